@@ -1,0 +1,195 @@
+/**
+ * What the protocol says about its markets. Every bigint keeps the contract's own unit, so that the pricing functions can be equal
+ * to the contract to the last digit; names are the contract's. Decimals appear only where a person or a client reads.
+ *
+ * Units: prices 1e10 · leverage 1e3 · `…P` 1e10 percent · OI caps and pre-v10 OI 1e10 collateral · token OI and skew depth 1e18 ·
+ * windows 1e18 USD · funding rate 1e18 percent/s · accumulators 1e20 percent × price · collateral/USD 1e8.
+ */
+
+export const MARKET_GROUPS = ['crypto', 'forex', 'stocks', 'indices', 'commodities'] as const;
+export type MarketGroup = (typeof MARKET_GROUPS)[number];
+
+export const TRADING_STATES = ['active', 'close_only', 'paused'] as const;
+/** In the order of the contract's `TradingActivated`. */
+export type TradingState = (typeof TRADING_STATES)[number];
+
+export const SESSIONS = ['open', 'closed', 'close_only', 'disabled'] as const;
+export type Session = (typeof SESSIONS)[number];
+
+export const BAND_COUNT = 30;
+
+/** One side of a pair's depth: `shares[i]` is the cumulative share of `totalUsd` (whole USD) up to band i, 10000 = all of it. */
+export interface DepthSide {
+  readonly totalUsd: bigint;
+  readonly shares: readonly bigint[];
+}
+
+/** `above` serves trades that push the price up (open long, close short), `below` the others. */
+export interface DepthBands {
+  readonly above: DepthSide;
+  readonly below: DepthSide;
+}
+
+/** Offset of each band from the price, 10000 = 1 %; the same for every pair. */
+export type BandOffsets = readonly bigint[];
+
+export interface PairFactors {
+  readonly protectionCloseFactor: bigint;
+  readonly protectionCloseFactorBlocks: bigint;
+  readonly cumulativeFactor: bigint;
+  readonly exemptOnOpen: boolean;
+  readonly exemptAfterProtectionCloseFactor: boolean;
+}
+
+export interface LiquidationParams {
+  readonly maxLiqSpreadP: bigint;
+  readonly startLiqThresholdP: bigint;
+  readonly endLiqThresholdP: bigint;
+  readonly startLeverage: bigint;
+  readonly endLeverage: bigint;
+}
+
+export interface FeeGroup {
+  readonly index: number;
+  readonly totalPositionSizeFeeP: bigint;
+  readonly totalLiqCollateralFeeP: bigint;
+  readonly oraclePositionSizeFeeP: bigint;
+  /** 1e3 USD: the floor of the fee, not a minimum size. */
+  readonly minPositionSizeUsd: bigint;
+}
+
+export interface Group {
+  readonly index: number;
+  readonly name: string;
+  readonly minLeverage: bigint;
+  readonly maxLeverage: bigint;
+}
+
+/** USD volume (1e18) of one window. */
+export interface VolumeWindow {
+  readonly id: bigint;
+  readonly oiLongUsd: bigint;
+  readonly oiShortUsd: bigint;
+}
+
+export interface OiWindowsSettings {
+  readonly startTs: bigint;
+  readonly windowsDuration: bigint;
+  readonly windowsCount: bigint;
+}
+
+export interface Pair {
+  readonly index: number;
+  readonly from: string;
+  readonly to: string;
+  readonly spreadP: bigint;
+  readonly groupIndex: number;
+  readonly feeIndex: number;
+  /** 0 = the group's; 1 = disabled for opens. */
+  readonly customMaxLeverage: bigint;
+  readonly depth: DepthBands;
+  readonly factors: PairFactors;
+  readonly liquidation: LiquidationParams;
+  readonly counterTrade: { readonly maxLeverage: bigint; readonly feeRateMultiplier: bigint };
+  readonly windows: readonly VolumeWindow[];
+}
+
+export interface FundingParams {
+  readonly skewCoefficientPerYear: bigint;
+  readonly absoluteVelocityPerYearCap: bigint;
+  readonly absoluteRatePerSecondCap: bigint;
+  readonly thetaThresholdUsd: bigint;
+  readonly fundingFeesEnabled: boolean;
+  readonly aprMultiplierEnabled: boolean;
+}
+
+export interface FundingState {
+  readonly accFundingFeeLongP: bigint;
+  readonly accFundingFeeShortP: bigint;
+  readonly lastFundingRatePerSecondP: bigint;
+  /** Seconds. */
+  readonly lastFundingUpdateTs: bigint;
+}
+
+export interface BorrowingState {
+  readonly borrowingRatePerSecondP: bigint;
+  readonly accBorrowingFeeP: bigint;
+  /** Seconds. */
+  readonly lastBorrowingUpdateTs: bigint;
+}
+
+/** Long and short side of one figure. */
+export interface Sides {
+  readonly long: bigint;
+  readonly short: bigint;
+}
+
+/** What the contract keeps per (collateral, pair). */
+export interface PairInCollateral {
+  readonly maxOi: bigint;
+  readonly oiBeforeV10: Sides;
+  /** Token units of the collateral. */
+  readonly oiCollateral: Sides;
+  readonly oiToken: Sides;
+  readonly skewDepth: bigint;
+  /** 1e10 collateral; 0 = off. */
+  readonly maxSkewCollateral: bigint;
+  readonly fundingParams: FundingParams;
+  readonly funding: FundingState;
+  readonly borrowing: BorrowingState;
+}
+
+export interface Collateral {
+  /** The contract's index, from 1. */
+  readonly index: number;
+  readonly symbol: string;
+  readonly address: `0x${string}`;
+  readonly isActive: boolean;
+  readonly decimals: number;
+  readonly precision: bigint;
+  readonly precisionDelta: bigint;
+  /** 1e8. */
+  readonly priceUsd: bigint;
+  /** By pairIndex; null where the collateral knows nothing of the pair. */
+  readonly pairs: readonly (PairInCollateral | null)[];
+}
+
+/** One snapshot of the protocol's parameters and market state. */
+export interface MarketConfig {
+  /** Epoch ms at which the source rebuilt it. */
+  readonly refreshedAt: number;
+  readonly tradingState: TradingState;
+  readonly marketOrdersTimeoutBlocks: number;
+  /** The source's own verdict on the hours of each class; crypto never closes. */
+  readonly openClasses: Readonly<Record<Exclude<MarketGroup, 'crypto'>, boolean>>;
+  /** By pairIndex; null is a blank or delisted slot. */
+  readonly pairs: readonly (Pair | null)[];
+  readonly groups: readonly Group[];
+  readonly fees: readonly FeeGroup[];
+  readonly collaterals: readonly Collateral[];
+  readonly bandOffsets: BandOffsets;
+  readonly oiWindows: OiWindowsSettings;
+  /** 1e10. */
+  readonly negPnlCumulVolMultiplier: bigint;
+}
+
+/** Mark and index price of a pair (1e10) and when the feed said so (epoch ms). */
+export interface PricePoint {
+  readonly mark: bigint;
+  readonly index: bigint;
+  readonly at: number;
+}
+
+/** Group names differ per chain (`stocks-1`, `forex-exotic`, `altcoins`); prefixes do not. */
+export function groupOf(groupName: string): MarketGroup {
+  return MARKET_GROUPS.find((group) => groupName.startsWith(group)) ?? 'crypto';
+}
+
+/** `TSLA_1` is TSLA after a split: the public symbol is the part before the underscore. */
+export const publicBase = (from: string): string => from.split('_', 1)[0] ?? from;
+
+export const symbolOf = (pair: Pick<Pair, 'from' | 'to'>): string => `${publicBase(pair.from)}/${pair.to}`;
+
+export function maxLeverageOf(pair: Pair, group: Group): bigint {
+  return pair.customMaxLeverage > 0n ? pair.customMaxLeverage : group.maxLeverage;
+}

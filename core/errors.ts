@@ -1,0 +1,111 @@
+/** The one catalogue: code → HTTP status, sentence, shape of `details`. Throw sites are checked against it by the compiler. */
+
+export interface TransactionRequest {
+  to: string;
+  data: string;
+  chainId: number;
+}
+
+export interface Issue {
+  path: string;
+  message: string;
+}
+
+interface Entry<Details> {
+  status: number;
+  text: (details: Details) => string;
+}
+
+const entry = <Details>(status: number, text: (details: Details) => string): Entry<Details> => ({ status, text });
+const plain = (status: number, sentence: string): Entry<Record<string, unknown>> => entry(status, () => sentence);
+
+export const LIMIT_SCOPES = ['ip', 'agent', 'agent-writes'] as const;
+export type LimitScope = (typeof LIMIT_SCOPES)[number];
+
+export const CATALOGUE = {
+  VALIDATION_ERROR: entry(400, (d: { issues: Issue[] }) => `The request does not match its schema: ${d.issues.map(describeIssue).join('; ')}.`),
+
+  UNAUTHENTICATED: plain(401, 'This endpoint needs the signature headers of an agent, or an API key where one is accepted.'),
+  INVALID_SIGNATURE: plain(401, 'The signature does not recover to the agent that the request names.'),
+  TIMESTAMP_OUT_OF_WINDOW: entry(
+    401,
+    (d: { timestamp: number; serverTime: number; windowMs: number }) =>
+      `The timestamp ${d.timestamp} is more than ${d.windowMs} ms from the server's ${d.serverTime}.`,
+  ),
+  NONCE_REUSED: entry(401, (d: { nonce: string }) => `The nonce ${d.nonce} was used before.`),
+  AGENT_UNKNOWN: entry(401, (d: { agent: string }) => `No agent ${d.agent} is registered on this chain.`),
+  API_KEY_UNKNOWN: plain(401, 'The API key is not known on this chain.'),
+
+  AGENT_NOT_DELEGATED: entry(
+    403,
+    (d: { trader: string; agent: string; delegate: string | null; delegationTx: TransactionRequest }) =>
+      `The trading delegate of ${d.trader} is ${d.delegate ?? 'not set'}; the trader has to send details.delegationTx first.`,
+  ),
+  AGENT_EXPIRED: entry(403, (d: { agent: string; expiresAt: number }) => `The authorisation of ${d.agent} expired at ${d.expiresAt}.`),
+  AGENT_REVOKED: entry(403, (d: { agent: string }) => `The agent ${d.agent} was revoked.`),
+  SCOPE_READ_ONLY: entry(403, (d: { agent: string }) => `The agent ${d.agent} may read only.`),
+  SCOPE_MARKET_NOT_ALLOWED: entry(403, (d: { market: string }) => `The agent's scope does not include ${d.market}.`),
+  SCOPE_LEVERAGE_EXCEEDED: entry(403, (d: { leverage: string; maxLeverage: string }) => `Leverage ${d.leverage} is above the agent's ${d.maxLeverage}.`),
+  SCOPE_SPEND_CAP_EXCEEDED: entry(
+    403,
+    (d: { requestedUsd: string; spentUsd: string; capUsd: string }) =>
+      `${d.requestedUsd} USD on top of today's ${d.spentUsd} would pass the agent's daily cap of ${d.capUsd}.`,
+  ),
+  TRADER_MISMATCH: entry(403, (d: { address: string }) => `The credentials do not belong to ${d.address}.`),
+
+  CHAIN_NOT_FOUND: entry(404, (d: { chain: string; available: readonly string[] }) => `There is no chain "${d.chain}" here; served: ${d.available.join(', ')}.`),
+  MARKET_NOT_FOUND: entry(404, (d: { market: string }) => `There is no market ${d.market} on this chain.`),
+  ORDER_NOT_FOUND: entry(404, (d: { id: string }) => `No order has the id ${d.id}.`),
+  POSITION_NOT_FOUND: entry(404, (d: { id: string }) => `No open position has the id ${d.id}.`),
+  AGENT_NOT_FOUND: entry(404, (d: { agent: string }) => `No agent ${d.agent} is registered on this chain.`),
+
+  IDEMPOTENCY_CONFLICT: entry(409, (d: { clientId: string; id: string }) => `clientId ${d.clientId} already names order ${d.id}, which is different.`),
+  ORDER_NOT_MODIFIABLE: entry(
+    409,
+    (d: { id: string; status: string; reclaimableAt?: number }) =>
+      `Order ${d.id} is ${d.status}${d.reclaimableAt === undefined ? '' : ` and can be reclaimed from ${d.reclaimableAt}`}.`,
+  ),
+
+  PRECISION_ERROR: entry(
+    422,
+    (d: { field: string; value: string; maxDecimals: number; nearest?: string }) =>
+      `${d.field} ${d.value} has more than ${d.maxDecimals} decimals${d.nearest === undefined ? '' : `; the nearest legal value is ${d.nearest}`}.`,
+  ),
+  LEVERAGE_OUT_OF_RANGE: entry(422, (d: { leverage: string; min: string; max: string }) => `Leverage ${d.leverage} is outside ${d.min} to ${d.max}.`),
+  SIZE_BELOW_MINIMUM: entry(422, (d: { collateralUsd: string; minCollateralUsd: string }) => `A collateral of ${d.collateralUsd} USD is below the market's ${d.minCollateralUsd}.`),
+  MARKET_CLOSED: entry(422, (d: { market: string; session: string }) => `${d.market} is ${d.session}.`),
+  COLLATERAL_NOT_SUPPORTED: entry(422, (d: { collateral: string; supported: readonly string[] }) => `${d.collateral} is not a collateral here; supported: ${d.supported.join(', ')}.`),
+  SIMULATION_REVERTED: entry(422, (d: { errorName: string; calldata: string; args?: readonly string[]; stage?: string }) => `The contracts would revert with ${d.errorName}.`),
+  SUBMISSION_MISMATCH: entry(422, (d: { txHash: string }) => `Transaction ${d.txHash} mined without creating an order of this trader.`),
+  UNSUPPORTED: entry(422, (d: { reason: string }) => d.reason),
+
+  RATE_LIMITED: entry(429, (d: { scope: LimitScope; retryAfterSeconds: number }) => `Too many requests for this ${d.scope}; retry in ${d.retryAfterSeconds} s.`),
+
+  INTERNAL: entry(500, (d: { requestId: string }) => `Something broke on our side; report it with the request id ${d.requestId}.`),
+  UPSTREAM_UNAVAILABLE: entry(502, (d: { upstream: string }) => `The ${d.upstream} behind the service did not answer; retry.`),
+  NOT_READY: entry(503, (d: { reason: string; market?: string }) => `Not ready: ${d.reason}; retry.`),
+  CHAIN_READ_ONLY: entry(503, (d: { chain: string }) => `No relayer serves the facade on ${d.chain}; native reads and writes are unaffected.`),
+} as const;
+
+function describeIssue(issue: Issue): string {
+  return `${issue.path === '' ? 'body' : issue.path}: ${issue.message}`;
+}
+
+export type ErrorCode = keyof typeof CATALOGUE;
+export type ErrorDetails<Code extends ErrorCode> = (typeof CATALOGUE)[Code] extends Entry<infer Details> ? Details : never;
+
+/** What the caller may know. Anything else that is thrown becomes INTERNAL at the one handler of each door. */
+export class GatewayError<Code extends ErrorCode = ErrorCode> extends Error {
+  override readonly name = 'GatewayError';
+  readonly code: Code;
+  readonly details: ErrorDetails<Code>;
+  readonly status: number;
+
+  constructor(code: Code, details: ErrorDetails<Code>, options?: ErrorOptions) {
+    const { status, text } = CATALOGUE[code] as Entry<ErrorDetails<Code>>;
+    super(text(details), options);
+    this.code = code;
+    this.details = details;
+    this.status = status;
+  }
+}

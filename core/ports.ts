@@ -1,0 +1,89 @@
+import type { ChainSlug } from './chains.js';
+import type { MarketConfig, PricePoint, Session } from './domain/market.js';
+
+/** What core asks of the outside. Each port has a production adapter; the sandbox runs the same adapters against local servers. */
+
+export type Address = `0x${string}`;
+export type Hex = `0x${string}`;
+export type Cancel = () => void;
+
+/** All time and all timers, so that a simulation can own both. */
+export interface Clock {
+  /** Epoch ms. */
+  now(): number;
+  after(ms: number, task: () => void): Cancel;
+  every(ms: number, task: () => void): Cancel;
+  /** Resolves after `ms`, or at once when the signal aborts. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+export type LogFields = Readonly<Record<string, unknown>>;
+
+/** Events as data: `log.info('order.filled', { chain, id })`. Fields are scrubbed of secrets before they are written. */
+export interface Logger {
+  debug(event: string, fields?: LogFields): void;
+  info(event: string, fields?: LogFields): void;
+  warn(event: string, fields?: LogFields): void;
+  error(event: string, fields?: LogFields): void;
+  child(fields: LogFields): Logger;
+}
+
+export interface BlockHead {
+  readonly number: bigint;
+  readonly hash: Hex;
+  readonly parentHash: Hex;
+  /** Seconds, as the chain says. */
+  readonly timestamp: bigint;
+}
+
+/** Facts read once from the configured node; the chain is the authority over our own tables. */
+export interface ChainFacts {
+  readonly chainId: number;
+  /** Selectors of ours that this Diamond does not serve, by function name. */
+  readonly missing: readonly string[];
+}
+
+export interface Chain {
+  /** Asks the node who it is and what its Diamond serves; throws when it is another chain or no Diamond is there. */
+  identify(): Promise<ChainFacts>;
+  head(): Promise<BlockHead>;
+}
+
+export const FEED_PARTS = ['config', 'price', 'events', 'history'] as const;
+export type FeedPart = (typeof FEED_PARTS)[number];
+export const FEED_STATES = ['ok', 'stale', 'down', 'absent'] as const;
+export type FeedState = (typeof FEED_STATES)[number];
+
+export interface FeedStatus {
+  readonly ready: boolean;
+  readonly parts: Readonly<Record<FeedPart, { readonly state: FeedState; readonly ageMs: number | null; readonly lastError?: string }>>;
+}
+
+export interface FeedEvents {
+  /** Pair indices whose price changed. */
+  price: readonly number[];
+  config: MarketConfig;
+  status: FeedStatus;
+}
+
+export interface MarketFeed {
+  readonly chain: ChainSlug;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  /** Never throws. */
+  status(): FeedStatus;
+  /** Throws NOT_READY before the first snapshot. */
+  config(): MarketConfig;
+  /** Throws NOT_READY when the pair has no price or its price is stale while it should move. */
+  price(pairIndex: number): PricePoint;
+  /** Last known prices, stale ones included. */
+  prices(): ReadonlyMap<number, PricePoint>;
+  session(pairIndex: number, at: number): Session;
+  on<Kind extends keyof FeedEvents>(kind: Kind, listener: (event: FeedEvents[Kind]) => void): Cancel;
+}
+
+export interface Store {
+  /** One round trip; throws when the database cannot answer. */
+  ping(): Promise<void>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,24 @@
+import tseslint from 'typescript-eslint';
+
+const environmentReaders = ['main.ts', 'sandbox/main.ts', 'test/**', 'scripts/**', 'bench/**'];
+
+export default tseslint.config(
+  { ignores: ['dist/**', 'coverage/**', 'sandbox/contracts/artefact.ts', 'core/adapters/diamond-abi.ts'] },
+  {
+    files: ['**/*.ts'],
+    extends: [tseslint.configs.strictTypeChecked, tseslint.configs.stylisticTypeChecked],
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    rules: {
+      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
+      '@typescript-eslint/consistent-type-definitions': ['error', 'interface'],
+      '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true, ignoreVoidOperator: true }],
+      'max-lines': ['warn', { max: 260, skipBlankLines: true, skipComments: true }],
+    },
+  },
+  {
+    // Configuration enters through the mains and is passed on by value, so every setting has one validated home.
+    files: ['**/*.ts'],
+    ignores: environmentReaders,
+    rules: { 'no-restricted-syntax': ['error', { selector: "MemberExpression[object.name='process'][property.name='env']", message: 'Read settings in core/config.ts; mains pass process.env to it.' }] },
+  },
+);
