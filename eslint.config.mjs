@@ -19,6 +19,14 @@ export default tseslint.config(
     // Configuration enters through the mains and is passed on by value, so every setting has one validated home.
     files: ['**/*.ts'],
     ignores: environmentReaders,
-    rules: { 'no-restricted-syntax': ['error', { selector: "MemberExpression[object.name='process'][property.name='env']", message: 'Read settings in core/config.ts; mains pass process.env to it.' }] },
+    rules: {
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector: "MemberExpression[object.name='process'][property.name='env']",
+          message: 'Read settings in core/config.ts; mains pass process.env to it.',
+        },
+      ],
+    },
   },
 );

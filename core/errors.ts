@@ -23,7 +23,10 @@ export const LIMIT_SCOPES = ['ip', 'agent', 'agent-writes'] as const;
 export type LimitScope = (typeof LIMIT_SCOPES)[number];
 
 export const CATALOGUE = {
-  VALIDATION_ERROR: entry(400, (d: { issues: Issue[] }) => `The request does not match its schema: ${d.issues.map(describeIssue).join('; ')}.`),
+  VALIDATION_ERROR: entry(
+    400,
+    (d: { issues: Issue[] }) => `The request does not match its schema: ${d.issues.map(describeIssue).join('; ')}.`,
+  ),
 
   UNAUTHENTICATED: plain(401, 'This endpoint needs the signature headers of an agent, or an API key where one is accepted.'),
   INVALID_SIGNATURE: plain(401, 'The signature does not recover to the agent that the request names.'),
@@ -45,7 +48,10 @@ export const CATALOGUE = {
   AGENT_REVOKED: entry(403, (d: { agent: string }) => `The agent ${d.agent} was revoked.`),
   SCOPE_READ_ONLY: entry(403, (d: { agent: string }) => `The agent ${d.agent} may read only.`),
   SCOPE_MARKET_NOT_ALLOWED: entry(403, (d: { market: string }) => `The agent's scope does not include ${d.market}.`),
-  SCOPE_LEVERAGE_EXCEEDED: entry(403, (d: { leverage: string; maxLeverage: string }) => `Leverage ${d.leverage} is above the agent's ${d.maxLeverage}.`),
+  SCOPE_LEVERAGE_EXCEEDED: entry(
+    403,
+    (d: { leverage: string; maxLeverage: string }) => `Leverage ${d.leverage} is above the agent's ${d.maxLeverage}.`,
+  ),
   SCOPE_SPEND_CAP_EXCEEDED: entry(
     403,
     (d: { requestedUsd: string; spentUsd: string; capUsd: string }) =>
@@ -53,13 +59,19 @@ export const CATALOGUE = {
   ),
   TRADER_MISMATCH: entry(403, (d: { address: string }) => `The credentials do not belong to ${d.address}.`),
 
-  CHAIN_NOT_FOUND: entry(404, (d: { chain: string; available: readonly string[] }) => `There is no chain "${d.chain}" here; served: ${d.available.join(', ')}.`),
+  CHAIN_NOT_FOUND: entry(
+    404,
+    (d: { chain: string; available: readonly string[] }) => `There is no chain "${d.chain}" here; served: ${d.available.join(', ')}.`,
+  ),
   MARKET_NOT_FOUND: entry(404, (d: { market: string }) => `There is no market ${d.market} on this chain.`),
   ORDER_NOT_FOUND: entry(404, (d: { id: string }) => `No order has the id ${d.id}.`),
   POSITION_NOT_FOUND: entry(404, (d: { id: string }) => `No open position has the id ${d.id}.`),
   AGENT_NOT_FOUND: entry(404, (d: { agent: string }) => `No agent ${d.agent} is registered on this chain.`),
 
-  IDEMPOTENCY_CONFLICT: entry(409, (d: { clientId: string; id: string }) => `clientId ${d.clientId} already names order ${d.id}, which is different.`),
+  IDEMPOTENCY_CONFLICT: entry(
+    409,
+    (d: { clientId: string; id: string }) => `clientId ${d.clientId} already names order ${d.id}, which is different.`,
+  ),
   ORDER_NOT_MODIFIABLE: entry(
     409,
     (d: { id: string; status: string; reclaimableAt?: number }) =>
@@ -71,20 +83,41 @@ export const CATALOGUE = {
     (d: { field: string; value: string; maxDecimals: number; nearest?: string }) =>
       `${d.field} ${d.value} has more than ${d.maxDecimals} decimals${d.nearest === undefined ? '' : `; the nearest legal value is ${d.nearest}`}.`,
   ),
-  LEVERAGE_OUT_OF_RANGE: entry(422, (d: { leverage: string; min: string; max: string }) => `Leverage ${d.leverage} is outside ${d.min} to ${d.max}.`),
-  SIZE_BELOW_MINIMUM: entry(422, (d: { collateralUsd: string; minCollateralUsd: string }) => `A collateral of ${d.collateralUsd} USD is below the market's ${d.minCollateralUsd}.`),
+  LEVERAGE_OUT_OF_RANGE: entry(
+    422,
+    (d: { leverage: string; min: string; max: string }) => `Leverage ${d.leverage} is outside ${d.min} to ${d.max}.`,
+  ),
+  SIZE_BELOW_MINIMUM: entry(
+    422,
+    (d: { collateralUsd: string; minCollateralUsd: string }) =>
+      `A collateral of ${d.collateralUsd} USD is below the market's ${d.minCollateralUsd}.`,
+  ),
   MARKET_CLOSED: entry(422, (d: { market: string; session: string }) => `${d.market} is ${d.session}.`),
-  COLLATERAL_NOT_SUPPORTED: entry(422, (d: { collateral: string; supported: readonly string[] }) => `${d.collateral} is not a collateral here; supported: ${d.supported.join(', ')}.`),
-  SIMULATION_REVERTED: entry(422, (d: { errorName: string; calldata: string; args?: readonly string[]; stage?: string }) => `The contracts would revert with ${d.errorName}.`),
+  COLLATERAL_NOT_SUPPORTED: entry(
+    422,
+    (d: { collateral: string; supported: readonly string[] }) =>
+      `${d.collateral} is not a collateral here; supported: ${d.supported.join(', ')}.`,
+  ),
+  SIMULATION_REVERTED: entry(
+    422,
+    (d: { errorName: string; calldata: string; args?: readonly string[]; stage?: string }) =>
+      `The contracts would revert with ${d.errorName}.`,
+  ),
   SUBMISSION_MISMATCH: entry(422, (d: { txHash: string }) => `Transaction ${d.txHash} mined without creating an order of this trader.`),
   UNSUPPORTED: entry(422, (d: { reason: string }) => d.reason),
 
-  RATE_LIMITED: entry(429, (d: { scope: LimitScope; retryAfterSeconds: number }) => `Too many requests for this ${d.scope}; retry in ${d.retryAfterSeconds} s.`),
+  RATE_LIMITED: entry(
+    429,
+    (d: { scope: LimitScope; retryAfterSeconds: number }) => `Too many requests for this ${d.scope}; retry in ${d.retryAfterSeconds} s.`,
+  ),
 
   INTERNAL: entry(500, (d: { requestId: string }) => `Something broke on our side; report it with the request id ${d.requestId}.`),
   UPSTREAM_UNAVAILABLE: entry(502, (d: { upstream: string }) => `The ${d.upstream} behind the service did not answer; retry.`),
   NOT_READY: entry(503, (d: { reason: string; market?: string }) => `Not ready: ${d.reason}; retry.`),
-  CHAIN_READ_ONLY: entry(503, (d: { chain: string }) => `No relayer serves the facade on ${d.chain}; native reads and writes are unaffected.`),
+  CHAIN_READ_ONLY: entry(
+    503,
+    (d: { chain: string }) => `No relayer serves the facade on ${d.chain}; native reads and writes are unaffected.`,
+  ),
 } as const;
 
 function describeIssue(issue: Issue): string {

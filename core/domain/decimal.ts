@@ -31,7 +31,14 @@ export const ZERO = decimal(0n, 0);
 export const ONE = decimal(1n, 0);
 
 export function isDecimal(value: unknown): value is Decimal {
-  return typeof value === 'object' && value !== null && 'units' in value && typeof value.units === 'bigint' && 'scale' in value && Number.isInteger(value.scale);
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'units' in value &&
+    typeof value.units === 'bigint' &&
+    'scale' in value &&
+    Number.isInteger(value.scale)
+  );
 }
 
 export function parseDecimal(text: string): Decimal {

@@ -43,7 +43,9 @@ function context(edr: typeof Edr): Promise<Edr.EdrContext> {
 
 export async function createEngine(options: EngineOptions): Promise<Engine> {
   const edr = load();
-  const provider = await (await context(edr)).createProvider(
+  const provider = await (
+    await context(edr)
+  ).createProvider(
     edr.L1_CHAIN_TYPE,
     {
       allowBlocksWithSameTimestamp: true,
@@ -75,7 +77,10 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   return {
     async request(method, params = []) {
       const response = await provider.handleRequest(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }));
-      const answer = (typeof response.data === 'string' ? JSON.parse(response.data) : response.data) as { result?: unknown; error?: RpcError };
+      const answer = (typeof response.data === 'string' ? JSON.parse(response.data) : response.data) as {
+        result?: unknown;
+        error?: RpcError;
+      };
       return answer.error === undefined ? { result: answer.result ?? null } : { error: gethShape(answer.error) };
     },
   };
