@@ -1,0 +1,29 @@
+import { pino, type DestinationStream, type Logger as Pino } from 'pino';
+import type { LogFields, Logger } from '../ports.js';
+import type { LogLevel } from '../config.js';
+import { redact } from '../redact.js';
+
+/** One JSON object per line on standard error by default: standard output belongs to what a person asked for. */
+export function createLogger(level: LogLevel, destination: DestinationStream = pino.destination(2)): Logger {
+  return wrap(
+    pino(
+      { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, formatters: { level: (label) => ({ level: label }) } },
+      destination,
+    ),
+  );
+}
+
+function wrap(sink: Pino): Logger {
+  const write =
+    (level: 'debug' | 'info' | 'warn' | 'error') =>
+    (event: string, fields: LogFields = {}): void => {
+      if (sink.isLevelEnabled(level)) sink[level]({ event, ...(redact(fields) as LogFields) });
+    };
+  return {
+    debug: write('debug'),
+    info: write('info'),
+    warn: write('warn'),
+    error: write('error'),
+    child: (fields) => wrap(sink.child(redact(fields) as LogFields)),
+  };
+}

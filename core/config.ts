@@ -1,0 +1,137 @@
+import { z } from 'zod';
+import { CHAIN_SLUGS, CHAINS, chainBySlug, chainVariable, isChainSlug, type ChainDefinition, type ChainSlug } from './chains.js';
+
+export const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+export interface ChainConfig {
+  readonly chain: ChainDefinition & { readonly slug: ChainSlug };
+  /** Tried in this order. */
+  readonly rpcUrls: readonly string[];
+  /** Chain host of the protocol's backend: parameters over HTTP, events over WebSocket. */
+  readonly backendUrl: string;
+  /** Pricing host: charts over HTTP, prices over WebSocket. */
+  readonly pricingUrl: string;
+}
+
+export type DatabaseConfig = { readonly kind: 'server'; readonly url: string } | { readonly kind: 'embedded'; readonly folder: string };
+
+export interface Config {
+  readonly mode: 'production' | 'sandbox';
+  readonly host: string;
+  readonly port: number;
+  readonly logLevel: LogLevel;
+  readonly database: DatabaseConfig;
+  readonly chains: readonly ChainConfig[];
+  /** The `name` of the EIP-712 domain every native request is signed in. */
+  readonly serviceName: string;
+  readonly commit: string;
+}
+
+/** Everything that is wrong, at once: an operator should not have to start ten times to find ten mistakes. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(
+      `The configuration has ${problems.length === 1 ? 'a problem' : `${problems.length} problems`}:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`,
+    );
+    this.problems = problems;
+  }
+}
+
+const PRICING_URL = 'https://backend-pricing.eu.gains.trade';
+
+export const Port = z.coerce
+  .number('must be a number')
+  .int('must be a whole number')
+  .min(0, 'must be 0 to 65535')
+  .max(65535, 'must be 0 to 65535');
+const HttpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
+export const DatabaseUrl = z
+  .string('must be a postgres:// URL, or embedded:<folder>')
+  .regex(/^(?:postgres(?:ql)?:\/\/.+|embedded:.+)$/, 'must be a postgres:// URL, or embedded:<folder>')
+  .transform((text): DatabaseConfig =>
+    text.startsWith('embedded:') ? { kind: 'embedded', folder: text.slice('embedded:'.length) } : { kind: 'server', url: text },
+  );
+
+const Common = z.object({
+  PORT: Port.default(8080),
+  HOST: z.string().min(1).default('0.0.0.0'),
+  LOG_LEVEL: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`).default('info'),
+  DATABASE_URL: DatabaseUrl,
+  SERVICE_NAME: z.string().min(1).max(64).default('Diamond Gateway'),
+  COMMIT: z.string().max(64).default('unknown'),
+  PRICING_URL: HttpUrl.default(PRICING_URL),
+});
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** An empty variable means the same as an absent one: `.env` files are full of them. */
+export const present = (environment: Environment): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(environment).flatMap(([name, value]) => (value === undefined || value.trim() === '' ? [] : [[name, value.trim()]])),
+  );
+
+/** Never quotes a value: it may be a secret. */
+export const describeIssues = (error: z.ZodError): string[] => error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`);
+
+export function readConfig(environment: Environment): Config {
+  const variables = present(environment);
+  const common = Common.safeParse(variables);
+  const chains = readChains(variables);
+  const problems = [...(common.success ? [] : describeIssues(common.error)), ...chains.problems];
+  if (!common.success || problems.length > 0) throw new ConfigError(problems);
+  const { PORT, HOST, LOG_LEVEL, DATABASE_URL, SERVICE_NAME, COMMIT } = common.data;
+  return {
+    mode: 'production',
+    host: HOST,
+    port: PORT,
+    logLevel: LOG_LEVEL,
+    database: DATABASE_URL,
+    chains: chains.chains,
+    serviceName: SERVICE_NAME,
+    commit: COMMIT,
+  };
+}
+
+function readChains(variables: Record<string, string>): { chains: ChainConfig[]; problems: string[] } {
+  const problems: string[] = [];
+  const chains = CHAIN_SLUGS.flatMap((slug) => readChain(slug, variables, problems) ?? []);
+  if (chains.length === 0 && problems.length === 0)
+    problems.push(
+      `no chain is configured: set RPC_URL_<CHAIN> for at least one of ${CHAINS.map(({ slug }) => chainVariable('RPC_URL', slug)).join(', ')}`,
+    );
+  return { chains, problems: [...problems, ...unknownChainVariables(variables)] };
+}
+
+function readChain(slug: ChainSlug, variables: Record<string, string>, problems: string[]): ChainConfig | null {
+  const chain = chainBySlug(slug);
+  const rpc = variables[chainVariable('RPC_URL', slug)];
+  if (rpc === undefined) return null;
+  const rpcUrls = rpc.split(',').map((url) => url.trim());
+  const backendUrl = variables[chainVariable('BACKEND_URL', slug)] ?? `https://backend-${chain.backendNetwork}.gains.trade`;
+  if (!rpcUrls.every(isHttpUrl)) problems.push(`${chainVariable('RPC_URL', slug)} must be http or https URLs separated by commas`);
+  if (!isHttpUrl(backendUrl)) problems.push(`${chainVariable('BACKEND_URL', slug)} must be an http or https URL`);
+  return { chain, rpcUrls, backendUrl, pricingUrl: variables['PRICING_URL'] ?? PRICING_URL };
+}
+
+const isHttpUrl = (text: string): boolean => HttpUrl.safeParse(text).success;
+
+/** A misspelt chain would otherwise be a chain that silently does not start. */
+function unknownChainVariables(variables: Record<string, string>): string[] {
+  const known = new Set(CHAIN_SLUGS.flatMap((slug) => [chainVariable('RPC_URL', slug), chainVariable('BACKEND_URL', slug)]));
+  return Object.keys(variables)
+    .filter((name) => /^(?:RPC|BACKEND)_URL_/.test(name) && !known.has(name))
+    .map((name) => `${name} names no chain; chains are ${CHAIN_SLUGS.join(', ')}`);
+}
+
+/** `arbitrum-sepolia,base` → definitions; used wherever a setting lists chains. */
+export const ChainList = z.string().transform((text, context) => {
+  const names = text.split(',').map((name) => name.trim());
+  const unknown = names.filter((name) => !isChainSlug(name));
+  if (unknown.length > 0)
+    context.addIssue({ code: 'custom', message: `names no chain: ${unknown.join(', ')}; chains are ${CHAIN_SLUGS.join(', ')}` });
+  return [...new Set(names.filter(isChainSlug))].map(chainBySlug);
+});

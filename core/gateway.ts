@@ -1,0 +1,58 @@
+import { createBus, type Bus } from './bus.js';
+import type { ChainDefinition, ChainSlug } from './chains.js';
+import { GatewayError } from './errors.js';
+import type { BlockHead, Chain, ChainFacts, Clock, Logger, MarketFeed, Store } from './ports.js';
+
+/** One chain with its ports bound; every use case takes it first. */
+export interface Venue {
+  readonly definition: ChainDefinition & { readonly slug: ChainSlug };
+  readonly chain: Chain;
+  readonly feed: MarketFeed;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** What the head watch knows; the only mutable part, written by `core/tracking/watch-head.ts` alone. */
+  readonly state: VenueState;
+}
+
+export interface VenueState {
+  facts: ChainFacts | null;
+  head: { readonly block: BlockHead; readonly seenAt: number } | null;
+  /** Why the node could not be asked the last time; null while it answers. */
+  fault: string | null;
+}
+
+export interface GatewayEvents {
+  head: { readonly venue: Venue; readonly block: BlockHead };
+  prices: { readonly venue: Venue; readonly pairs: readonly number[] };
+  config: { readonly venue: Venue };
+}
+
+export interface Gateway {
+  readonly mode: 'production' | 'sandbox';
+  readonly version: string;
+  readonly commit: string;
+  /** The `name` of the EIP-712 domain of this deployment. */
+  readonly serviceName: string;
+  readonly venues: ReadonlyMap<string, Venue>;
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly bus: Bus<GatewayEvents>;
+}
+
+export type GatewayParts = Omit<Gateway, 'venues' | 'bus'> & { readonly venues: readonly Venue[] };
+
+export function createGateway(parts: GatewayParts): Gateway {
+  const bus = createBus<GatewayEvents>((kind, error) => parts.log.error('bus.listener-failed', { kind, error }));
+  for (const venue of parts.venues) {
+    venue.feed.on('price', (pairs) => bus.emit('prices', { venue, pairs }));
+    venue.feed.on('config', () => bus.emit('config', { venue }));
+  }
+  return { ...parts, bus, venues: new Map(parts.venues.map((venue) => [venue.definition.slug, venue])) };
+}
+
+export function venueOf(gateway: Gateway, slug: string): Venue {
+  const venue = gateway.venues.get(slug);
+  if (!venue) throw new GatewayError('CHAIN_NOT_FOUND', { chain: slug.slice(0, 64), available: [...gateway.venues.keys()] });
+  return venue;
+}

@@ -1,0 +1,53 @@
+import type { Gateway, Venue } from './gateway.js';
+
+export interface ChainReadiness {
+  readonly ready: boolean;
+  /** Sentences for an operator; empty when ready. */
+  readonly reasons: readonly string[];
+  readonly block: bigint | null;
+}
+
+export interface Readiness {
+  readonly ready: boolean;
+  readonly database: { readonly ready: boolean };
+  readonly chains: Readonly<Record<string, ChainReadiness>>;
+}
+
+/** A head this old is no head to trade on, on any of our chains. */
+const HEAD_STALE_MS = 30_000;
+const DATABASE_PATIENCE_MS = 2_000;
+
+export async function readiness(gateway: Gateway): Promise<Readiness> {
+  const database = { ready: await answersInTime(gateway) };
+  const chains = Object.fromEntries([...gateway.venues].map(([slug, venue]) => [slug, chainReadiness(venue)]));
+  return { ready: database.ready && Object.values(chains).every((chain) => chain.ready), database, chains };
+}
+
+function chainReadiness(venue: Venue): ChainReadiness {
+  const reasons = [...chainReasons(venue), ...feedReasons(venue)];
+  return { ready: reasons.length === 0, reasons, block: venue.state.head?.block.number ?? null };
+}
+
+function chainReasons({ state, clock }: Venue): string[] {
+  if (state.fault !== null) return [`the node cannot be asked: ${state.fault}`];
+  if (state.head === null) return ['the node has not been asked yet'];
+  const age = clock.now() - state.head.seenAt;
+  return age > HEAD_STALE_MS ? [`the newest block is ${Math.round(age / 1000)} s old`] : [];
+}
+
+function feedReasons({ feed }: Venue): string[] {
+  const { parts } = feed.status();
+  return (['config', 'price'] as const).flatMap((part) => (parts[part].state === 'ok' ? [] : [`the ${part} feed is ${parts[part].state}`]));
+}
+
+async function answersInTime({ store, clock }: Gateway): Promise<boolean> {
+  const patience = new AbortController();
+  const answer = store.ping().then(
+    () => true,
+    () => false,
+  );
+  const gaveUp = clock.sleep(DATABASE_PATIENCE_MS, patience.signal).then(() => false);
+  const ready = await Promise.race([answer, gaveUp]);
+  patience.abort();
+  return ready;
+}

@@ -1,0 +1,44 @@
+/** What leaves the process as a log line or an error text passes through here, so that no secret can ride along by accident. */
+
+const SECRET_NAME = /(?:key|secret|password|passphrase|signature|authorization|mnemonic|token|cookie|credential|rawtransaction)s?$/i;
+/** Names that end like a secret and are none; a log without them would be blind. */
+const HARMLESS_NAME = /^(?:collateralToken|positionSizeToken|publicKey)$/;
+const PRIVATE_KEY = /\b(?:0x)?[0-9a-fA-F]{64}\b/g;
+const URL_PATTERN = /\b(?:https?|wss?|postgres(?:ql)?):\/\/[^\s"'<>]+/g;
+const HIDDEN = '[redacted]';
+const MAX_DEPTH = 6;
+
+/** 32-byte words are hidden in free text, because a private key is one; hashes that may be shown travel in fields of their own name. */
+export const redactText = (text: string): string => text.replace(URL_PATTERN, redactUrl).replace(PRIVATE_KEY, HIDDEN);
+
+/** Keeps what an operator needs to recognise an endpoint: scheme, host and port. Providers put API keys into user info, path and query. */
+export function redactUrl(text: string): string {
+  if (!URL.canParse(text)) return HIDDEN;
+  const parsed = new URL(text);
+  const hidden = parsed.username !== '' || parsed.password !== '' || parsed.search !== '' || parsed.pathname.length > 1;
+  return `${parsed.protocol}//${parsed.host}${hidden ? '/…' : ''}`;
+}
+
+export function redact(value: unknown, depth = 0): unknown {
+  if (typeof value === 'string') return value.length === 66 && value.startsWith('0x') ? value : redactText(value);
+  if (typeof value === 'bigint') return value.toString();
+  if (typeof value !== 'object' || value === null) return value;
+  if (depth >= MAX_DEPTH) return '[deep]';
+  if (value instanceof Error) return redactError(value, depth);
+  if (Array.isArray(value)) return value.map((item) => redact(item, depth + 1));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, field]) => [name, isSecret(name, field) ? HIDDEN : redact(field, depth + 1)]),
+  );
+}
+
+const isSecret = (name: string, field: unknown): boolean =>
+  field !== null && field !== undefined && typeof field !== 'boolean' && SECRET_NAME.test(name) && !HARMLESS_NAME.test(name);
+
+function redactError(error: Error, depth: number): Record<string, unknown> {
+  return {
+    name: error.name,
+    message: redactText(error.message),
+    stack: redactText(error.stack?.split('\n').slice(1, 8).join('\n') ?? ''),
+    ...(error.cause === undefined ? {} : { cause: redact(error.cause, depth + 1) }),
+  };
+}

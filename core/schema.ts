@@ -1,0 +1,24 @@
+import { z } from 'zod';
+import { DECIMAL_PATTERN, MAX_DECIMAL_LENGTH, formatDecimal, isDecimal, parseDecimal, type Decimal } from './domain/decimal.js';
+import type { Address, Hex } from './ports.js';
+
+/** The primitives both doors share. A codec decodes what a client sends, encodes what we answer, and prints itself as JSON Schema. */
+
+export const DecimalString = z
+  .codec(z.string().max(MAX_DECIMAL_LENGTH).regex(DECIMAL_PATTERN, 'must be a decimal string'), z.custom<Decimal>(isDecimal), {
+    decode: parseDecimal,
+    encode: formatDecimal,
+  })
+  .meta({ id: 'Decimal' });
+
+export const AddressString = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]{40}$/, 'must be 0x and 40 hex characters')
+  .transform((text) => text as Address);
+
+export const HexData = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]*$/, 'must be 0x and hex characters')
+  .transform((text) => text as Hex);
+
+export const EpochMs = z.int().nonnegative();

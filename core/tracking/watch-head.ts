@@ -1,0 +1,43 @@
+import type { Gateway, Venue } from '../gateway.js';
+import type { Cancel } from '../ports.js';
+import { redactText } from '../redact.js';
+
+const SLOWEST_POLL_MS = 1000;
+
+/** Keeps `venue.state` true: who the node is, its newest block and when we saw it, or why it cannot be asked. One loop per venue. */
+export function watchHead(gateway: Gateway, venue: Venue): Cancel {
+  const stopping = new AbortController();
+  void follow(gateway, venue, stopping.signal);
+  return () => stopping.abort();
+}
+
+async function follow(gateway: Gateway, venue: Venue, signal: AbortSignal): Promise<void> {
+  const pause = Math.min(venue.definition.expectedBlockMs, SLOWEST_POLL_MS);
+  while (!signal.aborted) {
+    await look(gateway, venue);
+    await venue.clock.sleep(pause, signal);
+  }
+}
+
+async function look(gateway: Gateway, venue: Venue): Promise<void> {
+  const { state } = venue;
+  try {
+    state.facts ??= await identify(venue);
+    const block = await venue.chain.head();
+    const isNew = state.head?.block.hash !== block.hash;
+    state.head = { block, seenAt: isNew ? venue.clock.now() : (state.head?.seenAt ?? venue.clock.now()) };
+    if (state.fault !== null) venue.log.info('chain.recovered', { block: block.number });
+    state.fault = null;
+    if (isNew) gateway.bus.emit('head', { venue, block });
+  } catch (error) {
+    const fault = redactText(error instanceof Error ? error.message.split('\n', 1).join('') : 'the node did not answer');
+    if (state.fault !== fault) venue.log.warn('chain.unavailable', { fault });
+    state.fault = fault;
+  }
+}
+
+async function identify(venue: Venue): Promise<Venue['state']['facts']> {
+  const facts = await venue.chain.identify();
+  venue.log.info('chain.identified', { chainId: facts.chainId, missing: facts.missing });
+  return facts;
+}

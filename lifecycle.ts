@@ -1,0 +1,92 @@
+import type { Clock, Logger } from './core/ports.js';
+
+/** A second signal this soon is the same Ctrl-C: a terminal sends it to the whole group and npm forwards it once more. */
+const SAME_SIGNAL_MS = 3_000;
+/** An end that takes longer than this is forced; children notice our death by themselves. */
+const PATIENCE_MS = 9_000;
+
+export interface Lifecycle {
+  /** Aborts when the process is asked to stop or cannot go on. */
+  readonly stopping: AbortSignal;
+  /** Runs one step of the start. What it made is ended with `stop`, in reverse order, also when a signal came in the middle. */
+  start<Part>(name: string, make: () => Promise<Part> | Part, stop: (part: Part) => Promise<void> | void): Promise<Part>;
+  /** A running part broke for good: the program ends with this as its last line. */
+  fail(error: unknown): void;
+}
+
+/** Thrown out of `start` once a stop was asked for, so that a half-made start unwinds like a failed one. */
+class Interrupted extends Error {
+  override readonly name = 'Interrupted';
+}
+
+export interface Program {
+  readonly log: Logger;
+  readonly clock: Clock;
+  /** Resolves when everything is up. */
+  readonly run: (lifecycle: Lifecycle) => Promise<void>;
+  /** Turns what went wrong into the one line a person reads. */
+  readonly explain: (error: unknown) => string;
+}
+
+/** Runs a main: signals, the order of the end, the exit code and the one clear line on failure live here and nowhere else. */
+export async function runProgram({ log, clock, run, explain }: Program): Promise<never> {
+  const stopping = new AbortController();
+  const parts: StartedPart[] = [];
+  const asked = new Promise<void>((resolve) => stopping.signal.addEventListener('abort', () => resolve()));
+  stopping.signal.addEventListener('abort', () => void clock.after(PATIENCE_MS, () => process.exit(1)));
+  listenForSignals(clock, () => stopping.abort());
+  process.on('uncaughtException', (error) => stopping.abort(error));
+
+  const failure = await run(createLifecycle(stopping, parts))
+    .then(() => asked)
+    .then(
+      () => causeOf(stopping.signal),
+      (error: unknown) => (error instanceof Interrupted ? causeOf(stopping.signal) : error),
+    );
+  if (failure !== null) process.stderr.write(`${explain(failure)}\n`);
+  stopping.abort();
+  await endAll(parts, log);
+  process.exit(failure === null ? 0 : 1);
+}
+
+interface StartedPart {
+  readonly name: string;
+  readonly stop: () => Promise<void> | void;
+}
+
+/** A signal aborts without a reason of its own, which the platform fills with an AbortError. */
+const causeOf = ({ reason }: AbortSignal): unknown => (reason instanceof DOMException ? null : reason);
+
+function createLifecycle(stopping: AbortController, parts: StartedPart[]): Lifecycle {
+  return {
+    stopping: stopping.signal,
+    async start(name, make, stop) {
+      if (stopping.signal.aborted) throw new Interrupted();
+      const part = await make();
+      parts.push({ name, stop: () => stop(part) });
+      if (stopping.signal.aborted) throw new Interrupted();
+      return part;
+    },
+    fail: (error) => stopping.abort(error),
+  };
+}
+
+async function endAll(parts: StartedPart[], log: Logger): Promise<void> {
+  for (let part = parts.pop(); part !== undefined; part = parts.pop()) {
+    const { name, stop } = part;
+    await Promise.resolve()
+      .then(stop)
+      .catch((error: unknown) => log.error('lifecycle.stop-failed', { part: name, error }));
+  }
+}
+
+function listenForSignals(clock: Clock, stop: () => void): void {
+  let firstAt: number | null = null;
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.on(signal, () => {
+      if (firstAt === null) {
+        firstAt = clock.now();
+        stop();
+      } else if (clock.now() - firstAt > SAME_SIGNAL_MS) process.exit(1);
+    });
+}

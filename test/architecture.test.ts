@@ -1,0 +1,62 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+
+const root = path.resolve(import.meta.dirname, '..');
+
+/** Who may import whom: a folder and what it sees besides itself. Packages are listed where a room is choosy about them. */
+const ALLOWED: readonly { room: string; sees: readonly string[]; packages?: readonly string[] }[] = [
+  { room: 'core/domain', sees: ['core/errors.ts'], packages: [] },
+  {
+    room: 'core/adapters',
+    sees: ['core/ports.ts', 'core/domain', 'core/errors.ts', 'core/chains.ts', 'core/config.ts', 'core/redact.ts', 'core/bus.ts'],
+  },
+  { room: 'core', sees: [], packages: ['zod', 'viem/utils', 'viem'] },
+  { room: 'native-api', sees: ['core'], packages: ['express', 'ws', 'zod', 'viem', 'node:'] },
+  { room: 'facade', sees: ['core'], packages: ['express', 'ws', 'zod', 'viem', '@msgpack/msgpack', 'node:'] },
+  { room: 'relayer', sees: ['core/ports.ts', 'core/domain', 'core/errors.ts'], packages: ['viem', 'node:'] },
+  { room: 'sandbox', sees: ['core', 'native-api', 'facade', 'relayer', 'compose.ts', 'lifecycle.ts'] },
+];
+/** Doors and use cases never reach into adapters; mains, the sandbox and tests wire them. */
+const NOT_FOR_DOORS = 'core/adapters';
+
+const roomOf = (file: string) => ALLOWED.find(({ room }) => inside(file, room));
+const inside = (file: string, place: string): boolean => file === place || file.startsWith(`${place}/`);
+
+const sources = ['core', 'native-api', 'facade', 'relayer', 'sandbox'].flatMap((folder) => {
+  try {
+    return readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts'))
+      .map((name) => `${folder}/${name}`);
+  } catch {
+    return []; // a door that is not built yet
+  }
+});
+
+function importsOf(file: string): string[] {
+  const text = readFileSync(path.join(root, file), 'utf8');
+  return [...text.matchAll(/(?:^import\s+|\bfrom\s+|\bimport\(\s*)['"]([^'"]+)['"]/gm)].map(([, target]) => target ?? '');
+}
+
+function complaint(file: string, target: string): string | null {
+  const room = roomOf(file);
+  if (!room) return null;
+  if (!target.startsWith('.'))
+    return !room.packages || room.packages.some((name) => target === name || target.startsWith(name.endsWith(':') ? name : `${name}/`))
+      ? null
+      : `${file} imports ${target}`;
+  const resolved = path.posix.normalize(path.posix.join(path.posix.dirname(file), target)).replace(/\.js$/, '.ts');
+  const allowed = inside(resolved, room.room) || room.sees.some((place) => inside(resolved, place));
+  const reachesIn = inside(resolved, NOT_FOR_DOORS) && !inside(file, NOT_FOR_DOORS) && room.room !== 'sandbox';
+  return allowed && !reachesIn ? null : `${file} imports ${resolved}`;
+}
+
+describe('the house', () => {
+  it('has rooms to check', () => expect(sources.length).toBeGreaterThan(20));
+
+  it.each(ALLOWED.map(({ room }) => room))('lets %s import only what it may see', (room) => {
+    const complaints = sources
+      .filter((file) => roomOf(file)?.room === room)
+      .flatMap((file) => importsOf(file).map((target) => complaint(file, target)));
+    expect(complaints.filter(Boolean)).toEqual([]);
+  });
+});

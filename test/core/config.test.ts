@@ -1,0 +1,94 @@
+import { ConfigError, readConfig } from '../../core/config.js';
+import { readSandboxSettings } from '../../sandbox/settings.js';
+
+const production = { DATABASE_URL: 'postgres://gateway:secret@db.example/gateway', RPC_URL_BASE: 'https://rpc.example/v2/secret-key' };
+
+function problemsOf(read: () => unknown): readonly string[] {
+  try {
+    read();
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+describe('the configuration of a deployment', () => {
+  it('serves the chains that have a node', () => {
+    const { chains, port, database } = readConfig({ ...production, RPC_URL_ARBITRUM: 'https://one.example, https://two.example' });
+    expect(chains.map(({ chain, rpcUrls }) => [chain.slug, rpcUrls])).toEqual([
+      ['arbitrum', ['https://one.example', 'https://two.example']],
+      ['base', ['https://rpc.example/v2/secret-key']],
+    ]);
+    expect(port).toBe(8080);
+    expect(database).toEqual({ kind: 'server', url: production.DATABASE_URL });
+  });
+
+  it('takes the embedded database only when that is said', () => {
+    expect(readConfig({ ...production, DATABASE_URL: 'embedded:/srv/gateway' }).database).toEqual({
+      kind: 'embedded',
+      folder: '/srv/gateway',
+    });
+    expect(problemsOf(() => readConfig({ RPC_URL_BASE: 'https://rpc.example' }))).toEqual([
+      'DATABASE_URL must be a postgres:// URL, or embedded:<folder>',
+    ]);
+  });
+
+  it('reports every problem at once', () => {
+    const problems = problemsOf(() =>
+      readConfig({
+        PORT: '70000',
+        LOG_LEVEL: 'loud',
+        DATABASE_URL: 'mysql://x',
+        RPC_URL_BASE: 'ftp://x',
+        RPC_URL_BASEE: 'https://x.example',
+      }),
+    );
+    expect(problems).toHaveLength(5);
+    for (const name of ['PORT', 'LOG_LEVEL', 'DATABASE_URL', 'RPC_URL_BASE ', 'RPC_URL_BASEE']) expect(problems.join('\n')).toContain(name);
+  });
+
+  it('asks for a chain when none is configured', () => {
+    expect(problemsOf(() => readConfig({ DATABASE_URL: production.DATABASE_URL }))).toEqual([
+      expect.stringContaining('no chain is configured'),
+    ]);
+  });
+
+  it('treats an empty variable as an absent one', () => {
+    expect(readConfig({ ...production, PORT: ' ', RPC_URL_POLYGON: '' }).chains.map(({ chain }) => chain.slug)).toEqual(['base']);
+  });
+
+  it('never repeats a value in its complaints', () => {
+    const problems = problemsOf(() =>
+      readConfig({ PORT: 'hunter2', DATABASE_URL: 'hunter2', RPC_URL_BASE: 'hunter2', LOG_LEVEL: 'hunter2' }),
+    );
+    expect(problems).toHaveLength(4);
+    expect(problems.join('\n')).not.toContain('hunter2');
+  });
+});
+
+describe('the settings of the sandbox', () => {
+  it('need nothing', () => {
+    expect(readSandboxSettings({})).toMatchObject({ PORT: 8080, HOST: '127.0.0.1', SANDBOX_BLOCK_MS: 250, SANDBOX_ORACLE_MS: 500 });
+  });
+
+  it('refuse what belongs to a real deployment', () => {
+    expect(problemsOf(() => readSandboxSettings({ RPC_URL_BASE: 'https://x.example', RELAYER_KEY: '0x01' }))).toEqual([
+      expect.stringContaining('RPC_URL_BASE is set'),
+      expect.stringContaining('RELAYER_KEY is set'),
+    ]);
+  });
+
+  it('report every problem at once', () => {
+    const problems = problemsOf(() =>
+      readSandboxSettings({ PORT: '-1', SANDBOX_BLOCK_MS: 'fast', SANDBOX_CHAINS: 'base,solana', SANDBOX_SPEED: '9' }),
+    );
+    for (const name of ['PORT', 'SANDBOX_BLOCK_MS', 'solana', 'SANDBOX_SPEED']) expect(problems.join('\n')).toContain(name);
+  });
+
+  it('read several chains', () => {
+    expect(readSandboxSettings({ SANDBOX_CHAINS: 'arbitrum-sepolia, base' }).SANDBOX_CHAINS.map(({ chainId }) => chainId)).toEqual([
+      421614, 8453,
+    ]);
+  });
+});
