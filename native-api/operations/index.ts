@@ -1,0 +1,6 @@
+import type { Operation } from '../operation.js';
+import { marketOperations } from './markets.js';
+import { systemOperations } from './system.js';
+
+/** The registry: the one place that knows every operation. */
+export const OPERATIONS: readonly Operation[] = [...systemOperations, ...marketOperations];
