@@ -1,0 +1,105 @@
+import { tradingFee } from './fees.js';
+import { CONTRACTS_VERSION, type MarketView, type Moment, type StoredTrade, type TradeAccount, type TraderTerms } from './market-view.js';
+import { pnlPercentP, tradeValue } from './pnl.js';
+import { priceAfterImpact } from './price-after-impact.js';
+import { collateralToUsd, positionSizeCollateral, positionSizeToken } from './size.js';
+import { skewImpactP } from './skew-impact.js';
+import { fixedSpreadP, pairSpreadP } from './spread.js';
+import { pushesUp } from './units.js';
+import { volumeImpactP } from './volume-impact.js';
+
+/** The contract's `TradePriceImpact`. */
+export interface PriceImpact {
+  readonly positionSizeToken: bigint;
+  readonly fixedSpreadP: bigint;
+  readonly volumeImpactP: bigint;
+  readonly skewImpactP: bigint;
+  readonly totalImpactP: bigint;
+  readonly priceAfterImpact: bigint;
+}
+
+export interface PriceContext {
+  readonly market: MarketView;
+  readonly terms: TraderTerms;
+  readonly moment: Moment;
+  readonly oraclePrice: bigint;
+}
+
+/** Price of opening, or of adding, a position of this size. Throws `PriceRangeError` where the contract reverts. */
+export function openingImpact(
+  context: PriceContext,
+  order: { readonly long: boolean; readonly positionSizeCollateral: bigint },
+): PriceImpact {
+  const { market, terms, moment, oraclePrice } = context;
+  const direction = { long: order.long, open: true };
+  const spread = fixedSpreadP({ spreadP: pairSpreadP(market.pair, terms), ...direction });
+  const sizeUsd = collateralToUsd(order.positionSizeCollateral, market.collateral);
+  const volume = volumeImpactP({ market, terms, moment, ...direction, sizeUsd, isPnlPositive: false, lastPosIncreaseBlock: 0n });
+  const sizeToken = positionSizeToken({
+    positionSizeCollateral: order.positionSizeCollateral,
+    price: priceAfterImpact(oraclePrice, spread + volume),
+    collateral: market.collateral,
+  });
+  const skew = skewImpactP({ state: market.state, sizeToken, up: pushesUp(direction) });
+  return total({ oraclePrice, positionSizeToken: sizeToken, fixedSpreadP: spread, volumeImpactP: volume, skewImpactP: skew });
+}
+
+/**
+ * Price of closing all or a part of a trade. Whether the close counts as profitable (and so may be protected) is judged first, at
+ * the unprotected price and after every fee of closing the whole trade.
+ */
+export function closingImpact(
+  context: PriceContext,
+  close: { readonly trade: StoredTrade; readonly account: TradeAccount; readonly positionSizeCollateral: bigint },
+): PriceImpact {
+  const { market, terms, moment, oraclePrice } = context;
+  const { trade } = close;
+  if (trade.contractsVersion < CONTRACTS_VERSION.v92) return untouched(oraclePrice);
+  const direction = { long: trade.long, open: false };
+  const sizeToken = (close.positionSizeCollateral * trade.positionSizeToken) / positionSizeCollateral(trade);
+  const spread = fixedSpreadP({ spreadP: pairSpreadP(market.pair, terms), ...direction });
+  const hasSkew = trade.contractsVersion >= CONTRACTS_VERSION.v10;
+  const skew = hasSkew ? skewImpactP({ state: market.state, sizeToken, up: pushesUp(direction) }) : 0n;
+  const sizeUsd = collateralToUsd(close.positionSizeCollateral, market.collateral);
+  const { lastPosIncreaseBlock } = trade;
+  const volumeWhen = (isPnlPositive: boolean): bigint =>
+    volumeImpactP({ market, terms, moment, ...direction, sizeUsd, isPnlPositive, lastPosIncreaseBlock });
+  const unprotected = priceAfterImpact(oraclePrice, spread + volumeWhen(false) + skew);
+  const volume = volumeWhen(netValue(context, close, unprotected) > trade.collateralAmount);
+  return total({ oraclePrice, positionSizeToken: sizeToken, fixedSpreadP: spread, volumeImpactP: volume, skewImpactP: skew });
+}
+
+/** Value of the whole trade if it closed at this execution price. */
+export function netValue(
+  { market, terms }: Pick<PriceContext, 'market' | 'terms'>,
+  { trade, account }: { readonly trade: StoredTrade; readonly account: TradeAccount },
+  price: bigint,
+): bigint {
+  return tradeValue({
+    collateralAmount: trade.collateralAmount,
+    precisionDelta: market.collateral.precisionDelta,
+    pnlP: pnlPercentP({ ...trade, price }),
+    closingFee: tradingFee({
+      market,
+      positionSizeCollateral: positionSizeCollateral(trade),
+      isCounterTrade: trade.isCounterTrade,
+      feeMultiplier: terms.feeMultiplier,
+    }),
+    account,
+  });
+}
+
+function total(parts: Omit<PriceImpact, 'totalImpactP' | 'priceAfterImpact'> & { readonly oraclePrice: bigint }): PriceImpact {
+  const { oraclePrice, ...impact } = parts;
+  const totalImpactP = impact.fixedSpreadP + impact.volumeImpactP + impact.skewImpactP;
+  return { ...impact, totalImpactP, priceAfterImpact: priceAfterImpact(oraclePrice, totalImpactP) };
+}
+
+const untouched = (oraclePrice: bigint): PriceImpact => ({
+  positionSizeToken: 0n,
+  fixedSpreadP: 0n,
+  volumeImpactP: 0n,
+  skewImpactP: 0n,
+  totalImpactP: 0n,
+  priceAfterImpact: oraclePrice,
+});

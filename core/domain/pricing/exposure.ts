@@ -1,0 +1,63 @@
+import type { Sides } from '../market.js';
+import type { CollateralUnits, MarketView } from './market-view.js';
+import { netSkew } from './skew-impact.js';
+import { E18, E8, P10, absolute } from './units.js';
+
+type ExposureMarket = Pick<MarketView, 'state' | 'collateral'>;
+
+/** Open interest of a borrowing group, 1e10 collateral; `max` 0 = no limit. */
+export interface GroupOpenInterest extends Sides {
+  readonly max: bigint;
+}
+
+const ofSide = (sides: Sides, long: boolean): bigint => (long ? sides.long : sides.short);
+
+/** A 1e10 collateral figure in token units. */
+const fromP10 = (value: bigint, collateral: CollateralUnits): bigint => (value * collateral.precision) / P10;
+
+/** Token units: tokens at today's price, plus what was opened before tokens were counted. */
+export function dynamicOpenInterest(
+  { state, collateral }: ExposureMarket,
+  side: { readonly long: boolean; readonly price: bigint },
+): bigint {
+  const before = fromP10(ofSide(state.oiBeforeV10, side.long), collateral);
+  return before + (ofSide(state.oiToken, side.long) * side.price) / P10 / collateral.precisionDelta;
+}
+
+export const maxOpenInterest = ({ state, collateral }: ExposureMarket): bigint => fromP10(state.maxOi, collateral);
+
+/** 1e10 collateral, signed. */
+export const skewCollateral = ({ state }: Pick<ExposureMarket, 'state'>, price: bigint): bigint => (netSkew(state.oiToken) * price) / E18;
+
+/** A skew above the limit may only shrink, and not past the limit on the other side. */
+export function isWithinSkewLimits(input: { readonly current: bigint; readonly next: bigint; readonly max: bigint }): boolean {
+  const { current, next, max } = input;
+  if (max === 0n || absolute(next) <= max) return true;
+  return current >= 0n ? next < current && -next <= max : next > current && next <= max;
+}
+
+export interface ExposureInput {
+  readonly market: ExposureMarket;
+  readonly long: boolean;
+  readonly positionSizeCollateral: bigint;
+  readonly price: bigint;
+  /** null where no borrowing group limits the pair. */
+  readonly groupOi?: GroupOpenInterest | null;
+}
+
+function isWithinGroup({ market, long, positionSizeCollateral, groupOi }: ExposureInput): boolean {
+  if (!groupOi || groupOi.max === 0n) return true;
+  return ofSide(groupOi, long) + (positionSizeCollateral * P10) / market.collateral.precision <= groupOi.max;
+}
+
+const skewDelta = ({ market, positionSizeCollateral }: ExposureInput): bigint =>
+  (positionSizeCollateral * market.collateral.precisionDelta) / E8;
+
+export function isWithinExposureLimits(input: ExposureInput): boolean {
+  const { market, long, price } = input;
+  if (dynamicOpenInterest(market, { long, price }) + input.positionSizeCollateral > maxOpenInterest(market)) return false;
+  if (!isWithinGroup(input)) return false;
+  const current = skewCollateral(market, price);
+  const next = long ? current + skewDelta(input) : current - skewDelta(input);
+  return isWithinSkewLimits({ current, next, max: market.state.maxSkewCollateral });
+}

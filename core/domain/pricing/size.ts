@@ -1,0 +1,54 @@
+import { divideInteger, type Rounding } from '../decimal.js';
+import type { CollateralUnits } from './market-view.js';
+import { E18, E3, E8, P10 } from './units.js';
+
+export const positionSizeCollateral = (trade: { readonly collateralAmount: bigint; readonly leverage: bigint }): bigint =>
+  (trade.collateralAmount * trade.leverage) / E3;
+
+/** 1e18 USD. */
+export const collateralToUsd = (amount: bigint, collateral: CollateralUnits): bigint =>
+  (amount * collateral.precisionDelta * collateral.priceUsd) / E8;
+
+/** Token units of a 1e18 USD value. */
+export const usdToCollateral = (usd: bigint, collateral: CollateralUnits): bigint =>
+  (usd * E8) / collateral.priceUsd / collateral.precisionDelta;
+
+/**
+ * What the contract calls token: collateral value over pair price (1e18). `price` is the price after spread and volume impact,
+ * without skew.
+ */
+export const positionSizeToken = (input: {
+  readonly positionSizeCollateral: bigint;
+  readonly price: bigint;
+  readonly collateral: CollateralUnits;
+}): bigint => (input.positionSizeCollateral * input.collateral.precisionDelta * P10) / input.price;
+
+/** Units of the base asset (1e18): the same number as the contract's tokens only for a collateral worth exactly one USD. */
+export const tokenToBase = (token: bigint, collateral: CollateralUnits): bigint => (token * collateral.priceUsd) / E8;
+
+/** The contract takes collateral, people think in base units: the rounding is ours, and the caller names it. */
+export function collateralForBaseSize(input: {
+  /** 1e18. */
+  readonly baseSize: bigint;
+  readonly price: bigint;
+  readonly leverage: bigint;
+  readonly collateral: CollateralUnits;
+  readonly rounding: Rounding;
+}): bigint {
+  const { collateral } = input;
+  const numerator = input.baseSize * input.price * collateral.precision * E3 * E8;
+  return divideInteger(numerator, collateral.priceUsd * input.leverage * P10 * E18, input.rounding);
+}
+
+/** Base units (1e18) that collateral × leverage buys at a price; the inverse of `collateralForBaseSize`. */
+export function baseSizeForCollateral(input: {
+  readonly collateralAmount: bigint;
+  readonly price: bigint;
+  readonly leverage: bigint;
+  readonly collateral: CollateralUnits;
+  readonly rounding: Rounding;
+}): bigint {
+  const { collateral } = input;
+  const numerator = input.collateralAmount * input.leverage * collateral.priceUsd * P10 * E18;
+  return divideInteger(numerator, input.price * collateral.precision * E3 * E8, input.rounding);
+}
