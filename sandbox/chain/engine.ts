@@ -17,11 +17,13 @@ export interface EngineOptions {
   genesisTime: number;
   /** Accounts that exist from genesis, in wei. */
   balances: ReadonlyMap<`0x${string}`, bigint>;
-  onSubscription?: (event: { filterId: bigint; result: unknown }) => void;
 }
 
 export interface Engine {
+  /** The engine's own answer; errors are in its words, see geth-errors.ts. */
   request(method: string, params?: readonly unknown[]): Promise<RpcAnswer>;
+  /** For calls that cannot be refused: the result, or a throw. */
+  ask<Result>(method: string, params?: readonly unknown[]): Promise<Result>;
 }
 
 /** The package is CommonJS with a native binding and may be absent in a production install: loaded on first use only. */
@@ -41,54 +43,62 @@ function context(edr: typeof Edr): Promise<Edr.EdrContext> {
   return shared;
 }
 
+function settings(edr: typeof Edr, options: EngineOptions): Edr.ProviderConfig {
+  return {
+    allowBlocksWithSameTimestamp: true,
+    allowUnlimitedContractSize: false,
+    bailOnCallFailure: true,
+    bailOnTransactionFailure: false,
+    // Target = gas limit, so no block is above it, and an empty one lowers the fee by base / 2^63 = 0: the base fee stands still
+    // until it is set, like an L2 at its floor, and no block needs a call to hold it.
+    baseFeeConfig: [{ activation: { blockNumber: 0n }, maxChangeDenominator: 1n << 63n, elasticityMultiplier: 1n }],
+    chainId: BigInt(options.chainId),
+    networkId: BigInt(options.chainId),
+    coinbase: bytes('0xc014ba5ec014ba5ec014ba5ec014ba5ec014ba5e'),
+    defaultTransactionGasLimit: 16_777_216n,
+    genesisState: [
+      ...edr.l1GenesisState(edr.l1HardforkFromString(edr.PRAGUE)),
+      ...[...options.balances].map(([address, balance]) => ({ address: bytes(address), balance })),
+    ],
+    hardfork: edr.PRAGUE,
+    initialBaseFeePerGas: 100_000_000n,
+    minGasPrice: 0n,
+    // First come, first served, as a sequencer does; a replay that feeds a block's transactions in order gets them back in order.
+    mining: { autoMine: false, blockGasLimit: 60_000_000n, memPool: { order: edr.MineOrdering.Fifo } },
+    network: { genesisBlockGasLimit: 60_000_000n, genesisBlockTime: BigInt(options.genesisTime) },
+    observability: {},
+    ownedAccounts: [],
+    precompileOverrides: [],
+  };
+}
+
 export async function createEngine(options: EngineOptions): Promise<Engine> {
   const edr = load();
   const provider = await (
     await context(edr)
   ).createProvider(
     edr.L1_CHAIN_TYPE,
-    {
-      allowBlocksWithSameTimestamp: true,
-      allowUnlimitedContractSize: false,
-      bailOnCallFailure: true,
-      bailOnTransactionFailure: false,
-      chainId: BigInt(options.chainId),
-      networkId: BigInt(options.chainId),
-      coinbase: bytes('0xc014ba5ec014ba5ec014ba5ec014ba5ec014ba5e'),
-      defaultTransactionGasLimit: 16_777_216n,
-      genesisState: [
-        ...edr.l1GenesisState(edr.l1HardforkFromString(edr.PRAGUE)),
-        ...[...options.balances].map(([address, balance]) => ({ address: bytes(address), balance })),
-      ],
-      hardfork: edr.PRAGUE,
-      initialBaseFeePerGas: 100_000_000n,
-      minGasPrice: 0n,
-      mining: { autoMine: false, blockGasLimit: 60_000_000n, memPool: { order: edr.MineOrdering.Priority } },
-      network: { genesisBlockGasLimit: 60_000_000n, genesisBlockTime: BigInt(options.genesisTime) },
-      observability: {},
-      ownedAccounts: [],
-      precompileOverrides: [],
-    },
+    settings(edr, options),
     { enable: false, decodeConsoleLogInputsCallback: () => [], printLineCallback: () => undefined },
-    { subscriptionCallback: (event) => options.onSubscription?.(event) },
+    { subscriptionCallback: () => undefined },
     new edr.ContractDecoder(),
   );
 
+  async function request(method: string, params: readonly unknown[] = []): Promise<RpcAnswer> {
+    const response = await provider.handleRequest(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }));
+    const answer = (typeof response.data === 'string' ? JSON.parse(response.data) : response.data) as {
+      result?: unknown;
+      error?: RpcError;
+    };
+    return answer.error === undefined ? { result: answer.result ?? null } : { error: answer.error };
+  }
+
   return {
-    async request(method, params = []) {
-      const response = await provider.handleRequest(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }));
-      const answer = (typeof response.data === 'string' ? JSON.parse(response.data) : response.data) as {
-        result?: unknown;
-        error?: RpcError;
-      };
-      return answer.error === undefined ? { result: answer.result ?? null } : { error: gethShape(answer.error) };
+    request,
+    async ask<Result>(method: string, params: readonly unknown[] = []): Promise<Result> {
+      const answer = await request(method, params);
+      if ('error' in answer) throw new Error(`${method}: ${answer.error.message}`);
+      return answer.result as Result;
     },
   };
-}
-
-/** Clients decode a revert from geth's shape only: code 3 and the revert bytes directly in `data`. */
-function gethShape(error: RpcError): RpcError {
-  const data = error.data as { data?: unknown } | undefined;
-  if (typeof data?.data === 'string') return { code: 3, message: 'execution reverted', data: data.data };
-  return { code: error.code, message: error.message };
 }

@@ -1,0 +1,64 @@
+import type { BlockHead, Cancel, Hex } from '../../core/ports.js';
+import type { ChainEvents, RpcBlock } from './chain-events.js';
+import type { RpcError } from './engine.js';
+
+/** One chain: a real EVM behind geth's JSON-RPC, and the levers only the sandbox itself may pull. */
+export interface ChainNode {
+  readonly chainId: number;
+  readonly url: string;
+  readonly wsUrl: string;
+  /** As a client would, without the socket; throws RpcFailure. */
+  request(method: string, params?: readonly unknown[]): Promise<unknown>;
+  /** Changes state outside any transaction; part of the chain's memory. */
+  admin(method: AdminMethod, params: readonly unknown[]): Promise<unknown>;
+  head(): Promise<BlockHead>;
+  onBlock(listener: (head: BlockHead) => void): Cancel;
+  /** Resolves with the next block made. */
+  nextBlock(): Promise<BlockHead>;
+  /** Blocks made at once, whether or not mining is paused. Chain time stands still unless `secondsPerBlock` is 1. */
+  mine(blocks: number, options?: { secondsPerBlock?: 0 | 1 }): Promise<BlockHead>;
+  pauseMining(): Promise<void>;
+  resumeMining(): Promise<void>;
+  /** Moves chain time ahead of the wall clock, for good. */
+  warp(seconds: number): Promise<void>;
+  /** From the next block on, until set again. */
+  setBaseFee(gwei: number): Promise<void>;
+  /** Replaces the last `depth` blocks by others at the same heights. */
+  reorg(options: { depth: number; drop?: boolean }): Promise<{ removed: readonly Hex[]; head: BlockHead }>;
+  /** Takes a transaction out of the pool, as a node under pressure may. */
+  dropTransaction(hash: Hex): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+export const ADMIN_METHODS = ['hardhat_setCode', 'hardhat_setBalance', 'hardhat_setStorageAt', 'hardhat_setNonce'] as const;
+export type AdminMethod = (typeof ADMIN_METHODS)[number];
+
+export class RpcFailure extends Error {
+  readonly code: number;
+  readonly data: unknown;
+
+  constructor(error: RpcError) {
+    super(error.message);
+    this.name = 'RpcFailure';
+    this.code = error.code;
+    this.data = error.data;
+  }
+}
+
+export const headOf = (block: RpcBlock): BlockHead => ({
+  number: BigInt(block.number),
+  hash: block.hash,
+  parentHash: block.parentHash,
+  timestamp: BigInt(block.timestamp),
+});
+
+/** Guards the sandbox's own levers: what arrives over its routes is a number at best. */
+export function requireCount(name: string, value: number, most: number): void {
+  if (Number.isSafeInteger(value) && value >= 1 && value <= most) return;
+  throw new RangeError(`${name} must be a whole number ${most === Infinity ? 'of at least 1' : `from 1 to ${most}`}.`);
+}
+
+export const onBlock = (events: ChainEvents, listener: (head: BlockHead) => void): Cancel =>
+  events.on((event) => {
+    if (event.kind === 'block') listener(headOf(event.block));
+  });

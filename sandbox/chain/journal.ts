@@ -1,0 +1,126 @@
+import { closeSync, existsSync, fdatasync, fdatasyncSync, ftruncateSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Cancel, Clock, Logger } from '../../core/ports.js';
+import { gapOf, LONGEST_RUN, type HeaderRecord, type JournalRecord } from './journal-records.js';
+
+/**
+ * A chain's memory on disk. `append` returns when the operating system has the lines, so nothing announced afterwards is lost by kill -9;
+ * the disk itself is forced once a second at most. Only the last line is ever rewritten: a run of empty blocks that grows by one.
+ */
+export interface Journal {
+  append(records: readonly JournalRecord[], parentTime: number): void;
+  close(): void;
+}
+
+export interface JournalOptions {
+  folder: string;
+  clock: Clock;
+  log: Logger;
+}
+
+export interface StoredJournal {
+  header: HeaderRecord;
+  records: JournalRecord[];
+  /** Bytes that hold whole lines; what follows was torn by a crash. */
+  length: number;
+}
+
+const FORCE_EVERY_MS = 1000;
+const pathOf = (folder: string): string => join(folder, 'journal.jsonl');
+
+/** Null: nothing stored. Throws when lines before the last cannot be read. */
+export function readJournal(folder: string): StoredJournal | null {
+  if (!existsSync(pathOf(folder))) return null;
+  const bytes = readFileSync(pathOf(folder));
+  const lines: object[] = [];
+  let length = 0;
+  for (let end = bytes.indexOf(10); end !== -1; end = bytes.indexOf(10, length)) {
+    const line = parseLine(bytes.toString('utf8', length, end));
+    const isLast = end === bytes.length - 1;
+    if (line === undefined && !isLast) throw new Error(`line ${lines.length + 1} cannot be read`);
+    if (line === undefined) break;
+    lines.push(line);
+    length = end + 1;
+  }
+  const [header, ...records] = lines;
+  if (header === undefined) return null;
+  if (!isHeader(header)) throw new Error('it was written by another version');
+  return { header, records: records as JournalRecord[], length };
+}
+
+const isHeader = (line: object): line is HeaderRecord =>
+  'kind' in line && line.kind === 'header' && 'version' in line && line.version === 1;
+
+function parseLine(text: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && 'kind' in value ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Keeps an unusable journal for inspection; returns its new name. */
+export function setJournalAside(folder: string, now: number): string {
+  const aside = join(folder, `journal-${now}.unusable.jsonl`);
+  renameSync(pathOf(folder), aside);
+  return aside;
+}
+
+export function createJournal(options: JournalOptions, header: HeaderRecord): Journal {
+  const file = openSync(pathOf(options.folder), 'w+', 0o600);
+  const text = Buffer.from(`${JSON.stringify(header)}\n`);
+  writeSync(file, text, 0, text.length, 0);
+  return openedJournal(options, file, text.length);
+}
+
+export function reopenJournal(options: JournalOptions, length: number): Journal {
+  const file = openSync(pathOf(options.folder), 'r+');
+  ftruncateSync(file, length);
+  return openedJournal(options, file, length);
+}
+
+function openedJournal({ clock, log }: JournalOptions, file: number, length: number): Journal {
+  let end = length;
+  /** The run the last line holds and where that line begins. */
+  let run: { start: number; gaps: string } | null = null;
+  let force: Cancel | null = null;
+
+  function write(text: string, at: number): void {
+    const bytes = Buffer.from(text);
+    for (let done = 0; done < bytes.length;) done += writeSync(file, bytes, done, bytes.length - done, at + done);
+    end = at + bytes.length;
+    force ??= clock.after(FORCE_EVERY_MS, () => {
+      force = null;
+      fdatasync(file, (error) => {
+        if (error !== null && error.code !== 'EBADF') log.warn('chain.journal.not_forced', { reason: error.message });
+      });
+    });
+  }
+
+  const line = (record: JournalRecord): string => `${JSON.stringify(record)}\n`;
+
+  function extendRun(gap: string, record: JournalRecord & { kind: 'block' }): void {
+    if (run === null || run.gaps.length >= LONGEST_RUN) run = { start: end, gaps: '' };
+    run.gaps += gap;
+    write(line({ kind: 'empty', gaps: run.gaps, hash: record.hash }), run.start);
+  }
+
+  return {
+    append(records, parentTime) {
+      const [only] = records;
+      const gap = records.length === 1 && only?.kind === 'block' ? gapOf(only, parentTime) : null;
+      if (gap !== null && only?.kind === 'block') {
+        extendRun(gap, only);
+        return;
+      }
+      run = null;
+      write(records.map(line).join(''), end);
+    },
+    close() {
+      force?.();
+      fdatasyncSync(file);
+      closeSync(file);
+    },
+  };
+}

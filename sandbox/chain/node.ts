@@ -1,0 +1,139 @@
+import type { Clock, Hex, Logger } from '../../core/ports.js';
+import { createChainEvents } from './chain-events.js';
+import { headOf, onBlock, requireCount, RpcFailure, type ChainNode } from './chain-node.js';
+import { createGate } from './gate.js';
+import { createMiner } from './miner.js';
+import { createPublicRpc } from './public-rpc.js';
+import { openLedger, type Restored } from './open-ledger.js';
+import { createRpcServer } from './rpc-server.js';
+import { createFilters } from './watches.js';
+
+export interface ChainNodeOptions {
+  chainId: number;
+  balances: ReadonlyMap<Hex, bigint>;
+  clock: Clock;
+  log: Logger;
+  /** Default 127.0.0.1. */
+  host?: string;
+  /** 0 = any free one, the default. */
+  port?: number;
+  /** Default 250. */
+  blockMs?: number;
+  /** Epoch seconds; default: now. A stored chain keeps its own. */
+  genesisTime?: number;
+  /** Where the chain survives a restart; without it the chain lives as long as the node. */
+  dataDir?: string;
+  onProgress?: (made: number, total: number) => void;
+  /** Default false: blocks come by themselves from the start. */
+  paused?: boolean;
+}
+
+/** What came back from the data folder, beside the node. */
+export interface RunningChainNode extends ChainNode {
+  readonly restored: Restored;
+}
+
+const MOST_BLOCKS = 100_000;
+const CHUNK = 256;
+
+export async function createChainNode(options: ChainNodeOptions): Promise<RunningChainNode> {
+  const { clock, log, host = '127.0.0.1', blockMs = 250 } = options;
+  const events = createChainEvents();
+  const gate = createGate();
+  const { engine, pool, ledger, journal, restored } = await openLedger(options, events);
+  let failure: string | null = null;
+  let ahead = restored.warpedSeconds;
+
+  /** An engine or disk that fails half-way through a block leaves a chain nobody should trust. */
+  async function changing<Result>(task: () => Promise<Result>): Promise<Result> {
+    if (failure !== null) throw new Error(failure);
+    try {
+      return await gate.exclusive(task);
+    } catch (error) {
+      failure = `The chain stopped: ${error instanceof Error ? error.message : String(error)}`;
+      log.error('chain.stopped', { reason: failure });
+      throw new Error(failure, { cause: error });
+    }
+  }
+
+  const chainTime = (): number => Math.max(Number(ledger.head().timestamp), Math.floor(clock.now() / 1000) + ahead);
+  const miner = createMiner(clock, blockMs, async () => {
+    if (failure === null) await changing(() => ledger.mine(chainTime())).catch(() => undefined);
+  });
+  const filters = createFilters(events, clock);
+  const rpc = createPublicRpc({ engine, gate, pool, filters, failure: () => failure });
+  const server = await createRpcServer({ host, port: options.port ?? 0, rpc, events }).catch((error: unknown) => {
+    journal?.close();
+    throw error;
+  });
+  if (options.paused !== true) miner.start();
+
+  async function admin(method: string, params: readonly unknown[]): Promise<unknown> {
+    const answer = await changing(() => ledger.admin(method, params));
+    if ('error' in answer) throw new RpcFailure(answer.error);
+    return answer.result;
+  }
+
+  async function mineChunk(blocks: number, secondsPerBlock: number): Promise<void> {
+    if (secondsPerBlock > 0) journal?.append([{ kind: 'warp', seconds: secondsPerBlock * blocks }], chainTime());
+    for (let left = blocks; left > 0; left -= 1) {
+      ahead += secondsPerBlock;
+      await ledger.mine(chainTime());
+    }
+  }
+
+  return {
+    chainId: options.chainId,
+    url: `http://${host}:${server.port}`,
+    wsUrl: `ws://${host}:${server.port}`,
+    restored,
+    async request(method, params = []) {
+      const answer = await rpc(method, params, null);
+      if ('error' in answer) throw new RpcFailure(answer.error);
+      return answer.result;
+    },
+    admin,
+    head: () => Promise.resolve(headOf(ledger.head())),
+    onBlock: (listener) => onBlock(events, listener),
+    nextBlock: () =>
+      new Promise((resolve) => {
+        const stop = onBlock(events, (head) => {
+          stop();
+          resolve(head);
+        });
+      }),
+    async mine(blocks, { secondsPerBlock = 0 } = {}) {
+      requireCount('blocks', blocks, MOST_BLOCKS);
+      for (let left = blocks; left > 0; left -= CHUNK) await changing(() => mineChunk(Math.min(left, CHUNK), secondsPerBlock));
+      return headOf(ledger.head());
+    },
+    pauseMining: () => miner.stop(),
+    resumeMining: () => Promise.resolve(miner.start()),
+    async warp(seconds) {
+      requireCount('seconds', seconds, 10 * 366 * 86_400);
+      await changing(() => {
+        journal?.append([{ kind: 'warp', seconds }], chainTime());
+        ahead += seconds;
+        return Promise.resolve();
+      });
+    },
+    async setBaseFee(gwei) {
+      if (!(gwei >= 0 && gwei <= 1_000_000)) throw new Error('The base fee is a number of gwei between 0 and 1000000.');
+      const wei = BigInt(Math.round(gwei * 1e9));
+      await admin('hardhat_setNextBlockBaseFeePerGas', [`0x${wei.toString(16)}`]);
+    },
+    async reorg({ depth, drop = false }) {
+      requireCount('depth', depth, Infinity);
+      const done = await changing(async () => (depth > ledger.undoable() ? null : ledger.reorg(depth, drop ? 'drop' : 'mine-again')));
+      if (done === null) throw new RangeError(`A reorg of ${depth} blocks is too deep: this chain can take back ${ledger.undoable()}.`);
+      return { removed: done.removed, head: headOf(done.head) };
+    },
+    dropTransaction: (hash) => gate.exclusive(() => pool.drop(hash)),
+    async close() {
+      await miner.stop();
+      await server.close();
+      filters.close();
+      await gate.exclusive(() => Promise.resolve(journal?.close()));
+    },
+  };
+}

@@ -1,0 +1,150 @@
+import type { Hex } from '../../core/ports.js';
+import type { Engine, RpcAnswer } from './engine.js';
+import { gethError, overspent } from './geth-errors.js';
+
+/**
+ * The transactions that wait for a block. The engine holds them too, but neither gives back the signed bytes nor survives a sender whose
+ * transactions cost more together than it owns (its next block then fails as a whole), so both are kept here.
+ */
+export interface Pool {
+  /** eth_sendRawTransaction in geth's words. */
+  send(raw: unknown): Promise<RpcAnswer>;
+  /** Again after a reorg; false when the engine refuses it on the present state. */
+  readd(raw: Hex): Promise<boolean>;
+  /** The signed bytes of a block's transactions, which leave the pool with everything they outdate. */
+  settle(hashes: readonly Hex[]): Hex[];
+  /** Signed bytes in order of arrival. */
+  waiting(): Hex[];
+  drop(hash: Hex): Promise<boolean>;
+  /** Empties the engine's pool and ours. */
+  clear(): Promise<void>;
+  /** Forgets what the engine has dropped by itself. */
+  reconcile(): Promise<void>;
+  /** Drops the transactions of every sender that makes a block fail. */
+  evictUnmineable(time: Hex): Promise<Hex[]>;
+}
+
+export interface PoolTransaction {
+  hash: Hex;
+  from: Hex;
+  nonce: Hex;
+  value: Hex;
+  gas: Hex;
+  gasPrice?: Hex;
+  maxFeePerGas?: Hex;
+}
+
+interface Entry {
+  hash: Hex;
+  raw: Hex;
+  from: Hex;
+  nonce: number;
+  cost: bigint;
+}
+
+const costOf = (tx: PoolTransaction): bigint => BigInt(tx.gas) * BigInt(tx.maxFeePerGas ?? tx.gasPrice ?? 0) + BigInt(tx.value);
+
+export function createPool(engine: Engine, announce: (tx: PoolTransaction) => void): Pool {
+  const entries = new Map<Hex, Entry>();
+  const bySender = new Map<Hex, Map<number, Entry>>();
+
+  function remember(entry: Entry): void {
+    const own = bySender.get(entry.from) ?? new Map<number, Entry>();
+    const replaced = own.get(entry.nonce);
+    if (replaced !== undefined) entries.delete(replaced.hash);
+    entries.set(entry.hash, entry);
+    bySender.set(entry.from, own.set(entry.nonce, entry));
+  }
+
+  function forget(entry: Entry): void {
+    entries.delete(entry.hash);
+    const own = bySender.get(entry.from);
+    if (own?.get(entry.nonce) === entry) own.delete(entry.nonce);
+    if (own?.size === 0) bySender.delete(entry.from);
+  }
+
+  async function overspend({ from }: Entry): Promise<string | null> {
+    const own = bySender.get(from);
+    if (own === undefined || own.size < 2) return null; // a single one was checked by the engine
+    const cost = [...own.values()].reduce((sum, entry) => sum + entry.cost, 0n);
+    const balance = BigInt(await engine.ask<Hex>('eth_getBalance', [from, 'latest']));
+    return cost > balance ? overspent(balance, cost) : null;
+  }
+
+  async function drop(hash: Hex): Promise<boolean> {
+    const entry = entries.get(hash);
+    if (entry !== undefined) forget(entry);
+    return engine.ask<boolean>('hardhat_dropTransaction', [hash]);
+  }
+
+  async function accept(raw: Hex, tx: PoolTransaction): Promise<RpcAnswer> {
+    const { hash } = tx;
+    const entry: Entry = { hash, raw, from: tx.from, nonce: Number(tx.nonce), cost: costOf(tx) };
+    remember(entry);
+    const refusal = await overspend(entry);
+    if (refusal !== null) {
+      await drop(hash);
+      return { error: { code: -32000, message: refusal } };
+    }
+    return { result: hash };
+  }
+
+  return {
+    async send(raw) {
+      const answer = await engine.request('eth_sendRawTransaction', raw === undefined ? [] : [raw]);
+      if ('error' in answer) return { error: gethError(answer.error) };
+      const tx = await engine.ask<PoolTransaction>('eth_getTransactionByHash', [answer.result]);
+      const accepted = await accept(raw as Hex, tx);
+      if ('result' in accepted) announce(tx);
+      return accepted;
+    },
+    async readd(raw) {
+      const answer = await engine.request('eth_sendRawTransaction', [raw]);
+      if ('error' in answer) return false;
+      return 'result' in (await accept(raw, await engine.ask<PoolTransaction>('eth_getTransactionByHash', [answer.result])));
+    },
+    settle(hashes) {
+      return hashes.map((hash) => {
+        const mined = entries.get(hash);
+        if (mined === undefined) throw new Error(`Transaction ${hash} was mined but never sent.`);
+        for (const entry of bySender.get(mined.from)?.values() ?? []) if (entry.nonce <= mined.nonce) forget(entry);
+        return mined.raw;
+      });
+    },
+    waiting: () => [...entries.values()].map(({ raw }) => raw),
+    drop,
+    async clear() {
+      for (const { hash } of await engine.ask<PoolTransaction[]>('eth_pendingTransactions'))
+        await engine.ask('hardhat_dropTransaction', [hash]);
+      entries.clear();
+      bySender.clear();
+    },
+    async reconcile() {
+      if (entries.size === 0) return;
+      const pending = new Set((await engine.ask<PoolTransaction[]>('eth_pendingTransactions')).map(({ hash }) => hash));
+      for (const entry of [...entries.values()]) if (!pending.has(entry.hash)) forget(entry);
+    },
+    async evictUnmineable(time) {
+      const evicted: Hex[] = [];
+      for (const [sender, own] of [...bySender]) {
+        if (await mineable(engine, sender, time)) continue;
+        for (const { hash } of [...own.values()]) {
+          evicted.push(hash);
+          await drop(hash);
+        }
+      }
+      return evicted;
+    },
+  };
+}
+
+/** Tries a block with this sender's transactions alone and takes it back. */
+async function mineable(engine: Engine, sender: Hex, time: Hex): Promise<boolean> {
+  const snapshot = await engine.ask<Hex>('evm_snapshot');
+  for (const { hash, from } of await engine.ask<PoolTransaction[]>('eth_pendingTransactions')) {
+    if (from !== sender) await engine.ask('hardhat_dropTransaction', [hash]);
+  }
+  const answer = await engine.request('evm_mine', [time]);
+  await engine.ask('evm_revert', [snapshot]);
+  return 'result' in answer;
+}

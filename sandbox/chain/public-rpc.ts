@@ -1,0 +1,95 @@
+import type { Hex } from '../../core/ports.js';
+import type { Engine, RpcAnswer } from './engine.js';
+import type { Gate } from './gate.js';
+import { gethError, methodNotFound } from './geth-errors.js';
+import { blockNumber } from './log-criteria.js';
+import type { Pool } from './pool.js';
+import type { Filters, Subscriptions } from './watches.js';
+
+/** What any client may ask: geth's eth, net and web3, nothing that bends the chain. Subscriptions exist on a WebSocket only. */
+export type PublicRpc = (method: string, params: readonly unknown[], subscriptions: Subscriptions | null) => Promise<RpcAnswer>;
+
+export interface PublicRpcOptions {
+  engine: Engine;
+  gate: Gate;
+  pool: Pool;
+  filters: Filters;
+  /** Set once the chain can no longer be trusted; every answer is then this sentence. */
+  failure: () => string | null;
+}
+
+const OPEN = /^(eth|net|web3)_/;
+/** Of these the node has no keys, or the engine keeps its own bookkeeping that a reorg would falsify. */
+const CLOSED = new Set(['eth_sendTransaction', 'eth_sign', 'eth_signTypedData_v4', 'eth_pendingTransactions', 'eth_mining']);
+
+/** Where the block tag stands. An L2 has no pending state to ask for, and the engine would run the whole pool for each such question. */
+const BLOCK_TAG: Readonly<Record<string, number>> = {
+  eth_call: 1,
+  eth_estimateGas: 1,
+  eth_getBalance: 1,
+  eth_getCode: 1,
+  eth_getStorageAt: 2,
+};
+
+export function createPublicRpc({ engine, gate, pool, filters, failure }: PublicRpcOptions): PublicRpc {
+  async function passOn(method: string, params: readonly unknown[]): Promise<RpcAnswer> {
+    const refusal = method === 'eth_getLogs' ? logRangeError(params) : await transferError(engine, method, params);
+    if (refusal !== null) return refusal;
+    const answer = await engine.request(method, withoutPending(method, params));
+    return 'error' in answer ? { error: gethError(answer.error) } : answer;
+  }
+
+  async function handle(method: string, params: readonly unknown[]): Promise<RpcAnswer> {
+    if (method === 'eth_sendRawTransaction') return pool.send(params[0]);
+    if (method === 'eth_getBlockReceipts') return blockReceipts(engine, params);
+    const filtered = filters.handle(method, params, (criteria) => passOn('eth_getLogs', [criteria]));
+    return filtered ?? passOn(method, params);
+  }
+
+  return async (method, params, subscriptions) => {
+    const broken = failure();
+    if (broken !== null) return { error: { code: -32603, message: broken } };
+    if (method === 'eth_subscribe' || method === 'eth_unsubscribe') {
+      if (subscriptions === null) return { error: { code: -32601, message: 'notifications not supported' } };
+      return method === 'eth_subscribe' ? subscriptions.subscribe(params) : subscriptions.unsubscribe(params);
+    }
+    if (!OPEN.test(method) || CLOSED.has(method)) return { error: methodNotFound(method) };
+    return gate.shared(() => handle(method, params));
+  };
+}
+
+function withoutPending(method: string, params: readonly unknown[]): readonly unknown[] {
+  const index = BLOCK_TAG[method];
+  if (index === undefined || params.length < index) return params;
+  const tag = params[index];
+  return tag === undefined || tag === null || tag === 'pending' ? params.toSpliced(index, 1, 'latest') : params;
+}
+
+function logRangeError([criteria]: readonly unknown[]): RpcAnswer | null {
+  if (typeof criteria !== 'object' || criteria === null) return null;
+  const { fromBlock, toBlock }: { fromBlock?: unknown; toBlock?: unknown } = criteria;
+  const [from, to] = [blockNumber(fromBlock), blockNumber(toBlock)];
+  return from !== null && to !== null && from > to ? { error: { code: -32000, message: 'invalid block range params' } } : null;
+}
+
+/** The engine lets a call spend what its sender does not have; geth does not. */
+async function transferError(engine: Engine, method: string, params: readonly unknown[]): Promise<RpcAnswer | null> {
+  const [call, , overrides] = params;
+  if (method !== 'eth_call' && method !== 'eth_estimateGas') return null;
+  if (typeof call !== 'object' || call === null || overrides !== undefined) return null;
+  const { from, value }: { from?: unknown; value?: unknown } = call;
+  const wanted = typeof value === 'string' && /^0x[0-9a-f]+$/i.test(value) ? BigInt(value) : 0n;
+  if (typeof from !== 'string' || wanted === 0n) return null;
+  const balance = await engine.request('eth_getBalance', withoutPending('eth_getBalance', [from, params[1]]));
+  if ('error' in balance || BigInt(balance.result as Hex) >= wanted) return null;
+  return { error: { code: -32000, message: `insufficient funds for transfer: address ${from}` } };
+}
+
+async function blockReceipts(engine: Engine, [at]: readonly unknown[]): Promise<RpcAnswer> {
+  const byHash = typeof at === 'string' && at.length === 66;
+  const answer = await engine.request(byHash ? 'eth_getBlockByHash' : 'eth_getBlockByNumber', [at, false]);
+  if ('error' in answer) return { error: gethError(answer.error) };
+  const block = answer.result as { transactions: readonly Hex[] } | null;
+  if (block === null) return { result: null };
+  return { result: await Promise.all(block.transactions.map((hash) => engine.ask('eth_getTransactionReceipt', [hash]))) };
+}

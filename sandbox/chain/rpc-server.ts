@@ -1,0 +1,139 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { isIP, type Socket } from 'node:net';
+import { WebSocketServer, type WebSocket } from 'ws';
+import type { Hex } from '../../core/ports.js';
+import type { ChainEvents } from './chain-events.js';
+import { answerRpc, tooLarge } from './json-rpc.js';
+import type { PublicRpc } from './public-rpc.js';
+import { createSubscriptions } from './watches.js';
+
+/** JSON-RPC over HTTP and WebSocket on one port of one address. */
+export interface RpcServer {
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+export interface RpcServerOptions {
+  host: string;
+  port: number;
+  rpc: PublicRpc;
+  events: ChainEvents;
+}
+
+/** geth's limit. */
+const LARGEST_BODY = 5 * 1024 * 1024;
+/** A subscriber that stops reading is cut off before it costs real memory. */
+const LARGEST_BACKLOG = 32 * 1024 * 1024;
+const JSON_TYPES = /^application\/(json|json-rpc|jsonrequest)\s*(;|$)/i;
+
+export async function createRpcServer({ host, port, rpc, events }: RpcServerOptions): Promise<RpcServer> {
+  const server = createServer((request, response) => void serveHttp(request, response, rpc));
+  server.keepAliveTimeout = 30_000;
+  const sockets = new WebSocketServer({ noServer: true, maxPayload: LARGEST_BODY, perMessageDeflate: false });
+  server.on('upgrade', (request: IncomingMessage, socket: Socket, head) => {
+    if (!isLocalName(request.headers.host) || isForeignOrigin(request.headers.origin)) {
+      socket.end('HTTP/1.1 403 Forbidden\r\nConnection: close\r\n\r\n');
+      return;
+    }
+    sockets.handleUpgrade(request, socket, head, (client) => serveSocket(client, rpc, events));
+  });
+  await listen(server, host, port);
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('The RPC server has no port.');
+  return {
+    port: address.port,
+    close: () =>
+      new Promise((resolve) => {
+        for (const client of sockets.clients) client.terminate();
+        sockets.close();
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+const listen = (server: Server, host: string, port: number): Promise<void> =>
+  new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+
+/** A page on the web must not reach this node under a name that resolves to loopback. */
+function isLocalName(host: string | undefined): boolean {
+  if (host === undefined) return true;
+  const name = host.replace(/:\d+$/, '').replace(/^\[|\]$/g, '');
+  return name === 'localhost' || isIP(name) !== 0;
+}
+
+const isForeignOrigin = (origin: string | undefined): boolean =>
+  origin !== undefined && (!URL.canParse(origin) || !['localhost', '127.0.0.1', '[::1]'].includes(new URL(origin).hostname));
+
+function reject(response: ServerResponse, status: number, text: string): void {
+  response.writeHead(status, { 'content-type': 'application/json', connection: 'close' }).end(text);
+}
+
+async function serveHttp(request: IncomingMessage, response: ServerResponse, rpc: PublicRpc): Promise<void> {
+  if (!isLocalName(request.headers.host)) return reject(response, 403, '"invalid host specified"');
+  if (request.method !== 'POST') return reject(response.setHeader('allow', 'POST'), 405, '"method not allowed"');
+  if (!JSON_TYPES.test(request.headers['content-type'] ?? ''))
+    return reject(response, 415, '"invalid content type, only application/json is supported"');
+  const body = await readBody(request);
+  if (body === 'broken') return;
+  if (body === 'too large') return reject(response, 413, tooLarge());
+  const answer = await answerRpc(body.toString('utf8'), (method, params) => rpc(method, params, null));
+  if (answer === null) response.writeHead(204).end();
+  else response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(answer) }).end(answer);
+}
+
+function readBody(request: IncomingMessage): Promise<Buffer | 'too large' | 'broken'> {
+  return new Promise((resolve) => {
+    const parts: Buffer[] = [];
+    let size = 0;
+    request.on('data', (part: Buffer) => {
+      size += part.length;
+      if (size <= LARGEST_BODY) parts.push(part);
+      else resolve('too large'); // the rest is read and thrown away, so that the client gets to see the answer
+    });
+    request.on('end', () => resolve(Buffer.concat(parts)));
+    request.on('error', () => resolve('broken'));
+    request.on('close', () => resolve('broken'));
+  });
+}
+
+function serveSocket(client: WebSocket, rpc: PublicRpc, events: ChainEvents): void {
+  /** A client learns the id of a subscription before its first notification: those wait for answers under way. */
+  let answering = 0;
+  const held: string[] = [];
+
+  function send(text: string): void {
+    if (client.readyState !== client.OPEN) return;
+    if (client.bufferedAmount > LARGEST_BACKLOG) client.terminate();
+    else client.send(text);
+  }
+
+  const subscriptions = createSubscriptions(events, (subscription: Hex, result: unknown) => {
+    const text = JSON.stringify({ jsonrpc: '2.0', method: 'eth_subscription', params: { subscription, result } });
+    if (answering > 0) held.push(text);
+    else send(text);
+  });
+
+  async function answer(text: string): Promise<void> {
+    const holds = text.includes('eth_subscribe');
+    if (holds) answering += 1;
+    const reply = await answerRpc(text, (method, params) => rpc(method, params, subscriptions));
+    if (reply !== null) send(reply);
+    if (!holds) return;
+    answering -= 1;
+    if (answering === 0) held.splice(0).forEach(send);
+  }
+
+  client.on('message', (data: Buffer, isBinary) => {
+    if (isBinary) client.close(1003, 'text frames only');
+    else void answer(data.toString('utf8'));
+  });
+  client.on('close', () => subscriptions.close());
+  client.on('error', () => client.terminate());
+}
