@@ -1,0 +1,135 @@
+import { Agent, createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { WebSocketServer } from 'ws';
+import type { Clock } from '../core/ports.js';
+import { answerText, asAnswer, createFaultPlan, REFUSED, type FaultCounters, type FaultSetting, type RequestHook } from './fault-plan.js';
+import { bridgeSocket } from './fault-socket.js';
+
+/** Stands between the gateway and a node and makes its connection as bad as asked; nobody else's connection is touched. */
+export interface FaultProxy {
+  readonly url: string;
+  readonly wsUrl: string;
+  set(setting: FaultSetting): void;
+  setting(): Required<FaultSetting>;
+  /** Decides over single requests before the mode does; returns how to remove it. */
+  onRequest(hook: RequestHook): () => void;
+  counters(): FaultCounters;
+  resetCounters(): void;
+  close(): Promise<void>;
+}
+
+export interface FaultProxyOptions {
+  /** The node's HTTP address; its WebSocket is taken to be on the same port. */
+  target: string;
+  clock: Clock;
+  /** Default 1. */
+  seed?: number;
+  /** Default 0: any free one. */
+  port?: number;
+}
+
+const HOST = '127.0.0.1';
+const LARGEST_BODY = 16 * 1024 * 1024;
+
+export async function createFaultProxy({ target, clock, seed = 1, port = 0 }: FaultProxyOptions): Promise<FaultProxy> {
+  const plan = createFaultPlan(seed);
+  const agent = new Agent({ keepAlive: true });
+  const ended = new AbortController();
+  const sockets = new Set<Socket>();
+  const delay = (): Promise<void> =>
+    plan.setting().mode === 'slow' ? clock.sleep(plan.setting().latencyMs, ended.signal) : Promise.resolve();
+
+  const server = createServer((incoming, response) => void serve(incoming, response));
+  const upgrades = new WebSocketServer({ noServer: true, maxPayload: LARGEST_BODY, perMessageDeflate: false });
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+    socket.on('error', () => socket.destroy());
+    if (plan.setting().mode === 'down') socket.resetAndDestroy();
+  });
+  server.on('upgrade', (incoming: IncomingMessage, socket: Socket, head) => {
+    upgrades.handleUpgrade(incoming, socket, head, (client) =>
+      bridgeSocket({ client, socket, target: target.replace(/^http/, 'ws'), plan, delay }),
+    );
+  });
+
+  async function serve(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await readAll(incoming);
+    if (body === null) return;
+    const text = body.toString('utf8');
+    const fate = await plan.decide(text);
+    await delay();
+    if (fate === 'reset' || plan.setting().mode === 'down') return void incoming.socket.resetAndDestroy();
+    if (fate === 'refuse') return void response.writeHead(503, { 'content-type': 'application/json' }).end(answerText(text, REFUSED));
+    if (typeof fate === 'object') {
+      return void response.writeHead(200, { 'content-type': 'application/json' }).end(answerText(text, asAnswer(fate.answer)));
+    }
+    const answer = await forward(target, agent, incoming, body);
+    if (fate === 'forget' || plan.setting().mode === 'down') return void incoming.socket.resetAndDestroy();
+    if (answer === null) return void response.writeHead(502, { 'content-type': 'application/json' }).end(answerText(text, REFUSED));
+    response.writeHead(answer.status, { ...(answer.type === undefined ? {} : { 'content-type': answer.type }) }).end(answer.body);
+  }
+
+  function cutAll(): void {
+    for (const socket of sockets) socket.resetAndDestroy();
+  }
+
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, HOST, resolve);
+  });
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('The fault proxy has no port.');
+
+  return {
+    url: `http://${HOST}:${address.port}`,
+    wsUrl: `ws://${HOST}:${address.port}`,
+    set(setting) {
+      plan.set(setting);
+      if (setting.mode === 'down') cutAll();
+    },
+    setting: () => plan.setting(),
+    onRequest: (hook) => plan.hook(hook),
+    counters: () => plan.counters(),
+    resetCounters: () => plan.resetCounters(),
+    close: () =>
+      new Promise((resolve) => {
+        ended.abort();
+        server.close(() => resolve());
+        cutAll();
+        upgrades.close();
+        agent.destroy();
+      }),
+  };
+}
+
+async function readAll(stream: IncomingMessage): Promise<Buffer | null> {
+  const parts: Buffer[] = [];
+  try {
+    for await (const part of stream) parts.push(part as Buffer);
+    return Buffer.concat(parts);
+  } catch {
+    return null; // the other side is gone, and with it whoever waited
+  }
+}
+
+interface Forwarded {
+  status: number;
+  type: string | undefined;
+  body: Buffer;
+}
+
+function forward(target: string, agent: Agent, incoming: IncomingMessage, body: Buffer): Promise<Forwarded | null> {
+  return new Promise((resolve) => {
+    const url = new URL(incoming.url ?? '/', target);
+    const type = incoming.headers['content-type'];
+    const headers = { 'content-length': body.length, ...(type === undefined ? {} : { 'content-type': type }) };
+    const outgoing = httpRequest(url, { method: incoming.method ?? 'POST', agent, headers }, (answer) => {
+      void readAll(answer).then((bytes) =>
+        resolve(bytes === null ? null : { status: answer.statusCode ?? 502, type: answer.headers['content-type'], body: bytes }),
+      );
+    });
+    outgoing.on('error', () => resolve(null));
+    outgoing.end(body);
+  });
+}
