@@ -1,7 +1,7 @@
 import type { Sides } from '../market.js';
 import type { CollateralUnits, MarketView } from './market-view.js';
 import { netSkew } from './skew-impact.js';
-import { E18, E8, P10, absolute } from './units.js';
+import { E18, E8, P10, absolute, maximum, minimum } from './units.js';
 
 type ExposureMarket = Pick<MarketView, 'state' | 'collateral'>;
 
@@ -60,4 +60,22 @@ export function isWithinExposureLimits(input: ExposureInput): boolean {
   const current = skewCollateral(market, price);
   const next = long ? current + skewDelta(input) : current - skewDelta(input);
   return isWithinSkewLimits({ current, next, max: market.state.maxSkewCollateral });
+}
+
+/** The largest c with c × factor / divisor ≤ room under truncation; 0 when there is no room. */
+const largestWithin = (room: bigint, factor: bigint, divisor: bigint): bigint =>
+  room < 0n ? 0n : ((room + 1n) * divisor - 1n) / factor;
+
+/** The largest position (collateral units) `isWithinExposureLimits` lets in on a side. */
+export function exposureRoom(input: Omit<ExposureInput, 'positionSizeCollateral'>): bigint {
+  const { market, long, price, groupOi } = input;
+  const { precision, precisionDelta } = market.collateral;
+  const rooms = [maxOpenInterest(market) - dynamicOpenInterest(market, { long, price })];
+  if (groupOi && groupOi.max > 0n) rooms.push(largestWithin(groupOi.max - ofSide(groupOi, long), P10, precision));
+  const max = market.state.maxSkewCollateral;
+  if (max > 0n) {
+    const current = skewCollateral(market, price);
+    rooms.push(largestWithin(long ? max - current : max + current, precisionDelta, E8));
+  }
+  return maximum(rooms.reduce(minimum), 0n);
 }
