@@ -1,0 +1,57 @@
+import type { PairInCollateral } from '../../domain/market.js';
+import { borrowingAccumulator, fundingState, openInterest } from './collateral-wire.js';
+import { newestWindows, volumeWindow } from './pair-wire.js';
+import type { Sections } from './sections.js';
+import { field, isObject, position } from './wire.js';
+
+/** `changed` nothing to do but tell; `refetch` the event says that something changed, but not what. */
+export type Outcome = 'changed' | 'ignored' | 'refetch';
+
+type Apply = (sections: Partial<Sections>, value: unknown) => Outcome;
+
+/** Incremental events of the chain stream that touch the market configuration; every other name is none of our business. */
+const EVENTS: Readonly<Record<string, Apply>> = {
+  openInterestPairUpdated: (sections, value) => {
+    const given = field(value, 'pairBorrowingFees');
+    const row = field(given, 'oi') ?? given;
+    const oi = isObject(row) && isObject(row['beforeV10']) ? openInterest(row) : null;
+    return replaceRow(sections, value, (pair) => oi && { ...pair, ...oi });
+  },
+  pendingAccFundingFeesStored: (sections, value) => {
+    const data = field(value, 'pairData');
+    const funding = isObject(data) ? fundingState(data) : null;
+    return replaceRow(sections, value, (pair) => funding && { ...pair, funding });
+  },
+  pendingAccBorrowingFeesStored: (sections, value) => {
+    const data = field(value, 'pairData');
+    const accumulator = isObject(data) ? borrowingAccumulator(data) : null;
+    return replaceRow(sections, value, (pair) => accumulator && { ...pair, borrowing: { ...pair.borrowing, ...accumulator } });
+  },
+  oiWindowUpdated: (sections, value) => replaceWindow(sections, value),
+  deepReorg: () => 'refetch',
+};
+
+export function applyEvent(sections: Partial<Sections>, name: string, value: unknown): Outcome {
+  return Object.hasOwn(EVENTS, name) ? (EVENTS[name]?.(sections, value) ?? 'ignored') : 'ignored';
+}
+
+/** An event that is malformed or names what we do not hold means our picture is incomplete: the snapshot settles it. */
+function replaceRow(sections: Partial<Sections>, value: unknown, change: (pair: PairInCollateral) => PairInCollateral | null): Outcome {
+  const [collateralIndex, pairIndex] = [position(field(value, 'collateralIndex')), position(field(value, 'pairIndex'))];
+  const collateral = sections.collaterals?.find(({ index }) => index === collateralIndex);
+  const pair = pairIndex === null ? null : collateral?.pairs[pairIndex];
+  const changed = pair ? change(pair) : null;
+  if (!collateral || pairIndex === null || !changed) return 'refetch';
+  collateral.pairs[pairIndex] = changed;
+  return 'changed';
+}
+
+/** Some senders leave the pair out; then only a snapshot can tell whose window it was. */
+function replaceWindow(sections: Partial<Sections>, value: unknown): Outcome {
+  const pairIndex = position(field(value, 'pairIndex'));
+  const window = volumeWindow(field(value, 'windowId'), field(value, 'newOi'));
+  const held = pairIndex === null ? undefined : sections.windows?.[pairIndex];
+  if (pairIndex === null || !window || !sections.windows || held === undefined || held === 'malformed') return 'refetch';
+  sections.windows[pairIndex] = newestWindows([...held.filter(({ id }) => id !== window.id), window]);
+  return 'changed';
+}

@@ -1,0 +1,142 @@
+import { createBus } from '../../bus.js';
+import type { ChainDefinition, ChainSlug } from '../../chains.js';
+import { groupOf, symbolOf, type MarketConfig, type PricePoint, type Session } from '../../domain/market.js';
+import { pairSession, sessionOpen } from '../../domain/schedule.js';
+import { GatewayError } from '../../errors.js';
+import type { Cancel, Clock, FeedEvents, Logger, MarketFeed } from '../../ports.js';
+import { createConfigSource, type BlockNotice } from './config-source.js';
+import { productionEndpoints, type Endpoints } from './endpoints.js';
+import { feedStatus, isPriceLive, statusKey } from './feed-status.js';
+import { createHttp, type Http } from './http.js';
+import { createPriceSource } from './price-source.js';
+import { referenceCollateral, referencePrice } from './reference-price.js';
+
+export interface BackendFeedOptions {
+  readonly chain: ChainDefinition & { readonly slug: ChainSlug };
+  /** The protocol's own hosts for this chain unless given. */
+  readonly endpoints?: Endpoints;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Shared by feeds that share a host. */
+  readonly http?: Http;
+  /** 0 to 1, for the jitter of retries. */
+  readonly random?: () => number;
+}
+
+export interface BackendFeed extends MarketFeed {
+  /** Newest block the event stream spoke of; null before the first. */
+  block(): BlockNotice | null;
+  /** Ticks thrown away since the start, as unreadable or as not believed. */
+  droppedTicks(): number;
+}
+
+const WATCH_MS = 1_000;
+/** Prints of an unchanged price are skipped, but no open market stands still for this long. */
+const SILENT_CRYPTO_MS = 60_000;
+const SILENT_OTHER_MS = 300_000;
+
+/** MarketFeed over the protocol's backends: configuration and events of the chain's host, prices of the pricing host. */
+export function createBackendFeed(options: BackendFeedOptions): BackendFeed {
+  const { chain, clock, random = Math.random } = options;
+  const log = options.log.child({ chain: chain.slug, part: 'feed' });
+  const endpoints = options.endpoints ?? productionEndpoints(chain.backendNetwork);
+  const http = options.http ?? createHttp(clock);
+  const bus = createBus<FeedEvents>((kind, error) => log.error('feed.listener-failed', { kind, error }));
+  const config = createConfigSource({
+    endpoints,
+    http,
+    clock,
+    log,
+    random,
+    isOpen: (hours) => sessionOpen(hours, clock.now()),
+    onChange() {
+      bus.emit('config', currentConfig());
+      watch();
+    },
+  });
+  const price = createPriceSource({
+    endpoints,
+    http,
+    clock,
+    log,
+    random,
+    onPrices(pairs) {
+      bus.emit('price', pairs);
+      watch();
+    },
+  });
+  let lastKey = '';
+  let stopWatch: Cancel = () => undefined;
+
+  const status = (): ReturnType<MarketFeed['status']> => feedStatus(config, price, clock.now());
+
+  const watch = (): void => {
+    const current = status();
+    const key = statusKey(current);
+    if (key === lastKey) return;
+    lastKey = key;
+    log.info('feed.status', { parts: current.parts });
+    bus.emit('status', current);
+  };
+
+  const currentConfig = (): MarketConfig => {
+    const current = config.config();
+    if (!current) throw new GatewayError('NOT_READY', { reason: 'the market configuration is not loaded yet' });
+    return current;
+  };
+
+  const session = (pairIndex: number, at: number): Session => pairSession(currentConfig(), pairIndex, at);
+
+  /** Null when nothing is known, or what is known cannot be a price. */
+  const point = (pairIndex: number): PricePoint | null => {
+    const quote = price.book.get(pairIndex);
+    const current = config.config();
+    if (!quote) return null;
+    return referencePrice((current && referenceCollateral(current)?.pairs[pairIndex]) ?? null, quote);
+  };
+
+  const marketDetail = (pairIndex: number): { market: string } => {
+    const pair = config.config()?.pairs[pairIndex];
+    return { market: pair ? symbolOf(pair) : `pair ${pairIndex}` };
+  };
+
+  /** A closed market, and one the protocol has switched off, may keep its last price for as long as it likes. */
+  const isSilent = (pairIndex: number): boolean => {
+    const { pairs, groups } = currentConfig();
+    const groupName = groups[pairs[pairIndex]?.groupIndex ?? -1]?.name ?? '';
+    const age = clock.now() - (price.book.get(pairIndex)?.heardAt ?? -Infinity);
+    if (!['open', 'close_only'].includes(session(pairIndex, clock.now()))) return false;
+    return age > (groupOf(groupName) === 'crypto' ? SILENT_CRYPTO_MS : SILENT_OTHER_MS);
+  };
+
+  return {
+    chain: chain.slug,
+    async start() {
+      stopWatch = clock.every(WATCH_MS, watch);
+      await Promise.all([config.start(), price.start()]);
+      watch();
+    },
+    async stop() {
+      stopWatch();
+      await Promise.all([config.stop(), price.stop()]);
+    },
+    status,
+    config: currentConfig,
+    price(pairIndex) {
+      if (!isPriceLive(price, clock.now())) throw new GatewayError('NOT_READY', { reason: 'the price stream is silent' });
+      const found = point(pairIndex);
+      if (!found) throw new GatewayError('NOT_READY', { reason: 'the market has no price yet', ...marketDetail(pairIndex) });
+      if (isSilent(pairIndex))
+        throw new GatewayError('NOT_READY', { reason: 'the price of the market is stale', ...marketDetail(pairIndex) });
+      return found;
+    },
+    prices() {
+      const known = [...price.book.quotes.keys()].map((pairIndex) => [pairIndex, point(pairIndex)] as const);
+      return new Map(known.filter((entry): entry is readonly [number, PricePoint] => entry[1] !== null));
+    },
+    session,
+    on: (kind, listener) => bus.on(kind, listener),
+    block: () => config.block(),
+    droppedTicks: () => price.book.dropped,
+  };
+}

@@ -1,0 +1,20 @@
+export interface Backoff {
+  /** How long to wait after one more failure. `atLeastMs` is what upstream asked for. */
+  readonly next: (atLeastMs?: number) => number;
+  readonly reset: () => void;
+}
+
+/** Doubling with jitter: between half and all of the step, so that many clients do not come back in one wave. */
+export function createBackoff(firstMs: number, capMs: number, random: () => number): Backoff {
+  let failures = 0;
+  return {
+    next(atLeastMs = 0) {
+      const step = Math.min(capMs, firstMs * 2 ** Math.min(failures, 30));
+      failures += 1;
+      return Math.max(atLeastMs, step / 2 + (step / 2) * random());
+    },
+    reset() {
+      failures = 0;
+    },
+  };
+}

@@ -1,0 +1,134 @@
+import type { MarketConfig } from '../../domain/market.js';
+import type { Cancel, Clock, Logger } from '../../ports.js';
+import type { Defaults } from './compose-config.js';
+import { createConfigState } from './config-state.js';
+import type { Endpoints } from './endpoints.js';
+import type { Http } from './http.js';
+import { ShapeError, type Problems } from './problems.js';
+import { WIRE_KEYS } from './sections.js';
+import { createSnapshotLoop } from './snapshot-loop.js';
+import { openSocket } from './socket.js';
+import { field, natural } from './wire.js';
+
+/** A busy venue changes something every few ms; listeners hear of it in steps they can follow. */
+const ANNOUNCE_MS = 50;
+const EVENTS_SILENCE_MS = 30_000;
+const MAX_EVENT_BYTES = 16 * 1024 * 1024;
+
+export interface BlockNotice {
+  readonly number: bigint;
+  /** Epoch ms of our clock. */
+  readonly at: number;
+}
+
+export interface ConfigSource {
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  config(): MarketConfig | null;
+  refreshedAt(): number | null;
+  /** Newest block the event stream spoke of. */
+  block(): BlockNotice | null;
+  lastEventAt(): number | null;
+  /** Why the last snapshot or event line failed; null while it works. */
+  fault(part: 'config' | 'events'): string | null;
+}
+
+export interface ConfigSourceOptions {
+  readonly endpoints: Endpoints;
+  readonly http: Http;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly random: () => number;
+  readonly isOpen: Defaults['isOpen'];
+  onChange(): void;
+}
+
+/** Snapshots over HTTP, kept current between them by the chain's event stream. */
+export function createConfigSource(options: ConfigSourceOptions): ConfigSource {
+  const { clock, log, random, endpoints } = options;
+  const state = createConfigState(options.isOpen);
+  const url = `${endpoints.backendUrl}/trading-variables/${WIRE_KEYS.join(',')}`;
+  let eventsFault: string | null = null;
+  let lastEventAt: number | null = null;
+  let block: BlockNotice | null = null;
+  let cancelAnnouncement: Cancel | null = null;
+  let closeSocket: Cancel = () => undefined;
+
+  const snapshots = createSnapshotLoop({
+    clock,
+    log,
+    random,
+    async take(signal) {
+      const snapshot = await options.http.getJson(url, signal);
+      report('snapshot', state.replace(snapshot, clock.now()));
+      options.onChange();
+    },
+  });
+
+  const report = (source: string, problems: Problems): void => {
+    if (problems.count > 0) log.warn('feed.malformed-elements', { source, count: problems.count, places: problems.places });
+  };
+
+  const announce = (): void => {
+    cancelAnnouncement ??= clock.after(ANNOUNCE_MS, () => {
+      cancelAnnouncement = null;
+      options.onChange();
+    });
+  };
+
+  const mergeFrame = (value: unknown): void => {
+    try {
+      report('event', state.merge(value, clock.now()));
+      announce();
+    } catch (error) {
+      if (!(error instanceof ShapeError)) throw error;
+      log.warn('feed.frame-refused', { reason: error.message });
+      snapshots.hint();
+    }
+  };
+
+  const onFrame = (frame: unknown): void => {
+    const [name, value] = [field(frame, 'name'), field(frame, 'value')];
+    if (typeof name !== 'string') return;
+    lastEventAt = clock.now();
+    eventsFault = null;
+    if (name === 'tradingVariables') return mergeFrame(value);
+    if (name === 'currentBlock') {
+      const number = natural(value);
+      block = number === null ? block : { number, at: lastEventAt };
+      return;
+    }
+    const outcome = state.event(name, value);
+    if (outcome === 'changed') announce();
+    if (outcome === 'refetch') snapshots.hint();
+  };
+
+  return {
+    async start() {
+      closeSocket = openSocket({
+        url: endpoints.eventsUrl,
+        clock,
+        log,
+        random,
+        maxPayload: MAX_EVENT_BYTES,
+        silenceMs: EVENTS_SILENCE_MS,
+        keepAlive: { text: 'heartbeat', everyMs: 30_000 },
+        onFrame,
+        onFault(reason) {
+          eventsFault = reason;
+        },
+      });
+      await snapshots.start();
+    },
+    async stop() {
+      closeSocket();
+      cancelAnnouncement?.();
+      await snapshots.stop();
+    },
+    config: () => state.config(),
+    refreshedAt: () => state.refreshedAt(),
+    block: () => block,
+    lastEventAt: () => lastEventAt,
+    fault: (part) => (part === 'config' ? snapshots.fault() : eventsFault),
+  };
+}

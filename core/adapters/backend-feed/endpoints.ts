@@ -1,0 +1,29 @@
+/** Where the protocol's backends answer. Paths are kept, so that one host may serve several chains under prefixes. */
+export interface Endpoints {
+  /** Chain host, REST. */
+  readonly backendUrl: string;
+  /** Chain host, event stream. */
+  readonly eventsUrl: string;
+  /** Pricing host, REST. */
+  readonly pricingUrl: string;
+  /** Pricing host, stream with mark and index apart. */
+  readonly pricingWsUrl: string;
+}
+
+const trimmed = (url: string): string => url.replace(/\/+$/, '');
+const socketUrl = (url: string): string => trimmed(url).replace(/^http/, 'ws');
+
+export function endpointsOf(hosts: { readonly backendUrl: string; readonly pricingUrl: string }): Endpoints {
+  return {
+    backendUrl: trimmed(hosts.backendUrl),
+    eventsUrl: socketUrl(hosts.backendUrl),
+    pricingUrl: trimmed(hosts.pricingUrl),
+    pricingWsUrl: `${socketUrl(hosts.pricingUrl)}/v4`,
+  };
+}
+
+export const productionEndpoints = (backendNetwork: string): Endpoints =>
+  endpointsOf({
+    backendUrl: `https://backend-${backendNetwork}.gains.trade`,
+    pricingUrl: 'https://backend-pricing.eu.gains.trade',
+  });

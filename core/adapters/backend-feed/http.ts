@@ -1,0 +1,102 @@
+import type { Clock } from '../../ports.js';
+
+const TIMEOUT_MS = 8_000;
+export const BODY_CAP = 16 * 1024 * 1024;
+/** Empty containers cost far more memory parsed than written; a real snapshot of 1.25 MB has some 30 000. */
+const MAX_CONTAINERS = 1_000_000;
+const MAX_RETRY_AFTER_MS = 300_000;
+
+/** Says what went wrong without the URL, which may be an operator's private one. */
+export class HttpFault extends Error {
+  override readonly name = 'HttpFault';
+  readonly retryAfterMs: number;
+
+  constructor(message: string, retryAfterMs = 0) {
+    super(message);
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+export interface Http {
+  /** One request in flight per host; the others wait their turn. Rejects with HttpFault. */
+  getJson(url: string, signal: AbortSignal): Promise<unknown>;
+}
+
+/** Feeds of several chains share the pricing host, so they may share one of these. */
+export function createHttp(clock: Clock): Http {
+  const lanes = new Map<string, Promise<unknown>>();
+
+  return {
+    getJson(url, signal) {
+      const { host } = new URL(url);
+      const turn = (lanes.get(host) ?? Promise.resolve()).then(() => get(clock, url, signal));
+      const settled = turn.catch(() => undefined);
+      lanes.set(host, settled);
+      void settled.then(() => {
+        if (lanes.get(host) === settled) lanes.delete(host);
+      });
+      return turn;
+    },
+  };
+}
+
+async function get(clock: Clock, url: string, signal: AbortSignal): Promise<unknown> {
+  const limit = new AbortController();
+  const abort = (): void => limit.abort(new HttpFault('stopped'));
+  const cancel = clock.after(TIMEOUT_MS, () => limit.abort(new HttpFault(`no answer within ${TIMEOUT_MS} ms`)));
+  signal.addEventListener('abort', abort);
+  if (signal.aborted) abort();
+  try {
+    const response = await fetch(url, { signal: limit.signal, redirect: 'error', headers: { accept: 'application/json' } });
+    if (!response.ok) throw await refusal(response, clock.now());
+    return parse(await readBody(response));
+  } catch (error) {
+    throw asFault(limit.signal.aborted ? limit.signal.reason : error);
+  } finally {
+    cancel();
+    signal.removeEventListener('abort', abort);
+    limit.abort();
+  }
+}
+
+function asFault(error: unknown): HttpFault {
+  if (error instanceof HttpFault) return error;
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  const code = cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? cause.code : 'connection failed';
+  return new HttpFault(code);
+}
+
+async function refusal(response: Response, now: number): Promise<HttpFault> {
+  await response.body?.cancel();
+  return new HttpFault(`HTTP ${response.status}`, retryAfter(response.headers.get('retry-after'), now));
+}
+
+function retryAfter(header: string | null, now: number): number {
+  if (header === null) return 0;
+  const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - now;
+  return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS) : 0;
+}
+
+/** Counts what comes out of the decompressor, so that a small body cannot become a large one. */
+async function readBody(response: Response): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  if (response.body === null) throw new HttpFault('empty body');
+  for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
+    size += chunk.byteLength;
+    if (size > BODY_CAP) throw new HttpFault('body is too large');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, size);
+}
+
+function parse(body: Buffer): unknown {
+  let containers = 0;
+  for (const byte of body) if (byte === 0x7b || byte === 0x5b) containers += 1;
+  if (containers > MAX_CONTAINERS) throw new HttpFault('body has too many parts');
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch {
+    throw new HttpFault('body is not JSON');
+  }
+}

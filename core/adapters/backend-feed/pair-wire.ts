@@ -1,0 +1,92 @@
+import type { DepthBands, LiquidationParams, Pair, PairFactors, VolumeWindow } from '../../domain/market.js';
+import { depthBands } from './depth-slots.js';
+import { ShapeError, type Problems } from './problems.js';
+import { naturals, struct, type StructReader } from './struct.js';
+import { field, flag, isObject, MAX_PAIRS, natural, position, symbol } from './wire.js';
+
+/** The per-pair columns. Each is indexed by pair and has its own length; 'malformed' keeps a bad cell from passing for an unset one. */
+
+export type Cell<Value> = Value | 'malformed';
+export type PairRow = Pick<Pair, 'from' | 'to' | 'spreadP' | 'groupIndex' | 'feeIndex'>;
+export type CounterTrade = Pair['counterTrade'];
+
+export const MAX_WINDOWS = 64;
+
+const pairFactors = struct({
+  protectionCloseFactor: natural,
+  protectionCloseFactorBlocks: natural,
+  cumulativeFactor: natural,
+  exemptOnOpen: flag,
+  exemptAfterProtectionCloseFactor: flag,
+}) satisfies StructReader<PairFactors>;
+
+const liquidation = naturals(
+  'maxLiqSpreadP',
+  'startLiqThresholdP',
+  'endLiqThresholdP',
+  'startLeverage',
+  'endLeverage',
+) satisfies StructReader<LiquidationParams>;
+
+const counterTrade = naturals('maxLeverage', 'feeRateMultiplier') satisfies StructReader<CounterTrade>;
+const windowVolume = naturals('oiLongUsd', 'oiShortUsd');
+
+export function rows(value: unknown, key: string): readonly unknown[] {
+  if (!Array.isArray(value)) throw new ShapeError(`${key} is not an array`);
+  if (value.length > MAX_PAIRS) throw new ShapeError(`${key} has ${value.length} entries`);
+  return value;
+}
+
+const column =
+  <Value>(key: string, read: (cell: unknown) => Value | null) =>
+  (value: unknown, problems: Problems): Cell<Value>[] =>
+    rows(value, key).map((cell, index) => {
+      const one = read(cell);
+      if (one !== null) return one;
+      problems.note(`${key}[${index}]`);
+      return 'malformed';
+    });
+
+/** A blank slot keeps its place for ever: dropping it would shift every index after it. */
+export function readPairs(value: unknown, problems: Problems): (PairRow | null)[] {
+  return rows(value, 'pairs').map((cell, index) => {
+    if (cell === null || field(cell, 'from') === '') return null;
+    const row = pairRow(cell);
+    if (row === null) problems.note(`pairs[${index}]`);
+    return row;
+  });
+}
+
+function pairRow(cell: unknown): PairRow | null {
+  const [from, to] = [symbol(field(cell, 'from')), symbol(field(cell, 'to'))];
+  const spreadP = natural(field(cell, 'spreadP'));
+  const [groupIndex, feeIndex] = [position(field(cell, 'groupIndex')), position(field(cell, 'feeIndex'))];
+  if (from === null || to === null || spreadP === null || groupIndex === null || feeIndex === null) return null;
+  return { from, to, spreadP, groupIndex, feeIndex };
+}
+
+export const readMaxLeverages = column<bigint>('maxLeverages', (cell) => natural(cell ?? 0));
+export const readDepths = column<DepthBands>('pairDepthBands', depthBands);
+export const readFactors = column<PairFactors>('pairFactors', pairFactors);
+export const readLiquidation = column<LiquidationParams>('liquidationParams.pairs', liquidation);
+export const readCounterTrades = column<CounterTrade>('counterTradeSettings', counterTrade);
+export const readWindows = column<readonly VolumeWindow[]>('oiWindows', pairWindows);
+
+function pairWindows(cell: unknown): VolumeWindow[] | null {
+  if (cell === undefined || cell === null) return [];
+  if (!isObject(cell)) return null;
+  const windows = Object.entries(cell).map(([id, volume]) => volumeWindow(id, volume));
+  const known = windows.filter((window) => window !== null);
+  if (known.length < windows.length) return null;
+  return newestWindows(known);
+}
+
+export function volumeWindow(id: unknown, volume: unknown): VolumeWindow | null {
+  const [read, sides] = [natural(id), isObject(volume) ? windowVolume(volume) : null];
+  return read === null || sides === null ? null : { id: read, ...sides };
+}
+
+/** Windows only matter while they are young, and the contract keeps a handful: older ones are let go. */
+export function newestWindows(windows: readonly VolumeWindow[]): VolumeWindow[] {
+  return [...windows].sort((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0)).slice(-MAX_WINDOWS);
+}

@@ -1,0 +1,101 @@
+import { field, slot } from './wire.js';
+import { createGate, type Gate } from './price-gate.js';
+import { readPrice, type PriceFrame, type Tick } from './price-frame.js';
+
+/** What the feed last said of one pair, before any skew. */
+export interface Quote {
+  readonly mark: bigint;
+  readonly index: bigint;
+  /** Epoch ms, the sender's stamp where it is plausible. */
+  readonly at: number;
+  /** Epoch ms of our own clock, for staleness. */
+  readonly heardAt: number;
+}
+
+export interface PriceBook {
+  /** Pairs whose quote changed or was confirmed. */
+  apply(frame: PriceFrame, now: number): readonly number[];
+  /** Fills in what the socket has not said since `askedAt`. */
+  seed(charts: unknown, askedAt: number, now: number): readonly number[];
+  get(pairIndex: number): Quote | undefined;
+  readonly quotes: ReadonlyMap<number, Quote>;
+  /** Ticks thrown away since the start, as unreadable or as not believed. */
+  readonly dropped: number;
+}
+
+interface Entry {
+  readonly mark: Gate;
+  readonly index: Gate;
+  /** Set once a frame has given the index price on its own; before that it follows the mark. */
+  hasOwnIndex: boolean;
+}
+
+/** A stamp further off than this tells of a broken clock, not of an old price. */
+const PLAUSIBLE_MS = 60_000;
+
+export function createPriceBook(): PriceBook {
+  const entries = new Map<number, Entry>();
+  const quotes = new Map<number, Quote>();
+  let dropped = 0;
+
+  const entryOf = (pairIndex: number): Entry => {
+    const found = entries.get(pairIndex) ?? { mark: createGate(), index: createGate(), hasOwnIndex: false };
+    entries.set(pairIndex, found);
+    return found;
+  };
+
+  const believe = (gate: Gate, price: bigint, now: number): bigint | null => {
+    const believed = gate.pass(price, now);
+    if (believed === null) dropped += 1;
+    return believed;
+  };
+
+  const setMark = ({ pairIndex, price }: Tick, at: number, now: number): boolean => {
+    const entry = entryOf(pairIndex);
+    const mark = believe(entry.mark, price, now);
+    if (mark === null) return false;
+    const index = entry.hasOwnIndex ? (quotes.get(pairIndex)?.index ?? mark) : mark;
+    quotes.set(pairIndex, { mark, index, at, heardAt: now });
+    return true;
+  };
+
+  const setIndex = ({ pairIndex, price }: Tick, at: number, now: number): boolean => {
+    const entry = entryOf(pairIndex);
+    const index = believe(entry.index, price, now);
+    if (index === null) return false;
+    entry.hasOwnIndex = true;
+    quotes.set(pairIndex, { mark: quotes.get(pairIndex)?.mark ?? index, index, at, heardAt: now });
+    return true;
+  };
+
+  const seedOne = (pairIndex: number, charts: unknown, askedAt: number, now: number): boolean => {
+    const heard = quotes.get(pairIndex)?.heardAt;
+    const mark = readPrice(slot(field(charts, 'closes'), pairIndex));
+    if (mark === null || (heard !== undefined && heard >= askedAt) || !setMark({ pairIndex, price: mark }, now, now)) return false;
+    const index = readPrice(slot(field(charts, 'indexPrices'), pairIndex));
+    const quote = quotes.get(pairIndex);
+    if (index !== null && quote) quotes.set(pairIndex, { ...quote, index });
+    return true;
+  };
+
+  return {
+    quotes,
+    get: (pairIndex) => quotes.get(pairIndex),
+    get dropped() {
+      return dropped;
+    },
+    apply(frame, now) {
+      const at = frame.sentAt !== null && Math.abs(frame.sentAt - now) < PLAUSIBLE_MS ? Math.min(frame.sentAt, now) : now;
+      dropped += frame.dropped;
+      const changed = new Set<number>();
+      for (const tick of frame.marks) if (setMark(tick, at, now)) changed.add(tick.pairIndex);
+      for (const tick of frame.indexes) if (setIndex(tick, at, now)) changed.add(tick.pairIndex);
+      return [...changed];
+    },
+    seed(charts, askedAt, now) {
+      const closes = field(charts, 'closes');
+      const count = Array.isArray(closes) ? Math.min(closes.length, 65_536) : 0;
+      return Array.from({ length: count }, (_, index) => index).filter((index) => seedOne(index, charts, askedAt, now));
+    },
+  };
+}

@@ -1,0 +1,111 @@
+import { TRADING_STATES } from '../../domain/market.js';
+import type { BandOffsets, Collateral, DepthBands, FeeGroup, Group, LiquidationParams, MarketGroup } from '../../domain/market.js';
+import type { OiWindowsSettings, PairFactors, PairInCollateral, TradingState, VolumeWindow } from '../../domain/market.js';
+import { readCollaterals, readFees, readGroups } from './list-wire.js';
+import { bandOffsets } from './depth-slots.js';
+import * as pairs from './pair-wire.js';
+import { ShapeError, type Problems } from './problems.js';
+import { naturals } from './struct.js';
+import { epochMs, field, isObject, natural } from './wire.js';
+
+export type HoursClass = Exclude<MarketGroup, 'crypto'>;
+export type MutableCollateral = Omit<Collateral, 'pairs'> & { readonly pairs: (PairInCollateral | null)[] };
+
+/** The parsed snapshot, one property per wire key, so that a partial frame replaces exactly what it names. */
+export interface Sections {
+  lastRefreshed: number;
+  tradingState: TradingState;
+  marketOrdersTimeoutBlocks: number;
+  pairs: readonly (pairs.PairRow | null)[];
+  groups: readonly (Group | null)[];
+  fees: readonly (FeeGroup | null)[];
+  collaterals: readonly MutableCollateral[];
+  oiWindowsSettings: OiWindowsSettings;
+  maxLeverages: readonly pairs.Cell<bigint>[];
+  depths: readonly pairs.Cell<DepthBands>[];
+  factors: readonly pairs.Cell<PairFactors>[];
+  liquidation: readonly pairs.Cell<LiquidationParams>[];
+  counterTrades: readonly pairs.Cell<pairs.CounterTrade>[];
+  windows: pairs.Cell<readonly VolumeWindow[]>[];
+  bandOffsets: BandOffsets;
+  negPnlCumulVolMultiplier: bigint;
+  isForexOpen: boolean;
+  isStocksOpen: boolean;
+  isIndicesOpen: boolean;
+  isCommoditiesOpen: boolean;
+}
+
+type WireReader = (value: unknown, problems: Problems) => Partial<Sections>;
+
+const windowsSettings = naturals('startTs', 'windowsDuration', 'windowsCount');
+
+const must = <Value>(value: Value | null | undefined, key: string): Value => {
+  if (value === null || value === undefined) throw new ShapeError(`${key} cannot be read`);
+  return value;
+};
+
+const openFlag =
+  (key: 'isForexOpen' | 'isStocksOpen' | 'isIndicesOpen' | 'isCommoditiesOpen'): WireReader =>
+  (value) => ({ [key]: must(typeof value === 'boolean' ? value : null, key) });
+
+/** The keys we ask for, each with its reader. A reader throws when the key as a whole is not what it should be. */
+const READERS: Readonly<Record<string, WireReader>> = {
+  lastRefreshed: (value) => ({ lastRefreshed: must(epochMs(value), 'lastRefreshed') }),
+  tradingState: (value) => ({ tradingState: must(TRADING_STATES[Number(natural(value) ?? -1)], 'tradingState') }),
+  marketOrdersTimeoutBlocks: (value) => ({ marketOrdersTimeoutBlocks: blocks(value) }),
+  pairs: (value, problems) => ({ pairs: pairs.readPairs(value, problems) }),
+  groups: (value, problems) => ({ groups: readGroups(value, problems) }),
+  fees: (value, problems) => ({ fees: readFees(value, problems) }),
+  pairInfos: (value, problems) => pairInfos(value, problems),
+  depthBandsMapping: (value) => ({ bandOffsets: must(bandOffsets(value), 'depthBandsMapping') }),
+  liquidationParams: (value, problems) => {
+    const perPair = field(value, 'pairs');
+    return perPair === undefined ? {} : { liquidation: pairs.readLiquidation(perPair, problems) };
+  },
+  counterTradeSettings: (value, problems) => ({ counterTrades: pairs.readCounterTrades(value, problems) }),
+  oiWindowsSettings: (value) => ({ oiWindowsSettings: settings(value) }),
+  oiWindows: (value, problems) => ({ windows: pairs.readWindows(value, problems) }),
+  negPnlCumulVolMultiplier: (value) => ({ negPnlCumulVolMultiplier: must(natural(value), 'negPnlCumulVolMultiplier') }),
+  collaterals: (value, problems) => ({ collaterals: readCollaterals(value, problems) }),
+  isForexOpen: openFlag('isForexOpen'),
+  isStocksOpen: openFlag('isStocksOpen'),
+  isIndicesOpen: openFlag('isIndicesOpen'),
+  isCommoditiesOpen: openFlag('isCommoditiesOpen'),
+};
+
+export const WIRE_KEYS: readonly string[] = Object.keys(READERS);
+
+function blocks(value: unknown): number {
+  const read = must(natural(value), 'marketOrdersTimeoutBlocks');
+  if (read === 0n || read > 1_000_000n) throw new ShapeError('marketOrdersTimeoutBlocks is out of range');
+  return Number(read);
+}
+
+function settings(value: unknown): OiWindowsSettings {
+  const read = must(isObject(value) ? windowsSettings(value) : null, 'oiWindowsSettings');
+  if (read.windowsDuration === 0n || read.windowsCount > BigInt(pairs.MAX_WINDOWS))
+    throw new ShapeError('oiWindowsSettings is out of range');
+  return read;
+}
+
+/** The object may come with some of its columns only; the others keep what they had. */
+function pairInfos(value: unknown, problems: Problems): Partial<Sections> {
+  if (!isObject(value)) throw new ShapeError('pairInfos is not an object');
+  const { maxLeverages, pairDepthBands, pairFactors } = value;
+  return {
+    ...(maxLeverages !== undefined && { maxLeverages: pairs.readMaxLeverages(maxLeverages, problems) }),
+    ...(pairDepthBands !== undefined && { depths: pairs.readDepths(pairDepthBands, problems) }),
+    ...(pairFactors !== undefined && { factors: pairs.readFactors(pairFactors, problems) }),
+  };
+}
+
+/** Reads whatever known keys the object has, all or nothing: one unreadable key refuses the frame. */
+export function readSections(value: unknown, problems: Problems): Partial<Sections> {
+  if (!isObject(value)) throw new ShapeError('not an object');
+  const read: Partial<Sections> = {};
+  for (const [key, reader] of Object.entries(READERS)) {
+    const given = field(value, key);
+    if (given !== undefined && given !== null) Object.assign(read, reader(given, problems));
+  }
+  return read;
+}

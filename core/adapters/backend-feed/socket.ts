@@ -1,0 +1,96 @@
+import { WebSocket } from 'ws';
+import type { Cancel, Clock, Logger } from '../../ports.js';
+import { createBackoff } from './backoff.js';
+
+export interface SocketOptions {
+  readonly url: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly random: () => number;
+  readonly maxPayload: number;
+  /** No frame for this long, counted from the attempt to connect: the line is taken for dead and dialled again. */
+  readonly silenceMs: number;
+  /** Text sent every so often, where upstream may expect a sign of life. */
+  readonly keepAlive?: { readonly text: string; readonly everyMs: number };
+  readonly onFrame: (frame: unknown) => void;
+  readonly onFault: (reason: string) => void;
+  readonly onDial?: () => void;
+}
+
+const FIRST_DELAY_MS = 500;
+const LAST_DELAY_MS = 30_000;
+
+/** A socket that is dialled again for ever, until stopped. Only a frame proves a line good, so only a frame resets the back-off. */
+export function openSocket(options: SocketOptions): Cancel {
+  const { clock } = options;
+  const backoff = createBackoff(FIRST_DELAY_MS, LAST_DELAY_MS, options.random);
+  let stopped = false;
+  let hangUp: Cancel = () => undefined;
+  let cancelRedial: Cancel = () => undefined;
+
+  const dial = (): void => {
+    if (stopped) return;
+    options.onDial?.();
+    hangUp = connect(options, backoff.reset, (reason) => {
+      if (stopped) return;
+      options.onFault(reason);
+      cancelRedial = clock.after(backoff.next(), dial);
+    });
+  };
+  dial();
+
+  return () => {
+    stopped = true;
+    cancelRedial();
+    hangUp();
+  };
+}
+
+/** One connection. `onEnd` is called exactly once, whatever happens, unless it was hung up. */
+function connect(options: SocketOptions, onGood: () => void, onEnd: (reason: string) => void): Cancel {
+  const { clock, silenceMs, keepAlive } = options;
+  const socket = new WebSocket(options.url, { maxPayload: options.maxPayload, followRedirects: false });
+  let ended = false;
+  let lastFrameAt = clock.now();
+  const end = (reason: string | null): void => {
+    if (ended) return;
+    ended = true;
+    stopWatch();
+    stopKeepAlive?.();
+    socket.terminate();
+    if (reason !== null) onEnd(reason);
+  };
+  const stopWatch = clock.every(Math.ceil(silenceMs / 5), () => {
+    if (clock.now() - lastFrameAt >= silenceMs) end(`silent for ${silenceMs} ms`);
+  });
+  const stopKeepAlive =
+    keepAlive && clock.every(keepAlive.everyMs, () => socket.readyState === WebSocket.OPEN && socket.send(keepAlive.text));
+
+  socket.on('message', (data: Buffer, isBinary: boolean) => {
+    const frame = isBinary ? undefined : parseFrame(data);
+    if (ended || frame === undefined) return;
+    lastFrameAt = clock.now();
+    onGood();
+    handle(options, frame);
+  });
+  socket.on('error', (error: Error & { code?: string }) => end(error.code ?? error.message));
+  socket.on('close', (code: number) => end(`closed with ${code}`));
+  return () => end(null);
+}
+
+/** A frame we fail to handle is our bug, but it must not be upstream's way to end the process. */
+function handle({ onFrame, log }: SocketOptions, frame: unknown): void {
+  try {
+    onFrame(frame);
+  } catch (error) {
+    log.error('feed.frame-failed', { error });
+  }
+}
+
+function parseFrame(data: Buffer): unknown {
+  try {
+    return JSON.parse(data.toString('utf8')) as unknown;
+  } catch {
+    return undefined;
+  }
+}
