@@ -1,0 +1,155 @@
+import type { ChainDefinition } from '../../core/chains.js';
+import type { Address, Cancel, Clock, Logger } from '../../core/ports.js';
+import { changesRules, frame, framesOf, touchedTrade, type ChainFrame } from './chain-events.js';
+import { createChainFollower, type NewBlocks } from './chain-follower.js';
+import type { DiamondLog } from './diamond-log.js';
+import type { RpcRead } from './diamond-reader.js';
+import type { MarketHours } from './market-hours.js';
+import { readProtocolState, type ProtocolState } from './protocol-state.js';
+import { historyRow, type HistoryRow } from './trade-history.js';
+import { readTrades, readUser } from './trade-reader.js';
+import { openInterest, tradingVariables, type TradingVariables } from './trading-variables.js';
+import type { WireValue } from './wire-format.js';
+
+export interface ChainBackendOptions {
+  readonly chain: Pick<ChainDefinition, 'slug' | 'chainId' | 'diamond'>;
+  readonly read: RpcRead;
+  readonly hours: MarketHours;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly pollMs?: number;
+}
+
+/** The chain host of production for one chain: parameters, trades and events, all of them read from the contract. */
+export interface ChainBackend {
+  readonly slug: string;
+  readonly chainId: number;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  /** Null until the contract could be read. */
+  variables(): TradingVariables | null;
+  openTrades(trader: Address | null): Promise<WireValue[]>;
+  user(trader: Address): Promise<WireValue>;
+  /** Newest first. */
+  history(sinceMs: number): readonly HistoryRow[];
+  onFrame(listener: (sent: ChainFrame) => void): Cancel;
+}
+
+const POLL_MS = 250;
+/** Even without a log the contract is asked again: windows pass and accumulators may be set from outside. */
+const REFRESH_MS = 5_000;
+const KEPT_ROWS = 5_000;
+
+export function createChainBackend({ chain, read, hours, clock, log, pollMs = POLL_MS }: ChainBackendOptions): ChainBackend {
+  const { diamond } = chain;
+  const listeners = new Set<(sent: ChainFrame) => void>();
+  const traders = new Set<Address>();
+  let rows: HistoryRow[] = [];
+  let state: ProtocolState | null = null;
+  let variables: TradingVariables | null = null;
+  let refreshedAt = 0;
+  let refreshId = 0;
+  let rowId = 0;
+  let unsubscribe: Cancel = () => undefined;
+
+  const send = (sent: ChainFrame): void => {
+    for (const listener of [...listeners]) listener(sent);
+  };
+
+  /** Sends what changed, as production does. */
+  const rebuild = (): void => {
+    if (!state) return;
+    refreshId += 1;
+    const next = tradingVariables(state, hours, { id: refreshId, at: clock.now() });
+    const changed = Object.entries(next).filter(([key, value]) => JSON.stringify(value) !== JSON.stringify(variables?.[key]));
+    variables = next;
+    send(frame('tradingVariables', Object.fromEntries(changed)));
+  };
+
+  const refresh = async (withRules: boolean): Promise<void> => {
+    state = await readProtocolState(read, diamond, withRules ? null : state);
+    refreshedAt = clock.now();
+    rebuild();
+  };
+
+  const tellTrade = async (entry: DiamondLog): Promise<void> => {
+    const touched = touchedTrade(entry);
+    if (!touched) return;
+    const [container] = await readTrades(read, diamond, touched.user, touched.index);
+    if (container !== undefined) send(frame(touched.frame, container));
+  };
+
+  const tellExposure = (entry: DiamondLog): void => {
+    if (entry.name !== 'PairOiAfterV10Updated') return;
+    const { collateralIndex, pairIndex } = entry.args;
+    const exposure = state?.exposures.find((known) => known.collateralIndex === collateralIndex);
+    if (!exposure) return;
+    const indices = { collateralIndex: String(collateralIndex), pairIndex: String(pairIndex) };
+    send(frame('openInterestPairUpdated', { ...indices, pairBorrowingFees: openInterest(exposure, pairIndex) }));
+  };
+
+  const keepRow = (entry: DiamondLog, blockTime: number): HistoryRow | null => {
+    const row = state && historyRow(entry, { id: rowId + 1, blockTime, state });
+    if (!row) return null;
+    rowId += 1;
+    rows = [row, ...rows].slice(0, KEPT_ROWS);
+    return row;
+  };
+
+  const blockTime = async (block: number): Promise<number> => {
+    const answer = (await read('eth_getBlockByNumber', [`0x${block.toString(16)}`, false])) as { timestamp: string } | null;
+    return Number(answer?.timestamp ?? 0);
+  };
+
+  const note = async (entry: DiamondLog, isLive: boolean): Promise<void> => {
+    if (entry.name === 'TradeStored') traders.add(entry.args.user);
+    const isExecution = entry.name === 'MarketExecuted' || entry.name === 'LimitExecuted';
+    const row = isExecution ? keepRow(entry, await blockTime(entry.block)) : null;
+    if (!isLive) return;
+    framesOf(entry).forEach(send);
+    tellExposure(entry);
+    if (row) send({ name: 'new-trade-history', ...row });
+    await tellTrade(entry);
+  };
+
+  const forget = (): void => {
+    rows = [];
+    traders.clear();
+  };
+
+  const onBlocks = async ({ block, logs, isReorg }: NewBlocks): Promise<void> => {
+    const isFirst = state === null;
+    if (isReorg) forget();
+    const withRules = isFirst || isReorg || logs.some(changesRules) || clock.now() - refreshedAt >= REFRESH_MS;
+    if (withRules || logs.length > 0) await refresh(withRules);
+    send(frame('currentBlock', block));
+    if (isReorg) send(frame('deepReorg', null));
+    for (const entry of logs) await note(entry, !isFirst && !isReorg);
+  };
+
+  const follower = createChainFollower({ read, diamond, clock, log: log.child({ chain: chain.slug }), pollMs, onBlocks });
+
+  return {
+    slug: chain.slug,
+    chainId: chain.chainId,
+    async start() {
+      unsubscribe = hours.onChange(rebuild);
+      await follower.start();
+    },
+    async stop() {
+      unsubscribe();
+      await follower.stop();
+    },
+    variables: () => variables,
+    async openTrades(trader) {
+      const asked = trader === null ? [...traders] : [trader];
+      return (await Promise.all(asked.map((one) => readTrades(read, diamond, one)))).flat();
+    },
+    user: (trader) => readUser(read, diamond, trader, state?.tokens ?? []),
+    history: (sinceMs) => rows.filter(({ date }) => Date.parse(date) >= sinceMs),
+    onFrame(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+  };
+}

@@ -1,0 +1,81 @@
+import type { Address } from '../../core/ports.js';
+import type { DiamondLog } from './diamond-log.js';
+import { structText, type WireValue } from './wire-format.js';
+
+/** A frame of the chain's event stream; a history row stands beside the name, everything else in `value`. */
+export type ChainFrame = { readonly name: string } & Readonly<Record<string, WireValue>>;
+
+export const frame = (name: string, value: WireValue): ChainFrame => ({ name, value });
+
+const GOVERNANCE = new Set<DiamondLog['name']>([
+  'TradingActivatedUpdated',
+  'MarketOrdersTimeoutBlocksUpdated',
+  'CollateralAdded',
+  'CollateralUpdated',
+  'PairAdded',
+  'PairUpdated',
+  'GroupUpdated',
+  'FeeUpdated',
+  'PairCustomMaxLeverageUpdated',
+  'PairDepthBandsUpdated',
+  'DepthBandsMappingUpdated',
+]);
+
+/** The rules themselves changed and have to be read again. */
+export const changesRules = (log: DiamondLog): boolean => GOVERNANCE.has(log.name);
+
+const LIVE = new Set<DiamondLog['name']>([
+  'MarketOrderInitiated',
+  'MarketExecuted',
+  'LimitExecuted',
+  'MarketOpenCanceled',
+  'MarketCloseCanceled',
+  'OpenOrderPlaced',
+  'OpenLimitUpdated',
+  'OpenLimitCanceled',
+  'TriggerOrderCanceled',
+  'ChainlinkCallbackTimeout',
+  'LeverageUpdateExecuted',
+  'PositionSizeIncreaseExecuted',
+  'PositionSizeDecreaseExecuted',
+]);
+
+/** Frames that need nothing but the log. */
+export function framesOf(log: DiamondLog): ChainFrame[] {
+  const live = LIVE.has(log.name) ? [frame('liveEvent', { event: log.name, returnValues: structText(log.args) })] : [];
+  switch (log.name) {
+    case 'PendingAccFundingFeesStored':
+      return [...live, frame('pendingAccFundingFeesStored', pairData(log.args))];
+    case 'PendingAccBorrowingFeesStored':
+      return [...live, frame('pendingAccBorrowingFeesStored', pairData(log.args))];
+    case 'TradeClosed':
+      return [...live, frame('unregisterTrade', structText({ user: log.args.user, index: log.args.index }))];
+    default:
+      return live;
+  }
+}
+
+const pairData = (args: { collateralIndex: number; pairIndex: number; data: object }): WireValue =>
+  structText({ collateralIndex: args.collateralIndex, pairIndex: args.pairIndex, pairData: args.data });
+
+export interface TouchedTrade {
+  readonly frame: 'registerTrade' | 'updateTrade';
+  readonly user: Address;
+  readonly index: number;
+}
+
+/** The trade whose container has to be read and sent. */
+export function touchedTrade(log: DiamondLog): TouchedTrade | null {
+  switch (log.name) {
+    case 'TradeStored':
+      return { frame: 'registerTrade', user: log.args.user, index: log.args.index };
+    case 'TradePositionUpdated':
+    case 'TradeTpUpdated':
+    case 'TradeSlUpdated':
+    case 'OpenOrderDetailsUpdated':
+    case 'TradeMaxClosingSlippagePUpdated':
+      return { frame: 'updateTrade', user: log.args.user, index: log.args.index };
+    default:
+      return null;
+  }
+}

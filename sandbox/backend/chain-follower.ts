@@ -1,0 +1,90 @@
+import { hexToNumber, numberToHex, type Hex } from 'viem';
+import type { Address, Clock, Logger } from '../../core/ports.js';
+import { readLog, type DiamondLog } from './diamond-log.js';
+import type { RpcRead } from './diamond-reader.js';
+
+export interface NewBlocks {
+  /** Newest block. */
+  readonly block: number;
+  readonly timestamp: number;
+  readonly logs: readonly DiamondLog[];
+  /** Blocks seen before are gone; the logs are those since genesis. */
+  readonly isReorg: boolean;
+}
+
+export interface ChainFollowerOptions {
+  readonly read: RpcRead;
+  readonly diamond: Address;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly pollMs: number;
+  /** Called in order, one at a time; the first call brings everything since genesis. */
+  readonly onBlocks: (news: NewBlocks) => Promise<void>;
+}
+
+export interface ChainFollower {
+  /** Resolves when the present head has been handled, or could not be. */
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+interface Head {
+  readonly number: number;
+  readonly hash: string;
+  readonly timestamp: number;
+}
+
+/** Asks the node for its head again and again; a node that does not answer is asked again at the next turn. */
+export function createChainFollower({ read, diamond, clock, log, pollMs, onBlocks }: ChainFollowerOptions): ChainFollower {
+  const stopping = new AbortController();
+  const isStopped = (): boolean => stopping.signal.aborted;
+  let last: Head | null = null;
+  let isFailing = false;
+  let loop: Promise<void> = Promise.resolve();
+
+  const headAt = async (tag: string): Promise<Head | null> => {
+    const block = (await read('eth_getBlockByNumber', [tag, false])) as { number: Hex; hash: Hex; timestamp: Hex } | null;
+    return block && { number: hexToNumber(block.number), hash: block.hash, timestamp: hexToNumber(block.timestamp) };
+  };
+
+  const isGone = async (known: Head): Promise<boolean> => (await headAt(numberToHex(known.number)))?.hash !== known.hash;
+
+  const poll = async (): Promise<void> => {
+    const head = await headAt('latest');
+    if (!head || head.hash === last?.hash) return;
+    const isReorg = last !== null && (await isGone(last));
+    const from = last === null || isReorg ? 0 : last.number + 1;
+    const raw = await read('eth_getLogs', [{ address: diamond, fromBlock: numberToHex(from), toBlock: numberToHex(head.number) }]);
+    const logs = (Array.isArray(raw) ? raw : []).map(readLog).filter((one) => one !== null);
+    await onBlocks({ block: head.number, timestamp: head.timestamp, logs, isReorg });
+    last = head;
+  };
+
+  const attempt = async (): Promise<void> => {
+    try {
+      await poll();
+      isFailing = false;
+    } catch (error) {
+      if (!isFailing && !isStopped()) log.warn('backend.node-unreadable', { error });
+      isFailing = true;
+    }
+  };
+
+  const run = async (): Promise<void> => {
+    while (!isStopped()) {
+      await clock.sleep(pollMs, stopping.signal);
+      if (!isStopped()) await attempt();
+    }
+  };
+
+  return {
+    async start() {
+      await attempt();
+      loop = run();
+    },
+    async stop() {
+      stopping.abort();
+      await loop;
+    },
+  };
+}

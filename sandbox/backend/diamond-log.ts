@@ -1,0 +1,31 @@
+import { decodeEventLog, hexToNumber, type DecodeEventLogReturnType, type Hex } from 'viem';
+import { diamondAbi } from '../../core/adapters/diamond-abi.js';
+
+type AllEvents = Extract<(typeof diamondAbi)[number], { type: 'event' }>['name'];
+
+/** Distributes over the event names, so that `switch (name)` narrows the arguments. */
+type Decoded<Name extends AllEvents> = Name extends AllEvents
+  ? { readonly name: Name; readonly args: DecodeEventLogReturnType<typeof diamondAbi, Name>['args'] }
+  : never;
+
+export type DiamondLog = Decoded<AllEvents> & { readonly block: number; readonly tx: Hex; readonly logIndex: number };
+
+interface RawLog {
+  readonly data: Hex;
+  readonly topics: [Hex, ...Hex[]];
+  readonly blockNumber: Hex;
+  readonly transactionHash: Hex;
+  readonly logIndex: Hex;
+}
+
+/** Logs of controls and other events outside the ABI are null. */
+export function readLog(raw: unknown): DiamondLog | null {
+  const log = raw as RawLog;
+  try {
+    const { eventName, args } = decodeEventLog({ abi: diamondAbi, data: log.data, topics: log.topics });
+    const place = { block: hexToNumber(log.blockNumber), tx: log.transactionHash, logIndex: hexToNumber(log.logIndex) };
+    return { name: eventName, args, ...place } as unknown as DiamondLog;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,67 @@
+import {
+  decodeFunctionResult,
+  encodeFunctionData,
+  type ContractFunctionArgs,
+  type ContractFunctionName,
+  type ContractFunctionReturnType,
+} from 'viem';
+import { diamondAbi } from '../../core/adapters/diamond-abi.js';
+import type { Address, Hex } from '../../core/ports.js';
+
+/** One JSON-RPC request; rejects when the node answers with an error. */
+export type RpcRead = (method: string, params: readonly unknown[]) => Promise<unknown>;
+
+type Abi = typeof diamondAbi;
+export type ViewName = ContractFunctionName<Abi, 'view'>;
+type Args<Name extends ViewName> = ContractFunctionArgs<Abi, 'view', Name>;
+type Result<Name extends ViewName> = ContractFunctionReturnType<Abi, 'view', Name, Args<Name>>;
+
+export interface DiamondReader {
+  /** Reads asked for in one turn of the event loop travel together, as `multicall`s. */
+  view<Name extends ViewName>(functionName: Name, args: Args<Name>): Promise<Result<Name>>;
+}
+
+interface Waiting {
+  readonly data: Hex;
+  resolve(result: Hex): void;
+  reject(error: unknown): void;
+}
+
+/** The contract takes no more calls at once. */
+const BATCH_SIZE = 20;
+
+/** `block` pins every batch to one state; a tag or a hexadecimal number. */
+export function createDiamondReader(read: RpcRead, diamond: Address, block: string): DiamondReader {
+  let waiting: Waiting[] = [];
+
+  const send = async (batch: readonly Waiting[]): Promise<void> => {
+    try {
+      const data = encodeFunctionData({ abi: diamondAbi, functionName: 'multicall', args: [batch.map((one) => one.data)] });
+      const answer = await read('eth_call', [{ to: diamond, data }, block]);
+      const results = decodeFunctionResult({ abi: diamondAbi, functionName: 'multicall', data: answer as Hex });
+      batch.forEach((one, at) => one.resolve(results[at] ?? '0x'));
+    } catch (error) {
+      for (const one of batch) one.reject(error);
+    }
+  };
+
+  const flush = (): void => {
+    const all = waiting;
+    waiting = [];
+    for (let from = 0; from < all.length; from += BATCH_SIZE) void send(all.slice(from, from + BATCH_SIZE));
+  };
+
+  const ask = (data: Hex): Promise<Hex> =>
+    new Promise((resolve, reject) => {
+      if (waiting.length === 0) queueMicrotask(flush);
+      waiting.push({ data, resolve, reject });
+    });
+
+  return {
+    async view(functionName, args) {
+      const call = { abi: diamondAbi, functionName, args } as unknown as Parameters<typeof encodeFunctionData>[0];
+      const data = await ask(encodeFunctionData(call));
+      return decodeFunctionResult({ ...call, data }) as never;
+    },
+  };
+}

@@ -1,0 +1,157 @@
+import type { Cancel, Clock } from '../../core/ports.js';
+import { createNoise } from './noise.js';
+import { gridOf, MAX_PRICE, priceUnits, snap } from './price-grid.js';
+
+export interface WalkMarket {
+  readonly startPrice: string;
+  /** Standard deviation in percent per day. */
+  readonly volatilityPercent: number;
+}
+
+export interface Tick {
+  readonly pairIndex: number;
+  /** 1e10. */
+  readonly price: bigint;
+  /** Epoch ms. */
+  readonly at: number;
+}
+
+export interface PriceWalkOptions {
+  readonly seed: string;
+  /** By pair index; null is a slot without a market. */
+  readonly markets: readonly (WalkMarket | null)[];
+  readonly clock: Clock;
+  readonly tickMs?: number;
+  /** Prices to go on from, for a venue that survived a restart. */
+  readonly startPrices?: ReadonlyMap<number, bigint>;
+  /** A market that is closed does not tick. Always open unless given. */
+  readonly isOpen?: (pairIndex: number, at: number) => boolean;
+}
+
+export interface PriceWalk {
+  start(): void;
+  stop(): void;
+  /** Current price (1e10); throws for a slot without a market. */
+  price(pairIndex: number): bigint;
+  prices(): ReadonlyMap<number, bigint>;
+  onTick(listener: (tick: Tick) => void): Cancel;
+  /** Puts the price and holds it there. */
+  jump(pairIndex: number, price: bigint): void;
+  /** Moves it evenly and holds it at the end. */
+  glide(pairIndex: number, price: bigint, overMs: number): void;
+  /** Lets it walk again from where it is. */
+  resume(pairIndex: number): void;
+  readonly seed: string;
+  readonly startedAt: number;
+}
+
+type Motion = 'walk' | 'hold' | { readonly from: bigint; readonly to: bigint; readonly since: number; readonly overMs: number };
+
+interface State {
+  readonly pairIndex: number;
+  readonly grid: bigint;
+  /** Standard deviation of one tick's logarithmic step. */
+  readonly sigma: number;
+  /** Unsnapped, in 1e10 units, so that steps smaller than the grid add up. */
+  level: number;
+  price: bigint;
+  steps: number;
+  motion: Motion;
+}
+
+const DAY_MS = 86_400_000;
+const TICK_MS = 250;
+/** Markets take turns within a tick, so that frames carry a few pairs at a time as in production. */
+const SLOTS = 10;
+
+/** A geometric random walk per market. The n-th step of a market depends on seed, market and n alone, so equal seeds walk equal paths. */
+export function createPriceWalk(options: PriceWalkOptions): PriceWalk {
+  const { clock, seed, tickMs = TICK_MS, isOpen = () => true } = options;
+  const noise = createNoise(seed);
+  const states = new Map(statesOf(options, tickMs).map((state) => [state.pairIndex, state]));
+  const listeners = new Set<(tick: Tick) => void>();
+  const startedAt = clock.now();
+  let stopTimer: Cancel = () => undefined;
+  let turn = 0;
+
+  const stateOf = (pairIndex: number): State => {
+    const state = states.get(pairIndex);
+    if (!state) throw new RangeError(`no market at pair ${pairIndex}`);
+    return state;
+  };
+
+  const publish = ({ pairIndex, price }: State): void => {
+    for (const listener of [...listeners]) listener({ pairIndex, price, at: clock.now() });
+  };
+
+  const put = (state: State, price: bigint): void => {
+    state.price = price;
+    state.level = Number(price);
+  };
+
+  const step = (state: State): void => {
+    if (state.motion === 'walk') {
+      state.level *= Math.exp(state.sigma * noise.gaussian(state.pairIndex, state.steps) - state.sigma ** 2 / 2);
+      state.steps += 1;
+      state.price = snap(state.level, state.grid);
+    } else if (state.motion !== 'hold') {
+      const { from, to, since, overMs } = state.motion;
+      const elapsed = Math.min(overMs, clock.now() - since);
+      put(state, from + ((to - from) * BigInt(elapsed)) / BigInt(overMs));
+      if (elapsed === overMs) state.motion = 'hold';
+    }
+  };
+
+  const tick = (): void => {
+    for (const state of states.values()) {
+      if (state.pairIndex % SLOTS !== turn || !isOpen(state.pairIndex, clock.now())) continue;
+      step(state);
+      publish(state);
+    }
+    turn = (turn + 1) % SLOTS;
+  };
+
+  return {
+    seed,
+    startedAt,
+    start() {
+      stopTimer();
+      stopTimer = clock.every(tickMs / SLOTS, tick);
+    },
+    stop: () => stopTimer(),
+    price: (pairIndex) => stateOf(pairIndex).price,
+    prices: () => new Map([...states].map(([pairIndex, { price }]) => [pairIndex, price])),
+    onTick(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    jump(pairIndex, price) {
+      const state = stateOf(pairIndex);
+      put(state, legal(price));
+      state.motion = 'hold';
+      publish(state);
+    },
+    glide(pairIndex, price, overMs) {
+      const state = stateOf(pairIndex);
+      state.motion = { from: state.price, to: legal(price), since: clock.now(), overMs: Math.max(1, Math.trunc(overMs)) };
+    },
+    resume(pairIndex) {
+      stateOf(pairIndex).motion = 'walk';
+    },
+  };
+}
+
+function statesOf({ markets, startPrices }: PriceWalkOptions, tickMs: number): State[] {
+  return markets.flatMap((market, pairIndex): State[] => {
+    if (!market) return [];
+    const start = priceUnits(market.startPrice);
+    const price = startPrices?.get(pairIndex) ?? start;
+    const sigma = (market.volatilityPercent / 100) * Math.sqrt(tickMs / DAY_MS);
+    return [{ pairIndex, grid: gridOf(start), sigma, level: Number(price), price, steps: 0, motion: 'walk' }];
+  });
+}
+
+function legal(price: bigint): bigint {
+  if (price <= 0n || price > MAX_PRICE) throw new RangeError('the price does not fit the contract');
+  return price;
+}

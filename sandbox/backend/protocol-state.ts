@@ -1,0 +1,117 @@
+import { hexToNumber, numberToHex, type Hex } from 'viem';
+import type { Address } from '../../core/ports.js';
+import { createDiamondReader, type DiamondReader, type RpcRead } from './diamond-reader.js';
+import { readToken, type Token } from './token-reader.js';
+
+/** Everything the backend tells of the contract, read from the contract at one block. */
+
+const range = (count: bigint | number): number[] => Array.from({ length: Number(count) }, (_, index) => index);
+
+/** What only governance changes. */
+async function readRules(diamond: DiamondReader) {
+  const [pairsCount, groupsCount, feesCount] = await Promise.all([
+    diamond.view('pairsCount', []),
+    diamond.view('groupsCount', []),
+    diamond.view('feesCount', []),
+  ]);
+  const pairIndices = range(pairsCount);
+  const bigIndices = pairIndices.map(BigInt);
+  const [pairs, groups, fees, liquidation, groupLiquidation] = await Promise.all([
+    Promise.all(bigIndices.map((index) => diamond.view('pairs', [index]))),
+    Promise.all(range(groupsCount).map((index) => diamond.view('groups', [BigInt(index)]))),
+    Promise.all(range(feesCount).map((index) => diamond.view('fees', [BigInt(index)]))),
+    Promise.all(bigIndices.map((index) => diamond.view('getPairLiquidationParams', [index]))),
+    Promise.all(range(groupsCount).map((index) => diamond.view('getGroupLiquidationParams', [BigInt(index)]))),
+  ]);
+  const [counterLeverages, counterMultipliers, maxLeverages, depthBands, factors, mapping] = await Promise.all([
+    Promise.all(pairIndices.map((index) => diamond.view('getPairCounterTradeMaxLeverage', [index]))),
+    Promise.all(pairIndices.map((index) => diamond.view('getPairCounterTradeFeeRateMultiplier', [index]))),
+    diamond.view('getAllPairsRestrictedMaxLeverage', []),
+    diamond.view('getPairDepthBandsArray', [bigIndices]),
+    diamond.view('getPairFactors', [bigIndices]),
+    diamond.view('getDepthBandsMapping', []),
+  ]);
+  const [collaterals, tradingState, timeoutBlocks, windows, negPnlMultiplier, feeParams] = await Promise.all([
+    diamond.view('getCollaterals', []),
+    diamond.view('getTradingActivated', []),
+    diamond.view('getMarketOrdersTimeoutBlocks', []),
+    diamond.view('getOiWindowsSettings', []),
+    diamond.view('getNegPnlCumulVolMultiplier', []),
+    diamond.view('getTradeFeeParams', [1, 0]),
+  ]);
+  return {
+    ...{ pairs, groups, fees, liquidation, groupLiquidation, counterLeverages, counterMultipliers, maxLeverages, depthBands, factors },
+    ...{ mapping, collaterals, tradingState, timeoutBlocks, windows, negPnlMultiplier, feeParams },
+  };
+}
+
+export type Rules = Awaited<ReturnType<typeof readRules>>;
+
+/** What trading changes, per collateral. */
+async function readExposure(diamond: DiamondReader, collateralIndex: number, pairCount: number) {
+  const pairs = range(pairCount);
+  const collaterals = pairs.map(() => collateralIndex);
+  const [priceUsd, skewDepths, global, fundingParams, fundingData, borrowingParams, borrowingData] = await Promise.all([
+    diamond.view('getCollateralPriceUsd', [collateralIndex]),
+    diamond.view('getPairSkewDepths', [collaterals, pairs]),
+    diamond.view('getPairGlobalParamsArray', [collaterals, pairs]),
+    diamond.view('getPairFundingFeeParams', [collaterals, pairs]),
+    diamond.view('getPairFundingFeeData', [collaterals, pairs]),
+    diamond.view('getPairBorrowingFeeParams', [collaterals, pairs]),
+    diamond.view('getPairBorrowingFeeData', [collaterals, pairs]),
+  ]);
+  const [oiCollateral, oiToken, maxOi, oiBefore] = await Promise.all([
+    diamond.view('getPairOisAfterV10Collateral', [collaterals, pairs]),
+    diamond.view('getPairOisAfterV10Token', [collaterals, pairs]),
+    Promise.all(pairs.map((pair) => diamond.view('getPairMaxOi', [collateralIndex, pair]))),
+    Promise.all(pairs.map((pair) => diamond.view('getPairOisBeforeV10Collateral', [collateralIndex, pair]))),
+  ]);
+  return {
+    collateralIndex,
+    priceUsd,
+    ...{ skewDepths, global, fundingParams, fundingData, borrowingParams, borrowingData, oiCollateral, oiToken, maxOi, oiBefore },
+  };
+}
+
+export type Exposure = Awaited<ReturnType<typeof readExposure>>;
+
+/** The active windows of every pair, as the contract would count them at `timestamp`. */
+async function readWindows(diamond: DiamondReader, { windows, pairs }: Rules, timestamp: number) {
+  if (windows.windowsDuration === 0) return pairs.map(() => []);
+  const current = Math.floor((timestamp - windows.startTs) / windows.windowsDuration);
+  const ids = range(Math.min(windows.windowsCount, current + 1)).map((back) => BigInt(current - back));
+  const volumes = await Promise.all(pairs.map((_, pair) => diamond.view('getOiWindows', [windows.windowsDuration, BigInt(pair), ids])));
+  return volumes.map((perPair) => perPair.map((volume, at) => ({ id: ids[at] ?? 0n, ...volume })));
+}
+
+export type Windows = Awaited<ReturnType<typeof readWindows>>;
+
+export interface ProtocolState {
+  readonly block: number;
+  readonly rules: Rules;
+  readonly exposures: readonly Exposure[];
+  readonly windows: Windows;
+  readonly tokens: readonly Token[];
+}
+
+interface BlockAnswer {
+  readonly number: Hex;
+  readonly timestamp: Hex;
+}
+
+const isBlock = (value: unknown): value is BlockAnswer => typeof value === 'object' && value !== null && 'timestamp' in value;
+
+/** `known` rules are taken over instead of being read again. */
+export async function readProtocolState(read: RpcRead, address: Address, known: ProtocolState | null): Promise<ProtocolState> {
+  const latest = await read('eth_getBlockByNumber', ['latest', false]);
+  if (!isBlock(latest)) throw new Error('the node has no latest block');
+  const block = hexToNumber(latest.number);
+  const diamond = createDiamondReader(read, address, numberToHex(block));
+  const rules = known?.rules ?? (await readRules(diamond));
+  const [tokens, windows, exposures] = await Promise.all([
+    known?.tokens ?? Promise.all(rules.collaterals.map(({ collateral }) => readToken(read, collateral))),
+    readWindows(diamond, rules, hexToNumber(latest.timestamp)),
+    Promise.all(rules.collaterals.map((_, at) => readExposure(diamond, at + 1, rules.pairs.length))),
+  ]);
+  return { block, rules, exposures, windows, tokens };
+}
