@@ -63,8 +63,7 @@ export function isWithinExposureLimits(input: ExposureInput): boolean {
 }
 
 /** The largest c with c × factor / divisor ≤ room under truncation; 0 when there is no room. */
-const largestWithin = (room: bigint, factor: bigint, divisor: bigint): bigint =>
-  room < 0n ? 0n : ((room + 1n) * divisor - 1n) / factor;
+const largestWithin = (room: bigint, factor: bigint, divisor: bigint): bigint => (room < 0n ? 0n : ((room + 1n) * divisor - 1n) / factor);
 
 /** The largest position (collateral units) `isWithinExposureLimits` lets in on a side. */
 export function exposureRoom(input: Omit<ExposureInput, 'positionSizeCollateral'>): bigint {

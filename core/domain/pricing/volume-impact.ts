@@ -30,7 +30,10 @@ export function averageOffsetP(side: DepthSide, offsets: BandOffsets, usd: bigin
   return weighted / usd;
 }
 
-/** Unsigned impact (1e10 percent) of `sizeUsd` after `volumeUsd` already went the same way; splitting a trade gains nothing. */
+/**
+ * Unsigned impact (1e10 percent) of `sizeUsd` after `volumeUsd` already went the same way: the average of both ends, so that on a
+ * straight slope splitting a trade gains nothing.
+ */
 export function depthImpactP(input: {
   readonly side: DepthSide;
   readonly offsets: BandOffsets;
