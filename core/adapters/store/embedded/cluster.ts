@@ -1,0 +1,112 @@
+import { randomBytes } from 'node:crypto';
+import { chmod, chown, mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { StoreStartError } from '../store-start-error.js';
+import type { Account } from './account.js';
+import { runGuarded } from './guard.js';
+import { codeOf, folderUnusable, halfMadeName, sweepHalfMade } from './home.js';
+
+/** What the files of this server's major version are called by PostgreSQL itself. */
+const MAJOR_VERSION = '18';
+export const ROLE = 'gateway';
+
+export interface ClusterPlace {
+  /** The folder as the operator wrote it, for messages. */
+  readonly folder: string;
+  readonly home: string;
+  readonly account: Account;
+  readonly native: string;
+  readonly durable: boolean;
+  readonly signal: AbortSignal;
+}
+
+export const clusterFolder = (home: string): string => path.join(home, 'cluster');
+export const dataFolder = (home: string): string => path.join(clusterFolder(home), 'data');
+
+/** A cluster is made beside its place and renamed into it: it is either complete or not there, wherever the making was interrupted. */
+export async function ensureCluster(place: ClusterPlace): Promise<{ readonly password: string; readonly made: boolean }> {
+  try {
+    await sweepHalfMade(place.home, 'cluster');
+    const made = (await stat(clusterFolder(place.home)).catch(absent)) === null;
+    if (made) await makeCluster(place);
+    await checkVersion(place);
+    return { password: await readPassword(place), made };
+  } catch (error) {
+    throw folderUnusable(place.folder, error);
+  }
+}
+
+function absent(error: unknown): null {
+  if (codeOf(error) === 'ENOENT') return null;
+  throw error;
+}
+
+async function makeCluster(place: ClusterPlace): Promise<void> {
+  const fresh = path.join(place.home, await halfMadeName('cluster'));
+  try {
+    await mkdir(fresh);
+    await chmod(fresh, place.account.switch ? 0o711 : 0o700);
+    await initialise(place, fresh);
+    if (place.durable) await syncFolder(fresh);
+    await rename(fresh, clusterFolder(place.home));
+    if (place.durable) await syncFolder(place.home);
+  } catch (error) {
+    await rm(fresh, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
+    if (codeOf(error) !== 'ENOTEMPTY' && codeOf(error) !== 'EEXIST') throw error; // another starter was faster: its cluster is as good
+  }
+}
+
+async function initialise({ folder, account, native, durable, signal }: ClusterPlace, fresh: string): Promise<void> {
+  const data = path.join(fresh, 'data');
+  const passwordFile = path.join(fresh, 'password');
+  await mkdir(data, { mode: 0o700 });
+  await writeFile(passwordFile, randomBytes(24).toString('base64url'), { mode: 0o600, flush: durable });
+  if (account.switch) for (const file of [data, passwordFile]) await chown(file, account.uid, account.gid);
+  const said: string[] = [];
+  const setup = runGuarded({
+    command: path.join(native, 'bin/initdb'),
+    arguments: [...INITDB, `--username=${ROLE}`, `--pwfile=${passwordFile}`, `--pgdata=${data}`, ...(durable ? [] : ['--no-sync'])],
+    account,
+    politeSignal: 'KILL', // half a cluster is of no use, so there is nothing to be polite about
+    politeMs: 0,
+    onLine: (line) => said.push(line),
+  });
+  const interrupt = (): void => setup.end();
+  signal.addEventListener('abort', interrupt);
+  if (signal.aborted) interrupt();
+  const { code } = await setup.ended;
+  signal.removeEventListener('abort', interrupt);
+  if (signal.aborted) throw new StoreStartError('interrupted', 'The start of the database was interrupted.');
+  if (code !== 0) throw new StoreStartError('server-failed', `PostgreSQL could not set up the folder ${folder}: ${complaintOf(said)}.`);
+  // From here on only we may read it; the server itself keeps nothing but the verifier made from it.
+  if (account.switch) await chown(passwordFile, 0, 0);
+}
+
+const INITDB = ['--auth=scram-sha-256', '--encoding=UTF8', '--locale=C', '--wal-segsize=4', '--no-instructions'];
+
+function complaintOf(said: readonly string[]): string {
+  const line = said.find((text) => /(?:error|fatal|panic):/i.test(text)) ?? said.at(-1) ?? 'it said nothing';
+  return line.replace(/^.*?(?:error|fatal|panic):\s*/i, '').replace(/\.$/, '');
+}
+
+async function checkVersion({ folder, home }: ClusterPlace): Promise<void> {
+  const version = await readFile(path.join(dataFolder(home), 'PG_VERSION'), 'utf8').catch(() => null);
+  if (version === null) throw damaged(folder, 'its data is missing or belongs to another user');
+  if (version.trim() !== MAJOR_VERSION)
+    throw damaged(folder, `it was made by PostgreSQL ${version.trim()} and this is PostgreSQL ${MAJOR_VERSION}`);
+}
+
+async function readPassword({ folder, home }: ClusterPlace): Promise<string> {
+  const password = await readFile(path.join(clusterFolder(home), 'password'), 'utf8').catch(() => '');
+  if (password === '') throw damaged(folder, 'its password file is missing or cannot be read');
+  return password;
+}
+
+const damaged = (folder: string, why: string): StoreStartError =>
+  new StoreStartError('folder-damaged', `The database folder ${folder} cannot be used: ${why}.`);
+
+/** A rename survives a power cut only once its folder is written too. */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  await handle.sync().finally(() => handle.close());
+}

@@ -1,0 +1,89 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { StoreStartError } from '../store-start-error.js';
+import type { Account } from './account.js';
+
+/**
+ * A command that cannot outlive us. Two shells hold the reading end of a pipe of ours: however we end, kill -9 included, the pipe closes and
+ * they end the command; one of them survives the other. The command sits in a process group of its own, because Ctrl-C reaches our whole
+ * group and would end the database before those who still write to it. The shells ignore what is sent to the group.
+ * $1 is the signal of a polite end, $2 the tenths of a second it may take; then SIGQUIT, then SIGKILL.
+ */
+const SCRIPT = `
+trap '' INT TERM HUP QUIT
+if [ -n "$BASH_VERSION" ]; then set -m; fi
+polite=$1; patience=$2; shift 2
+exec 3<&0
+(trap - INT TERM HUP QUIT; exec "$@") </dev/null >&2 3<&- &
+p=$!
+echo "$p"
+exec >/dev/null 2>&1
+send() { kill -s "$1" -- "-$p" || kill -s "$1" "$p"; }
+outlives() { n=0; while kill -0 "$p"; do [ "$n" -ge "$1" ] && return 0; n=$((n+1)); sleep 0.1; done; return 1; }
+{ while read -r _; do :; done; kill -s "$polite" "$p"; if outlives "$patience"; then kill -s QUIT "$p"; if outlives 20; then send KILL; fi; fi; } <&3 &
+w=$!
+exec 3<&- </dev/null
+wait "$p"; code=$?
+kill -s KILL -- "-$w" || kill -s KILL "$w"
+wait "$w"
+exit "$code"
+`;
+
+/** Only bash can give a child its own process group inside our session; without it the child gets a session of its own. */
+const BASH = ['/bin/bash', '/usr/bin/bash', '/usr/local/bin/bash'];
+
+/** Nothing of our environment is passed on: it may hold keys, and a locale that changes what the server says. */
+const ENVIRONMENT = { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };
+
+export interface GuardedOptions {
+  readonly command: string;
+  readonly arguments: readonly string[];
+  readonly account: Account;
+  readonly politeSignal: 'INT' | 'KILL';
+  readonly politeMs: number;
+  readonly onLine: (line: string) => void;
+}
+
+export interface Guarded {
+  /** Resolves when the command and everything it started are gone. */
+  readonly ended: Promise<{ readonly code: number | null }>;
+  /** Null until the command runs. */
+  readonly pid: () => number | null;
+  /** Asks for the end; `ended` tells when it is there. */
+  readonly end: () => void;
+}
+
+export function runGuarded({ command, arguments: rest, account, politeSignal, politeMs, onLine }: GuardedOptions): Guarded {
+  const bash = BASH.find((file) => existsSync(file));
+  const child = spawn(bash ?? '/bin/sh', ['-c', SCRIPT, 'guard', politeSignal, String(Math.ceil(politeMs / 100)), command, ...rest], {
+    ...(account.switch ? { uid: account.uid, gid: account.gid } : {}),
+    cwd: '/',
+    env: ENVIRONMENT,
+    detached: bash === undefined,
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  let pid: number | null = null;
+  child.stdin.on('error', () => undefined); // a guard that is gone already is told again
+  eachLine(child.stdout, (line) => (pid ??= Number(line)));
+  eachLine(child.stderr, onLine);
+  return { ended: endOf(child), pid: () => pid, end: () => child.stdin.end() };
+}
+
+/** 'close' and not 'exit': every process of the server holds our end of its stderr, so the last of them is gone when it closes. */
+const endOf = (child: ChildProcess): Promise<{ readonly code: number | null }> =>
+  new Promise((resolve, reject) => {
+    child.on('error', (error) =>
+      reject(new StoreStartError('server-failed', `PostgreSQL could not be run: ${error.message}.`, { cause: error })),
+    );
+    child.on('close', (code) => resolve({ code }));
+  });
+
+function eachLine(stream: NodeJS.ReadableStream, take: (line: string) => void): void {
+  let rest = '';
+  stream.setEncoding('utf8');
+  stream.on('data', (chunk: string) => {
+    const lines = (rest + chunk).split('\n');
+    rest = lines.pop() ?? '';
+    lines.forEach(take);
+  });
+}

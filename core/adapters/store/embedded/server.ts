@@ -1,0 +1,115 @@
+import path from 'node:path';
+import type { Clock, Logger } from '../../../ports.js';
+import { StoreStartError } from '../store-start-error.js';
+import type { Account } from './account.js';
+import { runGuarded, type Guarded } from './guard.js';
+import { OWNER_PREFIX, signalProcess } from './occupancy.js';
+import { serverSettings } from './settings.js';
+
+export interface ServerPlan {
+  readonly folder: string;
+  readonly dataFolder: string;
+  readonly native: string;
+  readonly account: Account;
+  readonly owner: string;
+  readonly durable: boolean;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export interface Server {
+  readonly port: number;
+  readonly ended: Promise<{ readonly code: number | null }>;
+  readonly pid: () => number | null;
+  /** Fast shutdown, then an immediate one, then kill: all bounded, and every process of the server is gone when it resolves. */
+  readonly stop: () => Promise<void>;
+}
+
+export const LAUNCH_OBSTACLES = ['port', 'lock', 'other'] as const;
+export type LaunchObstacle = (typeof LAUNCH_OBSTACLES)[number];
+
+/** The server ended before it was ready. A taken port and a predecessor that is still leaving are worth another try. */
+export class LaunchError extends StoreStartError {
+  readonly obstacle: LaunchObstacle;
+
+  constructor(obstacle: LaunchObstacle, folder: string, complaint: string) {
+    super('server-failed', `PostgreSQL could not start on the folder ${folder}: ${complaint}.`);
+    this.obstacle = obstacle;
+  }
+}
+
+const OBSTACLES: readonly (readonly [LaunchObstacle, RegExp])[] = [
+  ['port', /could not bind|could not create (?:any )?(?:listen socket|TCP\/IP)/],
+  ['lock', /lock file ".*" (?:already exists|is empty)|pre-existing shared memory block/],
+];
+/** Recovery after a crash replays what was written since the last checkpoint, which can take a while on a slow disk. */
+const READY_MS = 60_000;
+const FAST_STOP_MS = 4_000;
+/** Fast, immediate and kill together stay below what a main waits for its parts. */
+const STOP_MS = 7_500;
+
+export async function launchServer(plan: ServerPlan, port: number, signal: AbortSignal): Promise<Server> {
+  const output = createOutput(plan.log);
+  const guarded = runGuarded({
+    command: path.join(plan.native, 'bin/postgres'),
+    arguments: ['-D', plan.dataFolder, ...serverSettings({ port, durable: plan.durable, owner: `${OWNER_PREFIX}${plan.owner}` })],
+    account: plan.account,
+    politeSignal: 'INT',
+    politeMs: FAST_STOP_MS,
+    onLine: output.take,
+  });
+  const server: Server = { port, ended: guarded.ended, pid: guarded.pid, stop: () => stopServer(guarded, plan) };
+  const patience = new AbortController();
+  const outcome = await Promise.race([
+    output.ready.then(() => 'ready' as const),
+    guarded.ended.then(() => 'ended' as const),
+    plan.clock.sleep(READY_MS, AbortSignal.any([patience.signal, signal])).then(() => 'late' as const),
+  ]).finally(() => patience.abort());
+  if (outcome === 'ready' && !signal.aborted) return server;
+  await server.stop();
+  if (signal.aborted) throw new StoreStartError('interrupted', 'The start of the database was interrupted.');
+  const complaint = outcome === 'late' ? `it was not ready after ${READY_MS / 1000} s` : output.complaint();
+  throw new LaunchError(outcome === 'late' ? 'other' : output.obstacle(), plan.folder, complaint);
+}
+
+async function stopServer(guarded: Guarded, { clock, log }: ServerPlan): Promise<void> {
+  guarded.end();
+  const patience = new AbortController();
+  const gone = guarded.ended.then(() => patience.abort());
+  await clock.sleep(STOP_MS, patience.signal);
+  const pid = guarded.pid();
+  if (!patience.signal.aborted && pid !== null) {
+    log.warn('postgres.stop-forced', { pid }); // the guard itself must have been killed
+    signalProcess(pid, 'SIGKILL');
+  }
+  await gone;
+}
+
+interface Output {
+  readonly take: (line: string) => void;
+  readonly ready: Promise<void>;
+  complaint(): string;
+  obstacle(): LaunchObstacle;
+}
+
+/** Reads what the server says. Its statements and their values are switched off at the source, see the settings. */
+function createOutput(log: Logger): Output {
+  const complaints: string[] = [];
+  let becomeReady = (): void => undefined;
+  const ready = new Promise<void>((resolve) => (becomeReady = resolve));
+  const take = (line: string): void => {
+    const [, level = 'LOG', text = line] = /^(?:.*? )?([A-Z]+[0-9]?): {2}(.*)$/.exec(line) ?? [];
+    if (text.includes('ready to accept connections')) becomeReady();
+    if (/^(?:FATAL|PANIC|WARNING)$/.test(level) || text.includes('could not')) {
+      complaints.push(text);
+      if (complaints.length > 20) complaints.shift();
+    }
+    log[level === 'PANIC' ? 'error' : level === 'FATAL' || level === 'WARNING' ? 'warn' : 'debug']('postgres.said', { level, text });
+  };
+  return {
+    take,
+    ready,
+    complaint: () => (complaints.at(-1) ?? 'it ended without a word').replace(/\.$/, ''),
+    obstacle: () => OBSTACLES.find(([, pattern]) => complaints.some((text) => pattern.test(text)))?.[0] ?? 'other',
+  };
+}

@@ -1,0 +1,123 @@
+import { rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import type { Clock, Logger } from '../../../ports.js';
+import { StoreStartError } from '../store-start-error.js';
+import { serverAccount } from './account.js';
+import { packagedBinaries, probe, usableBinaries } from './binaries.js';
+import { clusterFolder, dataFolder, ensureCluster, ROLE } from './cluster.js';
+import { prepareFolder, reachableHome } from './home.js';
+import { waitUntilFree } from './occupancy.js';
+import { formatIdentity, ownIdentity } from './process-identity.js';
+import { LaunchError, launchServer, type Server, type ServerPlan } from './server.js';
+import { supervise, type ServerState } from './supervise.js';
+
+export interface EmbeddedPostgresOptions {
+  /** Made if it is not there. Relative paths are taken from the working directory. */
+  readonly folder: string;
+  readonly log: Logger;
+  readonly clock: Clock;
+  /** False only for data nobody will miss after a power cut. */
+  readonly durable?: boolean;
+  /** Aborting interrupts the start; a server that runs is ended with `stop`. */
+  readonly signal?: AbortSignal;
+  /** Called once when the server is gone and cannot be brought back. */
+  readonly onFailure?: (error: StoreStartError) => void;
+  /** A folder with `bin`, `lib` and `share` instead of the npm package's. */
+  readonly binaries?: string;
+}
+
+export interface EmbeddedPostgres {
+  /** Holds the password: hand it to the driver and to nothing else. */
+  readonly url: string;
+  readonly port: number;
+  readonly dataFolder: string;
+  /** True when this start made the data. */
+  readonly isNew: boolean;
+  readonly state: () => ServerState;
+  /** The server process, null while there is none. */
+  readonly pid: () => number | null;
+  readonly stop: () => Promise<void>;
+  /** Stops it and removes all data. */
+  readonly remove: () => Promise<void>;
+}
+
+export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  const { log, clock, durable = true, signal = new AbortController().signal } = options;
+  const startedAt = clock.now();
+  const folder = await prepareFolder(options.folder);
+  const packaged = options.binaries ?? packagedBinaries();
+  const home = await homeOf(folder, packaged, log);
+  const account = await serverAccount(dataFolder(home));
+  const native = await usableBinaries(packaged, home, account);
+  const { password, made } = await ensureCluster({ folder, home, account, native, durable, signal });
+  const owner = formatIdentity(await ownIdentity());
+  const plan: ServerPlan = { folder, dataFolder: dataFolder(home), native, account, owner, durable, clock, log };
+  const server = await startServer(plan, signal);
+  const supervised = supervise(server, {
+    restart: (port, stopping) => startServer(plan, stopping, port),
+    clock,
+    log,
+    onFailure: options.onFailure ?? (() => undefined),
+  });
+  log.info('postgres.ready', { folder, port: server.port, pid: server.pid(), isNew: made, ms: clock.now() - startedAt });
+  return {
+    url: `postgres://${ROLE}:${password}@127.0.0.1:${server.port}/postgres`,
+    port: server.port,
+    dataFolder: plan.dataFolder,
+    isNew: made,
+    state: supervised.state,
+    pid: supervised.pid,
+    stop: supervised.stop,
+    async remove() {
+      await supervised.stop();
+      await rm(clusterFolder(home), { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
+      if (home !== folder) await rm(home, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The folder itself, unless we are root and it lies where the server's account cannot go, such as inside /root. */
+async function homeOf(folder: string, packaged: string, log: Logger): Promise<string> {
+  const account = await serverAccount(dataFolder(folder));
+  if (!account.switch || (await probe(packaged, folder, account)) !== 'home-unreachable') return folder;
+  const home = await reachableHome(folder);
+  log.info('postgres.data-elsewhere', { folder, home, because: 'the account that runs PostgreSQL cannot reach the folder' });
+  return home;
+}
+
+const PORT_TRIES = 20;
+const LOCK_PATIENCE_MS = 8_000;
+const LOCK_RETRY_MS = 50;
+
+/** Tries again when the port was taken between choosing and binding it, and while the last processes of a killed predecessor leave. */
+async function startServer(plan: ServerPlan, signal: AbortSignal, fixedPort?: number): Promise<Server> {
+  const { folder, dataFolder: data, clock, log } = plan;
+  const since = clock.now();
+  for (let tries = 1; ; tries += 1) {
+    await waitUntilFree({ folder, dataFolder: data, clock, log, signal });
+    try {
+      return await launchServer(plan, fixedPort ?? (await freePort()), signal);
+    } catch (error) {
+      if (!(error instanceof LaunchError) || !isWorthAnotherTry(error, tries, clock.now() - since)) throw error;
+      log.debug('postgres.start-again', { obstacle: error.obstacle, tries });
+      await clock.sleep(LOCK_RETRY_MS, signal);
+    }
+  }
+}
+
+const isWorthAnotherTry = ({ obstacle }: LaunchError, tries: number, waitedMs: number): boolean =>
+  (obstacle === 'port' && tries < PORT_TRIES) || (obstacle === 'lock' && waitedMs < LOCK_PATIENCE_MS);
+
+const freePort = (): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const server = createServer();
+    server.on('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() =>
+        address === null || typeof address === 'string'
+          ? reject(new StoreStartError('server-failed', 'This system gave no free port.'))
+          : resolve(address.port),
+      );
+    });
+  });

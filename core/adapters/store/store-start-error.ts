@@ -1,0 +1,23 @@
+export const STORE_START_PROBLEMS = [
+  'unsupported',
+  'package-missing',
+  'folder-unusable',
+  'folder-in-use',
+  'folder-damaged',
+  'server-failed',
+  'unreachable',
+  'migration-failed',
+  'interrupted',
+] as const;
+export type StoreStartProblem = (typeof STORE_START_PROBLEMS)[number];
+
+/** Why the database cannot be used. The message is one sentence for a person, free of secrets; a main prints it and exits with 1. */
+export class StoreStartError extends Error {
+  override readonly name = 'StoreStartError';
+  readonly problem: StoreStartProblem;
+
+  constructor(problem: StoreStartProblem, sentence: string, options?: ErrorOptions) {
+    super(sentence, options);
+    this.problem = problem;
+  }
+}
