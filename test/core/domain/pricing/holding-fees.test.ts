@@ -1,0 +1,137 @@
+import fc from 'fast-check';
+import { accruedFunding, APR_UNIT, aprMultipliers, fundingRates, fundingVelocity } from '../../../../core/domain/pricing/funding.js';
+import { hourlyRates } from '../../../../core/domain/pricing/hourly-rates.js';
+import { E18, E8 } from '../../../../core/domain/pricing/units.js';
+import { magnitude, SEED } from './arbitraries.js';
+import { goldenMarket, price, USDC, withState } from './fixture.js';
+
+const runs = { seed: SEED, numRuns: 1000 };
+const CAP = 317_097n;
+const signed = (lowest: number, highest: number): fc.Arbitrary<bigint> =>
+  fc.tuple(magnitude(lowest, highest), fc.boolean()).map(([value, negative]) => (negative ? -value : value));
+
+const params = {
+  skewCoefficientPerYear: 10n ** 27n,
+  absoluteVelocityPerYearCap: 10n ** 6n,
+  absoluteRatePerSecondCap: CAP,
+  thetaThresholdUsd: 0n,
+  fundingFeesEnabled: true,
+  aprMultiplierEnabled: true,
+};
+
+const market = (change: { long: bigint; short: bigint; last?: bigint; enabled?: boolean }): typeof goldenMarket =>
+  withState(goldenMarket, {
+    oiToken: { long: change.long, short: change.short },
+    fundingParams: { ...params, aprMultiplierEnabled: change.enabled ?? true },
+    funding: { accFundingFeeLongP: 0n, accFundingFeeShortP: 0n, lastFundingRatePerSecondP: change.last ?? 0n, lastFundingUpdateTs: 0n },
+    borrowing: { borrowingRatePerSecondP: 63_420n, accBorrowingFeeP: 0n, lastBorrowingUpdateTs: 0n },
+  });
+
+describe('the funding rate', () => {
+  it('stays inside its cap and the average between its ends', () => {
+    const velocity = signed(2, 10);
+    const last = fc.bigInt({ min: -CAP * E8, max: CAP * E8 });
+    fc.assert(
+      fc.property(last, velocity, fc.bigInt({ min: 0n, max: 10_000_000n }), (from, speed, seconds) => {
+        const { current, average } = fundingRates({ last: from, velocity: speed, seconds, absoluteCap: CAP });
+        expect(current <= CAP * E8 && current >= -CAP * E8).toBe(true);
+        const [low, high] = from < current ? [from, current] : [current, from];
+        expect(average >= low && average <= high).toBe(true);
+        expect(speed > 0n ? current >= from : current <= from).toBe(true);
+      }),
+      runs,
+    );
+  });
+
+  it('knows no funding without a cap and no change without time or velocity', () => {
+    expect(fundingRates({ last: 5n, velocity: 1n, seconds: 9n, absoluteCap: 0n })).toEqual({ current: 0n, average: 0n });
+    expect(fundingRates({ last: 5n, velocity: 0n, seconds: 9n, absoluteCap: CAP })).toEqual({ current: 5n, average: 5n });
+    expect(fundingRates({ last: 5n, velocity: 1n, seconds: 0n, absoluteCap: CAP })).toEqual({ current: 5n, average: 5n });
+  });
+
+  it('follows the sign of the skew, up to its velocity cap and from its threshold on', () => {
+    const at = (netToken: bigint, change: object = {}): bigint =>
+      fundingVelocity({ params: { ...params, ...change }, netToken, price: price(60_000), collateral: USDC });
+    expect(at(E18)).toBe(10n ** 9n);
+    expect(at(-E18 / 1000n)).toBe(-(10n ** 8n));
+    expect(at(0n)).toBe(0n);
+    expect(at(E18, { thetaThresholdUsd: 60_000n })).toBe(10n ** 9n);
+    expect(at(E18, { thetaThresholdUsd: 60_001n })).toBe(0n);
+    expect(at(E18, { absoluteVelocityPerYearCap: 0n })).toBe(0n);
+  });
+});
+
+describe('accrued funding', () => {
+  it('takes from one side what it gives the other, as long as both exist and the multiplier is not capped', () => {
+    fc.assert(
+      fc.property(
+        magnitude(17, 20),
+        magnitude(17, 20),
+        signed(10, 13),
+        fc.bigInt({ min: 1n, max: 100_000n }),
+        (long, short, last, seconds) => {
+          fc.pre(long < 100n * short && short < 100n * long);
+          const { longP, shortP } = accruedFunding(market({ long, short, last }).state, {
+            timestamp: seconds,
+            price: price(60_000),
+            collateral: USDC,
+          });
+          const [paid, received] = [longP * long, shortP * short];
+          // The multiplier has twenty digits, so what is lost is far below a unit of a fee.
+          const lost = paid + received < 0n ? -(paid + received) : paid + received;
+          const scale = (paid < 0n ? -paid : paid) + (received < 0n ? -received : received);
+          expect(lost * 10n ** 12n <= scale + (long + short) * 10n ** 12n).toBe(true);
+        },
+      ),
+      runs,
+    );
+  });
+
+  it('splits at zero when the sign flips and the multiplier is on', () => {
+    const half = -(10n ** 11n);
+    const flipped = market({ long: 2n * E18, short: E18, last: 2n * half });
+    const plain = market({ long: 2n * E18, short: E18, last: 2n * half, enabled: false });
+    const at = { timestamp: 200n, price: price(1), collateral: USDC };
+    // The capped velocity of 1e9 a year crosses zero after 63 s and 200 s later stands at +2.1e11.
+    const toZero = 63n;
+    const current = 2n * half + (200n * 10n ** 9n * E8) / 31_536_000n;
+    const first = (half * toZero * price(1)) / E8;
+    const second = ((current / 2n) * (200n - toZero) * price(1)) / E8;
+    const accrued = accruedFunding(flipped.state, { ...at });
+    expect(accrued.rate).toBe(current);
+    expect(accrued.longP).toBe(first / 2n + second);
+    expect(accrued.shortP).toBe(-first - 2n * second);
+    const simple = accruedFunding(plain.state, { ...at });
+    expect(simple.longP).toBe(-simple.shortP);
+  });
+
+  it('stands still while funding is off, but remembers its rate', () => {
+    const { state } = market({ long: E18, short: 0n, last: 77n });
+    const off = { ...state, fundingParams: { ...state.fundingParams, fundingFeesEnabled: false } };
+    expect(accruedFunding(off, { timestamp: 3600n, price: price(1), collateral: USDC })).toEqual({ longP: 0n, shortP: 0n, rate: 77n });
+  });
+
+  it('multiplies the earning side by what the paying side outweighs it, at most a hundred times', () => {
+    const oiToken = { long: 300n, short: 100n };
+    expect(aprMultipliers({ rate: 1n, oiToken, enabled: true })).toEqual({ long: APR_UNIT, short: 3n * APR_UNIT });
+    expect(aprMultipliers({ rate: -1n, oiToken, enabled: true })).toEqual({ long: APR_UNIT / 3n, short: APR_UNIT });
+    expect(aprMultipliers({ rate: 1n, oiToken, enabled: false })).toEqual({ long: APR_UNIT, short: APR_UNIT });
+    expect(aprMultipliers({ rate: 1n, oiToken: { long: 101n, short: 1n }, enabled: true }).short).toBe(100n * APR_UNIT);
+    expect(aprMultipliers({ rate: 1n, oiToken: { long: 0n, short: 1n }, enabled: true })).toEqual({ long: 0n, short: 0n });
+    expect(aprMultipliers({ rate: 0n, oiToken: { long: 0n, short: 1n }, enabled: true })).toEqual({ long: APR_UNIT, short: APR_UNIT });
+  });
+});
+
+describe('hourly rates', () => {
+  it('are percent per hour with eighteen digits, paid when positive', () => {
+    const moment = { timestamp: 0n, block: 0n };
+    const rates = hourlyRates(market({ long: 2n * E18, short: E18, last: 10n ** 14n }), { moment, price: price(60_000) });
+    expect(rates).toEqual({ fundingLong: 36n * 10n ** 16n, fundingShort: -72n * 10n ** 16n, borrowing: 63_420n * 3600n * E8 });
+  });
+
+  it('show a lone side’s counterpart the plain rate', () => {
+    const moment = { timestamp: 0n, block: 0n };
+    const rates = hourlyRates(market({ long: E18, short: 0n, last: 10n ** 14n }), { moment, price: price(60_000) });
+    expect(rates.fundingShort).toBe(-36n * 10n ** 16n);
+  });
+});
