@@ -106,6 +106,7 @@ export function createConfigSource(options: ConfigSourceOptions): ConfigSource {
   return {
     async start() {
       closeSocket = openSocket({
+        name: 'events',
         url: endpoints.eventsUrl,
         clock,
         log,

@@ -1,4 +1,5 @@
 import type { Clock } from '../../ports.js';
+import { field } from './wire.js';
 
 const TIMEOUT_MS = 8_000;
 export const BODY_CAP = 16 * 1024 * 1024;
@@ -61,9 +62,8 @@ async function get(clock: Clock, url: string, signal: AbortSignal): Promise<unkn
 
 function asFault(error: unknown): HttpFault {
   if (error instanceof HttpFault) return error;
-  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  const code = cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? cause.code : 'connection failed';
-  return new HttpFault(code);
+  const code = field(field(error, 'cause'), 'code') ?? field(error, 'code');
+  return new HttpFault(typeof code === 'string' ? code : 'connection failed');
 }
 
 async function refusal(response: Response, now: number): Promise<HttpFault> {

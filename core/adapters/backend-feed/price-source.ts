@@ -68,6 +68,7 @@ export function createPriceSource(options: PriceSourceOptions): PriceSource {
     fault: () => fault,
     async start() {
       closeSocket = openSocket({
+        name: 'prices',
         url: endpoints.pricingWsUrl,
         clock,
         log,

@@ -3,6 +3,8 @@ import type { Cancel, Clock, Logger } from '../../ports.js';
 import { createBackoff } from './backoff.js';
 
 export interface SocketOptions {
+  /** What the line carries, for the log. */
+  readonly name: string;
   readonly url: string;
   readonly clock: Clock;
   readonly log: Logger;
@@ -33,8 +35,10 @@ export function openSocket(options: SocketOptions): Cancel {
     options.onDial?.();
     hangUp = connect(options, backoff.reset, (reason) => {
       if (stopped) return;
+      const retryMs = backoff.next();
+      options.log.info('feed.line-lost', { line: options.name, reason, retryMs });
       options.onFault(reason);
-      cancelRedial = clock.after(backoff.next(), dial);
+      cancelRedial = clock.after(retryMs, dial);
     });
   };
   dial();

@@ -1,0 +1,53 @@
+import { createBackendFeed, type BackendFeed } from '../../../../core/adapters/backend-feed/backend-feed.js';
+import { chainBySlug } from '../../../../core/chains.js';
+import { GatewayError } from '../../../../core/errors.js';
+import { createKeptLog, type KeptLog } from '../../../harness/kept-log.js';
+import { createManualClock, type ManualClock } from '../../../harness/manual-clock.js';
+import { createUpstream, json, type Upstream } from './upstream.js';
+import { tradingVariables, type Wire } from './wire-fixtures.js';
+
+export interface Rig {
+  readonly upstream: Upstream;
+  readonly clock: ManualClock;
+  readonly log: KeptLog;
+  readonly feed: BackendFeed;
+  stop(): Promise<void>;
+}
+
+export const CHARTS = {
+  time: 1,
+  opens: [1],
+  highs: [1],
+  lows: [1],
+  closes: [60000, 1.1, null, 200.5],
+  indexPrices: [59990, 1.1, null, 200.5],
+};
+
+/** A feed against hosts of the test's own, on a clock of the test's own; not started. */
+export async function createRig(variables: (now: number) => Wire = (now) => tradingVariables({ lastRefreshed: now })): Promise<Rig> {
+  const upstream = await createUpstream();
+  const [clock, log] = [createManualClock(), createKeptLog()];
+  upstream.handle('/charts', json(CHARTS));
+  upstream.handle('/trading-variables/', (request, response) => json(variables(clock.now()))(request, response));
+  const feed = createBackendFeed({ chain: chainBySlug('arbitrum-sepolia'), endpoints: upstream.endpoints, clock, log, random: () => 1 });
+  return {
+    upstream,
+    clock,
+    log,
+    feed,
+    async stop() {
+      await feed.stop();
+      await upstream.stop();
+    },
+  };
+}
+
+/** The code and details of what is thrown, or what is returned. */
+export function outcome(read: () => unknown): unknown {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof GatewayError) return { code: error.code, ...(error.details as object) };
+    throw error;
+  }
+}

@@ -1,0 +1,22 @@
+/** Polls a condition of the running system until it holds; fails with what it last saw. */
+export async function eventually<Value>(
+  read: () => Value | Promise<Value>,
+  holds: (value: Value) => boolean,
+  deadlineMs = 5_000,
+): Promise<Value> {
+  const end = Date.now() + deadlineMs;
+  for (let turn = 0; ; turn += 1) {
+    const value = await read();
+    if (holds(value)) return value;
+    if (Date.now() > end) throw new Error(`the condition did not come true within ${deadlineMs} ms; last seen: ${describe(value)}`);
+    await new Promise((resolve) => (turn < 50 ? setImmediate(resolve) : setTimeout(resolve, 5)));
+  }
+}
+
+const describe = (value: unknown): string =>
+  JSON.stringify(value, (_, one: unknown) => (typeof one === 'bigint' ? `${one}n` : one))?.slice(0, 400) ?? String(value);
+
+/** Resolves when the condition is true. */
+export const until = async (condition: () => boolean, deadlineMs?: number): Promise<void> => {
+  await eventually(condition, (value) => value, deadlineMs);
+};
