@@ -86,7 +86,7 @@ const INITDB = ['--auth=scram-sha-256', '--encoding=UTF8', '--locale=C', '--wal-
 
 function complaintOf(said: readonly string[]): string {
   const line = said.find((text) => /(?:error|fatal|panic):/i.test(text)) ?? said.at(-1) ?? 'it said nothing';
-  return line.replace(/^.*?(?:error|fatal|panic):\s*/i, '').replace(/\.$/, '');
+  return line.replace(/^.*?(?:error|fatal|panic):\s*|^initdb:\s*/i, '').replace(/\.$/, '');
 }
 
 async function checkVersion({ folder, home }: ClusterPlace): Promise<void> {

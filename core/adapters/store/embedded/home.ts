@@ -59,7 +59,7 @@ export function folderUnusable(folder: string, error: unknown): StoreStartError 
 }
 
 export const codeOf = (error: unknown): string | null =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null;
+  typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string' ? error.code : null;
 
 /** A name for something half-made, which says whose it is: whoever finds it later knows whether it can go. */
 export async function halfMadeName(name: string): Promise<string> {

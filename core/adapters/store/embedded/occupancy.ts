@@ -2,6 +2,7 @@ import { readFile, stat, unlink } from 'node:fs/promises';
 import path from 'node:path';
 import type { Clock, Logger } from '../../../ports.js';
 import { StoreStartError } from '../store-start-error.js';
+import { codeOf } from './home.js';
 import { findIdentity, isAlive, isServerOf, type ProcessIdentity } from './process-identity.js';
 
 /** The server carries its owner in this setting, and PostgreSQL itself writes it beside the lock that the server won. */
@@ -86,7 +87,7 @@ function isThere(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+    return codeOf(error) === 'EPERM';
   }
 }
 
