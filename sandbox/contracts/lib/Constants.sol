@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+uint256 constant P10 = 1e10;
+// 100 %, in 1e10 percent.
+uint256 constant HUNDRED_P = 100e10;
+uint256 constant BANDS = 30;
+uint256 constant BANDS_IN_SLOT1 = 14;
+uint256 constant DEFAULT_CLOSING_SLIPPAGE_P = 1000;
+// An opening whose spread and volume impact would cost more than this share of the collateral is refused.
+int256 constant MAX_OPEN_NEGATIVE_PNL_P = 40e10;
+uint256 constant LEGACY_LIQ_THRESHOLD_P = 90e10;
+uint256 constant MIN_LEVERAGE = 100;
+uint256 constant SL_BUFFER_P = 5e10;
+uint256 constant MAX_FEE_TIER_DAYS = 30;
+// An oracle's answer is worthless after this time.
+uint256 constant ANSWER_LIFETIME = 1 hours;
+
+uint8 constant TYPE_TRADE = 0;
+uint8 constant TYPE_LIMIT = 1;
+uint8 constant TYPE_STOP = 2;
+
+uint8 constant MARKET_OPEN = 0;
+uint8 constant MARKET_CLOSE = 1;
+uint8 constant LIMIT_OPEN = 2;
+uint8 constant STOP_OPEN = 3;
+uint8 constant TP_CLOSE = 4;
+uint8 constant SL_CLOSE = 5;
+uint8 constant LIQ_CLOSE = 6;
+uint8 constant UPDATE_LEVERAGE = 7;
+uint8 constant MARKET_PARTIAL_OPEN = 8;
+uint8 constant MARKET_PARTIAL_CLOSE = 9;
+uint8 constant PNL_WITHDRAWAL = 11;
+
+uint8 constant COUNTER_TRADE = 0;
+uint8 constant COUNTER_PENDING = 1;
+
+uint8 constant ACTIVATED = 0;
+uint8 constant PAUSED = 2;
+
+uint8 constant VERSION_V9_2 = 1;
+uint8 constant VERSION_V10 = 2;
+
+uint8 constant NONE = 0;
+uint8 constant SLIPPAGE = 3;
+uint8 constant TP_REACHED = 4;
+uint8 constant SL_REACHED = 5;
+uint8 constant EXPOSURE_LIMITS = 6;
+uint8 constant PRICE_IMPACT = 7;
+uint8 constant MAX_LEVERAGE = 8;
+uint8 constant NO_TRADE = 9;
+uint8 constant WRONG_TRADE = 10;
+uint8 constant NOT_HIT = 11;
+uint8 constant LIQ_REACHED = 12;
+uint8 constant COUNTER_TRADE_CANCELED = 13;
