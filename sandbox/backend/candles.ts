@@ -42,7 +42,7 @@ export function createCandleBook({ walk, markets, clock, isOpen }: CandleBookOpt
   const noise = createNoise(walk.seed);
   const beganAt = floorTo(clock.now(), MINUTE_MS);
   const firstPrices = walk.prices();
-  const pasts = new Map<number, readonly Candle[]>();
+  const pasts = new Map<number, Past>();
   const lives = new Map<number, Candle[]>();
 
   const record = (pairIndex: number, price: bigint, at: number): void => {
@@ -64,17 +64,16 @@ export function createCandleBook({ walk, markets, clock, isOpen }: CandleBookOpt
 
   const unsubscribe: Cancel = walk.onTick(({ pairIndex, price, at }) => record(pairIndex, price, at));
 
-  const pastOf = (pairIndex: number): readonly Candle[] => {
-    const market = markets[pairIndex];
-    const anchor = firstPrices.get(pairIndex);
+  const pastSince = (pairIndex: number, from: number): readonly Candle[] => {
+    const [market, anchor] = [markets[pairIndex], firstPrices.get(pairIndex)];
     if (!market || anchor === undefined) return [];
-    const made = pasts.get(pairIndex) ?? makePast({ noise, market, pairIndex, anchor, until: beganAt, isOpen });
-    pasts.set(pairIndex, made);
-    return made;
+    const past = pasts.get(pairIndex) ?? createPast({ noise, market, pairIndex, anchor, until: beganAt, isOpen });
+    pasts.set(pairIndex, past);
+    return past.since(from);
   };
 
   const minutes = (pairIndex: number, from: number, to: number): Candle[] => [
-    ...(from < beganAt ? between(pastOf(pairIndex), from, to) : []),
+    ...(from < beganAt ? between(pastSince(pairIndex, from), from, to) : []),
     ...between(lives.get(pairIndex) ?? [], from, to),
   ];
 
@@ -92,7 +91,7 @@ export function createCandleBook({ walk, markets, clock, isOpen }: CandleBookOpt
   };
 }
 
-interface Past {
+interface PastOptions {
   readonly noise: Noise;
   readonly market: WalkMarket;
   readonly pairIndex: number;
@@ -101,26 +100,41 @@ interface Past {
   readonly isOpen: (pairIndex: number, at: number) => boolean;
 }
 
-function makePast({ noise, market, pairIndex, anchor, until, isOpen }: Past): Candle[] {
+/** Makes the past only as far back as somebody looks. */
+interface Past {
+  since(from: number): readonly Candle[];
+}
+
+function createPast({ noise, market, pairIndex, anchor, until, isOpen }: PastOptions): Past {
   const sigma = market.volatilityPercent / 100 / Math.sqrt(DAY_MINUTES);
   const grid = gridOf(priceUnits(market.startPrice));
-  const candles: Candle[] = [];
+  const oldest = until - KEPT_MINUTES * MINUTE_MS;
+  let candles: Candle[] = [];
   let closeLevel = Number(anchor);
-  for (let time = until - MINUTE_MS; time >= until - KEPT_MINUTES * MINUTE_MS; time -= MINUTE_MS) {
-    if (!isOpen(pairIndex, time)) continue;
+  let next = until - MINUTE_MS;
+
+  const make = (time: number): Candle => {
     const minute = time / MINUTE_MS;
-    const openLevel = closeLevel / Math.exp(sigma * noise.gaussian(PAST + pairIndex, minute));
+    const [close, open] = [closeLevel, closeLevel / Math.exp(sigma * noise.gaussian(PAST + pairIndex, minute))];
     const wick = (salt: number): number => (Math.abs(noise.gaussian(PAST * salt + pairIndex, minute)) * sigma) / 2;
-    candles.push({
+    closeLevel = open;
+    return {
       time,
-      open: snap(openLevel, grid),
-      high: snap(Math.max(openLevel, closeLevel) * (1 + wick(2)), grid),
-      low: snap(Math.min(openLevel, closeLevel) * (1 - wick(3)), grid),
-      close: snap(closeLevel, grid),
-    });
-    closeLevel = openLevel;
-  }
-  return candles.reverse();
+      open: snap(open, grid),
+      high: snap(Math.max(open, close) * (1 + wick(2)), grid),
+      low: snap(Math.min(open, close) * (1 - wick(3)), grid),
+      close: snap(close, grid),
+    };
+  };
+
+  return {
+    since(from) {
+      const made: Candle[] = [];
+      for (; next >= Math.max(from, oldest); next -= MINUTE_MS) if (isOpen(pairIndex, next)) made.push(make(next));
+      if (made.length > 0) candles = [...made.reverse(), ...candles];
+      return candles;
+    },
+  };
 }
 
 const floorTo = (value: number, size: number): number => Math.floor(value / size) * size;

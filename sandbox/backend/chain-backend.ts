@@ -7,7 +7,7 @@ import type { RpcRead } from './diamond-reader.js';
 import type { MarketHours } from './market-hours.js';
 import { readProtocolState, type ProtocolState } from './protocol-state.js';
 import { historyRow, type HistoryRow } from './trade-history.js';
-import { readTrades, readUser } from './trade-reader.js';
+import { readTraders, readTrades, readUser } from './trade-reader.js';
 import { openInterest, tradingVariables, type TradingVariables } from './trading-variables.js';
 import type { WireValue } from './wire-format.js';
 
@@ -43,7 +43,6 @@ const KEPT_ROWS = 5_000;
 export function createChainBackend({ chain, read, hours, clock, log, pollMs = POLL_MS }: ChainBackendOptions): ChainBackend {
   const { diamond } = chain;
   const listeners = new Set<(sent: ChainFrame) => void>();
-  const traders = new Set<Address>();
   let rows: HistoryRow[] = [];
   let state: ProtocolState | null = null;
   let variables: TradingVariables | null = null;
@@ -102,7 +101,6 @@ export function createChainBackend({ chain, read, hours, clock, log, pollMs = PO
   };
 
   const note = async (entry: DiamondLog, isLive: boolean): Promise<void> => {
-    if (entry.name === 'TradeStored') traders.add(entry.args.user);
     const isExecution = entry.name === 'MarketExecuted' || entry.name === 'LimitExecuted';
     const row = isExecution ? keepRow(entry, await blockTime(entry.block)) : null;
     if (!isLive) return;
@@ -112,14 +110,9 @@ export function createChainBackend({ chain, read, hours, clock, log, pollMs = PO
     await tellTrade(entry);
   };
 
-  const forget = (): void => {
-    rows = [];
-    traders.clear();
-  };
-
   const onBlocks = async ({ block, logs, isReorg }: NewBlocks): Promise<void> => {
     const isFirst = state === null;
-    if (isReorg) forget();
+    if (isReorg) rows = [];
     const withRules = isFirst || isReorg || logs.some(changesRules) || clock.now() - refreshedAt >= REFRESH_MS;
     if (withRules || logs.length > 0) await refresh(withRules);
     send(frame('currentBlock', block));
@@ -142,7 +135,7 @@ export function createChainBackend({ chain, read, hours, clock, log, pollMs = PO
     },
     variables: () => variables,
     async openTrades(trader) {
-      const asked = trader === null ? [...traders] : [trader];
+      const asked = trader === null ? await readTraders(read, diamond) : [trader];
       return (await Promise.all(asked.map((one) => readTrades(read, diamond, one)))).flat();
     },
     user: (trader) => readUser(read, diamond, trader, state?.tokens ?? []),

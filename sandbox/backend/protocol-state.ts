@@ -31,17 +31,18 @@ async function readRules(diamond: DiamondReader) {
     diamond.view('getPairFactors', [bigIndices]),
     diamond.view('getDepthBandsMapping', []),
   ]);
-  const [collaterals, tradingState, timeoutBlocks, windows, negPnlMultiplier, feeParams] = await Promise.all([
+  const [collaterals, tradingState, timeoutBlocks, windows, negPnlMultiplier, feeParams, feeTiers] = await Promise.all([
     diamond.view('getCollaterals', []),
     diamond.view('getTradingActivated', []),
     diamond.view('getMarketOrdersTimeoutBlocks', []),
     diamond.view('getOiWindowsSettings', []),
     diamond.view('getNegPnlCumulVolMultiplier', []),
     diamond.view('getTradeFeeParams', [1, 0]),
+    diamond.view('getFeeTiers', []),
   ]);
   return {
     ...{ pairs, groups, fees, liquidation, groupLiquidation, counterLeverages, counterMultipliers, maxLeverages, depthBands, factors },
-    ...{ mapping, collaterals, tradingState, timeoutBlocks, windows, negPnlMultiplier, feeParams },
+    ...{ mapping, collaterals, tradingState, timeoutBlocks, windows, negPnlMultiplier, feeParams, feeTiers },
   };
 }
 

@@ -12,7 +12,11 @@ export async function readTrades(read: RpcRead, diamondAddress: Address, trader:
     diamond.view('getTradeInfos', [trader]),
     diamond.view('getTradesLiquidationParams', [trader]),
   ]);
-  const fees = await diamond.view('getTradeFeesDataArray', [trades.map(({ user }) => user), trades.map(({ index }) => index)]);
+  const keys = [trades.map(({ user }) => user), trades.map(({ index }) => index)] as const;
+  const [fees, realized] = await Promise.all([
+    diamond.view('getTradeFeesDataArray', keys),
+    diamond.view('getTradeUiRealizedPnlDataArray', keys),
+  ]);
   return trades.flatMap((trade, at): WireValue[] =>
     only !== undefined && trade.index !== only
       ? []
@@ -23,9 +27,15 @@ export async function readTrades(read: RpcRead, diamondAddress: Address, trader:
             liquidationParams: structText(liquidation[at] ?? null),
             initialAccFees: { accPairFee: '0', accGroupFee: '0', block: '0' },
             tradeFeesData: structText(fees[at] ?? null),
+            uiRealizedPnlData: structText(realized[at] ?? null),
           },
         ],
   );
+}
+
+export async function readTraders(read: RpcRead, diamondAddress: Address): Promise<readonly Address[]> {
+  const count = Number(await createDiamondReader(read, diamondAddress, 'latest').view('getTradersCount', []));
+  return count === 0 ? [] : createDiamondReader(read, diamondAddress, 'latest').view('getTraders', [0, count - 1]);
 }
 
 /** `/user-trading-variables/{address}` of production, as far as the contract and the tokens can tell. */

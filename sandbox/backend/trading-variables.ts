@@ -45,7 +45,7 @@ export function tradingVariables(
     ),
     negPnlCumulVolMultiplier: rules.negPnlMultiplier.toString(),
     feeTiers: {
-      tiers: [],
+      tiers: texts(rules.feeTiers),
       stakingTiers: [],
       multipliers: rules.groups.map(() => '1000'),
       currentDay: Math.floor(refresh.at / 1000 / DAY_S),

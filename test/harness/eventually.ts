@@ -1,3 +1,5 @@
+import { inspect } from 'node:util';
+
 /** Polls a condition of the running system until it holds; fails with what it last saw. */
 export async function eventually<Value>(
   read: () => Value | Promise<Value>,
@@ -13,8 +15,7 @@ export async function eventually<Value>(
   }
 }
 
-const describe = (value: unknown): string =>
-  JSON.stringify(value, (_, one: unknown) => (typeof one === 'bigint' ? `${one}n` : one))?.slice(0, 400) ?? String(value);
+const describe = (value: unknown): string => inspect(value).slice(0, 400);
 
 /** Resolves when the condition is true. */
 export const until = async (condition: () => boolean, deadlineMs?: number): Promise<void> => {

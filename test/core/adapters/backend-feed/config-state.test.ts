@@ -8,6 +8,8 @@ const loaded = (snapshot: Wire = tradingVariables()) => {
   state.replace(snapshot, NOW);
   return state;
 };
+const without = (...keys: readonly string[]): Wire =>
+  Object.fromEntries(Object.entries(tradingVariables()).filter(([key]) => !keys.includes(key)));
 const configOf = (state: ReturnType<typeof loaded>) => {
   const config = state.config();
   if (!config) throw new Error('no configuration');
@@ -124,16 +126,14 @@ describe('a snapshot of the trading variables', () => {
   });
 
   it('without the newer keys reads them as the contract before them behaved', () => {
-    const { depthBandsMapping: _mapping, negPnlCumulVolMultiplier: _multiplier, ...older } = tradingVariables();
-    const config = configOf(loaded(older));
+    const config = configOf(loaded(without('depthBandsMapping', 'negPnlCumulVolMultiplier')));
     expect(config.bandOffsets).toEqual(Array.from({ length: 30 }, () => 0n));
     expect(config.negPnlCumulVolMultiplier).toBe(10n ** 10n);
   });
 
   it('without the flags asks the calendar', () => {
-    const { isForexOpen: _flag, ...rest } = tradingVariables();
     const state = createConfigState((hours) => hours === 'forex');
-    state.replace({ ...rest, isStocksOpen: false }, NOW);
+    state.replace({ ...without('isForexOpen'), isStocksOpen: false }, NOW);
     expect(configOf(state).openClasses).toEqual({ forex: true, stocks: false, indices: true, commodities: true });
   });
 });

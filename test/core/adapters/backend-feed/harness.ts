@@ -47,7 +47,8 @@ export function outcome(read: () => unknown): unknown {
   try {
     return read();
   } catch (error) {
-    if (error instanceof GatewayError) return { code: error.code, ...(error.details as object) };
-    throw error;
+    if (!(error instanceof GatewayError)) throw error;
+    const { code, details } = error as GatewayError;
+    return { code, ...details };
   }
 }
