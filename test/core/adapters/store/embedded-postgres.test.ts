@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { chmod, chown, cp, lstat, mkdir, mkdtemp, readFile, readdir, rm, stat, symlink, unlink, writeFile } from 'node:fs/promises';
 import { networkInterfaces, tmpdir } from 'node:os';
 import path from 'node:path';
+import { jest } from '@jest/globals';
 import pg from 'pg';
 import { packagedBinaries } from '../../../../core/adapters/store/embedded/binaries.js';
 import {
@@ -15,6 +16,8 @@ import { systemClock } from '../../../../core/adapters/system-clock.js';
 import { eventually } from '../../../harness/eventually.js';
 import { createKeptLog } from '../../../harness/kept-log.js';
 import { nobodyIsLeftOn, processesOn, startOwner } from './owner.js';
+
+jest.setTimeout(40_000); // whole processes start here, on machines that may be busy
 
 const isRoot = process.getuid?.() === 0;
 const whenRoot = isRoot ? it : it.skip;
@@ -72,7 +75,7 @@ beforeAll(async () => {
   await ask(server.url, 'create table kept (word text)');
   await ask(server.url, `insert into kept values ('before')`);
   await server.stop();
-}, 30_000);
+});
 
 afterAll(async () => {
   expect(processesOn(scratch)).toEqual([]);
@@ -270,10 +273,7 @@ describe('a start that cannot be is one clear sentence:', () => {
   it('data with holes', async () => {
     const folder = await seeded('holes');
     await rm(path.join(folder, 'cluster/data/global'), { recursive: true });
-    await expect(start(folder)).rejects.toMatchObject({
-      problem: 'server-failed',
-      message: expect.stringMatching(/^PostgreSQL could not start on the folder .*: .*\.$/),
-    });
+    await expect(start(folder)).rejects.toThrow(/^PostgreSQL could not start on the folder .*: .*\.$/);
     expect(processesOn(folder)).toEqual([]);
   });
 

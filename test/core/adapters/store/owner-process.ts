@@ -8,7 +8,8 @@ const [folder = '', manner = 'durable', binaries] = process.argv.slice(2);
 const tell = (event: string, fields: LogFields = {}): void => void process.stdout.write(`${JSON.stringify({ event, ...fields })}\n`);
 const log: Logger = { debug: tell, info: tell, warn: tell, error: tell, child: () => log };
 
-process.on('SIGINT', () => tell('interrupted')); // as a main does: it decides itself when the server ends
+// As a main does: it decides itself when the server ends.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => tell(signal));
 try {
   const server = await startEmbeddedPostgres({
     folder,

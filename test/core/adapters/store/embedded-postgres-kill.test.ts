@@ -1,0 +1,271 @@
+import { readFileSync } from 'node:fs';
+import { readdir, readFile, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { jest } from '@jest/globals';
+import pg from 'pg';
+import { ROLE } from '../../../../core/adapters/store/embedded/cluster.js';
+import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../../../core/adapters/store/embedded/start-embedded-postgres.js';
+import { makeThrowAwayFolder } from '../../../../core/adapters/store/embedded/throw-away-folder.js';
+import { systemClock } from '../../../../core/adapters/system-clock.js';
+import { eventually, until } from '../../../harness/eventually.js';
+import { createKeptLog } from '../../../harness/kept-log.js';
+import { nobodyIsLeftOn, processesOn, startOwner, type Owner } from './owner.js';
+
+jest.setTimeout(40_000); // whole processes start here, on machines that may be busy
+
+let scratch: string;
+beforeAll(async () => (scratch = await makeThrowAwayFolder('diamond-gateway-kill')));
+afterAll(async () => {
+  expect(processesOn(scratch)).toEqual([]);
+  await rm(scratch, { recursive: true, force: true });
+});
+
+const start = (folder: string): Promise<EmbeddedPostgres> => startEmbeddedPostgres({ folder, log: createKeptLog(), clock: systemClock });
+
+async function urlOf(owner: Owner): Promise<string> {
+  const { dataFolder, port } = await owner.tells('up');
+  const password = await readFile(path.join(String(dataFolder), '../password'), 'utf8');
+  return `postgres://${ROLE}:${password}@127.0.0.1:${String(port)}/postgres`;
+}
+
+interface Writer {
+  readonly acknowledged: number[];
+  readonly stopped: Promise<void>;
+}
+
+/** Writes rows one after the other until it is stopped or its connection breaks, and remembers which were acknowledged. */
+async function write(url: string, from: number): Promise<Writer> {
+  const client = new pg.Client(url);
+  client.on('error', () => undefined);
+  await client.connect();
+  await client.query('create table if not exists rows (number integer primary key)');
+  const acknowledged: number[] = [];
+  const loop = async (): Promise<void> => {
+    for (let number = from; ; number += 1) {
+      await client.query('insert into rows values ($1)', [number]);
+      acknowledged.push(number);
+    }
+  };
+  return { acknowledged, stopped: loop().catch(() => undefined) };
+}
+
+async function rowsOf(url: string): Promise<number[]> {
+  const client = new pg.Client(url);
+  await client.connect();
+  const { rows } = await client.query<{ number: number }>('select number from rows order by number');
+  await client.end();
+  return rows.map(({ number }) => number);
+}
+
+async function missingFrom(url: string, acknowledged: readonly number[]): Promise<number[]> {
+  const rows = new Set(await rowsOf(url));
+  return acknowledged.filter((number) => !rows.has(number));
+}
+
+/** The next start works, holds every acknowledged row, and ends cleanly. */
+async function expectRecovery(folder: string, acknowledged: readonly number[]): Promise<void> {
+  const server = await start(folder);
+  if (acknowledged.length > 0) expect(await missingFrom(server.url, acknowledged)).toEqual([]);
+  expect(await readdir(folder)).toEqual(['cluster']);
+  await server.stop();
+  expect(processesOn(folder)).toEqual([]);
+}
+
+describe('kill -9 of the process that owns the server', () => {
+  it('while the data is made leaves no process, and the next start makes it afresh', async () => {
+    const folder = path.join(scratch, 'making');
+    const owner = startOwner({ folder });
+    await eventually(
+      async () => {
+        const [fresh] = (await readdir(folder).catch(() => [])).filter((name) => name.startsWith('cluster.new-'));
+        return fresh === undefined ? [] : readdir(path.join(folder, fresh, 'data')).catch(() => []);
+      },
+      (entries) => entries.length > 3,
+      10_000,
+    );
+    expect(processesOn(path.join(folder, 'cluster.new-')).length).toBeGreaterThan(0);
+    owner.kill('SIGKILL');
+    await owner.ended;
+    await nobodyIsLeftOn(folder);
+    expect((await readdir(folder)).some((name) => name === 'cluster')).toBe(false);
+    await expectRecovery(folder, []);
+  });
+
+  it('at any moment of the start leaves no process, and the next start works', async () => {
+    const folder = path.join(scratch, 'starting');
+    for (const word of ['starting PostgreSQL', 'listening on', 'database system is ready']) {
+      const owner = startOwner({ folder });
+      await until(() => owner.told.some(({ text }) => String(text).startsWith(word)), 20_000);
+      owner.kill('SIGKILL');
+      await owner.ended;
+      await nobodyIsLeftOn(folder);
+    }
+    await expectRecovery(folder, []);
+  });
+
+  it('under load leaves no process and loses no acknowledged row, also when the next start does not wait', async () => {
+    const folder = path.join(scratch, 'running');
+    const acknowledged: number[] = [];
+    for (let round = 0; round < 3; round += 1) {
+      const owner = startOwner({ folder });
+      const writer = await write(await urlOf(owner), round * 1_000_000);
+      await until(() => writer.acknowledged.length > 100);
+      owner.kill('SIGKILL');
+      await Promise.all([owner.ended, writer.stopped]);
+      acknowledged.push(...writer.acknowledged);
+      if (round === 0) await nobodyIsLeftOn(folder);
+    }
+    await expectRecovery(folder, acknowledged);
+  });
+
+  it('in the middle of a stop leaves no process and loses nothing', async () => {
+    const folder = path.join(scratch, 'stopping');
+    const owner = startOwner({ folder });
+    const writer = await write(await urlOf(owner), 0);
+    await until(() => writer.acknowledged.length > 10);
+    owner.askToStop();
+    await owner.tells('stopping');
+    owner.kill('SIGKILL');
+    await Promise.all([owner.ended, writer.stopped]);
+    await nobodyIsLeftOn(folder);
+    await expectRecovery(folder, writer.acknowledged);
+  });
+
+  it('together with the outer guard still leaves no process', async () => {
+    const folder = path.join(scratch, 'guard');
+    const owner = startOwner({ folder });
+    const { pid } = await owner.tells('up');
+    const guard = parentOf(Number(pid));
+    process.kill(owner.pid, 'SIGSTOP'); // so that it cannot notice
+    process.kill(guard, 'SIGKILL');
+    owner.kill('SIGKILL');
+    await owner.ended;
+    await nobodyIsLeftOn(folder);
+    await expectRecovery(folder, []);
+  });
+
+  it('together with every guard leaves a server that the next start ends', async () => {
+    const folder = path.join(scratch, 'orphan');
+    const owner = startOwner({ folder });
+    const writer = await write(await urlOf(owner), 0);
+    const { pid } = await owner.tells('up');
+    await until(() => writer.acknowledged.length > 10);
+    process.kill(owner.pid, 'SIGSTOP');
+    for (const guard of processesOn(folder).filter((one) => nameOf(one) === 'bash')) process.kill(guard, 'SIGKILL');
+    owner.kill('SIGKILL');
+    await owner.ended;
+    expect(processesOn(folder)).toContain(Number(pid));
+    await expectRecovery(folder, writer.acknowledged);
+    await writer.stopped;
+  });
+});
+
+const statusOf = (pid: number): string => readFileSync(`/proc/${pid}/status`, 'utf8');
+const parentOf = (pid: number): number => Number(/^PPid:\s+(\d+)/m.exec(statusOf(pid))?.[1]);
+const nameOf = (pid: number): string => /^Name:\s+(\S+)/.exec(statusOf(pid))?.[1] ?? '';
+
+describe('while its owner lives', () => {
+  let folder: string;
+  let server: EmbeddedPostgres;
+  const log = createKeptLog();
+  beforeAll(async () => {
+    folder = path.join(scratch, 'supervised');
+    server = await startEmbeddedPostgres({ folder, log, clock: systemClock });
+  });
+  afterAll(() => server.stop());
+
+  const backAfter = async (before: number | null): Promise<void> => {
+    await until(() => server.state() === 'running' && server.pid() !== null && server.pid() !== before, 10_000);
+  };
+
+  it('a server killed under load is brought back on its port with every acknowledged row', async () => {
+    const pid = server.pid();
+    const writers: Writer[] = [];
+    for (const lane of [1, 2, 3]) writers.push(await write(server.url, lane * 1_000_000));
+    await until(() => writers.every(({ acknowledged }) => acknowledged.length > 100));
+    process.kill(pid ?? 0, 'SIGKILL');
+    await Promise.all(writers.map(({ stopped }) => stopped));
+    await backAfter(pid);
+    const acknowledged = writers.flatMap((writer) => writer.acknowledged);
+    expect(await missingFrom(server.url, acknowledged)).toEqual([]);
+    expect(log.entries.filter(({ event }) => event === 'postgres.died' || event === 'postgres.restarted')).toHaveLength(2);
+  });
+
+  it('a guard that is killed takes the server along, and both come back', async () => {
+    const pid = server.pid();
+    const before = await rowsOf(server.url);
+    process.kill(parentOf(pid ?? 0), 'SIGKILL');
+    await backAfter(pid);
+    expect(await rowsOf(server.url)).toEqual(before);
+    expect(processesOn(folder)).not.toContain(pid);
+  });
+
+  it('a backend that is killed is the business of the server alone', async () => {
+    const pid = server.pid();
+    const client = new pg.Client(server.url);
+    client.on('error', () => undefined);
+    await client.connect();
+    const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+    const gone = new Promise((resolve) => client.on('end', resolve));
+    process.kill(rows[0]?.pid ?? 0, 'SIGKILL');
+    await gone;
+    await eventually(
+      () => rowsOf(server.url).catch(() => null),
+      (found) => found !== null,
+    );
+    expect(server.pid()).toBe(pid);
+  });
+
+  it('a stop in the middle of a restart ends everything', async () => {
+    const other = await start(path.join(scratch, 'restarting'));
+    process.kill(other.pid() ?? 0, 'SIGKILL');
+    await until(() => other.state() === 'restarting');
+    await other.stop();
+    expect(processesOn(path.join(scratch, 'restarting'))).toEqual([]);
+  });
+});
+
+describe('two starters', () => {
+  it.each(['without data', 'on the same data'])('that race %s: one wins, the other is told who has the folder', async () => {
+    const folder = path.join(scratch, 'race');
+    const owners = [startOwner({ folder, manner: 'careless' }), startOwner({ folder, manner: 'careless' })];
+    await until(() => owners.every(({ told }) => told.some(({ event }) => event === 'up' || event === 'failed')), 20_000);
+    const winner = owners.find(({ told }) => told.some(({ event }) => event === 'up'));
+    const loser = owners.find((owner) => owner !== winner);
+    expect(loser?.told.at(-1)).toEqual({
+      event: 'failed',
+      problem: 'folder-in-use',
+      message: `The database folder ${folder} is in use by process ${winner?.pid}.`,
+    });
+    expect(await loser?.ended).toBe(1);
+    expect(await readdir(folder)).toEqual(['cluster']);
+    winner?.askToStop();
+    expect(await winner?.ended).toBe(0);
+    expect(processesOn(folder)).toEqual([]);
+  });
+});
+
+describe('Ctrl-C', () => {
+  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('(%s to the whole process group) leaves the server to its owner', async (signal) => {
+    const folder = path.join(scratch, 'group');
+    const owner = startOwner({ folder, inOwnGroup: true });
+    const { pid } = await owner.tells('up');
+    const url = await urlOf(owner);
+    process.kill(-owner.pid, signal);
+    await owner.tells(signal);
+    const client = new pg.Client(url);
+    await client.connect();
+    await client.query('select pg_sleep(0.1)');
+    await client.end();
+    expect(processesOn(folder)).toContain(Number(pid));
+    expect(sessionOf(Number(pid))).toBe(sessionOf(owner.pid));
+    owner.askToStop();
+    expect(await owner.ended).toBe(0);
+    expect(processesOn(folder)).toEqual([]);
+  });
+});
+
+function sessionOf(pid: number): string | undefined {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[3];
+}
