@@ -1,4 +1,6 @@
 import type { Clock, Logger } from './core/ports.js';
+import { redactText } from './core/redact.js';
+import { StartError } from './core/start-error.js';
 
 /** A second signal this soon is the same Ctrl-C: a terminal sends it to the whole group and npm forwards it once more. */
 const SAME_SIGNAL_MS = 3_000;
@@ -24,12 +26,26 @@ export interface Program {
   readonly clock: Clock;
   /** Resolves when everything is up. */
   readonly run: (lifecycle: Lifecycle) => Promise<void>;
-  /** Turns what went wrong into the one line a person reads. */
-  readonly explain: (error: unknown) => string;
+}
+
+/** The last line a person reads: a sentence where we know what went wrong, the trace where we do not. */
+function explain(error: unknown): string {
+  if (error instanceof StartError) return error.message;
+  return redactText(error instanceof Error ? (error.stack ?? error.message) : String(error));
+}
+
+/** For what has to be read before there is a program to run. */
+export function readOrExit<Value>(read: () => Value): Value {
+  try {
+    return read();
+  } catch (error) {
+    process.stderr.write(`${explain(error)}\n`);
+    process.exit(1);
+  }
 }
 
 /** Runs a main: signals, the order of the end, the exit code and the one clear line on failure live here and nowhere else. */
-export async function runProgram({ log, clock, run, explain }: Program): Promise<never> {
+export async function runProgram({ log, clock, run }: Program): Promise<never> {
   const stopping = new AbortController();
   const parts: StartedPart[] = [];
   const asked = new Promise<void>((resolve) => stopping.signal.addEventListener('abort', () => resolve()));
@@ -58,13 +74,16 @@ interface StartedPart {
 const causeOf = ({ reason }: AbortSignal): unknown => (reason instanceof DOMException ? null : reason);
 
 function createLifecycle(stopping: AbortController, parts: StartedPart[]): Lifecycle {
+  const goOn = (): void => {
+    if (stopping.signal.aborted) throw new Interrupted();
+  };
   return {
     stopping: stopping.signal,
     async start(name, make, stop) {
-      if (stopping.signal.aborted) throw new Interrupted();
+      goOn();
       const part = await make();
       parts.push({ name, stop: () => stop(part) });
-      if (stopping.signal.aborted) throw new Interrupted();
+      goOn();
       return part;
     },
     fail: (error) => stopping.abort(error),

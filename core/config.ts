@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { CHAIN_SLUGS, CHAINS, chainBySlug, chainVariable, isChainSlug, type ChainDefinition, type ChainSlug } from './chains.js';
+import { StartError } from './start-error.js';
 
 export const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -29,7 +30,7 @@ export interface Config {
 }
 
 /** Everything that is wrong, at once: an operator should not have to start ten times to find ten mistakes. */
-export class ConfigError extends Error {
+export class ConfigError extends StartError {
   override readonly name = 'ConfigError';
   readonly problems: readonly string[];
 

@@ -1,32 +1,45 @@
-import { createServer, type Server } from 'node:http';
-import type { Express } from 'express';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { GatewayError } from '../core/errors.js';
+import { StartError } from '../core/start-error.js';
 
 export interface Listening {
   readonly url: string;
+  /** From now on requests reach this handler; until then they are told to come back. */
+  serve(handler: RequestListener): void;
   /** Stops accepting, lets requests under way finish for a moment, then cuts what is left. */
   close(): Promise<void>;
 }
 
 const DRAIN_MS = 3_000;
 
-/** Ended by one clear sentence when the address cannot be had. */
-export class ListenError extends Error {
-  override readonly name = 'ListenError';
-}
-
-export async function listen(app: Express, host: string, port: number): Promise<Listening> {
-  const server = createServer(app);
+/** Binds before anything slow is started: an address that is taken should be known at once. */
+export async function listen(host: string, port: number): Promise<Listening> {
+  let handler: RequestListener = (_request, response) => answerStarting(response);
+  const server = createServer((request, response) => handler(request, response));
   await bind(server, host, port);
   const address = server.address();
-  if (address === null || typeof address === 'string') throw new ListenError('The HTTP server has no port.');
-  return { url: `http://${urlHost(host)}:${address.port}`, close: () => drain(server) };
+  if (address === null || typeof address === 'string') throw new StartError('The HTTP server has no port.');
+  return {
+    url: `http://${urlHost(host)}:${address.port}`,
+    serve: (next) => void (handler = next),
+    close: () => drain(server),
+  };
 }
 
-const urlHost = (host: string): string => (host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host);
+function answerStarting(response: Parameters<RequestListener>[1]): void {
+  const { status, code, message, details } = new GatewayError('NOT_READY', { reason: 'the service is starting' });
+  response.writeHead(status, { 'Content-Type': 'application/json; charset=utf-8' });
+  response.end(JSON.stringify({ code, message, details }));
+}
+
+function urlHost(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
+  return host.includes(':') ? `[${host}]` : host;
+}
 
 function bind(server: Server, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => reject(new ListenError(refusal(error, host, port), { cause: error })));
+    server.once('error', (error: NodeJS.ErrnoException) => reject(new StartError(refusal(error, host, port), { cause: error })));
     server.listen(port, host, () => resolve());
   });
 }

@@ -1,0 +1,37 @@
+import { concat, keccak256, stringToHex } from 'viem';
+import { privateKeyToAccount, type PrivateKeyAccount } from 'viem/accounts';
+import type { Hex } from '../core/ports.js';
+
+/** `operator` runs the venue (oracle, keeper, faucet); the others are for people and stand in `GET /sandbox`. */
+export const DEMO_ROLES = ['trader', 'agent', 'hl-trader', 'hl-agent'] as const;
+export type DemoRole = (typeof DEMO_ROLES)[number];
+export type SandboxRole = DemoRole | 'operator' | 'relayer';
+
+export interface SandboxAccount {
+  readonly role: SandboxRole;
+  readonly address: `0x${string}`;
+  readonly privateKey: Hex;
+  readonly signer: PrivateKeyAccount;
+}
+
+/** Keys follow from the seed alone. They are public by construction; production refuses them. */
+export function demoKey(seed: string, name: string): Hex {
+  return keccak256(concat([stringToHex('diamond-gateway sandbox account'), keccak256(stringToHex(seed)), stringToHex(name)]));
+}
+
+export function sandboxAccount(seed: string, role: SandboxRole): SandboxAccount {
+  const privateKey = demoKey(seed, role);
+  const signer = privateKeyToAccount(privateKey);
+  return { role, address: signer.address, privateKey, signer };
+}
+
+export type SandboxAccounts = Readonly<Record<SandboxRole, SandboxAccount>>;
+
+export const sandboxAccounts = (seed: string): SandboxAccounts => ({
+  operator: sandboxAccount(seed, 'operator'),
+  relayer: sandboxAccount(seed, 'relayer'),
+  trader: sandboxAccount(seed, 'trader'),
+  agent: sandboxAccount(seed, 'agent'),
+  'hl-trader': sandboxAccount(seed, 'hl-trader'),
+  'hl-agent': sandboxAccount(seed, 'hl-agent'),
+});

@@ -1,0 +1,44 @@
+import type { ChainDefinition, ChainSlug } from '../core/chains.js';
+import type { Address } from '../core/ports.js';
+import type { SandboxAccounts } from './accounts.js';
+import type { Faucet, SandboxCollateral } from './faucet.js';
+import type { OraclePolicy } from './oracle/oracle.js';
+
+/** What a person or a test may do to the running venue; the routes speak only to this. */
+
+export type RpcFault =
+  | { readonly mode: 'ok' | 'down' }
+  | { readonly mode: 'slow'; readonly latencyMs: number }
+  | { readonly mode: 'flaky'; readonly errorShare: number };
+
+export interface ChainControls {
+  readonly definition: ChainDefinition & { readonly slug: ChainSlug };
+  /** The node itself, not the proxy: faults hit only the gateway's connection. */
+  readonly rpcUrl: string;
+  readonly collaterals: readonly SandboxCollateral[];
+  readonly faucet: Faucet;
+  mine(blocks: number): Promise<unknown>;
+  reorg(depth: number, drop: boolean): Promise<unknown>;
+  pauseMining(paused: boolean): Promise<void>;
+  setRpcFault(fault: RpcFault): void;
+  setBaseFee(gwei: number): Promise<void>;
+  warp(seconds: number): Promise<void>;
+  setOraclePolicy(pairIndex: number | null, policy: Partial<OraclePolicy>): void;
+}
+
+export interface PriceControls {
+  /** Decimal string in the quote currency. */
+  jump(pairIndex: number, price: string): void;
+  glide(pairIndex: number, price: string, overMs: number): void;
+  walk(pairIndex: number): void;
+  setOpen(pairIndex: number, isOpen: boolean): void;
+  pauseFeed(paused: boolean): void;
+}
+
+export interface SandboxControls {
+  readonly seed: string;
+  readonly accounts: SandboxAccounts;
+  readonly chains: readonly ChainControls[];
+  readonly prices: PriceControls;
+  readonly relayer: Address;
+}

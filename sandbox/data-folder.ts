@@ -1,0 +1,59 @@
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { StartError } from '../core/start-error.js';
+
+export interface DataFolder {
+  readonly root: string;
+  readonly postgres: string;
+  chain(slug: string): string | null;
+  remove(): void;
+}
+
+const TEMPORARY = 'diamond-sandbox-';
+
+/** A folder of the user's choice survives; without one a temporary folder lives as long as the process. */
+export function openDataFolder(chosen: string | undefined): DataFolder {
+  const root = chosen === undefined ? temporary() : path.resolve(chosen);
+  try {
+    mkdirSync(root, { recursive: true });
+    rmSync(mkdtempSync(path.join(root, '.write-test-')), { recursive: true });
+  } catch (error) {
+    throw new StartError(`The folder ${root} cannot be written to (${codeOf(error)}); set SANDBOX_DATA to another one.`, {
+      cause: error,
+    });
+  }
+  return {
+    root,
+    postgres: path.join(root, 'postgres'),
+    chain: (slug) => (chosen === undefined ? null : path.join(root, 'chains', slug)),
+    remove: () => chosen === undefined && rmSync(root, { recursive: true, force: true }),
+  };
+}
+
+const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason');
+
+/** The name holds our process id, so that what a killed sandbox left behind is found and removed by the next one. */
+function temporary(): string {
+  for (const name of readdirSync(tmpdir())) if (isAbandoned(name)) rmSync(path.join(tmpdir(), name), { recursive: true, force: true });
+  const folder = mkdtempSync(path.join(tmpdir(), `${TEMPORARY}${process.pid}-`));
+  // The database runs as another user when we are root, and has to walk through.
+  chmodSync(folder, 0o711);
+  return folder;
+}
+
+function isAbandoned(name: string): boolean {
+  if (!name.startsWith(TEMPORARY)) return false;
+  const pid = Number(name.slice(TEMPORARY.length).split('-')[0]);
+  if (!Number.isInteger(pid) || pid <= 0 || isAlive(pid)) return false;
+  return statSync(path.join(tmpdir(), name), { throwIfNoEntry: false })?.uid === process.getuid?.();
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return codeOf(error) === 'EPERM';
+  }
+}

@@ -1,0 +1,95 @@
+import type { Hex } from '../core/ports.js';
+import { DEMO_ROLES, type SandboxAccounts } from './accounts.js';
+import { ADMIN_METHODS, RpcFailure, type AdminMethod, type ChainNode } from './chain/chain-node.js';
+import { COLLATERALS } from './deploy-collaterals.js';
+import { deployDiamond, type Request } from './deploy.js';
+import { createFaucet, type Faucet, type SandboxCollateral } from './faucet.js';
+import type { Sender } from './sender.js';
+import type { VenueChainOptions } from './venue-chain.js';
+
+export interface Furnished {
+  readonly collaterals: readonly SandboxCollateral[];
+  readonly faucet: Faucet;
+}
+
+export interface FurnishOptions extends Pick<VenueChainOptions, 'definition' | 'accounts' | 'clock' | 'progress'> {
+  readonly node: ChainNode;
+  readonly operator: Sender;
+}
+
+/** Holds one wei once a new chain is complete; a chain that was killed before that is begun again. */
+const FURNISHED_MARK = '0x00000000000000000000000000000000f0124154';
+const MINED_PATIENCE_MS = 15_000;
+const DEMO_FUNDS = { usdc: '100000', dai: '100000', eth: '100', approve: true } as const;
+
+export const isFurnished = async (node: ChainNode): Promise<boolean> =>
+  BigInt((await node.request('eth_getBalance', [FURNISHED_MARK, 'latest'])) as Hex) > 0n;
+
+/** Gives a new chain its Diamond, its tokens and its demo accounts; an old one has them already. Mining goes on by itself afterwards. */
+export async function furnishChain(options: FurnishOptions): Promise<Furnished> {
+  const { node, definition, accounts, progress } = options;
+  const collaterals = COLLATERALS[definition.slug].flatMap(({ symbol, address, decimals, isActive }, position) =>
+    isActive ? [{ symbol, address, decimals, index: position + 1 }] : [],
+  );
+  const isNew = !(await isFurnished(node));
+  if (isNew) {
+    progress.step(`putting the Diamond on ${definition.name}`);
+    await deployDiamond({ request: deployment(node), chain: definition, operator: accounts.operator.signer });
+  }
+  await node.resumeMining();
+  const faucet = createFaucet({
+    ...options,
+    ...definition,
+    collaterals,
+    rpc: node,
+    admin: (method, params) => node.admin(method, params),
+    mined: (hash) => mined(options, hash),
+  });
+  if (isNew) {
+    progress.step(`funding the demo accounts on ${definition.name}`);
+    await equipDemoAccounts(faucet, accounts);
+    await node.admin('hardhat_setBalance', [FURNISHED_MARK, '0x1']);
+  }
+  return { collaterals, faucet };
+}
+
+async function equipDemoAccounts(faucet: Faucet, accounts: SandboxAccounts): Promise<void> {
+  const delegates = { trader: accounts.agent.address, 'hl-trader': accounts.relayer.address, agent: null, 'hl-agent': null } as const;
+  const isTrader = (role: (typeof DEMO_ROLES)[number]): boolean => delegates[role] !== null;
+  const gasOnly = { eth: DEMO_FUNDS.eth, approve: false, delegate: null } as const;
+  await Promise.all([
+    ...DEMO_ROLES.map((role) =>
+      faucet.equip(accounts[role].privateKey, isTrader(role) ? { ...DEMO_FUNDS, delegate: delegates[role] } : gasOnly),
+    ),
+    faucet.equip(accounts.relayer.privateKey, gasOnly),
+  ]);
+}
+
+const isAdmin = (method: string): method is AdminMethod => ADMIN_METHODS.some((known) => known === method);
+
+/** The set-up speaks to a bare engine; here its levers become the node's, which remembers them. */
+function deployment(node: ChainNode): Request {
+  return async (method, params = []) => {
+    try {
+      if (method === 'evm_mine') return { result: await node.mine(1) };
+      return { result: await (isAdmin(method) ? node.admin(method, params) : node.request(method, params)) };
+    } catch (error) {
+      if (error instanceof RpcFailure) return { error: { code: error.code, message: error.message, data: error.data } };
+      throw error;
+    }
+  };
+}
+
+/** Resolves with the block that holds the transaction; a chain that stands still is told, not waited for. */
+async function mined({ node, clock }: FurnishOptions, hash: Hex): Promise<void> {
+  const deadline = clock.now() + MINED_PATIENCE_MS;
+  while (clock.now() < deadline) {
+    const receipt = (await node.request('eth_getTransactionReceipt', [hash])) as { status: Hex } | null;
+    if (receipt?.status === '0x1') return;
+    if (receipt) throw new RangeError(`transaction ${hash} failed on chain`);
+    const waiting = new AbortController();
+    await Promise.race([node.nextBlock(), clock.sleep(deadline - clock.now(), waiting.signal)]);
+    waiting.abort();
+  }
+  throw new RangeError('the transaction was not mined in time; is mining paused?');
+}

@@ -1,0 +1,57 @@
+import { renameSync } from 'node:fs';
+import { StartError } from '../core/start-error.js';
+import type { ChainNode } from './chain/chain-node.js';
+import { createExternalNode } from './chain/external-node.js';
+import { createChainNode, type RunningChainNode } from './chain/node.js';
+import { isFurnished } from './furnish-chain.js';
+import type { VenueChainOptions } from './venue-chain.js';
+
+const PROGRESS_BLOCKS = 20_000;
+
+export async function openNode(options: VenueChainOptions): Promise<ChainNode> {
+  return options.externalUrl === null ? openEngine(options) : openExternal(options, options.externalUrl);
+}
+
+async function openExternal({ definition, clock, log, progress }: VenueChainOptions, url: string): Promise<ChainNode> {
+  progress.step(`connecting to the external node for ${definition.name}`);
+  const node = await createExternalNode({ url, clock, log }).catch((error: unknown) => {
+    throw new StartError(`SANDBOX_RPC_URL does not answer as a node: ${new URL(url).host}.`, { cause: error });
+  });
+  if (node.chainId !== definition.chainId)
+    throw new StartError(
+      `SANDBOX_RPC_URL serves chain id ${node.chainId}, but ${definition.slug} is ${definition.chainId}; start it with that chain id.`,
+    );
+  return node;
+}
+
+/** A stored chain that was killed before it was furnished is set aside: half a venue is worse than a new one. */
+async function openEngine(options: VenueChainOptions): Promise<ChainNode> {
+  const { dataDir, definition, progress, clock } = options;
+  const node = await startEngine(options);
+  if (node.restored.discarded)
+    progress.step(
+      `the stored chain of ${definition.name} cannot be used: ${node.restored.discarded.reason}; starting afresh (it was moved to ${node.restored.discarded.movedTo})`,
+    );
+  if (dataDir === null || node.restored.blocks === 0 || (await isFurnished(node))) return node;
+  await node.close();
+  renameSync(dataDir, `${dataDir}.unfinished-${clock.now()}`);
+  progress.step(`the stored chain of ${definition.name} was never finished; starting afresh`);
+  return startEngine(options);
+}
+
+function startEngine({ definition, clock, log, blockMs, dataDir, progress }: VenueChainOptions): Promise<RunningChainNode> {
+  const onProgress = (made: number, total: number): void => {
+    if (made % PROGRESS_BLOCKS === 0 && made > 0) progress.step(`replaying ${definition.name}: block ${made} of ${total}`);
+  };
+  progress.step(`starting the chain ${definition.name}`);
+  return createChainNode({
+    chainId: definition.chainId,
+    balances: new Map(),
+    clock,
+    log,
+    blockMs,
+    paused: true,
+    onProgress,
+    ...(dataDir === null ? {} : { dataDir }),
+  });
+}

@@ -1,0 +1,114 @@
+import { encodeFunctionData } from 'viem';
+import type { Address, Cancel, Clock, Logger } from '../../core/ports.js';
+import { sandboxControlAbi } from '../contracts/artefact.js';
+import type { Sender } from '../sender.js';
+import { keyOf, type OrderBook, type PendingRequest } from './order-book.js';
+
+export const ORACLE_MODES = ['auto', 'hold', 'reject'] as const;
+export type OracleMode = (typeof ORACLE_MODES)[number];
+
+export interface OraclePolicy {
+  readonly mode: OracleMode;
+  /** The contract's CancelReason a rejection carries. */
+  readonly reason: number;
+  readonly delayMs: number;
+}
+
+export interface Oracle {
+  /** null = every market without a policy of its own. */
+  setPolicy(pairIndex: number | null, policy: Partial<OraclePolicy>): void;
+  policy(pairIndex: number): OraclePolicy;
+  /** Looks at what waits; called for every block. */
+  look(): void;
+  stop(): void;
+}
+
+export interface OracleOptions {
+  readonly diamond: Address;
+  readonly book: OrderBook;
+  readonly sender: Sender;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly delayMs: number;
+  /** 1e10, as the walk says now. */
+  readonly priceOf: (pairIndex: number) => bigint;
+  /** A market that is shut gets no answer: that is how the real oracles behave. */
+  readonly isOpen: (pairIndex: number) => boolean;
+}
+
+/** An answer that did not take (the callback reverted, a reorganisation dropped it) is given again. */
+const RETRY_MS = 3_000;
+const REASON_SLIPPAGE = 3;
+
+/** Answers price requests as the real oracles do: some time after the request, with the price of that moment. */
+export function createOracle(options: OracleOptions): Oracle {
+  const { book, clock } = options;
+  const base: OraclePolicy = { mode: 'auto', reason: REASON_SLIPPAGE, delayMs: options.delayMs };
+  let common = base;
+  const special = new Map<number, OraclePolicy>();
+  /** When a request was first seen, and when its last answer left. */
+  const waiting = new Map<string, { readonly since: number; answeredAt: number | null }>();
+  const timers = new Map<string, Cancel>();
+
+  const policyOf = (pairIndex: number): OraclePolicy => special.get(pairIndex) ?? common;
+
+  function consider(request: PendingRequest): void {
+    const key = keyOf(request);
+    const seen = waiting.get(key) ?? { since: clock.now(), answeredAt: null };
+    waiting.set(key, seen);
+    if (timers.has(key) || policyOf(request.pairIndex).mode === 'hold' || !options.isOpen(request.pairIndex)) return;
+    const due = seen.answeredAt === null ? seen.since + policyOf(request.pairIndex).delayMs : seen.answeredAt + RETRY_MS;
+    timers.set(
+      key,
+      clock.after(Math.max(0, due - clock.now()), () => {
+        timers.delete(key);
+        answer(request, seen);
+      }),
+    );
+  }
+
+  function answer(request: PendingRequest, seen: { answeredAt: number | null }): void {
+    const policy = policyOf(request.pairIndex);
+    if (!book.requests.has(keyOf(request)) || policy.mode === 'hold' || !options.isOpen(request.pairIndex)) return;
+    seen.answeredAt = clock.now();
+    const orderId = { user: request.user, index: request.index };
+    const data =
+      policy.mode === 'reject'
+        ? encodeFunctionData({ abi: sandboxControlAbi, functionName: 'sandboxReject', args: [orderId, policy.reason] })
+        : encodeFunctionData({
+            abi: sandboxControlAbi,
+            functionName: 'sandboxFulfill',
+            args: [orderId, options.priceOf(request.pairIndex)],
+          });
+    options.sender
+      .send({ to: options.diamond, data })
+      .catch((error: unknown) => options.log.warn('oracle.answer-failed', { ...orderId, error }));
+  }
+
+  function forgetResolved(): void {
+    for (const key of waiting.keys())
+      if (!book.requests.has(key)) {
+        waiting.delete(key);
+        timers.get(key)?.();
+        timers.delete(key);
+      }
+  }
+
+  return {
+    policy: policyOf,
+    setPolicy(pairIndex, change) {
+      if (pairIndex === null) {
+        common = { ...common, ...change };
+        special.clear();
+      } else special.set(pairIndex, { ...policyOf(pairIndex), ...change });
+    },
+    look() {
+      forgetResolved();
+      for (const request of book.requests.values()) consider(request);
+    },
+    stop() {
+      for (const cancel of timers.values()) cancel();
+      timers.clear();
+    },
+  };
+}

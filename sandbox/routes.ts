@@ -1,0 +1,195 @@
+import express, { type RequestHandler, type Router } from 'express';
+import { z } from 'zod';
+import { CANCEL_REASONS } from '../core/domain/pricing/cancel-reason.js';
+import { GatewayError } from '../core/errors.js';
+import { AddressString } from '../core/schema.js';
+import { DEMO_ROLES } from './accounts.js';
+import type { ChainControls, SandboxControls } from './controls.js';
+import { SANDBOX_MARKETS } from './markets.js';
+import { ORACLE_MODES } from './oracle/oracle.js';
+
+const Amount = z.string().regex(/^(?:0|[1-9]\d{0,14})(?:\.\d{1,18})?$/, 'must be a positive decimal string');
+const Price = z
+  .string()
+  .regex(/^(?:0|[1-9]\d{0,6})(?:\.\d{1,10})?$/, 'must be a decimal string with at most 7 digits before and 10 after the point')
+  .refine((text) => Number(text) > 0, 'must be above 0');
+const Duration = z.int().min(1).max(3_600_000);
+
+/** `BTC/USD`, `btc-usd`: the same market. */
+const MarketIndex = z.string().transform((text, context) => {
+  const wanted = text.toUpperCase().replace('-', '/');
+  const index = SANDBOX_MARKETS.findIndex((market) => market !== null && `${market.from}/${market.to}` === wanted);
+  if (index === -1) context.addIssue({ code: 'custom', message: 'is no market of the sandbox' });
+  return index;
+});
+
+const Chain = z.string().optional();
+
+const AccountsBody = z.strictObject({
+  chain: Chain,
+  usdc: Amount.default('10000'),
+  eth: Amount.default('1'),
+  approve: z.boolean().default(true),
+  delegate: AddressString.nullable().default(null),
+});
+const FaucetBody = z.strictObject({
+  chain: Chain,
+  address: AddressString,
+  usdc: Amount.optional(),
+  dai: Amount.optional(),
+  eth: Amount.optional(),
+});
+const PriceBody = z.union([
+  z.strictObject({ market: MarketIndex, price: Price, overMs: Duration.optional() }),
+  z.strictObject({ market: MarketIndex, walk: z.literal(true) }),
+]);
+const OracleBody = z.strictObject({
+  mode: z.enum(ORACLE_MODES),
+  reason: z.enum(CANCEL_REASONS).exclude(['NONE']).optional(),
+  delayMs: z.int().min(0).max(3_600_000).optional(),
+  market: MarketIndex.optional(),
+});
+const MarketBody = z.strictObject({ market: MarketIndex, isOpen: z.boolean() });
+const FeedBody = z.strictObject({ paused: z.boolean() });
+const ChainBody = z.discriminatedUnion('action', [
+  z.strictObject({ chain: Chain, action: z.literal('mine'), blocks: z.int().min(1).max(10_000).default(1) }),
+  z.strictObject({ chain: Chain, action: z.literal('reorg'), depth: z.int().min(1).max(64), drop: z.boolean().default(false) }),
+  z.strictObject({ chain: Chain, action: z.literal('mining'), paused: z.boolean() }),
+  z.strictObject({
+    chain: Chain,
+    action: z.literal('rpc'),
+    mode: z.enum(['ok', 'down', 'slow', 'flaky']),
+    latencyMs: z.int().min(1).max(60_000).default(500),
+    errorShare: z.number().min(0).max(1).default(0.5),
+  }),
+  z.strictObject({ chain: Chain, action: z.literal('gas'), baseFeeGwei: z.number().min(0).max(100_000) }),
+  z.strictObject({ chain: Chain, action: z.literal('warp'), seconds: z.int().min(1).max(31_536_000) }),
+]);
+
+/** Exists in the sandbox only, and answers only callers on this machine: the reply holds private keys. */
+export function sandboxRouter(controls: SandboxControls): Router {
+  const router = express.Router();
+  router.use('/sandbox', loopbackOnly);
+  router.get('/sandbox', (_request, response) => void response.json(describe(controls)));
+  router.post(
+    '/sandbox/accounts',
+    answer(AccountsBody, ({ chain, ...equipment }) => chainOf(controls, chain).faucet.createTrader(equipment)),
+  );
+  router.post(
+    '/sandbox/faucet',
+    answer(FaucetBody, async ({ chain, address, ...amounts }) => ({
+      txHashes: await chainOf(controls, chain).faucet.fund(address, amounts),
+    })),
+  );
+  router.post(
+    '/sandbox/price',
+    answer(PriceBody, (body) => movePrice(controls, body)),
+  );
+  router.post(
+    '/sandbox/oracle',
+    answer(OracleBody, (body) => instructOracle(controls, body)),
+  );
+  router.post(
+    '/sandbox/market',
+    answer(MarketBody, ({ market, isOpen }) => ok(() => controls.prices.setOpen(market, isOpen))),
+  );
+  router.post(
+    '/sandbox/feed',
+    answer(FeedBody, ({ paused }) => ok(() => controls.prices.pauseFeed(paused))),
+  );
+  router.post(
+    '/sandbox/chain',
+    answer(ChainBody, (body) => instructChain(chainOf(controls, body.chain), body)),
+  );
+  return router;
+}
+
+const OK = { success: true } as const;
+
+/** Runs a command and turns it into an answer. */
+async function ok(command: () => unknown): Promise<typeof OK> {
+  await command();
+  return OK;
+}
+
+const LOOPBACK = new Set(['127.0.0.1', '::1', '::ffff:127.0.0.1']);
+
+const loopbackOnly: RequestHandler = (request, _response, next) => {
+  if (!LOOPBACK.has(request.socket.remoteAddress ?? ''))
+    throw new GatewayError('UNSUPPORTED', { reason: 'The sandbox is controlled from its own machine only.' });
+  next();
+};
+
+function answer<Body extends z.ZodType>(body: Body, act: (input: z.output<Body>) => unknown): RequestHandler {
+  return async (request, response) => {
+    response.json(await act(parse(body, request.body)));
+  };
+}
+
+function parse<Body extends z.ZodType>(body: Body, raw: unknown): z.output<Body> {
+  const parsed = body.safeParse(jsonOf(raw));
+  if (parsed.success) return parsed.data;
+  throw new GatewayError('VALIDATION_ERROR', {
+    issues: parsed.error.issues.map(({ path, message }) => ({ path: path.join('.'), message })),
+  });
+}
+
+function jsonOf(raw: unknown): unknown {
+  if (!Buffer.isBuffer(raw) || raw.length === 0) return {};
+  try {
+    return JSON.parse(raw.toString('utf8'));
+  } catch {
+    throw new GatewayError('VALIDATION_ERROR', { issues: [{ path: '', message: 'is not JSON' }] });
+  }
+}
+
+function chainOf({ chains }: SandboxControls, slug: string | undefined): ChainControls {
+  const chain = slug === undefined ? chains[0] : chains.find(({ definition }) => definition.slug === slug);
+  if (!chain) throw new GatewayError('CHAIN_NOT_FOUND', { chain: slug ?? '', available: chains.map(({ definition }) => definition.slug) });
+  return chain;
+}
+
+const describe = ({ seed, accounts, chains, relayer }: SandboxControls): object => ({
+  chains: chains.map(({ definition, rpcUrl, collaterals }) => ({
+    chain: definition.slug,
+    chainId: definition.chainId,
+    rpcUrl,
+    diamond: definition.diamond,
+    relayer,
+    collaterals,
+  })),
+  accounts: DEMO_ROLES.map((role) => ({ role, address: accounts[role].address, privateKey: accounts[role].privateKey })),
+  seed,
+});
+
+function movePrice({ prices }: SandboxControls, body: z.output<typeof PriceBody>): Promise<typeof OK> {
+  if ('walk' in body) return ok(() => prices.walk(body.market));
+  return ok(() => (body.overMs === undefined ? prices.jump(body.market, body.price) : prices.glide(body.market, body.price, body.overMs)));
+}
+
+function instructOracle({ chains }: SandboxControls, { mode, reason, delayMs, market }: z.output<typeof OracleBody>): typeof OK {
+  const policy = {
+    mode,
+    ...(reason === undefined ? {} : { reason: CANCEL_REASONS.indexOf(reason) }),
+    ...(delayMs === undefined ? {} : { delayMs }),
+  };
+  for (const chain of chains) chain.setOraclePolicy(market ?? null, policy);
+  return OK;
+}
+
+function instructChain(chain: ChainControls, body: z.output<typeof ChainBody>): Promise<typeof OK> {
+  switch (body.action) {
+    case 'mine':
+      return ok(() => chain.mine(body.blocks));
+    case 'reorg':
+      return ok(() => chain.reorg(body.depth, body.drop));
+    case 'mining':
+      return ok(() => chain.pauseMining(body.paused));
+    case 'rpc':
+      return ok(() => chain.setRpcFault(body));
+    case 'gas':
+      return ok(() => chain.setBaseFee(body.baseFeeGwei));
+    case 'warp':
+      return ok(() => chain.warp(body.seconds));
+  }
+}

@@ -1,0 +1,105 @@
+import type { ChainDefinition, ChainSlug } from '../core/chains.js';
+import type { Clock, Logger } from '../core/ports.js';
+import type { Lifecycle } from '../lifecycle.js';
+import type { SandboxAccounts } from './accounts.js';
+import type { Progress } from './banner.js';
+import type { ChainNode } from './chain/chain-node.js';
+import type { ChainControls } from './controls.js';
+import { createFaultProxy } from './fault-proxy.js';
+import { furnishChain } from './furnish-chain.js';
+import { createLocalClient } from './local-client.js';
+import { openNode } from './open-node.js';
+import { followChain } from './oracle/follow.js';
+import { createKeeper } from './oracle/keeper.js';
+import { createOracle } from './oracle/oracle.js';
+import { createOrderBook } from './oracle/order-book.js';
+import { createSender } from './sender.js';
+
+export interface VenueChainOptions {
+  readonly definition: ChainDefinition & { readonly slug: ChainSlug };
+  readonly accounts: SandboxAccounts;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly blockMs: number;
+  readonly oracleMs: number;
+  /** null: the chain lives as long as the process. */
+  readonly dataDir: string | null;
+  /** Somebody else's node instead of the built-in engine. */
+  readonly externalUrl: string | null;
+  readonly priceOf: (pairIndex: number) => bigint;
+  readonly isOpen: (pairIndex: number) => boolean;
+  readonly progress: Progress;
+}
+
+export interface VenueChain {
+  readonly controls: ChainControls;
+  readonly node: ChainNode;
+  /** What the gateway connects to: the proxy in front of the node. */
+  readonly gatewayRpcUrl: string;
+  /** Prices of these pairs moved. */
+  lookAt(pairs: ReadonlySet<number>): void;
+}
+
+/** One chain of the venue: node, Diamond, oracle, keeper and the proxy the gateway has to go through. */
+export async function startVenueChain(lifecycle: Lifecycle, options: VenueChainOptions): Promise<VenueChain> {
+  const { definition, clock } = options;
+  const log = options.log.child({ chain: definition.slug });
+  const node = await lifecycle.start(
+    `node of ${definition.slug}`,
+    () => openNode(options),
+    (made) => made.close(),
+  );
+  const operator = createSender(node, definition.chainId, options.accounts.operator.signer, 'rich');
+  const { collaterals, faucet } = await furnishChain({ ...options, node, operator });
+
+  const client = createLocalClient(node);
+  const book = createOrderBook(client, definition.diamond);
+  const shared = { diamond: definition.diamond, book, sender: operator, clock, log, priceOf: options.priceOf, isOpen: options.isOpen };
+  const oracle = await lifecycle.start(
+    'oracle',
+    () => createOracle({ ...shared, delayMs: options.oracleMs }),
+    (made) => made.stop(),
+  );
+  const keeper = await lifecycle.start(
+    'keeper',
+    () => createKeeper({ ...shared, client }),
+    (made) => made.stop(),
+  );
+  const onFresh = (): void => {
+    oracle.look();
+    keeper.look('all');
+  };
+  const follow = { book, log, onFresh, onReorg: () => operator.resync(), head: () => node.head(), onBlock: node.onBlock.bind(node) };
+  await lifecycle.start(
+    'follower of the oracle',
+    () => followChain(follow),
+    (stop) => stop(),
+  );
+  const proxy = await lifecycle.start(
+    'fault proxy',
+    () => createFaultProxy({ target: node.url, clock }),
+    (made) => made.close(),
+  );
+
+  return {
+    node,
+    gatewayRpcUrl: proxy.url,
+    lookAt: (pairs) => keeper.look(pairs),
+    controls: {
+      definition,
+      rpcUrl: node.url,
+      collaterals,
+      faucet,
+      mine: (blocks) => node.mine(blocks),
+      reorg: (depth, drop) => node.reorg({ depth, drop }),
+      pauseMining: (paused) => (paused ? node.pauseMining() : node.resumeMining()),
+      setRpcFault: (fault) => proxy.set(fault),
+      setBaseFee: (gwei) => node.setBaseFee(gwei),
+      warp: (seconds) => node.warp(seconds),
+      setOraclePolicy(pairIndex, policy) {
+        oracle.setPolicy(pairIndex, policy);
+        oracle.look();
+      },
+    },
+  };
+}

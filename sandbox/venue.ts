@@ -1,0 +1,87 @@
+import type { Clock, Logger } from '../core/ports.js';
+import type { ChainConfig } from '../core/config.js';
+import type { Lifecycle } from '../lifecycle.js';
+import { sandboxAccounts } from './accounts.js';
+import { createMarketHours } from './backend/market-hours.js';
+import { createPriceBackend } from './backend/price-backend.js';
+import { createPriceControls } from './backend/price-controls.js';
+import { createPriceWalk } from './backend/price-walk.js';
+import type { Progress } from './banner.js';
+import type { SandboxControls } from './controls.js';
+import type { DataFolder } from './data-folder.js';
+import { SANDBOX_MARKETS } from './markets.js';
+import type { SandboxSettings } from './settings.js';
+import { startVenueChain, type VenueChain } from './venue-chain.js';
+
+export interface SandboxVenue {
+  readonly controls: SandboxControls;
+  readonly chains: readonly VenueChain[];
+  /** What the gateway is configured with: local hosts that speak as the real ones do. */
+  readonly chainConfigs: readonly ChainConfig[];
+}
+
+export interface VenueOptions {
+  readonly settings: SandboxSettings;
+  readonly folder: DataFolder;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly progress: Progress;
+}
+
+/** Everything around the gateway: prices, chains with their oracles, and the backend that tells of both. */
+export async function startVenue(lifecycle: Lifecycle, { settings, folder, clock, log, progress }: VenueOptions): Promise<SandboxVenue> {
+  const accounts = sandboxAccounts(settings.SANDBOX_SEED);
+  const hours = createMarketHours({ markets: SANDBOX_MARKETS, clock });
+  const walk = createPriceWalk({ seed: settings.SANDBOX_SEED, markets: SANDBOX_MARKETS, clock, isOpen: hours.isOpen });
+  const common = { accounts, clock, log, progress, blockMs: settings.SANDBOX_BLOCK_MS, oracleMs: settings.SANDBOX_ORACLE_MS };
+  const externalUrl = settings.SANDBOX_RPC_URL ?? null;
+
+  const chains: VenueChain[] = [];
+  for (const definition of settings.SANDBOX_CHAINS) {
+    const own = {
+      definition,
+      externalUrl,
+      dataDir: folder.chain(definition.slug),
+      priceOf: (pairIndex: number) => walk.price(pairIndex),
+      isOpen: (pairIndex: number) => hours.isOpen(pairIndex),
+    };
+    chains.push(await startVenueChain(lifecycle, { ...common, ...own }));
+  }
+
+  progress.step('starting the price backend');
+  const sources = chains.map(({ controls, node }) => ({
+    chain: controls.definition,
+    read: (method: string, params: readonly unknown[]) => node.request(method, params),
+  }));
+  const backend = createPriceBackend({ chains: sources, markets: SANDBOX_MARKETS, walk, hours, clock, log });
+  await lifecycle.start(
+    'price backend',
+    () => backend.start(),
+    () => backend.stop(),
+  );
+  await lifecycle.start(
+    'price walk',
+    () => walk.start(),
+    () => walk.stop(),
+  );
+  walk.onTick(({ pairIndex }) => {
+    for (const chain of chains) chain.lookAt(new Set([pairIndex]));
+  });
+
+  return {
+    chains,
+    controls: {
+      seed: settings.SANDBOX_SEED,
+      accounts,
+      chains: chains.map(({ controls }) => controls),
+      prices: createPriceControls(walk, hours, backend),
+      relayer: accounts.relayer.address,
+    },
+    chainConfigs: chains.map(({ controls, gatewayRpcUrl }) => ({
+      chain: controls.definition,
+      rpcUrls: [gatewayRpcUrl],
+      backendUrl: backend.backendUrl(controls.definition.slug),
+      pricingUrl: backend.pricingUrl,
+    })),
+  };
+}
