@@ -52,8 +52,9 @@ export type Rules = Awaited<ReturnType<typeof readRules>>;
 async function readExposure(diamond: DiamondReader, collateralIndex: number, pairCount: number) {
   const pairs = range(pairCount);
   const collaterals = pairs.map(() => collateralIndex);
-  const [priceUsd, skewDepths, global, fundingParams, fundingData, borrowingParams, borrowingData] = await Promise.all([
+  const [priceUsd, gToken, skewDepths, global, fundingParams, fundingData, borrowingParams, borrowingData] = await Promise.all([
     diamond.view('getCollateralPriceUsd', [collateralIndex]),
+    diamond.view('getGToken', [collateralIndex]),
     diamond.view('getPairSkewDepths', [collaterals, pairs]),
     diamond.view('getPairGlobalParamsArray', [collaterals, pairs]),
     diamond.view('getPairFundingFeeParams', [collaterals, pairs]),
@@ -70,6 +71,7 @@ async function readExposure(diamond: DiamondReader, collateralIndex: number, pai
   return {
     collateralIndex,
     priceUsd,
+    gToken,
     ...{ skewDepths, global, fundingParams, fundingData, borrowingParams, borrowingData, oiCollateral, oiToken, maxOi, oiBefore },
   };
 }

@@ -74,7 +74,7 @@ function collateral({ rules, tokens }: ProtocolState, exposure: Exposure, at: nu
       precisionDelta: String(facts?.precisionDelta ?? 0),
       decimals: token?.decimals ?? 0,
     },
-    gToken: { address: zeroAddress, currentBalanceCollateral: '0', maxBalanceCollateral: '0', marketCap: '0', lossesBurnP: '0' },
+    gToken: { address: exposure.gToken, currentBalanceCollateral: '0', maxBalanceCollateral: '0', marketCap: '0', lossesBurnP: '0' },
     pairSkewDepths: texts(exposure.skewDepths),
     fundingFees: {
       pairGlobalParams: texts(exposure.global),

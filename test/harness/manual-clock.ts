@@ -46,11 +46,13 @@ export function createManualClock(start = Date.UTC(2026, 0, 6, 15)): ManualClock
     sleep: (ms, signal) =>
       new Promise((resolve) => {
         if (signal?.aborted) return resolve();
-        const cancel = add(ms, null, resolve);
-        signal?.addEventListener('abort', () => {
+        const done = (): void => {
           cancel();
+          signal?.removeEventListener('abort', done);
           resolve();
-        });
+        };
+        const cancel = add(ms, null, done);
+        signal?.addEventListener('abort', done);
       }),
     advance,
     async pass(ms, stepMs = 100) {
