@@ -52,7 +52,7 @@ export async function createExternalNode({ url, clock, log, pollMs = 250 }: Exte
     request,
     admin: (method, params) => lever(method, [method, method.replace('hardhat_', 'anvil_')], params),
     head,
-    onBlock: watch.on,
+    onBlock: (listener) => watch.on(listener),
     nextBlock: () =>
       new Promise((resolve) => {
         const stop = watch.on((next) => {
