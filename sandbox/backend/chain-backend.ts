@@ -6,7 +6,7 @@ import type { DiamondLog } from './diamond-log.js';
 import type { RpcRead } from './diamond-reader.js';
 import type { MarketHours } from './market-hours.js';
 import { readProtocolState, type ProtocolState } from './protocol-state.js';
-import { historyRow, type HistoryRow } from './trade-history.js';
+import { historyRow, isExecution, type ExecutionLog, type HistoryRow } from './trade-history.js';
 import { readTraders, readTrades, readUser } from './trade-reader.js';
 import { openInterest, tradingVariables, type TradingVariables } from './trading-variables.js';
 import type { WireValue } from './wire-format.js';
@@ -36,17 +36,20 @@ export interface ChainBackend {
 }
 
 const POLL_MS = 250;
-/** Even without a log the contract is asked again: windows pass and accumulators may be set from outside. */
+/** Even without a log the contract is asked again: windows pass, and controls may set what they do not log. */
 const REFRESH_MS = 5_000;
+const RULES_MS = 30_000;
 const KEPT_ROWS = 5_000;
 
 export function createChainBackend({ chain, read, hours, clock, log, pollMs = POLL_MS }: ChainBackendOptions): ChainBackend {
   const { diamond } = chain;
+  /** By transaction and log, so that a block read twice after a fault is told once. Oldest first. */
+  const rows = new Map<string, HistoryRow>();
   const listeners = new Set<(sent: ChainFrame) => void>();
-  let rows: HistoryRow[] = [];
   let state: ProtocolState | null = null;
   let variables: TradingVariables | null = null;
   let refreshedAt = 0;
+  let rulesAt = 0;
   let refreshId = 0;
   let rowId = 0;
   let unsubscribe: Cancel = () => undefined;
@@ -68,6 +71,7 @@ export function createChainBackend({ chain, read, hours, clock, log, pollMs = PO
   const refresh = async (withRules: boolean): Promise<void> => {
     state = await readProtocolState(read, diamond, withRules ? null : state);
     refreshedAt = clock.now();
+    if (withRules) rulesAt = refreshedAt;
     rebuild();
   };
 
@@ -87,11 +91,13 @@ export function createChainBackend({ chain, read, hours, clock, log, pollMs = PO
     send(frame('openInterestPairUpdated', { ...indices, pairBorrowingFees: openInterest(exposure, pairIndex) }));
   };
 
-  const keepRow = (entry: DiamondLog, blockTime: number): HistoryRow | null => {
-    const row = state && historyRow(entry, { id: rowId + 1, blockTime, state });
-    if (!row) return null;
+  const keepRow = (entry: ExecutionLog, blockTime: number): HistoryRow | null => {
+    const key = `${entry.tx}:${entry.logIndex}`;
+    if (rows.has(key) || !state) return null;
     rowId += 1;
-    rows = [row, ...rows].slice(0, KEPT_ROWS);
+    const row = historyRow(entry, { id: rowId, blockTime, state });
+    rows.set(key, row);
+    for (const oldest of [...rows.keys()].slice(0, Math.max(0, rows.size - KEPT_ROWS))) rows.delete(oldest);
     return row;
   };
 
@@ -101,8 +107,7 @@ export function createChainBackend({ chain, read, hours, clock, log, pollMs = PO
   };
 
   const note = async (entry: DiamondLog, isLive: boolean): Promise<void> => {
-    const isExecution = entry.name === 'MarketExecuted' || entry.name === 'LimitExecuted';
-    const row = isExecution ? keepRow(entry, await blockTime(entry.block)) : null;
+    const row = isExecution(entry) ? keepRow(entry, await blockTime(entry.block)) : null;
     if (!isLive) return;
     framesOf(entry).forEach(send);
     tellExposure(entry);
@@ -110,11 +115,11 @@ export function createChainBackend({ chain, read, hours, clock, log, pollMs = PO
     await tellTrade(entry);
   };
 
-  const onBlocks = async ({ block, logs, isReorg }: NewBlocks): Promise<void> => {
+  const onBlocks = async ({ block, logs, hasForeignLogs, isReorg }: NewBlocks): Promise<void> => {
     const isFirst = state === null;
-    if (isReorg) rows = [];
-    const withRules = isFirst || isReorg || logs.some(changesRules) || clock.now() - refreshedAt >= REFRESH_MS;
-    if (withRules || logs.length > 0) await refresh(withRules);
+    if (isReorg) rows.clear();
+    const withRules = isFirst || isReorg || hasForeignLogs || logs.some(changesRules) || clock.now() - rulesAt >= RULES_MS;
+    if (withRules || logs.length > 0 || clock.now() - refreshedAt >= REFRESH_MS) await refresh(withRules);
     send(frame('currentBlock', block));
     if (isReorg) send(frame('deepReorg', null));
     for (const entry of logs) await note(entry, !isFirst && !isReorg);
@@ -139,7 +144,7 @@ export function createChainBackend({ chain, read, hours, clock, log, pollMs = PO
       return (await Promise.all(asked.map((one) => readTrades(read, diamond, one)))).flat();
     },
     user: (trader) => readUser(read, diamond, trader, state?.tokens ?? []),
-    history: (sinceMs) => rows.filter(({ date }) => Date.parse(date) >= sinceMs),
+    history: (sinceMs) => [...rows.values()].filter(({ date }) => Date.parse(date) >= sinceMs).reverse(),
     onFrame(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);

@@ -6,8 +6,9 @@ import type { RpcRead } from './diamond-reader.js';
 export interface NewBlocks {
   /** Newest block. */
   readonly block: number;
-  readonly timestamp: number;
   readonly logs: readonly DiamondLog[];
+  /** Something was logged that is not part of the ABI, which only the sandbox's controls do. */
+  readonly hasForeignLogs: boolean;
   /** Blocks seen before are gone; the logs are those since genesis. */
   readonly isReorg: boolean;
 }
@@ -31,7 +32,6 @@ export interface ChainFollower {
 interface Head {
   readonly number: number;
   readonly hash: string;
-  readonly timestamp: number;
 }
 
 /** Asks the node for its head again and again; a node that does not answer is asked again at the next turn. */
@@ -43,8 +43,8 @@ export function createChainFollower({ read, diamond, clock, log, pollMs, onBlock
   let loop: Promise<void> = Promise.resolve();
 
   const headAt = async (tag: string): Promise<Head | null> => {
-    const block = (await read('eth_getBlockByNumber', [tag, false])) as { number: Hex; hash: Hex; timestamp: Hex } | null;
-    return block && { number: hexToNumber(block.number), hash: block.hash, timestamp: hexToNumber(block.timestamp) };
+    const block = (await read('eth_getBlockByNumber', [tag, false])) as { number: Hex; hash: Hex } | null;
+    return block && { number: hexToNumber(block.number), hash: block.hash };
   };
 
   const isGone = async (known: Head): Promise<boolean> => (await headAt(numberToHex(known.number)))?.hash !== known.hash;
@@ -55,8 +55,9 @@ export function createChainFollower({ read, diamond, clock, log, pollMs, onBlock
     const isReorg = last !== null && (await isGone(last));
     const from = last === null || isReorg ? 0 : last.number + 1;
     const raw = await read('eth_getLogs', [{ address: diamond, fromBlock: numberToHex(from), toBlock: numberToHex(head.number) }]);
-    const logs = (Array.isArray(raw) ? raw : []).map(readLog).filter((one) => one !== null);
-    await onBlocks({ block: head.number, timestamp: head.timestamp, logs, isReorg });
+    const entries = (Array.isArray(raw) ? raw : []).map(readLog);
+    const logs = entries.filter((one) => one !== null);
+    await onBlocks({ block: head.number, logs, hasForeignLogs: logs.length < entries.length, isReorg });
     last = head;
   };
 

@@ -48,32 +48,36 @@ async function readRules(diamond: DiamondReader) {
 
 export type Rules = Awaited<ReturnType<typeof readRules>>;
 
-/** What trading changes, per collateral. */
-async function readExposure(diamond: DiamondReader, collateralIndex: number, pairCount: number) {
+/** What governance decides per collateral and pair. */
+async function readTerms(diamond: DiamondReader, collateralIndex: number, pairCount: number) {
   const pairs = range(pairCount);
   const collaterals = pairs.map(() => collateralIndex);
-  const [priceUsd, gToken, skewDepths, global, fundingParams, fundingData, borrowingParams, borrowingData] = await Promise.all([
-    diamond.view('getCollateralPriceUsd', [collateralIndex]),
+  const [gToken, skewDepths, global, fundingParams, borrowingParams, maxOi, oiBefore] = await Promise.all([
     diamond.view('getGToken', [collateralIndex]),
     diamond.view('getPairSkewDepths', [collaterals, pairs]),
     diamond.view('getPairGlobalParamsArray', [collaterals, pairs]),
     diamond.view('getPairFundingFeeParams', [collaterals, pairs]),
-    diamond.view('getPairFundingFeeData', [collaterals, pairs]),
     diamond.view('getPairBorrowingFeeParams', [collaterals, pairs]),
-    diamond.view('getPairBorrowingFeeData', [collaterals, pairs]),
-  ]);
-  const [oiCollateral, oiToken, maxOi, oiBefore] = await Promise.all([
-    diamond.view('getPairOisAfterV10Collateral', [collaterals, pairs]),
-    diamond.view('getPairOisAfterV10Token', [collaterals, pairs]),
     Promise.all(pairs.map((pair) => diamond.view('getPairMaxOi', [collateralIndex, pair]))),
     Promise.all(pairs.map((pair) => diamond.view('getPairOisBeforeV10Collateral', [collateralIndex, pair]))),
   ]);
-  return {
-    collateralIndex,
-    priceUsd,
-    gToken,
-    ...{ skewDepths, global, fundingParams, fundingData, borrowingParams, borrowingData, oiCollateral, oiToken, maxOi, oiBefore },
-  };
+  return { gToken, skewDepths, global, fundingParams, borrowingParams, maxOi, oiBefore };
+}
+
+type Terms = Awaited<ReturnType<typeof readTerms>>;
+
+/** What trading changes per collateral and pair, beside its terms. */
+async function readExposure(diamond: DiamondReader, collateralIndex: number, pairCount: number, terms: Terms) {
+  const pairs = range(pairCount);
+  const collaterals = pairs.map(() => collateralIndex);
+  const [priceUsd, fundingData, borrowingData, oiCollateral, oiToken] = await Promise.all([
+    diamond.view('getCollateralPriceUsd', [collateralIndex]),
+    diamond.view('getPairFundingFeeData', [collaterals, pairs]),
+    diamond.view('getPairBorrowingFeeData', [collaterals, pairs]),
+    diamond.view('getPairOisAfterV10Collateral', [collaterals, pairs]),
+    diamond.view('getPairOisAfterV10Token', [collaterals, pairs]),
+  ]);
+  return { collateralIndex, ...terms, priceUsd, fundingData, borrowingData, oiCollateral, oiToken };
 }
 
 export type Exposure = Awaited<ReturnType<typeof readExposure>>;
@@ -104,17 +108,22 @@ interface BlockAnswer {
 
 const isBlock = (value: unknown): value is BlockAnswer => typeof value === 'object' && value !== null && 'timestamp' in value;
 
-/** `known` rules are taken over instead of being read again. */
+/** With `known`, only what trading changes is read; a collateral that is switched off cannot be traded. */
 export async function readProtocolState(read: RpcRead, address: Address, known: ProtocolState | null): Promise<ProtocolState> {
   const latest = await read('eth_getBlockByNumber', ['latest', false]);
   if (!isBlock(latest)) throw new Error('the node has no latest block');
   const block = hexToNumber(latest.number);
   const diamond = createDiamondReader(read, address, numberToHex(block));
   const rules = known?.rules ?? (await readRules(diamond));
+  const readOne = async (at: number, isActive: boolean): Promise<Exposure> => {
+    const before = known?.exposures[at];
+    if (before && !isActive) return before;
+    return readExposure(diamond, at + 1, rules.pairs.length, before ?? (await readTerms(diamond, at + 1, rules.pairs.length)));
+  };
   const [tokens, windows, exposures] = await Promise.all([
     known?.tokens ?? Promise.all(rules.collaterals.map(({ collateral }) => readToken(read, collateral))),
     readWindows(diamond, rules, hexToNumber(latest.timestamp)),
-    Promise.all(rules.collaterals.map((_, at) => readExposure(diamond, at + 1, rules.pairs.length))),
+    Promise.all(rules.collaterals.map(({ isActive }, at) => readOne(at, isActive))),
   ]);
   return { block, rules, exposures, windows, tokens };
 }

@@ -34,8 +34,11 @@ const LIMIT_ACTIONS: Readonly<Record<number, string>> = {
   6: 'TradeClosedLIQ',
 };
 
-function executionOf(log: DiamondLog): Execution | null {
-  if (log.name !== 'MarketExecuted' && log.name !== 'LimitExecuted') return null;
+export type ExecutionLog = Extract<DiamondLog, { readonly name: 'MarketExecuted' | 'LimitExecuted' }>;
+
+export const isExecution = (log: DiamondLog): log is ExecutionLog => log.name === 'MarketExecuted' || log.name === 'LimitExecuted';
+
+function executionOf(log: ExecutionLog): Execution {
   const { t, oraclePrice, collateralPriceUsd, priceImpact, percentProfit, amountSentToTrader } = log.args;
   const isOpening = log.name === 'MarketExecuted' ? log.args.open : log.args.orderType <= 3;
   const marketAction = isOpening ? 'TradeOpenedMarket' : 'TradeClosedMarket';
@@ -58,9 +61,8 @@ export interface RowContext {
   readonly state: ProtocolState;
 }
 
-export function historyRow(log: DiamondLog, { id, blockTime, state }: RowContext): HistoryRow | null {
+export function historyRow(log: ExecutionLog, { id, blockTime, state }: RowContext): HistoryRow {
   const execution = executionOf(log);
-  if (!execution) return null;
   const { trade, action, profitP } = execution;
   const pair = state.rules.pairs[trade.pairIndex];
   const decimals = state.tokens[trade.collateralIndex - 1]?.decimals ?? 18;
