@@ -42,6 +42,7 @@ export async function createChainNode(options: ChainNodeOptions): Promise<Runnin
   const gate = createGate();
   const { engine, pool, ledger, journal, restored } = await openLedger(options, events);
   let failure: string | null = null;
+  let closing: Promise<void> | null = null;
   let ahead = restored.warpedSeconds;
 
   /** An engine or disk that fails half-way through a block leaves a chain nobody should trust. */
@@ -80,6 +81,13 @@ export async function createChainNode(options: ChainNodeOptions): Promise<Runnin
       ahead += secondsPerBlock;
       await ledger.mine(chainTime());
     }
+  }
+
+  async function close(): Promise<void> {
+    await miner.stop();
+    await server.close();
+    filters.close();
+    await gate.exclusive(() => Promise.resolve(journal?.close()));
   }
 
   return {
@@ -129,11 +137,6 @@ export async function createChainNode(options: ChainNodeOptions): Promise<Runnin
       return { removed: done.removed, head: headOf(done.head) };
     },
     dropTransaction: (hash) => gate.exclusive(() => pool.drop(hash)),
-    async close() {
-      await miner.stop();
-      await server.close();
-      filters.close();
-      await gate.exclusive(() => Promise.resolve(journal?.close()));
-    },
+    close: () => (closing ??= close()),
   };
 }
