@@ -1,12 +1,12 @@
 import { rm } from 'node:fs/promises';
 import { startEmbeddedPostgres } from '../../core/adapters/store/embedded/start-embedded-postgres.js';
-import { makeThrowAwayFolder } from '../../core/adapters/store/embedded/throw-away-folder.js';
+import { makeThrowAwayFolder } from './throw-away-folder.js';
 import { systemClock } from '../../core/adapters/system-clock.js';
 import type { Logger } from '../../core/ports.js';
 
 const say = (event: string, fields?: unknown): void => console.error(event, fields);
 const nothing = (): void => undefined;
-const log: Logger = { debug: nothing, info: nothing, warn: say, error: say, child: () => log };
+const log: Logger = { debug: nothing, info: nothing, warn: nothing, error: say, child: () => log };
 
 /** One server for the whole run; it ends with this process, however that ends. `TEST_DATABASE_URL` names another one to use. */
 export async function startTestCluster(environment: NodeJS.ProcessEnv): Promise<() => Promise<void>> {

@@ -5,7 +5,7 @@ import { jest } from '@jest/globals';
 import pg from 'pg';
 import { ROLE } from '../../../../core/adapters/store/embedded/cluster.js';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../../../core/adapters/store/embedded/start-embedded-postgres.js';
-import { makeThrowAwayFolder } from '../../../../core/adapters/store/embedded/throw-away-folder.js';
+import { makeThrowAwayFolder } from '../../../harness/throw-away-folder.js';
 import { systemClock } from '../../../../core/adapters/system-clock.js';
 import { eventually, until } from '../../../harness/eventually.js';
 import { createKeptLog } from '../../../harness/kept-log.js';
@@ -206,7 +206,7 @@ describe('while its owner lives', () => {
     client.on('error', () => undefined);
     await client.connect();
     const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
-    const gone = new Promise((resolve) => client.on('end', resolve));
+    const gone = new Promise<void>((resolve) => client.on('end', resolve));
     process.kill(rows[0]?.pid ?? 0, 'SIGKILL');
     await gone;
     await eventually(

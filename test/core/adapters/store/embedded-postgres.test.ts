@@ -11,7 +11,7 @@ import {
   type EmbeddedPostgres,
   type EmbeddedPostgresOptions,
 } from '../../../../core/adapters/store/embedded/start-embedded-postgres.js';
-import { makeThrowAwayFolder } from '../../../../core/adapters/store/embedded/throw-away-folder.js';
+import { makeThrowAwayFolder } from '../../../harness/throw-away-folder.js';
 import { systemClock } from '../../../../core/adapters/system-clock.js';
 import { eventually } from '../../../harness/eventually.js';
 import { createKeptLog } from '../../../harness/kept-log.js';

@@ -1,0 +1,81 @@
+import knex, { type Knex } from 'knex';
+import pg from 'pg';
+import type { Logger } from '../../ports.js';
+import { redactText } from '../../redact.js';
+
+export interface DatabaseLimits {
+  /** A statement that runs longer is ended by the server. */
+  readonly statementMs: number;
+  /** A wait for a row or table lock. */
+  readonly lockMs: number;
+  /** A transaction in which nothing happens: its locks would stop others. */
+  readonly idleTransactionMs: number;
+}
+
+export interface DatabaseOptions {
+  readonly url: string;
+  readonly log: Logger;
+  /** Shown in the server's list of connections. */
+  readonly applicationName?: string;
+  readonly poolSize?: number;
+  /** Null for work that may take its time, such as a migration. */
+  readonly limits?: DatabaseLimits | null;
+}
+
+const LIMITS: DatabaseLimits = { statementMs: 10_000, lockMs: 5_000, idleTransactionMs: 15_000 };
+const CONNECT_MS = 3_000;
+/** A request waits this long for a free connection; then the caller is told to come back. */
+const ACQUIRE_MS = 5_000;
+/** The server's own limit comes first; this one ends the wait for a server that does not speak any more. */
+const SILENCE_MS = 3_000;
+
+const INT8 = 20;
+const INT8_ARRAY = 1016;
+
+/** 64-bit integers are bigint, in this pool only; `numeric` stays a decimal string, as the driver has it. No number is ever rounded. */
+function exactTypes(): Knex.PgCustomTypesConfig {
+  const types = new pg.TypeOverrides();
+  types.setTypeParser(INT8, BigInt);
+  types.setTypeParser(INT8_ARRAY, parseIntegers);
+  return { getTypeParser: (oid, format) => types.getTypeParser(oid, format === 'binary' ? 'binary' : 'text') };
+}
+
+const parseIntegers = (text: string): (bigint | null)[] =>
+  text === '{}'
+    ? []
+    : text
+        .slice(1, -1)
+        .split(',')
+        .map((item) => (item === 'NULL' ? null : BigInt(item)));
+
+/** A pool; it connects when it is first asked something. */
+export function connectDatabase({ url, log, applicationName = 'diamond-gateway', poolSize = 10, limits = LIMITS }: DatabaseOptions): Knex {
+  return knex({
+    client: 'pg',
+    connection: {
+      connectionString: url,
+      application_name: applicationName,
+      connectionTimeoutMillis: CONNECT_MS,
+      keepAlive: true,
+      types: exactTypes(),
+      ...(limits === null ? {} : limitSettings(limits)),
+    },
+    pool: { min: 0, max: poolSize, idleTimeoutMillis: 30_000 },
+    acquireConnectionTimeout: ACQUIRE_MS,
+    log: driverLog(log),
+    compileSqlOnError: false, // values would end up in error messages, and from there in logs
+  });
+}
+
+const limitSettings = ({ statementMs, lockMs, idleTransactionMs }: DatabaseLimits): Knex.PgConnectionConfig & { lock_timeout: number } => ({
+  statement_timeout: statementMs,
+  query_timeout: statementMs + SILENCE_MS,
+  lock_timeout: lockMs,
+  idle_in_transaction_session_timeout: idleTransactionMs,
+});
+
+/** Left alone, the library writes to the console. What it says is said again by the error that reaches the caller. */
+function driverLog(log: Logger): Knex.Logger {
+  const say = (message: unknown): void => log.debug('store.driver', { text: redactText(String(message)) });
+  return { warn: say, error: say, deprecate: say, debug: say };
+}

