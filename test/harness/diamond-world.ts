@@ -1,10 +1,23 @@
-import { createPublicClient, custom, maxUint256, zeroAddress, type Hex } from 'viem';
+import {
+  createPublicClient,
+  custom,
+  isHex,
+  maxUint256,
+  zeroAddress,
+  type Abi,
+  type ContractFunctionArgs,
+  type ContractFunctionName,
+  type ContractFunctionReturnType,
+  type Hex,
+  type PublicClient,
+} from 'viem';
 import { privateKeyToAccount, type PrivateKeyAccount } from 'viem/accounts';
-import { chainBySlug, type ChainSlug } from '../../core/chains.js';
+import { diamondAbi } from '../../core/adapters/diamond-abi.js';
+import { chainBySlug, type ChainDefinition, type ChainSlug } from '../../core/chains.js';
 import type { Address } from '../../core/ports.js';
-import { createEngine } from '../../sandbox/chain/engine.js';
+import { createEngine, type Engine } from '../../sandbox/chain/engine.js';
 import { tokenAbi } from '../../sandbox/contracts/artefact.js';
-import { deployDiamond } from '../../sandbox/deploy.js';
+import { deployDiamond, type DeployedCollateral } from '../../sandbox/deploy.js';
 import type { SandboxMarket } from '../../sandbox/markets.js';
 import {
   RevertedError,
@@ -55,9 +68,41 @@ interface WorldOptions {
   readonly markets?: readonly (SandboxMarket | null)[];
 }
 
-export type DiamondWorld = Awaited<ReturnType<typeof createDiamondWorld>>;
+export interface DiamondWorld {
+  readonly chain: ChainDefinition;
+  readonly diamond: Address;
+  readonly collaterals: readonly DeployedCollateral[];
+  readonly engine: Engine;
+  /** One RPC call; a revert is a `RevertedError`. */
+  readonly request: RpcRequest;
+  readonly client: PublicClient;
+  /** Timestamp of the latest block, which is what `eth_call` sees. */
+  now(): Promise<number>;
+  /** Mines one block, by default a second after the last one. */
+  mine(seconds?: number): Promise<void>;
+  /** Many blocks within the same second. */
+  mineBlocks(count: number): Promise<void>;
+  /** Signs, mines and returns the receipt; throws `RevertedError` and mines nothing when the call would revert. */
+  readonly send: Send;
+  /** `send` by the operator. */
+  control(data: Hex): Promise<Receipt>;
+  token(symbol: string): Address;
+  /** `eth_call` from an account: what the call returns, or a `RevertedError`. */
+  call(from: PrivateKeyAccount, data: Hex, value?: bigint): Promise<unknown>;
+  readonly read: Reader;
+  balanceOf(symbol: string, owner: Address): Promise<bigint>;
+  /** Native currency for gas, ten thousand USDC unless told otherwise, all of it approved. */
+  fund(trader: PrivateKeyAccount, amounts?: Readonly<Record<string, bigint>>): Promise<PrivateKeyAccount>;
+  /** Asks for a market open; the id is what the oracle answers. */
+  requestOpen(trader: PrivateKeyAccount, changes?: Partial<Trade>, maxSlippageP?: number): Promise<Id>;
+  /** Opens at the oracle's price; the trade's id with the callback's receipt. */
+  open(trader: PrivateKeyAccount, at: bigint, changes?: Partial<Trade>, maxSlippageP?: number): Promise<Id & { receipt: Receipt }>;
+  fulfil(id: Id, at: bigint): Promise<Receipt>;
+  reject(id: Id, reason: number): Promise<Receipt>;
+  trigger(orderType: number, id: Id, candle: Candle): Promise<Receipt>;
+}
 
-export async function createDiamondWorld({ chain: slug = 'arbitrum-sepolia', markets }: WorldOptions = {}) {
+export async function createDiamondWorld({ chain: slug = 'arbitrum-sepolia', markets }: WorldOptions = {}): Promise<DiamondWorld> {
   const chain = chainBySlug(slug);
   const engine = await createEngine({ chainId: chain.chainId, genesisTime: GENESIS_TIME, balances: new Map() });
   const { diamond, collaterals } = await deployDiamond({
@@ -70,7 +115,8 @@ export async function createDiamondWorld({ chain: slug = 'arbitrum-sepolia', mar
   async function request(method: string, params: readonly unknown[] = []): Promise<unknown> {
     const answer = await engine.request(method, params);
     if (!('error' in answer)) return answer.result;
-    if (answer.error.code === 3) throw new RevertedError(String(answer.error.data) as Hex);
+    const reverted = revertData(answer.error.data);
+    if (reverted !== null) throw new RevertedError(reverted);
     throw new Error(`${method}: ${answer.error.message}`);
   }
 
@@ -97,16 +143,21 @@ export async function createDiamondWorld({ chain: slug = 'arbitrum-sepolia', mar
     send,
     control,
     token,
-    /** `eth_call` from an account: what the call returns, or a `RevertedError`. */
-    call: (from: PrivateKeyAccount, data: Hex, value = 0n): Promise<unknown> => simulate(chainAt, from, diamond, data, value),
-    balanceOf: (symbol: string, owner: Address): Promise<bigint> =>
-      client.readContract({ address: token(symbol), abi: tokenAbi, functionName: 'balanceOf', args: [owner] }),
+    call: (from, data, value = 0n) => simulate(chainAt, from, diamond, data, value),
+    read: createReader(chainAt),
+    balanceOf: (symbol, owner) => client.readContract({ address: token(symbol), abi: tokenAbi, functionName: 'balanceOf', args: [owner] }),
     ...createTraders(chainAt, send, token),
-    fulfil: (id: Id, at: bigint): Promise<Receipt> => control(controlCall('sandboxFulfill', [id, at])),
-    reject: (id: Id, reason: number): Promise<Receipt> => control(controlCall('sandboxReject', [id, reason])),
-    trigger: (orderType: number, id: Id, candle: Candle): Promise<Receipt> =>
+    fulfil: (id, at) => control(controlCall('sandboxFulfill', [id, at])),
+    reject: (id, reason) => control(controlCall('sandboxReject', [id, reason])),
+    trigger: (orderType, id, candle) =>
       control(controlCall('sandboxTrigger', [packed(orderType, id.user, id.index), candle.open, candle.high, candle.low, candle.current])),
   };
+}
+
+/** The engine nests the revert bytes; a node in front of it hands them out as geth does. */
+function revertData(data: unknown): Hex | null {
+  const bytes = typeof data === 'object' && data !== null && 'data' in data ? data.data : data;
+  return isHex(bytes) ? bytes : null;
 }
 
 type Send = (from: PrivateKeyAccount, data: Hex, options?: { to?: Address; value?: bigint }) => Promise<Receipt>;
@@ -114,9 +165,22 @@ type RpcRequest = (method: string, params?: readonly unknown[]) => Promise<unkno
 
 interface ChainAt {
   readonly request: RpcRequest;
-  readonly client: ReturnType<typeof createPublicClient>;
+  readonly client: PublicClient;
   readonly chainId: number;
   readonly diamond: Address;
+}
+
+type ViewName = ContractFunctionName<typeof diamondAbi, 'view' | 'pure'>;
+type ViewArgs<Name extends ViewName> = ContractFunctionArgs<typeof diamondAbi, 'view' | 'pure', Name> & readonly unknown[];
+type ViewResult<Name extends ViewName> = ContractFunctionReturnType<typeof diamondAbi, 'view' | 'pure', Name>;
+
+type Reader = <Name extends ViewName>(functionName: Name, args: ViewArgs<Name>) => Promise<ViewResult<Name>>;
+
+function createReader({ client, diamond }: ChainAt): Reader {
+  const abi: Abi = diamondAbi;
+  /** The one seam between the wide ABI viem decodes with and the types its names stand for. */
+  return async <Name extends ViewName>(functionName: Name, args: ViewArgs<Name>) =>
+    (await client.readContract({ address: diamond, abi, functionName, args })) as ViewResult<Name>;
 }
 
 function collateralOf<Row extends { symbol: string }>(rows: readonly Row[], symbol: string): Row {
@@ -128,11 +192,9 @@ function collateralOf<Row extends { symbol: string }>(rows: readonly Row[], symb
 function createClock(request: RpcRequest) {
   const now = async (): Promise<number> =>
     Number(((await request('eth_getBlockByNumber', ['latest', false])) as { timestamp: string }).timestamp);
-  /** Mines one block, by default a second after the last one. */
   const mine = async (seconds = 1): Promise<void> => {
     await request('evm_mine', [`0x${((await now()) + seconds).toString(16)}`]);
   };
-  /** Many blocks within the same second. */
   const mineBlocks = async (count: number): Promise<void> => {
     for (let i = 0; i < count; i++) await mine(0);
   };
@@ -142,7 +204,6 @@ function createClock(request: RpcRequest) {
 const simulate = (at: ChainAt, from: PrivateKeyAccount, to: Address, data: Hex, value: bigint): Promise<unknown> =>
   at.request('eth_call', [{ from: from.address, to, data, value: `0x${value.toString(16)}`, gas: '0xf42400' }, 'latest']);
 
-/** Signs, mines and returns the receipt; throws `RevertedError` and mines nothing when the call would revert. */
 function createSender(at: ChainAt, mine: () => Promise<void>): Send {
   return async (from, data, { to = at.diamond, value = 0n } = {}) => {
     await simulate(at, from, to, data, value);
@@ -174,7 +235,6 @@ async function readReceipt(at: ChainAt, hash: Hex): Promise<Receipt> {
 }
 
 function createTraders(at: ChainAt, send: Send, token: (symbol: string) => Address) {
-  /** Native currency for gas, ten thousand of every collateral named, all of it approved. */
   async function fund(
     trader: PrivateKeyAccount,
     amounts: Readonly<Record<string, bigint>> = { USDC: 10_000_000_000n },
@@ -187,13 +247,11 @@ function createTraders(at: ChainAt, send: Send, token: (symbol: string) => Addre
     return trader;
   }
 
-  /** Asks for a market open; the id is what the oracle answers. */
   async function requestOpen(trader: PrivateKeyAccount, changes: Partial<Trade> = {}, maxSlippageP = 1000): Promise<Id> {
     const { logs } = await send(trader, diamondCall('openTrade', [trade(changes), maxSlippageP, zeroAddress]));
     return argsOf(logs, 'MarketOrderInitiated').orderId;
   }
 
-  /** Opens at the oracle's price and returns the trade's id with the callback's receipt. */
   async function open(
     trader: PrivateKeyAccount,
     at: bigint,

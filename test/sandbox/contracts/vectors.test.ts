@@ -1,6 +1,5 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { zeroAddress } from 'viem';
-import { diamondAbi } from '../../../core/adapters/diamond-abi.js';
 import { argsOf, diamondCall, packed, price, trade, usdc } from '../../harness/diamond-calls.js';
 import { FUNDING_OFF, setMarket } from '../../harness/diamond-markets.js';
 import { account, createDiamondWorld, type DiamondWorld, type Id, type Receipt } from '../../harness/diamond-world.js';
@@ -113,20 +112,10 @@ describe('a trader who works through a day on BTC', () => {
     await answered(closing, 'MarketOrderInitiated', 60_000);
     const opened = await world.open(other, price(60_000));
     expect(argsOf(opened.receipt.logs, 'MarketExecuted').t.openPrice).toBe(600121320000000n);
-    const oi = await world.client.readContract({
-      address: world.diamond,
-      abi: diamondAbi,
-      functionName: 'getPairOiAfterV10Token',
-      args: [3, 0],
-    });
+    const oi = await world.read('getPairOiAfterV10Token', [3, 0]);
     expect(oi).toEqual({ oiLongToken: 33753883506788617n, oiShortToken: 0n });
 
-    const before = await world.client.readContract({
-      address: world.diamond,
-      abi: diamondAbi,
-      functionName: 'getTradeFeesData',
-      args: [other.address, opened.index],
-    });
+    const before = await world.read('getTradeFeesData', [other.address, opened.index]);
 
     await setMarket(world, { borrowingRatePerSecondP: 63_420 });
     await world.mine();
@@ -140,20 +129,11 @@ describe('a trader who works through a day on BTC', () => {
     await setMarket(world, { borrowingRatePerSecondP: 63_420, funding });
     await world.mine(3600);
 
-    const read = { address: world.diamond, abi: diamondAbi } as const;
-    const acc = await world.client.readContract({ ...read, functionName: 'getPairPendingAccFundingFees', args: [3, 0, price(60_000)] });
+    const acc = await world.read('getPairPendingAccFundingFees', [3, 0, price(60_000)]);
     expect(acc).toEqual([123287671232863200000000n, 0n, 11415525114155n]);
-    const borrowing = await world.client.readContract({
-      ...read,
-      functionName: 'getPairPendingAccBorrowingFees',
-      args: [3, 0, price(60_000)],
-    });
+    const borrowing = await world.read('getPairPendingAccBorrowingFees', [3, 0, price(60_000)]);
     expect(borrowing - before.initialAccBorrowingFeeP).toBe(137063304000000000000000n);
-    const held = await world.client.readContract({
-      ...read,
-      functionName: 'getTradePendingHoldingFeesCollateral',
-      args: [other.address, opened.index, price(60_000)],
-    });
+    const held = await world.read('getTradePendingHoldingFeesCollateral', [other.address, opened.index, price(60_000)]);
     expect(held).toEqual({
       fundingFeeCollateral: 205_437n,
       borrowingFeeCollateral: 228_392n,
