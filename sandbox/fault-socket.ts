@@ -11,7 +11,7 @@ export interface Bridge {
   delay: () => Promise<void>;
 }
 
-/** One client's WebSocket to the node; both ends fall together. Messages keep their order whatever the delay. */
+/** One client's WebSocket to the node; both ends fall together. What the node says comes late when the line is slow, but in order. */
 export function bridgeSocket({ client, socket, target, plan, delay }: Bridge): void {
   const upstream = new WebSocket(target, { perMessageDeflate: false });
   const opened = new Promise<void>((resolve) => upstream.once('open', () => resolve()));
@@ -25,7 +25,6 @@ export function bridgeSocket({ client, socket, target, plan, delay }: Bridge): v
 
   async function send(text: string): Promise<void> {
     const fate = await plan.decide(text);
-    await delay();
     if (fate === 'reset') return breakOff();
     if (fate === 'refuse') return client.send(answerText(text, REFUSED));
     if (typeof fate === 'object') return client.send(answerText(text, asAnswer(fate.answer)));
@@ -36,18 +35,14 @@ export function bridgeSocket({ client, socket, target, plan, delay }: Bridge): v
     forward(upstream, text);
   }
 
-  async function receive(text: string): Promise<void> {
-    await delay();
-    forward(client, text);
-  }
-
   client.on('message', (data: Buffer) => {
     const text = data.toString('utf8');
     upward = upward.then(() => send(text));
   });
   upstream.on('message', (data: Buffer) => {
     const text = data.toString('utf8');
-    downward = downward.then(() => receive(text));
+    const late = delay(); // runs beside that of earlier messages: a slow line delays, it does not queue
+    downward = downward.then(() => late).then(() => forward(client, text));
   });
   client.on('close', () => upstream.terminate());
   upstream.on('close', () => client.terminate());
