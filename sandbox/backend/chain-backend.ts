@@ -38,7 +38,7 @@ export interface ChainBackend {
 const POLL_MS = 250;
 /** Even without a log the contract is asked again: windows pass, and controls may set what they do not log. */
 const REFRESH_MS = 5_000;
-const RULES_MS = 30_000;
+const RULES_MS = 10_000;
 const KEPT_ROWS = 5_000;
 
 export function createChainBackend({ chain, read, hours, clock, log, pollMs = POLL_MS }: ChainBackendOptions): ChainBackend {

@@ -39,6 +39,7 @@ export interface PriceBackend {
 
 const HOST = '127.0.0.1';
 const GZIP_FROM = 1024;
+const MAX_BUFFERED = 16 * 1024 * 1024;
 const compress = promisify(gzip);
 
 /** The protocol's pricing host and one chain host per chain, on one local port: prices at `/`, `/v3` and `/v4`, chains under `/{chain}`. */
@@ -93,13 +94,16 @@ function joiner(path: string, chains: readonly ChainBackend[], addPrice: (client
   const name = new URL(path, `http://${HOST}`).pathname.replaceAll('/', '');
   if (name === 'v3' || name === 'v4') return (client) => addPrice(client, name);
   const chain = name === '' ? chains[0] : chains.find(({ slug }) => slug === name);
-  return chain
-    ? (client) =>
-        client.on(
-          'close',
-          chain.onFrame((sent) => client.send(JSON.stringify(sent))),
-        )
-    : null;
+  return chain ? (client) => follow(client, chain) : null;
+}
+
+/** A client that does not read is let go rather than waited for. */
+function follow(client: WebSocket, chain: ChainBackend): void {
+  const unsubscribe = chain.onFrame((sent) => {
+    if (client.bufferedAmount > MAX_BUFFERED) client.terminate();
+    else client.send(JSON.stringify(sent));
+  });
+  client.on('close', unsubscribe);
 }
 
 async function answer(context: RouteContext, request: IncomingMessage, response: ServerResponse, log: Logger): Promise<void> {

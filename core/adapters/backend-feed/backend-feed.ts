@@ -1,6 +1,6 @@
 import { createBus } from '../../bus.js';
 import type { ChainDefinition, ChainSlug } from '../../chains.js';
-import { groupOf, symbolOf, type MarketConfig, type PricePoint, type Session } from '../../domain/market.js';
+import { groupOf, symbolOf, type Collateral, type MarketConfig, type PricePoint, type Session } from '../../domain/market.js';
 import { pairSession, sessionOpen } from '../../domain/schedule.js';
 import { GatewayError } from '../../errors.js';
 import type { Cancel, Clock, FeedEvents, Logger, MarketFeed } from '../../ports.js';
@@ -87,12 +87,15 @@ export function createBackendFeed(options: BackendFeedOptions): BackendFeed {
 
   const session = (pairIndex: number, at: number): Session => pairSession(currentConfig(), pairIndex, at);
 
-  /** Null when nothing is known, or what is known cannot be a price. */
-  const point = (pairIndex: number): PricePoint | null => {
-    const quote = price.book.get(pairIndex);
+  const reference = (): Collateral | null => {
     const current = config.config();
-    if (!quote) return null;
-    return referencePrice((current && referenceCollateral(current)?.pairs[pairIndex]) ?? null, quote);
+    return current && referenceCollateral(current);
+  };
+
+  /** Null when nothing is known, or what is known cannot be a price. */
+  const point = (pairIndex: number, collateral: Collateral | null): PricePoint | null => {
+    const quote = price.book.get(pairIndex);
+    return quote ? referencePrice(collateral?.pairs[pairIndex] ?? null, quote) : null;
   };
 
   const marketDetail = (pairIndex: number): { market: string } => {
@@ -124,14 +127,15 @@ export function createBackendFeed(options: BackendFeedOptions): BackendFeed {
     config: currentConfig,
     price(pairIndex) {
       if (!isPriceLive(price, clock.now())) throw new GatewayError('NOT_READY', { reason: 'the price stream is silent' });
-      const found = point(pairIndex);
+      const found = point(pairIndex, reference());
       if (!found) throw new GatewayError('NOT_READY', { reason: 'the market has no price yet', ...marketDetail(pairIndex) });
       if (isSilent(pairIndex))
         throw new GatewayError('NOT_READY', { reason: 'the price of the market is stale', ...marketDetail(pairIndex) });
       return found;
     },
     prices() {
-      const known = [...price.book.quotes.keys()].map((pairIndex) => [pairIndex, point(pairIndex)] as const);
+      const collateral = reference();
+      const known = [...price.book.quotes.keys()].map((pairIndex) => [pairIndex, point(pairIndex, collateral)] as const);
       return new Map(known.filter((entry): entry is readonly [number, PricePoint] => entry[1] !== null));
     },
     session,

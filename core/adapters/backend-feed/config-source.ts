@@ -60,7 +60,9 @@ export function createConfigSource(options: ConfigSourceOptions): ConfigSource {
     random,
     async take(signal) {
       const snapshot = await options.http.getJson(url, signal);
-      report('snapshot', state.replace(snapshot, clock.now()));
+      const problems = state.replace(snapshot, clock.now());
+      if (!problems) return log.debug('feed.snapshot-outdated');
+      report('snapshot', problems);
       options.onChange();
     },
   });

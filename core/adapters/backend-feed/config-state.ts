@@ -1,16 +1,19 @@
 import type { MarketConfig } from '../../domain/market.js';
 import { applyEvent, type Outcome } from './apply-event.js';
 import { composeConfig, requireComplete, type Defaults } from './compose-config.js';
-import { createProblems, ShapeError, type Problems } from './problems.js';
+import { createProblems, type Problems } from './problems.js';
 import { readSections, type Sections } from './sections.js';
 
 export interface ConfigState {
   /** Null before the first complete snapshot. */
   config(): MarketConfig | null;
-  /** Epoch ms at which the source last rebuilt what we hold; null before the first snapshot. */
+  /** Epoch ms at which the source last spoke of the state as a whole or in part; null before the first snapshot. */
   refreshedAt(): number | null;
-  /** Replaces everything; throws ShapeError and keeps the old when the snapshot is incomplete, unreadable or older. */
-  replace(snapshot: unknown, now: number): Problems;
+  /**
+   * Replaces everything; throws ShapeError and keeps the old when the snapshot is incomplete or unreadable. Null when the source
+   * rebuilt it before the one at hand, as a lagging replica of theirs may answer: the newer one stays.
+   */
+  replace(snapshot: unknown, now: number): Problems | null;
   /** Replaces the keys the frame has; throws ShapeError and keeps the old when one is unreadable. */
   merge(frame: unknown, now: number): Problems;
   event(name: string, value: unknown): Outcome;
@@ -22,6 +25,7 @@ const plausible = (stamp: number | undefined, now: number): number => Math.min(s
 export function createConfigState(isOpen: Defaults['isOpen']): ConfigState {
   let sections: Partial<Sections> = {};
   let refreshedAt: number | null = null;
+  let rebuiltAt = 0;
   let composed: MarketConfig | null = null;
 
   const adopt = (next: Partial<Sections>, stamp: number): void => {
@@ -43,14 +47,17 @@ export function createConfigState(isOpen: Defaults['isOpen']): ConfigState {
       const problems = createProblems();
       const next = readSections(snapshot, problems);
       const stamp = plausible(next.lastRefreshed, now);
-      if (refreshedAt !== null && stamp < refreshedAt) throw new ShapeError('older than the snapshot at hand');
+      if (stamp < rebuiltAt) return null;
       adopt(next, stamp);
+      rebuiltAt = stamp;
       return problems;
     },
     merge(frame, now) {
       const problems = createProblems();
       const given = readSections(frame, problems);
-      if (refreshedAt !== null) adopt({ ...sections, ...given }, Math.max(refreshedAt, plausible(given.lastRefreshed, now)));
+      if (refreshedAt === null) return problems;
+      adopt({ ...sections, ...given }, Math.max(refreshedAt, plausible(given.lastRefreshed, now)));
+      if (given.lastRefreshed !== undefined) rebuiltAt = Math.max(rebuiltAt, plausible(given.lastRefreshed, now));
       return problems;
     },
     event(name, value) {

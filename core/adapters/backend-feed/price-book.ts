@@ -1,4 +1,4 @@
-import { field, slot } from './wire.js';
+import { epochMs, field, MAX_PAIRS, slot } from './wire.js';
 import { createGate, type Gate } from './price-gate.js';
 import { readPrice, type PriceFrame, type Tick } from './price-frame.js';
 
@@ -15,7 +15,7 @@ export interface Quote {
 export interface PriceBook {
   /** Pairs whose quote changed or was confirmed. */
   apply(frame: PriceFrame, now: number): readonly number[];
-  /** Fills in what the socket has not said since `askedAt`. */
+  /** Fills in what is newer than what the socket said; charts are as old as they say, and at least as old as the question. */
   seed(charts: unknown, askedAt: number, now: number): readonly number[];
   get(pairIndex: number): Quote | undefined;
   readonly quotes: ReadonlyMap<number, Quote>;
@@ -68,13 +68,13 @@ export function createPriceBook(): PriceBook {
     return true;
   };
 
-  const seedOne = (pairIndex: number, charts: unknown, askedAt: number, now: number): boolean => {
+  const seedOne = (pairIndex: number, charts: unknown, at: number, now: number): boolean => {
     const heard = quotes.get(pairIndex)?.heardAt;
     const mark = readPrice(slot(field(charts, 'closes'), pairIndex));
-    if (mark === null || (heard !== undefined && heard >= askedAt) || !setMark({ pairIndex, price: mark }, now, now)) return false;
+    if (mark === null || (heard !== undefined && heard >= at) || !setMark({ pairIndex, price: mark }, at, now)) return false;
     const index = readPrice(slot(field(charts, 'indexPrices'), pairIndex));
     const quote = quotes.get(pairIndex);
-    if (index !== null && quote) quotes.set(pairIndex, { ...quote, index });
+    if (quote) quotes.set(pairIndex, { ...quote, heardAt: at, index: index ?? quote.index });
     return true;
   };
 
@@ -94,8 +94,9 @@ export function createPriceBook(): PriceBook {
     },
     seed(charts, askedAt, now) {
       const closes = field(charts, 'closes');
-      const count = Array.isArray(closes) ? Math.min(closes.length, 65_536) : 0;
-      return Array.from({ length: count }, (_, index) => index).filter((index) => seedOne(index, charts, askedAt, now));
+      const count = Array.isArray(closes) ? Math.min(closes.length, MAX_PAIRS) : 0;
+      const at = Math.min(epochMs(field(charts, 'time')) ?? askedAt, askedAt);
+      return Array.from({ length: count }, (_, index) => index).filter((index) => seedOne(index, charts, at, now));
     },
   };
 }

@@ -1,3 +1,4 @@
+import { jest } from '@jest/globals';
 import { diamondAbi } from '../../../core/adapters/diamond-abi.js';
 import { priceUnits } from '../../../sandbox/backend/price-grid.js';
 import { SANDBOX_MARKETS } from '../../../sandbox/markets.js';
@@ -5,6 +6,9 @@ import { account } from '../../harness/diamond-world.js';
 import { controlCall, price } from '../../harness/diamond-calls.js';
 import { eventually, until } from '../../harness/eventually.js';
 import { createVenue, listen, type Venue } from './venue.js';
+
+/** A contract is deployed and traded on, on a machine that may be busy. */
+jest.setTimeout(60_000);
 
 const [BTC, BLANK, PEPE, EUR, AAPL, TSLA] = [0, 5, 8, 9, 12, 13];
 
@@ -32,6 +36,7 @@ describe('the price backend of the sandbox', () => {
         return condition();
       },
       (holds) => holds,
+      20_000,
     );
   };
 

@@ -76,6 +76,17 @@ describe('the market feed', () => {
     expect(rig.feed.prices().has(1)).toBe(true);
   });
 
+  it.each([1, 1000])('takes charts for as old as they say they are, in units of 1/%p s', async (unit) => {
+    rig = await createRig();
+    const time = Math.floor(((rig.clock.now() - 61_000) * unit) / 1000);
+    rig.upstream.handle('/charts', json({ ...CHARTS, time }));
+    await rig.feed.start();
+    await connected();
+    await live([1]);
+    expect(outcome(() => rig.feed.price(0))).toMatchObject({ code: 'NOT_READY', market: 'P0/USD' });
+    expect(rig.feed.prices().get(0)).toMatchObject({ mark: 600000000000000n, at: rig.clock.now() - 61_000 });
+  });
+
   it('moves the mark of a core pair by the skew of USDC, and leaves its index', async () => {
     const usdc = collateral(3, 6);
     (usdc['pairSkewDepths'] as string[])[0] = (2000n * 10n ** 18n).toString();

@@ -114,9 +114,19 @@ describe('a snapshot of the trading variables', () => {
     expect(state.config()).toBe(before);
   });
 
-  it('that is older than the one at hand is refused', () => {
+  it('that is older than the one at hand is passed over', () => {
     const state = loaded(tradingVariables({ lastRefreshed: NOW - 1000 }));
-    expect(() => state.replace(tradingVariables({ lastRefreshed: NOW - 5000 }), NOW)).toThrow('older');
+    const before = configOf(state);
+    expect(state.replace(tradingVariables({ lastRefreshed: NOW - 5000, slots: 3, known: 3 }), NOW)).toBeNull();
+    expect(state.config()).toBe(before);
+  });
+
+  it('is not passed over because of events that came since it was rebuilt', () => {
+    const state = loaded(tradingVariables({ lastRefreshed: NOW - 5000 }));
+    state.merge({ isForexOpen: false }, NOW);
+    expect(state.refreshedAt()).toBe(NOW);
+    expect(state.replace(tradingVariables({ lastRefreshed: NOW - 1000, slots: 3, known: 3 }), NOW + 1000)).not.toBeNull();
+    expect(configOf(state).pairs).toHaveLength(3);
   });
 
   it('stamped in the future does not make the next one look old', () => {

@@ -15,7 +15,6 @@ export interface Rig {
 }
 
 export const CHARTS = {
-  time: 1,
   opens: [1],
   highs: [1],
   lows: [1],
@@ -27,7 +26,7 @@ export const CHARTS = {
 export async function createRig(variables: (now: number) => Wire = (now) => tradingVariables({ lastRefreshed: now })): Promise<Rig> {
   const upstream = await createUpstream();
   const [clock, log] = [createManualClock(), createKeptLog()];
-  upstream.handle('/charts', json(CHARTS));
+  upstream.handle('/charts', (request, response) => json({ time: clock.now(), ...CHARTS })(request, response));
   upstream.handle('/trading-variables/', (request, response) => json(variables(clock.now()))(request, response));
   const feed = createBackendFeed({ chain: chainBySlug('arbitrum-sepolia'), endpoints: upstream.endpoints, clock, log, random: () => 1 });
   return {
