@@ -47,21 +47,21 @@ export function readOrExit<Value>(read: () => Value): Value {
 /** Runs a main: signals, the order of the end, the exit code and the one clear line on failure live here and nowhere else. */
 export async function runProgram({ log, clock, run }: Program): Promise<never> {
   const stopping = new AbortController();
-  const parts: StartedPart[] = [];
+  const lifecycle = createLifecycle(log, stopping);
   const asked = new Promise<void>((resolve) => stopping.signal.addEventListener('abort', () => resolve()));
   stopping.signal.addEventListener('abort', () => void clock.after(PATIENCE_MS, () => process.exit(1)));
   listenForSignals(clock, () => stopping.abort());
   process.on('uncaughtException', (error) => stopping.abort(error));
 
-  const failure = await run(createLifecycle(stopping, parts))
+  const failure = await run(lifecycle)
     .then(() => asked)
     .then(
       () => causeOf(stopping.signal),
-      (error: unknown) => (error instanceof Interrupted ? causeOf(stopping.signal) : error),
+      // Once a stop was asked for, a step that broke off did what it should.
+      (error: unknown) => (stopping.signal.aborted ? causeOf(stopping.signal) : error),
     );
   if (failure !== null) process.stderr.write(`${explain(failure)}\n`);
-  stopping.abort();
-  await endAll(parts, log);
+  await lifecycle.end();
   process.exit(failure === null ? 0 : 1);
 }
 
@@ -73,7 +73,14 @@ interface StartedPart {
 /** A signal aborts without a reason of its own, which the platform fills with an AbortError. */
 const causeOf = ({ reason }: AbortSignal): unknown => (reason instanceof DOMException ? null : reason);
 
-function createLifecycle(stopping: AbortController, parts: StartedPart[]): Lifecycle {
+export interface OwnedLifecycle extends Lifecycle {
+  /** Asks everything to stop, then ends the parts in reverse order. */
+  end(): Promise<void>;
+}
+
+/** Without signals or exits: for whoever embeds the venue. `runProgram` adds the process around it. */
+export function createLifecycle(log: Logger, stopping = new AbortController()): OwnedLifecycle {
+  const parts: StartedPart[] = [];
   const goOn = (): void => {
     if (stopping.signal.aborted) throw new Interrupted();
   };
@@ -87,6 +94,10 @@ function createLifecycle(stopping: AbortController, parts: StartedPart[]): Lifec
       return part;
     },
     fail: (error) => stopping.abort(error),
+    async end() {
+      stopping.abort();
+      await endAll(parts, log);
+    },
   };
 }
 

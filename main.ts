@@ -1,3 +1,25 @@
-import { diamondAbi } from './core/adapters/diamond-abi.js';
-import { encodeFunctionData } from 'viem';
-console.log(encodeFunctionData({abi: diamondAbi, functionName:'cancelOpenOrder', args:[1]}));
+import { createLogger } from './core/adapters/log.js';
+import { systemClock } from './core/adapters/system-clock.js';
+import { readConfig } from './core/config.js';
+import { startGateway } from './compose.js';
+import { readOrExit, runProgram } from './lifecycle.js';
+import { listen } from './native-api/listen.js';
+
+/** Production: one gateway, configured by the environment alone. */
+const config = readOrExit(() => readConfig(process.env));
+const log = createLogger(config.logLevel);
+const clock = systemClock;
+
+await runProgram({
+  log,
+  clock,
+  async run(lifecycle) {
+    const http = await lifecycle.start(
+      'http',
+      () => listen(config.host, config.port),
+      (made) => made.close(),
+    );
+    await startGateway({ config, lifecycle, clock, log, http });
+    log.info('gateway.listening', { url: http.url, chains: config.chains.map(({ chain }) => chain.slug) });
+  },
+});

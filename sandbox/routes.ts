@@ -39,10 +39,13 @@ const FaucetBody = z.strictObject({
   dai: Amount.optional(),
   eth: Amount.optional(),
 });
-const PriceBody = z.union([
-  z.strictObject({ market: MarketIndex, price: Price, overMs: Duration.optional() }),
-  z.strictObject({ market: MarketIndex, walk: z.literal(true) }),
-]);
+const PriceBody = z
+  .strictObject({ market: MarketIndex, price: Price.optional(), overMs: Duration.optional(), walk: z.literal(true).optional() })
+  .refine(({ price, walk }) => (price === undefined) !== (walk === undefined), {
+    path: ['price'],
+    message: 'is needed, or walk: true instead',
+  })
+  .refine(({ overMs, walk }) => overMs === undefined || walk === undefined, { path: ['overMs'], message: 'does not go with walk' });
 const OracleBody = z.strictObject({
   mode: z.enum(ORACLE_MODES),
   reason: z.enum(CANCEL_REASONS).exclude(['NONE']).optional(),
@@ -122,7 +125,13 @@ const loopbackOnly: RequestHandler = (request, _response, next) => {
 
 function answer<Body extends z.ZodType>(body: Body, act: (input: z.output<Body>) => unknown): RequestHandler {
   return async (request, response) => {
-    response.json(await act(parse(body, request.body)));
+    const input = parse(body, request.body);
+    try {
+      response.json(await act(input));
+    } catch (error) {
+      // Levers refuse what the venue cannot do now with a RangeError and a sentence.
+      throw error instanceof RangeError ? new GatewayError('UNSUPPORTED', { reason: error.message }, { cause: error }) : error;
+    }
   };
 }
 
@@ -162,9 +171,9 @@ const describe = ({ seed, accounts, chains, relayer }: SandboxControls): object 
   seed,
 });
 
-function movePrice({ prices }: SandboxControls, body: z.output<typeof PriceBody>): Promise<typeof OK> {
-  if ('walk' in body) return ok(() => prices.walk(body.market));
-  return ok(() => (body.overMs === undefined ? prices.jump(body.market, body.price) : prices.glide(body.market, body.price, body.overMs)));
+function movePrice({ prices }: SandboxControls, { market, price, overMs }: z.output<typeof PriceBody>): Promise<typeof OK> {
+  if (price === undefined) return ok(() => prices.walk(market));
+  return ok(() => (overMs === undefined ? prices.jump(market, price) : prices.glide(market, price, overMs)));
 }
 
 function instructOracle({ chains }: SandboxControls, { mode, reason, delayMs, market }: z.output<typeof OracleBody>): typeof OK {

@@ -1,0 +1,81 @@
+import { readFileSync } from 'node:fs';
+import type { Router } from 'express';
+import { createBackendFeed } from './core/adapters/backend-feed/backend-feed.js';
+import { endpointsOf } from './core/adapters/backend-feed/endpoints.js';
+import { openDatabase } from './core/adapters/store/open-database.js';
+import { createViemChain } from './core/adapters/viem-chain.js';
+import type { ChainConfig, Config } from './core/config.js';
+import { createGateway, type Gateway, type Venue } from './core/gateway.js';
+import type { Clock, Logger } from './core/ports.js';
+import { watchHead } from './core/tracking/watch-head.js';
+import type { Lifecycle } from './lifecycle.js';
+import { createApp } from './native-api/app.js';
+import type { Listening } from './native-api/listen.js';
+
+export interface ComposeOptions {
+  readonly config: Config;
+  readonly lifecycle: Lifecycle;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Already bound, so that a port in use is known before anything slow happens. */
+  readonly http: Listening;
+  /** Routes of the sandbox; none in production. */
+  readonly extraRoutes?: readonly Router[];
+}
+
+/** Configuration → adapters → gateway → doors. The one place where they meet, for production and sandbox alike. */
+export async function startGateway(options: ComposeOptions): Promise<Gateway> {
+  const { config, lifecycle, clock, log } = options;
+  const store = await lifecycle.start(
+    'database',
+    () => openDatabase({ ...config.database, clock, log, signal: lifecycle.stopping, onFailure: (error) => lifecycle.fail(error) }),
+    (made) => made.close(),
+  );
+  const venues = config.chains.map((chain) => createVenue(chain, clock, log));
+  const { mode, serviceName, commit } = config;
+  const gateway = createGateway({ mode, serviceName, commit, version: packageVersion(), venues, store, clock, log });
+  options.http.serve(createApp(gateway, options.extraRoutes));
+  await Promise.all(
+    venues.map(async (venue) => {
+      await lifecycle.start(
+        `head of ${venue.definition.slug}`,
+        () => watchHead(gateway, venue),
+        (stop) => stop(),
+      );
+      await lifecycle.start(
+        `feed of ${venue.definition.slug}`,
+        () => startFeed(venue),
+        () => venue.feed.stop(),
+      );
+    }),
+  );
+  return gateway;
+}
+
+function createVenue({ chain, rpcUrls, backendUrl, pricingUrl }: ChainConfig, clock: Clock, log: Logger): Venue {
+  return {
+    definition: chain,
+    chain: createViemChain({ definition: chain, rpcUrls }),
+    feed: createBackendFeed({ chain, endpoints: endpointsOf({ backendUrl, pricingUrl }), clock, log }),
+    clock,
+    log: log.child({ chain: chain.slug }),
+    state: { facts: null, head: null, fault: null },
+  };
+}
+
+/** A backend that is down must not keep the others from starting: the feed goes on trying, and `/ready` says so. */
+function startFeed(venue: Venue): void {
+  venue.feed.start().catch((error: unknown) => venue.log.error('feed.start-failed', { error }));
+}
+
+/** Compiled code lies one folder deeper than the sources. */
+function packageVersion(): string {
+  for (const place of ['./package.json', '../package.json']) {
+    try {
+      return (JSON.parse(readFileSync(new URL(place, import.meta.url), 'utf8')) as { version: string }).version;
+    } catch {
+      continue;
+    }
+  }
+  return 'unknown';
+}

@@ -1,0 +1,20 @@
+import { createLogger } from '../core/adapters/log.js';
+import { systemClock } from '../core/adapters/system-clock.js';
+import { readOrExit, runProgram } from '../lifecycle.js';
+import { banner } from './banner.js';
+import { readSandboxSettings } from './settings.js';
+import { startSandbox } from './start-sandbox.js';
+
+/** `npm start`: the whole venue on loopback. */
+const settings = readOrExit(() => readSandboxSettings(process.env));
+const log = createLogger(settings.LOG_LEVEL);
+const clock = systemClock;
+
+await runProgram({
+  log,
+  clock,
+  async run(lifecycle) {
+    const { url, controls } = await startSandbox({ settings, lifecycle, clock, log, write: (line) => process.stdout.write(line) });
+    process.stdout.write(`${banner(url, controls)}\n`);
+  },
+});

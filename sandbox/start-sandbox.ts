@@ -1,0 +1,68 @@
+import type { Config } from '../core/config.js';
+import type { Gateway } from '../core/gateway.js';
+import type { Clock, Logger } from '../core/ports.js';
+import { readiness } from '../core/readiness.js';
+import { startGateway } from '../compose.js';
+import type { Lifecycle } from '../lifecycle.js';
+import { listen } from '../native-api/listen.js';
+import { createProgress } from './banner.js';
+import type { SandboxControls } from './controls.js';
+import { openDataFolder } from './data-folder.js';
+import { sandboxRouter } from './routes.js';
+import type { SandboxSettings } from './settings.js';
+import { startVenue } from './venue.js';
+
+export interface SandboxOptions {
+  readonly settings: SandboxSettings;
+  readonly lifecycle: Lifecycle;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Where progress is shown. */
+  readonly write: (line: string) => void;
+}
+
+export interface Sandbox {
+  readonly url: string;
+  readonly gateway: Gateway;
+  readonly controls: SandboxControls;
+}
+
+const READY_POLL_MS = 50;
+
+/** The venue and, in front of it, the gateway as it runs in production. Resolves when `/ready` answers 200. */
+export async function startSandbox({ settings, lifecycle, clock, log, write }: SandboxOptions): Promise<Sandbox> {
+  const progress = createProgress(() => clock.now(), write);
+  const http = await lifecycle.start(
+    'http',
+    () => listen(settings.HOST, settings.PORT),
+    (made) => made.close(),
+  );
+  const folder = await lifecycle.start(
+    'data folder',
+    () => openDataFolder(settings.SANDBOX_DATA),
+    (made) => made.remove(),
+  );
+  const venue = await startVenue(lifecycle, { settings, folder, clock, log, progress });
+  const config: Config = {
+    mode: 'sandbox',
+    host: settings.HOST,
+    port: settings.PORT,
+    logLevel: settings.LOG_LEVEL,
+    database: settings.DATABASE_URL ?? { kind: 'embedded', folder: folder.postgres },
+    chains: venue.chainConfigs,
+    serviceName: settings.SERVICE_NAME,
+    commit: settings.COMMIT,
+  };
+  progress.step('starting PostgreSQL and the gateway');
+  const gateway = await startGateway({ config, lifecycle, clock, log, http, extraRoutes: [sandboxRouter(venue.controls)] });
+  await lifecycle.start(
+    'readiness',
+    () => untilReady(gateway, lifecycle.stopping),
+    () => undefined,
+  );
+  return { url: http.url, gateway, controls: venue.controls };
+}
+
+async function untilReady(gateway: Gateway, stopping: AbortSignal): Promise<void> {
+  while (!stopping.aborted && !(await readiness(gateway)).ready) await gateway.clock.sleep(READY_POLL_MS, stopping);
+}

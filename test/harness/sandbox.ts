@@ -1,0 +1,59 @@
+import { systemClock } from '../../core/adapters/system-clock.js';
+import type { Gateway } from '../../core/gateway.js';
+import { createLifecycle } from '../../lifecycle.js';
+import type { SandboxControls } from '../../sandbox/controls.js';
+import { readSandboxSettings } from '../../sandbox/settings.js';
+import { startSandbox } from '../../sandbox/start-sandbox.js';
+import { createTestDatabase } from './database.js';
+import { createKeptLog, type KeptLog } from './kept-log.js';
+
+export interface TestSandbox {
+  readonly url: string;
+  readonly gateway: Gateway;
+  readonly controls: SandboxControls;
+  readonly log: KeptLog;
+  get(path: string): Promise<Reply>;
+  post(path: string, body: unknown): Promise<Reply>;
+  stop(): Promise<void>;
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: unknown;
+}
+
+/** The sandbox as `npm start` runs it, in this process and on a database of its own: `beforeAll(start)`, `afterAll(stop)`. */
+export async function startTestSandbox(settings: Record<string, string> = {}): Promise<TestSandbox> {
+  const database = await createTestDatabase();
+  const log = createKeptLog();
+  const lifecycle = createLifecycle(log);
+  const stop = async (): Promise<void> => {
+    await lifecycle.end();
+    await database.drop();
+  };
+  try {
+    const environment = { PORT: '0', SANDBOX_BLOCK_MS: '50', SANDBOX_ORACLE_MS: '50', DATABASE_URL: database.url, ...settings };
+    const sandbox = await startSandbox({
+      settings: readSandboxSettings(environment),
+      lifecycle,
+      clock: systemClock,
+      log,
+      write: () => undefined,
+    });
+    const call = async (path: string, init?: RequestInit): Promise<Reply> => {
+      const response = await fetch(`${sandbox.url}${path}`, init);
+      return { status: response.status, headers: response.headers, body: await response.json() };
+    };
+    return {
+      ...sandbox,
+      log,
+      stop,
+      get: (path) => call(path),
+      post: (path, body) => call(path, { method: 'POST', body: JSON.stringify(body) }),
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
