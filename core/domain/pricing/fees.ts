@@ -27,7 +27,8 @@ export interface TradingFeeInput {
 
 /** One formula for openings, closings and both partials (on their delta). The floor is not reduced for counter trades. */
 export function tradingFee({ market, ...input }: TradingFeeInput): bigint {
-  const rateMultiplier = input.isCounterTrade ? market.pair.counterTrade.feeRateMultiplier : E3;
+  const { feeRateMultiplier } = market.pair.counterTrade;
+  const rateMultiplier = input.isCounterTrade && feeRateMultiplier > 0n ? feeRateMultiplier : E3;
   const floor = usdToCollateral(minPositionSizeUsd(market.fees), market.collateral) * E3;
   const basis = maximum(input.positionSizeCollateral * rateMultiplier, floor);
   const full = (basis * market.fees.totalPositionSizeFeeP) / HUNDRED_PERCENT / E3;
