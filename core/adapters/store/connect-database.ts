@@ -76,6 +76,6 @@ const limitSettings = ({ statementMs, lockMs, idleTransactionMs }: DatabaseLimit
 
 /** Left alone, the library writes to the console. What it says is said again by the error that reaches the caller. */
 function driverLog(log: Logger): Knex.Logger {
-  const say = (message: unknown): void => log.debug('store.driver', { text: redactText(String(message)) });
+  const say = (message: unknown): void => log.debug('store.driver', { text: redactText(String(message).split('\n')[0] ?? '') });
   return { warn: say, error: say, deprecate: say, debug: say };
 }

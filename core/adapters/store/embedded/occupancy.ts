@@ -2,7 +2,6 @@ import { readFile, stat, unlink } from 'node:fs/promises';
 import path from 'node:path';
 import type { Clock, Logger } from '../../../ports.js';
 import { StoreStartError } from '../store-start-error.js';
-import { codeOf } from './home.js';
 import { findIdentity, isAlive, isServerOf, type ProcessIdentity } from './process-identity.js';
 
 /** The server carries its owner in this setting, and PostgreSQL itself writes it beside the lock that the server won. */
@@ -61,10 +60,10 @@ async function findHolder(dataFolder: string): Promise<Holder | null> {
   const lock = path.join(dataFolder, 'postmaster.pid');
   await dropEmptyLock(lock);
   const pid = await lockedBy(lock);
-  if (pid === null || !isThere(pid)) return null; // PostgreSQL itself replaces the lock of a server that is gone
+  if (pid === null || !canBeSignalled(pid)) return null; // PostgreSQL itself replaces the lock of a server that is gone or not ours
   if (!(await isServerOf(pid, dataFolder))) {
-    // The number belongs to another program by now, which PostgreSQL would take for a server.
-    if ((await lockedBy(lock)) === pid && isThere(pid) && !(await isServerOf(pid, dataFolder))) await unlink(lock).catch(() => undefined);
+    // The number belongs to another program of ours by now, which PostgreSQL would take for a server.
+    if ((await lockedBy(lock)) === pid && !(await isServerOf(pid, dataFolder))) await unlink(lock).catch(() => undefined);
     return null;
   }
   const options = await readFile(path.join(dataFolder, 'postmaster.opts'), 'utf8').catch(() => '');
@@ -83,11 +82,11 @@ async function lockedBy(lock: string): Promise<number | null> {
   return Number.isSafeInteger(pid) && pid > 0 ? pid : null;
 }
 
-function isThere(pid: number): boolean {
+function canBeSignalled(pid: number): boolean {
   try {
     return process.kill(pid, 0);
-  } catch (error) {
-    return codeOf(error) === 'EPERM';
+  } catch {
+    return false;
   }
 }
 

@@ -43,9 +43,12 @@ async function startTimeFromPs(pid: number): Promise<string | null> {
   return line === '' || line.startsWith('Z') ? null : line.replace(/^\S+/, '').replace(/\W/g, '');
 }
 
-/** Whether this process is a PostgreSQL server on this data folder: a server's working directory is its data folder. */
+/** Whether this process is a PostgreSQL server on this data folder: it works in that folder and was told so when it was started. */
 export async function isServerOf(pid: number, dataFolder: string): Promise<boolean> {
-  if (process.platform === 'linux') return (await readlink(`/proc/${pid}/cwd`).catch(() => null)) === dataFolder;
+  if (process.platform === 'linux') {
+    const told = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+    return told.includes(dataFolder) || (await readlink(`/proc/${pid}/cwd`).catch(() => null)) === dataFolder;
+  }
   const answer = await run('ps', ['-o', 'command=', '-p', String(pid)]).catch(() => null);
   return answer?.stdout.includes(dataFolder) ?? false;
 }

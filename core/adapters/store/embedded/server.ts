@@ -85,6 +85,14 @@ async function stopServer(guarded: Guarded, { clock, log }: ServerPlan): Promise
   await gone;
 }
 
+/** Clients that come too early or stay too long are told FATAL; to an operator it is nothing. */
+const EVERYDAY = /system is (?:starting up|shutting down|not yet accepting)|terminating connection/;
+
+function importanceOf(level: string, text: string): 'debug' | 'warn' | 'error' {
+  if (level === 'PANIC') return 'error';
+  return level === 'WARNING' || (level === 'FATAL' && !EVERYDAY.test(text)) ? 'warn' : 'debug';
+}
+
 interface Output {
   readonly take: (line: string) => void;
   readonly ready: Promise<void>;
@@ -104,7 +112,7 @@ function createOutput(log: Logger): Output {
       complaints.push(text);
       if (complaints.length > 20) complaints.shift();
     }
-    log[level === 'PANIC' ? 'error' : level === 'FATAL' || level === 'WARNING' ? 'warn' : 'debug']('postgres.said', { level, text });
+    log[importanceOf(level, text)]('postgres.said', { level, text });
   };
   return {
     take,

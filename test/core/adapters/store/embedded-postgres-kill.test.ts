@@ -1,12 +1,16 @@
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { readdir, readFile, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import path from 'node:path';
 import { jest } from '@jest/globals';
 import pg from 'pg';
 import { ROLE } from '../../../../core/adapters/store/embedded/cluster.js';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../../../core/adapters/store/embedded/start-embedded-postgres.js';
 import { makeThrowAwayFolder } from '../../../harness/throw-away-folder.js';
+import type { StoreStartError } from '../../../../core/adapters/store/store-start-error.js';
 import { systemClock } from '../../../../core/adapters/system-clock.js';
+import type { Clock } from '../../../../core/ports.js';
 import { eventually, until } from '../../../harness/eventually.js';
 import { createKeptLog } from '../../../harness/kept-log.js';
 import { nobodyIsLeftOn, processesOn, startOwner, type Owner } from './owner.js';
@@ -164,6 +168,21 @@ const statusOf = (pid: number): string => readFileSync(`/proc/${pid}/status`, 'u
 const parentOf = (pid: number): number => Number(/^PPid:\s+(\d+)/m.exec(statusOf(pid))?.[1]);
 const nameOf = (pid: number): string => /^Name:\s+(\S+)/.exec(statusOf(pid))?.[1] ?? '';
 
+/** Time that stands still while the gate is closed. */
+function createGate(): { readonly passed: Promise<void>; open: () => void; close: () => void } {
+  let passed = Promise.resolve();
+  let release = (): void => undefined;
+  return {
+    get passed() {
+      return passed;
+    },
+    open: () => release(),
+    close: () => {
+      passed = new Promise((resolve) => (release = resolve));
+    },
+  };
+}
+
 describe('while its owner lives', () => {
   let folder: string;
   let server: EmbeddedPostgres;
@@ -214,6 +233,38 @@ describe('while its owner lives', () => {
       (found) => found !== null,
     );
     expect(server.pid()).toBe(pid);
+  });
+
+  it('a server whose port was taken while it was down waits for the port', async () => {
+    const gate = createGate();
+    const said = createKeptLog();
+    const clock: Clock = { ...systemClock, sleep: (ms, signal) => gate.passed.then(() => systemClock.sleep(ms, signal)) };
+    gate.open();
+    const other = await startEmbeddedPostgres({ folder: path.join(scratch, 'port'), log: said, clock });
+    gate.close();
+    process.kill(other.pid() ?? 0, 'SIGKILL');
+    await until(() => other.state() === 'restarting');
+    const thief = createServer().listen(other.port, '127.0.0.1');
+    await once(thief, 'listening');
+    gate.open();
+    await until(() => said.entries.some(({ event }) => event === 'postgres.start-again'), 10_000);
+    thief.close();
+    await until(() => other.state() === 'running', 10_000);
+    expect(said.entries.find(({ event }) => event === 'postgres.restarted')?.fields).toMatchObject({ port: other.port });
+    await other.stop();
+  });
+
+  it('a server whose data is gone is given up in one sentence', async () => {
+    const hurried: Clock = { ...systemClock, sleep: (ms, signal) => systemClock.sleep(ms / 20, signal) };
+    const lost = path.join(scratch, 'lost');
+    const given = new Promise<StoreStartError>((resolve) => {
+      void startEmbeddedPostgres({ folder: lost, log: createKeptLog(), clock: hurried, onFailure: resolve }).then(async (other) => {
+        await rm(path.join(other.dataFolder, 'global'), { recursive: true });
+        process.kill(other.pid() ?? 0, 'SIGKILL');
+      });
+    });
+    expect(await given).toMatchObject({ name: 'StoreStartError', problem: 'server-failed' });
+    expect(processesOn(lost)).toEqual([]);
   });
 
   it('a stop in the middle of a restart ends everything', async () => {
