@@ -14,7 +14,8 @@ import type { ChainEvents, RpcBlock, RpcLog } from './chain-events.js';
 
 /**
  * The chain on top of the engine: makes blocks, writes each down before anyone hears of it, and can take the last ones back.
- * The engine forgets nothing but what a snapshot undoes, so one is taken every few blocks and the blocks since are kept to be made again.
+ * The engine takes back only to a snapshot and never frees an old one, whose size follows its fullest pool ever (2 MB after 3,000 waiting
+ * transactions). So snapshots are rare, and the blocks since the last ones are kept to be made again.
  * Callers hold the gate exclusively.
  */
 export interface Ledger {
@@ -40,8 +41,9 @@ export interface LedgerOptions {
   write: (records: readonly JournalRecord[], parentTime: number) => void;
 }
 
-export const DEEPEST_REORG = 64;
-const SNAPSHOT_EVERY = 16;
+const DEEPEST_REORG = 64;
+const SNAPSHOT_BLOCKS = 512;
+const SNAPSHOT_TRANSACTIONS = 128;
 const RECONCILE_EVERY = 32;
 
 interface Snapshot {
@@ -49,9 +51,11 @@ interface Snapshot {
   block: RpcBlock;
   /** What was done since, oldest first. */
   since: (MadeBlock | AdminRecord)[];
+  /** How many of them are to be executed again. */
+  transactions: number;
 }
 
-type MadeBlock = BlockRecord & { block: RpcBlock };
+type MadeBlock = BlockRecord & { height: number };
 
 export const quantity = (value: number | bigint): Hex => `0x${value.toString(16)}`;
 export const heightOf = (block: RpcBlock): number => Number(block.number);
@@ -66,13 +70,19 @@ export async function createLedger({ engine, pool, events, log, write }: LedgerO
   }
 
   async function snapshotHere(): Promise<Snapshot> {
-    return { id: await engine.ask<Hex>('evm_snapshot'), block: head, since: [] };
+    return { id: await engine.ask<Hex>('evm_snapshot'), block: head, since: [], transactions: 0 };
   }
 
-  const done = (step: MadeBlock | AdminRecord): unknown => snapshots.at(-1)?.since.push(step);
+  function done(step: MadeBlock | AdminRecord): void {
+    const last = snapshots.at(-1);
+    if (last === undefined) return;
+    last.since.push(step);
+    if (step.kind === 'block') last.transactions += step.raw.length;
+  }
 
   async function keepSnapshot(): Promise<void> {
-    if (heightOf(head) % SNAPSHOT_EVERY !== 0) return;
+    const last = snapshots.at(-1);
+    if (last === undefined || (last.since.length < SNAPSHOT_BLOCKS && last.transactions < SNAPSHOT_TRANSACTIONS)) return;
     snapshots.push(await snapshotHere());
     const needed = snapshots.findLastIndex(({ block }) => heightOf(block) <= heightOf(head) - DEEPEST_REORG);
     if (needed > 0) snapshots = snapshots.slice(needed);
@@ -89,7 +99,14 @@ export async function createLedger({ engine, pool, events, log, write }: LedgerO
     }
     head = await latest();
     const raw = pool.settle(head.transactions);
-    const made: MadeBlock = { kind: 'block', time, hash: head.hash, raw, ...(randao === undefined ? {} : { randao }), block: head };
+    const made: MadeBlock = {
+      kind: 'block',
+      time,
+      hash: head.hash,
+      raw,
+      ...(randao === undefined ? {} : { randao }),
+      height: heightOf(head),
+    };
     done(made);
     await keepSnapshot();
     if (heightOf(head) % RECONCILE_EVERY === 0) await pool.reconcile();
@@ -110,8 +127,9 @@ export async function createLedger({ engine, pool, events, log, write }: LedgerO
   }
 
   async function announce(made: MadeBlock): Promise<void> {
-    const logs = hasLogs(made.block) ? await engine.ask<RpcLog[]>('eth_getLogs', [{ blockHash: made.hash }]) : [];
-    events.block(made.block, logs);
+    const block = made.hash === head.hash ? head : await engine.ask<RpcBlock>('eth_getBlockByHash', [made.hash, false]);
+    const logs = hasLogs(block) ? await engine.ask<RpcLog[]>('eth_getLogs', [{ blockHash: made.hash }]) : [];
+    events.block(block, logs);
   }
 
   /** Back to the block at `height`; returns what was done since, oldest first. */
@@ -120,7 +138,7 @@ export async function createLedger({ engine, pool, events, log, write }: LedgerO
     const base = snapshots[index];
     if (base === undefined) throw new Error(`no snapshot at or below block ${height}`);
     const steps = snapshots.slice(index).flatMap(({ since }) => since);
-    const fork = steps.findIndex((step) => step.kind === 'block' && heightOf(step.block) > height);
+    const fork = steps.findIndex((step) => step.kind === 'block' && step.height > height);
     await engine.ask('evm_revert', [base.id]); // consumes this snapshot and all later ones
     await pool.clear();
     head = base.block;
@@ -165,13 +183,13 @@ export async function createLedger({ engine, pool, events, log, write }: LedgerO
 
   return {
     head: () => head,
-    undoable: () => heightOf(head) - heightOf(snapshots[0]?.block ?? head),
+    undoable: () => Math.min(DEEPEST_REORG, heightOf(head) - heightOf(snapshots[0]?.block ?? head)),
     async mine(time) {
       const parentTime = timeOf(head);
       const made = await make(time);
       write([recordOf(made)], parentTime);
       await announce(made);
-      return made.block;
+      return head;
     },
     async admin(method, params) {
       const answer = await engine.request(method, params);
@@ -201,7 +219,7 @@ export async function createLedger({ engine, pool, events, log, write }: LedgerO
       const total = records.reduce((sum, record) => sum + blocksIn(record), 0);
       for (const record of records) {
         if (record.kind === 'block') await remake(record);
-        if (record.kind === 'empty') await replayRun(record, total - DEEPEST_REORG - SNAPSHOT_EVERY);
+        if (record.kind === 'empty') await replayRun(record, total - DEEPEST_REORG);
         if (record.kind === 'admin') await redo(record);
         progress(heightOf(head), total);
       }
