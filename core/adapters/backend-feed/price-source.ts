@@ -6,7 +6,8 @@ import { readPriceFrame } from './price-frame.js';
 import { openSocket } from './socket.js';
 
 const SILENCE_MS = 5_000;
-const MAX_FRAME_BYTES = 1024 * 1024;
+/** Every pair of the venue in one frame is some 20 KB. */
+const MAX_FRAME_BYTES = 256 * 1024;
 
 export interface PriceSource {
   start(): Promise<void>;

@@ -21,8 +21,11 @@ export interface SocketOptions {
 
 const FIRST_DELAY_MS = 500;
 const LAST_DELAY_MS = 30_000;
+const PROVEN_MS = 3_000;
+/** More than this many of the largest frames between two looks at the line is a flood. */
+const FLOOD_FRAMES = 4;
 
-/** A socket that is dialled again for ever, until stopped. Only a frame proves a line good, so only a frame resets the back-off. */
+/** A socket that is dialled again for ever, until stopped. Only frames over some time prove a line good and reset the back-off. */
 export function openSocket(options: SocketOptions): Cancel {
   const { clock } = options;
   const backoff = createBackoff(FIRST_DELAY_MS, LAST_DELAY_MS, options.random);
@@ -55,7 +58,9 @@ function connect(options: SocketOptions, onGood: () => void, onEnd: (reason: str
   const { clock, silenceMs, keepAlive } = options;
   const socket = new WebSocket(options.url, { maxPayload: options.maxPayload, followRedirects: false });
   let ended = false;
-  let lastFrameAt = clock.now();
+  const dialledAt = clock.now();
+  let lastFrameAt = dialledAt;
+  let received = 0;
   const end = (reason: string | null): void => {
     if (ended) return;
     ended = true;
@@ -65,16 +70,19 @@ function connect(options: SocketOptions, onGood: () => void, onEnd: (reason: str
     if (reason !== null) onEnd(reason);
   };
   const stopWatch = clock.every(Math.ceil(silenceMs / 5), () => {
+    received = 0;
     if (clock.now() - lastFrameAt >= silenceMs) end(`silent for ${silenceMs} ms`);
   });
   const stopKeepAlive =
     keepAlive && clock.every(keepAlive.everyMs, () => socket.readyState === WebSocket.OPEN && socket.send(keepAlive.text));
 
   socket.on('message', (data: Buffer, isBinary: boolean) => {
-    const frame = isBinary ? undefined : parseFrame(data);
-    if (ended || frame === undefined) return;
+    received += data.length;
+    if (received > FLOOD_FRAMES * options.maxPayload) return end('flooded');
+    const frame = isBinary || ended ? undefined : parseFrame(data);
+    if (frame === undefined) return;
     lastFrameAt = clock.now();
-    onGood();
+    if (lastFrameAt - dialledAt >= PROVEN_MS) onGood();
     handle(options, frame);
   });
   socket.on('error', (error: Error & { code?: string }) => end(error.code ?? error.message));

@@ -1,3 +1,4 @@
+import { jest } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { until } from '../../../harness/eventually.js';
@@ -11,6 +12,9 @@ const raw =
     response.writeHead(200, headers);
     response.end(text);
   };
+
+/** Real sockets on a machine that may be busy. */
+jest.setTimeout(30_000);
 
 describe('against an upstream that fails, the feed', () => {
   let rig: Rig;
@@ -172,6 +176,20 @@ describe('against an upstream that fails, the feed', () => {
     await until(() => rig.feed.status().parts.price.lastError !== undefined);
     await rig.clock.pass(1_000);
     await until(() => rig.upstream.dials.prices === 2 && rig.upstream.sockets.prices.size === 1);
+  });
+
+  it('hangs up on a flood, and comes back ever more slowly while it lasts', async () => {
+    await rig.feed.start();
+    const lost = () =>
+      rig.log.entries.flatMap(({ event, fields }) => (event === 'feed.line-lost' ? [[fields['reason'], fields['retryMs']]] : []));
+    for (const wait of [500, 1000, 2000]) {
+      await connected();
+      for (let frames = 0; frames < 6; frames += 1) rig.upstream.send('prices', `[${'0,1,'.repeat(60_000)}0,1]`);
+      await until(() => lost().at(-1)?.[1] === wait);
+      expect(lost().at(-1)).toEqual(['flooded', wait]);
+      await until(() => rig.upstream.sockets.prices.size === 0);
+      await rig.clock.pass(wait);
+    }
   });
 
   it('holds a bounded number of prices however many pairs it is told', async () => {

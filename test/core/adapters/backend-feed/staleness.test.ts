@@ -1,3 +1,4 @@
+import { jest } from '@jest/globals';
 import { until } from '../../../harness/eventually.js';
 import { createRig, outcome, type Rig } from './harness.js';
 import { json } from './upstream.js';
@@ -5,6 +6,9 @@ import { collateral, tradingVariables, type Wire } from './wire-fixtures.js';
 
 /** No market of the fixture. */
 const PROBE = 65_535;
+
+/** Real sockets on a machine that may be busy. */
+jest.setTimeout(30_000);
 
 /** Pair 0 is crypto, pair 1 forex, pair 3 indices. */
 describe('what is known of a market', () => {
