@@ -1,3 +1,4 @@
+import { getAddress } from 'viem';
 import type { ChainSlug } from '../core/chains.js';
 import type { Address } from '../core/ports.js';
 
@@ -18,7 +19,8 @@ export interface CollateralRow {
 
 const DOLLAR = 100_000_000n;
 
-const own = (kind: 'c0' | 'fa' | '0c' | '9a', number: number): Address => `0x5a4db0${kind}${number.toString(16).padStart(32, '0')}`;
+const own = (kind: 'c0' | 'fa' | '0c' | '9a', number: number): Address =>
+  getAddress(`0x5a4db0${kind}${number.toString(16).padStart(32, '0')}`);
 
 /** Addresses of the facets, in the order of the artefact. */
 export const facetAddress = (position: number): Address => own('fa', position + 1);

@@ -29,7 +29,7 @@ describe('opening a trade is refused', () => {
     ['below the lowest leverage', 'WrongLeverage', open({ leverage: 1099 })],
     ['as a counter trade with more leverage than those may have', 'WrongTradeType', open({ isCounterTrade: true })],
     ['without a price', 'BelowMin', open({ openPrice: 0n })],
-    ['when spread and impact would eat the collateral', 'PriceImpactTooHigh', open({ leverage: 150_000, collateralAmount: usdc(60_000) })],
+    ['when spread and impact would eat the collateral', 'PriceImpactTooHigh', open({ leverage: 150_000, collateralAmount: usdc(70_000) })],
     ['without the money', 'ERC20InsufficientBalance', open({ collateralAmount: usdc(20_000), leverage: 2000 })],
     ['on a pair nobody listed', 'TradePairNotListed', open({ pairIndex: 400 })],
     ['on the delisted slot', 'TradePairNotListed', open({ pairIndex: 5 })],
