@@ -1,5 +1,5 @@
 import { createPublicClient, http } from 'viem';
-import { alice, bob, call, cleanUp, EMITTER, later, send, startNode, topic } from './fixture.js';
+import { alice, bob, call, cleanUp, EMITTER, later, recordingLog, send, startNode, topic } from './fixture.js';
 import { connect } from './socket.js';
 
 afterEach(cleanUp);
@@ -59,6 +59,22 @@ describe('mining', () => {
     const other = await send(node.url, { nonce: 0 }, bob);
     await node.mine(1);
     expect(await node.request('eth_getTransactionReceipt', [other.result])).toMatchObject({ blockNumber: '0x1' });
+  });
+
+  it('throws out the transactions of a sender that no block can hold, and says so', async () => {
+    const { log, entries } = recordingLog();
+    const node = await startNode({ log });
+    const impossible = [
+      await send(node.url, { nonce: 0, value: 4n * 10n ** 20n }),
+      await send(node.url, { nonce: 1, value: 4n * 10n ** 20n }),
+    ];
+    const other = await send(node.url, { nonce: 0 }, bob);
+    await node.admin('hardhat_setBalance', [alice.address, '0x1b1ae4d6e2ef500000']); // 500: enough for either, not for both
+    await node.mine(1);
+    const hashes = impossible.map(({ result }) => result);
+    expect(await node.request('eth_getTransactionReceipt', [other.result])).toMatchObject({ blockNumber: '0x1' });
+    expect(entries).toMatchObject([{ level: 'warn', event: 'chain.pool.evicted', fields: { hashes } }]);
+    expect(await node.request('eth_getTransactionByHash', [hashes[0]])).toBeNull();
   });
 
   it('of several chains side by side is each its own', async () => {

@@ -49,6 +49,18 @@ describe('a chain with a folder', () => {
     expect((await after.reorg({ depth: 64 })).removed).toHaveLength(64);
   });
 
+  it('comes back also when a block had failed at first and was made without the transactions it could not hold', async () => {
+    const dataDir = temporaryFolder();
+    const node = await startNode({ dataDir });
+    for (const nonce of [0, 1]) await send(node.url, { nonce, value: 4n * 10n ** 20n });
+    await send(node.url, { nonce: 0 }, bob);
+    await node.admin('hardhat_setBalance', [alice.address, '0x1b1ae4d6e2ef500000']);
+    const { hash } = await node.mine(3);
+    await node.close();
+    const again = await startNode({ dataDir });
+    expect([(await again.head()).hash, again.restored.discarded]).toEqual([hash, null]);
+  });
+
   it('comes back again and again, each time with what was added', async () => {
     const dataDir = temporaryFolder();
     for (let nonce = 0; nonce < 4; nonce += 1) {
