@@ -34,7 +34,9 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
   const venues = config.chains.map((chain) => createVenue(chain, clock, log));
   const { mode, serviceName, commit } = config;
   const gateway = createGateway({ mode, serviceName, commit, version: packageVersion(), venues, store, clock, log });
-  options.http.serve(createApp(gateway, options.extraRoutes));
+  const openDoors = (): void => options.http.serve(createApp(gateway, options.extraRoutes));
+  // Registered after what the doors need, so that requests under way are finished before it is taken from them.
+  await lifecycle.start('doors', openDoors, () => options.http.close());
   await Promise.all(
     venues.map(async (venue) => {
       await lifecycle.start(

@@ -104,6 +104,7 @@ export function createLifecycle(log: Logger, stopping = new AbortController()): 
 async function endAll(parts: StartedPart[], log: Logger): Promise<void> {
   for (let part = parts.pop(); part !== undefined; part = parts.pop()) {
     const { name, stop } = part;
+    log.debug('lifecycle.stopping', { part: name });
     await Promise.resolve()
       .then(stop)
       .catch((error: unknown) => log.error('lifecycle.stop-failed', { part: name, error }));

@@ -6,7 +6,7 @@ export interface Listening {
   readonly url: string;
   /** From now on requests reach this handler; until then they are told to come back. */
   serve(handler: RequestListener): void;
-  /** Stops accepting, lets requests under way finish for a moment, then cuts what is left. */
+  /** Stops accepting at once, lets requests under way finish for a moment, then cuts what is left. */
   close(): Promise<void>;
 }
 
@@ -19,10 +19,11 @@ export async function listen(host: string, port: number): Promise<Listening> {
   await bind(server, host, port);
   const address = server.address();
   if (address === null || typeof address === 'string') throw new StartError('The HTTP server has no port.');
+  let closing: Promise<void> | undefined;
   return {
     url: `http://${urlHost(host)}:${address.port}`,
     serve: (next) => void (handler = next),
-    close: () => drain(server),
+    close: () => (closing ??= drain(server)),
   };
 }
 

@@ -37,7 +37,8 @@ export function readJournal(folder: string): StoredJournal | null {
   for (let end = bytes.indexOf(10); end !== -1; end = bytes.indexOf(10, length)) {
     const line = parseLine(bytes.toString('utf8', length, end));
     const isLast = end === bytes.length - 1;
-    if (line === undefined && !isLast) throw new Error(`line ${lines.length + 1} cannot be read`);
+    // A line torn by a crash can only be the last one, and a whole first line that cannot be read was never a header of ours.
+    if (line === undefined && (!isLast || lines.length === 0)) throw new Error(`line ${lines.length + 1} cannot be read`);
     if (line === undefined) break;
     lines.push(line);
     length = end + 1;

@@ -1,7 +1,7 @@
 import type { FundingParams, PairInCollateral, Sides } from '../market.js';
 import type { CollateralUnits } from './market-view.js';
 import { netSkew } from './skew-impact.js';
-import { E18, E3, E8, P10, absolute, minimum } from './units.js';
+import { E18, E3, E8, P10, absolute, maximum, minimum } from './units.js';
 
 const YEAR = 31_536_000n;
 /** |net| 1e18 × coefficient 1e26 → velocity 1e10. */
@@ -46,7 +46,8 @@ export function fundingRates(input: {
   const cap = (velocity < 0n ? -input.absoluteCap : input.absoluteCap) * E8;
   if (cap === last) return { current: cap, average: cap };
   // Negative when the cap was lowered below the standing rate: the contract reads it as "never" and lets the rate run on.
-  const secondsToCap = ((cap - last) * YEAR) / velocity / E8;
+  // A cap lowered below the standing rate is reached at once.
+  const secondsToCap = maximum(0n, ((cap - last) * YEAR) / velocity / E8);
   if (secondsToCap < 0n || seconds <= secondsToCap) {
     const current = last + (seconds * velocity * E8) / YEAR;
     return { current, average: (last + current) / 2n };
