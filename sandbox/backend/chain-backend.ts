@@ -6,8 +6,8 @@ import type { DiamondLog } from './diamond-log.js';
 import type { RpcRead } from './diamond-reader.js';
 import type { MarketHours } from './market-hours.js';
 import { readProtocolState, type ProtocolState } from './protocol-state.js';
-import { historyRow, isExecution, type ExecutionLog, type HistoryRow } from './trade-history.js';
-import { readTraders, readTrades, readUser } from './trade-reader.js';
+import { historyRow, isExecution, unsidedTrade, type ExecutionLog, type HistoryRow } from './trade-history.js';
+import { readSide, readTraders, readTrades, readUser } from './trade-reader.js';
 import { openInterest, tradingVariables, type TradingVariables } from './trading-variables.js';
 import type { WireValue } from './wire-format.js';
 
@@ -91,23 +91,25 @@ export function createChainBackend({ chain, read, hours, clock, log, pollMs = PO
     send(frame('openInterestPairUpdated', { ...indices, pairBorrowingFees: openInterest(exposure, pairIndex) }));
   };
 
-  const keepRow = (entry: ExecutionLog, blockTime: number): HistoryRow | null => {
-    const key = `${entry.tx}:${entry.logIndex}`;
-    if (rows.has(key) || !state) return null;
-    rowId += 1;
-    const row = historyRow(entry, { id: rowId, blockTime, state });
-    rows.set(key, row);
-    for (const oldest of [...rows.keys()].slice(0, Math.max(0, rows.size - KEPT_ROWS))) rows.delete(oldest);
-    return row;
-  };
-
   const blockTime = async (block: number): Promise<number> => {
     const answer = (await read('eth_getBlockByNumber', [`0x${block.toString(16)}`, false])) as { timestamp: string } | null;
     return Number(answer?.timestamp ?? 0);
   };
 
+  const keepRow = async (entry: ExecutionLog): Promise<HistoryRow | null> => {
+    const key = `${entry.tx}:${entry.logIndex}`;
+    if (rows.has(key) || !state) return null;
+    const unsided = unsidedTrade(entry);
+    const isLong = unsided ? await readSide(read, diamond, unsided.user, unsided.index) : false;
+    const row = historyRow(entry, { id: rowId + 1, blockTime: await blockTime(entry.block), state, isLong });
+    rowId += 1;
+    rows.set(key, row);
+    for (const oldest of [...rows.keys()].slice(0, Math.max(0, rows.size - KEPT_ROWS))) rows.delete(oldest);
+    return row;
+  };
+
   const note = async (entry: DiamondLog, isLive: boolean): Promise<void> => {
-    const row = isExecution(entry) ? keepRow(entry, await blockTime(entry.block)) : null;
+    const row = isExecution(entry) ? await keepRow(entry) : null;
     if (!isLive) return;
     framesOf(entry).forEach(send);
     tellExposure(entry);

@@ -38,6 +38,11 @@ export async function readTraders(read: RpcRead, diamondAddress: Address): Promi
   return count === 0 ? [] : createDiamondReader(read, diamondAddress, 'latest').view('getTraders', [0, count - 1]);
 }
 
+/** True for a long; a trade that is gone keeps its last side in the contract. */
+export async function readSide(read: RpcRead, diamondAddress: Address, trader: Address, index: number): Promise<boolean> {
+  return (await createDiamondReader(read, diamondAddress, 'latest').view('getTrade', [trader, index])).long;
+}
+
 /** `/user-trading-variables/{address}` of production, as far as the contract and the tokens can tell. */
 export async function readUser(read: RpcRead, diamondAddress: Address, trader: Address, tokens: readonly Token[]): Promise<WireValue> {
   const diamond = createDiamondReader(read, diamondAddress, 'latest');

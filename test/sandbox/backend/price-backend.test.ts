@@ -1,9 +1,10 @@
 import { jest } from '@jest/globals';
+import type { Hex } from 'viem';
 import { diamondAbi } from '../../../core/adapters/diamond-abi.js';
 import { priceUnits } from '../../../sandbox/backend/price-grid.js';
 import { SANDBOX_MARKETS } from '../../../sandbox/markets.js';
 import { account } from '../../harness/diamond-world.js';
-import { controlCall, price } from '../../harness/diamond-calls.js';
+import { argsOf, controlCall, diamondCall, price } from '../../harness/diamond-calls.js';
 import { eventually, until } from '../../harness/eventually.js';
 import { createVenue, listen, type Venue } from './venue.js';
 
@@ -27,6 +28,10 @@ describe('the price backend of the sandbox', () => {
   const get = async (path: string): Promise<{ status: number; body: unknown; encoding: string | null }> => {
     const response = await fetch(`${venue.backend.pricingUrl}${path}`);
     return { status: response.status, body: await response.json(), encoding: response.headers.get('content-encoding') };
+  };
+  const historyOf = async (address: string): Promise<Record<string, unknown>[]> => {
+    const { body } = await get('/api/trading-history/24h?chainId=421614');
+    return (body as Record<string, unknown>[]).filter((row) => row['address'] === address);
   };
   /** Lets time pass until the feed has seen what it should. */
   const settles = async (condition: () => boolean): Promise<void> => {
@@ -102,6 +107,7 @@ describe('the price backend of the sandbox', () => {
   });
 
   it('falls silent when paused, so that the feed knows its prices are stale, and speaks again', async () => {
+    venue.walk.jump(BTC, priceUnits('60000'));
     venue.backend.setPaused(true);
     await settles(() => venue.feed.status().parts.price.state === 'stale');
     expect(() => venue.feed.price(BTC)).toThrow('silent');
@@ -143,7 +149,7 @@ describe('the price backend of the sandbox', () => {
     await settles(() => feed.config().collaterals.find(({ index }) => index === 3)?.pairs[BTC]?.oiToken.long === oiLongToken);
     expect(feed.config().pairs[BTC]?.windows.some(({ oiLongUsd }) => oiLongUsd > 0n)).toBe(true);
 
-    expect((await get('/api/trading-history/24h?chainId=421614')).body).toMatchObject([
+    expect(await historyOf(trader.address)).toMatchObject([
       {
         pair: 'BTC/USD',
         action: 'TradeOpenedMarket',
@@ -159,12 +165,47 @@ describe('the price backend of the sandbox', () => {
     expect(open).toMatchObject([
       { trade: { user: trader.address, isOpen: true }, tradeInfo: { contractsVersion: '2' }, tradeFeesData: {} },
     ]);
-    expect((await get('/open-trades')).body).toEqual(open);
+    expect((await get('/open-trades')).body).toEqual(expect.arrayContaining(open as unknown[]));
     expect((await get(`/arbitrum-sepolia/user-trading-variables/${trader.address}`)).body).toMatchObject({
       pendingMarketOrders: [],
       collaterals: [{ decimals: 18 }, {}, { balance: '9900000000', decimals: 6 }, {}],
     });
     events.close();
+  });
+
+  it('keeps the history of what happened to the trade after it was opened', async () => {
+    const { world } = venue;
+    const trader = await world.fund(account(0x7e58));
+    const { index } = await world.open(trader, price(60_000));
+    const answered = async (
+      data: Hex,
+      event: 'LeverageUpdateInitiated' | 'PositionSizeUpdateInitiated' | 'MarketOrderInitiated',
+    ): Promise<void> => {
+      const { logs } = await world.send(trader, data);
+      await world.fulfil(argsOf(logs, event).orderId, price(60_100));
+    };
+    await answered(diamondCall('increasePositionSize', [index, 100_000_000n, 10_000, price(60_100), 1000]), 'PositionSizeUpdateInitiated');
+    await answered(diamondCall('updateLeverage', [index, 8_000]), 'LeverageUpdateInitiated');
+    await answered(diamondCall('decreasePositionSize', [index, 20_000_000n, 0, price(60_100)]), 'PositionSizeUpdateInitiated');
+    await answered(diamondCall('closeTradeMarket', [index, price(60_100)]), 'MarketOrderInitiated');
+    const seen = await eventually(
+      async () => {
+        await venue.clock.pass(250);
+        return historyOf(trader.address);
+      },
+      ({ length }) => length === 5,
+    );
+    expect(seen.map(({ action, long, marketPrice }) => [action, long, marketPrice])).toEqual([
+      ['TradeClosedMarket', 1, 60100],
+      ['TradePosSizeDecrease', 1, 60100],
+      ['TradeLeverageUpdate', 1, 60100],
+      ['TradePosSizeIncrease', 1, 60100],
+      ['TradeOpenedMarket', 1, 60000],
+    ]);
+    expect(seen[3]).toMatchObject({ size: 200, collateralDelta: 100, leverageDelta: 10 });
+    expect(seen[2]).toMatchObject({ leverage: 8 });
+    expect(seen[0]?.['pnl']).toBeGreaterThan(0);
+    expect((await get(`/open-trades/${trader.address}`)).body).toEqual([]);
   });
 
   it('follows governance', async () => {
@@ -178,11 +219,13 @@ describe('the price backend of the sandbox', () => {
   it('announces a reorganisation and forgets what it undid', async () => {
     const { world, backend, feed } = venue;
     const events = await listen(backend.backendUrl('arbitrum-sepolia'));
+    const trader = await world.fund(account(0x7e59));
     const oiLong = () => feed.config().collaterals.find(({ index }) => index === 3)?.pairs[BTC]?.oiToken.long;
-    await settles(() => oiLong() !== undefined);
-    const before = oiLong();
+    const contract = { address: world.diamond, abi: diamondAbi, functionName: 'getPairOiAfterV10Token', args: [3, BTC] } as const;
+    const { oiLongToken: before } = await world.client.readContract(contract);
+    await settles(() => oiLong() === before);
     const snapshot = await world.request('evm_snapshot');
-    await world.open(account(0x7e57), price(60_000));
+    await world.open(trader, price(60_000));
     await settles(() => oiLong() !== before);
     await world.request('evm_revert', [snapshot]);
     await world.mineBlocks(5);
