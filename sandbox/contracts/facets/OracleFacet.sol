@@ -87,7 +87,7 @@ contract OracleFacet is Access {
         if (low == 0 || current == 0 || low > open || high < open) revert InvalidCandle();
         Trade storage t = Store.state().trades[tradeId.user][tradeId.index];
         Ledger.checkTradeType(orderType, t.tradeType);
-        Store.state().lastPrice[t.pairIndex] = current;
+        if (t.isOpen) Store.state().lastPrice[t.pairIndex] = current;
         OrderAnswer[] memory answers = answersOf(AggregatorAnswer(Id(address(0), 0), open, high, low, current));
         emit Events.SignedPricesReceived(t.pairIndex, true, Ledger.lookbackFrom(tradeId.user, tradeId.index, orderType), true, answers, answers);
         AggregatorAnswer memory a = AggregatorAnswer(Id(address(0), 0), open, high, low, current);

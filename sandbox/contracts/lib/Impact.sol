@@ -103,22 +103,29 @@ library Impact {
 
     /// A close is protected or not depending on its own result, so it is valued once without protection first.
     function closing(Trade memory t, uint256 oracle, uint256 size, uint64 current) internal view returns (TradePriceImpact memory i) {
-        TradeInfo storage info = s().tradeInfos[t.user][t.index];
-        if (info.contractsVersion < VERSION_V9_2) {
+        uint8 version = s().tradeInfos[t.user][t.index].contractsVersion;
+        if (version < VERSION_V9_2) {
             i.priceAfterImpact = uint64(oracle);
             return i;
         }
-        uint256 whole = Maths.positionSizeOf(t);
-        uint256 usd = Markets.toUsd(t.collateralIndex, size);
-        i.positionSizeToken = (size * t.positionSizeToken) / whole;
+        i.positionSizeToken = (size * t.positionSizeToken) / Maths.positionSizeOf(t);
         i.fixedSpreadP = fixedSpreadP(t, false);
-        i.skewPriceImpactP = skewP(t.collateralIndex, t.pairIndex, t.long, i.positionSizeToken, false);
-        i.cumulVolPriceImpactP = volumeP(t.user, t.pairIndex, t.long, usd, false, false, info.lastPosIncreaseBlock);
+        // Older trades are not part of the skew, so it does not move their price.
+        if (version >= VERSION_V10) i.skewPriceImpactP = skewP(t.collateralIndex, t.pairIndex, t.long, i.positionSizeToken, false);
+        addClosingVolume(i, t, oracle, size, false);
+        addClosingVolume(i, t, oracle, size, isInProfit(t, i.priceAfterImpact, current));
+    }
+
+    function addClosingVolume(TradePriceImpact memory i, Trade memory t, uint256 oracle, uint256 size, bool inProfit) private view {
+        uint256 increaseBlock = s().tradeInfos[t.user][t.index].lastPosIncreaseBlock;
+        uint256 usd = Markets.toUsd(t.collateralIndex, size);
+        i.cumulVolPriceImpactP = volumeP(t.user, t.pairIndex, t.long, usd, inProfit, false, increaseBlock);
         finish(i, oracle);
-        int256 pnlP = Maths.pnlPercent(t.openPrice, i.priceAfterImpact, t.long, t.leverage);
-        bool inProfit = Holding.value(t, pnlP, Fees.totalOf(t, whole), current) > t.collateralAmount;
-        i.cumulVolPriceImpactP = volumeP(t.user, t.pairIndex, t.long, usd, inProfit, false, info.lastPosIncreaseBlock);
-        finish(i, oracle);
+    }
+
+    function isInProfit(Trade memory t, uint64 closePrice, uint64 current) private view returns (bool) {
+        int256 pnlP = Maths.pnlPercent(t.openPrice, closePrice, t.long, t.leverage);
+        return Holding.value(t, pnlP, Fees.totalOf(t, Maths.positionSizeOf(t)), current) > t.collateralAmount;
     }
 
     function finish(TradePriceImpact memory i, uint256 oracle) private pure {

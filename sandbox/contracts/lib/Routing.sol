@@ -30,7 +30,7 @@ library Routing {
     }
 
     function rethrow(bytes memory answer) internal pure {
-        assembly {
+        assembly ("memory-safe") {
             revert(add(answer, 32), mload(answer))
         }
     }

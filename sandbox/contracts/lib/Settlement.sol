@@ -30,7 +30,7 @@ library Settlement {
     function callToken(address token, bytes memory data) private {
         (bool ok, bytes memory answer) = token.call(data);
         if (!ok) {
-            assembly {
+            assembly ("memory-safe") {
                 revert(add(answer, 32), mload(answer))
             }
         }

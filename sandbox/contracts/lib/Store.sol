@@ -91,7 +91,7 @@ library Store {
     /// keccak256("diamond-gateway.sandbox.diamond")
     function state() internal pure returns (Layout storage s) {
         bytes32 slot = keccak256("diamond-gateway.sandbox.diamond");
-        assembly {
+        assembly ("memory-safe") {
             s.slot := slot
         }
     }

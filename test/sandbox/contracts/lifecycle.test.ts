@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { zeroAddress, type Hex } from 'viem';
+import { parseEther, zeroAddress, type Hex } from 'viem';
 import { argsOf, controlCall, diamondCall, errorOf, price, trade, usdc } from '../../harness/diamond-calls.js';
 import { setMarket } from '../../harness/diamond-markets.js';
 import { account, createDiamondWorld, type DiamondWorld, type Id } from '../../harness/diamond-world.js';
@@ -91,6 +91,48 @@ describe('a market open', () => {
     expect(await world.read('getTradeUiRealizedPnlDataArray', [[opened.user], [opened.index]])).toMatchObject([
       { realizedTradingFeesCollateral: 750_000n },
     ]);
+  });
+
+  it('is worth the same in a collateral of eighteen decimals', async () => {
+    await setMarket(world, { collateralIndex: 1 });
+    const trader = await world.fund(account(next++), { DAI: parseEther('1000') });
+    await world.mine(600);
+    const { receipt } = await world.open(trader, P, { collateralIndex: 1, collateralAmount: parseEther('100') });
+    const { t, liqPrice } = argsOf(receipt.logs, 'MarketExecuted');
+    expect([t.openPrice, t.positionSizeToken, liqPrice]).toEqual([600120150000000n, 16663329834867234n, 547129540755000n]);
+    expect(argsOf(receipt.logs, 'FeesProcessed').totalFeesCollateral).toBe(parseEther('0.75'));
+  });
+
+  it('has the liquidation price the view computes for the live trade', async () => {
+    const { user, index, receipt } = await world.open(await newTrader(), P);
+    const t = await world.read('getTrade', [user, index]);
+    const input = {
+      ...{ collateralIndex: t.collateralIndex, trader: user, pairIndex: t.pairIndex, index, openPrice: t.openPrice, long: t.long },
+      ...{
+        collateral: t.collateralAmount,
+        leverage: BigInt(t.leverage),
+        additionalFeeCollateral: 0n,
+        currentPairPrice: P,
+        isCounterTrade: false,
+      },
+      liquidationParams: await world.read('getTradeLiquidationParams', [user, index]),
+      partialCloseMultiplier: 10n ** 18n,
+      beforeOpened: false,
+    };
+    expect(await world.read('getTradeLiquidationPrice', [input])).toBe(argsOf(receipt.logs, 'MarketExecuted').liqPrice);
+  });
+
+  it('remembers its first whitelisted referrer and ignores the rest', async () => {
+    const trader = await newTrader();
+    const [known, unknown] = [account(90).address, account(91).address];
+    await world.control(controlCall('sandboxSetReferrer', [known, true]));
+    await world.send(trader, diamondCall('openTrade', [trade(), 1000, unknown]));
+    expect(await world.read('getTraderActiveReferrer', [trader.address])).toBe(zeroAddress);
+    await world.send(trader, diamondCall('openTrade', [trade(), 1000, known]));
+    expect(await world.read('getTraderActiveReferrer', [trader.address])).toBe(known);
+    await world.control(controlCall('sandboxSetReferrer', [known, false]));
+    expect(await world.read('getTraderActiveReferrer', [trader.address])).toBe(zeroAddress);
+    expect(await world.read('getTraderLastReferrer', [trader.address])).toBe(known);
   });
 
   it('returns everything but the gov fee when the oracle rejects it', async () => {

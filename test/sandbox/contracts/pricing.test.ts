@@ -113,6 +113,23 @@ describe('skew impact', () => {
   });
 });
 
+describe('a trade of an older release', () => {
+  it('closes without skew, and before v9.2 without spread and volume impact too', async () => {
+    await setMarket(world, { skewDepth: parseEther('2000') });
+    await world.open(other, P, { collateralAmount: usdc(60_000) }, 5000);
+    await world.mine(600);
+    const v9 = await world.open(trader, P, {}, 5000);
+    const v8 = await world.open(trader, P, {}, 5000);
+    await world.control(controlCall('sandboxSetTradeVersion', [v9.user, v9.index, 1]));
+    await world.control(controlCall('sandboxSetTradeVersion', [v8.user, v8.index, 0]));
+    expect(argsOf((await close(v9, P)).logs, 'MarketExecuted').priceImpact).toMatchObject({
+      skewPriceImpactP: 0n,
+      totalPriceImpactP: -200_250_000n,
+    });
+    expect(argsOf((await close(v8, P)).logs, 'MarketExecuted')).toMatchObject({ marketPrice: P, priceImpact: { totalPriceImpactP: 0n } });
+  });
+});
+
 describe('funding', () => {
   const funding = {
     ...FUNDING_OFF,
