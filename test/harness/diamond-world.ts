@@ -1,50 +1,29 @@
-import {
-  createPublicClient,
-  custom,
-  isHex,
-  maxUint256,
-  zeroAddress,
-  type Abi,
-  type ContractFunctionArgs,
-  type ContractFunctionName,
-  type ContractFunctionReturnType,
-  type Hex,
-  type PublicClient,
-} from 'viem';
+import { maxUint256, zeroAddress, type Hex, type PublicClient } from 'viem';
 import { privateKeyToAccount, type PrivateKeyAccount } from 'viem/accounts';
-import { diamondAbi } from '../../core/adapters/diamond-abi.js';
 import { chainBySlug, type ChainDefinition, type ChainSlug } from '../../core/chains.js';
 import type { Address } from '../../core/ports.js';
 import { createEngine, type Engine } from '../../sandbox/chain/engine.js';
 import { tokenAbi } from '../../sandbox/contracts/artefact.js';
 import { deployDiamond, type DeployedCollateral } from '../../sandbox/deploy.js';
 import type { SandboxMarket } from '../../sandbox/markets.js';
+import { argsOf, controlCall, diamondCall, packed, tokenCall, trade, type Trade } from './diamond-calls.js';
 import {
-  RevertedError,
-  argsOf,
-  controlCall,
-  decodeLog,
-  diamondCall,
-  packed,
-  tokenCall,
-  trade,
-  type DiamondLog,
-  type RawLog,
-  type Trade,
-} from './diamond-calls.js';
+  createClient,
+  createClock,
+  createReader,
+  createRequest,
+  createSender,
+  simulate,
+  type ChainAt,
+  type Reader,
+  type Receipt,
+  type RpcRequest,
+  type Send,
+} from './diamond-rpc.js';
 
 /** A chain with the sandbox's Diamond on it and nothing else: no oracle, no miner, no clock. A test does every step itself. */
 
 export const GENESIS_TIME = 1_750_000_000;
-
-export interface Receipt {
-  readonly hash: Hex;
-  readonly block: number;
-  readonly gasUsed: bigint;
-  /** What the Diamond logged, in order. */
-  readonly logs: readonly DiamondLog[];
-  readonly names: readonly string[];
-}
 
 export interface Id {
   readonly user: Address;
@@ -93,7 +72,9 @@ export interface DiamondWorld {
   balanceOf(symbol: string, owner: Address): Promise<bigint>;
   /** Native currency for gas, ten thousand USDC unless told otherwise, all of it approved. */
   fund(trader: PrivateKeyAccount, amounts?: Readonly<Record<string, bigint>>): Promise<PrivateKeyAccount>;
-  /** Asks for a market open; the id is what the oracle answers. */
+  /** Sends whatever needs the oracle; the id is what the oracle answers. */
+  ask(trader: PrivateKeyAccount, data: Hex): Promise<Id>;
+  /** `ask` for a market open. */
   requestOpen(trader: PrivateKeyAccount, changes?: Partial<Trade>, maxSlippageP?: number): Promise<Id>;
   /** Opens at the oracle's price; the trade's id with the callback's receipt. */
   open(trader: PrivateKeyAccount, at: bigint, changes?: Partial<Trade>, maxSlippageP?: number): Promise<Id & { receipt: Receipt }>;
@@ -112,20 +93,8 @@ export async function createDiamondWorld({ chain: slug = 'arbitrum-sepolia', mar
     ...(markets ? { markets } : {}),
   });
 
-  async function request(method: string, params: readonly unknown[] = []): Promise<unknown> {
-    const answer = await engine.request(method, params);
-    if (!('error' in answer)) return answer.result;
-    const reverted = revertData(answer.error.data);
-    if (reverted !== null) throw new RevertedError(reverted);
-    throw new Error(`${method}: ${answer.error.message}`);
-  }
-
-  const client = createPublicClient({
-    transport: custom(
-      { request: ({ method, params }: { method: string; params?: readonly unknown[] }) => request(method, params) },
-      { retryCount: 0 },
-    ),
-  });
+  const request = createRequest(engine);
+  const client = createClient(request);
   const chainAt = { request, client, chainId: chain.chainId, diamond };
   const clock = createClock(request);
   const send = createSender(chainAt, clock.mine);
@@ -154,84 +123,10 @@ export async function createDiamondWorld({ chain: slug = 'arbitrum-sepolia', mar
   };
 }
 
-/** The engine nests the revert bytes; a node in front of it hands them out as geth does. */
-function revertData(data: unknown): Hex | null {
-  const bytes = typeof data === 'object' && data !== null && 'data' in data ? data.data : data;
-  return isHex(bytes) ? bytes : null;
-}
-
-type Send = (from: PrivateKeyAccount, data: Hex, options?: { to?: Address; value?: bigint }) => Promise<Receipt>;
-type RpcRequest = (method: string, params?: readonly unknown[]) => Promise<unknown>;
-
-interface ChainAt {
-  readonly request: RpcRequest;
-  readonly client: PublicClient;
-  readonly chainId: number;
-  readonly diamond: Address;
-}
-
-type ViewName = ContractFunctionName<typeof diamondAbi, 'view' | 'pure'>;
-type ViewArgs<Name extends ViewName> = ContractFunctionArgs<typeof diamondAbi, 'view' | 'pure', Name> & readonly unknown[];
-type ViewResult<Name extends ViewName> = ContractFunctionReturnType<typeof diamondAbi, 'view' | 'pure', Name>;
-
-type Reader = <Name extends ViewName>(functionName: Name, args: ViewArgs<Name>) => Promise<ViewResult<Name>>;
-
-function createReader({ client, diamond }: ChainAt): Reader {
-  const abi: Abi = diamondAbi;
-  /** The one seam between the wide ABI viem decodes with and the types its names stand for. */
-  return async <Name extends ViewName>(functionName: Name, args: ViewArgs<Name>) =>
-    (await client.readContract({ address: diamond, abi, functionName, args })) as ViewResult<Name>;
-}
-
 function collateralOf<Row extends { symbol: string }>(rows: readonly Row[], symbol: string): Row {
   const found = rows.find((row) => row.symbol === symbol);
   if (!found) throw new Error(`no collateral is called ${symbol}`);
   return found;
-}
-
-function createClock(request: RpcRequest) {
-  const now = async (): Promise<number> =>
-    Number(((await request('eth_getBlockByNumber', ['latest', false])) as { timestamp: string }).timestamp);
-  const mine = async (seconds = 1): Promise<void> => {
-    await request('evm_mine', [`0x${((await now()) + seconds).toString(16)}`]);
-  };
-  const mineBlocks = async (count: number): Promise<void> => {
-    for (let i = 0; i < count; i++) await mine(0);
-  };
-  return { now, mine, mineBlocks };
-}
-
-const simulate = (at: ChainAt, from: PrivateKeyAccount, to: Address, data: Hex, value: bigint): Promise<unknown> =>
-  at.request('eth_call', [{ from: from.address, to, data, value: `0x${value.toString(16)}`, gas: '0xf42400' }, 'latest']);
-
-function createSender(at: ChainAt, mine: () => Promise<void>): Send {
-  return async (from, data, { to = at.diamond, value = 0n } = {}) => {
-    await simulate(at, from, to, data, value);
-    const nonce = Number(await at.request('eth_getTransactionCount', [from.address, 'latest']));
-    const fees = { gas: 16_000_000n, maxFeePerGas: 10n ** 12n, maxPriorityFeePerGas: 0n };
-    const signed = await from.signTransaction({ type: 'eip1559', chainId: at.chainId, nonce, to, data, value, ...fees });
-    const hash = (await at.request('eth_sendRawTransaction', [signed])) as Hex;
-    await mine();
-    return readReceipt(at, hash);
-  };
-}
-
-async function readReceipt(at: ChainAt, hash: Hex): Promise<Receipt> {
-  const receipt = (await at.request('eth_getTransactionReceipt', [hash])) as {
-    status: string;
-    blockNumber: string;
-    gasUsed: string;
-    logs: RawLog[];
-  };
-  if (receipt.status !== '0x1') throw new Error(`transaction ${hash} failed when it was mined`);
-  const logs = receipt.logs.filter(({ address }) => address.toLowerCase() === at.diamond.toLowerCase()).map(decodeLog);
-  return {
-    hash,
-    block: Number(receipt.blockNumber),
-    gasUsed: BigInt(receipt.gasUsed),
-    logs,
-    names: logs.map(({ eventName }) => eventName),
-  };
 }
 
 function createTraders(at: ChainAt, send: Send, token: (symbol: string) => Address) {
@@ -247,9 +142,13 @@ function createTraders(at: ChainAt, send: Send, token: (symbol: string) => Addre
     return trader;
   }
 
+  async function ask(trader: PrivateKeyAccount, data: Hex): Promise<Id> {
+    const { user, index } = argsOf((await send(trader, data)).logs, 'PendingOrderStored').pendingOrder;
+    return { user, index };
+  }
+
   async function requestOpen(trader: PrivateKeyAccount, changes: Partial<Trade> = {}, maxSlippageP = 1000): Promise<Id> {
-    const { logs } = await send(trader, diamondCall('openTrade', [trade(changes), maxSlippageP, zeroAddress]));
-    return argsOf(logs, 'MarketOrderInitiated').orderId;
+    return ask(trader, diamondCall('openTrade', [trade(changes), maxSlippageP, zeroAddress]));
   }
 
   async function open(
@@ -263,5 +162,5 @@ function createTraders(at: ChainAt, send: Send, token: (symbol: string) => Addre
     return { user: trader.address, index: argsOf(receipt.logs, 'MarketExecuted').index, receipt };
   }
 
-  return { fund, requestOpen, open };
+  return { fund, ask, requestOpen, open };
 }

@@ -7,7 +7,7 @@ import {Store} from "../lib/Store.sol";
 import {Access} from "../lib/Access.sol";
 import {Maths} from "../lib/Maths.sol";
 import {Markets} from "../lib/Markets.sol";
-import {Ledger} from "../lib/Ledger.sol";
+import {Requests} from "../lib/Requests.sol";
 import {Settlement} from "../lib/Settlement.sol";
 import {Native} from "../lib/Native.sol";
 import {Conflicts} from "../lib/Conflicts.sol";
@@ -36,7 +36,7 @@ contract AdjustFacet is Access {
         o.trade.leverage = newLeverage;
         o.trade.collateralAmount = uint120(delta);
         uint256 feeSize = Markets.fromUsd(t.collateralIndex, Markets.minPositionUsd(t.pairIndex)) / 2;
-        Id memory id = Ledger.request(o, t.collateralIndex, t.pairIndex, feeSize, t.isCounterTrade);
+        Id memory id = Requests.store(o, t.collateralIndex, t.pairIndex, feeSize, t.isCounterTrade);
         emit Events.LeverageUpdateInitiated(id, t.user, t.pairIndex, index, isIncrease, newLeverage);
     }
 
@@ -82,7 +82,7 @@ contract AdjustFacet is Access {
         o.trade.leverage = leverageDelta;
         o.trade.openPrice = expectedPrice;
         o.maxSlippageP = maxSlippageP;
-        Id memory id = Ledger.request(o, t.collateralIndex, t.pairIndex, delta, t.isCounterTrade);
+        Id memory id = Requests.store(o, t.collateralIndex, t.pairIndex, delta, t.isCounterTrade);
         emit Events.PositionSizeUpdateInitiated(id, t.user, t.pairIndex, index, true, collateralDelta, leverageDelta);
     }
 
@@ -104,7 +104,7 @@ contract AdjustFacet is Access {
         o.trade.leverage = leverageDelta;
         o.trade.openPrice = expectedPrice;
         uint256 delta = leverageOnly ? Maths.positionSize(t.collateralAmount, leverageDelta) : Maths.positionSize(collateralDelta, t.leverage);
-        Id memory id = Ledger.request(o, t.collateralIndex, t.pairIndex, delta, t.isCounterTrade);
+        Id memory id = Requests.store(o, t.collateralIndex, t.pairIndex, delta, t.isCounterTrade);
         emit Events.PositionSizeUpdateInitiated(id, t.user, t.pairIndex, index, false, collateralDelta, leverageDelta);
     }
 
@@ -117,7 +117,7 @@ contract AdjustFacet is Access {
         PendingOrder memory o = blank(t, PNL_WITHDRAWAL);
         o.trade.collateralAmount = amountCollateral;
         uint256 feeSize = Markets.fromUsd(t.collateralIndex, Markets.minPositionUsd(t.pairIndex)) / 2;
-        Id memory id = Ledger.request(o, t.collateralIndex, t.pairIndex, feeSize, t.isCounterTrade);
+        Id memory id = Requests.store(o, t.collateralIndex, t.pairIndex, feeSize, t.isCounterTrade);
         emit Events.PositivePnlWithdrawalInitiated(id, user, index, amountCollateral);
     }
 
@@ -128,7 +128,7 @@ contract AdjustFacet is Access {
         if (!o.isOpen) revert NoOrder();
         if (!Conflicts.isMarket(o.orderType)) revert WrongOrderType();
         if (block.number < uint256(o.createdBlock) + s.marketOrdersTimeoutBlocks) revert WaitTimeout();
-        Ledger.closePendingOrder(id);
+        Requests.close(id);
         (uint8 collateralIndex, uint256 amount) = held(o);
         if (amount > 0) {
             Settlement.pay(collateralIndex, o.trade.user, amount);

@@ -9,6 +9,7 @@ import {Maths} from "../lib/Maths.sol";
 import {Markets} from "../lib/Markets.sol";
 import {Impact} from "../lib/Impact.sol";
 import {Ledger} from "../lib/Ledger.sol";
+import {Requests} from "../lib/Requests.sol";
 import {Settlement} from "../lib/Settlement.sol";
 import {Native} from "../lib/Native.sol";
 import {Events} from "../lib/Events.sol";
@@ -49,7 +50,7 @@ contract OpeningFacet is Access {
             o.user = t.user;
             o.orderType = MARKET_OPEN;
             o.maxSlippageP = maxSlippageP;
-            Id memory id = Ledger.request(o, t.collateralIndex, t.pairIndex, size, t.isCounterTrade);
+            Id memory id = Requests.store(o, t.collateralIndex, t.pairIndex, size, t.isCounterTrade);
             emit Events.MarketOrderInitiated(id, t.user, t.pairIndex, true);
         } else {
             if (t.tradeType > TYPE_STOP) revert WrongTradeType();

@@ -5,7 +5,7 @@ import "../lib/Types.sol";
 import "../lib/Constants.sol";
 import {Store} from "../lib/Store.sol";
 import {Access} from "../lib/Access.sol";
-import {Ledger} from "../lib/Ledger.sol";
+import {Requests} from "../lib/Requests.sol";
 import {Routing} from "../lib/Routing.sol";
 import {Events} from "../lib/Events.sol";
 import {OpenCallbacks} from "./OpenCallbacks.sol";
@@ -53,7 +53,7 @@ contract OracleFacet is Access {
         PendingOrder storage o = s.pendingOrders[id.user][id.index];
         if (o.user == address(0)) revert DoesntExist();
         if (block.timestamp > s.pendingOrderTs[id.user][id.index] + ANSWER_LIFETIME) revert DoesntExist();
-        bytes32 request = Ledger.requestId(id, 0);
+        bytes32 request = Requests.requestId(id, 0);
         emit Events.ChainlinkFulfilled(request);
         if (!o.isOpen) return;
         uint16 pair = pairOf(o);
@@ -63,7 +63,7 @@ contract OracleFacet is Access {
         uint64 candle = lookback ? price : 0;
         AggregatorAnswer memory a = AggregatorAnswer(id, candle, candle, candle, price);
         dispatch(a, orderType, o.trade.user, o.trade.index, forced);
-        Ledger.closePendingOrder(id);
+        Requests.close(id);
         emit Events.TradingCallbackExecuted(a, orderType);
         emitReceived(a, pair, request, lookback);
     }
@@ -86,10 +86,10 @@ contract OracleFacet is Access {
         if (orderType < LIMIT_OPEN || orderType > LIQ_CLOSE) revert WrongOrderType();
         if (low == 0 || current == 0 || low > open || high < open) revert InvalidCandle();
         Trade storage t = Store.state().trades[tradeId.user][tradeId.index];
-        Ledger.checkTradeType(orderType, t.tradeType);
+        Requests.checkTradeType(orderType, t.tradeType);
         if (t.isOpen) Store.state().lastPrice[t.pairIndex] = current;
         OrderAnswer[] memory answers = answersOf(AggregatorAnswer(Id(address(0), 0), open, high, low, current));
-        emit Events.SignedPricesReceived(t.pairIndex, true, Ledger.lookbackFrom(tradeId.user, tradeId.index, orderType), true, answers, answers);
+        emit Events.SignedPricesReceived(t.pairIndex, true, Requests.lookbackFrom(tradeId.user, tradeId.index, orderType), true, answers, answers);
         AggregatorAnswer memory a = AggregatorAnswer(Id(address(0), 0), open, high, low, current);
         bytes memory call = orderType <= STOP_OPEN
             ? abi.encodeCall(OpenCallbacks.sandboxOnOpenTrigger, (a, tradeId, orderType, msg.sender, NONE))

@@ -4,7 +4,7 @@ pragma solidity 0.8.37;
 import "../lib/Types.sol";
 import "../lib/Constants.sol";
 import {Store} from "../lib/Store.sol";
-import {Ledger} from "../lib/Ledger.sol";
+import {Requests} from "../lib/Requests.sol";
 
 /// Trades, resting orders, pending orders and counters.
 contract TradeReads {
@@ -79,7 +79,7 @@ contract TradeReads {
     }
 
     function hasActiveOrder(uint256 orderBlock) external view returns (bool) {
-        return Ledger.hasActiveOrder(orderBlock);
+        return Requests.hasActiveOrder(orderBlock);
     }
 
     function getTradeContractsVersion(address trader, uint32 index) external view returns (uint8) {
@@ -87,7 +87,7 @@ contract TradeReads {
     }
 
     function getLookbackFromBlock(address trader, uint32 index, uint8 orderType) external view returns (uint32) {
-        return Ledger.lookbackFrom(trader, index, orderType);
+        return Requests.lookbackFrom(trader, index, orderType);
     }
 
     /// `limit` is the last position wanted; what lies beyond the last trade is left zero.

@@ -7,6 +7,7 @@ import {Store} from "../lib/Store.sol";
 import {Access} from "../lib/Access.sol";
 import {Maths} from "../lib/Maths.sol";
 import {Ledger} from "../lib/Ledger.sol";
+import {Requests} from "../lib/Requests.sol";
 import {Settlement} from "../lib/Settlement.sol";
 import {Conflicts} from "../lib/Conflicts.sol";
 import {Events} from "../lib/Events.sol";
@@ -25,7 +26,7 @@ contract TradingFacet is Access {
         o.trade.openPrice = expectedPrice;
         o.user = user;
         o.orderType = MARKET_CLOSE;
-        Id memory id = Ledger.request(o, t.collateralIndex, t.pairIndex, Maths.positionSizeOf(t), t.isCounterTrade);
+        Id memory id = Requests.store(o, t.collateralIndex, t.pairIndex, Maths.positionSizeOf(t), t.isCounterTrade);
         emit Events.MarketOrderInitiated(id, user, t.pairIndex, false);
     }
 
@@ -106,7 +107,7 @@ contract TradingFacet is Access {
         o.trade.pairIndex = t.pairIndex;
         o.user = msg.sender;
         o.orderType = orderType;
-        Id memory id = Ledger.request(o, t.collateralIndex, t.pairIndex, Maths.positionSizeOf(t), t.isCounterTrade);
+        Id memory id = Requests.store(o, t.collateralIndex, t.pairIndex, Maths.positionSizeOf(t), t.isCounterTrade);
         emit Events.TriggerOrderInitiated(id, trader, t.pairIndex, true);
     }
 
@@ -122,6 +123,6 @@ contract TradingFacet is Access {
     }
 
     function requireNoTrigger(address user, uint32 index, uint8 orderType) private view {
-        if (Ledger.hasActiveOrder(Store.state().tradePendingOrderBlock[user][index][orderType])) revert PendingTrigger();
+        if (Requests.hasActiveOrder(Store.state().tradePendingOrderBlock[user][index][orderType])) revert PendingTrigger();
     }
 }

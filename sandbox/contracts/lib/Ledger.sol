@@ -10,19 +10,19 @@ import {Impact} from "./Impact.sol";
 import {Holding} from "./Holding.sol";
 import {Events} from "./Events.sol";
 
-/// The books: trades, resting orders, pending orders and open interest. Indices are handed out here and never reused.
+/// The books: trades, resting orders and open interest. Indices are handed out here and never reused.
 library Ledger {
     function s() private pure returns (Store.Layout storage) {
         return Store.state();
     }
 
-    function remember(address user) private {
+    function remember(address user) internal {
         if (s().traderStored[user]) return;
         s().traderStored[user] = true;
         s().traders.push(user);
     }
 
-    function validate(Trade memory t) private view {
+    function validate(Trade memory t) internal view {
         if (!Markets.isListed(t.pairIndex)) revert TradePairNotListed();
         if (t.leverage == 0 || t.collateralAmount == 0) revert TradePositionSizeZero();
         if (!s().collaterals[t.collateralIndex].isActive) revert InvalidCollateralIndex();
@@ -162,69 +162,5 @@ library Ledger {
         TradeInfo storage info = s().tradeInfos[t.user][t.index];
         info.lastOiUpdateTs = uint48(block.timestamp);
         info.collateralPriceUsd = uint48(Markets.priceUsd(t.collateralIndex));
-    }
-
-    /// Stores a pending order and asks the oracles for a price.
-    function request(PendingOrder memory o, uint8 index, uint16 pair, uint256 size, bool isCounterTrade)
-        internal
-        returns (Id memory id)
-    {
-        if (o.orderType == MARKET_OPEN) {
-            validate(o.trade);
-            if (o.maxSlippageP == 0) revert MaxSlippageZero();
-        } else {
-            validateTarget(o.orderType, s().trades[o.trade.user][o.trade.index]);
-            s().tradePendingOrderBlock[o.trade.user][o.trade.index][o.orderType] = block.number;
-        }
-        Counter storage counter = s().counters[o.user][COUNTER_PENDING];
-        o.index = counter.currentIndex++;
-        counter.openCount++;
-        o.isOpen = true;
-        o.createdBlock = uint32(block.number);
-        s().pendingOrders[o.user][o.index] = o;
-        s().pendingOrderTs[o.user][o.index] = block.timestamp;
-        remember(o.user);
-        emit Events.PendingOrderStored(o);
-        id = Id(o.user, o.index);
-        uint256 nodes = s().oracles.length;
-        for (uint256 i; i < nodes; ++i) emit Events.ChainlinkRequested(requestId(id, i));
-        s().requestCount += nodes;
-        bool isLookback = o.orderType >= LIMIT_OPEN && o.orderType <= LIQ_CLOSE;
-        uint256 fromBlock = isLookback ? lookbackFrom(o.trade.user, o.trade.index, o.orderType) : 0;
-        emit Events.PriceRequested(index, pair, o, size, fromBlock, isCounterTrade, isLookback, 0, 0, nodes);
-    }
-
-    function requestId(Id memory id, uint256 node) internal view returns (bytes32) {
-        return keccak256(abi.encode(address(this), id.user, id.index, node));
-    }
-
-    function lookbackFrom(address user, uint32 index, uint8 orderType) internal view returns (uint32) {
-        TradeInfo storage info = s().tradeInfos[user][index];
-        if (orderType == TP_CLOSE) return info.tpLastUpdatedBlock;
-        return orderType == SL_CLOSE ? info.slLastUpdatedBlock : info.createdBlock;
-    }
-
-    function validateTarget(uint8 orderType, Trade storage t) private view {
-        if (!t.isOpen) revert DoesntExist();
-        checkTradeType(orderType, t.tradeType);
-        if (orderType == SL_CLOSE && t.sl == 0) revert NoSl();
-        if (orderType == TP_CLOSE && t.tp == 0) revert NoTp();
-    }
-
-    function checkTradeType(uint8 orderType, uint8 tradeType) internal pure {
-        uint8 wanted = orderType == LIMIT_OPEN ? TYPE_LIMIT : orderType == STOP_OPEN ? TYPE_STOP : TYPE_TRADE;
-        if (tradeType != wanted) revert WrongTradeType();
-    }
-
-    function closePendingOrder(Id memory id) internal {
-        PendingOrder storage o = s().pendingOrders[id.user][id.index];
-        o.isOpen = false;
-        s().counters[id.user][COUNTER_PENDING].openCount--;
-        delete s().tradePendingOrderBlock[o.trade.user][o.trade.index][o.orderType];
-        emit Events.PendingOrderClosed(id);
-    }
-
-    function hasActiveOrder(uint256 orderBlock) internal view returns (bool) {
-        return orderBlock > 0 && block.number - orderBlock < s().triggerTimeoutBlocks;
     }
 }

@@ -2,7 +2,8 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { type Hex } from 'viem';
 import { argsOf, controlCall, diamondCall, price, usdc, type Trade } from '../../harness/diamond-calls.js';
 import { setMarket, setPair } from '../../harness/diamond-markets.js';
-import { account, createDiamondWorld, type DiamondWorld, type Receipt } from '../../harness/diamond-world.js';
+import { account, createDiamondWorld, type DiamondWorld } from '../../harness/diamond-world.js';
+import type { Receipt } from '../../harness/diamond-rpc.js';
 
 const P = price(60_000);
 const trader = account(1);
@@ -23,11 +24,9 @@ async function openReason(changes: Partial<Trade>, at: bigint, slippage = 60_000
 }
 
 async function answer(data: Hex, at: bigint, between?: () => Promise<unknown>): Promise<Receipt> {
-  const { logs } = await world.send(trader, data);
-  const found = logs.find(({ eventName }) => eventName === 'PendingOrderStored');
-  if (found?.eventName !== 'PendingOrderStored') throw new Error('nothing was requested');
+  const id = await world.ask(trader, data);
   await between?.();
-  return world.fulfil({ user: trader.address, index: found.args.pendingOrder.index }, at);
+  return world.fulfil(id, at);
 }
 
 describe('a market open is cancelled with', () => {

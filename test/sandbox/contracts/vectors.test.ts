@@ -2,7 +2,8 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import { zeroAddress } from 'viem';
 import { argsOf, diamondCall, packed, price, trade, usdc } from '../../harness/diamond-calls.js';
 import { FUNDING_OFF, setMarket } from '../../harness/diamond-markets.js';
-import { account, createDiamondWorld, type DiamondWorld, type Id, type Receipt } from '../../harness/diamond-world.js';
+import { account, createDiamondWorld, type DiamondWorld, type Id } from '../../harness/diamond-world.js';
+import type { Receipt } from '../../harness/diamond-rpc.js';
 
 /**
  * Figures the real contracts produced, one after the other: volume of earlier trades moves the price of later ones, and fees add up.
