@@ -44,6 +44,16 @@ export function readOrExit<Value>(read: () => Value): Value {
   }
 }
 
+/** A command that does one thing and ends. */
+export async function runToEnd(work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    process.stderr.write(`${explain(error)}\n`);
+    process.exitCode = 1;
+  }
+}
+
 /** Runs a main: signals, the order of the end, the exit code and the one clear line on failure live here and nowhere else. */
 export async function runProgram({ log, clock, run }: Program): Promise<never> {
   const stopping = new AbortController();

@@ -15,7 +15,10 @@ export interface ChainConfig {
   readonly pricingUrl: string;
 }
 
-export type DatabaseConfig = { readonly kind: 'server'; readonly url: string } | { readonly kind: 'embedded'; readonly folder: string };
+export type DatabaseConfig =
+  | { readonly kind: 'server'; readonly url: string }
+  /** `durable: false` spares the disk where nobody will miss the data after a power cut. */
+  | { readonly kind: 'embedded'; readonly folder: string; readonly durable?: boolean };
 
 export interface Config {
   readonly mode: 'production' | 'sandbox';
@@ -77,6 +80,13 @@ export const present = (environment: Environment): Record<string, string> =>
 
 /** Never quotes a value: it may be a secret. */
 export const describeIssues = (error: z.ZodError): string[] => error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`);
+
+/** The database alone, for commands that need nothing else. */
+export function readDatabase(environment: Environment): DatabaseConfig {
+  const read = Common.pick({ DATABASE_URL: true }).safeParse(present(environment));
+  if (!read.success) throw new ConfigError(describeIssues(read.error));
+  return read.data.DATABASE_URL;
+}
 
 export function readConfig(environment: Environment): Config {
   const variables = present(environment);

@@ -48,7 +48,7 @@ export async function startSandbox({ settings, lifecycle, clock, log, write }: S
     host: settings.HOST,
     port: settings.PORT,
     logLevel: settings.LOG_LEVEL,
-    database: settings.DATABASE_URL ?? { kind: 'embedded', folder: folder.postgres },
+    database: settings.DATABASE_URL ?? { kind: 'embedded', folder: folder.postgres, durable: settings.SANDBOX_DATA !== undefined },
     chains: venue.chainConfigs,
     serviceName: settings.SERVICE_NAME,
     commit: settings.COMMIT,

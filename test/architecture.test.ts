@@ -8,7 +8,16 @@ const ALLOWED: readonly { room: string; sees: readonly string[]; packages?: read
   { room: 'core/domain', sees: ['core/errors.ts'], packages: [] },
   {
     room: 'core/adapters',
-    sees: ['core/ports.ts', 'core/domain', 'core/errors.ts', 'core/chains.ts', 'core/config.ts', 'core/redact.ts', 'core/bus.ts'],
+    sees: [
+      'core/ports.ts',
+      'core/domain',
+      'core/errors.ts',
+      'core/chains.ts',
+      'core/config.ts',
+      'core/redact.ts',
+      'core/bus.ts',
+      'core/start-error.ts',
+    ],
   },
   { room: 'core', sees: [], packages: ['zod', 'viem/utils', 'viem'] },
   { room: 'native-api', sees: ['core'], packages: ['express', 'ws', 'zod', 'viem', 'node:'] },

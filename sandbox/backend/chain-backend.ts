@@ -36,9 +36,8 @@ export interface ChainBackend {
 }
 
 const POLL_MS = 250;
-/** Even without a log the contract is asked again: windows pass, and controls may set what they do not log. */
+/** Without a log the contract is looked at this often: controls may set what they do not log. */
 const REFRESH_MS = 5_000;
-const RULES_MS = 10_000;
 const KEPT_ROWS = 5_000;
 
 export function createChainBackend({ chain, read, hours, clock, log, pollMs = POLL_MS }: ChainBackendOptions): ChainBackend {
@@ -49,7 +48,8 @@ export function createChainBackend({ chain, read, hours, clock, log, pollMs = PO
   let state: ProtocolState | null = null;
   let variables: TradingVariables | null = null;
   let refreshedAt = 0;
-  let rulesAt = 0;
+  /** Root of the contract's storage at the last complete read; reading all of it again costs the engine hundreds of calls. */
+  let readRoot: string | null = null;
   let refreshId = 0;
   let rowId = 0;
   let unsubscribe: Cancel = () => undefined;
@@ -68,10 +68,22 @@ export function createChainBackend({ chain, read, hours, clock, log, pollMs = PO
     send(frame('tradingVariables', Object.fromEntries(changed)));
   };
 
+  const storageRoot = async (): Promise<string> => {
+    const proof = (await read('eth_getProof', [diamond, [], 'latest'])) as { storageHash: string };
+    return proof.storageHash;
+  };
+
   const refresh = async (withRules: boolean): Promise<void> => {
+    if (withRules) readRoot = await storageRoot();
     state = await readProtocolState(read, diamond, withRules ? null : state);
     refreshedAt = clock.now();
-    if (withRules) rulesAt = refreshedAt;
+    rebuild();
+  };
+
+  /** Nothing logged: reads everything if something was set silently, else only says that what is known still holds. */
+  const reassure = async (): Promise<void> => {
+    if ((await storageRoot()) !== readRoot) return refresh(true);
+    refreshedAt = clock.now();
     rebuild();
   };
 
@@ -120,8 +132,9 @@ export function createChainBackend({ chain, read, hours, clock, log, pollMs = PO
   const onBlocks = async ({ block, logs, hasForeignLogs, isReorg }: NewBlocks): Promise<void> => {
     const isFirst = state === null;
     if (isReorg) rows.clear();
-    const withRules = isFirst || isReorg || hasForeignLogs || logs.some(changesRules) || clock.now() - rulesAt >= RULES_MS;
-    if (withRules || logs.length > 0 || clock.now() - refreshedAt >= REFRESH_MS) await refresh(withRules);
+    const withRules = isFirst || isReorg || hasForeignLogs || logs.some(changesRules);
+    if (withRules || logs.length > 0) await refresh(withRules);
+    else if (clock.now() - refreshedAt >= REFRESH_MS) await reassure();
     send(frame('currentBlock', block));
     if (isReorg) send(frame('deepReorg', null));
     for (const entry of logs) await note(entry, !isFirst && !isReorg);

@@ -45,15 +45,16 @@ export function createDiamondReader(read: RpcRead, diamond: Address, block: stri
     }
   };
 
-  const flush = (): void => {
+  /** One batch after the other: the engine traces every step of a call, and side by side their memory adds up. */
+  const flush = async (): Promise<void> => {
     const all = waiting;
     waiting = [];
-    for (let from = 0; from < all.length; from += BATCH_SIZE) void send(all.slice(from, from + BATCH_SIZE));
+    for (let from = 0; from < all.length; from += BATCH_SIZE) await send(all.slice(from, from + BATCH_SIZE));
   };
 
   const ask = (data: Hex): Promise<Hex> =>
     new Promise((resolve, reject) => {
-      if (waiting.length === 0) queueMicrotask(flush);
+      if (waiting.length === 0) queueMicrotask(() => void flush());
       waiting.push({ data, resolve, reject });
     });
 

@@ -1,4 +1,4 @@
-import { parseEventLogs, type PublicClient } from 'viem';
+import { getAbiItem, parseEventLogs, type PublicClient } from 'viem';
 import { diamondAbi } from '../../core/adapters/diamond-abi.js';
 import type { Address } from '../../core/ports.js';
 
@@ -40,6 +40,8 @@ export interface OrderBook {
 export const keyOf = ({ user, index }: { readonly user: string; readonly index: number }): string => `${user.toLowerCase()}:${index}`;
 
 const PAGE = 500;
+const MARKET_OPEN = 0;
+const PENDING_STORED = getAbiItem({ abi: diamondAbi, name: 'PendingOrderStored' });
 
 export function createOrderBook(client: PublicClient, diamond: Address): OrderBook {
   const requests = new Map<string, PendingRequest>();
@@ -52,23 +54,36 @@ export function createOrderBook(client: PublicClient, diamond: Address): OrderBo
     for (const key of known.get(user)?.trades ?? []) trades.delete(key);
   }
 
+  /** A market open brings its trade along; every other request only names one, and may leave its pair blank. */
+  async function pairOf(
+    orderType: number,
+    trade: { readonly user: Address; readonly index: number; readonly pairIndex: number },
+  ): Promise<number> {
+    if (orderType === MARKET_OPEN) return trade.pairIndex;
+    return (await client.readContract({ ...contract, functionName: 'getTrade', args: [trade.user, trade.index] })).pairIndex;
+  }
+
   async function read(user: Address): Promise<void> {
     const [open, pending] = await Promise.all([
       client.readContract({ ...contract, functionName: 'getTrades', args: [user] }),
       client.readContract({ ...contract, functionName: 'getPendingOrders', args: [user] }),
     ]);
+    const requested = await Promise.all(
+      pending
+        .filter(({ isOpen }) => isOpen)
+        .map(async ({ index, orderType, createdBlock, trade }) => ({
+          user,
+          index,
+          orderType,
+          createdBlock,
+          pairIndex: await pairOf(orderType, trade),
+        })),
+    );
+    const opened = open.filter(({ isOpen }) => isOpen);
     forget(user);
-    const found = { requests: [] as string[], trades: [] as string[] };
-    for (const trade of open.filter(({ isOpen }) => isOpen)) {
-      trades.set(keyOf(trade), trade);
-      found.trades.push(keyOf(trade));
-    }
-    for (const { index, orderType, createdBlock, trade } of pending.filter(({ isOpen }) => isOpen)) {
-      const request = { user, index, orderType, createdBlock, pairIndex: trade.pairIndex };
-      requests.set(keyOf(request), request);
-      found.requests.push(keyOf(request));
-    }
-    known.set(user, found);
+    for (const trade of opened) trades.set(keyOf(trade), trade);
+    for (const request of requested) requests.set(keyOf(request), request);
+    known.set(user, { requests: requested.map(keyOf), trades: opened.map(keyOf) });
   }
 
   async function everyTrader(): Promise<Address[]> {
@@ -81,11 +96,17 @@ export function createOrderBook(client: PublicClient, diamond: Address): OrderBo
     return pages.filter((address) => BigInt(address) !== 0n);
   }
 
+  /** Keepers, and traders whose first request is still open, are on no list of the contract. */
+  async function everyRequester(): Promise<Address[]> {
+    const logs = await client.getLogs({ address: diamond, event: PENDING_STORED, fromBlock: 0n });
+    return logs.flatMap(({ args }) => args.pendingOrder?.user ?? []);
+  }
+
   return {
     requests,
     trades,
     async rebuild() {
-      for (const user of new Set([...(await everyTrader()), ...known.keys()])) await read(user);
+      for (const user of new Set([...(await everyTrader()), ...(await everyRequester()), ...known.keys()])) await read(user);
     },
     async refresh(fromBlock, toBlock) {
       const logs = parseEventLogs({ abi: diamondAbi, logs: await client.getLogs({ address: diamond, fromBlock, toBlock }) });

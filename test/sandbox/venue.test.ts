@@ -1,4 +1,5 @@
-import { createPublicClient, http } from 'viem';
+import { createPublicClient, encodeFunctionData, http } from 'viem';
+import { diamondAbi } from '../../core/adapters/diamond-abi.js';
 import { newTrader } from '../harness/chain-trader.js';
 import { price } from '../harness/diamond-calls.js';
 import { eventually } from '../harness/eventually.js';
@@ -103,6 +104,16 @@ describe('the sandbox venue', () => {
     await trader.event('MarketExecuted');
     await setPrice('BTC/USD', '54000');
     expect(await trader.event('LimitExecuted')).toMatchObject({ orderType: 6, amountSentToTrader: 0n });
+  });
+
+  it('answers a change of a position with the price of its own market', async () => {
+    await setPrice('ETH/USD', '3000');
+    const trader = await newTrader(chain());
+    await trader.open({ pairIndex: 1, openPrice: price(3_000) });
+    await trader.event('MarketExecuted');
+    const data = encodeFunctionData({ abi: diamondAbi, functionName: 'decreasePositionSize', args: [0, 40_000_000n, 0, price(3_000)] });
+    await trader.send(chain().definition.diamond, data);
+    expect(await trader.event('PositionSizeDecreaseExecuted')).toMatchObject({ cancelReason: 0, oraclePrice: price(3_000) });
   });
 
   it('gives no answer while a market is shut', async () => {

@@ -50,6 +50,9 @@ async function apply(trx: Knex.Transaction, { name, up }: Migration): Promise<vo
     await up(trx);
     await trx('migrations').insert({ name });
   } catch (error) {
-    throw new StoreStartError('migration-failed', `The database migration ${name} failed and nothing was changed.`, { cause: error });
+    const said = error instanceof Error ? error.message : String(error);
+    throw new StoreStartError('migration-failed', `The database migration ${name} failed and nothing was changed: ${said}.`, {
+      cause: error,
+    });
   }
 }

@@ -1,3 +1,5 @@
+import { StartError } from '../../start-error.js';
+
 export const STORE_START_PROBLEMS = [
   'unsupported',
   'package-missing',
@@ -11,8 +13,8 @@ export const STORE_START_PROBLEMS = [
 ] as const;
 export type StoreStartProblem = (typeof STORE_START_PROBLEMS)[number];
 
-/** Why the database cannot be used. The message is one sentence for a person, free of secrets; a main prints it and exits with 1. */
-export class StoreStartError extends Error {
+/** Why the database cannot be used. */
+export class StoreStartError extends StartError {
   override readonly name = 'StoreStartError';
   readonly problem: StoreStartProblem;
 

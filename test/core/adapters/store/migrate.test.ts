@@ -59,7 +59,7 @@ describe('the migrations', () => {
     const bad = step('9999-bad', 'create table good (id bigint primary key)');
     await expect(run([...MIGRATIONS, good, bad])).rejects.toMatchObject({
       problem: 'migration-failed',
-      message: 'The database migration 9999-bad failed and nothing was changed.',
+      message: expect.stringMatching(/^The database migration 9999-bad failed and nothing was changed: .*already exists\.$/),
     });
     expect(await tables()).toEqual([]);
     expect(await run()).toEqual(names);

@@ -91,7 +91,7 @@ describe('the command migrate', () => {
   it('says what is wrong with its setting', async () => {
     expect(await runMigrate('mysql://localhost')).toEqual({
       code: 1,
-      said: 'DATABASE_URL must be a postgres:// URL, or embedded:<folder>.\n',
+      said: 'The configuration has a problem:\n  - DATABASE_URL must be a postgres:// URL, or embedded:<folder>\n',
     });
   });
 });
