@@ -3,7 +3,7 @@ import type { Router } from 'express';
 import { createBackendFeed } from './core/adapters/backend-feed/backend-feed.js';
 import { endpointsOf } from './core/adapters/backend-feed/endpoints.js';
 import { openDatabase } from './core/adapters/store/open-database.js';
-import { createViemChain } from './core/adapters/viem-chain.js';
+import { createViemChain } from './core/adapters/viem-chain/viem-chain.js';
 import type { ChainConfig, Config } from './core/config.js';
 import { createGateway, type Gateway, type Venue } from './core/gateway.js';
 import type { Clock, Logger } from './core/ports.js';

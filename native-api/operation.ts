@@ -1,19 +1,46 @@
 import type { z } from 'zod';
+import type { AgentCaller, Caller } from '../core/access/caller.js';
 import type { Gateway, Venue } from '../core/gateway.js';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
-interface Row<Reply extends z.ZodType, Context> {
-  /** Also the name in logs and the primary type a client signs. */
+/** Who may ask: anybody; an agent by signature; an agent or an API key; or anybody with the master wallet's signature in the body. */
+export const AUTHS = ['none', 'agent', 'reader', 'master'] as const;
+export type Auth = (typeof AUTHS)[number];
+
+interface CallerOf {
+  readonly none: null;
+  readonly agent: AgentCaller;
+  readonly reader: Caller;
+  readonly master: null;
+}
+
+type Decoded<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
+
+interface Row<A extends Auth, Params, Query, Body, Reply extends z.ZodType, Context> {
+  /** Also the EIP-712 primary type of a signed request, the OpenAPI operationId and the name in logs. */
   readonly id: string;
   readonly method: Method;
   readonly path: string;
+  readonly auth: A;
   readonly summary: string;
+  readonly params?: Params;
+  readonly query?: Query;
+  readonly body?: Body;
   readonly reply: Reply;
   /** Status by answer; 200 when absent. */
   readonly status?: (answer: z.output<Reply>) => number;
-  readonly handle: (context: Context) => Promise<z.output<Reply>> | z.output<Reply>;
+  readonly handle: (
+    context: Context & {
+      readonly caller: CallerOf[A];
+      readonly params: Decoded<Params>;
+      readonly query: Decoded<Query>;
+      readonly body: Decoded<Body>;
+    },
+  ) => Promise<z.output<Reply>> | z.output<Reply>;
 }
+
+type Schema = z.ZodType | undefined;
 
 export interface GatewayContext {
   readonly gateway: Gateway;
@@ -25,10 +52,26 @@ export interface VenueContext extends GatewayContext {
 
 /** One row of the native API. `path` of a venue operation is relative to `/v1/{chain}`. */
 export type Operation =
-  ({ readonly scope: 'gateway' } & Row<z.ZodType, GatewayContext>) | ({ readonly scope: 'venue' } & Row<z.ZodType, VenueContext>);
+  | ({ readonly scope: 'gateway' } & Row<Auth, Schema, Schema, Schema, z.ZodType, GatewayContext>)
+  | ({ readonly scope: 'venue' } & Row<Auth, Schema, Schema, Schema, z.ZodType, VenueContext>);
 
 /** The two registry seams: here each row is checked against its own schemas, afterwards the router sees only `Operation`. */
-export const gatewayOperation = <Reply extends z.ZodType>(row: Row<Reply, GatewayContext>): Operation =>
-  ({ scope: 'gateway', ...row }) as unknown as Operation;
-export const venueOperation = <Reply extends z.ZodType>(row: Row<Reply, VenueContext>): Operation =>
-  ({ scope: 'venue', ...row }) as unknown as Operation;
+export function gatewayOperation<
+  Reply extends z.ZodType,
+  A extends Auth = Auth,
+  P extends Schema = undefined,
+  Q extends Schema = undefined,
+  B extends Schema = undefined,
+>(row: Row<A, P, Q, B, Reply, GatewayContext>): Operation {
+  return { scope: 'gateway', ...row } as unknown as Operation;
+}
+
+export function venueOperation<
+  Reply extends z.ZodType,
+  A extends Auth = Auth,
+  P extends Schema = undefined,
+  Q extends Schema = undefined,
+  B extends Schema = undefined,
+>(row: Row<A, P, Q, B, Reply, VenueContext>): Operation {
+  return { scope: 'venue', ...row } as unknown as Operation;
+}

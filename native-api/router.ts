@@ -2,6 +2,7 @@ import express, { type RequestHandler, type Router } from 'express';
 import { GatewayError } from '../core/errors.js';
 import { venueOf, type Gateway } from '../core/gateway.js';
 import type { Operation } from './operation.js';
+import { decodeInput } from './decode-input.js';
 import { sendJson } from './respond.js';
 
 const VERB = { GET: 'get', POST: 'post', PATCH: 'patch', DELETE: 'delete' } as const;
@@ -18,10 +19,11 @@ const routeOf = ({ scope, path }: Operation): string => (scope === 'venue' ? `/v
 
 function serve(gateway: Gateway, operation: Operation): RequestHandler {
   return async (request, response) => {
+    const input = { caller: null, ...decodeInput(operation, request) };
     const answer =
       operation.scope === 'gateway'
-        ? await operation.handle({ gateway })
-        : await operation.handle({ gateway, venue: venueOf(gateway, String(request.params['chain'])) });
+        ? await operation.handle({ gateway, ...input })
+        : await operation.handle({ gateway, venue: venueOf(gateway, String(request.params['chain'])), ...input });
     sendJson(response, operation.status?.(answer) ?? 200, operation.reply.encode(answer));
   };
 }

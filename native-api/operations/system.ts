@@ -8,6 +8,7 @@ export const systemOperations: readonly Operation[] = [
     id: 'health',
     method: 'GET',
     path: '/health',
+    auth: 'none',
     summary: 'The process is alive.',
     reply: Health,
     handle: ({ gateway }) => ({
@@ -23,6 +24,7 @@ export const systemOperations: readonly Operation[] = [
     id: 'ready',
     method: 'GET',
     path: '/ready',
+    auth: 'none',
     summary: 'Every chain can be served, or why not.',
     reply: Ready,
     status: (answer) => (answer.ready ? 200 : 503),
@@ -44,6 +46,7 @@ export const systemOperations: readonly Operation[] = [
     id: 'getChainInfo',
     method: 'GET',
     path: '/',
+    auth: 'none',
     summary: 'Addresses, ids and everything a client needs to sign for this chain.',
     reply: ChainInfo,
     handle: ({ gateway, venue: { definition, clock } }) => ({

@@ -1,10 +1,7 @@
-import { createPublicClient, encodeFunctionData, fallback, http, toFunctionSelector, type PublicClient } from 'viem';
-import type { ChainDefinition } from '../chains.js';
-import type { BlockHead, Chain, ChainFacts } from '../ports.js';
-import { diamondAbi } from './diamond-abi.js';
-
-const RPC_TIMEOUT_MS = 8_000;
-const BATCH_SIZE = 100;
+import { encodeFunctionData, toFunctionSelector, type PublicClient } from 'viem';
+import type { ChainDefinition } from '../../chains.js';
+import type { ChainFacts } from '../../ports.js';
+import { diamondAbi } from '../diamond-abi.js';
 
 /** What the gateway will ever call on the Diamond; a selector it does not serve turns the operation that needs it off. */
 const USED_FUNCTIONS = [
@@ -35,29 +32,8 @@ const USED_FUNCTIONS = [
   'getMarketOrdersTimeoutBlocks',
 ] as const;
 
-export interface ViemChainOptions {
-  readonly definition: ChainDefinition;
-  readonly rpcUrls: readonly string[];
-}
-
-export function createViemChain({ definition, rpcUrls }: ViemChainOptions): Chain {
-  const client = createPublicClient({
-    transport: fallback(
-      rpcUrls.map((url) => http(url, { timeout: RPC_TIMEOUT_MS, retryCount: 0, batch: { batchSize: BATCH_SIZE } })),
-      { retryCount: 1 },
-    ),
-    cacheTime: 0,
-  });
-  return {
-    identify: () => identify(client, definition),
-    async head(): Promise<BlockHead> {
-      const { number, hash, parentHash, timestamp } = await client.getBlock({ blockTag: 'latest' });
-      return { number, hash, parentHash, timestamp };
-    },
-  };
-}
-
-async function identify(client: PublicClient, { chainId, diamond, slug }: ChainDefinition): Promise<ChainFacts> {
+/** Asks the node who it is and what its Diamond serves. */
+export async function identify(client: PublicClient, { chainId, diamond, slug }: ChainDefinition): Promise<ChainFacts> {
   const [found, code] = await Promise.all([client.getChainId(), client.getCode({ address: diamond })]);
   if (found !== chainId) throw new Error(`the node serves chain id ${found}, but ${slug} is ${chainId}`);
   if (code === undefined) throw new Error(`there is no contract at the Diamond's address ${diamond}`);

@@ -1,0 +1,30 @@
+import { createPublicClient, fallback, http } from 'viem';
+import type { ChainDefinition } from '../../chains.js';
+import type { BlockHead, Chain } from '../../ports.js';
+import { identify } from './identify.js';
+
+const RPC_TIMEOUT_MS = 8_000;
+const BATCH_SIZE = 100;
+
+export interface ViemChainOptions {
+  readonly definition: ChainDefinition;
+  readonly rpcUrls: readonly string[];
+}
+
+/** The Chain port over JSON-RPC. One file per question; calls of one turn of the event loop travel as one batch. */
+export function createViemChain({ definition, rpcUrls }: ViemChainOptions): Chain {
+  const client = createPublicClient({
+    transport: fallback(
+      rpcUrls.map((url) => http(url, { timeout: RPC_TIMEOUT_MS, retryCount: 0, batch: { batchSize: BATCH_SIZE } })),
+      { retryCount: 1 },
+    ),
+    cacheTime: 0,
+  });
+  return {
+    identify: () => identify(client, definition),
+    async head(): Promise<BlockHead> {
+      const { number, hash, parentHash, timestamp } = await client.getBlock({ blockTag: 'latest' });
+      return { number, hash, parentHash, timestamp };
+    },
+  };
+}

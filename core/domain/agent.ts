@@ -1,0 +1,42 @@
+import type { Decimal } from './decimal.js';
+
+export const AGENT_STATUSES = ['pending_delegation', 'active', 'expired', 'revoked'] as const;
+export type AgentStatus = (typeof AGENT_STATUSES)[number];
+
+/** `self`: the agent broadcasts; `relayed`: registered through the facade, the relayer is the delegate. */
+export const AGENT_MODES = ['self', 'relayed'] as const;
+export type AgentMode = (typeof AGENT_MODES)[number];
+
+export const PERMISSIONS = ['trade', 'read'] as const;
+export type Permission = (typeof PERMISSIONS)[number];
+
+/** Off-chain guardrail of an agent; null is no bound. */
+export interface Scope {
+  readonly markets: 'all' | readonly string[];
+  readonly maxLeverage: Decimal | null;
+  readonly dailySpendCapUsd: Decimal | null;
+  /** Epoch ms. */
+  readonly expiresAt: number | null;
+  readonly permissions: Permission;
+}
+
+export interface Agent {
+  readonly agent: `0x${string}`;
+  readonly trader: `0x${string}`;
+  readonly name: string;
+  readonly scope: Scope;
+  readonly mode: AgentMode;
+  /** Epoch ms. */
+  readonly createdAt: number;
+  readonly revokedAt: number | null;
+}
+
+/** `sender` broadcasts the trades: the agent itself, or the relayer for agents of the facade. Addresses are compared in lower case. */
+export function agentStatus(agent: Agent, sender: string, delegate: string | null, now: number): AgentStatus {
+  if (agent.revokedAt !== null) return 'revoked';
+  if (agent.scope.expiresAt !== null && agent.scope.expiresAt <= now) return 'expired';
+  const delegated = same(sender, agent.trader) || (delegate !== null && same(sender, delegate));
+  return delegated ? 'active' : 'pending_delegation';
+}
+
+const same = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
