@@ -44,6 +44,10 @@ export interface ChainFacts {
 }
 
 export interface Chain {
+  /** The trader's trading delegate, null when none is set; the contract emits no event for it. */
+  delegateOf(trader: Address): Promise<Address | null>;
+  /** A contract wallet's verdict on a digest (ERC-1271; ERC-6492 before it is deployed). */
+  isValidSignature(wallet: Address, digest: Hex, signature: Hex): Promise<boolean>;
   /** Asks the node who it is and what its Diamond serves; throws when it is another chain or no Diamond is there. */
   identify(): Promise<ChainFacts>;
   head(): Promise<BlockHead>;

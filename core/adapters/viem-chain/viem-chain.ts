@@ -1,6 +1,7 @@
 import { createPublicClient, fallback, http } from 'viem';
 import type { ChainDefinition } from '../../chains.js';
 import type { BlockHead, Chain } from '../../ports.js';
+import { delegateOf, isValidSignature } from './delegation.js';
 import { identify } from './identify.js';
 
 const RPC_TIMEOUT_MS = 8_000;
@@ -22,6 +23,8 @@ export function createViemChain({ definition, rpcUrls }: ViemChainOptions): Chai
   });
   return {
     identify: () => identify(client, definition),
+    delegateOf: (trader) => delegateOf(client, definition, trader),
+    isValidSignature: (wallet, digest, signature) => isValidSignature(client, wallet, digest, signature),
     async head(): Promise<BlockHead> {
       const { number, hash, parentHash, timestamp } = await client.getBlock({ blockTag: 'latest' });
       return { number, hash, parentHash, timestamp };
