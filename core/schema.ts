@@ -11,14 +11,18 @@ export const DecimalString = z
   })
   .meta({ id: 'Decimal' });
 
-export const AddressString = z
-  .string()
-  .regex(/^0x[0-9a-fA-F]{40}$/, 'must be 0x and 40 hex characters')
-  .transform((text) => text as Address);
+const same = { decode: (text: string) => text as `0x${string}`, encode: (text: string) => text };
 
-export const HexData = z
-  .string()
-  .regex(/^0x[0-9a-fA-F]*$/, 'must be 0x and hex characters')
-  .transform((text) => text as Hex);
+export const AddressString = z.codec(
+  z.string().regex(/^0x[0-9a-fA-F]{40}$/, 'must be 0x and 40 hex characters'),
+  z.custom<Address>((value) => typeof value === 'string'),
+  same,
+);
+
+export const HexData = z.codec(
+  z.string().regex(/^0x[0-9a-fA-F]*$/, 'must be 0x and hex characters'),
+  z.custom<Hex>((value) => typeof value === 'string'),
+  same,
+);
 
 export const EpochMs = z.int().nonnegative();

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { AgentCaller, Caller } from '../core/access/caller.js';
+import type { ErrorCode } from '../core/errors.js';
 import type { Gateway, Venue } from '../core/gateway.js';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
@@ -30,6 +31,12 @@ interface Row<A extends Auth, Params, Query, Body, Reply extends z.ZodType, Cont
   readonly reply: Reply;
   /** Status by answer; 200 when absent. */
   readonly status?: (answer: z.output<Reply>) => number;
+  /** Every status a good answer can have; 200 alone when absent. */
+  readonly statuses?: readonly number[];
+  /** Codes it can answer besides those that follow from scope, auth and path (`errorsOf` in openapi.ts). */
+  readonly errors?: readonly ErrorCode[];
+  /** Public, and the same for everybody until prices or parameters of the venue change: answered from bytes serialised once per change. */
+  readonly hot?: boolean;
   readonly handle: (
     context: Context & {
       readonly caller: CallerOf[A];
@@ -50,7 +57,10 @@ export interface VenueContext extends GatewayContext {
   readonly venue: Venue;
 }
 
-/** One row of the native API. `path` of a venue operation is relative to `/v1/{chain}`. */
+/**
+ * One row of the native API. `path` of a venue operation is relative to `/v1/{chain}`; parameters are written `:name`.
+ * Where a caller is known and the path has `:address`, the router lets only that trader through (TRADER_MISMATCH).
+ */
 export type Operation =
   | ({ readonly scope: 'gateway' } & Row<Auth, Schema, Schema, Schema, z.ZodType, GatewayContext>)
   | ({ readonly scope: 'venue' } & Row<Auth, Schema, Schema, Schema, z.ZodType, VenueContext>);

@@ -28,6 +28,7 @@ export const systemOperations: readonly Operation[] = [
     summary: 'Every chain can be served, or why not.',
     reply: Ready,
     status: (answer) => (answer.ready ? 200 : 503),
+    statuses: [200, 503],
     handle: async ({ gateway }) => {
       const { ready, database, chains } = await readiness(gateway);
       const told = Object.entries(chains).map(([slug, chain]) => [
