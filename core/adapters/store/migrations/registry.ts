@@ -1,5 +1,6 @@
 import { deployment } from './0001-deployment.js';
+import { access } from './0002-access.js';
 import type { Migration } from './migration.js';
 
 /** In the order in which they are applied. */
-export const MIGRATIONS: readonly Migration[] = [deployment];
+export const MIGRATIONS: readonly Migration[] = [deployment, access];
