@@ -17,6 +17,7 @@ const ALLOWED: readonly { room: string; sees: readonly string[]; packages?: read
       'core/redact.ts',
       'core/bus.ts',
       'core/start-error.ts',
+      'core/access',
     ],
   },
   { room: 'core', sees: [], packages: ['zod', 'viem/utils', 'viem'] },

@@ -1,0 +1,13 @@
+import type { Crypto } from '../../access/signature.js';
+import type { Logger } from '../../ports.js';
+import { loadKeccak } from './keccak.js';
+import { loadNativeRecover } from './native-recover.js';
+import { loadWasmRecover } from './wasm-recover.js';
+
+/** The fastest hash and the fastest curve this machine can run, loaded once; the log says which. */
+export async function loadCrypto(log: Logger): Promise<Crypto> {
+  const keccak = await loadKeccak();
+  const native = loadNativeRecover(keccak);
+  log.info('crypto.ready', { recovery: native === null ? 'libsecp256k1 WebAssembly' : 'libsecp256k1 addon' });
+  return { keccak, recover: native ?? (await loadWasmRecover(keccak)) };
+}
