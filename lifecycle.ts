@@ -6,6 +6,7 @@ import { StartError } from './core/start-error.js';
 const SAME_SIGNAL_MS = 3_000;
 /** An end that takes longer than this is forced; children notice our death by themselves. */
 const PATIENCE_MS = 9_000;
+const LAUNCHER_POLL_MS = 500;
 
 export interface Lifecycle {
   /** Aborts when the process is asked to stop or cannot go on. */
@@ -24,6 +25,8 @@ class Interrupted extends Error {
 export interface Program {
   readonly log: Logger;
   readonly clock: Clock;
+  /** The process that has to live as long as we do, null for none. */
+  readonly launcher: number | null;
   /** Resolves when everything is up. */
   readonly run: (lifecycle: Lifecycle) => Promise<void>;
 }
@@ -32,6 +35,12 @@ export interface Program {
 function explain(error: unknown): string {
   if (error instanceof StartError) return error.message;
   return redactText(error instanceof Error ? (error.stack ?? error.message) : String(error));
+}
+
+/** Our npm scripts tell us who npm is. It passes signals on, but cannot pass on its own kill -9, and whoever ran it believes us gone then. */
+export function readLauncher(environment: Readonly<Record<string, string | undefined>>): number | null {
+  const pid = Number(environment['LAUNCHER_PID']);
+  return Number.isSafeInteger(pid) && pid > 0 ? pid : null;
 }
 
 /** For what has to be read before there is a program to run. */
@@ -55,12 +64,13 @@ export async function runToEnd(work: () => Promise<void>): Promise<void> {
 }
 
 /** Runs a main: signals, the order of the end, the exit code and the one clear line on failure live here and nowhere else. */
-export async function runProgram({ log, clock, run }: Program): Promise<never> {
+export async function runProgram({ log, clock, launcher, run }: Program): Promise<never> {
   const stopping = new AbortController();
   const lifecycle = createLifecycle(log, stopping);
   const asked = new Promise<void>((resolve) => stopping.signal.addEventListener('abort', () => resolve()));
   stopping.signal.addEventListener('abort', () => void clock.after(PATIENCE_MS, () => process.exit(1)));
   listenForSignals(clock, () => stopping.abort());
+  if (launcher !== null) clock.every(LAUNCHER_POLL_MS, () => process.ppid !== launcher && stopping.abort());
   process.on('uncaughtException', (error) => stopping.abort(error));
 
   const failure = await run(lifecycle)

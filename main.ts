@@ -2,7 +2,7 @@ import { createLogger } from './core/adapters/log.js';
 import { systemClock } from './core/adapters/system-clock.js';
 import { readConfig } from './core/config.js';
 import { startGateway } from './compose.js';
-import { readOrExit, runProgram } from './lifecycle.js';
+import { readLauncher, readOrExit, runProgram } from './lifecycle.js';
 import { listen } from './native-api/listen.js';
 
 /** Production: one gateway, configured by the environment alone. */
@@ -13,6 +13,7 @@ const clock = systemClock;
 await runProgram({
   log,
   clock,
+  launcher: readLauncher(process.env),
   async run(lifecycle) {
     const http = await lifecycle.start(
       'http',

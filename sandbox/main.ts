@@ -1,6 +1,6 @@
 import { createLogger } from '../core/adapters/log.js';
 import { systemClock } from '../core/adapters/system-clock.js';
-import { readOrExit, runProgram } from '../lifecycle.js';
+import { readLauncher, readOrExit, runProgram } from '../lifecycle.js';
 import { banner } from './banner.js';
 import { readSandboxSettings } from './settings.js';
 import { startSandbox } from './start-sandbox.js';
@@ -13,6 +13,7 @@ const clock = systemClock;
 await runProgram({
   log,
   clock,
+  launcher: readLauncher(process.env),
   async run(lifecycle) {
     const { url, controls } = await startSandbox({ settings, lifecycle, clock, log, write: (line) => process.stdout.write(line) });
     process.stdout.write(`${banner(url, controls)}\n`);

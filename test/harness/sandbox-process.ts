@@ -1,4 +1,4 @@
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { spawn, spawnSync, type ChildProcess, type SpawnOptions } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -17,7 +17,9 @@ const root = path.resolve(import.meta.dirname, '../..');
 export interface Playground {
   readonly folder: string;
   start(environment?: Record<string, string>): SandboxProcess;
-  /** Processes of any kind whose command line names the folder. */
+  /** As a person does it: `npm start`, in a process group of its own, as a terminal makes one. */
+  npmStart(environment?: Record<string, string>): SandboxProcess;
+  /** Processes of any kind whose command line names the folder, or that belong to the group of an `npmStart`. */
   leftovers(): string[];
   remove(): void;
 }
@@ -26,10 +28,18 @@ export function createPlayground(): Playground {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'playground-'));
   // Children of root run as another user and have to walk through.
   spawnSync('chmod', ['711', folder]);
+  const groups: number[] = [];
+  const surroundings = { ...basics(), TMPDIR: folder, PORT: '0', npm_config_logs_max: '0', npm_config_update_notifier: 'false' };
   return {
     folder,
-    start: (environment = {}) => startProcess({ ...basics(), TMPDIR: folder, PORT: '0', ...environment }),
-    leftovers: () => processesNaming(folder),
+    start: (environment = {}) =>
+      startProcess(process.execPath, ['--enable-source-maps', 'dist/sandbox/main.js'], { env: { ...surroundings, ...environment } }),
+    npmStart(environment = {}) {
+      const started = startProcess('npm', ['start'], { env: { ...surroundings, ...environment }, detached: true });
+      if (started.child.pid !== undefined) groups.push(started.child.pid);
+      return started;
+    },
+    leftovers: () => processesOf(folder, groups),
     remove: () => rmSync(folder, { recursive: true, force: true }),
   };
 }
@@ -37,12 +47,8 @@ export function createPlayground(): Playground {
 /** What a shell gives any program, and none of the settings this test run may have. */
 const basics = (): Record<string, string> => ({ PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? os.homedir() });
 
-function startProcess(environment: Record<string, string>): SandboxProcess {
-  const child = spawn(process.execPath, ['--enable-source-maps', 'dist/sandbox/main.js'], {
-    cwd: root,
-    env: environment,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+function startProcess(command: string, parameters: readonly string[], options: Pick<SpawnOptions, 'env' | 'detached'>): SandboxProcess {
+  const child = spawn(command, parameters, { ...options, cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
   let text = '';
   const listeners = new Set<() => void>();
   for (const stream of [child.stdout, child.stderr])
@@ -68,7 +74,10 @@ function startProcess(environment: Record<string, string>): SandboxProcess {
   return { child, output: () => text, until, exit };
 }
 
-function processesNaming(folder: string): string[] {
-  const { stdout } = spawnSync('ps', ['-eo', 'pid=,args='], { encoding: 'utf8', maxBuffer: 16 * 1024 * 1024 });
-  return stdout.split('\n').filter((line) => line.includes(folder) && !line.includes(`ps -eo`));
+function processesOf(folder: string, groups: readonly number[]): string[] {
+  const { stdout } = spawnSync('ps', ['-eo', 'pgid=,pid=,args='], { encoding: 'utf8', maxBuffer: 16 * 1024 * 1024 });
+  return stdout.split('\n').flatMap((line) => {
+    const [, group, rest] = /^\s*(\d+)\s+(.*)$/.exec(line) ?? [];
+    return rest !== undefined && (rest.includes(folder) || groups.includes(Number(group))) ? [rest] : [];
+  });
 }

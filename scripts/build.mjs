@@ -1,0 +1,40 @@
+// Compiles the sources into dist/, as `npm start` and `npm test` do before anything else.
+import './preflight.mjs';
+import { accessSync, constants, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const dist = path.join(root, 'dist');
+const project = path.join(root, 'tsconfig.build.json');
+const compiler = path.join(root, 'node_modules/typescript7/bin/tsc');
+
+function fail(sentence) {
+  console.error(sentence);
+  process.exit(1);
+}
+
+const sourcesOf = (entry) => {
+  if (entry === '*.ts') return readdirSync(root).filter((name) => name.endsWith('.ts'));
+  if (!existsSync(path.join(root, entry))) return []; // a door that is not built yet
+  return readdirSync(path.join(root, entry), { recursive: true })
+    .map((name) => path.join(entry, name))
+    .filter((name) => name.endsWith('.ts'));
+};
+
+/** The compiler believes its notes about what it has written; when an output went missing they have to go too. */
+function forgetLostOutputs({ include, compilerOptions }) {
+  const isThere = (source) => existsSync(path.join(dist, source.replace(/\.ts$/, '.js')));
+  if (!include.flatMap(sourcesOf).every(isThere)) rmSync(path.join(root, compilerOptions.tsBuildInfoFile), { force: true });
+}
+
+if (!existsSync(compiler)) fail('The compiler is not installed: run `npm ci` without --omit=dev first.');
+try {
+  mkdirSync(dist, { recursive: true });
+  accessSync(dist, constants.W_OK);
+  forgetLostOutputs(JSON.parse(readFileSync(project, 'utf8')));
+} catch (error) {
+  fail(`The folder ${dist} cannot be written to (${error.code ?? error.message}): the sources are compiled into it.`);
+}
+process.argv.splice(2, Infinity, '-p', project);
+await import(pathToFileURL(compiler).href);

@@ -1,0 +1,55 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+
+const root = path.resolve(import.meta.dirname, '../..');
+let copy: string;
+
+/** A project of one source, built by our script with our settings. */
+beforeEach(() => {
+  copy = mkdtempSync(path.join(os.tmpdir(), 'build-'));
+  for (const name of ['scripts/preflight.mjs', 'scripts/build.mjs', 'tsconfig.json', 'tsconfig.build.json', 'package.json'])
+    cpSync(path.join(root, name), path.join(copy, name));
+  writeFileSync(path.join(copy, 'main.ts'), 'export const answer: number = 42;\n');
+});
+afterEach(() => rmSync(copy, { recursive: true, force: true }));
+
+const install = (): void => symlinkSync(path.join(root, 'node_modules'), path.join(copy, 'node_modules'));
+const build = () => spawnSync(process.execPath, [path.join(copy, 'scripts/build.mjs')], { encoding: 'utf8' });
+const output = (): string => path.join(copy, 'dist/main.js');
+
+describe('the build', () => {
+  it('makes what is missing, also when it was made before', () => {
+    install();
+    expect(build()).toMatchObject({ status: 0, stdout: '', stderr: '' });
+    rmSync(output());
+    expect(build()).toMatchObject({ status: 0, stdout: '', stderr: '' });
+    expect(existsSync(output())).toBe(true);
+  });
+
+  it('fails on a mistake', () => {
+    install();
+    writeFileSync(path.join(copy, 'main.ts'), 'export const answer: number = "42";\n');
+    const { status, stdout } = build();
+    expect(status).not.toBe(0);
+    expect(stdout).toContain('main.ts(1,14)');
+  });
+
+  it('without dependencies asks for them in one line', () => {
+    expect(build()).toMatchObject({ status: 1, stdout: '', stderr: 'The dependencies are not installed: run `npm ci` first.\n' });
+  });
+
+  it('in a production install says what is missing', () => {
+    mkdirSync(path.join(copy, 'node_modules/express'), { recursive: true });
+    expect(build()).toMatchObject({ status: 1, stderr: 'The compiler is not installed: run `npm ci` without --omit=dev first.\n' });
+  });
+
+  it('says where it may not write', () => {
+    install();
+    writeFileSync(path.join(copy, 'dist'), 'a file in the way\n');
+    const { status, stderr } = build();
+    expect(status).toBe(1);
+    expect(stderr).toBe(`The folder ${path.join(copy, 'dist')} cannot be written to (EEXIST): the sources are compiled into it.\n`);
+  });
+});
