@@ -82,6 +82,7 @@ export interface MarketFeed {
   price(pairIndex: number): PricePoint;
   /** Last known prices, stale ones included. */
   prices(): ReadonlyMap<number, PricePoint>;
+  lastPrice(pairIndex: number): PricePoint | null;
   session(pairIndex: number, at: number): Session;
   on<Kind extends keyof FeedEvents>(kind: Kind, listener: (event: FeedEvents[Kind]) => void): Cancel;
 }

@@ -160,8 +160,8 @@ export interface MarketConfig {
   readonly refreshedAt: number;
   readonly tradingState: TradingState;
   readonly marketOrdersTimeoutBlocks: number;
-  /** The source's own verdict on the hours of each class; crypto never closes. */
-  readonly openClasses: Readonly<Record<Exclude<MarketGroup, 'crypto'>, boolean>>;
+  /** The source's own verdict on the hours of each class, null where it has none and the calendar decides; crypto never closes. */
+  readonly openClasses: Readonly<Record<Exclude<MarketGroup, 'crypto'>, boolean>> | null;
   /** By pairIndex; null is a blank or delisted slot. */
   readonly pairs: readonly (Pair | null)[];
   readonly groups: readonly Group[];
@@ -173,10 +173,13 @@ export interface MarketConfig {
   readonly negPnlCumulVolMultiplier: bigint;
 }
 
-/** Mark and index price of a pair (1e10) and when the feed said so (epoch ms). */
+/** Prices of a pair (1e10) and when the feed said so (epoch ms). */
 export interface PricePoint {
+  /** What positions and triggers are valued at: the oracle's price, moved by the standing skew where the pair has a skew depth. */
   readonly mark: bigint;
   readonly index: bigint;
+  /** What the oracle would answer an order with now; spread, volume and skew come on top of it. */
+  readonly oracle: bigint;
   readonly at: number;
 }
 

@@ -82,7 +82,8 @@ export const FLAGS_FRESH_MS = 120_000;
 /** Order of truth: the source's flag while it is fresh, then the calendar; crypto never closes. */
 export function classOpen(config: Pick<MarketConfig, 'openClasses' | 'refreshedAt'>, group: MarketGroup, at: number): boolean {
   if (group === 'crypto') return true;
-  return Math.abs(at - config.refreshedAt) <= FLAGS_FRESH_MS ? config.openClasses[group] : sessionOpen(group, at);
+  const isFresh = config.openClasses !== null && Math.abs(at - config.refreshedAt) <= FLAGS_FRESH_MS;
+  return isFresh ? config.openClasses[group] : sessionOpen(group, at);
 }
 
 /** The protocol has no delisting flag: it takes away leverage or room instead. */

@@ -1,7 +1,8 @@
 import { decimal, round, type Decimal } from '../domain/decimal.js';
-import type { Collateral, MarketConfig, PairInCollateral, PricePoint, Sides } from '../domain/market.js';
+import { symbolOf, type Collateral, type MarketConfig, type PairInCollateral, type PricePoint, type Sides } from '../domain/market.js';
 import { APR_UNIT, accruedFunding, aprMultipliers } from '../domain/pricing/funding.js';
-import { activeCollaterals, referenceCollateral } from './directory.js';
+import type { Venue } from '../gateway.js';
+import { activeCollaterals, pairOf, referenceCollateral } from './directory.js';
 
 export interface FundingSnapshot {
   /** Percent per hour paid by longs; negative means received. */
@@ -11,6 +12,12 @@ export interface FundingSnapshot {
   openInterestLongUsd: Decimal;
   openInterestShortUsd: Decimal;
   skewUsd: Decimal;
+}
+
+export function getFunding({ feed, clock }: Venue, symbol: string): FundingSnapshot & { market: string } {
+  const config = feed.config();
+  const pair = pairOf(config, symbol);
+  return { ...fundingSnapshot(config, pair.index, feed.lastPrice(pair.index) ?? undefined, clock.now()), market: symbolOf(pair) };
 }
 
 const HOUR = 3600n;
@@ -30,15 +37,15 @@ export function fundingSnapshot(config: MarketConfig, pairIndex: number, price: 
   });
   const reference = holdings.find(({ collateral }) => collateral === referenceCollateral(config));
   const [fundingRateLongHourly, fundingRateShortHourly] = reference
-    ? hourlyFunding(reference, price?.index, now)
+    ? hourlyFunding(reference, price?.oracle, now)
     : [decimal(0n, 0), decimal(0n, 0)];
   return {
     fundingRateLongHourly,
     fundingRateShortHourly,
     borrowingRateHourly: decimal((reference?.state.borrowing.borrowingRatePerSecondP ?? 0n) * HOUR, 10),
-    openInterestLongUsd: sumUsd(holdings, (holding) => openInterestUsd(holding, 'long', price?.index)),
-    openInterestShortUsd: sumUsd(holdings, (holding) => openInterestUsd(holding, 'short', price?.index)),
-    skewUsd: sumUsd(holdings, (holding) => skewUsd(holding, price?.index)),
+    openInterestLongUsd: sumUsd(holdings, (holding) => openInterestUsd(holding, 'long', price?.oracle)),
+    openInterestShortUsd: sumUsd(holdings, (holding) => openInterestUsd(holding, 'short', price?.oracle)),
+    skewUsd: sumUsd(holdings, (holding) => skewUsd(holding, price?.oracle)),
   };
 }
 

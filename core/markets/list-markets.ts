@@ -11,7 +11,8 @@ import {
 } from '../domain/market.js';
 import { minFeeUsd } from '../domain/pricing/fees.js';
 import type { Venue } from '../gateway.js';
-import { activeCollaterals, directoryOf } from './directory.js';
+import { GatewayError } from '../errors.js';
+import { activeCollaterals, directoryOf, pairOf } from './directory.js';
 import { fundingSnapshot, type FundingSnapshot } from './funding.js';
 
 export interface Market {
@@ -49,6 +50,13 @@ export function listMarkets(venue: Venue): Market[] {
   return directoryOf(config).pairs.flatMap((pair) => describe(venue, config, pair) ?? []);
 }
 
+export function getMarket(venue: Venue, symbol: string): Market {
+  const config = venue.feed.config();
+  const market = describe(venue, config, pairOf(config, symbol));
+  if (!market) throw new GatewayError('MARKET_NOT_FOUND', { market: symbol });
+  return market;
+}
+
 function describe(venue: Venue, config: MarketConfig, pair: Pair): Market | null {
   const group = config.groups[pair.groupIndex];
   const fees = config.fees[pair.feeIndex];
@@ -73,7 +81,7 @@ function describe(venue: Venue, config: MarketConfig, pair: Pair): Market | null
     sizePrecision: SIZE_PRECISION,
     spreadRate: decimal(pair.spreadP, 12),
     fees: { openFeeRate: feeRate, closeFeeRate: feeRate, minPositionSizeUsd: decimal(fees.minPositionSizeUsd, 3) },
-    funding: fundingSnapshot(config, pair.index, venue.feed.prices().get(pair.index), now),
+    funding: fundingSnapshot(config, pair.index, venue.feed.lastPrice(pair.index) ?? undefined, now),
     onlyIsolated: true,
     collaterals: activeCollaterals(config).map(describeCollateral),
   };

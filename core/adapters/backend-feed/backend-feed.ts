@@ -138,6 +138,7 @@ export function createBackendFeed(options: BackendFeedOptions): BackendFeed {
       const known = [...price.book.quotes.keys()].map((pairIndex) => [pairIndex, point(pairIndex, collateral)] as const);
       return new Map(known.filter((entry): entry is readonly [number, PricePoint] => entry[1] !== null));
     },
+    lastPrice: (pairIndex) => point(pairIndex, reference()),
     session,
     on: (kind, listener) => bus.on(kind, listener),
     block: () => config.block(),

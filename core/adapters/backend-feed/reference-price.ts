@@ -14,9 +14,9 @@ export function referenceCollateral(config: MarketConfig): Collateral | null {
 
 /** Null when the skew leaves no price the contract could hold. */
 export function referencePrice(state: PairInCollateral | null, quote: Quote): PricePoint | null {
-  if (!state || state.skewDepth === 0n) return { mark: quote.mark, index: quote.index, at: quote.at };
+  if (!state || state.skewDepth === 0n) return { mark: quote.mark, index: quote.index, oracle: quote.mark, at: quote.at };
   try {
-    return { mark: marketPrice(state, quote.mark), index: quote.index, at: quote.at };
+    return { mark: marketPrice(state, quote.mark), index: quote.index, oracle: quote.mark, at: quote.at };
   } catch (error) {
     if (error instanceof RangeError) return null;
     throw error;

@@ -163,11 +163,12 @@ describe("a pair's session", () => {
   const stocks = { ...group, index: 1, name: 'stocks-1' };
   const collateral = { index: 3, symbol: 'USDC', address: '0x0', isActive: true, decimals: 6, ...goldenMarket.collateral } as const;
   const friday = at('2026-03-13', 12);
+  const allOpen = { forex: true, stocks: true, indices: true, commodities: true };
   const config: MarketConfig = {
     refreshedAt: friday,
     tradingState: 'active',
     marketOrdersTimeoutBlocks: 200,
-    openClasses: { forex: true, stocks: true, indices: true, commodities: true },
+    openClasses: allOpen,
     pairs: [pair, null, { ...pair, index: 2, groupIndex: 1 }, { ...pair, index: 3, customMaxLeverage: 1n }],
     groups: [group, stocks],
     fees: [fees],
@@ -176,10 +177,17 @@ describe("a pair's session", () => {
     oiWindows: goldenMarket.oiWindows,
     negPnlCumulVolMultiplier: 10n ** 10n,
   };
-  const shut: MarketConfig = { ...config, openClasses: { ...config.openClasses, stocks: false } };
+  const shut: MarketConfig = { ...config, openClasses: { ...allOpen, stocks: false } };
 
   it('is open for crypto at any hour', () => {
     expect(pairSession(config, 0, at('2026-12-25', 3))).toBe('open');
+  });
+
+  it('asks the calendar where the source has no flags', () => {
+    const flagless: MarketConfig = { ...config, openClasses: null };
+    expect(pairSession(flagless, 2, friday)).toBe('open');
+    expect(pairSession(flagless, 2, at('2026-03-14', 12))).toBe('closed');
+    expect(pairSession(flagless, 0, at('2026-03-14', 12))).toBe('open');
   });
 
   it('believes a fresh flag more than the calendar, and the calendar more than a stale flag', () => {

@@ -1,0 +1,89 @@
+import { decimal, type Decimal } from '../domain/decimal.js';
+import { symbolOf, type MarketConfig, type Pair, type PricePoint } from '../domain/market.js';
+import { marketView, STANDARD_TERMS, type MarketView, type Moment } from '../domain/pricing/market-view.js';
+import { BOOK_PRICE_SCALE, virtualBook, type BookLevel as PricedLevel, type VirtualBook } from '../domain/pricing/order-book.js';
+import type { Venue } from '../gateway.js';
+import { activeCollaterals, pairOf, referenceCollateral } from './directory.js';
+import { PRICE_SCALE } from './list-prices.js';
+
+export interface BookLevel {
+  price: Decimal;
+  size: Decimal;
+  sizeUsd: Decimal;
+  cumulativeUsd: Decimal;
+}
+
+export interface OrderBook {
+  market: string;
+  markPrice: Decimal;
+  bids: BookLevel[];
+  asks: BookLevel[];
+  timestamp: number;
+}
+
+export const BOOK_LEVELS = { least: 1, most: 30, usual: 20 } as const;
+
+const USD_SCALE = 18;
+const EMPTY: VirtualBook = { asks: [], bids: [] };
+
+/**
+ * What the contract would fill now, derived from its depth bands, spread and skew in the reference collateral; there is no resting
+ * book. Prices keep every digit, so that the average up to a level, weighted by USD, is the contract's execution price.
+ */
+export function getOrderBook(venue: Venue, symbol: string, levels: number = BOOK_LEVELS.usual): OrderBook {
+  const config = venue.feed.config();
+  const pair = pairOf(config, symbol);
+  const point = venue.feed.price(pair.index);
+  const { asks, bids } = bookOf(config, pair, point, momentOf(venue));
+  return {
+    market: symbolOf(pair),
+    markPrice: decimal(point.mark, PRICE_SCALE),
+    bids: bids.slice(0, levels).map(describe),
+    asks: asks.slice(0, levels).map(describe),
+    timestamp: point.at,
+  };
+}
+
+const describe = ({ price, base, usd, cumulativeUsd }: PricedLevel): BookLevel => ({
+  price: decimal(price, BOOK_PRICE_SCALE),
+  size: decimal(base, USD_SCALE),
+  sizeUsd: decimal(usd, USD_SCALE),
+  cumulativeUsd: decimal(cumulativeUsd, USD_SCALE),
+});
+
+/** The contract counts volume by its own clock, which may run ahead of ours. */
+export function momentOf({ clock, state }: Pick<Venue, 'clock' | 'state'>): Moment {
+  const now = BigInt(Math.floor(clock.now() / 1000));
+  const head = state.head?.block;
+  return { timestamp: head && head.timestamp > now ? head.timestamp : now, block: head?.number ?? 0n };
+}
+
+interface Made {
+  readonly oracle: bigint;
+  readonly window: bigint;
+  readonly book: VirtualBook;
+}
+
+/** By snapshot and pair: a book changes with the parameters, the price, and when a volume window ends. */
+const made = new WeakMap<MarketConfig, Map<number, Made>>();
+
+function bookOf(config: MarketConfig, pair: Pair, { oracle }: PricePoint, moment: Moment): VirtualBook {
+  const books = made.get(config) ?? new Map<number, Made>();
+  made.set(config, books);
+  const window = (moment.timestamp - config.oiWindows.startTs) / config.oiWindows.windowsDuration;
+  const known = books.get(pair.index);
+  if (known?.oracle === oracle && known.window === window) return known.book;
+  const market = viewOf(config, pair);
+  const book = market ? virtualBook({ market, terms: STANDARD_TERMS, moment, oraclePrice: oracle }) : EMPTY;
+  books.set(pair.index, { oracle, window, book });
+  return book;
+}
+
+/** In the reference collateral, or in the first active one that knows the pair; null where none does. */
+function viewOf(config: MarketConfig, pair: Pair): MarketView | null {
+  for (const collateral of [referenceCollateral(config), ...activeCollaterals(config)]) {
+    const view = collateral && marketView(config, { pairIndex: pair.index, collateralIndex: collateral.index });
+    if (view) return view;
+  }
+  return null;
+}
