@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import type * as Edr from '@nomicfoundation/edr';
+import { StartError } from '../../core/start-error.js';
 
 /** The only file that touches the EVM engine, whose API is internal to its makers and therefore pinned exactly. */
 
@@ -27,7 +28,17 @@ export interface Engine {
 }
 
 /** The package is CommonJS with a native binding and may be absent in a production install: loaded on first use only. */
-const load = (): typeof Edr => createRequire(import.meta.url)('@nomicfoundation/edr') as typeof Edr;
+function load(): typeof Edr {
+  try {
+    return createRequire(import.meta.url)('@nomicfoundation/edr') as typeof Edr;
+  } catch (error) {
+    const platform = `${process.platform}-${process.arch}`;
+    throw new StartError(
+      `The EVM engine of the sandbox does not load on ${platform}: install the optional package @nomicfoundation/edr, or set SANDBOX_RPC_URL to a node.`,
+      { cause: error },
+    );
+  }
+}
 
 const bytes = (hex: string): Buffer => Buffer.from(hex.slice(2), 'hex');
 

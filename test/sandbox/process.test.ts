@@ -212,6 +212,16 @@ describe('a start that cannot succeed', () => {
     40_000,
   );
 
+  it('because optional packages were left out says which', async () => {
+    const hook = path.join(playground.folder, 'without-engine.cjs');
+    writeFileSync(
+      hook,
+      `const { Module } = require('node:module'); const resolve = Module._resolveFilename;
+       Module._resolveFilename = (name, ...rest) => resolve(name === '@nomicfoundation/edr' ? 'not-installed' : name, ...rest);`,
+    );
+    await failsWith(start({ NODE_OPTIONS: `--require=${hook}` }), /^The EVM engine of the sandbox does not load .*@nomicfoundation\/edr/m);
+  }, 40_000);
+
   it('because the external node is not there says so', async () => {
     await failsWith(start({ SANDBOX_RPC_URL: 'http://127.0.0.1:9' }), /SANDBOX_RPC_URL does not answer as a node/);
   }, 40_000);
