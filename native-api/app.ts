@@ -2,11 +2,13 @@ import { randomUUID } from 'node:crypto';
 import express, { type Express, type Router } from 'express';
 import { GatewayError } from '../core/errors.js';
 import type { Gateway } from '../core/gateway.js';
+import { docsRouter } from './docs.js';
+import { openApiDocument } from './openapi.js';
 import { OPERATIONS } from './operations/index.js';
-import { answerError, chooseRequestId, sendJson } from './respond.js';
+import { readBody } from './read-body.js';
+import { chooseRequestId } from './request-id.js';
+import { answerError, sendError } from './respond.js';
 import { nativeRouter } from './router.js';
-
-export const BODY_LIMIT_BYTES = 256 * 1024;
 
 /** The HTTP host. Bytes are kept as they arrive; parsing is the operation's business, never the host's. */
 export function createApp(gateway: Gateway, extraRoutes: readonly Router[] = []): Express {
@@ -16,16 +18,14 @@ export function createApp(gateway: Gateway, extraRoutes: readonly Router[] = [])
   app.set('query parser', 'simple');
 
   app.use((request, response, next) => {
-    response.set('X-Request-Id', chooseRequestId(request, randomUUID));
+    response.setHeader('X-Request-Id', chooseRequestId(request, randomUUID));
     next();
   });
-  app.use(express.raw({ type: () => true, limit: BODY_LIMIT_BYTES }));
+  app.use(readBody);
   for (const router of extraRoutes) app.use(router);
+  app.use(docsRouter(openApiDocument(OPERATIONS, 'X-Service-')));
   app.use(nativeRouter(gateway, OPERATIONS));
-  app.use((_request, response) => {
-    const { code, message } = new GatewayError('UNSUPPORTED', { reason: 'There is nothing at this path.' });
-    sendJson(response, 404, { code, message });
-  });
+  app.use((_request, response) => sendError(response, new GatewayError('UNSUPPORTED', { reason: 'There is nothing at this path.' }), 404));
   app.use(answerError(gateway.log));
   return app;
 }

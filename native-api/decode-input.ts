@@ -1,7 +1,8 @@
 import type { Request } from 'express';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { GatewayError, type Issue } from '../core/errors.js';
 import type { Operation } from './operation.js';
+import { readStrictJson } from './strict-json.js';
 
 export interface Input {
   readonly params: unknown;
@@ -9,35 +10,53 @@ export interface Input {
   readonly body: unknown;
 }
 
+/** A row that names no query takes none: a misspelt parameter must not be silently dropped. */
+const NO_QUERY = z.strictObject({});
+/** A body can hold more faults than anybody reads. */
+const MAX_ISSUES = 50;
+
 /** What the row's schemas make of a request; every fault of every part is told in one answer. */
 export function decodeInput(operation: Operation, request: Request): Input {
   const issues: Issue[] = [];
-  const params = decode(operation.params, request.params, '', issues);
-  const query = decode(operation.query, request.query, '', issues);
-  const body = operation.body === undefined ? undefined : decode(operation.body, parseJson(request.body as unknown), '', issues);
-  if (issues.length > 0) throw new GatewayError('VALIDATION_ERROR', { issues });
+  const params = decode(operation.params, without(request.params, 'chain'), issues);
+  const query = decode(operation.query ?? NO_QUERY, request.query, issues);
+  const body = decodeBody(operation, request, issues);
+  if (issues.length > 0) throw new GatewayError('VALIDATION_ERROR', { issues: issues.slice(0, MAX_ISSUES) });
   return { params, query, body };
 }
 
-function decode(schema: z.ZodType | undefined, value: unknown, prefix: string, issues: Issue[]): unknown {
+function decodeBody(operation: Operation, request: Request, issues: Issue[]): unknown {
+  const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+  if (operation.body === undefined) {
+    if (bytes.length > 0) issues.push({ path: '', message: 'must be empty: this operation takes no body' });
+    return undefined;
+  }
+  if (bytes.length === 0) return void issues.push({ path: '', message: 'must be a JSON object' });
+  if (!saysJson(request.headers['content-type']))
+    return void issues.push({ path: '', message: 'must be sent with Content-Type: application/json' });
+  return decode(operation.body, readStrictJson(bytes), issues);
+}
+
+/** Absent is not wrong: the bytes speak for themselves. */
+const saysJson = (type: string | undefined): boolean =>
+  type === undefined || /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-?8"?\s*)?$/i.test(type.trim());
+
+function decode(schema: z.ZodType | undefined, value: unknown, issues: Issue[]): unknown {
   if (schema === undefined) return undefined;
   const decoded = schema.safeParse(value);
   if (decoded.success) return decoded.data;
-  issues.push(
-    ...decoded.error.issues.map(({ path, message }) => ({
-      path: [prefix, ...path.map(String)].filter((part) => part !== '').join('.'),
-      message,
-    })),
-  );
+  issues.push(...decoded.error.issues.flatMap(tell));
   return undefined;
 }
 
-function parseJson(raw: unknown): unknown {
-  if (!Buffer.isBuffer(raw) || raw.length === 0)
-    throw new GatewayError('VALIDATION_ERROR', { issues: [{ path: '', message: 'must be a JSON object' }] });
-  try {
-    return JSON.parse(raw.toString('utf8'));
-  } catch {
-    throw new GatewayError('VALIDATION_ERROR', { issues: [{ path: '', message: 'is not JSON' }] });
-  }
+/** A field nobody knows is named itself, not the object it sits in. */
+function tell(issue: z.core.$ZodIssue): Issue[] {
+  const path = issue.path.map((part) => readable(String(part)));
+  if (issue.code !== 'unrecognized_keys') return [{ path: path.join('.'), message: issue.message }];
+  return issue.keys.map((key) => ({ path: [...path, readable(key)].join('.'), message: 'is not a field of this request' }));
 }
+
+/** The router looked the chain up already. */
+const without = (record: object, name: string): object => Object.fromEntries(Object.entries(record).filter(([key]) => key !== name));
+
+const readable = (text: string): string => text.slice(0, 64);

@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import { GatewayError } from '../core/errors.js';
 import type { Logger } from '../core/ports.js';
@@ -8,18 +9,45 @@ export interface ErrorBody {
   details?: unknown;
 }
 
-/** Ids that come from a proxy are kept only if they are harmless in a header and a log line. */
-const HARMLESS_ID = /^[\w.:-]{1,64}$/;
+export const JSON_TYPE = 'application/json; charset=utf-8';
 
-export const requestId = (response: Response): string => String(response.getHeader('X-Request-Id'));
+/** How much of a request nobody wants is read on, and for how long, before its connection is cut. */
+const LINGER_BYTES = 1024 * 1024;
+const LINGER_MS = 2_000;
 
-export function chooseRequestId(request: Request, fresh: () => string): string {
-  const given = request.get('X-Request-Id');
-  return given !== undefined && HARMLESS_ID.test(given) ? given : fresh();
+export const requestId = (response: ServerResponse): string => String(response.getHeader('X-Request-Id'));
+
+export function sendJson(response: ServerResponse, status: number, body: unknown): void {
+  sendBytes(response, status, JSON_TYPE, Buffer.from(JSON.stringify(body)));
 }
 
-export function sendJson(response: Response, status: number, body: unknown): void {
-  response.status(status).set('Content-Type', 'application/json; charset=utf-8').send(JSON.stringify(body));
+export function sendBytes(response: ServerResponse, status: number, type: string, bytes: Buffer): void {
+  response.statusCode = status;
+  response.setHeader('Content-Type', type);
+  response.setHeader('Content-Length', bytes.length);
+  const { req: request } = response;
+  if (request.complete || !announcesBody(request)) return void response.end(bytes);
+  response.setHeader('Connection', 'close');
+  response.write(bytes);
+  linger(request, () => response.end());
+}
+
+export const announcesBody = ({ headers }: IncomingMessage): boolean =>
+  headers['transfer-encoding'] !== undefined || (headers['content-length'] !== undefined && headers['content-length'] !== '0');
+
+/** The answer is out before the request was: closing at once would reset the connection and take the answer with it. */
+function linger(request: IncomingMessage, done: () => void): void {
+  let left = LINGER_BYTES;
+  const patience = setTimeout(done, LINGER_MS);
+  const finish = (): void => {
+    clearTimeout(patience);
+    done();
+  };
+  request.on('data', (chunk: Buffer) => {
+    left -= chunk.length;
+    if (left < 0) finish();
+  });
+  request.on('close', finish).on('end', finish).resume();
 }
 
 /** The one handler: what the caller may know is told by the catalogue, everything else becomes INTERNAL and is logged with its id. */
@@ -27,9 +55,17 @@ export function answerError(log: Logger): ErrorRequestHandler {
   return (error: unknown, request, response, next) => {
     if (response.headersSent) return next(error);
     const known = asGatewayError(error) ?? internal(error, request, response, log);
-    const details = Object.keys(known.details).length > 0 ? { details: known.details } : {};
-    sendJson(response, known.status, { code: known.code, message: known.message, ...details } satisfies ErrorBody);
+    sendError(response, known);
   };
+}
+
+export function sendError(response: ServerResponse, error: GatewayError, status = error.status): void {
+  if (error.code === 'RATE_LIMITED') {
+    const { retryAfterSeconds } = (error as GatewayError<'RATE_LIMITED'>).details;
+    response.setHeader('Retry-After', retryAfterSeconds);
+  }
+  const details = Object.keys(error.details).length > 0 ? { details: error.details } : {};
+  sendJson(response, status, { code: error.code, message: error.message, ...details } satisfies ErrorBody);
 }
 
 function internal(error: unknown, request: Request, response: Response, log: Logger): GatewayError {
@@ -39,16 +75,13 @@ function internal(error: unknown, request: Request, response: Response, log: Log
 
 function asGatewayError(error: unknown): GatewayError | null {
   if (error instanceof GatewayError) return error;
-  const refusal = bodyRefusal(error);
+  const refusal = requestFault(error);
   return refusal === null ? null : new GatewayError('VALIDATION_ERROR', { issues: [{ path: '', message: refusal }] });
 }
 
-/** Express and its parsers throw objects with a 4xx `status`: the request is at fault, and these are its faults. */
-function bodyRefusal(error: unknown): string | null {
+/** Express throws objects with a 4xx `status`: the request is at fault. */
+function requestFault(error: unknown): string | null {
   if (typeof error !== 'object' || error === null || !('status' in error) || typeof error.status !== 'number') return null;
   if (error.status < 400 || error.status >= 500) return null;
-  const type = 'type' in error && typeof error.type === 'string' ? error.type : '';
-  if (type === 'entity.too.large') return 'must not exceed 256 KiB';
-  if (type === 'encoding.unsupported') return 'has an unsupported Content-Encoding';
   return error instanceof URIError ? 'has a path that cannot be decoded' : 'cannot be read';
 }

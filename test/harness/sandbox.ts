@@ -6,14 +6,17 @@ import { readSandboxSettings } from '../../sandbox/settings.js';
 import { startSandbox } from '../../sandbox/start-sandbox.js';
 import { createTestDatabase } from './database.js';
 import { createKeptLog, type KeptLog } from './kept-log.js';
+import { checkExchange } from './openapi-check.js';
 
 export interface TestSandbox {
   readonly url: string;
   readonly gateway: Gateway;
   readonly controls: SandboxControls;
   readonly log: KeptLog;
-  get(path: string): Promise<Reply>;
-  post(path: string, body: unknown): Promise<Reply>;
+  /** Any request; its reply is held against the OpenAPI document, as are those of `get` and `post`. */
+  call(path: string, init?: RequestInit): Promise<Reply>;
+  get(path: string, headers?: Record<string, string>): Promise<Reply>;
+  post(path: string, body: unknown, headers?: Record<string, string>): Promise<Reply>;
   stop(): Promise<void>;
 }
 
@@ -43,14 +46,18 @@ export async function startTestSandbox(settings: Record<string, string> = {}): P
     });
     const call = async (path: string, init?: RequestInit): Promise<Reply> => {
       const response = await fetch(`${sandbox.url}${path}`, init);
-      return { status: response.status, headers: response.headers, body: await response.json() };
+      const reply = { status: response.status, headers: response.headers, body: await response.json() };
+      checkExchange(init?.method ?? 'GET', path, reply.status, reply.body);
+      return reply;
     };
     return {
       ...sandbox,
       log,
       stop,
-      get: (path) => call(path),
-      post: (path, body) => call(path, { method: 'POST', body: JSON.stringify(body) }),
+      call,
+      get: (path, headers = {}) => call(path, { headers }),
+      post: (path, body, headers = {}) =>
+        call(path, { method: 'POST', body: JSON.stringify(body), headers: { 'Content-Type': 'application/json', ...headers } }),
     };
   } catch (error) {
     await stop();

@@ -1,0 +1,35 @@
+import type { ErrorCode } from '../core/errors.js';
+import type { Auth, Operation } from './operation.js';
+
+const ALWAYS: readonly ErrorCode[] = ['VALIDATION_ERROR', 'RATE_LIMITED', 'INTERNAL', 'NOT_READY'];
+const SIGNED: readonly ErrorCode[] = ['INVALID_SIGNATURE', 'TIMESTAMP_OUT_OF_WINDOW', 'NONCE_REUSED'];
+const OF_AGENTS: readonly ErrorCode[] = [
+  'UNAUTHENTICATED',
+  ...SIGNED,
+  'AGENT_UNKNOWN',
+  'AGENT_NOT_DELEGATED',
+  'AGENT_EXPIRED',
+  'AGENT_REVOKED',
+];
+
+const BY_AUTH: Readonly<Record<Auth, readonly ErrorCode[]>> = {
+  none: [],
+  master: SIGNED,
+  agent: [...OF_AGENTS, 'SCOPE_READ_ONLY'],
+  reader: [...OF_AGENTS, 'API_KEY_UNKNOWN'],
+};
+
+export const pathParameters = (path: string): string[] => [...path.matchAll(/:(\w+)/g)].map(([, name]) => name ?? '');
+
+/** The account in the path has to be the caller's own: a property of the row, so that no handler can forget it. */
+export const isOwnAccount = ({ auth, path }: Operation): boolean =>
+  (auth === 'agent' || auth === 'reader') && pathParameters(path).includes('address');
+
+/** Everything a row can answer besides success: what follows from where and for whom it is, and what it says of itself. */
+export function errorsOf(operation: Operation): ErrorCode[] {
+  const codes: ErrorCode[] = [...ALWAYS, ...BY_AUTH[operation.auth], ...(operation.errors ?? [])];
+  if (operation.scope === 'venue') codes.push('CHAIN_NOT_FOUND', 'UPSTREAM_UNAVAILABLE');
+  if (isOwnAccount(operation)) codes.push('TRADER_MISMATCH');
+  if (pathParameters(operation.path).includes('symbol')) codes.push('MARKET_NOT_FOUND');
+  return [...new Set(codes)];
+}

@@ -1,0 +1,167 @@
+import { CHAIN_SLUGS } from '../core/chains.js';
+import { CATALOGUE, LIMIT_SCOPES, type ErrorCode } from '../core/errors.js';
+import { errorsOf, pathParameters } from './documented-errors.js';
+import { createSchemaPrinter, type JsonSchema, type SchemaPrinter } from './openapi-schemas.js';
+import type { Operation } from './operation.js';
+
+export interface OpenApiDocument extends Readonly<Record<string, unknown>> {
+  readonly openapi: '3.1.0';
+  readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, JsonSchema>> } & Readonly<Record<string, unknown>>;
+}
+
+export interface OperationObject {
+  readonly operationId: string;
+  readonly parameters: readonly ParameterObject[];
+  readonly responses: Readonly<Record<string, { readonly content: { readonly 'application/json': { readonly schema: JsonSchema } } }>>;
+  readonly [more: string]: unknown;
+}
+
+interface ParameterObject {
+  readonly name: string;
+  readonly in: 'path' | 'query';
+  readonly required: boolean;
+  readonly schema: unknown;
+}
+
+const json = (schema: JsonSchema) => ({ 'application/json': { schema } });
+const ref = (section: string, name: string) => ({ $ref: `#/components/${section}/${name}` });
+
+export const documentedPath = ({ scope, path }: Operation): string =>
+  (scope === 'venue' ? `/v1/{chain}${path === '/' ? '' : path}` : path).replaceAll(/:(\w+)/g, '{$1}');
+
+/** The description of the interface: nothing in it is written twice, all of it follows from the rows. */
+export function openApiDocument(operations: readonly Operation[], headerPrefix: string): OpenApiDocument {
+  const printer = createSchemaPrinter();
+  const paths: Record<string, Record<string, OperationObject>> = {};
+  for (const operation of operations)
+    (paths[documentedPath(operation)] ??= {})[operation.method.toLowerCase()] = describe(operation, printer);
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Diamond Gateway',
+      version: '1.0.0',
+      description:
+        'Non-custodial perpetual trading. Every price, size and rate is a decimal string; every timestamp is in epoch milliseconds. `GET /v1/{chain}` publishes what a client signs.',
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: '/' }],
+    tags: [...new Set(operations.map(tagOf))].map((name) => ({ name })),
+    paths,
+    components: {
+      schemas: { ...printer.components(), Error: ERROR_SCHEMA },
+      headers: HEADERS,
+      securitySchemes: securitySchemes(headerPrefix),
+    },
+  };
+}
+
+function describe(operation: Operation, printer: SchemaPrinter): OperationObject {
+  const { id, auth, summary, body } = operation;
+  return {
+    operationId: id,
+    summary,
+    tags: [tagOf(operation)],
+    security: SECURITY[auth],
+    parameters: [...pathParametersOf(operation, printer), ...queryParametersOf(operation, printer)],
+    ...(body === undefined ? {} : { requestBody: { required: true, content: json(printer.print(body)) } }),
+    responses: merge(successes(operation, printer), failures(errorsOf(operation))),
+  };
+}
+
+function tagOf({ scope, path }: Operation): string {
+  const [, group = ''] = path.split('/');
+  return scope === 'gateway' || group === '' ? 'system' : group;
+}
+
+function propertiesOf(schema: JsonSchema): { readonly properties: Record<string, unknown>; readonly required: readonly string[] } {
+  const { properties = {}, required = [] } = schema;
+  return { properties: properties as Record<string, unknown>, required: required as readonly string[] };
+}
+
+function pathParametersOf(operation: Operation, printer: SchemaPrinter): ParameterObject[] {
+  const { properties } = operation.params === undefined ? { properties: {} } : propertiesOf(printer.print(operation.params));
+  const known: Record<string, unknown> = { chain: { type: 'string', enum: CHAIN_SLUGS }, ...properties };
+  const names = [...(operation.scope === 'venue' ? ['chain'] : []), ...pathParameters(operation.path)];
+  return names.map((name) => ({ name, in: 'path', required: true, schema: known[name] ?? { type: 'string' } }));
+}
+
+function queryParametersOf({ query }: Operation, printer: SchemaPrinter): ParameterObject[] {
+  if (query === undefined) return [];
+  const { properties, required } = propertiesOf(printer.print(query));
+  return Object.entries(properties).map(([name, schema]) => ({ name, in: 'query', required: required.includes(name), schema }));
+}
+
+const RATE_HEADERS = Object.fromEntries(
+  ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset', 'X-Request-Id', 'cf-ray'].map((name) => [name, ref('headers', name)]),
+);
+
+function successes({ statuses = [200], reply, summary }: Operation, printer: SchemaPrinter): OperationObject['responses'] {
+  const answer = { description: summary, headers: RATE_HEADERS, content: json(printer.printReply(reply)) };
+  return Object.fromEntries(statuses.map((status) => [String(status), answer]));
+}
+
+/** A status that carries an ordinary answer and an error keeps both shapes. */
+function merge(good: OperationObject['responses'], bad: OperationObject['responses']): OperationObject['responses'] {
+  const both = Object.entries(good).flatMap(([status, answer]) => {
+    const other = bad[status];
+    const shapes = [answer, ...(other ? [other] : [])].map(({ content }) => content['application/json'].schema);
+    return other ? [[status, { ...answer, content: json({ anyOf: shapes }) }] as const] : [];
+  });
+  return { ...good, ...bad, ...Object.fromEntries(both) };
+}
+
+/** One answer per status; the codes that can stand in it are listed. */
+function failures(codes: readonly ErrorCode[]): OperationObject['responses'] {
+  const byStatus = new Map<number, ErrorCode[]>();
+  for (const code of codes) byStatus.set(CATALOGUE[code].status, [...(byStatus.get(CATALOGUE[code].status) ?? []), code]);
+  return Object.fromEntries(
+    [...byStatus].map(([status, listed]) => [
+      String(status),
+      {
+        description: listed.join(', '),
+        headers: status === 429 ? { ...RATE_HEADERS, 'Retry-After': ref('headers', 'Retry-After') } : RATE_HEADERS,
+        content: json({ allOf: [ref('schemas', 'Error'), { properties: { code: { enum: listed } } }] }),
+      },
+    ]),
+  );
+}
+
+const ERROR_SCHEMA: JsonSchema = {
+  type: 'object',
+  properties: {
+    code: { type: 'string', enum: Object.keys(CATALOGUE), description: 'Stable; the one thing to match on.' },
+    message: { type: 'string', description: 'For people; may change at any time.' },
+    details: { type: 'object', description: 'The figures the message quotes.' },
+  },
+  required: ['code', 'message'],
+  additionalProperties: false,
+};
+
+const whole = (description: string) => ({ description, schema: { type: 'integer', minimum: 0 } });
+const text = (description: string) => ({ description, schema: { type: 'string' } });
+const HEADERS = {
+  'RateLimit-Limit': whole(`Requests per minute of the tightest bucket that applied (${LIMIT_SCOPES.join(', ')}).`),
+  'RateLimit-Remaining': whole('Requests left in that window.'),
+  'RateLimit-Reset': whole('Seconds until the window ends.'),
+  'Retry-After': whole('Seconds to wait.'),
+  'X-Request-Id': text('Names this request in our logs.'),
+  'cf-ray': text("The trusted proxy's name of this request, else the request id; quote it when reporting INTERNAL."),
+};
+
+const AGENT = { agent: [], agentTimestamp: [], agentNonce: [], agentSignature: [] };
+const SECURITY = { none: [], master: [], agent: [AGENT], reader: [AGENT, { apiKey: [] }] };
+
+function securitySchemes(prefix: string): JsonSchema {
+  const header = (name: string, description: string) => ({ type: 'apiKey', in: 'header', name: `${prefix}${name}`, description });
+  return {
+    agent: header('Agent', 'The agent address.'),
+    agentTimestamp: header('Timestamp', 'Epoch milliseconds, within 30 seconds of server time.'),
+    agentNonce: header('Nonce', 'A whole number this agent never used before.'),
+    agentSignature: header(
+      'Signature',
+      'EIP-712 signature in the domain `GET /v1/{chain}` publishes; the operationId is the primary type, the fields are method, path with its query, bodyHash, timestamp and nonce.',
+    ),
+    apiKey: header('Api-Key', 'A read-only key issued by `POST /v1/{chain}/api-keys`.'),
+  };
+}
