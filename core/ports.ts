@@ -1,3 +1,4 @@
+import type { AdmissionStore } from './access/admission.js';
 import type { ChainSlug } from './chains.js';
 import type { MarketConfig, PricePoint, Session } from './domain/market.js';
 
@@ -88,6 +89,7 @@ export interface MarketFeed {
 }
 
 export interface Store {
+  readonly admission: AdmissionStore;
   /** One round trip; throws when the database cannot answer. */
   ping(): Promise<void>;
   close(): Promise<void>;

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import type { Store } from '../../ports.js';
+import { createAdmissionStore } from './admission-store.js';
 import { connectDatabase, type DatabaseOptions } from './connect-database.js';
 import { isLostRace, withFaults } from './faults.js';
 
@@ -32,6 +33,7 @@ export function createStore(options: DatabaseOptions): KnexStore {
   const { transaction } = withFaults({ transaction: (work: Work<unknown>) => runTransaction(db, work) });
   return {
     ...queries,
+    admission: withFaults(createAdmissionStore(db)),
     db,
     transaction: transaction as KnexStore['transaction'],
     close: () => db.destroy(),

@@ -1,0 +1,199 @@
+import type { ChainSlug } from '../chains.js';
+import { GatewayError } from '../errors.js';
+import { measureWindow, windowStart, type LimitNumbers, type Window } from '../limits.js';
+import type { Clock } from '../ports.js';
+
+/** One authenticated request before the shared books. */
+export interface AdmissionEntry {
+  readonly chain: ChainSlug;
+  /** Lower-case address of an agent, or the hash of an API key. */
+  readonly credential: string;
+  /** Null for API keys. */
+  readonly nonce: string | null;
+  /** Epoch ms; until then the nonce stays in the books. */
+  readonly keepUntil: number;
+  readonly isWrite: boolean;
+}
+
+export interface AdmissionVerdict {
+  /** False: the nonce was in the books already, and the request was not counted. */
+  readonly isFresh: boolean;
+  /** Totals of the credential's window over all replicas, the whole batch included. */
+  readonly requests: number;
+  readonly writes: number;
+  /** Version of the agent's row, 0 for an API key; null when there is no such row (any more). */
+  readonly version: bigint | null;
+}
+
+export interface SubjectCount {
+  readonly subject: string;
+  readonly requests: number;
+}
+
+export interface AdmissionStore {
+  /** One statement for all of them: claims nonces, counts who was fresh, reads the credentials' versions. No nonce twice in one call. */
+  admit(window: number, entries: readonly AdmissionEntry[]): Promise<readonly AdmissionVerdict[]>;
+  /** Adds to the counts of a window in one statement and answers the totals over all replicas, in the order given. */
+  addCounts(window: number, counts: readonly SubjectCount[]): Promise<readonly number[]>;
+  /** Forgets nonces that are out of every timestamp window and counts of windows that are over. */
+  prune(now: number): Promise<void>;
+}
+
+export interface Admitted {
+  readonly windows: readonly Window[];
+  /** See AdmissionVerdict. */
+  readonly version: bigint | null;
+  /** Null when the limit refused it before the books were asked. */
+  readonly isFresh: boolean | null;
+}
+
+export interface Admission {
+  /** At most one round trip, shared with all requests that arrive while another one is under way. */
+  readonly admit: (entry: AdmissionEntry) => Promise<Admitted>;
+}
+
+export interface AdmissionOptions {
+  readonly store: Pick<AdmissionStore, 'admit'>;
+  readonly clock: Clock;
+  readonly limits: Pick<LimitNumbers, 'agent' | 'agent-writes'>;
+}
+
+interface Waiting {
+  readonly entry: AdmissionEntry;
+  readonly since: number;
+  readonly resolve: (admitted: Admitted) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+const MAX_BATCH = 1_000;
+const MAX_WAITING = 20_000;
+/** Half of what a nonce is kept beyond its timestamp window: what waited longer might be claimed after its twin was forgotten. */
+const MAX_WAIT_MS = 15_000;
+
+interface Used {
+  readonly requests: number;
+  readonly writes: number;
+}
+
+const NOTHING_USED: Used = { requests: 0, writes: 0 };
+const subjectOf = ({ chain, credential }: AdmissionEntry): string => `${chain}:${credential}`;
+const nonceOf = ({ chain, credential, nonce }: AdmissionEntry): string => `${chain}:${credential}:${nonce ?? ''}`;
+
+/** Nonces and agent windows of all replicas, exact, for one statement per batch: a batch is what arrived while the last was under way. */
+export function createAdmission({ store, clock, limits }: AdmissionOptions): Admission {
+  let queue: Waiting[] = [];
+  let isBusy = false;
+  /** What the books last said, for the current window only. A credential at its limit is refused without asking them again. */
+  let seen = { window: 0, used: new Map<string, Used>() };
+
+  const windowsOf = ({ isWrite }: AdmissionEntry, used: Used, now: number): Window[] => [
+    measureWindow('agent', limits.agent, used.requests, now),
+    ...(isWrite ? [measureWindow('agent-writes', limits['agent-writes'], used.writes, now)] : []),
+  ];
+
+  const usedIn = (window: number, entry: AdmissionEntry): Used =>
+    seen.window === window ? (seen.used.get(subjectOf(entry)) ?? NOTHING_USED) : NOTHING_USED;
+
+  /** Refused before the books: the nonce stays unused, so that the very same request may come again. */
+  const refusal = (entry: AdmissionEntry, now: number): Admitted | null => {
+    const { requests, writes } = usedIn(windowStart(now), entry);
+    const windows = windowsOf(entry, { requests: requests + 1, writes: writes + 1 }, now);
+    return windows.some(({ isExceeded }) => isExceeded) ? { windows, version: null, isFresh: null } : null;
+  };
+
+  const remember = (window: number, entry: AdmissionEntry, { requests, writes }: Used): void => {
+    if (window < seen.window) return;
+    if (window > seen.window) seen = { window, used: new Map() };
+    const before = seen.used.get(subjectOf(entry)) ?? NOTHING_USED;
+    seen.used.set(subjectOf(entry), { requests: Math.max(requests, before.requests), writes: Math.max(writes, before.writes) });
+  };
+
+  const settle = (batch: readonly Waiting[], verdicts: readonly AdmissionVerdict[], now: number): void => {
+    const ranks = rankBatch(batch, verdicts);
+    batch.forEach(({ entry, resolve }, index) => {
+      const verdict = verdicts[index];
+      const used = ranks[index];
+      if (verdict === undefined || used === undefined)
+        throw new RangeError('The books answered fewer requests than they were asked about.');
+      remember(windowStart(now), entry, verdict);
+      const counted = verdict.isFresh ? used : usedIn(windowStart(now), entry);
+      resolve({ windows: windowsOf(entry, counted, now), version: verdict.version, isFresh: verdict.isFresh });
+    });
+  };
+
+  const run = async (): Promise<void> => {
+    isBusy = true;
+    while (queue.length > 0) {
+      const now = clock.now();
+      const { batch, twins, stale } = takeBatch(queue, now);
+      queue = queue.slice(batch.length + twins.length + stale.length);
+      for (const { reject } of stale) reject(overloaded());
+      await book(batch, twins, now);
+    }
+    isBusy = false;
+  };
+
+  const book = async (batch: readonly Waiting[], twins: readonly Waiting[], now: number): Promise<void> => {
+    if (batch.length === 0) return;
+    try {
+      settle(
+        batch,
+        await store.admit(
+          windowStart(now),
+          batch.map(({ entry }) => entry),
+        ),
+        now,
+      );
+      for (const { entry, resolve } of twins)
+        resolve({ windows: windowsOf(entry, usedIn(windowStart(now), entry), now), version: null, isFresh: false });
+    } catch (error) {
+      for (const { reject } of [...batch, ...twins]) reject(error);
+    }
+  };
+
+  return {
+    admit(entry) {
+      const now = clock.now();
+      const refused = refusal(entry, now);
+      if (refused !== null) return Promise.resolve(refused);
+      if (queue.length >= MAX_WAITING) return Promise.reject(overloaded());
+      return new Promise((resolve, reject) => {
+        queue.push({ entry, since: now, resolve, reject });
+        if (!isBusy) void run();
+      });
+    },
+  };
+}
+
+const overloaded = (): GatewayError => new GatewayError('NOT_READY', { reason: 'the database does not keep up' });
+
+/** The head of the queue, in order. Twins carry a nonce that the batch has already: whatever becomes of the first, they come too late. */
+function takeBatch(queue: readonly Waiting[], now: number): Record<'batch' | 'twins' | 'stale', Waiting[]> {
+  const taken: Record<'batch' | 'twins' | 'stale', Waiting[]> = { batch: [], twins: [], stale: [] };
+  const nonces = new Set<string>();
+  for (const waiting of queue.slice(0, MAX_BATCH)) {
+    if (now - waiting.since > MAX_WAIT_MS) {
+      taken.stale.push(waiting);
+      continue;
+    }
+    const isTwin = waiting.entry.nonce !== null && nonces.has(nonceOf(waiting.entry));
+    taken[isTwin ? 'twins' : 'batch'].push(waiting);
+    nonces.add(nonceOf(waiting.entry));
+  }
+  return taken;
+}
+
+/** The books answer totals with the batch included; each request of the batch gets a place of its own below them, so no two share one. */
+function rankBatch(batch: readonly Waiting[], verdicts: readonly AdmissionVerdict[]): Used[] {
+  const left = new Map<string, Used>();
+  return batch
+    .map(({ entry }, index) => ({ entry, verdict: verdicts[index] }))
+    .reverse()
+    .map(({ entry, verdict }) => {
+      const used = left.get(subjectOf(entry)) ?? verdict ?? NOTHING_USED;
+      if (verdict?.isFresh === true)
+        left.set(subjectOf(entry), { requests: used.requests - 1, writes: used.writes - (entry.isWrite ? 1 : 0) });
+      return used;
+    })
+    .reverse();
+}

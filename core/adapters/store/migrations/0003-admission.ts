@@ -1,0 +1,31 @@
+import type { Migration } from './migration.js';
+
+/** A nonce is in here from its first use until no request that carries it could pass the timestamp check any more. */
+const NONCES = `
+  create table nonces (
+    chain text not null,
+    agent text not null,
+    nonce text not null,
+    expires_at bigint not null,
+    primary key (chain, agent, nonce)
+  );
+  create index nonces_expiry on nonces (expires_at);
+`;
+
+/** Counts by window first, so that windows which are over lie together; room in each page lets the updates stay off the index. */
+const REQUEST_COUNTS = `
+  create table request_counts (
+    window_start bigint not null,
+    subject text not null,
+    requests bigint not null,
+    writes bigint not null,
+    primary key (window_start, subject)
+  ) with (fillfactor = 50);
+`;
+
+export const admission: Migration = {
+  name: '0003-admission',
+  async up(trx) {
+    for (const tables of [NONCES, REQUEST_COUNTS]) await trx.raw(tables);
+  },
+};

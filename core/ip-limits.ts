@@ -1,0 +1,110 @@
+import type { AdmissionStore } from './access/admission.js';
+import { measureWindow, windowStart, type Window } from './limits.js';
+import type { Clock, Logger } from './ports.js';
+
+export interface IpLimits {
+  /** Counts one request of an address and measures its window. No database, no waiting. */
+  count(bucket: string): Window;
+}
+
+export interface IpLimitsOptions {
+  readonly limit: number;
+  readonly store: Pick<AdmissionStore, 'addCounts'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+interface Counter {
+  /** Let through by this replica. */
+  local: number;
+  /** Of these, told to the database. */
+  told: number;
+  /** Let through by the other replicas, as of the last merge. */
+  elsewhere: number;
+}
+
+export const MERGE_MS = 100;
+
+/**
+ * Counts in memory and merges with the other replicas in the background, all addresses in one statement, at most every MERGE_MS: hot public
+ * reads never wait for the database. No replica lets more than the limit through; together they overshoot it by at most what the others
+ * let through between two merges, and while the database is down by at most one limit for each other replica.
+ */
+export function createIpLimits({ limit, store, clock, log }: IpLimitsOptions): IpLimits {
+  let window = 0;
+  let counters = new Map<string, Counter>();
+  let untold = new Set<string>();
+  let isMerging = false;
+  let isBroken = false;
+
+  const enter = (current: number): void => {
+    if (current === window) return;
+    window = current;
+    counters = new Map();
+    untold = new Set();
+  };
+
+  const counterOf = (bucket: string): Counter => {
+    const known = counters.get(bucket);
+    if (known !== undefined) return known;
+    const made = { local: 0, told: 0, elsewhere: 0 };
+    counters.set(bucket, made);
+    return made;
+  };
+
+  const schedule = (): void => {
+    if (isMerging) return;
+    isMerging = true;
+    clock.after(MERGE_MS, () => void merge());
+  };
+
+  const merge = async (): Promise<void> => {
+    const merged = [...untold].map((bucket) => {
+      const counter = counterOf(bucket);
+      return { counter, bucket, local: counter.local, requests: counter.local - counter.told };
+    });
+    const isOver = windowStart(clock.now()) !== window;
+    untold = new Set();
+    if (!isOver) await tell(window, merged);
+    isMerging = false;
+    if (untold.size > 0) schedule();
+  };
+
+  const tell = async (
+    start: number,
+    merged: readonly { counter: Counter; bucket: string; local: number; requests: number }[],
+  ): Promise<void> => {
+    try {
+      const totals = await store.addCounts(
+        start,
+        merged.map(({ bucket, requests }) => ({ subject: `ip:${bucket}`, requests })),
+      );
+      merged.forEach(({ counter, local }, index) => {
+        counter.told = local;
+        counter.elsewhere = Math.max(0, (totals[index] ?? local) - local);
+      });
+      if (isBroken) log.info('limits.merged-again');
+      isBroken = false;
+    } catch (error) {
+      // What the database may have counted is told again: for the rest of the minute an address is counted too high rather than too low.
+      if (start === window) for (const { bucket } of merged) untold.add(bucket);
+      if (!isBroken) log.warn('limits.not-merged', { error });
+      isBroken = true;
+    }
+  };
+
+  return {
+    count(bucket) {
+      const now = clock.now();
+      enter(windowStart(now));
+      const counter = counterOf(bucket);
+      const used = counter.local + counter.elsewhere + 1;
+      const measured = measureWindow('ip', limit, used, now);
+      if (measured.isExceeded) return measured;
+      counter.local += 1;
+      untold.add(bucket);
+      schedule();
+      return measured;
+    },
+  };
+}

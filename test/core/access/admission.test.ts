@@ -1,0 +1,251 @@
+import fc from 'fast-check';
+import type { AdmissionEntry, AdmissionStore, AdmissionVerdict, Admitted } from '../../../core/access/admission.js';
+import { createAdmission } from '../../../core/access/admission.js';
+import { createStore, type KnexStore } from '../../../core/adapters/store/create-store.js';
+import { migrate } from '../../../core/adapters/store/migrate.js';
+import { windowStart } from '../../../core/limits.js';
+import { createTestDatabase, type TestDatabase } from '../../harness/database.js';
+import { createKeptLog } from '../../harness/kept-log.js';
+import { createManualClock } from '../../harness/manual-clock.js';
+
+const log = createKeptLog();
+const START = Date.UTC(2026, 0, 6, 15);
+let serial = 0;
+/** A credential nobody used before, so that tests do not meet in the books. */
+const newAgent = (): string => `0x${(serial += 1).toString(16).padStart(40, '0')}`;
+
+const entry = (changes: Partial<AdmissionEntry> = {}): AdmissionEntry => ({
+  chain: 'base',
+  credential: newAgent(),
+  nonce: '1',
+  keepUntil: START + 60_000,
+  isWrite: false,
+  ...changes,
+});
+
+const isIn = ({ isFresh, windows }: Admitted): boolean => isFresh === true && windows.every(({ isExceeded }) => !isExceeded);
+
+describe('admission', () => {
+  let database: TestDatabase;
+  let stores: [KnexStore, KnexStore];
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    await migrate({ url: database.url, log });
+    const open = (): KnexStore => createStore({ url: database.url, log, poolSize: 4 });
+    stores = [open(), open()];
+  });
+  afterAll(async () => {
+    await Promise.all(stores.map((store) => store.close()));
+    await database.drop();
+  });
+
+  const desk = (store: Pick<AdmissionStore, 'admit'>, limits = { agent: 300, 'agent-writes': 60 }, clock = createManualClock(START)) =>
+    createAdmission({ store, clock, limits });
+
+  /** The real books, with a count of the statements they were asked. */
+  const counting = (store: KnexStore) => {
+    const batches: number[] = [];
+    const admit = async (window: number, entries: readonly AdmissionEntry[]): Promise<readonly AdmissionVerdict[]> => {
+      batches.push(entries.length);
+      return store.admission.admit(window, entries);
+    };
+    return { admit, batches };
+  };
+
+  it('lets exactly one of many identical requests through, wherever they arrive', async () => {
+    const twin = entry();
+    const desks = [desk(stores[0].admission), desk(stores[1].admission), desk(stores[0].admission)];
+    const answers = await Promise.all(Array.from({ length: 20 }, () => desks.map(({ admit }) => admit(twin))).flat());
+    expect(answers.filter((answer) => answer.isFresh === true)).toHaveLength(1);
+    expect(answers.filter((answer) => answer.isFresh === false)).toHaveLength(59);
+  });
+
+  it('knows a nonce again after a restart and on another replica', async () => {
+    const used = entry();
+    expect(await desk(stores[0].admission).admit(used)).toMatchObject({ isFresh: true });
+    expect(await desk(stores[0].admission).admit(used)).toMatchObject({ isFresh: false });
+    expect(await desk(stores[1].admission).admit(used)).toMatchObject({ isFresh: false });
+  });
+
+  it('keeps nonces apart by chain, by agent and by every digit', async () => {
+    const first = entry({ nonce: (2n ** 256n - 1n).toString() });
+    const others: AdmissionEntry[] = [
+      { ...first, chain: 'arbitrum' },
+      { ...first, credential: newAgent() },
+      { ...first, nonce: (2n ** 256n - 2n).toString() },
+      { ...first, nonce: '0' },
+    ];
+    const answers = await Promise.all([first, ...others].map((each) => desk(stores[0].admission).admit(each)));
+    expect(answers.map(({ isFresh }) => isFresh)).toEqual([true, true, true, true, true]);
+  });
+
+  it('asks the database once for all requests that arrive while it is being asked', async () => {
+    const { admit, batches } = counting(stores[0]);
+    const { admit: ask } = desk({ admit });
+    await Promise.all(Array.from({ length: 200 }, () => ask(entry())));
+    expect(batches).toEqual([1, 199]);
+  });
+
+  it('does not count requests whose nonce was used before', async () => {
+    const credential = newAgent();
+    const { admit } = desk(stores[0].admission, { agent: 2, 'agent-writes': 2 });
+    await admit(entry({ credential, nonce: '1' }));
+    for (let turn = 0; turn < 5; turn += 1) expect(await admit(entry({ credential, nonce: '1' }))).toMatchObject({ isFresh: false });
+    const last = await admit(entry({ credential, nonce: '2' }));
+    expect(last.windows).toEqual([{ scope: 'agent', limit: 2, remaining: 0, resetSeconds: 60, isExceeded: false }]);
+  });
+
+  it('leaves the nonce unused when the limit is known to be reached, so that the same request may come again', async () => {
+    const clock = createManualClock(START + 45_000);
+    const credential = newAgent();
+    const { admit } = desk(stores[0].admission, { agent: 1, 'agent-writes': 1 }, clock);
+    await admit(entry({ credential, nonce: '1' }));
+    const refused = await admit(entry({ credential, nonce: '2' }));
+    expect(refused).toMatchObject({ isFresh: null, windows: [{ scope: 'agent', isExceeded: true, resetSeconds: 15 }] });
+    clock.advance(15_000);
+    expect(isIn(await admit(entry({ credential, nonce: '2' })))).toBe(true);
+  });
+
+  it('counts writes twice: among all requests and among writes', async () => {
+    const credential = newAgent();
+    const { admit } = desk(stores[0].admission, { agent: 5, 'agent-writes': 2 });
+    const windows = [];
+    for (const [nonce, isWrite] of [true, false, true, true, false].entries())
+      windows.push(
+        (await admit(entry({ credential, nonce: String(nonce), isWrite }))).windows.map((w) => (w.isExceeded ? 'full' : w.remaining)),
+      );
+    expect(windows).toEqual([[4, 1], [3], [2, 0], [1, 'full'], [1]]);
+  });
+
+  it('never lets more than the limit through in a window, whatever callers and replicas do', async () => {
+    const cases = fc.record({
+      agent: fc.integer({ min: 1, max: 12 }),
+      writes: fc.integer({ min: 1, max: 6 }),
+      areReads: fc.boolean(),
+      requests: fc.array(fc.record({ replica: fc.nat({ max: 1 }), isWrite: fc.boolean(), nonce: fc.nat({ max: 15 }) }), { maxLength: 40 }),
+      pauses: fc.array(fc.nat({ max: 40 }), { maxLength: 3 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(cases, async ({ agent, writes, areReads, requests, pauses }) => {
+        const credential = newAgent();
+        const desks = stores.map((store) => desk(store.admission, { agent, 'agent-writes': writes }));
+        const answers: { admitted: Admitted; isWrite: boolean; nonce: number }[] = [];
+        let pending: Promise<void>[] = [];
+        for (const [index, { replica, nonce, ...request }] of requests.entries()) {
+          const isWrite = !areReads && request.isWrite;
+          const asked = desks[replica]?.admit(entry({ credential, isWrite, nonce: String(nonce) }));
+          if (asked) pending.push(asked.then((admitted) => void answers.push({ admitted, isWrite, nonce })));
+          if (pauses.includes(index)) pending = [(await Promise.all(pending), Promise.resolve())];
+        }
+        await Promise.all(pending);
+        const passed = answers.filter(({ admitted }) => isIn(admitted));
+        expect(answers).toHaveLength(requests.length);
+        expect(passed.length).toBeLessThanOrEqual(agent);
+        expect(passed.filter(({ isWrite }) => isWrite).length).toBeLessThanOrEqual(writes);
+        expect(new Set(passed.map(({ nonce }) => nonce)).size).toBe(passed.length);
+        // Nobody is refused while there was room: with reads alone, all distinct nonces up to the limit pass.
+        const distinct = new Set(requests.map(({ nonce }) => nonce)).size;
+        if (areReads) expect(passed.length).toBe(Math.min(agent, distinct));
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it('gives each request a place of its own, up to the limit exactly', async () => {
+    const credential = newAgent();
+    const desks = stores.map((store) => desk(store.admission, { agent: 50, 'agent-writes': 50 }));
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, (_, index) =>
+        desks.map(({ admit }, desk) => admit(entry({ credential, nonce: `${index}${desk}` }))),
+      ).flat(),
+    );
+    const places = answers.flatMap((answer) => (isIn(answer) ? [answer.windows[0]?.remaining] : []));
+    expect(places.sort((a = 0, b = 0) => a - b)).toEqual(Array.from({ length: 50 }, (_, index) => index));
+  });
+
+  it('survives replicas that book the same agents in opposite order', async () => {
+    const agents = Array.from({ length: 30 }, newAgent);
+    const batch = (nonce: string, order: string[]): AdmissionEntry[] => order.map((credential) => entry({ credential, nonce }));
+    const rounds = Array.from({ length: 12 }, (_, round) => [
+      stores[0].admission.admit(windowStart(START), batch(`a${round}`, agents)),
+      stores[1].admission.admit(windowStart(START), batch(`b${round}`, [...agents].reverse())),
+      stores[1].admission.admit(windowStart(START), batch(`a${round}`, [...agents].reverse())),
+    ]).flat();
+    const fresh = (await Promise.all(rounds)).flat().filter(({ isFresh }) => isFresh);
+    expect(fresh).toHaveLength(12 * 2 * 30);
+  });
+
+  it('tells the version of an agent and the presence of an API key as they are now', async () => {
+    const agent = newAgent();
+    const [store] = stores;
+    const ask = async (nonce: string | null, credential: string): Promise<bigint | null> =>
+      (await desk(stores[1].admission).admit(entry({ credential, nonce }))).version;
+    expect(await ask('1', agent)).toBeNull();
+    await store.db('agents').insert({ chain: 'base', agent, trader: agent, name: '', mode: 'self', permissions: 'trade', created_at: 1 });
+    expect(await ask('2', agent)).toBe(1n);
+    await store.db('agents').where({ agent }).update({ revoked_at: 5, version: 2 });
+    expect(await ask('3', agent)).toBe(2n);
+
+    expect(await ask(null, 'c0ffee')).toBeNull();
+    await store.db('api_keys').insert({ chain: 'base', key_hash: 'c0ffee', trader: agent, label: 'x', created_at: 1 });
+    expect(await ask(null, 'c0ffee')).toBe(0n);
+    expect(await ask(null, 'c0ffee')).toBe(0n);
+  });
+
+  it('fails for everybody when the database is gone, and works again when it is back', async () => {
+    let isDown = true;
+    const { admit } = desk({
+      admit: (window, entries) =>
+        isDown ? Promise.reject(new Error('Connection terminated')) : stores[0].admission.admit(window, entries),
+    });
+    const nonce = entry();
+    const answers = await Promise.allSettled([admit(nonce), admit(nonce), admit(entry())]);
+    expect(answers.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+    isDown = false;
+    expect(isIn(await admit(nonce))).toBe(true);
+  });
+
+  it('refuses what waited so long that its nonce might be forgotten', async () => {
+    const clock = createManualClock(START);
+    let release: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    const store = {
+      admit: async (window: number, entries: readonly AdmissionEntry[]) => {
+        await held;
+        return stores[0].admission.admit(window, entries);
+      },
+    };
+    const { admit } = desk(store, { agent: 5, 'agent-writes': 5 }, clock);
+    const [first, second] = [admit(entry()), admit(entry())];
+    clock.advance(15_001);
+    release();
+    await expect(first).resolves.toMatchObject({ isFresh: true });
+    await expect(second).rejects.toMatchObject({ code: 'NOT_READY' });
+  });
+
+  it('forgets nonces a minute after they stopped mattering, and windows that are over, but nothing sooner', async () => {
+    const [store] = stores;
+    const credential = newAgent();
+    const left = async (): Promise<(string | number)[]> => [
+      ...(await store.db('nonces').where({ agent: credential }).orderBy('nonce').pluck<string[]>('nonce')),
+      (await store.db('request_counts').where({ subject: `base:${credential}` })).length,
+    ];
+    const at = (nonce: string, keepUntil: number): AdmissionEntry => entry({ credential, nonce, keepUntil });
+    await store.admission.admit(windowStart(START), [at('1', START + 1_000), at('2', START + 2_000)]);
+    await store.admission.prune(START + 61_000);
+    expect(await left()).toEqual(['1', '2', 1]);
+    await store.admission.prune(START + 61_001);
+    expect(await left()).toEqual(['2', 1]);
+    await store.admission.prune(START + 180_000);
+    expect(await left()).toEqual([0]);
+  });
+
+  it('prunes more than one bite in one go', async () => {
+    const [store] = stores;
+    await store.db.raw(
+      `insert into nonces (chain, agent, nonce, expires_at) select 'base', 'many', n::text, 1 from generate_series(1, 12000) n`,
+    );
+    await Promise.all(stores.map(({ admission }) => admission.prune(START)));
+    expect(await store.db('nonces').where({ agent: 'many' })).toEqual([]);
+  });
+});
