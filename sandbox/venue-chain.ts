@@ -1,5 +1,5 @@
 import type { ChainDefinition, ChainSlug } from '../core/chains.js';
-import type { Clock, Logger } from '../core/ports.js';
+import type { BlockHead, Clock, Logger } from '../core/ports.js';
 import type { Lifecycle } from '../lifecycle.js';
 import type { SandboxAccounts } from './accounts.js';
 import type { Progress } from './banner.js';
@@ -36,8 +36,8 @@ export interface VenueChain {
   readonly node: ChainNode;
   /** What the gateway connects to: the proxy in front of the node. */
   readonly gatewayRpcUrl: string;
-  /** Prices of these pairs moved. */
-  lookAt(pairs: ReadonlySet<number>): void;
+  /** The price of this pair moved. */
+  lookAt(pairIndex: number): void;
 }
 
 /** One chain of the venue: node, Diamond, oracle, keeper and the proxy the gateway has to go through. */
@@ -60,14 +60,16 @@ export async function startVenueChain(lifecycle: Lifecycle, options: VenueChainO
     () => createOracle({ ...shared, delayMs: options.oracleMs }),
     (made) => made.stop(),
   );
+  let chainTime = 0;
   const keeper = await lifecycle.start(
     'keeper',
-    () => createKeeper({ ...shared, client }),
+    () => createKeeper({ ...shared, client, chainTime: () => chainTime }),
     (made) => made.stop(),
   );
-  const onFresh = (): void => {
+  const onFresh = ({ timestamp }: BlockHead): void => {
+    chainTime = Number(timestamp);
     oracle.look();
-    keeper.look('all');
+    keeper.lookAtAll();
   };
   const follow = { book, log, onFresh, onReorg: () => operator.resync(), head: () => node.head(), onBlock: node.onBlock.bind(node) };
   await lifecycle.start(
@@ -84,7 +86,7 @@ export async function startVenueChain(lifecycle: Lifecycle, options: VenueChainO
   return {
     node,
     gatewayRpcUrl: proxy.url,
-    lookAt: (pairs) => keeper.look(pairs),
+    lookAt: (pairIndex) => keeper.lookAt(pairIndex),
     controls: {
       definition,
       rpcUrl: node.url,

@@ -65,7 +65,7 @@ export async function startVenue(lifecycle: Lifecycle, { settings, folder, clock
     () => walk.stop(),
   );
   walk.onTick(({ pairIndex }) => {
-    for (const chain of chains) chain.lookAt(new Set([pairIndex]));
+    for (const chain of chains) chain.lookAt(pairIndex);
   });
 
   return {
@@ -82,6 +82,7 @@ export async function startVenue(lifecycle: Lifecycle, { settings, folder, clock
       rpcUrls: [gatewayRpcUrl],
       backendUrl: backend.backendUrl(controls.definition.slug),
       pricingUrl: backend.pricingUrl,
+      globalUrl: backend.pricingUrl,
     })),
   };
 }

@@ -7,7 +7,7 @@ import type { RpcRead } from './diamond-reader.js';
 import type { MarketHours } from './market-hours.js';
 import { readProtocolState, type ProtocolState } from './protocol-state.js';
 import { historyRow, isExecution, unsidedTrade, type ExecutionLog, type HistoryRow } from './trade-history.js';
-import { readSide, readTraders, readTrades, readUser } from './trade-reader.js';
+import { readSide, readTrade, readTraders, readTrades, readUser } from './trade-reader.js';
 import { openInterest, tradingVariables, type TradingVariables } from './trading-variables.js';
 import type { WireValue } from './wire-format.js';
 
@@ -52,6 +52,8 @@ export function createChainBackend({ chain, read, hours, clock, log, pollMs = PO
   let readRoot: string | null = null;
   let refreshId = 0;
   let rowId = 0;
+  /** The block asked for last: executions come many to a block. */
+  let timed = { block: -1, at: 0 };
   let unsubscribe: Cancel = () => undefined;
 
   const send = (sent: ChainFrame): void => {
@@ -90,8 +92,8 @@ export function createChainBackend({ chain, read, hours, clock, log, pollMs = PO
   const tellTrade = async (entry: DiamondLog): Promise<void> => {
     const touched = touchedTrade(entry);
     if (!touched) return;
-    const [container] = await readTrades(read, diamond, touched.user, touched.index);
-    if (container !== undefined) send(frame(touched.frame, container));
+    const container = await readTrade(read, diamond, touched.user, touched.index);
+    if (container !== null) send(frame(touched.frame, container));
   };
 
   const tellExposure = (entry: DiamondLog): void => {
@@ -104,8 +106,10 @@ export function createChainBackend({ chain, read, hours, clock, log, pollMs = PO
   };
 
   const blockTime = async (block: number): Promise<number> => {
+    if (timed.block === block) return timed.at;
     const answer = (await read('eth_getBlockByNumber', [`0x${block.toString(16)}`, false])) as { timestamp: string } | null;
-    return Number(answer?.timestamp ?? 0);
+    timed = { block, at: Number(answer?.timestamp ?? 0) };
+    return timed.at;
   };
 
   const keepRow = async (entry: ExecutionLog): Promise<HistoryRow | null> => {
@@ -131,7 +135,10 @@ export function createChainBackend({ chain, read, hours, clock, log, pollMs = PO
 
   const onBlocks = async ({ block, logs, hasForeignLogs, isReorg }: NewBlocks): Promise<void> => {
     const isFirst = state === null;
-    if (isReorg) rows.clear();
+    if (isReorg) {
+      rows.clear();
+      timed = { block: -1, at: 0 };
+    }
     const withRules = isFirst || isReorg || hasForeignLogs || logs.some(changesRules);
     if (withRules || logs.length > 0) await refresh(withRules);
     else if (clock.now() - refreshedAt >= REFRESH_MS) await reassure();

@@ -1,4 +1,4 @@
-import { decodeEventLog, hexToNumber, type DecodeEventLogReturnType, type Hex } from 'viem';
+import { decodeEventLog, hexToNumber, toEventSelector, type DecodeEventLogReturnType, type Hex } from 'viem';
 import { diamondAbi } from '../../core/adapters/diamond-abi.js';
 
 type AllEvents = Extract<(typeof diamondAbi)[number], { type: 'event' }>['name'];
@@ -18,11 +18,18 @@ interface RawLog {
   readonly logIndex: Hex;
 }
 
+/** Found by topic: the decoder itself would hash every signature of the ABI for every log. */
+const EVENTS = new Map<Hex, (typeof diamondAbi)[number]>(
+  diamondAbi.flatMap((item) => (item.type === 'event' ? [[toEventSelector(item), item] as const] : [])),
+);
+
 /** Logs of controls and other events outside the ABI are null. */
 export function readLog(raw: unknown): DiamondLog | null {
   const log = raw as RawLog;
+  const event = EVENTS.get(log.topics[0]);
+  if (!event) return null;
   try {
-    const { eventName, args } = decodeEventLog({ abi: diamondAbi, data: log.data, topics: log.topics });
+    const { eventName, args } = decodeEventLog({ abi: [event], data: log.data, topics: log.topics });
     const place = { block: hexToNumber(log.blockNumber), tx: log.transactionHash, logIndex: hexToNumber(log.logIndex) };
     return { name: eventName, args, ...place } as unknown as DiamondLog;
   } catch {

@@ -5,7 +5,7 @@ import { structText, type WireValue } from './wire-format.js';
 import type { Token } from './token-reader.js';
 
 /** `TradeContainer[]` of production: what the contract holds for one trader now. */
-export async function readTrades(read: RpcRead, diamondAddress: Address, trader: Address, only?: number): Promise<WireValue[]> {
+export async function readTrades(read: RpcRead, diamondAddress: Address, trader: Address): Promise<WireValue[]> {
   const diamond = createDiamondReader(read, diamondAddress, 'latest');
   const [trades, infos, liquidation] = await Promise.all([
     diamond.view('getTrades', [trader]),
@@ -17,21 +17,32 @@ export async function readTrades(read: RpcRead, diamondAddress: Address, trader:
     diamond.view('getTradeFeesDataArray', keys),
     diamond.view('getTradeUiRealizedPnlDataArray', keys),
   ]);
-  return trades.flatMap((trade, at): WireValue[] =>
-    only !== undefined && trade.index !== only
-      ? []
-      : [
-          {
-            trade: structText(trade),
-            tradeInfo: structText(infos[at] ?? null),
-            liquidationParams: structText(liquidation[at] ?? null),
-            initialAccFees: { accPairFee: '0', accGroupFee: '0', block: '0' },
-            tradeFeesData: structText(fees[at] ?? null),
-            uiRealizedPnlData: structText(realized[at] ?? null),
-          },
-        ],
-  );
+  return trades.map((trade, at) => container([trade, infos[at], liquidation[at], fees[at], realized[at]]));
 }
+
+/** One of them, in a single call; null when it is gone. */
+export async function readTrade(read: RpcRead, diamondAddress: Address, trader: Address, index: number): Promise<WireValue> {
+  const diamond = createDiamondReader(read, diamondAddress, 'latest');
+  const [trade, info, liquidation, fees, [realized]] = await Promise.all([
+    diamond.view('getTrade', [trader, index]),
+    diamond.view('getTradeInfo', [trader, index]),
+    diamond.view('getTradeLiquidationParams', [trader, index]),
+    diamond.view('getTradeFeesData', [trader, index]),
+    diamond.view('getTradeUiRealizedPnlDataArray', [[trader], [index]]),
+  ]);
+  return trade.isOpen ? container([trade, info, liquidation, fees, realized]) : null;
+}
+
+type Part = object | undefined;
+
+const container = ([trade, info, liquidation, fees, realized]: readonly [Part, Part, Part, Part, Part]): WireValue => ({
+  trade: structText(trade ?? null),
+  tradeInfo: structText(info ?? null),
+  liquidationParams: structText(liquidation ?? null),
+  initialAccFees: { accPairFee: '0', accGroupFee: '0', block: '0' },
+  tradeFeesData: structText(fees ?? null),
+  uiRealizedPnlData: structText(realized ?? null),
+});
 
 export async function readTraders(read: RpcRead, diamondAddress: Address): Promise<readonly Address[]> {
   const count = Number(await createDiamondReader(read, diamondAddress, 'latest').view('getTradersCount', []));

@@ -18,7 +18,7 @@ export interface Pool {
   drop(hash: Hex): Promise<boolean>;
   /** Empties the engine's pool and ours. */
   clear(): Promise<void>;
-  /** Forgets what the engine has dropped by itself. */
+  /** Forgets what the engine has dropped by itself, and what accounts owned: somebody changed the state. */
   reconcile(): Promise<void>;
   /** Drops the transactions of every sender that makes a block fail. */
   evictUnmineable(time: Hex): Promise<Hex[]>;
@@ -47,6 +47,8 @@ const costOf = (tx: PoolTransaction): bigint => BigInt(tx.gas) * BigInt(tx.maxFe
 export function createPool(engine: Engine, announce: (tx: PoolTransaction) => void): Pool {
   const entries = new Map<Hex, Entry>();
   const bySender = new Map<Hex, Map<number, Entry>>();
+  /** As of the latest block; forgotten with every block and lever. */
+  const balances = new Map<Hex, bigint>();
 
   function remember(entry: Entry): void {
     const own = bySender.get(entry.from) ?? new Map<number, Entry>();
@@ -63,11 +65,17 @@ export function createPool(engine: Engine, announce: (tx: PoolTransaction) => vo
     if (own?.size === 0) bySender.delete(entry.from);
   }
 
+  async function balanceOf(sender: Hex): Promise<bigint> {
+    const balance = balances.get(sender) ?? BigInt(await engine.ask<Hex>('eth_getBalance', [sender, 'latest']));
+    balances.set(sender, balance);
+    return balance;
+  }
+
   async function overspend({ from }: Entry): Promise<string | null> {
     const own = bySender.get(from);
     if (own === undefined || own.size < 2) return null; // a single one was checked by the engine
     const cost = [...own.values()].reduce((sum, entry) => sum + entry.cost, 0n);
-    const balance = BigInt(await engine.ask<Hex>('eth_getBalance', [from, 'latest']));
+    const balance = await balanceOf(from);
     return cost > balance ? overspent(balance, cost) : null;
   }
 
@@ -104,6 +112,7 @@ export function createPool(engine: Engine, announce: (tx: PoolTransaction) => vo
       return 'result' in (await accept(raw, await engine.ask<PoolTransaction>('eth_getTransactionByHash', [answer.result])));
     },
     settle(hashes) {
+      balances.clear();
       return hashes.map((hash) => {
         const mined = entries.get(hash);
         if (mined === undefined) throw new Error(`Transaction ${hash} was mined but never sent.`);
@@ -118,8 +127,10 @@ export function createPool(engine: Engine, announce: (tx: PoolTransaction) => vo
         await engine.ask('hardhat_dropTransaction', [hash]);
       entries.clear();
       bySender.clear();
+      balances.clear();
     },
     async reconcile() {
+      balances.clear();
       if (entries.size === 0) return;
       const pending = new Set((await engine.ask<PoolTransaction[]>('eth_pendingTransactions')).map(({ hash }) => hash));
       for (const entry of [...entries.values()]) if (!pending.has(entry.hash)) forget(entry);

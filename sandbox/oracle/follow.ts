@@ -6,8 +6,8 @@ export interface FollowOptions {
   readonly log: Logger;
   readonly onBlock: (listener: (head: BlockHead) => void) => Cancel;
   readonly head: () => Promise<BlockHead>;
-  /** The book is true for the newest block. */
-  readonly onFresh: () => void;
+  /** The book is true for this block, the newest. */
+  readonly onFresh: (head: BlockHead) => void;
   readonly onReorg: () => void;
 }
 
@@ -27,13 +27,13 @@ export async function followChain({ book, log, onBlock, head, onFresh, onReorg }
       if (rebuild) onReorg();
       await (rebuild ? book.rebuild() : book.refresh(seen.number + 1n, target.number));
       seen = target;
-      onFresh();
+      onFresh(seen);
     }
     running = false;
   }
 
   await book.rebuild();
-  onFresh();
+  onFresh(seen);
   return onBlock((block) => {
     if (block.parentHash !== newest.hash) reorganised = true;
     newest = block;

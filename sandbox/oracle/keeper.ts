@@ -1,4 +1,4 @@
-import { encodeFunctionData, type PublicClient } from 'viem';
+import { encodeFunctionData, type ContractFunctionReturnType, type PublicClient } from 'viem';
 import { diamondAbi } from '../../core/adapters/diamond-abi.js';
 import { priceAfterImpact } from '../../core/domain/pricing/price-after-impact.js';
 import type { Address, Clock, Logger } from '../../core/ports.js';
@@ -16,43 +16,70 @@ export interface KeeperOptions {
   readonly log: Logger;
   readonly priceOf: (pairIndex: number) => bigint;
   readonly isOpen: (pairIndex: number) => boolean;
+  /** Timestamp of the newest block, in seconds: what holding fees accrue by, also when somebody warps the chain. */
+  readonly chainTime: () => number;
 }
 
 export interface Keeper {
-  /** Looks at the trades of these pairs; called when prices move and for every block. */
-  look(pairs: ReadonlySet<number> | 'all'): void;
+  /** Looks at every trade; called for every block. */
+  lookAtAll(): void;
+  /** Looks at the trades of one pair; called when its price moves. */
+  lookAt(pairIndex: number): void;
   stop(): void;
 }
 
 /** A trigger the contract refused (slippage, exposure) is tried again, but not with every tick. */
 const RETRY_MS = 2_000;
-/** Holding fees move a liquidation price slowly; asking for each tick would be asking in vain. */
-const LIQUIDATION_AGE_MS = 5_000;
+/** Seconds of chain time a liquidation price is believed: holding fees move it slowly, and it matters only once the price comes near. */
+const LIQUIDATION_AGE = { near: 5, far: 60 } as const;
 /** What the contract's view asks beside the trade itself. */
 const LIVE_TRADE = { additionalFeeCollateral: 0n, partialCloseMultiplier: 10n ** 18n, beforeOpened: false } as const;
+interface Liquidation {
+  readonly trade: WatchedTrade;
+  /** They change with the trade only; null until they were needed. */
+  readonly params: ContractFunctionReturnType<typeof diamondAbi, 'view', 'getTradeLiquidationParams'> | null;
+  readonly price: bigint;
+  readonly at: number;
+}
+
 const LIQUIDATION: Trigger = { orderType: 6, name: 'liquidation' };
 
 /** Fires limits, stops, take profits, stop losses and liquidations, in one transaction each, as signed-price keepers do. */
 export function createKeeper(options: KeeperOptions): Keeper {
   const { book, clock, client, diamond } = options;
   const firedAt = new Map<string, number>();
-  const liquidations = new Map<string, { readonly trade: WatchedTrade; readonly price: bigint; readonly at: number }>();
+  const liquidations = new Map<string, Liquidation>();
+  /** Standing skew by collateral and pair, as of the newest block. */
+  const skews = new Map<string, Promise<bigint>>();
   let looking = false;
   let stopped = false;
 
   const contract = { address: diamond, abi: diamondAbi } as const;
 
-  /** Triggers compare the skew-adjusted price, liquidations the oracle's. */
-  async function marketPrice(trade: WatchedTrade, oraclePrice: bigint): Promise<bigint> {
-    const args = [trade.collateralIndex, trade.pairIndex, trade.long, 0n, true] as const;
-    return priceAfterImpact(oraclePrice, await client.readContract({ ...contract, functionName: 'getTradeSkewPriceImpactP', args }));
+  function skewImpact({ collateralIndex, pairIndex }: WatchedTrade): Promise<bigint> {
+    const key = `${collateralIndex}:${pairIndex}`;
+    const args = [collateralIndex, pairIndex, true, 0n, true] as const;
+    const known = skews.get(key) ?? client.readContract({ ...contract, functionName: 'getTradeSkewPriceImpactP', args });
+    skews.set(key, known);
+    return known;
   }
 
-  async function liquidationPrice(trade: WatchedTrade, oraclePrice: bigint): Promise<bigint> {
+  /** A position that was just opened brings its own. */
+  function knownLiquidation(trade: WatchedTrade): Liquidation | undefined {
     const known = liquidations.get(keyOf(trade));
-    if (known?.trade === trade && clock.now() - known.at < LIQUIDATION_AGE_MS) return known.price;
+    if (known?.trade === trade || trade.liqPrice === null) return known;
+    const logged = { trade, params: null, price: trade.liqPrice, at: options.chainTime() };
+    liquidations.set(keyOf(trade), logged);
+    return logged;
+  }
+
+  async function askLiquidation(trade: WatchedTrade, oraclePrice: bigint): Promise<Liquidation> {
+    const at = options.chainTime();
     const args = [trade.user, trade.index] as const;
-    const params = await client.readContract({ ...contract, functionName: 'getTradeLiquidationParams', args });
+    const known = liquidations.get(keyOf(trade));
+    const params =
+      (known?.trade === trade ? known.params : null) ??
+      (await client.readContract({ ...contract, functionName: 'getTradeLiquidationParams', args }));
     const input = {
       ...trade,
       trader: trade.user,
@@ -63,13 +90,24 @@ export function createKeeper(options: KeeperOptions): Keeper {
       ...LIVE_TRADE,
     };
     const price = await client.readContract({ ...contract, functionName: 'getTradeLiquidationPrice', args: [input] });
-    liquidations.set(keyOf(trade), { trade, price, at: clock.now() });
-    return price;
+    return { trade, params, price, at };
   }
 
+  async function liquidationPrice(trade: WatchedTrade, oraclePrice: bigint): Promise<bigint> {
+    const known = knownLiquidation(trade);
+    if (known?.trade === trade && options.chainTime() - known.at < believedFor(known, oraclePrice)) return known.price;
+    const asked = await askLiquidation(trade, oraclePrice);
+    liquidations.set(keyOf(trade), asked);
+    return asked.price;
+  }
+
+  /** Triggers compare the skew-adjusted price, liquidations the oracle's. */
   async function triggerOf(trade: WatchedTrade, oraclePrice: bigint): Promise<Trigger | null> {
-    const trigger = firesAt(trade, await marketPrice(trade, oraclePrice));
-    if (trigger || trade.tradeType !== 0) return trigger;
+    const isPosition = trade.tradeType === 0;
+    if (!isPosition || trade.tp > 0n || trade.sl > 0n) {
+      const trigger = firesAt(trade, priceAfterImpact(oraclePrice, await skewImpact(trade)));
+      if (trigger || !isPosition) return trigger;
+    }
     const liquidation = await liquidationPrice(trade, oraclePrice);
     return (trade.long ? oraclePrice <= liquidation : oraclePrice >= liquidation) ? LIQUIDATION : null;
   }
@@ -95,17 +133,30 @@ export function createKeeper(options: KeeperOptions): Keeper {
     for (const trade of due) if (!stopped) await check(trade);
   }
 
+  /** One look at a time: what moves meanwhile is seen with the next tick or block. */
+  function look(isDue: (trade: WatchedTrade) => boolean): void {
+    if (looking || stopped) return;
+    looking = true;
+    checkAll([...book.trades.values()].filter(isDue))
+      .catch((error: unknown) => options.log.warn('keeper.failed', { error }))
+      .finally(() => (looking = false));
+  }
+
   return {
-    look(pairs) {
-      if (looking || stopped) return;
-      looking = true;
+    lookAtAll() {
+      skews.clear();
       forgetGone();
-      checkAll([...book.trades.values()].filter((trade) => pairs === 'all' || pairs.has(trade.pairIndex)))
-        .catch((error: unknown) => options.log.warn('keeper.failed', { error }))
-        .finally(() => (looking = false));
+      look(() => true);
     },
+    lookAt: (pairIndex) => look((trade) => trade.pairIndex === pairIndex),
     stop() {
       stopped = true;
     },
   };
+}
+
+/** Near is past half of the way from the open price. */
+function believedFor({ trade, price }: Liquidation, oraclePrice: bigint): number {
+  const middle = (trade.openPrice + price) / 2n;
+  return (trade.long ? oraclePrice <= middle : oraclePrice >= middle) ? LIQUIDATION_AGE.near : LIQUIDATION_AGE.far;
 }

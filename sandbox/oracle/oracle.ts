@@ -14,6 +14,16 @@ export interface OraclePolicy {
   readonly delayMs: number;
 }
 
+interface Waiting {
+  /** When the request was first seen. */
+  readonly since: number;
+  answers: number;
+  /** When the node took the last of them. */
+  answeredAt: number;
+  /** One is queued behind others. */
+  isLeaving: boolean;
+}
+
 export interface Oracle {
   /** null = every market without a policy of its own. */
   setPolicy(pairIndex: number | null, policy: Partial<OraclePolicy>): void;
@@ -36,8 +46,9 @@ export interface OracleOptions {
   readonly isOpen: (pairIndex: number) => boolean;
 }
 
-/** An answer that did not take (the callback reverted, a reorganisation dropped it) is given again. */
+/** An answer that did not take (the callback reverted, a reorganisation dropped it) is given again, ever more rarely: some never will. */
 const RETRY_MS = 3_000;
+const LONGEST_RETRY_MS = 60_000;
 const REASON_SLIPPAGE = 3;
 
 /** Answers price requests as the real oracles do: some time after the request, with the price of that moment. */
@@ -46,18 +57,19 @@ export function createOracle(options: OracleOptions): Oracle {
   const base: OraclePolicy = { mode: 'auto', reason: REASON_SLIPPAGE, delayMs: options.delayMs };
   let common = base;
   const special = new Map<number, OraclePolicy>();
-  /** When a request was first seen, and when its last answer left. */
-  const waiting = new Map<string, { readonly since: number; answeredAt: number | null }>();
+  const waiting = new Map<string, Waiting>();
   const timers = new Map<string, Cancel>();
 
   const policyOf = (pairIndex: number): OraclePolicy => special.get(pairIndex) ?? common;
 
   function consider(request: PendingRequest): void {
     const key = keyOf(request);
-    const seen = waiting.get(key) ?? { since: clock.now(), answeredAt: null };
+    const seen = waiting.get(key) ?? { since: clock.now(), answers: 0, answeredAt: 0, isLeaving: false };
     waiting.set(key, seen);
-    if (timers.has(key) || policyOf(request.pairIndex).mode === 'hold' || !options.isOpen(request.pairIndex)) return;
-    const due = seen.answeredAt === null ? seen.since + policyOf(request.pairIndex).delayMs : seen.answeredAt + RETRY_MS;
+    const { mode, delayMs } = policyOf(request.pairIndex);
+    if (timers.has(key) || seen.isLeaving || mode === 'hold' || !options.isOpen(request.pairIndex)) return;
+    const due =
+      seen.answers === 0 ? seen.since + delayMs : seen.answeredAt + Math.min(LONGEST_RETRY_MS, RETRY_MS * 2 ** (seen.answers - 1));
     timers.set(
       key,
       clock.after(Math.max(0, due - clock.now()), () => {
@@ -67,22 +79,30 @@ export function createOracle(options: OracleOptions): Oracle {
     );
   }
 
-  function answer(request: PendingRequest, seen: { answeredAt: number | null }): void {
-    const policy = policyOf(request.pairIndex);
-    if (!book.requests.has(keyOf(request)) || policy.mode === 'hold' || !options.isOpen(request.pairIndex)) return;
-    seen.answeredAt = clock.now();
+  function answer(request: PendingRequest, seen: Waiting): void {
+    const { mode, reason } = policyOf(request.pairIndex);
+    if (!book.requests.has(keyOf(request)) || mode === 'hold' || !options.isOpen(request.pairIndex)) return;
+    seen.answers += 1;
+    seen.isLeaving = true;
     const orderId = { user: request.user, index: request.index };
+    const price = options.priceOf(request.pairIndex);
     const data =
-      policy.mode === 'reject'
-        ? encodeFunctionData({ abi: sandboxControlAbi, functionName: 'sandboxReject', args: [orderId, policy.reason] })
-        : encodeFunctionData({
-            abi: sandboxControlAbi,
-            functionName: 'sandboxFulfill',
-            args: [orderId, options.priceOf(request.pairIndex)],
-          });
+      mode === 'reject'
+        ? encodeFunctionData({ abi: sandboxControlAbi, functionName: 'sandboxRejectAt', args: [orderId, reason, price] })
+        : encodeFunctionData({ abi: sandboxControlAbi, functionName: 'sandboxFulfill', args: [orderId, price] });
     options.sender
       .send({ to: options.diamond, data })
-      .catch((error: unknown) => options.log.warn('oracle.answer-failed', { ...orderId, error }));
+      .catch((error: unknown) => options.log.warn('oracle.answer-failed', { ...orderId, error }))
+      .finally(() => {
+        seen.isLeaving = false;
+        seen.answeredAt = clock.now();
+      });
+  }
+
+  /** What was scheduled under another policy is scheduled anew with the next look. */
+  function unschedule(): void {
+    for (const cancel of timers.values()) cancel();
+    timers.clear();
   }
 
   function forgetResolved(): void {
@@ -101,14 +121,12 @@ export function createOracle(options: OracleOptions): Oracle {
         common = { ...common, ...change };
         special.clear();
       } else special.set(pairIndex, { ...policyOf(pairIndex), ...change });
+      unschedule();
     },
     look() {
       forgetResolved();
       for (const request of book.requests.values()) consider(request);
     },
-    stop() {
-      for (const cancel of timers.values()) cancel();
-      timers.clear();
-    },
+    stop: unschedule,
   };
 }

@@ -1,8 +1,9 @@
-import { getAbiItem, parseEventLogs, type PublicClient } from 'viem';
+import type { PublicClient } from 'viem';
 import { diamondAbi } from '../../core/adapters/diamond-abi.js';
-import type { Address } from '../../core/ports.js';
+import type { Address, Hex } from '../../core/ports.js';
+import { readLog, type DiamondLog } from '../backend/diamond-log.js';
 
-/** What waits for the oracle or the keeper, read from the contract itself; events only say whose state to read again. */
+/** What waits for the oracle or the keeper: read from the contract once, from then on followed by its events alone. */
 
 export interface PendingRequest {
   readonly user: Address;
@@ -12,6 +13,7 @@ export interface PendingRequest {
   readonly createdBlock: number;
 }
 
+/** A new object whenever something changed that the keeper has to look at anew, be it only a fee. */
 export interface WatchedTrade {
   readonly user: Address;
   readonly index: number;
@@ -26,6 +28,8 @@ export interface WatchedTrade {
   readonly leverage: number;
   readonly collateralAmount: bigint;
   readonly isCounterTrade: boolean;
+  /** As logged when the position was opened; null when anything moved it since, or nobody knows. */
+  readonly liqPrice: bigint | null;
 }
 
 export interface OrderBook {
@@ -33,57 +37,66 @@ export interface OrderBook {
   readonly trades: ReadonlyMap<string, WatchedTrade>;
   /** Reads everybody again: at the start and after a reorganisation. */
   rebuild(): Promise<void>;
-  /** Reads those again whom the Diamond's logs of these blocks touch. */
+  /** Applies the Diamond's logs of these blocks. */
   refresh(fromBlock: bigint, toBlock: bigint): Promise<void>;
+}
+
+interface TradeId {
+  readonly user: Address;
+  readonly index: number;
 }
 
 export const keyOf = ({ user, index }: { readonly user: string; readonly index: number }): string => `${user.toLowerCase()}:${index}`;
 
 const PAGE = 500;
 const MARKET_OPEN = 0;
-const PENDING_STORED = getAbiItem({ abi: diamondAbi, name: 'PendingOrderStored' });
+const hex = (value: bigint): Hex => `0x${value.toString(16)}`;
 
 export function createOrderBook(client: PublicClient, diamond: Address): OrderBook {
   const requests = new Map<string, PendingRequest>();
   const trades = new Map<string, WatchedTrade>();
-  const known = new Map<Address, { requests: string[]; trades: string[] }>();
   const contract = { address: diamond, abi: diamondAbi } as const;
 
-  function forget(user: Address): void {
-    for (const key of known.get(user)?.requests ?? []) requests.delete(key);
-    for (const key of known.get(user)?.trades ?? []) trades.delete(key);
+  function change(id: TradeId, fields: Partial<WatchedTrade>): void {
+    const trade = trades.get(keyOf(id));
+    if (trade) trades.set(keyOf(id), { ...trade, liqPrice: null, ...fields });
   }
 
-  /** A market open brings its trade along; every other request only names one, and may leave its pair blank. */
-  async function pairOf(
-    orderType: number,
-    trade: { readonly user: Address; readonly index: number; readonly pairIndex: number },
-  ): Promise<number> {
-    if (orderType === MARKET_OPEN) return trade.pairIndex;
-    return (await client.readContract({ ...contract, functionName: 'getTrade', args: [trade.user, trade.index] })).pairIndex;
-  }
-
-  async function read(user: Address): Promise<void> {
-    const [open, pending] = await Promise.all([
-      client.readContract({ ...contract, functionName: 'getTrades', args: [user] }),
-      client.readContract({ ...contract, functionName: 'getPendingOrders', args: [user] }),
-    ]);
-    const requested = await Promise.all(
-      pending
-        .filter(({ isOpen }) => isOpen)
-        .map(async ({ index, orderType, createdBlock, trade }) => ({
-          user,
-          index,
-          orderType,
-          createdBlock,
-          pairIndex: await pairOf(orderType, trade),
-        })),
-    );
-    const opened = open.filter(({ isOpen }) => isOpen);
-    forget(user);
-    for (const trade of opened) trades.set(keyOf(trade), trade);
-    for (const request of requested) requests.set(keyOf(request), request);
-    known.set(user, { requests: requested.map(keyOf), trades: opened.map(keyOf) });
+  function apply({ name, args }: DiamondLog): void {
+    switch (name) {
+      case 'PriceRequested':
+        requests.set(keyOf(args.pendingOrder), { ...requestOf(args.pendingOrder), pairIndex: Number(args.pairIndex) });
+        return;
+      case 'PendingOrderClosed':
+        requests.delete(keyOf(args.orderId));
+        return;
+      case 'TradeStored':
+        trades.set(keyOf(args), { ...args.trade, liqPrice: null });
+        return;
+      case 'TradeClosed':
+        trades.delete(keyOf(args));
+        return;
+      case 'TradeTpUpdated':
+        return change(args, { tp: args.newTp });
+      case 'TradeSlUpdated':
+        return change(args, { sl: args.newSl });
+      case 'OpenOrderDetailsUpdated':
+        return change(args, { openPrice: args.openPrice, tp: args.tp, sl: args.sl });
+      case 'TradePositionUpdated':
+        return change(args, {
+          collateralAmount: args.collateralAmount,
+          leverage: args.leverage,
+          openPrice: args.openPrice,
+          sl: args.newSl,
+        });
+      case 'MarketExecuted':
+      case 'LimitExecuted':
+        return change(args, { liqPrice: args.liqPrice });
+      // What a trade has paid or been paid moves its liquidation price.
+      case 'TradingFeesRealized':
+      case 'TradePositivePnlWithdrawn':
+        return change({ user: args.trader, index: args.index }, {});
+    }
   }
 
   async function everyTrader(): Promise<Address[]> {
@@ -96,36 +109,52 @@ export function createOrderBook(client: PublicClient, diamond: Address): OrderBo
     return pages.filter((address) => BigInt(address) !== 0n);
   }
 
-  /** Keepers, and traders whose first request is still open, are on no list of the contract. */
-  async function everyRequester(): Promise<Address[]> {
-    const logs = await client.getLogs({ address: diamond, event: PENDING_STORED, fromBlock: 0n });
-    return logs.flatMap(({ args }) => args.pendingOrder?.user ?? []);
+  /** A market open brings its trade along; every other request only names one, and may leave its pair blank. */
+  async function pairOf(orderType: number, trade: TradeId & { readonly pairIndex: number }): Promise<number> {
+    if (orderType === MARKET_OPEN) return trade.pairIndex;
+    return (await client.readContract({ ...contract, functionName: 'getTrade', args: [trade.user, trade.index] })).pairIndex;
+  }
+
+  async function read(user: Address): Promise<{ trades: WatchedTrade[]; requests: PendingRequest[] }> {
+    const [open, pending] = await Promise.all([
+      client.readContract({ ...contract, functionName: 'getTrades', args: [user] }),
+      client.readContract({ ...contract, functionName: 'getPendingOrders', args: [user] }),
+    ]);
+    const waiting = pending.filter(({ isOpen }) => isOpen);
+    return {
+      trades: open.filter(({ isOpen }) => isOpen).map((trade) => ({ ...trade, liqPrice: null })),
+      requests: await Promise.all(
+        waiting.map(async (order) => ({ ...requestOf(order), pairIndex: await pairOf(order.orderType, order.trade) })),
+      ),
+    };
   }
 
   return {
     requests,
     trades,
     async rebuild() {
-      for (const user of new Set([...(await everyTrader()), ...(await everyRequester()), ...known.keys()])) await read(user);
+      const found: Awaited<ReturnType<typeof read>>[] = [];
+      for (const user of await everyTrader()) found.push(await read(user));
+      requests.clear();
+      trades.clear();
+      for (const one of found) {
+        for (const request of one.requests) requests.set(keyOf(request), request);
+        for (const trade of one.trades) trades.set(keyOf(trade), trade);
+      }
     },
     async refresh(fromBlock, toBlock) {
-      const logs = parseEventLogs({ abi: diamondAbi, logs: await client.getLogs({ address: diamond, fromBlock, toBlock }) });
-      await Promise.all([...new Set(logs.flatMap(({ args }) => usersIn(args)))].map(read));
+      const range = { address: diamond, fromBlock: hex(fromBlock), toBlock: hex(toBlock) };
+      for (const raw of await client.request({ method: 'eth_getLogs', params: [range] })) {
+        const log = readLog(raw);
+        if (log) apply(log);
+      }
     },
   };
 }
 
-/** Keepers' own requests are stored under the keeper, so every address an event can hide a request under counts. */
-function usersIn(args: object): Address[] {
-  const fields = args as Record<string, unknown>;
-  const named = [
-    fields['trader'],
-    fields['user'],
-    userOf(fields['orderId']),
-    userOf(fields['pendingOrder']),
-    userOf(fields['pendingOrderId']),
-  ];
-  return named.filter((value): value is Address => typeof value === 'string' && BigInt(value) !== 0n);
-}
-
-const userOf = (value: unknown): unknown => (typeof value === 'object' && value !== null && 'user' in value ? value.user : undefined);
+const requestOf = ({ user, index, orderType, createdBlock }: Omit<PendingRequest, 'pairIndex'>): Omit<PendingRequest, 'pairIndex'> => ({
+  user,
+  index,
+  orderType,
+  createdBlock,
+});
