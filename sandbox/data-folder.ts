@@ -14,15 +14,7 @@ const TEMPORARY = 'diamond-sandbox-';
 
 /** A folder of the user's choice survives; without one a temporary folder lives as long as the process. */
 export function openDataFolder(chosen: string | undefined): DataFolder {
-  const root = chosen === undefined ? temporary() : path.resolve(chosen);
-  try {
-    mkdirSync(root, { recursive: true });
-    rmSync(mkdtempSync(path.join(root, '.write-test-')), { recursive: true });
-  } catch (error) {
-    throw new StartError(`The folder ${root} cannot be written to (${codeOf(error)}); set SANDBOX_DATA to another one.`, {
-      cause: error,
-    });
-  }
+  const root = chosen === undefined ? temporary() : lasting(path.resolve(chosen));
   return {
     root,
     postgres: path.join(root, 'postgres'),
@@ -31,15 +23,32 @@ export function openDataFolder(chosen: string | undefined): DataFolder {
   };
 }
 
+function lasting(folder: string): string {
+  try {
+    mkdirSync(folder, { recursive: true });
+    rmSync(mkdtempSync(path.join(folder, '.write-test-')), { recursive: true });
+    return folder;
+  } catch (error) {
+    throw unwritable(folder, error);
+  }
+}
+
+const unwritable = (folder: string, error: unknown): StartError =>
+  new StartError(`The folder ${folder} cannot be written to (${codeOf(error)}); set SANDBOX_DATA to another one.`, { cause: error });
+
 const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason');
 
 /** The name holds our process id, so that what a killed sandbox left behind is found and removed by the next one. */
 function temporary(): string {
-  for (const name of readdirSync(tmpdir())) if (isAbandoned(name)) rmSync(path.join(tmpdir(), name), { recursive: true, force: true });
-  const folder = mkdtempSync(path.join(tmpdir(), `${TEMPORARY}${process.pid}-`));
-  // The database runs as another user when we are root, and has to walk through.
-  chmodSync(folder, 0o711);
-  return folder;
+  try {
+    for (const name of readdirSync(tmpdir())) if (isAbandoned(name)) rmSync(path.join(tmpdir(), name), { recursive: true, force: true });
+    const folder = mkdtempSync(path.join(tmpdir(), `${TEMPORARY}${process.pid}-`));
+    // The database runs as another user when we are root, and has to walk through.
+    chmodSync(folder, 0o711);
+    return folder;
+  } catch (error) {
+    throw unwritable(tmpdir(), error);
+  }
 }
 
 function isAbandoned(name: string): boolean {

@@ -22,17 +22,19 @@ const sourcesOf = (entry) => {
     .filter((name) => name.endsWith('.ts'));
 };
 
+const isBuilt = (source) => existsSync(path.join(dist, source.replace(/\.ts$/, '.js')));
+
 /** The compiler believes its notes about what it has written; when an output went missing they have to go too. */
-function forgetLostOutputs({ include, compilerOptions }) {
-  const isThere = (source) => existsSync(path.join(dist, source.replace(/\.ts$/, '.js')));
-  if (!include.flatMap(sourcesOf).every(isThere)) rmSync(path.join(root, compilerOptions.tsBuildInfoFile), { force: true });
+function prepareOutputs({ include, compilerOptions }) {
+  if (include.flatMap(sourcesOf).every(isBuilt)) return;
+  mkdirSync(dist, { recursive: true });
+  accessSync(dist, constants.W_OK);
+  rmSync(path.join(root, compilerOptions.tsBuildInfoFile), { force: true });
 }
 
 if (!existsSync(compiler)) fail('The compiler is not installed: run `npm ci` without --omit=dev first.');
 try {
-  mkdirSync(dist, { recursive: true });
-  accessSync(dist, constants.W_OK);
-  forgetLostOutputs(JSON.parse(readFileSync(project, 'utf8')));
+  prepareOutputs(JSON.parse(readFileSync(project, 'utf8')));
 } catch (error) {
   fail(`The folder ${dist} cannot be written to (${error.code ?? error.message}): the sources are compiled into it.`);
 }

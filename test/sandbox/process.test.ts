@@ -200,6 +200,10 @@ describe('a start that cannot succeed', () => {
     await failsWith(start({ SANDBOX_DATA: path.join(file, 'data') }), /cannot be written to \(ENOTDIR\)/);
   }, 40_000);
 
+  it('because there is no temporary folder says so', async () => {
+    await failsWith(start({ TMPDIR: '/nowhere' }), /^The folder \/nowhere cannot be written to \(ENOENT\); set SANDBOX_DATA/m);
+  }, 40_000);
+
   const asRoot = process.getuid?.() === 0;
   (asRoot ? it.skip : it)(
     'because the folder may not be written says so (root may write anywhere)',
