@@ -25,28 +25,37 @@ const BUDGETS = { rich: RICH, modest: MODEST } as const;
 
 /** Sends transactions of one account one after the other; a refused one costs no nonce. */
 export function createSender(rpc: Rpc, chainId: number, signer: PrivateKeyAccount, budget: keyof typeof BUDGETS): Sender {
-  let nonce: number | null = null;
+  /** Of the next transaction; null when the chain has to be asked. */
+  let next: number | null = null;
   let queue: Promise<unknown> = Promise.resolve();
 
+  async function sendWith(nonce: number, call: Call): Promise<Hex> {
+    const raw = await signer.signTransaction({
+      type: 'eip1559',
+      chainId,
+      nonce,
+      ...BUDGETS[budget],
+      maxPriorityFeePerGas: GWEI,
+      to: call.to,
+      data: call.data ?? '0x',
+      value: call.value ?? 0n,
+    });
+    return (await rpc.request('eth_sendRawTransaction', [raw])) as Hex;
+  }
+
+  /** A reorganisation may come between any two steps, so what was remembered before it is neither kept nor final. */
   async function sendNow(call: Call): Promise<Hex> {
-    nonce ??= Number(await rpc.request('eth_getTransactionCount', [signer.address, 'pending']));
+    const remembered = next;
+    const nonce = remembered ?? Number(await rpc.request('eth_getTransactionCount', [signer.address, 'pending']));
+    next = nonce;
     try {
-      const raw = await signer.signTransaction({
-        type: 'eip1559',
-        chainId,
-        nonce,
-        ...BUDGETS[budget],
-        maxPriorityFeePerGas: GWEI,
-        to: call.to,
-        data: call.data ?? '0x',
-        value: call.value ?? 0n,
-      });
-      const hash = (await rpc.request('eth_sendRawTransaction', [raw])) as Hex;
-      nonce += 1;
+      const hash = await sendWith(nonce, call);
+      if (next === nonce) next = nonce + 1;
       return hash;
     } catch (error) {
-      nonce = null;
-      throw error;
+      next = null;
+      if (remembered === null) throw error;
+      return sendNow(call);
     }
   }
 
@@ -58,7 +67,7 @@ export function createSender(rpc: Rpc, chainId: number, signer: PrivateKeyAccoun
       return sent;
     },
     resync() {
-      nonce = null;
+      next = null;
     },
   };
 }
