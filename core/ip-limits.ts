@@ -1,10 +1,12 @@
 import type { AdmissionStore } from './access/admission.js';
 import { measureWindow, windowStart, type Window } from './limits.js';
-import type { Clock, Logger } from './ports.js';
+import type { Cancel, Clock, Logger } from './ports.js';
 
 export interface IpLimits {
   /** Counts one request of an address and measures its window. No database, no waiting. */
   count(bucket: string): Window;
+  /** Merges no more. */
+  stop(): void;
 }
 
 export interface IpLimitsOptions {
@@ -36,6 +38,8 @@ export function createIpLimits({ limit, store, clock, log }: IpLimitsOptions): I
   let untold = new Set<string>();
   let isMerging = false;
   let isBroken = false;
+  let isStopped = false;
+  let cancel: Cancel = () => undefined;
 
   const enter = (current: number): void => {
     if (current === window) return;
@@ -53,9 +57,9 @@ export function createIpLimits({ limit, store, clock, log }: IpLimitsOptions): I
   };
 
   const schedule = (): void => {
-    if (isMerging) return;
+    if (isMerging || isStopped) return;
     isMerging = true;
-    clock.after(MERGE_MS, () => void merge());
+    cancel = clock.after(MERGE_MS, () => void merge());
   };
 
   const merge = async (): Promise<void> => {
@@ -105,6 +109,10 @@ export function createIpLimits({ limit, store, clock, log }: IpLimitsOptions): I
       untold.add(bucket);
       schedule();
       return measured;
+    },
+    stop() {
+      isStopped = true;
+      cancel();
     },
   };
 }
