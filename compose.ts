@@ -3,6 +3,7 @@ import type { Router } from 'express';
 import { createBackendFeed } from './core/adapters/backend-feed/backend-feed.js';
 import { endpointsOf } from './core/adapters/backend-feed/endpoints.js';
 import { openDatabase } from './core/adapters/store/open-database.js';
+import { systemRandom } from './core/adapters/system-random.js';
 import { createViemChain } from './core/adapters/viem-chain/viem-chain.js';
 import type { ChainConfig, Config } from './core/config.js';
 import { createGateway, type Gateway, type Venue } from './core/gateway.js';
@@ -33,7 +34,7 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
   );
   const venues = config.chains.map((chain) => createVenue(chain, clock, log));
   const { mode, serviceName, commit } = config;
-  const gateway = createGateway({ mode, serviceName, commit, version: packageVersion(), venues, store, clock, log });
+  const gateway = createGateway({ mode, serviceName, commit, version: packageVersion(), venues, store, clock, log, randomBytes: systemRandom });
   const openDoors = (): void => options.http.serve(createApp(gateway, options.extraRoutes));
   // Registered after what the doors need, so that requests under way are finished before it is taken from them.
   await lifecycle.start('doors', openDoors, () => options.http.close());

@@ -35,7 +35,9 @@ export const CATALOGUE = {
     (d: { timestamp: number; serverTime: number; windowMs: number }) =>
       `The timestamp ${d.timestamp} is more than ${d.windowMs} ms from the server's ${d.serverTime}.`,
   ),
-  NONCE_REUSED: entry(401, (d: { nonce: string }) => `The nonce ${d.nonce} was used before.`),
+  NONCE_REUSED: entry(401, (d: { nonce: string; lastAccepted?: string }) =>
+    d.lastAccepted === undefined ? `The nonce ${d.nonce} was used before.` : `${d.nonce} is not above ${d.lastAccepted}, accepted before.`,
+  ),
   AGENT_UNKNOWN: entry(401, (d: { agent: string }) => `No agent ${d.agent} is registered on this chain.`),
   API_KEY_UNKNOWN: plain(401, 'The API key is not known on this chain.'),
 

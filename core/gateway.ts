@@ -1,7 +1,7 @@
 import { createBus, type Bus } from './bus.js';
 import type { ChainDefinition, ChainSlug } from './chains.js';
 import { GatewayError } from './errors.js';
-import type { BlockHead, Chain, ChainFacts, Clock, Logger, MarketFeed, Store } from './ports.js';
+import type { BlockHead, Chain, ChainFacts, Clock, Logger, MarketFeed, RandomBytes, Store } from './ports.js';
 
 /** One chain with its ports bound; every use case takes it first. */
 export interface Venue {
@@ -37,6 +37,7 @@ export interface Gateway {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Logger;
+  readonly randomBytes: RandomBytes;
   readonly bus: Bus<GatewayEvents>;
 }
 

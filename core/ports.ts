@@ -1,4 +1,6 @@
 import type { AdmissionStore } from './access/admission.js';
+import type { AccessStore } from './access/access-store.js';
+import type { SpendStore } from './access/spend-store.js';
 import type { ChainSlug } from './chains.js';
 import type { MarketConfig, PricePoint, Session } from './domain/market.js';
 
@@ -17,6 +19,9 @@ export interface Clock {
   /** Resolves after `ms`, or at once when the signal aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
+
+/** Bytes nobody can foresee, fit for secrets. */
+export type RandomBytes = (count: number) => Uint8Array;
 
 export type LogFields = Readonly<Record<string, unknown>>;
 
@@ -89,6 +94,8 @@ export interface MarketFeed {
 }
 
 export interface Store {
+  readonly access: AccessStore;
+  readonly spend: SpendStore;
   readonly admission: AdmissionStore;
   /** One round trip; throws when the database cannot answer. */
   ping(): Promise<void>;

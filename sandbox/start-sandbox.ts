@@ -5,6 +5,7 @@ import { readiness } from '../core/readiness.js';
 import { startGateway } from '../compose.js';
 import type { Lifecycle } from '../lifecycle.js';
 import { listen } from '../native-api/listen.js';
+import { authoriseDemo } from './authorise-demo.js';
 import { createProgress } from './banner.js';
 import type { SandboxControls } from './controls.js';
 import { openDataFolder } from './data-folder.js';
@@ -55,6 +56,11 @@ export async function startSandbox({ settings, lifecycle, clock, log, write }: S
   };
   progress.step('starting PostgreSQL and the gateway');
   const gateway = await startGateway({ config, lifecycle, clock, log, http, extraRoutes: [sandboxRouter(venue.controls)] });
+  await lifecycle.start(
+    'demo agent',
+    () => authoriseDemo(gateway, venue.controls.accounts),
+    () => undefined,
+  );
   await lifecycle.start(
     'readiness',
     () => untilReady(gateway, lifecycle.stopping),

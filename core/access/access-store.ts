@@ -1,10 +1,50 @@
 import type { ChainSlug } from '../chains.js';
 import type { Agent } from '../domain/agent.js';
-import type { Address } from '../ports.js';
+import type { Address, Hex } from '../ports.js';
+import type { MasterType } from './typed-data.js';
 
-/** What the database keeps about agents and API keys. Addresses go in and come out in lower case. */
+/** A verified master message that is to be spent together with what it brings about: both are stored, or neither. */
+export interface MasterClaim {
+  readonly chain: ChainSlug;
+  readonly trader: Address;
+  readonly primaryType: MasterType;
+  readonly digest: Hex;
+  /** Epoch ms. */
+  readonly timestamp: number;
+  /** What the message is about; messages of one trader about one subject are accepted in the order of their timestamps alone. */
+  readonly subject: string;
+  /** The agent whose own signature over the digest is spent along with the trader's. */
+  readonly cosigner: Address | null;
+  /** Epoch ms; from then on the timestamp alone refuses the message. */
+  readonly expiresAt: number;
+}
+
+export type Registration = Omit<Agent, 'version' | 'revokedAt'>;
+
+/** Which registration of another trader may be replaced: any, none, or the one that was looked at, if it has not changed since. */
+export type Takeover = 'any' | 'none' | { readonly version: bigint };
+
+export interface ApiKeyRecord {
+  readonly chain: ChainSlug;
+  /** SHA-256 of the key, lower-case hex; the key itself is kept nowhere. */
+  readonly hash: string;
+  readonly trader: Address;
+  readonly label: string;
+}
+
+/**
+ * What the database keeps about agents and API keys. Addresses go in and come out in lower case.
+ * Whatever takes a claim throws NONCE_REUSED, and stores nothing, when the message was used before or is older than an accepted one.
+ */
 export interface AccessStore {
   findAgent(chain: ChainSlug, agent: Address): Promise<Agent | null>;
   /** Every agent of a trader, revoked ones included, newest first. */
   listAgents(chain: ChainSlug, trader: Address): Promise<readonly Agent[]>;
+  /** Null, with nothing stored, when the agent belongs to another trader whom `takeover` does not cover. */
+  authoriseAgent(claim: MasterClaim, registration: Registration, takeover: Takeover): Promise<Agent | null>;
+  /** Null, with nothing stored, when the agent is not the claim's trader's. */
+  revokeAgent(claim: MasterClaim, agent: Address, at: number): Promise<Agent | null>;
+  /** Replaces the trader's key of the same label. */
+  saveApiKey(claim: MasterClaim, key: Omit<ApiKeyRecord, 'chain' | 'trader'>, at: number): Promise<void>;
+  findApiKey(chain: ChainSlug, hash: string): Promise<ApiKeyRecord | null>;
 }

@@ -11,6 +11,30 @@ export const REQUEST_FIELDS = [
   { name: 'nonce', type: 'uint256' },
 ] as const;
 
+/** What the master wallet signs, always in a body; it never signs a trade. */
+export const MASTER_TYPES = {
+  AgentAuthorization: [
+    { name: 'agent', type: 'address' },
+    { name: 'name', type: 'string' },
+    { name: 'markets', type: 'string' },
+    { name: 'maxLeverage', type: 'string' },
+    { name: 'dailySpendCapUsd', type: 'string' },
+    { name: 'expiresAt', type: 'uint256' },
+    { name: 'permissions', type: 'string' },
+    { name: 'timestamp', type: 'uint256' },
+  ],
+  AgentRevocation: [
+    { name: 'agent', type: 'address' },
+    { name: 'timestamp', type: 'uint256' },
+  ],
+  ApiKeyIssue: [
+    { name: 'label', type: 'string' },
+    { name: 'timestamp', type: 'uint256' },
+  ],
+} as const;
+
+export type MasterType = keyof typeof MASTER_TYPES;
+
 /** A request without a body signs the hash of no bytes at all. */
 export const EMPTY_BODY_HASH = keccak256('0x');
 

@@ -29,14 +29,21 @@ export interface Agent {
   /** Epoch ms. */
   readonly createdAt: number;
   readonly revokedAt: number | null;
+  /** Rises with every change of the registration; what was remembered under another version no longer holds. */
+  readonly version: bigint;
 }
 
-/** `sender` broadcasts the trades: the agent itself, or the relayer for agents of the facade. Addresses are compared in lower case. */
-export function agentStatus(agent: Agent, sender: string, delegate: string | null, now: number): AgentStatus {
+/**
+ * `sender` broadcasts the trades: the agent itself, or the relayer for agents of the facade; null where no relayer serves.
+ * Addresses are compared in lower case.
+ */
+export function agentStatus(agent: Agent, sender: string | null, delegate: string | null, now: number): AgentStatus {
   if (agent.revokedAt !== null) return 'revoked';
-  if (agent.scope.expiresAt !== null && agent.scope.expiresAt <= now) return 'expired';
-  const delegated = same(sender, agent.trader) || (delegate !== null && same(sender, delegate));
+  if (isExpired(agent.scope, now)) return 'expired';
+  const delegated = sender !== null && (same(sender, agent.trader) || (delegate !== null && same(sender, delegate)));
   return delegated ? 'active' : 'pending_delegation';
 }
+
+export const isExpired = ({ expiresAt }: Pick<Scope, 'expiresAt'>, now: number): boolean => expiresAt !== null && expiresAt <= now;
 
 const same = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();

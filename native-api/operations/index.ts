@@ -1,6 +1,7 @@
 import type { Operation } from '../operation.js';
+import { agentOperations } from './agents.js';
 import { marketOperations } from './markets.js';
 import { systemOperations } from './system.js';
 
 /** The registry: the one place that knows every operation. */
-export const OPERATIONS: readonly Operation[] = [...systemOperations, ...marketOperations];
+export const OPERATIONS: readonly Operation[] = [...systemOperations, ...marketOperations, ...agentOperations];

@@ -1,8 +1,10 @@
 import type { Knex } from 'knex';
 import type { Store } from '../../ports.js';
+import { createAccessStore } from './access-store.js';
 import { createAdmissionStore } from './admission-store.js';
 import { connectDatabase, type DatabaseOptions } from './connect-database.js';
 import { isLostRace, withFaults } from './faults.js';
+import { createSpendStore } from './spend-store.js';
 
 export interface KnexStore extends Store {
   /** For the modules of this folder and for tests; core sees the port alone. */
@@ -33,6 +35,8 @@ export function createStore(options: DatabaseOptions): KnexStore {
   const { transaction } = withFaults({ transaction: (work: Work<unknown>) => runTransaction(db, work) });
   return {
     ...queries,
+    access: withFaults(createAccessStore({ db, transaction: (work) => runTransaction(db, work) })),
+    spend: withFaults(createSpendStore(db)),
     admission: withFaults(createAdmissionStore(db)),
     db,
     transaction: transaction as KnexStore['transaction'],

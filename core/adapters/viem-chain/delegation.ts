@@ -1,13 +1,9 @@
 import type { PublicClient } from 'viem';
 import type { ChainDefinition } from '../../chains.js';
-import type { Address, Hex } from '../../ports.js';
+import type { Address } from '../../ports.js';
 import { diamondAbi } from '../diamond-abi.js';
 
 export async function delegateOf(client: PublicClient, { diamond }: ChainDefinition, trader: Address): Promise<Address | null> {
   const delegate = await client.readContract({ address: diamond, abi: diamondAbi, functionName: 'getTradingDelegate', args: [trader] });
   return BigInt(delegate) === 0n ? null : (delegate.toLowerCase() as Address);
 }
-
-/** viem deploys the wallet inside the call when the signature brings its factory along (ERC-6492). */
-export const isValidSignature = (client: PublicClient, wallet: Address, digest: Hex, signature: Hex): Promise<boolean> =>
-  client.verifyHash({ address: wallet, hash: digest, signature });

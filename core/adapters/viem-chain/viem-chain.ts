@@ -1,8 +1,9 @@
 import { createPublicClient, fallback, http } from 'viem';
 import type { ChainDefinition } from '../../chains.js';
 import type { BlockHead, Chain } from '../../ports.js';
-import { delegateOf, isValidSignature } from './delegation.js';
+import { delegateOf } from './delegation.js';
 import { identify } from './identify.js';
+import { isValidSignature } from './wallet-signature.js';
 
 const RPC_TIMEOUT_MS = 8_000;
 const BATCH_SIZE = 100;

@@ -1,0 +1,68 @@
+import { agentStatus, type Agent, type AgentStatus, type Scope } from '../domain/agent.js';
+import { GatewayError, type TransactionRequest } from '../errors.js';
+import type { Venue } from '../gateway.js';
+import type { Address } from '../ports.js';
+import { delegateFor } from './delegation.js';
+import { delegationTx } from './delegation-transactions.js';
+
+/** An agent as everybody may see it. */
+export interface AgentView extends Omit<Agent, 'scope' | 'revokedAt' | 'version'> {
+  readonly scope: Omit<Scope, 'markets'> & { readonly markets: 'all' | string[] };
+  readonly status: AgentStatus;
+}
+
+export interface AgentAnswer {
+  readonly agent: AgentView;
+  /** What the trader has to send before the agent is usable; null when that would change nothing. */
+  readonly delegationTx: TransactionRequest | null;
+}
+
+interface Standing {
+  readonly status: AgentStatus;
+  /** Who holds the trader's slot; null also where the status does not depend on it and nobody was asked. */
+  readonly delegate: Address | null;
+}
+
+/** Who broadcasts for the agent: itself; for agents of the facade the relayer, and null where none serves. */
+export const senderOf = ({ agent, mode }: Pick<Agent, 'agent' | 'mode'>): Address | null => (mode === 'self' ? agent : null);
+
+/** The chain is asked only where the answer depends on it, so a revocation holds while every node is down. */
+export async function standingOf(venue: Venue, agent: Agent): Promise<Standing> {
+  const sender = senderOf(agent);
+  const status = agentStatus(agent, sender, null, venue.clock.now());
+  if (status !== 'pending_delegation' || sender === null) return { status, delegate: null };
+  const delegate = await delegateFor(venue, agent.trader, sender);
+  return { status: agentStatus(agent, sender, delegate, venue.clock.now()), delegate };
+}
+
+export const viewOf = ({ agent, trader, name, scope, mode, createdAt }: Agent, status: AgentStatus): AgentView => ({
+  agent,
+  trader,
+  name,
+  scope: { ...scope, markets: scope.markets === 'all' ? 'all' : [...scope.markets] },
+  mode,
+  status,
+  createdAt,
+});
+
+export function answerOf({ definition }: Venue, agent: Agent, status: AgentStatus): AgentAnswer {
+  const sender = senderOf(agent);
+  const isNeeded = status === 'pending_delegation' && sender !== null;
+  return { agent: viewOf(agent, status), delegationTx: isNeeded ? delegationTx(definition, sender) : null };
+}
+
+/** Passes agents that may act now; every other one hears its 403, reads included. */
+export async function requireActive(venue: Venue, agent: Agent): Promise<void> {
+  const { status, delegate } = await standingOf(venue, agent);
+  if (status === 'revoked') throw new GatewayError('AGENT_REVOKED', { agent: agent.agent });
+  if (status === 'expired') throw new GatewayError('AGENT_EXPIRED', { agent: agent.agent, expiresAt: agent.scope.expiresAt ?? 0 });
+  if (status === 'pending_delegation') throw notDelegated(venue, agent, delegate);
+}
+
+/** Also for a write whose simulation says that the delegate is somebody else. */
+export function notDelegated({ definition }: Venue, agent: Agent, delegate: Address | null): GatewayError {
+  const sender = senderOf(agent);
+  if (sender === null) return new GatewayError('CHAIN_READ_ONLY', { chain: definition.slug });
+  const { agent: address, trader } = agent;
+  return new GatewayError('AGENT_NOT_DELEGATED', { trader, agent: address, delegate, delegationTx: delegationTx(definition, sender) });
+}

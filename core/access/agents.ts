@@ -1,0 +1,127 @@
+import type { Agent } from '../domain/agent.js';
+import { GatewayError, type TransactionRequest } from '../errors.js';
+import type { Gateway, Venue } from '../gateway.js';
+import type { Address, Hex } from '../ports.js';
+import type { MasterClaim, Registration, Takeover } from './access-store.js';
+import { answerOf, senderOf, standingOf, viewOf, type AgentAnswer, type AgentView } from './agent-status.js';
+import { forgetDelegate, freshDelegate } from './delegation.js';
+import { revocationTx } from './delegation-transactions.js';
+import { verifyMaster } from './master-signature.js';
+import { readScope, signedScope, type ScopeText } from './scope-text.js';
+
+export interface AuthorizationRequest {
+  readonly trader: Address;
+  readonly agent: Address;
+  readonly name: string;
+  readonly scope: ScopeText;
+  readonly timestamp: number;
+  readonly signature: Hex;
+  /** The agent's own consent, over the same digest; it wins against every other claim on the agent. */
+  readonly agentSignature: Hex | null;
+}
+
+export interface RevocationRequest {
+  readonly trader: Address;
+  readonly agent: Address;
+  readonly timestamp: number;
+  readonly signature: Hex;
+}
+
+/** How often a claim on an agent that changes hands under our eyes is tried again. */
+const TRIES = 5;
+
+const subjectOf = (agent: Address): string => `agent:${agent}`;
+
+export async function createAgent(gateway: Gateway, venue: Venue, request: AuthorizationRequest): Promise<AgentAnswer> {
+  const { trader, agent, name, timestamp, signature, agentSignature } = request;
+  const scope = readScope(venue, request.scope);
+  const claim = await verifyMaster(gateway, venue, {
+    trader,
+    timestamp,
+    signature,
+    primaryType: 'AgentAuthorization',
+    message: { agent, name, ...signedScope(request.scope), timestamp: BigInt(timestamp) },
+    subject: subjectOf(agent),
+    cosignature: agentSignature === null ? null : { agent, signature: agentSignature },
+  });
+  // Asked before anything is stored: an answer we could not complete must not leave a registration behind.
+  if (agent !== trader) await freshDelegate(venue, trader);
+  const isConsented = agentSignature !== null || agent === trader;
+  const registration: Registration = { agent, trader, name, scope, mode: 'self', createdAt: venue.clock.now() };
+  const saved = await authorise(gateway, venue, claim, registration, isConsented);
+  return answerOf(venue, saved, (await standingOf(venue, saved)).status);
+}
+
+async function authorise(
+  { store }: Gateway,
+  venue: Venue,
+  claim: MasterClaim,
+  registration: Registration,
+  isConsented: boolean,
+): Promise<Agent> {
+  for (let tries = 0; tries < TRIES; tries += 1) {
+    const known = isConsented ? null : await store.access.findAgent(claim.chain, registration.agent);
+    const takeover: Takeover = isConsented ? 'any' : await takeoverOf(venue, known, registration.trader);
+    const saved = await store.access.authoriseAgent(claim, registration, takeover);
+    if (saved !== null) return saved;
+  }
+  throw new GatewayError('NOT_READY', { reason: 'others are registering the same agent' });
+}
+
+/** A registration blocks others only while it is active, judged on the chain as it is now: nobody can sit on an agent that is not theirs. */
+async function takeoverOf(venue: Venue, known: Agent | null, trader: Address): Promise<Takeover> {
+  if (known === null || known.trader === trader) return 'none';
+  forgetDelegate(venue, known.trader);
+  const { status } = await standingOf(venue, known);
+  if (status === 'active') throw new GatewayError('TRADER_MISMATCH', { address: trader });
+  return { version: known.version };
+}
+
+export async function getAgent({ store }: Gateway, venue: Venue, address: Address): Promise<AgentAnswer> {
+  const agent = await store.access.findAgent(venue.definition.slug, address);
+  if (agent === null) throw new GatewayError('AGENT_NOT_FOUND', { agent: address });
+  return answerOf(venue, agent, (await standingOf(venue, agent)).status);
+}
+
+/** Every agent the trader ever authorised and nobody took over, newest first. */
+export async function listAgents({ store }: Gateway, venue: Venue, trader: Address): Promise<AgentView[]> {
+  const agents = await store.access.listAgents(venue.definition.slug, trader);
+  return Promise.all(agents.map(async (agent) => viewOf(agent, (await standingOf(venue, agent)).status)));
+}
+
+export async function revokeAgent(
+  gateway: Gateway,
+  venue: Venue,
+  { trader, agent, timestamp, signature }: RevocationRequest,
+): Promise<{ revocationTx: TransactionRequest | null }> {
+  const claim = await verifyMaster(gateway, venue, {
+    trader,
+    timestamp,
+    signature,
+    primaryType: 'AgentRevocation',
+    message: { agent, timestamp: BigInt(timestamp) },
+    subject: subjectOf(agent),
+  });
+  const { access } = gateway.store;
+  if ((await access.findAgent(claim.chain, agent)) === null) throw new GatewayError('AGENT_NOT_FOUND', { agent });
+  const revoked = await access.revokeAgent(claim, agent, venue.clock.now());
+  if (revoked === null) throw new GatewayError('TRADER_MISMATCH', { address: trader });
+  return { revocationTx: (await holdsSlot(gateway, venue, revoked)) ? revocationTx(venue.definition) : null };
+}
+
+/**
+ * Whether the trader's slot should be emptied now. The agent is revoked already, so a node that does not answer fails towards the
+ * transaction: it can only take rights away.
+ */
+async function holdsSlot({ store }: Gateway, venue: Venue, revoked: Agent): Promise<boolean> {
+  if (revoked.agent === revoked.trader) return false;
+  if (revoked.mode === 'relayed') {
+    const others = await store.access.listAgents(venue.definition.slug, revoked.trader);
+    return !others.some(({ mode, revokedAt }) => mode === 'relayed' && revokedAt === null);
+  }
+  try {
+    return (await freshDelegate(venue, revoked.trader)) === senderOf(revoked);
+  } catch {
+    return true;
+  }
+}

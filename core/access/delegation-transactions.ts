@@ -1,0 +1,19 @@
+import { encodeFunctionData, parseAbi } from 'viem/utils';
+import type { ChainDefinition } from '../chains.js';
+import type { TransactionRequest } from '../errors.js';
+import type { Address } from '../ports.js';
+
+const abi = parseAbi(['function setTradingDelegate(address delegate)', 'function removeTradingDelegate()']);
+
+/** The transactions only the trader's own wallet can send. */
+export const delegationTx = ({ diamond, chainId }: ChainDefinition, delegate: Address): TransactionRequest => ({
+  to: diamond,
+  data: encodeFunctionData({ abi, functionName: 'setTradingDelegate', args: [delegate] }),
+  chainId,
+});
+
+export const revocationTx = ({ diamond, chainId }: ChainDefinition): TransactionRequest => ({
+  to: diamond,
+  data: encodeFunctionData({ abi, functionName: 'removeTradingDelegate' }),
+  chainId,
+});

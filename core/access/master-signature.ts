@@ -1,0 +1,87 @@
+import type { TypedDataDefinition } from 'viem';
+import { hashTypedData, recoverAddress } from 'viem/utils';
+import { GatewayError } from '../errors.js';
+import type { Gateway, Venue } from '../gateway.js';
+import type { Address, Hex } from '../ports.js';
+import type { MasterClaim } from './access-store.js';
+import { parseSignature } from './signature.js';
+import { MASTER_TYPES, signingDomain, type MasterType } from './typed-data.js';
+
+export const MASTER_WINDOW_MS = 30_000;
+/** Long enough that no replica's clock lets a message in again after it was forgotten. */
+const KEPT_MS = 2 * MASTER_WINDOW_MS;
+
+type MessageOf<Type extends MasterType> = TypedDataDefinition<typeof MASTER_TYPES, Type>['message'];
+
+export interface MasterMessage<Type extends MasterType> {
+  readonly trader: Address;
+  /** Epoch ms. */
+  readonly timestamp: number;
+  readonly signature: Hex;
+  readonly primaryType: Type;
+  readonly message: MessageOf<Type>;
+  readonly subject: string;
+  /** The agent's own signature over the same digest. */
+  readonly cosignature?: { readonly agent: Address; readonly signature: Hex } | null;
+}
+
+/** What the chosen wallet or agent has to sign. */
+export function masterDigest<Type extends MasterType>(
+  gateway: Pick<Gateway, 'serviceName'>,
+  { definition }: Pick<Venue, 'definition'>,
+  primaryType: Type,
+  message: MessageOf<Type>,
+): Hex {
+  const data = { domain: signingDomain(gateway, definition), types: MASTER_TYPES, primaryType, message };
+  return hashTypedData(data as unknown as TypedDataDefinition);
+}
+
+/** Checks what can be checked without the database; spending the claim is part of storing what the message brings about. */
+export async function verifyMaster<Type extends MasterType>(
+  gateway: Gateway,
+  venue: Venue,
+  { trader, timestamp, signature, primaryType, message, subject, cosignature = null }: MasterMessage<Type>,
+): Promise<MasterClaim> {
+  const serverTime = venue.clock.now();
+  if (Math.abs(serverTime - timestamp) > MASTER_WINDOW_MS)
+    throw new GatewayError('TIMESTAMP_OUT_OF_WINDOW', { timestamp, serverTime, windowMs: MASTER_WINDOW_MS });
+  const digest = masterDigest(gateway, venue, primaryType, message);
+  const isCosigned = cosignature === null || (await isSignedByKey(cosignature.agent, digest, cosignature.signature));
+  if (!isCosigned || !(await isSignedBy(venue, trader, digest, signature))) throw new GatewayError('INVALID_SIGNATURE', {});
+  return {
+    chain: venue.definition.slug,
+    trader,
+    primaryType,
+    digest,
+    timestamp,
+    subject,
+    cosigner: cosignature === null || cosignature.agent === trader ? null : cosignature.agent,
+    expiresAt: timestamp + KEPT_MS,
+  };
+}
+
+/** A key proves itself by arithmetic; only when that fails is a contract wallet possible, and the chain asked for its verdict. */
+const isSignedBy = async (venue: Venue, wallet: Address, digest: Hex, signature: Hex): Promise<boolean> =>
+  (await isSignedByKey(wallet, digest, signature)) || isApprovedByContract(venue, wallet, digest, signature);
+
+async function isSignedByKey(signer: Address, digest: Hex, signature: Hex): Promise<boolean> {
+  const parsed = parseSignature(signature);
+  if (parsed === null) return false;
+  const { compact, yParity } = parsed;
+  try {
+    const [r, s] = [compact.subarray(0, 32), compact.subarray(32)].map((part) => `0x${Buffer.from(part).toString('hex')}` as const);
+    if (r === undefined || s === undefined) return false;
+    return (await recoverAddress({ hash: digest, signature: { r, s, yParity } })).toLowerCase() === signer;
+  } catch {
+    return false; // numbers that belong to no key
+  }
+}
+
+async function isApprovedByContract(venue: Venue, wallet: Address, digest: Hex, signature: Hex): Promise<boolean> {
+  if (signature.length % 2 !== 0) return false;
+  try {
+    return await venue.chain.isValidSignature(wallet, digest, signature);
+  } catch (error) {
+    throw new GatewayError('UPSTREAM_UNAVAILABLE', { upstream: 'chain node' }, { cause: error });
+  }
+}

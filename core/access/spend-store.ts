@@ -1,0 +1,27 @@
+import type { ChainSlug } from '../chains.js';
+import type { Decimal } from '../domain/decimal.js';
+import type { Address } from '../ports.js';
+
+export interface SpendAccount {
+  readonly chain: ChainSlug;
+  readonly agent: Address;
+  readonly trader: Address;
+  /** UTC day since the epoch. */
+  readonly day: number;
+}
+
+export interface Reservation extends SpendAccount {
+  /** What the notional is for, for example an order's id; it has one reservation, ever. */
+  readonly id: string;
+  readonly usd: Decimal;
+}
+
+export interface SpendStore {
+  /** Checks and reserves in one step. Asking again for an id changes nothing and says what holds. False: it would pass the cap. */
+  reserve(reservation: Reservation, capUsd: Decimal | null): Promise<boolean>;
+  /** Gives the notional back; the second time, and for an unknown id, it changes nothing and says false. */
+  release(chain: ChainSlug, id: string): Promise<boolean>;
+  /** Counts a released notional again, cap or no cap: it reached the chain after all. */
+  restore(chain: ChainSlug, id: string): Promise<boolean>;
+  spent(account: SpendAccount): Promise<Decimal>;
+}

@@ -1,0 +1,25 @@
+import type { Decimal } from '../domain/decimal.js';
+import { capExceeded, utcDay } from '../domain/scope.js';
+import type { Gateway, Venue } from '../gateway.js';
+import type { AgentCaller } from './caller.js';
+
+/** Takes the notional off today's allowance of the agent, or says how much of it is left. It belongs to the day of preparation for good. */
+export async function reserveSpend(
+  { store }: Gateway,
+  venue: Venue,
+  caller: AgentCaller,
+  { id, usd }: { readonly id: string; readonly usd: Decimal },
+): Promise<void> {
+  const { agent, trader, scope } = caller;
+  const account = { chain: venue.definition.slug, agent, trader, day: utcDay(venue.clock.now()) };
+  if (await store.spend.reserve({ ...account, id, usd }, scope.dailySpendCapUsd)) return;
+  if (scope.dailySpendCapUsd !== null) throw capExceeded(scope.dailySpendCapUsd, await store.spend.spent(account), usd);
+}
+
+/** The order expired, was canceled or rejected. */
+export const releaseSpend = ({ store }: Gateway, venue: Venue, id: string): Promise<boolean> =>
+  store.spend.release(venue.definition.slug, id);
+
+/** The order that was given up landed after all. */
+export const restoreSpend = ({ store }: Gateway, venue: Venue, id: string): Promise<boolean> =>
+  store.spend.restore(venue.definition.slug, id);

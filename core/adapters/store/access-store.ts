@@ -1,0 +1,114 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { Knex } from 'knex';
+import type { AccessStore, ApiKeyRecord, MasterClaim, Registration, Takeover } from '../../access/access-store.js';
+import type { ChainSlug } from '../../chains.js';
+import type { Agent } from '../../domain/agent.js';
+import type { Address } from '../../ports.js';
+import { agentOf, scopeColumns, type AgentRow } from './agent-row.js';
+import { spendMasterMessage } from './master-messages.js';
+
+export interface AccessStoreOptions {
+  readonly db: Knex;
+  readonly transaction: <Result>(work: (trx: Knex.Transaction) => Promise<Result>) => Promise<Result>;
+}
+
+/** Undoes the transaction, the spent message included; the caller sees a null. */
+class NotTheirs extends Error {}
+
+export function createAccessStore({ db, transaction }: AccessStoreOptions) {
+  return {
+    async findAgent(chain: ChainSlug, agent: Address): Promise<Agent | null> {
+      const row = await db<AgentRow & InChain>('agents').where({ chain, agent }).first();
+      return row === undefined ? null : agentOf(row);
+    },
+
+    async listAgents(chain: ChainSlug, trader: Address): Promise<readonly Agent[]> {
+      const rows: AgentRow[] = await db<AgentRow & InChain>('agents')
+        .where({ chain, trader })
+        .orderBy([{ column: 'created_at', order: 'desc' }, { column: 'agent' }]);
+      return rows.map(agentOf);
+    },
+
+    authoriseAgent: (claim: MasterClaim, registration: Registration, takeover: Takeover): Promise<Agent | null> =>
+      orNull(
+        transaction(async (trx) => {
+          await spendMasterMessage(trx, claim, registration.createdAt);
+          return theirs(await putAgent(trx, claim.chain, registration, takeover));
+        }),
+      ),
+
+    revokeAgent: (claim: MasterClaim, agent: Address, at: number): Promise<Agent | null> =>
+      orNull(
+        transaction(async (trx) => {
+          await spendMasterMessage(trx, claim, at);
+          const rows = await trx<AgentRow & InChain>('agents')
+            .where({ chain: claim.chain, agent, trader: claim.trader })
+            .update({ revoked_at: trx.raw('coalesce(revoked_at, ?)', [at]), version: trx.raw('version + 1') })
+            .returning('*');
+          return theirs(rows);
+        }),
+      ),
+
+    saveApiKey: (claim: MasterClaim, { hash, label }: Omit<ApiKeyRecord, 'chain' | 'trader'>, at: number): Promise<void> =>
+      transaction(async (trx) => {
+        await spendMasterMessage(trx, claim, at);
+        await trx('api_keys')
+          .insert({ chain: claim.chain, trader: claim.trader, label, key_hash: hash, created_at: at })
+          .onConflict(['chain', 'trader', 'label'])
+          .merge(['key_hash', 'created_at']);
+      }),
+
+    async findApiKey(chain: ChainSlug, hash: string): Promise<ApiKeyRecord | null> {
+      const row = await db<ApiKeyRow>('api_keys').where({ chain, key_hash: hash }).first('key_hash', 'trader', 'label');
+      return row === undefined || !isSameHash(row.key_hash, hash) ? null : { chain, hash, trader: row.trader, label: row.label };
+    },
+  } satisfies AccessStore;
+}
+
+interface InChain {
+  readonly chain: ChainSlug;
+}
+
+interface ApiKeyRow extends InChain {
+  readonly key_hash: string;
+  readonly trader: Address;
+  readonly label: string;
+}
+
+/** One row per agent, so of two traders who ask for it at once the second finds the first and `takeover` decides. */
+async function putAgent(trx: Knex.Transaction, chain: ChainSlug, registration: Registration, takeover: Takeover): Promise<AgentRow[]> {
+  const { agent, trader, name, mode, scope, createdAt } = registration;
+  const columns = { trader, name, mode, ...scopeColumns(scope) };
+  const query = trx('agents')
+    .insert({ chain, agent, ...columns, created_at: createdAt })
+    .onConflict(['chain', 'agent'])
+    .merge({
+      ...columns,
+      created_at: trx.raw('case when agents.trader = excluded.trader then agents.created_at else excluded.created_at end'),
+      revoked_at: null,
+      version: trx.raw('agents.version + 1'),
+    });
+  if (takeover !== 'any')
+    query.where((allowed) => {
+      allowed.where('agents.trader', trader);
+      if (takeover !== 'none') allowed.orWhere('agents.version', takeover.version.toString());
+    });
+  return query.returning('*');
+}
+
+function theirs(rows: readonly AgentRow[]): Agent {
+  const [row] = rows;
+  if (row === undefined) throw new NotTheirs();
+  return agentOf(row);
+}
+
+async function orNull<Result>(work: Promise<Result>): Promise<Result | null> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof NotTheirs) return null;
+    throw error;
+  }
+}
+
+const isSameHash = (a: string, b: string): boolean => a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b));

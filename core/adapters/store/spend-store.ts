@@ -1,0 +1,77 @@
+import type { Knex } from 'knex';
+import type { Reservation, SpendAccount, SpendStore } from '../../access/spend-store.js';
+import type { ChainSlug } from '../../chains.js';
+import { formatDecimal, parseDecimal, ZERO, type Decimal } from '../../domain/decimal.js';
+
+const UNIQUE_VIOLATION = '23505';
+
+/** `db` may be a transaction, so that an order and its reservation can be one step. */
+export function createSpendStore(db: Knex) {
+  return {
+    async reserve(reservation: Reservation, capUsd: Decimal | null): Promise<boolean> {
+      try {
+        return (await reserveOnce(db, reservation, capUsd)) || (await isHeld(db, reservation));
+      } catch (error) {
+        if (isDuplicate(error)) return isHeld(db, reservation);
+        throw error;
+      }
+    },
+
+    async release(chain: ChainSlug, id: string): Promise<boolean> {
+      const { rows } = await db.raw<{ rows: unknown[] }>(turn({ from: true, sign: '-' }), { chain, id });
+      return rows.length > 0;
+    },
+
+    async restore(chain: ChainSlug, id: string): Promise<boolean> {
+      const { rows } = await db.raw<{ rows: unknown[] }>(turn({ from: false, sign: '+' }), { chain, id });
+      return rows.length > 0;
+    },
+
+    async spent({ chain, agent, trader, day }: SpendAccount): Promise<Decimal> {
+      const row = await db('agent_spend').where({ chain, agent, trader, day }).first<{ spent_usd: string } | undefined>('spent_usd');
+      return row === undefined ? ZERO : parseDecimal(row.spent_usd);
+    },
+  } satisfies SpendStore;
+}
+
+/**
+ * One statement. The day's row is locked by its own update, and the condition is judged on what the last holder of the lock left, so
+ * concurrent reservations queue up and never pass the cap together. An id that is reserved twice at once fails on its key, as a whole.
+ */
+async function reserveOnce(db: Knex, { usd, ...reservation }: Reservation, capUsd: Decimal | null): Promise<boolean> {
+  const { rows } = await db.raw<{ rows: unknown[] }>(
+    `with asked as (
+       select :usd::numeric as usd, :cap::numeric as cap
+       where not exists (select 1 from spend_reservations where chain = :chain and id = :id)
+     ), total as (
+       insert into agent_spend as known (chain, agent, trader, day, spent_usd)
+       select :chain, :agent, :trader, :day, usd from asked where cap is null or usd <= cap
+       on conflict (chain, agent, trader, day) do update set spent_usd = known.spent_usd + excluded.spent_usd
+         where :cap::numeric is null or known.spent_usd + excluded.spent_usd <= :cap::numeric
+       returning 1
+     )
+     insert into spend_reservations (chain, id, agent, trader, day, usd)
+     select :chain, :id, :agent, :trader, :day, :usd::numeric from total
+     returning id`,
+    { ...reservation, usd: formatDecimal(usd), cap: capUsd === null ? null : formatDecimal(capUsd) },
+  );
+  return rows.length > 0;
+}
+
+/** Moves a reservation in or out of the sum of its own day; the row's state makes the second time a no-op. */
+const turn = ({ from, sign }: { from: boolean; sign: '+' | '-' }): string => `
+  with turned as (
+    update spend_reservations set held = ${!from} where chain = :chain and id = :id and held = ${from}
+    returning chain, agent, trader, day, usd
+  )
+  update agent_spend as sum set spent_usd = sum.spent_usd ${sign} turned.usd from turned
+  where sum.chain = turned.chain and sum.agent = turned.agent and sum.trader = turned.trader and sum.day = turned.day
+  returning 1`;
+
+async function isHeld(db: Knex, { chain, id }: Reservation): Promise<boolean> {
+  const row = await db('spend_reservations').where({ chain, id }).first<{ held: boolean } | undefined>('held');
+  return row?.held === true;
+}
+
+const isDuplicate = (error: unknown): boolean =>
+  typeof error === 'object' && error !== null && 'code' in error && error.code === UNIQUE_VIOLATION;

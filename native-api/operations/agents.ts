@@ -1,0 +1,69 @@
+import { z } from 'zod';
+import { createAgent, getAgent, revokeAgent } from '../../core/access/agents.js';
+import { issueApiKey } from '../../core/access/api-keys.js';
+import { venueOperation, type Operation } from '../operation.js';
+import {
+  AgentReply,
+  AnyAddress,
+  ApiKeyRequest,
+  CreateAgentRequest,
+  IssuedApiKey,
+  RevocationReply,
+  RevokeAgentRequest,
+} from '../wire/agents.js';
+
+const AgentPath = z.object({ address: AnyAddress });
+
+export const agentOperations: readonly Operation[] = [
+  venueOperation({
+    id: 'createAgent',
+    method: 'POST',
+    path: '/agents',
+    auth: 'master',
+    summary: "Authorise an agent, or replace its name and scope, with the master wallet's AgentAuthorization signature.",
+    body: CreateAgentRequest,
+    reply: AgentReply,
+    status: () => 201,
+    statuses: [201],
+    errors: ['TRADER_MISMATCH', 'UPSTREAM_UNAVAILABLE', 'NOT_READY'],
+    handle: ({ gateway, venue, body }) => createAgent(gateway, venue, body),
+  }),
+
+  venueOperation({
+    id: 'getAgent',
+    method: 'GET',
+    path: '/agents/:address',
+    auth: 'none',
+    summary: 'An agent with its status, and the transaction the trader still has to send.',
+    params: AgentPath,
+    reply: AgentReply,
+    errors: ['AGENT_NOT_FOUND', 'UPSTREAM_UNAVAILABLE'],
+    handle: ({ gateway, venue, params }) => getAgent(gateway, venue, params.address),
+  }),
+
+  venueOperation({
+    id: 'revokeAgent',
+    method: 'DELETE',
+    path: '/agents/:address',
+    auth: 'master',
+    summary: "Revoke an agent at once, with the master wallet's AgentRevocation signature.",
+    params: AgentPath,
+    body: RevokeAgentRequest,
+    reply: RevocationReply,
+    errors: ['AGENT_NOT_FOUND', 'TRADER_MISMATCH', 'UPSTREAM_UNAVAILABLE'],
+    handle: ({ gateway, venue, params, body }) => revokeAgent(gateway, venue, { ...body, agent: params.address }),
+  }),
+
+  venueOperation({
+    id: 'issueApiKey',
+    method: 'POST',
+    path: '/api-keys',
+    auth: 'master',
+    summary:
+      "Issue a read-only API key, shown once, with the master wallet's ApiKeyIssue signature; the same label replaces the older key.",
+    body: ApiKeyRequest,
+    reply: IssuedApiKey,
+    errors: ['UPSTREAM_UNAVAILABLE'],
+    handle: ({ gateway, venue, body }) => issueApiKey(gateway, venue, body),
+  }),
+];

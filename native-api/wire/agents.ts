@@ -1,0 +1,102 @@
+import { getAddress } from 'viem';
+import { z } from 'zod';
+import { AGENT_MODES, AGENT_STATUSES, PERMISSIONS } from '../../core/domain/agent.js';
+import { DECIMAL_PATTERN, MAX_DECIMAL_LENGTH } from '../../core/domain/decimal.js';
+import type { Address, Hex } from '../../core/ports.js';
+import { DecimalString, EpochMs } from '../../core/schema.js';
+
+const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
+const HEX = /^0x[0-9a-fA-F]*$/;
+
+/** Lower case inside, EIP-55 outside; either is understood. */
+export const AnyAddress = z.codec(
+  z.string().regex(ADDRESS, 'must be 0x and 40 hex characters'),
+  z.custom<Address>((value) => typeof value === 'string'),
+  { decode: (text) => text.toLowerCase() as Address, encode: (address) => getAddress(address) },
+);
+
+const Signature = z.codec(
+  z.string().regex(HEX, 'must be 0x and hex characters'),
+  z.custom<Hex>((value) => typeof value === 'string'),
+  { decode: (text) => text as Hex, encode: (hex) => hex },
+);
+
+/** Counted in characters, not in code units; none that cannot be stored or would forge a line of a log. */
+const line = (min: number, max: number) =>
+  z
+    .string()
+    .regex(new RegExp(`^[^\\p{Cc}\\p{Cs}]{${min},${max}}$`, 'u'), `must have ${min} to ${max} characters and no control characters`);
+
+/** Texts, not decimals: the master wallet signed these very characters. */
+const bound = (allowsZero: boolean) =>
+  z
+    .string()
+    .max(MAX_DECIMAL_LENGTH)
+    .regex(DECIMAL_PATTERN, 'must be a decimal string')
+    .refine(
+      (text) => !text.startsWith('-') && (allowsZero || /[1-9]/.test(text)),
+      allowsZero ? 'must not be negative' : 'must be positive',
+    );
+const MAX_MARKETS = 1_000;
+const MarketText = z.string().regex(/^[A-Za-z0-9.]{1,15}[-/][A-Za-z0-9]{1,10}$/, 'must be a market symbol such as BTC/USD');
+
+export const ScopeRequest = z
+  .strictObject({
+    markets: z.union([z.literal('all'), z.array(MarketText).max(MAX_MARKETS)], 'must be "all" or a list of market symbols'),
+    maxLeverage: bound(false).nullable().default(null),
+    dailySpendCapUsd: bound(true).nullable().default(null),
+    // Zero is how "no expiry" is signed, so as a date it would make one signature mean two scopes.
+    expiresAt: z.int().positive().nullable().default(null),
+    permissions: z.enum(PERMISSIONS),
+  })
+  .meta({ id: 'ScopeRequest' });
+
+export const CreateAgentRequest = z
+  .strictObject({
+    trader: AnyAddress,
+    agent: AnyAddress,
+    name: line(0, 32).default(''),
+    scope: ScopeRequest,
+    timestamp: EpochMs,
+    signature: Signature,
+    agentSignature: Signature.nullable().default(null),
+  })
+  .meta({ id: 'CreateAgentRequest' });
+
+export const RevokeAgentRequest = z
+  .strictObject({ trader: AnyAddress, timestamp: EpochMs, signature: Signature })
+  .meta({ id: 'RevokeAgentRequest' });
+
+export const ApiKeyRequest = z
+  .strictObject({ trader: AnyAddress, label: line(1, 64), timestamp: EpochMs, signature: Signature })
+  .meta({ id: 'ApiKeyRequest' });
+
+export const AgentScope = z
+  .object({
+    markets: z.union([z.literal('all'), z.array(z.string())]),
+    maxLeverage: DecimalString.nullable(),
+    dailySpendCapUsd: DecimalString.nullable(),
+    expiresAt: EpochMs.nullable(),
+    permissions: z.enum(PERMISSIONS),
+  })
+  .meta({ id: 'Scope' });
+
+export const AgentRecord = z
+  .object({
+    agent: AnyAddress,
+    trader: AnyAddress,
+    name: z.string(),
+    scope: AgentScope,
+    mode: z.enum(AGENT_MODES),
+    status: z.enum(AGENT_STATUSES),
+    createdAt: EpochMs,
+  })
+  .meta({ id: 'Agent' });
+
+export const MasterTransaction = z
+  .object({ to: z.string().regex(ADDRESS), data: z.string().regex(HEX), chainId: z.int() })
+  .meta({ id: 'MasterTransaction', description: 'A transaction for the master wallet to send.' });
+
+export const AgentReply = z.object({ agent: AgentRecord, delegationTx: MasterTransaction.nullable() }).meta({ id: 'AgentReply' });
+export const RevocationReply = z.object({ revocationTx: MasterTransaction.nullable() }).meta({ id: 'RevocationReply' });
+export const IssuedApiKey = z.object({ apiKey: z.string(), label: z.string(), trader: AnyAddress }).meta({ id: 'IssuedApiKey' });
