@@ -7,6 +7,8 @@ export interface DataFolder {
   readonly root: string;
   readonly postgres: string;
   chain(slug: string): string | null;
+  /** Null where nothing is to survive. */
+  readonly prices: string | null;
   remove(): void;
 }
 
@@ -19,6 +21,7 @@ export function openDataFolder(chosen: string | undefined): DataFolder {
     root,
     postgres: path.join(root, 'postgres'),
     chain: (slug) => (chosen === undefined ? null : path.join(root, 'chains', slug)),
+    prices: chosen === undefined ? null : path.join(root, 'prices.json'),
     remove: () => chosen === undefined && rmSync(root, { recursive: true, force: true }),
   };
 }
@@ -40,22 +43,37 @@ const codeOf = (error: unknown): string => (error instanceof Error && 'code' in 
 
 /** The name holds our process id, so that what a killed sandbox left behind is found and removed by the next one. */
 function temporary(): string {
+  const place = temporaryPlace();
   try {
-    for (const name of readdirSync(tmpdir())) if (isAbandoned(name)) rmSync(path.join(tmpdir(), name), { recursive: true, force: true });
-    const folder = mkdtempSync(path.join(tmpdir(), `${TEMPORARY}${process.pid}-`));
+    for (const name of readdirSync(place)) if (isAbandoned(place, name)) rmSync(path.join(place, name), { recursive: true, force: true });
+    const folder = mkdtempSync(path.join(place, `${TEMPORARY}${process.pid}-`));
     // The database runs as another user when we are root, and has to walk through.
     chmodSync(folder, 0o711);
     return folder;
   } catch (error) {
-    throw unwritable(tmpdir(), error);
+    throw unwritable(place, error);
   }
 }
 
-function isAbandoned(name: string): boolean {
+/** For root a place the database's own account can walk to, so that all of it lies inside the folder that is removed at the end. */
+function temporaryPlace(): string {
+  if (process.getuid?.() !== 0 || isOpenToAll(tmpdir())) return tmpdir();
+  return ['/tmp', '/var/tmp'].find(isOpenToAll) ?? tmpdir();
+}
+
+/** One that is not there counts as open: using it fails, and then it is complained about by its own name. */
+function isOpenToAll(folder: string): boolean {
+  const found = statSync(folder, { throwIfNoEntry: false });
+  if (found && (found.mode & 0o001) === 0) return false;
+  const parent = path.dirname(path.resolve(folder));
+  return parent === folder || isOpenToAll(parent);
+}
+
+function isAbandoned(place: string, name: string): boolean {
   if (!name.startsWith(TEMPORARY)) return false;
   const pid = Number(name.slice(TEMPORARY.length).split('-')[0]);
   if (!Number.isInteger(pid) || pid <= 0 || isAlive(pid)) return false;
-  return statSync(path.join(tmpdir(), name), { throwIfNoEntry: false })?.uid === process.getuid?.();
+  return statSync(path.join(place, name), { throwIfNoEntry: false })?.uid === process.getuid?.();
 }
 
 function isAlive(pid: number): boolean {

@@ -18,6 +18,8 @@ const PHASES = [
   READY,
 ];
 
+const isRoot = process.getuid?.() === 0;
+
 let playground: Playground;
 const running: SandboxProcess[] = [];
 
@@ -121,6 +123,23 @@ describe('kill -9', () => {
 });
 
 describe('a data folder', () => {
+  (isRoot ? it : it.skip)(
+    'that is temporary is removed in full, also where the database of root could not walk to it',
+    async () => {
+      const closed = path.join(playground.folder, 'closed');
+      mkdirSync(closed, { mode: 0o700 });
+      const sandbox = start({ TMPDIR: closed, LOG_LEVEL: 'info' });
+      await sandbox.until(READY);
+      sandbox.child.kill('SIGTERM');
+      expect(await sandbox.exit).toEqual({ code: 0, signal: null });
+      expect(readdirSync(closed)).toEqual([]);
+      expect(sandbox.output()).toContain('postgres.ready');
+      expect(sandbox.output()).not.toContain('postgres.data-elsewhere');
+      expect(readdirSync('/tmp').filter((name) => name.startsWith(`diamond-sandbox-${sandbox.child.pid}-`))).toEqual([]);
+    },
+    60_000,
+  );
+
   it('brings chain and database back after a restart', async () => {
     const data = path.join(playground.folder, 'data');
     const first = start({ SANDBOX_DATA: data });
@@ -204,8 +223,7 @@ describe('a start that cannot succeed', () => {
     await failsWith(start({ TMPDIR: '/nowhere' }), /^The folder \/nowhere cannot be written to \(ENOENT\); set SANDBOX_DATA/m);
   }, 40_000);
 
-  const asRoot = process.getuid?.() === 0;
-  (asRoot ? it.skip : it)(
+  (isRoot ? it.skip : it)(
     'because the folder may not be written says so (root may write anywhere)',
     async () => {
       const locked = path.join(playground.folder, 'locked');
