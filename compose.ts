@@ -7,7 +7,8 @@ import { systemRandom } from './core/adapters/system-random.js';
 import { createViemChain } from './core/adapters/viem-chain/viem-chain.js';
 import type { ChainConfig, Config } from './core/config.js';
 import { createGateway, type Gateway, type Venue } from './core/gateway.js';
-import type { Clock, Logger } from './core/ports.js';
+import { createCandleRecorder } from './core/markets/candle-recorder.js';
+import type { Clock, Logger, Store } from './core/ports.js';
 import { watchHead } from './core/tracking/watch-head.js';
 import type { Lifecycle } from './lifecycle.js';
 import { createApp } from './native-api/app.js';
@@ -32,7 +33,7 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
     () => openDatabase({ ...config.database, clock, log, signal: lifecycle.stopping, onFailure: (error) => lifecycle.fail(error) }),
     (made) => made.close(),
   );
-  const venues = config.chains.map((chain) => createVenue(chain, clock, log));
+  const venues = config.chains.map((chain) => createVenue(chain, store, clock, log));
   const { mode, serviceName, commit } = config;
   const gateway = createGateway({ mode, serviceName, commit, version: packageVersion(), venues, store, clock, log, randomBytes: systemRandom });
   const openDoors = (): void => options.http.serve(createApp(gateway, options.extraRoutes));
@@ -46,6 +47,11 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
         (stop) => stop(),
       );
       await lifecycle.start(
+        `candles of ${venue.definition.slug}`,
+        () => venue.candles.start(),
+        () => venue.candles.stop(),
+      );
+      await lifecycle.start(
         `feed of ${venue.definition.slug}`,
         () => startFeed(venue),
         () => venue.feed.stop(),
@@ -55,13 +61,17 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
   return gateway;
 }
 
-function createVenue({ chain, rpcUrls, backendUrl, pricingUrl }: ChainConfig, clock: Clock, log: Logger): Venue {
+function createVenue({ chain, rpcUrls, ...hosts }: ChainConfig, store: Store, clock: Clock, log: Logger): Venue {
+  const node = createViemChain({ definition: chain, rpcUrls });
+  const feed = createBackendFeed({ chain, node, endpoints: endpointsOf(hosts), clock, log });
+  const own = log.child({ chain: chain.slug });
   return {
     definition: chain,
-    chain: createViemChain({ definition: chain, rpcUrls }),
-    feed: createBackendFeed({ chain, endpoints: endpointsOf({ backendUrl, pricingUrl }), clock, log }),
+    chain: node,
+    feed,
+    candles: createCandleRecorder({ chain: chain.slug, feed, store: store.candles, clock, log: own }),
     clock,
-    log: log.child({ chain: chain.slug }),
+    log: own,
     state: { facts: null, head: null, fault: null },
   };
 }

@@ -13,6 +13,8 @@ export interface ChainConfig {
   readonly backendUrl: string;
   /** Pricing host: charts over HTTP, prices over WebSocket. */
   readonly pricingUrl: string;
+  /** Host of all chains: history. */
+  readonly globalUrl: string;
 }
 
 export type DatabaseConfig =
@@ -46,6 +48,7 @@ export class ConfigError extends StartError {
 }
 
 const PRICING_URL = 'https://backend-pricing.eu.gains.trade';
+const GLOBAL_URL = 'https://backend-global.gains.trade';
 
 export const Port = z.coerce
   .number('must be a number')
@@ -68,6 +71,7 @@ const Common = z.object({
   SERVICE_NAME: z.string().min(1).max(64).default('Diamond Gateway'),
   COMMIT: z.string().max(64).default('unknown'),
   PRICING_URL: HttpUrl.default(PRICING_URL),
+  GLOBAL_URL: HttpUrl.default(GLOBAL_URL),
 });
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -125,7 +129,8 @@ function readChain(slug: ChainSlug, variables: Record<string, string>, problems:
   const backendUrl = variables[chainVariable('BACKEND_URL', slug)] ?? `https://backend-${chain.backendNetwork}.gains.trade`;
   if (!rpcUrls.every(isHttpUrl)) problems.push(`${chainVariable('RPC_URL', slug)} must be http or https URLs separated by commas`);
   if (!isHttpUrl(backendUrl)) problems.push(`${chainVariable('BACKEND_URL', slug)} must be an http or https URL`);
-  return { chain, rpcUrls, backendUrl, pricingUrl: variables['PRICING_URL'] ?? PRICING_URL };
+  const pricingUrl = variables['PRICING_URL'] ?? PRICING_URL;
+  return { chain, rpcUrls, backendUrl, pricingUrl, globalUrl: variables['GLOBAL_URL'] ?? GLOBAL_URL };
 }
 
 const isHttpUrl = (text: string): boolean => HttpUrl.safeParse(text).success;

@@ -1,6 +1,7 @@
 import { createBus, type Bus } from './bus.js';
 import type { ChainDefinition, ChainSlug } from './chains.js';
 import { GatewayError } from './errors.js';
+import type { CandleRecorder } from './markets/candle-recorder.js';
 import type { BlockHead, Chain, ChainFacts, Clock, Logger, MarketFeed, RandomBytes, Store } from './ports.js';
 
 /** One chain with its ports bound; every use case takes it first. */
@@ -8,6 +9,7 @@ export interface Venue {
   readonly definition: ChainDefinition & { readonly slug: ChainSlug };
   readonly chain: Chain;
   readonly feed: MarketFeed;
+  readonly candles: CandleRecorder;
   readonly clock: Clock;
   readonly log: Logger;
   /** What the head watch knows; the only mutable part, written by `core/tracking/watch-head.ts` alone. */

@@ -2,7 +2,10 @@ import type { AdmissionStore } from './access/admission.js';
 import type { AccessStore } from './access/access-store.js';
 import type { SpendStore } from './access/spend-store.js';
 import type { ChainSlug } from './chains.js';
+import type { Candle, CandleInterval } from './domain/candle.js';
 import type { MarketConfig, PricePoint, Session } from './domain/market.js';
+import type { MarketTrade } from './domain/market-trade.js';
+import type { CandleStore } from './markets/candle-store.js';
 
 /** What core asks of the outside. Each port has a production adapter; the sandbox runs the same adapters against local servers. */
 
@@ -56,6 +59,8 @@ export interface Chain {
   isValidSignature(wallet: Address, digest: Hex, signature: Hex): Promise<boolean>;
   /** Asks the node who it is and what its Diamond serves; throws when it is another chain or no Diamond is there. */
   identify(): Promise<ChainFacts>;
+  /** Several reads at one block, packed as far as the Diamond allows; fails as a whole. */
+  views(calls: readonly { readonly to: Address; readonly data: Hex }[], block: bigint): Promise<readonly Hex[]>;
   head(): Promise<BlockHead>;
 }
 
@@ -66,6 +71,8 @@ export type FeedState = (typeof FEED_STATES)[number];
 
 export interface FeedStatus {
   readonly ready: boolean;
+  /** Whose configuration is served now; null when nobody has spoken lately enough. */
+  readonly configFrom: 'backend' | 'chain' | null;
   readonly parts: Readonly<Record<FeedPart, { readonly state: FeedState; readonly ageMs: number | null; readonly lastError?: string }>>;
 }
 
@@ -74,6 +81,16 @@ export interface FeedEvents {
   price: readonly number[];
   config: MarketConfig;
   status: FeedStatus;
+  /** Told once each, as they happen. */
+  trade: MarketTrade;
+}
+
+/** What upstream's charts say. */
+export interface Charts {
+  /** Ascending, gaps left as they are. */
+  readonly candles: readonly Candle[];
+  /** Epoch ms: nothing that happened later is in them; Infinity when all of them had ended. */
+  readonly knownUntil: number;
 }
 
 export interface MarketFeed {
@@ -90,12 +107,22 @@ export interface MarketFeed {
   prices(): ReadonlyMap<number, PricePoint>;
   lastPrice(pairIndex: number): PricePoint | null;
   session(pairIndex: number, at: number): Session;
+  /** Candles that open in [from, to), both multiples of the interval. Throws UPSTREAM_UNAVAILABLE. */
+  candles(query: {
+    readonly pairIndex: number;
+    readonly interval: CandleInterval;
+    readonly from: number;
+    readonly to: number;
+  }): Promise<Charts>;
+  /** Executions of the last day, newest first. Throws UPSTREAM_UNAVAILABLE. */
+  recentTrades(query: { readonly pairIndex: number; readonly limit: number }): Promise<readonly MarketTrade[]>;
   on<Kind extends keyof FeedEvents>(kind: Kind, listener: (event: FeedEvents[Kind]) => void): Cancel;
 }
 
 export interface Store {
   readonly access: AccessStore;
   readonly spend: SpendStore;
+  readonly candles: CandleStore;
   readonly admission: AdmissionStore;
   /** One round trip; throws when the database cannot answer. */
   ping(): Promise<void>;

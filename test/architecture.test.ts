@@ -18,6 +18,7 @@ const ALLOWED: readonly { room: string; sees: readonly string[]; packages?: read
       'core/bus.ts',
       'core/start-error.ts',
       'core/access',
+      'core/markets/candle-store.ts',
       'core/limits.ts',
     ],
   },

@@ -1,9 +1,23 @@
 import { getFunding } from '../../core/markets/funding.js';
+import { getCandles } from '../../core/markets/get-candles.js';
 import { getMarket, listMarkets } from '../../core/markets/list-markets.js';
 import { listPrices } from '../../core/markets/list-prices.js';
 import { getOrderBook } from '../../core/markets/order-book.js';
+import { getRecentTrades } from '../../core/markets/recent-trades.js';
 import { venueOperation, type Operation } from '../operation.js';
-import { BookQuery, FundingSnapshot, Market, MarketParams, Markets, OrderBook, Prices } from '../wire/markets.js';
+import {
+  BookQuery,
+  Candles,
+  CandlesQuery,
+  FundingSnapshot,
+  Market,
+  MarketParams,
+  Markets,
+  MarketTrades,
+  OrderBook,
+  Prices,
+  TradesQuery,
+} from '../wire/markets.js';
 
 export const marketOperations: readonly Operation[] = [
   venueOperation({
@@ -42,6 +56,32 @@ export const marketOperations: readonly Operation[] = [
     errors: ['MARKET_NOT_FOUND', 'NOT_READY'],
     hot: true,
     handle: ({ venue, params, query }) => getOrderBook(venue, params.symbol, query.levels),
+  }),
+
+  venueOperation({
+    id: 'getCandles',
+    method: 'GET',
+    path: '/markets/:symbol/candles',
+    auth: 'none',
+    summary: 'Candles that open in [from, to), oldest first, at most 5000; 500 of 1h up to now unless asked otherwise.',
+    params: MarketParams,
+    query: CandlesQuery,
+    reply: Candles,
+    errors: ['MARKET_NOT_FOUND', 'UPSTREAM_UNAVAILABLE', 'NOT_READY'],
+    handle: async ({ gateway, venue, params, query }) => ({ data: await getCandles(gateway, venue, params.symbol, query) }),
+  }),
+
+  venueOperation({
+    id: 'getRecentTrades',
+    method: 'GET',
+    path: '/markets/:symbol/trades',
+    auth: 'none',
+    summary: 'Executed trades of the last day, newest first; `side` is the side of the position.',
+    params: MarketParams,
+    query: TradesQuery,
+    reply: MarketTrades,
+    errors: ['MARKET_NOT_FOUND', 'UPSTREAM_UNAVAILABLE', 'NOT_READY'],
+    handle: async ({ venue, params, query }) => ({ data: await getRecentTrades(venue, params.symbol, query.limit) }),
   }),
 
   venueOperation({

@@ -1,18 +1,26 @@
 import { createBus } from '../../bus.js';
 import type { ChainDefinition, ChainSlug } from '../../chains.js';
-import { groupOf, symbolOf, type Collateral, type MarketConfig, type PricePoint, type Session } from '../../domain/market.js';
+import { groupOf, symbolOf, type Collateral, type PricePoint, type Session } from '../../domain/market.js';
 import { pairSession, sessionOpen } from '../../domain/schedule.js';
 import { GatewayError } from '../../errors.js';
-import type { Cancel, Clock, FeedEvents, Logger, MarketFeed } from '../../ports.js';
+import type { Cancel, Chain, Clock, FeedEvents, Logger, MarketFeed } from '../../ports.js';
+import { createOnchainConfig } from '../onchain-config/onchain-config.js';
+import { createUpstream } from './ask-upstream.js';
+import { createCharts } from './charts.js';
+import { createConfigLayers } from './config-layers.js';
 import { createConfigSource, type BlockNotice } from './config-source.js';
 import { productionEndpoints, type Endpoints } from './endpoints.js';
 import { feedStatus, isPriceLive, statusKey } from './feed-status.js';
 import { createHttp, type Http } from './http.js';
 import { createPriceSource } from './price-source.js';
+import { pairNames } from './pair-names.js';
 import { referenceCollateral, referencePrice } from './reference-price.js';
+import { createTradeHistory } from './trade-history.js';
 
 export interface BackendFeedOptions {
   readonly chain: ChainDefinition & { readonly slug: ChainSlug };
+  /** Answers for the market configuration when the backend has been silent for too long. */
+  readonly node?: Pick<Chain, 'views' | 'head'>;
   /** The protocol's own hosts for this chain unless given. */
   readonly endpoints?: Endpoints;
   readonly clock: Clock;
@@ -49,10 +57,24 @@ export function createBackendFeed(options: BackendFeedOptions): BackendFeed {
     log,
     random,
     isOpen: (hours) => sessionOpen(hours, clock.now()),
-    onChange() {
-      bus.emit('config', currentConfig());
-      watch();
-    },
+    onChange: () => announce(),
+    onTrade: (row) => history.add(row),
+    onReorg: () => history.forget(),
+  });
+  const onchain = options.node
+    ? createOnchainConfig({ definition: chain, chain: options.node, clock, log, onChange: () => announce() })
+    : null;
+  const layers = createConfigLayers(config, onchain, clock);
+  const stopping = new AbortController();
+  const asking = { http, clock, signal: stopping.signal };
+  const charts = createCharts({ pricingUrl: endpoints.pricingUrl, upstream: createUpstream({ name: 'charts', ...asking }), clock });
+  const history = createTradeHistory({
+    globalUrl: endpoints.globalUrl,
+    chainId: chain.chainId,
+    upstream: createUpstream({ name: 'history', ...asking }),
+    clock,
+    pairIndexOf: (name) => pairNames(layers.last())(name),
+    onTrade: (trade) => bus.emit('trade', trade),
   });
   const price = createPriceSource({
     endpoints,
@@ -68,9 +90,10 @@ export function createBackendFeed(options: BackendFeedOptions): BackendFeed {
   let lastKey = '';
   let stopWatch: Cancel = () => undefined;
 
-  const status = (): ReturnType<MarketFeed['status']> => feedStatus(config, price, clock.now());
+  const status = (): ReturnType<MarketFeed['status']> => feedStatus({ config, layers, price, history }, clock.now());
 
   const watch = (): void => {
+    layers.watch();
     const current = status();
     const key = statusKey(current);
     if (key === lastKey) return;
@@ -79,16 +102,16 @@ export function createBackendFeed(options: BackendFeedOptions): BackendFeed {
     bus.emit('status', current);
   };
 
-  const currentConfig = (): MarketConfig => {
-    const current = config.config();
-    if (!current) throw new GatewayError('NOT_READY', { reason: 'the market configuration is not loaded yet' });
-    return current;
+  const announce = (): void => {
+    const current = layers.last();
+    if (current) bus.emit('config', current);
+    watch();
   };
 
-  const session = (pairIndex: number, at: number): Session => pairSession(currentConfig(), pairIndex, at);
+  const session = (pairIndex: number, at: number): Session => pairSession(layers.current(), pairIndex, at);
 
   const reference = (): Collateral | null => {
-    const current = config.config();
+    const current = layers.last();
     return current && referenceCollateral(current);
   };
 
@@ -99,13 +122,13 @@ export function createBackendFeed(options: BackendFeedOptions): BackendFeed {
   };
 
   const marketDetail = (pairIndex: number): { market: string } => {
-    const pair = config.config()?.pairs[pairIndex];
+    const pair = layers.last()?.pairs[pairIndex];
     return { market: pair ? symbolOf(pair) : `pair ${pairIndex}` };
   };
 
   /** A closed market, and one the protocol has switched off, may keep its last price for as long as it likes. */
   const isSilent = (pairIndex: number): boolean => {
-    const { pairs, groups } = currentConfig();
+    const { pairs, groups } = layers.current();
     const groupName = groups[pairs[pairIndex]?.groupIndex ?? -1]?.name ?? '';
     const age = clock.now() - (price.book.get(pairIndex)?.heardAt ?? -Infinity);
     if (!['open', 'close_only'].includes(session(pairIndex, clock.now()))) return false;
@@ -121,10 +144,12 @@ export function createBackendFeed(options: BackendFeedOptions): BackendFeed {
     },
     async stop() {
       stopWatch();
+      stopping.abort();
+      onchain?.stop();
       await Promise.all([config.stop(), price.stop()]);
     },
     status,
-    config: currentConfig,
+    config: layers.current,
     price(pairIndex) {
       if (!isPriceLive(price, clock.now())) throw new GatewayError('NOT_READY', { reason: 'the price stream is silent' });
       const found = point(pairIndex, reference());
@@ -140,6 +165,8 @@ export function createBackendFeed(options: BackendFeedOptions): BackendFeed {
     },
     lastPrice: (pairIndex) => point(pairIndex, reference()),
     session,
+    candles: charts.candles,
+    recentTrades: history.recentTrades,
     on: (kind, listener) => bus.on(kind, listener),
     block: () => config.block(),
     droppedTicks: () => price.book.dropped,

@@ -41,6 +41,10 @@ export interface ConfigSourceOptions {
   readonly random: () => number;
   readonly isOpen: Defaults['isOpen'];
   onChange(): void;
+  /** A row of the public history, as it came. */
+  onTrade(row: unknown): void;
+  /** Blocks were taken back: what was told of them no longer holds. */
+  onReorg(): void;
 }
 
 /** Snapshots over HTTP, kept current between them by the chain's event stream. */
@@ -95,6 +99,8 @@ export function createConfigSource(options: ConfigSourceOptions): ConfigSource {
     lastEventAt = clock.now();
     eventsFault = null;
     if (name === 'tradingVariables') return mergeFrame(value);
+    if (name === 'new-trade-history') return options.onTrade(value ?? frame);
+    if (name === 'deepReorg') options.onReorg();
     if (name === 'currentBlock') {
       const number = natural(value);
       block = number === null ? block : { number, at: lastEventAt };

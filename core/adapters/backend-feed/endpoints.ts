@@ -8,17 +8,20 @@ export interface Endpoints {
   readonly pricingUrl: string;
   /** Pricing host, stream with mark and index apart. */
   readonly pricingWsUrl: string;
+  /** Host of all chains, REST: history. */
+  readonly globalUrl: string;
 }
 
 const trimmed = (url: string): string => url.replace(/\/+$/, '');
 const socketUrl = (url: string): string => trimmed(url).replace(/^http/, 'ws');
 
-export function endpointsOf(hosts: { readonly backendUrl: string; readonly pricingUrl: string }): Endpoints {
+export function endpointsOf(hosts: { readonly backendUrl: string; readonly pricingUrl: string; readonly globalUrl: string }): Endpoints {
   return {
     backendUrl: trimmed(hosts.backendUrl),
     eventsUrl: socketUrl(hosts.backendUrl),
     pricingUrl: trimmed(hosts.pricingUrl),
     pricingWsUrl: `${socketUrl(hosts.pricingUrl)}/v4`,
+    globalUrl: trimmed(hosts.globalUrl),
   };
 }
 
@@ -26,4 +29,5 @@ export const productionEndpoints = (backendNetwork: string): Endpoints =>
   endpointsOf({
     backendUrl: `https://backend-${backendNetwork}.gains.trade`,
     pricingUrl: 'https://backend-pricing.eu.gains.trade',
+    globalUrl: 'https://backend-global.gains.trade',
   });

@@ -11,10 +11,13 @@ const MAX_RETRY_AFTER_MS = 300_000;
 export class HttpFault extends Error {
   override readonly name = 'HttpFault';
   readonly retryAfterMs: number;
+  /** Null where there was no answer, or none that could be read. */
+  readonly status: number | null;
 
-  constructor(message: string, retryAfterMs = 0) {
+  constructor(message: string, retryAfterMs = 0, status: number | null = null) {
     super(message);
     this.retryAfterMs = retryAfterMs;
+    this.status = status;
   }
 }
 
@@ -68,7 +71,7 @@ function asFault(error: unknown): HttpFault {
 
 async function refusal(response: Response, now: number): Promise<HttpFault> {
   await response.body?.cancel();
-  return new HttpFault(`HTTP ${response.status}`, retryAfter(response.headers.get('retry-after'), now));
+  return new HttpFault(`HTTP ${response.status}`, retryAfter(response.headers.get('retry-after'), now), response.status);
 }
 
 function retryAfter(header: string | null, now: number): number {

@@ -2,6 +2,7 @@ import type { Knex } from 'knex';
 import type { Store } from '../../ports.js';
 import { createAccessStore } from './access-store.js';
 import { createAdmissionStore } from './admission-store.js';
+import { createCandleStore } from './candle-store.js';
 import { connectDatabase, type DatabaseOptions } from './connect-database.js';
 import { isLostRace, withFaults } from './faults.js';
 import { createSpendStore } from './spend-store.js';
@@ -37,6 +38,7 @@ export function createStore(options: DatabaseOptions): KnexStore {
     ...queries,
     access: withFaults(createAccessStore({ db, transaction: (work) => runTransaction(db, work) })),
     spend: withFaults(createSpendStore(db)),
+    candles: withFaults(createCandleStore(db)),
     admission: withFaults(createAdmissionStore(db)),
     db,
     transaction: transaction as KnexStore['transaction'],

@@ -4,6 +4,7 @@ import type { BlockHead, Chain } from '../../ports.js';
 import { delegateOf } from './delegation.js';
 import { identify } from './identify.js';
 import { isValidSignature } from './wallet-signature.js';
+import { createViews } from './views.js';
 
 const RPC_TIMEOUT_MS = 8_000;
 const BATCH_SIZE = 100;
@@ -23,6 +24,7 @@ export function createViemChain({ definition, rpcUrls }: ViemChainOptions): Chai
     cacheTime: 0,
   });
   return {
+    views: createViews(client, definition),
     identify: () => identify(client, definition),
     delegateOf: (trader) => delegateOf(client, definition, trader),
     isValidSignature: (wallet, digest, signature) => isValidSignature(client, wallet, digest, signature),

@@ -27,6 +27,7 @@ describe('the market feed', () => {
     rig = await createRig();
     expect(rig.feed.status()).toEqual({
       ready: false,
+      configFrom: null,
       parts: {
         config: { state: 'down', ageMs: null },
         price: { state: 'down', ageMs: null },
@@ -46,9 +47,9 @@ describe('the market feed', () => {
     expect(asked).not.toContain('allTrades');
     expect(rig.feed.status().ready).toBe(true);
     expect([...rig.feed.prices()]).toEqual([
-      [0, { mark: 600000000000000n, index: 599900000000000n, at: rig.clock.now() }],
-      [1, { mark: 11000000000n, index: 11000000000n, at: rig.clock.now() }],
-      [3, { mark: 2005000000000n, index: 2005000000000n, at: rig.clock.now() }],
+      [0, { mark: 600000000000000n, index: 599900000000000n, oracle: 600000000000000n, at: rig.clock.now() }],
+      [1, { mark: 11000000000n, index: 11000000000n, oracle: 11000000000n, at: rig.clock.now() }],
+      [3, { mark: 2005000000000n, index: 2005000000000n, oracle: 2005000000000n, at: rig.clock.now() }],
     ]);
   });
 
@@ -61,8 +62,8 @@ describe('the market feed', () => {
       rig.upstream.send('prices', frame);
     await until(() => heard.length === 3);
     expect(heard).toEqual([[0], [1], [3]]);
-    expect(rig.feed.price(0)).toEqual({ mark: 600100000000000n, index: 600050000000000n, at });
-    expect(rig.feed.price(1)).toEqual({ mark: 12000000000n, index: 12000000000n, at: rig.clock.now() });
+    expect(rig.feed.price(0)).toEqual({ mark: 600100000000000n, index: 600050000000000n, oracle: 600100000000000n, at });
+    expect(rig.feed.price(1)).toEqual({ mark: 12000000000n, index: 12000000000n, oracle: 12000000000n, at: rig.clock.now() });
     expect(rig.feed.price(3)).toMatchObject({ mark: 2010000000000n, index: 2010000000000n });
   });
 

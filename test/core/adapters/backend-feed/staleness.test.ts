@@ -111,23 +111,15 @@ describe('what is known of a market', () => {
     expect(rig.feed.price(0)).toMatchObject({ mark: 400000000000000n, index: 400000000000000n });
   });
 
-  it('a configuration nobody refreshed for two minutes is stale, and still readable', async () => {
+  it('a configuration nobody refreshed for two minutes is stale, and without a node to ask not to be used', async () => {
     rig.upstream.handle('/trading-variables/', json({}, 500));
     await rig.clock.pass(120_000, 5_000);
-    expect(rig.feed.status().parts.config.state).toBe('ok');
-    await rig.clock.pass(5_000, 5_000);
-    expect(rig.feed.status().parts.config).toMatchObject({ state: 'stale', ageMs: 125_000 });
+    expect(rig.feed.status()).toMatchObject({ configFrom: 'backend', parts: { config: { state: 'ok' } } });
     expect(rig.feed.config().pairs).toHaveLength(7);
-  });
-
-  it('a flag that is stale gives way to the calendar', async () => {
-    over = { isForexOpen: false };
-    await event('tradingVariables', { isForexOpen: false });
-    expect(session(1)).toBe('closed');
-    rig.upstream.handle('/trading-variables/', json({}, 500));
-    await rig.clock.pass(125_000, 5_000);
-    // A Tuesday afternoon in New York.
-    expect(session(1)).toBe('open');
+    await rig.clock.pass(5_000, 5_000);
+    expect(rig.feed.status()).toMatchObject({ configFrom: null, parts: { config: { state: 'stale', ageMs: 125_000 } } });
+    expect(outcome(() => rig.feed.config())).toMatchObject({ code: 'NOT_READY', reason: expect.stringContaining('125 s old') });
+    expect(rig.feed.prices().get(0)?.mark).toBe(600000000000000n);
   });
 
   it("the session of another day is the calendar's", () => {

@@ -64,7 +64,7 @@ export async function createUpstream(): Promise<Upstream> {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
   const upstream: Upstream = {
-    endpoints: endpointsOf({ backendUrl: url, pricingUrl: url }),
+    endpoints: endpointsOf({ backendUrl: url, pricingUrl: url, globalUrl: url }),
     handle: (prefix, handler) => void handlers.set(prefix, handler),
     send(stream, frame) {
       const text = typeof frame === 'string' || Buffer.isBuffer(frame) ? frame : JSON.stringify(frame);

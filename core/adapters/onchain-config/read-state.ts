@@ -1,0 +1,44 @@
+import type { DiamondViews } from './diamond-views.js';
+import { range, type Rules } from './read-rules.js';
+
+/** What trading changes per collateral and pair. */
+async function readExposure({ view }: DiamondViews, collateralIndex: number, count: number) {
+  const pairs = range(count);
+  const collaterals = pairs.map(() => collateralIndex);
+  const [priceUsd, fundingData, borrowingData, oiCollateral, oiToken] = await Promise.all([
+    view('getCollateralPriceUsd', [collateralIndex]),
+    view('getPairFundingFeeData', [collaterals, pairs]),
+    view('getPairBorrowingFeeData', [collaterals, pairs]),
+    view('getPairOisAfterV10Collateral', [collaterals, pairs]),
+    view('getPairOisAfterV10Token', [collaterals, pairs]),
+  ]);
+  return { priceUsd, fundingData, borrowingData, oiCollateral, oiToken };
+}
+
+export type Exposure = Awaited<ReturnType<typeof readExposure>>;
+
+/** The windows the contract still counts at `timestamp` (seconds). */
+async function readWindows({ view }: DiamondViews, { windows, pairs }: Rules, timestamp: bigint) {
+  const { startTs, windowsDuration, windowsCount } = windows;
+  if (windowsDuration === 0 || windowsCount === 0) return pairs.map(() => []);
+  const current = (timestamp - BigInt(startTs)) / BigInt(windowsDuration);
+  const ids = range(windowsCount)
+    .map((back) => current - BigInt(back))
+    .filter((id) => id >= 0n)
+    .reverse();
+  const volumes = await Promise.all(pairs.map((_, pair) => view('getOiWindows', [windowsDuration, BigInt(pair), ids])));
+  return volumes.map((perPair) => perPair.map((volume, at) => ({ id: ids[at] ?? 0n, ...volume })));
+}
+
+export async function readState(diamond: DiamondViews, rules: Rules, timestamp: bigint) {
+  const [tradingState, timeoutBlocks, windows, exposures] = await Promise.all([
+    diamond.view('getTradingActivated', []),
+    diamond.view('getMarketOrdersTimeoutBlocks', []),
+    readWindows(diamond, rules, timestamp),
+    // The contract has no price for a collateral that is switched off.
+    Promise.all(rules.collaterals.map(({ isActive }, at) => (isActive ? readExposure(diamond, at + 1, rules.pairs.length) : null))),
+  ]);
+  return { tradingState, timeoutBlocks, windows, exposures };
+}
+
+export type State = Awaited<ReturnType<typeof readState>>;
