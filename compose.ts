@@ -2,9 +2,11 @@ import { readFileSync } from 'node:fs';
 import type { Router } from 'express';
 import { createBackendFeed } from './core/adapters/backend-feed/backend-feed.js';
 import { endpointsOf } from './core/adapters/backend-feed/endpoints.js';
+import { loadCrypto } from './core/adapters/recover/load-crypto.js';
 import { openDatabase } from './core/adapters/store/open-database.js';
 import { systemRandom } from './core/adapters/system-random.js';
 import { createViemChain } from './core/adapters/viem-chain/viem-chain.js';
+import { createEntrance } from './core/access/entrance.js';
 import type { ChainConfig, Config } from './core/config.js';
 import { createGateway, type Gateway, type Venue } from './core/gateway.js';
 import { createCandleRecorder } from './core/markets/candle-recorder.js';
@@ -35,7 +37,13 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
   );
   const venues = config.chains.map((chain) => createVenue(chain, store, clock, log));
   const { mode, serviceName, commit } = config;
-  const gateway = createGateway({ mode, serviceName, commit, version: packageVersion(), venues, store, clock, log, randomBytes: systemRandom });
+  const crypto = await loadCrypto(log);
+  const entrance = await lifecycle.start(
+    'entrance',
+    () => createEntrance({ ...config.entrance, serviceName, crypto, store, clock, log }),
+    (made) => made.stop(),
+  );
+  const gateway = createGateway({ mode, serviceName, commit, version: packageVersion(), venues, store, clock, log, entrance, randomBytes: systemRandom });
   const openDoors = (): void => options.http.serve(createApp(gateway, options.extraRoutes));
   // Registered after what the doors need, so that requests under way are finished before it is taken from them.
   await lifecycle.start('doors', openDoors, () => options.http.close());

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { ENTRANCE_VARIABLES, entranceSettings } from './access/entrance-variables.js';
+import type { EntranceSettings } from './access/entrance.js';
 import { CHAIN_SLUGS, CHAINS, chainBySlug, chainVariable, isChainSlug, type ChainDefinition, type ChainSlug } from './chains.js';
 import { StartError } from './start-error.js';
 
@@ -32,6 +34,7 @@ export interface Config {
   /** The `name` of the EIP-712 domain every native request is signed in. */
   readonly serviceName: string;
   readonly commit: string;
+  readonly entrance: EntranceSettings;
 }
 
 /** Everything that is wrong, at once: an operator should not have to start ten times to find ten mistakes. */
@@ -70,6 +73,7 @@ const Common = z.object({
   DATABASE_URL: DatabaseUrl,
   SERVICE_NAME: z.string().min(1).max(64).default('Diamond Gateway'),
   COMMIT: z.string().max(64).default('unknown'),
+  ...ENTRANCE_VARIABLES,
   PRICING_URL: HttpUrl.default(PRICING_URL),
   GLOBAL_URL: HttpUrl.default(GLOBAL_URL),
 });
@@ -108,6 +112,7 @@ export function readConfig(environment: Environment): Config {
     chains: chains.chains,
     serviceName: SERVICE_NAME,
     commit: COMMIT,
+    entrance: entranceSettings(common.data),
   };
 }
 

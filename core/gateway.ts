@@ -1,3 +1,4 @@
+import type { Entrance } from './access/entrance.js';
 import { createBus, type Bus } from './bus.js';
 import type { ChainDefinition, ChainSlug } from './chains.js';
 import { GatewayError } from './errors.js';
@@ -40,6 +41,8 @@ export interface Gateway {
   readonly clock: Clock;
   readonly log: Logger;
   readonly randomBytes: RandomBytes;
+  /** Signatures, nonces, limits. */
+  readonly entrance: Entrance;
   readonly bus: Bus<GatewayEvents>;
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ENTRANCE_VARIABLES } from '../core/access/entrance-variables.js';
 import { ChainList, ConfigError, DatabaseUrl, LOG_LEVELS, Port, describeIssues, present, type Environment } from '../core/config.js';
 
 const Milliseconds = z.coerce
@@ -13,6 +14,7 @@ const Settings = z.object({
   LOG_LEVEL: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`).default('warn'),
   SERVICE_NAME: z.string().min(1).max(64).default('Diamond Gateway'),
   COMMIT: z.string().max(64).default('unknown'),
+  ...ENTRANCE_VARIABLES,
   /** Absent: a PostgreSQL server of our own, started and ended with the sandbox. */
   DATABASE_URL: DatabaseUrl.optional(),
   SANDBOX_CHAINS: z.string().default('arbitrum-sepolia').pipe(ChainList),

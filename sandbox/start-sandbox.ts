@@ -1,3 +1,4 @@
+import { entranceSettings } from '../core/access/entrance-variables.js';
 import type { Config } from '../core/config.js';
 import type { Gateway } from '../core/gateway.js';
 import type { Clock, Logger } from '../core/ports.js';
@@ -53,6 +54,7 @@ export async function startSandbox({ settings, lifecycle, clock, log, write }: S
     chains: venue.chainConfigs,
     serviceName: settings.SERVICE_NAME,
     commit: settings.COMMIT,
+    entrance: entranceSettings(settings),
   };
   progress.step('starting PostgreSQL and the gateway');
   const gateway = await startGateway({ config, lifecycle, clock, log, http, extraRoutes: [sandboxRouter(venue.controls)] });

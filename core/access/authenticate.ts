@@ -1,0 +1,138 @@
+import type { Agent } from '../domain/agent.js';
+import { GatewayError } from '../errors.js';
+import type { Gateway, Venue } from '../gateway.js';
+import { refuseExceeded, type Window } from '../limits.js';
+import type { Address } from '../ports.js';
+import type { Admitted } from './admission.js';
+import { requireActive, senderOf } from './agent-status.js';
+import { apiKeyHash } from './api-keys.js';
+import type { AgentCaller, Caller, KeyCaller } from './caller.js';
+import type { AgentCredentials, ReadHeader } from './credential-headers.js';
+import { parseSignature, type RecoverableSignature } from './signature.js';
+
+export const TIMESTAMP_WINDOW_MS = 30_000;
+const NONCE_KEPT_MS = 2 * TIMESTAMP_WINDOW_MS;
+
+/** A request as its operation's row and the wire describe it. */
+export interface IncomingRequest {
+  readonly operationId: string;
+  readonly method: string;
+  readonly auth: 'none' | 'agent' | 'reader' | 'master';
+  readonly isWrite: boolean;
+  /** The path with its query, untouched: Node's `url`, express's `originalUrl`. */
+  readonly path: string;
+  /** The bytes that arrived. */
+  readonly body: Uint8Array;
+  /** By lower-case name. */
+  readonly header: ReadHeader;
+  /** Called as soon as the request is counted, so that an error after that carries the windows too. */
+  readonly onCounted?: (windows: readonly Window[]) => void;
+}
+
+export type PrivateRequest = Omit<IncomingRequest, 'auth' | 'header'>;
+
+export interface Authenticated<Who extends Caller | null = Caller | null> {
+  readonly caller: Who;
+  /** Buckets of the credential; the address is counted by the door. */
+  readonly windows: readonly Window[];
+}
+
+const NOBODY: Authenticated<null> = { caller: null, windows: [] };
+
+/** Who is asking, and whether they may ask at all. Cheapest check first: presence, shape, timestamp, agent, signature, nonce, status, scope. */
+export async function authenticate(gateway: Gateway, venue: Venue, request: IncomingRequest): Promise<Authenticated> {
+  if (request.auth === 'none' || request.auth === 'master') return NOBODY;
+  const given = gateway.entrance.headers.read(request.header);
+  if (given?.kind === 'agent') return authenticateAgent(gateway, venue, request, given.credentials);
+  if (given?.kind === 'apiKey' && request.auth === 'reader') return authenticateKey(gateway, venue, request, given.apiKey);
+  throw new GatewayError('UNAUTHENTICATED', {});
+}
+
+/** By signature; also for handshakes whose credentials come in a message. */
+export async function authenticateAgent(
+  gateway: Gateway,
+  venue: Venue,
+  request: PrivateRequest,
+  credentials: AgentCredentials,
+): Promise<Authenticated<AgentCaller>> {
+  const { agents, admission } = gateway.entrance;
+  const { timestamp, nonce } = credentials;
+  const signature = readSignature(venue, credentials);
+  const key = { chain: venue.definition.slug, agent: credentials.agent.toLowerCase() as Address };
+  const known = await agents.find(key);
+  if (known === null) throw new GatewayError('AGENT_UNKNOWN', { agent: credentials.agent });
+  if (signerOf(gateway, venue, request, credentials, signature) !== key.agent) throw new GatewayError('INVALID_SIGNATURE', {});
+
+  const entry = { chain: key.chain, credential: key.agent, nonce, keepUntil: timestamp + NONCE_KEPT_MS, isWrite: request.isWrite };
+  const admitted = await admission.admit(entry);
+  request.onCounted?.(admitted.windows);
+  if (admitted.isFresh === false) throw new GatewayError('NONCE_REUSED', { nonce });
+  refuseExceeded(admitted.windows);
+  const agent = known.version === admitted.version ? known : await agents.refresh(key);
+  if (agent === null) throw new GatewayError('AGENT_UNKNOWN', { agent: credentials.agent });
+  await requireActive(venue, agent);
+  if (request.isWrite) refuseReaders(venue, agent);
+  return { caller: callerOf(venue, agent), windows: admitted.windows };
+}
+
+/** By a read-only key. It carries no nonce: whoever holds the key may repeat the question anyway. */
+export async function authenticateKey(
+  gateway: Gateway,
+  venue: Venue,
+  request: Pick<PrivateRequest, 'isWrite' | 'onCounted'>,
+  apiKey: string,
+): Promise<Authenticated<KeyCaller>> {
+  const { apiKeys, admission } = gateway.entrance;
+  const hash = apiKeyHash(apiKey);
+  const chain = venue.definition.slug;
+  const known = hash === null ? null : await apiKeys.find({ chain, hash });
+  if (hash === null || known === null) throw new GatewayError('API_KEY_UNKNOWN', {});
+  const admitted: Admitted = await admission.admit({ chain, credential: hash, nonce: null, keepUntil: 0, isWrite: request.isWrite });
+  request.onCounted?.(admitted.windows);
+  refuseExceeded(admitted.windows);
+  if (admitted.version === null) {
+    await apiKeys.refresh({ chain, hash });
+    throw new GatewayError('API_KEY_UNKNOWN', {});
+  }
+  return { caller: { via: 'apiKey', trader: known.trader, label: known.label }, windows: admitted.windows };
+}
+
+function readSignature({ clock }: Venue, credentials: AgentCredentials): RecoverableSignature {
+  const signature = parseSignature(credentials.signature);
+  if (signature === null) throw new GatewayError('INVALID_SIGNATURE', {});
+  const { timestamp } = credentials;
+  const serverTime = clock.now();
+  if (Math.abs(serverTime - timestamp) > TIMESTAMP_WINDOW_MS)
+    throw new GatewayError('TIMESTAMP_OUT_OF_WINDOW', { timestamp, serverTime, windowMs: TIMESTAMP_WINDOW_MS });
+  return signature;
+}
+
+function signerOf(
+  { entrance }: Gateway,
+  { definition }: Venue,
+  { operationId, method, path, body }: PrivateRequest,
+  { timestamp, nonce }: AgentCredentials,
+  signature: RecoverableSignature,
+): Address | null {
+  const digest = entrance.digest(definition, { operationId, method, path: asSent(path), body, timestamp, nonce });
+  return entrance.crypto.recover(digest, signature);
+}
+
+/** Node reads each byte of a request line as one character; what the client signed is the text these bytes spell. */
+function asSent(path: string): string {
+  return /^[\x20-\x7e]*$/.test(path) ? path : new TextDecoder().decode(Uint8Array.from(path, (character) => character.charCodeAt(0)));
+}
+
+function refuseReaders({ definition }: Venue, { agent, mode, scope }: Agent): void {
+  if (mode === 'relayed')
+    throw new GatewayError('UNSUPPORTED', {
+      reason: `The agent ${agent} trades through the facade: send writes to /hl/${definition.slug}.`,
+    });
+  if (scope.permissions === 'read') throw new GatewayError('SCOPE_READ_ONLY', { agent });
+}
+
+function callerOf({ definition }: Venue, agent: Agent): AgentCaller {
+  const sender = senderOf(agent);
+  if (sender === null) throw new GatewayError('CHAIN_READ_ONLY', { chain: definition.slug });
+  return { via: 'agent', trader: agent.trader, agent: agent.agent, sender, mode: agent.mode, scope: agent.scope };
+}

@@ -1,0 +1,43 @@
+import { z } from 'zod';
+import { parseRange, type TrustedProxies } from '../client-address.js';
+import { LAUNCH_LIMITS } from '../limits.js';
+import type { EntranceSettings } from './entrance.js';
+
+const Limit = z.coerce.number('must be a number').int('must be a whole number').min(1, 'must be at least 1');
+
+const Prefixes = z
+  .string()
+  .regex(
+    /^[A-Za-z0-9][A-Za-z0-9-]{0,31}(?:\s*,\s*[A-Za-z0-9][A-Za-z0-9-]{0,31})*$/,
+    'must be header prefixes such as X-Service-, separated by commas',
+  )
+  .transform((text) => text.split(',').map((prefix) => prefix.trim()));
+
+const Proxies = z.string().transform((text, context): TrustedProxies => {
+  if (/^\d{1,2}$/.test(text)) return Number(text);
+  const ranges = text.split(',').map(parseRange);
+  if (ranges.includes(null))
+    context.addIssue({ code: 'custom', message: 'must be a number of hops, or addresses and CIDR ranges separated by commas' });
+  return ranges.filter((range) => range !== null);
+});
+
+/** The same for production and sandbox. */
+export const ENTRANCE_VARIABLES = {
+  RATE_LIMIT_IP: Limit.default(LAUNCH_LIMITS.ip),
+  RATE_LIMIT_AGENT: Limit.default(LAUNCH_LIMITS.agent),
+  RATE_LIMIT_AGENT_WRITES: Limit.default(LAUNCH_LIMITS['agent-writes']),
+  HEADER_PREFIXES: Prefixes.default(['X-Service-']),
+  TRUSTED_PROXIES: Proxies.default([]),
+};
+
+type Variables = z.output<z.ZodObject<typeof ENTRANCE_VARIABLES>>;
+
+export const entranceSettings = (variables: Variables): EntranceSettings => ({
+  limits: {
+    ip: variables.RATE_LIMIT_IP,
+    agent: variables.RATE_LIMIT_AGENT,
+    'agent-writes': variables.RATE_LIMIT_AGENT_WRITES,
+  },
+  headerPrefixes: variables.HEADER_PREFIXES,
+  trustedProxies: variables.TRUSTED_PROXIES,
+});

@@ -1,0 +1,75 @@
+import type { ChainSlug } from '../chains.js';
+import { addressBucket, clientAddress, type TrustedProxies } from '../client-address.js';
+import type { Agent } from '../domain/agent.js';
+import { createIpLimits } from '../ip-limits.js';
+import type { LimitNumbers, Window } from '../limits.js';
+import type { Address, Clock, Logger, Store } from '../ports.js';
+import type { ApiKeyRecord } from './access-store.js';
+import { createAdmission, type Admission } from './admission.js';
+import { createCredentialHeaders, type CredentialHeaders } from './credential-headers.js';
+import { createRemembered, type Remembered } from './remembered.js';
+import { createRequestDigest, type RequestDigest } from './request-digest.js';
+import type { Crypto } from './signature.js';
+
+export interface EntranceSettings {
+  readonly limits: LimitNumbers;
+  /** `X-Service-` and such; the first is ours. */
+  readonly headerPrefixes: readonly string[];
+  readonly trustedProxies: TrustedProxies;
+}
+
+/** Everything that stands between a request and its operation, shared by all venues. */
+export interface Entrance {
+  /** Of the headers that carry credentials; the first is ours. */
+  readonly headerPrefixes: readonly string[];
+  readonly crypto: Crypto;
+  readonly digest: RequestDigest;
+  readonly headers: CredentialHeaders;
+  readonly admission: Admission;
+  readonly agents: Remembered<{ readonly chain: ChainSlug; readonly agent: Address }, Agent>;
+  readonly apiKeys: Remembered<{ readonly chain: ChainSlug; readonly hash: string }, ApiKeyRecord>;
+  /** The address of who is really calling, behind trusted proxies. */
+  readonly clientAddress: (socketAddress: string, forwardedFor: string | undefined) => string;
+  /** Counts a request of an address; waits for nothing. */
+  readonly countAddress: (address: string) => Window;
+  readonly stop: () => void;
+}
+
+export interface EntranceOptions extends EntranceSettings {
+  readonly serviceName: string;
+  readonly crypto: Crypto;
+  readonly store: Pick<Store, 'access' | 'admission'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+const PRUNE_MS = 15_000;
+
+export function createEntrance(options: EntranceOptions): Entrance {
+  const { limits, headerPrefixes, trustedProxies, serviceName, crypto, store, clock, log } = options;
+  const addresses = createIpLimits({ limit: limits.ip, store: store.admission, clock, log });
+  const stopPruning = clock.every(PRUNE_MS, () => {
+    store.admission.prune(clock.now()).catch((error: unknown) => log.warn('admission.not-pruned', { error }));
+  });
+  return {
+    headerPrefixes,
+    crypto,
+    digest: createRequestDigest(crypto.keccak, serviceName),
+    headers: createCredentialHeaders(headerPrefixes),
+    admission: createAdmission({ store: store.admission, clock, limits }),
+    agents: createRemembered(
+      ({ chain, agent }) => `${chain}:${agent}`,
+      ({ chain, agent }) => store.access.findAgent(chain, agent),
+    ),
+    apiKeys: createRemembered(
+      ({ chain, hash }) => `${chain}:${hash}`,
+      ({ chain, hash }) => store.access.findApiKey(chain, hash),
+    ),
+    clientAddress: (socketAddress, forwardedFor) => clientAddress(socketAddress, forwardedFor, trustedProxies),
+    countAddress: (address) => addresses.count(addressBucket(address)),
+    stop() {
+      stopPruning();
+      addresses.stop();
+    },
+  };
+}
