@@ -1,0 +1,100 @@
+import { jest } from '@jest/globals';
+import { Wallet, type TypedDataDomain } from 'ethers';
+import type { ChainControls } from '../../sandbox/controls.js';
+import { createContractWallets, type ContractWallets } from '../harness/contract-wallet.js';
+import { agentsOf, authorization, domainOf, keyIssue, revocation, signWith } from '../harness/master-wallet.js';
+import { startTestSandbox, type Reply, type TestSandbox } from '../harness/sandbox.js';
+
+jest.setTimeout(30_000);
+
+let sandbox: TestSandbox;
+let chain: ChainControls;
+let domain: TypedDataDomain;
+let agents: ReturnType<typeof agentsOf>;
+let wallets: ContractWallets;
+
+beforeAll(async () => {
+  sandbox = await startTestSandbox();
+  const [first] = sandbox.controls.chains;
+  if (!first) throw new Error('the sandbox has no chain');
+  chain = first;
+  domain = await domainOf(sandbox);
+  agents = agentsOf(sandbox);
+  const { privateKey } = await chain.faucet.createTrader({ eth: '10', approve: false, delegate: null });
+  wallets = await createContractWallets(chain, privateKey);
+}, 40_000);
+afterEach(() => chain.setRpcFault({ mode: 'ok' }));
+afterAll(async () => {
+  wallets.close();
+  await sandbox.stop();
+});
+
+const newWallet = (): Wallet => new Wallet(Wallet.createRandom().privateKey);
+const expectError = (reply: Reply, status: number, code: string): void =>
+  expect({ status: reply.status, code: (reply.body as { code?: string }).code }).toEqual({ status, code });
+
+describe('a contract wallet', () => {
+  it('authorises, revokes and asks for keys by its own verdict (ERC-1271)', async () => {
+    const [owner, agent] = [newWallet(), newWallet()];
+    const trader = await wallets.deploy(owner.address);
+    const sign = signWith(owner, domain);
+    const created = await agents.create(await authorization(domain, sign, { trader, agent: agent.address }));
+    expect(created.status).toBe(201);
+    expect(created.body).toMatchObject({ agent: { trader, status: 'pending_delegation' } });
+    const key = await sandbox.post('/v1/arbitrum-sepolia/api-keys', await keyIssue(sign, trader, 'vault'));
+    expect([key.status, (key.body as { trader: string }).trader]).toEqual([200, trader]);
+    expect((await agents.revoke(agent.address, await revocation(sign, trader, agent.address))).status).toBe(200);
+  });
+
+  it('is not spoken for by anybody else, nor twice with one message', async () => {
+    const [owner, agent] = [newWallet(), newWallet()];
+    const trader = await wallets.deploy(owner.address);
+    const forged = await authorization(domain, signWith(newWallet(), domain), { trader, agent: agent.address });
+    expectError(await agents.create(forged), 401, 'INVALID_SIGNATURE');
+    const body = await authorization(domain, signWith(owner, domain), { trader, agent: agent.address });
+    expect((await agents.create(body)).status).toBe(201);
+    expectError(await agents.create(body), 401, 'NONCE_REUSED');
+  });
+
+  it('that is not deployed yet brings its factory along (ERC-6492)', async () => {
+    const [owner, agent] = [newWallet(), newWallet()];
+    const { address: trader, wrap } = wallets.foresee(owner.address);
+    const body = await authorization(domain, signWith(owner, domain), { trader, agent: agent.address });
+    expectError(await agents.create(body), 401, 'INVALID_SIGNATURE');
+    const created = await agents.create({ ...body, signature: wrap(body.signature) });
+    expect(created.status).toBe(201);
+    expect(created.body).toMatchObject({ agent: { trader } });
+  });
+
+  it('cannot be made up: a factory that does not lead to the trader is refused', async () => {
+    const [owner, agent] = [newWallet(), newWallet()];
+    const trader = newWallet().address;
+    const body = await authorization(domain, signWith(owner, domain), { trader, agent: agent.address });
+    expectError(await agents.create({ ...body, signature: wallets.foresee(owner.address).wrap(body.signature) }), 401, 'INVALID_SIGNATURE');
+    const other = wallets.foresee(newWallet().address);
+    expectError(await agents.create({ ...body, trader: other.address, signature: other.wrap(body.signature) }), 401, 'INVALID_SIGNATURE');
+  });
+
+  it('that is a contract without a verdict, such as the Diamond, signs nothing', async () => {
+    const body = await authorization(domain, signWith(newWallet(), domain), {
+      trader: chain.definition.diamond,
+      agent: newWallet().address,
+    });
+    for (const signature of [body.signature, '0x', `0x${'ab'.repeat(1_000)}`])
+      expectError(await agents.create({ ...body, signature }), 401, 'INVALID_SIGNATURE');
+  });
+
+  it('is not judged while the node is away: 502, nothing stored, and the same message works afterwards', async () => {
+    const [owner, agent] = [newWallet(), newWallet()];
+    const trader = await wallets.deploy(owner.address);
+    const foreseen = wallets.foresee(owner.address);
+    const deployed = await authorization(domain, signWith(owner, domain), { trader, agent: agent.address });
+    const undeployed = await authorization(domain, signWith(owner, domain), { trader: foreseen.address, agent: agent.address });
+    chain.setRpcFault({ mode: 'down' });
+    expectError(await agents.create(deployed), 502, 'UPSTREAM_UNAVAILABLE');
+    expectError(await agents.create({ ...undeployed, signature: foreseen.wrap(undeployed.signature) }), 502, 'UPSTREAM_UNAVAILABLE');
+    chain.setRpcFault({ mode: 'ok' });
+    expectError(await agents.get(agent.address), 404, 'AGENT_NOT_FOUND');
+    expect((await agents.create(deployed)).status).toBe(201);
+  });
+});
