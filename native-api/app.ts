@@ -1,31 +1,63 @@
-import { randomUUID } from 'node:crypto';
-import express, { type Express, type Router } from 'express';
+import type { RequestListener } from 'node:http';
+import express, { type Express, type RequestHandler, type Router } from 'express';
 import { GatewayError } from '../core/errors.js';
 import type { Gateway } from '../core/gateway.js';
+import { refuseExceeded } from '../core/limits.js';
+import { answerHotFirst } from './answer-hot-first.js';
+import { createClientReader, setClientHeaders, type ReadClient } from './client.js';
 import { docsRouter } from './docs.js';
+import { createHotReplies, type HotReplies } from './hot-replies.js';
 import { openApiDocument } from './openapi.js';
+import type { Operation } from './operation.js';
 import { OPERATIONS } from './operations/index.js';
+import { addWindows } from './rate-headers.js';
 import { readBody } from './read-body.js';
-import { chooseRequestId } from './request-id.js';
 import { answerError, sendError } from './respond.js';
 import { nativeRouter } from './router.js';
 
+/** The native API of a gateway. `extraRoutes` are the sandbox's, which nobody counts; production has none. */
+export function createApp(gateway: Gateway, extraRoutes: readonly Router[] = []): RequestListener {
+  const clientOf = createClientReader(gateway.entrance);
+  const hot = createHotReplies(gateway);
+  return answerHotFirst(gateway, clientOf, hot, createHost({ gateway, operations: OPERATIONS, extraRoutes, clientOf, hot }));
+}
+
+export interface HostOptions {
+  readonly gateway: Gateway;
+  readonly operations: readonly Operation[];
+  readonly extraRoutes: readonly Router[];
+  readonly clientOf: ReadClient;
+  readonly hot: HotReplies;
+}
+
 /** The HTTP host. Bytes are kept as they arrive; parsing is the operation's business, never the host's. */
-export function createApp(gateway: Gateway, extraRoutes: readonly Router[] = []): Express {
+export function createHost({ gateway, operations, extraRoutes, clientOf, hot }: HostOptions): Express {
   const app = express();
   app.disable('x-powered-by');
   app.set('etag', false);
   app.set('query parser', 'simple');
 
-  app.use((request, response, next) => {
-    response.setHeader('X-Request-Id', chooseRequestId(request, randomUUID));
-    next();
-  });
+  app.use(receive(gateway, clientOf, extraRoutes.length > 0));
   app.use(readBody);
   for (const router of extraRoutes) app.use(router);
-  app.use(docsRouter(openApiDocument(OPERATIONS, 'X-Service-')));
-  app.use(nativeRouter(gateway, OPERATIONS));
+  app.use(docsRouter(openApiDocument(operations, gateway.entrance.headerPrefixes[0] ?? '')));
+  app.use(nativeRouter(gateway, operations, hot));
   app.use((_request, response) => sendError(response, new GatewayError('UNSUPPORTED', { reason: 'There is nothing at this path.' }), 404));
   app.use(answerError(gateway.log));
   return app;
+}
+
+const SANDBOX = /^\/sandbox(?:[/?]|$)/;
+
+/** Names the request and counts it before a byte of its body is read: every answer, each refusal too, tells what is left. */
+function receive({ entrance }: Gateway, clientOf: ReadClient, hasSandbox: boolean): RequestHandler {
+  return (request, response, next) => {
+    const client = clientOf(request);
+    setClientHeaders(response, client);
+    if (hasSandbox && SANDBOX.test(request.url)) return next();
+    const window = entrance.countAddress(client.address);
+    addWindows(response, [window]);
+    refuseExceeded([window]);
+    next();
+  };
 }

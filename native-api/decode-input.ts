@@ -2,6 +2,7 @@ import type { Request } from 'express';
 import { z } from 'zod';
 import { GatewayError, type Issue } from '../core/errors.js';
 import type { Operation } from './operation.js';
+import { bodyOf } from './read-body.js';
 import { readStrictJson } from './strict-json.js';
 
 export interface Input {
@@ -26,7 +27,7 @@ export function decodeInput(operation: Operation, request: Request): Input {
 }
 
 function decodeBody(operation: Operation, request: Request, issues: Issue[]): unknown {
-  const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+  const bytes = bodyOf(request);
   if (operation.body === undefined) {
     if (bytes.length > 0) issues.push({ path: '', message: 'must be empty: this operation takes no body' });
     return undefined;

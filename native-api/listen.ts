@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { createServer, type RequestListener, type Server } from 'node:http';
+import type { Duplex } from 'node:stream';
 import { GatewayError } from '../core/errors.js';
 import { StartError } from '../core/start-error.js';
 
@@ -16,6 +18,7 @@ const DRAIN_MS = 3_000;
 export async function listen(host: string, port: number): Promise<Listening> {
   let handler: RequestListener = (_request, response) => answerStarting(response);
   const server = createServer((request, response) => handler(request, response));
+  server.on('clientError', answerUnreadable);
   await bind(server, host, port);
   const address = server.address();
   if (address === null || typeof address === 'string') throw new StartError('The HTTP server has no port.');
@@ -27,10 +30,34 @@ export async function listen(host: string, port: number): Promise<Listening> {
   };
 }
 
+/** What is sent while there is no service yet, or no request that could be read: nothing is counted, but the answer has a name. */
+function bareAnswer({ status, code, message, details }: GatewayError): { status: number; headers: [string, string][]; body: string } {
+  const body = JSON.stringify({ code, message, details });
+  const id = randomUUID();
+  return {
+    status,
+    body,
+    headers: [
+      ['X-Request-Id', id],
+      ['cf-ray', id],
+      ['Content-Type', 'application/json; charset=utf-8'],
+      ['Content-Length', String(Buffer.byteLength(body))],
+    ],
+  };
+}
+
 function answerStarting(response: Parameters<RequestListener>[1]): void {
-  const { status, code, message, details } = new GatewayError('NOT_READY', { reason: 'the service is starting' });
-  response.writeHead(status, { 'Content-Type': 'application/json; charset=utf-8' });
-  response.end(JSON.stringify({ code, message, details }));
+  const { status, headers, body } = bareAnswer(new GatewayError('NOT_READY', { reason: 'the service is starting' }));
+  response.writeHead(status, headers.flat()).end(body);
+}
+
+/** Bytes that are no HTTP, or headers without end: refused like any other bad input. */
+function answerUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
+  const refusal = new GatewayError('VALIDATION_ERROR', { issues: [{ path: '', message: 'is not a readable HTTP request' }] });
+  const { status, headers, body } = bareAnswer(refusal);
+  const lines = [...headers, ['Connection', 'close']].map((pair) => pair.join(': '));
+  socket.end(`HTTP/1.1 ${status} Bad Request\r\n${lines.join('\r\n')}\r\n\r\n${body}`);
 }
 
 function urlHost(host: string): string {

@@ -1,42 +1,111 @@
-import express, { type RequestHandler, type Router } from 'express';
+import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
+import { authenticate } from '../core/access/authenticate.js';
+import type { Caller } from '../core/access/caller.js';
 import { GatewayError } from '../core/errors.js';
-import { venueOf, type Gateway } from '../core/gateway.js';
-import type { Operation } from './operation.js';
+import { venueOf, type Gateway, type Venue } from '../core/gateway.js';
 import { decodeInput } from './decode-input.js';
-import { sendJson } from './respond.js';
+import { isOwnAccount } from './documented-errors.js';
+import type { HotReplies } from './hot-replies.js';
+import type { Operation } from './operation.js';
+import { addWindows } from './rate-headers.js';
+import { bodyOf } from './read-body.js';
+import { JSON_TYPE, sendBytes } from './respond.js';
 
 const VERB = { GET: 'get', POST: 'post', PATCH: 'patch', DELETE: 'delete' } as const;
 
-export function nativeRouter(gateway: Gateway, operations: readonly Operation[]): Router {
-  const router = express.Router();
-  for (const operation of operations) router[VERB[operation.method]](routeOf(operation), serve(gateway, operation));
-  for (const [path, methods] of methodsByPath(operations)) router.all(path, refuseMethod(methods));
+export function nativeRouter(gateway: Gateway, operations: readonly Operation[], hot: HotReplies): Router {
+  const router = express.Router({ strict: true, caseSensitive: true });
+  for (const operation of operations) router[VERB[operation.method]](routeOf(operation), serve(gateway, operation, hot));
+  for (const [path, methods] of methodsByPath(operations)) router.all(path, refuseMethod(gateway, methods));
   router.use('/v1/:chain', refusePath(gateway));
   return router;
 }
 
 const routeOf = ({ scope, path }: Operation): string => (scope === 'venue' ? `/v1/:chain${path === '/' ? '' : path}` : path);
 
-function serve(gateway: Gateway, operation: Operation): RequestHandler {
+interface Answer {
+  readonly status: number;
+  readonly bytes: Buffer;
+}
+
+/** The order of work: who asks (over the bytes, before anything reads them), how often they asked already, then what they ask. */
+function serve(gateway: Gateway, operation: Operation, hot: HotReplies): RequestHandler {
   return async (request, response) => {
-    const input = { caller: null, ...decodeInput(operation, request) };
-    const answer =
-      operation.scope === 'gateway'
-        ? await operation.handle({ gateway, ...input })
-        : await operation.handle({ gateway, venue: venueOf(gateway, String(request.params['chain'])), ...input });
-    sendJson(response, operation.status?.(answer) ?? 200, operation.reply.encode(answer));
+    const venue = operation.scope === 'venue' ? venueOf(gateway, String(request.params['chain'])) : null;
+    const caller = venue === null ? null : await identify(gateway, venue, operation, request, response);
+    const input = { caller, ...decodeInput(operation, request) };
+    refuseStrangers(operation, caller, request);
+    const answer = async (): Promise<Answer> => {
+      const said = await handle(gateway, venue, operation, input);
+      return { status: operation.status?.(said) ?? 200, bytes: Buffer.from(JSON.stringify(operation.reply.encode(said))) };
+    };
+    const isHot = operation.hot === true && venue !== null;
+    const { status, bytes } = isHot ? await hot.answer(venue, request.originalUrl, answer) : await answer();
+    sendBytes(response, status, JSON_TYPE, bytes);
   };
+}
+
+/** The path is what was sent, untouched; the windows are told even if the request is refused after it was counted. */
+async function identify(
+  gateway: Gateway,
+  venue: Venue,
+  operation: Operation,
+  request: Request,
+  response: Response,
+): Promise<Caller | null> {
+  const { caller } = await authenticate(gateway, venue, {
+    operationId: operation.id,
+    auth: operation.auth,
+    method: request.method,
+    isWrite: operation.method !== 'GET',
+    path: request.originalUrl,
+    body: bodyOf(request),
+    header: (name) => headerOf(request, name),
+    onCounted: (windows) => addWindows(response, windows),
+  });
+  return caller;
+}
+
+function headerOf({ headers }: Request, name: string): string | undefined {
+  const value = headers[name];
+  return Array.isArray(value) ? value.join(', ') : value;
+}
+
+/** An account is read and changed by whom it belongs to. */
+function refuseStrangers(operation: Operation, caller: Caller | null, request: Request): void {
+  if (!isOwnAccount(operation)) return;
+  const address = String(request.params['address']);
+  if (caller?.trader !== address.toLowerCase()) throw new GatewayError('TRADER_MISMATCH', { address });
+}
+
+interface Input {
+  readonly caller: Caller | null;
+  readonly params: unknown;
+  readonly query: unknown;
+  readonly body: unknown;
+}
+
+/** The registry's seam on this side: which row goes with which caller was settled by its `auth`. */
+function handle(gateway: Gateway, venue: Venue | null, operation: Operation, input: Input): unknown {
+  if (operation.scope === 'gateway') return operation.handle({ gateway, ...(input as Input & { caller: null }) });
+  if (venue === null) throw new TypeError(`${operation.id} needs a venue.`);
+  return operation.handle({ gateway, venue, ...(input as Input & { caller: null }) });
 }
 
 function methodsByPath(operations: readonly Operation[]): Map<string, string[]> {
   const methods = new Map<string, string[]>();
-  for (const operation of operations) methods.set(routeOf(operation), [...(methods.get(routeOf(operation)) ?? []), operation.method]);
+  for (const operation of operations)
+    methods.set(routeOf(operation), [
+      ...(methods.get(routeOf(operation)) ?? []),
+      ...(operation.method === 'GET' ? ['GET', 'HEAD'] : [operation.method]),
+    ]);
   return methods;
 }
 
 const refuseMethod =
-  (methods: readonly string[]): RequestHandler =>
+  (gateway: Gateway, methods: readonly string[]): RequestHandler =>
   (request, response) => {
+    if (request.params['chain'] !== undefined) venueOf(gateway, String(request.params['chain']));
     response.set('Allow', methods.join(', '));
     throw new GatewayError('UNSUPPORTED', { reason: `${request.method} is not offered here; allowed: ${methods.join(', ')}.` });
   };

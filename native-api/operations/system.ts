@@ -1,7 +1,7 @@
 import { EMPTY_BODY_HASH, REQUEST_FIELDS, signingDomain } from '../../core/access/typed-data.js';
 import { readiness } from '../../core/readiness.js';
 import { gatewayOperation, venueOperation, type Operation } from '../operation.js';
-import { ChainInfo, Health, Ready } from '../wire.js';
+import { ChainInfo, Health, Ready } from '../wire/system.js';
 
 export const systemOperations: readonly Operation[] = [
   gatewayOperation({

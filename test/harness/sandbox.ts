@@ -1,4 +1,5 @@
 import { systemClock } from '../../core/adapters/system-clock.js';
+import type { Config } from '../../core/config.js';
 import type { Gateway } from '../../core/gateway.js';
 import { createLifecycle } from '../../lifecycle.js';
 import type { SandboxControls } from '../../sandbox/controls.js';
@@ -12,6 +13,7 @@ export interface TestSandbox {
   readonly url: string;
   readonly gateway: Gateway;
   readonly controls: SandboxControls;
+  readonly config: Config;
   readonly log: KeptLog;
   /** Any request; its reply is held against the OpenAPI document, as are those of `get` and `post`. */
   call(path: string, init?: RequestInit): Promise<Reply>;
@@ -36,7 +38,14 @@ export async function startTestSandbox(settings: Record<string, string> = {}): P
     await database.drop();
   };
   try {
-    const environment = { PORT: '0', SANDBOX_BLOCK_MS: '50', SANDBOX_ORACLE_MS: '50', DATABASE_URL: database.url, ...settings };
+    const environment = {
+      PORT: '0',
+      SANDBOX_BLOCK_MS: '50',
+      SANDBOX_ORACLE_MS: '50',
+      RATE_LIMIT_IP: '1000000',
+      DATABASE_URL: database.url,
+      ...settings,
+    };
     const sandbox = await startSandbox({
       settings: readSandboxSettings(environment),
       lifecycle,

@@ -170,7 +170,7 @@ describe('a request that fits nothing', () => {
 
   it('says which methods a path has', async () => {
     const response = await fetch(`${sandbox.url}/v1/base/markets`, { method: 'DELETE' });
-    expect(response.headers.get('allow')).toBe('GET');
+    expect(response.headers.get('allow')).toBe('GET, HEAD');
   });
 
   it('may not be larger than 256 KiB', async () => {

@@ -1,0 +1,63 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Entrance } from '../core/access/entrance.js';
+
+/** Ids that come from outside are kept only if they are harmless in a header and a log line. */
+const HARMLESS_ID = /^[\w.:-]{1,64}$/;
+const isHarmless = (id: unknown): id is string => typeof id === 'string' && HARMLESS_ID.test(id);
+
+/** An address of the documentation range, which nobody has: a peer that is believed about it is a trusted proxy. */
+const PROBE = '192.0.2.1';
+
+export interface Client {
+  /** Whose per-IP limit the request counts against. */
+  readonly address: string;
+  readonly requestId: string;
+  /** A trusted proxy's name of the request, else ours. */
+  readonly ray: string;
+}
+
+export type ReadClient = (request: IncomingMessage) => Client;
+
+interface Peer {
+  readonly address: string;
+  readonly isTrusted: boolean;
+}
+
+/** Who sent a request, and what it is called. Everything that is the same for a whole connection is found out once. */
+export function createClientReader({ clientAddress }: Pick<Entrance, 'clientAddress'>): ReadClient {
+  const peers = new WeakMap<Socket, Peer>();
+
+  const peerOf = (socket: Socket): Peer => {
+    const known = peers.get(socket);
+    if (known) return known;
+    const raw = socket.remoteAddress ?? '';
+    const address = clientAddress(raw, undefined);
+    const peer = { address, isTrusted: clientAddress(raw, PROBE) === PROBE };
+    peers.set(socket, peer);
+    return peer;
+  };
+
+  return ({ socket, headers }) => {
+    const { address, isTrusted } = peerOf(socket);
+    const given = headers['x-request-id'];
+    const requestId = isHarmless(given) ? given : randomUUID();
+    if (!isTrusted) return { address, requestId, ray: requestId };
+    const ray = headers['cf-ray'];
+    return {
+      address: clientAddress(socket.remoteAddress ?? '', forwardedFor(headers)),
+      requestId,
+      ray: isHarmless(ray) ? ray : requestId,
+    };
+  };
+}
+
+/** Node joins repeated ones with commas, which is what they mean. */
+const forwardedFor = ({ 'x-forwarded-for': given }: IncomingMessage['headers']): string | undefined =>
+  Array.isArray(given) ? given.join(',') : given;
+
+export function setClientHeaders(response: ServerResponse, { requestId, ray }: Client): void {
+  response.setHeader('X-Request-Id', requestId);
+  response.setHeader('cf-ray', ray);
+}

@@ -1,0 +1,75 @@
+import type { Gateway, Venue } from '../core/gateway.js';
+import type { Cancel } from '../core/ports.js';
+
+/** Sessions and rates move with time alone, so no answer is older than this. */
+const MAX_AGE_MS = 1_000;
+/** Spellings of a URL are the client's; the table is emptied rather than let grow. */
+const MAX_ENTRIES = 4_096;
+
+/** Counts what a venue's answers depend on; equal before and after means that nothing changed in between. */
+interface Generation {
+  value: number;
+}
+
+interface Entry {
+  readonly bytes: Buffer;
+  readonly of: Generation;
+  readonly made: number;
+  readonly until: number;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly bytes: Buffer;
+}
+
+export interface HotReplies {
+  /** The answer to exactly this URL, while it is still what the venue would say. */
+  find(url: string): Buffer | null;
+  /** What is stored, or what `make` gives; a change that falls between question and answer leaves it unstored. */
+  answer(venue: Venue, url: string, make: () => Promise<Answer>): Promise<Answer>;
+  stop(): void;
+}
+
+/** Public reads are serialised once per change, however many ask. */
+export function createHotReplies(gateway: Gateway): HotReplies {
+  const entries = new Map<string, Entry>();
+  const generations = new Map<Venue, Generation>([...gateway.venues.values()].map((venue) => [venue, { value: 0 }]));
+  const cancels = watch(gateway, generations);
+
+  const find = (url: string): Buffer | null => {
+    const entry = entries.get(url);
+    if (entry === undefined) return null;
+    if (entry.of.value === entry.made && gateway.clock.now() < entry.until) return entry.bytes;
+    entries.delete(url);
+    return null;
+  };
+
+  return {
+    find,
+    async answer(venue, url, make) {
+      const known = find(url);
+      if (known !== null) return { status: 200, bytes: known };
+      const of = generations.get(venue);
+      const made = of?.value ?? 0;
+      const until = gateway.clock.now() + MAX_AGE_MS;
+      const answer = await make();
+      if (entries.size >= MAX_ENTRIES) entries.clear();
+      if (answer.status === 200 && of?.value === made) entries.set(url, { bytes: answer.bytes, of, made, until });
+      return answer;
+    },
+    stop: () => cancels.forEach((cancel) => cancel()),
+  };
+}
+
+function watch({ bus, venues }: Gateway, generations: ReadonlyMap<Venue, Generation>): Cancel[] {
+  const changed = (venue: Venue): void => {
+    const generation = generations.get(venue);
+    if (generation) generation.value += 1;
+  };
+  return [
+    bus.on('prices', ({ venue }) => changed(venue)),
+    bus.on('config', ({ venue }) => changed(venue)),
+    ...[...venues.values()].map((venue) => venue.feed.on('status', () => changed(venue))),
+  ];
+}

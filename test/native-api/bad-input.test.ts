@@ -1,0 +1,173 @@
+import { connect } from 'node:net';
+import { once } from 'node:events';
+import { z } from 'zod';
+import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+
+let sandbox: TestSandbox;
+
+beforeAll(async () => (sandbox = await startTestSandbox()), 30_000);
+afterAll(() => sandbox.stop());
+
+const V1 = '/v1/arbitrum-sepolia';
+const JSON_HEADERS = { 'Content-Type': 'application/json' };
+
+const ErrorBody = z.strictObject({ code: z.string(), message: z.string(), details: z.record(z.string(), z.unknown()).optional() });
+
+interface Told {
+  readonly status: number;
+  readonly code: string;
+  readonly paths: readonly string[];
+  readonly headers: Headers;
+}
+
+async function ask(method: string, path: string, init: RequestInit = {}): Promise<Told> {
+  const response = await fetch(`${sandbox.url}${path}`, { ...init, method });
+  const body = ErrorBody.parse(await response.json());
+  const issues = (body.details?.['issues'] ?? []) as { path: string }[];
+  return { status: response.status, code: body.code, paths: issues.map((issue) => issue.path), headers: response.headers };
+}
+
+/** Bytes in, bytes out: what no HTTP client would send. */
+async function raw(text: string): Promise<string> {
+  const { hostname, port } = new URL(sandbox.url);
+  const socket = connect(Number(port), hostname);
+  socket.write(text);
+  const chunks: Buffer[] = [];
+  socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+  await once(socket, 'close');
+  return Buffer.concat(chunks).toString();
+}
+
+describe('a path that fits nothing', () => {
+  it.each([
+    ['GET', '/v1/solana/markets', 404, 'CHAIN_NOT_FOUND'],
+    ['DELETE', '/v1/solana/markets', 404, 'CHAIN_NOT_FOUND'],
+    ['GET', '/v1/base', 404, 'CHAIN_NOT_FOUND'],
+    ['GET', '/v1/__proto__', 404, 'CHAIN_NOT_FOUND'],
+    ['GET', '/v1/constructor/markets', 404, 'CHAIN_NOT_FOUND'],
+    ['GET', `${V1}/nothing`, 422, 'UNSUPPORTED'],
+    ['GET', `${V1}/__proto__`, 422, 'UNSUPPORTED'],
+    ['GET', `${V1}/markets/`, 422, 'UNSUPPORTED'],
+    ['GET', `${V1}/`, 422, 'UNSUPPORTED'],
+    ['GET', `${V1}/MARKETS`, 422, 'UNSUPPORTED'],
+    ['GET', `${V1}//markets`, 422, 'UNSUPPORTED'],
+    ['POST', `${V1}/markets`, 422, 'UNSUPPORTED'],
+    ['PUT', `${V1}/prices`, 422, 'UNSUPPORTED'],
+    ['OPTIONS', `${V1}/prices`, 422, 'UNSUPPORTED'],
+    ['GET', '/nothing', 404, 'UNSUPPORTED'],
+    ['GET', '/', 404, 'UNSUPPORTED'],
+    ['GET', '/V1/arbitrum-sepolia', 404, 'UNSUPPORTED'],
+    ['GET', '/v1', 404, 'UNSUPPORTED'],
+    ['GET', '/docs/../package.json', 404, 'UNSUPPORTED'],
+    ['GET', '/docs/%2e%2e/package.json', 404, 'UNSUPPORTED'],
+    ['GET', '/docs/package.json', 404, 'UNSUPPORTED'],
+    ['GET', '/v1/%E0%A4%A', 400, 'VALIDATION_ERROR'],
+    ['GET', `${V1}/markets/%FF`, 400, 'VALIDATION_ERROR'],
+    ['GET', `${V1}/markets/%00`, 400, 'VALIDATION_ERROR'],
+    ['GET', `${V1}/markets/${encodeURIComponent('比特币/美元')}`, 400, 'VALIDATION_ERROR'],
+    ['GET', `${V1}/markets/${encodeURIComponent('BTC/USD/../x')}`, 400, 'VALIDATION_ERROR'],
+    ['GET', `${V1}/markets/NOPE-USD`, 404, 'MARKET_NOT_FOUND'],
+    ['GET', `${V1}/markets?verbose=1`, 400, 'VALIDATION_ERROR'],
+    ['GET', `${V1}/prices?__proto__=1`, 400, 'VALIDATION_ERROR'],
+    ['GET', `/health?x`, 400, 'VALIDATION_ERROR'],
+  ])('%s %s is %i %s', async (method, path, status, code) => {
+    const told = await ask(method, path);
+    expect([told.status, told.code]).toEqual([status, code]);
+    expect(told.headers.get('content-type')).toBe('application/json; charset=utf-8');
+  });
+
+  it('is told which methods it has', async () => {
+    expect((await ask('DELETE', `${V1}/markets`)).headers.get('allow')).toBe('GET, HEAD');
+  });
+
+  it('is named where a query parameter is unknown', async () => {
+    expect((await ask('GET', `${V1}/prices?verbose=1&page=2`)).paths).toEqual(['verbose', 'page']);
+  });
+});
+
+describe('HEAD', () => {
+  it('answers what GET would, without its body', async () => {
+    for (const path of ['/health', `${V1}/prices`, `${V1}/nothing`]) {
+      const [head, get] = await Promise.all([fetch(sandbox.url + path, { method: 'HEAD' }), fetch(sandbox.url + path)]);
+      expect([head.status, await head.text()]).toEqual([get.status, '']);
+      expect(head.headers.get('x-request-id')).toMatch(/./);
+    }
+  });
+});
+
+describe('a body', () => {
+  const agents = (body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = JSON_HEADERS) =>
+    ask('POST', `${V1}/agents`, { body, headers });
+
+  it.each([
+    ['nothing', ''],
+    ['broken JSON', '{"trader":'],
+    ['a list', '[]'],
+    ['a number', '1'],
+    ['null', 'null'],
+    ['text that is not UTF-8', Buffer.from([0x7b, 0xff, 0x7d])],
+    ['JSON nested without end', '['.repeat(100_000)],
+  ])('of %s is a VALIDATION_ERROR', async (_what, body) => {
+    const told = await agents(body);
+    expect([told.status, told.code]).toEqual([400, 'VALIDATION_ERROR']);
+  });
+
+  it('has its twin keys, prototype keys and NULs named', async () => {
+    expect((await agents('{"trader":"0x1","trader":"0x2"}')).paths).toEqual(['trader']);
+    expect((await agents('{"scope":{"__proto__":{"permissions":"trade"}}}')).paths).toEqual(['scope.__proto__']);
+    expect((await agents('{"name":"a\\u0000"}')).paths).toEqual(['name']);
+  });
+
+  it('has unknown and wrong fields named, each by its path', async () => {
+    const told = await agents(JSON.stringify({ trader: 5, agent: '0xZZ', extra: 1, constructor: 1 }));
+    expect(told.code).toBe('VALIDATION_ERROR');
+    expect(told.paths).toEqual(expect.arrayContaining(['trader', 'agent', 'extra', 'constructor']));
+  });
+
+  it('must be JSON by its content type', async () => {
+    for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'application/json; charset=latin1', 'application/jsonx'])
+      expect((await agents('{}', { 'Content-Type': type })).code).toBe('VALIDATION_ERROR');
+  });
+
+  it('may not be compressed', async () => {
+    expect((await agents('{}', { ...JSON_HEADERS, 'Content-Encoding': 'gzip' })).code).toBe('VALIDATION_ERROR');
+  });
+
+  it('is refused where none is taken', async () => {
+    const answer = await raw(`GET ${V1}/prices HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}`);
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+    expect(answer).toContain('VALIDATION_ERROR');
+  });
+
+  it('of more than 256 KiB is refused and its connection closed, announced or not', async () => {
+    const limit = 256 * 1024;
+    const told = await agents('x'.repeat(limit + 1));
+    expect([told.status, told.code, told.headers.get('connection')]).toEqual([400, 'VALIDATION_ERROR', 'close']);
+    expect((await agents(' '.repeat(limit))).headers.get('connection')).not.toBe('close');
+    const head = `POST ${V1}/agents HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n`;
+    expect(await raw(`${head}Content-Length: 99999999999\r\n\r\n{`)).toContain('must not exceed 256 KiB');
+    const chunk = `${(limit + 1).toString(16)}\r\n${'x'.repeat(limit + 1)}\r\n`;
+    expect(await raw(`${head}Transfer-Encoding: chunked\r\n\r\n${chunk}${chunk}`)).toContain('must not exceed 256 KiB');
+  });
+
+  it('may break off without harm', async () => {
+    const { hostname, port } = new URL(sandbox.url);
+    const socket = connect(Number(port), hostname);
+    socket.write(`POST ${V1}/agents HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"a"`);
+    await once(socket, 'connect');
+    socket.destroy();
+    expect((await sandbox.get('/health')).status).toBe(200);
+    expect(sandbox.log.entries.filter(({ event }) => event === 'http.internal-error')).toEqual([]);
+  });
+});
+
+describe('what is no HTTP', () => {
+  it.each(['HELO\r\n\r\n', 'GET / HTTP/1.1\r\nno colon here\r\n\r\n', `GET / HTTP/1.1\r\nX: ${'y'.repeat(100_000)}\r\n\r\n`])(
+    'is a VALIDATION_ERROR with a request id: %.20j',
+    async (text) => {
+      const answer = await raw(text);
+      expect(answer).toMatch(/^HTTP\/1\.1 400 Bad Request\r\nX-Request-Id: \S+\r\n/);
+      expect(JSON.parse(answer.split('\r\n\r\n')[1] ?? '')).toMatchObject({ code: 'VALIDATION_ERROR' });
+    },
+  );
+});
