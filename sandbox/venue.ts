@@ -9,6 +9,7 @@ import { createPriceWalk } from './backend/price-walk.js';
 import type { Progress } from './banner.js';
 import type { SandboxControls } from './controls.js';
 import type { DataFolder } from './data-folder.js';
+import { keepPrices, readPrices } from './kept-prices.js';
 import { SANDBOX_MARKETS } from './markets.js';
 import type { SandboxSettings } from './settings.js';
 import { startVenueChain, type VenueChain } from './venue-chain.js';
@@ -32,7 +33,8 @@ export interface VenueOptions {
 export async function startVenue(lifecycle: Lifecycle, { settings, folder, clock, log, progress }: VenueOptions): Promise<SandboxVenue> {
   const accounts = sandboxAccounts(settings.SANDBOX_SEED);
   const hours = createMarketHours({ markets: SANDBOX_MARKETS, clock });
-  const walk = createPriceWalk({ seed: settings.SANDBOX_SEED, markets: SANDBOX_MARKETS, clock, isOpen: hours.isOpen });
+  const startPrices = folder.prices === null ? new Map<number, bigint>() : readPrices(folder.prices, log);
+  const walk = createPriceWalk({ seed: settings.SANDBOX_SEED, markets: SANDBOX_MARKETS, clock, isOpen: hours.isOpen, startPrices });
   const common = { accounts, clock, log, progress, blockMs: settings.SANDBOX_BLOCK_MS, oracleMs: settings.SANDBOX_ORACLE_MS };
   const externalUrl = settings.SANDBOX_RPC_URL ?? null;
 
@@ -64,6 +66,13 @@ export async function startVenue(lifecycle: Lifecycle, { settings, folder, clock
     () => walk.start(),
     () => walk.stop(),
   );
+  const { prices } = folder;
+  if (prices !== null)
+    await lifecycle.start(
+      'kept prices',
+      () => keepPrices(prices, walk, clock, log),
+      (stop) => stop(),
+    );
   walk.onTick(({ pairIndex }) => {
     for (const chain of chains) chain.lookAt(pairIndex);
   });
@@ -83,6 +92,7 @@ export async function startVenue(lifecycle: Lifecycle, { settings, folder, clock
       backendUrl: backend.backendUrl(controls.definition.slug),
       pricingUrl: backend.pricingUrl,
       globalUrl: backend.pricingUrl,
+      startBlock: 0n,
     })),
   };
 }
