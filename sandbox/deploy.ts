@@ -43,6 +43,8 @@ const BATCH = 20;
 const GAS_PER_TRANSACTION = 18_000_000;
 /** As many as fit into one block of 60 million gas. */
 const TRANSACTIONS_PER_BLOCK = 3;
+/** Enough for thousands of waiting transactions at any fee the sandbox lets be set. */
+const OPERATOR_WEI = 10n ** 30n;
 /** What the Diamond can pay out in profits, in whole tokens. */
 const RESERVE = 1_000_000_000n;
 
@@ -63,7 +65,7 @@ export async function deployDiamond(options: DeployOptions): Promise<Deployment>
     chain.diamond,
     rows.map(({ address }) => address),
   );
-  await ask(request, 'hardhat_setBalance', [operator.address, hex(10n ** 24n)]);
+  await ask(request, 'hardhat_setBalance', [operator.address, hex(OPERATOR_WEI)]);
   const permitted = [operator.address, ...operators];
   await sendAll(options, [
     { to: chain.diamond, data: initialisation(permitted) },

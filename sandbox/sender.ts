@@ -18,7 +18,7 @@ export interface Sender {
 const GWEI = 10n ** 9n;
 
 /** The venue's own account is rich: its gas is enough for the largest callback, and no fee spike that a test sets may silence it. */
-const RICH = { gas: 3_000_000n, maxFeePerGas: 10_000n * GWEI };
+const RICH = { gas: 3_000_000n, maxFeePerGas: 200_000n * GWEI };
 /** A demo trader with a single coin must be able to pay an approval up front. */
 const MODEST = { gas: 150_000n, maxFeePerGas: 1_000n * GWEI };
 const BUDGETS = { rich: RICH, modest: MODEST } as const;
