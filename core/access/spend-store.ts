@@ -11,13 +11,16 @@ export interface SpendAccount {
 }
 
 export interface Reservation extends SpendAccount {
-  /** What the notional is for, for example an order's id; it has one reservation, ever. */
+  /** What the notional is for, for example an order's id; it holds at most one at a time. */
   readonly id: string;
   readonly usd: Decimal;
 }
 
 export interface SpendStore {
-  /** Checks and reserves in one step. Asking again for an id changes nothing and says what holds. False: it would pass the cap. */
+  /**
+   * Checks and reserves in one step; false, with nothing changed, when it would pass the cap. While an id holds, asking again changes
+   * nothing; once released, it is reserved anew, on the day it is asked for.
+   */
   reserve(reservation: Reservation, capUsd: Decimal | null): Promise<boolean>;
   /** Gives the notional back; the second time, and for an unknown id, it changes nothing and says false. */
   release(chain: ChainSlug, id: string): Promise<boolean>;

@@ -2,29 +2,31 @@ import type { Knex } from 'knex';
 import type { Reservation, SpendAccount, SpendStore } from '../../access/spend-store.js';
 import type { ChainSlug } from '../../chains.js';
 import { formatDecimal, parseDecimal, ZERO, type Decimal } from '../../domain/decimal.js';
+import { isLostRace } from './faults.js';
 
-const UNIQUE_VIOLATION = '23505';
+/** Somebody reserved the same id at the same time: as a new row, or as one that was free a moment ago. */
+const LOST = new Set(['23505', '23514']);
 
-/** `db` may be a transaction, so that an order and its reservation can be one step. */
+const TRIES = 5;
+
+/** `db` may be a transaction, so that an order and its reservation can be one step; then a lost race is the transaction's to repeat. */
 export function createSpendStore(db: Knex) {
   return {
     async reserve(reservation: Reservation, capUsd: Decimal | null): Promise<boolean> {
       try {
-        return (await reserveOnce(db, reservation, capUsd)) || (await isHeld(db, reservation));
+        return (await again(db, () => reserveOnce(db, reservation, capUsd))) || (await isHeld(db, reservation));
       } catch (error) {
-        if (isDuplicate(error)) return isHeld(db, reservation);
+        if (isLost(error) && db.isTransaction !== true) return isHeld(db, reservation);
         throw error;
       }
     },
 
     async release(chain: ChainSlug, id: string): Promise<boolean> {
-      const { rows } = await db.raw<{ rows: unknown[] }>(turn({ from: true, sign: '-' }), { chain, id });
-      return rows.length > 0;
+      return again(db, () => changes(db, turn({ from: true, sign: '-' }), { chain, id }));
     },
 
     async restore(chain: ChainSlug, id: string): Promise<boolean> {
-      const { rows } = await db.raw<{ rows: unknown[] }>(turn({ from: false, sign: '+' }), { chain, id });
-      return rows.length > 0;
+      return again(db, () => changes(db, turn({ from: false, sign: '+' }), { chain, id }));
     },
 
     async spent({ chain, agent, trader, day }: SpendAccount): Promise<Decimal> {
@@ -36,13 +38,15 @@ export function createSpendStore(db: Knex) {
 
 /**
  * One statement. The day's row is locked by its own update, and the condition is judged on what the last holder of the lock left, so
- * concurrent reservations queue up and never pass the cap together. An id that is reserved twice at once fails on its key, as a whole.
+ * concurrent reservations queue up and never pass the cap together. An id that is reserved twice at once makes the second statement fail as
+ * a whole, its sum included: the negative amount is what the table refuses.
  */
 async function reserveOnce(db: Knex, { usd, ...reservation }: Reservation, capUsd: Decimal | null): Promise<boolean> {
-  const { rows } = await db.raw<{ rows: unknown[] }>(
+  return changes(
+    db,
     `with asked as (
        select :usd::numeric as usd, :cap::numeric as cap
-       where not exists (select 1 from spend_reservations where chain = :chain and id = :id)
+       where not exists (select 1 from spend_reservations where chain = :chain and id = :id and held)
      ), total as (
        insert into agent_spend as known (chain, agent, trader, day, spent_usd)
        select :chain, :agent, :trader, :day, usd from asked where cap is null or usd <= cap
@@ -50,12 +54,29 @@ async function reserveOnce(db: Knex, { usd, ...reservation }: Reservation, capUs
          where :cap::numeric is null or known.spent_usd + excluded.spent_usd <= :cap::numeric
        returning 1
      )
-     insert into spend_reservations (chain, id, agent, trader, day, usd)
+     insert into spend_reservations as known (chain, id, agent, trader, day, usd)
      select :chain, :id, :agent, :trader, :day, :usd::numeric from total
+     on conflict (chain, id) do update set held = true, agent = excluded.agent, trader = excluded.trader, day = excluded.day,
+       usd = case when known.held then -1 else excluded.usd end
      returning id`,
     { ...reservation, usd: formatDecimal(usd), cap: capUsd === null ? null : formatDecimal(capUsd) },
   );
+}
+
+async function changes(db: Knex, statement: string, values: Record<string, string | number | null>): Promise<boolean> {
+  const { rows } = await db.raw<{ rows: unknown[] }>(statement, values);
   return rows.length > 0;
+}
+
+/** Reserving locks the day first and releasing the reservation, so the same id in both at once is a deadlock that one of them loses. */
+async function again<Result>(db: Knex, work: () => Promise<Result>): Promise<Result> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (db.isTransaction === true || !isLostRace(error) || tries === TRIES) throw error;
+    }
+  }
 }
 
 /** Moves a reservation in or out of the sum of its own day; the row's state makes the second time a no-op. */
@@ -73,5 +94,5 @@ async function isHeld(db: Knex, { chain, id }: Reservation): Promise<boolean> {
   return row?.held === true;
 }
 
-const isDuplicate = (error: unknown): boolean =>
-  typeof error === 'object' && error !== null && 'code' in error && error.code === UNIQUE_VIOLATION;
+const isLost = (error: unknown): boolean =>
+  typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string' && LOST.has(error.code);

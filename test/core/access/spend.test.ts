@@ -1,0 +1,215 @@
+import { jest } from '@jest/globals';
+import fc from 'fast-check';
+import type { AgentCaller } from '../../../core/access/caller.js';
+import { releaseSpend, reserveSpend, restoreSpend } from '../../../core/access/spend.js';
+import type { Reservation } from '../../../core/access/spend-store.js';
+import { createStore, type KnexStore } from '../../../core/adapters/store/create-store.js';
+import { migrate } from '../../../core/adapters/store/migrate.js';
+import { add, compare, decimal, formatDecimal, parseDecimal, ZERO, type Decimal } from '../../../core/domain/decimal.js';
+import type { Gateway, Venue } from '../../../core/gateway.js';
+import type { Address } from '../../../core/ports.js';
+import { createTestDatabase, type TestDatabase } from '../../harness/database.js';
+import { createKeptLog } from '../../harness/kept-log.js';
+import { createManualClock } from '../../harness/manual-clock.js';
+
+jest.setTimeout(30_000);
+
+let database: TestDatabase;
+/** Two replicas of one deployment. */
+let stores: readonly [KnexStore, KnexStore];
+
+beforeAll(async () => {
+  const log = createKeptLog();
+  database = await createTestDatabase();
+  await migrate({ url: database.url, log });
+  stores = [createStore({ log, url: database.url }), createStore({ log, url: database.url })];
+});
+afterAll(async () => {
+  await Promise.all(stores.map((store) => store.close()));
+  await database.drop();
+});
+
+let last = 0;
+const fresh = (): string => String((last += 1));
+const newAgent = (): Address => `0x${fresh().padStart(40, '0')}`;
+const TRADER: Address = `0x${'ab'.repeat(20)}`;
+const usd = parseDecimal;
+const reservation = (agent: Address, amount: string, changes: Partial<Reservation> = {}): Reservation => ({
+  chain: 'base',
+  agent,
+  trader: TRADER,
+  day: 20_000,
+  id: fresh(),
+  usd: usd(amount),
+  ...changes,
+});
+const spentBy = async (agent: Address, changes: Partial<Reservation> = {}): Promise<string> =>
+  formatDecimal(await stores[0].spend.spent(reservation(agent, '0', changes)));
+
+describe('a daily spend cap', () => {
+  it('is reached exactly and never passed, by two replicas at once', async () => {
+    const agent = newAgent();
+    const asked = Array.from({ length: 60 }, (_, n) => stores[n % 2 === 0 ? 0 : 1].spend.reserve(reservation(agent, '3.7'), usd('100')));
+    const granted = (await Promise.all(asked)).filter(Boolean).length;
+    expect(granted).toBe(27);
+    expect(await spentBy(agent)).toBe('99.9');
+    expect(await stores[0].spend.reserve(reservation(agent, '0.1'), usd('100'))).toBe(true);
+    expect(await stores[1].spend.reserve(reservation(agent, '0.000000000000000001'), usd('100'))).toBe(false);
+  });
+
+  it('binds the first order of a day like any other', async () => {
+    const agent = newAgent();
+    expect(await stores[0].spend.reserve(reservation(agent, '100.01'), usd('100'))).toBe(false);
+    expect(await spentBy(agent)).toBe('0');
+    expect(await stores[0].spend.reserve(reservation(agent, '0'), usd('0'))).toBe(true);
+  });
+
+  it('belongs to one agent of one trader on one chain on one day', async () => {
+    const agent = newAgent();
+    const full = usd('10');
+    expect(await stores[0].spend.reserve(reservation(agent, '10'), full)).toBe(true);
+    const elsewhere: Partial<Reservation>[] = [{ day: 20_001 }, { chain: 'polygon' }, { trader: newAgent() }, { agent: newAgent() }];
+    for (const change of elsewhere) expect(await stores[0].spend.reserve(reservation(agent, '10', change), full)).toBe(true);
+    expect(await stores[0].spend.reserve(reservation(agent, '0.01'), full)).toBe(false);
+  });
+
+  it('counts what was spent before there was a cap', async () => {
+    const agent = newAgent();
+    expect(await stores[0].spend.reserve(reservation(agent, '1000'), null)).toBe(true);
+    expect(await stores[1].spend.reserve(reservation(agent, '1'), usd('1000'))).toBe(false);
+    expect(await stores[1].spend.reserve(reservation(agent, '1'), null)).toBe(true);
+    expect(await spentBy(agent)).toBe('1001');
+  });
+
+  it('reserves one id once, however often and wherever it is asked for', async () => {
+    const agent = newAgent();
+    const one = reservation(agent, '7');
+    const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => stores[n % 2 === 0 ? 0 : 1].spend.reserve(one, usd('1000'))));
+    expect(answers).toEqual(Array(20).fill(true));
+    expect(await spentBy(agent)).toBe('7');
+  });
+
+  it('gets back what is released, once, however many release it', async () => {
+    const agent = newAgent();
+    const [one, two] = [reservation(agent, '60'), reservation(agent, '40')];
+    await stores[0].spend.reserve(one, usd('100'));
+    await stores[0].spend.reserve(two, usd('100'));
+    const releases = await Promise.all(Array.from({ length: 10 }, (_, n) => stores[n % 2 === 0 ? 0 : 1].spend.release('base', one.id)));
+    expect(releases.filter(Boolean)).toHaveLength(1);
+    expect(await spentBy(agent)).toBe('40');
+    expect(await stores[1].spend.release('base', 'unknown')).toBe(false);
+  });
+
+  it('stays the sum of what holds when the same orders are reserved, released and land all at once', async () => {
+    const agent = newAgent();
+    const all = Array.from({ length: 4 }, () => reservation(agent, '5'));
+    await Promise.all(
+      Array.from({ length: 120 }, (_, n) => {
+        const { spend } = stores[n % 2 === 0 ? 0 : 1];
+        const one = all[n % 4] ?? reservation(agent, '5');
+        if (n % 3 === 0) return spend.reserve(one, usd('1000'));
+        return n % 3 === 1 ? spend.release('base', one.id) : spend.restore('base', one.id);
+      }),
+    );
+    const held = await stores[0].db('spend_reservations').where({ agent, held: true });
+    expect(await spentBy(agent)).toBe(String(5 * held.length));
+  });
+
+  it('is asked again for an order that is prepared anew, on the day that happens', async () => {
+    const agent = newAgent();
+    const one = reservation(agent, '60');
+    await stores[0].spend.reserve(one, usd('100'));
+    await stores[0].spend.release('base', one.id);
+    await stores[0].spend.reserve(reservation(agent, '50'), usd('100'));
+    expect(await stores[1].spend.reserve(one, usd('100'))).toBe(false);
+    const tomorrow = { ...one, day: one.day + 1, usd: usd('70') };
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => stores[n % 2 === 0 ? 0 : 1].spend.reserve(tomorrow, usd('1000'))),
+    );
+    expect(answers).toEqual(Array(20).fill(true));
+    expect([await spentBy(agent), await spentBy(agent, { day: tomorrow.day })]).toEqual(['50', '70']);
+    await stores[0].spend.release('base', one.id);
+    expect([await spentBy(agent), await spentBy(agent, { day: tomorrow.day })]).toEqual(['50', '0']);
+  });
+
+  it('counts an order that lands after it was given up, even above the cap, on its own day', async () => {
+    const agent = newAgent();
+    const late = reservation(agent, '80');
+    await stores[0].spend.reserve(late, usd('100'));
+    await stores[0].spend.release('base', late.id);
+    await stores[1].spend.reserve(reservation(agent, '90'), usd('100'));
+    const landings = await Promise.all(Array.from({ length: 6 }, (_, n) => stores[n % 2 === 0 ? 0 : 1].spend.restore('base', late.id)));
+    expect(landings.filter(Boolean)).toHaveLength(1);
+    expect(await spentBy(agent)).toBe('170');
+    expect(await spentBy(agent, { day: 20_001 })).toBe('0');
+    expect(await stores[0].spend.reserve(reservation(agent, '0.01'), usd('100'))).toBe(false);
+  });
+
+  it('holds for any run of reservations, releases and landings', async () => {
+    type Step = { kind: 'reserve'; units: number } | { kind: 'release' | 'restore'; at: number };
+    const step: fc.Arbitrary<Step> = fc.oneof(
+      { weight: 3, arbitrary: fc.record({ kind: fc.constant('reserve' as const), units: fc.nat(4_000) }) },
+      { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom('release' as const, 'restore' as const), at: fc.nat(20) }) },
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
+        const agent = newAgent();
+        const cap = usd('100');
+        const known: { id: string; usd: Decimal; isHeld: boolean }[] = [];
+        const sum = (): Decimal => known.reduce((total, one) => (one.isHeld ? add(total, one.usd) : total), ZERO);
+        for (const [n, { kind, ...rest }] of steps.entries()) {
+          const { spend } = stores[n % 2 === 0 ? 0 : 1];
+          if (kind === 'reserve' && 'units' in rest) {
+            const asked = reservation(agent, formatDecimal(decimal(BigInt(rest.units), 2)));
+            const fits = compare(add(sum(), asked.usd), cap) <= 0;
+            expect(await spend.reserve(asked, cap)).toBe(fits);
+            if (fits) known.push({ id: asked.id, usd: asked.usd, isHeld: true });
+          } else if ('at' in rest) {
+            const one = known[rest.at % Math.max(known.length, 1)];
+            if (!one || kind === 'reserve') continue;
+            expect(await spend[kind]('base', one.id)).toBe(one.isHeld === (kind === 'release'));
+            one.isHeld = kind === 'restore';
+          }
+          expect(await spentBy(agent)).toBe(formatDecimal(sum()));
+        }
+      }),
+      { numRuns: 25 },
+    );
+  });
+});
+
+describe('an agent that spends', () => {
+  const clock = createManualClock(Date.UTC(2026, 5, 30, 23, 59, 59, 999));
+  const venue = { definition: { slug: 'base' }, clock } as unknown as Venue;
+  const gateway = (): Gateway => ({ store: stores[0] }) as unknown as Gateway;
+  const caller = (agent: Address, cap: string | null): AgentCaller => ({
+    via: 'agent',
+    trader: TRADER,
+    agent,
+    sender: agent,
+    mode: 'self',
+    scope: { markets: 'all', maxLeverage: null, dailySpendCapUsd: cap === null ? null : usd(cap), expiresAt: null, permissions: 'trade' },
+  });
+
+  it('hears the numbers when it would pass its cap, and has a new allowance at midnight UTC', async () => {
+    const spender = caller(newAgent(), '100');
+    const id = fresh();
+    await reserveSpend(gateway(), venue, spender, { id, usd: usd('99.5') });
+    await expect(reserveSpend(gateway(), venue, spender, { id: fresh(), usd: usd('0.51') })).rejects.toMatchObject({
+      code: 'SCOPE_SPEND_CAP_EXCEEDED',
+      details: { requestedUsd: '0.51', spentUsd: '99.5', capUsd: '100' },
+    });
+    clock.advance(1);
+    await reserveSpend(gateway(), venue, spender, { id: fresh(), usd: usd('100') });
+    expect(await releaseSpend(gateway(), venue, id)).toBe(true);
+    await expect(reserveSpend(gateway(), venue, spender, { id: fresh(), usd: usd('0.01') })).rejects.toMatchObject({
+      details: { spentUsd: '100' },
+    });
+    expect(await restoreSpend(gateway(), venue, id)).toBe(true);
+  });
+
+  it('without a cap is counted and never stopped', async () => {
+    const spender = caller(newAgent(), null);
+    for (let n = 0; n < 3; n += 1) await reserveSpend(gateway(), venue, spender, { id: fresh(), usd: usd('1000000') });
+  });
+});
