@@ -1,4 +1,4 @@
-import type { Agent } from '../domain/agent.js';
+import { isExpired, type Agent } from '../domain/agent.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import { refuseExceeded, type Window } from '../limits.js';
@@ -70,8 +70,9 @@ export async function authenticateAgent(
   refuseExceeded(admitted.windows);
   const agent = known.version === admitted.version ? known : await agents.refresh(key);
   if (agent === null) throw new GatewayError('AGENT_UNKNOWN', { agent: credentials.agent });
+  if (request.isWrite) refuseRelayed(venue, agent);
   await requireActive(venue, agent);
-  if (request.isWrite) refuseReaders(venue, agent);
+  if (request.isWrite && agent.scope.permissions === 'read') throw new GatewayError('SCOPE_READ_ONLY', { agent: agent.agent });
   return { caller: callerOf(venue, agent), windows: admitted.windows };
 }
 
@@ -123,12 +124,10 @@ function asSent(path: string): string {
   return /^[\x20-\x7e]*$/.test(path) ? path : new TextDecoder().decode(Uint8Array.from(path, (character) => character.charCodeAt(0)));
 }
 
-function refuseReaders({ definition }: Venue, { agent, mode, scope }: Agent): void {
-  if (mode === 'relayed')
-    throw new GatewayError('UNSUPPORTED', {
-      reason: `The agent ${agent} trades through the facade: send writes to /hl/${definition.slug}.`,
-    });
-  if (scope.permissions === 'read') throw new GatewayError('SCOPE_READ_ONLY', { agent });
+/** Agents of the facade read here and trade there. Asked before the delegation: whoever holds the slot, the answer is the same. */
+function refuseRelayed({ definition, clock }: Venue, { agent, mode, scope, revokedAt }: Agent): void {
+  if (mode === 'self' || revokedAt !== null || isExpired(scope, clock.now())) return;
+  throw new GatewayError('UNSUPPORTED', { reason: `The agent ${agent} trades through the facade: send writes to /hl/${definition.slug}.` });
 }
 
 function callerOf({ definition }: Venue, agent: Agent): AgentCaller {

@@ -27,7 +27,7 @@ export type Credentials =
 
 export interface CredentialHeaders {
   /** Null when the request carries no API key and not one of the signature headers. */
-  read(header: ReadHeader): Credentials | null;
+  readonly read: (header: ReadHeader) => Credentials | null;
 }
 
 const FIELDS = ['agent', 'timestamp', 'nonce', 'signature'] as const;

@@ -34,8 +34,8 @@ describe('authentication', () => {
     const found = sandbox.controls.chains.find(({ definition }) => definition.slug === CHAIN);
     if (!found) throw new Error('the sandbox has no such chain');
     chain = found;
-  });
-  afterAll(() => sandbox.stop());
+  }, 60_000);
+  afterAll(() => sandbox.stop(), 30_000);
 
   /** Another process before the same database: its memory is empty. */
   const replica = (settings: Partial<EntranceSettings> = {}): Gateway => {
@@ -290,6 +290,14 @@ describe('authentication', () => {
       code: 'SCOPE_READ_ONLY',
       details: { agent: lower(wallet.address) },
     });
+  });
+
+  it('sends the writes of a relayed agent to the facade, unless it is expired', async () => {
+    const wallet = await register({}, lower(randomWallet().address), randomWallet(), 'relayed');
+    const { code: refused, details } = await refusal(ask(await signed(wallet, WRITE), asWrite));
+    expect([refused, details]).toEqual(['UNSUPPORTED', { reason: expect.stringContaining(`/hl/${CHAIN}`) }]);
+    const expired = await register({ expiresAt: 1 }, lower(randomWallet().address), randomWallet(), 'relayed');
+    expect(await code(ask(await signed(expired, WRITE), asWrite))).toBe('AGENT_EXPIRED');
   });
 
   describe('by API key', () => {

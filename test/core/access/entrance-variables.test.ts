@@ -1,0 +1,47 @@
+import { z } from 'zod';
+import { ENTRANCE_VARIABLES, entranceSettings } from '../../../core/access/entrance-variables.js';
+import { clientAddress } from '../../../core/client-address.js';
+
+const Variables = z.object(ENTRANCE_VARIABLES);
+const settings = (variables: Record<string, string>) => entranceSettings(Variables.parse(variables));
+
+describe('the settings of the entrance', () => {
+  it('are the launch values when nothing is said', () => {
+    expect(settings({})).toEqual({
+      limits: { ip: 600, agent: 300, 'agent-writes': 60 },
+      headerPrefixes: ['X-Service-'],
+      trustedProxies: [],
+    });
+  });
+
+  it('change by name', () => {
+    const { limits, headerPrefixes } = settings({
+      RATE_LIMIT_IP: '1',
+      RATE_LIMIT_AGENT: '2',
+      RATE_LIMIT_AGENT_WRITES: '3',
+      HEADER_PREFIXES: 'X-Service-, X-Brand-',
+    });
+    expect(limits).toEqual({ ip: 1, agent: 2, 'agent-writes': 3 });
+    expect(headerPrefixes).toEqual(['X-Service-', 'X-Brand-']);
+  });
+
+  it.each([
+    ['10.0.0.0/8, fd00::/8', '10.1.2.3', '9.9.9.9'],
+    ['10.0.0.0/8, fd00::/8', '11.1.2.3', '11.1.2.3'],
+    ['1', '11.1.2.3', '9.9.9.9'],
+    ['0', '11.1.2.3', '11.1.2.3'],
+  ])('trust the proxies %s', (TRUSTED_PROXIES, peer, client) => {
+    expect(clientAddress(peer, '9.9.9.9', settings({ TRUSTED_PROXIES }).trustedProxies)).toBe(client);
+  });
+
+  it.each([
+    ['RATE_LIMIT_IP', '0'],
+    ['RATE_LIMIT_IP', 'many'],
+    ['RATE_LIMIT_AGENT', '1.5'],
+    ['HEADER_PREFIXES', 'X Service'],
+    ['HEADER_PREFIXES', ','],
+    ['TRUSTED_PROXIES', '10.0.0.0/40'],
+    ['TRUSTED_PROXIES', 'everybody'],
+    ['TRUSTED_PROXIES', '10.0.0.1,,10.0.0.2'],
+  ])('refuse %s=%s', (name, value) => expect(Variables.safeParse({ [name]: value }).success).toBe(false));
+});
