@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { zeroAddress, type Hex } from 'viem';
 import type { PrivateKeyAccount } from 'viem/accounts';
-import { RevertedError, controlCall, diamondCall, packed, price, trade, usdc } from '../../harness/diamond-calls.js';
+import { RevertedError, controlCall, diamondCall, packed, price, trade } from '../../harness/diamond-calls.js';
 import { FUNDING_OFF, setMarket } from '../../harness/diamond-markets.js';
 import { OPERATOR, account, createDiamondWorld, type DiamondWorld, type Id } from '../../harness/diamond-world.js';
 
@@ -16,7 +16,15 @@ function createDice(seed: number): (sides: number) => number {
 
 const ACTIONS = 60;
 
-describe.each([11, 42, 77])('after any walk of trading, answering, rejecting and triggering (seed %d)', (seed) => {
+const USDC = { symbol: 'USDC', collateralIndex: 3, unit: 10n ** 6n } as const;
+const DAI = { symbol: 'DAI', collateralIndex: 1, unit: 10n ** 18n } as const;
+type Money = typeof USDC | typeof DAI;
+
+describe.each([
+  [11, USDC],
+  [42, DAI],
+  [77, USDC],
+])('after any walk of trading, answering, rejecting and triggering (seed %d, $symbol)', (seed, money: Money) => {
   it('no token is lost, counters count what is open, and open interest is the sum of the trades', async () => {
     const world = await createDiamondWorld();
     const funding = {
@@ -27,26 +35,36 @@ describe.each([11, 42, 77])('after any walk of trading, answering, rejecting and
       fundingFeesEnabled: true,
       aprMultiplierEnabled: true,
     };
-    await setMarket(world, { skewDepth: 2000n * 10n ** 18n, funding, borrowingRatePerSecondP: 2777 });
+    await setMarket(world, {
+      collateralIndex: money.collateralIndex,
+      skewDepth: 2000n * 10n ** 18n,
+      funding,
+      borrowingRatePerSecondP: 2777,
+    });
     const traders = [account(1), account(2), account(3)];
-    for (const trader of traders) await world.fund(trader, { USDC: usdc(50_000) });
-    const supply = await total(world, traders);
-    const executed = await walk(world, traders, createDice(seed));
+    for (const trader of traders) await world.fund(trader, { [money.symbol]: 50_000n * money.unit });
+    const supply = await total(world, traders, money);
+    const executed = await walk(world, traders, createDice(seed), money);
     expect(executed).toBeGreaterThan(ACTIONS / 2);
-    expect(await total(world, traders)).toBe(supply);
-    await checkBooks(world, traders);
+    expect(await total(world, traders, money)).toBe(supply);
+    await checkBooks(world, traders, money);
   });
 });
 
-async function total(world: DiamondWorld, traders: readonly PrivateKeyAccount[]): Promise<bigint> {
+async function total(world: DiamondWorld, traders: readonly PrivateKeyAccount[], { symbol }: Money): Promise<bigint> {
   const balances = await Promise.all(
-    [world.diamond, ...traders.map(({ address }) => address)].map((owner) => world.balanceOf('USDC', owner)),
+    [world.diamond, ...traders.map(({ address }) => address)].map((owner) => world.balanceOf(symbol, owner)),
   );
   return balances.reduce((sum, balance) => sum + balance, 0n);
 }
 
 /** Refusals are part of the walk; anything else is a failure. */
-async function walk(world: DiamondWorld, traders: readonly PrivateKeyAccount[], roll: (sides: number) => number): Promise<number> {
+async function walk(
+  world: DiamondWorld,
+  traders: readonly PrivateKeyAccount[],
+  roll: (sides: number) => number,
+  money: Money,
+): Promise<number> {
   let oracle = 60_000;
   let executed = 0;
   for (let step = 0; step < ACTIONS; step++) {
@@ -55,7 +73,7 @@ async function walk(world: DiamondWorld, traders: readonly PrivateKeyAccount[], 
     if (!trader) throw new Error('nobody trades');
     await world.mine(roll(900));
     try {
-      await world.send(...(await next(world, trader, roll, oracle)));
+      await world.send(...(await next(world, trader, roll, oracle, money)));
       executed += 1;
     } catch (error) {
       if (!(error instanceof RevertedError)) throw error;
@@ -71,6 +89,7 @@ async function next(
   trader: PrivateKeyAccount,
   roll: (sides: number) => number,
   oracle: number,
+  { collateralIndex, unit }: Money,
 ): Promise<[PrivateKeyAccount, Hex]> {
   const open = await world.read('getTrades', [trader.address]);
   const picked = open[roll(Math.max(1, open.length))];
@@ -78,10 +97,11 @@ async function next(
   if (!picked || open.length < 2) {
     const tradeType = roll(3);
     const changes = {
+      collateralIndex,
       long: roll(2) === 0,
       tradeType,
       leverage: 2000 + roll(60_000),
-      collateralAmount: usdc(10 + roll(500)),
+      collateralAmount: BigInt(10 + roll(500)) * unit,
       openPrice: price(oracle + (tradeType === 0 ? 0 : roll(400) - 200)),
     };
     return [trader, diamondCall('openTrade', [trade(changes), 3000, zeroAddress])];
@@ -94,12 +114,12 @@ async function next(
   }
   const moves: Hex[] = [
     diamondCall('closeTradeMarket', [index, expected]),
-    diamondCall('increasePositionSize', [index, usdc(5 + roll(100)), 1000 + roll(30_000), expected, 3000]),
+    diamondCall('increasePositionSize', [index, BigInt(5 + roll(100)) * unit, 1000 + roll(30_000), expected, 3000]),
     diamondCall('increasePositionSize', [index, 0n, 1 + roll(5000), expected, 3000]),
     diamondCall('decreasePositionSize', [index, collateralAmount / BigInt(2 + roll(4)), 0, expected]),
     diamondCall('decreasePositionSize', [index, 0n, Math.floor(leverage / (2 + roll(4))), expected]),
     diamondCall('updateLeverage', [index, 1000 + roll(60_000)]),
-    diamondCall('withdrawPositivePnl', [index, usdc(1 + roll(50))]),
+    diamondCall('withdrawPositivePnl', [index, BigInt(1 + roll(50)) * unit]),
     diamondCall('updateSl', [index, price(oracle * 0.97)]),
   ];
   if (roll(6) === 0)
@@ -122,7 +142,7 @@ async function answerPending(
   }
 }
 
-async function checkBooks(world: DiamondWorld, traders: readonly PrivateKeyAccount[]): Promise<void> {
+async function checkBooks(world: DiamondWorld, traders: readonly PrivateKeyAccount[], { collateralIndex }: Money): Promise<void> {
   const sums = { oiLongToken: 0n, oiShortToken: 0n };
   for (const { address } of traders) {
     const open = await world.read('getTrades', [address]);
@@ -135,5 +155,5 @@ async function checkBooks(world: DiamondWorld, traders: readonly PrivateKeyAccou
       sums[long ? 'oiLongToken' : 'oiShortToken'] += positionSizeToken;
     }
   }
-  expect(await world.read('getPairOiAfterV10Token', [3, 0])).toEqual(sums);
+  expect(await world.read('getPairOiAfterV10Token', [collateralIndex, 0])).toEqual(sums);
 }

@@ -211,7 +211,10 @@ describe('a keeper without signed prices', () => {
     expect(await errorOf(world.call(trader, edits.slippage))).toBe('PendingTrigger');
     expect(await errorOf(world.call(keeper, diamondCall('triggerOrder', [packed(TP, trader.address, index)])))).toBe('PendingTrigger');
     await world.call(trader, diamondCall('updateSl', [index, price(59_000)]));
-    await world.mineBlocks(20);
+    const blocks = await world.read('getTriggerTimeoutBlocks', []);
+    await world.mineBlocks(blocks - 1);
+    expect(await errorOf(world.call(trader, edits.tp))).toBe('PendingTrigger');
+    await world.mineBlocks(1);
     await world.call(trader, edits.tp);
     const { orderId } = argsOf(asked.logs, 'TriggerOrderInitiated');
     expect(await errorOf(world.call(keeper, diamondCall('cancelOrderAfterTimeout', [orderId.index])))).toBe('WrongOrderType');
