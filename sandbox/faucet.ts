@@ -49,6 +49,7 @@ export function createFaucet(options: FaucetOptions): Faucet {
     if (amount === undefined) return [];
     const token = collaterals.find((collateral) => collateral.symbol === symbol);
     if (!token) throw new RangeError(`there is no ${symbol} on this chain`);
+    if ((amount.split('.')[1] ?? '').length > token.decimals) throw new RangeError(`${symbol} has ${token.decimals} decimals`);
     const data = encodeFunctionData({ abi: tokenAbi, functionName: 'sandboxMint', args: [to, parseUnits(amount, token.decimals)] });
     return [operator.send({ to: token.address, data })];
   }

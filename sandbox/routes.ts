@@ -4,6 +4,7 @@ import { CANCEL_REASONS } from '../core/domain/pricing/cancel-reason.js';
 import { GatewayError } from '../core/errors.js';
 import { AddressString } from '../core/schema.js';
 import { DEMO_ROLES } from './accounts.js';
+import { RpcFailure } from './chain/chain-node.js';
 import type { ChainControls, SandboxControls } from './controls.js';
 import { SANDBOX_MARKETS } from './markets.js';
 import { ORACLE_MODES } from './oracle/oracle.js';
@@ -129,8 +130,9 @@ function answer<Body extends z.ZodType>(body: Body, act: (input: z.output<Body>)
     try {
       response.json(await act(input));
     } catch (error) {
-      // Levers refuse what the venue cannot do now with a RangeError and a sentence.
-      throw error instanceof RangeError ? new GatewayError('UNSUPPORTED', { reason: error.message }, { cause: error }) : error;
+      // Levers refuse what the venue cannot do now with a RangeError and a sentence, the node in its own words.
+      const isRefusal = error instanceof RangeError || error instanceof RpcFailure;
+      throw isRefusal ? new GatewayError('UNSUPPORTED', { reason: error.message }, { cause: error }) : error;
     }
   };
 }

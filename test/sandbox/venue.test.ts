@@ -225,6 +225,18 @@ describe('the levers of the sandbox', () => {
     ]);
   });
 
+  it.each([
+    ['/sandbox/accounts', { eth: '0' }, 'insufficient funds for gas'],
+    ['/sandbox/faucet', { address: `0x${'1'.repeat(40)}`, eth: '999999999999999' }, 'insufficient funds for gas'],
+    ['/sandbox/faucet', { address: `0x${'1'.repeat(40)}`, usdc: '0.0000001' }, 'USDC has 6 decimals'],
+  ])('pass on why %s cannot do %j', async (path, body, reason) => {
+    const reply = await sandbox.post(path, body);
+    expect([reply.status, reply.body]).toEqual([
+      422,
+      expect.objectContaining({ code: 'UNSUPPORTED', message: expect.stringContaining(reason) }),
+    ]);
+  });
+
   it('refuse a chain that is not running', async () => {
     const { status, body } = await sandbox.post('/sandbox/chain', { action: 'mine', chain: 'base' });
     expect([status, body]).toEqual([404, expect.objectContaining({ code: 'CHAIN_NOT_FOUND' })]);
