@@ -27,6 +27,8 @@ export interface Sandbox {
   readonly url: string;
   readonly gateway: Gateway;
   readonly controls: SandboxControls;
+  /** What its gateway was started with, for another one beside it. */
+  readonly config: Config;
 }
 
 const READY_POLL_MS = 50;
@@ -68,7 +70,7 @@ export async function startSandbox({ settings, lifecycle, clock, log, write }: S
     () => untilReady(gateway, lifecycle.stopping),
     () => undefined,
   );
-  return { url: http.url, gateway, controls: venue.controls };
+  return { url: http.url, gateway, controls: venue.controls, config };
 }
 
 async function untilReady(gateway: Gateway, stopping: AbortSignal): Promise<void> {

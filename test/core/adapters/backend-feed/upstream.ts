@@ -11,7 +11,7 @@ type Stream = 'events' | 'prices';
 /** Real hosts on loopback whose every answer a test decides. */
 export interface Upstream {
   readonly endpoints: Endpoints;
-  /** Answers a path prefix from now on. */
+  /** Answers a path prefix from now on, where no longer one does. */
   handle(prefix: string, handler: Handler): void;
   /** Sends a frame, as JSON unless it is text already, to everybody on the stream. */
   send(stream: Stream, frame: unknown): void;
@@ -45,7 +45,7 @@ export async function createUpstream(): Promise<Upstream> {
     inFlight.now += 1;
     inFlight.most = Math.max(inFlight.most, inFlight.now);
     response.on('close', () => (inFlight.now -= 1));
-    const found = [...handlers].find(([prefix]) => path.startsWith(prefix));
+    const [found] = [...handlers].filter(([prefix]) => path.startsWith(prefix)).sort(([a], [b]) => b.length - a.length);
     (found?.[1] ?? json({ error: 'not found' }, 404))(request, response);
   });
   const hub = new WebSocketServer({ noServer: true });

@@ -1,0 +1,49 @@
+import { systemClock } from '../../core/adapters/system-clock.js';
+import type { ChainConfig } from '../../core/config.js';
+import type { Gateway } from '../../core/gateway.js';
+import type { Clock } from '../../core/ports.js';
+import { startGateway } from '../../compose.js';
+import { createLifecycle } from '../../lifecycle.js';
+import { listen } from '../../native-api/listen.js';
+import { createKeptLog, type KeptLog } from './kept-log.js';
+import type { Reply, TestSandbox } from './sandbox.js';
+
+export interface GatewayBeside {
+  readonly url: string;
+  readonly gateway: Gateway;
+  readonly log: KeptLog;
+  get(path: string): Promise<Reply>;
+  stop(): Promise<void>;
+}
+
+export interface BesideOptions {
+  readonly clock?: Clock;
+  /** Other hosts than those of the sandbox. */
+  readonly hosts?: Partial<Pick<ChainConfig, 'rpcUrls' | 'backendUrl' | 'pricingUrl' | 'globalUrl'>>;
+}
+
+/** A second gateway of the same venue and database, on its own clock and with its own connections. It does not wait to be ready. */
+export async function startGatewayBeside(
+  { config }: TestSandbox,
+  { clock = systemClock, hosts = {} }: BesideOptions = {},
+): Promise<GatewayBeside> {
+  const log = createKeptLog();
+  const lifecycle = createLifecycle(log);
+  const http = await lifecycle.start(
+    'http',
+    () => listen('127.0.0.1', 0),
+    (made) => made.close(),
+  );
+  const chains = config.chains.map((chain) => ({ ...chain, ...hosts }));
+  const gateway = await startGateway({ config: { ...config, chains }, lifecycle, clock, log, http });
+  return {
+    url: http.url,
+    gateway,
+    log,
+    stop: () => lifecycle.end(),
+    async get(path) {
+      const response = await fetch(`${http.url}${path}`);
+      return { status: response.status, headers: response.headers, body: await response.json() };
+    },
+  };
+}
