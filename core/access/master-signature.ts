@@ -1,5 +1,5 @@
 import type { TypedDataDefinition } from 'viem';
-import { hashTypedData, recoverAddress } from 'viem/utils';
+import { hashTypedData, hexToBytes } from 'viem/utils';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { Address, Hex } from '../ports.js';
@@ -46,8 +46,8 @@ export async function verifyMaster<Type extends MasterType>(
   if (Math.abs(serverTime - timestamp) > MASTER_WINDOW_MS)
     throw new GatewayError('TIMESTAMP_OUT_OF_WINDOW', { timestamp, serverTime, windowMs: MASTER_WINDOW_MS });
   const digest = masterDigest(gateway, venue, primaryType, message);
-  const isCosigned = cosignature === null || (await isSignedByKey(cosignature.agent, digest, cosignature.signature));
-  if (!isCosigned || !(await isSignedBy(venue, trader, digest, signature))) throw new GatewayError('INVALID_SIGNATURE', {});
+  const isCosigned = cosignature === null || isSignedByKey(gateway, cosignature.agent, digest, cosignature.signature);
+  if (!isCosigned || !(await isSignedBy(gateway, venue, trader, digest, signature))) throw new GatewayError('INVALID_SIGNATURE', {});
   return {
     chain: venue.definition.slug,
     trader,
@@ -61,20 +61,12 @@ export async function verifyMaster<Type extends MasterType>(
 }
 
 /** A key proves itself by arithmetic; only when that fails is a contract wallet possible, and the chain asked for its verdict. */
-const isSignedBy = async (venue: Venue, wallet: Address, digest: Hex, signature: Hex): Promise<boolean> =>
-  (await isSignedByKey(wallet, digest, signature)) || isApprovedByContract(venue, wallet, digest, signature);
+const isSignedBy = async (gateway: Gateway, venue: Venue, wallet: Address, digest: Hex, signature: Hex): Promise<boolean> =>
+  isSignedByKey(gateway, wallet, digest, signature) || isApprovedByContract(venue, wallet, digest, signature);
 
-async function isSignedByKey(signer: Address, digest: Hex, signature: Hex): Promise<boolean> {
+function isSignedByKey({ entrance }: Gateway, signer: Address, digest: Hex, signature: Hex): boolean {
   const parsed = parseSignature(signature);
-  if (parsed === null) return false;
-  const { compact, yParity } = parsed;
-  try {
-    const [r, s] = [compact.subarray(0, 32), compact.subarray(32)].map((part) => `0x${Buffer.from(part).toString('hex')}` as const);
-    if (r === undefined || s === undefined) return false;
-    return (await recoverAddress({ hash: digest, signature: { r, s, yParity } })).toLowerCase() === signer;
-  } catch {
-    return false; // numbers that belong to no key
-  }
+  return parsed !== null && entrance.crypto.recover(hexToBytes(digest), parsed) === signer;
 }
 
 async function isApprovedByContract(venue: Venue, wallet: Address, digest: Hex, signature: Hex): Promise<boolean> {

@@ -7,10 +7,12 @@ import { DecimalString, EpochMs } from '../../core/schema.js';
 
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
 const HEX = /^0x[0-9a-fA-F]*$/;
+const MIXED_CASE = /^0x(?=.*[a-f])(?=.*[A-F])/;
+const hasRightCase = (text: string): boolean => !MIXED_CASE.test(text) || getAddress(text) === text;
 
-/** Lower case inside, EIP-55 outside; either is understood. */
+/** Lower case inside, EIP-55 outside. In one case any address is understood; in mixed case the letters are its checksum, and a wrong one is a typing error. */
 export const AnyAddress = z.codec(
-  z.string().regex(ADDRESS, 'must be 0x and 40 hex characters'),
+  z.string().regex(ADDRESS, 'must be 0x and 40 hex characters').refine(hasRightCase, 'must match its EIP-55 checksum, or be in one case'),
   z.custom<Address>((value) => typeof value === 'string'),
   { decode: (text) => text.toLowerCase() as Address, encode: (address) => getAddress(address) },
 );

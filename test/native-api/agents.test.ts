@@ -2,6 +2,7 @@ import { jest } from '@jest/globals';
 import { Interface, Wallet, type TypedDataDomain } from 'ethers';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { chainTrader } from '../harness/chain-trader.js';
+import { until } from '../harness/eventually.js';
 import {
   agentsOf,
   authorization,
@@ -107,10 +108,12 @@ describe('an agent', () => {
 
   it('expires with its scope, without anybody doing anything', async () => {
     const trader = newWallet();
-    const expiresAt = Date.now() + 400;
-    const created = await authorise(trader, { agent: trader.address, scope: { ...EVERYTHING, expiresAt } });
-    expect(created.body).toMatchObject({ agent: { status: 'active', scope: { expiresAt } } });
-    await new Promise((resolve) => setTimeout(resolve, expiresAt - Date.now() + 5));
+    const expiringAt = (expiresAt: number) => ({ agent: trader.address, scope: { ...EVERYTHING, expiresAt } });
+    const distant = await authorise(trader, expiringAt(Date.now() + 60_000));
+    expect(distant.body).toMatchObject({ agent: { status: 'active' }, delegationTx: null });
+    const soon = Date.now() + 300;
+    expect((await authorise(trader, expiringAt(soon))).status).toBe(201);
+    await until(() => Date.now() >= soon);
     expect(await statusOf(trader.address)).toBe('expired');
   });
 
@@ -307,6 +310,7 @@ describe('bad input', () => {
     ['a name with a zero byte', { name: 'a\u0000b' }, 'name'],
     ['a name with half a character', { name: 'a\ud800' }, 'name'],
     ['a trader that is no address', { trader: '0x12' }, 'trader'],
+    ['an agent whose letters are not its checksum', { agent: '0x52908400098527886E0F7030069857D2E4169Ee7' }, 'agent'],
     ['a timestamp in a text', { timestamp: '1700000000000' }, 'timestamp'],
     ['a timestamp no clock shows', { timestamp: 1e300 }, 'timestamp'],
     ['no scope', { scope: undefined }, 'scope'],
