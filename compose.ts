@@ -11,6 +11,7 @@ import type { ChainConfig, Config } from './core/config.js';
 import { createGateway, type Gateway, type Venue } from './core/gateway.js';
 import { createCandleRecorder } from './core/markets/candle-recorder.js';
 import type { Clock, Logger, Store } from './core/ports.js';
+import { followChain } from './core/tracking/follow-chain.js';
 import { watchHead } from './core/tracking/watch-head.js';
 import type { Lifecycle } from './lifecycle.js';
 import { createApp } from './native-api/app.js';
@@ -48,10 +49,15 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
   // Registered after what the doors need, so that requests under way are finished before it is taken from them.
   await lifecycle.start('doors', openDoors, () => options.http.close());
   await Promise.all(
-    venues.map(async (venue) => {
+    venues.map(async (venue, at) => {
       await lifecycle.start(
         `head of ${venue.definition.slug}`,
         () => watchHead(gateway, venue),
+        (stop) => stop(),
+      );
+      await lifecycle.start(
+        `follower of ${venue.definition.slug}`,
+        () => followChain(gateway, venue, { startBlock: config.chains[at]?.startBlock ?? null }),
         (stop) => stop(),
       );
       await lifecycle.start(
@@ -80,7 +86,7 @@ function createVenue({ chain, rpcUrls, ...hosts }: ChainConfig, store: Store, cl
     candles: createCandleRecorder({ chain: chain.slug, feed, store: store.candles, clock, log: own }),
     clock,
     log: own,
-    state: { facts: null, head: null, fault: null },
+    state: { facts: null, head: null, fault: null, followed: { block: null, caughtUpAt: null, fault: null } },
   };
 }
 

@@ -17,6 +17,8 @@ export interface ChainConfig {
   readonly pricingUrl: string;
   /** Host of all chains: history. */
   readonly globalUrl: string;
+  /** Where an empty database begins to follow the chain; null = a day before now. */
+  readonly startBlock: bigint | null;
 }
 
 export type DatabaseConfig =
@@ -134,17 +136,33 @@ function readChain(slug: ChainSlug, variables: Record<string, string>, problems:
   const backendUrl = variables[chainVariable('BACKEND_URL', slug)] ?? `https://backend-${chain.backendNetwork}.gains.trade`;
   if (!rpcUrls.every(isHttpUrl)) problems.push(`${chainVariable('RPC_URL', slug)} must be http or https URLs separated by commas`);
   if (!isHttpUrl(backendUrl)) problems.push(`${chainVariable('BACKEND_URL', slug)} must be an http or https URL`);
-  const pricingUrl = variables['PRICING_URL'] ?? PRICING_URL;
-  return { chain, rpcUrls, backendUrl, pricingUrl, globalUrl: variables['GLOBAL_URL'] ?? GLOBAL_URL };
+  return {
+    chain,
+    rpcUrls,
+    backendUrl,
+    pricingUrl: variables['PRICING_URL'] ?? PRICING_URL,
+    globalUrl: variables['GLOBAL_URL'] ?? GLOBAL_URL,
+    startBlock: readStartBlock(slug, variables, problems),
+  };
+}
+
+function readStartBlock(slug: ChainSlug, variables: Record<string, string>, problems: string[]): bigint | null {
+  const text = variables[chainVariable('START_BLOCK', slug)];
+  if (text === undefined) return null;
+  if (/^\d{1,15}$/.test(text)) return BigInt(text);
+  problems.push(`${chainVariable('START_BLOCK', slug)} must be a block number`);
+  return null;
 }
 
 const isHttpUrl = (text: string): boolean => HttpUrl.safeParse(text).success;
 
 /** A misspelt chain would otherwise be a chain that silently does not start. */
 function unknownChainVariables(variables: Record<string, string>): string[] {
-  const known = new Set(CHAIN_SLUGS.flatMap((slug) => [chainVariable('RPC_URL', slug), chainVariable('BACKEND_URL', slug)]));
+  const known = new Set(
+    CHAIN_SLUGS.flatMap((slug) => [chainVariable('RPC_URL', slug), chainVariable('BACKEND_URL', slug), chainVariable('START_BLOCK', slug)]),
+  );
   return Object.keys(variables)
-    .filter((name) => /^(?:RPC|BACKEND)_URL_/.test(name) && !known.has(name))
+    .filter((name) => /^(?:(?:RPC|BACKEND)_URL|START_BLOCK)_/.test(name) && !known.has(name))
     .map((name) => `${name} names no chain; chains are ${CHAIN_SLUGS.join(', ')}`);
 }
 

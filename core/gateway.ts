@@ -2,6 +2,7 @@ import type { Entrance } from './access/entrance.js';
 import { createBus, type Bus } from './bus.js';
 import type { ChainDefinition, ChainSlug } from './chains.js';
 import { GatewayError } from './errors.js';
+import type { Changes } from './tracking/apply-events.js';
 import type { CandleRecorder } from './markets/candle-recorder.js';
 import type { BlockHead, Chain, ChainFacts, Clock, Logger, MarketFeed, RandomBytes, Store } from './ports.js';
 
@@ -22,12 +23,16 @@ export interface VenueState {
   head: { readonly block: BlockHead; readonly seenAt: number } | null;
   /** Why the node could not be asked the last time; null while it answers. */
   fault: string | null;
+  /** How far the chain's events are in; written by `core/tracking/follow-chain.ts` alone. */
+  readonly followed: { block: bigint | null; caughtUpAt: number | null; fault: string | null };
 }
 
 export interface GatewayEvents {
   head: { readonly venue: Venue; readonly block: BlockHead };
   prices: { readonly venue: Venue; readonly pairs: readonly number[] };
   config: { readonly venue: Venue };
+  /** Orders and positions that changed, after they are stored. */
+  tracked: { readonly venue: Venue; readonly block: bigint; readonly changes: Changes };
 }
 
 export interface Gateway {

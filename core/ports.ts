@@ -1,11 +1,15 @@
 import type { AdmissionStore } from './access/admission.js';
 import type { AccessStore } from './access/access-store.js';
 import type { SpendStore } from './access/spend-store.js';
+import type { AccountFacts, ChainTrade, OpenTrades, OpenTradesQuery } from './account/account-chain.js';
+import type { AccountStore } from './account/account-store.js';
 import type { ChainSlug } from './chains.js';
+import type { TrackingStore } from './tracking/tracking-store.js';
 import type { Candle, CandleInterval } from './domain/candle.js';
+import type { CandleStore } from './markets/candle-store.js';
+import type { DiamondLog } from './domain/diamond-log.js';
 import type { MarketConfig, PricePoint, Session } from './domain/market.js';
 import type { MarketTrade } from './domain/market-trade.js';
-import type { CandleStore } from './markets/candle-store.js';
 
 /** What core asks of the outside. Each port has a production adapter; the sandbox runs the same adapters against local servers. */
 
@@ -52,6 +56,17 @@ export interface ChainFacts {
   readonly missing: readonly string[];
 }
 
+/** Logs and the headers that vouch for them: at least those of the first and the last block, and of every block with a log. */
+export interface LogRange {
+  readonly blocks: readonly BlockHead[];
+  readonly logs: readonly DiamondLog[];
+}
+
+/** The node's answers contradict each other: the chain moved while it was read. Reading again helps. */
+export class ChainMovedError extends Error {
+  override readonly name = 'ChainMovedError';
+}
+
 export interface Chain {
   /** The trader's trading delegate, null when none is set; the contract emits no event for it. */
   delegateOf(trader: Address): Promise<Address | null>;
@@ -62,6 +77,15 @@ export interface Chain {
   /** Several reads at one block, packed as far as the Diamond allows; fails as a whole. */
   views(calls: readonly { readonly to: Address; readonly data: Hex }[], block: bigint): Promise<readonly Hex[]>;
   head(): Promise<BlockHead>;
+  /** The Diamond's logs of these blocks, in chain order; throws when the chain moves meanwhile. */
+  logs(from: bigint, to: bigint): Promise<LogRange>;
+  trades(refs: readonly { readonly trader: Address; readonly tradeIndex: number }[]): Promise<readonly ChainTrade[]>;
+  openTrades(query: OpenTradesQuery): Promise<OpenTrades>;
+  /** Wei. */
+  nativeBalance(address: Address): Promise<bigint>;
+  accountFacts(trader: Address, tokens: readonly Address[]): Promise<AccountFacts>;
+  /** Headers by number, ascending. */
+  blocks(numbers: readonly bigint[]): Promise<readonly BlockHead[]>;
 }
 
 export const FEED_PARTS = ['config', 'price', 'events', 'history'] as const;
@@ -120,6 +144,8 @@ export interface MarketFeed {
 }
 
 export interface Store {
+  readonly tracking: TrackingStore;
+  readonly account: AccountStore;
   readonly access: AccessStore;
   readonly spend: SpendStore;
   readonly candles: CandleStore;

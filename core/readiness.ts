@@ -15,6 +15,8 @@ export interface Readiness {
 
 /** A head this old is no head to trade on, on any of our chains. */
 const HEAD_STALE_MS = 30_000;
+/** How long the follower may be behind the head. */
+const FOLLOW_LAG_MS = 10_000;
 const DATABASE_PATIENCE_MS = 2_000;
 
 export async function readiness(gateway: Gateway): Promise<Readiness> {
@@ -24,7 +26,7 @@ export async function readiness(gateway: Gateway): Promise<Readiness> {
 }
 
 function chainReadiness(venue: Venue): ChainReadiness {
-  const reasons = [...chainReasons(venue), ...feedReasons(venue)];
+  const reasons = [...chainReasons(venue), ...followReasons(venue), ...feedReasons(venue)];
   return { ready: reasons.length === 0, reasons, block: venue.state.head?.block.number ?? null };
 }
 
@@ -33,6 +35,16 @@ function chainReasons({ state, clock }: Venue): string[] {
   if (state.head === null) return ['the node has not been asked yet'];
   const age = clock.now() - state.head.seenAt;
   return age > HEAD_STALE_MS ? [`the newest block is ${Math.round(age / 1000)} s old`] : [];
+}
+
+/** Reads of orders and positions are only as true as the follower is near. */
+function followReasons({ state: { followed, head }, clock }: Venue): string[] {
+  if (head === null) return [];
+  if (followed.caughtUpAt !== null && clock.now() - followed.caughtUpAt <= FOLLOW_LAG_MS) return [];
+  const reached = followed.block === null ? 'none' : followed.block.toString();
+  return [
+    `the chain's events are in up to block ${reached} of ${head.block.number}${followed.fault === null ? '' : `: ${followed.fault}`}`,
+  ];
 }
 
 function feedReasons({ feed }: Venue): string[] {

@@ -1,7 +1,13 @@
 import type { Operation } from '../operation.js';
+import { accountOperations } from './account.js';
 import { agentOperations } from './agents.js';
 import { marketOperations } from './markets.js';
 import { systemOperations } from './system.js';
 
 /** The registry: the one place that knows every operation. */
-export const OPERATIONS: readonly Operation[] = [...systemOperations, ...marketOperations, ...agentOperations];
+export const OPERATIONS: readonly Operation[] = [
+  ...systemOperations,
+  ...marketOperations,
+  ...agentOperations,
+  ...accountOperations,
+];

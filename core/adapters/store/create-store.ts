@@ -5,7 +5,9 @@ import { createAdmissionStore } from './admission-store.js';
 import { createCandleStore } from './candle-store.js';
 import { connectDatabase, type DatabaseOptions } from './connect-database.js';
 import { isLostRace, withFaults } from './faults.js';
+import { createAccountStore } from './account-store.js';
 import { createSpendStore } from './spend-store.js';
+import { createTrackingStore } from './tracking-store.js';
 
 export interface KnexStore extends Store {
   /** For the modules of this folder and for tests; core sees the port alone. */
@@ -36,10 +38,12 @@ export function createStore(options: DatabaseOptions): KnexStore {
   const { transaction } = withFaults({ transaction: (work: Work<unknown>) => runTransaction(db, work) });
   return {
     ...queries,
+    candles: withFaults(createCandleStore(db)),
     access: withFaults(createAccessStore({ db, transaction: (work) => runTransaction(db, work) })),
     spend: withFaults(createSpendStore(db)),
-    candles: withFaults(createCandleStore(db)),
     admission: withFaults(createAdmissionStore(db)),
+    tracking: withFaults({ ...createTrackingStore({ db, transaction: (work) => runTransaction(db, work) }) }),
+    account: withFaults({ ...createAccountStore(db) }),
     db,
     transaction: transaction as KnexStore['transaction'],
     close: () => db.destroy(),

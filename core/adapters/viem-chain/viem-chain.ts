@@ -1,10 +1,12 @@
 import { createPublicClient, fallback, http } from 'viem';
 import type { ChainDefinition } from '../../chains.js';
 import type { BlockHead, Chain } from '../../ports.js';
+import { accountFacts, chainTrades, openTrades } from './account.js';
 import { delegateOf } from './delegation.js';
 import { identify } from './identify.js';
-import { isValidSignature } from './wallet-signature.js';
 import { createViews } from './views.js';
+import { readBlocks, readLogs } from './logs.js';
+import { isValidSignature } from './wallet-signature.js';
 
 const RPC_TIMEOUT_MS = 8_000;
 const BATCH_SIZE = 100;
@@ -28,6 +30,12 @@ export function createViemChain({ definition, rpcUrls }: ViemChainOptions): Chai
     identify: () => identify(client, definition),
     delegateOf: (trader) => delegateOf(client, definition, trader),
     isValidSignature: (wallet, digest, signature) => isValidSignature(client, wallet, digest, signature),
+    logs: (from, to) => readLogs(client, definition, from, to),
+    trades: (refs) => chainTrades(client, definition, refs),
+    openTrades: (query) => openTrades(client, definition, query),
+    nativeBalance: (address) => client.getBalance({ address }),
+    accountFacts: (trader, tokens) => accountFacts(client, definition, trader, tokens),
+    blocks: (numbers) => readBlocks(client, numbers),
     async head(): Promise<BlockHead> {
       const { number, hash, parentHash, timestamp } = await client.getBlock({ blockTag: 'latest' });
       return { number, hash, parentHash, timestamp };

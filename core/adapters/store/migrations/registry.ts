@@ -2,7 +2,8 @@ import { deployment } from './0001-deployment.js';
 import { access } from './0002-access.js';
 import { admission } from './0003-admission.js';
 import { candles } from './0004-candles.js';
+import { tracking } from './0005-tracking.js';
 import type { Migration } from './migration.js';
 
 /** In the order in which they are applied. */
-export const MIGRATIONS: readonly Migration[] = [deployment, access, admission, candles];
+export const MIGRATIONS: readonly Migration[] = [deployment, access, admission, candles, tracking];

@@ -1,0 +1,51 @@
+import type { Caller } from '../access/caller.js';
+import { GatewayError } from '../errors.js';
+import type { Gateway, Venue } from '../gateway.js';
+import type { Address } from '../ports.js';
+import type { ListedOrder } from './account-store.js';
+import { describeOrder, type Order } from './describe-order.js';
+import { decodeCursor, encodeCursor, type PageScope } from './page-cursor.js';
+
+export interface PageQuery {
+  readonly cursor?: string | undefined;
+  readonly limit: number;
+}
+
+export interface Page<Item> {
+  data: Item[];
+  nextCursor: string | null;
+}
+
+/** Everything that rests, waits for the oracle or can be taken back, newest first. */
+export async function listOpenOrders(gateway: Gateway, venue: Venue, trader: Address): Promise<Order[]> {
+  return describeAll(gateway, venue, trader, await gateway.store.account.liveOrders(venue.definition.slug, trader));
+}
+
+/** Every order of the account, newest first. Ids only grow, so a page never shifts. */
+export async function listOrderHistory(gateway: Gateway, venue: Venue, trader: Address, query: PageQuery): Promise<Page<Order>> {
+  const { slug } = venue.definition;
+  const scope: PageScope = { kind: 'orders', chain: slug, trader };
+  const [before = null] = query.cursor === undefined ? [] : decodeCursor(scope, query.cursor, 1);
+  const found = await gateway.store.account.ordersBefore(slug, trader, before, query.limit + 1);
+  const page = found.slice(0, query.limit);
+  const last = page.at(-1);
+  const nextCursor = found.length > query.limit && last ? encodeCursor(scope, [last.id]) : null;
+  return { data: await describeAll(gateway, venue, trader, page), nextCursor };
+}
+
+const ORDER_ID = /^[1-9]\d{0,15}$/;
+
+/** Another trader's order is not there. */
+export async function getOrder(gateway: Gateway, venue: Venue, caller: Caller, id: string): Promise<Order> {
+  const found = ORDER_ID.test(id) ? await gateway.store.account.order(venue.definition.slug, caller.trader, BigInt(id)) : null;
+  const [order] = found === null ? [] : await describeAll(gateway, venue, caller.trader, [found]);
+  if (!order) throw new GatewayError('ORDER_NOT_FOUND', { id });
+  return order;
+}
+
+async function describeAll(gateway: Gateway, venue: Venue, trader: Address, orders: readonly ListedOrder[]): Promise<Order[]> {
+  const config = venue.feed.config();
+  const filled = orders.flatMap(({ order }) => order.fill?.tradeIndex ?? []);
+  const ids = await gateway.store.account.positionIds(venue.definition.slug, trader, filled);
+  return orders.map((order) => describeOrder(config, order, ids));
+}

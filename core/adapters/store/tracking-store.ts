@@ -1,0 +1,57 @@
+import type { Knex } from 'knex';
+import type { OrderKey } from '../../domain/chain-event.js';
+import type { Address, Hex } from '../../ports.js';
+import { tradeRefKey, type TrackingStore, type TrackingUnit } from '../../tracking/tracking-store.js';
+import { leaseChain } from './chain-lease.js';
+import { tradeRefs } from './tracking-rows.js';
+import { createTrackingUnit, readCursor, type CursorRow } from './tracking-unit.js';
+
+export interface TrackingStoreParts {
+  readonly db: Knex;
+  readonly transaction: <Result>(work: (trx: Knex.Transaction) => Promise<Result>) => Promise<Result>;
+}
+
+export function createTrackingStore({ db, transaction }: TrackingStoreParts): TrackingStore {
+  return {
+    cursor: async (chain) =>
+      readCursor(
+        await db<CursorRow>('chain_cursors')
+          .where({ chain } as never)
+          .first(),
+      ),
+    async checkpoints(chain, below, limit) {
+      const rows = await db<{ block_number: bigint; block_hash: Hex }>('chain_checkpoints')
+        .where({ chain } as never)
+        .andWhere('block_number', '<', below)
+        .orderBy('block_number', 'desc')
+        .limit(limit);
+      return rows.map(({ block_number, block_hash }) => ({ number: block_number, hash: block_hash }));
+    },
+    async knownTrades(chain, refs) {
+      if (refs.length === 0) return new Set();
+      const { rows } = await db.raw<{ rows: { trader: Address; trade_index: bigint }[] }>(
+        `select positions.trader, positions.trade_index from positions
+         join jsonb_to_recordset(:refs::jsonb) as wanted(trader text, trade_index bigint)
+           on wanted.trader = positions.trader and wanted.trade_index = positions.trade_index
+         where chain = :chain and state is not null`,
+        { chain, refs: tradeRefs(refs) },
+      );
+      return new Set(rows.map(({ trader, trade_index }) => tradeRefKey({ trader, tradeIndex: Number(trade_index) })));
+    },
+    async unanswered(chain, upToBlock) {
+      const rows = await db<{ trader: Address; order_key: OrderKey; requested_block: bigint }>('orders')
+        .where({ chain, status: 'pending' } as never)
+        .andWhere('requested_block', '<=', upToBlock)
+        .orderBy('requested_block')
+        .select('trader', 'order_key', 'requested_block');
+      return rows.map(({ trader, order_key, requested_block }) => ({ trader, orderKey: order_key, requestedBlock: requested_block }));
+    },
+    change: <Result>(chain: Parameters<TrackingStore['cursor']>[0], work: (unit: TrackingUnit) => Promise<Result>) =>
+      transaction((trx) => work(createTrackingUnit(trx, chain))),
+    lease: (chain) => leaseChain(db, chain),
+    isTakenOver: async (chain, trader) => (await db('traders_taken_over').where({ chain, trader }).first('trader')) !== undefined,
+    async setTakenOver(chain, trader) {
+      await db('traders_taken_over').insert({ chain, trader }).onConflict(['chain', 'trader']).ignore();
+    },
+  };
+}

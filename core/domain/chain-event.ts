@@ -1,0 +1,147 @@
+import type { CancelReason } from './pricing/cancel-reason.js';
+
+/** What happened to an order or a position, as the chain tells it. Amounts keep the contract's units; addresses are in lower case. */
+
+type Hex = `0x${string}`;
+
+/** An order's place on chain: a market request by its pending index, a resting order by its trade slot. */
+export type OrderKey = `request:${number}` | `resting:${number}`;
+
+export const ORDER_ACTIONS = ['open', 'close', 'increase', 'decrease', 'leverage', 'withdraw'] as const;
+export type OrderAction = (typeof ORDER_ACTIONS)[number];
+
+/** The words of a fill history, and of the public tape. */
+export const FILL_ACTIONS = ['open', 'close', 'increase', 'decrease', 'tp', 'sl', 'liquidation', 'leverage'] as const;
+export type FillAction = (typeof FILL_ACTIONS)[number];
+/** A withdrawal of profit is executed as an order is, but trades nothing. */
+export type ExecutedAction = FillAction | 'withdraw';
+
+export const isFillAction = (action: ExecutedAction): action is FillAction => action !== 'withdraw';
+
+/** What a trade or an order to get one consists of. `long` is the side of the position. */
+export interface Terms {
+  readonly pairIndex: number;
+  readonly collateralIndex: number;
+  readonly long: boolean;
+  readonly leverage: bigint;
+  readonly collateralAmount: bigint;
+  readonly openPrice: bigint;
+  readonly tp: bigint;
+  readonly sl: bigint;
+}
+
+/** An open trade's figures. */
+export interface TradeFigures extends Terms {
+  readonly sizeToken: bigint;
+  readonly isCounterTrade: boolean;
+}
+
+export interface EventPlace {
+  readonly blockNumber: bigint;
+  /** null for what no log tells: the chain's clock, or state found on first sight. */
+  readonly blockHash: Hex | null;
+  readonly txHash: Hex | null;
+  readonly logIndex: number | null;
+  /** Epoch ms of the block. */
+  readonly at: number;
+}
+
+interface About {
+  readonly trader: Hex;
+  readonly orderKey: OrderKey | null;
+  readonly tradeIndex: number | null;
+  readonly place: EventPlace;
+}
+
+interface AboutOrder extends About {
+  readonly orderKey: OrderKey;
+}
+
+interface AboutTrade extends About {
+  readonly tradeIndex: number;
+}
+
+/** Collateral units throughout. */
+export interface Size {
+  /** Position size that the order moves; 0 where only leverage or profit does. */
+  readonly sizeCollateral: bigint;
+  /** The same in the contract's tokens (1e18) where it is known already. */
+  readonly sizeToken: bigint | null;
+}
+
+export interface Requested extends AboutOrder, Size {
+  readonly kind: 'requested';
+  readonly action: OrderAction;
+  readonly terms: Terms;
+  readonly slippageP: bigint;
+}
+
+export interface Rested extends AboutOrder, Size {
+  readonly kind: 'rested';
+  readonly type: 'limit' | 'stop';
+  readonly terms: Terms;
+  readonly slippageP: bigint;
+}
+
+export interface Amended extends AboutOrder {
+  readonly kind: 'amended';
+  readonly openPrice: bigint;
+  readonly tp: bigint;
+  readonly sl: bigint;
+  readonly slippageP: bigint;
+}
+
+export interface Executed extends AboutTrade, Size {
+  readonly kind: 'executed';
+  readonly action: ExecutedAction;
+  /** Of the trade that was executed, as it was requested or as it stood before it was closed. */
+  readonly terms: Terms;
+  readonly price: bigint;
+  readonly oraclePrice: bigint;
+  /** Collateral that came in or went out with the part that was traded. */
+  readonly collateral: bigint;
+  /** Signed; before fees, and after all of them. */
+  readonly grossPnl: bigint;
+  readonly netPnl: bigint;
+  readonly fee: bigint;
+  /** 1e8; null where the log does not say and nothing is sized by it. */
+  readonly collateralPriceUsd: bigint | null;
+  /** The position afterwards; null = closed, or untouched by a withdrawal. */
+  readonly after: TradeFigures | null;
+}
+
+export interface Refused extends AboutOrder {
+  readonly kind: 'refused';
+  readonly reason: CancelReason | 'OTHER';
+}
+
+export interface Withdrawn extends AboutOrder {
+  readonly kind: 'withdrawn';
+}
+
+export interface TimedOut extends AboutOrder {
+  readonly kind: 'timedOut';
+}
+
+export interface PositionEdited extends AboutTrade {
+  readonly kind: 'edited';
+  readonly field: 'tp' | 'sl' | 'slippageP';
+  readonly value: bigint;
+}
+
+/** A position that was open before we began to look. */
+export interface PositionFound extends AboutTrade {
+  readonly kind: 'found';
+  readonly trade: TradeFigures;
+  readonly isOpen: boolean;
+  readonly slippageP: bigint;
+  readonly openedBlock: bigint;
+}
+
+export type ChainEvent = Requested | Rested | Amended | Executed | Refused | Withdrawn | TimedOut | PositionEdited | PositionFound;
+
+/** Chain order; what no log tells comes before the logs of its block. */
+export function comparePlaces(a: EventPlace, b: EventPlace): number {
+  if (a.blockNumber !== b.blockNumber) return a.blockNumber < b.blockNumber ? -1 : 1;
+  return (a.logIndex ?? -1) - (b.logIndex ?? -1);
+}

@@ -1,0 +1,188 @@
+/** The Diamond's logs that move orders and positions, with the fields we read, as the ABI decodes them. Units are the contract's. */
+
+type Hex = `0x${string}`;
+
+export interface OrderId {
+  readonly user: Hex;
+  readonly index: number;
+}
+
+export interface TradeStruct {
+  readonly user: Hex;
+  readonly index: number;
+  readonly pairIndex: number;
+  readonly leverage: number;
+  readonly long: boolean;
+  readonly isOpen: boolean;
+  readonly collateralIndex: number;
+  readonly tradeType: number;
+  readonly collateralAmount: bigint;
+  readonly openPrice: bigint;
+  readonly tp: bigint;
+  readonly sl: bigint;
+  readonly isCounterTrade: boolean;
+  readonly positionSizeToken: bigint;
+}
+
+export interface PendingOrderStruct {
+  readonly trade: TradeStruct;
+  readonly user: Hex;
+  readonly index: number;
+  readonly isOpen: boolean;
+  readonly orderType: number;
+  readonly createdBlock: number;
+  readonly maxSlippageP: number;
+}
+
+interface Impact {
+  readonly positionSizeToken: bigint;
+  readonly priceAfterImpact: bigint;
+}
+
+interface Execution {
+  readonly orderId: OrderId;
+  readonly user: Hex;
+  readonly index: number;
+  /** The stored trade of an opening, the trade before it of a closing. */
+  readonly t: TradeStruct;
+  readonly oraclePrice: bigint;
+  readonly marketPrice: bigint;
+  readonly percentProfit: bigint;
+  readonly amountSentToTrader: bigint;
+  readonly collateralPriceUsd: bigint;
+}
+
+interface Update {
+  readonly orderId: OrderId;
+  /** 0 when it took place. */
+  readonly cancelReason: number;
+  readonly collateralIndex: number;
+  readonly trader: Hex;
+  readonly pairIndex: bigint;
+  readonly index: bigint;
+  readonly oraclePrice: bigint;
+  readonly collateralDelta: bigint;
+}
+
+interface SizeUpdate extends Update {
+  readonly long: boolean;
+  readonly collateralPriceUsd: bigint;
+  readonly leverageDelta: bigint;
+}
+
+export interface DiamondLogArgs {
+  PendingOrderStored: { readonly pendingOrder: PendingOrderStruct };
+  PendingOrderClosed: { readonly orderId: OrderId };
+  PriceRequested: {
+    readonly collateralIndex: number;
+    readonly pairIndex: bigint;
+    readonly pendingOrder: PendingOrderStruct;
+    readonly positionSizeCollateral: bigint;
+  };
+  OpenOrderPlaced: { readonly trader: Hex; readonly pairIndex: number; readonly index: number };
+  OpenOrderDetailsUpdated: {
+    readonly user: Hex;
+    readonly index: number;
+    readonly openPrice: bigint;
+    readonly tp: bigint;
+    readonly sl: bigint;
+    readonly maxSlippageP: number;
+  };
+  OpenLimitCanceled: { readonly trader: Hex; readonly pairIndex: number; readonly index: number };
+  MarketExecuted: Execution & { readonly open: boolean };
+  LimitExecuted: Execution & { readonly limitIndex: number; readonly orderType: number };
+  MarketOpenCanceled: { readonly orderId: OrderId; readonly trader: Hex; readonly cancelReason: number };
+  MarketCloseCanceled: { readonly orderId: OrderId; readonly trader: Hex; readonly index: bigint; readonly cancelReason: number };
+  TriggerOrderCanceled: { readonly orderId: OrderId; readonly orderType: number; readonly cancelReason: number };
+  ChainlinkCallbackTimeout: { readonly pendingOrderId: OrderId };
+  TradeStored: {
+    readonly user: Hex;
+    readonly index: number;
+    readonly trade: TradeStruct;
+    readonly tradeInfo: { readonly maxSlippageP: number };
+  };
+  TradePositionUpdated: {
+    readonly user: Hex;
+    readonly index: number;
+    readonly collateralAmount: bigint;
+    readonly leverage: number;
+    readonly openPrice: bigint;
+    readonly newSl: bigint;
+    readonly newPositionSizeToken: bigint;
+  };
+  TradeTpUpdated: { readonly user: Hex; readonly index: number; readonly newTp: bigint };
+  TradeSlUpdated: { readonly user: Hex; readonly index: number; readonly newSl: bigint };
+  TradeMaxClosingSlippagePUpdated: { readonly user: Hex; readonly index: number; readonly maxClosingSlippageP: number };
+  LeverageUpdateExecuted: Update & { readonly values: { readonly newLeverage: bigint; readonly govFeeCollateral: bigint } };
+  PositionSizeIncreaseExecuted: SizeUpdate & {
+    readonly values: { readonly positionSizeCollateralDelta: bigint; readonly newLeverage: bigint; readonly priceImpact: Impact };
+  };
+  PositionSizeDecreaseExecuted: SizeUpdate & {
+    readonly values: {
+      readonly positionSizeCollateralDelta: bigint;
+      readonly newLeverage: number;
+      readonly priceImpact: Impact;
+      readonly partialRawPnlCollateral: bigint;
+      readonly partialNetPnlCollateral: bigint;
+      readonly closingFeeCollateral: bigint;
+    };
+  };
+  TradePositivePnlWithdrawn: {
+    readonly orderId: OrderId;
+    readonly collateralIndex: number;
+    readonly trader: Hex;
+    readonly index: number;
+    readonly currentPairPrice: bigint;
+    readonly pnlWithdrawnCollateral: bigint;
+  };
+  FeesProcessed: {
+    readonly collateralIndex: number;
+    readonly trader: Hex;
+    readonly orderType: number;
+    readonly totalFeesCollateral: bigint;
+  };
+}
+
+export type DiamondLogName = keyof DiamondLogArgs;
+
+/** Every log we ask nodes for; other topics of the Diamond never reach us. */
+export const DIAMOND_LOG_NAMES = [
+  'PendingOrderStored',
+  'PendingOrderClosed',
+  'PriceRequested',
+  'OpenOrderPlaced',
+  'OpenOrderDetailsUpdated',
+  'OpenLimitCanceled',
+  'MarketExecuted',
+  'LimitExecuted',
+  'MarketOpenCanceled',
+  'MarketCloseCanceled',
+  'TriggerOrderCanceled',
+  'ChainlinkCallbackTimeout',
+  'TradeStored',
+  'TradePositionUpdated',
+  'TradeTpUpdated',
+  'TradeSlUpdated',
+  'TradeMaxClosingSlippagePUpdated',
+  'LeverageUpdateExecuted',
+  'PositionSizeIncreaseExecuted',
+  'PositionSizeDecreaseExecuted',
+  'TradePositivePnlWithdrawn',
+  'FeesProcessed',
+] as const satisfies readonly DiamondLogName[];
+
+/** Where a log stands on its chain. */
+export interface LogPlace {
+  readonly blockNumber: bigint;
+  readonly blockHash: Hex;
+  readonly txHash: Hex;
+  readonly logIndex: number;
+  /** Epoch ms of its block. */
+  readonly at: number;
+}
+
+export type DiamondLog = {
+  readonly [Name in DiamondLogName]: { readonly name: Name; readonly args: DiamondLogArgs[Name]; readonly place: LogPlace };
+}[DiamondLogName];
+
+export type LogNamed<Name extends DiamondLogName> = Extract<DiamondLog, { readonly name: Name }>;

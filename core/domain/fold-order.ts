@@ -1,0 +1,116 @@
+import type { ChainEvent, Executed, Requested, Rested } from './chain-event.js';
+import { step, type OrderEvent } from './order-machine.js';
+import type { Order, OrderFill, OrderReason } from './order.js';
+
+/** An order is the fold of its events. null = the chain knows of none (yet, or any more). */
+export function foldOrder(order: Order | null, event: ChainEvent): Order | null {
+  const known = order ?? firstSight(event);
+  const happened = orderEventOf(event);
+  return known === null || happened === null ? known : step(known, happened);
+}
+
+/** An order made elsewhere begins with its first event; one that is over before we saw it begin is told by its execution. */
+function firstSight(event: ChainEvent): Order | null {
+  switch (event.kind) {
+    case 'requested':
+      return draft(event, { type: 'market', action: event.action });
+    case 'rested':
+      return draft(event, { type: event.type, action: 'open' });
+    case 'executed':
+      return seenAtTheEnd(event);
+    default:
+      return null;
+  }
+}
+
+function seenAtTheEnd(event: Executed): Order | null {
+  if (event.orderKey === null) return null;
+  const isResting = event.orderKey.startsWith('resting:');
+  const action = ORDER_ACTION[event.action];
+  const order = draft(
+    { ...event, slippageP: 0n, terms: { ...event.terms, collateralAmount: event.collateral } },
+    { type: isResting ? 'limit' : 'market', action },
+  );
+  const { at, blockNumber } = event.place;
+  return step(order, { kind: isResting ? 'rested' : 'requested', at, txHash: null, block: blockNumber });
+}
+
+const ORDER_ACTION = {
+  open: 'open',
+  close: 'close',
+  increase: 'increase',
+  decrease: 'decrease',
+  leverage: 'leverage',
+  withdraw: 'withdraw',
+  tp: 'close',
+  sl: 'close',
+  liquidation: 'close',
+} as const satisfies Record<Executed['action'], Order['action']>;
+
+type Beginning = Pick<Requested | Rested, 'trader' | 'tradeIndex' | 'terms' | 'sizeCollateral' | 'sizeToken' | 'slippageP' | 'place'>;
+
+function draft(event: Beginning, kind: Pick<Order, 'type' | 'action'>): Order {
+  const { terms } = event;
+  const reduceOnly = kind.action === 'close' || kind.action === 'decrease' || kind.action === 'withdraw';
+  return {
+    ...kind,
+    trader: event.trader,
+    pairIndex: terms.pairIndex,
+    collateralIndex: terms.collateralIndex,
+    long: reduceOnly ? !terms.long : terms.long,
+    reduceOnly,
+    leverage: terms.leverage,
+    collateralAmount: terms.collateralAmount,
+    sizeCollateral: event.sizeCollateral,
+    sizeToken: event.sizeToken,
+    price: terms.openPrice,
+    tp: terms.tp,
+    sl: terms.sl,
+    slippageP: event.slippageP,
+    tradeIndex: kind.action === 'open' ? null : event.tradeIndex,
+    clientId: null,
+    status: 'prepared',
+    txHash: null,
+    expiresAt: null,
+    fill: null,
+    reason: null,
+    createdAt: event.place.at,
+    updatedAt: event.place.at,
+    requestedBlock: null,
+  };
+}
+
+function orderEventOf(event: ChainEvent): OrderEvent | null {
+  const { at, txHash, blockNumber } = event.place;
+  switch (event.kind) {
+    case 'requested':
+    case 'rested':
+      return { kind: event.kind, at, txHash, block: blockNumber };
+    case 'amended':
+      return { kind: 'amended', at, price: event.openPrice, tp: event.tp, sl: event.sl, slippageP: event.slippageP };
+    case 'executed':
+      return event.orderKey === null ? null : { kind: 'filled', at, fill: fillOf(event) };
+    case 'refused':
+      return { kind: 'refused', at, reason: reasonOf(event.reason) };
+    case 'withdrawn':
+    case 'timedOut':
+      return { kind: event.kind, at };
+    default:
+      return null;
+  }
+}
+
+/** Reasons our interface has no word for, and those of the future, are OTHER. */
+const reasonOf = (reason: Extract<ChainEvent, { kind: 'refused' }>['reason']): OrderReason =>
+  reason === 'COUNTER_TRADE_CANCELED' ? 'OTHER' : reason;
+
+const fillOf = (event: Executed): OrderFill => ({
+  price: event.price,
+  sizeToken: event.sizeToken ?? 0n,
+  collateralPriceUsd: event.collateralPriceUsd,
+  collateral: event.collateral,
+  fee: event.fee,
+  txHash: event.place.txHash,
+  at: event.place.at,
+  tradeIndex: event.tradeIndex,
+});

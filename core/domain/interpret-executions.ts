@@ -1,0 +1,171 @@
+import type { Executed, OrderKey, Terms, TradeFigures } from './chain-event.js';
+import type { DiamondLog, LogNamed, OrderId, TradeStruct } from './diamond-log.js';
+import type { PositionState } from './position.js';
+import { positionSizeCollateral } from './pricing/size.js';
+import { HUNDRED_PERCENT } from './pricing/units.js';
+
+type Hex = `0x${string}`;
+
+/** What is known of a trade just before the transaction. */
+export type TradeLookup = (trader: Hex, tradeIndex: number) => PositionState | null;
+
+/** The logs of one transaction. */
+export interface Story {
+  readonly logs: readonly DiamondLog[];
+  readonly tradeOf: TradeLookup;
+}
+
+/** The contract's `PendingOrderType`. */
+export const PENDING_TYPE = { marketOpen: 0, marketClose: 1, partialOpen: 8, partialClose: 9 } as const;
+const LAST_OPENING_TRIGGER = 3;
+const TRIGGERED = { 4: 'tp', 5: 'sl', 6: 'liquidation' } as const;
+
+export const lower = (address: Hex): Hex => address.toLowerCase() as Hex;
+const requestKey = ({ index }: OrderId): OrderKey => `request:${index}`;
+
+export function ofRequest(id: OrderId, tradeIndex: number | null, { place }: DiamondLog) {
+  return { trader: lower(id.user), orderKey: requestKey(id), tradeIndex, place };
+}
+
+export const plainTerms = ({ pairIndex, collateralIndex, long, leverage, collateralAmount, openPrice, tp, sl }: Terms): Terms => ({
+  pairIndex,
+  collateralIndex,
+  long,
+  leverage,
+  collateralAmount,
+  openPrice,
+  tp,
+  sl,
+});
+
+export const termsOf = (trade: TradeStruct): Terms => plainTerms({ ...trade, leverage: BigInt(trade.leverage) });
+
+export const figuresOf = (trade: TradeStruct): TradeFigures => ({
+  ...termsOf(trade),
+  sizeToken: trade.positionSizeToken,
+  isCounterTrade: trade.isCounterTrade,
+});
+
+export function executedWhole(log: LogNamed<'MarketExecuted' | 'LimitExecuted'>, story: Story): Executed {
+  const { t, user, index, orderId, marketPrice: price, oraclePrice, collateralPriceUsd, percentProfit, amountSentToTrader } = log.args;
+  const trader = lower(user);
+  const terms = termsOf(t);
+  const opens = log.name === 'MarketExecuted' ? log.args.open : log.args.orderType <= LAST_OPENING_TRIGGER;
+  const trigger = log.name === 'LimitExecuted' && !opens ? TRIGGERED[log.args.orderType as keyof typeof TRIGGERED] : null;
+  const restingKey = log.name === 'LimitExecuted' && opens ? (`resting:${log.args.limitIndex}` as const) : null;
+  const orderType = log.name === 'LimitExecuted' ? log.args.orderType : opens ? PENDING_TYPE.marketOpen : PENDING_TYPE.marketClose;
+  return {
+    kind: 'executed',
+    action: opens ? 'open' : (trigger ?? 'close'),
+    trader,
+    orderKey: log.name === 'MarketExecuted' ? requestKey(orderId) : restingKey,
+    tradeIndex: index,
+    place: log.place,
+    terms,
+    price,
+    oraclePrice,
+    sizeCollateral: positionSizeCollateral(terms),
+    sizeToken: t.positionSizeToken,
+    collateral: t.collateralAmount,
+    grossPnl: opens ? 0n : (t.collateralAmount * percentProfit) / HUNDRED_PERCENT,
+    netPnl: opens ? 0n : amountSentToTrader - t.collateralAmount,
+    fee: feeBefore(log, story, { trader, collateralIndex: t.collateralIndex, orderType }),
+    collateralPriceUsd,
+    after: opens ? figuresOf(t) : null,
+  };
+}
+
+/** The fee is told just before the outcome, by kind of order. */
+function feeBefore(
+  { place }: DiamondLog,
+  { logs }: Story,
+  wanted: { readonly trader: Hex; readonly collateralIndex: number; readonly orderType: number },
+): bigint {
+  const told = logs.findLast(
+    (log): log is LogNamed<'FeesProcessed'> =>
+      log.name === 'FeesProcessed' &&
+      log.place.logIndex < place.logIndex &&
+      lower(log.args.trader) === wanted.trader &&
+      log.args.collateralIndex === wanted.collateralIndex &&
+      log.args.orderType === wanted.orderType,
+  );
+  return told?.args.totalFeesCollateral ?? 0n;
+}
+
+type PartLog = LogNamed<'PositionSizeIncreaseExecuted' | 'PositionSizeDecreaseExecuted'>;
+
+export function executedPart(log: PartLog, story: Story): Executed | null {
+  const { args } = log;
+  const isIncrease = log.name === 'PositionSizeIncreaseExecuted';
+  const { positionSizeCollateralDelta, priceImpact } = args.values;
+  const pnl =
+    log.name === 'PositionSizeDecreaseExecuted'
+      ? {
+          grossPnl: log.args.values.partialRawPnlCollateral,
+          netPnl: log.args.values.partialNetPnlCollateral - log.args.values.closingFeeCollateral,
+        }
+      : NO_PNL;
+  return executedUpdate(log, story, {
+    action: isIncrease ? 'increase' : 'decrease',
+    orderType: isIncrease ? PENDING_TYPE.partialOpen : PENDING_TYPE.partialClose,
+    part: {
+      ...pnl,
+      price: priceImpact.priceAfterImpact,
+      sizeCollateral: positionSizeCollateralDelta,
+      sizeToken: priceImpact.positionSizeToken,
+      collateralPriceUsd: args.collateralPriceUsd,
+    },
+  });
+}
+
+const NO_PNL = { grossPnl: 0n, netPnl: 0n } as const;
+/** Nothing is bought or sold. */
+const NO_SIZE = { ...NO_PNL, sizeCollateral: 0n, sizeToken: 0n, collateralPriceUsd: null } as const;
+
+export function executedLeverage(log: LogNamed<'LeverageUpdateExecuted'>, story: Story): Executed | null {
+  const update = executedUpdate(log, story, { action: 'leverage', orderType: null, part: { ...NO_SIZE, price: log.args.oraclePrice } });
+  return update && { ...update, fee: log.args.values.govFeeCollateral };
+}
+
+type Part = Pick<Executed, 'price' | 'sizeCollateral' | 'sizeToken' | 'grossPnl' | 'netPnl' | 'collateralPriceUsd'>;
+
+/** The new figures of the position stand in a log of their own. */
+function executedUpdate(
+  log: PartLog | LogNamed<'LeverageUpdateExecuted'>,
+  story: Story,
+  { action, orderType, part }: { readonly action: Executed['action']; readonly orderType: number | null; readonly part: Part },
+): Executed | null {
+  const { orderId, trader, index, collateralIndex, oraclePrice, collateralDelta } = log.args;
+  const tradeIndex = Number(index);
+  const before = story.tradeOf(lower(trader), tradeIndex);
+  const updated = story.logs.findLast(
+    (other): other is LogNamed<'TradePositionUpdated'> =>
+      other.name === 'TradePositionUpdated' && lower(other.args.user) === lower(trader) && other.args.index === tradeIndex,
+  );
+  if (before === null || !updated) return null;
+  const { collateralAmount, leverage, openPrice, newSl, newPositionSizeToken } = updated.args;
+  const { pairIndex, long, tp, isCounterTrade } = before;
+  const after = { pairIndex, collateralIndex, long, tp, collateralAmount, openPrice, leverage: BigInt(leverage), sl: newSl };
+  const fee = orderType === null ? 0n : feeBefore(log, story, { trader: lower(trader), collateralIndex, orderType });
+  return {
+    kind: 'executed',
+    action,
+    ...ofRequest(orderId, tradeIndex, log),
+    tradeIndex,
+    terms: after,
+    oraclePrice,
+    ...part,
+    collateral: collateralDelta,
+    fee,
+    after: { ...after, sizeToken: newPositionSizeToken, isCounterTrade },
+  };
+}
+
+export function withdrawal(log: LogNamed<'TradePositivePnlWithdrawn'>, { tradeOf }: Story): Executed | null {
+  const { orderId, trader, index, currentPairPrice, pnlWithdrawnCollateral } = log.args;
+  const before = tradeOf(lower(trader), index);
+  if (before === null) return null;
+  const about = { kind: 'executed' as const, action: 'withdraw' as const, ...ofRequest(orderId, index, log), tradeIndex: index };
+  const price = { price: currentPairPrice, oraclePrice: currentPairPrice };
+  return { ...about, ...NO_SIZE, ...price, terms: plainTerms(before), collateral: pnlWithdrawnCollateral, fee: 0n, after: null };
+}

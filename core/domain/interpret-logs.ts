@@ -1,0 +1,214 @@
+import type { ChainEvent, OrderAction, PositionEdited, Refused, Requested, Terms } from './chain-event.js';
+import type { DiamondLog, DiamondLogName, LogNamed, OrderId, TradeStruct } from './diamond-log.js';
+import {
+  PENDING_TYPE,
+  executedLeverage,
+  executedPart,
+  executedWhole,
+  lower,
+  ofRequest,
+  plainTerms,
+  termsOf,
+  withdrawal,
+  type Story,
+  type TradeLookup,
+} from './interpret-executions.js';
+import type { PositionState } from './position.js';
+import { CANCEL_REASONS } from './pricing/cancel-reason.js';
+import { positionSizeCollateral } from './pricing/size.js';
+import { DEFAULT_CLOSING_SLIPPAGE_P } from './pricing/slippage.js';
+
+type Hex = `0x${string}`;
+
+/** The logs of one transaction tell one story together: amounts, fees and outcomes stand in different ones. */
+export function interpretLogs(logs: readonly DiamondLog[], tradeOf: TradeLookup): ChainEvent[] {
+  return logs.flatMap((log) => interpret(log, { logs, tradeOf }) ?? []);
+}
+
+/** Market requests by the contract's `PendingOrderType`; the others are attempts of keepers and governance. */
+const REQUESTS: Readonly<Record<number, OrderAction>> = {
+  0: 'open',
+  1: 'close',
+  7: 'leverage',
+  8: 'increase',
+  9: 'decrease',
+  11: 'withdraw',
+};
+const STOP = 2;
+
+function interpret(log: DiamondLog, story: Story): ChainEvent | null {
+  switch (log.name) {
+    case 'PendingOrderStored':
+      return requested(log, story);
+    case 'PendingOrderClosed':
+      return closedWithoutWord(log, story);
+    case 'OpenOrderPlaced':
+      return rested(log, story);
+    case 'OpenOrderDetailsUpdated': {
+      const { openPrice, tp, sl, maxSlippageP, user, index } = log.args;
+      return { kind: 'amended', ...ofResting(user, index, log), openPrice, tp, sl, slippageP: BigInt(maxSlippageP) };
+    }
+    case 'OpenLimitCanceled':
+      return { kind: 'withdrawn', ...ofResting(log.args.trader, log.args.index, log) };
+    case 'ChainlinkCallbackTimeout':
+      return { kind: 'withdrawn', ...ofRequest(log.args.pendingOrderId, null, log) };
+    case 'MarketOpenCanceled':
+      return refused(log, null);
+    case 'MarketCloseCanceled':
+      return refused(log, Number(log.args.index));
+    case 'MarketExecuted':
+    case 'LimitExecuted':
+      return executedWhole(log, story);
+    case 'LeverageUpdateExecuted':
+      return log.args.cancelReason === 0 ? executedLeverage(log, story) : refused(log, Number(log.args.index));
+    case 'PositionSizeIncreaseExecuted':
+    case 'PositionSizeDecreaseExecuted':
+      return log.args.cancelReason === 0 ? executedPart(log, story) : refused(log, Number(log.args.index));
+    case 'TradePositivePnlWithdrawn':
+      return withdrawal(log, story);
+    case 'TradeTpUpdated':
+      return edited(log, 'tp', log.args.newTp);
+    case 'TradeSlUpdated':
+      return edited(log, 'sl', log.args.newSl);
+    case 'TradeMaxClosingSlippagePUpdated':
+      return edited(log, 'slippageP', BigInt(log.args.maxClosingSlippageP));
+    default:
+      return null;
+  }
+}
+
+function ofResting(trader: Hex, index: number, { place }: DiamondLog) {
+  return { trader: lower(trader), orderKey: `resting:${index}` as const, tradeIndex: null, place };
+}
+
+function requested(log: LogNamed<'PendingOrderStored'>, story: Story): Requested | null {
+  const { pendingOrder } = log.args;
+  const { trade } = pendingOrder;
+  const action = REQUESTS[pendingOrder.orderType];
+  if (!action || lower(pendingOrder.user) !== lower(trade.user)) return null;
+  const common = { kind: 'requested' as const, action };
+  if (action === 'open') {
+    const terms = termsOf(trade);
+    const size = { sizeCollateral: positionSizeCollateral(terms), sizeToken: null };
+    return { ...common, ...ofRequest(pendingOrder, null, log), ...size, terms, slippageP: BigInt(pendingOrder.maxSlippageP) };
+  }
+  const position = story.tradeOf(lower(trade.user), trade.index);
+  if (position === null) return null;
+  const slippageP = pendingOrder.maxSlippageP > 0 ? BigInt(pendingOrder.maxSlippageP) : position.slippageP || DEFAULT_CLOSING_SLIPPAGE_P;
+  return { ...common, ...ofRequest(pendingOrder, trade.index, log), ...changeOf(action, trade, position), slippageP };
+}
+
+/** What a request to change a position asks for; the contract leaves the rest of the struct empty. */
+function changeOf(
+  action: OrderAction,
+  asked: TradeStruct,
+  position: PositionState,
+): Pick<Requested, 'terms' | 'sizeCollateral' | 'sizeToken'> {
+  const { collateralAmount, openPrice } = asked;
+  const leverage = BigInt(asked.leverage);
+  const terms: Terms = { ...position, tp: 0n, sl: 0n, openPrice };
+  const whole = positionSizeCollateral(position);
+  const part = (sizeCollateral: bigint) => ({
+    sizeCollateral,
+    sizeToken: whole === 0n ? null : (position.sizeToken * sizeCollateral) / whole,
+  });
+  switch (action) {
+    case 'close':
+      return { terms: plainTerms(terms), sizeCollateral: whole, sizeToken: position.sizeToken };
+    case 'increase': {
+      const base = collateralAmount === 0n ? position.collateralAmount : collateralAmount;
+      const sizeCollateral = positionSizeCollateral({ collateralAmount: base, leverage });
+      return { terms: plainTerms({ ...terms, collateralAmount, leverage }), sizeCollateral, sizeToken: null };
+    }
+    case 'decrease': {
+      const delta = leverage > 0n ? { ...position, leverage } : { ...position, collateralAmount };
+      return { terms: plainTerms({ ...terms, collateralAmount }), ...part(positionSizeCollateral(delta)) };
+    }
+    case 'leverage':
+      return { terms: plainTerms({ ...terms, collateralAmount, leverage }), sizeCollateral: 0n, sizeToken: 0n };
+    default:
+      return { terms: plainTerms({ ...terms, collateralAmount }), sizeCollateral: 0n, sizeToken: 0n };
+  }
+}
+
+function rested(log: LogNamed<'OpenOrderPlaced'>, { logs }: Story): ChainEvent | null {
+  const { trader, index } = log.args;
+  const stored = logs.find(
+    (other): other is LogNamed<'TradeStored'> =>
+      other.name === 'TradeStored' && lower(other.args.user) === lower(trader) && other.args.index === index,
+  );
+  if (!stored) return null;
+  const terms = termsOf(stored.args.trade);
+  const type = stored.args.trade.tradeType === STOP ? ('stop' as const) : ('limit' as const);
+  const size = { sizeCollateral: positionSizeCollateral(terms), sizeToken: null };
+  return { kind: 'rested', type, ...ofResting(trader, index, log), terms, ...size, slippageP: BigInt(stored.args.tradeInfo.maxSlippageP) };
+}
+
+type Refusal = LogNamed<
+  'MarketOpenCanceled' | 'MarketCloseCanceled' | 'LeverageUpdateExecuted' | 'PositionSizeIncreaseExecuted' | 'PositionSizeDecreaseExecuted'
+>;
+
+const refused = (log: Refusal, tradeIndex: number | null): Refused => ({
+  kind: 'refused',
+  ...ofRequest(log.args.orderId, tradeIndex, log),
+  reason: CANCEL_REASONS[log.args.cancelReason] ?? 'OTHER',
+});
+
+/** Outcomes that name the pending order they answer. */
+const OUTCOMES: ReadonlySet<DiamondLogName> = new Set<DiamondLogName>([
+  'MarketExecuted',
+  'LimitExecuted',
+  'MarketOpenCanceled',
+  'MarketCloseCanceled',
+  'TriggerOrderCanceled',
+  'ChainlinkCallbackTimeout',
+  'LeverageUpdateExecuted',
+  'PositionSizeIncreaseExecuted',
+  'PositionSizeDecreaseExecuted',
+  'TradePositivePnlWithdrawn',
+]);
+
+const answered = ({ args }: DiamondLog): OrderId | null =>
+  'orderId' in args ? args.orderId : 'pendingOrderId' in args ? args.pendingOrderId : null;
+
+/** A withdrawal of profit from a trade that closed meanwhile ends without any word of its own. */
+function closedWithoutWord(log: LogNamed<'PendingOrderClosed'>, { logs }: Story): Refused | null {
+  const { orderId } = log.args;
+  const isToldElsewhere = logs.some((other) => {
+    const id = OUTCOMES.has(other.name) ? answered(other) : null;
+    return id !== null && lower(id.user) === lower(orderId.user) && id.index === orderId.index;
+  });
+  return isToldElsewhere ? null : { kind: 'refused', ...ofRequest(orderId, null, log), reason: 'NO_TRADE' };
+}
+
+type EditLog = LogNamed<'TradeTpUpdated' | 'TradeSlUpdated' | 'TradeMaxClosingSlippagePUpdated'>;
+
+const edited = (log: EditLog, field: PositionEdited['field'], value: bigint): PositionEdited => ({
+  kind: 'edited',
+  trader: lower(log.args.user),
+  orderKey: null,
+  tradeIndex: log.args.index,
+  place: log.place,
+  field,
+  value,
+});
+
+/** Trades whose figures the interpretation of these logs looks up, as long as it does not learn them from the logs themselves. */
+export function tradesMentioned(logs: readonly DiamondLog[]): { readonly trader: Hex; readonly tradeIndex: number }[] {
+  const born = new Set<string>();
+  const mentioned = new Map<string, { trader: Hex; tradeIndex: number }>();
+  const mention = (user: Hex, tradeIndex: number): void => {
+    const key = `${lower(user)}:${tradeIndex}`;
+    if (!born.has(key)) mentioned.set(key, { trader: lower(user), tradeIndex });
+  };
+  for (const log of logs) {
+    if (log.name === 'TradeStored') born.add(`${lower(log.args.user)}:${log.args.index}`);
+    else if (log.name === 'PendingOrderStored') {
+      const { trade, orderType } = log.args.pendingOrder;
+      if (orderType !== PENDING_TYPE.marketOpen && REQUESTS[orderType]) mention(trade.user, trade.index);
+    } else if (log.name === 'TradePositionUpdated' || log.name === 'TradeTpUpdated' || log.name === 'TradeSlUpdated')
+      mention(log.args.user, log.args.index);
+    else if (log.name === 'TradePositivePnlWithdrawn') mention(log.args.trader, log.args.index);
+  }
+  return [...mentioned.values()];
+}

@@ -1,0 +1,34 @@
+import type { ChainEvent, TradeFigures } from './chain-event.js';
+
+/** A position as the chain's events tell it, in the contract's units. It stays known after it is closed. */
+export interface PositionState extends TradeFigures {
+  readonly isOpen: boolean;
+  /** Closing slippage, 1e3 percent; 0 = the contract's default. */
+  readonly slippageP: bigint;
+  readonly openedBlock: bigint;
+  /** Epoch ms. */
+  readonly openedAt: number;
+  readonly closedAt: number | null;
+}
+
+/** A position is the fold of its events; null = the chain knows of none. */
+export function foldPosition(position: PositionState | null, event: ChainEvent): PositionState | null {
+  const { at, blockNumber } = event.place;
+  switch (event.kind) {
+    case 'found': {
+      const { trade, isOpen, slippageP, openedBlock } = event;
+      return position ?? { ...trade, isOpen, slippageP, openedBlock, openedAt: at, closedAt: isOpen ? null : at };
+    }
+    case 'executed': {
+      if (event.action === 'withdraw') return position;
+      const opened = { isOpen: true, slippageP: 0n, openedBlock: blockNumber, openedAt: at, closedAt: null };
+      if (event.after !== null) return { ...(position ?? opened), ...event.after };
+      const before = position ?? { ...opened, ...event.terms, sizeToken: event.sizeToken ?? 0n, isCounterTrade: false };
+      return { ...before, isOpen: false, closedAt: at };
+    }
+    case 'edited':
+      return position === null ? null : { ...position, [event.field]: event.value };
+    default:
+      return position;
+  }
+}

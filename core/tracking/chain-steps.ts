@@ -1,0 +1,127 @@
+import type { ChainEvent } from '../domain/chain-event.js';
+import { tradesMentioned } from '../domain/interpret-logs.js';
+import type { Gateway, Venue } from '../gateway.js';
+import type { BlockHead, LogRange } from '../ports.js';
+import { applyFresh, applyLate, foldAgain, interpretRange, NO_CHANGES, type Changes } from './apply-events.js';
+import { findTrades } from './take-over.js';
+import type { ChainCursor, Checkpoint, TrackingUnit } from './tracking-store.js';
+
+/** The steps of a follower. Each is one all-or-nothing change that holds only if the cursor still stands where the step believes it. */
+
+/** Another replica has moved the chain's cursor: what was read belongs to the past. */
+export class CursorMovedError extends Error {
+  override readonly name = 'CursorMovedError';
+}
+
+const samePlace = (a: ChainCursor | null, b: ChainCursor | null): boolean => a?.number === b?.number && a?.hash === b?.hash;
+
+async function requireCursor(unit: TrackingUnit, cursor: ChainCursor): Promise<void> {
+  const stored = await unit.cursor();
+  const isFirst = stored === null && cursor.number < cursor.startBlock;
+  if (!isFirst && !samePlace(stored, cursor)) throw new CursorMovedError();
+}
+
+/** Takes in the blocks that follow the cursor. */
+export async function takeIn(gateway: Gateway, venue: Venue, cursor: ChainCursor, { blocks, logs }: LogRange): Promise<ChainCursor> {
+  const { slug } = venue.definition;
+  const last = blocks.at(-1);
+  if (!last) return cursor;
+  const next = { startBlock: cursor.startBlock, number: last.number, hash: last.hash };
+  const mentioned = tradesMentioned(logs);
+  const found = await foundBefore(gateway, venue, mentioned, blocks);
+  const changes = await gateway.store.tracking.change(slug, async (unit) => {
+    await requireCursor(unit, cursor);
+    const before = found.length === 0 ? NO_CHANGES : await applyFresh(unit, found);
+    const events = interpretRange(logs, await unit.positions(mentioned));
+    const done = await applyFresh(unit, events);
+    await unit.setCursor(next);
+    return merge(before, done);
+  });
+  announce(gateway, venue, next.number, changes);
+  return next;
+}
+
+/** Trades older than our memory are looked up on chain once. */
+async function foundBefore(
+  gateway: Gateway,
+  venue: Venue,
+  mentioned: ReturnType<typeof tradesMentioned>,
+  blocks: readonly BlockHead[],
+): Promise<ChainEvent[]> {
+  const first = blocks[0];
+  if (mentioned.length === 0 || !first) return [];
+  const known = await gateway.store.tracking.knownTrades(venue.definition.slug, mentioned);
+  const unknown = mentioned.filter(({ trader, tradeIndex }) => !known.has(`${trader}/${tradeIndex}`));
+  return unknown.length === 0 ? [] : findTrades(venue, unknown, first);
+}
+
+/** Reads the newest blocks once more: a node behind a balancer may have told a block before its logs. */
+export async function takeInLate(gateway: Gateway, venue: Venue, cursor: ChainCursor, { blocks, logs }: LogRange): Promise<void> {
+  if (blocks.at(-1)?.hash !== cursor.hash || logs.length === 0) return;
+  const changes = await gateway.store.tracking.change(venue.definition.slug, async (unit) => {
+    await requireCursor(unit, cursor);
+    return applyLate(unit, interpretRange(logs, await unit.positions(tradesMentioned(logs))));
+  });
+  if (changes.events.length > 0) venue.log.warn('chain.late-logs', { events: changes.events.length });
+  announce(gateway, venue, cursor.number, changes);
+}
+
+/** The chain left our branch: everything above the last common block is taken back. */
+export async function takeBack(gateway: Gateway, venue: Venue, cursor: ChainCursor, fork: Checkpoint | null): Promise<ChainCursor> {
+  const { startBlock } = cursor;
+  const next: ChainCursor = fork === null ? { startBlock, number: startBlock - 1n, hash: null } : { startBlock, ...fork };
+  const changes = await gateway.store.tracking.change(venue.definition.slug, async (unit) => {
+    await requireCursor(unit, cursor);
+    const touched = await unit.orphanAbove(next.number);
+    await unit.setCursor(next);
+    return foldAgain(unit, touched);
+  });
+  venue.log.warn('chain.reorganised', { from: cursor.number, to: next.number, orders: changes.orders.length });
+  announce(gateway, venue, next.number, changes);
+  return next;
+}
+
+/** Requests whose time is up although no log says so. */
+export async function timeOut(gateway: Gateway, venue: Venue, cursor: ChainCursor): Promise<void> {
+  const blocks = timeoutBlocks(venue);
+  if (blocks === null) return;
+  const due = await gateway.store.tracking.unanswered(venue.definition.slug, cursor.number - blocks);
+  if (due.length === 0) return;
+  const moments = new Map(
+    (await venue.chain.blocks(due.map(({ requestedBlock }) => requestedBlock + blocks))).map((block) => [block.number, block]),
+  );
+  const events = due.map(({ trader, orderKey, requestedBlock }): ChainEvent => {
+    const blockNumber = requestedBlock + blocks;
+    const at = Number(moments.get(blockNumber)?.timestamp ?? 0n) * 1000;
+    return {
+      kind: 'timedOut',
+      trader,
+      orderKey,
+      tradeIndex: null,
+      place: { blockNumber, blockHash: null, txHash: null, logIndex: null, at },
+    };
+  });
+  const changes = await gateway.store.tracking.change(venue.definition.slug, async (unit) => {
+    await requireCursor(unit, cursor);
+    return applyFresh(unit, events);
+  });
+  announce(gateway, venue, cursor.number, changes);
+}
+
+function timeoutBlocks({ feed }: Venue): bigint | null {
+  try {
+    return BigInt(feed.config().marketOrdersTimeoutBlocks);
+  } catch {
+    return null; // before the first parameters; looked at again with the next block
+  }
+}
+
+function announce(gateway: Gateway, venue: Venue, block: bigint, changes: Changes): void {
+  if (changes.orders.length + changes.positions.length + changes.events.length > 0) gateway.bus.emit('tracked', { venue, block, changes });
+}
+
+const merge = (a: Changes, b: Changes): Changes => ({
+  events: [...a.events, ...b.events],
+  orders: [...a.orders, ...b.orders],
+  positions: [...a.positions, ...b.positions],
+});

@@ -1,0 +1,121 @@
+import { z } from 'zod';
+import { FILL_ACTIONS } from '../../core/domain/chain-event.js';
+import { ORDER_REASONS, ORDER_STATUSES, ORDER_TYPES } from '../../core/domain/order.js';
+import type { Hex } from '../../core/ports.js';
+import { DecimalString, EpochMs } from '../../core/schema.js';
+import { AgentRecord, AnyAddress } from './agents.js';
+
+const Id = z.string().regex(/^[1-9]\d{0,15}$/);
+const MarketSymbol = z.string().regex(/^[A-Z0-9.]{1,15}\/[A-Z0-9]{1,10}$/);
+const Side = z.enum(['long', 'short']);
+const TxHash = z.codec(
+  z.string().regex(/^0x[0-9a-fA-F]*$/),
+  z.custom<Hex>((value) => typeof value === 'string'),
+  { decode: (text) => text as Hex, encode: (hex) => hex },
+);
+
+export const AccountPath = z.object({ address: AnyAddress });
+/** Any text: an id that cannot be one names no order. */
+export const OrderPath = z.object({ id: z.string() });
+
+const WholeNumber = z
+  .string()
+  .regex(/^\d{1,4}$/, 'must be a whole number')
+  .transform(Number)
+  .pipe(z.int().min(1).max(500));
+export const PageRequest = z.strictObject({ cursor: z.string().max(200).optional(), limit: WholeNumber.default(50) });
+
+export const Fill = z
+  .object({
+    price: DecimalString,
+    size: DecimalString,
+    collateral: DecimalString,
+    feeCollateral: DecimalString,
+    txHash: TxHash,
+    timestamp: EpochMs,
+    positionId: Id.nullable(),
+  })
+  .meta({ id: 'Fill' });
+
+export const Order = z
+  .object({
+    id: Id,
+    trader: AnyAddress,
+    market: MarketSymbol,
+    side: Side,
+    type: z.enum(ORDER_TYPES),
+    size: DecimalString,
+    price: DecimalString.nullable(),
+    leverage: DecimalString,
+    collateral: z.string(),
+    sl: DecimalString.nullable(),
+    tp: DecimalString.nullable(),
+    reduceOnly: z.boolean(),
+    slippage: DecimalString,
+    clientId: z.string().nullable(),
+    status: z.enum(ORDER_STATUSES),
+    txHash: TxHash.nullable(),
+    expiresAt: EpochMs.nullable(),
+    fill: Fill.nullable(),
+    reason: z.enum(ORDER_REASONS).nullable(),
+    createdAt: EpochMs,
+    updatedAt: EpochMs,
+  })
+  .meta({ id: 'Order' });
+
+export const Position = z
+  .object({
+    id: Id,
+    trader: AnyAddress,
+    market: MarketSymbol,
+    pairIndex: z.int(),
+    side: Side,
+    size: DecimalString,
+    collateral: DecimalString,
+    collateralSymbol: z.string(),
+    leverage: DecimalString,
+    entryPrice: DecimalString,
+    markPrice: DecimalString,
+    liquidationPrice: DecimalString,
+    unrealizedPnl: DecimalString,
+    unrealizedPnlPercent: DecimalString,
+    fundingFee: DecimalString,
+    borrowingFee: DecimalString,
+    sl: DecimalString,
+    tp: DecimalString,
+    openedAtBlock: z.int(),
+    marginMode: z.literal('isolated'),
+  })
+  .meta({ id: 'Position' });
+
+export const FillHistoryEntry = z
+  .object({
+    id: z.int(),
+    market: MarketSymbol.nullable(),
+    action: z.enum(FILL_ACTIONS),
+    side: Side,
+    price: DecimalString,
+    size: DecimalString,
+    collateral: DecimalString,
+    leverage: DecimalString,
+    pnl: DecimalString,
+    timestamp: EpochMs,
+    txHash: TxHash,
+    positionId: Id,
+  })
+  .meta({ id: 'FillHistoryEntry' });
+
+export const Account = z
+  .object({
+    address: AnyAddress,
+    balances: z.array(z.object({ collateral: z.string(), balance: DecimalString, allowance: DecimalString })),
+    feeTierMultiplier: DecimalString.nullable(),
+    referrer: AnyAddress.nullable(),
+    agents: z.array(AgentRecord),
+  })
+  .meta({ id: 'Account' });
+
+export const OrderList = z.object({ data: z.array(Order) }).meta({ id: 'OrderList' });
+export const PositionList = z.object({ data: z.array(Position) }).meta({ id: 'PositionList' });
+export const OrderPage = z.object({ data: z.array(Order), nextCursor: z.string().nullable() }).meta({ id: 'OrderPage' });
+export const FillPage = z.object({ data: z.array(FillHistoryEntry), nextCursor: z.string().nullable() }).meta({ id: 'FillPage' });

@@ -1,0 +1,97 @@
+import fc from 'fast-check';
+import { NEXT, step, type OrderEvent } from '../../../core/domain/order-machine.js';
+import { ORDER_STATUSES, isLive, type Order } from '../../../core/domain/order.js';
+
+const order = (changes: Partial<Order> = {}): Order => ({
+  trader: '0x0000000000000000000000000000000000000001',
+  action: 'open',
+  type: 'market',
+  pairIndex: 0,
+  collateralIndex: 3,
+  long: true,
+  reduceOnly: false,
+  leverage: 10_000n,
+  collateralAmount: 100_000_000n,
+  sizeCollateral: 1_000_000_000n,
+  sizeToken: null,
+  price: 1n,
+  tp: 0n,
+  sl: 0n,
+  slippageP: 1000n,
+  tradeIndex: null,
+  clientId: null,
+  status: 'prepared',
+  txHash: null,
+  expiresAt: 5,
+  fill: null,
+  reason: null,
+  createdAt: 1,
+  updatedAt: 1,
+  requestedBlock: null,
+  ...changes,
+});
+
+const fill = { price: 1n, sizeToken: 1n, collateralPriceUsd: null, collateral: 1n, fee: 0n, txHash: '0x01', at: 9, tradeIndex: 0 } as const;
+const EVENTS: Readonly<Record<OrderEvent['kind'], OrderEvent>> = {
+  requested: { kind: 'requested', at: 9, txHash: '0x01', block: 7n },
+  rested: { kind: 'rested', at: 9, txHash: '0x01', block: 7n },
+  amended: { kind: 'amended', at: 9, price: 2n, tp: 3n, sl: 4n, slippageP: 5n },
+  filled: { kind: 'filled', at: 9, fill },
+  refused: { kind: 'refused', at: 9, reason: 'SLIPPAGE' },
+  timedOut: { kind: 'timedOut', at: 9 },
+  withdrawn: { kind: 'withdrawn', at: 9 },
+  lapsed: { kind: 'lapsed', at: 9 },
+};
+const anyEvent = fc.constantFrom(...Object.values(EVENTS));
+
+describe('an order', () => {
+  it.each([
+    ['prepared', 'requested', 'pending'],
+    ['prepared', 'rested', 'open'],
+    ['prepared', 'refused', 'rejected'],
+    ['prepared', 'lapsed', 'expired'],
+    ['expired', 'requested', 'pending'],
+    ['expired', 'rested', 'open'],
+    ['pending', 'filled', 'filled'],
+    ['pending', 'refused', 'rejected'],
+    ['pending', 'timedOut', 'timed_out'],
+    ['pending', 'withdrawn', 'canceled'],
+    ['timed_out', 'filled', 'filled'],
+    ['timed_out', 'refused', 'rejected'],
+    ['timed_out', 'withdrawn', 'canceled'],
+    ['open', 'amended', 'open'],
+    ['open', 'filled', 'filled'],
+    ['open', 'withdrawn', 'canceled'],
+  ] as const)('that is %s, when %s, becomes %s', (from, kind, to) => {
+    expect(step(order({ status: from }), EVENTS[kind])).toMatchObject({ status: to, updatedAt: 9 });
+  });
+
+  it('stays the very same object when an event means nothing to it', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...ORDER_STATUSES), anyEvent, (status, event) => {
+        const before = order({ status });
+        const after = step(before, event);
+        expect(after === before).toBe(NEXT[status][event.kind] === undefined);
+      }),
+    );
+  });
+
+  it('never leaves a final state, and carries a fill or a reason only where its state says so', () => {
+    fc.assert(
+      fc.property(fc.array(anyEvent, { maxLength: 12 }), (events) => {
+        let now = order();
+        for (const event of events) {
+          const next = step(now, event);
+          if (!isLive(now) && now.status !== 'expired') expect(next).toBe(now);
+          now = next;
+        }
+        expect(now.fill !== null).toBe(now.status === 'filled');
+        expect(now.reason !== null).toBe(now.status === 'rejected');
+      }),
+    );
+  });
+
+  it('keeps what an amendment says', () => {
+    expect(step(order({ status: 'open' }), EVENTS.amended)).toMatchObject({ price: 2n, tp: 3n, sl: 4n, slippageP: 5n });
+  });
+});
