@@ -18,16 +18,16 @@ interface Entry {
   readonly until: number;
 }
 
-interface Answer {
+interface Answer<Body = string> {
   readonly status: number;
-  readonly bytes: Buffer;
+  readonly body: Body;
 }
 
 export interface HotReplies {
   /** The answer to exactly this URL, while it is still what the venue would say. */
   find(url: string): Buffer | null;
   /** What is stored, or what `make` gives; a change that falls between question and answer leaves it unstored. */
-  answer(venue: Venue, url: string, make: () => Promise<Answer>): Promise<Answer>;
+  answer(venue: Venue, url: string, make: () => Promise<Answer>): Promise<Answer<Buffer>>;
   stop(): void;
 }
 
@@ -49,14 +49,15 @@ export function createHotReplies(gateway: Gateway): HotReplies {
     find,
     async answer(venue, url, make) {
       const known = find(url);
-      if (known !== null) return { status: 200, bytes: known };
+      if (known !== null) return { status: 200, body: known };
       const of = generations.get(venue);
       const made = of?.value ?? 0;
       const until = gateway.clock.now() + MAX_AGE_MS;
-      const answer = await make();
+      const { status, body } = await make();
+      const bytes = Buffer.from(body);
       if (entries.size >= MAX_ENTRIES) entries.clear();
-      if (answer.status === 200 && of?.value === made) entries.set(url, { bytes: answer.bytes, of, made, until });
-      return answer;
+      if (status === 200 && of?.value === made) entries.set(url, { bytes, of, made, until });
+      return { status, body: bytes };
     },
     stop: () => cancels.forEach((cancel) => cancel()),
   };

@@ -18,13 +18,14 @@ const LINGER_MS = 2_000;
 export const requestId = (response: ServerResponse): string => String(response.getHeader('X-Request-Id'));
 
 export function sendJson(response: ServerResponse, status: number, body: unknown): void {
-  sendBytes(response, status, JSON_TYPE, Buffer.from(JSON.stringify(body)));
+  sendBytes(response, status, JSON_TYPE, JSON.stringify(body));
 }
 
-export function sendBytes(response: ServerResponse, status: number, type: string, bytes: Buffer): void {
+/** A text leaves in one write with its headers; bytes that are sent often are spared the encoding. */
+export function sendBytes(response: ServerResponse, status: number, type: string, bytes: Buffer | string): void {
   response.statusCode = status;
   response.setHeader('Content-Type', type);
-  response.setHeader('Content-Length', bytes.length);
+  response.setHeader('Content-Length', Buffer.byteLength(bytes));
   const { req: request } = response;
   if (request.complete || !announcesBody(request)) return void response.end(bytes);
   response.setHeader('Connection', 'close');

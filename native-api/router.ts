@@ -25,7 +25,7 @@ const routeOf = ({ scope, path }: Operation): string => (scope === 'venue' ? `/v
 
 interface Answer {
   readonly status: number;
-  readonly bytes: Buffer;
+  readonly body: string;
 }
 
 /** The order of work: who asks (over the bytes, before anything reads them), how often they asked already, then what they ask. */
@@ -37,11 +37,11 @@ function serve(gateway: Gateway, operation: Operation, hot: HotReplies): Request
     refuseStrangers(operation, caller, request);
     const answer = async (): Promise<Answer> => {
       const said = await handle(gateway, venue, operation, input);
-      return { status: operation.status?.(said) ?? 200, bytes: Buffer.from(JSON.stringify(operation.reply.encode(said))) };
+      return { status: operation.status?.(said) ?? 200, body: JSON.stringify(operation.reply.encode(said)) };
     };
     const isHot = operation.hot === true && venue !== null;
-    const { status, bytes } = isHot ? await hot.answer(venue, request.originalUrl, answer) : await answer();
-    sendBytes(response, status, JSON_TYPE, bytes);
+    const { status, body } = isHot ? await hot.answer(venue, request.originalUrl, answer) : await answer();
+    sendBytes(response, status, JSON_TYPE, body);
   };
 }
 

@@ -132,8 +132,7 @@ describe('a hot read', () => {
     const id = { 'X-Request-Id': 'same-for-both' };
     while (!sandbox.gateway.entrance.countAddress('127.0.0.1').isExceeded);
     await sameMoment(async () => {
-      const bytes = Buffer.from('{}');
-      await replies.answer(venue, `${V1}/prices`, () => Promise.resolve({ status: 200, bytes }));
+      await replies.answer(venue, `${V1}/prices`, () => Promise.resolve({ status: 200, body: '{}' }));
       const one = await rawGet(`${express}${V1}/prices`, id);
       const other = await rawGet(`${hot}${V1}/prices`, id);
       expect(one.status).toBe(429);
@@ -155,14 +154,14 @@ async function sameMoment(look: () => Promise<readonly [RawReply, RawReply, Buff
 }
 
 describe('the store of hot replies', () => {
-  const answer = (text: string, status = 200) => ({ status, bytes: Buffer.from(text) });
+  const answer = (text: string, status = 200) => ({ status, body: text });
 
   function store() {
     const clock = createManualClock();
     const bus = createBus<GatewayEvents>(() => undefined);
     const replies = createHotReplies({ ...sandbox.gateway, clock, bus });
     const ask = async (url: string, text: string, status = 200) =>
-      (await replies.answer(venue, url, () => Promise.resolve(answer(text, status)))).bytes.toString();
+      (await replies.answer(venue, url, () => Promise.resolve(answer(text, status)))).body.toString();
     const change = () => bus.emit('prices', { venue, pairs: [0] });
     return { clock, replies, ask, change };
   }
@@ -192,7 +191,7 @@ describe('the store of hot replies', () => {
       change();
       return Promise.resolve(answer('old'));
     });
-    expect([made.bytes.toString(), replies.find('/a')]).toEqual(['old', null]);
+    expect([made.body.toString(), replies.find('/a')]).toEqual(['old', null]);
     replies.stop();
   });
 

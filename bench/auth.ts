@@ -1,0 +1,226 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { randomBytes } from 'node:crypto';
+import { privateKeyToAddress, sign } from 'viem/accounts';
+import { parseSignature } from '../core/access/signature.js';
+import { createLogger } from '../core/adapters/log.js';
+import type { KnexStore } from '../core/adapters/store/create-store.js';
+import { systemClock } from '../core/adapters/system-clock.js';
+import type { Gateway } from '../core/gateway.js';
+import { createLifecycle } from '../lifecycle.js';
+import { readSandboxSettings } from '../sandbox/settings.js';
+import { startSandbox } from '../sandbox/start-sandbox.js';
+import { bareExpress, benchHost, PATHS, serve, SIGNED_OPERATION } from './bench-doors.js';
+import type { Job, Outcome, Signer } from './load.js';
+
+/**
+ * What credentials and limits cost, over real HTTP, as ratios of one run. Rates are requests per second of the server's processor time, which
+ * is what one core gives however busy the rest of the machine is; each figure is the median of rounds that take turns.
+ */
+const CHAIN = 'arbitrum-sepolia';
+const CONNECTIONS = 50;
+const ROUNDS = 4;
+const MANY_AGENTS = 100_000;
+const WIDE_MARGIN = 0.75;
+const COLUMNS = '(chain, agent, trader, name, mode, permissions, created_at)';
+
+const database = ({ store }: Gateway) => (store as KnexStore).db;
+const rate = (perSecond: number): string => `${Math.round(perSecond)} requests/s of one core`;
+
+const log = createLogger('silent');
+const lifecycle = createLifecycle(log);
+const unlimited = '1000000000';
+const settings = readSandboxSettings({
+  PORT: '0',
+  SANDBOX_BLOCK_MS: '5000',
+  RATE_LIMIT_IP: unlimited,
+  RATE_LIMIT_AGENT: unlimited,
+  RATE_LIMIT_AGENT_WRITES: unlimited,
+});
+const sandbox = await startSandbox({ settings, lifecycle, clock: systemClock, log, write: () => undefined });
+const { gateway } = sandbox;
+/** The venue lives in this process too: what it takes when nobody asks is not the requests' doing. */
+let idleUsPerSecond = 0;
+const load = fork(new URL('./load.ts', import.meta.url), { execArgv: ['--import', 'tsx'] });
+const doors = await serve(benchHost(gateway));
+
+try {
+  await once(load, 'message');
+  process.exitCode = await measure();
+} finally {
+  load.disconnect();
+  doors.close();
+  await lifecycle.end();
+}
+process.exit();
+
+async function measure(): Promise<number> {
+  idleUsPerSecond = await timeIdleness();
+  const signers = Array.from({ length: 10 }, newSigner);
+  await storeAgents(gateway, signers);
+  const signed = { operationId: SIGNED_OPERATION, serviceName: gateway.serviceName, signers };
+  const job = (path: string, count: number, credentials?: typeof signed): Job => ({
+    url: doors.url,
+    path,
+    count,
+    connections: CONNECTIONS,
+    ...(credentials ? { signed: credentials } : {}),
+  });
+
+  const first = await takeTurns({
+    plain: job(PATHS.plain, 4_000),
+    signed: job(PATHS.signed, 2_500, signed),
+    viem: job(PATHS.viem, 300, signed),
+  });
+  const recoverUs = await timeRecovery(gateway, signers[0] ?? newSigner());
+  const admitUs = await timeAdmission(gateway, signers);
+  const limit = 1e6 / (1e6 / first.plain + recoverUs + admitUs);
+
+  await storeCrowd(gateway, MANY_AGENTS);
+  const crowded = await takeTurns({ signed: job(PATHS.signed, 2_500, signed) });
+  await dropCrowd(gateway);
+  const alone = await takeTurns({ signed: job(PATHS.signed, 2_500, signed) });
+
+  const hot = await measureHot();
+  console.log(`\nexpress without auth   ${rate(first.plain)}`);
+  console.log(`one recovery           ${recoverUs.toFixed(0)} us`);
+  console.log(`share of one admission ${admitUs.toFixed(0)} us`);
+  console.log(`limit L                ${rate(limit)}`);
+  console.log(`signed GET             ${rate(first.signed)}`);
+  console.log(`verified with viem     ${rate(first.viem)}\n`);
+  return report([
+    ['signed GET / L', first.signed / limit, 0.8],
+    ['signed GET / viem', first.signed / first.viem, 5],
+    [`signed GET with ${MANY_AGENTS} agents / with 10`, crowded.signed / alone.signed, 0.9],
+    ['GET /markets / bare express', hot.markets / hot.bareMarkets, 0.8],
+    ['GET /prices / bare express', hot.prices / hot.barePrices, 0.8],
+  ]);
+}
+
+function report(rows: readonly (readonly [string, number, number])[]): number {
+  for (const [name, ratio, target] of rows)
+    console.log(`${name.padEnd(44)} ${ratio.toFixed(2).padStart(6)}  target ${target}  ${ratio >= target ? 'met' : 'MISSED'}`);
+  const isWide = rows.some(([, ratio, target]) => ratio < target * WIDE_MARGIN);
+  return process.argv.includes('--strict') && isWide ? 1 : 0;
+}
+
+/** Public reads while prices move, against the same bytes from a route that does nothing else. */
+async function measureHot(): Promise<Record<'markets' | 'prices' | 'bareMarkets' | 'barePrices', number>> {
+  const [markets, prices] = [`/v1/${CHAIN}/markets`, `/v1/${CHAIN}/prices`];
+  const bytesOf = async (path: string) => Buffer.from(await (await fetch(sandbox.url + path)).arrayBuffer());
+  const bare = await serve(
+    bareExpress(
+      new Map([
+        [markets, await bytesOf(markets)],
+        [prices, await bytesOf(prices)],
+      ]),
+    ),
+  );
+  const job = (url: string, path: string): Job => ({ url, path, count: 5_000, connections: CONNECTIONS });
+  const rates = await takeTurns({
+    markets: job(sandbox.url, markets),
+    bareMarkets: job(bare.url, markets),
+    prices: job(sandbox.url, prices),
+    barePrices: job(bare.url, prices),
+  });
+  bare.close();
+  return rates;
+}
+
+/** Requests per second of processor time, by name. A first round warms up and is thrown away. */
+async function takeTurns<Name extends string>(jobs: Readonly<Record<Name, Job>>): Promise<Record<Name, number>> {
+  const names = Object.keys(jobs) as Name[];
+  const rates = Object.fromEntries(names.map((name) => [name, []])) as unknown as Record<Name, number[]>;
+  for (let round = 0; round <= ROUNDS; round += 1)
+    for (const name of names) {
+      const measured = await runJob(load, jobs[name]);
+      if (round > 0) rates[name].push(measured);
+    }
+  return Object.fromEntries(names.map((name) => [name, median(rates[name])])) as Record<Name, number>;
+}
+
+async function runJob(child: ChildProcess, job: Job): Promise<number> {
+  child.send(job);
+  await once(child, 'message');
+  const before = process.cpuUsage();
+  const [outcome] = (await once(child, 'message')) as [Outcome];
+  const used = microseconds(process.cpuUsage(before)) - outcome.seconds * idleUsPerSecond;
+  const failures = Object.entries(outcome.failures);
+  if (failures.length > 0) throw new Error(`${job.path} failed: ${JSON.stringify(failures.slice(0, 3))}`);
+  return (job.count * 1e6) / used;
+}
+
+async function timeIdleness(): Promise<number> {
+  const seconds = 3;
+  const before = process.cpuUsage();
+  await systemClock.sleep(seconds * 1000);
+  return microseconds(process.cpuUsage(before)) / seconds;
+}
+
+function microseconds({ user, system }: NodeJS.CpuUsage): number {
+  return user + system;
+}
+
+function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+}
+
+function newSigner(): Signer {
+  const privateKey = randomBytes(32).toString('hex');
+  return { privateKey, address: privateKeyToAddress(`0x${privateKey}`).toLowerCase() };
+}
+
+/** Each is its own trader, so that no delegate has to be asked for. */
+async function storeAgents(of: Gateway, signers: readonly Signer[]): Promise<void> {
+  for (const { address } of signers)
+    await database(of).raw(`insert into agents ${COLUMNS} values (?, ?, ?, '', 'self', 'trade', 0)`, [CHAIN, address, address]);
+}
+
+async function storeCrowd(of: Gateway, count: number): Promise<void> {
+  await database(of).raw(
+    `insert into agents ${COLUMNS}
+     select ?, '0xcc' || lpad(to_hex(n), 38, '0'), '0xdd' || lpad(to_hex(n), 38, '0'), 'crowd', 'self', 'trade', 0 from generate_series(1, ?) n`,
+    [CHAIN, count],
+  );
+  await database(of).raw('analyze agents');
+}
+
+async function dropCrowd(of: Gateway): Promise<void> {
+  await database(of).raw("delete from agents where name = 'crowd'");
+  await database(of).raw('vacuum analyze agents');
+}
+
+/** Microseconds of processor time for one recovery with the fastest verifier that this machine runs. */
+async function timeRecovery({ entrance: { crypto } }: Gateway, { privateKey, address }: Signer): Promise<number> {
+  const digest = crypto.keccak(Buffer.from('digest'));
+  const signed = await sign({ hash: `0x${Buffer.from(digest).toString('hex')}`, privateKey: `0x${privateKey}`, to: 'hex' });
+  const signature = parseSignature(signed);
+  if (signature === null || crypto.recover(digest, signature) !== address) throw new Error('the sample is no signature');
+  const turns = 2_000;
+  for (let turn = 0; turn < 200; turn += 1) crypto.recover(digest, signature);
+  const before = process.cpuUsage();
+  for (let turn = 0; turn < turns; turn += 1) crypto.recover(digest, signature);
+  return microseconds(process.cpuUsage(before)) / turns;
+}
+
+/** Microseconds of processor time for one request's part of a batch, as many at once as there are connections. */
+async function timeAdmission({ entrance: { admission } }: Gateway, signers: readonly Signer[]): Promise<number> {
+  let nonce = BigInt(Date.now()) * 10_000_000n;
+  const batch = () =>
+    Promise.all(
+      Array.from({ length: CONNECTIONS }, (_, index) =>
+        admission.admit({
+          chain: CHAIN,
+          credential: signers[index % signers.length]?.address ?? '',
+          nonce: String((nonce += 1n)),
+          keepUntil: Date.now() + 60_000,
+          isWrite: false,
+        }),
+      ),
+    );
+  for (let turn = 0; turn < 10; turn += 1) await batch();
+  const turns = 100;
+  const before = process.cpuUsage();
+  for (let turn = 0; turn < turns; turn += 1) await batch();
+  return microseconds(process.cpuUsage(before)) / (turns * CONNECTIONS);
+}

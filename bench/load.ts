@@ -1,0 +1,118 @@
+import { connect, type Socket } from 'node:net';
+import { instantiateSecp256k1 } from '@bitauth/libauth';
+import { createRequestDigest } from '../core/access/request-digest.js';
+import { loadKeccak } from '../core/adapters/recover/keccak.js';
+import { chainBySlug } from '../core/chains.js';
+
+/** The load generator, a process of its own: it signs beforehand, then sends as fast as answers come back. */
+
+export interface Signer {
+  readonly address: string;
+  /** Hex, without 0x. */
+  readonly privateKey: string;
+}
+
+export interface Job {
+  readonly url: string;
+  readonly path: string;
+  readonly count: number;
+  readonly connections: number;
+  /** Absent: the request carries no credentials. */
+  readonly signed?: { readonly operationId: string; readonly serviceName: string; readonly signers: readonly Signer[] };
+}
+
+export interface Outcome {
+  readonly seconds: number;
+  /** First lines of answers that were not 200, with how many there were of each. */
+  readonly failures: Readonly<Record<string, number>>;
+}
+
+/** Ahead of the server's clock, so that what is signed now is still good when it is sent. */
+const AHEAD_MS = 20_000;
+const keccak = await loadKeccak();
+const curve = await instantiateSecp256k1();
+let nonces = BigInt(Date.now()) * 1_000_000n;
+
+function requestsOf({ url, path, count, signed }: Job): Buffer[] {
+  const head = `GET ${path} HTTP/1.1\r\nHost: ${new URL(url).host}\r\n`;
+  if (!signed) return [Buffer.from(`${head}\r\n`)];
+  const digest = createRequestDigest(keccak, signed.serviceName);
+  return Array.from({ length: count }, (_, index) => {
+    const signer = signed.signers[index % signed.signers.length];
+    if (!signer) throw new RangeError('there is nobody to sign');
+    const timestamp = Date.now() + AHEAD_MS;
+    const nonce = String((nonces += 1n));
+    const { operationId } = signed;
+    const request = { operationId, method: 'GET', path, body: new Uint8Array(), timestamp, nonce };
+    const made = curve.signMessageHashRecoverableCompact(
+      Buffer.from(signer.privateKey, 'hex'),
+      digest(chainBySlug('arbitrum-sepolia'), request),
+    );
+    if (typeof made === 'string') throw new Error(made);
+    const signature = `0x${Buffer.from(made.signature).toString('hex')}${(27 + made.recoveryId).toString(16)}`;
+    const credentials = { Agent: signer.address, Timestamp: String(timestamp), Nonce: nonce, Signature: signature };
+    return Buffer.from(
+      `${head}${Object.entries(credentials)
+        .map(([name, value]) => `X-Service-${name}: ${value}\r\n`)
+        .join('')}\r\n`,
+    );
+  });
+}
+
+async function run(job: Job): Promise<Outcome> {
+  const requests = requestsOf(job);
+  const failures: Record<string, number> = {};
+  let sent = 0;
+  const next = (): Buffer | undefined => (sent < job.count ? requests[sent++ % requests.length] : undefined);
+  process.send?.('signed');
+  const sockets = await Promise.all(Array.from({ length: job.connections }, () => open(job.url)));
+  const since = performance.now();
+  await Promise.all(sockets.map((socket) => drive(socket, next, (line) => (failures[line] = (failures[line] ?? 0) + 1))));
+  return { seconds: (performance.now() - since) / 1000, failures };
+}
+
+function open(url: string): Promise<Socket> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(port), hostname, () => resolve(socket)).setNoDelay(true);
+    socket.once('error', reject);
+  });
+}
+
+/** One request at a time on one connection, until there are no more. */
+function drive(socket: Socket, next: () => Buffer | undefined, failed: (line: string) => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let pending: Buffer = Buffer.alloc(0);
+    const send = (): void => {
+      const request = next();
+      if (request !== undefined) return void socket.write(request);
+      socket.destroy();
+      resolve();
+    };
+    socket.on('error', reject);
+    socket.on('data', (chunk: Buffer) => {
+      pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk]);
+      const end = pending.indexOf('\r\n\r\n');
+      if (end === -1) return;
+      const head = pending.toString('latin1', 0, end);
+      const length = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0);
+      if (pending.length < end + 4 + length) return;
+      if (!head.startsWith('HTTP/1.1 200')) failed(pending.toString('utf8', 0, 12) + pending.toString('utf8', end + 4, end + 90));
+      pending = Buffer.alloc(0);
+      send();
+    });
+    send();
+  });
+}
+
+process.on('message', (job: Job) => {
+  run(job).then(
+    (outcome) => process.send?.(outcome),
+    (error: unknown) => {
+      process.stderr.write(`${String(error)}\n`);
+      process.exit(1);
+    },
+  );
+});
+process.on('disconnect', () => process.exit(0));
+process.send?.('ready');
