@@ -10,7 +10,7 @@ import { createHotReplies } from '../../native-api/hot-replies.js';
 import { venueOperation, type Operation } from '../../native-api/operation.js';
 import { OPERATIONS } from '../../native-api/operations/index.js';
 import { until } from '../harness/eventually.js';
-import { agentsOf, authorization, domainOf, keyIssue, signWith } from '../harness/master-wallet.js';
+import { agentsOf, authorization, domainOf, EVERYTHING, keyIssue, revocation, signWith, type ScopeBody } from '../harness/master-wallet.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
 import { signRequest } from '../harness/signed-request.js';
 
@@ -289,6 +289,56 @@ describe('the order of checks', () => {
     const told = await read(agent, client, other.address);
     expect([told.status, told.body.code, told.body.details]).toEqual([403, 'TRADER_MISMATCH', { address: other.address }]);
     expect((await read(agent, client, agent.address.toLowerCase())).status).toBe(200);
+  });
+});
+
+describe('credentials that are not good', () => {
+  const signed = (agent: Wallet, request: { timestamp?: number; nonce?: bigint } = {}) => {
+    const path = `${V1}/probe/${agent.address}`;
+    return {
+      path,
+      headers: signRequest(agent, chainBySlug('arbitrum-sepolia'), { operationId: 'probeRead', method: 'GET', path, ...request }),
+    };
+  };
+  const told = async ({ path, headers }: ReturnType<typeof signed>): Promise<unknown[]> => {
+    const { status, body } = await ask(path, { headers: { ...newClient(), ...(await headers) } });
+    return [status, body.code];
+  };
+  const stranger = () => new Wallet(Wallet.createRandom().privateKey);
+
+  it('are refused by their own code: absent, unknown, late, repeated', async () => {
+    const agent = await selfAgent();
+    expect((await ask(`${V1}/probe/${agent.address}`, { headers: newClient() })).body.code).toBe('UNAUTHENTICATED');
+    expect(await told(signed(stranger()))).toEqual([401, 'AGENT_UNKNOWN']);
+    expect(await told(signed(agent, { timestamp: Date.now() - 60_000 }))).toEqual([401, 'TIMESTAMP_OUT_OF_WINDOW']);
+    expect(await told(signed(agent, { nonce: 7n }))).toEqual([200, undefined]);
+    expect(await told(signed(agent, { nonce: 7n }))).toEqual([401, 'NONCE_REUSED']);
+    const key = { ...newClient(), 'X-Service-Api-Key': 'nobody-has-this' };
+    expect((await ask(`${V1}/probe/${agent.address}`, { headers: key })).body.code).toBe('API_KEY_UNKNOWN');
+  });
+
+  it('are refused by the state of their agent: not delegated, revoked, read only', async () => {
+    const trader = stranger();
+    const agent = stranger();
+    const create = async (options: { agent: string; scope?: ScopeBody }) => {
+      const body = await authorization(domain, signWith(trader, domain), { trader: trader.address, ...options });
+      expect((await sandbox.post(`${V1}/agents`, body, newClient())).status).toBe(201);
+    };
+    await create({ agent: agent.address });
+    const path = `${V1}/probe/${trader.address}`;
+    const refused = await ask(path, { headers: { ...newClient(), ...(await sign(agent, 'probeRead', 'GET', path)) } });
+    expect([refused.status, refused.body.code]).toEqual([403, 'AGENT_NOT_DELEGATED']);
+    expect(refused.body.details).toMatchObject({ delegate: null, delegationTx: { chainId: 421614 } });
+
+    await create({ agent: trader.address, scope: { ...EVERYTHING, permissions: 'read' } });
+    expect((await write(trader, newClient())).body.code).toBe('SCOPE_READ_ONLY');
+    const revoked = await revocation(signWith(trader, domain), trader.address, trader.address);
+    await sandbox.call(`${V1}/agents/${trader.address}`, {
+      method: 'DELETE',
+      body: JSON.stringify(revoked),
+      headers: { ...newClient(), 'Content-Type': 'application/json' },
+    });
+    expect((await read(trader, newClient())).body.code).toBe('AGENT_REVOKED');
   });
 });
 

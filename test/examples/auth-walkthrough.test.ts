@@ -1,0 +1,22 @@
+import { execFile } from 'node:child_process';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+
+let sandbox: TestSandbox;
+
+beforeAll(async () => (sandbox = await startTestSandbox()), 30_000);
+afterAll(() => sandbox.stop());
+
+describe('the walk-through of the README', () => {
+  it('leads from a fresh trader to a signed request and an API key', async () => {
+    const script = path.resolve(import.meta.dirname, '../../examples/auth-walkthrough.mjs');
+    const { stdout } = await promisify(execFile)(process.execPath, [script, sandbox.url], { timeout: 25_000 });
+    expect(stdout.split('\n').slice(2, -1)).toEqual([
+      'created: pending_delegation',
+      'delegated: active',
+      'positions, by signature: 0',
+      'positions, by API key: 0',
+    ]);
+  }, 30_000);
+});
