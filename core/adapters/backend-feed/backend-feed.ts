@@ -149,7 +149,7 @@ export function createBackendFeed(options: BackendFeedOptions): BackendFeed {
       await Promise.all([config.stop(), price.stop()]);
     },
     status,
-    config: layers.current,
+    config: () => layers.current(),
     price(pairIndex) {
       if (!isPriceLive(price, clock.now())) throw new GatewayError('NOT_READY', { reason: 'the price stream is silent' });
       const found = point(pairIndex, reference());
@@ -165,8 +165,8 @@ export function createBackendFeed(options: BackendFeedOptions): BackendFeed {
     },
     lastPrice: (pairIndex) => point(pairIndex, reference()),
     session,
-    candles: charts.candles,
-    recentTrades: history.recentTrades,
+    candles: (query) => charts.candles(query),
+    recentTrades: (query) => history.recentTrades(query),
     on: (kind, listener) => bus.on(kind, listener),
     block: () => config.block(),
     droppedTicks: () => price.book.dropped,

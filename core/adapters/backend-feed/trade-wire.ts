@@ -39,9 +39,11 @@ export function readTradeRow(row: unknown): TradeRow | null {
   if (typeof txHash !== 'string' || !HASH.test(txHash)) return null;
   const sizeUsd = tradedUsd(row, action);
   if (at === null || price === null || isLong === null || sizeUsd === null) return null;
-  const key = [txHash, action, price, ...IDENTITY.map((part) => String(field(row, part) ?? '').slice(0, 64))].join(' ');
+  const key = [txHash, action, price, ...IDENTITY.map((part) => textOf(field(row, part)))].join(' ');
   return { pair, key, id: integer(field(row, 'id')) ?? 0n, price, sizeUsd, side: isLong ? 'long' : 'short', action, at, txHash };
 }
+
+const textOf = (value: unknown): string => (typeof value === 'string' || typeof value === 'number' ? String(value).slice(0, 64) : '');
 
 const IDENTITY = ['address', 'tradeIndex', 'size', 'leverage'] as const;
 

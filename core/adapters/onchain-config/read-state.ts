@@ -2,15 +2,15 @@ import type { DiamondViews } from './diamond-views.js';
 import { range, type Rules } from './read-rules.js';
 
 /** What trading changes per collateral and pair. */
-async function readExposure({ view }: DiamondViews, collateralIndex: number, count: number) {
+async function readExposure(diamond: DiamondViews, collateralIndex: number, count: number) {
   const pairs = range(count);
   const collaterals = pairs.map(() => collateralIndex);
   const [priceUsd, fundingData, borrowingData, oiCollateral, oiToken] = await Promise.all([
-    view('getCollateralPriceUsd', [collateralIndex]),
-    view('getPairFundingFeeData', [collaterals, pairs]),
-    view('getPairBorrowingFeeData', [collaterals, pairs]),
-    view('getPairOisAfterV10Collateral', [collaterals, pairs]),
-    view('getPairOisAfterV10Token', [collaterals, pairs]),
+    diamond.view('getCollateralPriceUsd', [collateralIndex]),
+    diamond.view('getPairFundingFeeData', [collaterals, pairs]),
+    diamond.view('getPairBorrowingFeeData', [collaterals, pairs]),
+    diamond.view('getPairOisAfterV10Collateral', [collaterals, pairs]),
+    diamond.view('getPairOisAfterV10Token', [collaterals, pairs]),
   ]);
   return { priceUsd, fundingData, borrowingData, oiCollateral, oiToken };
 }
@@ -18,7 +18,7 @@ async function readExposure({ view }: DiamondViews, collateralIndex: number, cou
 export type Exposure = Awaited<ReturnType<typeof readExposure>>;
 
 /** The windows the contract still counts at `timestamp` (seconds). */
-async function readWindows({ view }: DiamondViews, { windows, pairs }: Rules, timestamp: bigint) {
+async function readWindows(diamond: DiamondViews, { windows, pairs }: Rules, timestamp: bigint) {
   const { startTs, windowsDuration, windowsCount } = windows;
   if (windowsDuration === 0 || windowsCount === 0) return pairs.map(() => []);
   const current = (timestamp - BigInt(startTs)) / BigInt(windowsDuration);
@@ -26,7 +26,7 @@ async function readWindows({ view }: DiamondViews, { windows, pairs }: Rules, ti
     .map((back) => current - BigInt(back))
     .filter((id) => id >= 0n)
     .reverse();
-  const volumes = await Promise.all(pairs.map((_, pair) => view('getOiWindows', [windowsDuration, BigInt(pair), ids])));
+  const volumes = await Promise.all(pairs.map((_, pair) => diamond.view('getOiWindows', [windowsDuration, BigInt(pair), ids])));
   return volumes.map((perPair) => perPair.map((volume, at) => ({ id: ids[at] ?? 0n, ...volume })));
 }
 
@@ -36,7 +36,7 @@ export async function readState(diamond: DiamondViews, rules: Rules, timestamp: 
     diamond.view('getMarketOrdersTimeoutBlocks', []),
     readWindows(diamond, rules, timestamp),
     // The contract has no price for a collateral that is switched off.
-    Promise.all(rules.collaterals.map(({ isActive }, at) => (isActive ? readExposure(diamond, at + 1, rules.pairs.length) : null))),
+    Promise.all(rules.collaterals.map(async ({ isActive }, at) => (isActive ? readExposure(diamond, at + 1, rules.pairs.length) : null))),
   ]);
   return { tradingState, timeoutBlocks, windows, exposures };
 }

@@ -43,7 +43,7 @@ export function createViews(client: PublicClient, { diamond }: ChainDefinition):
     const own = calls.filter(isOwn);
     const packs = Array.from({ length: Math.ceil(own.length / PACK) }, (_, at) => own.slice(at * PACK, (at + 1) * PACK));
     const answers = (await Promise.all(packs.map((calls) => pack(calls, block)))).flat();
-    const others = await Promise.all(calls.map((call) => (isOwn(call) ? null : one(call, block))));
+    const others = await Promise.all(calls.map(async (call) => (isOwn(call) ? null : one(call, block))));
     let next = 0;
     return others.map((other) => other ?? answers[next++] ?? '0x');
   };

@@ -78,7 +78,7 @@ describe('candles of a longer interval', () => {
         const [head, tail] = [aggregate(list.slice(0, cut), intervalMs(each)), aggregate(list.slice(cut), intervalMs(each))];
         const [last, first] = [head.at(-1), tail[0]];
         const seam =
-          last && first && last.time === first.time ? [...head.slice(0, -1), join(last, first), ...tail.slice(1)] : [...head, ...tail];
+          last && last.time === first?.time ? [...head.slice(0, -1), join(last, first), ...tail.slice(1)] : [...head, ...tail];
         expect(seam).toEqual(aggregate(list, intervalMs(each)));
       }),
     );

@@ -32,8 +32,8 @@ function chain(): ChainControls {
 describe('one market', () => {
   it('is what the list says of it', async () => {
     const listed = ((await body('')) as { data: Body[] }).data.find(({ symbol }) => symbol === 'TSLA/USD');
-    const { funding: _, ...one } = await body('/TSLA-USD');
-    expect(listed).toMatchObject(one);
+    const one = { ...(await body('/TSLA-USD')), funding: expect.any(Object) };
+    expect(listed).toEqual(one);
     expect(one).toMatchObject({ symbol: 'TSLA/USD', base: 'TSLA', quote: 'USD', group: 'stocks', maxLeverage: '4', onlyIsolated: true });
   });
 
@@ -45,7 +45,8 @@ describe('one market', () => {
         fc.infiniteStream(fc.boolean()),
         fc.constantFrom('-', '%2F', '%2f'),
         async (symbol, upper, joint) => {
-          const written = [...symbol]
+          const written = symbol
+            .split(/(?:)/)
             .map((letter) => (letter === '/' ? joint : upper.next().value ? letter : letter.toLowerCase()))
             .join('');
           expect(await body(`/${written}`)).toMatchObject({ symbol });

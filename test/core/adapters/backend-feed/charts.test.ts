@@ -2,7 +2,7 @@ import { jest } from '@jest/globals';
 import { aggregate, intervalMs, MINUTE_MS, type Candle, type CandleInterval } from '../../../../core/domain/candle.js';
 import { GatewayError } from '../../../../core/errors.js';
 import { until } from '../../../harness/eventually.js';
-import { createRig, type Rig } from './harness.js';
+import { createRig, whileWaiting, type Rig } from './harness.js';
 import { json, type Handler } from './upstream.js';
 
 jest.setTimeout(10_000);
@@ -69,11 +69,7 @@ describe('history of the charts', () => {
   };
   /** The same, while the feed's pause before its second try passes. */
   const askPatiently = async (interval: CandleInterval, from: number, to: number): Promise<unknown> => {
-    const asking = ask(interval, from, to);
-    let isDone = false;
-    void asking.finally(() => (isDone = true));
-    while (!isDone) await rig.clock.pass(250);
-    return asking;
+    return whileWaiting(rig, ask(interval, from, to));
   };
   const now = () => rig.clock.now();
 
@@ -213,10 +209,10 @@ describe('history of the charts', () => {
       Array.from({ length: 60 }, (_, at) => ask('1m', now() - (at + 2) * 1000 * MINUTE_MS, now() - (at + 1) * 1000 * MINUTE_MS)),
     );
     await until(() => asked().length === 1);
-    let isDone = false;
-    void all.finally(() => (isDone = true));
     const start = now();
-    while (!isDone) await rig.clock.pass(1_000);
+    const progress = { isDone: false };
+    void all.finally(() => (progress.isDone = true));
+    while (!progress.isDone) await rig.clock.pass(1_000);
     expect(now() - start).toBeLessThan(20_000);
     expect(await all).toEqual(Array.from({ length: 60 }, () => UNAVAILABLE));
     expect(asked().length).toBeLessThanOrEqual(4);

@@ -51,3 +51,14 @@ export function outcome(read: () => unknown): unknown {
     return { code, ...details };
   }
 }
+
+/** Lets time pass until the answer is there, but not while upstream is still thinking: only pauses of our own are cut short. */
+export async function whileWaiting<Answer>({ clock, upstream }: Rig, asking: Promise<Answer>): Promise<Answer> {
+  const progress = { isDone: false };
+  void asking.finally(() => (progress.isDone = true));
+  while (!progress.isDone) {
+    if (upstream.inFlight.now === 0) clock.advance(5);
+    await new Promise(setImmediate);
+  }
+  return asking;
+}

@@ -2,7 +2,7 @@ import { jest } from '@jest/globals';
 import type { MarketTrade } from '../../../../core/domain/market-trade.js';
 import { GatewayError } from '../../../../core/errors.js';
 import { until } from '../../../harness/eventually.js';
-import { createRig, type Rig } from './harness.js';
+import { createRig, whileWaiting, type Rig } from './harness.js';
 import { json, type Handler } from './upstream.js';
 import { tradingVariables, type Wire } from './wire-fixtures.js';
 
@@ -57,11 +57,7 @@ describe('the public history', () => {
     }
   };
   const patiently = async (): Promise<unknown> => {
-    const asking = recent();
-    let isDone = false;
-    void asking.finally(() => (isDone = true));
-    while (!isDone) await rig.clock.pass(250);
-    return asking;
+    return whileWaiting(rig, recent());
   };
   const hashes = async (limit?: number) => ((await recent(0, limit)) as MarketTrade[]).map(({ txHash }) => txHash);
   const told = async (given: Wire): Promise<void> => {

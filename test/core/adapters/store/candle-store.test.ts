@@ -25,7 +25,9 @@ afterAll(async () => {
   await other?.close();
   await database.drop();
 });
-beforeEach(async () => void (await store?.db('candles').del()));
+beforeEach(async () => {
+  await store?.db('candles').del();
+});
 
 const DAY = Date.UTC(2026, 0, 6);
 
@@ -86,7 +88,7 @@ describe('minutes written by several gateways', () => {
       closeAt: DAY + 3_000,
     }));
     await Promise.all(
-      Array.from({ length: 6 }, (_, turn) =>
+      Array.from({ length: 6 }, async (_, turn) =>
         (turn % 2 === 0 ? store : other)?.candles.merge('base', turn < 3 ? everything : [...late].reverse()),
       ),
     );
