@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Router } from 'express';
+import { createBackendNotices } from './core/adapters/backend-notices.js';
 import { createBackendFeed } from './core/adapters/backend-feed/backend-feed.js';
 import { endpointsOf } from './core/adapters/backend-feed/endpoints.js';
 import { loadCrypto } from './core/adapters/recover/load-crypto.js';
@@ -7,7 +8,7 @@ import { openDatabase } from './core/adapters/store/open-database.js';
 import { systemRandom } from './core/adapters/system-random.js';
 import { createViemChain } from './core/adapters/viem-chain/viem-chain.js';
 import { createEntrance } from './core/access/entrance.js';
-import type { ChainConfig, Config } from './core/config.js';
+import type { ChainConfig, Config, DatabaseConfig } from './core/config.js';
 import { createGateway, type Gateway, type Venue } from './core/gateway.js';
 import { createCandleRecorder } from './core/markets/candle-recorder.js';
 import type { Clock, Logger, Store } from './core/ports.js';
@@ -17,11 +18,24 @@ import type { Lifecycle } from './lifecycle.js';
 import { createApp } from './native-api/app.js';
 import type { Listening } from './native-api/listen.js';
 
-export interface ComposeOptions {
-  readonly config: Config;
+interface Surroundings {
   readonly lifecycle: Lifecycle;
   readonly clock: Clock;
   readonly log: Logger;
+}
+
+/** The store on a migrated database; the first slow step, and one that nothing else has to wait for. */
+export function startStore({ lifecycle, clock, log }: Surroundings, database: DatabaseConfig): Promise<Store> {
+  return lifecycle.start(
+    'database',
+    () => openDatabase({ ...database, clock, log, signal: lifecycle.stopping, onFailure: (error) => lifecycle.fail(error) }),
+    (made) => made.close(),
+  );
+}
+
+export interface ComposeOptions extends Surroundings {
+  readonly config: Config;
+  readonly store: Store;
   /** Already bound, so that a port in use is known before anything slow happens. */
   readonly http: Listening;
   /** Routes of the sandbox; none in production. */
@@ -30,12 +44,7 @@ export interface ComposeOptions {
 
 /** Configuration → adapters → gateway → doors. The one place where they meet, for production and sandbox alike. */
 export async function startGateway(options: ComposeOptions): Promise<Gateway> {
-  const { config, lifecycle, clock, log } = options;
-  const store = await lifecycle.start(
-    'database',
-    () => openDatabase({ ...config.database, clock, log, signal: lifecycle.stopping, onFailure: (error) => lifecycle.fail(error) }),
-    (made) => made.close(),
-  );
+  const { config, store, lifecycle, clock, log } = options;
   const venues = config.chains.map((chain) => createVenue(chain, store, clock, log));
   const { mode, serviceName, commit } = config;
   const crypto = await loadCrypto(log);
@@ -44,7 +53,19 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
     () => createEntrance({ ...config.entrance, serviceName, crypto, store, clock, log }),
     (made) => made.stop(),
   );
-  const gateway = createGateway({ mode, serviceName, commit, version: packageVersion(), venues, store, clock, log, entrance, randomBytes: systemRandom });
+  const gateway = createGateway({
+    mode,
+    serviceName,
+    commit,
+    notices: config.notificationsUrl === null ? null : createBackendNotices(config.notificationsUrl),
+    version: packageVersion(),
+    venues,
+    store,
+    clock,
+    log,
+    entrance,
+    randomBytes: systemRandom,
+  });
   const openDoors = (): void => options.http.serve(createApp(gateway, options.extraRoutes));
   // Registered after what the doors need, so that requests under way are finished before it is taken from them.
   await lifecycle.start('doors', openDoors, () => options.http.close());

@@ -1,7 +1,7 @@
 import { createLogger } from './core/adapters/log.js';
 import { systemClock } from './core/adapters/system-clock.js';
 import { readConfig } from './core/config.js';
-import { startGateway } from './compose.js';
+import { startGateway, startStore } from './compose.js';
 import { readLauncher, readOrExit, runProgram } from './lifecycle.js';
 import { listen } from './native-api/listen.js';
 
@@ -20,7 +20,8 @@ await runProgram({
       () => listen(config.host, config.port),
       (made) => made.close(),
     );
-    await startGateway({ config, lifecycle, clock, log, http });
+    const store = await startStore({ lifecycle, clock, log }, config.database);
+    await startGateway({ config, store, lifecycle, clock, log, http });
     log.info('gateway.listening', { url: http.url, chains: config.chains.map(({ chain }) => chain.slug) });
   },
 });

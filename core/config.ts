@@ -36,6 +36,8 @@ export interface Config {
   /** The `name` of the EIP-712 domain every native request is signed in. */
   readonly serviceName: string;
   readonly commit: string;
+  /** Host of the protocol's notifications; null = only our own. */
+  readonly notificationsUrl: string | null;
   readonly entrance: EntranceSettings;
 }
 
@@ -75,6 +77,7 @@ const Common = z.object({
   DATABASE_URL: DatabaseUrl,
   SERVICE_NAME: z.string().min(1).max(64).default('Diamond Gateway'),
   COMMIT: z.string().max(64).default('unknown'),
+  NOTIFICATIONS_URL: HttpUrl.optional(),
   ...ENTRANCE_VARIABLES,
   PRICING_URL: HttpUrl.default(PRICING_URL),
   GLOBAL_URL: HttpUrl.default(GLOBAL_URL),
@@ -104,7 +107,7 @@ export function readConfig(environment: Environment): Config {
   const chains = readChains(variables);
   const problems = [...(common.success ? [] : describeIssues(common.error)), ...chains.problems];
   if (!common.success || problems.length > 0) throw new ConfigError(problems);
-  const { PORT, HOST, LOG_LEVEL, DATABASE_URL, SERVICE_NAME, COMMIT } = common.data;
+  const { PORT, HOST, LOG_LEVEL, DATABASE_URL, SERVICE_NAME, COMMIT, NOTIFICATIONS_URL } = common.data;
   return {
     mode: 'production',
     host: HOST,
@@ -114,6 +117,7 @@ export function readConfig(environment: Environment): Config {
     chains: chains.chains,
     serviceName: SERVICE_NAME,
     commit: COMMIT,
+    notificationsUrl: NOTIFICATIONS_URL ?? null,
     entrance: entranceSettings(common.data),
   };
 }

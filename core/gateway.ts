@@ -4,6 +4,7 @@ import type { ChainDefinition, ChainSlug } from './chains.js';
 import { GatewayError } from './errors.js';
 import type { Changes } from './tracking/apply-events.js';
 import type { CandleRecorder } from './markets/candle-recorder.js';
+import type { NoticeSource } from './notifications/notice-source.js';
 import type { BlockHead, Chain, ChainFacts, Clock, Logger, MarketFeed, RandomBytes, Store } from './ports.js';
 
 /** One chain with its ports bound; every use case takes it first. */
@@ -46,6 +47,8 @@ export interface Gateway {
   readonly clock: Clock;
   readonly log: Logger;
   readonly randomBytes: RandomBytes;
+  /** The protocol's own notifications; null where none are configured. */
+  readonly notices: NoticeSource | null;
   /** Signatures, nonces, limits. */
   readonly entrance: Entrance;
   readonly bus: Bus<GatewayEvents>;

@@ -8,6 +8,7 @@ import type { TrackingStore } from './tracking/tracking-store.js';
 import type { Candle, CandleInterval } from './domain/candle.js';
 import type { CandleStore } from './markets/candle-store.js';
 import type { DiamondLog } from './domain/diamond-log.js';
+import type { NotificationStore } from './notifications/notification-store.js';
 import type { MarketConfig, PricePoint, Session } from './domain/market.js';
 import type { MarketTrade } from './domain/market-trade.js';
 
@@ -153,4 +154,5 @@ export interface Store {
   /** One round trip; throws when the database cannot answer. */
   ping(): Promise<void>;
   close(): Promise<void>;
+  readonly notifications: NotificationStore;
 }

@@ -1,9 +1,9 @@
 import { entranceSettings } from '../core/access/entrance-variables.js';
-import type { Config } from '../core/config.js';
+import type { Config, DatabaseConfig } from '../core/config.js';
 import type { Gateway } from '../core/gateway.js';
 import type { Clock, Logger } from '../core/ports.js';
 import { readiness } from '../core/readiness.js';
-import { startGateway } from '../compose.js';
+import { startGateway, startStore } from '../compose.js';
 import type { Lifecycle } from '../lifecycle.js';
 import { listen } from '../native-api/listen.js';
 import { authoriseDemo } from './authorise-demo.js';
@@ -46,20 +46,29 @@ export async function startSandbox({ settings, lifecycle, clock, log, write }: S
     () => openDataFolder(settings.SANDBOX_DATA),
     (made) => made.remove(),
   );
-  const venue = await startVenue(lifecycle, { settings, folder, clock, log, progress });
+  const database: DatabaseConfig = settings.DATABASE_URL ?? {
+    kind: 'embedded',
+    folder: folder.postgres,
+    durable: settings.SANDBOX_DATA !== undefined,
+  };
+  const [store, venue] = await bothOrNeither(
+    startStore({ lifecycle, clock, log }, database),
+    startVenue(lifecycle, { settings, folder, clock, log, progress }),
+  );
   const config: Config = {
     mode: 'sandbox',
     host: settings.HOST,
     port: settings.PORT,
     logLevel: settings.LOG_LEVEL,
-    database: settings.DATABASE_URL ?? { kind: 'embedded', folder: folder.postgres, durable: settings.SANDBOX_DATA !== undefined },
+    database,
     chains: venue.chainConfigs,
     serviceName: settings.SERVICE_NAME,
     commit: settings.COMMIT,
+    notificationsUrl: null,
     entrance: entranceSettings(settings),
   };
-  progress.step('starting PostgreSQL and the gateway');
-  const gateway = await startGateway({ config, lifecycle, clock, log, http, extraRoutes: [sandboxRouter(venue.controls)] });
+  progress.step('starting the gateway');
+  const gateway = await startGateway({ config, store, lifecycle, clock, log, http, extraRoutes: [sandboxRouter(venue.controls)] });
   await lifecycle.start(
     'demo agent',
     () => authoriseDemo(gateway, venue.controls.accounts),
@@ -71,6 +80,12 @@ export async function startSandbox({ settings, lifecycle, clock, log, write }: S
     () => undefined,
   );
   return { url: http.url, gateway, controls: venue.controls, config };
+}
+
+/** Waits for both even if one fails: what the other is about to start must be known before everything is ended. */
+async function bothOrNeither<A, B>(a: Promise<A>, b: Promise<B>): Promise<[A, B]> {
+  await Promise.allSettled([a, b]);
+  return Promise.all([a, b]);
 }
 
 async function untilReady(gateway: Gateway, stopping: AbortSignal): Promise<void> {

@@ -2,6 +2,8 @@ import type { Operation } from '../operation.js';
 import { accountOperations } from './account.js';
 import { agentOperations } from './agents.js';
 import { marketOperations } from './markets.js';
+import { notificationOperations } from './notifications.js';
+import { readinessOperations } from './readiness.js';
 import { systemOperations } from './system.js';
 
 /** The registry: the one place that knows every operation. */
@@ -10,4 +12,6 @@ export const OPERATIONS: readonly Operation[] = [
   ...marketOperations,
   ...agentOperations,
   ...accountOperations,
+  ...notificationOperations,
+  ...readinessOperations,
 ];

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { ConfigError, readConfig } from '../../core/config.js';
 import { readSandboxSettings } from '../../sandbox/settings.js';
 
@@ -64,6 +65,19 @@ describe('the configuration of a deployment', () => {
     );
     expect(problems).toHaveLength(4);
     expect(problems.join('\n')).not.toContain('hunter2');
+  });
+});
+
+describe('.env.example', () => {
+  /** As docker and systemd read it: everything after the sign is the value. */
+  const lines = readFileSync(new URL('../../.env.example', import.meta.url), 'utf8').split('\n');
+  const variables = Object.fromEntries(
+    lines.filter((line) => /^[A-Z]/.test(line)).map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
+  );
+
+  it('is a configuration as it stands, but for what only the operator knows', () => {
+    expect(problemsOf(() => readSandboxSettings(variables))).toEqual([]);
+    expect(readConfig({ ...variables, ...production }).port).toBe(8080);
   });
 });
 

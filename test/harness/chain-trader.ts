@@ -9,6 +9,7 @@ import { eventually } from './eventually.js';
 /** A trader with a wallet and nothing else: it speaks to the node as any outsider would. */
 export interface ChainTrader {
   readonly account: PrivateKeyAccount;
+  readonly privateKey: Hex;
   readonly client: PublicClient;
   send(to: `0x${string}`, data: Hex): Promise<Hex>;
   open(changes?: Partial<Trade>, maxSlippageP?: number): Promise<Hex>;
@@ -55,6 +56,7 @@ export function chainTrader(chain: ChainControls, privateKey: Hex): ChainTrader 
   const options = { ...diamond, account, chain: viemChain } as const;
   return {
     account,
+    privateKey,
     client,
     send: async (to, data) => mined(await wallet.sendTransaction({ to, data, chain: viemChain })),
     async open(changes = {}, maxSlippageP = 1000) {

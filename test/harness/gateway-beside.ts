@@ -2,7 +2,7 @@ import { systemClock } from '../../core/adapters/system-clock.js';
 import type { ChainConfig } from '../../core/config.js';
 import type { Gateway } from '../../core/gateway.js';
 import type { Clock } from '../../core/ports.js';
-import { startGateway } from '../../compose.js';
+import { startGateway, startStore } from '../../compose.js';
 import { createLifecycle } from '../../lifecycle.js';
 import { listen } from '../../native-api/listen.js';
 import { createKeptLog, type KeptLog } from './kept-log.js';
@@ -35,7 +35,8 @@ export async function startGatewayBeside(
     (made) => made.close(),
   );
   const chains = config.chains.map((chain) => ({ ...chain, ...hosts }));
-  const gateway = await startGateway({ config: { ...config, chains }, lifecycle, clock, log, http });
+  const store = await startStore({ lifecycle, clock, log }, config.database);
+  const gateway = await startGateway({ config: { ...config, chains }, store, lifecycle, clock, log, http });
   return {
     url: http.url,
     gateway,

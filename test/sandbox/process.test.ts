@@ -14,7 +14,7 @@ const PHASES = [
   /putting the Diamond/,
   /funding the demo accounts/,
   /starting the price backend/,
-  /starting PostgreSQL/,
+  /starting the gateway/,
   READY,
 ];
 

@@ -6,6 +6,7 @@ import { createCandleStore } from './candle-store.js';
 import { connectDatabase, type DatabaseOptions } from './connect-database.js';
 import { isLostRace, withFaults } from './faults.js';
 import { createAccountStore } from './account-store.js';
+import { createNotificationStore } from './notification-store.js';
 import { createSpendStore } from './spend-store.js';
 import { createTrackingStore } from './tracking-store.js';
 
@@ -44,6 +45,7 @@ export function createStore(options: DatabaseOptions): KnexStore {
     admission: withFaults(createAdmissionStore(db)),
     tracking: withFaults({ ...createTrackingStore({ db, transaction: (work) => runTransaction(db, work) }) }),
     account: withFaults({ ...createAccountStore(db) }),
+    notifications: withFaults({ ...createNotificationStore(db) }),
     db,
     transaction: transaction as KnexStore['transaction'],
     close: () => db.destroy(),

@@ -1,0 +1,165 @@
+import { encodeFunctionData, formatUnits, parseAbi } from 'viem/utils';
+import type { Agent } from '../domain/agent.js';
+import type { Collateral } from '../domain/market.js';
+import { GatewayError, type TransactionRequest } from '../errors.js';
+import type { Gateway, Venue } from '../gateway.js';
+import { activeCollaterals, directoryOf } from '../markets/directory.js';
+import type { Address } from '../ports.js';
+import { delegationTx } from './delegation-transactions.js';
+
+export const READINESS_CHECKS = ['agent', 'delegation', 'balance', 'allowance', 'gas', 'market', 'relayer'] as const;
+export type ReadinessCheck = (typeof READINESS_CHECKS)[number];
+
+/** One thing that must hold, and if it does not, the step or the transaction that makes it. */
+export interface ReadinessLine {
+  readonly check: ReadinessCheck;
+  readonly ok: boolean;
+  readonly detail: string;
+  readonly fix: { readonly step: string; readonly transaction: TransactionRequest | null } | null;
+}
+
+export interface TraderReadiness {
+  readonly address: Address;
+  readonly trader: Address;
+  /** Whether the address can trade through each door now. */
+  readonly ready: { readonly native: boolean; readonly facade: boolean };
+  readonly lines: ReadinessLine[];
+}
+
+interface Facts {
+  readonly venue: Venue;
+  readonly trader: Address;
+  /** Registered, not revoked, not expired. */
+  readonly agents: readonly Agent[];
+  readonly delegate: Address | null;
+  readonly collaterals: readonly (Collateral & { readonly balance: bigint; readonly allowance: bigint })[];
+  /** Of the agent that broadcasts; null when there is none. */
+  readonly gas: { readonly payer: Address; readonly wei: bigint } | null;
+}
+
+const NEEDED: Readonly<Record<'native' | 'facade', readonly ReadinessCheck[]>> = {
+  native: ['agent', 'delegation', 'balance', 'allowance', 'gas', 'market'],
+  facade: ['agent', 'balance', 'allowance', 'market', 'relayer'],
+};
+
+/** Can this address trade, and which step is missing? Public facts only; an agent's address is answered as its trader. */
+export async function traderReadiness(gateway: Gateway, venue: Venue, address: Address): Promise<TraderReadiness> {
+  const facts = await gather(gateway, venue, address);
+  const lines = [
+    agentLine(facts),
+    delegationLine(facts),
+    balanceLine(facts),
+    allowanceLine(facts),
+    gasLine(facts),
+    marketLine(facts),
+    relayerLine(facts),
+  ];
+  const holds = (checks: readonly ReadinessCheck[]): boolean => lines.every(({ check, ok }) => ok || !checks.includes(check));
+  return { address, trader: facts.trader, ready: { native: holds(NEEDED.native), facade: holds(NEEDED.facade) }, lines };
+}
+
+async function gather({ store, clock }: Gateway, venue: Venue, address: Address): Promise<Facts> {
+  const { slug } = venue.definition;
+  const registered = await store.access.findAgent(slug, address);
+  const trader = registered !== null && registered.revokedAt === null ? registered.trader : address;
+  const known = trader === address ? await store.access.listAgents(slug, trader) : registered === null ? [] : [registered];
+  const agents = known.filter(({ revokedAt, scope }) => revokedAt === null && (scope.expiresAt === null || scope.expiresAt > clock.now()));
+  const active = activeCollaterals(venue.feed.config());
+  try {
+    const [delegate, { tokens }] = await Promise.all([
+      venue.chain.delegateOf(trader),
+      venue.chain.accountFacts(
+        trader,
+        active.map((token) => token.address),
+      ),
+    ]);
+    const payer = agents.find(({ agent, mode }) => mode === 'self' && (agent === delegate || agent === trader))?.agent ?? null;
+    const gas = payer === null ? null : { payer, wei: await venue.chain.nativeBalance(payer) };
+    const collaterals = active.map((token, position) => ({ ...token, balance: 0n, allowance: 0n, ...tokens[position] }));
+    return { venue, trader, agents, delegate, collaterals, gas };
+  } catch (error) {
+    throw new GatewayError('UPSTREAM_UNAVAILABLE', { upstream: 'chain node' }, { cause: error });
+  }
+}
+
+const APPROVE = parseAbi(['function approve(address spender, uint256 amount) returns (bool)']);
+const UNLIMITED = 2n ** 256n - 1n;
+
+type Fix = ReadinessLine['fix'];
+const line = (check: ReadinessCheck, ok: boolean, detail: string, fix: Fix): ReadinessLine => ({ check, ok, detail, fix: ok ? null : fix });
+const step = (sentence: string, transaction: TransactionRequest | null = null): Fix => ({ step: sentence, transaction });
+
+function agentLine({ agents, venue }: Facts): ReadinessLine {
+  const detail = agents.length === 0 ? 'No agent is authorised.' : `Authorised: ${agents.map(({ agent }) => agent).join(', ')}.`;
+  return line(
+    'agent',
+    agents.length > 0,
+    detail,
+    step(`Let the trader sign an AgentAuthorization and send it to POST /v1/${venue.definition.slug}/agents.`),
+  );
+}
+
+function delegationLine({ agents, delegate, trader, venue }: Facts): ReadinessLine {
+  const ok = agents.some(({ agent, mode }) => mode === 'self' && (agent === trader || agent === delegate));
+  const [first] = agents.filter(({ mode }) => mode === 'self');
+  const detail = delegate === null ? 'The trader has no trading delegate.' : `The trading delegate is ${delegate}.`;
+  const fix = first
+    ? step('Let the trader send this transaction.', delegationTx(venue.definition, first.agent))
+    : step('Authorise an agent first.');
+  return line('delegation', ok, ok && delegate === null ? 'The agent is the trader itself.' : detail, fix);
+}
+
+const amounts = (collaterals: Facts['collaterals'], of: 'balance' | 'allowance'): string =>
+  collaterals
+    .map((token) => `${token[of] === UNLIMITED ? 'unlimited' : formatUnits(token[of], token.decimals)} ${token.symbol}`)
+    .join(', ');
+
+function balanceLine({ collaterals, trader }: Facts): ReadinessLine {
+  const ok = collaterals.some(({ balance }) => balance > 0n);
+  return line(
+    'balance',
+    ok,
+    `The trader holds ${amounts(collaterals, 'balance')}.`,
+    step(`Send collateral (${collaterals.map(({ symbol }) => symbol).join(' or ')}) to ${trader}.`),
+  );
+}
+
+function allowanceLine({ collaterals, venue: { definition } }: Facts): ReadinessLine {
+  const ok = collaterals.some(
+    ({ balance, allowance }) => allowance > 0n && (balance > 0n || collaterals.every((token) => token.balance === 0n)),
+  );
+  const wanted = collaterals.find(({ balance }) => balance > 0n) ?? collaterals.find(({ symbol }) => symbol === 'USDC') ?? collaterals[0];
+  const data = encodeFunctionData({ abi: APPROVE, functionName: 'approve', args: [definition.diamond, UNLIMITED] });
+  const transaction = wanted ? { to: wanted.address, data, chainId: definition.chainId } : null;
+  return line(
+    'allowance',
+    ok,
+    `The Diamond may take ${amounts(collaterals, 'allowance')}.`,
+    step('Let the trader send this transaction, or one with a smaller amount.', transaction),
+  );
+}
+
+function gasLine({ gas, venue: { definition } }: Facts): ReadinessLine {
+  if (gas === null) return line('gas', false, 'No agent could broadcast.', step('Authorise and delegate an agent first.'));
+  return line(
+    'gas',
+    gas.wei > 0n,
+    `The agent holds ${formatUnits(gas.wei, 18)} ${definition.nativeSymbol}.`,
+    step(`Send a little ${definition.nativeSymbol} to ${gas.payer}.`),
+  );
+}
+
+function marketLine({ venue }: Facts): ReadinessLine {
+  const { pairs } = directoryOf(venue.feed.config());
+  const open = pairs.filter(({ index }) => venue.feed.session(index, venue.clock.now()) === 'open').length;
+  return line('market', open > 0, `${open} of ${pairs.length} markets are open.`, step('Wait until trading is resumed.'));
+}
+
+function relayerLine({ venue }: Facts): ReadinessLine {
+  return line(
+    'relayer',
+    false,
+    `No relayer serves the facade on ${venue.definition.slug}.`,
+    step('Trade through the native API, or ask the operator for a relayer.'),
+  );
+}

@@ -1,0 +1,60 @@
+import type { Knex } from 'knex';
+import type { Notice, NotificationStore } from '../../notifications/notification-store.js';
+import type { Address } from '../../ports.js';
+
+interface NoticeRow {
+  readonly chain: string;
+  readonly trader: string;
+  readonly id: bigint;
+  readonly kind: Notice['kind'];
+  readonly about: Address | null;
+  readonly created_at: bigint;
+}
+
+interface DismissalRow {
+  readonly trader: string;
+  readonly notification_id: bigint;
+}
+
+export const createNotificationStore = (db: Knex): NotificationStore => ({
+  /** One statement: of two that see the same change, the row lock lets one write it and the other find it written. */
+  async noteDelegate(chain, trader, delegate, at) {
+    await db.raw(
+      `with before as (select delegate from delegates_seen where chain = :chain and trader = :trader for update),
+       seen as (
+         insert into delegates_seen (chain, trader, delegate) values (:chain, :trader, :delegate)
+         on conflict (chain, trader) do update set delegate = excluded.delegate where delegates_seen.delegate is distinct from excluded.delegate
+         returning 1
+       )
+       insert into notices (chain, trader, kind, about, subject, created_at)
+       select :chain, :trader, 'delegation_changed', :delegate, coalesce(:delegate, 'none') || '@' || :at, :at
+       from before, seen where before.delegate is distinct from :delegate
+       on conflict do nothing`,
+      { chain, trader, delegate, at },
+    );
+  },
+
+  async noteExpiring(chain, trader, agent, expiresAt, at) {
+    await db('notices')
+      .insert({ chain, trader, kind: 'agent_expiring', about: agent, subject: `${agent}@${expiresAt}`, created_at: at })
+      .onConflict(['chain', 'trader', 'kind', 'subject'])
+      .ignore();
+  },
+
+  async notices(chain, trader, limit) {
+    const rows = await db<NoticeRow>('notices').where({ chain, trader }).orderBy('id', 'desc').limit(limit);
+    return rows.map(({ id, kind, about, created_at }) => ({ id, kind, about, at: Number(created_at) }));
+  },
+
+  async dismissed(trader, ids) {
+    if (ids.length === 0) return new Set();
+    const rows = await db<DismissalRow>('dismissals')
+      .where({ trader })
+      .whereIn('notification_id', [...ids]);
+    return new Set(rows.map(({ notification_id }) => Number(notification_id)));
+  },
+
+  async dismiss(trader, id, at) {
+    await db('dismissals').insert({ trader, notification_id: id, dismissed_at: at }).onConflict(['trader', 'notification_id']).ignore();
+  },
+});

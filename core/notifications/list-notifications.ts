@@ -1,0 +1,103 @@
+import type { Executed } from '../domain/chain-event.js';
+import { symbolOf } from '../domain/market.js';
+import type { Order } from '../domain/order.js';
+import type { Gateway, Venue } from '../gateway.js';
+import type { Address } from '../ports.js';
+import { noticeOwn } from './notice-own.js';
+import { notificationId, type Notification, type NotificationKind } from './notification.js';
+import type { ForeignNotice } from './notice-source.js';
+import type { Notice } from './notification-store.js';
+
+/** Per chain; older ones can be read in the histories. */
+const RECENT = 100;
+
+/** What is new for a wallet on every chain, newest first, without what it has put away. */
+export async function listNotifications(gateway: Gateway, address: Address): Promise<Notification[]> {
+  const own = Promise.all([...gateway.venues.values()].map((venue) => ofVenue(gateway, venue, address)));
+  const [perChain, foreign] = await Promise.all([own, gateway.notices?.list(address) ?? []]);
+  const all = [...perChain.flat(), ...foreign.map(ofBackend)];
+  const away = await gateway.store.notifications.dismissed(
+    address,
+    all.map(({ id }) => id),
+  );
+  return all.filter(({ id }) => !away.has(id)).sort((a, b) => b.createdAt - a.createdAt || b.id - a.id);
+}
+
+async function ofVenue(gateway: Gateway, venue: Venue, trader: Address): Promise<Notification[]> {
+  const { slug } = venue.definition;
+  await noticeOwn(gateway, venue, trader);
+  const [orders, fills, notices] = await Promise.all([
+    gateway.store.account.ordersBefore(slug, trader, null, RECENT),
+    gateway.store.account.fillsBefore(slug, trader, null, RECENT),
+    gateway.store.notifications.notices(slug, trader, RECENT),
+  ]);
+  return [
+    ...orders.flatMap(({ id, order }) => ofOrder(venue, id, order) ?? []),
+    ...fills.flatMap(({ id, executed }) => ofFill(venue, id, executed) ?? []),
+    ...notices.map((notice) => ofNotice(venue, notice)),
+  ];
+}
+
+const ofBackend = ({ id, ...rest }: ForeignNotice): Notification => ({
+  ...rest,
+  id: notificationId(BigInt(id), 'backend'),
+  kind: 'backend',
+  market: null,
+  orderId: null,
+});
+
+const ORDER_KINDS = { filled: 'order_filled', rejected: 'order_rejected', timed_out: 'order_timed_out' } as const satisfies Partial<
+  Record<Order['status'], NotificationKind>
+>;
+
+function ofOrder(venue: Venue, id: bigint, order: Order): Notification | null {
+  const kind = order.status in ORDER_KINDS ? ORDER_KINDS[order.status as keyof typeof ORDER_KINDS] : null;
+  if (kind === null) return null;
+  const market = marketOf(venue, order.pairIndex);
+  const name = `Your ${order.type} order ${id.toString()}${market === null ? '' : ` on ${market}`}`;
+  const told = {
+    order_filled: { title: 'Order filled', body: `${name} was filled.` },
+    order_rejected: { title: 'Order rejected', body: `${name} was rejected by the contracts: ${order.reason ?? 'OTHER'}.` },
+    order_timed_out: { title: 'Order timed out', body: `${name} got no answer in time; its collateral can be reclaimed.` },
+  } as const;
+  return { id: notificationId(id, kind), kind, ...told[kind], market, orderId: id.toString(), createdAt: order.updatedAt };
+}
+
+const FILL_KINDS = { liquidation: 'position_liquidated', sl: 'stop_loss_hit', tp: 'take_profit_hit' } as const satisfies Partial<
+  Record<Executed['action'], NotificationKind>
+>;
+
+function ofFill(venue: Venue, id: bigint, { action, terms, place }: Executed): Notification | null {
+  const kind = action in FILL_KINDS ? FILL_KINDS[action as keyof typeof FILL_KINDS] : null;
+  if (kind === null) return null;
+  const market = marketOf(venue, terms.pairIndex);
+  const name = `Your ${terms.long ? 'long' : 'short'} position${market === null ? '' : ` on ${market}`}`;
+  const told = {
+    position_liquidated: { title: 'Position liquidated', body: `${name} was liquidated.` },
+    stop_loss_hit: { title: 'Stop loss hit', body: `${name} was closed at its stop loss.` },
+    take_profit_hit: { title: 'Take profit hit', body: `${name} was closed at its take profit.` },
+  } as const;
+  return { id: notificationId(id, kind), kind, ...told[kind], market, orderId: null, createdAt: place.at };
+}
+
+function ofNotice(venue: Venue, { id, kind, about, at }: Notice): Notification {
+  const chain = venue.definition.name;
+  const told = {
+    delegation_changed: {
+      title: 'Trading delegate changed',
+      body:
+        about === null ? `Your wallet has no trading delegate on ${chain} any more.` : `Your trading delegate on ${chain} is now ${about}.`,
+    },
+    agent_expiring: { title: 'Agent expires soon', body: `The authorisation of agent ${about ?? ''} on ${chain} ends within 24 hours.` },
+  } as const;
+  return { id: notificationId(id, kind), kind, ...told[kind], market: null, orderId: null, createdAt: at };
+}
+
+function marketOf({ feed }: Venue, pairIndex: number): string | null {
+  try {
+    const pair = feed.config().pairs[pairIndex];
+    return pair ? symbolOf(pair) : null;
+  } catch {
+    return null; // before the first parameters a notification is still worth reading
+  }
+}

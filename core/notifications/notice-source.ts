@@ -1,0 +1,15 @@
+import type { Address } from '../ports.js';
+
+/** A notification of the protocol's own service; it publishes no list of fields, so these are the ones any message has. */
+export interface ForeignNotice {
+  readonly id: number;
+  readonly title: string;
+  readonly body: string;
+  /** Epoch ms. */
+  readonly createdAt: number;
+}
+
+export interface NoticeSource {
+  /** Throws UPSTREAM_UNAVAILABLE when it does not answer. */
+  list(address: Address): Promise<readonly ForeignNotice[]>;
+}

@@ -1,0 +1,26 @@
+import type { ChainSlug } from '../chains.js';
+import type { Address } from '../ports.js';
+
+/** What no order and no fill tells: noticed by us, and kept. */
+export interface Notice {
+  readonly id: bigint;
+  readonly kind: 'delegation_changed' | 'agent_expiring';
+  /** The new delegate, or the agent; null when the slot was emptied. */
+  readonly about: Address | null;
+  /** Epoch ms. */
+  readonly at: number;
+}
+
+/** Addresses go in and come out in lower case. */
+export interface NotificationStore {
+  /** Remembers who holds the slot. A holder other than the one remembered becomes a notice; the first one ever seen does not. */
+  noteDelegate(chain: ChainSlug, trader: Address, delegate: Address | null, at: number): Promise<void>;
+  /** Once per agent and expiry. */
+  noteExpiring(chain: ChainSlug, trader: Address, agent: Address, expiresAt: number, at: number): Promise<void>;
+  /** Newest first. */
+  notices(chain: ChainSlug, trader: Address, limit: number): Promise<Notice[]>;
+  /** Which of these the account has put away. */
+  dismissed(trader: Address, ids: readonly number[]): Promise<Set<number>>;
+  /** Doing it twice is doing it once. */
+  dismiss(trader: Address, id: number, at: number): Promise<void>;
+}

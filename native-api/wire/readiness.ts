@@ -1,0 +1,16 @@
+import { z } from 'zod';
+import { READINESS_CHECKS } from '../../core/access/trader-readiness.js';
+import { AnyAddress, MasterTransaction } from './agents.js';
+
+const Line = z.object({
+  check: z.enum(READINESS_CHECKS),
+  ok: z.boolean(),
+  detail: z.string(),
+  fix: z.object({ step: z.string(), transaction: MasterTransaction.nullable() }).nullable(),
+});
+
+export const TraderReadiness = z
+  .object({ address: AnyAddress, trader: AnyAddress, ready: z.object({ native: z.boolean(), facade: z.boolean() }), lines: z.array(Line) })
+  .meta({ id: 'TraderReadiness' });
+
+export const ReadinessPath = z.object({ address: AnyAddress });

@@ -1,0 +1,185 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Wallet, type TypedDataDomain } from 'ethers';
+import { createBackendNotices } from '../../core/adapters/backend-notices.js';
+import { notificationId, type Notification } from '../../core/notifications/notification.js';
+import type { ChainControls } from '../../sandbox/controls.js';
+import { newTrader, type ChainTrader } from '../harness/chain-trader.js';
+import { price } from '../harness/diamond-calls.js';
+import { eventually } from '../harness/eventually.js';
+import { agentsOf, authorization, domainOf, EVERYTHING, signWith } from '../harness/master-wallet.js';
+import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import { signRequest } from '../harness/signed-request.js';
+
+let sandbox: TestSandbox;
+let chain: ChainControls;
+let domain: TypedDataDomain;
+
+beforeAll(async () => {
+  sandbox = await startTestSandbox();
+  const [first] = sandbox.controls.chains;
+  if (!first) throw new Error('the sandbox has no chain');
+  chain = first;
+  domain = await domainOf(sandbox);
+}, 40_000);
+afterAll(() => sandbox.stop());
+beforeEach(async () => {
+  await sandbox.post('/sandbox/price', { market: 'BTC/USD', price: '60000' });
+  await sandbox.post('/sandbox/oracle', { mode: 'auto', delayMs: 20 });
+});
+
+const listed = async (address: string): Promise<Notification[]> => {
+  const { status, body } = await sandbox.get(`/api/notifications/${address}`);
+  expect(status).toBe(200);
+  return (body as { notifications: Notification[] }).notifications;
+};
+const untilTold = (address: string, kind: string): Promise<Notification[]> =>
+  eventually(
+    () => listed(address),
+    (all) => all.some((notification) => notification.kind === kind),
+    10_000,
+  );
+const keyOf = (trader: ChainTrader): Wallet => {
+  const known = wallets.get(trader);
+  if (!known) throw new Error('not a trader of this suite');
+  return known;
+};
+const wallets = new Map<ChainTrader, Wallet>();
+/** A trader that is its own agent, so that it may put its notifications away. */
+async function selfTrader(expiresAt: number | null = null): Promise<ChainTrader> {
+  const trader = await newTrader(chain);
+  const wallet = new Wallet(trader.privateKey);
+  wallets.set(trader, wallet);
+  const body = await authorization(domain, signWith(wallet, domain), {
+    trader: wallet.address,
+    agent: wallet.address,
+    scope: { ...EVERYTHING, expiresAt },
+  });
+  expect((await agentsOf(sandbox).create(body)).status).toBe(201);
+  return trader;
+}
+async function dismiss(trader: ChainTrader, id: number | string): Promise<number> {
+  const path = `/v1/arbitrum-sepolia/account/${trader.account.address}/notifications/${id}/dismiss`;
+  const headers = await signRequest(keyOf(trader), chain.definition, { operationId: 'dismissNotification', method: 'POST', path });
+  return (await sandbox.call(path, { method: 'POST', headers })).status;
+}
+
+describe('notifications', () => {
+  it('tell of a filled order, and are gone once put away, for good', async () => {
+    const trader = await selfTrader();
+    await trader.open();
+    const [told] = await untilTold(trader.account.address, 'order_filled');
+    expect(told).toMatchObject({ title: 'Order filled', market: 'BTC/USD', orderId: expect.stringMatching(/^[1-9]\d*$/) });
+    expect(await dismiss(trader, told?.id ?? 0)).toBe(200);
+    expect(await dismiss(trader, told?.id ?? 0)).toBe(200);
+    expect(await listed(trader.account.address.toLowerCase())).toEqual([]);
+  }, 20_000);
+
+  it('tell of a rejected order with the reason', async () => {
+    await sandbox.post('/sandbox/oracle', { mode: 'reject', reason: 'EXPOSURE_LIMITS' });
+    const trader = await newTrader(chain);
+    await trader.open();
+    const [told] = await untilTold(trader.account.address, 'order_rejected');
+    expect(told?.body).toContain('EXPOSURE_LIMITS');
+  }, 20_000);
+
+  it('tell of a request that timed out', async () => {
+    await sandbox.post('/sandbox/oracle', { mode: 'hold' });
+    const trader = await newTrader(chain);
+    await trader.open();
+    await sandbox.post('/sandbox/chain', { action: 'mine', blocks: 400 });
+    await untilTold(trader.account.address, 'order_timed_out');
+  }, 20_000);
+
+  it.each([
+    ['take_profit_hit', '66100'],
+    ['stop_loss_hit', '57900'],
+    ['position_liquidated', '54000'],
+  ])(
+    'tell of %s',
+    async (kind, level) => {
+      const trader = await newTrader(chain);
+      await trader.open(kind === 'position_liquidated' ? {} : { tp: price(66_000), sl: price(58_000) });
+      await trader.event('MarketExecuted');
+      await sandbox.post('/sandbox/price', { market: 'BTC/USD', price: level });
+      await untilTold(trader.account.address, kind);
+    },
+    20_000,
+  );
+
+  it('tell of an agent that expires within a day, once', async () => {
+    const trader = await selfTrader(Date.now() + 3_600_000);
+    await untilTold(trader.account.address, 'agent_expiring');
+    expect((await listed(trader.account.address)).map(({ kind }) => kind)).toEqual(['agent_expiring']);
+  }, 20_000);
+
+  it('tell of a changed delegate, not of the first one', async () => {
+    const trader = await selfTrader();
+    expect(await listed(trader.account.address)).toEqual([]);
+    const delegate = Wallet.createRandom().address;
+    await trader.send(chain.definition.diamond, `0x604755cf${delegate.slice(2).toLowerCase().padStart(64, '0')}`);
+    const [told] = await eventually(
+      () => listed(trader.account.address),
+      (all) => all.length > 0,
+      15_000,
+    );
+    expect(told).toMatchObject({ kind: 'delegation_changed', body: expect.stringContaining(delegate.toLowerCase()) });
+  }, 30_000);
+
+  it.each(['0x12', 'nobody', encodeURIComponent('0x../..'), '0xZZ45678901234567890123456789012345678901'])(
+    'are none for %s',
+    async (address) => {
+      expect(await listed(address)).toEqual([]);
+    },
+  );
+
+  it('may not be put away by somebody else, nor with an id that is none', async () => {
+    const [one, other] = [await selfTrader(), await selfTrader()];
+    const path = `/v1/arbitrum-sepolia/account/${other.account.address}/notifications/8/dismiss`;
+    const headers = await signRequest(keyOf(one), chain.definition, { operationId: 'dismissNotification', method: 'POST', path });
+    const reply = await sandbox.call(path, { method: 'POST', headers });
+    expect([reply.status, reply.body]).toEqual([403, expect.objectContaining({ code: 'TRADER_MISMATCH' })]);
+    expect(await dismiss(one, '0x8')).toBe(400);
+  }, 20_000);
+});
+
+describe("the backend's notifications", () => {
+  const servers: Server[] = [];
+  afterAll(() => servers.forEach((server) => server.close()));
+
+  async function answering(status: number, body: string): Promise<string> {
+    const server = createServer((_request, response) => response.writeHead(status, { 'content-type': 'application/json' }).end(body));
+    servers.push(server);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()));
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }
+  const address = '0x00000000000000000000000000000000000000aa' as const;
+
+  it('are read whatever they call their fields, as long as they can be put away', async () => {
+    const url = await answering(
+      200,
+      JSON.stringify({
+        notifications: [{ id: 7, title: 'Hello', message: 'there', createdAt: '2026-01-02T03:04:05Z' }, { id: 'x' }, null, { id: 8 }],
+      }),
+    );
+    expect(await createBackendNotices(url).list(address)).toEqual([
+      { id: 7, title: 'Hello', body: 'there', createdAt: Date.UTC(2026, 0, 2, 3, 4, 5) },
+      { id: 8, title: '', body: '', createdAt: 0 },
+    ]);
+  });
+
+  it.each([
+    [500, '{}'],
+    [200, 'not json'],
+    [200, '{"notifications":7}'],
+  ])('that are %i %s count as no answer', async (status, body) => {
+    await expect(createBackendNotices(await answering(status, body)).list(address)).rejects.toMatchObject({ code: 'UPSTREAM_UNAVAILABLE' });
+  });
+
+  it('never share an id with our own', () => {
+    const ids = [1n, 2n, 3n].flatMap((source) =>
+      (['order_filled', 'agent_expiring', 'backend'] as const).map((kind) => notificationId(source, kind)),
+    );
+    expect(new Set(ids).size).toBe(9);
+  });
+});

@@ -1,0 +1,86 @@
+import { Wallet, type TypedDataDomain } from 'ethers';
+import type { TraderReadiness } from '../../core/access/trader-readiness.js';
+import type { ChainControls } from '../../sandbox/controls.js';
+import { chainTrader } from '../harness/chain-trader.js';
+import { agentsOf, authorization, domainOf, signWith } from '../harness/master-wallet.js';
+import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+
+let sandbox: TestSandbox;
+let chain: ChainControls;
+let domain: TypedDataDomain;
+
+beforeAll(async () => {
+  sandbox = await startTestSandbox();
+  const [first] = sandbox.controls.chains;
+  if (!first) throw new Error('the sandbox has no chain');
+  chain = first;
+  domain = await domainOf(sandbox);
+}, 40_000);
+afterAll(() => sandbox.stop());
+
+const readinessOf = async (address: string): Promise<TraderReadiness> => {
+  const { status, body } = await sandbox.get(`/v1/arbitrum-sepolia/readiness/${address}`);
+  expect(status).toBe(200);
+  return body as TraderReadiness;
+};
+const failing = ({ lines }: TraderReadiness): string[] => lines.filter(({ ok }) => !ok).map(({ check }) => check);
+const lineOf = ({ lines }: TraderReadiness, check: string) => lines.find((line) => line.check === check);
+
+describe('the readiness of an address', () => {
+  it('is whole for the demo trader, and for its agent, who is answered as the trader', async () => {
+    const { trader, agent } = sandbox.controls.accounts;
+    const asTrader = await readinessOf(trader.address);
+    expect(asTrader.ready).toEqual({ native: true, facade: false });
+    expect(failing(asTrader)).toEqual(['relayer']);
+    const asAgent = await readinessOf(agent.address.toLowerCase());
+    expect([asAgent.trader, asAgent.ready.native]).toEqual([trader.address, true]);
+  });
+
+  it('names every missing step of a stranger', async () => {
+    const stranger = await readinessOf(Wallet.createRandom().address);
+    expect(failing(stranger)).toEqual(['agent', 'delegation', 'balance', 'allowance', 'gas', 'relayer']);
+    for (const { ok, fix } of stranger.lines) expect(fix === null).toBe(ok);
+  });
+
+  it('leads a new trader step by step, with transactions that do what they say', async () => {
+    const { privateKey } = await chain.faucet.createTrader({ usdc: '500', eth: '1', approve: false, delegate: null });
+    const trader = new Wallet(privateKey);
+    const agent = Wallet.createRandom();
+    const wallet = chainTrader(chain, privateKey);
+    const created = await agentsOf(sandbox).create(
+      await authorization(domain, signWith(trader, domain), { trader: trader.address, agent: agent.address }),
+    );
+    expect(created.status).toBe(201);
+    expect(failing(await readinessOf(trader.address))).toEqual(['delegation', 'allowance', 'gas', 'relayer']);
+
+    for (const check of ['delegation', 'allowance']) {
+      const transaction = lineOf(await readinessOf(trader.address), check)?.fix?.transaction;
+      if (!transaction) throw new Error(`${check} offers no transaction`);
+      await wallet.send(transaction.to as `0x${string}`, transaction.data as `0x${string}`);
+    }
+    expect(failing(await readinessOf(trader.address))).toEqual(['gas', 'relayer']);
+    await sandbox.post('/sandbox/faucet', { address: agent.address, eth: '0.1' });
+    expect((await readinessOf(trader.address)).ready.native).toBe(true);
+  }, 30_000);
+
+  it('says who holds the slot when it is somebody else', async () => {
+    const other = Wallet.createRandom().address;
+    const { address } = await chain.faucet.createTrader({ eth: '1', approve: false, delegate: other as `0x${string}` });
+    expect(lineOf(await readinessOf(address), 'delegation')?.detail).toContain(other.toLowerCase());
+  });
+
+  it('is refused for what is no address', async () => {
+    const { status, body } = await sandbox.get('/v1/arbitrum-sepolia/readiness/0x12');
+    expect([status, body]).toEqual([
+      400,
+      expect.objectContaining({ code: 'VALIDATION_ERROR', details: { issues: [expect.objectContaining({ path: 'address' })] } }),
+    ]);
+  });
+
+  it('is 502 while the node is gone', async () => {
+    await sandbox.post('/sandbox/chain', { action: 'rpc', mode: 'down' });
+    const { status, body } = await sandbox.get(`/v1/arbitrum-sepolia/readiness/${sandbox.controls.accounts.trader.address}`);
+    await sandbox.post('/sandbox/chain', { action: 'rpc', mode: 'ok' });
+    expect([status, body]).toEqual([502, expect.objectContaining({ code: 'UPSTREAM_UNAVAILABLE' })]);
+  }, 20_000);
+});
