@@ -61,7 +61,12 @@ async function readOpenTrades(venue: Venue, trader: Address, known: readonly Lis
   if (!head) throw new GatewayError('NOT_READY', { reason: 'the node has not been asked yet' });
   const guesses = known.map(({ tradeIndex, position }) => ({ index: tradeIndex, ...guessOf(position) }));
   try {
-    return await venue.chain.openTrades({ trader, block: head, guesses, priceOf: (pairIndex) => lastPrice(venue, pairIndex)?.index ?? 0n });
+    return await venue.chain.openTrades({
+      trader,
+      block: head,
+      guesses,
+      priceOf: (pairIndex) => lastPrice(venue, pairIndex)?.oracle ?? 0n,
+    });
   } catch (error) {
     throw error instanceof GatewayError ? error : new GatewayError('UPSTREAM_UNAVAILABLE', { upstream: 'node' }, { cause: error });
   }
@@ -106,7 +111,7 @@ export function positionMoney(view: MarketView, own: OpenTrade, { block, price }
   const collateral = { ...view.collateral, priceUsd: pair.collateralPriceUsd };
   const state = { ...view.state, funding: pair.funding, oiToken: pair.oiToken, borrowing: { ...view.state.borrowing, ...pair.borrowing } };
   const initial = { fundingP: fees.initialAccFundingFeeP, borrowingP: fees.initialAccBorrowingFeeP };
-  const held = holdingFees({ state, collateral }, trade, { initial, timestamp: block.timestamp, price: price.index });
+  const held = holdingFees({ state, collateral }, trade, { initial, timestamp: block.timestamp, price: price.oracle });
   const account: TradeAccount = {
     holdingFees: held.total + own.borrowingV1,
     realizedPnl: fees.realizedPnlCollateral - fees.realizedTradingFeesCollateral,
