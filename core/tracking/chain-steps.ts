@@ -3,7 +3,7 @@ import { tradesMentioned } from '../domain/interpret-logs.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { BlockHead, LogRange } from '../ports.js';
 import { applyFresh, applyLate, foldAgain, interpretRange, NO_CHANGES, type Changes } from './apply-events.js';
-import { findTrades } from './take-over.js';
+import { findTrades } from './find-trades.js';
 import type { ChainCursor, Checkpoint, TrackingUnit } from './tracking-store.js';
 
 /** The steps of a follower. Each is one all-or-nothing change that holds only if the cursor still stands where the step believes it. */

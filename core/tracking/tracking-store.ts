@@ -81,7 +81,4 @@ export interface TrackingStore {
   change<Result>(chain: ChainSlug, work: (unit: TrackingUnit) => Promise<Result>): Promise<Result>;
   /** null while another replica holds it. */
   lease(chain: ChainSlug): Promise<Lease | null>;
-  /** Whether what the trader had before `startBlock` was taken over. */
-  isTakenOver(chain: ChainSlug, trader: Address): Promise<boolean>;
-  setTakenOver(chain: ChainSlug, trader: Address): Promise<void>;
 }

@@ -49,9 +49,5 @@ export function createTrackingStore({ db, transaction }: TrackingStoreParts): Tr
     change: <Result>(chain: Parameters<TrackingStore['cursor']>[0], work: (unit: TrackingUnit) => Promise<Result>) =>
       transaction((trx) => work(createTrackingUnit(trx, chain))),
     lease: (chain) => leaseChain(db, chain),
-    isTakenOver: async (chain, trader) => (await db('traders_taken_over').where({ chain, trader }).first('trader')) !== undefined,
-    async setTakenOver(chain, trader) {
-      await db('traders_taken_over').insert({ chain, trader }).onConflict(['chain', 'trader']).ignore();
-    },
   };
 }

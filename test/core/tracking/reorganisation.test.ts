@@ -118,7 +118,7 @@ describe('what the follower stored', () => {
     }
   }, 60_000);
 
-  it('is served alike by a second gateway, which takes over without loss or doubles when the first one ends', async () => {
+  it('is served alike by a second gateway on the same database, each fill once', async () => {
     const second = await startGatewayBeside(sandbox);
     try {
       const trader = await newTrader(chain);

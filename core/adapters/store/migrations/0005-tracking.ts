@@ -68,6 +68,5 @@ export const tracking: Migration = {
         unique (chain, trader, trade_index)
       )`);
     await trx.raw('create index positions_open on positions (chain, trader) where is_open');
-    await trx.raw('create table traders_taken_over (chain text not null, trader text not null, primary key (chain, trader))');
   },
 };
