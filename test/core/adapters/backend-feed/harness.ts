@@ -57,8 +57,9 @@ export async function whileWaiting<Answer>({ clock, upstream }: Rig, asking: Pro
   const progress = { isDone: false };
   void asking.finally(() => (progress.isDone = true));
   while (!progress.isDone) {
-    if (upstream.inFlight.now === 0) clock.advance(5);
-    await new Promise(setImmediate);
+    // No faster than real time: a question that is still on its way to the server is not in flight there yet, and must not time out.
+    if (upstream.inFlight.now === 0) clock.advance(1);
+    await new Promise((resolve) => setTimeout(resolve, 1));
   }
   return asking;
 }
