@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { GatewayError, type Issue } from '../core/errors.js';
 import type { Operation } from './operation.js';
 import { bodyOf } from './read-body.js';
-import { readStrictJson } from './strict-json.js';
+import { MAX_ISSUES, readStrictJson } from './strict-json.js';
 
 export interface Input {
   readonly params: unknown;
@@ -13,8 +13,6 @@ export interface Input {
 
 /** A row that names no query takes none: a misspelt parameter must not be silently dropped. */
 const NO_QUERY = z.strictObject({});
-/** A body can hold more faults than anybody reads. */
-const MAX_ISSUES = 50;
 
 /** What the row's schemas make of a request; every fault of every part is told in one answer. */
 export function decodeInput(operation: Operation, request: Request): Input {

@@ -2,6 +2,8 @@ import { GatewayError, type Issue } from '../core/errors.js';
 
 /** Deeper than any request of ours; what lies deeper is an attack or an accident. */
 const MAX_DEPTH = 32;
+/** A body can hold more faults than anybody reads, and each is told with its path: a small body must not become a huge answer. */
+export const MAX_ISSUES = 50;
 const HALF_PAIR = /\p{Surrogate}/u;
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
@@ -47,7 +49,7 @@ interface Level {
 function scan(text: string): Issue[] {
   const issues: Issue[] = [];
   const levels: Level[] = [];
-  for (let index = 0; index < text.length; index += 1) {
+  for (let index = 0; index < text.length && issues.length < MAX_ISSUES; index += 1) {
     const level = levels.at(-1);
     switch (text[index]) {
       case '{':
