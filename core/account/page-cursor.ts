@@ -8,7 +8,8 @@ export interface PageScope {
 }
 
 const FORM = /^[A-Za-z0-9_-]{1,200}$/;
-const NUMBER = /^(?:0|[1-9]\d{0,18})$/;
+/** Every id and block number of ours, and nothing that the database would refuse. */
+const NUMBER = /^(?:0|[1-9]\d{0,15})$/;
 
 const prefixOf = ({ kind, chain, trader }: PageScope): string => `1.${kind}.${chain}.${trader}.`;
 

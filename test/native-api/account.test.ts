@@ -1,4 +1,5 @@
 import { Wallet } from 'ethers';
+import { encodeCursor } from '../../core/account/page-cursor.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { newTrader, type ChainTrader } from '../harness/chain-trader.js';
 import { price } from '../harness/diamond-calls.js';
@@ -57,6 +58,8 @@ async function ask(path: string, apiKey = key): Promise<Answer> {
   return { status: response.status, body: (await response.json()) as Record<string, unknown> };
 }
 const get = (path: string, apiKey = key, of = trader): Promise<Answer> => ask(`/account/${of.account.address}${path}`, apiKey);
+const forged = (kind: 'orders' | 'fills', mark: readonly bigint[]): string =>
+  encodeCursor({ kind, chain: 'arbitrum-sepolia', trader: trader.account.address.toLowerCase() }, mark);
 const listOf = (body: Record<string, unknown>) => (body['data'] ?? []) as Record<string, unknown>[];
 
 describe('the reads of an account', () => {
@@ -113,6 +116,11 @@ describe('the reads of an account', () => {
     expect(seen).toEqual(whole);
   });
 
+  it('find nothing below a forged cursor that names a log no block can hold', async () => {
+    const { status, body } = await get(`/fills?cursor=${forged('fills', [1n, 10n ** 12n])}`);
+    expect([status, listOf(body), body['nextCursor']]).toEqual([200, [], null]);
+  });
+
   it.each([
     ['a stranger', () => get('/positions', otherKey), 403, 'TRADER_MISMATCH'],
     [
@@ -130,6 +138,13 @@ describe('the reads of an account', () => {
     ],
     ['a cursor of another list', async () => get(`/orders/history?cursor=${await cursorOf('/fills?limit=1')}`), 400, 'VALIDATION_ERROR'],
     ['a cursor nobody made', () => get('/fills?cursor=abc'), 400, 'VALIDATION_ERROR'],
+    [
+      'an order cursor beyond all numbers',
+      () => get(`/orders/history?cursor=${forged('orders', [10n ** 19n - 1n])}`),
+      400,
+      'VALIDATION_ERROR',
+    ],
+    ['a fill cursor beyond all numbers', () => get(`/fills?cursor=${forged('fills', [10n ** 19n - 1n, 0n])}`), 400, 'VALIDATION_ERROR'],
     ['a limit of 0', () => get('/fills?limit=0'), 400, 'VALIDATION_ERROR'],
     ['a limit of 501', () => get('/fills?limit=501'), 400, 'VALIDATION_ERROR'],
     ['an unknown parameter', () => get('/fills?page=2'), 400, 'VALIDATION_ERROR'],

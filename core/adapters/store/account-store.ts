@@ -35,7 +35,8 @@ export function createAccountStore(db: Knex): AccountStore {
     },
     order: async (chain, trader, id) => listed(await rows(`${ORDERS} and id = :id`, { chain, trader, id }))[0] ?? null,
     async fillsBefore(chain, trader, before, limit) {
-      const below = before === null ? '' : 'and (block_number, log_index) < (:block, :logIndex)';
+      // A client may send any number back; one that fits no column must find nothing rather than fail.
+      const below = before === null ? '' : 'and (block_number, log_index) < (cast(:block as bigint), cast(:logIndex as bigint))';
       const sql = `${FILLS} ${below} order by block_number desc, log_index desc limit :limit`;
       const found = await rows<FillRow>(sql, { chain, trader, block: before?.block, logIndex: before?.logIndex, limit });
       return found.flatMap(({ id, event }): ListedFill[] => {
