@@ -3,8 +3,9 @@ import type { Cancel } from '../core/ports.js';
 
 /** Sessions and rates move with time alone, so no answer is older than this. */
 const MAX_AGE_MS = 1_000;
-/** Spellings of a URL are the client's; the table is emptied rather than let grow. */
+/** Spellings of a URL are the client's (`?&`, `?&&`), and each holds an answer of its own: the table is emptied rather than let grow. */
 const MAX_ENTRIES = 4_096;
+const MAX_BYTES = 32 * 1024 * 1024;
 
 /** Counts what a venue's answers depend on; equal before and after means that nothing changed in between. */
 interface Generation {
@@ -37,11 +38,30 @@ export function createHotReplies(gateway: Gateway): HotReplies {
   const generations = new Map<Venue, Generation>([...gateway.venues.values()].map((venue) => [venue, { value: 0 }]));
   const cancels = watch(gateway, generations);
 
+  let held = 0;
+
+  const forget = (url: string, { bytes }: Entry): void => {
+    entries.delete(url);
+    held -= sizeOf(url, bytes);
+  };
+
+  const keep = (url: string, entry: Entry): void => {
+    const known = entries.get(url);
+    if (known !== undefined) forget(url, known);
+    const size = sizeOf(url, entry.bytes);
+    if (entries.size >= MAX_ENTRIES || held + size > MAX_BYTES) {
+      entries.clear();
+      held = 0;
+    }
+    entries.set(url, entry);
+    held += size;
+  };
+
   const find = (url: string): Buffer | null => {
     const entry = entries.get(url);
     if (entry === undefined) return null;
     if (entry.of.value === entry.made && gateway.clock.now() < entry.until) return entry.bytes;
-    entries.delete(url);
+    forget(url, entry);
     return null;
   };
 
@@ -55,13 +75,14 @@ export function createHotReplies(gateway: Gateway): HotReplies {
       const until = gateway.clock.now() + MAX_AGE_MS;
       const { status, body } = await make();
       const bytes = Buffer.from(body);
-      if (entries.size >= MAX_ENTRIES) entries.clear();
-      if (status === 200 && of?.value === made) entries.set(url, { bytes, of, made, until });
+      if (status === 200 && of?.value === made) keep(url, { bytes, of, made, until });
       return { status, body: bytes };
     },
     stop: () => cancels.forEach((cancel) => cancel()),
   };
 }
+
+const sizeOf = (url: string, bytes: Buffer): number => url.length + bytes.length;
 
 function watch({ bus, venues }: Gateway, generations: ReadonlyMap<Venue, Generation>): Cancel[] {
   const changed = (venue: Venue): void => {

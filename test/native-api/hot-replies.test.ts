@@ -203,4 +203,29 @@ describe('the store of hot replies', () => {
     expect(replies.find('/b')).toBeNull();
     replies.stop();
   });
+
+  it('holds a bounded number of bytes, however many spellings of a URL are asked for', async () => {
+    const { ask, replies } = store();
+    const urls = Array.from({ length: 40 }, (_, index) => `/markets?${'&'.repeat(index)}`);
+    const large = 'x'.repeat(1024 * 1024);
+    for (const url of urls) await ask(url, large);
+    const held = urls.reduce((sum, url) => sum + (replies.find(url)?.length ?? 0), 0);
+    expect(held).toBeLessThanOrEqual(32 * 1024 * 1024);
+    expect(replies.find(urls.at(-1) ?? '')?.length).toBe(large.length);
+    replies.stop();
+  });
+
+  it('goes on storing after answers were replaced again and again', async () => {
+    const { ask, change, replies } = store();
+    const large = 'x'.repeat(1024 * 1024);
+    for (let turn = 0; turn < 70; turn += 1) {
+      await ask('/a', large);
+      change();
+      expect(replies.find('/a')).toBeNull();
+    }
+    await ask('/b', 'kept');
+    await ask('/a', large);
+    expect(replies.find('/b')?.toString()).toBe('kept');
+    replies.stop();
+  });
 });
