@@ -1,6 +1,6 @@
-// Compiles the sources into dist/, as `npm start` and `npm test` do before anything else.
+// Compiles the sources into dist/, as `npm start` and `npm test` do before anything else. Types are checked by `npm run types`, not here.
 import './preflight.mjs';
-import { accessSync, constants, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
@@ -22,21 +22,24 @@ const sourcesOf = (entry) => {
     .filter((name) => name.endsWith('.ts'));
 };
 
-const isBuilt = (source) => existsSync(path.join(dist, source.replace(/\.ts$/, '.js')));
+const changedAt = (file) => statSync(path.join(root, file), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+const outputOf = (source) => path.join('dist', source.replace(/\.ts$/, '.js'));
 
-/** The compiler believes its notes about what it has written; when an output went missing they have to go too. */
-function prepareOutputs({ include, compilerOptions }) {
-  if (include.flatMap(sourcesOf).every(isBuilt)) return;
-  mkdirSync(dist, { recursive: true });
-  accessSync(dist, constants.W_OK);
-  rmSync(path.join(root, compilerOptions.tsBuildInfoFile), { force: true });
+/** Every source has an output that is younger than it and than the settings of the compiler. */
+function isFresh() {
+  const settings = Math.max(changedAt('tsconfig.json'), changedAt('tsconfig.build.json'));
+  const { include } = JSON.parse(readFileSync(project, 'utf8'));
+  return include.flatMap(sourcesOf).every((source) => changedAt(outputOf(source)) > Math.max(settings, changedAt(source)));
 }
 
-if (!existsSync(compiler)) fail('The compiler is not installed: run `npm ci` without --omit=dev first.');
-try {
-  prepareOutputs(JSON.parse(readFileSync(project, 'utf8')));
-} catch (error) {
-  fail(`The folder ${dist} cannot be written to (${error.code ?? error.message}): the sources are compiled into it.`);
+if (!isFresh()) {
+  if (!existsSync(compiler)) fail('The compiler is not installed: run `npm ci` without --omit=dev first.');
+  try {
+    mkdirSync(dist, { recursive: true });
+    accessSync(dist, constants.W_OK);
+  } catch (error) {
+    fail(`The folder ${dist} cannot be written to (${error.code ?? error.message}): the sources are compiled into it.`);
+  }
+  process.argv.splice(2, Infinity, '-p', project);
+  await import(pathToFileURL(compiler).href);
 }
-process.argv.splice(2, Infinity, '-p', project);
-await import(pathToFileURL(compiler).href);

@@ -1,9 +1,10 @@
-import { instantiateSecp256k1 } from '@bitauth/libauth';
 import type { Keccak, Recover } from '../../access/signature.js';
 import { publicKeyAddress } from './public-key-address.js';
 
 /** libsecp256k1 in WebAssembly: runs everywhere. */
 export async function loadWasmRecover(keccak: Keccak): Promise<Recover> {
+  // A large library that most machines never need: the addon comes first.
+  const { instantiateSecp256k1 } = await import('@bitauth/libauth');
   const curve = await instantiateSecp256k1();
   return (digest, { compact, yParity }) => {
     if (digest.length !== 32 || compact.length !== 64) return null;
