@@ -38,7 +38,7 @@ export interface ApiKeyRecord {
  */
 export interface AccessStore {
   findAgent(chain: ChainSlug, agent: Address): Promise<Agent | null>;
-  /** Every agent of a trader, revoked ones included, newest first. */
+  /** The agents of a trader, revoked ones included, newest first; beyond a thousand the oldest are left out. */
   listAgents(chain: ChainSlug, trader: Address): Promise<readonly Agent[]>;
   /** Null, with nothing stored, when the agent belongs to another trader whom `takeover` does not cover. */
   authoriseAgent(claim: MasterClaim, registration: Registration, takeover: Takeover): Promise<Agent | null>;

@@ -13,9 +13,10 @@ export async function noticeOwn({ store, clock }: Gateway, venue: Venue, trader:
   const now = clock.now();
   const agents = (await store.access.listAgents(slug, trader)).filter(({ revokedAt }) => revokedAt === null);
   if (agents.length === 0) return;
-  for (const { agent, scope } of agents)
-    if (scope.expiresAt !== null && scope.expiresAt > now && scope.expiresAt - now <= SOON_MS)
-      await store.notifications.noteExpiring(slug, trader, agent, scope.expiresAt, now);
+  const expiring = agents.flatMap(({ agent, scope: { expiresAt } }) =>
+    expiresAt !== null && expiresAt > now && expiresAt - now <= SOON_MS ? [{ agent, expiresAt }] : [],
+  );
+  await store.notifications.noteExpiring(slug, trader, expiring, now);
   // A node that does not answer hides a change for a while; the rest is still true.
   const delegate = await currentDelegate(venue, trader).catch(() => undefined);
   if (delegate !== undefined) await store.notifications.noteDelegate(slug, trader, delegate, now);

@@ -11,12 +11,18 @@ export interface Notice {
   readonly at: number;
 }
 
+export interface Expiring {
+  readonly agent: Address;
+  /** Epoch ms. */
+  readonly expiresAt: number;
+}
+
 /** Addresses go in and come out in lower case. */
 export interface NotificationStore {
   /** Remembers who holds the slot. A holder other than the one remembered becomes a notice; the first one ever seen does not. */
   noteDelegate(chain: ChainSlug, trader: Address, delegate: Address | null, at: number): Promise<void>;
-  /** Once per agent and expiry. */
-  noteExpiring(chain: ChainSlug, trader: Address, agent: Address, expiresAt: number, at: number): Promise<void>;
+  /** Once per agent and expiry; one statement, however many agents. */
+  noteExpiring(chain: ChainSlug, trader: Address, agents: readonly Expiring[], at: number): Promise<void>;
   /** Newest first. */
   notices(chain: ChainSlug, trader: Address, limit: number): Promise<Notice[]>;
   /** Which of these the account has put away. */

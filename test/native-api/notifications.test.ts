@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Wallet, type TypedDataDomain } from 'ethers';
 import { createBackendNotices } from '../../core/adapters/backend-notices.js';
+import type { KnexStore } from '../../core/adapters/store/create-store.js';
 import { notificationId, type Notification } from '../../core/notifications/notification.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { newTrader, type ChainTrader } from '../harness/chain-trader.js';
@@ -111,6 +112,25 @@ describe('notifications', () => {
     const trader = await selfTrader(Date.now() + 3_600_000);
     await untilTold(trader.account.address, 'agent_expiring');
     expect((await listed(trader.account.address)).map(({ kind }) => kind)).toEqual(['agent_expiring']);
+  }, 20_000);
+
+  it('cost a few questions to the database even for a wallet with thousands of agents', async () => {
+    const { db } = sandbox.gateway.store as KnexStore;
+    const trader = Wallet.createRandom().address.toLowerCase();
+    await db.raw(
+      `insert into agents (chain, agent, trader, name, mode, expires_at, permissions, created_at)
+       select 'arbitrum-sepolia', '0x' || lpad(to_hex(place), 40, '0'), ?, '', 'self', ?, 'trade', place from generate_series(1, 3000) place`,
+      [trader, Date.now() + 3_600_000],
+    );
+    let asked = 0;
+    const count = ({ sql }: { sql: string }): void => void (asked += Number(/agents|notices|delegates_seen/.test(sql)));
+    db.on('query', count);
+    const told = await listed(trader);
+    db.off('query', count);
+    expect([new Set(told.map(({ kind }) => kind)), told.length]).toEqual([new Set(['agent_expiring']), 100]);
+    expect(asked).toBeLessThan(10);
+    const { rows } = await db.raw<{ rows: { kept: bigint }[] }>('select count(*) as kept from notices where trader = ?', [trader]);
+    expect(rows).toEqual([{ kept: 1_000n }]);
   }, 20_000);
 
   it('tell of a changed delegate, not of the first one', async () => {

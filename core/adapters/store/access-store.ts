@@ -12,6 +12,9 @@ export interface AccessStoreOptions {
   readonly transaction: <Result>(work: (trx: Knex.Transaction) => Promise<Result>) => Promise<Result>;
 }
 
+/** Anybody can authorise agents for a wallet of their own without end, and everybody can ask for the wallet. */
+const MAX_LISTED = 1_000;
+
 /** Undoes the transaction, the spent message included; the caller sees a null. */
 class NotTheirs extends Error {}
 
@@ -25,7 +28,8 @@ export function createAccessStore({ db, transaction }: AccessStoreOptions) {
     async listAgents(chain: ChainSlug, trader: Address): Promise<readonly Agent[]> {
       const rows: AgentRow[] = await db<AgentRow & InChain>('agents')
         .where({ chain, trader })
-        .orderBy([{ column: 'created_at', order: 'desc' }, { column: 'agent' }]);
+        .orderBy([{ column: 'created_at', order: 'desc' }, { column: 'agent' }])
+        .limit(MAX_LISTED);
       return rows.map(agentOf);
     },
 

@@ -34,11 +34,23 @@ export const createNotificationStore = (db: Knex): NotificationStore => ({
     );
   },
 
-  async noteExpiring(chain, trader, agent, expiresAt, at) {
-    await db('notices')
-      .insert({ chain, trader, kind: 'agent_expiring', about: agent, subject: `${agent}@${expiresAt}`, created_at: at })
-      .onConflict(['chain', 'trader', 'kind', 'subject'])
-      .ignore();
+  async noteExpiring(chain, trader, agents, at) {
+    if (agents.length === 0) return;
+    await db.raw(
+      `insert into notices (chain, trader, kind, about, subject, created_at)
+       select :chain, :trader, 'agent_expiring', about, subject, :at
+       from unnest(cast(:agents as text[]), cast(:subjects as text[])) as expiring (about, subject)
+       where not exists (select from notices known
+         where known.chain = :chain and known.trader = :trader and known.kind = 'agent_expiring' and known.subject = expiring.subject)
+       on conflict do nothing`,
+      {
+        chain,
+        trader,
+        at,
+        agents: agents.map(({ agent }) => agent),
+        subjects: agents.map(({ agent, expiresAt }) => `${agent}@${expiresAt}`),
+      },
+    );
   },
 
   async notices(chain, trader, limit) {
