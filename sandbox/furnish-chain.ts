@@ -5,7 +5,7 @@ import { COLLATERALS } from './deploy-collaterals.js';
 import { deployDiamond, type Request } from './deploy.js';
 import { createFaucet, type Faucet, type SandboxCollateral } from './faucet.js';
 import type { Sender } from './sender.js';
-import type { VenueChainOptions } from './venue-chain.js';
+import type { VenueChainOptions } from './venue-chain-options.js';
 
 export interface Furnished {
   readonly collaterals: readonly SandboxCollateral[];

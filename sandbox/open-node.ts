@@ -4,7 +4,7 @@ import type { ChainNode } from './chain/chain-node.js';
 import { createExternalNode } from './chain/external-node.js';
 import { createChainNode, type RunningChainNode } from './chain/node.js';
 import { isFurnished } from './furnish-chain.js';
-import type { VenueChainOptions } from './venue-chain.js';
+import type { VenueChainOptions } from './venue-chain-options.js';
 
 const PROGRESS_BLOCKS = 20_000;
 

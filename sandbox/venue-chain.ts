@@ -1,8 +1,5 @@
-import type { ChainDefinition, ChainSlug } from '../core/chains.js';
-import type { BlockHead, Clock, Logger } from '../core/ports.js';
+import type { BlockHead } from '../core/ports.js';
 import type { Lifecycle } from '../lifecycle.js';
-import type { SandboxAccounts } from './accounts.js';
-import type { Progress } from './banner.js';
 import type { ChainNode } from './chain/chain-node.js';
 import type { ChainControls } from './controls.js';
 import { createFaultProxy } from './fault-proxy.js';
@@ -14,22 +11,7 @@ import { createKeeper } from './oracle/keeper.js';
 import { createOracle } from './oracle/oracle.js';
 import { createOrderBook } from './oracle/order-book.js';
 import { createSender } from './sender.js';
-
-export interface VenueChainOptions {
-  readonly definition: ChainDefinition & { readonly slug: ChainSlug };
-  readonly accounts: SandboxAccounts;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly blockMs: number;
-  readonly oracleMs: number;
-  /** null: the chain lives as long as the process. */
-  readonly dataDir: string | null;
-  /** Somebody else's node instead of the built-in engine. */
-  readonly externalUrl: string | null;
-  readonly priceOf: (pairIndex: number) => bigint;
-  readonly isOpen: (pairIndex: number) => boolean;
-  readonly progress: Progress;
-}
+import type { VenueChainOptions } from './venue-chain-options.js';
 
 export interface VenueChain {
   readonly controls: ChainControls;
