@@ -1,4 +1,5 @@
-import { currentDelegate } from '../access/delegation.js';
+import { currentDelegate, freshDelegate } from '../access/delegation.js';
+import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { Address } from '../ports.js';
 
@@ -17,7 +18,17 @@ export async function noticeOwn({ store, clock }: Gateway, venue: Venue, trader:
     expiresAt !== null && expiresAt > now && expiresAt - now <= SOON_MS ? [{ agent, expiresAt }] : [],
   );
   await store.notifications.noteExpiring(slug, trader, expiring, now);
-  // A node that does not answer hides a change for a while; the rest is still true.
-  const delegate = await currentDelegate(venue, trader).catch(() => undefined);
-  if (delegate !== undefined) await store.notifications.noteDelegate(slug, trader, delegate, now);
+  await noticeDelegate(store, venue, trader, now);
+}
+
+/** Our memory may be older than what another replica has seen: only a slot that was read anew makes a notice. */
+async function noticeDelegate({ notifications }: Gateway['store'], venue: Venue, trader: Address, now: number): Promise<void> {
+  const { slug } = venue.definition;
+  try {
+    if ((await currentDelegate(venue, trader)) === (await notifications.delegateSeen(slug, trader))) return;
+    await notifications.noteDelegate(slug, trader, await freshDelegate(venue, trader), now);
+  } catch (error) {
+    // A node that does not answer hides a change for a while; the rest is still true.
+    if (!(error instanceof GatewayError) || error.code !== 'UPSTREAM_UNAVAILABLE') throw error;
+  }
 }

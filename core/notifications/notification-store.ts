@@ -19,6 +19,8 @@ export interface Expiring {
 
 /** Addresses go in and come out in lower case. */
 export interface NotificationStore {
+  /** Who held the slot when it was last noted; undefined when it never was. */
+  delegateSeen(chain: ChainSlug, trader: Address): Promise<Address | null | undefined>;
   /** Remembers who holds the slot. A holder other than the one remembered becomes a notice; the first one ever seen does not. */
   noteDelegate(chain: ChainSlug, trader: Address, delegate: Address | null, at: number): Promise<void>;
   /** Once per agent and expiry; one statement, however many agents. */

@@ -28,4 +28,7 @@ export interface Notification {
  * corrects those. The id follows from the source's id and the kind, and is as stable as both.
  */
 export const notificationId = (source: bigint, kind: NotificationKind): number =>
-  Number(source * BigInt(NOTIFICATION_KINDS.length) + BigInt(NOTIFICATION_KINDS.indexOf(kind)));
+  Number(source * KIND_ROOM + BigInt(NOTIFICATION_KINDS.indexOf(kind)));
+
+/** More than there are kinds, and never changed: a new kind must not give new ids to what was put away under the old ones. */
+const KIND_ROOM = 16n;

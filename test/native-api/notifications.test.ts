@@ -3,7 +3,11 @@ import type { AddressInfo } from 'node:net';
 import { Wallet, type TypedDataDomain } from 'ethers';
 import { createBackendNotices } from '../../core/adapters/backend-notices.js';
 import type { KnexStore } from '../../core/adapters/store/create-store.js';
+import { freshDelegate } from '../../core/access/delegation.js';
+import { venueOf, type Venue } from '../../core/gateway.js';
+import { noticeOwn } from '../../core/notifications/notice-own.js';
 import { notificationId, type Notification } from '../../core/notifications/notification.js';
+import type { Address } from '../../core/ports.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { newTrader, type ChainTrader } from '../harness/chain-trader.js';
 import { price } from '../harness/diamond-calls.js';
@@ -45,6 +49,7 @@ const keyOf = (trader: ChainTrader): Wallet => {
   if (!known) throw new Error('not a trader of this suite');
   return known;
 };
+const lower = (text: string): Address => text.toLowerCase() as Address;
 const wallets = new Map<ChainTrader, Wallet>();
 /** A trader that is its own agent, so that it may put its notifications away. */
 async function selfTrader(expiresAt: number | null = null): Promise<ChainTrader> {
@@ -146,6 +151,22 @@ describe('notifications', () => {
     expect(told).toMatchObject({ kind: 'delegation_changed', body: expect.stringContaining(delegate.toLowerCase()) });
   }, 30_000);
 
+  it('tell of a changed delegate once, also by a replica that remembers the old one', async () => {
+    const trader = await selfTrader();
+    const { gateway } = sandbox;
+    const [one, other] = [0, 1].map(() => ({ ...venueOf(gateway, 'arbitrum-sepolia') })) as [Venue, Venue];
+    const slot = lower(trader.account.address);
+    for (const venue of [one, other]) await noticeOwn(gateway, venue, slot);
+    const delegate = Wallet.createRandom().address;
+    await trader.send(chain.definition.diamond, `0x604755cf${delegate.slice(2).toLowerCase().padStart(64, '0')}`);
+    await eventually(
+      () => freshDelegate(one, slot),
+      (held) => held === lower(delegate),
+    );
+    for (const venue of [one, other, one]) await noticeOwn(gateway, venue, slot);
+    expect((await gateway.store.notifications.notices('arbitrum-sepolia', slot, 10)).map(({ about }) => about)).toEqual([lower(delegate)]);
+  }, 20_000);
+
   it.each(['0x12', 'nobody', encodeURIComponent('0x../..'), '0xZZ45678901234567890123456789012345678901'])(
     'are none for %s',
     async (address) => {
@@ -194,6 +215,11 @@ describe("the backend's notifications", () => {
     [200, '{"notifications":7}'],
   ])('that are %i %s count as no answer', async (status, body) => {
     await expect(createBackendNotices(await answering(status, body)).list(address)).rejects.toMatchObject({ code: 'UPSTREAM_UNAVAILABLE' });
+  });
+
+  it('have ids that do not depend on how many kinds there are', () => {
+    expect([notificationId(1n, 'order_filled'), notificationId(3n, 'backend')]).toEqual([16, 56]);
+    expect(Number.isSafeInteger(notificationId(2n ** 48n, 'backend'))).toBe(true);
   });
 
   it('never share an id with our own', () => {

@@ -11,12 +11,23 @@ interface NoticeRow {
   readonly created_at: bigint;
 }
 
+interface DelegateRow {
+  readonly chain: string;
+  readonly trader: string;
+  readonly delegate: Address | null;
+}
+
 interface DismissalRow {
   readonly trader: string;
   readonly notification_id: bigint;
 }
 
 export const createNotificationStore = (db: Knex): NotificationStore => ({
+  async delegateSeen(chain, trader) {
+    const row = await db<DelegateRow>('delegates_seen').where({ chain, trader }).first('delegate');
+    return row?.delegate;
+  },
+
   /** One statement: of two that see the same change, the row lock lets one write it and the other find it written. */
   async noteDelegate(chain, trader, delegate, at) {
     await db.raw(
