@@ -39,7 +39,8 @@ function serve(gateway: Gateway, operation: Operation, hot: HotReplies): Request
       const said = await handle(gateway, venue, operation, input);
       return { status: operation.status?.(said) ?? 200, body: JSON.stringify(operation.reply.encode(said)) };
     };
-    const isHot = operation.hot === true && venue !== null;
+    // What is stored is anybody's who asks for the URL.
+    const isHot = operation.hot === true && operation.auth === 'none' && venue !== null;
     const { status, body } = isHot ? await hot.answer(venue, request.originalUrl, answer) : await answer();
     sendBytes(response, status, JSON_TYPE, body);
   };
