@@ -54,8 +54,8 @@ interface Answer {
 }
 
 async function ask(path: string, apiKey = key): Promise<Answer> {
-  const response = await fetch(`${sandbox.url}${BASE}${path}`, { headers: { 'X-Service-Api-Key': apiKey } });
-  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+  const { status, body } = await sandbox.get(`${BASE}${path}`, { 'X-Service-Api-Key': apiKey });
+  return { status, body: body as Record<string, unknown> };
 }
 const get = (path: string, apiKey = key, of = trader): Promise<Answer> => ask(`/account/${of.account.address}${path}`, apiKey);
 const forged = (kind: 'orders' | 'fills', mark: readonly bigint[]): string =>
