@@ -17,7 +17,9 @@ const DRAIN_MS = 3_000;
 /** Binds before anything slow is started: an address that is taken should be known at once. */
 export async function listen(host: string, port: number): Promise<Listening> {
   let handler: RequestListener = (_request, response) => answerStarting(response);
-  const server = createServer((request, response) => handler(request, response));
+  const receive: RequestListener = (request, response) => (isHostless(request) ? answerHostless(response) : handler(request, response));
+  // Node would refuse these two by itself, with an answer that has no name and no code.
+  const server = createServer({ requireHostHeader: false }, receive).on('checkExpectation', receive);
   server.on('clientError', answerUnreadable);
   await bind(server, host, port);
   const address = server.address();
@@ -51,11 +53,21 @@ function answerStarting(response: Parameters<RequestListener>[1]): void {
   response.writeHead(status, headers.flat()).end(body);
 }
 
+const UNREADABLE = new GatewayError('VALIDATION_ERROR', { issues: [{ path: '', message: 'is not a readable HTTP request' }] });
+
+/** HTTP/1.1 demands that a request names its host. */
+const isHostless = ({ headers, httpVersion }: Parameters<RequestListener>[0]): boolean =>
+  headers.host === undefined && httpVersion === '1.1';
+
+function answerHostless(response: Parameters<RequestListener>[1]): void {
+  const { status, headers, body } = bareAnswer(UNREADABLE);
+  response.writeHead(status, [...headers, ['Connection', 'close']].flat()).end(body);
+}
+
 /** Bytes that are no HTTP, or headers without end: refused like any other bad input. */
 function answerUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
-  const refusal = new GatewayError('VALIDATION_ERROR', { issues: [{ path: '', message: 'is not a readable HTTP request' }] });
-  const { status, headers, body } = bareAnswer(refusal);
+  const { status, headers, body } = bareAnswer(UNREADABLE);
   const lines = [...headers, ['Connection', 'close']].map((pair) => pair.join(': '));
   socket.end(`HTTP/1.1 ${status} Bad Request\r\n${lines.join('\r\n')}\r\n\r\n${body}`);
 }

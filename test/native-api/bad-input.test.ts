@@ -162,12 +162,20 @@ describe('a body', () => {
 });
 
 describe('what is no HTTP', () => {
-  it.each(['HELO\r\n\r\n', 'GET / HTTP/1.1\r\nno colon here\r\n\r\n', `GET / HTTP/1.1\r\nX: ${'y'.repeat(100_000)}\r\n\r\n`])(
-    'is a VALIDATION_ERROR with a request id: %.20j',
-    async (text) => {
-      const answer = await raw(text);
-      expect(answer).toMatch(/^HTTP\/1\.1 400 Bad Request\r\nX-Request-Id: \S+\r\n/);
-      expect(JSON.parse(answer.split('\r\n\r\n')[1] ?? '')).toMatchObject({ code: 'VALIDATION_ERROR' });
-    },
-  );
+  it('may expect what we do not know, and is answered like any other', async () => {
+    const answer = await raw('GET /health HTTP/1.1\r\nHost: x\r\nExpect: more\r\nConnection: close\r\n\r\n');
+    expect(answer).toMatch(/^HTTP\/1\.1 200 OK\r\nX-Request-Id: \S+\r\n/);
+    expect(answer).toMatch(/\r\nRateLimit-Remaining: \d+\r\n/);
+  });
+
+  it.each([
+    'HELO\r\n\r\n',
+    'GET /health HTTP/1.1\r\n\r\n',
+    'GET / HTTP/1.1\r\nno colon here\r\n\r\n',
+    `GET / HTTP/1.1\r\nX: ${'y'.repeat(100_000)}\r\n\r\n`,
+  ])('is a VALIDATION_ERROR with a request id: %.20j', async (text) => {
+    const answer = await raw(text);
+    expect(answer).toMatch(/^HTTP\/1\.1 400 Bad Request\r\nX-Request-Id: \S+\r\n/);
+    expect(JSON.parse(answer.split('\r\n\r\n')[1] ?? '')).toMatchObject({ code: 'VALIDATION_ERROR' });
+  });
 });
