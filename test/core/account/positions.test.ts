@@ -85,7 +85,7 @@ describe('the money of a position', () => {
     30_000,
   );
 
-  it('is read in one round trip when the follower knows the position', async () => {
+  it('is the same whether or not the follower knew the position before', async () => {
     const [chain] = sandbox.controls.chains;
     if (!chain) throw new Error('the sandbox has no chain');
     sandbox.controls.prices.jump(0, '60000');
