@@ -34,7 +34,12 @@ export interface ContractWallets {
 
 /** `funder` pays for the deployments. */
 export async function createContractWallets(chain: ChainControls, funder: string): Promise<ContractWallets> {
-  const provider = new JsonRpcProvider(chain.rpcUrl, chain.definition.chainId, { staticNetwork: true, polling: true, pollingInterval: 20, cacheTimeout: -1 });
+  const provider = new JsonRpcProvider(chain.rpcUrl, chain.definition.chainId, {
+    staticNetwork: true,
+    polling: true,
+    pollingInterval: 20,
+    cacheTimeout: -1,
+  });
   const payer = new Wallet(funder, provider);
   const deploy = async (data: string): Promise<string> => {
     const receipt = await (await payer.sendTransaction({ data })).wait();

@@ -77,8 +77,7 @@ describe('candles of a longer interval', () => {
         const cut = at % (list.length + 1);
         const [head, tail] = [aggregate(list.slice(0, cut), intervalMs(each)), aggregate(list.slice(cut), intervalMs(each))];
         const [last, first] = [head.at(-1), tail[0]];
-        const seam =
-          last && last.time === first?.time ? [...head.slice(0, -1), join(last, first), ...tail.slice(1)] : [...head, ...tail];
+        const seam = last && last.time === first?.time ? [...head.slice(0, -1), join(last, first), ...tail.slice(1)] : [...head, ...tail];
         expect(seam).toEqual(aggregate(list, intervalMs(each)));
       }),
     );

@@ -33,7 +33,11 @@ export async function createVenue(): Promise<Venue> {
   const backend = createPriceBackend({ chains: [{ chain, read: world.request }], markets: SANDBOX_MARKETS, walk, hours, clock, log });
   await backend.start();
   walk.start();
-  const endpoints = endpointsOf({ backendUrl: backend.backendUrl(chain.slug), pricingUrl: backend.pricingUrl, globalUrl: backend.pricingUrl });
+  const endpoints = endpointsOf({
+    backendUrl: backend.backendUrl(chain.slug),
+    pricingUrl: backend.pricingUrl,
+    globalUrl: backend.pricingUrl,
+  });
   const feed = createBackendFeed({ chain, endpoints, clock, log });
   await feed.start();
   return {

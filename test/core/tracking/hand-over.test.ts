@@ -1,0 +1,68 @@
+import type { Gateway } from '../../../core/gateway.js';
+import type { ChainControls } from '../../../sandbox/controls.js';
+import { newTrader, type ChainTrader } from '../../harness/chain-trader.js';
+import { createTestDatabase, type TestDatabase } from '../../harness/database.js';
+import { price } from '../../harness/diamond-calls.js';
+import { eventually } from '../../harness/eventually.js';
+import { startGatewayBeside, type GatewayBeside } from '../../harness/gateway-beside.js';
+import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
+
+/** Two gateways on one database of their own, while the sandbox's gateway minds its own business. */
+
+let sandbox: TestSandbox;
+let chain: ChainControls;
+let database: TestDatabase;
+const running: GatewayBeside[] = [];
+
+beforeAll(async () => {
+  sandbox = await startTestSandbox();
+  const [first] = sandbox.controls.chains;
+  if (!first) throw new Error('the sandbox has no chain');
+  chain = first;
+  database = await createTestDatabase();
+  sandbox.controls.prices.jump(0, '60000');
+}, 40_000);
+afterAll(async () => {
+  for (const one of running) await one.stop();
+  await database.drop();
+  await sandbox.stop();
+});
+
+async function join(): Promise<GatewayBeside> {
+  const joined = await startGatewayBeside({ ...sandbox, config: { ...sandbox.config, database: { kind: 'server', url: database.url } } });
+  running.push(joined);
+  return joined;
+}
+
+const ordersSeenBy = async ({ store }: Gateway, { account }: ChainTrader): Promise<string[]> =>
+  (await store.account.ordersBefore('arbitrum-sepolia', account.address.toLowerCase() as `0x${string}`, null, 50)).map(
+    ({ id, order }) => `${id}:${order.status}`,
+  );
+const untilFilled = (beside: GatewayBeside, trader: ChainTrader, count: number): Promise<string[]> =>
+  eventually(
+    () => ordersSeenBy(beside.gateway, trader),
+    (orders) => orders.filter((order) => order.endsWith(':filled')).length === count,
+    15_000,
+  );
+
+describe('two gateways that follow one chain', () => {
+  it('hand it over when the one at work ends, without a loss or a repeat', async () => {
+    const [leader, waiting] = [await join(), await join()];
+    const trader = await newTrader(chain);
+    await trader.open({ openPrice: price(60_000) });
+    const [first] = await untilFilled(leader, trader, 1);
+
+    await leader.stop();
+    await trader.open({ openPrice: price(60_000) });
+    const after = await untilFilled(waiting, trader, 2);
+    expect(after).toHaveLength(2);
+    expect(after).toContain(first);
+
+    const again = await join();
+    await waiting.stop();
+    await trader.open({ openPrice: price(60_000) });
+    const last = await untilFilled(again, trader, 3);
+    expect(last).toHaveLength(3);
+    expect(last).toEqual(expect.arrayContaining(after));
+  }, 60_000);
+});
