@@ -23,6 +23,12 @@ export async function listNotifications(gateway: Gateway, address: Address): Pro
   return all.filter(({ id }) => !away.has(id)).sort((a, b) => b.createdAt - a.createdAt || b.id - a.id);
 }
 
+/** Only what is there can be put away: an id nobody was ever told is not worth a row. */
+export async function dismissNotification(gateway: Gateway, trader: Address, id: number): Promise<void> {
+  const told = await listNotifications(gateway, trader);
+  if (told.some((notification) => notification.id === id)) await gateway.store.notifications.dismiss(trader, id, gateway.clock.now());
+}
+
 async function ofVenue(gateway: Gateway, venue: Venue, trader: Address): Promise<Notification[]> {
   const { slug } = venue.definition;
   await noticeOwn(gateway, venue, trader);

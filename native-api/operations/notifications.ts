@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Gateway } from '../../core/gateway.js';
-import { listNotifications } from '../../core/notifications/list-notifications.js';
+import { dismissNotification, listNotifications } from '../../core/notifications/list-notifications.js';
 import type { Address } from '../../core/ports.js';
 import { gatewayOperation, venueOperation, type Operation } from '../operation.js';
 import { Dismissed, DismissPath, NotificationsReply } from '../wire/notifications.js';
@@ -26,11 +26,12 @@ export const notificationOperations: readonly Operation[] = [
     method: 'POST',
     path: '/account/:address/notifications/:id/dismiss',
     auth: 'agent',
-    summary: 'Put a notification away.',
+    summary: 'Put a notification away; doing it again, or for an id that nobody was told, changes nothing.',
     params: DismissPath,
     reply: Dismissed,
+    errors: ['UPSTREAM_UNAVAILABLE'],
     handle: async ({ gateway, caller, params }) => {
-      await gateway.store.notifications.dismiss(caller.trader, Number(params.id), gateway.clock.now());
+      await dismissNotification(gateway, caller.trader, Number(params.id));
       return { success: true as const };
     },
   }),

@@ -174,6 +174,13 @@ describe('notifications', () => {
     },
   );
 
+  it('that nobody was told leave nothing behind when they are put away', async () => {
+    const trader = await selfTrader();
+    expect(await dismiss(trader, 4242)).toBe(200);
+    const stored = await sandbox.gateway.store.notifications.dismissed(trader.account.address.toLowerCase() as `0x${string}`, [4242]);
+    expect(stored.size).toBe(0);
+  }, 20_000);
+
   it('may not be put away by somebody else, nor with an id that is none', async () => {
     const [one, other] = [await selfTrader(), await selfTrader()];
     const path = `/v1/arbitrum-sepolia/account/${other.account.address}/notifications/8/dismiss`;
