@@ -22,7 +22,7 @@ const sourcesOf = (entry) => {
     .filter((name) => name.endsWith('.ts'));
 };
 
-const changedAt = (file) => statSync(path.join(root, file), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+const changedAt = (file) => (existsSync(path.join(root, file)) ? statSync(path.join(root, file)).mtimeMs : 0);
 const outputOf = (source) => path.join('dist', source.replace(/\.ts$/, '.js'));
 
 /** Every source has an output that is younger than it and than the settings of the compiler. */
