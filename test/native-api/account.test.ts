@@ -38,8 +38,15 @@ beforeAll(async () => {
   await eventually(
     () => get('/fills'),
     ({ body }) => listOf(body).length === 3,
+    15_000,
   );
-}, 60_000);
+  // The limit order came last: once it is followed, everything before it is.
+  await eventually(
+    () => get('/orders'),
+    ({ body }) => listOf(body).length === 1,
+    15_000,
+  );
+}, 90_000);
 afterAll(() => sandbox.stop());
 
 async function keyFor({ privateKey }: ChainTrader): Promise<string> {
@@ -98,7 +105,7 @@ describe('the reads of an account', () => {
   });
 
   it('list the open order, and one order by its id', async () => {
-    const [resting] = listOf((await get('/orders')).body);
+    const resting = listOf((await get('/orders')).body).find(({ price: at }) => at === '1000');
     expect(resting).toMatchObject({ type: 'limit', status: 'open', price: '1000', fill: null, reason: null });
     expect(await ask(`/orders/${String(resting?.['id'])}`)).toEqual({ status: 200, body: resting });
   });
