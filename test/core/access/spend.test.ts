@@ -104,7 +104,7 @@ describe('a daily spend cap', () => {
     const agent = newAgent();
     const all = Array.from({ length: 4 }, () => reservation(agent, '5'));
     await Promise.all(
-      Array.from({ length: 120 }, (_, n) => {
+      Array.from({ length: 48 }, (_, n) => {
         const { spend } = stores[n % 2 === 0 ? 0 : 1];
         const one = all[n % 4] ?? reservation(agent, '5');
         if (n % 3 === 0) return spend.reserve(one, usd('1000'));
