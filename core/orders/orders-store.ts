@@ -1,0 +1,70 @@
+import type { SpendAccount } from '../access/spend-store.js';
+import type { ChainSlug } from '../chains.js';
+import type { OrderKey } from '../domain/chain-event.js';
+import type { Decimal } from '../domain/decimal.js';
+import type { Order } from '../domain/order.js';
+import type { Address, Hex } from '../ports.js';
+
+/** The bytes that were handed out for an order, known again on chain by their tag. */
+export interface HandedOut {
+  /** 16 random bytes; `core/orders/tag.ts` appends them, with a magic before them, to the call data. */
+  readonly tag: Hex;
+  /** The whole call data, tag included. */
+  readonly data: Hex;
+  readonly gas: bigint | null;
+}
+
+/** An order about to be handed out, `order.status` = prepared. Stored as a whole or not at all. */
+export interface Draft extends HandedOut {
+  readonly chain: ChainSlug;
+  readonly agent: Address;
+  readonly order: Order;
+  /** Of what was asked, in canonical form: the same clientId with another fingerprint is a conflict. */
+  readonly fingerprint: Hex;
+  /** Notional that counts against the agent's day; null for what opens nothing. */
+  readonly spend: { readonly account: SpendAccount; readonly usd: Decimal; readonly capUsd: Decimal | null } | null;
+  /** Of orders this agent has prepared and not sent. */
+  readonly maxUnsent: number;
+}
+
+export type Placed =
+  | { readonly kind: 'placed'; readonly stored: KnownOrder }
+  /** The clientId is taken, by the same order or by another one: compare fingerprints. Nothing was stored. */
+  | { readonly kind: 'known'; readonly stored: KnownOrder }
+  | { readonly kind: 'over-cap'; readonly spentUsd: Decimal }
+  | { readonly kind: 'too-many'; readonly earliestExpiry: number };
+
+/** An order with all we know of how it got to the chain. Orders made elsewhere have no agent, no transaction and no fingerprint. */
+export interface KnownOrder {
+  readonly id: bigint;
+  readonly order: Order;
+  /** Its place on chain now; null before it is there. */
+  readonly orderKey: OrderKey | null;
+  readonly agent: Address | null;
+  readonly fingerprint: Hex | null;
+  /** What was handed out last. */
+  readonly transaction: HandedOut | null;
+  /** Transactions reported for it or seen to carry it, oldest first. */
+  readonly hashes: readonly Hex[];
+}
+
+export interface OrdersStore {
+  /** One atomic step: clientId, number of unsent orders, spending cap, order, first event, journal. */
+  place(draft: Draft): Promise<Placed>;
+  /** An order that expired unsent is handed out afresh under its old id; false when it is no longer expired, or a hash is known. */
+  renew(chain: ChainSlug, id: bigint, draft: Draft): Promise<Placed | { readonly kind: 'moved-on' }>;
+  find(chain: ChainSlug, trader: Address, id: bigint): Promise<KnownOrder | null>;
+  findByClientId(chain: ChainSlug, trader: Address, clientId: string): Promise<KnownOrder | null>;
+  /** The live order on this place of the chain. */
+  findByKey(chain: ChainSlug, trader: Address, orderKey: OrderKey): Promise<KnownOrder | null>;
+  /** Orders of the trader that wait for the oracle and concern this trade, oldest first. */
+  pendingOnTrade(chain: ChainSlug, trader: Address, tradeIndex: number): Promise<KnownOrder[]>;
+  /** A resting order's replacement was handed out: its new slot belongs to the same order. */
+  expectReplacement(chain: ChainSlug, id: bigint, transaction: HandedOut, order: Order): Promise<void>;
+  /** Repeated calls change nothing. */
+  recordHash(chain: ChainSlug, id: bigint, hash: Hex, at: number): Promise<KnownOrder>;
+  /** The owner gives up an order nobody has sent; false when it is no longer prepared, or a hash is known. */
+  giveUp(chain: ChainSlug, trader: Address, id: bigint, at: number): Promise<boolean>;
+  /** Prepared orders whose time is up become expired; says how many. */
+  lapse(chain: ChainSlug, now: number): Promise<number>;
+}

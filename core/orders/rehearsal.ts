@@ -1,0 +1,37 @@
+import type { Address, Hex } from '../ports.js';
+
+/** A write tried on the node before anybody signs it; all answers come back in one round trip. */
+export interface Rehearsal {
+  readonly trader: Address;
+  /** Who will send it: the agent, or the relayer. */
+  readonly sender: Address;
+  /** Exactly what will be sent to the Diamond. */
+  readonly data: Hex;
+  /** The collateral whose balance and allowance are asked beside it; null where the write takes none. */
+  readonly token: Address | null;
+}
+
+/** Why a call fails, as the contract says; `name` is null where it says nothing we know. */
+export interface Revert {
+  readonly name: string | null;
+  readonly args: readonly string[];
+  readonly data: Hex;
+}
+
+export interface Rehearsed {
+  readonly revert: Revert | null;
+  /** From the sender's account; null when it could not be estimated. */
+  readonly gas: bigint | null;
+  /** The trader's trading delegate at the same moment. */
+  readonly delegate: Address | null;
+  readonly token: { readonly balance: bigint; readonly allowance: bigint } | null;
+}
+
+/** A transaction as a node knows it. */
+export interface SeenTransaction {
+  readonly from: Address;
+  readonly to: Address | null;
+  readonly input: Hex;
+  /** null while it is in the pool. */
+  readonly mined: { readonly blockNumber: bigint; readonly blockHash: Hex; readonly succeeded: boolean } | null;
+}
