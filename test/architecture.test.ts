@@ -25,6 +25,7 @@ const ALLOWED: readonly { room: string; sees: readonly string[]; packages?: read
       'core/notifications/notice-source.ts',
       'core/notifications/notification-store.ts',
       'core/limits.ts',
+      'core/journal/journal-store.ts',
     ],
   },
   { room: 'core', sees: [], packages: ['zod', 'viem/utils', 'viem'] },

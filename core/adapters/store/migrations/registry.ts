@@ -4,7 +4,8 @@ import { admission } from './0003-admission.js';
 import { candles } from './0004-candles.js';
 import { tracking } from './0005-tracking.js';
 import { notifications } from './0006-notifications.js';
+import { journal } from './0008-journal.js';
 import type { Migration } from './migration.js';
 
 /** In the order in which they are applied. */
-export const MIGRATIONS: readonly Migration[] = [deployment, access, admission, candles, tracking, notifications];
+export const MIGRATIONS: readonly Migration[] = [deployment, access, admission, candles, tracking, notifications, journal];
