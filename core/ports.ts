@@ -11,6 +11,7 @@ import type { DiamondLog } from './domain/diamond-log.js';
 import type { NotificationStore } from './notifications/notification-store.js';
 import type { MarketConfig, PricePoint, Session } from './domain/market.js';
 import type { MarketTrade } from './domain/market-trade.js';
+import type { Rehearsal, Rehearsed, SeenTransaction } from './orders/rehearsal.js';
 
 /** What core asks of the outside. Each port has a production adapter; the sandbox runs the same adapters against local servers. */
 
@@ -85,6 +86,10 @@ export interface Chain {
   /** Wei. */
   nativeBalance(address: Address): Promise<bigint>;
   accountFacts(trader: Address, tokens: readonly Address[]): Promise<AccountFacts>;
+  /** Tries a write from its sender and reads all that it depends on, in exactly one round trip. */
+  rehearse(rehearsal: Rehearsal): Promise<Rehearsed>;
+  /** null when the node does not know it. */
+  transaction(hash: Hex): Promise<SeenTransaction | null>;
   /** Headers by number, ascending. */
   blocks(numbers: readonly bigint[]): Promise<readonly BlockHead[]>;
 }

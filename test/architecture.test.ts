@@ -22,6 +22,7 @@ const ALLOWED: readonly { room: string; sees: readonly string[]; packages?: read
       'core/account/account-store.ts',
       'core/markets/candle-store.ts',
       'core/account/account-chain.ts',
+      'core/orders/rehearsal.ts',
       'core/notifications/notice-source.ts',
       'core/notifications/notification-store.ts',
       'core/limits.ts',

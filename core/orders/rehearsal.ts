@@ -9,6 +9,24 @@ export interface Rehearsal {
   readonly data: Hex;
   /** The collateral whose balance and allowance are asked beside it; null where the write takes none. */
   readonly token: Address | null;
+  /** The position it opens; asked beside it is what the oracle's callback will hold against it. Absent where it opens none. */
+  readonly opening?: OpeningQuestion;
+}
+
+export interface OpeningQuestion {
+  readonly pairIndex: number;
+  readonly collateralIndex: number;
+  readonly long: boolean;
+  /** Collateral units. */
+  readonly positionSizeCollateral: bigint;
+}
+
+/** What the contract grants or imposes on this trader in this market, in its units. */
+export interface OpeningFacts {
+  readonly fixedSpreadP: bigint;
+  /** 0 = none. */
+  readonly cumulVolPriceImpactMultiplier: bigint;
+  readonly isWithinGroupOi: boolean;
 }
 
 /** Why a call fails, as the contract says; `name` is null where it says nothing we know. */
@@ -22,9 +40,11 @@ export interface Rehearsed {
   readonly revert: Revert | null;
   /** From the sender's account; null when it could not be estimated. */
   readonly gas: bigint | null;
-  /** The trader's trading delegate at the same moment. */
+  /** The trader's trading delegate at the same moment; null also when the sender is the trader and nobody was asked. */
   readonly delegate: Address | null;
   readonly token: { readonly balance: bigint; readonly allowance: bigint } | null;
+  /** null where it was not asked for, or this Diamond does not say. */
+  readonly opening: OpeningFacts | null;
 }
 
 /** A transaction as a node knows it. */

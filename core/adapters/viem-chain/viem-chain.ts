@@ -6,6 +6,8 @@ import { delegateOf } from './delegation.js';
 import { identify } from './identify.js';
 import { createViews } from './views.js';
 import { readBlocks, readLogs } from './logs.js';
+import { rehearse } from './rehearse.js';
+import { seenTransaction } from './transaction.js';
 import { isValidSignature } from './wallet-signature.js';
 
 const RPC_TIMEOUT_MS = 8_000;
@@ -36,6 +38,8 @@ export function createViemChain({ definition, rpcUrls }: ViemChainOptions): Chai
     nativeBalance: (address) => client.getBalance({ address }),
     accountFacts: (trader, tokens) => accountFacts(client, definition, trader, tokens),
     blocks: (numbers) => readBlocks(client, numbers),
+    rehearse: (rehearsal) => rehearse(client, definition, rehearsal),
+    transaction: (hash) => seenTransaction(client, hash),
     async head(): Promise<BlockHead> {
       const { number, hash, parentHash, timestamp } = await client.getBlock({ blockTag: 'latest' });
       return { number, hash, parentHash, timestamp };

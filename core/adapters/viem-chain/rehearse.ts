@@ -1,0 +1,112 @@
+import { decodeFunctionResult, encodeFunctionData, erc20Abi, type PublicClient } from 'viem';
+import type { ChainDefinition } from '../../chains.js';
+import type { OpeningFacts, OpeningQuestion, Rehearsal, Rehearsed, Revert } from '../../orders/rehearsal.js';
+import type { Address, Hex } from '../../ports.js';
+import { diamondAbi } from '../diamond-abi.js';
+import { revertOf } from './decode-revert.js';
+
+/**
+ * Everything a write has to know of the chain, asked in one turn of the event loop and so in one round trip. Throws when the node does
+ * not answer; what the contract refuses is an answer.
+ */
+export async function rehearse(client: PublicClient, { diamond }: ChainDefinition, rehearsal: Rehearsal): Promise<Rehearsed> {
+  const { trader, sender, data, token, opening } = rehearsal;
+  const call = { from: sender, to: diamond, data };
+  const [revert, gas, delegate, funds, facts] = await Promise.all([
+    refusalOf(client, call),
+    estimate(client, call),
+    sender === trader ? null : delegateOf(client, diamond, trader),
+    token === null ? null : fundsOf(client, token, trader, diamond),
+    opening === undefined ? null : openingFacts(client, diamond, trader, opening),
+  ]);
+  return { revert, gas: revert === null ? gas : null, delegate, token: funds, opening: facts };
+}
+
+interface Call {
+  readonly from?: Address;
+  readonly to: Address;
+  readonly data: Hex;
+}
+
+const ask = (client: PublicClient, call: Call): Promise<Hex> => client.request({ method: 'eth_call', params: [call, 'latest'] });
+
+async function refusalOf(client: PublicClient, call: Call): Promise<Revert | null> {
+  try {
+    await ask(client, call);
+    return null;
+  } catch (error) {
+    return refusedOrThrow(error);
+  }
+}
+
+function refusedOrThrow(error: unknown): Revert {
+  const revert = revertOf(error);
+  if (revert === null) throw error;
+  return revert;
+}
+
+/** An estimate is a help, not a condition: a node that will not give one does not hold up the order. */
+async function estimate(client: PublicClient, call: Call): Promise<bigint | null> {
+  try {
+    return BigInt(await client.request({ method: 'eth_estimateGas', params: [call] }));
+  } catch {
+    return null;
+  }
+}
+
+async function delegateOf(client: PublicClient, diamond: Address, trader: Address): Promise<Address | null> {
+  const data = encodeFunctionData({ abi: DELEGATE, args: [trader] });
+  const delegate = decodeFunctionResult({ abi: DELEGATE, data: await ask(client, { to: diamond, data }) });
+  return BigInt(delegate) === 0n ? null : (delegate.toLowerCase() as Address);
+}
+
+async function fundsOf(client: PublicClient, token: Address, trader: Address, diamond: Address) {
+  const [balance, allowance] = await Promise.all([
+    ask(client, { to: token, data: encodeFunctionData({ abi: BALANCE, args: [trader] }) }),
+    ask(client, { to: token, data: encodeFunctionData({ abi: ALLOWANCE, args: [trader, diamond] }) }),
+  ]);
+  return { balance: BigInt(balance), allowance: BigInt(allowance) };
+}
+
+/** A Diamond of another release may not serve these views; then the order is judged by the market's own figures alone. */
+async function openingFacts(
+  client: PublicClient,
+  diamond: Address,
+  trader: Address,
+  { pairIndex, collateralIndex, long, positionSizeCollateral }: OpeningQuestion,
+): Promise<OpeningFacts | null> {
+  const impact = encodeFunctionData({ abi: USER_IMPACT, args: [trader, BigInt(pairIndex)] });
+  const group = encodeFunctionData({ abi: GROUP_OI, args: [collateralIndex, pairIndex, long, positionSizeCollateral] });
+  const answers = await Promise.all([impact, group].map((data) => ask(client, { to: diamond, data }).catch(nothingWhenRefused)));
+  const [own, isWithin] = answers;
+  if (!own || !isWithin) return null;
+  const { fixedSpreadP, cumulVolPriceImpactMultiplier } = decodeFunctionResult({ abi: USER_IMPACT, data: own });
+  return {
+    fixedSpreadP: BigInt(fixedSpreadP),
+    cumulVolPriceImpactMultiplier: BigInt(cumulVolPriceImpactMultiplier),
+    isWithinGroupOi: decodeFunctionResult({ abi: GROUP_OI, data: isWithin }),
+  };
+}
+
+function nothingWhenRefused(error: unknown): null {
+  refusedOrThrow(error);
+  return null;
+}
+
+type Item<Abi extends readonly unknown[], Name> = Extract<Abi[number], { type: 'function'; name: Name }>;
+
+/** One item each: viem looks a name up by walking the list. */
+function only<const Abi extends readonly { readonly type: string; readonly name?: string }[], Name extends string>(
+  abi: Abi,
+  name: Name,
+): readonly [Item<Abi, Name>] {
+  const item = abi.find((entry): entry is Item<Abi, Name> => entry.type === 'function' && entry.name === name);
+  if (!item) throw new Error(`${name} is missing from our own ABI`);
+  return [item];
+}
+
+const DELEGATE = only(diamondAbi, 'getTradingDelegate');
+const USER_IMPACT = only(diamondAbi, 'getUserPriceImpact');
+const GROUP_OI = only(diamondAbi, 'withinMaxBorrowingGroupOi');
+const BALANCE = only(erc20Abi, 'balanceOf');
+const ALLOWANCE = only(erc20Abi, 'allowance');
