@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http';
 import { GatewayError } from '../core/errors.js';
 import type { Gateway } from '../core/gateway.js';
 import { setClientHeaders, type ReadClient } from './client.js';
-import type { HotReplies } from './hot-replies.js';
+import type { HotReplies } from '../core/hot-replies.js';
 import { addWindows } from './rate-headers.js';
 import { announcesBody, JSON_TYPE, sendError } from './respond.js';
 

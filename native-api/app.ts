@@ -6,7 +6,7 @@ import { refuseExceeded } from '../core/limits.js';
 import { answerHotFirst } from './answer-hot-first.js';
 import { createClientReader, setClientHeaders, type ReadClient } from './client.js';
 import { docsRouter } from './docs.js';
-import { createHotReplies, type HotReplies } from './hot-replies.js';
+import { createHotReplies, type HotReplies } from '../core/hot-replies.js';
 import { openApiDocument } from './openapi.js';
 import type { Operation } from './operation.js';
 import { OPERATIONS } from './operations/index.js';

@@ -5,7 +5,7 @@ import { GatewayError } from '../core/errors.js';
 import { venueOf, type Gateway, type Venue } from '../core/gateway.js';
 import { decodeInput } from './decode-input.js';
 import { isOwnAccount } from './documented-errors.js';
-import type { HotReplies } from './hot-replies.js';
+import type { HotReplies } from '../core/hot-replies.js';
 import type { Operation } from './operation.js';
 import { addWindows } from './rate-headers.js';
 import { bodyOf } from './read-body.js';

@@ -7,7 +7,7 @@ import type { Gateway, GatewayEvents, Venue } from '../../core/gateway.js';
 import { answerHotFirst } from '../../native-api/answer-hot-first.js';
 import { createHost } from '../../native-api/app.js';
 import { createClientReader } from '../../native-api/client.js';
-import { createHotReplies, type HotReplies } from '../../native-api/hot-replies.js';
+import { createHotReplies, type HotReplies } from '../../core/hot-replies.js';
 import { venueOperation, type Operation } from '../../native-api/operation.js';
 import { OPERATIONS } from '../../native-api/operations/index.js';
 import { createManualClock } from '../harness/manual-clock.js';

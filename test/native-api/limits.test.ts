@@ -6,7 +6,7 @@ import { chainBySlug } from '../../core/chains.js';
 import type { Gateway } from '../../core/gateway.js';
 import { createHost } from '../../native-api/app.js';
 import { createClientReader } from '../../native-api/client.js';
-import { createHotReplies } from '../../native-api/hot-replies.js';
+import { createHotReplies } from '../../core/hot-replies.js';
 import { venueOperation, type Operation } from '../../native-api/operation.js';
 import { OPERATIONS } from '../../native-api/operations/index.js';
 import { until } from '../harness/eventually.js';

@@ -1,9 +1,9 @@
-import type { Gateway, Venue } from '../core/gateway.js';
-import type { Cancel } from '../core/ports.js';
+import type { Gateway, Venue } from './gateway.js';
+import type { Cancel } from './ports.js';
 
 /** Sessions and rates move with time alone, so no answer is older than this. */
 const MAX_AGE_MS = 1_000;
-/** Spellings of a URL are the client's (`?&`, `?&&`), and each holds an answer of its own: the table is emptied rather than let grow. */
+/** Spellings of a question are the client's (`?&`, `?&&`), and each holds an answer of its own: the table is emptied rather than let grow. */
 const MAX_ENTRIES = 4_096;
 const MAX_BYTES = 32 * 1024 * 1024;
 
@@ -25,10 +25,10 @@ interface Answer<Body = string> {
 }
 
 export interface HotReplies {
-  /** The answer to exactly this URL, while it is still what the venue would say. */
-  find(url: string): Buffer | null;
+  /** The answer to exactly this question (a URL, a body), while it is still what the venue would say. */
+  find(key: string): Buffer | null;
   /** What is stored, or what `make` gives; a change that falls between question and answer leaves it unstored. */
-  answer(venue: Venue, url: string, make: () => Promise<Answer>): Promise<Answer<Buffer>>;
+  answer(venue: Venue, key: string, make: () => Promise<Answer>): Promise<Answer<Buffer>>;
   stop(): void;
 }
 
@@ -40,49 +40,49 @@ export function createHotReplies(gateway: Gateway): HotReplies {
 
   let held = 0;
 
-  const forget = (url: string, { bytes }: Entry): void => {
-    entries.delete(url);
-    held -= sizeOf(url, bytes);
+  const forget = (key: string, { bytes }: Entry): void => {
+    entries.delete(key);
+    held -= sizeOf(key, bytes);
   };
 
-  const keep = (url: string, entry: Entry): void => {
-    const known = entries.get(url);
-    if (known !== undefined) forget(url, known);
-    const size = sizeOf(url, entry.bytes);
+  const keep = (key: string, entry: Entry): void => {
+    const known = entries.get(key);
+    if (known !== undefined) forget(key, known);
+    const size = sizeOf(key, entry.bytes);
     if (entries.size >= MAX_ENTRIES || held + size > MAX_BYTES) {
       entries.clear();
       held = 0;
     }
-    entries.set(url, entry);
+    entries.set(key, entry);
     held += size;
   };
 
-  const find = (url: string): Buffer | null => {
-    const entry = entries.get(url);
+  const find = (key: string): Buffer | null => {
+    const entry = entries.get(key);
     if (entry === undefined) return null;
     if (entry.of.value === entry.made && gateway.clock.now() < entry.until) return entry.bytes;
-    forget(url, entry);
+    forget(key, entry);
     return null;
   };
 
   return {
     find,
-    async answer(venue, url, make) {
-      const known = find(url);
+    async answer(venue, key, make) {
+      const known = find(key);
       if (known !== null) return { status: 200, body: known };
       const of = generations.get(venue);
       const made = of?.value ?? 0;
       const until = gateway.clock.now() + MAX_AGE_MS;
       const { status, body } = await make();
       const bytes = Buffer.from(body);
-      if (status === 200 && of?.value === made) keep(url, { bytes, of, made, until });
+      if (status === 200 && of?.value === made) keep(key, { bytes, of, made, until });
       return { status, body: bytes };
     },
     stop: () => cancels.forEach((cancel) => cancel()),
   };
 }
 
-const sizeOf = (url: string, bytes: Buffer): number => url.length + bytes.length;
+const sizeOf = (key: string, bytes: Buffer): number => key.length + bytes.length;
 
 function watch({ bus, venues }: Gateway, generations: ReadonlyMap<Venue, Generation>): Cancel[] {
   const changed = (venue: Venue): void => {
