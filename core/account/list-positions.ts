@@ -1,9 +1,8 @@
 import { decimal, type Decimal } from '../domain/decimal.js';
 import { figuresOf } from '../domain/interpret-executions.js';
 import type { MarketConfig, PricePoint } from '../domain/market.js';
-import { holdingFees } from '../domain/pricing/holding-fees.js';
 import { liquidationPrice } from '../domain/pricing/liquidation.js';
-import { marketView, type ContractsVersion, type MarketView, type TradeAccount } from '../domain/pricing/market-view.js';
+import { marketView, type MarketView } from '../domain/pricing/market-view.js';
 import { pnlPercentP, rawPnl } from '../domain/pricing/pnl.js';
 import { HUNDRED_PERCENT } from '../domain/pricing/units.js';
 import { GatewayError } from '../errors.js';
@@ -12,6 +11,7 @@ import type { Address, BlockHead } from '../ports.js';
 import type { OpenTrade, OpenTrades } from './account-chain.js';
 import type { ListedPosition } from './account-store.js';
 import { LEVERAGE_SCALE, collateralOf, marketName, priceOf, tradeSize } from './describe-order.js';
+import { tradePricing } from './trade-pricing.js';
 
 export interface Position {
   id: string;
@@ -39,7 +39,6 @@ export interface Position {
 /** The chain decides what is open; our own rows only give ids and spare a round trip. */
 export async function listPositions(gateway: Gateway, venue: Venue, trader: Address): Promise<Position[]> {
   const { slug } = venue.definition;
-  const config = venue.feed.config();
   const known = await gateway.store.account.openPositions(slug, trader);
   const { trades: open, block } = await readOpenTrades(venue, trader, known);
   const ids = await gateway.store.account.positionIds(
@@ -48,15 +47,32 @@ export async function listPositions(gateway: Gateway, venue: Venue, trader: Addr
     open.map(({ trade }) => trade.index),
   );
   const opened = new Map(known.map(({ tradeIndex, position }) => [tradeIndex, Number(position.openedBlock)]));
-  return open.map((own) => ({
-    ...describePosition(config, own, { block, price: livePrice(venue, own.trade.pairIndex) }),
-    id: (ids.get(own.trade.index) ?? 0n).toString(),
-    trader,
-    openedAtBlock: opened.get(own.trade.index) ?? own.info.createdBlock,
-  }));
+  return open.map((own) =>
+    positionOf(venue, own, { block, id: ids.get(own.trade.index) ?? 0n, trader, openedAtBlock: opened.get(own.trade.index) }),
+  );
 }
 
-async function readOpenTrades(venue: Venue, trader: Address, known: readonly ListedPosition[]): Promise<OpenTrades> {
+export interface PositionPlace {
+  /** At which the chain was asked. */
+  readonly block: BlockHead;
+  readonly id: bigint;
+  readonly trader: Address;
+  /** undefined = before our memory; then the last block that changed it stands in. */
+  readonly openedAtBlock: number | undefined;
+}
+
+/** A trade of the chain as people read it, at the price of this moment. */
+export function positionOf(venue: Venue, own: OpenTrade, { block, id, trader, openedAtBlock }: PositionPlace): Position {
+  return {
+    ...describePosition(venue.feed.config(), own, { block, price: livePrice(venue, own.trade.pairIndex) }),
+    id: id.toString(),
+    trader,
+    openedAtBlock: openedAtBlock ?? own.info.createdBlock,
+  };
+}
+
+/** All open trades at the newest block; what we know already spares a round trip. */
+export async function readOpenTrades(venue: Venue, trader: Address, known: readonly ListedPosition[]): Promise<OpenTrades> {
   const head = venue.state.head?.block;
   if (!head) throw new GatewayError('NOT_READY', { reason: 'the node has not been asked yet' });
   const guesses = known.map(({ tradeIndex, position }) => ({ index: tradeIndex, ...guessOf(position) }));
@@ -83,7 +99,7 @@ const guessOf = ({ pairIndex, collateralIndex, long, collateralAmount, leverage 
 /** Stale ones included: an old price is better than none, and the market's own read says how old it is. */
 const lastPrice = ({ feed }: Venue, pairIndex: number): PricePoint | undefined => feed.prices().get(pairIndex);
 
-function livePrice(venue: Venue, pairIndex: number): PricePoint {
+export function livePrice(venue: Venue, pairIndex: number): PricePoint {
   const price = lastPrice(venue, pairIndex);
   if (!price)
     throw new GatewayError('NOT_READY', { reason: 'there never was a price', market: marketName(venue.feed.config(), pairIndex) });
@@ -106,22 +122,13 @@ export interface PositionMoney {
 
 /** As the contract reckons at this block: fees and liquidation at the oracle's price, profit at the mark. */
 export function positionMoney(view: MarketView, own: OpenTrade, { block, price }: PriceMoment): PositionMoney {
-  const { info, fees, pair } = own;
-  const trade = { ...figuresOf(own.trade), contractsVersion: info.contractsVersion as ContractsVersion };
-  const collateral = { ...view.collateral, priceUsd: pair.collateralPriceUsd };
-  const state = { ...view.state, funding: pair.funding, oiToken: pair.oiToken, borrowing: { ...view.state.borrowing, ...pair.borrowing } };
-  const initial = { fundingP: fees.initialAccFundingFeeP, borrowingP: fees.initialAccBorrowingFeeP };
-  const held = holdingFees({ state, collateral }, trade, { initial, timestamp: block.timestamp, price: price.oracle });
-  const account: TradeAccount = {
-    holdingFees: held.total + own.borrowingV1,
-    realizedPnl: fees.realizedPnlCollateral - fees.realizedTradingFeesCollateral,
-  };
-  const market = { ...view, collateral, pair: { ...view.pair, spreadP: pair.spreadP } };
+  const { market, trade, account, held } = tradePricing(view, own, { block, oraclePrice: price.oracle });
   const gross = rawPnl(trade.collateralAmount, pnlPercentP({ ...trade, price: price.mark }));
   return {
     funding: held.funding,
     borrowing: held.borrowing + own.borrowingV1,
     unrealized: gross - account.holdingFees + account.realizedPnl,
+    // The trader's own spread is in the pair's already.
     liquidation: liquidationPrice({ market, terms: { fixedSpreadP: 0n }, ...trade, params: own.liquidation, account }),
   };
 }

@@ -1,0 +1,49 @@
+import type { Order } from '../domain/order.js';
+import type { Venue } from '../gateway.js';
+
+/** Fewer blocks than this say little about the chain's pace: its timestamps are whole seconds. */
+const MEASURED_BLOCKS = 40n;
+
+export interface WaitingRequest {
+  readonly requestedBlock: bigint;
+  /** Epoch ms of that block. */
+  readonly requestedAt: number;
+  readonly timeoutBlocks: bigint;
+}
+
+interface Pace {
+  readonly head: { readonly number: bigint; readonly timestamp: bigint };
+  /** What the chain usually needs for a block. */
+  readonly expectedBlockMs: number;
+  readonly now: number;
+}
+
+/** Epoch ms at which the block is expected that frees an unanswered request; at the pace the chain had since the request. */
+export function expectedReclaim(
+  { requestedBlock, requestedAt, timeoutBlocks }: WaitingRequest,
+  { head, expectedBlockMs, now }: Pace,
+): number {
+  const left = requestedBlock + timeoutBlocks - head.number;
+  if (left <= 0n) return now;
+  const passed = head.number - requestedBlock;
+  const passedMs = Number(head.timestamp) * 1000 - requestedAt;
+  const blockMs = passed >= MEASURED_BLOCKS && passedMs > 0 ? passedMs / Number(passed) : expectedBlockMs;
+  return now + Math.ceil(Number(left) * blockMs);
+}
+
+/** Whether the contract would give the request back by now, whatever the follower has noticed. */
+export function isOverdue(venue: Venue, { requestedBlock }: Pick<Order, 'requestedBlock'>): boolean {
+  const head = venue.state.head?.block.number;
+  return requestedBlock !== null && head !== undefined && head >= requestedBlock + timeoutBlocks(venue);
+}
+
+/** The earliest moment to reclaim an order; undefined for one that is not waiting for the oracle. */
+export function reclaimableAt(venue: Venue, order: Order): number | undefined {
+  if (order.status === 'timed_out') return order.updatedAt;
+  const head = venue.state.head?.block;
+  if (order.status !== 'pending' || order.requestedBlock === null || !head) return undefined;
+  const request = { requestedBlock: order.requestedBlock, requestedAt: order.updatedAt, timeoutBlocks: timeoutBlocks(venue) };
+  return expectedReclaim(request, { head, expectedBlockMs: venue.definition.expectedBlockMs, now: venue.clock.now() });
+}
+
+const timeoutBlocks = ({ feed }: Venue): bigint => BigInt(feed.config().marketOrdersTimeoutBlocks);
