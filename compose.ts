@@ -64,6 +64,7 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
     clock,
     log,
     entrance,
+    orders: config.orders,
     randomBytes: systemRandom,
   });
   const openDoors = (): void => options.http.serve(createApp(gateway, options.extraRoutes));

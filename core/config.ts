@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { ENTRANCE_VARIABLES, entranceSettings } from './access/entrance-variables.js';
 import type { EntranceSettings } from './access/entrance.js';
 import { CHAIN_SLUGS, CHAINS, chainBySlug, chainVariable, isChainSlug, type ChainDefinition, type ChainSlug } from './chains.js';
+import { ORDER_VARIABLES, orderSettings, type OrderSettings } from './orders/order-variables.js';
 import { StartError } from './start-error.js';
 
 export const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug'] as const;
@@ -39,6 +40,7 @@ export interface Config {
   /** Host of the protocol's notifications; null = only our own. */
   readonly notificationsUrl: string | null;
   readonly entrance: EntranceSettings;
+  readonly orders: OrderSettings;
 }
 
 /** Everything that is wrong, at once: an operator should not have to start ten times to find ten mistakes. */
@@ -79,6 +81,7 @@ const Common = z.object({
   COMMIT: z.string().max(64).default('unknown'),
   NOTIFICATIONS_URL: HttpUrl.optional(),
   ...ENTRANCE_VARIABLES,
+  ...ORDER_VARIABLES,
   PRICING_URL: HttpUrl.default(PRICING_URL),
   GLOBAL_URL: HttpUrl.default(GLOBAL_URL),
 });
@@ -119,6 +122,7 @@ export function readConfig(environment: Environment): Config {
     commit: COMMIT,
     notificationsUrl: NOTIFICATIONS_URL ?? null,
     entrance: entranceSettings(common.data),
+    orders: orderSettings(common.data),
   };
 }
 

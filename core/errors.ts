@@ -76,8 +76,8 @@ export const CATALOGUE = {
   ),
   ORDER_NOT_MODIFIABLE: entry(
     409,
-    (d: { id: string; status: string; reclaimableAt?: number }) =>
-      `Order ${d.id} is ${d.status}${d.reclaimableAt === undefined ? '' : ` and can be reclaimed from ${d.reclaimableAt}`}.`,
+    (d: { id: string | null; status: string; reclaimableAt?: number }) =>
+      `${d.id === null ? 'Another order on this position' : `Order ${d.id}`} is ${d.status}${d.reclaimableAt === undefined ? '' : ` and can be reclaimed from ${d.reclaimableAt}`}.`,
   ),
 
   PRECISION_ERROR: entry(
@@ -102,8 +102,18 @@ export const CATALOGUE = {
   ),
   SIMULATION_REVERTED: entry(
     422,
-    (d: { errorName: string; calldata: string; args?: readonly string[]; stage?: string }) =>
-      `The contracts would revert with ${d.errorName}.`,
+    (d: {
+      errorName: string;
+      calldata: string;
+      args?: readonly string[];
+      /** `callback`: the request would be mined, and the oracle's answer would find it refused. */
+      stage?: string;
+      funds?: { collateral: string; required: string; balance: string; allowance: string };
+      approvalTx?: TransactionRequest;
+    }) =>
+      d.funds === undefined
+        ? `The contracts would ${d.stage === 'callback' ? 'refuse the order' : 'revert'} with ${d.errorName}.`
+        : describeFunds(d.funds),
   ),
   SUBMISSION_MISMATCH: entry(422, (d: { txHash: string }) => `Transaction ${d.txHash} mined without creating an order of this trader.`),
   UNSUPPORTED: entry(422, (d: { reason: string }) => d.reason),
@@ -121,6 +131,11 @@ export const CATALOGUE = {
     (d: { chain: string }) => `No relayer serves the facade on ${d.chain}; native reads and writes are unaffected.`,
   ),
 } as const;
+
+function describeFunds(funds: { collateral: string; required: string; balance: string; allowance: string }): string {
+  const { collateral, required, balance, allowance } = funds;
+  return `${required} ${collateral} is needed; the trader holds ${balance} and lets the contracts take ${allowance}.`;
+}
 
 function describeIssue(issue: Issue): string {
   return `${issue.path === '' ? 'body' : issue.path}: ${issue.message}`;

@@ -4,6 +4,7 @@ import type { ChainDefinition, ChainSlug } from './chains.js';
 import { GatewayError } from './errors.js';
 import type { Changes } from './tracking/apply-events.js';
 import type { CandleRecorder } from './markets/candle-recorder.js';
+import type { OrderSettings } from './orders/order-variables.js';
 import type { NoticeSource } from './notifications/notice-source.js';
 import type { BlockHead, Chain, ChainFacts, Clock, Logger, MarketFeed, RandomBytes, Store } from './ports.js';
 
@@ -49,6 +50,7 @@ export interface Gateway {
   readonly randomBytes: RandomBytes;
   /** The protocol's own notifications; null where none are configured. */
   readonly notices: NoticeSource | null;
+  readonly orders: OrderSettings;
   /** Signatures, nonces, limits. */
   readonly entrance: Entrance;
   readonly bus: Bus<GatewayEvents>;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ENTRANCE_VARIABLES } from '../core/access/entrance-variables.js';
 import { ChainList, ConfigError, DatabaseUrl, LOG_LEVELS, Port, describeIssues, present, type Environment } from '../core/config.js';
+import { ORDER_VARIABLES } from '../core/orders/order-variables.js';
 
 const Milliseconds = z.coerce
   .number('must be a number')
@@ -15,6 +16,7 @@ const Settings = z.object({
   SERVICE_NAME: z.string().min(1).max(64).default('Diamond Gateway'),
   COMMIT: z.string().max(64).default('unknown'),
   ...ENTRANCE_VARIABLES,
+  ...ORDER_VARIABLES,
   /** Absent: a PostgreSQL server of our own, started and ended with the sandbox. */
   DATABASE_URL: DatabaseUrl.optional(),
   SANDBOX_CHAINS: z.string().default('arbitrum-sepolia').pipe(ChainList),

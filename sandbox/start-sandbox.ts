@@ -1,6 +1,7 @@
 import { entranceSettings } from '../core/access/entrance-variables.js';
 import type { Config, DatabaseConfig } from '../core/config.js';
 import type { Gateway } from '../core/gateway.js';
+import { orderSettings } from '../core/orders/order-variables.js';
 import type { Clock, Logger } from '../core/ports.js';
 import { readiness } from '../core/readiness.js';
 import { startGateway, startStore } from '../compose.js';
@@ -66,6 +67,7 @@ export async function startSandbox({ settings, lifecycle, clock, log, write }: S
     commit: settings.COMMIT,
     notificationsUrl: null,
     entrance: entranceSettings(settings),
+    orders: orderSettings(settings),
   };
   progress.step('starting the gateway');
   const gateway = await startGateway({ config, store, lifecycle, clock, log, http, extraRoutes: [sandboxRouter(venue.controls)] });

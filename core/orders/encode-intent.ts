@@ -36,8 +36,25 @@ export function encodeIntent(intent: Intent, trader: Address): Hex {
   return calls.length === 1 ? only : encodeFunctionData({ abi, functionName: 'multicall', args: [calls] });
 }
 
-/** Whether it needs the Diamond's `multicall`. */
-export function isSeveralCalls(intent: Intent): boolean {
+/** What the Diamond has to serve for it. */
+export function functionsOf(intent: Intent): string[] {
+  const needed = NEEDED[intent.kind];
+  return isSeveralCalls(intent) ? [...needed, 'multicall'] : [...needed];
+}
+
+const NEEDED = {
+  open: ['openTrade'],
+  close: ['closeTradeMarket'],
+  decrease: ['decreasePositionSize'],
+  leverage: ['updateLeverage'],
+  protect: ['updateTp', 'updateSl'],
+  amend: ['updateOpenOrder'],
+  replace: ['cancelOpenOrder', 'openTrade'],
+  withdraw: ['cancelOpenOrder'],
+  reclaim: ['cancelOrderAfterTimeout'],
+} as const satisfies Record<Intent['kind'], readonly string[]>;
+
+function isSeveralCalls(intent: Intent): boolean {
   if (intent.kind === 'replace') return true;
   if (intent.kind === 'protect') return intent.tp !== null && intent.sl !== null;
   return (intent.kind === 'close' || intent.kind === 'decrease') && intent.slippageP !== null;
