@@ -1,0 +1,42 @@
+import type { Knex } from 'knex';
+import type { Lease } from '../../tracking/tracking-store.js';
+
+/** What we need of the driver's connection. */
+interface Connection {
+  query(sql: string, values: readonly unknown[]): Promise<{ rows: { held: boolean }[] }>;
+  once(event: 'end' | 'error', listener: () => void): unknown;
+}
+
+interface ConnectionPool {
+  acquireConnection(): Promise<Connection>;
+  releaseConnection(connection: Connection): Promise<void>;
+}
+
+const PREFIX = 'diamond-gateway ';
+
+/** An advisory lock of a connection of its own: a replica that dies or loses the database gives it up by that. null = somebody else has it. */
+export async function lease(db: Knex, name: string): Promise<Lease | null> {
+  const pool = db.client as ConnectionPool;
+  const connection = await pool.acquireConnection();
+  const ask = async (call: string): Promise<boolean> => {
+    const { rows } = await connection.query(`select ${call}(hashtextextended($1, 0)) as held`, [PREFIX + name]);
+    return rows[0]?.held === true;
+  };
+  let held = await ask('pg_try_advisory_lock').catch(async (error: unknown) => {
+    await pool.releaseConnection(connection);
+    throw error;
+  });
+  if (!held) {
+    await pool.releaseConnection(connection);
+    return null;
+  }
+  for (const event of ['end', 'error'] as const) connection.once(event, () => (held = false));
+  return {
+    isHeld: () => held,
+    async release() {
+      if (held) await ask('pg_advisory_unlock').catch(() => undefined);
+      held = false;
+      await pool.releaseConnection(connection);
+    },
+  };
+}

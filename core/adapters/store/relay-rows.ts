@@ -1,0 +1,75 @@
+import type { ChainSlug } from '../../chains.js';
+import type { Address, Hex } from '../../ports.js';
+import type { Attempt, Mined, RelayJob, RelayPurpose, RelayState, SignedAction } from '../../relay/relay-store.js';
+import { decodeExact, encodeExact } from './exact-json.js';
+
+export interface JobRow {
+  id: bigint;
+  chain: ChainSlug;
+  wallet: Address;
+  trader: Address | null;
+  purpose: RelayPurpose;
+  parent: bigint | null;
+  order_id: bigint | null;
+  data: Hex;
+  gas: string;
+  context: string;
+  not_after: bigint | null;
+  state: RelayState;
+  nonce: bigint | null;
+  attempts: string;
+  note: string | null;
+  created_at: bigint;
+  accepted_at: bigint | null;
+  mined: string | null;
+}
+
+/** JSON columns are read as text: bigints in them survive only that way. */
+export const JOB_COLUMNS =
+  'id, chain, wallet, trader, purpose, parent, order_id, data, gas::text, context::text, not_after, state, nonce, attempts::text, note, created_at, accepted_at, mined::text';
+
+export const readJob = (row: JobRow): RelayJob => ({
+  id: row.id,
+  chain: row.chain,
+  wallet: row.wallet,
+  trader: row.trader,
+  purpose: row.purpose,
+  parent: row.parent,
+  orderId: row.order_id,
+  data: row.data,
+  gas: BigInt(row.gas),
+  context: decodeExact(row.context),
+  notAfter: row.not_after === null ? null : Number(row.not_after),
+  state: row.state,
+  nonce: row.nonce === null ? null : Number(row.nonce),
+  attempts: decodeExact(row.attempts) as Attempt[],
+  note: row.note,
+  createdAt: Number(row.created_at),
+  acceptedAt: row.accepted_at === null ? null : Number(row.accepted_at),
+  mined: row.mined === null ? null : (decodeExact(row.mined) as Mined),
+});
+
+export const writeAttempt = (attempt: Attempt): string => encodeExact([attempt]);
+export const writeMined = (mined: Mined): string => encodeExact(mined);
+
+export interface ActionRow {
+  id: bigint;
+  chain: ChainSlug;
+  signer: Address;
+  trader: Address;
+  envelope: string;
+  action_hash: Hex;
+  form: SignedAction['form'];
+  network: SignedAction['network'];
+  nonce: string;
+  received_at: bigint;
+}
+
+export const ACTION_COLUMNS = 'id, chain, signer, trader, envelope, action_hash, form, network, nonce::text, received_at';
+
+export const readAction = ({ action_hash, received_at, nonce, ...row }: ActionRow): SignedAction => ({
+  ...row,
+  actionHash: action_hash,
+  nonce: BigInt(nonce),
+  receivedAt: Number(received_at),
+});

@@ -1,0 +1,115 @@
+import type { ChainSlug } from '../chains.js';
+import type { Address, Hex } from '../ports.js';
+import type { Lease } from '../tracking/tracking-store.js';
+
+/** Why the relayer may sign at all: the closed list. Everything but a no-op names the signed action it stands for. */
+export const RELAY_PURPOSES = ['action', 'scheduled-cancel', 'reclaim', 'no-op'] as const;
+export type RelayPurpose = (typeof RELAY_PURPOSES)[number];
+
+/**
+ * queued: stored, no nonce yet · numbered: a nonce is taken, nothing is signed · signed: the raw transaction is stored, no node has
+ * answered for it · unknown: it was sent and the answer did not say whether it arrived · accepted: a node has it ·
+ * mined, reverted: in a block · refused: not sent, and never will be · replaced: its nonce went to a no-op.
+ */
+export const RELAY_STATES = ['queued', 'numbered', 'signed', 'unknown', 'accepted', 'mined', 'reverted', 'refused', 'replaced'] as const;
+export type RelayState = (typeof RELAY_STATES)[number];
+export const isOver = (state: RelayState): boolean =>
+  state === 'mined' || state === 'reverted' || state === 'refused' || state === 'replaced';
+
+/** An action as its owner signed it, kept for ever: what the relayer may sign follows from it. */
+export interface SignedAction {
+  readonly id: bigint;
+  readonly chain: ChainSlug;
+  readonly signer: Address;
+  readonly trader: Address;
+  /** The body as it arrived. */
+  readonly envelope: string;
+  readonly actionHash: Hex;
+  /** Which reading of the action the signature is over. */
+  readonly form: 'canonical' | 'as-sent';
+  readonly network: 'a' | 'b';
+  readonly nonce: bigint;
+  readonly receivedAt: number;
+}
+
+export interface RelayRequest {
+  readonly chain: ChainSlug;
+  readonly wallet: Address;
+  readonly trader: Address | null;
+  readonly purpose: RelayPurpose;
+  readonly parent: bigint | null;
+  /** The order it creates or changes; null for what concerns none. */
+  readonly orderId: bigint | null;
+  /** Sent to the Diamond; empty for a no-op, which goes to the wallet itself. */
+  readonly data: Hex;
+  readonly gas: bigint;
+  /** What the translation of the action stood on (block, netted trades, leverage, mark), so that anybody can repeat it. */
+  readonly context: unknown;
+  /** Epoch ms after which it must not be sent for the first time any more; null = whenever. */
+  readonly notAfter: number | null;
+}
+
+export interface Attempt {
+  /** A no-op gives the job's nonce away when it must not be sent any more. */
+  readonly isNoOp: boolean;
+  readonly hash: Hex;
+  readonly raw: Hex;
+  readonly maxFeePerGas: bigint;
+  readonly maxPriorityFeePerGas: bigint;
+  readonly signedAt: number;
+}
+
+export interface RelayJob extends RelayRequest {
+  readonly id: bigint;
+  readonly state: RelayState;
+  readonly nonce: number | null;
+  /** Of the same nonce, oldest first: at most one of them can ever be mined. */
+  readonly attempts: readonly Attempt[];
+  readonly createdAt: number;
+  /** When a node first answered for it. */
+  readonly acceptedAt: number | null;
+  /** Why it was refused, or what the node said last. */
+  readonly note: string | null;
+  readonly mined: Mined | null;
+}
+
+export interface Mined {
+  readonly hash: Hex;
+  readonly blockNumber: bigint;
+  readonly blockHash: Hex;
+  readonly gasUsed: bigint;
+  /** Wei, all of it: execution and, on rollups, data. */
+  readonly costWei: bigint;
+}
+
+/** What the relayer remembers. Every step is stored before the next one is taken, so that a kill between any two loses and doubles nothing. */
+export interface RelayStore {
+  recordAction(action: Omit<SignedAction, 'id'>): Promise<SignedAction>;
+  action(chain: ChainSlug, id: bigint): Promise<SignedAction | null>;
+  queue(request: RelayRequest, at: number): Promise<RelayJob>;
+  /** Jobs of the wallet that are not over: numbered ones by nonce, then queued ones by age. */
+  open(chain: ChainSlug, wallet: Address): Promise<RelayJob[]>;
+  job(chain: ChainSlug, id: bigint): Promise<RelayJob | null>;
+  /** By the hash of any attempt. */
+  jobByHash(chain: ChainSlug, hash: Hex): Promise<RelayJob | null>;
+  /** Takes the next nonce of the wallet for a queued job; `atLeast` is what the chain says, for a lane that was never used or fell behind. */
+  number(chain: ChainSlug, id: bigint, atLeast: number): Promise<RelayJob | null>;
+  /** A no-op for a nonce that no job has, so that those above it can be mined; null when a job has it after all. */
+  fillGap(chain: ChainSlug, wallet: Address, nonce: number, gas: bigint, at: number): Promise<RelayJob | null>;
+  /** A lane with nothing open goes back to what the chain says. */
+  resetLane(chain: ChainSlug, wallet: Address, nonce: number): Promise<void>;
+  addAttempt(chain: ChainSlug, id: bigint, attempt: Attempt): Promise<RelayJob>;
+  setState(chain: ChainSlug, id: bigint, state: RelayState, at: number, note: string | null): Promise<RelayJob>;
+  settle(chain: ChainSlug, id: bigint, state: 'mined' | 'reverted' | 'replaced', mined: Mined): Promise<RelayJob>;
+  /** A block that held it is gone. */
+  unsettle(chain: ChainSlug, id: bigint, at: number): Promise<RelayJob>;
+  /** The newest block that holds a job of the wallet; null while there is none. */
+  newestMinedBlock(chain: ChainSlug, wallet: Address): Promise<bigint | null>;
+  /** Mined jobs of the newest blocks, which a reorganisation may still undo. */
+  minedSince(chain: ChainSlug, wallet: Address, block: bigint): Promise<RelayJob[]>;
+  walletOf(chain: ChainSlug, trader: Address): Promise<Address | null>;
+  /** Keeps the first assignment. */
+  assignWallet(chain: ChainSlug, trader: Address, wallet: Address): Promise<Address>;
+  /** While it is held, no other replica sends for this wallet. */
+  lease(chain: ChainSlug, wallet: Address): Promise<Lease | null>;
+}

@@ -1,0 +1,45 @@
+import type { Address, BlockHead, Hex } from '../ports.js';
+import type { Mined, RelayJob, RelayRequest } from './relay-store.js';
+
+/** What the relayer asks of a node. */
+export interface RelayNode {
+  /** The wallet's next nonce in the newest block, and its balance in wei. */
+  account(wallet: Address): Promise<{ readonly nonce: number; readonly balance: bigint }>;
+  fees(): Promise<NodeFees>;
+  /** Hands a raw transaction over; what the node says against it comes back as a verdict, only silence throws. */
+  send(raw: Hex): Promise<SendVerdict>;
+  /** Receipts of these transactions, null where there is none. */
+  receipts(hashes: readonly Hex[]): Promise<readonly (Receipt | null)[]>;
+  /** Whether the node knows the transaction, mined or not. */
+  knows(hash: Hex): Promise<boolean>;
+}
+
+export interface Receipt extends Mined {
+  readonly succeeded: boolean;
+}
+
+export interface NodeFees {
+  readonly baseFee: bigint;
+  readonly priorityFee: bigint;
+}
+
+export const SEND_VERDICTS = ['accepted', 'nonce-too-low', 'underpriced', 'no-funds', 'invalid', 'unknown'] as const;
+export interface SendVerdict {
+  readonly verdict: (typeof SEND_VERDICTS)[number];
+  /** The node's own words, scrubbed; null when it took it. */
+  readonly note: string | null;
+}
+
+/** The relayer of one chain, as the facade sees it. */
+export interface Relayer {
+  /** The first is the one `GET /v1/{chain}` publishes as `relayer`. */
+  wallets(): readonly Address[];
+  /** The wallet that serves a trader; once assigned it stays. */
+  walletFor(trader: Address): Promise<Address>;
+  /** Stores the job, and sends it as soon as the lane's turn comes. Resolves when it is stored; `handedOver` when a node has it or it is refused. */
+  send(request: Omit<RelayRequest, 'chain' | 'wallet'>): Promise<{ readonly job: RelayJob; readonly handedOver: Promise<RelayJob> }>;
+  /** A lane that cannot send now, and why; null while it can. */
+  trouble(wallet: Address): string | null;
+  /** A new head: the moment to look for receipts. */
+  onHead(block: BlockHead): void;
+}

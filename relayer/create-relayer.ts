@@ -1,0 +1,83 @@
+import type { Address, Cancel } from '../core/ports.js';
+import type { Relayer } from '../core/relay/relayer.js';
+import { isOver, type RelayJob } from '../core/relay/relay-store.js';
+import { createLane, type Lane, type LaneOptions } from './lane.js';
+import type { Wallet } from './wallet.js';
+
+export interface RelayerOptions extends Omit<LaneOptions, 'wallet' | 'onStep'> {
+  /** At least one; the first is the one that is published. */
+  readonly wallets: readonly Wallet[];
+  /** The trader's delegate on chain: who has delegated to one of ours already keeps it. */
+  readonly delegateOf: (trader: Address) => Promise<Address | null>;
+}
+
+export interface RunningRelayer extends Relayer {
+  stop(): Promise<void>;
+}
+
+const WATCH_MS = 250;
+
+/** All wallets of one chain. */
+export function createRelayer({ wallets, delegateOf, ...parts }: RelayerOptions): RunningRelayer {
+  const { store, clock, definition } = parts;
+  const { slug } = definition;
+  const waiting = new Map<bigint, (job: RelayJob) => void>();
+  const onStep = (job: RelayJob): void => {
+    if (isHandedOver(job)) waiting.get(job.id)?.(job);
+  };
+  const lanes = new Map<Address, Lane>(wallets.map((wallet) => [wallet.address, createLane({ ...parts, wallet, onStep })]));
+  const addresses = wallets.map(({ address }) => address);
+
+  async function walletFor(trader: Address): Promise<Address> {
+    const known = await store.walletOf(slug, trader);
+    if (known !== null && lanes.has(known)) return known;
+    const delegate = await delegateOf(trader);
+    const ours = addresses.find((address) => address === delegate) ?? addresses[spread(trader, addresses.length)];
+    if (ours === undefined) throw new Error('The relayer has no wallet.');
+    return store.assignWallet(slug, trader, ours);
+  }
+
+  /** Another replica may own the lane, so besides our own steps the stored state is looked at. */
+  function handedOver(job: RelayJob): Promise<RelayJob> {
+    return new Promise((resolve) => {
+      let cancel: Cancel = () => undefined;
+      const finish = (last: RelayJob): void => {
+        cancel();
+        waiting.delete(job.id);
+        resolve(last);
+      };
+      waiting.set(job.id, finish);
+      cancel = clock.every(WATCH_MS, () => {
+        store.job(slug, job.id).then(
+          (now) => {
+            if (now && isHandedOver(now)) finish(now);
+          },
+          () => undefined,
+        );
+      });
+    });
+  }
+
+  return {
+    wallets: () => addresses,
+    walletFor,
+    async send(request) {
+      if (request.trader === null) throw new Error('The facade sends for traders only.');
+      const wallet = await walletFor(request.trader);
+      const job = await store.queue({ ...request, chain: slug, wallet }, clock.now());
+      const over = handedOver(job);
+      lanes.get(wallet)?.wake();
+      return { job, handedOver: over };
+    },
+    trouble: (wallet) => lanes.get(wallet)?.trouble() ?? null,
+    onHead: () => lanes.forEach((lane) => lane.look()),
+    async stop() {
+      await Promise.all([...lanes.values()].map((lane) => lane.stop()));
+    },
+  };
+}
+
+const isHandedOver = ({ state }: RelayJob): boolean => state === 'accepted' || isOver(state);
+
+/** The same wallet for the same trader, whoever asks first. */
+const spread = (trader: Address, count: number): number => Number(BigInt(trader) % BigInt(count));
