@@ -11,7 +11,8 @@ import { createEntrance } from './core/access/entrance.js';
 import type { ChainConfig, Config, DatabaseConfig } from './core/config.js';
 import { createGateway, type Gateway, type Venue } from './core/gateway.js';
 import { createCandleRecorder } from './core/markets/candle-recorder.js';
-import type { Clock, Logger, Store } from './core/ports.js';
+import type { Clock, Logger, RelayerDesk, Store } from './core/ports.js';
+import { watchJournal } from './core/journal/watch-journal.js';
 import { followChain } from './core/tracking/follow-chain.js';
 import { watchHead } from './core/tracking/watch-head.js';
 import type { Lifecycle } from './lifecycle.js';
@@ -40,12 +41,14 @@ export interface ComposeOptions extends Surroundings {
   readonly http: Listening;
   /** Routes of the sandbox; none in production. */
   readonly extraRoutes?: readonly Router[];
+  /** Who relays on a chain; nobody when absent, and the facade is read-only there. */
+  readonly relayerOf?: (chain: ChainConfig) => RelayerDesk | null;
 }
 
 /** Configuration → adapters → gateway → doors. The one place where they meet, for production and sandbox alike. */
 export async function startGateway(options: ComposeOptions): Promise<Gateway> {
   const { config, store, lifecycle, clock, log } = options;
-  const venues = config.chains.map((chain) => createVenue(chain, store, clock, log));
+  const venues = config.chains.map((chain) => createVenue(chain, options.relayerOf?.(chain) ?? null, { store, clock, log }));
   const { mode, serviceName, commit } = config;
   const crypto = await loadCrypto(log);
   const entrance = await lifecycle.start(
@@ -67,6 +70,12 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
     orders: config.orders,
     randomBytes: systemRandom,
   });
+  // Before the doors: whoever subscribes or waits hears of everything that is written from then on.
+  await lifecycle.start(
+    'journal',
+    () => watchJournal(gateway),
+    (stop) => stop(),
+  );
   const openDoors = (): void => options.http.serve(createApp(gateway, options.extraRoutes));
   // Registered after what the doors need, so that requests under way are finished before it is taken from them.
   await lifecycle.start('doors', openDoors, () => options.http.close());
@@ -97,7 +106,11 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
   return gateway;
 }
 
-function createVenue({ chain, rpcUrls, ...hosts }: ChainConfig, store: Store, clock: Clock, log: Logger): Venue {
+function createVenue(
+  { chain, rpcUrls, ...hosts }: ChainConfig,
+  relayer: RelayerDesk | null,
+  { store, clock, log }: Pick<ComposeOptions, 'store' | 'clock' | 'log'>,
+): Venue {
   const node = createViemChain({ definition: chain, rpcUrls });
   const feed = createBackendFeed({ chain, node, endpoints: endpointsOf(hosts), clock, log });
   const own = log.child({ chain: chain.slug });
@@ -105,6 +118,7 @@ function createVenue({ chain, rpcUrls, ...hosts }: ChainConfig, store: Store, cl
     definition: chain,
     chain: node,
     feed,
+    relayer,
     candles: createCandleRecorder({ chain: chain.slug, feed, store: store.candles, clock, log: own }),
     clock,
     log: own,

@@ -3,6 +3,7 @@ import { createBus, type Bus } from './bus.js';
 import type { ChainDefinition, ChainSlug } from './chains.js';
 import { GatewayError } from './errors.js';
 import type { Changes } from './tracking/apply-events.js';
+import type { JournalEntry } from './journal/journal-store.js';
 import type { CandleRecorder } from './markets/candle-recorder.js';
 import type { OrderSettings } from './orders/order-variables.js';
 import type { NoticeSource } from './notifications/notice-source.js';
@@ -33,6 +34,8 @@ export interface GatewayEvents {
   head: { readonly venue: Venue; readonly block: BlockHead };
   prices: { readonly venue: Venue; readonly pairs: readonly number[] };
   config: { readonly venue: Venue };
+  /** What the accounts of a venue were told, by whichever replica; once each, in order per account. */
+  journal: { readonly venue: Venue; readonly entries: readonly JournalEntry[] };
   /** Orders and positions that changed, after they are stored. */
   tracked: { readonly venue: Venue; readonly block: bigint; readonly changes: Changes };
 }

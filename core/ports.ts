@@ -9,6 +9,7 @@ import type { Candle, CandleInterval } from './domain/candle.js';
 import type { CandleStore } from './markets/candle-store.js';
 import type { DiamondLog } from './domain/diamond-log.js';
 import type { NotificationStore } from './notifications/notification-store.js';
+import type { JournalStore } from './journal/journal-store.js';
 import type { MarketConfig, PricePoint, Session } from './domain/market.js';
 import type { MarketTrade } from './domain/market-trade.js';
 import type { Rehearsal, Rehearsed, SeenTransaction } from './orders/rehearsal.js';
@@ -156,6 +157,7 @@ export interface Store {
   readonly spend: SpendStore;
   readonly candles: CandleStore;
   readonly admission: AdmissionStore;
+  readonly journal: JournalStore;
   /** One round trip; throws when the database cannot answer. */
   ping(): Promise<void>;
   close(): Promise<void>;

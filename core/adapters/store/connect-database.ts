@@ -33,11 +33,11 @@ const INT8 = 20;
 const INT8_ARRAY = 1016;
 
 /** 64-bit integers are bigint, in this pool only; `numeric` stays a decimal string, as the driver has it. No number is ever rounded. */
-function exactTypes(): Knex.PgCustomTypesConfig {
+function exactTypes() {
   const types = new pg.TypeOverrides();
   types.setTypeParser(INT8, BigInt);
   types.setTypeParser(INT8_ARRAY, parseIntegers);
-  return { getTypeParser: (oid, format) => types.getTypeParser(oid, format === 'binary' ? 'binary' : 'text') };
+  return { getTypeParser: (oid: number, format?: string) => types.getTypeParser(oid, format === 'binary' ? 'binary' : 'text') };
 }
 
 const parseIntegers = (text: string): (bigint | null)[] =>
@@ -48,18 +48,25 @@ const parseIntegers = (text: string): (bigint | null)[] =>
         .split(',')
         .map((item) => (item === 'NULL' ? null : BigInt(item)));
 
+type Reach = Pick<DatabaseOptions, 'url' | 'applicationName' | 'limits'>;
+
+const connectionSettings = ({ url, applicationName = 'diamond-gateway', limits = LIMITS }: Reach) => ({
+  connectionString: url,
+  application_name: applicationName,
+  connectionTimeoutMillis: CONNECT_MS,
+  keepAlive: true,
+  types: exactTypes(),
+  ...(limits === null ? {} : limitSettings(limits)),
+});
+
+/** A connection outside the pool, for whoever keeps it; not connected yet. */
+export const createClient = (reach: Reach): pg.Client => new pg.Client(connectionSettings(reach));
+
 /** A pool; it connects when it is first asked something. */
-export function connectDatabase({ url, log, applicationName = 'diamond-gateway', poolSize = 10, limits = LIMITS }: DatabaseOptions): Knex {
+export function connectDatabase({ log, poolSize = 10, ...reach }: DatabaseOptions): Knex {
   return knex({
     client: 'pg',
-    connection: {
-      connectionString: url,
-      application_name: applicationName,
-      connectionTimeoutMillis: CONNECT_MS,
-      keepAlive: true,
-      types: exactTypes(),
-      ...(limits === null ? {} : limitSettings(limits)),
-    },
+    connection: connectionSettings(reach),
     pool: { min: 0, max: poolSize, idleTimeoutMillis: 30_000 },
     acquireConnectionTimeout: ACQUIRE_MS,
     log: driverLog(log),
@@ -67,7 +74,7 @@ export function connectDatabase({ url, log, applicationName = 'diamond-gateway',
   });
 }
 
-const limitSettings = ({ statementMs, lockMs, idleTransactionMs }: DatabaseLimits): Knex.PgConnectionConfig & { lock_timeout: number } => ({
+const limitSettings = ({ statementMs, lockMs, idleTransactionMs }: DatabaseLimits) => ({
   statement_timeout: statementMs,
   query_timeout: statementMs + SILENCE_MS,
   lock_timeout: lockMs,

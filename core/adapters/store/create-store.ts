@@ -3,9 +3,10 @@ import type { Store } from '../../ports.js';
 import { createAccessStore } from './access-store.js';
 import { createAdmissionStore } from './admission-store.js';
 import { createCandleStore } from './candle-store.js';
-import { connectDatabase, type DatabaseOptions } from './connect-database.js';
+import { connectDatabase, createClient, type DatabaseOptions } from './connect-database.js';
 import { isLostRace, withFaults } from './faults.js';
 import { createAccountStore } from './account-store.js';
+import { createJournalStore } from './journal-store.js';
 import { createNotificationStore } from './notification-store.js';
 import { createSpendStore } from './spend-store.js';
 import { createTrackingStore } from './tracking-store.js';
@@ -26,6 +27,11 @@ const TRIES = 5;
 
 export function createStore(options: DatabaseOptions): KnexStore {
   const db = connectDatabase(options);
+  const journal = createJournalStore({
+    db,
+    createClient: () => createClient({ ...options, applicationName: 'diamond-gateway journal' }),
+    log: options.log,
+  });
   const queries = withFaults({
     async ping(): Promise<void> {
       await db.raw('select 1');
@@ -48,7 +54,11 @@ export function createStore(options: DatabaseOptions): KnexStore {
     notifications: withFaults({ ...createNotificationStore(db) }),
     db,
     transaction: transaction as KnexStore['transaction'],
-    close: () => db.destroy(),
+    journal: withFaults({ ...journal.store }),
+    async close() {
+      await journal.close();
+      await db.destroy();
+    },
   };
 }
 

@@ -1,0 +1,235 @@
+import { createStore, type KnexStore } from '../../../core/adapters/store/create-store.js';
+import { appendJournal } from '../../../core/adapters/store/journal-rows.js';
+import { migrate } from '../../../core/adapters/store/migrate.js';
+import { decimal } from '../../../core/domain/decimal.js';
+import type { JournalEntry, JournalFact } from '../../../core/journal/journal-store.js';
+import type { Address } from '../../../core/ports.js';
+import { createTestDatabase, type TestDatabase } from '../../harness/database.js';
+import { eventually } from '../../harness/eventually.js';
+import { createKeptLog } from '../../harness/kept-log.js';
+
+const CHAIN = 'arbitrum';
+let database: TestDatabase;
+let store: KnexStore;
+const log = createKeptLog();
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  await migrate({ url: database.url, log });
+  store = createStore({ log, url: database.url });
+});
+afterAll(async () => {
+  await store.close();
+  await database.drop();
+});
+
+const wallet = (number: number): Address => `0x${number.toString(16).padStart(40, '0')}`;
+let wallets = 0;
+const newAccount = (): Address => wallet((wallets += 1));
+
+const fact = (trader: Address, name: string): JournalFact => ({
+  kind: 'agent',
+  agent: {
+    agent: wallet(0xa),
+    trader,
+    name,
+    mode: 'self',
+    createdAt: 1,
+    revokedAt: null,
+    version: 2n ** 60n,
+    scope: { markets: ['BTC/USD'], maxLeverage: decimal(125n, 1), dailySpendCapUsd: null, expiresAt: null, permissions: 'trade' },
+  },
+});
+const write = (trader: Address, ...names: string[]): Promise<void> =>
+  store.transaction((trx) =>
+    appendJournal(
+      trx,
+      CHAIN,
+      7,
+      names.map((name) => ({ trader, fact: fact(trader, name) })),
+    ),
+  );
+const nameOf = ({ fact: told }: JournalEntry): string => (told.kind === 'agent' ? told.agent.name : told.kind);
+const counted = (from: number, to: number): bigint[] => Array.from({ length: to - from + 1 }, (_, at) => BigInt(from + at));
+
+/** Everything heard about some accounts, as it was heard. */
+async function hear(on: KnexStore = store) {
+  const heard: JournalEntry[] = [];
+  const cancel = await on.journal.listen((entries) => void heard.push(...entries));
+  return { cancel, of: (trader: Address) => heard.filter((entry) => entry.trader === trader) };
+}
+
+async function endListeners(): Promise<number> {
+  const { rows } = await store.db.raw<{ rows: unknown[] }>(
+    `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'diamond-gateway journal'`,
+  );
+  return rows.length;
+}
+
+describe('the journal of an account', () => {
+  it('counts from one without a gap and gives back exactly what was written', async () => {
+    const trader = newAccount();
+    await write(trader, 'one', 'two');
+    await write(trader, 'three');
+    const entries = await store.journal.after(CHAIN, trader, 0n, 10);
+    expect(entries).toEqual(
+      ['one', 'two', 'three'].map((name, at) => ({ chain: CHAIN, trader, cursor: BigInt(at + 1), at: 7, fact: fact(trader, name) })),
+    );
+    expect(await store.journal.after(CHAIN, trader, 1n, 1)).toEqual(entries.slice(1, 2));
+    expect(await store.journal.last(CHAIN, trader)).toBe(3n);
+    expect(await store.journal.last('base', trader)).toBe(0n);
+    expect(await store.journal.after('base', trader, 0n, 10)).toEqual([]);
+  });
+
+  it('forgets what its transaction takes back, its cursors included', async () => {
+    const trader = newAccount();
+    await expect(
+      store.transaction(async (trx) => {
+        await appendJournal(trx, CHAIN, 7, [{ trader, fact: fact(trader, 'never') }]);
+        throw new Error('undone');
+      }),
+    ).rejects.toThrow('undone');
+    await write(trader, 'first');
+    expect((await store.journal.after(CHAIN, trader, 0n, 10)).map(nameOf)).toEqual(['first']);
+  });
+
+  it('is read and heard in order while 64 writers write to it at once', async () => {
+    const trader = newAccount();
+    const { of, cancel } = await hear();
+    const read: bigint[] = [];
+    let isDone = false;
+    const reading = (async () => {
+      while (!isDone || BigInt(read.length) < (await store.journal.last(CHAIN, trader)))
+        read.push(...(await store.journal.after(CHAIN, trader, read.at(-1) ?? 0n, 7)).map(({ cursor }) => cursor));
+    })();
+    await Promise.all(Array.from({ length: 64 }, (_, at) => write(trader, `${at}a`, `${at}b`, `${at}c`)));
+    isDone = true;
+    await reading;
+    expect(read).toEqual(counted(1, 192));
+    const heard = await eventually(
+      () => of(trader),
+      (entries) => entries.length >= 192,
+    );
+    expect(heard.map(({ cursor }) => cursor)).toEqual(counted(1, 192));
+    expect(heard.map(nameOf)).toEqual((await store.journal.after(CHAIN, trader, 0n, 500)).map(nameOf));
+    cancel();
+  });
+
+  it('loses no writer to another that locks the same accounts in another order', async () => {
+    const [one, other] = [newAccount(), newAccount()];
+    const both = (accounts: readonly Address[]) =>
+      store.transaction((trx) =>
+        appendJournal(
+          trx,
+          CHAIN,
+          7,
+          accounts.map((trader) => ({ trader, fact: fact(trader, 'both') })),
+        ),
+      );
+    await Promise.all(Array.from({ length: 40 }, (_, at) => both(at % 2 === 0 ? [one, other] : [other, one])));
+    expect([await store.journal.last(CHAIN, one), await store.journal.last(CHAIN, other)]).toEqual([40n, 40n]);
+  });
+});
+
+describe('whoever listens to all journals', () => {
+  it('hears what another store wrote, soon, once, and nothing that was written before', async () => {
+    const trader = newAccount();
+    await write(trader, 'before');
+    const { of, cancel } = await hear();
+    const other = createStore({ log, url: database.url });
+    await other.transaction((trx) => appendJournal(trx, CHAIN, 7, [{ trader, fact: fact(trader, 'after') }]));
+    await other.close();
+    await eventually(
+      () => of(trader).map(nameOf),
+      (names) => names.length > 0,
+      800,
+    );
+    await write(trader, 'last');
+    const heard = await eventually(
+      () => of(trader).map(nameOf),
+      (names) => names.includes('last'),
+    );
+    expect(heard).toEqual(['after', 'last']);
+    cancel();
+  });
+
+  it('hears a transaction that began first and ended last, after one that overtook it', async () => {
+    const [slow, quick] = [newAccount(), newAccount()];
+    const { of, cancel } = await hear();
+    await store.transaction(async (trx) => {
+      await appendJournal(trx, CHAIN, 7, [{ trader: slow, fact: fact(slow, 'slow') }]);
+      await write(quick, 'quick');
+      await eventually(
+        () => of(quick),
+        (entries) => entries.length === 1,
+      );
+      expect(of(slow)).toEqual([]);
+    });
+    await eventually(
+      () => of(slow),
+      (entries) => entries.length === 1,
+    );
+    expect(of(quick)).toHaveLength(1);
+    cancel();
+  });
+
+  it('loses nothing and hears nothing twice while its connection is killed again and again', async () => {
+    const trader = newAccount();
+    const { of, cancel } = await hear();
+    let killed = 0;
+    for (let at = 0; at < 40; at += 1) {
+      await write(trader, `${at}`, `${at}'`);
+      if (at % 4 === 0) killed += await endListeners();
+    }
+    const heard = await eventually(
+      () => of(trader),
+      (entries) => entries.length >= 80,
+    );
+    expect(killed).toBeGreaterThan(0);
+    await write(trader, 'end');
+    await eventually(
+      () => of(trader).at(-1)?.cursor,
+      (cursor) => cursor === 81n,
+    );
+    expect(heard.map(({ cursor }) => cursor)).toEqual(counted(1, 80));
+    cancel();
+  });
+
+  it('hears a batch that is larger than a page, of many accounts, whole and in order', async () => {
+    const accounts = Array.from({ length: 300 }, newAccount);
+    const { of, cancel } = await hear();
+    await store.transaction((trx) =>
+      appendJournal(
+        trx,
+        CHAIN,
+        7,
+        Array.from({ length: 9 }, (_, turn) => accounts.map((trader) => ({ trader, fact: fact(trader, `${turn}`) }))).flat(),
+      ),
+    );
+    await eventually(
+      () => accounts.reduce((sum, trader) => sum + of(trader).length, 0),
+      (sum) => sum >= 2_700,
+    );
+    for (const trader of accounts) expect(of(trader).map(({ cursor }) => cursor)).toEqual(counted(1, 9));
+    cancel();
+  });
+
+  it('is not told the past again by a database that was restored into a younger cluster', async () => {
+    const trader = newAccount();
+    await write(trader, 'restored');
+    await store.db.raw(
+      `update journal set transaction_id = (pg_current_xact_id()::text::bigint + 3)::text::xid8, written_at = written_at - 86400000
+       where trader = ?`,
+      [trader],
+    );
+    const { of, cancel } = await hear();
+    const busy = newAccount();
+    for (let at = 0; at < 6; at += 1) await write(busy, `${at}`);
+    await eventually(
+      () => of(busy),
+      (entries) => entries.length === 6,
+    );
+    expect(of(trader)).toEqual([]);
+    cancel();
+  });
+});
