@@ -5,6 +5,7 @@ import type { ChainSlug } from '../../chains.js';
 import type { Agent } from '../../domain/agent.js';
 import type { Address } from '../../ports.js';
 import { agentOf, scopeColumns, type AgentRow } from './agent-row.js';
+import { appendJournal, type Told } from './journal-rows.js';
 import { spendMasterMessage } from './master-messages.js';
 
 export interface AccessStoreOptions {
@@ -37,7 +38,13 @@ export function createAccessStore({ db, transaction }: AccessStoreOptions) {
       orNull(
         transaction(async (trx) => {
           await spendMasterMessage(trx, claim, registration.createdAt);
-          return theirs(await putAgent(trx, claim.chain, registration, takeover));
+          const former = await trx<AgentRow & InChain>('agents')
+            .where({ chain: claim.chain, agent: registration.agent })
+            .forUpdate()
+            .first();
+          const agent = theirs(await putAgent(trx, claim.chain, registration, takeover));
+          await appendJournal(trx, claim.chain, registration.createdAt, [...lostBy(former, agent), toldTo(agent)]);
+          return agent;
         }),
       ),
 
@@ -49,7 +56,9 @@ export function createAccessStore({ db, transaction }: AccessStoreOptions) {
             .where({ chain: claim.chain, agent, trader: claim.trader })
             .update({ revoked_at: trx.raw('coalesce(revoked_at, ?)', [at]), version: trx.raw('version + 1') })
             .returning('*');
-          return theirs(rows);
+          const revoked = theirs(rows);
+          await appendJournal(trx, claim.chain, at, [toldTo(revoked)]);
+          return revoked;
         }),
       ),
 
@@ -98,6 +107,15 @@ async function putAgent(trx: Knex.Transaction, chain: ChainSlug, registration: R
       if (takeover !== 'none') allowed.orWhere('agents.version', takeover.version.toString());
     });
   return query.returning('*');
+}
+
+const toldTo = (agent: Agent): Told => ({ trader: agent.trader, fact: { kind: 'agent', agent } });
+
+/** To the trader whom it is taken from, the agent is revoked by that. */
+function lostBy(former: AgentRow | undefined, { trader, createdAt }: Agent): Told[] {
+  if (former === undefined || former.trader === trader) return [];
+  const lost = agentOf(former);
+  return [toldTo({ ...lost, revokedAt: lost.revokedAt ?? createdAt })];
 }
 
 function theirs(rows: readonly AgentRow[]): Agent {

@@ -97,13 +97,13 @@ describe('the journal of an account', () => {
     const trader = newAccount();
     const { of, cancel } = await hear();
     const read: bigint[] = [];
-    let isDone = false;
+    const writers = { areDone: false };
     const reading = (async () => {
-      while (!isDone || BigInt(read.length) < (await store.journal.last(CHAIN, trader)))
+      while (!writers.areDone || BigInt(read.length) < (await store.journal.last(CHAIN, trader)))
         read.push(...(await store.journal.after(CHAIN, trader, read.at(-1) ?? 0n, 7)).map(({ cursor }) => cursor));
     })();
     await Promise.all(Array.from({ length: 64 }, (_, at) => write(trader, `${at}a`, `${at}b`, `${at}c`)));
-    isDone = true;
+    writers.areDone = true;
     await reading;
     expect(read).toEqual(counted(1, 192));
     const heard = await eventually(
