@@ -17,6 +17,7 @@ const BY_AUTH: Readonly<Record<Auth, readonly ErrorCode[]>> = {
   master: SIGNED,
   agent: [...OF_AGENTS, 'SCOPE_READ_ONLY'],
   reader: [...OF_AGENTS, 'API_KEY_UNKNOWN'],
+  optional: OF_AGENTS,
 };
 
 export const pathParameters = (path: string): string[] => [...path.matchAll(/:(\w+)/g)].map(([, name]) => name ?? '');

@@ -150,7 +150,7 @@ const HEADERS = {
 };
 
 const AGENT = { agent: [], agentTimestamp: [], agentNonce: [], agentSignature: [] };
-const SECURITY = { none: [], master: [], agent: [AGENT], reader: [AGENT, { apiKey: [] }] };
+const SECURITY = { none: [], master: [], agent: [AGENT], reader: [AGENT, { apiKey: [] }], optional: [{}, AGENT] };
 
 function securitySchemes(prefix: string): JsonSchema {
   const header = (name: string, description: string) => ({ type: 'apiKey', in: 'header', name: `${prefix}${name}`, description });

@@ -5,8 +5,11 @@ import type { Gateway, Venue } from '../core/gateway.js';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
-/** Who may ask: anybody; an agent by signature; an agent or an API key; or anybody with the master wallet's signature in the body. */
-export const AUTHS = ['none', 'agent', 'reader', 'master'] as const;
+/**
+ * Who may ask: anybody; an agent by signature; an agent or an API key; anybody with the master wallet's signature in the body; or
+ * anybody, and an agent that signs hears more.
+ */
+export const AUTHS = ['none', 'agent', 'reader', 'master', 'optional'] as const;
 export type Auth = (typeof AUTHS)[number];
 
 interface CallerOf {
@@ -14,6 +17,7 @@ interface CallerOf {
   readonly agent: AgentCaller;
   readonly reader: Caller;
   readonly master: null;
+  readonly optional: AgentCaller | null;
 }
 
 type Decoded<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
@@ -35,6 +39,8 @@ interface Row<A extends Auth, Params, Query, Body, Reply extends z.ZodType, Cont
   readonly statuses?: readonly number[];
   /** Codes it can answer besides those that follow from scope, auth and path (`errorsOf` in openapi.ts). */
   readonly errors?: readonly ErrorCode[];
+  /** The delegate is read together with the rehearsal of the write, so that nobody waits for the node twice; the handler answers for it. */
+  readonly rehearses?: boolean;
   /** Public, and the same for everybody until prices or parameters of the venue change: answered from bytes serialised once per change. */
   readonly hot?: boolean;
   readonly handle: (

@@ -59,6 +59,7 @@ async function identify(
     auth: operation.auth,
     method: request.method,
     isWrite: operation.method !== 'GET',
+    ...(operation.rehearses === true ? { rehearses: true } : {}),
     path: request.originalUrl,
     body: bodyOf(request),
     header: (name) => headerOf(request, name),

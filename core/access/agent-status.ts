@@ -1,7 +1,8 @@
-import { agentStatus, type Agent, type AgentStatus, type Scope } from '../domain/agent.js';
+import { agentStatus, isExpired, type Agent, type AgentStatus, type Scope } from '../domain/agent.js';
 import { GatewayError, type TransactionRequest } from '../errors.js';
 import type { Venue } from '../gateway.js';
 import type { Address } from '../ports.js';
+import type { AgentCaller } from './caller.js';
 import { delegateFor } from './delegation.js';
 import { delegationTx } from './delegation-transactions.js';
 
@@ -53,10 +54,24 @@ export function answerOf({ definition }: Venue, agent: Agent, status: AgentStatu
 
 /** Passes agents that may act now; every other one hears its 403, reads included. */
 export async function requireActive(venue: Venue, agent: Agent): Promise<void> {
+  requireUnrevoked(venue, agent);
   const { status, delegate } = await standingOf(venue, agent);
-  if (status === 'revoked') throw new GatewayError('AGENT_REVOKED', { agent: agent.agent });
-  if (status === 'expired') throw new GatewayError('AGENT_EXPIRED', { agent: agent.agent, expiresAt: agent.scope.expiresAt ?? 0 });
   if (status === 'pending_delegation') throw notDelegated(venue, agent, delegate);
+}
+
+/** What is known of an agent without asking the chain. */
+export function requireUnrevoked({ clock }: Pick<Venue, 'clock'>, agent: Agent): void {
+  const { agent: address, scope, revokedAt } = agent;
+  if (revokedAt !== null) throw new GatewayError('AGENT_REVOKED', { agent: address });
+  if (isExpired(scope, clock.now())) throw new GatewayError('AGENT_EXPIRED', { agent: address, expiresAt: scope.expiresAt ?? 0 });
+}
+
+/** For the answer to a write that was not rehearsed after all. */
+export async function requireDelegate(venue: Venue, { trader, agent, sender }: AgentCaller): Promise<void> {
+  if (sender === trader) return;
+  const delegate = await delegateFor(venue, trader, sender);
+  if (delegate !== sender)
+    throw new GatewayError('AGENT_NOT_DELEGATED', { trader, agent, delegate, delegationTx: delegationTx(venue.definition, sender) });
 }
 
 /** Also for a write whose simulation says that the delegate is somebody else. */

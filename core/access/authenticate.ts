@@ -4,7 +4,7 @@ import type { Gateway, Venue } from '../gateway.js';
 import { refuseExceeded, type Window } from '../limits.js';
 import type { Address } from '../ports.js';
 import type { Admitted } from './admission.js';
-import { requireActive, senderOf } from './agent-status.js';
+import { requireActive, requireUnrevoked, senderOf } from './agent-status.js';
 import { apiKeyHash } from './api-keys.js';
 import type { AgentCaller, Caller, KeyCaller } from './caller.js';
 import type { AgentCredentials, ReadHeader } from './credential-headers.js';
@@ -17,8 +17,13 @@ const NONCE_KEPT_MS = 2 * TIMESTAMP_WINDOW_MS;
 export interface IncomingRequest {
   readonly operationId: string;
   readonly method: string;
-  readonly auth: 'none' | 'agent' | 'reader' | 'master';
+  readonly auth: 'none' | 'agent' | 'reader' | 'master' | 'optional';
+  /** Which buckets it counts in. */
   readonly isWrite: boolean;
+  /** Whether it needs the permission to trade; what counts as a write does, unless this says otherwise. */
+  readonly trades?: boolean;
+  /** The handler reads the delegate together with its rehearsal; see `requireDelegate`. */
+  readonly rehearses?: boolean;
   /** The path with its query, untouched: Node's `url`, express's `originalUrl`. */
   readonly path: string;
   /** The bytes that arrived. */
@@ -43,7 +48,9 @@ const NOBODY: Authenticated<null> = { caller: null, windows: [] };
 export async function authenticate(gateway: Gateway, venue: Venue, request: IncomingRequest): Promise<Authenticated> {
   if (request.auth === 'none' || request.auth === 'master') return NOBODY;
   const given = gateway.entrance.headers.read(request.header);
-  if (given?.kind === 'agent') return authenticateAgent(gateway, venue, request, given.credentials);
+  if (given === null && request.auth === 'optional') return NOBODY;
+  const asked = request.auth === 'optional' ? { ...request, trades: false } : request;
+  if (given?.kind === 'agent') return authenticateAgent(gateway, venue, asked, given.credentials);
   if (given?.kind === 'apiKey' && request.auth === 'reader') return authenticateKey(gateway, venue, request, given.apiKey);
   throw new GatewayError('UNAUTHENTICATED', {});
 }
@@ -70,9 +77,10 @@ export async function authenticateAgent(
   refuseExceeded(admitted.windows);
   const agent = known.version === admitted.version ? known : await agents.refresh(key);
   if (agent === null) throw new GatewayError('AGENT_UNKNOWN', { agent: credentials.agent });
-  if (request.isWrite) refuseRelayed(venue, agent);
-  await requireActive(venue, agent);
-  if (request.isWrite && agent.scope.permissions === 'read') throw new GatewayError('SCOPE_READ_ONLY', { agent: agent.agent });
+  const trades = request.trades ?? request.isWrite;
+  if (trades) refuseRelayed(venue, agent);
+  await (request.rehearses === true ? requireUnrevoked(venue, agent) : requireActive(venue, agent));
+  if (trades && agent.scope.permissions === 'read') throw new GatewayError('SCOPE_READ_ONLY', { agent: agent.agent });
   return { caller: callerOf(venue, agent), windows: admitted.windows };
 }
 
