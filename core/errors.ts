@@ -76,8 +76,8 @@ export const CATALOGUE = {
   ),
   ORDER_NOT_MODIFIABLE: entry(
     409,
-    (d: { id: string | null; status: string; reclaimableAt?: number }) =>
-      `${d.id === null ? 'Another order on this position' : `Order ${d.id}`} is ${d.status}${d.reclaimableAt === undefined ? '' : ` and can be reclaimed from ${d.reclaimableAt}`}.`,
+    (d: { id: string | null; status: string; reclaimableAt?: number; reason?: string }) =>
+      `${d.id === null ? 'Another order on this position' : `Order ${d.id}`} is ${d.status}${d.reason === undefined ? '' : `: ${d.reason}`}${d.reclaimableAt === undefined ? '' : ` and can be reclaimed from ${d.reclaimableAt}`}.`,
   ),
 
   PRECISION_ERROR: entry(

@@ -62,7 +62,11 @@ export const collateralOf = (config: MarketConfig, index: number): Collateral | 
 /** Base units of what the contract calls tokens. */
 export const baseSize = (sizeToken: bigint, priceUsd: bigint): Decimal => round(decimal(sizeToken * priceUsd, 26), SIZE_SCALE, 'half-up');
 
-export function describeOrder(config: MarketConfig, { id, order }: ListedOrder, positionIds: ReadonlyMap<number, bigint>): Order {
+export function describeOrder(
+  config: MarketConfig,
+  { id, order }: Pick<ListedOrder, 'id' | 'order'>,
+  positionIds: ReadonlyMap<number, bigint>,
+): Order {
   const collateral = collateralOf(config, order.collateralIndex);
   return {
     id: id.toString(),
