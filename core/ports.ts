@@ -1,5 +1,6 @@
 import type { AdmissionStore } from './access/admission.js';
 import type { AccessStore } from './access/access-store.js';
+import type { SignerStore } from './access/signer-store.js';
 import type { SpendStore } from './access/spend-store.js';
 import type { AccountFacts, ChainTrade, OpenTrades, OpenTradesQuery } from './account/account-chain.js';
 import type { AccountStore } from './account/account-store.js';
@@ -150,6 +151,14 @@ export interface MarketFeed {
   on<Kind extends keyof FeedEvents>(kind: Kind, listener: (event: FeedEvents[Kind]) => void): Cancel;
 }
 
+/** The relayer's wallets, as far as agents and their delegation are concerned. Addresses in lower case. */
+export interface RelayerDesk {
+  /** At least one; the first is the one `GET /v1/{chain}` publishes as `relayer`. */
+  wallets(): readonly Address[];
+  /** The wallet that serves a trader, and therefore has to be its trading delegate; null while none can be named. */
+  walletFor(trader: Address): Promise<Address | null>;
+}
+
 export interface Store {
   readonly tracking: TrackingStore;
   readonly account: AccountStore;
@@ -157,6 +166,7 @@ export interface Store {
   readonly spend: SpendStore;
   readonly candles: CandleStore;
   readonly admission: AdmissionStore;
+  readonly signers: SignerStore;
   readonly journal: JournalStore;
   /** One round trip; throws when the database cannot answer. */
   ping(): Promise<void>;

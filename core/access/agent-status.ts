@@ -20,20 +20,24 @@ export interface AgentAnswer {
 
 interface Standing {
   readonly status: AgentStatus;
+  readonly sender: Address | null;
   /** Who holds the trader's slot; null also where the status does not depend on it and nobody was asked. */
   readonly delegate: Address | null;
 }
 
 /** Who broadcasts for the agent: itself; for agents of the facade the relayer, and null where none serves. */
-export const senderOf = ({ agent, mode }: Pick<Agent, 'agent' | 'mode'>): Address | null => (mode === 'self' ? agent : null);
+export const senderOf = async (
+  { relayer }: Pick<Venue, 'relayer'>,
+  agent: Pick<Agent, 'agent' | 'trader' | 'mode'>,
+): Promise<Address | null> => (agent.mode === 'self' ? agent.agent : (relayer?.walletFor(agent.trader) ?? null));
 
 /** The chain is asked only where the answer depends on it, so a revocation holds while every node is down. */
 export async function standingOf(venue: Venue, agent: Agent): Promise<Standing> {
-  const sender = senderOf(agent);
+  const sender = await senderOf(venue, agent);
   const status = agentStatus(agent, sender, null, venue.clock.now());
-  if (status !== 'pending_delegation' || sender === null) return { status, delegate: null };
+  if (status !== 'pending_delegation' || sender === null) return { status, sender, delegate: null };
   const delegate = await delegateFor(venue, agent.trader, sender);
-  return { status: agentStatus(agent, sender, delegate, venue.clock.now()), delegate };
+  return { status: agentStatus(agent, sender, delegate, venue.clock.now()), sender, delegate };
 }
 
 export const viewOf = ({ agent, trader, name, scope, mode, createdAt }: Agent, status: AgentStatus): AgentView => ({
@@ -46,8 +50,7 @@ export const viewOf = ({ agent, trader, name, scope, mode, createdAt }: Agent, s
   createdAt,
 });
 
-export function answerOf({ definition }: Venue, agent: Agent, status: AgentStatus): AgentAnswer {
-  const sender = senderOf(agent);
+export function answerOf({ definition }: Venue, agent: Agent, { status, sender }: Pick<Standing, 'status' | 'sender'>): AgentAnswer {
   const isNeeded = status === 'pending_delegation' && sender !== null;
   return { agent: viewOf(agent, status), delegationTx: isNeeded ? delegationTx(definition, sender) : null };
 }
@@ -55,8 +58,8 @@ export function answerOf({ definition }: Venue, agent: Agent, status: AgentStatu
 /** Passes agents that may act now; every other one hears its 403, reads included. */
 export async function requireActive(venue: Venue, agent: Agent): Promise<void> {
   requireUnrevoked(venue, agent);
-  const { status, delegate } = await standingOf(venue, agent);
-  if (status === 'pending_delegation') throw notDelegated(venue, agent, delegate);
+  const { status, sender, delegate } = await standingOf(venue, agent);
+  if (status === 'pending_delegation') throw notDelegated(venue, agent, delegate, sender);
 }
 
 /** What is known of an agent without asking the chain. */
@@ -75,8 +78,12 @@ export async function requireDelegate(venue: Venue, { trader, agent, sender }: A
 }
 
 /** Also for a write whose simulation says that the delegate is somebody else. */
-export function notDelegated({ definition }: Venue, agent: Agent, delegate: Address | null): GatewayError {
-  const sender = senderOf(agent);
+export function notDelegated(
+  { definition }: Venue,
+  agent: Agent,
+  delegate: Address | null,
+  sender: Address | null = agent.mode === 'self' ? agent.agent : null,
+): GatewayError {
   if (sender === null) return new GatewayError('CHAIN_READ_ONLY', { chain: definition.slug });
   const { agent: address, trader } = agent;
   return new GatewayError('AGENT_NOT_DELEGATED', { trader, agent: address, delegate, delegationTx: delegationTx(definition, sender) });

@@ -3,7 +3,7 @@ import { GatewayError, type TransactionRequest } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { Address, Hex } from '../ports.js';
 import type { MasterClaim, Registration, Takeover } from './access-store.js';
-import { answerOf, senderOf, standingOf, viewOf, type AgentAnswer, type AgentView } from './agent-status.js';
+import { answerOf, standingOf, viewOf, type AgentAnswer, type AgentView } from './agent-status.js';
 import { forgetDelegate, freshDelegate } from './delegation.js';
 import { revocationTx } from './delegation-transactions.js';
 import { verifyMaster } from './master-signature.js';
@@ -49,7 +49,7 @@ export async function createAgent(gateway: Gateway, venue: Venue, request: Autho
   const isConsented = agentSignature !== null || agent === trader;
   const registration: Registration = { agent, trader, name, scope, mode: 'self', createdAt: venue.clock.now() };
   const saved = await authorise(gateway, venue, claim, registration, isConsented);
-  return answerOf(venue, saved, (await standingOf(venue, saved)).status);
+  return answerOf(venue, saved, await standingOf(venue, saved));
 }
 
 async function authorise(
@@ -80,7 +80,7 @@ async function takeoverOf(venue: Venue, known: Agent | null, trader: Address): P
 export async function getAgent({ store }: Gateway, venue: Venue, address: Address): Promise<AgentAnswer> {
   const agent = await store.access.findAgent(venue.definition.slug, address);
   if (agent === null) throw new GatewayError('AGENT_NOT_FOUND', { agent: address });
-  return answerOf(venue, agent, (await standingOf(venue, agent)).status);
+  return answerOf(venue, agent, await standingOf(venue, agent));
 }
 
 /** Every agent the trader ever authorised and nobody took over, newest first. */
@@ -120,7 +120,7 @@ async function holdsSlot({ store }: Gateway, venue: Venue, revoked: Agent): Prom
     return !others.some(({ mode, revokedAt }) => mode === 'relayed' && revokedAt === null);
   }
   try {
-    return (await freshDelegate(venue, revoked.trader)) === senderOf(revoked);
+    return (await freshDelegate(venue, revoked.trader)) === revoked.agent;
   } catch {
     return true;
   }

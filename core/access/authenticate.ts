@@ -81,7 +81,7 @@ export async function authenticateAgent(
   if (trades) refuseRelayed(venue, agent);
   await (request.rehearses === true ? requireUnrevoked(venue, agent) : requireActive(venue, agent));
   if (trades && agent.scope.permissions === 'read') throw new GatewayError('SCOPE_READ_ONLY', { agent: agent.agent });
-  return { caller: callerOf(venue, agent), windows: admitted.windows };
+  return { caller: await callerOf(venue, agent), windows: admitted.windows };
 }
 
 /** By a read-only key. It carries no nonce: whoever holds the key may repeat the question anyway. */
@@ -138,8 +138,9 @@ function refuseRelayed({ definition, clock }: Venue, { agent, mode, scope, revok
   throw new GatewayError('UNSUPPORTED', { reason: `The agent ${agent} trades through the facade: send writes to /hl/${definition.slug}.` });
 }
 
-function callerOf({ definition }: Venue, agent: Agent): AgentCaller {
-  const sender = senderOf(agent);
-  if (sender === null) throw new GatewayError('CHAIN_READ_ONLY', { chain: definition.slug });
+/** Also for the facade, whose agents are sent for by the relayer. */
+export async function callerOf(venue: Venue, agent: Agent): Promise<AgentCaller> {
+  const sender = await senderOf(venue, agent);
+  if (sender === null) throw new GatewayError('CHAIN_READ_ONLY', { chain: venue.definition.slug });
   return { via: 'agent', trader: agent.trader, agent: agent.agent, sender, mode: agent.mode, scope: agent.scope };
 }

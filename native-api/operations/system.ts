@@ -1,3 +1,4 @@
+import { agentNameTag } from '../../core/access/facade-agents.js';
 import { EMPTY_BODY_HASH, REQUEST_FIELDS, signingDomain } from '../../core/access/typed-data.js';
 import { readiness } from '../../core/readiness.js';
 import { gatewayOperation, venueOperation, type Operation } from '../operation.js';
@@ -50,13 +51,13 @@ export const systemOperations: readonly Operation[] = [
     auth: 'none',
     summary: 'Addresses, ids and everything a client needs to sign for this chain.',
     reply: ChainInfo,
-    handle: ({ gateway, venue: { definition, clock } }) => ({
+    handle: ({ gateway, venue, venue: { definition, clock, relayer } }) => ({
       chain: definition.slug,
       chainId: definition.chainId,
       diamond: definition.diamond,
-      relayer: null,
-      relayers: [],
-      agentNameTag: null,
+      relayer: relayer?.wallets()[0] ?? null,
+      relayers: [...(relayer?.wallets() ?? [])],
+      agentNameTag: agentNameTag(venue),
       testnet: definition.testnet,
       serverTime: clock.now(),
       signing: { domain: signingDomain(gateway, definition), fields: [...REQUEST_FIELDS], emptyBodyHash: EMPTY_BODY_HASH },

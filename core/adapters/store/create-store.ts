@@ -8,6 +8,7 @@ import { isLostRace, withFaults } from './faults.js';
 import { createAccountStore } from './account-store.js';
 import { createJournalStore } from './journal-store.js';
 import { createNotificationStore } from './notification-store.js';
+import { createSignerStore } from './signer-store.js';
 import { createSpendStore } from './spend-store.js';
 import { createTrackingStore } from './tracking-store.js';
 
@@ -49,6 +50,7 @@ export function createStore(options: DatabaseOptions): KnexStore {
     access: withFaults(createAccessStore({ db, transaction: (work) => runTransaction(db, work) })),
     spend: withFaults(createSpendStore(db)),
     admission: withFaults(createAdmissionStore(db)),
+    signers: withFaults(createSignerStore({ db, transaction: (work) => runTransaction(db, work) })),
     tracking: withFaults({ ...createTrackingStore({ db, transaction: (work) => runTransaction(db, work) }) }),
     account: withFaults({ ...createAccountStore(db) }),
     notifications: withFaults({ ...createNotificationStore(db) }),

@@ -5,7 +5,8 @@ import { candles } from './0004-candles.js';
 import { tracking } from './0005-tracking.js';
 import { notifications } from './0006-notifications.js';
 import { journal } from './0008-journal.js';
+import { signers } from './0009-signers.js';
 import type { Migration } from './migration.js';
 
 /** In the order in which they are applied. */
-export const MIGRATIONS: readonly Migration[] = [deployment, access, admission, candles, tracking, notifications, journal];
+export const MIGRATIONS: readonly Migration[] = [deployment, access, admission, candles, tracking, notifications, journal, signers];

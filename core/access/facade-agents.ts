@@ -1,0 +1,110 @@
+import { encodePacked, keccak256 } from 'viem/utils';
+import type { Agent, Scope } from '../domain/agent.js';
+import { GatewayError, type TransactionRequest } from '../errors.js';
+import type { Gateway, Venue } from '../gateway.js';
+import { activeCollaterals } from '../markets/directory.js';
+import type { Address } from '../ports.js';
+import { answerOf, standingOf } from './agent-status.js';
+import { freshDelegate } from './delegation.js';
+import { judgeByClock, type NonceVerdict } from './signer-nonces.js';
+
+/** An approval as the master wallet signed it in Hyperliquid's words. Addresses in lower case. */
+export interface FacadeApproval {
+  readonly trader: Address;
+  /** The zero address removes the agent of that name. */
+  readonly agent: Address;
+  /** As signed, with its ` valid_until` if it has one. */
+  readonly name: string;
+  readonly network: 'Mainnet' | 'Testnet';
+  readonly nonce: bigint;
+}
+
+export type FacadeApprovalOutcome =
+  | { readonly kind: 'approved'; readonly delegationTx: TransactionRequest | null }
+  | { readonly kind: 'removed' }
+  /** It could be a copy of one that was made for Hyperliquid. */
+  | { readonly kind: 'not-for-us'; readonly tag: string }
+  | { readonly kind: 'name-too-long'; readonly longest: number }
+  | { readonly kind: 'expired' }
+  | { readonly kind: 'no-account' }
+  | { readonly kind: 'used' }
+  | { readonly kind: 'too-many'; readonly most: number }
+  | { readonly kind: 'nonce'; readonly verdict: NonceVerdict };
+
+const NOBODY: Address = '0x0000000000000000000000000000000000000000';
+const LONGEST_NAME = 16;
+const MAX_NAMED_AGENTS = 3;
+/** Counters of some clients run this far behind the clock. What an agent signed before that was not meant for us. */
+const CLIENT_LAG_MS = 300_000n;
+const EVERYTHING: Omit<Scope, 'expiresAt'> = { markets: 'all', maxLeverage: null, dailySpendCapUsd: null, permissions: 'trade' };
+
+/**
+ * What the name of an agent has to begin with: nothing else in an approval says that it was made for this deployment and this chain, and
+ * those made for Hyperliquid are public. Null where no relayer serves.
+ */
+export function agentNameTag({ relayer, definition }: Pick<Venue, 'relayer' | 'definition'>): string | null {
+  const [first] = relayer?.wallets() ?? [];
+  if (first === undefined) return null;
+  return `gw${keccak256(encodePacked(['uint256', 'address'], [BigInt(definition.chainId), first])).slice(2, 8)}`;
+}
+
+export async function approveFacadeAgent(gateway: Gateway, venue: Venue, approval: FacadeApproval): Promise<FacadeApprovalOutcome> {
+  const tag = agentNameTag(venue);
+  if (tag === null) throw new GatewayError('CHAIN_READ_ONLY', { chain: venue.definition.slug });
+  const { name, expiresAt } = readName(approval.name);
+  const isTagged = name.startsWith(tag);
+  if (!isTagged && !(venue.definition.testnet && approval.network === 'Testnet')) return { kind: 'not-for-us', tag };
+  if (name.length > LONGEST_NAME) return { kind: 'name-too-long', longest: LONGEST_NAME };
+  const now = venue.clock.now();
+  const untimely = judgeByClock(approval.nonce, now);
+  if (untimely !== null) return { kind: 'nonce', verdict: untimely };
+  if (approval.agent === NOBODY) return remove(gateway, venue, { ...approval, name }, now);
+  if (expiresAt !== null && expiresAt <= now) return { kind: 'expired' };
+  return register(gateway, venue, { ...approval, name }, { ...EVERYTHING, expiresAt });
+}
+
+async function register(gateway: Gateway, venue: Venue, approval: FacadeApproval, scope: Scope): Promise<FacadeApprovalOutcome> {
+  const { trader, agent, name, nonce } = approval;
+  if (!(await hasAccount(venue, trader))) return { kind: 'no-account' };
+  // Asked before anything is stored: an answer we could not complete must not leave a registration behind.
+  await freshDelegate(venue, trader);
+  const outcome = await gateway.store.signers.approve({
+    chain: venue.definition.slug,
+    nonce,
+    registration: { agent, trader, name, scope, mode: 'relayed', createdAt: venue.clock.now() },
+    floor: agent === trader ? nonce : nonce - CLIENT_LAG_MS,
+    maxNamed: MAX_NAMED_AGENTS,
+  });
+  if (outcome.kind === 'too-many') return { kind: 'too-many', most: MAX_NAMED_AGENTS };
+  return outcome.kind === 'done' ? approved(venue, outcome.agent) : outcome;
+}
+
+async function approved(venue: Venue, agent: Agent): Promise<FacadeApprovalOutcome> {
+  return { kind: 'approved', delegationTx: answerOf(venue, agent, await standingOf(venue, agent)).delegationTx };
+}
+
+async function remove({ store }: Gateway, venue: Venue, approval: FacadeApproval, at: number): Promise<FacadeApprovalOutcome> {
+  const { trader, name, nonce } = approval;
+  const verdict = await store.signers.remove({ chain: venue.definition.slug, trader, name, nonce, at });
+  return verdict.kind === 'taken' ? { kind: 'removed' } : { kind: 'nonce', verdict };
+}
+
+/**
+ * A signature that was made over other bytes recovers to an address that nobody has. Such an address owns nothing, and must not become
+ * the trader of an agent that is then lost for its real one.
+ */
+async function hasAccount(venue: Venue, trader: Address): Promise<boolean> {
+  const tokens = activeCollaterals(venue.feed.config()).map(({ address }) => address);
+  try {
+    const [wei, facts] = await Promise.all([venue.chain.nativeBalance(trader), venue.chain.accountFacts(trader, tokens)]);
+    return wei > 0n || facts.tokens.some(({ balance, allowance }) => balance > 0n || allowance > 0n);
+  } catch (error) {
+    throw new GatewayError('UPSTREAM_UNAVAILABLE', { upstream: 'chain node' }, { cause: error });
+  }
+}
+
+/** `bot valid_until 1800000000000` → the name proper, and when the approval ends. */
+function readName(signed: string): { name: string; expiresAt: number | null } {
+  const [, name, until] = /^(.*?) ?valid_until (\d{1,15})$/s.exec(signed) ?? [];
+  return name === undefined || until === undefined ? { name: signed, expiresAt: null } : { name, expiresAt: Number(until) };
+}

@@ -1,0 +1,81 @@
+import type { ChainSlug } from '../chains.js';
+import type { Agent, AgentMode } from '../domain/agent.js';
+import type { Address } from '../ports.js';
+import type { Registration } from './access-store.js';
+import type { NonceVerdict } from './signer-nonces.js';
+
+/** One action of the facade before the books. */
+export interface SignerClaim {
+  readonly chain: ChainSlug;
+  /** Whom the signature may belong to, best first. */
+  readonly candidates: readonly Address[];
+  readonly nonce: bigint;
+  /** Epoch ms. */
+  readonly now: number;
+  readonly count: {
+    readonly window: number;
+    /** Of what the signer's requests are counted under. */
+    readonly bucket: string;
+    readonly weight: number;
+    readonly limit: number;
+  };
+}
+
+export interface SignerVerdict {
+  /** The first candidate that is an agent of the facade on this chain, as the books have it now, revoked or expired ones included. */
+  readonly agent: Agent | null;
+  /** What the signer used in its window, this action included; null when it was not counted, because the agent may not act. */
+  readonly used: number | null;
+  /** Null when it was not claimed: no agent that may act, or a window that is full. */
+  readonly nonce: NonceVerdict | null;
+}
+
+/** An address as somebody met it before, on whichever chain. */
+export interface Acquaintance {
+  readonly address: Address;
+  readonly chain: ChainSlug;
+  readonly role: 'agent' | 'trader';
+  readonly mode: AgentMode;
+  readonly trader: Address;
+}
+
+export interface AgentApproval {
+  readonly chain: ChainSlug;
+  /** The master wallet's own nonce, from the same set as its other actions. */
+  readonly nonce: bigint;
+  readonly registration: Registration;
+  /** The agent's own nonces up to this one are dead: they are older than its approval. */
+  readonly floor: bigint;
+  readonly maxNamed: number;
+}
+
+export interface AgentRemoval {
+  readonly chain: ChainSlug;
+  readonly trader: Address;
+  readonly name: string;
+  readonly nonce: bigint;
+  /** Epoch ms. */
+  readonly at: number;
+}
+
+/** Whatever is not `done` stored nothing, and used no nonce. */
+export type ApprovalOutcome =
+  | { readonly kind: 'done'; readonly agent: Agent }
+  | { readonly kind: 'nonce'; readonly verdict: NonceVerdict }
+  /** It belongs or belonged to somebody else, or was removed. */
+  | { readonly kind: 'used' }
+  | { readonly kind: 'too-many' };
+
+/** The books of the facade: who may sign, and which nonces are spent. One set of nonces per signer, whatever the chain. */
+export interface SignerStore {
+  /** The first candidate that is an agent of the facade on this chain, revoked and expired ones included. */
+  find(chain: ChainSlug, candidates: readonly Address[]): Promise<Agent | null>;
+  /** Finds, counts and claims in one statement: of two that carry the same nonce, to whichever replicas and chains, one gets it. */
+  claim(claim: SignerClaim): Promise<SignerVerdict>;
+  /** Where these addresses are known from; for explanations only. */
+  acquaintances(addresses: readonly Address[]): Promise<readonly Acquaintance[]>;
+  /** Registers an agent in place of the one of the same name, if there is one. */
+  approve(approval: AgentApproval): Promise<ApprovalOutcome>;
+  /** Revokes the agent of that name; none of its nonces up to now can be used again. */
+  remove(removal: AgentRemoval): Promise<NonceVerdict>;
+}

@@ -1,0 +1,109 @@
+import type { Knex } from 'knex';
+import type { AgentApproval, AgentRemoval, ApprovalOutcome } from '../../access/signer-store.js';
+import type { NonceVerdict } from '../../access/signer-nonces.js';
+import type { ChainSlug } from '../../chains.js';
+import type { Agent } from '../../domain/agent.js';
+import type { Address } from '../../ports.js';
+import { agentOf, scopeColumns, type AgentRow } from './agent-row.js';
+import { appendJournal } from './journal-rows.js';
+import { raiseFloor, takeNonce } from './take-nonce.js';
+
+type Row = AgentRow & { readonly chain: ChainSlug };
+type RunTransaction = <Result>(work: (trx: Knex.Transaction) => Promise<Result>) => Promise<Result>;
+
+/** Undoes the transaction, the nonce included. */
+class Refused extends Error {
+  readonly outcome: ApprovalOutcome;
+  constructor(outcome: ApprovalOutcome) {
+    super(outcome.kind);
+    this.outcome = outcome;
+  }
+}
+
+export async function approveAgent(transaction: RunTransaction, approval: AgentApproval): Promise<ApprovalOutcome> {
+  try {
+    return await transaction((trx) => approve(trx, approval));
+  } catch (error) {
+    if (error instanceof Refused) return error.outcome;
+    throw error;
+  }
+}
+
+/** The trader's nonces are locked first, so approvals and removals of one trader follow each other. */
+async function approve(trx: Knex.Transaction, { chain, nonce, registration, floor, maxNamed }: AgentApproval): Promise<ApprovalOutcome> {
+  const { agent, trader, name, createdAt } = registration;
+  const verdict = await takeNonce(trx, trader, nonce);
+  if (verdict.kind !== 'taken') throw new Refused({ kind: 'nonce', verdict });
+  const known: Row[] = await trx<Row>('agents').where({ agent }).forUpdate();
+  if (isUsed(known, chain, trader, agent)) throw new Refused({ kind: 'used' });
+  const replaced = await revoke(trx, { chain, trader, name, at: createdAt }, agent);
+  if (name !== '' && (await countNamed(trx, chain, trader, agent)) >= maxNamed) throw new Refused({ kind: 'too-many' });
+  await raiseFloor(trx, agent, floor);
+  const saved = await put(trx, chain, registration);
+  await appendJournal(
+    trx,
+    chain,
+    createdAt,
+    [...replaced, saved].map((each) => ({ trader, fact: { kind: 'agent', agent: each } })),
+  );
+  return { kind: 'done', agent: saved };
+}
+
+/** A key that signed for one trader never signs for another, and one that was removed stays removed; a wallet is always its own. */
+function isUsed(known: readonly Row[], chain: ChainSlug, trader: Address, agent: Address): boolean {
+  if (known.some((row) => row.trader !== trader)) return true;
+  if (agent === trader) return false;
+  const here = known.find((row) => row.chain === chain);
+  if (here !== undefined) return here.revoked_at !== null;
+  return known.some((row) => row.revoked_at !== null);
+}
+
+async function countNamed(trx: Knex.Transaction, chain: ChainSlug, trader: Address, except: Address): Promise<number> {
+  const rows = await trx<Row>('agents')
+    .where({ chain, trader, mode: 'relayed', revoked_at: null })
+    .whereNot('name', '')
+    .whereNot('agent', except)
+    .select('agent');
+  return rows.length;
+}
+
+async function revoke(
+  trx: Knex.Transaction,
+  { chain, trader, name, at }: Omit<AgentRemoval, 'nonce'>,
+  except: Address | null,
+): Promise<Agent[]> {
+  const query = trx<Row>('agents').where({ chain, trader, name, mode: 'relayed', revoked_at: null });
+  if (except !== null) query.whereNot('agent', except);
+  const rows = await query.update({ revoked_at: BigInt(at), version: trx.raw('version + 1') }).returning('*');
+  for (const { agent } of rows) await raiseFloor(trx, agent, BigInt(at));
+  return rows.map(agentOf);
+}
+
+async function put(trx: Knex.Transaction, chain: ChainSlug, registration: AgentApproval['registration']): Promise<Agent> {
+  const { agent, trader, name, mode, scope, createdAt } = registration;
+  const columns = { trader, name, mode, ...scopeColumns(scope) };
+  const rows = (await trx('agents')
+    .insert({ chain, agent, ...columns, created_at: createdAt })
+    .onConflict(['chain', 'agent'])
+    .merge({ ...columns, revoked_at: null, version: trx.raw('agents.version + 1') })
+    .where('agents.trader', trader)
+    .returning('*')) as AgentRow[];
+  const [row] = rows;
+  // Another trader registered the same key since we looked.
+  if (row === undefined) throw new Refused({ kind: 'used' });
+  return agentOf(row);
+}
+
+export async function removeAgent(trx: Knex.Transaction, removal: AgentRemoval): Promise<NonceVerdict> {
+  const { chain, trader, nonce, at } = removal;
+  const verdict = await takeNonce(trx, trader, nonce);
+  if (verdict.kind !== 'taken') return verdict;
+  const removed = await revoke(trx, removal, null);
+  await appendJournal(
+    trx,
+    chain,
+    at,
+    removed.map((agent) => ({ trader, fact: { kind: 'agent', agent } })),
+  );
+  return verdict;
+}
