@@ -5,6 +5,7 @@ import type { Lease } from '../../tracking/tracking-store.js';
 interface Connection {
   query(sql: string, values: readonly unknown[]): Promise<{ rows: { held: boolean }[] }>;
   once(event: 'end' | 'error', listener: () => void): unknown;
+  off(event: 'end' | 'error', listener: () => void): unknown;
 }
 
 interface ConnectionPool {
@@ -13,6 +14,7 @@ interface ConnectionPool {
 }
 
 const PREFIX = 'diamond-gateway ';
+const ENDS = ['end', 'error'] as const;
 
 /** An advisory lock of a connection of its own: a replica that dies or loses the database gives it up by that. null = somebody else has it. */
 export async function lease(db: Knex, name: string): Promise<Lease | null> {
@@ -30,12 +32,15 @@ export async function lease(db: Knex, name: string): Promise<Lease | null> {
     await pool.releaseConnection(connection);
     return null;
   }
-  for (const event of ['end', 'error'] as const) connection.once(event, () => (held = false));
+  const lost = (): void => void (held = false);
+  for (const event of ENDS) connection.once(event, lost);
   return {
     isHeld: () => held,
     async release() {
       if (held) await ask('pg_advisory_unlock').catch(() => undefined);
       held = false;
+      // The pool lends the connection to others afterwards.
+      for (const event of ENDS) connection.off(event, lost);
       await pool.releaseConnection(connection);
     },
   };

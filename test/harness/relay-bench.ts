@@ -1,0 +1,136 @@
+import { createPublicClient, http, type PublicClient } from 'viem';
+import { generatePrivateKey } from 'viem/accounts';
+import { createRelayNode } from '../../core/adapters/viem-chain/relay-node.js';
+import { systemClock } from '../../core/adapters/system-clock.js';
+import type { OpenIntent } from '../../core/domain/intent.js';
+import { encodeIntent, wrapFor } from '../../core/orders/encode-intent.js';
+import type { Address, Clock, Hex } from '../../core/ports.js';
+import type { RelayJob, RelayStore, SignedAction } from '../../core/relay/relay-store.js';
+import type { RelayNode } from '../../core/relay/relayer.js';
+import { createRelayer, type RunningRelayer } from '../../relayer/create-relayer.js';
+import { createWallet } from '../../relayer/wallet.js';
+import type { ChainControls } from '../../sandbox/controls.js';
+import { newTrader, type ChainTrader } from './chain-trader.js';
+import { createKeptLog, type KeptLog } from './kept-log.js';
+
+/** A relayer wallet of its own on a running sandbox chain, with a trader who has delegated to it. */
+export interface RelayBench {
+  readonly wallet: Address;
+  readonly trader: ChainTrader;
+  readonly client: PublicClient;
+  readonly node: RelayNode;
+  readonly log: KeptLog;
+  readonly store: RelayStore;
+  /** Runs until it is stopped; parts may be replaced by faulty ones. */
+  start(parts?: Partial<Parts>): RunningRelayer;
+  /** A resting order that nothing will trigger; each has a price of its own, so no two calls are alike. */
+  orderCall(): Hex;
+  action(): Promise<SignedAction>;
+  nonce(): Promise<number>;
+  /** Transactions of the wallet in the chain, by nonce. */
+  minedHashes(jobs: readonly RelayJob[]): Promise<Hex[]>;
+}
+
+interface Parts {
+  readonly node: RelayNode;
+  readonly store: RelayStore;
+  readonly clock: Clock;
+  readonly stuckMs: number;
+  readonly maxFeePerGas: bigint;
+  readonly reencode: (action: SignedAction, job: RelayJob) => readonly Hex[];
+}
+
+const GWEI = 1_000_000_000n;
+
+export async function relayBench(chain: ChainControls, store: RelayStore): Promise<RelayBench> {
+  const key = generatePrivateKey();
+  const signer = createWallet(key);
+  await chain.faucet.fund(signer.address, { eth: '10' });
+  const trader = await newTrader(chain, { delegate: signer.address });
+  const address = trader.account.address.toLowerCase() as Address;
+  const client = createPublicClient({ transport: http(chain.rpcUrl, { retryCount: 0, batch: true }), cacheTime: 0 });
+  const node = createRelayNode(client);
+  const log = createKeptLog();
+  const { slug } = chain.definition;
+  let price = 100_000_000_000_000n;
+  let actions = 0n;
+
+  const usdc = chain.collaterals.find(({ symbol }) => symbol === 'USDC')?.index ?? 1;
+  const inner = (): Hex => encodeIntent(restingOrder((price += 1_000_000_000n), usdc), address);
+  const innerOf = (job: RelayJob): Hex[] => (typeof job.context === 'string' ? [job.context as Hex] : []);
+
+  return {
+    wallet: signer.address,
+    trader,
+    client,
+    node,
+    log,
+    store,
+    start: (parts = {}) =>
+      createRelayer({
+        definition: chain.definition,
+        wallets: [signer],
+        delegateOf: () => Promise.resolve(signer.address),
+        node: parts.node ?? node,
+        store: parts.store ?? store,
+        clock: parts.clock ?? systemClock,
+        log,
+        settings: {
+          stuckMs: parts.stuckMs ?? 2_000,
+          maxFeePerGas: parts.maxFeePerGas ?? 500n * GWEI,
+          maxGas: 5_000_000n,
+          reencode: parts.reencode ?? ((_action, job) => innerOf(job)),
+        },
+      }),
+    orderCall: inner,
+    action: () =>
+      store.recordAction({
+        chain: slug,
+        signer: signer.address,
+        trader: address,
+        envelope: '{}',
+        actionHash: `0x${'00'.repeat(32)}`,
+        form: 'canonical',
+        network: 'a',
+        nonce: (actions += 1n),
+        receivedAt: systemClock.now(),
+      }),
+    nonce: () => client.getTransactionCount({ address: signer.address }),
+    async minedHashes(jobs) {
+      const hashes = jobs.flatMap(({ attempts }) => attempts.map(({ hash }) => hash));
+      const receipts = await node.receipts(hashes);
+      return receipts.flatMap((receipt) => (receipt ? [receipt.hash] : []));
+    },
+  };
+}
+
+/** The request for one order call of the bench's trader. */
+export async function requestOf(bench: RelayBench, changes: { notAfter?: number | null } = {}) {
+  const trader = bench.trader.account.address.toLowerCase() as Address;
+  const inner = bench.orderCall();
+  const { id } = await bench.action();
+  return {
+    trader,
+    purpose: 'action' as const,
+    parent: id,
+    orderId: null,
+    data: wrapFor(bench.wallet, trader, inner),
+    gas: 3_000_000n,
+    context: inner,
+    notAfter: changes.notAfter ?? null,
+  };
+}
+
+const restingOrder = (price: bigint, collateralIndex: number): OpenIntent => ({
+  kind: 'open',
+  type: 'limit',
+  pairIndex: 0,
+  collateralIndex,
+  long: true,
+  leverage: 10_000n,
+  collateralAmount: 100_000_000n,
+  price,
+  tp: 0n,
+  sl: 0n,
+  slippageP: 1_000n,
+});

@@ -1,0 +1,260 @@
+import { systemClock } from '../../core/adapters/system-clock.js';
+import type { RelayJob, RelayStore } from '../../core/relay/relay-store.js';
+import type { RelayNode } from '../../core/relay/relayer.js';
+import type { RunningRelayer } from '../../relayer/create-relayer.js';
+import type { ChainControls } from '../../sandbox/controls.js';
+import { eventually } from '../harness/eventually.js';
+import { relayBench, requestOf, type RelayBench } from '../harness/relay-bench.js';
+import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+
+let sandbox: TestSandbox;
+let chain: ChainControls;
+let store: RelayStore;
+let running: RunningRelayer[] = [];
+
+beforeAll(async () => {
+  sandbox = await startTestSandbox();
+  const [first] = sandbox.controls.chains;
+  if (!first) throw new Error('the sandbox has no chain');
+  chain = first;
+  store = sandbox.gateway.store.relay;
+});
+afterEach(async () => {
+  await Promise.all(running.map((relayer) => relayer.stop()));
+  running = [];
+  await chain.pauseMining(false);
+  await chain.setBaseFee(1);
+});
+afterAll(() => sandbox.stop());
+
+function start(bench: RelayBench, parts?: Parameters<RelayBench['start']>[0]): RunningRelayer {
+  const relayer = bench.start(parts);
+  running.push(relayer);
+  return relayer;
+}
+
+const SLUG = 'arbitrum-sepolia';
+
+const IS_OVER: ReadonlySet<string> = new Set(['mined', 'reverted', 'refused', 'replaced']);
+
+const whenOver = (bench: RelayBench, ids: readonly bigint[]): Promise<RelayJob[]> =>
+  eventually(
+    async () => (await Promise.all(ids.map((id) => bench.store.job(SLUG, id)))).flatMap((job) => (job ? [job] : [])),
+    (jobs) => jobs.every(({ state }) => IS_OVER.has(state)),
+    40_000,
+  );
+
+/** The invariant of it all: as many orders on chain as jobs mined, one transaction for each, and not a nonce lost. */
+async function expectOnce(bench: RelayBench, jobs: readonly RelayJob[]): Promise<void> {
+  const mined = jobs.filter(({ state }) => state === 'mined');
+  expect(await bench.minedHashes(jobs)).toHaveLength(mined.length);
+  expect((await bench.trader.trades()).length).toBe(mined.length);
+  expect(await bench.nonce()).toBe(mined.length);
+}
+
+describe('a lane', () => {
+  it('mines every job once, in nonces without a hole', async () => {
+    const bench = await relayBench(chain, store);
+    const relayer = start(bench);
+    const requests = await Promise.all(Array.from({ length: 20 }, () => requestOf(bench)));
+    const sent = await Promise.all(requests.map((request) => relayer.send(request)));
+    const handedOver = await Promise.all(sent.map((each) => each.handedOver));
+    expect(handedOver.every(({ state }) => state === 'accepted' || state === 'mined')).toBe(true);
+    const jobs = await whenOver(
+      bench,
+      sent.map(({ job }) => job.id),
+    );
+    expect(jobs.map(({ nonce }) => nonce).sort((a, b) => Number(a) - Number(b))).toEqual(Array.from({ length: 20 }, (_, at) => at));
+    expect(jobs.every(({ mined }) => mined !== null && mined.costWei > 0n)).toBe(true);
+    await expectOnce(bench, jobs);
+  });
+
+  it('refuses what the signed action does not mean, before a nonce is taken', async () => {
+    const bench = await relayBench(chain, store);
+    const relayer = start(bench);
+    const request = await requestOf(bench);
+    const other = await requestOf(bench);
+    const foreign = { ...request, trader: other.trader, data: other.data };
+    const strange = { ...request, data: '0x604755cf' as const };
+    const dear = { ...request, gas: 50_000_000n };
+    const orphan = { ...request, parent: (await bench.action()).id + 1_000_000n };
+    await expect(relayer.send(orphan)).rejects.toThrow();
+    const sent = await Promise.all([foreign, strange, dear].map((each) => relayer.send(each)));
+    const jobs = await Promise.all(sent.map((each) => each.handedOver));
+    expect(jobs.map(({ state, note }) => [state, note])).toEqual([
+      ['refused', 'it is not what the signed action means'],
+      ['refused', 'it is no delegated call for its trader'],
+      ['refused', 'gas 50000000 is above the cap of 5000000'],
+    ]);
+    expect(await bench.nonce()).toBe(0);
+  });
+
+  it('does not send a job whose time is over', async () => {
+    const bench = await relayBench(chain, store);
+    const relayer = start(bench);
+    const { handedOver } = await relayer.send(await requestOf(bench, { notAfter: systemClock.now() - 1 }));
+    expect((await handedOver).state).toBe('refused');
+    expect(await bench.nonce()).toBe(0);
+  });
+});
+
+type Step = 'queue' | 'number' | 'addAttempt' | 'send' | 'setState';
+
+/** Dies once at a step, before or after the step took effect; everything after the death hangs, as it does in a dead process. */
+function mortal(bench: RelayBench, step: Step, when: 'before' | 'after'): { node: RelayNode; store: RelayStore; died: Promise<void> } {
+  let isDead = false;
+  let die: () => void = () => undefined;
+  const died = new Promise<void>((resolve) => (die = resolve));
+  const never = new Promise<never>(() => undefined);
+  const guard =
+    <Rest extends unknown[], Result>(name: string, method: (...rest: Rest) => Promise<Result>) =>
+    async (...rest: Rest): Promise<Result> => {
+      if (isDead) return never;
+      if (name !== step) return method(...rest);
+      if (when === 'after') await method(...rest);
+      isDead = true;
+      die();
+      return never;
+    };
+  const { node, store: kept } = bench;
+  return {
+    died,
+    node: { ...node, send: guard('send', node.send) },
+    store: {
+      ...kept,
+      number: guard('number', kept.number),
+      addAttempt: guard('addAttempt', kept.addAttempt),
+      setState: guard('setState', kept.setState),
+      open: guard('open', kept.open),
+      // A dead process holds no lease: its connection is gone.
+      lease: async (...rest) => {
+        const lease = await kept.lease(...rest);
+        if (lease) void died.then(() => lease.release());
+        return lease;
+      },
+    },
+  };
+}
+
+describe('a process that dies', () => {
+  it.each((['number', 'addAttempt', 'send', 'setState'] as const).flatMap((step) => [[step, 'before'] as const, [step, 'after'] as const]))(
+    'at %s, %s it takes effect, leaves an order that the next process sends exactly once',
+    async (step, when) => {
+      const bench = await relayBench(chain, store);
+      const { node, store: deadly, died } = mortal(bench, step, when);
+      const doomed = bench.start({ node, store: deadly });
+      const { job } = await doomed.send(await requestOf(bench));
+      await died;
+      start(bench);
+      const [over] = await whenOver(bench, [job.id]);
+      expect(over?.state).toBe('mined');
+      await expectOnce(bench, over ? [over] : []);
+    },
+  );
+});
+
+describe('a node that lies', () => {
+  const lies: Record<string, (node: RelayNode) => RelayNode> = {
+    'accepts and forgets': (node) => {
+      let first = true;
+      return {
+        ...node,
+        send: async (raw) => {
+          if (!first) return node.send(raw);
+          first = false;
+          return { verdict: 'accepted', note: null };
+        },
+      };
+    },
+    'answers an error after accepting': (node) => {
+      let first = true;
+      return {
+        ...node,
+        send: async (raw) => {
+          const answer = await node.send(raw);
+          if (!first) return answer;
+          first = false;
+          return { verdict: 'unknown', note: 'internal error' };
+        },
+      };
+    },
+    'falls silent after accepting': (node) => {
+      let first = true;
+      return {
+        ...node,
+        send: async (raw) => {
+          const answer = await node.send(raw);
+          if (!first) return answer;
+          first = false;
+          throw new Error('timeout');
+        },
+      };
+    },
+    'counts nonces from the past': (node) => ({ ...node, account: async (address) => ({ ...(await node.account(address)), nonce: 0 }) }),
+  };
+
+  it.each(Object.keys(lies))('and %s gets every order into the chain once', async (lie) => {
+    const bench = await relayBench(chain, store);
+    const faulty = lies[lie];
+    if (!faulty) throw new Error(lie);
+    const relayer = start(bench, { node: faulty(bench.node), stuckMs: 300 });
+    const sent = [];
+    for (let at = 0; at < 3; at += 1) sent.push(await relayer.send(await requestOf(bench)));
+    const jobs = await whenOver(
+      bench,
+      sent.map(({ job }) => job.id),
+    );
+    await expectOnce(bench, jobs);
+    expect(jobs.map(({ state }) => state)).toEqual(['mined', 'mined', 'mined']);
+  });
+});
+
+describe('the chain', () => {
+  it('that grows dearer gets a replacement with a higher fee, and mines one of the two', async () => {
+    const bench = await relayBench(chain, store);
+    await chain.pauseMining(true);
+    const relayer = start(bench, { stuckMs: 200 });
+    const { job, handedOver } = await relayer.send(await requestOf(bench));
+    expect((await handedOver).state).toBe('accepted');
+    await chain.setBaseFee(20);
+    await chain.pauseMining(false);
+    const [over] = await whenOver(bench, [job.id]);
+    expect(over?.state).toBe('mined');
+    expect(over?.attempts.length).toBeGreaterThan(1);
+    await expectOnce(bench, over ? [over] : []);
+  });
+
+  it('that drops a block gets the same transaction again', async () => {
+    const bench = await relayBench(chain, store);
+    const relayer = start(bench, { stuckMs: 300 });
+    const first = await relayer.send(await requestOf(bench));
+    await whenOver(bench, [first.job.id]);
+    await chain.reorg(3, true);
+    const second = await relayer.send(await requestOf(bench));
+    const ids = [first.job.id, second.job.id];
+    await eventually(
+      () => bench.trader.trades(),
+      (trades) => trades.length === ids.length,
+      40_000,
+    );
+    await expectOnce(bench, await whenOver(bench, ids));
+  });
+});
+
+describe('two replicas', () => {
+  it('share a lane, and the second takes over when the first is gone', async () => {
+    const bench = await relayBench(chain, store);
+    const first = bench.start();
+    const warm = await first.send(await requestOf(bench));
+    await warm.handedOver;
+    const second = start(bench);
+    const sent = [];
+    for (let at = 0; at < 4; at += 1) sent.push(await (at % 2 ? first : second).send(await requestOf(bench)));
+    await first.stop();
+    sent.push(await second.send(await requestOf(bench)));
+    const ids = [warm, ...sent].map(({ job }) => job.id);
+    const jobs = await whenOver(bench, ids);
+    expect(jobs.map(({ state }) => state)).toEqual(ids.map(() => 'mined'));
+    await expectOnce(bench, jobs);
+  });
+});
