@@ -119,13 +119,13 @@ function mortal(bench: RelayBench, step: Step, when: 'before' | 'after'): { node
   const { node, store: kept } = bench;
   return {
     died,
-    node: { ...node, send: guard('send', node.send) },
+    node: { ...node, send: guard('send', (raw: Parameters<RelayNode['send']>[0]) => node.send(raw)) },
     store: {
       ...kept,
-      number: guard('number', kept.number),
-      addAttempt: guard('addAttempt', kept.addAttempt),
-      setState: guard('setState', kept.setState),
-      open: guard('open', kept.open),
+      number: guard('number', (...rest: Parameters<RelayStore['number']>) => kept.number(...rest)),
+      addAttempt: guard('addAttempt', (...rest: Parameters<RelayStore['addAttempt']>) => kept.addAttempt(...rest)),
+      setState: guard('setState', (...rest: Parameters<RelayStore['setState']>) => kept.setState(...rest)),
+      open: guard('open', (...rest: Parameters<RelayStore['open']>) => kept.open(...rest)),
       // A dead process holds no lease: its connection is gone.
       lease: async (...rest) => {
         const lease = await kept.lease(...rest);
