@@ -1,0 +1,46 @@
+import type { AgentCaller } from '../access/caller.js';
+import { decimal, formatDecimal, round, type Decimal } from '../domain/decimal.js';
+import { checkLeverage, checkMarket } from '../domain/scope.js';
+import { minOpeningCollateral } from '../domain/pricing/fees.js';
+import { collateralToUsd } from '../domain/pricing/size.js';
+import { GatewayError } from '../errors.js';
+import type { Venue } from '../gateway.js';
+import type { Address } from '../ports.js';
+import { encodeIntent } from './encode-intent.js';
+import { LEVERAGE_DECIMALS } from './exact-units.js';
+import type { Opening } from './order-request.js';
+import { wouldRevert } from './refuse-revert.js';
+
+/** Finer than money is told, coarser than the contract reckons. */
+const USD_DECIMALS = 6;
+
+/** A limit or stop may rest while its market is shut: nothing asks the oracle before it opens again. */
+export function requireTradable({ feed, clock }: Venue, { pair, symbol, terms }: Opening): void {
+  const session = feed.session(pair.index, clock.now());
+  const mayRest = session === 'closed' && terms.type !== 'market' && feed.config().tradingState === 'active';
+  if (session !== 'open' && !mayRest) throw new GatewayError('MARKET_CLOSED', { market: symbol, session });
+}
+
+/** What the contract would refuse whatever the state of the market. */
+export function checkOpening({ terms, view, collateral }: Opening, trader: Address): void {
+  const least = minOpeningCollateral(view.fees, view.collateral);
+  if (terms.collateralAmount < least) {
+    const usd = (amount: bigint): string => formatDecimal(round(decimal(collateralToUsd(amount, collateral), 18), USD_DECIMALS, 'half-up'));
+    throw new GatewayError('SIZE_BELOW_MINIMUM', { collateralUsd: usd(terms.collateralAmount), minCollateralUsd: usd(least) });
+  }
+  const { tp, sl, price, long } = terms;
+  const isWrong = (trigger: bigint, isAbove: boolean): boolean => trigger > 0n && (isAbove ? trigger <= price : trigger >= price);
+  const inner = () => encodeIntent({ kind: 'open', ...terms }, trader);
+  if (isWrong(tp, long)) throw wouldRevert(inner(), 'TradeTpInvalid');
+  if (isWrong(sl, !long)) throw wouldRevert(inner(), 'TradeSlInvalid');
+}
+
+/** The guardrails of the agent that need no books; the spending cap is checked where the order is stored. */
+export function checkScope({ scope }: AgentCaller, { symbol, terms }: Opening): void {
+  checkMarket(scope, symbol);
+  checkLeverage(scope, decimal(terms.leverage, LEVERAGE_DECIMALS));
+}
+
+/** Notional in USD, rounded up: a cap is not passed by a fraction. */
+export const notionalUsd = ({ sizeCollateral, collateral }: Opening): Decimal =>
+  round(decimal(collateralToUsd(sizeCollateral, collateral), 18), USD_DECIMALS, 'up');

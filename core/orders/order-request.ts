@@ -1,0 +1,147 @@
+import { decimal, formatDecimal, toUnits, type Decimal } from '../domain/decimal.js';
+import type { OpenTerms } from '../domain/intent.js';
+import { maxLeverageOf, symbolOf, type Collateral, type MarketConfig, type Pair, type PricePoint } from '../domain/market.js';
+import type { OrderType } from '../domain/order.js';
+import { liquidationThresholdP } from '../domain/pricing/liquidation.js';
+import { marketView, type MarketView } from '../domain/pricing/market-view.js';
+import { collateralForBaseSize, positionSizeCollateral } from '../domain/pricing/size.js';
+import { clampStopLoss } from '../domain/pricing/stop-loss.js';
+import { E18 } from '../domain/pricing/units.js';
+import { GatewayError } from '../errors.js';
+import type { Venue } from '../gateway.js';
+import { activeCollaterals, pairOf } from '../markets/directory.js';
+import { exactUnits, invalid, LEVERAGE_DECIMALS, priceUnits, SIZE_DECIMALS, slippageUnits, triggerUnits } from './exact-units.js';
+
+/** An order as somebody asks for it. */
+export interface OrderRequest {
+  /** In its canonical spelling. */
+  readonly market: string;
+  readonly side: 'long' | 'short';
+  readonly type: OrderType;
+  /** Base units. */
+  readonly size: Decimal;
+  readonly leverage?: Decimal | undefined;
+  readonly price?: Decimal | undefined;
+  readonly collateral?: string | undefined;
+  readonly sl?: Decimal | undefined;
+  readonly tp?: Decimal | undefined;
+  readonly reduceOnly: boolean;
+  /** Percent. */
+  readonly slippage?: Decimal | undefined;
+  readonly clientId?: string | undefined;
+}
+
+/** Where an order belongs. */
+export interface OrderMarket {
+  readonly config: MarketConfig;
+  readonly pair: Pair;
+  readonly symbol: string;
+  readonly collateral: Collateral;
+  readonly view: MarketView;
+}
+
+/** An order that opens a position, in the contract's units. */
+export interface Opening extends OrderMarket {
+  readonly terms: OpenTerms;
+  /** 1e18, as asked for. */
+  readonly sizeBase: bigint;
+  readonly sizeCollateral: bigint;
+  readonly isPriceGiven: boolean;
+  /** The stop loss that the contract will store; it clamps in silence, so we say it beforehand. */
+  readonly storedSl: bigint;
+}
+
+export const DEFAULT_SLIPPAGE = decimal(1n, 0);
+const MAX_COLLATERAL = 2n ** 120n - 1n;
+
+export function orderMarket(venue: Venue, { market, collateral: wanted }: Pick<OrderRequest, 'market' | 'collateral'>): OrderMarket {
+  const config = venue.feed.config();
+  const pair = pairOf(config, market);
+  const collateral = findCollateral(config, pair, wanted);
+  const view = marketView(config, { pairIndex: pair.index, collateralIndex: collateral.index });
+  if (!view) throw new GatewayError('MARKET_NOT_FOUND', { market });
+  return { config, pair, symbol: symbolOf(pair), collateral, view };
+}
+
+/** USDC where it is listed, otherwise the only one there is. */
+function findCollateral(config: MarketConfig, pair: Pair, wanted: string | undefined): Collateral {
+  const supported = activeCollaterals(config).filter(({ pairs }) => (pairs[pair.index] ?? null) !== null);
+  const symbols = supported.map(({ symbol }) => symbol);
+  const found = supported.find(({ symbol }) => symbol.toUpperCase() === (wanted ?? 'USDC').toUpperCase());
+  if (found) return found;
+  if (wanted !== undefined || supported.length === 0)
+    throw new GatewayError('COLLATERAL_NOT_SUPPORTED', { collateral: wanted ?? 'USDC', supported: symbols });
+  const [only, ...others] = supported;
+  if (!only || others.length > 0) throw invalid('collateral', `is required here: one of ${symbols.join(', ')}`);
+  return only;
+}
+
+/**
+ * Collateral is what the contract takes: size × price ÷ leverage ÷ the collateral's own price, rounded to its nearest token unit, so
+ * that the position is as close to the size as the token allows.
+ */
+export function readOpening(venue: Venue, request: OrderRequest): Opening {
+  const market = orderMarket(venue, request);
+  const { pair, collateral, view } = market;
+  if (request.leverage === undefined) throw invalid('leverage', 'is required unless reduceOnly');
+  const long = request.side === 'long';
+  const leverage = requireLeverage(view, exactUnits('leverage', request.leverage, LEVERAGE_DECIMALS));
+  const [tp, sl] = [triggerUnits('tp', request.tp), triggerUnits('sl', request.sl)];
+  const slippageP = slippageUnits(request.slippage ?? DEFAULT_SLIPPAGE);
+  const sizeBase = baseUnits(request.size);
+  const price = priceOf(venue, pair, request);
+  const collateralAmount = collateralForBaseSize({ baseSize: sizeBase, price, leverage, collateral, rounding: 'half-up' });
+  if (collateralAmount > MAX_COLLATERAL) throw invalid('size', 'is more than the contracts can hold');
+  const place = { pairIndex: pair.index, collateralIndex: collateral.index };
+  const terms: OpenTerms = { type: request.type, ...place, long, leverage, collateralAmount, price, tp, sl, slippageP };
+  return {
+    ...market,
+    terms,
+    sizeBase,
+    sizeCollateral: positionSizeCollateral(terms),
+    isPriceGiven: request.price !== undefined,
+    storedSl: storedStopLoss(view, terms),
+  };
+}
+
+/** 1e18. */
+export function baseUnits(size: Decimal, maxDecimals = SIZE_DECIMALS): bigint {
+  if (size.units <= 0n) throw invalid('size', 'must be above 0');
+  return exactUnits('size', size, maxDecimals) * 10n ** BigInt(18 - maxDecimals);
+}
+
+/** Before any arithmetic with it: nothing is divided by a leverage that is none. */
+function requireLeverage({ pair, group }: MarketView, leverage: bigint): bigint {
+  const [min, max] = [group.minLeverage, maxLeverageOf(pair, group)];
+  if (leverage >= min && leverage <= max) return leverage;
+  const text = (units: bigint): string => formatDecimal(decimal(units, LEVERAGE_DECIMALS));
+  throw new GatewayError('LEVERAGE_OUT_OF_RANGE', { leverage: text(leverage), min: text(min), max: text(max) });
+}
+
+/** The price a market order expects is the mark unless it says another. */
+function priceOf(venue: Venue, pair: Pair, { type, price }: OrderRequest): bigint {
+  if (price !== undefined) return priceUnits('price', price);
+  if (type !== 'market') throw invalid('price', `is required for a ${type} order`);
+  return currentPrice(venue, pair.index).mark;
+}
+
+/** Of an open market a price that moves; of a shut one the last there was. */
+export function currentPrice({ feed, clock }: Venue, pairIndex: number): PricePoint {
+  const isOpen = feed.session(pairIndex, clock.now()) === 'open';
+  const last = isOpen ? null : feed.lastPrice(pairIndex);
+  return last ?? feed.price(pairIndex);
+}
+
+/** What becomes of a stop loss when the position opens at the price expected. */
+export const storedStopLoss = (
+  { pair, fees }: MarketView,
+  { sl, price, long, leverage }: Pick<OpenTerms, 'sl' | 'price' | 'long' | 'leverage'>,
+): bigint =>
+  clampStopLoss({
+    sl,
+    openPrice: price,
+    long,
+    leverage,
+    feeP: fees.totalPositionSizeFeeP,
+    thresholdP: liquidationThresholdP(pair.liquidation, leverage),
+  });
