@@ -43,7 +43,7 @@ export async function listFills(gateway: Gateway, venue: Venue, trader: Address,
   );
   const config = venue.feed.config();
   return {
-    data: page.flatMap((fill) => describe(config, fill, ids) ?? []),
+    data: page.flatMap((fill) => describeFill(config, fill, ids) ?? []),
     nextCursor: found.length > query.limit ? cursorAfter(scope, page) : null,
   };
 }
@@ -53,7 +53,12 @@ function cursorAfter(scope: PageScope, page: readonly ListedFill[]): string | nu
   return place ? encodeCursor(scope, [place.blockNumber, BigInt(place.logIndex ?? 0)]) : null;
 }
 
-function describe(config: MarketConfig, { id, executed }: ListedFill, ids: ReadonlyMap<number, bigint>): FillHistoryEntry | null {
+/** null for what is no fill. */
+export function describeFill(
+  config: MarketConfig,
+  { id, executed }: ListedFill,
+  ids: ReadonlyMap<number, bigint>,
+): FillHistoryEntry | null {
   const { action, terms, place } = executed;
   const positionId = ids.get(executed.tradeIndex);
   if (!isFillAction(action) || positionId === undefined || place.txHash === null) return null;

@@ -1,6 +1,7 @@
 import type { Operation } from '../operation.js';
 import { accountOperations } from './account.js';
 import { agentOperations } from './agents.js';
+import { journalOperations } from './journal.js';
 import { marketOperations } from './markets.js';
 import { notificationOperations } from './notifications.js';
 import { readinessOperations } from './readiness.js';
@@ -12,6 +13,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...marketOperations,
   ...agentOperations,
   ...accountOperations,
+  ...journalOperations,
   ...notificationOperations,
   ...readinessOperations,
 ];

@@ -5,9 +5,9 @@ import type { Hex } from '../../core/ports.js';
 import { DecimalString, EpochMs } from '../../core/schema.js';
 import { AgentRecord, AnyAddress } from './agents.js';
 
-const Id = z.string().regex(/^[1-9]\d{0,15}$/);
-const MarketSymbol = z.string().regex(/^[A-Z0-9.]{1,15}\/[A-Z0-9]{1,10}$/);
-const Side = z.enum(['long', 'short']);
+export const Id = z.string().regex(/^[1-9]\d{0,15}$/);
+export const MarketSymbol = z.string().regex(/^[A-Z0-9.]{1,15}\/[A-Z0-9]{1,10}$/);
+export const Side = z.enum(['long', 'short']);
 const TxHash = z.codec(
   z.string().regex(/^0x[0-9a-fA-F]*$/),
   z.custom<Hex>((value) => typeof value === 'string'),

@@ -1,0 +1,19 @@
+import { listEvents } from '../../core/journal/list-events.js';
+import { venueOperation, type Operation } from '../operation.js';
+import { AccountPath } from '../wire/account.js';
+import { EventPage, EventsRequest } from '../wire/journal.js';
+
+export const journalOperations: readonly Operation[] = [
+  venueOperation({
+    id: 'listEvents',
+    method: 'GET',
+    path: '/account/:address/events',
+    auth: 'reader',
+    summary:
+      'Everything that happened to orders, fills, positions and agents of the account, oldest first. Cursors rise by one; whoever asks with the last cursor seen as `after` misses nothing and hears nothing twice.',
+    params: AccountPath,
+    query: EventsRequest,
+    reply: EventPage,
+    handle: ({ gateway, venue, caller, query }) => listEvents(gateway, venue, caller.trader, query),
+  }),
+];

@@ -1,0 +1,62 @@
+import { z } from 'zod';
+import { DecimalString, EpochMs } from '../../core/schema.js';
+import { FillHistoryEntry, Id, MarketSymbol, Order, Side } from './account.js';
+import { AgentRecord } from './agents.js';
+
+const Cursor = z.int().positive();
+
+export const EventsRequest = z.strictObject({
+  after: z
+    .string()
+    .regex(/^(?:0|[1-9]\d{0,14})$/, 'must be a cursor of this journal, or 0')
+    .transform(Number)
+    .default(0),
+  limit: z
+    .string()
+    .regex(/^\d{1,4}$/, 'must be a whole number')
+    .transform(Number)
+    .pipe(z.int().min(1).max(500))
+    .default(100),
+});
+
+/** What events know of a position; the figures of the moment are in the list of positions. */
+export const JournalPosition = z
+  .object({
+    id: Id,
+    market: MarketSymbol,
+    pairIndex: z.int(),
+    side: Side,
+    size: DecimalString,
+    collateral: DecimalString,
+    collateralSymbol: z.string(),
+    leverage: DecimalString,
+    entryPrice: DecimalString,
+    sl: DecimalString,
+    tp: DecimalString,
+    isOpen: z.boolean(),
+    openedAtBlock: z.int(),
+  })
+  .meta({ id: 'JournalPosition' });
+
+export const Correction = z
+  .discriminatedUnion('of', [
+    z.object({ of: z.literal('order'), id: Id, now: Order.nullable() }),
+    z.object({ of: z.literal('fill'), id: z.int(), now: z.null() }),
+    z.object({ of: z.literal('position'), id: Id, now: JournalPosition.nullable() }),
+  ])
+  .meta({ id: 'Correction' });
+
+const event = <Kind extends string, Data extends z.ZodType>(kind: Kind, data: Data) =>
+  z.object({ cursor: Cursor, kind: z.literal(kind), at: EpochMs, data });
+
+export const JournalEvent = z
+  .discriminatedUnion('kind', [
+    event('order', Order),
+    event('fill', FillHistoryEntry),
+    event('position', JournalPosition),
+    event('agent', AgentRecord),
+    event('correction', Correction),
+  ])
+  .meta({ id: 'JournalEvent' });
+
+export const EventPage = z.object({ data: z.array(JournalEvent), nextCursor: Cursor.nullable() }).meta({ id: 'EventPage' });
