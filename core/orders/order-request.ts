@@ -1,4 +1,4 @@
-import { decimal, formatDecimal, toUnits, type Decimal } from '../domain/decimal.js';
+import { decimal, formatDecimal, type Decimal } from '../domain/decimal.js';
 import type { OpenTerms } from '../domain/intent.js';
 import { maxLeverageOf, symbolOf, type Collateral, type MarketConfig, type Pair, type PricePoint } from '../domain/market.js';
 import type { OrderType } from '../domain/order.js';
@@ -6,7 +6,6 @@ import { liquidationThresholdP } from '../domain/pricing/liquidation.js';
 import { marketView, type MarketView } from '../domain/pricing/market-view.js';
 import { collateralForBaseSize, positionSizeCollateral } from '../domain/pricing/size.js';
 import { clampStopLoss } from '../domain/pricing/stop-loss.js';
-import { E18 } from '../domain/pricing/units.js';
 import { GatewayError } from '../errors.js';
 import type { Venue } from '../gateway.js';
 import { activeCollaterals, pairOf } from '../markets/directory.js';
