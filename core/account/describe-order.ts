@@ -93,8 +93,10 @@ export function describeOrder(
   };
 }
 
-/** Of the request: at the price it names, for a collateral at its price when it was filled, or now. */
+/** Of the request: what was asked for; unknown, at the price it names, for a collateral at its price when it was filled, or now. */
 function sizeOf(order: StoredOrder, collateral: Collateral | undefined): Decimal {
+  const { asked } = order;
+  if (asked?.sizeCollateral === order.sizeCollateral) return decimal(asked.sizeBase, 18);
   const priceUsd = order.fill?.collateralPriceUsd ?? collateral?.priceUsd ?? E8;
   if (order.sizeToken !== null) return baseSize(order.sizeToken, priceUsd);
   if (order.price === 0n || !collateral) return decimal(0n, 0);

@@ -1,0 +1,120 @@
+import { z } from 'zod';
+import { isDecimal, type Decimal } from '../../core/domain/decimal.js';
+import { SESSIONS } from '../../core/domain/market.js';
+import { ORDER_REASONS, ORDER_TYPES } from '../../core/domain/order.js';
+import { AddressString, DecimalString, EpochMs, HexData } from '../../core/schema.js';
+import { Order } from './account.js';
+import { MarketSymbol } from './markets.js';
+
+/** Orders as they are asked for and as they are handed out to be signed. */
+
+const positive = DecimalString.pipe(z.custom<Decimal>((value) => isDecimal(value) && value.units > 0n, 'must be above 0'));
+const notNegative = DecimalString.pipe(z.custom<Decimal>((value) => isDecimal(value) && value.units >= 0n, 'must not be negative'));
+
+/** `BTC/USD`, `btc-usd`: the same market. */
+const AnyMarket = z
+  .codec(z.string().regex(/^[A-Za-z0-9.]{1,15}[-/][A-Za-z0-9]{1,10}$/, 'must be written as BASE/QUOTE, or BASE-QUOTE'), z.string(), {
+    decode: (text) => text.toUpperCase().replace('-', '/'),
+    encode: (symbol) => symbol,
+  })
+  .meta({ description: 'Base and quote with `/` or `-` between them, in any letter case.' });
+
+const Optional = {
+  leverage: positive.optional().meta({ description: 'Required unless `reduceOnly`, which keeps the leverage of the position.' }),
+  price: positive.optional().meta({
+    description: 'Required for limit and stop: the trigger. For market the price expected; the mark price when absent.',
+  }),
+  collateral: z.string().min(1).max(16).optional().meta({ description: 'Symbol; USDC where it is listed, else the only active one.' }),
+  sl: notNegative
+    .optional()
+    .meta({ description: 'Stop loss. The contracts clamp it; the answer shows what they will store. `"0"` = none.' }),
+  tp: notNegative.optional().meta({ description: 'Take profit. `"0"` = none.' }),
+  reduceOnly: z.boolean().default(false),
+  slippage: positive.optional().meta({ description: 'Percent; 1 when absent, for `reduceOnly` what the position has stored.' }),
+  clientId: z
+    .string()
+    .min(1)
+    .max(64)
+    .optional()
+    .meta({ description: 'Names the order for its trader: a repeated request is the same order.' }),
+};
+
+/** Nothing beside these: a misspelt field must not become a market order. */
+export const CreateOrderRequest = z
+  .strictObject({
+    market: AnyMarket,
+    side: z.enum(['long', 'short']),
+    type: z.enum(ORDER_TYPES),
+    size: positive.meta({ description: 'Base units.' }),
+    ...Optional,
+  })
+  .superRefine(({ leverage, price, type, reduceOnly, sl, tp }, context) => {
+    const issue = (path: string, message: string) => context.addIssue({ code: 'custom', path: [path], message });
+    if (leverage === undefined && !reduceOnly) issue('leverage', 'is required unless reduceOnly');
+    if (price === undefined && type !== 'market') issue('price', `is required for a ${type} order`);
+    if (reduceOnly && sl !== undefined) issue('sl', 'has no meaning for an order that only reduces');
+    if (reduceOnly && tp !== undefined) issue('tp', 'has no meaning for an order that only reduces');
+  })
+  .meta({ id: 'CreateOrderRequest' });
+
+export const PreparedTransaction = z
+  .object({
+    to: AddressString.meta({ description: 'The Diamond of the chain.' }),
+    data: HexData,
+    value: z.literal('0'),
+    chainId: z.int(),
+    gas: z
+      .string()
+      .nullable()
+      .meta({ description: 'Enough gas, estimated from the account that sends; null when it could not be estimated.' }),
+    expiresAt: EpochMs.meta({ description: 'Prepare again after this.' }),
+  })
+  .meta({ id: 'PreparedTransaction' });
+
+export const PreparedOrder = z
+  .object({ order: Order, transaction: PreparedTransaction.nullable() })
+  .meta({ id: 'PreparedOrder', description: '`transaction` is null when nothing has to reach the chain.' });
+
+const rate = (description: string) => DecimalString.meta({ description });
+
+export const Quote = z
+  .object({
+    market: MarketSymbol,
+    side: z.enum(['long', 'short']),
+    type: z.enum(ORDER_TYPES),
+    session: z.enum(SESSIONS),
+    size: rate('Base units that the collateral buys at the price expected.'),
+    leverage: DecimalString,
+    collateral: z.string(),
+    collateralNeeded: rate('Collateral taken when the transaction is mined.'),
+    notionalUsd: DecimalString,
+    price: rate('What the order expects: its own price, or the mark.'),
+    expectedPrice: rate('What it would be executed at now; for limit and stop, when triggered.'),
+    worstPrice: rate('The last price that its slippage accepts.'),
+    impact: z.object({
+      spreadPercent: DecimalString,
+      volumePercent: DecimalString,
+      skewPercent: DecimalString,
+      totalPercent: DecimalString,
+    }),
+    fees: z.object({ open: DecimalString, close: DecimalString, rate: rate('Fraction of the position.'), tierMultiplier: DecimalString }),
+    liquidationPrice: DecimalString,
+    sl: DecimalString.nullable().meta({ description: 'As the contracts will store it.' }),
+    tp: DecimalString.nullable(),
+    exposureRoom: rate('Position in collateral that the limits still let in on this side.'),
+    reason: z.enum(ORDER_REASONS).nullable().meta({ description: 'Why the order would be refused now; null when it would not.' }),
+    account: z
+      .object({
+        balance: DecimalString,
+        allowance: DecimalString,
+        isFunded: z.boolean(),
+        feeTierMultiplier: DecimalString.nullable(),
+        scope: z
+          .array(z.object({ code: z.string(), message: z.string() }))
+          .meta({ description: 'What the scope of the agent has against it.' }),
+      })
+      .nullable()
+      .meta({ description: 'Of the trader; null without credentials.' }),
+    timestamp: EpochMs,
+  })
+  .meta({ id: 'Quote' });
