@@ -53,6 +53,8 @@ export interface Order {
   readonly collateralAmount: bigint;
   readonly sizeCollateral: bigint;
   readonly sizeToken: bigint | null;
+  /** Base units (1e18) asked for when it was made here, and the size they came to; once the size changes, they say nothing any more. */
+  readonly asked?: { readonly sizeBase: bigint; readonly sizeCollateral: bigint };
   /** Trigger price, or the price a market order expects; 0 = not given. */
   readonly price: bigint;
   readonly tp: bigint;
