@@ -2,7 +2,7 @@ import type { Entrance } from './access/entrance.js';
 import { createBus, type Bus } from './bus.js';
 import type { ChainDefinition, ChainSlug } from './chains.js';
 import { GatewayError } from './errors.js';
-import type { Changes } from './tracking/apply-events.js';
+import type { Changes } from './tracking/changes.js';
 import type { JournalEntry } from './journal/journal-store.js';
 import type { CandleRecorder } from './markets/candle-recorder.js';
 import type { OrderSettings } from './orders/order-variables.js';

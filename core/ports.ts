@@ -2,9 +2,10 @@ import type { AdmissionStore } from './access/admission.js';
 import type { AccessStore } from './access/access-store.js';
 import type { SignerStore } from './access/signer-store.js';
 import type { SpendStore } from './access/spend-store.js';
-import type { AccountFacts, ChainTrade, OpenTrades, OpenTradesQuery } from './account/account-chain.js';
+import type { AccountFacts, ChainTrade, OpenOrders, OpenTrades, OpenTradesQuery } from './account/account-chain.js';
 import type { AccountStore } from './account/account-store.js';
 import type { ChainSlug } from './chains.js';
+import type { FacadeStore } from './facade/facade-store.js';
 import type { TrackingStore } from './tracking/tracking-store.js';
 import type { Candle, CandleInterval } from './domain/candle.js';
 import type { CandleStore } from './markets/candle-store.js';
@@ -12,6 +13,9 @@ import type { DiamondLog } from './domain/diamond-log.js';
 import type { NotificationStore } from './notifications/notification-store.js';
 import type { JournalStore } from './journal/journal-store.js';
 import type { MarketConfig, PricePoint, Session } from './domain/market.js';
+import type { RelayNode } from './relay/relayer.js';
+import type { RelayStore } from './relay/relay-store.js';
+import type { OrdersStore } from './orders/orders-store.js';
 import type { MarketTrade } from './domain/market-trade.js';
 import type { Rehearsal, Rehearsed, SeenTransaction } from './orders/rehearsal.js';
 
@@ -64,6 +68,8 @@ export interface ChainFacts {
 export interface LogRange {
   readonly blocks: readonly BlockHead[];
   readonly logs: readonly DiamondLog[];
+  /** Inputs of transactions that began an order, by hash, as far as they came along; `Chain.inputs` has the others. */
+  readonly inputs: ReadonlyMap<Hex, Hex>;
 }
 
 /** The node's answers contradict each other: the chain moved while it was read. Reading again helps. */
@@ -72,6 +78,8 @@ export class ChainMovedError extends Error {
 }
 
 export interface Chain {
+  /** What only the relayer asks: counters, fees, sending, receipts. */
+  readonly relay: RelayNode;
   /** The trader's trading delegate, null when none is set; the contract emits no event for it. */
   delegateOf(trader: Address): Promise<Address | null>;
   /** A contract wallet's verdict on a digest (ERC-1271; ERC-6492 before it is deployed). */
@@ -83,7 +91,12 @@ export interface Chain {
   head(): Promise<BlockHead>;
   /** The Diamond's logs of these blocks, in chain order; throws when the chain moves meanwhile. */
   logs(from: bigint, to: bigint): Promise<LogRange>;
-  trades(refs: readonly { readonly trader: Address; readonly tradeIndex: number }[]): Promise<readonly ChainTrade[]>;
+  /** Inputs of mined transactions by hash; throws when the chain does not hold one of them any more. */
+  inputs(hashes: readonly Hex[]): Promise<ReadonlyMap<Hex, Hex>>;
+  /** As of the block; null = now. */
+  trades(refs: readonly { readonly trader: Address; readonly tradeIndex: number }[], block: bigint | null): Promise<readonly ChainTrade[]>;
+  /** What rests and what waits for the oracle, as of the block. */
+  openOrders(trader: Address, block: bigint): Promise<OpenOrders>;
   openTrades(query: OpenTradesQuery): Promise<OpenTrades>;
   /** Wei. */
   nativeBalance(address: Address): Promise<bigint>;
@@ -162,12 +175,15 @@ export interface RelayerDesk {
 export interface Store {
   readonly tracking: TrackingStore;
   readonly account: AccountStore;
+  readonly orders: OrdersStore;
   readonly access: AccessStore;
   readonly spend: SpendStore;
   readonly candles: CandleStore;
   readonly admission: AdmissionStore;
   readonly signers: SignerStore;
   readonly journal: JournalStore;
+  readonly relay: RelayStore;
+  readonly facade: FacadeStore;
   /** One round trip; throws when the database cannot answer. */
   ping(): Promise<void>;
   close(): Promise<void>;

@@ -1,4 +1,4 @@
-import type { TradeStruct } from '../domain/diamond-log.js';
+import type { PendingOrderStruct, TradeStruct } from '../domain/diamond-log.js';
 import type { BorrowingState, FundingState, LiquidationParams, Sides } from '../domain/market.js';
 import type { Address, BlockHead } from '../ports.js';
 
@@ -14,6 +14,13 @@ export interface TradeInfo {
 export interface ChainTrade {
   readonly trade: TradeStruct;
   readonly info: TradeInfo;
+}
+
+export interface OpenOrders {
+  /** Limit and stop orders. */
+  readonly resting: readonly ChainTrade[];
+  /** Every pending order of the trader that the contract still holds open. */
+  readonly pending: readonly PendingOrderStruct[];
 }
 
 /** State of one pair in one collateral that holding fees and liquidation depend on, at the block of the answer. */

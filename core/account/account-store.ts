@@ -6,7 +6,8 @@ import type { Address } from '../ports.js';
 
 export interface ListedOrder {
   readonly id: bigint;
-  readonly orderKey: OrderKey;
+  /** Its place on chain; null before it is there. */
+  readonly orderKey: OrderKey | null;
   readonly order: Order;
 }
 

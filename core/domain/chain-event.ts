@@ -1,6 +1,7 @@
+import type { Order, OrderReason } from './order.js';
 import type { CancelReason } from './pricing/cancel-reason.js';
 
-/** What happened to an order or a position, as the chain tells it. Amounts keep the contract's units; addresses are in lower case. */
+/** What happened to an order or a position, as the chain and we tell it. Amounts keep the contract's units; addresses are in lower case. */
 
 type Hex = `0x${string}`;
 
@@ -38,13 +39,18 @@ export interface TradeFigures extends Terms {
 
 export interface EventPlace {
   readonly blockNumber: bigint;
-  /** null for what no log tells: the chain's clock, or state found on first sight. */
+  /** null for what no log tells: the chain's clock, state found on first sight, or what happened with us. */
   readonly blockHash: Hex | null;
   readonly txHash: Hex | null;
   readonly logIndex: number | null;
-  /** Epoch ms of the block. */
+  /** Epoch ms, of the block where there is one. */
   readonly at: number;
 }
+
+/** Of what happened with us and not on chain: before all blocks, and no reorganisation reaches it. */
+export const OFF_CHAIN = -1n;
+
+export const placeOffChain = (at: number): EventPlace => ({ blockNumber: OFF_CHAIN, blockHash: null, txHash: null, logIndex: null, at });
 
 interface About {
   readonly trader: Hex;
@@ -74,10 +80,21 @@ export interface Requested extends AboutOrder, Size {
   readonly action: OrderAction;
   readonly terms: Terms;
   readonly slippageP: bigint;
+  /** Of a request that was found waiting: the block it was made in. */
+  readonly createdBlock?: bigint;
 }
 
 export interface Rested extends AboutOrder, Size {
   readonly kind: 'rested';
+  readonly type: 'limit' | 'stop';
+  readonly terms: Terms;
+  readonly slippageP: bigint;
+}
+
+/** A resting order that gave way to another in the same transaction, and is the same order to its owner. */
+export interface Replaced extends AboutOrder, Size {
+  readonly kind: 'replaced';
+  readonly formerKey: OrderKey;
   readonly type: 'limit' | 'stop';
   readonly terms: Terms;
   readonly slippageP: bigint;
@@ -138,7 +155,39 @@ export interface PositionFound extends AboutTrade {
   readonly openedBlock: bigint;
 }
 
-export type ChainEvent = Requested | Rested | Amended | Executed | Refused | Withdrawn | TimedOut | PositionEdited | PositionFound;
+/** Of orders made here, before they are on chain. */
+interface AboutOurs extends About {
+  readonly orderKey: null;
+  readonly tradeIndex: null;
+}
+
+/** Handed out for the first time, or afresh after it had expired. */
+export interface Prepared extends AboutOurs {
+  readonly kind: 'prepared' | 'renewed';
+  readonly order: Order;
+}
+
+/** A hash was reported for it. */
+export interface Sent extends AboutOurs {
+  readonly kind: 'sent';
+  readonly hash: Hex;
+}
+
+export interface Lapsed extends AboutOurs {
+  readonly kind: 'lapsed';
+  readonly because: 'time' | 'owner';
+}
+
+/** Its transaction was mined and did nothing; the place names the block and the transaction. */
+export interface Reverted extends AboutOurs {
+  readonly kind: 'reverted';
+  readonly reason: OrderReason;
+}
+
+export type OwnEvent = Prepared | Sent | Lapsed | Reverted;
+
+export type ChainEvent =
+  Requested | Rested | Replaced | Amended | Executed | Refused | Withdrawn | TimedOut | PositionEdited | PositionFound | OwnEvent;
 
 /** Chain order; what no log tells comes before the logs of its block. */
 export function comparePlaces(a: EventPlace, b: EventPlace): number {

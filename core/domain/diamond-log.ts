@@ -171,6 +171,9 @@ export const DIAMOND_LOG_NAMES = [
   'FeesProcessed',
 ] as const satisfies readonly DiamondLogName[];
 
+/** Logs that can begin an order; their transactions may carry a tag of ours. */
+export const BEGINNINGS: ReadonlySet<DiamondLogName> = new Set<DiamondLogName>(['PendingOrderStored', 'OpenOrderPlaced']);
+
 /** Where a log stands on its chain. */
 export interface LogPlace {
   readonly blockNumber: bigint;

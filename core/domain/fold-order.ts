@@ -1,8 +1,8 @@
-import type { ChainEvent, Executed, Requested, Rested } from './chain-event.js';
+import type { ChainEvent, Executed, Replaced, Requested, Rested } from './chain-event.js';
 import { step, type OrderEvent } from './order-machine.js';
 import type { Order, OrderFill, OrderReason } from './order.js';
 
-/** An order is the fold of its events. null = the chain knows of none (yet, or any more). */
+/** An order is the fold of its events. null = nobody knows of one (yet, or any more). */
 export function foldOrder(order: Order | null, event: ChainEvent): Order | null {
   const known = order ?? firstSight(event);
   const happened = orderEventOf(event);
@@ -12,6 +12,8 @@ export function foldOrder(order: Order | null, event: ChainEvent): Order | null 
 /** An order made elsewhere begins with its first event; one that is over before we saw it begin is told by its execution. */
 function firstSight(event: ChainEvent): Order | null {
   switch (event.kind) {
+    case 'prepared':
+      return event.order;
     case 'requested':
       return draft(event, { type: 'market', action: event.action });
     case 'rested':
@@ -32,7 +34,9 @@ function seenAtTheEnd(event: Executed): Order | null {
     { type: isResting ? 'limit' : 'market', action },
   );
   const { at, blockNumber } = event.place;
-  return step(order, { kind: isResting ? 'rested' : 'requested', at, txHash: null, block: blockNumber });
+  const { leverage, collateralAmount, sizeCollateral, sizeToken, price, tp, sl, slippageP } = order;
+  const asked = { leverage, collateralAmount, sizeCollateral, sizeToken, price, tp, sl, slippageP };
+  return step(order, { kind: isResting ? 'rested' : 'requested', at, txHash: null, block: blockNumber, asked });
 }
 
 const ORDER_ACTION = {
@@ -84,8 +88,10 @@ function orderEventOf(event: ChainEvent): OrderEvent | null {
   const { at, txHash, blockNumber } = event.place;
   switch (event.kind) {
     case 'requested':
+      return { kind: 'requested', at, txHash, block: event.createdBlock ?? blockNumber, asked: sizeOf(event) };
     case 'rested':
-      return { kind: event.kind, at, txHash, block: blockNumber };
+    case 'replaced':
+      return { kind: event.kind, at, txHash, block: blockNumber, asked: { ...sizeOf(event), ...termsOf(event) } };
     case 'amended':
       return { kind: 'amended', at, price: event.openPrice, tp: event.tp, sl: event.sl, slippageP: event.slippageP };
     case 'executed':
@@ -94,11 +100,27 @@ function orderEventOf(event: ChainEvent): OrderEvent | null {
       return { kind: 'refused', at, reason: reasonOf(event.reason) };
     case 'withdrawn':
     case 'timedOut':
+    case 'lapsed':
       return { kind: event.kind, at };
+    case 'reverted':
+      return { kind: 'reverted', at, reason: event.reason, txHash };
+    case 'sent':
+      return { kind: 'sent', at, txHash: event.hash };
+    case 'renewed':
+      return { kind: 'renewed', at, order: event.order };
     default:
       return null;
   }
 }
+
+const sizeOf = ({ terms, sizeCollateral, sizeToken }: Requested | Rested | Replaced) => ({
+  leverage: terms.leverage,
+  collateralAmount: terms.collateralAmount,
+  sizeCollateral,
+  sizeToken,
+});
+
+const termsOf = ({ terms, slippageP }: Rested | Replaced) => ({ price: terms.openPrice, tp: terms.tp, sl: terms.sl, slippageP });
 
 /** Reasons our interface has no word for, and those of the future, are OTHER. */
 const reasonOf = (reason: Extract<ChainEvent, { kind: 'refused' }>['reason']): OrderReason =>

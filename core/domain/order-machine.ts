@@ -2,12 +2,21 @@ import type { Order, OrderFill, OrderReason, OrderStatus } from './order.js';
 
 type Hex = `0x${string}`;
 
+/** What the chain says of the size of a request; what was asked for may have been rounded. */
+type Sized = Pick<Order, 'leverage' | 'collateralAmount' | 'sizeCollateral' | 'sizeToken'>;
+/** A resting order as it is stored, its stop loss clamped. */
+type Resting = Sized & Pick<Order, 'price' | 'tp' | 'sl' | 'slippageP'>;
+
 /** Something that happened to an order. */
 export type OrderEvent = { readonly at: number } & (
-  | { readonly kind: 'requested' | 'rested'; readonly txHash: Hex | null; readonly block: bigint }
+  | { readonly kind: 'requested'; readonly txHash: Hex | null; readonly block: bigint; readonly asked: Sized }
+  | { readonly kind: 'rested' | 'replaced'; readonly txHash: Hex | null; readonly block: bigint; readonly asked: Resting }
   | { readonly kind: 'amended'; readonly price: bigint; readonly tp: bigint; readonly sl: bigint; readonly slippageP: bigint }
   | { readonly kind: 'filled'; readonly fill: OrderFill }
   | { readonly kind: 'refused'; readonly reason: OrderReason }
+  | { readonly kind: 'reverted'; readonly reason: OrderReason; readonly txHash: Hex | null }
+  | { readonly kind: 'sent'; readonly txHash: Hex }
+  | { readonly kind: 'renewed'; readonly order: Order }
   | { readonly kind: 'timedOut' | 'withdrawn' | 'lapsed' }
 );
 
@@ -15,11 +24,11 @@ type Row = Readonly<Partial<Record<OrderEvent['kind'], OrderStatus>>>;
 
 /** The one place to change an arrow. What is not here does not move the order. */
 export const NEXT: Readonly<Record<OrderStatus, Row>> = {
-  prepared: { requested: 'pending', rested: 'open', refused: 'rejected', lapsed: 'expired' },
+  prepared: { requested: 'pending', rested: 'open', reverted: 'rejected', lapsed: 'expired', sent: 'prepared' },
   pending: { filled: 'filled', refused: 'rejected', timedOut: 'timed_out', withdrawn: 'canceled' },
-  open: { amended: 'open', filled: 'filled', refused: 'rejected', withdrawn: 'canceled' },
+  open: { amended: 'open', replaced: 'open', filled: 'filled', refused: 'rejected', withdrawn: 'canceled' },
   timed_out: { filled: 'filled', refused: 'rejected', withdrawn: 'canceled' },
-  expired: { requested: 'pending', rested: 'open' },
+  expired: { requested: 'pending', rested: 'open', renewed: 'prepared', sent: 'expired' },
   filled: {},
   rejected: {},
   canceled: {},
@@ -32,15 +41,29 @@ export function step(order: Order, event: OrderEvent): Order {
   const moved = { ...order, status, updatedAt: event.at };
   switch (event.kind) {
     case 'requested':
+      return { ...moved, ...event.asked, sizeToken: event.asked.sizeToken ?? order.sizeToken, ...onChain(event) };
     case 'rested':
-      return { ...moved, txHash: event.txHash, requestedBlock: event.block, expiresAt: null };
+    case 'replaced':
+      return { ...moved, ...event.asked, ...onChain(event) };
     case 'amended':
       return { ...moved, price: event.price, tp: event.tp, sl: event.sl, slippageP: event.slippageP };
     case 'filled':
       return { ...moved, fill: event.fill };
     case 'refused':
       return { ...moved, reason: event.reason };
+    case 'reverted':
+      return { ...moved, reason: event.reason, txHash: event.txHash, expiresAt: null };
+    case 'sent':
+      return { ...moved, txHash: event.txHash };
+    case 'renewed':
+      return { ...event.order, status, createdAt: order.createdAt, updatedAt: event.at };
     default:
       return moved;
   }
 }
+
+const onChain = ({ txHash, block }: { readonly txHash: Hex | null; readonly block: bigint }) => ({
+  txHash,
+  requestedBlock: block,
+  expiresAt: null,
+});

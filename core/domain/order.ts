@@ -77,3 +77,7 @@ export interface Order {
 /** Something can still happen to it without a new transaction of its owner, or its owner can still take it back. */
 export const isLive = ({ status }: Pick<Order, 'status'>): boolean =>
   status === 'prepared' || status === 'pending' || status === 'open' || status === 'timed_out';
+
+/** Its notional counts against the agent's day: what was given up, taken back or refused does not. */
+export const holdsSpending = ({ status }: Pick<Order, 'status'>): boolean =>
+  status !== 'expired' && status !== 'canceled' && status !== 'rejected';

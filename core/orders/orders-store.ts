@@ -1,6 +1,6 @@
 import type { SpendAccount } from '../access/spend-store.js';
 import type { ChainSlug } from '../chains.js';
-import type { OrderKey } from '../domain/chain-event.js';
+import type { ChainEvent, OrderKey } from '../domain/chain-event.js';
 import type { Decimal } from '../domain/decimal.js';
 import type { Order } from '../domain/order.js';
 import type { Address, Hex } from '../ports.js';
@@ -42,6 +42,8 @@ export interface KnownOrder {
   readonly orderKey: OrderKey | null;
   readonly agent: Address | null;
   readonly fingerprint: Hex | null;
+  /** The order whose bytes were mined once more and made this one; null for all others. */
+  readonly repeatOf: bigint | null;
   /** What was handed out last. */
   readonly transaction: HandedOut | null;
   /** Transactions reported for it or seen to carry it, oldest first. */
@@ -65,6 +67,16 @@ export interface OrdersStore {
   recordHash(chain: ChainSlug, id: bigint, hash: Hex, at: number): Promise<KnownOrder>;
   /** The owner gives up an order nobody has sent; false when it is no longer prepared, or a hash is known. */
   giveUp(chain: ChainSlug, trader: Address, id: bigint, at: number): Promise<boolean>;
-  /** Prepared orders whose time is up become expired; says how many. */
-  lapse(chain: ChainSlug, now: number): Promise<number>;
+  /** Prepared orders whose time is up become expired, those with a known hash only where named; says how many. */
+  lapse(chain: ChainSlug, now: number, sent?: readonly bigint[]): Promise<number>;
+  /** Prepared orders with a known hash, oldest first: their transaction may have failed or been forgotten. */
+  sent(chain: ChainSlug, limit: number): Promise<KnownOrder[]>;
+  /** All that ever happened to the order, oldest first; what a reorganisation took back is marked. */
+  story(chain: ChainSlug, trader: Address, id: bigint): Promise<OrderStory | null>;
+}
+
+export interface OrderStory {
+  readonly events: readonly { readonly event: ChainEvent; readonly isTakenBack: boolean }[];
+  /** Orders that the same bytes made when they were mined again. */
+  readonly repeats: readonly bigint[];
 }

@@ -1,115 +1,100 @@
-import { comparePlaces, type ChainEvent } from '../domain/chain-event.js';
-import type { DiamondLog } from '../domain/diamond-log.js';
-import { foldOrder } from '../domain/fold-order.js';
-import { interpretLogs } from '../domain/interpret-logs.js';
+import { comparePlaces, isFillAction, type ChainEvent } from '../domain/chain-event.js';
 import type { Order } from '../domain/order.js';
 import { foldPosition, type PositionState } from '../domain/position.js';
-import {
-  orderRefKey,
-  tradeRefKey,
-  type OrderRef,
-  type StoredOrder,
-  type StoredPosition,
-  type Touched,
-  type TrackingUnit,
-  type TradeRef,
-} from './tracking-store.js';
+import { tagsIn } from '../orders/tag.js';
+import type { Hex } from '../ports.js';
+import { NO_CHANGES, type Changes, type Told } from './changes.js';
+import { foldAgain } from './fold-again.js';
+import { beginnings, linkOrders, refsOf, type Linked } from './link-orders.js';
+import { tradeRefKey, type StoredEvent, type TrackingUnit, type TradeRef } from './tracking-store.js';
 
-/** What a change of the chain's story did to what we show. */
-export interface Changes {
-  readonly events: readonly ChainEvent[];
-  readonly orders: readonly StoredOrder[];
-  readonly positions: readonly StoredPosition[];
-}
-
-export const NO_CHANGES: Changes = { events: [], orders: [], positions: [] };
+const NO_INPUTS: ReadonlyMap<Hex, Hex> = new Map();
 
 /** New events on top of all others: the rows they touch move on from where they are. */
-export async function applyFresh(unit: TrackingUnit, events: readonly ChainEvent[]): Promise<Changes> {
-  const added = (await unit.append(events)).sort((a, b) => comparePlaces(a.place, b.place));
-  const touched = touchedBy(added);
-  const [orders, positions] = [await unit.orders(touched.orders), await unit.positions(touched.trades)];
-  return save(unit, added, {
-    orders: touched.orders.map((ref) => ({
-      ...ref,
-      order: added.filter(about.order(ref)).reduce(foldOrder, orders.get(orderRefKey(ref)) ?? null),
-    })),
-    positions: touched.trades.map((ref) => ({
-      ...ref,
-      position: added.filter(about.trade(ref)).reduce(foldPosition, positions.get(tradeRefKey(ref)) ?? null),
-    })),
+export async function applyFresh(unit: TrackingUnit, events: readonly ChainEvent[], inputs = NO_INPUTS): Promise<Changes> {
+  const added = (await unit.unknown(events)).sort((a, b) => comparePlaces(a.place, b.place));
+  if (added.length === 0) return NO_CHANGES;
+  const linked = await link(unit, added, inputs);
+  if (linked.moved.length > 0) return foldLinked(unit, linked);
+  const stored = new Map((await unit.append(linked.steps)).map((one) => [one.event, one]));
+  await unit.saveOrders(linked.orders);
+  await unit.noteHashes(linked.hashes);
+  const trades = await moveTrades(unit, added);
+  const told = linked.steps.flatMap((step): Told[] => {
+    const { trader } = step.event;
+    const { before, after } = step;
+    const isNews = after?.order && after.order !== before;
+    const order = isNews ? [{ trader, fact: { kind: 'order', id: after.id, order: after.order } } as const] : [];
+    return [...order, ...fillOf(stored.get(step.event)), ...trades.toldOf(step.event)];
   });
+  return { events: linked.steps.map(({ event }) => event), orders: linked.orders, positions: trades.positions, told };
 }
 
-/** Events that were overlooked, or taken back: the rows they touch are folded again from all that is left. */
-export async function foldAgain(unit: TrackingUnit, touched: Touched, events: readonly ChainEvent[] = []): Promise<Changes> {
-  const ofOrders = await unit.eventsOfOrders(touched.orders);
-  const ofTrades = await unit.eventsOfTrades(touched.trades);
-  return save(unit, events, {
-    orders: touched.orders.map((ref) => ({ ...ref, order: (ofOrders.get(orderRefKey(ref)) ?? []).reduce<Order | null>(foldOrder, null) })),
-    positions: touched.trades.map((ref) => ({
-      ...ref,
-      position: (ofTrades.get(tradeRefKey(ref)) ?? []).reduce<PositionState | null>(foldPosition, null),
-    })),
-  });
+interface LinkedRows extends Linked {
+  /** Orders as they are stored. */
+  readonly before: ReadonlyMap<bigint, Order | null>;
 }
 
-export async function applyLate(unit: TrackingUnit, events: readonly ChainEvent[]): Promise<Changes> {
-  const added = await unit.append(events);
-  return added.length === 0 ? NO_CHANGES : foldAgain(unit, touchedBy(added), added);
+async function link(unit: TrackingUnit, events: readonly ChainEvent[], inputs: ReadonlyMap<Hex, Hex>): Promise<LinkedRows> {
+  const tags = await unit.tags([...new Set([...inputs.values()].flatMap(tagsIn))]);
+  const orders = await unit.orders({ refs: refsOf(events), ids: [...new Set(tags.map(({ orderId }) => orderId))] });
+  const linked = linkOrders({ events, orders, tags, inputs, newIds: await unit.newOrderIds(beginnings(events)) });
+  return { ...linked, before: new Map(orders.map(({ id, order }) => [id, order])) };
 }
 
-interface Rows {
-  readonly orders: readonly (OrderRef & { readonly order: Order | null })[];
-  readonly positions: readonly (TradeRef & { readonly position: PositionState | null })[];
+function fillOf(stored: StoredEvent | undefined): Told[] {
+  if (stored?.event.kind !== 'executed' || !isFillAction(stored.event.action)) return [];
+  return [{ trader: stored.event.trader, fact: { kind: 'fill', id: stored.id, executed: stored.event } }];
 }
 
-/** A row that was never there and is not there now is not written. */
-async function save(unit: TrackingUnit, events: readonly ChainEvent[], rows: Rows): Promise<Changes> {
-  const known = await unit.orders(rows.orders);
-  const knownTrades = await unit.positions(rows.positions);
-  const orders = await unit.saveOrders(rows.orders.filter((row) => row.order !== null || known.has(orderRefKey(row))));
-  const positions = await unit.savePositions(rows.positions.filter((row) => row.position !== null || knownTrades.has(tradeRefKey(row))));
-  return { events, orders, positions };
-}
-
-const about = {
-  order:
-    (ref: OrderRef) =>
-    ({ trader, orderKey }: ChainEvent): boolean =>
-      trader === ref.trader && orderKey === ref.orderKey,
-  trade:
-    (ref: TradeRef) =>
-    ({ trader, tradeIndex }: ChainEvent): boolean =>
-      trader === ref.trader && tradeIndex === ref.tradeIndex,
-};
-
-export function touchedBy(events: readonly ChainEvent[]): Touched {
-  const orders = new Map<string, OrderRef>();
-  const trades = new Map<string, TradeRef>();
-  for (const { trader, orderKey, tradeIndex } of events) {
-    if (orderKey !== null) orders.set(orderRefKey({ trader, orderKey }), { trader, orderKey });
-    if (tradeIndex !== null) trades.set(tradeRefKey({ trader, tradeIndex }), { trader, tradeIndex });
+/** Positions step by step, so that each event is told with what it left behind. */
+async function moveTrades(unit: TrackingUnit, events: readonly ChainEvent[]) {
+  const refs = tradesOf(events);
+  const states = new Map<string, PositionState | null>(await unit.positions(refs));
+  const after = new Map<ChainEvent, PositionState>();
+  for (const event of events) {
+    if (event.tradeIndex === null) continue;
+    const key = tradeRefKey({ trader: event.trader, tradeIndex: event.tradeIndex });
+    const before = states.get(key) ?? null;
+    const position = foldPosition(before, event);
+    if (position === null || position === before) continue;
+    states.set(key, position);
+    after.set(event, position);
   }
-  return { orders: [...orders.values()], trades: [...trades.values()] };
+  const changed = new Set([...after.keys()].map(({ trader, tradeIndex }) => tradeRefKey({ trader, tradeIndex: tradeIndex ?? -1 })));
+  const positions = await unit.savePositions(
+    refs.filter((ref) => changed.has(tradeRefKey(ref))).map((ref) => ({ ...ref, position: states.get(tradeRefKey(ref)) ?? null })),
+  );
+  const ids = new Map(positions.map((position) => [tradeRefKey(position), position.id]));
+  return {
+    positions,
+    toldOf(event: ChainEvent): Told[] {
+      const { trader, tradeIndex } = event;
+      const position = after.get(event);
+      const id = tradeIndex === null ? undefined : ids.get(tradeRefKey({ trader, tradeIndex }));
+      return position && id !== undefined && tradeIndex !== null ? [{ trader, fact: { kind: 'position', id, tradeIndex, position } }] : [];
+    },
+  };
 }
 
-/** Logs → events, transaction by transaction, each seeing the positions as the ones before left them. */
-export function interpretRange(logs: readonly DiamondLog[], known: ReadonlyMap<string, PositionState | null>): ChainEvent[] {
-  const positions = new Map(known);
-  return transactionsOf(logs).flatMap((transaction) => {
-    const events = interpretLogs(transaction, (trader, tradeIndex) => positions.get(tradeRefKey({ trader, tradeIndex })) ?? null);
-    for (const event of events) {
-      if (event.tradeIndex === null) continue;
-      const key = tradeRefKey({ trader: event.trader, tradeIndex: event.tradeIndex });
-      positions.set(key, foldPosition(positions.get(key) ?? null, event));
-    }
-    return events;
-  });
+/** Events that were overlooked: the rows they touch are folded again from all there is. */
+export async function applyLate(unit: TrackingUnit, events: readonly ChainEvent[], inputs = NO_INPUTS): Promise<Changes> {
+  const added = (await unit.unknown(events)).sort((a, b) => comparePlaces(a.place, b.place));
+  return added.length === 0 ? NO_CHANGES : foldLinked(unit, await link(unit, added, inputs));
 }
 
-function transactionsOf(logs: readonly DiamondLog[]): DiamondLog[][] {
-  const transactions = new Map<string, DiamondLog[]>();
-  for (const log of logs) transactions.set(log.place.txHash, [...(transactions.get(log.place.txHash) ?? []), log]);
-  return [...transactions.values()];
+async function foldLinked(unit: TrackingUnit, linked: LinkedRows): Promise<Changes> {
+  const stored = await unit.append(linked.steps);
+  for (const { trader, orderKey, to } of linked.moved) await unit.moveEvents({ trader, orderKey }, to);
+  const events = linked.steps.map(({ event }) => event);
+  const orders = linked.orders.map((row) => ({ ...row, order: linked.before.get(row.id) ?? null }));
+  const changes = await foldAgain(unit, { orders, trades: tradesOf(events) }, 'news');
+  await unit.noteHashes(linked.hashes);
+  return { ...changes, events, told: [...stored.flatMap(fillOf), ...changes.told] };
 }
+
+const tradesOf = (events: readonly ChainEvent[]): TradeRef[] => [
+  ...new Map(
+    events.flatMap(({ trader, tradeIndex }) => (tradeIndex === null ? [] : [{ trader, tradeIndex }])).map((ref) => [tradeRefKey(ref), ref]),
+  ).values(),
+];

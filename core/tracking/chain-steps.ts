@@ -2,8 +2,12 @@ import type { ChainEvent } from '../domain/chain-event.js';
 import { tradesMentioned } from '../domain/interpret-logs.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { BlockHead, LogRange } from '../ports.js';
-import { applyFresh, applyLate, foldAgain, interpretRange, NO_CHANGES, type Changes } from './apply-events.js';
+import { applyFresh, applyLate } from './apply-events.js';
+import { merge, NO_CHANGES, type Changes } from './changes.js';
 import { findTrades } from './find-trades.js';
+import { takeBackAbove } from './fold-again.js';
+import { interpretRange } from './interpret-range.js';
+import { readInputs } from './read-inputs.js';
 import type { ChainCursor, Checkpoint, TrackingUnit } from './tracking-store.js';
 
 /** The steps of a follower. Each is one all-or-nothing change that holds only if the cursor still stands where the step believes it. */
@@ -15,30 +19,50 @@ export class CursorMovedError extends Error {
 
 const samePlace = (a: ChainCursor | null, b: ChainCursor | null): boolean => a?.number === b?.number && a?.hash === b?.hash;
 
-async function requireCursor(unit: TrackingUnit, cursor: ChainCursor): Promise<void> {
+export async function requireCursor(unit: TrackingUnit, cursor: ChainCursor): Promise<void> {
   const stored = await unit.cursor();
   const isFirst = stored === null && cursor.number < cursor.startBlock;
   if (!isFirst && !samePlace(stored, cursor)) throw new CursorMovedError();
 }
 
 /** Takes in the blocks that follow the cursor. */
-export async function takeIn(gateway: Gateway, venue: Venue, cursor: ChainCursor, { blocks, logs }: LogRange): Promise<ChainCursor> {
-  const { slug } = venue.definition;
+export async function takeIn(gateway: Gateway, venue: Venue, cursor: ChainCursor, range: LogRange): Promise<ChainCursor> {
+  const { blocks, logs } = range;
   const last = blocks.at(-1);
   if (!last) return cursor;
   const next = { startBlock: cursor.startBlock, number: last.number, hash: last.hash };
   const mentioned = tradesMentioned(logs);
-  const found = await foundBefore(gateway, venue, mentioned, blocks);
-  const changes = await gateway.store.tracking.change(slug, async (unit) => {
-    await requireCursor(unit, cursor);
+  const [found, inputs] = await Promise.all([foundBefore(gateway, venue, mentioned, blocks), readInputs(venue, range)]);
+  await change(gateway, venue, cursor, async (unit) => {
     const before = found.length === 0 ? NO_CHANGES : await applyFresh(unit, found);
-    const events = interpretRange(logs, await unit.positions(mentioned));
-    const done = await applyFresh(unit, events);
+    const done = await applyFresh(unit, interpretRange(logs, await unit.positions(mentioned)), inputs);
     await unit.setCursor(next);
-    return merge(before, done);
+    return { block: next.number, changes: merge(before, done) };
   });
-  announce(gateway, venue, next.number, changes);
   return next;
+}
+
+interface Change {
+  /** How far we are after it. */
+  readonly block: bigint;
+  readonly changes: Changes;
+}
+
+/** One all-or-nothing change that holds only if the cursor stands where it is believed to; told to the accounts in the same step. */
+export async function change(
+  gateway: Gateway,
+  venue: Venue,
+  cursor: ChainCursor,
+  work: (unit: TrackingUnit) => Promise<Change>,
+): Promise<Changes> {
+  const { block, changes } = await gateway.store.tracking.change(venue.definition.slug, async (unit) => {
+    await requireCursor(unit, cursor);
+    const done = await work(unit);
+    await unit.tell(venue.clock.now(), done.changes.told);
+    return done;
+  });
+  if (changes.orders.length + changes.positions.length + changes.events.length > 0) gateway.bus.emit('tracked', { venue, block, changes });
+  return changes;
 }
 
 /** Trades older than our memory are looked up on chain once. */
@@ -56,28 +80,31 @@ async function foundBefore(
 }
 
 /** Reads the newest blocks once more: a node behind a balancer may have told a block before its logs. */
-export async function takeInLate(gateway: Gateway, venue: Venue, cursor: ChainCursor, { blocks, logs }: LogRange): Promise<void> {
+export async function takeInLate(gateway: Gateway, venue: Venue, cursor: ChainCursor, range: LogRange): Promise<void> {
+  const { blocks, logs } = range;
   if (blocks.at(-1)?.hash !== cursor.hash || logs.length === 0) return;
-  const changes = await gateway.store.tracking.change(venue.definition.slug, async (unit) => {
-    await requireCursor(unit, cursor);
-    return applyLate(unit, interpretRange(logs, await unit.positions(tradesMentioned(logs))));
-  });
-  if (changes.events.length > 0) venue.log.warn('chain.late-logs', { events: changes.events.length });
-  announce(gateway, venue, cursor.number, changes);
+  const known = await gateway.store.tracking.knownLogs(
+    venue.definition.slug,
+    logs.map(({ place }) => place),
+  );
+  const inputs = await readInputs(venue, range, known);
+  const { events } = await change(gateway, venue, cursor, async (unit) => ({
+    block: cursor.number,
+    changes: await applyLate(unit, interpretRange(logs, await unit.positions(tradesMentioned(logs))), inputs),
+  }));
+  if (events.length > 0) venue.log.warn('chain.late-logs', { events: events.length });
 }
 
 /** The chain left our branch: everything above the last common block is taken back. */
 export async function takeBack(gateway: Gateway, venue: Venue, cursor: ChainCursor, fork: Checkpoint | null): Promise<ChainCursor> {
   const { startBlock } = cursor;
   const next: ChainCursor = fork === null ? { startBlock, number: startBlock - 1n, hash: null } : { startBlock, ...fork };
-  const changes = await gateway.store.tracking.change(venue.definition.slug, async (unit) => {
-    await requireCursor(unit, cursor);
-    const touched = await unit.orphanAbove(next.number);
+  const { orders } = await change(gateway, venue, cursor, async (unit) => {
+    const changes = await takeBackAbove(unit, next.number);
     await unit.setCursor(next);
-    return foldAgain(unit, touched);
+    return { block: next.number, changes };
   });
-  venue.log.warn('chain.reorganised', { from: cursor.number, to: next.number, orders: changes.orders.length });
-  announce(gateway, venue, next.number, changes);
+  venue.log.warn('chain.reorganised', { from: cursor.number, to: next.number, orders: orders.length });
   return next;
 }
 
@@ -101,11 +128,7 @@ export async function timeOut(gateway: Gateway, venue: Venue, cursor: ChainCurso
       place: { blockNumber, blockHash: null, txHash: null, logIndex: null, at },
     };
   });
-  const changes = await gateway.store.tracking.change(venue.definition.slug, async (unit) => {
-    await requireCursor(unit, cursor);
-    return applyFresh(unit, events);
-  });
-  announce(gateway, venue, cursor.number, changes);
+  await change(gateway, venue, cursor, async (unit) => ({ block: cursor.number, changes: await applyFresh(unit, events) }));
 }
 
 function timeoutBlocks({ feed }: Venue): bigint | null {
@@ -115,13 +138,3 @@ function timeoutBlocks({ feed }: Venue): bigint | null {
     return null; // before the first parameters; looked at again with the next block
   }
 }
-
-function announce(gateway: Gateway, venue: Venue, block: bigint, changes: Changes): void {
-  if (changes.orders.length + changes.positions.length + changes.events.length > 0) gateway.bus.emit('tracked', { venue, block, changes });
-}
-
-const merge = (a: Changes, b: Changes): Changes => ({
-  events: [...a.events, ...b.events],
-  orders: [...a.orders, ...b.orders],
-  positions: [...a.positions, ...b.positions],
-});

@@ -1,7 +1,8 @@
 import type { ChainSlug } from '../chains.js';
-import type { ChainEvent, OrderKey } from '../domain/chain-event.js';
+import type { ChainEvent, Executed, OrderKey } from '../domain/chain-event.js';
 import type { Order } from '../domain/order.js';
 import type { PositionState } from '../domain/position.js';
+import type { JournalFact } from '../journal/journal-store.js';
 import type { Address, Hex } from '../ports.js';
 
 /** How far the chain has been followed. */
@@ -32,14 +33,18 @@ export interface TradeRef {
 export const orderRefKey = ({ trader, orderKey }: OrderRef): string => `${trader}/${orderKey}`;
 export const tradeRefKey = ({ trader, tradeIndex }: TradeRef): string => `${trader}/${tradeIndex}`;
 
-export interface Touched {
-  readonly orders: readonly OrderRef[];
-  readonly trades: readonly TradeRef[];
-}
-
-/** `order: null` = the chain took its events back; the id stays with the key. */
-export interface StoredOrder extends OrderRef {
+/** `order: null` = the chain took its events back; the id stays. */
+export interface StoredOrder {
   readonly id: bigint;
+  readonly trader: Address;
+  /** Its place on chain now; null before it is there. */
+  readonly orderKey: OrderKey | null;
+  /** Where an order made elsewhere was first seen: after a reorganisation whoever stands there gets the id back. null = made here. */
+  readonly homeKey: OrderKey | null;
+  /** Who had it made here. */
+  readonly agent: Address | null;
+  /** The order whose bytes were mined once more and made this one. */
+  readonly repeatOf: bigint | null;
   readonly order: Order | null;
 }
 
@@ -48,21 +53,65 @@ export interface StoredPosition extends TradeRef {
   readonly position: PositionState | null;
 }
 
-/** One all-or-nothing change of what we know of a chain. Nobody else changes the same chain meanwhile. */
+/** Bytes that were handed out for an order. */
+export interface KnownTag {
+  readonly tag: Hex;
+  readonly orderId: bigint;
+  readonly purpose: 'place' | 'replace';
+  /** The whole call data, tag included. */
+  readonly data: Hex;
+  /** What the chain will say of it; `shapeOf` in `core/domain/order-shape.ts`. */
+  readonly shape: string;
+}
+
+/** An event and the order it is about: 0 = none by decision, null = none we know. */
+export interface LinkedEvent {
+  readonly event: ChainEvent;
+  readonly orderId: bigint | null;
+}
+
+export interface StoredEvent extends LinkedEvent {
+  readonly id: bigint;
+}
+
+export interface TakenBack {
+  readonly orderIds: readonly bigint[];
+  /** Where something happened to an order nobody had named. */
+  readonly places: readonly OrderRef[];
+  readonly trades: readonly TradeRef[];
+  readonly fills: readonly { readonly id: bigint; readonly executed: Executed }[];
+}
+
+/** One all-or-nothing change of what we know of a chain. Nobody else takes in blocks of the same chain meanwhile. */
 export interface TrackingUnit {
+  /** Locked until the change is done. */
   cursor(): Promise<ChainCursor | null>;
   setCursor(cursor: ChainCursor): Promise<void>;
-  orders(refs: readonly OrderRef[]): Promise<Map<string, Order | null>>;
+  /** Orders that stand or stood first at these places, and those of these ids; locked until the change is done. */
+  orders(wanted: { readonly refs: readonly OrderRef[]; readonly ids: readonly bigint[] }): Promise<StoredOrder[]>;
+  tags(tags: readonly Hex[]): Promise<KnownTag[]>;
+  newOrderIds(count: number): Promise<bigint[]>;
   positions(refs: readonly TradeRef[]): Promise<Map<string, PositionState | null>>;
-  /** Adds events, or revives those a reorganisation had taken back; answers the ones that count only since now. */
-  append(events: readonly ChainEvent[]): Promise<ChainEvent[]>;
+  /** Those that do not count yet. */
+  unknown(events: readonly ChainEvent[]): Promise<ChainEvent[]>;
+  /** Adds events, or revives those a reorganisation had taken back; in the order given. */
+  append(events: readonly LinkedEvent[]): Promise<StoredEvent[]>;
+  /** Everything that counts at this place is about another order than was thought. */
+  moveEvents(ref: OrderRef, orderId: bigint): Promise<void>;
   /** Takes back every event above the block. */
-  orphanAbove(block: bigint): Promise<Touched>;
-  /** What happened to these, in chain order. */
-  eventsOfOrders(refs: readonly OrderRef[]): Promise<Map<string, ChainEvent[]>>;
+  orphanAbove(block: bigint): Promise<TakenBack>;
+  /** What happened to these, oldest first. */
+  eventsOfOrders(ids: readonly bigint[]): Promise<Map<bigint, ChainEvent[]>>;
   eventsOfTrades(refs: readonly TradeRef[]): Promise<Map<string, ChainEvent[]>>;
-  saveOrders(changes: readonly (OrderRef & { readonly order: Order | null })[]): Promise<StoredOrder[]>;
+  /** New ones and known ones; the spending they count for follows their status. */
+  saveOrders(orders: readonly StoredOrder[]): Promise<void>;
+  /** Transactions that were seen to carry these orders. */
+  noteHashes(seen: readonly { readonly orderId: bigint; readonly hash: Hex; readonly at: number }[]): Promise<void>;
   savePositions(changes: readonly (TradeRef & { readonly position: PositionState | null })[]): Promise<StoredPosition[]>;
+  /** The trader's open orders are known as of the block. */
+  meet(trader: Address, block: bigint): Promise<void>;
+  /** Told to the accounts; once and last. */
+  tell(at: number, told: readonly { readonly trader: Address; readonly fact: JournalFact }[]): Promise<void>;
 }
 
 /** While it is held, no other replica follows the chain. */
@@ -76,9 +125,21 @@ export interface TrackingStore {
   /** Newest first. */
   checkpoints(chain: ChainSlug, below: bigint, limit: number): Promise<Checkpoint[]>;
   knownTrades(chain: ChainSlug, refs: readonly TradeRef[]): Promise<Set<string>>;
+  /** Whether the trader's open orders are known although they may be older than our memory. */
+  hasMet(chain: ChainSlug, trader: Address): Promise<boolean>;
+  /** Of these logs, the ones that are in. */
+  knownLogs(chain: ChainSlug, places: readonly LogRef[]): Promise<Set<string>>;
   /** Requests the oracle has not answered, made in this block or before. */
   unanswered(chain: ChainSlug, upToBlock: bigint): Promise<(OrderRef & { readonly requestedBlock: bigint })[]>;
   change<Result>(chain: ChainSlug, work: (unit: TrackingUnit) => Promise<Result>): Promise<Result>;
   /** null while another replica holds it. */
   lease(chain: ChainSlug): Promise<Lease | null>;
 }
+
+export interface LogRef {
+  readonly blockHash: Hex;
+  readonly txHash: Hex;
+  readonly logIndex: number;
+}
+
+export const logKey = ({ blockHash, txHash, logIndex }: LogRef): string => `${blockHash}/${txHash}/${logIndex}`;

@@ -96,10 +96,10 @@ async function serviceView(gateway: Gateway, chain: ChainSlug, trader: Address):
       .filter(({ order }) => order.status === 'open')
       .map(({ order }) => `${order.type} ${figures({ ...order, openPrice: order.price })}`)
       .sort(),
-    openOrders: orders.length,
+    openOrders: orders.filter(({ status }) => status !== 'prepared').length,
     pending: live
       .filter(({ order }) => order.status === 'pending' || order.status === 'timed_out')
-      .map(({ orderKey }) => orderKey)
+      .map(({ orderKey }) => orderKey ?? 'nowhere')
       .sort(),
   };
 }

@@ -5,7 +5,7 @@ import { readEvent, readOrder, readPosition } from './tracking-rows.js';
 
 interface OrderRow {
   id: bigint;
-  order_key: OrderKey;
+  order_key: OrderKey | null;
   state: string;
 }
 

@@ -6,9 +6,12 @@ import { createCandleStore } from './candle-store.js';
 import { connectDatabase, createClient, type DatabaseOptions } from './connect-database.js';
 import { isLostRace, withFaults } from './faults.js';
 import { createAccountStore } from './account-store.js';
+import { createFacadeStore } from './facade-store.js';
 import { createJournalStore } from './journal-store.js';
 import { createNotificationStore } from './notification-store.js';
+import { createOrdersStore } from './orders-store.js';
 import { createSignerStore } from './signer-store.js';
+import { createRelayStore } from './relay-store.js';
 import { createSpendStore } from './spend-store.js';
 import { createTrackingStore } from './tracking-store.js';
 
@@ -49,10 +52,13 @@ export function createStore(options: DatabaseOptions): KnexStore {
     candles: withFaults(createCandleStore(db)),
     access: withFaults(createAccessStore({ db, transaction: (work) => runTransaction(db, work) })),
     spend: withFaults(createSpendStore(db)),
+    relay: withFaults({ ...createRelayStore(db) }),
     admission: withFaults(createAdmissionStore(db)),
     signers: withFaults(createSignerStore({ db, transaction: (work) => runTransaction(db, work) })),
     tracking: withFaults({ ...createTrackingStore({ db, transaction: (work) => runTransaction(db, work) }) }),
     account: withFaults({ ...createAccountStore(db) }),
+    orders: withFaults({ ...createOrdersStore({ db, transaction: (work) => runTransaction(db, work) }) }),
+    facade: createFacadeStore(db),
     notifications: withFaults({ ...createNotificationStore(db) }),
     db,
     transaction: transaction as KnexStore['transaction'],

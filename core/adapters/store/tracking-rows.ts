@@ -1,7 +1,7 @@
 import { isFillAction, type ChainEvent } from '../../domain/chain-event.js';
 import { isLive, type Order } from '../../domain/order.js';
 import type { PositionState } from '../../domain/position.js';
-import type { OrderRef, TradeRef } from '../../tracking/tracking-store.js';
+import { logKey, type LinkedEvent, type OrderRef, type StoredOrder, type TradeRef } from '../../tracking/tracking-store.js';
 import { decodeExact, encodeExact } from './exact-json.js';
 
 /** Rows travel to the database as one JSON document, so that a batch is one statement whatever its size. */
@@ -9,19 +9,28 @@ import { decodeExact, encodeExact } from './exact-json.js';
 /** A log is known by its block, transaction and number; what no log tells by whom it is about, its kind and its block. */
 export function eventKey({ place, kind, trader, orderKey, tradeIndex }: ChainEvent): string {
   const { blockHash, txHash, logIndex, blockNumber } = place;
-  return logIndex === null
+  return logIndex === null || blockHash === null || txHash === null
     ? `${trader}/${orderKey ?? tradeIndex ?? ''}/${kind}/${blockNumber}`
-    : `${blockHash ?? ''}/${txHash ?? ''}/${logIndex}`;
+    : logKey({ blockHash, txHash, logIndex });
 }
 
-export const eventRows = (events: readonly ChainEvent[]): string =>
+/** What happened to an order of ours before it was on chain is known by the order, its kind and a number or hash. */
+export const ownEventKey = (orderId: bigint, kind: ChainEvent['kind'], number: number | string): string =>
+  `order:${orderId}/${kind}/${number}`;
+
+export interface KeyedEvent extends LinkedEvent {
+  readonly key: string;
+}
+
+export const eventRows = (events: readonly KeyedEvent[]): string =>
   JSON.stringify(
-    events.map((event, ord) => ({
+    events.map(({ event, orderId, key }, ord) => ({
       ord,
-      event_key: eventKey(event),
+      event_key: key,
       trader: event.trader,
       kind: event.kind,
       order_key: event.orderKey,
+      order_id: orderId?.toString() ?? null,
       trade_index: event.tradeIndex,
       block_number: event.place.blockNumber.toString(),
       log_index: event.place.logIndex ?? -1,
@@ -30,15 +39,20 @@ export const eventRows = (events: readonly ChainEvent[]): string =>
     })),
   );
 
-export const orderRows = (changes: readonly (OrderRef & { readonly order: Order | null })[]): string =>
+export const orderRows = (orders: readonly StoredOrder[]): string =>
   JSON.stringify(
-    changes.map(({ trader, orderKey, order }, ord) => ({
-      ord,
+    orders.map(({ id, trader, orderKey, homeKey, agent, repeatOf, order }) => ({
+      id: id.toString(),
       trader,
       order_key: orderKey,
+      home_key: homeKey,
+      agent,
+      repeat_of: repeatOf?.toString() ?? null,
+      client_id: order?.clientId ?? null,
       status: order?.status ?? null,
       is_live: order !== null && isLive(order),
       requested_block: order?.requestedBlock?.toString() ?? null,
+      expires_at: order?.expiresAt ?? null,
       state: order === null ? null : encodeExact(order),
     })),
   );

@@ -1,9 +1,10 @@
 import type { Knex } from 'knex';
 import type { OrderKey } from '../../domain/chain-event.js';
 import type { Address, Hex } from '../../ports.js';
-import { tradeRefKey, type TrackingStore, type TrackingUnit } from '../../tracking/tracking-store.js';
+import { logKey, tradeRefKey, type TrackingStore, type TrackingUnit } from '../../tracking/tracking-store.js';
 import { leaseChain } from './chain-lease.js';
 import { tradeRefs } from './tracking-rows.js';
+import { KNOWN_EVENTS } from './tracking-sql.js';
 import { createTrackingUnit, readCursor, type CursorRow } from './tracking-unit.js';
 
 export interface TrackingStoreParts {
@@ -37,6 +38,14 @@ export function createTrackingStore({ db, transaction }: TrackingStoreParts): Tr
         { chain, refs: tradeRefs(refs) },
       );
       return new Set(rows.map(({ trader, trade_index }) => tradeRefKey({ trader, tradeIndex: Number(trade_index) })));
+    },
+    async hasMet(chain, trader) {
+      return (await db('traders_met').where({ chain, trader }).first<{ trader: string } | undefined>('trader')) !== undefined;
+    },
+    async knownLogs(chain, places) {
+      if (places.length === 0) return new Set();
+      const { rows } = await db.raw<{ rows: { event_key: string }[] }>(KNOWN_EVENTS, { chain, keys: places.map(logKey) } as never);
+      return new Set(rows.map(({ event_key }) => event_key));
     },
     async unanswered(chain, upToBlock) {
       const rows = await db<{ trader: Address; order_key: OrderKey; requested_block: bigint }>('orders')

@@ -3,14 +3,18 @@ import type { ChainSlug } from '../../chains.js';
 import type { ChainEvent, OrderKey } from '../../domain/chain-event.js';
 import type { Address } from '../../ports.js';
 import {
-  orderRefKey,
   tradeRefKey,
   type ChainCursor,
+  type KnownTag,
   type OrderRef,
+  type TakenBack,
   type TrackingUnit,
   type TradeRef,
 } from '../../tracking/tracking-store.js';
-import { eventKey, eventRows, orderRefs, orderRows, positionRows, readEvent, readOrder, readPosition, tradeRefs } from './tracking-rows.js';
+import { appendJournal } from './journal-rows.js';
+import { appendEvents, saveOrders, storedOrder, type OrderRow } from './order-rows.js';
+import { eventKey, orderRefs, ownEventKey, positionRows, readEvent, readPosition, tradeRefs } from './tracking-rows.js';
+import * as sql from './tracking-sql.js';
 
 /** Checkpoints further below the head than this tell nothing any more. */
 const KEPT_CHECKPOINTS = 2_000n;
@@ -24,11 +28,8 @@ export interface CursorRow {
 export const readCursor = (row: CursorRow | undefined): ChainCursor | null =>
   row === undefined ? null : { startBlock: row.start_block, number: row.block_number, hash: row.block_hash };
 
-interface OrderRow {
-  id: bigint;
-  trader: Address;
-  order_key: OrderKey;
-  state: string | null;
+interface TagRow extends Omit<KnownTag, 'orderId'> {
+  readonly order_id: bigint;
 }
 
 interface PositionRow {
@@ -38,12 +39,21 @@ interface PositionRow {
   state: string | null;
 }
 
-const orderRefOf = ({ trader, order_key }: OrderRow): OrderRef => ({ trader, orderKey: order_key });
+interface OrphanRow {
+  readonly id: bigint;
+  readonly trader: Address;
+  readonly order_id: bigint | null;
+  readonly order_key: OrderKey | null;
+  readonly trade_index: bigint | null;
+  readonly is_fill: boolean;
+  readonly event: string;
+}
+
 const tradeRefOf = ({ trader, trade_index }: PositionRow): TradeRef => ({ trader, tradeIndex: Number(trade_index) });
 
 export function createTrackingUnit(trx: Knex.Transaction, chain: ChainSlug): TrackingUnit {
-  const rows = async <Row>(sql: string, values: Record<string, unknown>): Promise<Row[]> =>
-    (await trx.raw<{ rows: Row[] }>(sql, { chain, ...values } as never)).rows;
+  const rows = async <Row>(statement: string, values: Record<string, unknown>): Promise<Row[]> =>
+    (await trx.raw<{ rows: Row[] }>(statement, { chain, ...values } as never)).rows;
 
   return {
     cursor: async () =>
@@ -53,141 +63,117 @@ export function createTrackingUnit(trx: Knex.Transaction, chain: ChainSlug): Tra
           .forUpdate()
           .first(),
       ),
-    async setCursor({ startBlock, number, hash }) {
-      const row = { chain, start_block: startBlock, block_number: number, block_hash: hash };
-      await trx('chain_cursors').insert(row).onConflict('chain').merge();
-      await trx('chain_checkpoints').where({ chain }).whereRaw('block_number > ?', [number.toString()]).delete();
-      if (hash === null) return;
-      const checkpoint = { chain, block_number: number, block_hash: hash };
-      await trx('chain_checkpoints').insert(checkpoint).onConflict(['chain', 'block_number']).merge();
-      await trx('chain_checkpoints')
-        .where({ chain })
-        .whereRaw('block_number < ?', [(number - KEPT_CHECKPOINTS).toString()])
-        .delete();
+    setCursor: (cursor) => setCursor(trx, chain, cursor),
+    async orders({ refs, ids }) {
+      if (refs.length + ids.length === 0) return [];
+      return (await rows<OrderRow>(sql.LOCK_ORDERS, { refs: orderRefs(refs), ids })).map(storedOrder);
     },
-    async orders(refs) {
-      const found = await rows<OrderRow>(SELECT_ORDERS, { refs: orderRefs(refs) });
-      return new Map(found.map((row) => [orderRefKey(orderRefOf(row)), readOrder(row.state)]));
+    async tags(tags) {
+      if (tags.length === 0) return [];
+      const found = await rows<TagRow>(sql.SELECT_TAGS, { tags });
+      return found.map(({ order_id, ...tag }) => ({ ...tag, orderId: order_id }));
+    },
+    async newOrderIds(count) {
+      if (count === 0) return [];
+      return (await rows<{ id: bigint }>(`select nextval('entity_ids') as id from generate_series(1, :count)`, { count })).map(
+        ({ id }) => id,
+      );
     },
     async positions(refs) {
-      const found = await rows<PositionRow>(SELECT_POSITIONS, { refs: tradeRefs(refs) });
+      if (refs.length === 0) return new Map();
+      const found = await rows<PositionRow>(sql.SELECT_POSITIONS, { refs: tradeRefs(refs) });
       return new Map(found.map((row) => [tradeRefKey(tradeRefOf(row)), readPosition(row.state)]));
     },
-    async append(events) {
+    async unknown(events) {
       if (events.length === 0) return [];
-      const added = await rows<{ event_key: string }>(APPEND, { rows: eventRows(events) });
-      const keys = new Set(added.map(({ event_key }) => event_key));
-      return events.filter((event) => keys.has(eventKey(event)));
+      const found = await rows<{ event_key: string }>(sql.KNOWN_EVENTS, { keys: events.map(eventKey) });
+      const known = new Set(found.map(({ event_key }) => event_key));
+      return events.filter((event) => !known.has(eventKey(event)));
+    },
+    append: (events) =>
+      appendEvents(
+        trx,
+        chain,
+        events.map((linked) => ({ ...linked, key: keyOf(linked) })),
+      ),
+    async moveEvents({ trader, orderKey }, orderId) {
+      await rows(sql.MOVE_EVENTS, { trader, orderKey, orderId });
     },
     async orphanAbove(block) {
-      const taken = await rows<{ trader: Address; order_key: OrderKey | null; trade_index: bigint | null }>(ORPHAN, { block });
-      const orders = taken.flatMap(({ trader, order_key }) => (order_key === null ? [] : [{ trader, orderKey: order_key }]));
-      const trades = taken.flatMap(({ trader, trade_index }) =>
-        trade_index === null ? [] : [{ trader, tradeIndex: Number(trade_index) }],
-      );
-      return { orders: unique(orders, orderRefKey), trades: unique(trades, tradeRefKey) };
+      await trx('traders_met').where({ chain }).whereRaw('block_number > ?', [block.toString()]).delete();
+      return takenBack(await rows<OrphanRow>(sql.ORPHAN, { block }));
     },
-    eventsOfOrders: async (refs) =>
-      grouped(await rows<{ event: string }>(EVENTS_OF_ORDERS, { refs: orderRefs(refs) }), ({ trader, orderKey }) =>
-        orderKey === null ? null : orderRefKey({ trader, orderKey }),
-      ),
-    eventsOfTrades: async (refs) =>
-      grouped(await rows<{ event: string }>(EVENTS_OF_TRADES, { refs: tradeRefs(refs) }), ({ trader, tradeIndex }) =>
-        tradeIndex === null ? null : tradeRefKey({ trader, tradeIndex }),
-      ),
-    async saveOrders(changes) {
-      if (changes.length === 0) return [];
-      const stored = await rows<OrderRow>(SAVE_ORDERS, { rows: orderRows(changes) });
-      return stored.map((row) => ({ ...orderRefOf(row), id: row.id, order: readOrder(row.state) }));
+    async eventsOfOrders(ids) {
+      const found = ids.length === 0 ? [] : await rows<{ of_id: bigint; event: string }>(sql.EVENTS_OF_ORDERS, { ids });
+      return grouped(found, ({ of_id }) => of_id);
+    },
+    async eventsOfTrades(refs) {
+      const found = refs.length === 0 ? [] : await rows<{ event: string }>(sql.EVENTS_OF_TRADES, { refs: tradeRefs(refs) });
+      return grouped(found, (_row, { trader, tradeIndex }) => tradeRefKey({ trader, tradeIndex: tradeIndex ?? -1 }));
+    },
+    saveOrders: (orders) => saveOrders(trx, chain, orders),
+    async noteHashes(seen) {
+      const given = seen.map(({ orderId, hash, at }) => ({ order_id: orderId.toString(), hash, seen_at: at }));
+      if (given.length > 0) await rows(sql.NOTE_HASHES, { rows: JSON.stringify(given) });
     },
     async savePositions(changes) {
       if (changes.length === 0) return [];
-      const stored = await rows<PositionRow>(SAVE_POSITIONS, { rows: positionRows(changes) });
+      const stored = await rows<PositionRow>(sql.SAVE_POSITIONS, { rows: positionRows(changes) });
       return stored.map((row) => ({ ...tradeRefOf(row), id: row.id, position: readPosition(row.state) }));
     },
+    async meet(trader, block) {
+      await trx('traders_met').insert({ chain, trader, block_number: block }).onConflict(['chain', 'trader']).ignore();
+    },
+    tell: (at, told) => appendJournal(trx, chain, at, told),
   };
 }
 
-const unique = <Ref>(refs: readonly Ref[], keyOf: (ref: Ref) => string): Ref[] => [
-  ...new Map(refs.map((ref) => [keyOf(ref), ref])).values(),
-];
+async function setCursor(trx: Knex.Transaction, chain: ChainSlug, { startBlock, number, hash }: ChainCursor): Promise<void> {
+  const row = { chain, start_block: startBlock, block_number: number, block_hash: hash };
+  await trx('chain_cursors').insert(row).onConflict('chain').merge();
+  await trx('chain_checkpoints').where({ chain }).whereRaw('block_number > ?', [number.toString()]).delete();
+  if (hash === null) return;
+  const checkpoint = { chain, block_number: number, block_hash: hash };
+  await trx('chain_checkpoints').insert(checkpoint).onConflict(['chain', 'block_number']).merge();
+  await trx('chain_checkpoints')
+    .where({ chain })
+    .whereRaw('block_number < ?', [(number - KEPT_CHECKPOINTS).toString()])
+    .delete();
+}
 
-function grouped(found: readonly { event: string }[], keyOf: (event: ChainEvent) => string | null): Map<string, ChainEvent[]> {
-  const groups = new Map<string, ChainEvent[]>();
-  for (const { event: text } of found) {
-    const event = readEvent(text);
-    const key = keyOf(event);
-    if (key !== null) groups.set(key, [...(groups.get(key) ?? []), event]);
+/** A reverted transaction has no log to be known by, only itself and its block. */
+const keyOf = ({ event, orderId }: { readonly event: ChainEvent; readonly orderId: bigint | null }): string =>
+  event.kind === 'reverted'
+    ? ownEventKey(orderId ?? 0n, event.kind, `${event.place.blockHash ?? ''}/${event.place.txHash ?? ''}`)
+    : eventKey(event);
+
+function takenBack(found: readonly OrphanRow[]): TakenBack {
+  const orderIds = new Set<bigint>();
+  const trades = new Map<string, TradeRef>();
+  const places: OrderRef[] = [];
+  const fills: { id: bigint; executed: TakenBack['fills'][number]['executed'] }[] = [];
+  for (const { id, trader, order_id, order_key, trade_index, is_fill, event: text } of found) {
+    if (order_id !== null && order_id !== 0n) orderIds.add(order_id);
+    else if (order_id === null && order_key !== null) places.push({ trader, orderKey: order_key });
+    const ref = trade_index === null ? null : { trader, tradeIndex: Number(trade_index) };
+    if (ref) trades.set(tradeRefKey(ref), ref);
+    const executed = is_fill ? readEvent(text) : null;
+    if (executed?.kind === 'executed') fills.push({ id, executed });
+  }
+  return { orderIds: [...orderIds], places, trades: [...trades.values()], fills };
+}
+
+function grouped<Row extends { readonly event: string }, Key>(
+  found: readonly Row[],
+  keyOf: (row: Row, event: ChainEvent) => Key,
+): Map<Key, ChainEvent[]> {
+  const groups = new Map<Key, ChainEvent[]>();
+  for (const row of found) {
+    const event = readEvent(row.event);
+    const key = keyOf(row, event);
+    const group = groups.get(key);
+    if (group) group.push(event);
+    else groups.set(key, [event]);
   }
   return groups;
 }
-
-const ORDER_REFS = 'jsonb_to_recordset(:refs::jsonb) as wanted(trader text, order_key text)';
-const TRADE_REFS = 'jsonb_to_recordset(:refs::jsonb) as wanted(trader text, trade_index bigint)';
-
-const SELECT_ORDERS = `
-  select id, orders.trader, orders.order_key, state::text from orders
-  join ${ORDER_REFS} on wanted.trader = orders.trader and wanted.order_key = orders.order_key
-  where chain = :chain`;
-
-const SELECT_POSITIONS = `
-  select id, positions.trader, positions.trade_index, state::text from positions
-  join ${TRADE_REFS} on wanted.trader = positions.trader and wanted.trade_index = positions.trade_index
-  where chain = :chain`;
-
-/** A block that comes back brings its events back. */
-const APPEND = `
-  insert into chain_events (chain, event_key, trader, kind, order_key, trade_index, block_number, log_index, is_fill, event)
-  select :chain, event_key, trader, kind, order_key, trade_index, block_number, log_index, is_fill, event::jsonb
-  from jsonb_to_recordset(:rows::jsonb) as given(
-    ord int, event_key text, trader text, kind text, order_key text, trade_index bigint, block_number bigint, log_index int,
-    is_fill boolean, event text
-  ) order by ord
-  on conflict (chain, event_key) do update set orphaned = false, event = excluded.event where chain_events.orphaned
-  returning event_key`;
-
-const ORPHAN = `
-  update chain_events set orphaned = true where chain = :chain and block_number > :block and not orphaned
-  returning trader, order_key, trade_index`;
-
-const EVENTS_OF_ORDERS = `
-  select event::text from chain_events
-  join ${ORDER_REFS} on wanted.trader = chain_events.trader and wanted.order_key = chain_events.order_key
-  where chain = :chain and not orphaned order by block_number, log_index`;
-
-const EVENTS_OF_TRADES = `
-  select event::text from chain_events
-  join ${TRADE_REFS} on wanted.trader = chain_events.trader and wanted.trade_index = chain_events.trade_index
-  where chain = :chain and not orphaned order by block_number, log_index`;
-
-/** Existing rows are updated, not upserted: an upsert would draw a new id each time. */
-const SAVE_ORDERS = `
-  with given as (
-    select * from jsonb_to_recordset(:rows::jsonb) as row(
-      ord int, trader text, order_key text, status text, is_live boolean, requested_block bigint, state text)
-  ), changed as (
-    update orders set status = given.status, is_live = given.is_live, requested_block = given.requested_block, state = given.state::jsonb
-    from given where orders.chain = :chain and orders.trader = given.trader and orders.order_key = given.order_key
-    returning orders.id, orders.trader, orders.order_key, orders.state
-  ), added as (
-    insert into orders (chain, trader, order_key, status, is_live, requested_block, state)
-    select :chain, trader, order_key, status, is_live, requested_block, state::jsonb from given
-    where not exists (select from changed where changed.trader = given.trader and changed.order_key = given.order_key) order by ord
-    returning id, trader, order_key, state
-  )
-  select id, trader, order_key, state::text from changed union all select id, trader, order_key, state::text from added`;
-
-const SAVE_POSITIONS = `
-  with given as (
-    select * from jsonb_to_recordset(:rows::jsonb) as row(ord int, trader text, trade_index bigint, is_open boolean, state text)
-  ), changed as (
-    update positions set is_open = given.is_open, state = given.state::jsonb
-    from given where positions.chain = :chain and positions.trader = given.trader and positions.trade_index = given.trade_index
-    returning positions.id, positions.trader, positions.trade_index, positions.state
-  ), added as (
-    insert into positions (chain, trader, trade_index, is_open, state)
-    select :chain, trader, trade_index, is_open, state::jsonb from given
-    where not exists (select from changed where changed.trader = given.trader and changed.trade_index = given.trade_index) order by ord
-    returning id, trader, trade_index, state
-  )
-  select id, trader, trade_index, state::text from changed union all select id, trader, trade_index, state::text from added`;

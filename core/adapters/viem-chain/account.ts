@@ -2,6 +2,7 @@ import { erc20Abi, type PublicClient } from 'viem';
 import type {
   AccountFacts,
   ChainTrade,
+  OpenOrders,
   OpenTrade,
   OpenTrades,
   OpenTradesQuery,
@@ -55,8 +56,9 @@ export function chainTrades(
   client: PublicClient,
   { diamond }: ChainDefinition,
   refs: readonly { readonly trader: Address; readonly tradeIndex: number }[],
+  block: bigint | null,
 ): Promise<ChainTrade[]> {
-  const view = { address: diamond, abi: diamondAbi } as const;
+  const view = { address: diamond, abi: diamondAbi, ...(block === null ? {} : { blockNumber: block }) } as const;
   return Promise.all(
     refs.map(async ({ trader, tradeIndex }) => {
       const [trade, info] = await Promise.all([
@@ -66,6 +68,27 @@ export function chainTrades(
       return { trade, info };
     }),
   );
+}
+
+export async function openOrders(
+  client: PublicClient,
+  { diamond }: ChainDefinition,
+  trader: Address,
+  blockNumber: bigint,
+): Promise<OpenOrders> {
+  const view = { address: diamond, abi: diamondAbi, blockNumber } as const;
+  const [trades, infos, pending] = await Promise.all([
+    client.readContract({ ...view, functionName: 'getTrades', args: [trader] }),
+    client.readContract({ ...view, functionName: 'getTradeInfos', args: [trader] }),
+    client.readContract({ ...view, functionName: 'getPendingOrders', args: [trader] }),
+  ]);
+  return {
+    resting: trades.flatMap((trade, at): ChainTrade[] => {
+      const info = infos[at];
+      return info && trade.isOpen && trade.tradeType !== POSITION ? [{ trade, info }] : [];
+    }),
+    pending: pending.filter(({ isOpen }) => isOpen),
+  };
 }
 
 /** One round trip when every open trade was guessed, two otherwise. */

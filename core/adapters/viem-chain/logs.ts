@@ -1,24 +1,25 @@
 import { decodeEventLog, encodeEventTopics, formatLog, numberToHex, type Log, type PublicClient } from 'viem';
 import type { ChainDefinition } from '../../chains.js';
-import { DIAMOND_LOG_NAMES, type DiamondLog } from '../../domain/diamond-log.js';
+import { BEGINNINGS, DIAMOND_LOG_NAMES, type DiamondLog } from '../../domain/diamond-log.js';
 import { ChainMovedError, type BlockHead, type Hex, type LogRange } from '../../ports.js';
 import { diamondAbi } from '../diamond-abi.js';
 
 const WANTED_TOPICS = DIAMOND_LOG_NAMES.flatMap((eventName) => encodeEventTopics({ abi: diamondAbi, eventName })[0]);
 const WANTED: ReadonlySet<string> = new Set(DIAMOND_LOG_NAMES);
-/** So few blocks are read with all their headers, in one round trip; of longer ranges only the headers that matter. */
+/** So few blocks are read whole, in one round trip; of longer ranges only the headers that matter. */
 const FEW_BLOCKS = 12n;
 
 export async function readLogs(client: PublicClient, { diamond }: ChainDefinition, from: bigint, to: bigint): Promise<LogRange> {
   const raw = requestLogs(client, diamond, from, to);
   const isShort = to - from < FEW_BLOCKS;
-  const early = isShort ? readBlocks(client, numbers(from, to)) : null;
-  const [logs, headers] = await Promise.all([raw, early]);
-  const blocks = headers ?? (await readBlocks(client, [from, ...logs.map(({ blockNumber }) => blockNumber), to]));
+  const early = isShort ? readFullBlocks(client, numbers(from, to)) : null;
+  const [logs, full] = await Promise.all([raw, early]);
+  const blocks = full?.blocks ?? (await readBlocks(client, [from, ...logs.map(({ blockNumber }) => blockNumber), to]));
   const byNumber = new Map(blocks.map((block) => [block.number, block]));
   requireLinked(blocks);
-  const decoded = logs.flatMap((log) => decode(log, byNumber) ?? []);
-  return { blocks, logs: decoded.sort((a, b) => order(a.place, b.place)) };
+  const decoded = logs.flatMap((log) => decode(log, byNumber) ?? []).sort((a, b) => order(a.place, b.place));
+  const wanted = new Set(decoded.filter(({ name }) => BEGINNINGS.has(name)).map(({ place }) => place.txHash));
+  return { blocks, logs: decoded, inputs: new Map([...(full?.inputs ?? [])].filter(([hash]) => wanted.has(hash))) };
 }
 
 const order = (a: DiamondLog['place'], b: DiamondLog['place']): number =>
@@ -32,6 +33,29 @@ async function requestLogs(client: PublicClient, address: Hex, from: bigint, to:
   const range = { address, fromBlock: numberToHex(from), toBlock: numberToHex(to), topics: [WANTED_TOPICS] };
   const logs = await client.request({ method: 'eth_getLogs', params: [range] });
   return logs.filter(({ removed }) => !removed).map((log) => formatLog(log) as MinedLog);
+}
+
+/** Headers and what the transactions said, in the round trip of the logs: nothing has to be asked for after them. */
+async function readFullBlocks(client: PublicClient, wanted: readonly bigint[]) {
+  const inputs = new Map<Hex, Hex>();
+  const blocks = await Promise.all(
+    wanted.map(async (number): Promise<BlockHead> => {
+      const block = await client.request({ method: 'eth_getBlockByNumber', params: [numberToHex(number), true] });
+      if (!block?.hash) throw new ChainMovedError(`the node has no block ${number}`);
+      for (const transaction of block.transactions) if (typeof transaction === 'object') inputs.set(transaction.hash, transaction.input);
+      return { number, hash: block.hash, parentHash: block.parentHash, timestamp: BigInt(block.timestamp) };
+    }),
+  );
+  return { blocks, inputs };
+}
+
+export async function readInputs(client: PublicClient, hashes: readonly Hex[]): Promise<Map<Hex, Hex>> {
+  const read = async (hash: Hex): Promise<[Hex, Hex]> => {
+    const transaction = await client.request({ method: 'eth_getTransactionByHash', params: [hash] });
+    if (transaction === null) throw new ChainMovedError(`the node has no transaction ${hash}`);
+    return [hash, transaction.input];
+  };
+  return new Map(await Promise.all([...new Set(hashes)].map(read)));
 }
 
 /** Ascending, each once. */

@@ -1,11 +1,12 @@
 import { createPublicClient, fallback, http } from 'viem';
 import type { ChainDefinition } from '../../chains.js';
 import type { BlockHead, Chain } from '../../ports.js';
-import { accountFacts, chainTrades, openTrades } from './account.js';
+import { accountFacts, chainTrades, openOrders, openTrades } from './account.js';
 import { delegateOf } from './delegation.js';
 import { identify } from './identify.js';
+import { createRelayNode } from './relay-node.js';
 import { createViews } from './views.js';
-import { readBlocks, readLogs } from './logs.js';
+import { readBlocks, readInputs, readLogs } from './logs.js';
 import { rehearse } from './rehearse.js';
 import { seenTransaction } from './transaction.js';
 import { isValidSignature } from './wallet-signature.js';
@@ -28,12 +29,15 @@ export function createViemChain({ definition, rpcUrls }: ViemChainOptions): Chai
     cacheTime: 0,
   });
   return {
+    relay: createRelayNode(client),
     views: createViews(client, definition),
     identify: () => identify(client, definition),
     delegateOf: (trader) => delegateOf(client, definition, trader),
     isValidSignature: (wallet, digest, signature) => isValidSignature(client, wallet, digest, signature),
     logs: (from, to) => readLogs(client, definition, from, to),
-    trades: (refs) => chainTrades(client, definition, refs),
+    inputs: (hashes) => readInputs(client, hashes),
+    trades: (refs, block) => chainTrades(client, definition, refs, block),
+    openOrders: (trader, block) => openOrders(client, definition, trader, block),
     openTrades: (query) => openTrades(client, definition, query),
     nativeBalance: (address) => client.getBalance({ address }),
     accountFacts: (trader, tokens) => accountFacts(client, definition, trader, tokens),

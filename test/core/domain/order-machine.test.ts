@@ -32,15 +32,21 @@ const order = (changes: Partial<Order> = {}): Order => ({
 });
 
 const fill = { price: 1n, sizeToken: 1n, collateralPriceUsd: null, collateral: 1n, fee: 0n, txHash: '0x01', at: 9, tradeIndex: 0 } as const;
+const size = { leverage: 10_000n, collateralAmount: 100_000_000n, sizeCollateral: 1_000_000_000n, sizeToken: null };
+const resting = { ...size, price: 1n, tp: 0n, sl: 0n, slippageP: 1000n };
 const EVENTS: Readonly<Record<OrderEvent['kind'], OrderEvent>> = {
-  requested: { kind: 'requested', at: 9, txHash: '0x01', block: 7n },
-  rested: { kind: 'rested', at: 9, txHash: '0x01', block: 7n },
+  requested: { kind: 'requested', at: 9, txHash: '0x01', block: 7n, asked: size },
+  rested: { kind: 'rested', at: 9, txHash: '0x01', block: 7n, asked: resting },
+  replaced: { kind: 'replaced', at: 9, txHash: '0x02', block: 8n, asked: { ...resting, collateralAmount: 50_000_000n } },
   amended: { kind: 'amended', at: 9, price: 2n, tp: 3n, sl: 4n, slippageP: 5n },
   filled: { kind: 'filled', at: 9, fill },
   refused: { kind: 'refused', at: 9, reason: 'SLIPPAGE' },
   timedOut: { kind: 'timedOut', at: 9 },
   withdrawn: { kind: 'withdrawn', at: 9 },
   lapsed: { kind: 'lapsed', at: 9 },
+  sent: { kind: 'sent', at: 9, txHash: '0x03' },
+  reverted: { kind: 'reverted', at: 9, txHash: '0x04', reason: 'PAUSED' },
+  renewed: { kind: 'renewed', at: 9, order: order({ expiresAt: 99, createdAt: 8 }) },
 };
 const anyEvent = fc.constantFrom(...Object.values(EVENTS));
 
@@ -48,10 +54,14 @@ describe('an order', () => {
   it.each([
     ['prepared', 'requested', 'pending'],
     ['prepared', 'rested', 'open'],
-    ['prepared', 'refused', 'rejected'],
+    ['prepared', 'reverted', 'rejected'],
+    ['prepared', 'sent', 'prepared'],
     ['prepared', 'lapsed', 'expired'],
     ['expired', 'requested', 'pending'],
     ['expired', 'rested', 'open'],
+    ['expired', 'renewed', 'prepared'],
+    ['expired', 'sent', 'expired'],
+    ['open', 'replaced', 'open'],
     ['pending', 'filled', 'filled'],
     ['pending', 'refused', 'rejected'],
     ['pending', 'timedOut', 'timed_out'],

@@ -89,7 +89,7 @@ describe('what the follower stored', () => {
   const rowsOf = async (gateway: Gateway, trader: ChainTrader) => ({
     orders: (await orders(gateway, trader))
       .map(({ orderKey, order }) => ({ orderKey, ...order }))
-      .sort((a, b) => a.orderKey.localeCompare(b.orderKey)),
+      .sort((a, b) => (a.orderKey ?? '').localeCompare(b.orderKey ?? '')),
     positions: (await gateway.store.account.openPositions(CHAIN, lowerOf(trader))).map(({ tradeIndex, position }) => ({
       tradeIndex,
       ...position,

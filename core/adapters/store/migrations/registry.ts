@@ -4,9 +4,24 @@ import { admission } from './0003-admission.js';
 import { candles } from './0004-candles.js';
 import { tracking } from './0005-tracking.js';
 import { notifications } from './0006-notifications.js';
+import { orders } from './0007-orders.js';
 import { journal } from './0008-journal.js';
 import { signers } from './0009-signers.js';
+import { relay } from './0010-relay.js';
+import { facadeReads } from './0011-facade-reads.js';
 import type { Migration } from './migration.js';
 
 /** In the order in which they are applied. */
-export const MIGRATIONS: readonly Migration[] = [deployment, access, admission, candles, tracking, notifications, journal, signers];
+export const MIGRATIONS: readonly Migration[] = [
+  deployment,
+  access,
+  admission,
+  candles,
+  tracking,
+  notifications,
+  orders,
+  journal,
+  signers,
+  relay,
+  facadeReads,
+];

@@ -1,0 +1,38 @@
+import type { Knex } from 'knex';
+import type { ChainSlug } from '../../chains.js';
+import type { HandedOut, KnownOrder } from '../../orders/orders-store.js';
+import type { Hex } from '../../ports.js';
+import { ORDER_COLUMNS, storedOrder, type OrderRow } from './order-rows.js';
+
+interface KnownRow extends OrderRow {
+  readonly fingerprint: Hex | null;
+  readonly tag: Hex | null;
+  readonly data: Hex | null;
+  readonly gas: bigint | null;
+  readonly hashes: readonly Hex[];
+}
+
+const SELECT = `
+  select ${ORDER_COLUMNS}, fingerprint, given.tag, given.data, given.gas,
+    array(select hash from order_hashes where order_id = orders.id order by order_hashes.id) as hashes
+  from orders left join lateral (
+    select tag, data, gas from order_tags where order_id = orders.id and purpose = 'place' order by order_tags.id desc limit 1
+  ) given on true
+  where orders.chain = :chain and orders.state is not null`;
+
+/** Orders with all we know of how they got to the chain; `condition` is ours, never a client's. */
+export async function knownOrders(
+  db: Knex,
+  chain: ChainSlug,
+  condition: string,
+  values: Readonly<Record<string, unknown>>,
+): Promise<KnownOrder[]> {
+  const { rows } = await db.raw<{ rows: KnownRow[] }>(`${SELECT} and ${condition}`, { chain, ...values } as never);
+  return rows.flatMap((row): KnownOrder[] => {
+    const { id, orderKey, agent, repeatOf, order } = storedOrder(row);
+    const { fingerprint, hashes } = row;
+    return order === null ? [] : [{ id, order, orderKey, agent, fingerprint, repeatOf, transaction: handedOut(row), hashes }];
+  });
+}
+
+const handedOut = ({ tag, data, gas }: KnownRow): HandedOut | null => (tag === null || data === null ? null : { tag, data, gas });

@@ -1,0 +1,85 @@
+import type { Knex } from 'knex';
+import type { ChainSlug } from '../../chains.js';
+import type { OrderKey } from '../../domain/chain-event.js';
+import { holdsSpending } from '../../domain/order.js';
+import type { Address } from '../../ports.js';
+import type { StoredEvent, StoredOrder } from '../../tracking/tracking-store.js';
+import { createSpendStore } from './spend-store.js';
+import { eventRows, orderRows, readOrder, type KeyedEvent } from './tracking-rows.js';
+
+/** What everybody who moves an order does to its rows, as part of a transaction. */
+
+export interface OrderRow {
+  readonly id: bigint;
+  readonly trader: Address;
+  readonly order_key: OrderKey | null;
+  readonly home_key: OrderKey | null;
+  readonly agent: Address | null;
+  readonly repeat_of: bigint | null;
+  readonly state: string | null;
+}
+
+export const ORDER_COLUMNS = 'id, trader, order_key, home_key, agent, repeat_of, state::text';
+
+/** Rows of the gateway before homes were kept are at home where they stand. */
+export const storedOrder = (row: OrderRow): StoredOrder => ({
+  id: row.id,
+  trader: row.trader,
+  orderKey: row.order_key,
+  homeKey: row.home_key ?? (row.agent === null ? row.order_key : null),
+  agent: row.agent,
+  repeatOf: row.repeat_of,
+  order: readOrder(row.state),
+});
+
+/** The spending an order counts for follows its status in the same step. */
+export async function saveOrders(trx: Knex.Transaction, chain: ChainSlug, orders: readonly StoredOrder[]): Promise<void> {
+  if (orders.length === 0) return;
+  const rows = orderRows(orders);
+  await trx.raw(FREE_PLACES, { chain, rows });
+  await trx.raw(SAVE_ORDERS, { chain, rows });
+  const spend = createSpendStore(trx);
+  for (const { id, agent, order } of orders)
+    if (agent !== null && order !== null) await spend[holdsSpending(order) ? 'restore' : 'release'](chain, id.toString());
+}
+
+/** Adds events, or revives those a reorganisation had taken back; answers the ones that count only since now, in the order given. */
+export async function appendEvents(trx: Knex.Transaction, chain: ChainSlug, events: readonly KeyedEvent[]): Promise<StoredEvent[]> {
+  if (events.length === 0) return [];
+  const { rows } = await trx.raw<{ rows: { id: bigint; event_key: string }[] }>(APPEND, { chain, rows: eventRows(events) });
+  const ids = new Map(rows.map(({ id, event_key }) => [event_key, id]));
+  return events.flatMap(({ event, orderId, key }): StoredEvent[] => {
+    const id = ids.get(key);
+    return id === undefined ? [] : [{ id, event, orderId }];
+  });
+}
+
+const GIVEN = `jsonb_to_recordset(:rows::jsonb) as given(
+  id bigint, trader text, order_key text, home_key text, agent text, repeat_of bigint, client_id text, status text, is_live boolean,
+  requested_block bigint, expires_at bigint, state text)`;
+
+/** A place can pass from one order to another in one step; whoever leaves it leaves first. */
+const FREE_PLACES = `
+  update orders set order_key = null from ${GIVEN}
+  where orders.chain = :chain and orders.id = given.id and orders.order_key is not null and orders.order_key is distinct from given.order_key`;
+
+const SAVE_ORDERS = `
+  insert into orders (id, chain, trader, order_key, home_key, agent, repeat_of, client_id, status, is_live, requested_block, expires_at, is_sent, state)
+  select id, :chain, trader, order_key, home_key, agent, repeat_of, client_id, status, is_live, requested_block, expires_at,
+    requested_block is not null, state::jsonb
+  from ${GIVEN} order by id
+  on conflict (id) do update set order_key = excluded.order_key, home_key = excluded.home_key, status = excluded.status,
+    is_live = excluded.is_live, requested_block = excluded.requested_block, expires_at = excluded.expires_at,
+    is_sent = orders.is_sent or excluded.is_sent, state = excluded.state`;
+
+/** A block that comes back brings its events back. */
+const APPEND = `
+  insert into chain_events (chain, event_key, trader, kind, order_key, order_id, trade_index, block_number, log_index, is_fill, event)
+  select :chain, event_key, trader, kind, order_key, order_id, trade_index, block_number, log_index, is_fill, event::jsonb
+  from jsonb_to_recordset(:rows::jsonb) as given(
+    ord int, event_key text, trader text, kind text, order_key text, order_id bigint, trade_index bigint, block_number bigint, log_index int,
+    is_fill boolean, event text
+  ) order by ord
+  on conflict (chain, event_key) do update set orphaned = false, event = excluded.event, order_id = excluded.order_id, kind = excluded.kind,
+    order_key = excluded.order_key, trade_index = excluded.trade_index, is_fill = excluded.is_fill where chain_events.orphaned
+  returning id, event_key`;

@@ -1,0 +1,113 @@
+import type { Knex } from 'knex';
+import type { ChainSlug } from '../../chains.js';
+import type { KnownOrder, OrdersStore, OrderStory } from '../../orders/orders-store.js';
+import type { Address } from '../../ports.js';
+import { appendJournal, type Told } from './journal-rows.js';
+import { knownOrders } from './known-orders.js';
+import { lockOrders, moveOrder, timesHappened, type LockedOrder } from './move-order.js';
+import { keepTag, knownByClientId, placeOrder, renewOrder } from './place-order.js';
+import { readEvent } from './tracking-rows.js';
+
+export interface OrdersStoreParts {
+  readonly db: Knex;
+  readonly transaction: <Result>(work: (trx: Knex.Transaction) => Promise<Result>) => Promise<Result>;
+}
+
+/** So many orders lapse in one step; the rest in the next. */
+const LAPSE_AT_ONCE = 200;
+
+export function createOrdersStore({ db, transaction }: OrdersStoreParts): OrdersStore {
+  const one = async (chain: ChainSlug, condition: string, values: Record<string, unknown>): Promise<KnownOrder | null> =>
+    (await knownOrders(db, chain, condition, values))[0] ?? null;
+
+  return {
+    place: (draft) => transaction((trx) => placeOrder(trx, draft)),
+    renew: (_chain, id, draft) => transaction((trx) => renewOrder(trx, id, draft)),
+    find: (chain, trader, id) => one(chain, 'id = :id and trader = :trader', { id, trader }),
+    findByClientId: (chain, trader, clientId) => knownByClientId(db, chain, trader, clientId),
+    findByKey: (chain, trader, orderKey) => one(chain, 'trader = :trader and order_key = :orderKey and is_live', { trader, orderKey }),
+    pendingOnTrade: (chain, trader, tradeIndex) =>
+      knownOrders(
+        db,
+        chain,
+        `trader = :trader and is_live and status in ('pending', 'timed_out') and state->>'tradeIndex' = :tradeIndex order by id`,
+        { trader, tradeIndex: tradeIndex.toString() },
+      ),
+    expectReplacement: (chain, id, given, order) => keepTag(db, chain, id, { purpose: 'replace', transaction: given, order }),
+    async recordHash(chain, id, hash, at) {
+      await transaction((trx) => recordHash(trx, chain, { id, hash: hash.toLowerCase() as typeof hash, at }));
+      const order = await one(chain, 'id = :id', { id });
+      if (!order) throw new Error(`there is no order ${id}`);
+      return order;
+    },
+    giveUp: (chain, trader, id, at) =>
+      transaction(async (trx) => {
+        const [row] = await lockOrders(trx, chain, 'id = :id and trader = :trader for update', { id, trader });
+        if (row?.order.status !== 'prepared' || row.isSent) return false;
+        await appendJournal(trx, chain, at, await lapse(trx, chain, row, { because: 'owner', at }));
+        return true;
+      }),
+    async lapse(chain, now, sent = []) {
+      for (let total = 0; ;) {
+        const count = await transaction((trx) => lapseSome(trx, chain, now, sent));
+        total += count;
+        if (count < LAPSE_AT_ONCE) return total;
+      }
+    },
+    sent: (chain, limit) => knownOrders(db, chain, `status = 'prepared' and is_sent order by id limit :limit`, { limit }),
+    story: (chain, trader, id) => story(db, chain, trader, id),
+  };
+}
+
+async function lapseSome(trx: Knex.Transaction, chain: ChainSlug, now: number, sent: readonly bigint[]): Promise<number> {
+  // A row that somebody else moves right now is looked at again the next time.
+  const due = await lockOrders(
+    trx,
+    chain,
+    `status = 'prepared' and expires_at <= :now and (not is_sent or id = any(cast(:sent as bigint[])))
+     order by id limit ${LAPSE_AT_ONCE} for update skip locked`,
+    { now, sent },
+  );
+  const told: Told[] = [];
+  for (const row of due) told.push(...(await lapse(trx, chain, row, { because: 'time', at: now })));
+  await appendJournal(trx, chain, now, told);
+  return due.length;
+}
+
+async function lapse(
+  trx: Knex.Transaction,
+  chain: ChainSlug,
+  row: LockedOrder,
+  { because, at }: { readonly because: 'time' | 'owner'; readonly at: number },
+): Promise<Told[]> {
+  return moveOrder(trx, chain, row, { happened: { kind: 'lapsed', because, number: await timesHappened(trx, row.id, 'lapsed') }, at });
+}
+
+async function recordHash(
+  trx: Knex.Transaction,
+  chain: ChainSlug,
+  { id, hash, at }: { readonly id: bigint; readonly hash: `0x${string}`; readonly at: number },
+): Promise<void> {
+  const [row] = await lockOrders(trx, chain, 'id = :id for update', { id });
+  if (!row) return;
+  const { rows } = await trx.raw<{ rows: unknown[] }>(
+    `insert into order_hashes (chain, order_id, hash, seen_at) values (:chain, :id, :hash, :at)
+     on conflict (order_id, hash) do nothing returning 1`,
+    { chain, id, hash, at } as never,
+  );
+  if (rows.length === 0) return;
+  const told = await moveOrder(trx, chain, row, { happened: { kind: 'sent', hash, number: hash }, at });
+  await trx('orders').where({ chain, id }).update({ is_sent: true });
+  await appendJournal(trx, chain, at, told);
+}
+
+async function story(db: Knex, chain: ChainSlug, trader: Address, id: bigint): Promise<OrderStory | null> {
+  const order = await db('orders').where({ chain, trader, id }).first<{ id: bigint } | undefined>('id');
+  if (order === undefined) return null;
+  const events = await db.raw<{ rows: { event: string; orphaned: boolean }[] }>(
+    'select event::text, orphaned from chain_events where order_id = :id and chain = :chain order by block_number, log_index, id',
+    { chain, id } as never,
+  );
+  const repeats = await db('orders').where({ chain, repeat_of: id }).orderBy('id').pluck<bigint[]>('id');
+  return { events: events.rows.map(({ event, orphaned }) => ({ event: readEvent(event), isTakenBack: orphaned })), repeats };
+}

@@ -1,0 +1,21 @@
+import type { Requested, Rested } from './chain-event.js';
+import type { Order } from './order.js';
+
+/**
+ * What an order and the event that begins it on chain have in common, whoever tells it. Several orders in one transaction are told apart
+ * by it; twins are not, and need not be.
+ */
+export const shapeOf = (order: Order): string =>
+  order.action === 'open' ? opening(order.type, { ...order, amount: order.collateralAmount }) : `${order.action} ${order.tradeIndex ?? ''}`;
+
+export function shapeOfEvent(event: Requested | Rested): string {
+  if (event.kind === 'requested' && event.action !== 'open') return `${event.action} ${event.tradeIndex ?? ''}`;
+  return opening(event.kind === 'rested' ? event.type : 'market', { ...event.terms, amount: event.terms.collateralAmount });
+}
+
+interface Opening extends Pick<Order, 'pairIndex' | 'collateralIndex' | 'long' | 'leverage'> {
+  readonly amount: bigint;
+}
+
+const opening = (type: Order['type'], { pairIndex, collateralIndex, long, leverage, amount }: Opening): string =>
+  `open ${type} ${pairIndex} ${collateralIndex} ${long ? 'long' : 'short'} ${leverage} ${amount}`;
