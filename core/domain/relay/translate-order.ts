@@ -1,0 +1,149 @@
+import type { OpenIntent } from '../intent.js';
+import { collateralForBaseSize } from '../pricing/size.js';
+import type { OrderType } from '../order.js';
+import type { ExchangeOrder, Leg, NettedTrade, Translation, TranslationContext, TranslationRefusal } from './exchange-order.js';
+import { boundBy, roomTo, type PriceBound } from './price-bound.js';
+
+/**
+ * What an order of an order-book exchange means on the Diamond: a pure function of the order and what was known when it came, so that
+ * the relayer, and anybody with the proof, can repeat it. An order against a position closes its trades, oldest first; what is left of
+ * it opens the other side. Nothing is ever done at a price worse than the limit.
+ */
+export function translateOrder(order: ExchangeOrder, context: TranslationContext): Translation {
+  const { style } = order;
+  if (style.kind === 'trigger') return order.reduceOnly ? protectBy(order, context, style) : enterOn(order, context, style);
+  if (order.size < context.sizeStep) return refused('zero-size');
+  const isMarketable = isWithinLimit(order, context.predicted);
+  switch (style.tif) {
+    case 'Alo':
+      return isMarketable ? refused('post-only') : rest(order, context);
+    case 'Gtc':
+      return isMarketable ? execute(order, context) : rest(order, context);
+    case 'Ioc':
+    case 'FrontendMarket':
+      return isMarketable ? execute(order, context) : refused('no-match');
+  }
+}
+
+const refused = (why: TranslationRefusal): Translation => ({ kind: 'refused', why });
+const isWithinLimit = ({ isBuy, limit }: ExchangeOrder, price: bigint): boolean => (isBuy ? price <= limit : price >= limit);
+const isAgainst = ({ isBuy }: ExchangeOrder, { long }: NettedTrade): boolean => long !== isBuy;
+/** What the market shows of a size. */
+const shown = (size: bigint, { sizeStep }: TranslationContext): bigint => size - (size % sizeStep);
+const sum = (trades: readonly NettedTrade[]): bigint => trades.reduce((total, { sizeBase }) => total + sizeBase, 0n);
+
+/** At once, within the limit: closes, then opens. */
+function execute(order: ExchangeOrder, context: TranslationContext): Translation {
+  const opposite = context.trades.filter((trade) => isAgainst(order, trade));
+  const free = opposite.filter(({ isBusy }) => !isBusy);
+  if (order.reduceOnly && opposite.length === 0) return refused('reduce-only');
+  if (opposite.length > 0 && free.length === 0) return refused('busy');
+  const bound = boundBy(order.limit, order.isBuy, roomTo(order.limit, context.oracle, order.isBuy, context.maxSlippageP));
+  const closes = closeOldestFirst(order, context, free, bound);
+  const left = order.size - closes.reduce((total, { sizeBase }) => total + sizeBase, 0n);
+  const opens = order.reduceOnly || left < context.sizeStep ? [] : [openLeg(order, context, left, 'market', bound)];
+  return { kind: 'legs', manner: 'market', legs: [...closes, ...opens] };
+}
+
+function closeOldestFirst(order: ExchangeOrder, context: TranslationContext, trades: readonly NettedTrade[], bound: PriceBound): Leg[] {
+  // Whoever sends what was shown means all of it.
+  if (order.size >= shown(sum(trades), context)) return trades.map((trade) => closeLeg(trade, context, trade.sizeBase, bound));
+  let left = order.size;
+  return trades.flatMap((trade): Leg[] => {
+    if (left < context.sizeStep) return [];
+    const leg = closeLeg(trade, context, left < trade.sizeBase ? left : trade.sizeBase, bound);
+    left -= leg.sizeBase;
+    return [leg];
+  });
+}
+
+/** A part, unless what would stay is too little to show or to pay its fees with. */
+function closeLeg(trade: NettedTrade, { sizeStep }: TranslationContext, size: bigint, { expectedPrice, slippageP }: PriceBound): Leg {
+  const { tradeIndex, sizeBase, collateralAmount, minCollateral } = trade;
+  const collateralDelta = size >= sizeBase ? collateralAmount : (collateralAmount * size) / sizeBase;
+  const isWhole = sizeBase - size < sizeStep || collateralAmount - collateralDelta < minCollateral || collateralDelta === 0n;
+  if (isWhole) return { role: 'close', intent: { kind: 'close', tradeIndex, expectedPrice, slippageP }, sizeBase };
+  return { role: 'close', intent: { kind: 'decrease', tradeIndex, collateralDelta, expectedPrice, slippageP }, sizeBase: size };
+}
+
+function openLeg(order: ExchangeOrder, context: TranslationContext, size: bigint, type: OrderType, bound: PriceBound): Leg {
+  const { pairIndex, collateralIndex, collateral, leverage, tp, sl } = context;
+  const price = type === 'market' ? context.predicted : bound.expectedPrice;
+  const collateralAmount = collateralForBaseSize({ baseSize: size, price, leverage, collateral, rounding: 'down' });
+  const intent: OpenIntent = {
+    kind: 'open',
+    type,
+    pairIndex,
+    collateralIndex,
+    long: order.isBuy,
+    leverage,
+    collateralAmount,
+    price: bound.expectedPrice,
+    tp,
+    sl,
+    slippageP: bound.slippageP,
+  };
+  return { role: 'open', intent, sizeBase: size };
+}
+
+/** Waits for its price: against a position as the take profit of whole trades, the rest as a limit order. */
+function rest(order: ExchangeOrder, context: TranslationContext): Translation {
+  const opposite = context.trades.filter((trade) => isAgainst(order, trade));
+  if (order.reduceOnly && opposite.length === 0) return refused('reduce-only');
+  const covered = coveredWhole(order, context, opposite);
+  if (covered === null) return refused('partial-protection');
+  const protections = covered.map((trade) => protectLeg(trade, { tp: order.limit, sl: null }));
+  const left = order.size - sum(covered);
+  const isOpening = !order.reduceOnly && left >= context.sizeStep;
+  const entries = isOpening ? [openLeg(order, context, left, 'limit', boundBy(order.limit, order.isBuy, context.cushionP))] : [];
+  return { kind: 'legs', manner: entries.length > 0 ? 'resting' : 'protection', legs: [...protections, ...entries] };
+}
+
+/** The oldest trades that the order covers entirely; null when it would end inside one: the contract closes whole trades at a price, no parts. */
+function coveredWhole(order: ExchangeOrder, context: TranslationContext, trades: readonly NettedTrade[]): readonly NettedTrade[] | null {
+  if (order.size === 0n || order.size >= shown(sum(trades), context)) return trades;
+  let covered = 0n;
+  for (const [at, { sizeBase }] of trades.entries()) {
+    if (order.size - covered < context.sizeStep) return trades.slice(0, at);
+    if (order.size - covered < shown(sizeBase, context)) return null;
+    covered += sizeBase;
+  }
+  return trades;
+}
+
+const protectLeg = ({ tradeIndex, sizeBase }: NettedTrade, levels: { readonly tp: bigint | null; readonly sl: bigint | null }): Leg => ({
+  role: 'protect',
+  intent: { kind: 'protect', tradeIndex, ...levels },
+  sizeBase,
+});
+
+type Trigger = Extract<ExchangeOrder['style'], { kind: 'trigger' }>;
+
+/** A stop loss or take profit of the position. */
+function protectBy(order: ExchangeOrder, context: TranslationContext, { trigger, tpsl }: Trigger): Translation {
+  const opposite = context.trades.filter((trade) => isAgainst(order, trade));
+  if (opposite.length === 0) return refused('reduce-only');
+  if (!waits(order, context.mark, trigger, tpsl)) return refused('bad-trigger');
+  const covered = coveredWhole(order, context, opposite);
+  if (covered === null || covered.length === 0) return refused('partial-protection');
+  const levels = tpsl === 'tp' ? { tp: trigger, sl: null } : { tp: null, sl: trigger };
+  return { kind: 'legs', manner: 'protection', legs: covered.map((trade) => protectLeg(trade, levels)) };
+}
+
+/** An entry on a trigger: a stop in the direction of the market, a limit against it. */
+function enterOn(order: ExchangeOrder, context: TranslationContext, { trigger, tpsl }: Trigger): Translation {
+  if (order.size < context.sizeStep) return refused('zero-size');
+  if (!waits(order, context.mark, trigger, tpsl)) return refused('bad-trigger');
+  if (order.isBuy ? order.limit < trigger : order.limit > trigger) return refused('bad-trigger');
+  const room = roomTo(order.limit, trigger, order.isBuy, context.maxSlippageP);
+  // A limit at the trigger itself leaves no room for the spread: then the trigger gives way, not the limit.
+  const isRoomy = room >= context.cushionP;
+  const bound = isRoomy ? { expectedPrice: trigger, slippageP: room } : boundBy(order.limit, order.isBuy, context.cushionP);
+  return { kind: 'legs', manner: 'resting', legs: [openLeg(order, context, order.size, tpsl === 'sl' ? 'stop' : 'limit', bound)] };
+}
+
+/** Whether the trigger lies ahead: a stop fires when the market moves on in the order's direction, a take profit when it comes back. */
+function waits({ isBuy }: ExchangeOrder, mark: bigint, trigger: bigint, tpsl: 'tp' | 'sl'): boolean {
+  const firesAbove = (tpsl === 'sl') === isBuy;
+  return firesAbove ? mark < trigger : mark > trigger;
+}
