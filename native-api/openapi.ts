@@ -1,6 +1,7 @@
 import { CHAIN_SLUGS } from '../core/chains.js';
 import { CATALOGUE, LIMIT_SCOPES, type ErrorCode } from '../core/errors.js';
 import { errorsOf, pathParameters } from './documented-errors.js';
+import { MAX_WAIT_SECONDS } from '../core/orders/wait-for-order.js';
 import { createSchemaPrinter, type JsonSchema, type SchemaPrinter } from './openapi-schemas.js';
 import type { Operation } from './operation.js';
 
@@ -19,7 +20,7 @@ export interface OperationObject {
 
 interface ParameterObject {
   readonly name: string;
-  readonly in: 'path' | 'query';
+  readonly in: 'path' | 'query' | 'header';
   readonly required: boolean;
   readonly schema: unknown;
 }
@@ -63,7 +64,7 @@ function describe(operation: Operation, printer: SchemaPrinter): OperationObject
     summary,
     tags: [tagOf(operation)],
     security: SECURITY[auth],
-    parameters: [...pathParametersOf(operation, printer), ...queryParametersOf(operation, printer)],
+    parameters: [...pathParametersOf(operation, printer), ...queryParametersOf(operation, printer), ...waitParametersOf(operation)],
     ...(body === undefined ? {} : { requestBody: { required: true, content: json(printer.print(body)) } }),
     responses: merge(successes(operation, printer), failures(errorsOf(operation))),
   };
@@ -92,12 +93,23 @@ function queryParametersOf({ query }: Operation, printer: SchemaPrinter): Parame
   return Object.entries(properties).map(([name, schema]) => ({ name, in: 'query', required: required.includes(name), schema }));
 }
 
+const PREFER = {
+  name: 'Prefer',
+  in: 'header',
+  required: false,
+  schema: { type: 'string', examples: [`wait=${MAX_WAIT_SECONDS}`] },
+  description: `\`wait=N\`: answer when the order is final or rests, or after N seconds with what is known; at most ${MAX_WAIT_SECONDS}.`,
+} as const;
+
+const waitParametersOf = ({ waits }: Operation): ParameterObject[] => (waits === true ? [PREFER] : []);
+
 const RATE_HEADERS = Object.fromEntries(
   ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset', 'X-Request-Id', 'cf-ray'].map((name) => [name, ref('headers', name)]),
 );
 
-function successes({ statuses = [200], reply, summary }: Operation, printer: SchemaPrinter): OperationObject['responses'] {
-  const answer = { description: summary, headers: RATE_HEADERS, content: json(printer.printReply(reply)) };
+function successes({ statuses = [200], reply, summary, waits }: Operation, printer: SchemaPrinter): OperationObject['responses'] {
+  const headers = waits === true ? { ...RATE_HEADERS, 'Preference-Applied': ref('headers', 'Preference-Applied') } : RATE_HEADERS;
+  const answer = { description: summary, headers, content: json(printer.printReply(reply)) };
   return Object.fromEntries(statuses.map((status) => [String(status), answer]));
 }
 
@@ -145,6 +157,7 @@ const HEADERS = {
   'RateLimit-Remaining': whole('Requests left in that window.'),
   'RateLimit-Reset': whole('Seconds until the window ends.'),
   'Retry-After': whole('Seconds to wait.'),
+  'Preference-Applied': text('`wait=N` when the wish to wait was granted.'),
   'X-Request-Id': text('Names this request in our logs.'),
   'cf-ray': text("The trusted proxy's name of this request, else the request id; quote it when reporting INTERNAL."),
 };

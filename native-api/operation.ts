@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { AgentCaller, Caller } from '../core/access/caller.js';
 import type { ErrorCode } from '../core/errors.js';
 import type { Gateway, Venue } from '../core/gateway.js';
+import type { Wait } from '../core/orders/wait-for-order.js';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
@@ -41,6 +42,8 @@ interface Row<A extends Auth, Params, Query, Body, Reply extends z.ZodType, Cont
   readonly errors?: readonly ErrorCode[];
   /** The delegate is read together with the rehearsal of the write, so that nobody waits for the node twice; the handler answers for it. */
   readonly rehearses?: boolean;
+  /** `Prefer: wait=N` is understood; `wait` says what the client would wait. */
+  readonly waits?: boolean;
   /** Public, and the same for everybody until prices or parameters of the venue change: answered from bytes serialised once per change. */
   readonly hot?: boolean;
   readonly handle: (
@@ -49,6 +52,8 @@ interface Row<A extends Auth, Params, Query, Body, Reply extends z.ZodType, Cont
       readonly params: Decoded<Params>;
       readonly query: Decoded<Query>;
       readonly body: Decoded<Body>;
+      /** null where the row does not wait, or nobody asked it to. */
+      readonly wait: Wait | null;
     },
   ) => Promise<z.output<Reply>> | z.output<Reply>;
 }

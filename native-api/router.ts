@@ -3,10 +3,12 @@ import { authenticate } from '../core/access/authenticate.js';
 import type { Caller } from '../core/access/caller.js';
 import { GatewayError } from '../core/errors.js';
 import { venueOf, type Gateway, type Venue } from '../core/gateway.js';
+import type { Wait } from '../core/orders/wait-for-order.js';
 import { decodeInput } from './decode-input.js';
 import { isOwnAccount } from './documented-errors.js';
 import type { HotReplies } from '../core/hot-replies.js';
 import type { Operation } from './operation.js';
+import { waitOf } from './prefer.js';
 import { addWindows } from './rate-headers.js';
 import { bodyOf } from './read-body.js';
 import { JSON_TYPE, sendBytes } from './respond.js';
@@ -33,7 +35,8 @@ function serve(gateway: Gateway, operation: Operation, hot: HotReplies): Request
   return async (request, response) => {
     const venue = operation.scope === 'venue' ? venueOf(gateway, String(request.params['chain'])) : null;
     const caller = venue === null ? null : await identify(gateway, venue, operation, request, response);
-    const input = { caller, ...decodeInput(operation, request) };
+    const wait = operation.waits === true ? waitOf(request, response) : null;
+    const input = { caller, wait, ...decodeInput(operation, request) };
     refuseStrangers(operation, caller, request);
     const answer = async (): Promise<Answer> => {
       const said = await handle(gateway, venue, operation, input);
@@ -82,6 +85,7 @@ function refuseStrangers(operation: Operation, caller: Caller | null, request: R
 
 interface Input {
   readonly caller: Caller | null;
+  readonly wait: Wait | null;
   readonly params: unknown;
   readonly query: unknown;
   readonly body: unknown;

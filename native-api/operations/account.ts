@@ -2,6 +2,7 @@ import { getAccount } from '../../core/account/get-account.js';
 import { listFills } from '../../core/account/list-fills.js';
 import { getOrder, listOpenOrders, listOrderHistory } from '../../core/account/list-orders.js';
 import { listPositions } from '../../core/account/list-positions.js';
+import { waitForOrder } from '../../core/orders/wait-for-order.js';
 import { venueOperation, type Operation } from '../operation.js';
 import { Account, AccountPath, FillPage, Order, OrderList, OrderPage, OrderPath, PageRequest, PositionList } from '../wire/account.js';
 
@@ -76,6 +77,8 @@ export const accountOperations: readonly Operation[] = [
     params: OrderPath,
     reply: Order,
     errors: ['ORDER_NOT_FOUND'],
-    handle: ({ gateway, venue, caller, params }) => getOrder(gateway, venue, caller, params.id),
+    waits: true,
+    handle: ({ gateway, venue, caller, params, wait }) =>
+      wait === null ? getOrder(gateway, venue, caller, params.id) : waitForOrder(gateway, venue, caller, params.id, wait),
   }),
 ];
