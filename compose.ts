@@ -11,13 +11,17 @@ import { createEntrance } from './core/access/entrance.js';
 import type { ChainConfig, Config, DatabaseConfig } from './core/config.js';
 import { createGateway, type Gateway, type Venue } from './core/gateway.js';
 import { createCandleRecorder } from './core/markets/candle-recorder.js';
+import { lapseOrders } from './core/orders/lapse-orders.js';
 import type { Clock, Logger, RelayerDesk, Store } from './core/ports.js';
 import { watchJournal } from './core/journal/watch-journal.js';
+import { createStreams } from './core/stream/venue-stream.js';
 import { followChain } from './core/tracking/follow-chain.js';
 import { watchHead } from './core/tracking/watch-head.js';
 import type { Lifecycle } from './lifecycle.js';
 import { createApp } from './native-api/app.js';
 import type { Listening } from './native-api/listen.js';
+import { createSockets } from './native-api/sockets.js';
+import { nativeSocket } from './native-api/ws/native-socket.js';
 
 interface Surroundings {
   readonly lifecycle: Lifecycle;
@@ -76,7 +80,8 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
     () => watchJournal(gateway),
     (stop) => stop(),
   );
-  const openDoors = (): void => options.http.serve(createApp(gateway, options.extraRoutes));
+  const sockets = createSockets(gateway, [nativeSocket(gateway, createStreams(gateway))]);
+  const openDoors = (): void => options.http.serve(createApp(gateway, options.extraRoutes), sockets);
   // Registered after what the doors need, so that requests under way are finished before it is taken from them.
   await lifecycle.start('doors', openDoors, () => options.http.close());
   await Promise.all(
@@ -89,6 +94,11 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
       await lifecycle.start(
         `follower of ${venue.definition.slug}`,
         () => followChain(gateway, venue, { startBlock: config.chains[at]?.startBlock ?? null }),
+        (stop) => stop(),
+      );
+      await lifecycle.start(
+        `prepared orders of ${venue.definition.slug}`,
+        () => lapseOrders(gateway, venue),
         (stop) => stop(),
       );
       await lifecycle.start(

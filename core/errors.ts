@@ -120,7 +120,8 @@ export const CATALOGUE = {
 
   RATE_LIMITED: entry(
     429,
-    (d: { scope: LimitScope; retryAfterSeconds: number }) => `Too many requests for this ${d.scope}; retry in ${d.retryAfterSeconds} s.`,
+    (d: { scope: LimitScope; retryAfterSeconds: number; reason?: string }) =>
+      `${d.reason ?? `Too many requests for this ${d.scope}`}; retry in ${d.retryAfterSeconds} s.`,
   ),
 
   INTERNAL: entry(500, (d: { requestId: string }) => `Something broke on our side; report it with the request id ${d.requestId}.`),

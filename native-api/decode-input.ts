@@ -44,9 +44,11 @@ function decode(schema: z.ZodType | undefined, value: unknown, issues: Issue[]):
   if (schema === undefined) return undefined;
   const decoded = schema.safeParse(value);
   if (decoded.success) return decoded.data;
-  issues.push(...decoded.error.issues.flatMap(tell));
+  issues.push(...issuesOf(decoded.error));
   return undefined;
 }
+
+export const issuesOf = ({ issues }: z.ZodError): Issue[] => issues.flatMap(tell);
 
 /** A field nobody knows is named itself, not the object it sits in. */
 function tell(issue: z.core.$ZodIssue): Issue[] {

@@ -1,13 +1,21 @@
 import { randomUUID } from 'node:crypto';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { GatewayError } from '../core/errors.js';
 import { StartError } from '../core/start-error.js';
 
+/** Whoever takes requests that want to become something else than HTTP. */
+export interface Upgrades {
+  /** `decline` serves the request as if it had not asked. */
+  take(request: IncomingMessage, socket: Duplex, head: Buffer, decline: () => void): void;
+  /** Says goodbye to everybody. */
+  close(): Promise<void>;
+}
+
 export interface Listening {
   readonly url: string;
   /** From now on requests reach this handler; until then they are told to come back. */
-  serve(handler: RequestListener): void;
+  serve(handler: RequestListener, upgrades?: Upgrades): void;
   /** Stops accepting at once, lets requests under way finish for a moment, then cuts what is left. */
   close(): Promise<void>;
 }
@@ -21,14 +29,22 @@ export async function listen(host: string, port: number): Promise<Listening> {
   // Node would refuse these two by itself, with an answer that has no name and no code.
   const server = createServer({ requireHostHeader: false }, receive).on('checkExpectation', receive);
   server.on('clientError', answerUnreadable);
+  let upgrades: Upgrades | null = null;
+  server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    const decline = (): void => serveAsPlain(server, request, socket, head);
+    return upgrades === null || isHostless(request) ? decline() : upgrades.take(request, socket, head, decline);
+  });
   await bind(server, host, port);
   const address = server.address();
   if (address === null || typeof address === 'string') throw new StartError('The HTTP server has no port.');
   let closing: Promise<void> | undefined;
   return {
     url: `http://${urlHost(host)}:${address.port}`,
-    serve: (next) => void (handler = next),
-    close: () => (closing ??= drain(server)),
+    serve(next, taker) {
+      handler = next;
+      upgrades = taker ?? null;
+    },
+    close: () => (closing ??= drain(server, upgrades)),
   };
 }
 
@@ -72,6 +88,25 @@ function answerUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
   socket.end(`HTTP/1.1 ${status} Bad Request\r\n${lines.join('\r\n')}\r\n\r\n${body}`);
 }
 
+const HOP_HEADERS = new Set(['upgrade', 'connection']);
+
+/**
+ * A request that asked for an upgrade nobody gives it is an ordinary one: it is read again without the question, body included, so that
+ * it is counted, named and refused like every other.
+ */
+function serveAsPlain(
+  server: Server,
+  { method = '', url = '', httpVersion, rawHeaders }: IncomingMessage,
+  socket: Duplex,
+  head: Buffer,
+): void {
+  const pairs = rawHeaders.flatMap((name, at) => (at % 2 === 0 ? [[name, rawHeaders[at + 1] ?? ''] as const] : []));
+  const kept = pairs.filter(([name]) => !HOP_HEADERS.has(name.toLowerCase()));
+  const lines = [`${method} ${url} HTTP/${httpVersion}`, ...kept.map((pair) => pair.join(': ')), 'Connection: close', '', ''];
+  socket.unshift(Buffer.concat([Buffer.from(lines.join('\r\n'), 'latin1'), head]));
+  server.emit('connection', socket);
+}
+
 function urlHost(host: string): string {
   if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
   return host.includes(':') ? `[${host}]` : host;
@@ -90,10 +125,12 @@ function refusal(error: NodeJS.ErrnoException, host: string, port: number): stri
   return `Cannot listen on ${host}:${port}: ${error.code ?? error.message}.`;
 }
 
-async function drain(server: Server): Promise<void> {
+/** Upgraded connections are no longer the server's to close, but it waits for them. */
+async function drain(server: Server, upgrades: Upgrades | null): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  const left = upgrades?.close();
   server.closeIdleConnections();
   const cut = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
-  await closed;
+  await Promise.all([closed, left]);
   clearTimeout(cut);
 }

@@ -36,8 +36,14 @@ export interface Position {
   marginMode: 'isolated';
 }
 
+/** A position as the chain held it at one block: what is needed to price it again without asking anybody. */
+export interface HeldPosition {
+  readonly own: OpenTrade;
+  readonly place: PositionPlace;
+}
+
 /** The chain decides what is open; our own rows only give ids and spare a round trip. */
-export async function listPositions(gateway: Gateway, venue: Venue, trader: Address): Promise<Position[]> {
+export async function readPositions(gateway: Gateway, venue: Venue, trader: Address): Promise<HeldPosition[]> {
   const { slug } = venue.definition;
   const known = await gateway.store.account.openPositions(slug, trader);
   const { trades: open, block } = await readOpenTrades(venue, trader, known);
@@ -47,9 +53,15 @@ export async function listPositions(gateway: Gateway, venue: Venue, trader: Addr
     open.map(({ trade }) => trade.index),
   );
   const opened = new Map(known.map(({ tradeIndex, position }) => [tradeIndex, Number(position.openedBlock)]));
-  return open.map((own) =>
-    positionOf(venue, own, { block, id: ids.get(own.trade.index) ?? 0n, trader, openedAtBlock: opened.get(own.trade.index) }),
-  );
+  return open.map((own) => ({
+    own,
+    place: { block, id: ids.get(own.trade.index) ?? 0n, trader, openedAtBlock: opened.get(own.trade.index) },
+  }));
+}
+
+export async function listPositions(gateway: Gateway, venue: Venue, trader: Address): Promise<Position[]> {
+  const held = await readPositions(gateway, venue, trader);
+  return held.map(({ own, place }) => positionOf(venue, own, place));
 }
 
 export interface PositionPlace {

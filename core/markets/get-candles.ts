@@ -49,7 +49,7 @@ export async function getCandles(
     if (own === null) throw error;
     return own;
   });
-  return candles.map(show);
+  return candles.map(showCandle);
 }
 
 const isOutage = (error: unknown): boolean => error instanceof GatewayError && error.code === 'UPSTREAM_UNAVAILABLE';
@@ -110,7 +110,7 @@ async function fromOwn(store: Gateway['store'], venue: Venue, config: MarketConf
   return own.reduce((sum, { minutes }) => sum + minutes, 0) >= expected ? own : null;
 }
 
-const show = ({ time, open, high, low, close }: Candle): ShownCandle => ({
+export const showCandle = ({ time, open, high, low, close }: Candle): ShownCandle => ({
   time,
   open: decimal(open, PRICE_SCALE),
   high: decimal(high, PRICE_SCALE),

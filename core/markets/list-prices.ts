@@ -12,11 +12,11 @@ export interface Price {
 
 export const PRICE_SCALE = 10;
 
-/** Last known prices, also of markets that are shut; a market that never had one is left out. */
-export function listPrices(venue: Venue): Price[] {
+/** Last known prices, also of markets that are shut, of these pairs only where some are named; a market that never had one is left out. */
+export function listPrices(venue: Venue, only: ReadonlySet<number> | null = null): Price[] {
   const prices = venue.feed.prices();
   return directoryOf(venue.feed.config()).pairs.flatMap((pair) => {
-    const point = prices.get(pair.index);
+    const point = only === null || only.has(pair.index) ? prices.get(pair.index) : undefined;
     if (!point) return [];
     return [
       { market: symbolOf(pair), mark: decimal(point.mark, PRICE_SCALE), index: decimal(point.index, PRICE_SCALE), updatedAt: point.at },

@@ -22,10 +22,10 @@ const USD_SCALE = 18;
 export async function getRecentTrades({ feed }: Venue, symbol: string, limit: number = USUAL_LIMIT): Promise<ShownTrade[]> {
   const pair = pairOf(feed.config(), symbol);
   const trades = await feed.recentTrades({ pairIndex: pair.index, limit });
-  return trades.map((trade) => show(symbolOf(pair), trade));
+  return trades.map((trade) => describeTrade(symbolOf(pair), trade));
 }
 
-const show = (market: string, { price, sizeUsd, side, action, at, txHash }: MarketTrade): ShownTrade => ({
+export const describeTrade = (market: string, { price, sizeUsd, side, action, at, txHash }: MarketTrade): ShownTrade => ({
   market,
   price: decimal(price, PRICE_SCALE),
   sizeUsd: decimal(sizeUsd, USD_SCALE),

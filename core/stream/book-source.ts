@@ -1,0 +1,47 @@
+import { symbolOf } from '../domain/market.js';
+import { GatewayError } from '../errors.js';
+import type { Gateway, Venue } from '../gateway.js';
+import { pairOf } from '../markets/directory.js';
+import { getOrderBook, type OrderBook } from '../markets/order-book.js';
+import type { Cancel } from '../ports.js';
+import { createTopic } from './topic.js';
+
+export interface BookSource {
+  /** Throws NOT_READY while the market has no price to build it around. */
+  current(): OrderBook;
+  listen(listener: (book: OrderBook) => void): Cancel;
+  readonly stop: Cancel;
+}
+
+/** One market's book, made once per change for all who watch it. */
+export function createBookSource({ bus }: Gateway, venue: Venue, symbol: string): BookSource {
+  const topic = createTopic<OrderBook>('book', venue.log);
+  const pair = pairOf(venue.feed.config(), symbol);
+  let latest: OrderBook | null = null;
+
+  const remake = (): void => {
+    const made = tryBook(venue, symbolOf(pair));
+    latest = made;
+    if (made) topic.tell(made);
+  };
+
+  const cancels = [
+    bus.on('prices', (event) => event.venue === venue && event.pairs.includes(pair.index) && remake()),
+    bus.on('config', (event) => event.venue === venue && remake()),
+  ];
+  return {
+    current: () => (latest ??= getOrderBook(venue, symbolOf(pair))),
+    listen: topic.listen,
+    stop: () => cancels.forEach((cancel) => cancel()),
+  };
+}
+
+/** Null while there is none: nobody is told a book that could not be filled from. */
+function tryBook(venue: Venue, symbol: string): OrderBook | null {
+  try {
+    return getOrderBook(venue, symbol);
+  } catch (error) {
+    if (error instanceof GatewayError) return null;
+    throw error;
+  }
+}

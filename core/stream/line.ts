@@ -1,0 +1,20 @@
+/** A socket as the doors see it. Whoever hosts it speaks the transport; nobody else knows which one it is. */
+export interface Line {
+  /** In order. `sent` is called once the network has taken it, or the line is gone. */
+  send(text: string, sent: () => void): void;
+  /** Says goodbye; a peer that does not answer is cut a moment later. */
+  close(code: CloseCode, reason: string): void;
+}
+
+export interface LineListener {
+  /** One whole message. */
+  message(bytes: Uint8Array, isBinary: boolean): void;
+  /** A sign of life that carries no message. */
+  alive(): void;
+  /** The line is gone, whoever ended it; called once. */
+  closed(): void;
+}
+
+/** Going away; broke the rules of talking; cannot keep up. */
+export const CLOSE_CODES = { away: 1001, policy: 1008, slow: 1013 } as const;
+export type CloseCode = (typeof CLOSE_CODES)[keyof typeof CLOSE_CODES];

@@ -1,0 +1,11 @@
+/** Made once per object, however many ask: what a thousand lines send is written down a single time. */
+export function createOnce<Item extends object, Made>(make: (item: Item) => Made): (item: Item) => Made {
+  const known = new WeakMap<Item, { readonly made: Made }>();
+  return (item) => {
+    const found = known.get(item);
+    if (found) return found.made;
+    const made = make(item);
+    known.set(item, { made });
+    return made;
+  };
+}

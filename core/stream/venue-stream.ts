@@ -1,0 +1,61 @@
+import type { CandleInterval } from '../domain/candle.js';
+import type { Gateway, Venue } from '../gateway.js';
+import { createBookSource, type BookSource } from './book-source.js';
+import { createCandleSource, type CandleSource } from './candle-source.js';
+import { createPriceSource, type PriceSource } from './price-source.js';
+import { createShared, type Held } from './shared.js';
+import { createStandingSource, type Credential, type StandingSource } from './standing-source.js';
+import { createTradeSource, type TradeSource } from './trade-source.js';
+
+/** What the sockets of a venue live from, each source once however many watch it. Markets are named by symbol, `BTC/USD`. */
+export interface VenueStream {
+  readonly venue: Venue;
+  prices(): Held<PriceSource>;
+  book(symbol: string): Held<BookSource>;
+  trades(symbol: string): Held<TradeSource>;
+  candles(symbol: string, interval: CandleInterval): Held<CandleSource>;
+  /** Watches over a credential for the lines that live from it. */
+  standing(credential: Credential): Held<StandingSource>;
+  /** How many sources are open. */
+  size(): number;
+}
+
+interface Chart {
+  readonly symbol: string;
+  readonly interval: CandleInterval;
+}
+
+const itself = (key: string): string => key;
+
+export function createVenueStream(gateway: Gateway, venue: Venue): VenueStream {
+  const prices = createShared(itself, () => createPriceSource(gateway, venue));
+  const books = createShared(itself, (symbol) => createBookSource(gateway, venue, symbol));
+  const trades = createShared(itself, (symbol) => createTradeSource(venue, symbol));
+  const candles = createShared(
+    ({ symbol, interval }: Chart) => `${symbol} ${interval}`,
+    ({ symbol, interval }) => createCandleSource(gateway, venue, symbol, interval),
+  );
+  const standings = createShared(
+    (credential: Credential) => (credential.kind === 'agent' ? `${credential.agent} ${credential.trader}` : credential.hash),
+    (credential) => createStandingSource(gateway, venue, credential),
+  );
+  return {
+    venue,
+    prices: () => prices.hold(''),
+    book: (symbol) => books.hold(symbol),
+    trades: (symbol) => trades.hold(symbol),
+    candles: (symbol, interval) => candles.hold({ symbol, interval }),
+    standing: (credential) => standings.hold(credential),
+    size: () => [prices, books, trades, candles, standings].reduce((sum, { size }) => sum + size(), 0),
+  };
+}
+
+/** The venues' streams; the doors share them. */
+export function createStreams(gateway: Gateway): (venue: Venue) => VenueStream {
+  const streams = new Map([...gateway.venues.values()].map((venue) => [venue, createVenueStream(gateway, venue)]));
+  return (venue) => {
+    const stream = streams.get(venue);
+    if (!stream) throw new RangeError(`${venue.definition.slug} is not one of this gateway's venues`);
+    return stream;
+  };
+}

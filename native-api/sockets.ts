@@ -1,0 +1,126 @@
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { WebSocketServer, type WebSocket } from 'ws';
+import type { Gateway, Venue } from '../core/gateway.js';
+import type { Window } from '../core/limits.js';
+import type { Cancel, Clock } from '../core/ports.js';
+import { CLOSE_CODES, type Line, type LineListener } from '../core/stream/line.js';
+import { createMessageRate } from '../core/stream/message-rate.js';
+import type { SocketRoute } from '../core/stream/socket-route.js';
+import { createClientReader, type Client } from './client.js';
+import type { Upgrades } from './listen.js';
+
+/** Above it a frame breaks the protocol's own rules here and ends the line with 1009. */
+export const FRAME_LIMIT_BYTES = 256 * 1024;
+/** How long a peer may take to answer a goodbye. */
+const GOODBYE_MS = 2_000;
+/** Questions of the protocol itself that are answered; more of them are a flood. */
+const PINGS = { burst: 20, perSecond: 5 };
+const PING_ROOM_BYTES = 64 * 1024;
+const PLACE = /^(\/[a-z0-9]+)\/([^/]+)\/ws$/;
+
+interface Taken {
+  readonly route: SocketRoute;
+  readonly venue: Venue;
+}
+
+/** Hosts the doors' sockets: handshakes, frames and goodbyes. A handshake that is not for them is declined and served as a plain request. */
+export function createSockets(gateway: Gateway, routes: readonly SocketRoute[]): Upgrades {
+  const server = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    autoPong: false,
+    maxPayload: FRAME_LIMIT_BYTES,
+  });
+  const clientOf = createClientReader(gateway.entrance);
+  const lines = new Set<HostedLine>();
+  const shaking = new WeakMap<IncomingMessage, { readonly headers: readonly string[]; readonly decline: () => void }>();
+  let isClosing = false;
+
+  server.on('headers', (headers, request) => headers.push(...(shaking.get(request)?.headers ?? [])));
+  server.on('wsClientError', (_error, _socket, request) => shaking.get(request)?.decline());
+
+  const find = ({ url = '', headers }: IncomingMessage): Taken | null => {
+    const [path = ''] = url.split('?');
+    const [, prefix, chain = ''] = PLACE.exec(path) ?? [];
+    const route = routes.find((row) => row.prefix === prefix);
+    const venue = gateway.venues.get(chain);
+    return route && venue && headers.upgrade?.toLowerCase() === 'websocket' ? { route, venue } : null;
+  };
+
+  const accept = ({ route, venue }: Taken, socket: WebSocket, { requestId }: Client): void => {
+    const hosted = hostLine(gateway.clock, socket, () => lines.delete(hosted));
+    lines.add(hosted);
+    hosted.listen(route.open(venue, hosted.line, requestId));
+  };
+
+  return {
+    take(request: IncomingMessage, socket: Duplex, head: Buffer, decline: () => void) {
+      const taken = isClosing ? null : find(request);
+      if (taken === null) return decline();
+      const client = clientOf(request);
+      const window = gateway.entrance.countAddress(client.address);
+      // Declined, it is counted as a plain request and hears its 429.
+      if (window.isExceeded) return decline();
+      shaking.set(request, { headers: headersOf(client, window), decline });
+      server.handleUpgrade(request, socket, head, (opened) => accept(taken, opened, client));
+    },
+    async close() {
+      isClosing = true;
+      await Promise.all([...lines].map((hosted) => hosted.leave()));
+    },
+  };
+}
+
+const headersOf = ({ requestId, ray }: Client, { limit, remaining, resetSeconds }: Window): string[] => [
+  `X-Request-Id: ${requestId}`,
+  `cf-ray: ${ray}`,
+  `RateLimit-Limit: ${limit}`,
+  `RateLimit-Remaining: ${remaining}`,
+  `RateLimit-Reset: ${resetSeconds}`,
+];
+
+interface HostedLine {
+  readonly line: Line;
+  listen(listener: LineListener): void;
+  /** Resolves when the line is gone. */
+  leave(): Promise<void>;
+}
+
+function hostLine(clock: Clock, socket: WebSocket, onGone: () => void): HostedLine {
+  let cancelCut: Cancel = () => undefined;
+  const mayAsk = createMessageRate(clock, PINGS);
+  const cutSoon = (): void => {
+    cancelCut();
+    cancelCut = clock.after(GOODBYE_MS, () => socket.terminate());
+  };
+  const gone = new Promise<void>((resolve) => socket.once('close', () => resolve()));
+  socket.on('close', () => {
+    cancelCut();
+    onGone();
+  });
+  // What is wrong with a frame is told by the close code that follows.
+  socket.on('error', cutSoon);
+  socket.on('ping', (data: Buffer) => mayAsk() && socket.bufferedAmount < PING_ROOM_BYTES && socket.pong(data));
+  const line: Line = {
+    send: (text, sent) => socket.send(text, () => sent()),
+    close(code, reason) {
+      socket.close(code, reason);
+      cutSoon();
+    },
+  };
+  return {
+    line,
+    listen(listener) {
+      socket.on('message', (data: Buffer, isBinary: boolean) => listener.message(data, isBinary));
+      socket.on('ping', () => listener.alive());
+      socket.on('pong', () => listener.alive());
+      socket.on('close', () => listener.closed());
+    },
+    leave() {
+      line.close(CLOSE_CODES.away, 'the service is stopping');
+      return gone;
+    },
+  };
+}

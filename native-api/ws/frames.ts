@@ -1,0 +1,32 @@
+import type { GatewayError } from '../../core/errors.js';
+import type { Topic } from './topic.js';
+
+/** What the server says on the socket, as text. */
+
+export const answerText = (op: string, fields: object): string => JSON.stringify({ op, ...fields });
+
+export function errorText({ code, message, details }: GatewayError, topic: Topic | null): string {
+  const told = Object.keys(details).length > 0 ? { details } : {};
+  return answerText('error', { code, message, ...told, ...topic });
+}
+
+export interface Frame {
+  readonly snapshot: boolean;
+  /** JSON, written by whoever knows it; many lines send the same text. */
+  readonly data: string;
+  readonly cursor?: bigint;
+  /** Set where the chain took back what was told before. */
+  readonly correction?: boolean;
+}
+
+/** Numbers the messages of one subscription, so that a gap is visible. */
+export function createFramer(topic: Topic): (frame: Frame) => string {
+  const head = JSON.stringify(topic).slice(0, -1);
+  let seq = 0;
+  return ({ snapshot, data, cursor, correction }) => {
+    seq += 1;
+    const mark = cursor === undefined ? '' : `,"cursor":${cursor}`;
+    const taken = correction === true ? ',"correction":true' : '';
+    return `${head},"snapshot":${snapshot},"seq":${seq}${mark}${taken},"data":${data}}`;
+  };
+}

@@ -1,0 +1,109 @@
+import { apiKeyHash } from '../../core/access/api-keys.js';
+import { authenticateAgent, authenticateKey } from '../../core/access/authenticate.js';
+import type { Caller } from '../../core/access/caller.js';
+import { GatewayError } from '../../core/errors.js';
+import type { Gateway } from '../../core/gateway.js';
+import type { Cancel } from '../../core/ports.js';
+import type { Credential } from '../../core/stream/standing-source.js';
+import type { VenueStream } from '../../core/stream/venue-stream.js';
+import type { ClientMessage } from './read-message.js';
+
+export type AuthMessage = Extract<ClientMessage, { op: 'auth' }>;
+
+export interface LoginOptions {
+  readonly gateway: Gateway;
+  readonly stream: VenueStream;
+  readonly onEntered: (caller: Caller) => void;
+  readonly onRefused: (error: unknown) => void;
+  /** Who was let in is so no longer. */
+  readonly onLost: (reason: GatewayError) => void;
+}
+
+/** Who speaks on a line, and for how long that holds. */
+export interface Login {
+  caller(): Caller | null;
+  enter(message: AuthMessage): void;
+  /** Runs at once, or after the login that is under way: what is said after it may depend on it. */
+  whenSettled(task: () => void): void;
+  leave(): void;
+}
+
+export function openLogin({ gateway, stream, onEntered, onRefused, onLost }: LoginOptions): Login {
+  let caller: Caller | null = null;
+  let isBusy = false;
+  let isGone = false;
+  let stopWatch: Cancel = () => undefined;
+  const waiting: (() => void)[] = [];
+
+  const lose = (reason: GatewayError): void => {
+    stopWatch();
+    stopWatch = () => undefined;
+    caller = null;
+    onLost(reason);
+  };
+
+  const watch = (credential: Credential): void => {
+    const held = stream.standing(credential);
+    const cancel = held.part.listen(lose);
+    stopWatch();
+    stopWatch = () => {
+      cancel();
+      held.release();
+    };
+  };
+
+  const admit = ({ caller: found, credential }: Admitted): void => {
+    if (isGone) return;
+    // A line belongs to one account: what it is subscribed to must not change hands under it.
+    if (caller !== null && caller.trader !== found.trader) throw new GatewayError('TRADER_MISMATCH', { address: caller.trader });
+    caller = found;
+    watch(credential);
+    onEntered(found);
+  };
+
+  /** The tasks that waited, up to the next login among them. */
+  const settle = (): void => {
+    const task = waiting.shift();
+    isBusy = false;
+    if (task === undefined) return;
+    task();
+    if (!isLoggingIn()) settle();
+  };
+  const isLoggingIn = (): boolean => isBusy;
+
+  return {
+    caller: () => caller,
+    enter(message) {
+      isBusy = true;
+      identify(gateway, stream, message)
+        .then(admit)
+        .catch((error: unknown) => !isGone && onRefused(error))
+        .finally(settle);
+    },
+    whenSettled: (task) => (isBusy ? void waiting.push(task) : task()),
+    leave() {
+      isGone = true;
+      stopWatch();
+      waiting.length = 0;
+    },
+  };
+}
+
+interface Admitted {
+  readonly caller: Caller;
+  readonly credential: Credential;
+}
+
+const NO_BODY = new Uint8Array();
+
+/** The handshake is signed like a request: a WS to the socket's path, without a body. */
+async function identify(gateway: Gateway, { venue }: VenueStream, message: AuthMessage): Promise<Admitted> {
+  if ('apiKey' in message) {
+    const { caller } = await authenticateKey(gateway, venue, { isWrite: false }, message.apiKey);
+    return { caller, credential: { kind: 'apiKey', hash: apiKeyHash(message.apiKey) ?? '' } };
+  }
+  const path = `/v1/${venue.definition.slug}/ws`;
+  const request = { operationId: 'wsAuth', method: 'WS', path, isWrite: false, body: NO_BODY };
+  const { caller } = await authenticateAgent(gateway, venue, request, message.credentials);
+  return { caller, credential: { kind: 'agent', agent: caller.agent, trader: caller.trader } };
+}

@@ -1,0 +1,14 @@
+import type { Gateway, Venue } from '../../core/gateway.js';
+import type { SocketRoute } from '../../core/stream/socket-route.js';
+import type { VenueStream } from '../../core/stream/venue-stream.js';
+import { openSession, SESSION_LIMITS, type SessionLimits } from './session.js';
+
+/** `WS /v1/{chain}/ws`. */
+export const nativeSocket = (
+  gateway: Gateway,
+  streamOf: (venue: Venue) => VenueStream,
+  limits: SessionLimits = SESSION_LIMITS,
+): SocketRoute => ({
+  prefix: '/v1',
+  open: (venue, line, requestId) => openSession({ gateway, stream: streamOf(venue), line, requestId, limits }),
+});

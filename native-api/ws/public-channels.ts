@@ -1,0 +1,111 @@
+import type { ShownCandle } from '../../core/markets/get-candles.js';
+import type { Price as CorePrice } from '../../core/markets/list-prices.js';
+import type { OrderBook as CoreBook } from '../../core/markets/order-book.js';
+import type { ShownTrade } from '../../core/markets/recent-trades.js';
+import type { Cancel } from '../../core/ports.js';
+import { createConflated, mergeBy } from '../../core/stream/conflate.js';
+import { createOnce } from '../../core/stream/once.js';
+import { Candle, MarketTrade, OrderBook, Price } from '../wire/markets.js';
+import type { OpenChannel } from './channel.js';
+
+const RECENT_TRADES = 100;
+
+const priceText = createOnce((price: CorePrice) => JSON.stringify(Price.encode(price)));
+const bookText = createOnce((book: CoreBook) => JSON.stringify(OrderBook.encode(book)));
+const tradeText = createOnce((trade: ShownTrade) => JSON.stringify(MarketTrade.encode(trade)));
+const candleText = createOnce((candle: ShownCandle) => JSON.stringify(Candle.encode(candle)));
+const listOf = <Item>(textOf: (item: Item) => string) => createOnce((items: readonly Item[]) => `[${items.map(textOf).join(',')}]`);
+const pricesText = listOf(priceText);
+const candlesText = listOf(candleText);
+
+interface Change<Data> {
+  readonly snapshot: boolean;
+  readonly data: Data;
+}
+
+/** A snapshot that was not sent yet stays one, brought up to date. */
+const merging =
+  <Data>(merge: (waiting: Data, next: Data) => Data) =>
+  (waiting: Change<Data>, next: Change<Data>): Change<Data> => ({
+    snapshot: waiting.snapshot || next.snapshot,
+    data: merge(waiting.data, next.data),
+  });
+
+const mergePrices = merging(mergeBy((price: CorePrice) => price.market));
+const mergeCandles = merging(mergeBy((candle: ShownCandle) => candle.time));
+const latestBook = merging<CoreBook>((_waiting, next) => next);
+
+const openPrices: OpenChannel = ({ stream, outbox, frame }) => {
+  const { part, release } = stream.prices();
+  const changes = createConflated<Change<readonly CorePrice[]>>(outbox, mergePrices, ({ snapshot, data }) =>
+    frame({ snapshot, data: pricesText(data) }),
+  );
+  let cancel: Cancel = () => undefined;
+  return {
+    begin() {
+      changes.tell({ snapshot: true, data: part.all() });
+      cancel = part.listen((data) => changes.tell({ snapshot: false, data }));
+    },
+    stop: () => [cancel, changes.stop, release].forEach((end) => end()),
+  };
+};
+
+const openBook: OpenChannel = ({ stream, outbox, topic, frame }) => {
+  const { part, release } = stream.book(topic.market ?? '');
+  const changes = createConflated<Change<CoreBook>>(outbox, latestBook, ({ snapshot, data }) => frame({ snapshot, data: bookText(data) }));
+  const first = orRelease(release, () => part.current());
+  let cancel: Cancel = () => undefined;
+  return {
+    begin() {
+      changes.tell({ snapshot: true, data: first });
+      cancel = part.listen((data) => changes.tell({ snapshot: false, data }));
+    },
+    stop: () => [cancel, changes.stop, release].forEach((end) => end()),
+  };
+};
+
+/** Each execution is told: what a slow line would miss of them counts against it. */
+const openTrades: OpenChannel = ({ stream, outbox, topic, frame, fail }) => {
+  const { part, release } = stream.trades(topic.market ?? '');
+  let cancel: Cancel = () => undefined;
+  return {
+    begin() {
+      cancel = part.follow(RECENT_TRADES, {
+        onPast: (past) => outbox.push(frame({ snapshot: true, data: `[${past.map(tradeText).join(',')}]` })),
+        onTrade: (trade) => outbox.push(frame({ snapshot: false, data: `[${tradeText(trade)}]` })),
+        onFault: fail,
+      });
+    },
+    stop: () => [cancel, release].forEach((end) => end()),
+  };
+};
+
+const openCandles: OpenChannel = ({ stream, outbox, topic, frame, fail }) => {
+  const { part, release } = stream.candles(topic.market ?? '', topic.interval ?? '1h');
+  const changes = createConflated<Change<readonly ShownCandle[]>>(outbox, mergeCandles, ({ snapshot, data }) =>
+    frame({ snapshot, data: candlesText(data) }),
+  );
+  let cancel: Cancel = () => undefined;
+  return {
+    begin() {
+      cancel = part.follow({
+        onPast: (data) => changes.tell({ snapshot: true, data }),
+        onChange: (data) => changes.tell({ snapshot: false, data }),
+        onFault: fail,
+      });
+    },
+    stop: () => [cancel, changes.stop, release].forEach((end) => end()),
+  };
+};
+
+/** What was taken hold of is let go when the next step fails. */
+function orRelease<Value>(release: Cancel, read: () => Value): Value {
+  try {
+    return read();
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+export const publicChannels = { prices: openPrices, book: openBook, trades: openTrades, candles: openCandles } as const;

@@ -1,0 +1,162 @@
+import { GatewayError } from '../../core/errors.js';
+import type { Gateway } from '../../core/gateway.js';
+import { pairOf } from '../../core/markets/directory.js';
+import { createHeartbeat } from '../../core/stream/heartbeat.js';
+import { CLOSE_CODES, type Line, type LineListener } from '../../core/stream/line.js';
+import { createMessageRate, type RateNumbers } from '../../core/stream/message-rate.js';
+import { createOutbox, OUTBOX_LIMITS, type OutboxLimits } from '../../core/stream/outbox.js';
+import type { VenueStream } from '../../core/stream/venue-stream.js';
+import { isPrivate, type Subscription } from '../wire/stream.js';
+import { CHANNEL_ROWS } from './channels.js';
+import { createFramer, answerText, errorText } from './frames.js';
+import { openLogin } from './login.js';
+import { readMessage, type ClientMessage } from './read-message.js';
+import { createSubscriptions } from './subscriptions.js';
+import { topicOf, type Topic } from './topic.js';
+
+export interface SessionLimits {
+  readonly subscriptions: number;
+  readonly heartbeatMs: number;
+  readonly misses: number;
+  readonly messages: RateNumbers;
+  /** So many messages refused in a row, and the line is ended. */
+  readonly refusals: number;
+  readonly outbox: OutboxLimits;
+}
+
+export const SESSION_LIMITS: SessionLimits = {
+  subscriptions: 200,
+  heartbeatMs: 15_000,
+  misses: 2,
+  // Enough to subscribe to everything a line may hold, at once and twice.
+  messages: { burst: 400, perSecond: 50 },
+  refusals: 100,
+  outbox: OUTBOX_LIMITS,
+};
+
+export interface SessionOptions {
+  readonly gateway: Gateway;
+  readonly stream: VenueStream;
+  readonly line: Line;
+  readonly requestId: string;
+  readonly limits: SessionLimits;
+}
+
+/** One line: what was said is answered in order, what is subscribed to follows, and nothing of it outlives the line. */
+export function openSession({ gateway, stream, line, requestId, limits }: SessionOptions): LineListener {
+  const { venue } = stream;
+  const { clock } = gateway;
+  const chain = venue.definition.slug;
+  const subscriptions = createSubscriptions(limits.subscriptions);
+  const outbox = createOutbox(line, limits.outbox, () => line.close(CLOSE_CODES.slow, 'slow consumer'));
+  const mayPass = createMessageRate(clock, limits.messages);
+  let refused = 0;
+
+  const say = (op: string, fields: object = {}): void => outbox.push(answerText(op, fields));
+
+  const complain = (error: unknown, topic: Topic | null = null): void => {
+    const known = knownError(error);
+    if (known === null) venue.log.error('socket.internal-error', { requestId, error });
+    outbox.push(errorText(known ?? new GatewayError('INTERNAL', { requestId }), topic));
+  };
+
+  const endPrivate = (reason: GatewayError): void => {
+    complain(reason);
+    for (const topic of subscriptions.removePrivate()) say('unsubscribed', topic);
+  };
+
+  const login = openLogin({
+    gateway,
+    stream,
+    onEntered: ({ trader, via }) => say('authenticated', { trader, via }),
+    onRefused: complain,
+    onLost: endPrivate,
+  });
+
+  const subscribe = (asked: Subscription): void => {
+    const topic = topicOf(asked);
+    if (isPrivate(topic.channel) && login.caller() === null) throw new GatewayError('UNAUTHENTICATED', {});
+    if (topic.market !== undefined) pairOf(venue.feed.config(), topic.market);
+    if (subscriptions.has(topic)) return say('subscribed', { ...topic, duplicate: true });
+    subscriptions.refuseFull();
+    const fail = (error: unknown): void => {
+      if (!subscriptions.remove(topic)) return;
+      complain(error, topic);
+      say('unsubscribed', topic);
+    };
+    const trader = isPrivate(topic.channel) ? (login.caller()?.trader ?? null) : null;
+    const after = 'after' in asked && asked.after !== undefined ? BigInt(asked.after) : null;
+    const { begin, stop } = CHANNEL_ROWS[topic.channel]({
+      gateway,
+      stream,
+      outbox,
+      topic,
+      trader,
+      after,
+      frame: createFramer(topic),
+      fail,
+    });
+    subscriptions.add(topic, stop);
+    say('subscribed', topic);
+    begin();
+  };
+
+  const unsubscribe = (topic: Topic): void =>
+    say('unsubscribed', { ...topic, ...(subscriptions.remove(topic) ? {} : { duplicate: true }) });
+
+  const obey = (message: ClientMessage): void => {
+    if (message.op === 'ping') return say('pong', { timestamp: clock.now() });
+    if (message.op === 'subscribe' || message.op === 'unsubscribe') return talk(message.op, message.asked);
+    if (message.op === 'auth') login.enter(message);
+  };
+
+  const talk = (op: 'subscribe' | 'unsubscribe', asked: Subscription): void => {
+    try {
+      if (op === 'subscribe') subscribe(asked);
+      else unsubscribe(topicOf(asked));
+    } catch (error) {
+      complain(error, topicOf(asked));
+    }
+  };
+
+  const hear = (bytes: Uint8Array, isBinary: boolean): void => {
+    try {
+      obey(readMessage(bytes, isBinary));
+    } catch (error) {
+      complain(error);
+    }
+  };
+
+  const refuse = (): void => {
+    refused += 1;
+    if (refused > limits.refusals) return line.close(CLOSE_CODES.policy, 'too many messages');
+    complain(new GatewayError('RATE_LIMITED', { scope: 'ip', retryAfterSeconds: 1, reason: 'Too many messages on this connection' }));
+  };
+
+  const heartbeat = createHeartbeat({
+    clock,
+    everyMs: limits.heartbeatMs,
+    misses: limits.misses,
+    ask: () => say('ping', { timestamp: clock.now() }),
+    onLost: () => line.close(CLOSE_CODES.away, 'no answer to two heartbeats'),
+  });
+
+  say('hello', { chain, heartbeatMs: limits.heartbeatMs });
+  return {
+    alive: () => heartbeat.alive(),
+    message(bytes, isBinary) {
+      heartbeat.alive();
+      if (!mayPass()) return refuse();
+      refused = 0;
+      login.whenSettled(() => hear(bytes, isBinary));
+    },
+    closed() {
+      heartbeat.stop();
+      login.leave();
+      subscriptions.clear();
+      outbox.end();
+    },
+  };
+}
+
+const knownError = (error: unknown): GatewayError | null => (error instanceof GatewayError ? error : null);

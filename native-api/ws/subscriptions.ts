@@ -1,0 +1,43 @@
+import { GatewayError } from '../../core/errors.js';
+import type { Cancel } from '../../core/ports.js';
+import { isPrivate } from '../wire/stream.js';
+import { keyOf, type Topic } from './topic.js';
+
+/** What one line is subscribed to. */
+export interface Subscriptions {
+  has(topic: Topic): boolean;
+  /** Throws when the line holds as many as it may. */
+  refuseFull(): void;
+  add(topic: Topic, stop: Cancel): void;
+  /** False when there was none. */
+  remove(topic: Topic): boolean;
+  /** Ends those of the account and names them. */
+  removePrivate(): readonly Topic[];
+  clear(): void;
+}
+
+export function createSubscriptions(most: number): Subscriptions {
+  const held = new Map<string, { readonly topic: Topic; readonly stop: Cancel }>();
+  const remove = (topic: Topic): boolean => {
+    const known = held.get(keyOf(topic));
+    held.delete(keyOf(topic));
+    known?.stop();
+    return known !== undefined;
+  };
+  return {
+    has: (topic) => held.has(keyOf(topic)),
+    refuseFull() {
+      if (held.size < most) return;
+      const reason = `A connection holds at most ${most} subscriptions; end some of them`;
+      throw new GatewayError('RATE_LIMITED', { scope: 'ip', retryAfterSeconds: 1, reason });
+    },
+    add: (topic, stop) => void held.set(keyOf(topic), { topic, stop }),
+    remove,
+    removePrivate() {
+      const topics = [...held.values()].map(({ topic }) => topic).filter(({ channel }) => isPrivate(channel));
+      topics.forEach(remove);
+      return topics;
+    },
+    clear: () => [...held.values()].forEach(({ topic }) => remove(topic)),
+  };
+}

@@ -1,0 +1,100 @@
+import { once } from 'node:events';
+import { inspect } from 'node:util';
+import { WebSocket } from 'ws';
+import { eventually } from '../../harness/eventually.js';
+
+export type Message = Readonly<Record<string, unknown>> & { readonly op?: string; readonly channel?: string; readonly seq?: number };
+
+/** A client of the socket that keeps everything it hears, in order. */
+export interface SocketClient {
+  readonly heard: Message[];
+  readonly socket: WebSocket;
+  readonly handshake: Readonly<Record<string, unknown>>;
+  send(message: unknown): void;
+  /** The first message from `from` on that fits, waiting for it. */
+  find(fits: (message: Message) => boolean, from?: number, deadlineMs?: number): Promise<Message>;
+  /** Says it and waits for the first later message that fits. */
+  ask(message: unknown, fits: (message: Message) => boolean): Promise<Message>;
+  of(channel: string): Message[];
+  /** Resolves with the code when the line is gone. */
+  readonly closed: Promise<number>;
+  close(): Promise<void>;
+}
+
+export async function connect(url: string, path = '/v1/arbitrum-sepolia/ws', options = {}): Promise<SocketClient> {
+  const socket = new WebSocket(`${url.replace('http', 'ws')}${path}`, options);
+  const heard: Message[] = [];
+  socket.on('message', (data: Buffer) => heard.push(JSON.parse(data.toString()) as Message));
+  let handshake = {};
+  socket.on('upgrade', ({ headers }) => (handshake = headers));
+  const closed = new Promise<number>((resolve) => socket.on('close', resolve));
+  await once(socket, 'open');
+
+  const find: SocketClient['find'] = async (fits, from = 0, deadlineMs = 10_000) => {
+    const found = await eventually(
+      () => heard.slice(from).find(fits),
+      (message) => message !== undefined,
+      deadlineMs,
+    ).catch((error: unknown) => {
+      throw new Error(`${String(error)}; heard: ${inspect(heard.slice(-8), { depth: 4 })}`);
+    });
+    return found ?? {};
+  };
+  const send = (message: unknown): void => socket.send(typeof message === 'string' ? message : JSON.stringify(message));
+  return {
+    heard,
+    socket,
+    handshake,
+    closed,
+    send,
+    find,
+    ask(message, fits) {
+      const from = heard.length;
+      send(message);
+      return find(fits, from);
+    },
+    of: (channel) => heard.filter((message) => message.channel === channel && message.op === undefined),
+    async close() {
+      socket.close();
+      await closed;
+    },
+  };
+}
+
+/** What a refused handshake answers. */
+export async function refusedHandshake(
+  url: string,
+  path: string,
+  options = {},
+): Promise<{ status: number; headers: Readonly<Record<string, unknown>>; body: unknown }> {
+  const socket = new WebSocket(`${url.replace('http', 'ws')}${path}`, options);
+  socket.on('error', () => undefined);
+  const [, response] = (await once(socket, 'unexpected-response')) as [
+    unknown,
+    AsyncIterable<Buffer> & { statusCode: number; headers: Readonly<Record<string, unknown>> },
+  ];
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(chunk);
+  socket.terminate();
+  return { status: response.statusCode, headers: response.headers, body: JSON.parse(Buffer.concat(chunks).toString()) };
+}
+
+/** Messages of one subscription are numbered without a gap, the first one is its snapshot. */
+export function expectContinuous(messages: readonly Message[]): void {
+  expect(messages.length).toBeGreaterThan(0);
+  expect(messages.map(({ seq }) => seq)).toEqual(messages.map((_, at) => at + 1));
+  expect(messages.map(({ snapshot }) => snapshot)).toEqual(messages.map((_, at) => at === 0));
+}
+
+export const isError =
+  (code: string) =>
+  (message: Message): boolean =>
+    message.op === 'error' && message['code'] === code;
+export const isOp =
+  (op: string, channel?: string) =>
+  (message: Message): boolean =>
+    message.op === op && (channel === undefined || message.channel === channel);
+export const isData =
+  (channel: string, more: (message: Message) => boolean = () => true) =>
+  (message: Message): boolean =>
+    message.op === undefined && message.channel === channel && more(message);
