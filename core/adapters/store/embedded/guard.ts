@@ -45,6 +45,8 @@ export interface GuardedOptions {
 }
 
 export interface Guarded {
+  /** Resolves when the command is gone, though processes it started may still be there, or when its guard was killed. */
+  readonly left: Promise<void>;
   /** Resolves when the command and everything it started are gone. */
   readonly ended: Promise<{ readonly code: number | null }>;
   /** Null until the command runs. */
@@ -66,8 +68,14 @@ export function runGuarded({ command, arguments: rest, account, politeSignal, po
   child.stdin.on('error', () => undefined); // a guard that is gone already is told again
   eachLine(child.stdout, (line) => (pid ??= Number(line)));
   eachLine(child.stderr, onLine);
-  return { ended: endOf(child), pid: () => pid, end: () => child.stdin.end() };
+  return { left: leftOf(child), ended: endOf(child), pid: () => pid, end: () => child.stdin.end() };
 }
+
+const leftOf = (child: ChildProcess): Promise<void> =>
+  new Promise((resolve) => {
+    child.on('exit', () => resolve());
+    child.on('error', () => resolve());
+  });
 
 /** 'close' and not 'exit': every process of the server holds our end of its stderr, so the last of them is gone when it closes. */
 const endOf = (child: ChildProcess): Promise<{ readonly code: number | null }> =>

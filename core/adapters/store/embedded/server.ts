@@ -5,6 +5,7 @@ import type { Account } from './account.js';
 import { runGuarded, type Guarded } from './guard.js';
 import { OWNER_PREFIX, signalProcess } from './occupancy.js';
 import { serverSettings } from './settings.js';
+import { endStragglers } from './stragglers.js';
 
 export interface ServerPlan {
   readonly folder: string;
@@ -47,6 +48,8 @@ const READY_MS = 60_000;
 const FAST_STOP_MS = 4_000;
 /** Fast, immediate and kill together stay below what a main waits for its parts. */
 const STOP_MS = 7_500;
+/** How long the processes of a server that is gone may take to notice it. */
+const STRAGGLE_MS = 2_000;
 
 export async function launchServer(plan: ServerPlan, port: number, signal: AbortSignal): Promise<Server> {
   const output = createOutput(plan.log);
@@ -59,6 +62,7 @@ export async function launchServer(plan: ServerPlan, port: number, signal: Abort
     onLine: output.take,
   });
   const server: Server = { port, ended: guarded.ended, pid: guarded.pid, stop: () => stopServer(guarded, plan) };
+  void guarded.left.then(() => sweepAfter(guarded, plan));
   const patience = new AbortController();
   const outcome = await Promise.race([
     output.ready.then(() => 'ready' as const),
@@ -70,6 +74,17 @@ export async function launchServer(plan: ServerPlan, port: number, signal: Abort
   if (signal.aborted) throw new StoreStartError('interrupted', 'The start of the database was interrupted.');
   const complaint = outcome === 'late' ? `it was not ready after ${READY_MS / 1000} s` : output.complaint();
   throw new LaunchError(outcome === 'late' ? 'other' : output.obstacle(), plan.folder, complaint);
+}
+
+async function sweepAfter(guarded: Guarded, { dataFolder, clock, log }: ServerPlan): Promise<void> {
+  const over = new AbortController();
+  const settled = (): void => over.abort();
+  guarded.ended.then(settled, settled);
+  for (;;) {
+    await clock.sleep(STRAGGLE_MS, over.signal);
+    if (over.signal.aborted) return;
+    await endStragglers(dataFolder, log);
+  }
 }
 
 async function stopServer(guarded: Guarded, { clock, log }: ServerPlan): Promise<void> {

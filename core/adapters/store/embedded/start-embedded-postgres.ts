@@ -9,6 +9,7 @@ import { prepareFolder, reachableHome } from './home.js';
 import { waitUntilFree } from './occupancy.js';
 import { formatIdentity, ownIdentity } from './process-identity.js';
 import { LaunchError, launchServer, type Server, type ServerPlan } from './server.js';
+import { endStragglers } from './stragglers.js';
 import { supervise, type ServerState } from './supervise.js';
 
 export interface EmbeddedPostgresOptions {
@@ -88,6 +89,8 @@ async function homeOf(folder: string, packaged: string, log: Logger): Promise<st
 const PORT_TRIES = 20;
 const LOCK_PATIENCE_MS = 8_000;
 const LOCK_RETRY_MS = 50;
+/** Processes of a predecessor that are still there after this will not leave by themselves. */
+const STRAGGLE_MS = 2_000;
 
 /** Tries again when the port was taken between choosing and binding it, and while the last processes of a killed predecessor leave. */
 async function startServer(plan: ServerPlan, signal: AbortSignal, fixedPort?: number): Promise<Server> {
@@ -100,6 +103,7 @@ async function startServer(plan: ServerPlan, signal: AbortSignal, fixedPort?: nu
     } catch (error) {
       if (!(error instanceof LaunchError) || !isWorthAnotherTry(error, tries, clock.now() - since)) throw error;
       log.debug('postgres.start-again', { obstacle: error.obstacle, tries });
+      if (error.obstacle === 'lock' && clock.now() - since > STRAGGLE_MS) await endStragglers(data, log);
       await clock.sleep(LOCK_RETRY_MS, signal);
     }
   }

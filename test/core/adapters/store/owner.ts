@@ -14,6 +14,8 @@ export interface Told {
 export interface Owner {
   readonly told: readonly Told[];
   readonly ended: Promise<number | null>;
+  /** Its process is gone, though others may still hold its output. */
+  readonly exited: Promise<void>;
   readonly pid: number;
   /** Waits for something the process tells. */
   readonly tells: (event: string) => Promise<Told>;
@@ -45,12 +47,12 @@ export function startOwner({ folder, manner = 'durable', binaries, uid, inOwnGro
   return {
     told,
     pid,
+    exited: new Promise((resolve) => child.on('exit', () => resolve())),
     ended: new Promise((resolve) => child.on('close', resolve)),
     async tells(event) {
       await eventually(
         () => told.map((one) => one.event),
         (events) => events.includes(event) || events.includes('failed'),
-        20_000,
       );
       const found = told.find((one) => one.event === event);
       if (found === undefined) throw new Error(`the owner told ${JSON.stringify(told.at(-1))}`);
@@ -80,6 +82,5 @@ export const nobodyIsLeftOn = async (folder: string): Promise<void> => {
   await eventually(
     () => processesOn(folder),
     (pids) => pids.length === 0,
-    10_000,
   );
 };
