@@ -12,6 +12,7 @@ export default {
   },
   globalSetup: '<rootDir>/test/harness/global-setup.mjs',
   globalTeardown: '<rootDir>/test/harness/global-teardown.mjs',
+  testTimeout: 120_000, // slowness is no failure: the machine may be busy with something else
   maxWorkers: 2,
   coverageProvider: 'babel',
 };

@@ -5,7 +5,7 @@ import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
 
 let sandbox: TestSandbox;
 
-beforeAll(async () => (sandbox = await startTestSandbox()), 30_000);
+beforeAll(async () => (sandbox = await startTestSandbox()));
 afterAll(() => sandbox.stop());
 
 describe('the walk-through of the README', () => {
@@ -18,5 +18,5 @@ describe('the walk-through of the README', () => {
       'positions, by signature: 0',
       'positions, by API key: 0',
     ]);
-  }, 30_000);
+  });
 });

@@ -4,7 +4,7 @@ import { inspect } from 'node:util';
 export async function eventually<Value>(
   read: () => Value | Promise<Value>,
   holds: (value: Value) => boolean,
-  deadlineMs = 15_000,
+  deadlineMs = 60_000,
 ): Promise<Value> {
   const end = Date.now() + deadlineMs;
   for (let turn = 0; ; turn += 1) {

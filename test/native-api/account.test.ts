@@ -38,15 +38,13 @@ beforeAll(async () => {
   await eventually(
     () => get('/fills'),
     ({ body }) => listOf(body).length === 3,
-    15_000,
   );
   // The limit order came last: once it is followed, everything before it is.
   await eventually(
     () => get('/orders'),
     ({ body }) => listOf(body).length === 1,
-    15_000,
   );
-}, 90_000);
+});
 afterAll(() => sandbox.stop());
 
 async function keyFor({ privateKey }: ChainTrader): Promise<string> {
@@ -173,7 +171,7 @@ describe('the reads of an account', () => {
       () => get('/positions'),
       ({ status }) => status === 200,
     );
-  }, 30_000);
+  });
 });
 
 const cursorOf = async (path: string): Promise<string> => String((await get(path)).body['nextCursor']);

@@ -1,4 +1,3 @@
-import { jest } from '@jest/globals';
 import { Interface, Wallet, type TypedDataDomain } from 'ethers';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { chainTrader } from '../harness/chain-trader.js';
@@ -14,8 +13,6 @@ import {
 } from '../harness/master-wallet.js';
 import { startTestSandbox, type Reply, type TestSandbox } from '../harness/sandbox.js';
 
-jest.setTimeout(30_000);
-
 const diamondAbi = new Interface(['function setTradingDelegate(address delegate)', 'function removeTradingDelegate()']);
 
 let sandbox: TestSandbox;
@@ -30,7 +27,7 @@ beforeAll(async () => {
   chain = first;
   domain = await domainOf(sandbox);
   agents = agentsOf(sandbox);
-}, 40_000);
+});
 afterAll(() => sandbox.stop());
 
 const newWallet = (): Wallet => new Wallet(Wallet.createRandom().privateKey);

@@ -1,4 +1,3 @@
-import { jest } from '@jest/globals';
 import { Wallet, type TypedDataDomain } from 'ethers';
 import { findCallerByKey } from '../../core/access/api-keys.js';
 import type { KnexStore } from '../../core/adapters/store/create-store.js';
@@ -6,15 +5,13 @@ import { venueOf } from '../../core/gateway.js';
 import { domainOf, keyIssue, signWith } from '../harness/master-wallet.js';
 import { startTestSandbox, type Reply, type TestSandbox } from '../harness/sandbox.js';
 
-jest.setTimeout(30_000);
-
 let sandbox: TestSandbox;
 let domain: TypedDataDomain;
 
 beforeAll(async () => {
   sandbox = await startTestSandbox({ SANDBOX_CHAINS: 'arbitrum-sepolia,base' });
   domain = await domainOf(sandbox);
-}, 40_000);
+});
 afterAll(() => sandbox.stop());
 
 const newWallet = (): Wallet => new Wallet(Wallet.createRandom().privateKey);

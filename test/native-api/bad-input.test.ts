@@ -5,7 +5,7 @@ import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
 
 let sandbox: TestSandbox;
 
-beforeAll(async () => (sandbox = await startTestSandbox()), 30_000);
+beforeAll(async () => (sandbox = await startTestSandbox()));
 afterAll(() => sandbox.stop());
 
 const V1 = '/v1/arbitrum-sepolia';

@@ -1,11 +1,8 @@
-import { jest } from '@jest/globals';
 import { Wallet, type TypedDataDomain } from 'ethers';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { createContractWallets, type ContractWallets } from '../harness/contract-wallet.js';
 import { agentsOf, authorization, domainOf, keyIssue, revocation, signWith } from '../harness/master-wallet.js';
 import { startTestSandbox, type Reply, type TestSandbox } from '../harness/sandbox.js';
-
-jest.setTimeout(30_000);
 
 let sandbox: TestSandbox;
 let chain: ChainControls;
@@ -22,7 +19,7 @@ beforeAll(async () => {
   agents = agentsOf(sandbox);
   const { privateKey } = await chain.faucet.createTrader({ eth: '10', approve: false, delegate: null });
   wallets = await createContractWallets(chain, privateKey);
-}, 40_000);
+});
 afterEach(() => chain.setRpcFault({ mode: 'ok' }));
 afterAll(async () => {
   wallets.close();

@@ -23,7 +23,7 @@ const servers: Server[] = [];
 beforeAll(async () => {
   sandbox = await startTestSandbox({ RATE_LIMIT_IP: '2000' });
   [venue] = [...sandbox.gateway.venues.values()] as [Venue];
-}, 30_000);
+});
 afterAll(async () => {
   for (const server of servers) {
     server.closeAllConnections();

@@ -76,7 +76,7 @@ beforeAll(async () => {
   await new Promise((resolve) => server.once('listening', resolve));
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   domain = await domainOf(sandbox);
-}, 30_000);
+});
 afterAll(async () => {
   server.closeAllConnections();
   server.close();
@@ -84,7 +84,7 @@ afterAll(async () => {
 });
 
 /** A test that counts must not straddle the turn of the minute. */
-const untilWindowIsYoung = () => until(() => Date.now() % 60_000 < 50_000, 15_000);
+const untilWindowIsYoung = () => until(() => Date.now() % 60_000 < 50_000);
 
 let clients = 0;
 /** Each test comes from an address of its own; the proxy in front of us is trusted. */

@@ -15,7 +15,7 @@ beforeAll(async () => {
   if (!first) throw new Error('the sandbox has no chain');
   chain = first;
   domain = await domainOf(sandbox);
-}, 40_000);
+});
 afterAll(() => sandbox.stop());
 
 const readinessOf = async (address: string): Promise<TraderReadiness> => {
@@ -61,7 +61,7 @@ describe('the readiness of an address', () => {
     expect(failing(await readinessOf(trader.address))).toEqual(['gas', 'relayer']);
     await sandbox.post('/sandbox/faucet', { address: agent.address, eth: '0.1' });
     expect((await readinessOf(trader.address)).ready.native).toBe(true);
-  }, 30_000);
+  });
 
   it('says who holds the slot when it is somebody else', async () => {
     const other = Wallet.createRandom().address;
@@ -82,5 +82,5 @@ describe('the readiness of an address', () => {
     const { status, body } = await sandbox.get(`/v1/arbitrum-sepolia/readiness/${sandbox.controls.accounts.trader.address}`);
     await sandbox.post('/sandbox/chain', { action: 'rpc', mode: 'ok' });
     expect([status, body]).toEqual([502, expect.objectContaining({ code: 'UPSTREAM_UNAVAILABLE' })]);
-  }, 20_000);
+  });
 });

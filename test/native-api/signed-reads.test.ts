@@ -20,7 +20,7 @@ beforeAll(async () => {
   chain = first;
   domain = await domainOf(sandbox);
   await sandbox.post('/sandbox/price', { market: 'BTC/USD', price: '60000' });
-}, 40_000);
+});
 afterAll(() => sandbox.stop());
 
 const agent = (): Wallet => new Wallet(sandbox.controls.accounts.agent.privateKey);
@@ -37,7 +37,6 @@ describe('the demo agent, authorised and delegated from the start', () => {
     const positions = await eventually(
       () => signed(agent(), 'listPositions', `${BASE}/account/${trader()}/positions`),
       ({ body }) => (body as { data: unknown[] }).data.length === 1,
-      10_000,
     );
     expect(positions.body).toMatchObject({ data: [{ market: 'BTC/USD', side: 'long', collateralSymbol: 'USDC', leverage: '10' }] });
     const reads: [string, string][] = [
@@ -53,7 +52,7 @@ describe('the demo agent, authorised and delegated from the start', () => {
       address: trader(),
       agents: [{ agent: sandbox.controls.accounts.agent.address, status: 'active' }],
     });
-  }, 30_000);
+  });
 
   it('reads nobody else, and nothing with a signature made for another operation or query', async () => {
     const stranger = sandbox.controls.accounts['hl-trader'].address;

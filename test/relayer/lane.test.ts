@@ -41,7 +41,6 @@ const whenOver = (bench: RelayBench, ids: readonly bigint[]): Promise<RelayJob[]
   eventually(
     async () => (await Promise.all(ids.map((id) => bench.store.job(SLUG, id)))).flatMap((job) => (job ? [job] : [])),
     (jobs) => jobs.every(({ state }) => IS_OVER.has(state)),
-    40_000,
   );
 
 /** The invariant of it all: as many orders on chain as jobs mined, one transaction for each, and not a nonce lost. */
@@ -235,7 +234,6 @@ describe('the chain', () => {
     await eventually(
       () => bench.trader.trades(),
       (trades) => trades.length === ids.length,
-      40_000,
     );
     await expectOnce(bench, await whenOver(bench, ids));
   });

@@ -85,5 +85,5 @@ describe('a sandbox that is started again', () => {
     } finally {
       await after.stop();
     }
-  }, 60_000);
+  });
 });

@@ -20,7 +20,6 @@ const nothingLeft = () =>
   eventually(
     () => playground.leftovers(),
     (left) => left.length === 0,
-    15_000,
   );
 
 function endGroup(signal: NodeJS.Signals): void {
@@ -49,16 +48,12 @@ describe('npm start', () => {
     60_000,
   );
 
-  it.each([CHAIN, READY])(
-    'leaves nothing behind when npm is killed at %s',
-    async (phase) => {
-      sandbox = playground.npmStart();
-      await sandbox.until(phase);
-      sandbox.child.kill('SIGKILL');
-      expect(await nothingLeft()).toEqual([]);
-    },
-    60_000,
-  );
+  it.each([CHAIN, READY])('leaves nothing behind when npm is killed at %s', async (phase) => {
+    sandbox = playground.npmStart();
+    await sandbox.until(phase);
+    sandbox.child.kill('SIGKILL');
+    expect(await nothingLeft()).toEqual([]);
+  });
 
   it('ends without a complaint when Ctrl-C reaches npm and the sandbox at once', async () => {
     sandbox = playground.npmStart();
@@ -67,5 +62,5 @@ describe('npm start', () => {
     await sandbox.exit;
     expect(await nothingLeft()).toEqual([]);
     expect(sandbox.output().split('Ctrl-C ends everything.')[1]?.trim()).toBe('');
-  }, 60_000);
+  });
 });

@@ -9,7 +9,7 @@ import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
 /** The oracle and the keeper under everything that can happen to a chain and to them. */
 
 let sandbox: TestSandbox;
-beforeAll(async () => (sandbox = await startTestSandbox()), 30_000);
+beforeAll(async () => (sandbox = await startTestSandbox()));
 afterAll(() => sandbox.stop());
 
 const venue = () => {
@@ -78,10 +78,9 @@ describe('the oracle', () => {
     const filled = await eventually(
       () => Promise.all(traders.map((trader) => trader.trades())),
       (all) => all.flat().length === 50,
-      30_000,
     );
     expect(filled.map((own) => own.map(({ index }) => index))).toEqual(traders.map(() => Array.from({ length: 10 }, (_, index) => index)));
-  }, 60_000);
+  });
 });
 
 const opening = (collateralAmount: bigint, changes: object = {}): Hex => {
@@ -120,7 +119,6 @@ describe.each([7, 23])('after any mix of orders, reorganisations, pauses and jum
     await eventually(
       async () => (await Promise.all(traders.map((trader) => trader.pending()))).reduce((sum, count) => sum + count, 0),
       (pending) => pending === 0,
-      30_000,
     );
     await onChain({ action: 'mining', paused: true });
     await follower.follow();
@@ -129,7 +127,7 @@ describe.each([7, 23])('after any mix of orders, reorganisations, pauses and jum
     expect(followed).toEqual(contents(follower.book));
     await onChain({ action: 'mining', paused: false });
     expect(sandbox.log.entries.filter(({ event }) => event === 'oracle.answer-failed' || event === 'keeper.failed')).toEqual([]);
-  }, 90_000);
+  });
 });
 
 async function act(trader: ChainTrader, roll: (sides: number) => number): Promise<void> {

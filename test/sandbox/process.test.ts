@@ -46,23 +46,18 @@ const nothingLeft = () =>
   eventually(
     () => playground.leftovers(),
     (left) => left.length === 0,
-    15_000,
   );
 const readyUrl = async (sandbox: SandboxProcess): Promise<string> => (await sandbox.until(READY))[1] ?? '';
 
 describe('Ctrl-C', () => {
-  it.each(PHASES.map((phase, step) => [step, phase] as const))(
-    'at step %i (%s) ends everything with code 0',
-    async (_step, phase) => {
-      const sandbox = start();
-      await sandbox.until(phase);
-      sandbox.child.kill('SIGINT');
-      expect(await sandbox.exit).toEqual({ code: 0, signal: null });
-      await nothingLeft();
-      expect(readdirSync(playground.folder)).toEqual([]);
-    },
-    40_000,
-  );
+  it.each(PHASES.map((phase, step) => [step, phase] as const))('at step %i (%s) ends everything with code 0', async (_step, phase) => {
+    const sandbox = start();
+    await sandbox.until(phase);
+    sandbox.child.kill('SIGINT');
+    expect(await sandbox.exit).toEqual({ code: 0, signal: null });
+    await nothingLeft();
+    expect(readdirSync(playground.folder)).toEqual([]);
+  });
 
   it('pressed twice at once is one', async () => {
     const sandbox = start();
@@ -71,7 +66,7 @@ describe('Ctrl-C', () => {
     sandbox.child.kill('SIGINT');
     sandbox.child.kill('SIGTERM');
     expect(await sandbox.exit).toEqual({ code: 0, signal: null });
-  }, 40_000);
+  });
 });
 
 describe('kill -9', () => {
@@ -88,7 +83,6 @@ describe('kill -9', () => {
       const response = await fetch(`${await readyUrl(next)}/ready`);
       expect(response.status).toBe(200);
     },
-    60_000,
   );
 
   it('leaves a temporary folder that the next sandbox removes', async () => {
@@ -102,7 +96,7 @@ describe('kill -9', () => {
     const next = start();
     await next.until(READY);
     expect(readdirSync(playground.folder)).not.toContain(abandoned);
-  }, 60_000);
+  });
 
   it('of the database alone is survived', async () => {
     const sandbox = start();
@@ -111,29 +105,25 @@ describe('kill -9', () => {
     const [killed] = await eventually(postmasters, (pids) => pids.length > 0);
     process.kill(Number(killed), 'SIGKILL');
     // The gap may be shorter than a request, so the proof is a server that is another process, and a gateway that reaches it.
-    await eventually(postmasters, (pids) => pids.length > 0 && !pids.includes(killed ?? ''), 20_000);
+    await eventually(postmasters, (pids) => pids.length > 0 && !pids.includes(killed ?? ''));
     const ready = async () => (await fetch(`${url}/ready`)).status;
-    expect(await eventually(ready, (status) => status === 200, 20_000)).toBe(200);
-  }, 60_000);
+    expect(await eventually(ready, (status) => status === 200)).toBe(200);
+  });
 });
 
 describe('a data folder', () => {
-  (isRoot ? it : it.skip)(
-    'that is temporary is removed in full, also where the database of root could not walk to it',
-    async () => {
-      const closed = path.join(playground.folder, 'closed');
-      mkdirSync(closed, { mode: 0o700 });
-      const sandbox = start({ TMPDIR: closed, LOG_LEVEL: 'info' });
-      await sandbox.until(READY);
-      sandbox.child.kill('SIGTERM');
-      expect(await sandbox.exit).toEqual({ code: 0, signal: null });
-      expect(readdirSync(closed)).toEqual([]);
-      expect(sandbox.output()).toContain('postgres.ready');
-      expect(sandbox.output()).not.toContain('postgres.data-elsewhere');
-      expect(readdirSync('/tmp').filter((name) => name.startsWith(`diamond-sandbox-${sandbox.child.pid}-`))).toEqual([]);
-    },
-    60_000,
-  );
+  (isRoot ? it : it.skip)('that is temporary is removed in full, also where the database of root could not walk to it', async () => {
+    const closed = path.join(playground.folder, 'closed');
+    mkdirSync(closed, { mode: 0o700 });
+    const sandbox = start({ TMPDIR: closed, LOG_LEVEL: 'info' });
+    await sandbox.until(READY);
+    sandbox.child.kill('SIGTERM');
+    expect(await sandbox.exit).toEqual({ code: 0, signal: null });
+    expect(readdirSync(closed)).toEqual([]);
+    expect(sandbox.output()).toContain('postgres.ready');
+    expect(sandbox.output()).not.toContain('postgres.data-elsewhere');
+    expect(readdirSync('/tmp').filter((name) => name.startsWith(`diamond-sandbox-${sandbox.child.pid}-`))).toEqual([]);
+  });
 
   it('brings chain and database back after a restart', async () => {
     const data = path.join(playground.folder, 'data');
@@ -161,7 +151,7 @@ describe('a data folder', () => {
       body: JSON.stringify(call),
     });
     expect(BigInt(((await reply.json()) as { result: string }).result)).toBe(77_000_000n);
-  }, 60_000);
+  });
 
   it('serves one sandbox at a time', async () => {
     const data = path.join(playground.folder, 'data');
@@ -171,7 +161,7 @@ describe('a data folder', () => {
     expect((await second.exit).code).toBe(1);
     expect(second.output()).toMatch(/in use/);
     expect((await fetch(`${await readyUrl(first)}/ready`)).status).toBe(200);
-  }, 60_000);
+  });
 
   it('whose chain is damaged is set aside, with a word about it', async () => {
     const data = path.join(playground.folder, 'data');
@@ -184,7 +174,7 @@ describe('a data folder', () => {
     const second = start({ SANDBOX_DATA: data });
     await second.until(READY);
     expect(second.output()).toMatch(/starting afresh/);
-  }, 60_000);
+  });
 });
 
 describe('a start that cannot succeed', () => {
@@ -200,34 +190,30 @@ describe('a start that cannot succeed', () => {
     const { port } = blocker.address() as AddressInfo;
     await failsWith(start({ PORT: String(port) }), new RegExp(`^Port ${port} on 127.0.0.1 is in use`, 'm'));
     await new Promise((resolve) => blocker.close(resolve));
-  }, 40_000);
+  });
 
   it('because of its settings names every problem', async () => {
     const sandbox = start({ PORT: 'x', SANDBOX_BLOCK_MS: '1', RPC_URL_BASE: 'https://rpc.example' });
     await failsWith(sandbox, /3 problems/);
     for (const name of ['PORT', 'SANDBOX_BLOCK_MS', 'RPC_URL_BASE']) expect(sandbox.output()).toContain(name);
-  }, 40_000);
+  });
 
   it('because the folder is a file says so', async () => {
     const file = path.join(playground.folder, 'file');
     writeFileSync(file, '');
     await failsWith(start({ SANDBOX_DATA: path.join(file, 'data') }), /cannot be written to \(ENOTDIR\)/);
-  }, 40_000);
+  });
 
   it('because there is no temporary folder says so', async () => {
     await failsWith(start({ TMPDIR: '/nowhere' }), /^The folder \/nowhere cannot be written to \(ENOENT\); set SANDBOX_DATA/m);
-  }, 40_000);
+  });
 
-  (isRoot ? it.skip : it)(
-    'because the folder may not be written says so (root may write anywhere)',
-    async () => {
-      const locked = path.join(playground.folder, 'locked');
-      mkdirSync(locked);
-      chmodSync(locked, 0o500);
-      await failsWith(start({ SANDBOX_DATA: path.join(locked, 'data') }), /cannot be written to \(EACCES\)/);
-    },
-    40_000,
-  );
+  (isRoot ? it.skip : it)('because the folder may not be written says so (root may write anywhere)', async () => {
+    const locked = path.join(playground.folder, 'locked');
+    mkdirSync(locked);
+    chmodSync(locked, 0o500);
+    await failsWith(start({ SANDBOX_DATA: path.join(locked, 'data') }), /cannot be written to \(EACCES\)/);
+  });
 
   it('because optional packages were left out says which', async () => {
     const hook = path.join(playground.folder, 'without-engine.cjs');
@@ -237,11 +223,11 @@ describe('a start that cannot succeed', () => {
        Module._resolveFilename = (name, ...rest) => resolve(name === '@nomicfoundation/edr' ? 'not-installed' : name, ...rest);`,
     );
     await failsWith(start({ NODE_OPTIONS: `--require=${hook}` }), /^The EVM engine of the sandbox does not load .*@nomicfoundation\/edr/m);
-  }, 40_000);
+  });
 
   it('because the external node is not there says so', async () => {
     await failsWith(start({ SANDBOX_RPC_URL: 'http://127.0.0.1:9' }), /SANDBOX_RPC_URL does not answer as a node/);
-  }, 40_000);
+  });
 });
 
 describe('the preflight', () => {

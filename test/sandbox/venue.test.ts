@@ -10,7 +10,7 @@ import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
 const NO_TRADES = 0;
 let sandbox: TestSandbox;
 
-beforeAll(async () => (sandbox = await startTestSandbox()), 30_000);
+beforeAll(async () => (sandbox = await startTestSandbox()));
 afterAll(() => sandbox.stop());
 
 const chain = () => {
@@ -148,9 +148,8 @@ describe('the sandbox venue', () => {
     await eventually(
       () => trader.trades(),
       (trades) => trades.length === 1,
-      15_000,
     );
-  }, 30_000);
+  });
 
   it('lets a request time out by blocks, and the trader take the collateral back', async () => {
     await oracle({ mode: 'hold' });

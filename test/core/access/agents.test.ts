@@ -1,4 +1,3 @@
-import { jest } from '@jest/globals';
 import { Wallet, type TypedDataDomain } from 'ethers';
 import { notDelegated, requireActive } from '../../../core/access/agent-status.js';
 import { createAgent, getAgent, listAgents, revokeAgent } from '../../../core/access/agents.js';
@@ -9,8 +8,6 @@ import type { Address, Hex } from '../../../core/ports.js';
 import { createTestDatabase, type TestDatabase } from '../../harness/database.js';
 import { authorization, domainOf, keyIssue, revocation, signWith, type AuthorizationOptions } from '../../harness/master-wallet.js';
 import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
-
-jest.setTimeout(30_000);
 
 /** One deployment, two replicas: each with its own connections and its own memory, one database and one chain. */
 interface Replica {
@@ -35,7 +32,7 @@ beforeAll(async () => {
     { gateway, venue },
     { gateway: { ...gateway, store }, venue: { ...venue } },
   ];
-}, 40_000);
+});
 afterAll(async () => {
   await store.close();
   await sandbox.stop();

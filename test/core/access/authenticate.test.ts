@@ -34,8 +34,8 @@ describe('authentication', () => {
     const found = sandbox.controls.chains.find(({ definition }) => definition.slug === CHAIN);
     if (!found) throw new Error('the sandbox has no such chain');
     chain = found;
-  }, 60_000);
-  afterAll(() => sandbox.stop(), 30_000);
+  });
+  afterAll(() => sandbox.stop());
 
   /** Another process before the same database: its memory is empty. */
   const replica = (settings: Partial<EntranceSettings> = {}): Gateway => {

@@ -1,4 +1,3 @@
-import { jest } from '@jest/globals';
 import fc from 'fast-check';
 import type { AgentCaller } from '../../../core/access/caller.js';
 import { releaseSpend, reserveSpend, restoreSpend } from '../../../core/access/spend.js';
@@ -11,8 +10,6 @@ import type { Address } from '../../../core/ports.js';
 import { createTestDatabase, type TestDatabase } from '../../harness/database.js';
 import { createKeptLog } from '../../harness/kept-log.js';
 import { createManualClock } from '../../harness/manual-clock.js';
-
-jest.setTimeout(30_000);
 
 let database: TestDatabase;
 /** Two replicas of one deployment. */

@@ -10,7 +10,7 @@ import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
 
 const CHAIN = 'arbitrum-sepolia';
 let sandbox: TestSandbox;
-beforeAll(async () => (sandbox = await startTestSandbox()), 30_000);
+beforeAll(async () => (sandbox = await startTestSandbox()));
 afterAll(() => sandbox.stop());
 
 describe('the money of a position', () => {
@@ -100,5 +100,5 @@ describe('the money of a position', () => {
     const guesses = known ? [{ index: known.tradeIndex, ...known.position }] : [];
     const query = { trader: lowerOf(trader), block, priceOf: () => price(60_000) };
     expect(await venue.chain.openTrades({ ...query, guesses })).toEqual(await venue.chain.openTrades({ ...query, guesses: [] }));
-  }, 30_000);
+  });
 });

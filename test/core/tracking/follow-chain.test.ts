@@ -22,7 +22,7 @@ beforeAll(async () => {
   if (!first) throw new Error('the sandbox has no chain');
   chain = first;
   venue = venueOf(sandbox.gateway, CHAIN);
-}, 30_000);
+});
 afterAll(() => sandbox.stop());
 afterEach(() => chain.setOraclePolicy(null, { mode: 'auto', delayMs: 50 }));
 
@@ -42,7 +42,6 @@ const newest = (trader: ChainTrader, status: Order['status'], count: number) =>
   eventually(
     () => history(trader),
     (orders) => orders.length === count && orders[0]?.status === status,
-    8_000,
   ).then((orders) => first(orders));
 const said = (order: Order | FillHistoryEntry) =>
   JSON.parse(JSON.stringify(order, (_key, value: unknown) => (isUnits(value) ? formatDecimal(value) : value))) as Record<string, unknown>;
@@ -100,7 +99,7 @@ describe('a wallet outside the gateway', () => {
     expect(await positions(trader)).toEqual([]);
     await expectViewEqualsChain(sandbox.gateway, CHAIN, trader);
     expect((await getOrder(sandbox.gateway, venue, { via: 'apiKey', trader: lowerOf(trader), label: '' }, order.id)).id).toBe(order.id);
-  }, 30_000);
+  });
 
   it('rests, amends, and cancels an order', async () => {
     const trader = await newTrader(chain);
@@ -125,7 +124,7 @@ describe('a wallet outside the gateway', () => {
     await newest(trader, 'canceled', 1);
     expect(await listOpenOrders(sandbox.gateway, venue, lowerOf(trader))).toEqual([]);
     await expectViewEqualsChain(sandbox.gateway, CHAIN, trader);
-  }, 30_000);
+  });
 
   it.each([
     ['limit', 1, 3_000, '2990'],
@@ -160,7 +159,6 @@ describe('a wallet outside the gateway', () => {
       const [closed] = await eventually(
         () => fills(trader),
         (all) => all.length === 2,
-        8_000,
       );
       expect(closed?.action).toBe(action);
       if (action === 'liquidation') expect(closed && formatDecimal(closed.pnl)).toBe('-100');
@@ -187,7 +185,7 @@ describe('a wallet outside the gateway', () => {
     const told = (await fills(trader)).map((fill) => [fill.action, formatDecimal(fill.collateral)]);
     expect(told.map(([action]) => action)).toEqual(['leverage', 'decrease', 'increase', 'open']);
     expect(told.slice(1).map(([, amount]) => amount)).toEqual(['30', '50', '100']);
-  }, 30_000);
+  });
 
   it('is refused with the reason of the chain', async () => {
     const trader = await newTrader(chain);
@@ -195,7 +193,7 @@ describe('a wallet outside the gateway', () => {
     await trader.open({ pairIndex: 3, openPrice: price(25) });
     expect((await newest(trader, 'rejected', 1)).reason).toBe('EXPOSURE_LIMITS');
     await expectViewEqualsChain(sandbox.gateway, CHAIN, trader);
-  }, 30_000);
+  });
 
   it('waits, times out, and is filled late or taken back', async () => {
     const trader = await newTrader(chain);
@@ -217,7 +215,7 @@ describe('a wallet outside the gateway', () => {
       (orders) => orders[1]?.status === 'filled',
     );
     await expectViewEqualsChain(sandbox.gateway, CHAIN, trader);
-  }, 30_000);
+  });
 
   it('withdraws profit as an order that trades nothing', async () => {
     const trader = await newTrader(chain);
@@ -227,5 +225,5 @@ describe('a wallet outside the gateway', () => {
     expect(said(await newest(trader, 'filled', 2))).toMatchObject({ size: '0', reduceOnly: true });
     expect((await fills(trader)).map(({ action }) => action)).toEqual(['open']);
     await expectViewEqualsChain(sandbox.gateway, CHAIN, trader);
-  }, 30_000);
+  });
 });

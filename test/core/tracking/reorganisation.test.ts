@@ -20,7 +20,7 @@ beforeAll(async () => {
   const [first] = sandbox.controls.chains;
   if (!first) throw new Error('the sandbox has no chain');
   chain = first;
-}, 30_000);
+});
 afterAll(() => sandbox.stop());
 
 const send = (trader: ChainTrader, data: `0x${string}`) => trader.send(chain.definition.diamond, data);
@@ -58,27 +58,23 @@ describe('a reorganisation', () => {
     [kind, ((at + 2) % 5) + 1, 'lost', true] as const,
   ]);
 
-  it.each(cases)(
-    'of %s, %i blocks deep, its transactions %s, leaves our view equal to the chain',
-    async (kind, depth, _fate, drop) => {
-      sandbox.controls.prices.jump(1, '3000');
-      const trader = await newTrader(chain);
-      traders.push(trader);
-      await opened(trader);
-      await trader.open({ pairIndex: 1, tradeType: 1, openPrice: price(1000) });
-      await settled(trader);
-      const before = new Map((await orders(sandbox.gateway, trader)).map(({ orderKey, id }) => [orderKey, id]));
-      const hash = await KINDS[kind]?.(trader);
-      const { blockNumber } = await trader.client.getTransactionReceipt({ hash: hash ?? '0x' });
-      await expectViewEqualsChain(sandbox.gateway, CHAIN, trader);
-      const above = Number((await trader.client.getBlockNumber()) - blockNumber);
-      await chain.reorg(above + depth, drop);
-      await expectViewEqualsChain(sandbox.gateway, CHAIN, trader);
-      await settled(trader);
-      for (const { orderKey, id } of await orders(sandbox.gateway, trader)) if (before.has(orderKey)) expect(id).toBe(before.get(orderKey));
-    },
-    30_000,
-  );
+  it.each(cases)('of %s, %i blocks deep, its transactions %s, leaves our view equal to the chain', async (kind, depth, _fate, drop) => {
+    sandbox.controls.prices.jump(1, '3000');
+    const trader = await newTrader(chain);
+    traders.push(trader);
+    await opened(trader);
+    await trader.open({ pairIndex: 1, tradeType: 1, openPrice: price(1000) });
+    await settled(trader);
+    const before = new Map((await orders(sandbox.gateway, trader)).map(({ orderKey, id }) => [orderKey, id]));
+    const hash = await KINDS[kind]?.(trader);
+    const { blockNumber } = await trader.client.getTransactionReceipt({ hash: hash ?? '0x' });
+    await expectViewEqualsChain(sandbox.gateway, CHAIN, trader);
+    const above = Number((await trader.client.getBlockNumber()) - blockNumber);
+    await chain.reorg(above + depth, drop);
+    await expectViewEqualsChain(sandbox.gateway, CHAIN, trader);
+    await settled(trader);
+    for (const { orderKey, id } of await orders(sandbox.gateway, trader)) if (before.has(orderKey)) expect(id).toBe(before.get(orderKey));
+  });
 
   it('is told', () => {
     expect(sandbox.log.entries.filter(({ event }) => event === 'chain.reorganised').length).toBeGreaterThan(0);
@@ -116,7 +112,7 @@ describe('what the follower stored', () => {
       await fresh.stop();
       await database.drop();
     }
-  }, 60_000);
+  });
 
   it('is served alike by a second gateway on the same database, each fill once', async () => {
     const second = await startGatewayBeside(sandbox);
@@ -134,5 +130,5 @@ describe('what the follower stored', () => {
     } finally {
       await second.stop();
     }
-  }, 60_000);
+  });
 });

@@ -1,10 +1,7 @@
-import { jest } from '@jest/globals';
 import { CANDLE_INTERVALS, INTERVAL_MINUTES, type CandleInterval } from '../../../core/domain/candle.js';
 import { eventually } from '../../harness/eventually.js';
 import { startGatewayBeside, type GatewayBeside } from '../../harness/gateway-beside.js';
 import { startTestSandbox, type Reply, type TestSandbox } from '../../harness/sandbox.js';
-
-jest.setTimeout(60_000);
 
 let sandbox: TestSandbox;
 beforeAll(async () => (sandbox = await startTestSandbox()));

@@ -1,4 +1,3 @@
-import { jest } from '@jest/globals';
 import { createOnchainConfig } from '../../../core/adapters/onchain-config/onchain-config.js';
 import { systemClock } from '../../../core/adapters/system-clock.js';
 import type { MarketConfig } from '../../../core/domain/market.js';
@@ -10,8 +9,6 @@ import { startGatewayBeside, type BesideOptions, type GatewayBeside } from '../.
 import { createKeptLog } from '../../harness/kept-log.js';
 import { createMovedClock, type MovedClock } from '../../harness/moved-clock.js';
 import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
-
-jest.setTimeout(60_000);
 
 const BASE = '/v1/arbitrum-sepolia';
 let sandbox: TestSandbox;
@@ -203,7 +200,6 @@ describe('a backend whose word is older than two minutes', () => {
     await eventually(
       () => status('/markets'),
       (got) => got === 200,
-      30_000,
     );
   });
 
@@ -249,7 +245,6 @@ describe('a backend whose word is older than two minutes', () => {
           );
         },
         (config) => print(comparable(config)) === print(comparable(venue.feed.config())),
-        20_000,
       );
       expect(comparable(onchain.config())).toEqual(comparable(venue.feed.config()));
     } finally {

@@ -1,4 +1,3 @@
-import { jest } from '@jest/globals';
 import fc from 'fast-check';
 import { diamondAbi } from '../../../core/adapters/diamond-abi.js';
 import { parseDecimal, toUnits } from '../../../core/domain/decimal.js';
@@ -8,8 +7,6 @@ import { SANDBOX_MARKETS } from '../../../sandbox/markets.js';
 import { newTrader, type ChainTrader } from '../../harness/chain-trader.js';
 import { eventually } from '../../harness/eventually.js';
 import { startTestSandbox, type Reply, type TestSandbox } from '../../harness/sandbox.js';
-
-jest.setTimeout(60_000);
 
 const BASE = '/v1/arbitrum-sepolia/markets';
 let sandbox: TestSandbox;

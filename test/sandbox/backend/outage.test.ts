@@ -1,4 +1,3 @@
-import { jest } from '@jest/globals';
 import { chainBySlug } from '../../../core/chains.js';
 import { createMarketHours } from '../../../sandbox/backend/market-hours.js';
 import { createPriceBackend, type PriceBackend } from '../../../sandbox/backend/price-backend.js';
@@ -8,8 +7,6 @@ import { createDiamondWorld } from '../../harness/diamond-world.js';
 import { eventually } from '../../harness/eventually.js';
 import { createKeptLog } from '../../harness/kept-log.js';
 import { createManualClock } from '../../harness/manual-clock.js';
-
-jest.setTimeout(60_000);
 
 describe('a backend of two chains, one of which has no node', () => {
   const [clock, log] = [createManualClock(), createKeptLog()];

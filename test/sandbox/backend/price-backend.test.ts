@@ -1,4 +1,3 @@
-import { jest } from '@jest/globals';
 import type { Hex } from 'viem';
 import { diamondAbi } from '../../../core/adapters/diamond-abi.js';
 import { priceUnits } from '../../../sandbox/backend/price-grid.js';
@@ -9,8 +8,6 @@ import { eventually, until } from '../../harness/eventually.js';
 import { createVenue, listen, type Venue } from './venue.js';
 
 /** A contract is deployed and traded on, on a machine that may be busy. */
-jest.setTimeout(60_000);
-
 const [BTC, BLANK, PEPE, EUR, AAPL, TSLA] = [0, 5, 8, 9, 12, 13];
 
 interface Named {
@@ -41,7 +38,6 @@ describe('the price backend of the sandbox', () => {
         return condition();
       },
       (holds) => holds,
-      20_000,
     );
   };
 

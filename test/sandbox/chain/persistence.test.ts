@@ -97,7 +97,7 @@ describe('a chain with a folder', () => {
       expect((await again.mine(1)).number).toBe(length === bytes.length ? 7n : 6n);
       await again.close();
     }
-  }, 60_000);
+  });
 
   it('that does not come out the same says so, starts afresh and keeps the old journal', async () => {
     const dataDir = temporaryFolder();
@@ -167,7 +167,7 @@ describe('kill -9', () => {
       expect(Number(await node.request('eth_getTransactionCount', [alice.address, 'latest']))).toBeGreaterThan(round);
       await node.close();
     }
-  }, 60_000);
+  });
 });
 
 async function runAndKill(dataDir: string, lines: number): Promise<string[]> {

@@ -1,12 +1,9 @@
-import { jest } from '@jest/globals';
 import { eventually, until } from '../../../harness/eventually.js';
 import { CHARTS, createRig, outcome, type Rig } from './harness.js';
 import { json } from './upstream.js';
 import { collateral, tradingVariables } from './wire-fixtures.js';
 
 /** Real sockets on a machine that may be busy. */
-jest.setTimeout(30_000);
-
 describe('the market feed', () => {
   let rig: Rig;
   afterEach(() => rig.stop());

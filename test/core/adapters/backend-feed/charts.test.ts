@@ -1,11 +1,8 @@
-import { jest } from '@jest/globals';
 import { aggregate, intervalMs, MINUTE_MS, type Candle, type CandleInterval } from '../../../../core/domain/candle.js';
 import { GatewayError } from '../../../../core/errors.js';
 import { until } from '../../../harness/eventually.js';
 import { createRig, whileWaiting, type Rig } from './harness.js';
 import { json, type Handler } from './upstream.js';
-
-jest.setTimeout(10_000);
 
 const HOUR = 3_600_000;
 /** As far back as this upstream knows anything. */

@@ -1,4 +1,3 @@
-import { jest } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { until } from '../../../harness/eventually.js';
@@ -14,8 +13,6 @@ const raw =
   };
 
 /** Real sockets on a machine that may be busy. */
-jest.setTimeout(30_000);
-
 describe('against an upstream that fails, the feed', () => {
   let rig: Rig;
   beforeEach(async () => {

@@ -1,4 +1,3 @@
-import { jest } from '@jest/globals';
 import { until } from '../../../harness/eventually.js';
 import { createRig, outcome, type Rig } from './harness.js';
 import { json } from './upstream.js';
@@ -8,8 +7,6 @@ import { collateral, tradingVariables, type Wire } from './wire-fixtures.js';
 const PROBE = 65_535;
 
 /** Real sockets on a machine that may be busy. */
-jest.setTimeout(30_000);
-
 /** Pair 0 is crypto, pair 1 forex, pair 3 indices. */
 describe('what is known of a market', () => {
   let rig: Rig;

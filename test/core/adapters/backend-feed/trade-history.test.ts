@@ -1,12 +1,9 @@
-import { jest } from '@jest/globals';
 import type { MarketTrade } from '../../../../core/domain/market-trade.js';
 import { GatewayError } from '../../../../core/errors.js';
 import { until } from '../../../harness/eventually.js';
 import { createRig, whileWaiting, type Rig } from './harness.js';
 import { json, type Handler } from './upstream.js';
 import { tradingVariables, type Wire } from './wire-fixtures.js';
-
-jest.setTimeout(10_000);
 
 const PATH = '/api/trading-history/24h';
 const hash = (seed: number): string => `0x${seed.toString(16).padStart(64, '0')}`;

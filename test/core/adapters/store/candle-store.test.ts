@@ -1,13 +1,10 @@
 import fc from 'fast-check';
-import { jest } from '@jest/globals';
 import { createStore, type KnexStore } from '../../../../core/adapters/store/create-store.js';
 import { migrate } from '../../../../core/adapters/store/migrate.js';
 import { aggregate, MINUTE_MS } from '../../../../core/domain/candle.js';
 import type { MinuteCandle } from '../../../../core/markets/candle-store.js';
 import { createTestDatabase, type TestDatabase } from '../../../harness/database.js';
 import { createKeptLog } from '../../../harness/kept-log.js';
-
-jest.setTimeout(30_000);
 
 let database: TestDatabase;
 let store: KnexStore | undefined;

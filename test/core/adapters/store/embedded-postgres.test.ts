@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs';
 import { chmod, chown, cp, lstat, mkdir, mkdtemp, readFile, readdir, rm, stat, symlink, unlink, writeFile } from 'node:fs/promises';
 import { networkInterfaces, tmpdir } from 'node:os';
 import path from 'node:path';
-import { jest } from '@jest/globals';
 import pg from 'pg';
 import { packagedBinaries } from '../../../../core/adapters/store/embedded/binaries.js';
 import {
@@ -16,8 +15,6 @@ import { systemClock } from '../../../../core/adapters/system-clock.js';
 import { eventually } from '../../../harness/eventually.js';
 import { createKeptLog } from '../../../harness/kept-log.js';
 import { nobodyIsLeftOn, processesOn, startOwner } from './owner.js';
-
-jest.setTimeout(40_000); // whole processes start here, on machines that may be busy
 
 const isRoot = process.getuid?.() === 0;
 const whenRoot = isRoot ? it : it.skip;

@@ -1,12 +1,9 @@
-import { jest } from '@jest/globals';
 import { connectDatabase } from '../../../../core/adapters/store/connect-database.js';
 import { migrate } from '../../../../core/adapters/store/migrate.js';
 import type { Migration } from '../../../../core/adapters/store/migrations/migration.js';
 import { MIGRATIONS } from '../../../../core/adapters/store/migrations/registry.js';
 import { createTestDatabase, type TestDatabase } from '../../../harness/database.js';
 import { createKeptLog } from '../../../harness/kept-log.js';
-
-jest.setTimeout(20_000);
 
 let database: TestDatabase;
 beforeEach(async () => (database = await createTestDatabase()));

@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
-import { jest } from '@jest/globals';
 import { packagedBinaries } from '../../../../core/adapters/store/embedded/binaries.js';
 import { openDatabase } from '../../../../core/adapters/store/open-database.js';
 import { systemClock } from '../../../../core/adapters/system-clock.js';
@@ -10,8 +9,6 @@ import { eventually } from '../../../harness/eventually.js';
 import { createKeptLog } from '../../../harness/kept-log.js';
 import { makeThrowAwayFolder } from '../../../harness/throw-away-folder.js';
 import { processesOn } from './owner.js';
-
-jest.setTimeout(40_000); // whole processes start here, on machines that may be busy
 
 const root = path.resolve(import.meta.dirname, '../../../..');
 let scratch: string;
@@ -32,7 +29,6 @@ describe('an embedded database', () => {
     await eventually(
       () => log.entries.filter(({ event }) => event === 'postgres.restarted').length,
       (restarts) => restarts === 1,
-      10_000,
     );
     await eventually(
       () => store.ping().then(String, (error: unknown) => (error as { code: string }).code),

@@ -1,13 +1,10 @@
 import { connect, createServer, type Socket } from 'node:net';
-import { jest } from '@jest/globals';
 import { createStore, type KnexStore } from '../../../../core/adapters/store/create-store.js';
 import { migrate } from '../../../../core/adapters/store/migrate.js';
 import { openDatabase } from '../../../../core/adapters/store/open-database.js';
 import { systemClock } from '../../../../core/adapters/system-clock.js';
 import { createTestDatabase, type TestDatabase } from '../../../harness/database.js';
 import { createKeptLog } from '../../../harness/kept-log.js';
-
-jest.setTimeout(20_000);
 
 let database: TestDatabase;
 let store: KnexStore;
