@@ -17,7 +17,7 @@ import type { RelayNode } from './relay/relayer.js';
 import type { RelayStore } from './relay/relay-store.js';
 import type { OrdersStore } from './orders/orders-store.js';
 import type { MarketTrade } from './domain/market-trade.js';
-import type { Rehearsal, Rehearsed, SeenTransaction } from './orders/rehearsal.js';
+import type { OpeningFacts, OpeningQuestion, Rehearsal, Rehearsed, SeenTransaction } from './orders/rehearsal.js';
 
 /** What core asks of the outside. Each port has a production adapter; the sandbox runs the same adapters against local servers. */
 
@@ -103,6 +103,8 @@ export interface Chain {
   accountFacts(trader: Address, tokens: readonly Address[]): Promise<AccountFacts>;
   /** Tries a write from its sender and reads all that it depends on, in exactly one round trip. */
   rehearse(rehearsal: Rehearsal): Promise<Rehearsed>;
+  /** What the contract grants or imposes on the trader in this market; null where this Diamond does not say. */
+  openingFacts(trader: Address, opening: OpeningQuestion): Promise<OpeningFacts | null>;
   /** null when the node does not know it. */
   transaction(hash: Hex): Promise<SeenTransaction | null>;
   /** Headers by number, ascending. */

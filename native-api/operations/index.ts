@@ -4,6 +4,7 @@ import { agentOperations } from './agents.js';
 import { journalOperations } from './journal.js';
 import { marketOperations } from './markets.js';
 import { notificationOperations } from './notifications.js';
+import { orderOperations } from './orders.js';
 import { readinessOperations } from './readiness.js';
 import { systemOperations } from './system.js';
 
@@ -13,6 +14,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...marketOperations,
   ...agentOperations,
   ...accountOperations,
+  ...orderOperations,
   ...journalOperations,
   ...notificationOperations,
   ...readinessOperations,

@@ -69,7 +69,7 @@ async function fundsOf(client: PublicClient, token: Address, trader: Address, di
 }
 
 /** A Diamond of another release may not serve these views; then the order is judged by the market's own figures alone. */
-async function openingFacts(
+export async function openingFacts(
   client: PublicClient,
   diamond: Address,
   trader: Address,

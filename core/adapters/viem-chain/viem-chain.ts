@@ -7,7 +7,7 @@ import { identify } from './identify.js';
 import { createRelayNode } from './relay-node.js';
 import { createViews } from './views.js';
 import { readBlocks, readInputs, readLogs } from './logs.js';
-import { rehearse } from './rehearse.js';
+import { openingFacts, rehearse } from './rehearse.js';
 import { seenTransaction } from './transaction.js';
 import { isValidSignature } from './wallet-signature.js';
 
@@ -43,6 +43,7 @@ export function createViemChain({ definition, rpcUrls }: ViemChainOptions): Chai
     accountFacts: (trader, tokens) => accountFacts(client, definition, trader, tokens),
     blocks: (numbers) => readBlocks(client, numbers),
     rehearse: (rehearsal) => rehearse(client, definition, rehearsal),
+    openingFacts: (trader, opening) => openingFacts(client, definition.diamond, trader, opening),
     transaction: (hash) => seenTransaction(client, hash),
     async head(): Promise<BlockHead> {
       const { number, hash, parentHash, timestamp } = await client.getBlock({ blockTag: 'latest' });

@@ -1,0 +1,26 @@
+import { keccak256, stringToHex } from 'viem/utils';
+import { formatDecimal, type Decimal } from '../domain/decimal.js';
+import type { Hex } from '../ports.js';
+import { DEFAULT_SLIPPAGE, type OrderRequest } from './order-request.js';
+
+/** What was asked for, in one spelling: `1.0` and `1`, `btc-usd` and `BTC/USD`, a default written out and left out are the same. */
+export function fingerprintOf(request: OrderRequest): Hex {
+  const { market, side, type, size, leverage, price, collateral, sl, tp, reduceOnly, slippage } = request;
+  const fields = [
+    market,
+    side,
+    type,
+    text(size),
+    text(leverage),
+    text(price),
+    collateral?.toUpperCase() ?? null,
+    text(sl),
+    text(tp),
+    reduceOnly,
+    text(slippage ?? (reduceOnly ? undefined : DEFAULT_SLIPPAGE)),
+  ];
+  return keccak256(stringToHex(JSON.stringify(fields)));
+}
+
+/** None of the figures asks for anything when it is zero. */
+const text = (value: Decimal | undefined): string | null => (value === undefined || value.units === 0n ? null : formatDecimal(value));

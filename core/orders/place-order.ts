@@ -1,0 +1,147 @@
+import { requireDelegate } from '../access/agent-status.js';
+import type { AgentCaller } from '../access/caller.js';
+import { getOrder } from '../account/list-orders.js';
+import type { Order as StoredOrder } from '../domain/order.js';
+import { capExceeded, utcDay } from '../domain/scope.js';
+import { GatewayError } from '../errors.js';
+import type { Gateway, Venue } from '../gateway.js';
+import { checkOpening, checkScope, notionalUsd, requireTradable } from './check-order.js';
+import { describeUnfilled, type PreparedOrder } from './find-order.js';
+import { fingerprintOf } from './order-fingerprint.js';
+import { readOpening, type Opening, type OrderRequest } from './order-request.js';
+import type { Draft, KnownOrder, Placed } from './orders-store.js';
+import { refuseCallback } from './precheck-callback.js';
+import { prepareTransaction, transactionOf, type PreparedTransaction } from './prepare-transaction.js';
+import { reduceOrder } from './reduce-order.js';
+
+/**
+ * An order checked by every rule we know, tried on the chain and stored, with the transaction that places it. A clientId names it for
+ * its trader: asking again gives the same order, however often and however concurrently.
+ */
+export async function placeOrder(gateway: Gateway, venue: Venue, caller: AgentCaller, request: OrderRequest): Promise<PreparedOrder> {
+  const { clientId } = request;
+  const known = clientId === undefined ? null : await gateway.store.orders.findByClientId(venue.definition.slug, caller.trader, clientId);
+  if (known !== null) return answerKnown(gateway, venue, caller, request, known);
+  if (request.reduceOnly) return reduceOrder(gateway, venue, caller, request);
+  const made = await draftOpening(gateway, venue, caller, request);
+  return settle(gateway, venue, caller, request, made, await gateway.store.orders.place(made.draft));
+}
+
+interface Made {
+  readonly draft: Draft;
+  readonly transaction: PreparedTransaction;
+}
+
+async function draftOpening(gateway: Gateway, venue: Venue, caller: AgentCaller, request: OrderRequest): Promise<Made> {
+  const opening = readOpening(venue, request);
+  checkScope(caller, opening);
+  requireTradable(venue, opening);
+  checkOpening(opening, caller.trader);
+  const { terms, collateral, sizeCollateral } = opening;
+  const { handedOut, transaction, inner, rehearsed } = await prepareTransaction(gateway, venue, caller, {
+    intent: { kind: 'open', ...terms },
+    takes: { collateral, amount: terms.collateralAmount },
+    opening: { ...terms, positionSizeCollateral: sizeCollateral },
+  });
+  refuseCallback(venue, opening, { facts: rehearsed.opening, inner });
+  const now = venue.clock.now();
+  const order = preparedOrder(caller, opening, { clientId: request.clientId ?? null, now, expiresAt: transaction.expiresAt });
+  const { agent, trader, scope } = caller;
+  const account = { chain: venue.definition.slug, agent, trader, day: utcDay(now) };
+  const spend = { account, usd: notionalUsd(opening), capUsd: scope.dailySpendCapUsd };
+  const fingerprint = fingerprintOf(request);
+  const { maxUnsent } = gateway.orders;
+  return { transaction, draft: { ...handedOut, chain: account.chain, agent, order, fingerprint, spend, maxUnsent } };
+}
+
+function preparedOrder(
+  { trader }: AgentCaller,
+  { terms, sizeBase, sizeCollateral, isPriceGiven, storedSl }: Opening,
+  { clientId, now, expiresAt }: { readonly clientId: string | null; readonly now: number; readonly expiresAt: number },
+): StoredOrder {
+  return {
+    ...terms,
+    trader,
+    action: 'open',
+    reduceOnly: false,
+    sizeCollateral,
+    sizeToken: null,
+    asked: { sizeBase, sizeCollateral },
+    // What a market order expects is nobody's limit unless it was named.
+    price: terms.type === 'market' && !isPriceGiven ? 0n : terms.price,
+    sl: storedSl,
+    tradeIndex: null,
+    clientId,
+    status: 'prepared',
+    txHash: null,
+    expiresAt,
+    fill: null,
+    reason: null,
+    createdAt: now,
+    updatedAt: now,
+    requestedBlock: null,
+  };
+}
+
+/** Somebody else may have been faster with the same clientId: then theirs is the order. */
+async function settle(
+  gateway: Gateway,
+  venue: Venue,
+  caller: AgentCaller,
+  request: OrderRequest,
+  { draft, transaction }: Made,
+  placed: Placed,
+): Promise<PreparedOrder> {
+  switch (placed.kind) {
+    case 'placed':
+      return { order: describeUnfilled(venue, placed.stored), transaction };
+    case 'known':
+      return answerKnown(gateway, venue, caller, request, placed.stored);
+    case 'over-cap':
+      throw draft.spend?.capUsd ? capExceeded(draft.spend.capUsd, placed.spentUsd, draft.spend.usd) : new TypeError('no cap, yet passed');
+    case 'too-many':
+      throw tooManyUnsent(venue, placed.earliestExpiry);
+  }
+}
+
+export const tooManyUnsent = ({ clock }: Venue, earliestExpiry: number): GatewayError =>
+  new GatewayError('RATE_LIMITED', {
+    scope: 'agent-writes',
+    retryAfterSeconds: Math.max(1, Math.ceil((earliestExpiry - clock.now()) / 1000)),
+  });
+
+/** The transaction once more while it may be sent, a fresh one when it lapsed unsent, none once it was. */
+async function answerKnown(
+  gateway: Gateway,
+  venue: Venue,
+  caller: AgentCaller,
+  request: OrderRequest,
+  known: KnownOrder,
+): Promise<PreparedOrder> {
+  const { id, order, hashes, transaction, agent } = known;
+  if (known.fingerprint !== fingerprintOf(request))
+    throw new GatewayError('IDEMPOTENCY_CONFLICT', { clientId: request.clientId ?? '', id: id.toString() });
+  const isUnsent = hashes.length === 0 && agent === caller.agent && (order.status === 'prepared' || order.status === 'expired');
+  const now = venue.clock.now();
+  const isLapsed = order.status === 'expired' || (order.expiresAt ?? 0) <= now;
+  if (isUnsent && isLapsed) return renew(gateway, venue, caller, request, known);
+  await requireDelegate(venue, caller);
+  const again = isUnsent && transaction !== null && order.expiresAt !== null ? transactionOf(venue, transaction, order.expiresAt) : null;
+  return { order: await getOrder(gateway, venue, caller, id.toString()), transaction: again };
+}
+
+async function renew(
+  gateway: Gateway,
+  venue: Venue,
+  caller: AgentCaller,
+  request: OrderRequest,
+  { id, order }: KnownOrder,
+): Promise<PreparedOrder> {
+  const { slug } = venue.definition;
+  if (request.reduceOnly) return reduceOrder(gateway, venue, caller, request);
+  const made = await draftOpening(gateway, venue, caller, request);
+  if (order.status === 'prepared') await gateway.store.orders.lapse(slug, venue.clock.now());
+  const placed = await gateway.store.orders.renew(slug, id, made.draft);
+  if (placed.kind !== 'moved-on') return settle(gateway, venue, caller, request, made, placed);
+  return { order: await getOrder(gateway, venue, caller, id.toString()), transaction: null };
+}

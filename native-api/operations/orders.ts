@@ -1,0 +1,56 @@
+import { placeOrder } from '../../core/orders/place-order.js';
+import { quoteOrder } from '../../core/orders/quote-order.js';
+import { venueOperation, type Operation } from '../operation.js';
+import { CreateOrderRequest, PreparedOrder, Quote } from '../wire/orders.js';
+
+export const orderOperations: readonly Operation[] = [
+  venueOperation({
+    id: 'createOrder',
+    method: 'POST',
+    path: '/orders',
+    auth: 'agent',
+    rehearses: true,
+    summary: 'Prepares an order: checked, tried on the chain, stored, and answered with the transaction to sign and broadcast.',
+    body: CreateOrderRequest,
+    reply: PreparedOrder,
+    status: () => 201,
+    statuses: [201],
+    errors: [
+      'MARKET_NOT_FOUND',
+      'COLLATERAL_NOT_SUPPORTED',
+      'PRECISION_ERROR',
+      'LEVERAGE_OUT_OF_RANGE',
+      'SIZE_BELOW_MINIMUM',
+      'MARKET_CLOSED',
+      'SCOPE_MARKET_NOT_ALLOWED',
+      'SCOPE_LEVERAGE_EXCEEDED',
+      'SCOPE_SPEND_CAP_EXCEEDED',
+      'IDEMPOTENCY_CONFLICT',
+      'ORDER_NOT_MODIFIABLE',
+      'SIMULATION_REVERTED',
+      'UNSUPPORTED',
+    ],
+    handle: ({ gateway, venue, caller, body }) => placeOrder(gateway, venue, caller, body),
+  }),
+
+  venueOperation({
+    id: 'quoteOrder',
+    method: 'POST',
+    path: '/quote',
+    auth: 'optional',
+    summary:
+      'What an order would get now: price, impact, fees, liquidation, room, and why it would be refused. Signed, also for this trader.',
+    body: CreateOrderRequest,
+    reply: Quote,
+    errors: [
+      'MARKET_NOT_FOUND',
+      'COLLATERAL_NOT_SUPPORTED',
+      'PRECISION_ERROR',
+      'LEVERAGE_OUT_OF_RANGE',
+      'SIZE_BELOW_MINIMUM',
+      'SIMULATION_REVERTED',
+      'UNSUPPORTED',
+    ],
+    handle: ({ gateway, venue, caller, body }) => quoteOrder(gateway, venue, caller, body),
+  }),
+];
