@@ -17,7 +17,7 @@ import type { RelayNode } from './relay/relayer.js';
 import type { RelayStore } from './relay/relay-store.js';
 import type { OrdersStore } from './orders/orders-store.js';
 import type { MarketTrade } from './domain/market-trade.js';
-import type { OpeningFacts, OpeningQuestion, Rehearsal, Rehearsed, SeenTransaction } from './orders/rehearsal.js';
+import type { OpeningFacts, OpeningQuestion, Rehearsal, Rehearsed, Revert, SeenTransaction } from './orders/rehearsal.js';
 
 /** What core asks of the outside. Each port has a production adapter; the sandbox runs the same adapters against local servers. */
 
@@ -91,11 +91,13 @@ export interface Chain {
   head(): Promise<BlockHead>;
   /** The Diamond's logs of these blocks, in chain order; throws when the chain moves meanwhile. */
   logs(from: bigint, to: bigint): Promise<LogRange>;
+  /** Why a transaction fails on the state of the block; null when it does not. */
+  replay(transaction: Pick<SeenTransaction, 'from' | 'to' | 'input'>, block: bigint): Promise<Revert | null>;
   /** Inputs of mined transactions by hash; throws when the chain does not hold one of them any more. */
   inputs(hashes: readonly Hex[]): Promise<ReadonlyMap<Hex, Hex>>;
   /** As of the block; null = now. */
   trades(refs: readonly { readonly trader: Address; readonly tradeIndex: number }[], block: bigint | null): Promise<readonly ChainTrade[]>;
-  /** What rests and what waits for the oracle, as of the block. */
+  /** Positions, what rests and what waits for the oracle, as of the block. */
   openOrders(trader: Address, block: bigint): Promise<OpenOrders>;
   openTrades(query: OpenTradesQuery): Promise<OpenTrades>;
   /** Wei. */

@@ -16,7 +16,9 @@ export interface ChainTrade {
   readonly info: TradeInfo;
 }
 
+/** All that is open of a trader. */
 export interface OpenOrders {
+  readonly positions: readonly ChainTrade[];
   /** Limit and stop orders. */
   readonly resting: readonly ChainTrade[];
   /** Every pending order of the trader that the contract still holds open. */

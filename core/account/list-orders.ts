@@ -2,6 +2,7 @@ import type { Caller } from '../access/caller.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { Address } from '../ports.js';
+import { meetTrader } from '../tracking/meet-trader.js';
 import type { ListedOrder } from './account-store.js';
 import { describeOrder, type Order } from './describe-order.js';
 import { decodeCursor, encodeCursor, type PageScope } from './page-cursor.js';
@@ -18,6 +19,7 @@ export interface Page<Item> {
 
 /** Everything that rests, waits for the oracle or can be taken back, newest first. */
 export async function listOpenOrders(gateway: Gateway, venue: Venue, trader: Address): Promise<Order[]> {
+  await meetTrader(gateway, venue, trader);
   return describeAll(gateway, venue, trader, await gateway.store.account.liveOrders(venue.definition.slug, trader));
 }
 

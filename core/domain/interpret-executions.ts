@@ -1,4 +1,4 @@
-import type { Executed, OrderKey, Terms, TradeFigures } from './chain-event.js';
+import type { EventPlace, Executed, OrderKey, Terms, TradeFigures } from './chain-event.js';
 import type { DiamondLog, LogNamed, OrderId, TradeStruct } from './diamond-log.js';
 import type { PositionState } from './position.js';
 import { positionSizeCollateral } from './pricing/size.js';
@@ -23,7 +23,7 @@ const TRIGGERED = { 4: 'tp', 5: 'sl', 6: 'liquidation' } as const;
 export const lower = (address: Hex): Hex => address.toLowerCase() as Hex;
 const requestKey = ({ index }: OrderId): OrderKey => `request:${index}`;
 
-export function ofRequest(id: OrderId, tradeIndex: number | null, { place }: DiamondLog) {
+export function ofRequest(id: OrderId, tradeIndex: number | null, { place }: { readonly place: EventPlace }) {
   return { trader: lower(id.user), orderKey: requestKey(id), tradeIndex, place };
 }
 

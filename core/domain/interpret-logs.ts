@@ -1,5 +1,5 @@
-import type { ChainEvent, OrderAction, PositionEdited, Refused, Requested, Terms } from './chain-event.js';
-import type { DiamondLog, DiamondLogName, LogNamed, OrderId, TradeStruct } from './diamond-log.js';
+import type { ChainEvent, EventPlace, OrderAction, PositionEdited, Refused, Requested, Rested, Terms } from './chain-event.js';
+import type { DiamondLog, DiamondLogName, LogNamed, OrderId, PendingOrderStruct, TradeStruct } from './diamond-log.js';
 import {
   PENDING_TYPE,
   executedLeverage,
@@ -39,7 +39,7 @@ const STOP = 2;
 function interpret(log: DiamondLog, story: Story): ChainEvent | null {
   switch (log.name) {
     case 'PendingOrderStored':
-      return requested(log, story);
+      return requested(log.args.pendingOrder, log.place, story.tradeOf);
     case 'PendingOrderClosed':
       return closedWithoutWord(log, story);
     case 'OpenOrderPlaced':
@@ -77,12 +77,12 @@ function interpret(log: DiamondLog, story: Story): ChainEvent | null {
   }
 }
 
-function ofResting(trader: Hex, index: number, { place }: DiamondLog) {
+function ofResting(trader: Hex, index: number, { place }: { readonly place: EventPlace }) {
   return { trader: lower(trader), orderKey: `resting:${index}` as const, tradeIndex: null, place };
 }
 
-function requested(log: LogNamed<'PendingOrderStored'>, story: Story): Requested | null {
-  const { pendingOrder } = log.args;
+/** A market request; null for attempts of keepers, and for changes of a trade nobody knows. */
+export function requested(pendingOrder: PendingOrderStruct, place: EventPlace, tradeOf: TradeLookup): Requested | null {
   const { trade } = pendingOrder;
   const action = REQUESTS[pendingOrder.orderType];
   if (!action || lower(pendingOrder.user) !== lower(trade.user)) return null;
@@ -90,12 +90,12 @@ function requested(log: LogNamed<'PendingOrderStored'>, story: Story): Requested
   if (action === 'open') {
     const terms = termsOf(trade);
     const size = { sizeCollateral: positionSizeCollateral(terms), sizeToken: null };
-    return { ...common, ...ofRequest(pendingOrder, null, log), ...size, terms, slippageP: BigInt(pendingOrder.maxSlippageP) };
+    return { ...common, ...ofRequest(pendingOrder, null, { place }), ...size, terms, slippageP: BigInt(pendingOrder.maxSlippageP) };
   }
-  const position = story.tradeOf(lower(trade.user), trade.index);
+  const position = tradeOf(lower(trade.user), trade.index);
   if (position === null) return null;
   const slippageP = pendingOrder.maxSlippageP > 0 ? BigInt(pendingOrder.maxSlippageP) : position.slippageP || DEFAULT_CLOSING_SLIPPAGE_P;
-  return { ...common, ...ofRequest(pendingOrder, trade.index, log), ...changeOf(action, trade, position), slippageP };
+  return { ...common, ...ofRequest(pendingOrder, trade.index, { place }), ...changeOf(action, trade, position), slippageP };
 }
 
 /** What a request to change a position asks for; the contract leaves the rest of the struct empty. */
@@ -137,11 +137,15 @@ function rested(log: LogNamed<'OpenOrderPlaced'>, { logs }: Story): ChainEvent |
     (other): other is LogNamed<'TradeStored'> =>
       other.name === 'TradeStored' && lower(other.args.user) === lower(trader) && other.args.index === index,
   );
-  if (!stored) return null;
-  const terms = termsOf(stored.args.trade);
-  const type = stored.args.trade.tradeType === STOP ? ('stop' as const) : ('limit' as const);
+  return stored ? restedAs(stored.args.trade, BigInt(stored.args.tradeInfo.maxSlippageP), log.place) : null;
+}
+
+/** A resting order as the contract stores it. */
+export function restedAs(trade: TradeStruct, slippageP: bigint, place: EventPlace): Rested {
+  const terms = termsOf(trade);
+  const type = trade.tradeType === STOP ? 'stop' : 'limit';
   const size = { sizeCollateral: positionSizeCollateral(terms), sizeToken: null };
-  return { kind: 'rested', type, ...ofResting(trader, index, log), terms, ...size, slippageP: BigInt(stored.args.tradeInfo.maxSlippageP) };
+  return { kind: 'rested', type, ...ofResting(trade.user, trade.index, { place }), terms, ...size, slippageP };
 }
 
 type Refusal = LogNamed<

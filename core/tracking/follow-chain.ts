@@ -1,5 +1,6 @@
 import type { Gateway, Venue } from '../gateway.js';
 import { ChainMovedError, type BlockHead, type LogRange } from '../ports.js';
+import { watchHashes } from '../orders/watch-hashes.js';
 import { redactText } from '../redact.js';
 import { CursorMovedError, takeBack, takeIn, takeInLate, timeOut } from './chain-steps.js';
 import type { ChainCursor, Checkpoint, Lease } from './tracking-store.js';
@@ -69,6 +70,7 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
     if (reached.number < head.number) return true;
     await timeOut(gateway, venue, reached);
     await rereadNowAndThen(reached);
+    await watchHashes(gateway, venue, reached);
     return false;
   }
 

@@ -40,7 +40,13 @@ export function createTrackingStore({ db, transaction }: TrackingStoreParts): Tr
       return new Set(rows.map(({ trader, trade_index }) => tradeRefKey({ trader, tradeIndex: Number(trade_index) })));
     },
     async hasMet(chain, trader) {
-      return (await db('traders_met').where({ chain, trader }).first<{ trader: string } | undefined>('trader')) !== undefined;
+      // From block 0 on, nothing is older than our memory.
+      const { rows } = await db.raw<{ rows: [{ met: boolean }] }>(
+        `select exists (select from traders_met where chain = :chain and trader = :trader)
+           or exists (select from chain_cursors where chain = :chain and start_block = 0) as met`,
+        { chain, trader },
+      );
+      return rows[0].met;
     },
     async knownLogs(chain, places) {
       if (places.length === 0) return new Set();

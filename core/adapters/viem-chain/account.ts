@@ -82,11 +82,14 @@ export async function openOrders(
     client.readContract({ ...view, functionName: 'getTradeInfos', args: [trader] }),
     client.readContract({ ...view, functionName: 'getPendingOrders', args: [trader] }),
   ]);
+  const open = trades.flatMap((trade, at): ChainTrade[] => {
+    const info = infos[at];
+    return info && trade.isOpen ? [{ trade, info }] : [];
+  });
+  const isPosition = ({ trade }: ChainTrade): boolean => trade.tradeType === POSITION;
   return {
-    resting: trades.flatMap((trade, at): ChainTrade[] => {
-      const info = infos[at];
-      return info && trade.isOpen && trade.tradeType !== POSITION ? [{ trade, info }] : [];
-    }),
+    positions: open.filter(isPosition),
+    resting: open.filter((one) => !isPosition(one)),
     pending: pending.filter(({ isOpen }) => isOpen),
   };
 }

@@ -5,6 +5,7 @@ import { accountFacts, chainTrades, openOrders, openTrades } from './account.js'
 import { delegateOf } from './delegation.js';
 import { identify } from './identify.js';
 import { createRelayNode } from './relay-node.js';
+import { replay } from './replay.js';
 import { createViews } from './views.js';
 import { readBlocks, readInputs, readLogs } from './logs.js';
 import { openingFacts, rehearse } from './rehearse.js';
@@ -35,6 +36,7 @@ export function createViemChain({ definition, rpcUrls }: ViemChainOptions): Chai
     delegateOf: (trader) => delegateOf(client, definition, trader),
     isValidSignature: (wallet, digest, signature) => isValidSignature(client, wallet, digest, signature),
     logs: (from, to) => readLogs(client, definition, from, to),
+    replay: (transaction, block) => replay(client, transaction, block),
     inputs: (hashes) => readInputs(client, hashes),
     trades: (refs, block) => chainTrades(client, definition, refs, block),
     openOrders: (trader, block) => openOrders(client, definition, trader, block),

@@ -1,0 +1,92 @@
+import type { Reverted } from '../domain/chain-event.js';
+import { foldOrder } from '../domain/fold-order.js';
+import type { OrderReason } from '../domain/order.js';
+import type { Gateway, Venue } from '../gateway.js';
+import type { Hex } from '../ports.js';
+import { change } from '../tracking/chain-steps.js';
+import { NO_CHANGES } from '../tracking/changes.js';
+import type { ChainCursor } from '../tracking/tracking-store.js';
+import type { KnownOrder } from './orders-store.js';
+import type { SeenTransaction } from './rehearsal.js';
+
+const AT_ONCE = 100;
+
+type Mined = NonNullable<SeenTransaction['mined']>;
+interface Failed {
+  readonly hash: Hex;
+  readonly transaction: SeenTransaction;
+  readonly mined: Mined;
+}
+
+/**
+ * Prepared orders whose hash is known: a transaction that failed leaves no log, so it has to be asked for. Only what lies at or below the
+ * cursor is believed, so that a reorganisation takes it back with everything else.
+ */
+export async function watchHashes(gateway: Gateway, venue: Venue, cursor: ChainCursor): Promise<void> {
+  const { slug } = venue.definition;
+  const orders = await gateway.store.orders.sent(slug, AT_ONCE);
+  const seen = await Promise.all(orders.map((order) => look(venue, cursor, order)));
+  const now = venue.clock.now();
+  const due = orders.filter(({ order }, at) => seen[at] === 'nothing' && order.expiresAt !== null && order.expiresAt <= now);
+  if (due.length > 0)
+    await gateway.store.orders.lapse(
+      slug,
+      now,
+      due.map(({ id }) => id),
+    );
+  for (const [at, order] of orders.entries()) {
+    const outcome = seen[at];
+    if (typeof outcome === 'object') await reject(gateway, venue, cursor, { order, failed: outcome });
+  }
+}
+
+/** `wait` = its block is not in yet; `nothing` = as far as the chain knows, it has not happened. */
+async function look({ chain }: Venue, cursor: ChainCursor, { hashes, transaction }: KnownOrder): Promise<Failed | 'wait' | 'nothing'> {
+  const found = await Promise.all(hashes.map(async (hash) => ({ hash, transaction: await chain.transaction(hash) })));
+  const mined = found.flatMap(({ hash, transaction: seen }) => (seen?.mined ? [{ hash, transaction: seen, mined: seen.mined }] : []));
+  if (mined.some((one) => one.mined.blockNumber > cursor.number)) return 'wait';
+  if (found.some(({ transaction: seen }) => seen !== null && seen.mined === null)) return 'nothing';
+  const ours = transaction?.data.slice(2).toLowerCase();
+  const failed = mined.filter((one) => !one.mined.succeeded && ours !== undefined && one.transaction.input.toLowerCase().includes(ours));
+  return failed.at(-1) ?? 'nothing';
+}
+
+interface Rejection {
+  readonly order: KnownOrder;
+  readonly failed: Failed;
+}
+
+async function reject(gateway: Gateway, venue: Venue, cursor: ChainCursor, { order: { id, order }, failed }: Rejection): Promise<void> {
+  const { hash, mined } = failed;
+  const [block] = await venue.chain.blocks([mined.blockNumber]);
+  if (block?.hash !== mined.blockHash) return; // the chain moves; the next look sees where to
+  const at = Number(block.timestamp) * 1000;
+  const place = { blockNumber: mined.blockNumber, blockHash: mined.blockHash, txHash: hash, logIndex: null, at };
+  const reason = await reasonOf(venue, failed, { pairIndex: order.pairIndex, at });
+  const event: Reverted = { kind: 'reverted', trader: order.trader, orderKey: null, tradeIndex: null, place, reason };
+  await change(gateway, venue, cursor, async (unit) => {
+    const [row] = await unit.orders({ refs: [], ids: [id] });
+    const after = row?.order ? foldOrder(row.order, event) : null;
+    if (!row || after === null || after === row.order) return { block: cursor.number, changes: NO_CHANGES };
+    const moved = { ...row, order: after };
+    await unit.append([{ event, orderId: id }]);
+    await unit.saveOrders([moved]);
+    const told = [{ trader: row.trader, fact: { kind: 'order', id, order: after } }] as const;
+    return { block: cursor.number, changes: { ...NO_CHANGES, events: [event], orders: [moved], told } };
+  });
+}
+
+/** The contract no longer tells these two apart from others; the call and the calendar do. */
+async function reasonOf(venue: Venue, { transaction, mined }: Failed, order: { pairIndex: number; at: number }): Promise<OrderReason> {
+  const revert = await venue.chain.replay(transaction, mined.blockNumber).catch(() => null);
+  if (revert?.name === 'Paused') return 'PAUSED';
+  return isOpenAt(venue, order) ? 'OTHER' : 'MARKET_CLOSED';
+}
+
+function isOpenAt({ feed }: Venue, { pairIndex, at }: { readonly pairIndex: number; readonly at: number }): boolean {
+  try {
+    return feed.session(pairIndex, at) !== 'closed';
+  } catch {
+    return true; // nothing is known of the market
+  }
+}

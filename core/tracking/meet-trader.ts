@@ -1,0 +1,85 @@
+import type { OpenOrders } from '../account/account-chain.js';
+import type { ChainEvent, EventPlace } from '../domain/chain-event.js';
+import { figuresOf, lower } from '../domain/interpret-executions.js';
+import { requested, restedAs } from '../domain/interpret-logs.js';
+import { foldPosition, type PositionState } from '../domain/position.js';
+import type { Gateway, Venue } from '../gateway.js';
+import type { Address } from '../ports.js';
+import { redactText } from '../redact.js';
+import { applyFresh } from './apply-events.js';
+import { change, CursorMovedError } from './chain-steps.js';
+import { refsOf } from './link-orders.js';
+import { orderRefKey, type ChainCursor, type TrackingUnit } from './tracking-store.js';
+
+const TRIES = 5;
+
+/**
+ * What a trader had open before our memory begins is in no log we read. It is looked up in the chain's state once, when somebody asks for
+ * the trader's orders. A node that cannot answer is asked again the next time; what is known is served meanwhile.
+ */
+export async function meetTrader(gateway: Gateway, venue: Venue, trader: Address): Promise<void> {
+  const { tracking } = gateway.store;
+  const { slug } = venue.definition;
+  if (await tracking.hasMet(slug, trader)) return;
+  for (let tries = 1; tries <= TRIES; tries += 1) {
+    const cursor = await tracking.cursor(slug);
+    if (cursor === null || cursor.number < cursor.startBlock) return;
+    try {
+      return await meetAt(gateway, venue, trader, cursor);
+    } catch (error) {
+      if (error instanceof CursorMovedError) continue;
+      venue.log.warn('chain.trader-not-met', { error: redactText(error instanceof Error ? error.message : String(error)) });
+      return;
+    }
+  }
+}
+
+async function meetAt(gateway: Gateway, venue: Venue, trader: Address, cursor: ChainCursor): Promise<void> {
+  const open = await venue.chain.openOrders(trader, cursor.number);
+  const made = [...open.positions, ...open.resting].map(({ info }) => info.createdBlock);
+  const blocks = [...new Set([...made, ...open.pending.map(({ createdBlock }) => createdBlock)])].map(BigInt);
+  const times = new Map((await venue.chain.blocks(blocks)).map(({ number, timestamp }) => [number, Number(timestamp) * 1000]));
+  const placeOf = (createdBlock: number): EventPlace => ({
+    blockNumber: cursor.number,
+    blockHash: null,
+    txHash: null,
+    logIndex: null,
+    at: times.get(BigInt(createdBlock)) ?? 0,
+  });
+  const events = eventsOf(open, trader, placeOf);
+  await change(gateway, venue, cursor, async (unit) => {
+    const changes = await applyFresh(unit, await unseen(unit, events));
+    await unit.meet(trader, cursor.number);
+    return { block: cursor.number, changes };
+  });
+}
+
+function eventsOf(open: OpenOrders, trader: Address, placeOf: (createdBlock: number) => EventPlace): ChainEvent[] {
+  const positions = open.positions.map(({ trade, info }): ChainEvent => {
+    const about = { trader, orderKey: null, tradeIndex: trade.index, place: placeOf(info.createdBlock) };
+    const { maxSlippageP, createdBlock } = info;
+    return {
+      kind: 'found',
+      ...about,
+      trade: figuresOf(trade),
+      isOpen: true,
+      slippageP: BigInt(maxSlippageP),
+      openedBlock: BigInt(createdBlock),
+    };
+  });
+  const figures = new Map(positions.map((event) => [event.tradeIndex, foldPosition(null, event)]));
+  const tradeOf = (user: Address, index: number): PositionState | null => (lower(user) === trader ? (figures.get(index) ?? null) : null);
+  const resting = open.resting.map(({ trade, info }) => restedAs(trade, BigInt(info.maxSlippageP), placeOf(info.createdBlock)));
+  const waiting = open.pending.flatMap((pending) => {
+    const event = requested(pending, placeOf(pending.createdBlock), tradeOf);
+    return event ? [{ ...event, createdBlock: BigInt(pending.createdBlock) }] : [];
+  });
+  return [...positions, ...resting, ...waiting];
+}
+
+/** Orders we have followed, and positions whose story we know, are not told by what they look like now. */
+async function unseen(unit: TrackingUnit, events: readonly ChainEvent[]): Promise<ChainEvent[]> {
+  const orders = await unit.orders({ refs: refsOf(events), ids: [] });
+  const known = new Set(orders.flatMap(({ trader, orderKey, order }) => (orderKey && order ? [orderRefKey({ trader, orderKey })] : [])));
+  return events.filter(({ trader, orderKey }) => orderKey === null || !known.has(orderRefKey({ trader, orderKey })));
+}
