@@ -1,0 +1,196 @@
+import { createStore, type KnexStore } from '../../../core/adapters/store/create-store.js';
+import { migrate } from '../../../core/adapters/store/migrate.js';
+import { formatDecimal } from '../../../core/domain/decimal.js';
+import type { Placed } from '../../../core/orders/orders-store.js';
+import type { Address } from '../../../core/ports.js';
+import { createTestDatabase, type TestDatabase } from '../../harness/database.js';
+import { createKeptLog } from '../../harness/kept-log.js';
+import { newTag, orderDraft, type DraftWishes } from '../../harness/order-draft.js';
+
+const CHAIN = 'base';
+const NOW = Date.UTC(2026, 0, 6, 15);
+const DAY = Math.floor(NOW / 86_400_000);
+let database: TestDatabase;
+/** Two replicas of one deployment. */
+let stores: readonly [KnexStore, KnexStore];
+let store: KnexStore;
+
+beforeAll(async () => {
+  const log = createKeptLog();
+  database = await createTestDatabase();
+  await migrate({ url: database.url, log });
+  stores = [createStore({ log, url: database.url }), createStore({ log, url: database.url })];
+  [store] = stores;
+});
+afterAll(async () => {
+  await Promise.all(stores.map((one) => one.close()));
+  await database.drop();
+});
+
+let last = 0;
+const newTrader = (): Address => `0x${String((last += 1)).padStart(40, '0')}`;
+const draft = (trader: Address, wishes: DraftWishes = {}) => orderDraft(CHAIN, trader, { now: NOW, ...wishes });
+const spent = async (trader: Address, agent = trader): Promise<string> =>
+  formatDecimal(await store.spend.spent({ chain: CHAIN, agent, trader, day: DAY }));
+const told = async (trader: Address) =>
+  (await store.journal.after(CHAIN, trader, 0n, 100)).map(({ fact }) =>
+    fact.kind === 'order' ? `${fact.id} ${fact.order.status}` : fact.kind,
+  );
+
+async function placed(trader: Address, wishes: DraftWishes = {}) {
+  const answer = await store.orders.place(draft(trader, wishes));
+  if (answer.kind !== 'placed') throw new Error(`it was ${answer.kind}`);
+  return answer.stored;
+}
+
+describe('an order that is placed', () => {
+  it('is there as a whole: the order, its bytes, its first event, and what the account is told', async () => {
+    const trader = newTrader();
+    const given = draft(trader, { spend: { usd: '1000' } });
+    const answer = await store.orders.place(given);
+    if (answer.kind !== 'placed') throw new Error(answer.kind);
+    const { id } = answer.stored;
+    expect(answer.stored).toEqual({
+      id,
+      order: given.order,
+      orderKey: null,
+      agent: trader,
+      fingerprint: '0x01',
+      repeatOf: null,
+      transaction: { tag: given.tag, data: given.data, gas: null },
+      hashes: [],
+    });
+    expect(await stores[1].orders.find(CHAIN, trader, id)).toEqual(answer.stored);
+    expect((await store.orders.story(CHAIN, trader, id))?.events.map(({ event }) => event.kind)).toEqual(['prepared']);
+    expect(await told(trader)).toEqual([`${id} prepared`]);
+    expect(await spent(trader)).toBe('1000');
+  });
+
+  it('is nobody else’s', async () => {
+    const { id } = await placed(newTrader());
+    expect(await store.orders.find(CHAIN, newTrader(), id)).toBeNull();
+    expect(await store.orders.story(CHAIN, newTrader(), id)).toBeNull();
+  });
+
+  it('is one order however many ask at once with one clientId, on both replicas', async () => {
+    const trader = newTrader();
+    const wishes = { order: { clientId: 'mine' }, spend: { usd: '10' } };
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, (_, at) => stores[at % 2 === 0 ? 0 : 1].orders.place(draft(trader, wishes))),
+    );
+    const idOf = (answer: Placed): bigint | null => ('stored' in answer ? answer.stored.id : null);
+    expect(new Set(answers.map(idOf)).size).toBe(1);
+    expect(answers.filter(({ kind }) => kind === 'placed')).toHaveLength(1);
+    expect(answers.filter(({ kind }) => kind === 'known')).toHaveLength(11);
+    expect(await spent(trader)).toBe('10');
+    expect(await told(trader)).toHaveLength(1);
+    expect((await store.orders.findByClientId(CHAIN, trader, 'mine'))?.id).toBe(idOf(answers[0] as Placed));
+  });
+
+  it('shares its clientId with orders of other traders only', async () => {
+    const wishes = { order: { clientId: 'same' } };
+    const [one, other] = [await placed(newTrader(), wishes), await placed(newTrader(), wishes)];
+    expect(one.id).not.toBe(other.id);
+  });
+
+  it('never passes the number of unsent orders, nor the day’s cap, however many ask at once', async () => {
+    const [trader, spender] = [newTrader(), newTrader()];
+    const many = await Promise.all(
+      Array.from({ length: 9 }, (_, at) => stores[at % 2 === 0 ? 0 : 1].orders.place(draft(trader, { maxUnsent: 4, forMs: 1000 + at }))),
+    );
+    expect(many.filter(({ kind }) => kind === 'placed')).toHaveLength(4);
+    expect(many.filter(({ kind }) => kind === 'too-many')).toHaveLength(5);
+    const costly = await Promise.all(
+      Array.from({ length: 9 }, (_, at) => stores[at % 2 === 0 ? 0 : 1].orders.place(draft(spender, { spend: { usd: '30', cap: '100' } }))),
+    );
+    expect(costly.filter(({ kind }) => kind === 'placed')).toHaveLength(3);
+    expect(costly.flatMap((answer) => (answer.kind === 'over-cap' ? [formatDecimal(answer.spentUsd)] : []))).toEqual(Array(6).fill('90'));
+    expect(await store.account.ordersBefore(CHAIN, spender, null, 50)).toHaveLength(3);
+  });
+
+  it('tells when the next unsent order may come, and counts none that is sent or over', async () => {
+    const trader = newTrader();
+    const first = await placed(trader, { maxUnsent: 2, forMs: 5_000 });
+    await placed(trader, { maxUnsent: 2, forMs: 9_000 });
+    expect(await store.orders.place(draft(trader, { maxUnsent: 2 }))).toEqual({ kind: 'too-many', earliestExpiry: NOW + 5_000 });
+    await store.orders.recordHash(CHAIN, first.id, '0xaa', NOW);
+    expect((await store.orders.place(draft(trader, { maxUnsent: 2 }))).kind).toBe('placed');
+    expect((await store.orders.place(draft(trader, { maxUnsent: 2, now: NOW + 9_000 }))).kind).toBe('placed');
+  });
+});
+
+describe('an order nobody sends', () => {
+  it('lapses when its time is up, and gives its spending back', async () => {
+    const trader = newTrader();
+    const { id } = await placed(trader, { spend: { usd: '70' }, forMs: 1_000, now: 1_000 });
+    expect(await store.orders.lapse(CHAIN, 1_999)).toBe(0);
+    expect(await store.orders.lapse(CHAIN, 2_000)).toBe(1);
+    expect(await store.orders.lapse(CHAIN, 2_000)).toBe(0);
+    expect((await store.orders.find(CHAIN, trader, id))?.order).toMatchObject({ status: 'expired', updatedAt: 2_000 });
+    expect(formatDecimal(await store.spend.spent({ chain: CHAIN, agent: trader, trader, day: 0 }))).toBe('0');
+    expect(await told(trader)).toEqual([`${id} prepared`, `${id} expired`]);
+  });
+
+  it('lapses once, whoever looks', async () => {
+    const traders = Array.from({ length: 30 }, newTrader);
+    for (const trader of traders) await placed(trader, { now: 10_000, forMs: 1 });
+    const counts = await Promise.all([0, 1, 0, 1].map((at) => stores[at === 0 ? 0 : 1].orders.lapse(CHAIN, 20_000)));
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(30);
+    for (const trader of traders) expect(await told(trader)).toHaveLength(2);
+  });
+
+  it('is given up by its owner once, unless a hash is known', async () => {
+    const trader = newTrader();
+    const [one, sent] = [await placed(trader), await placed(trader)];
+    await store.orders.recordHash(CHAIN, sent.id, '0xbb', NOW);
+    expect(await store.orders.giveUp(CHAIN, newTrader(), one.id, NOW)).toBe(false);
+    const given = await Promise.all([0, 1].map((at) => stores[at === 0 ? 0 : 1].orders.giveUp(CHAIN, trader, one.id, NOW + 1)));
+    expect(given.filter(Boolean)).toHaveLength(1);
+    expect(await store.orders.giveUp(CHAIN, trader, sent.id, NOW)).toBe(false);
+    expect((await store.orders.story(CHAIN, trader, one.id))?.events.map(({ event }) => event)).toMatchObject([
+      { kind: 'prepared' },
+      { kind: 'lapsed', because: 'owner' },
+    ]);
+  });
+
+  it('is handed out afresh under its old id and clientId, reserving anew', async () => {
+    const trader = newTrader();
+    const wishes = { order: { clientId: 'again' }, spend: { usd: '60', cap: '100' } };
+    const { id } = await placed(trader, { ...wishes, forMs: 1 });
+    expect(await store.orders.renew(CHAIN, id, draft(trader, wishes))).toEqual({ kind: 'moved-on' });
+    await store.orders.lapse(CHAIN, NOW + 1);
+    const later = NOW + 50;
+    const afresh = draft(trader, { ...wishes, now: later });
+    const answers = await Promise.all([0, 1].map((at) => stores[at === 0 ? 0 : 1].orders.renew(CHAIN, id, { ...afresh, tag: newTag() })));
+    expect(answers.map(({ kind }) => kind).sort()).toEqual(['moved-on', 'placed']);
+    const found = await store.orders.findByClientId(CHAIN, trader, 'again');
+    expect(found).toMatchObject({ id, order: { status: 'prepared', expiresAt: later + 60_000, createdAt: NOW, updatedAt: later } });
+    expect(await spent(trader)).toBe('60');
+    await store.orders.lapse(CHAIN, later + 60_000);
+    expect((await store.orders.renew(CHAIN, id, draft(trader, { ...wishes, spend: { usd: '101', cap: '100' } }))).kind).toBe('over-cap');
+    expect((await store.orders.find(CHAIN, trader, id))?.order.status).toBe('expired');
+    expect((await store.orders.story(CHAIN, trader, id))?.events.map(({ event }) => event.kind)).toEqual([
+      'prepared',
+      'lapsed',
+      'renewed',
+      'lapsed',
+    ]);
+  });
+});
+
+describe('a hash', () => {
+  it('is kept once, shown in the order, and keeps it from lapsing until it is looked for', async () => {
+    const trader = newTrader();
+    const { id } = await placed(trader, { forMs: 1 });
+    await store.orders.recordHash(CHAIN, id, '0xA1', NOW);
+    await Promise.all([0, 1].map((at) => stores[at === 0 ? 0 : 1].orders.recordHash(CHAIN, id, '0xb2', NOW + 1)));
+    const known = await store.orders.recordHash(CHAIN, id, '0xa1', NOW + 2);
+    expect(known).toMatchObject({ hashes: ['0xa1', '0xb2'], order: { status: 'prepared', txHash: '0xb2' } });
+    expect((await store.orders.sent(CHAIN, 500)).map((one) => one.id)).toContain(id);
+    await store.orders.lapse(CHAIN, NOW + 5);
+    expect((await store.orders.find(CHAIN, trader, id))?.order.status).toBe('prepared');
+    await store.orders.lapse(CHAIN, NOW + 5, [id]);
+    expect((await store.orders.find(CHAIN, trader, id))?.order.status).toBe('expired');
+    expect(await store.orders.renew(CHAIN, id, draft(trader))).toEqual({ kind: 'moved-on' });
+  });
+});
