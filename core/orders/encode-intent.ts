@@ -38,27 +38,34 @@ export function encodeIntent(intent: Intent, trader: Address): Hex {
 
 /** What the Diamond has to serve for it. */
 export function functionsOf(intent: Intent): string[] {
-  const needed = NEEDED[intent.kind];
-  return isSeveralCalls(intent) ? [...needed, 'multicall'] : [...needed];
+  const names = namesOf(intent);
+  return names.length > 1 ? [...names, 'multicall'] : names;
 }
 
-const NEEDED = {
-  open: ['openTrade'],
-  close: ['closeTradeMarket'],
-  decrease: ['decreasePositionSize'],
-  leverage: ['updateLeverage'],
-  protect: ['updateTp', 'updateSl'],
-  amend: ['updateOpenOrder'],
-  replace: ['cancelOpenOrder', 'openTrade'],
-  withdraw: ['cancelOpenOrder'],
-  reclaim: ['cancelOrderAfterTimeout'],
-} as const satisfies Record<Intent['kind'], readonly string[]>;
-
-function isSeveralCalls(intent: Intent): boolean {
-  if (intent.kind === 'replace') return true;
-  if (intent.kind === 'protect') return intent.tp !== null && intent.sl !== null;
-  return (intent.kind === 'close' || intent.kind === 'decrease') && intent.slippageP !== null;
+/** In step with `callsOf`. */
+function namesOf(intent: Intent): string[] {
+  switch (intent.kind) {
+    case 'close':
+    case 'decrease':
+      return [...(intent.slippageP === null ? [] : ['updateMaxClosingSlippageP']), FUNCTION[intent.kind]];
+    case 'protect':
+      return [...(intent.tp === null ? [] : ['updateTp']), ...(intent.sl === null ? [] : ['updateSl'])];
+    case 'replace':
+      return [FUNCTION.withdraw, FUNCTION.open];
+    default:
+      return [FUNCTION[intent.kind]];
+  }
 }
+
+const FUNCTION = {
+  open: 'openTrade',
+  close: 'closeTradeMarket',
+  decrease: 'decreasePositionSize',
+  leverage: 'updateLeverage',
+  amend: 'updateOpenOrder',
+  withdraw: 'cancelOpenOrder',
+  reclaim: 'cancelOrderAfterTimeout',
+} as const;
 
 /** What the sender has to send: the trader the call itself, anybody else the call on the trader's behalf. */
 export function wrapFor(sender: Address, trader: Address, inner: Hex): Hex {
