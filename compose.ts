@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { RequestListener } from 'node:http';
 import type { Router } from 'express';
 import { createBackendNotices } from './core/adapters/backend-notices.js';
 import { createBackendFeed } from './core/adapters/backend-feed/backend-feed.js';
@@ -18,7 +19,9 @@ import { createStreams } from './core/stream/venue-stream.js';
 import { followChain } from './core/tracking/follow-chain.js';
 import { watchHead } from './core/tracking/watch-head.js';
 import type { Lifecycle } from './lifecycle.js';
+import { createFacade, isFacadePath } from './facade/app.js';
 import { createApp } from './native-api/app.js';
+import { createClientReader } from './native-api/client.js';
 import type { Listening } from './native-api/listen.js';
 import { createSockets } from './native-api/sockets.js';
 import { nativeSocket } from './native-api/ws/native-socket.js';
@@ -81,7 +84,8 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
     (stop) => stop(),
   );
   const sockets = createSockets(gateway, [nativeSocket(gateway, createStreams(gateway))]);
-  const openDoors = (): void => options.http.serve(createApp(gateway, options.extraRoutes), sockets);
+  const openDoors = (): void =>
+    options.http.serve(eitherDoor(createFacade(gateway, createClientReader(entrance)), createApp(gateway, options.extraRoutes)), sockets);
   // Registered after what the doors need, so that requests under way are finished before it is taken from them.
   await lifecycle.start('doors', openDoors, () => options.http.close());
   await Promise.all(
@@ -115,6 +119,12 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
   );
   return gateway;
 }
+
+/** Bodies of the facade are not ours to judge by the native door's rules, so it is asked before them. */
+const eitherDoor =
+  (facade: RequestListener, native: RequestListener): RequestListener =>
+  (request, response) =>
+    (isFacadePath(request.url ?? '') ? facade : native)(request, response);
 
 function createVenue(
   { chain, rpcUrls, ...hosts }: ChainConfig,

@@ -21,6 +21,8 @@ export interface CandleStore {
   merge(chain: ChainSlug, minutes: readonly MinuteCandle[]): Promise<void>;
   /** Candles of `sizeMs` that open in [from, to), ascending, gaps left as they are; both ends are multiples of the size. */
   read(query: CandleRange): Promise<readonly StoredCandle[]>;
+  /** By pair: the last close (1e10) before a moment, where there is a minute no older than `lookBackMs`. */
+  closesBefore(chain: ChainSlug, at: number, lookBackMs: number): Promise<ReadonlyMap<number, bigint>>;
   /** Forgets minutes that opened before. */
   prune(chain: ChainSlug, before: number): Promise<void>;
 }

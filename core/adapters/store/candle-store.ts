@@ -22,6 +22,19 @@ const READ = `
   from candles where chain = ? and pair_index = ? and time >= ? and time < ?
   group by slot order by slot`;
 
+/** One descent of the index per pair, however many minutes are kept. */
+const CLOSES = `
+  with recursive pairs as (
+    (select pair_index from candles where chain = :chain order by pair_index limit 1)
+    union all
+    select (select pair_index from candles where chain = :chain and candles.pair_index > pairs.pair_index order by pair_index limit 1)
+    from pairs where pairs.pair_index is not null
+  )
+  select pair_index, last.close from pairs cross join lateral (
+    select close from candles where chain = :chain and candles.pair_index = pairs.pair_index and time >= :from and time < :to
+    order by time desc limit 1
+  ) as last where pair_index is not null`;
+
 interface Row {
   readonly slot: bigint;
   readonly minutes: number;
@@ -44,6 +57,14 @@ export function createCandleStore(db: Knex) {
     async read({ chain, pairIndex, from, to, sizeMs }: CandleRange): Promise<StoredCandle[]> {
       const { rows } = await db.raw<{ rows: Row[] }>(READ, [sizeMs, sizeMs, chain, pairIndex, from, to]);
       return rows.map(stored);
+    },
+    async closesBefore(chain, at, lookBackMs) {
+      const { rows } = await db.raw<{ rows: { pair_index: number; close: string }[] }>(CLOSES, {
+        chain,
+        from: at - lookBackMs,
+        to: at,
+      });
+      return new Map(rows.map(({ pair_index, close }) => [pair_index, BigInt(close)]));
     },
     async prune(chain, before) {
       await db('candles').where({ chain }).andWhere('time', '<', before).del();

@@ -1,0 +1,123 @@
+import type { Knex } from 'knex';
+import type { OrderKey } from '../../domain/chain-event.js';
+import { NEWEST_FILLS, type HistoryStore, type SeenFill, type SeenOrder } from '../../facade/history-store.js';
+import { readEvent, readOrder } from './tracking-rows.js';
+
+interface OrderRow {
+  id: bigint;
+  state: string;
+  order_key: OrderKey | null;
+  is_relayed: boolean;
+}
+
+interface FillRow {
+  id: bigint;
+  event: string;
+  order_id: bigint | null;
+  cloid: string | null;
+}
+
+const ORDERS = `
+  select orders.id, orders.state::text, orders.order_key, coalesce(agents.mode = 'relayed', false) as is_relayed from orders
+  left join agents on agents.chain = orders.chain and agents.agent = orders.agent
+  where orders.chain = :chain and orders.trader = :trader and orders.state is not null
+    and (orders.status not in ('prepared', 'expired') or agents.mode = 'relayed')`;
+
+const AT = `((event -> 'place' ->> 'at')::bigint)`;
+const OWN_FILLS = `chain_events.chain = :chain and chain_events.trader = :trader and is_fill and not orphaned and event ->> 'action' <> 'leverage'`;
+
+/** Events of a gateway that did not note the order yet are found by their place on chain. */
+const FILLS = `
+  select chain_events.id, event::text, orders.id as order_id, case when agents.mode = 'relayed' then orders.client_id end as cloid
+  from chain_events
+  left join orders on orders.chain = chain_events.chain and orders.trader = chain_events.trader
+    and (orders.id = chain_events.order_id or (chain_events.order_id is null and orders.order_key = chain_events.order_key))
+  left join agents on agents.chain = orders.chain and agents.agent = orders.agent
+  where ${OWN_FILLS} and ${AT} between :from and :to`;
+
+const NEWEST = `
+  select event, ${AT} as at from chain_events where ${OWN_FILLS} and ${AT} > :after
+  order by ${AT} desc, block_number desc, log_index desc limit ${NEWEST_FILLS}`;
+
+const field = (name: string): string => `coalesce((event -> '${name}' ->> '$n')::numeric, 0)`;
+/** 1e8; what has no price of its own was sized by none. */
+const PRICE_USD = `coalesce((event -> 'collateralPriceUsd' ->> '$n')::numeric, 100000000)`;
+/** 1e18 base units. */
+const BASE = `${field('sizeToken')} * ${PRICE_USD} / 100000000`;
+
+const MOVED = `
+  select (event -> 'terms' ->> 'pairIndex')::integer as pair_index,
+    trunc(sum(${BASE} * case when (event ->> 'action' in ('open', 'increase')) = (event -> 'terms' ->> 'long')::boolean then 1 else -1 end))::text as base
+  from (${NEWEST}) as newest group by 1`;
+
+const TOTALS = `
+  select (at / 86400000)::integer as day, (event -> 'terms' ->> 'collateralIndex')::integer as collateral_index,
+    trunc(sum(${BASE} * ${field('price')} / 10000000000))::text as volume, sum(${field('netPnl')})::text as pnl
+  from (${NEWEST}) as newest group by 1, 2 order by 1`;
+
+const LAST_EXECUTION = `
+  select event::text from chain_events
+  where chain = :chain and trader = :trader and trade_index = :tradeIndex and is_fill and not orphaned
+  order by block_number desc, log_index desc limit 1`;
+
+const KNOWN = `
+  select exists (select from orders where chain = :chain and trader = :trader)
+    or exists (select from positions where chain = :chain and trader = :trader) as known`;
+
+export function createHistoryStore(db: Knex): HistoryStore {
+  const rows = async <Row>(sql: string, values: Record<string, unknown>): Promise<Row[]> =>
+    (await db.raw<{ rows: Row[] }>(sql, values as never)).rows;
+
+  return {
+    liveOrders: async (chain, trader) => seen(await rows(`${ORDERS} and orders.is_live order by orders.id desc`, { chain, trader })),
+    orders: async (chain, trader, limit) => seen(await rows(`${ORDERS} order by orders.id desc limit :limit`, { chain, trader, limit })),
+    order: async (chain, trader, id) => seen(await rows(`${ORDERS} and orders.id = :id`, { chain, trader, id }))[0] ?? null,
+    async orderByCloid(chain, trader, cloid) {
+      const sql = `${ORDERS} and orders.client_id = :cloid and agents.mode = 'relayed'`;
+      return seen(await rows(sql, { chain, trader, cloid }))[0] ?? null;
+    },
+    async orderAt(chain, trader, key) {
+      const sql = `${ORDERS} and (orders.home_key = :key or orders.order_key = :key) order by orders.id desc limit 1`;
+      return seen(await rows(sql, { chain, trader, key }))[0] ?? null;
+    },
+    async lastExecution(chain, trader, tradeIndex) {
+      const [row] = await rows<{ event: string }>(LAST_EXECUTION, { chain, trader, tradeIndex });
+      const executed = row && readEvent(row.event);
+      return executed?.kind === 'executed' ? executed : null;
+    },
+    async fills(chain, trader, { from, to, limit, newestFirst }) {
+      const way = newestFirst ? 'desc' : 'asc';
+      const sql = `${FILLS} order by ${AT} ${way}, block_number ${way}, log_index ${way} limit :limit`;
+      return (await rows<FillRow>(sql, { chain, trader, from, to, limit })).flatMap(seenFill);
+    },
+    async movedAfter(chain, trader, after) {
+      const found = await rows<{ pair_index: number; base: string }>(MOVED, { chain, trader, after });
+      return new Map(found.map(({ pair_index, base }) => [pair_index, BigInt(base)]));
+    },
+    async totals(chain, trader, since) {
+      const found = await rows<{ day: number; collateral_index: number; volume: string; pnl: string }>(TOTALS, {
+        chain,
+        trader,
+        after: since - 1,
+      });
+      return found.map(({ day, collateral_index, volume, pnl }) => ({
+        day,
+        collateralIndex: collateral_index,
+        volumeUsd: BigInt(volume),
+        netPnl: BigInt(pnl),
+      }));
+    },
+    isKnown: async (chain, trader) => (await rows<{ known: boolean }>(KNOWN, { chain, trader }))[0]?.known ?? false,
+  };
+}
+
+const seen = (rows: readonly OrderRow[]): SeenOrder[] =>
+  rows.flatMap(({ id, state, order_key, is_relayed }) => {
+    const order = readOrder(state);
+    return order === null ? [] : [{ id, order, orderKey: order_key, isRelayed: is_relayed }];
+  });
+
+function seenFill({ id, event, order_id, cloid }: FillRow): SeenFill[] {
+  const executed = readEvent(event);
+  return executed.kind === 'executed' ? [{ id, executed, by: order_id === null ? null : { id: order_id, cloid } }] : [];
+}

@@ -1,0 +1,64 @@
+import type { ChainSlug } from '../chains.js';
+import type { Executed, OrderKey } from '../domain/chain-event.js';
+import type { Order } from '../domain/order.js';
+import type { Address } from '../ports.js';
+
+/** An order as anybody may see it: one that was prepared natively is nobody's business before the chain knows it. */
+export interface SeenOrder {
+  readonly id: bigint;
+  readonly order: Order;
+  /** Its place on chain; null before it is there. */
+  readonly orderKey: OrderKey | null;
+  /** It came through the facade, so its client id is public. */
+  readonly isRelayed: boolean;
+}
+
+export interface SeenFill {
+  readonly id: bigint;
+  readonly executed: Executed;
+  /** The order that was executed; null where the contract acted by itself, or for an order nobody knows. */
+  readonly by: { readonly id: bigint; readonly cloid: string | null } | null;
+}
+
+/** Epoch ms, both ends included. */
+export interface FillWindow {
+  readonly from: number;
+  readonly to: number;
+  readonly limit: number;
+  readonly newestFirst: boolean;
+}
+
+export interface DayTotal {
+  /** UTC days since the epoch. */
+  readonly day: number;
+  readonly collateralIndex: number;
+  /** 1e18 USD that were traded. */
+  readonly volumeUsd: bigint;
+  /** Collateral units after all fees. */
+  readonly netPnl: bigint;
+}
+
+/** The past of an account as clients of the facade ask for it. Traders go in in lower case. */
+export interface HistoryStore {
+  /** Newest first. */
+  liveOrders(chain: ChainSlug, trader: Address): Promise<SeenOrder[]>;
+  /** Newest first. */
+  orders(chain: ChainSlug, trader: Address, limit: number): Promise<SeenOrder[]>;
+  order(chain: ChainSlug, trader: Address, id: bigint): Promise<SeenOrder | null>;
+  orderByCloid(chain: ChainSlug, trader: Address, cloid: string): Promise<SeenOrder | null>;
+  /** The order that is, or once was, at this place of the chain. */
+  orderAt(chain: ChainSlug, trader: Address, orderKey: OrderKey): Promise<SeenOrder | null>;
+  /** The last thing that was executed on a trade. */
+  lastExecution(chain: ChainSlug, trader: Address, tradeIndex: number): Promise<Executed | null>;
+  /** What changed the size of a position. */
+  fills(chain: ChainSlug, trader: Address, window: FillWindow): Promise<SeenFill[]>;
+  /** How much each market's net position (1e18 base units) moved after a moment; only the newest fills are looked at. */
+  movedAfter(chain: ChainSlug, trader: Address, after: number): Promise<ReadonlyMap<number, bigint>>;
+  /** Per day and collateral since a moment; only the newest fills are looked at. */
+  totals(chain: ChainSlug, trader: Address, since: number): Promise<DayTotal[]>;
+  /** Whether any order or position of the trader is known. */
+  isKnown(chain: ChainSlug, trader: Address): Promise<boolean>;
+}
+
+/** As far back as fills are counted and looked through. */
+export const NEWEST_FILLS = 10_000;

@@ -1,0 +1,78 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { GatewayError } from '../core/errors.js';
+import { venueOf, type Gateway } from '../core/gateway.js';
+import type { Window } from '../core/limits.js';
+import type { TradeHandlers } from './actions/trade-handlers.js';
+import { TEXT_TYPE, type Answer, type Client, type Door, type ReadClient } from './door.js';
+import { createExchangeDoor } from './exchange-door.js';
+import { createInfoDoor } from './info/info-door.js';
+import { readBody } from './read-body.js';
+import { sendAnswer } from './send-answer.js';
+
+/** Clients join their base URL and the last word with one slash, two or none. */
+const PATH = /^\/+hl\/+([^/?]+)\/+([^/?]+)\/*(?:\?|$)/;
+
+export const isFacadePath = (url: string): boolean => url.startsWith('/hl/') || /^\/+hl(?:[/?]|$)/.test(url);
+
+/** The Hyperliquid-shaped doors of a gateway, `/hl/{chain}/…`. */
+export function createFacade(gateway: Gateway, clientOf: ReadClient, trade: TradeHandlers | null = null): RequestListener {
+  const doors: ReadonlyMap<string, Door> = new Map([
+    ['info', createInfoDoor(gateway)],
+    ['exchange', createExchangeDoor(gateway, trade)],
+  ]);
+  return (request, response) => {
+    const client = clientOf(request);
+    if (request.method === 'OPTIONS') return answerPreflight(response);
+    const window = gateway.entrance.countAddress(client.address);
+    const send = (answer: Answer): void => sendAnswer(response, client, window, answer);
+    const [, slug = '', word = ''] = PATH.exec(request.url ?? '') ?? [];
+    const door = doors.get(word);
+    if (door === undefined) return send(NOWHERE);
+    serve({ gateway, door, slug, client, request, send }, window);
+  };
+}
+
+const NOWHERE: Answer = { status: 404, type: TEXT_TYPE, body: 'There is nothing at this path.' };
+
+interface Call {
+  readonly gateway: Gateway;
+  readonly door: Door;
+  readonly slug: string;
+  readonly client: Client;
+  readonly request: IncomingMessage;
+  readonly send: (answer: Answer) => void;
+}
+
+function serve(call: Call, { isExceeded, scope, resetSeconds }: Window): void {
+  const { gateway, door, slug, client, request, send } = call;
+  if (isExceeded) return send(door.refuse(new GatewayError('RATE_LIMITED', { scope, retryAfterSeconds: resetSeconds })));
+  if (request.method !== 'POST')
+    return send({ status: 405, type: TEXT_TYPE, body: 'Only POST is offered here.', headers: { Allow: 'POST' } });
+  readBody(request, (error, bytes) => {
+    const answer = async (): Promise<Answer> => {
+      if (error !== null) throw error;
+      return door.answer({ venue: venueOf(gateway, slug), bytes, client });
+    };
+    answer().then(send, (fault: unknown) => send(door.refuse(known(fault, call))));
+  });
+}
+
+const isKnown = (fault: unknown): fault is GatewayError => fault instanceof GatewayError;
+
+/** What the caller may know; anything else is ours, and is logged with the name its answer has. */
+function known(fault: unknown, { gateway, slug, client, request }: Call): GatewayError {
+  if (isKnown(fault)) return fault;
+  const { requestId } = client;
+  gateway.log.error('facade.internal-error', { requestId, chain: slug, path: request.url, error: fault });
+  return new GatewayError('INTERNAL', { requestId });
+}
+
+function answerPreflight(response: ServerResponse): void {
+  response.writeHead(204, {
+    'Access-Control-Allow-Origin': '*',
+    'Access-Control-Allow-Methods': 'POST',
+    'Access-Control-Allow-Headers': '*',
+    'Access-Control-Max-Age': '86400',
+  });
+  response.end();
+}

@@ -1,0 +1,109 @@
+import type { OpenTrade } from '../../core/account/account-chain.js';
+import { tradeSize } from '../../core/account/describe-order.js';
+import { positionMoney, readOpenTrades } from '../../core/account/list-positions.js';
+import { toUnits } from '../../core/domain/decimal.js';
+import { figuresOf } from '../../core/domain/interpret-executions.js';
+import { marketView } from '../../core/domain/pricing/market-view.js';
+import { collateralToUsd } from '../../core/domain/pricing/size.js';
+import { GatewayError } from '../../core/errors.js';
+import type { LeverageSetting } from '../../core/facade/leverage-store.js';
+import type { Gateway, Venue } from '../../core/gateway.js';
+import { referenceCollateral } from '../../core/markets/directory.js';
+import type { Address, BlockHead } from '../../core/ports.js';
+import { BASE_SCALE } from '../format.js';
+
+/** One trade of the contract in base units (1e18), prices (1e10) and USD (1e18). */
+export interface HeldTrade {
+  readonly tradeIndex: number;
+  readonly pairIndex: number;
+  readonly long: boolean;
+  readonly base: bigint;
+  readonly entry: bigint;
+  readonly mark: bigint;
+  readonly collateralUsd: bigint;
+  /** What the price alone made of it. */
+  readonly pnlUsd: bigint;
+  /** Funding and borrowing so far; positive costs the trader. */
+  readonly fundingUsd: bigint;
+  /** Everything else that closing would add: what was realised inside the trade, less its fees. */
+  readonly realizedUsd: bigint;
+  /** 0 = none. */
+  readonly liquidation: bigint;
+}
+
+export interface AccountState {
+  readonly trades: readonly HeldTrade[];
+  /** What the next opening can take: the wallet's balance as far as it is approved, in the collateral that facade trades use. */
+  readonly spendableUsd: bigint;
+  readonly settings: ReadonlyMap<number, LeverageSetting>;
+}
+
+export interface AccountReader {
+  of(venue: Venue, trader: Address): Promise<AccountState>;
+}
+
+/** The chain's word, in two questions side by side; whoever asks for the same account meanwhile shares the answer. */
+export function createAccountReader(gateway: Gateway): AccountReader {
+  const underWay = new Map<string, Promise<AccountState>>();
+  return {
+    of(venue, trader) {
+      const key = `${venue.definition.slug} ${trader}`;
+      const asked = underWay.get(key);
+      if (asked !== undefined) return asked;
+      const asking = read(gateway, venue, trader).finally(() => underWay.delete(key));
+      underWay.set(key, asking);
+      return asking;
+    },
+  };
+}
+
+async function read({ store }: Gateway, venue: Venue, trader: Address): Promise<AccountState> {
+  const { slug } = venue.definition;
+  const [open, spendableUsd, settings] = await Promise.all([
+    store.account.openPositions(slug, trader).then((known) => readOpenTrades(venue, trader, known)),
+    readSpendable(venue, trader),
+    store.facade.leverage.of(slug, trader),
+  ]);
+  return { trades: open.trades.flatMap((own) => held(venue, own, open.block) ?? []), spendableUsd, settings };
+}
+
+async function readSpendable({ chain, feed }: Venue, trader: Address): Promise<bigint> {
+  const collateral = referenceCollateral(feed.config());
+  if (collateral === null) return 0n;
+  const { tokens } = await chain.accountFacts(trader, [collateral.address]).catch((cause: unknown) => {
+    throw new GatewayError('UPSTREAM_UNAVAILABLE', { upstream: 'node' }, { cause });
+  });
+  const { balance = 0n, allowance = 0n } = tokens[0] ?? {};
+  return collateralToUsd(balance < allowance ? balance : allowance, collateral);
+}
+
+/** null for a collateral nobody describes. A market that is not described any more keeps its trade, without fees and liquidation. */
+function held({ feed }: Venue, own: OpenTrade, block: BlockHead): HeldTrade | null {
+  const config = feed.config();
+  const { trade, fees } = own;
+  const listed = config.collaterals.find(({ index }) => index === trade.collateralIndex);
+  if (!listed) return null;
+  const collateral = { ...listed, priceUsd: own.pair.collateralPriceUsd };
+  const usd = (units: bigint): bigint => collateralToUsd(units, collateral);
+  const view = marketView(config, trade);
+  const price = feed.lastPrice(trade.pairIndex);
+  const money = view && price ? positionMoney(view, own, { block, price }) : NO_MONEY;
+  const costs = money.funding + money.borrowing;
+  const realized = fees.realizedPnlCollateral - fees.realizedTradingFeesCollateral;
+  const hasMoney = money !== NO_MONEY;
+  return {
+    tradeIndex: trade.index,
+    pairIndex: trade.pairIndex,
+    long: trade.long,
+    base: toUnits(tradeSize(figuresOf(trade), collateral), BASE_SCALE, 'down'),
+    entry: trade.openPrice,
+    mark: price?.mark ?? trade.openPrice,
+    collateralUsd: usd(trade.collateralAmount),
+    pnlUsd: usd(hasMoney ? money.unrealized + costs - realized : 0n),
+    fundingUsd: usd(costs),
+    realizedUsd: usd(realized),
+    liquidation: money.liquidation,
+  };
+}
+
+const NO_MONEY = { funding: 0n, borrowing: 0n, unrealized: 0n, liquidation: 0n } as const;

@@ -1,0 +1,126 @@
+import { aggregate, intervalMs, type Candle, type CandleInterval } from '../../core/domain/candle.js';
+import { toUnits } from '../../core/domain/decimal.js';
+import type { Gateway, Venue } from '../../core/gateway.js';
+import { CANDLES, getCandles } from '../../core/markets/get-candles.js';
+import { PRICE_SCALE, ZERO_TEXT, formatTick } from '../format.js';
+import { coinPrice, type Asset } from '../universe.js';
+
+const DAY_MS = 86_400_000;
+/** The first Monday after the epoch; weeks begin on Mondays. */
+const FIRST_MONDAY = 4 * DAY_MS;
+
+export const SNAPSHOT_INTERVALS = ['1m', '3m', '5m', '15m', '30m', '1h', '2h', '4h', '8h', '12h', '1d', '3d', '1w', '1M'] as const;
+export type SnapshotInterval = (typeof SNAPSHOT_INTERVALS)[number];
+
+interface Shape {
+  /** What the charts have that it is made of. */
+  readonly from: CandleInterval;
+  readonly start: (at: number) => number;
+  /** First moment of the next one. */
+  readonly next: (start: number) => number;
+}
+
+const every = (from: CandleInterval, sizeMs: number, offset = 0): Shape => ({
+  from,
+  start: (at) => Math.floor((at - offset) / sizeMs) * sizeMs + offset,
+  next: (start) => start + sizeMs,
+});
+const plain = (from: CandleInterval): Shape => every(from, intervalMs(from));
+
+const monthOf = (at: number, later: number): number => {
+  const date = new Date(at);
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + later);
+};
+
+const SHAPES: Readonly<Record<SnapshotInterval, Shape>> = {
+  '1m': plain('1m'),
+  '3m': every('1m', 180_000),
+  '5m': plain('5m'),
+  '15m': plain('15m'),
+  '30m': plain('30m'),
+  '1h': plain('1h'),
+  '2h': every('1h', 7_200_000),
+  '4h': plain('4h'),
+  '8h': every('4h', 28_800_000),
+  '12h': every('4h', 43_200_000),
+  '1d': plain('1d'),
+  '3d': every('1d', 3 * DAY_MS),
+  '1w': every('1d', 7 * DAY_MS, FIRST_MONDAY),
+  '1M': { from: '1d', start: (at) => monthOf(at, 0), next: (start) => monthOf(start, 1) },
+};
+
+export interface SnapshotCandle {
+  readonly t: number;
+  readonly T: number;
+  readonly s: string;
+  readonly i: SnapshotInterval;
+  readonly o: string;
+  readonly c: string;
+  readonly h: string;
+  readonly l: string;
+  readonly v: string;
+  readonly n: number;
+}
+
+export interface CandleQuery {
+  readonly interval: SnapshotInterval;
+  readonly startTime: number;
+  readonly endTime?: number | null | undefined;
+}
+
+const MOST = 5_000;
+/** Of the charts, per answer. */
+const MOST_CALLS = 3;
+
+/** Ascending, the last one still forming; the newest ones where more are asked for. Charts know no volume, and none is made up. */
+export async function candleSnapshot(gateway: Gateway, venue: Venue, asset: Asset, query: CandleQuery): Promise<SnapshotCandle[]> {
+  const shape = SHAPES[query.interval];
+  const sourceMs = intervalMs(shape.from);
+  const now = venue.clock.now();
+  const to = Math.min(query.endTime ?? now, now) + 1;
+  const earliest = to - MOST_CALLS * (CANDLES.most - 1) * sourceMs;
+  const from = shape.start(Math.max(query.startTime, earliest, 0));
+  if (from >= to) return [];
+  const candles = joined(await read(gateway, venue, asset, { interval: shape.from, from, to }), shape);
+  const wanted = candles.filter(({ time }) => time >= query.startTime || shape.next(time) > query.startTime).slice(-MOST);
+  return wanted.map((candle) => show(asset, query.interval, shape, candle));
+}
+
+interface Stretch {
+  readonly interval: CandleInterval;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The core gives so many candles per call. */
+async function read(gateway: Gateway, venue: Venue, asset: Asset, { interval, from, to }: Stretch): Promise<Candle[]> {
+  const span = (CANDLES.most - 1) * intervalMs(interval);
+  const candles: Candle[] = [];
+  for (let start = from; start < to; start += span) {
+    const part = await getCandles(gateway, venue, asset.symbol, { interval, from: start, to: Math.min(start + span, to) });
+    for (const { time, open, high, low, close } of part)
+      if (time > (candles.at(-1)?.time ?? -1)) candles.push({ time, open: u(open), high: u(high), low: u(low), close: u(close) });
+  }
+  return candles;
+}
+
+const u = (price: Parameters<typeof toUnits>[0]): bigint => toUnits(price, PRICE_SCALE, 'half-up');
+
+function joined(candles: readonly Candle[], { start }: Shape): Candle[] {
+  const groups = new Map<number, Candle[]>();
+  for (const candle of candles) {
+    const at = start(candle.time);
+    groups.set(at, [...(groups.get(at) ?? []), candle]);
+  }
+  return [...groups].flatMap(([time, group]) =>
+    aggregate(
+      group.map((candle) => ({ ...candle, time: 0 })),
+      1,
+    ).map((candle) => ({ ...candle, time })),
+  );
+}
+
+function show(asset: Asset, interval: SnapshotInterval, { next }: Shape, { time, open, high, low, close }: Candle): SnapshotCandle {
+  const px = (price: bigint): string => formatTick(coinPrice(asset, price), asset.szDecimals, 'half-up');
+  return { t: time, T: next(time) - 1, s: asset.coin, i: interval, o: px(open), c: px(close), h: px(high), l: px(low), v: ZERO_TEXT, n: 0 };
+}

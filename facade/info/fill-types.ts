@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import { Coin, Time, User, infoType, type InfoContext, type InfoType } from './info-type.js';
+import { listFills } from './fills.js';
+import type { Whose } from './order-status.js';
+import type { Address } from '../../core/ports.js';
+
+const MOST_FILLS = 2_000;
+/** Later than any block. */
+const FOREVER = Number.MAX_SAFE_INTEGER;
+
+const whose = async ({ gateway, venue, universe, traderOf }: InfoContext, user: Address): Promise<Whose> => ({
+  gateway,
+  venue,
+  universe,
+  trader: await traderOf(user),
+});
+
+/** A request is executed at once or not at all, so `aggregateByTime` has nothing to join. */
+const Aggregate = z.boolean().nullish();
+
+export const FILL_TYPES: readonly InfoType[] = [
+  infoType({
+    type: 'userFills',
+    fields: z.object({ user: User, aggregateByTime: Aggregate }),
+    answer: async (context, { user }) =>
+      listFills(await whose(context, user), { from: 0, to: FOREVER, limit: MOST_FILLS, newestFirst: true }),
+  }),
+  infoType({
+    type: 'userFillsByTime',
+    fields: z.object({ user: User, startTime: Time, endTime: Time.nullish(), aggregateByTime: Aggregate, reversed: z.boolean().nullish() }),
+    answer: async (context, { user, startTime, endTime, reversed }) =>
+      listFills(await whose(context, user), { from: startTime, to: endTime ?? FOREVER, limit: MOST_FILLS, newestFirst: reversed === true }),
+  }),
+  // Costs of holding stay inside a trade until it is closed: no payment ever happens, and none is made up.
+  infoType({ type: 'userFunding', fields: z.object({ user: User, startTime: Time.nullish(), endTime: Time.nullish() }), answer: () => [] }),
+  infoType({
+    type: 'fundingHistory',
+    fields: z.object({ coin: Coin, startTime: Time, endTime: Time.nullish() }),
+    answer: () => [],
+  }),
+  infoType({
+    type: 'userNonFundingLedgerUpdates',
+    fields: z.object({ user: User, startTime: Time.nullish(), endTime: Time.nullish() }),
+    answer: () => [],
+  }),
+];

@@ -1,0 +1,98 @@
+import type { GatewayError } from '../../core/errors.js';
+import type { Gateway, Venue } from '../../core/gateway.js';
+import { createHotReplies } from '../../core/hot-replies.js';
+import { JSON_TYPE, TEXT_TYPE, type Answer, type Door } from '../door.js';
+import { createUniverses } from '../universe.js';
+import { createAccountReader } from './account-state.js';
+import { createDayFigures } from './day-figures.js';
+import { createTraderLookup } from './trader-of.js';
+import { INFO_TYPES } from './info-types.js';
+import type { InfoContext, InfoType } from './info-type.js';
+
+/** The words Hyperliquid answers a body with that fits nothing. */
+const UNFITTING: Answer = { status: 422, type: TEXT_TYPE, body: 'Failed to deserialize the JSON body into the target type' };
+const UNREADABLE: Answer = { status: 400, type: TEXT_TYPE, body: 'Failed to parse the request body as JSON' };
+
+/** Longer questions are answered, but none of those that many ask alike is. */
+const LONGEST_HOT = 256;
+
+export interface InfoDoor extends Door {
+  /** The answer to one request that was parsed already, as the stream's `post` asks it; null where no request type fits. */
+  readonly ask: (venue: Venue, request: unknown) => Promise<{ readonly type: string; readonly data: unknown } | null>;
+}
+
+/** Every read of the facade: one table of types, and the answers that everybody gets kept as bytes. */
+export function createInfoDoor(gateway: Gateway): InfoDoor {
+  const hot = createHotReplies(gateway);
+  const contextOf = contexts(gateway);
+
+  const answerWith = async (venue: Venue, row: InfoType, fields: unknown): Promise<unknown> => row.answer(await contextOf(venue), fields);
+
+  const answerRow = async (venue: Venue, { row, fields }: Fitting, key: string | null): Promise<Answer> => {
+    const make = async () => ({ status: 200, body: JSON.stringify(await answerWith(venue, row, fields)) });
+    const isStored = row.hot === true && key !== null;
+    return { type: JSON_TYPE, ...(isStored ? await hot.answer(venue, key, make) : await make()) };
+  };
+
+  return {
+    refuse,
+    answer({ venue, bytes }) {
+      const key = bytes.length > LONGEST_HOT ? null : `${venue.definition.slug} ${bytes.toString('latin1')}`;
+      const stored = key === null ? null : hot.find(key);
+      if (stored !== null) return { status: 200, type: JSON_TYPE, body: stored };
+      const request = parse(bytes);
+      if (request === undefined) return UNREADABLE;
+      const fitting = fit(request);
+      return fitting === null ? UNFITTING : answerRow(venue, fitting, key);
+    },
+    async ask(venue, request) {
+      const fitting = fit(request);
+      return fitting === null ? null : { type: fitting.row.type, data: await answerWith(venue, fitting.row, fitting.fields) };
+    },
+  };
+}
+
+function contexts(gateway: Gateway): (venue: Venue) => Promise<InfoContext> {
+  const universes = createUniverses(gateway);
+  const day = createDayFigures(gateway);
+  const accounts = createAccountReader(gateway);
+  return async (venue) => ({
+    gateway,
+    venue,
+    day,
+    accounts,
+    universe: await universes.of(venue),
+    traderOf: createTraderLookup(gateway, venue),
+  });
+}
+
+interface Fitting {
+  readonly row: InfoType;
+  readonly fields: unknown;
+}
+
+/** undefined = no JSON; nothing else can be. */
+function parse(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+function fit(request: unknown): Fitting | null {
+  const type = typeof request === 'object' && request !== null && 'type' in request ? request.type : null;
+  const row = typeof type === 'string' ? INFO_TYPES.get(type) : undefined;
+  const fields = row?.fields.safeParse(request);
+  return row && fields?.success ? { row, fields: fields.data } : null;
+}
+
+/** Texts, never the error object of the native door: clients take an object for something else. */
+function refuse(error: GatewayError): Answer {
+  if (error.code === 'RATE_LIMITED') {
+    const { retryAfterSeconds } = (error as GatewayError<'RATE_LIMITED'>).details;
+    return { status: 429, type: JSON_TYPE, body: 'null', headers: { 'Retry-After': String(retryAfterSeconds) } };
+  }
+  if (error.code === 'VALIDATION_ERROR') return UNFITTING;
+  return { status: error.status, type: TEXT_TYPE, body: error.message };
+}

@@ -1,0 +1,169 @@
+import { z } from 'zod';
+import type { MarketTrade } from '../../core/domain/market-trade.js';
+import { exposureRoom } from '../../core/domain/pricing/exposure.js';
+import { marketView } from '../../core/domain/pricing/market-view.js';
+import { collateralToUsd } from '../../core/domain/pricing/size.js';
+import { decimal, divideInteger } from '../../core/domain/decimal.js';
+import type { Venue } from '../../core/gateway.js';
+import { fundingSnapshot } from '../../core/markets/funding.js';
+import { referenceCollateral } from '../../core/markets/directory.js';
+import { PRICE_SCALE, formatExact, formatRate, formatSize, formatTick, formatUsd } from '../format.js';
+import { coinPrice, coinSize, type Asset, type Universe } from '../universe.js';
+import { assetContexts, livePoint } from './asset-contexts.js';
+import { l2Book } from './book.js';
+import { SNAPSHOT_INTERVALS, candleSnapshot } from './candles.js';
+import { Coin, Dex, Nothing, Time, infoType, isOtherDex, type InfoType } from './info-type.js';
+import { EMPTY_META, marginTable, metaOf } from './meta.js';
+import { tradeId } from './trade-id.js';
+
+const OfDex = z.object({ dex: Dex });
+const OfCoin = z.object({ coin: Coin });
+const NOBODY = '0x0000000000000000000000000000000000000000';
+const HOUR_MS = 3_600_000;
+
+/** A coin that can be priced: listed, whether or not it can be opened. */
+const marketOf = ({ byCoin }: Universe, coin: string): Asset | null => {
+  const asset = byCoin.get(coin);
+  return asset?.pair ? asset : null;
+};
+
+/** Live prices only: whoever finds no mid must not trade. */
+function allMids(venue: Venue, { assets }: Universe): Record<string, string> {
+  const mids: Record<string, string> = {};
+  for (const asset of assets) {
+    const point = asset.pair && livePoint(venue, asset.id);
+    if (point) mids[asset.coin] = formatTick(coinPrice(asset, point.mark), asset.szDecimals, 'half-up');
+  }
+  return mids;
+}
+
+async function recentTrades({ feed }: Venue, asset: Asset): Promise<unknown[]> {
+  const trades = await feed.recentTrades({ pairIndex: asset.id, limit: 100 });
+  return trades.filter(({ action, price }) => action !== 'leverage' && price > 0n).map((trade) => showTrade(asset, trade));
+}
+
+/** The contract takes the other side of every trade, and upstream does not say whose it was. */
+function showTrade(asset: Asset, { price, sizeUsd, side, action, at, txHash }: MarketTrade): unknown {
+  const opens = action === 'open' || action === 'increase';
+  const base = divideInteger(sizeUsd * 10n ** BigInt(PRICE_SCALE), price, 'half-up');
+  return {
+    coin: asset.coin,
+    side: (side === 'long') === opens ? 'B' : 'A',
+    px: formatExact(coinPrice(asset, price)),
+    sz: formatSize(coinSize(asset, base), asset.szDecimals, 'half-up'),
+    time: at,
+    hash: txHash,
+    tid: tradeId(txHash, `${at} ${price} ${sizeUsd} ${action}`),
+    users: [NOBODY, NOBODY],
+  };
+}
+
+function predictedFundings({ feed, clock }: Venue, { assets }: Universe): unknown[] {
+  const config = feed.config();
+  const now = clock.now();
+  const nextFundingTime = Math.floor(now / HOUR_MS) * HOUR_MS + HOUR_MS;
+  return assets.flatMap((asset) => {
+    if (asset.pair === null) return [];
+    const { units, scale } = fundingSnapshot(config, asset.id, feed.lastPrice(asset.id) ?? undefined, now).fundingRateLongHourly;
+    return [[asset.coin, [['HlPerp', { fundingRate: formatRate(decimal(units, scale + 2)), nextFundingTime, fundingIntervalHours: 1 }]]]];
+  });
+}
+
+/** USD (1e18) that still can be opened on each side in the collateral that facade trades use; null where nobody can say. */
+function roomUsd({ feed }: Venue, asset: Asset): { readonly long: bigint; readonly short: bigint } | null {
+  const config = feed.config();
+  const collateral = referenceCollateral(config);
+  const point = feed.lastPrice(asset.id);
+  const market = collateral && marketView(config, { pairIndex: asset.id, collateralIndex: collateral.index });
+  if (!market || !point) return null;
+  const of = (long: boolean): bigint => collateralToUsd(exposureRoom({ market, long, price: point.oracle }), market.collateral);
+  return { long: of(true), short: of(false) };
+}
+
+const atOpenInterestCap = (venue: Venue, { assets }: Universe): string[] =>
+  assets.filter((asset) => !asset.isDelisted && isFull(roomUsd(venue, asset))).map(({ coin }) => coin);
+
+const isFull = (room: ReturnType<typeof roomUsd>): boolean => room !== null && (room.long === 0n || room.short === 0n);
+
+/** By leverage: what fits into the fullest market of that leverage. */
+function maxMarketOrderNtls(venue: Venue, { assets }: Universe): (readonly [number, string])[] {
+  const least = new Map<number, bigint>();
+  for (const asset of assets) {
+    const room = asset.isDelisted ? null : roomUsd(venue, asset);
+    if (room === null) continue;
+    const fits = room.long < room.short ? room.long : room.short;
+    const known = least.get(asset.maxLeverage);
+    if (known === undefined || fits < known) least.set(asset.maxLeverage, fits);
+  }
+  return [...least].sort(([a], [b]) => a - b).map(([maxLeverage, usd]) => [maxLeverage, formatUsd(usd)]);
+}
+
+export const MARKET_TYPES: readonly InfoType[] = [
+  infoType({
+    type: 'meta',
+    fields: OfDex,
+    hot: true,
+    answer: ({ universe }, { dex }) => (isOtherDex(dex) ? EMPTY_META : metaOf(universe)),
+  }),
+  infoType({ type: 'allPerpMetas', fields: Nothing, hot: true, answer: ({ universe }) => [metaOf(universe)] }),
+  infoType({
+    type: 'metaAndAssetCtxs',
+    fields: OfDex,
+    hot: true,
+    answer: ({ venue, universe, day }, { dex }) =>
+      isOtherDex(dex) ? [EMPTY_META, []] : [metaOf(universe), assetContexts(venue, universe, day)],
+  }),
+  infoType({
+    type: 'allMids',
+    fields: OfDex,
+    hot: true,
+    answer: ({ venue, universe }, { dex }) => (isOtherDex(dex) ? {} : allMids(venue, universe)),
+  }),
+  infoType({
+    type: 'l2Book',
+    fields: OfCoin.extend({
+      nSigFigs: z.int().min(2).max(5).nullish(),
+      mantissa: z.union([z.literal(1), z.literal(2), z.literal(5)]).nullish(),
+    }),
+    hot: true,
+    answer: ({ venue, universe }, { coin, ...coarseness }) => {
+      const asset = marketOf(universe, coin);
+      return asset && l2Book(venue, asset, coarseness);
+    },
+  }),
+  infoType({
+    type: 'candleSnapshot',
+    fields: z.object({ req: z.object({ coin: Coin, interval: z.enum(SNAPSHOT_INTERVALS), startTime: Time, endTime: Time.nullish() }) }),
+    answer: async ({ gateway, venue, universe }, { req }) => {
+      const asset = marketOf(universe, req.coin);
+      return asset ? candleSnapshot(gateway, venue, asset, req) : [];
+    },
+  }),
+  infoType({
+    type: 'recentTrades',
+    fields: OfCoin,
+    answer: async ({ venue, universe }, { coin }) => {
+      const asset = marketOf(universe, coin);
+      return asset ? recentTrades(venue, asset) : [];
+    },
+  }),
+  infoType({ type: 'predictedFundings', fields: Nothing, hot: true, answer: ({ venue, universe }) => predictedFundings(venue, universe) }),
+  infoType({
+    type: 'perpsAtOpenInterestCap',
+    fields: OfDex,
+    hot: true,
+    answer: ({ venue, universe }, { dex }) => (isOtherDex(dex) ? [] : atOpenInterestCap(venue, universe)),
+  }),
+  infoType({
+    type: 'maxMarketOrderNtls',
+    fields: Nothing,
+    hot: true,
+    answer: ({ venue, universe }) => maxMarketOrderNtls(venue, universe),
+  }),
+  infoType({
+    type: 'marginTable',
+    fields: z.object({ id: z.int().nonnegative() }),
+    answer: ({ universe }, { id }) => marginTable(universe, id),
+  }),
+  infoType({ type: 'exchangeStatus', fields: Nothing, answer: ({ venue }) => ({ time: venue.clock.now(), specialStatuses: null }) }),
+];

@@ -1,0 +1,129 @@
+import type { AssetUnits } from '../core/facade/asset-store.js';
+import { groupOf, maxLeverageOf, publicBase, symbolOf, type MarketConfig, type Pair } from '../core/domain/market.js';
+import type { Gateway, Venue } from '../core/gateway.js';
+import { directoryOf } from '../core/markets/directory.js';
+import { PRICE_SCALE, magnitude } from './format.js';
+
+/** One row of `meta.universe`; its place in the list, its asset id and its pair index are the same number. */
+export interface Asset {
+  readonly id: number;
+  readonly coin: string;
+  /** null is a slot that has no pair: the row stays so that the numbers after it do not move. */
+  readonly pair: Pair | null;
+  /** As the native door calls it; empty for a slot without a pair. */
+  readonly symbol: string;
+  readonly szDecimals: number;
+  /** Base units in one unit of the coin. */
+  readonly multiplier: bigint;
+  readonly maxLeverage: number;
+  /** Nothing can be opened in it. */
+  readonly isDelisted: boolean;
+}
+
+export interface Universe {
+  readonly assets: readonly Asset[];
+  readonly byCoin: ReadonlyMap<string, Asset>;
+}
+
+const MOST_SZ_DECIMALS = 5;
+const LONGEST_COIN = 15;
+/** Below a cent six decimals leave too few digits. */
+const THOUSANDS_BELOW = 10n ** BigInt(PRICE_SCALE - 2);
+/** Until a market's first price it is shown with this; nothing is fixed by it. */
+const NO_UNITS = { szDecimals: 2, multiplier: 1 } as const;
+
+/** A lot is worth 0.1 to 1 USD, and five significant figures of the price fit beside it. `price` is 1e10. */
+export function unitsFor(price: bigint): Pick<AssetUnits, 'szDecimals' | 'multiplier'> {
+  const multiplier = price < THOUSANDS_BELOW ? 1000 : 1;
+  const digits = 1 + magnitude(price * BigInt(multiplier), PRICE_SCALE);
+  return { multiplier, szDecimals: Math.min(Math.max(digits, 0), MOST_SZ_DECIMALS) };
+}
+
+export interface Universes {
+  of(venue: Venue): Promise<Universe>;
+}
+
+/** Units are fixed in the database with a market's first price, so that every replica and every restart tells the same. */
+export function createUniverses({ store }: Pick<Gateway, 'store'>): Universes {
+  const made = new WeakMap<MarketConfig, { readonly universe: Universe; readonly isComplete: boolean }>();
+  const fixed = new Map<Venue, ReadonlyMap<string, AssetUnits>>();
+
+  const load = async (venue: Venue, missing: readonly AssetUnits[]): Promise<ReadonlyMap<string, AssetUnits>> => {
+    const { slug } = venue.definition;
+    const known = new Map((await store.facade.assets.fix(slug, missing)).map((units) => [keyOf(units), units]));
+    fixed.set(venue, known);
+    return known;
+  };
+
+  return {
+    async of(venue) {
+      const config = venue.feed.config();
+      const ready = made.get(config);
+      if (ready?.isComplete) return ready.universe;
+      let known = fixed.get(venue) ?? (await load(venue, []));
+      const missing = unfixed(config, known, venue);
+      if (missing.length > 0) known = await load(venue, missing);
+      const universe = universeOf(config, known);
+      made.set(config, {
+        universe,
+        isComplete: universe.assets.every(({ id, pair }) => pair === null || known.has(keyOf(nameOf(pair, id)))),
+      });
+      return universe;
+    },
+  };
+}
+
+const keyOf = ({ pairIndex, symbol }: Pick<AssetUnits, 'pairIndex' | 'symbol'>): string => `${pairIndex} ${symbol}`;
+const nameOf = (pair: Pair, pairIndex: number) => ({ pairIndex, symbol: symbolOf(pair) });
+
+function unfixed(config: MarketConfig, known: ReadonlyMap<string, AssetUnits>, { feed }: Venue): AssetUnits[] {
+  return config.pairs.flatMap((pair, index) => {
+    if (pair === null || known.has(keyOf(nameOf(pair, index)))) return [];
+    const price = feed.lastPrice(index)?.oracle ?? 0n;
+    return price > 0n ? [{ ...nameOf(pair, index), ...unitsFor(price) }] : [];
+  });
+}
+
+function universeOf(config: MarketConfig, known: ReadonlyMap<string, AssetUnits>): Universe {
+  const taken = new Set<string>();
+  const directory = directoryOf(config);
+  const assets = config.pairs.map((pair, id): Asset => {
+    const units = (pair && known.get(keyOf(nameOf(pair, id)))) ?? NO_UNITS;
+    const isHeir = pair !== null && directory.bySymbol.get(symbolOf(pair)) === pair;
+    const wanted = pair === null ? `PAIR${id}` : coinOf(config, pair, units.multiplier);
+    const coin = isHeir && !taken.has(wanted.toLowerCase()) ? wanted : aside(wanted, pair === null ? '' : String(id));
+    taken.add(coin.toLowerCase());
+    const group = pair && config.groups[pair.groupIndex];
+    return {
+      id,
+      coin,
+      pair,
+      symbol: pair === null ? '' : symbolOf(pair),
+      szDecimals: pair === null ? 0 : units.szDecimals,
+      multiplier: BigInt(units.multiplier),
+      maxLeverage: pair && group ? wholeLeverage(pair, group.maxLeverage, maxLeverageOf(pair, group)) : 1,
+      isDelisted: !isHeir || !group || pair.customMaxLeverage === CLOSED,
+    };
+  });
+  return { assets, byCoin: new Map(assets.map((asset) => [asset.coin, asset])) };
+}
+
+/** The contract's word for a pair that takes no openings. */
+const CLOSED = 1n;
+
+const wholeLeverage = (pair: Pair, ofGroup: bigint, own: bigint): number =>
+  Math.max(1, Number((pair.customMaxLeverage === CLOSED ? ofGroup : own) / 1000n));
+
+/** Another slot has the name, or the pair's successor has it. */
+const aside = (coin: string, suffix: string): string => coin.slice(0, LONGEST_COIN - suffix.length) + suffix;
+
+/** Letters and digits alone: a slash reads as spot, a colon as another venue, a dash as a separator. */
+function coinOf(config: MarketConfig, pair: Pair, multiplier: number): string {
+  const isCross = pair.to !== 'USD' || groupOf(config.groups[pair.groupIndex]?.name ?? '') === 'forex';
+  const plain = `${publicBase(pair.from)}${isCross ? pair.to : ''}`.toUpperCase().replace(/[^A-Z0-9]/g, '');
+  return `${multiplier === 1 ? '' : 'k'}${plain}`.slice(0, LONGEST_COIN);
+}
+
+/** Prices and sizes of the coin: a thousandth as many units at a thousand times the price. */
+export const coinPrice = ({ multiplier }: Pick<Asset, 'multiplier'>, price: bigint): bigint => price * multiplier;
+export const coinSize = ({ multiplier }: Pick<Asset, 'multiplier'>, base: bigint): bigint => base / multiplier;
