@@ -30,10 +30,16 @@ function decodeBody(operation: Operation, request: Request, issues: Issue[]): un
     if (bytes.length > 0) issues.push({ path: '', message: 'must be empty: this operation takes no body' });
     return undefined;
   }
-  if (bytes.length === 0) return void issues.push({ path: '', message: 'must be a JSON object' });
+  if (bytes.length === 0) return decodeNothing(operation.body, issues);
   if (!saysJson(request.headers['content-type']))
     return void issues.push({ path: '', message: 'must be sent with Content-Type: application/json' });
   return decode(operation.body, readStrictJson(bytes), issues);
+}
+
+/** A body whose every field may be left out may be left out itself, where its schema says so. */
+function decodeNothing(schema: z.ZodType, issues: Issue[]): unknown {
+  const decoded = schema.safeParse(undefined);
+  return decoded.success ? decoded.data : void issues.push({ path: '', message: 'must be a JSON object' });
 }
 
 /** Absent is not wrong: the bytes speak for themselves. */

@@ -65,7 +65,7 @@ function describe(operation: Operation, printer: SchemaPrinter): OperationObject
     tags: [tagOf(operation)],
     security: SECURITY[auth],
     parameters: [...pathParametersOf(operation, printer), ...queryParametersOf(operation, printer), ...waitParametersOf(operation)],
-    ...(body === undefined ? {} : { requestBody: { required: true, content: json(printer.print(body)) } }),
+    ...(body === undefined ? {} : { requestBody: { required: !body.safeParse(undefined).success, content: json(printer.print(body)) } }),
     responses: merge(successes(operation, printer), failures(errorsOf(operation))),
   };
 }

@@ -46,7 +46,7 @@ export function step(order: Order, event: OrderEvent): Order {
     case 'replaced':
       return { ...moved, ...event.asked, ...onChain(event) };
     case 'amended':
-      return { ...moved, price: event.price, tp: event.tp, sl: event.sl, slippageP: event.slippageP };
+      return { ...sizedAt(moved, event.price), price: event.price, tp: event.tp, sl: event.sl, slippageP: event.slippageP };
     case 'filled':
       return { ...moved, fill: event.fill };
     case 'refused':
@@ -67,3 +67,9 @@ const onChain = ({ txHash, block }: { readonly txHash: Hex | null; readonly bloc
   requestedBlock: block,
   expiresAt: null,
 });
+
+/** The collateral stays when the price moves, so what it buys is no longer what was asked for. */
+export function sizedAt(order: Order, price: bigint): Order {
+  const { asked, ...rest } = order;
+  return price === order.price && asked ? { ...rest, asked } : rest;
+}

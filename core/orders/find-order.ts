@@ -60,5 +60,5 @@ export async function unlessOvertaken<Result>(venue: Venue, known: KnownOrder, a
   }
 }
 
-const isReverted = (error: unknown): error is GatewayError<'SIMULATION_REVERTED'> =>
+export const isReverted = (error: unknown): error is GatewayError<'SIMULATION_REVERTED'> =>
   error instanceof GatewayError && error.code === 'SIMULATION_REVERTED';

@@ -1,3 +1,4 @@
+import { requireDelegate } from '../access/agent-status.js';
 import type { AgentCaller } from '../access/caller.js';
 import { marketName } from '../account/describe-order.js';
 import { checkMarket } from '../domain/scope.js';
@@ -28,6 +29,7 @@ function intentFor(venue: Venue, { order, orderKey }: KnownOrder): WithdrawInten
 
 /** Once a hash is known the transaction may be mined any moment: giving up would be a promise we cannot keep. */
 async function giveUp(gateway: Gateway, venue: Venue, caller: AgentCaller, known: KnownOrder): Promise<PreparedOrder> {
+  await requireDelegate(venue, caller);
   if (known.hashes.length > 0) throw notModifiable(venue, known, 'its transaction was sent');
   const isGivenUp = await gateway.store.orders.giveUp(venue.definition.slug, caller.trader, known.id, venue.clock.now());
   const after = await findOrder(gateway, venue, caller, known.id.toString());

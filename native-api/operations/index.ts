@@ -5,6 +5,7 @@ import { journalOperations } from './journal.js';
 import { marketOperations } from './markets.js';
 import { notificationOperations } from './notifications.js';
 import { orderOperations } from './orders.js';
+import { orderWriteOperations } from './order-writes.js';
 import { readinessOperations } from './readiness.js';
 import { systemOperations } from './system.js';
 
@@ -16,6 +17,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...accountOperations,
   ...orderOperations,
   ...journalOperations,
+  ...orderWriteOperations,
   ...notificationOperations,
   ...readinessOperations,
 ];
