@@ -130,6 +130,18 @@ export interface Executed extends AboutTrade, Size {
 export interface Refused extends AboutOrder {
   readonly kind: 'refused';
   readonly reason: CancelReason | 'OTHER';
+  /** Absent in events that were stored before it was kept. */
+  readonly figures?: RefusalFigures;
+}
+
+/** What the contract reckoned with when it refused; null where its logs do not say. */
+export interface RefusalFigures {
+  readonly oraclePrice: bigint | null;
+  readonly executionPrice: bigint | null;
+  /** Effective, after the change. */
+  readonly leverage: bigint | null;
+  /** After the change. */
+  readonly liquidationPrice: bigint | null;
 }
 
 export interface Withdrawn extends AboutOrder {
@@ -165,6 +177,14 @@ interface AboutOurs extends About {
 export interface Prepared extends AboutOurs {
   readonly kind: 'prepared' | 'renewed';
   readonly order: Order;
+  readonly steps?: PreparationSteps;
+}
+
+/** Epoch ms of what comes before an order is handed out. */
+export interface PreparationSteps {
+  readonly validatedAt: number;
+  /** The node has answered. */
+  readonly simulatedAt: number;
 }
 
 /** A hash was reported for it. */

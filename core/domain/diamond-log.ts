@@ -113,9 +113,22 @@ export interface DiamondLogArgs {
   TradeTpUpdated: { readonly user: Hex; readonly index: number; readonly newTp: bigint };
   TradeSlUpdated: { readonly user: Hex; readonly index: number; readonly newSl: bigint };
   TradeMaxClosingSlippagePUpdated: { readonly user: Hex; readonly index: number; readonly maxClosingSlippageP: number };
-  LeverageUpdateExecuted: Update & { readonly values: { readonly newLeverage: bigint; readonly govFeeCollateral: bigint } };
+  LeverageUpdateExecuted: Update & {
+    readonly values: {
+      readonly newLeverage: bigint;
+      readonly govFeeCollateral: bigint;
+      readonly newEffectiveLeverage: bigint;
+      readonly newLiqPrice: bigint;
+    };
+  };
   PositionSizeIncreaseExecuted: SizeUpdate & {
-    readonly values: { readonly positionSizeCollateralDelta: bigint; readonly newLeverage: bigint; readonly priceImpact: Impact };
+    readonly values: {
+      readonly positionSizeCollateralDelta: bigint;
+      readonly newLeverage: bigint;
+      readonly priceImpact: Impact;
+      readonly newEffectiveLeverage: bigint;
+      readonly newLiqPrice: bigint;
+    };
   };
   PositionSizeDecreaseExecuted: SizeUpdate & {
     readonly values: {
@@ -125,6 +138,7 @@ export interface DiamondLogArgs {
       readonly partialRawPnlCollateral: bigint;
       readonly partialNetPnlCollateral: bigint;
       readonly closingFeeCollateral: bigint;
+      readonly newLiqPrice: bigint;
     };
   };
   TradePositivePnlWithdrawn: {
@@ -141,6 +155,7 @@ export interface DiamondLogArgs {
     readonly orderType: number;
     readonly totalFeesCollateral: bigint;
   };
+  TradingCallbackExecuted: { readonly a: { readonly orderId: OrderId; readonly current: bigint } };
 }
 
 export type DiamondLogName = keyof DiamondLogArgs;
@@ -169,6 +184,7 @@ export const DIAMOND_LOG_NAMES = [
   'PositionSizeDecreaseExecuted',
   'TradePositivePnlWithdrawn',
   'FeesProcessed',
+  'TradingCallbackExecuted',
 ] as const satisfies readonly DiamondLogName[];
 
 /** Logs that can begin an order; their transactions may carry a tag of ours. */

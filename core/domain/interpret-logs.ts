@@ -14,6 +14,7 @@ import {
   type TradeLookup,
 } from './interpret-executions.js';
 import type { PositionState } from './position.js';
+import { refusalFigures, type Refusal } from './refusal-figures.js';
 import { CANCEL_REASONS } from './pricing/cancel-reason.js';
 import { positionSizeCollateral } from './pricing/size.js';
 import { DEFAULT_CLOSING_SLIPPAGE_P } from './pricing/slippage.js';
@@ -53,17 +54,17 @@ function interpret(log: DiamondLog, story: Story): ChainEvent | null {
     case 'ChainlinkCallbackTimeout':
       return { kind: 'withdrawn', ...ofRequest(log.args.pendingOrderId, null, log) };
     case 'MarketOpenCanceled':
-      return refused(log, null);
+      return refused(log, null, story);
     case 'MarketCloseCanceled':
-      return refused(log, Number(log.args.index));
+      return refused(log, Number(log.args.index), story);
     case 'MarketExecuted':
     case 'LimitExecuted':
       return executedWhole(log, story);
     case 'LeverageUpdateExecuted':
-      return log.args.cancelReason === 0 ? executedLeverage(log, story) : refused(log, Number(log.args.index));
+      return log.args.cancelReason === 0 ? executedLeverage(log, story) : refused(log, Number(log.args.index), story);
     case 'PositionSizeIncreaseExecuted':
     case 'PositionSizeDecreaseExecuted':
-      return log.args.cancelReason === 0 ? executedPart(log, story) : refused(log, Number(log.args.index));
+      return log.args.cancelReason === 0 ? executedPart(log, story) : refused(log, Number(log.args.index), story);
     case 'TradePositivePnlWithdrawn':
       return withdrawal(log, story);
     case 'TradeTpUpdated':
@@ -148,14 +149,11 @@ export function restedAs(trade: TradeStruct, slippageP: bigint, place: EventPlac
   return { kind: 'rested', type, ...ofResting(trade.user, trade.index, { place }), terms, ...size, slippageP };
 }
 
-type Refusal = LogNamed<
-  'MarketOpenCanceled' | 'MarketCloseCanceled' | 'LeverageUpdateExecuted' | 'PositionSizeIncreaseExecuted' | 'PositionSizeDecreaseExecuted'
->;
-
-const refused = (log: Refusal, tradeIndex: number | null): Refused => ({
+const refused = (log: Refusal, tradeIndex: number | null, story: Story): Refused => ({
   kind: 'refused',
   ...ofRequest(log.args.orderId, tradeIndex, log),
   reason: CANCEL_REASONS[log.args.cancelReason] ?? 'OTHER',
+  figures: refusalFigures(log, story),
 });
 
 /** Outcomes that name the pending order they answer. */

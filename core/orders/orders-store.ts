@@ -1,6 +1,6 @@
 import type { SpendAccount } from '../access/spend-store.js';
 import type { ChainSlug } from '../chains.js';
-import type { ChainEvent, OrderKey } from '../domain/chain-event.js';
+import type { ChainEvent, OrderKey, PreparationSteps } from '../domain/chain-event.js';
 import type { Decimal } from '../domain/decimal.js';
 import type { Order } from '../domain/order.js';
 import type { Address, Hex } from '../ports.js';
@@ -12,6 +12,8 @@ export interface HandedOut {
   /** The whole call data, tag included. */
   readonly data: Hex;
   readonly gas: bigint | null;
+  /** How long it took; kept with the order's first event. */
+  readonly steps?: PreparationSteps;
 }
 
 /** An order about to be handed out, `order.status` = prepared. Stored as a whole or not at all. */

@@ -57,13 +57,15 @@ export async function prepareTransaction(
   const tag = newTag(gateway);
   const data = appendTag(wrapFor(sender, trader, inner), tag);
   const token = takes === null ? null : addressOf(takes.collateral);
+  const validatedAt = venue.clock.now();
   const rehearsed = await rehearse(venue, { trader, sender, data, token, ...(opening === undefined ? {} : { opening }) });
+  const simulatedAt = venue.clock.now();
   const { revert, delegate } = rehearsed;
   if (sender !== trader && (delegate !== sender || revert?.name === 'DelegateNotApproved')) throw notTheDelegate(venue, caller, delegate);
   if (takes !== null && rehearsed.token !== null) refuseShortage(venue, caller, { ...takes, ...rehearsed.token, inner });
   if (revert !== null) throw await refusalOf(gateway, venue, caller, { intent, inner, revert });
   const gas = rehearsed.gas === null ? null : (rehearsed.gas * (100n + GAS_MARGIN)) / 100n;
-  const handedOut = { tag, data, gas };
+  const handedOut = { tag, data, gas, steps: { validatedAt, simulatedAt } };
   return { handedOut, inner, rehearsed, transaction: transactionOf(venue, handedOut, venue.clock.now() + gateway.orders.preparedMs) };
 }
 

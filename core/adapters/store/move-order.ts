@@ -34,7 +34,7 @@ export async function lockOrders(
 }
 
 type Happened =
-  | (Pick<Prepared, 'kind' | 'order'> & { readonly number: number })
+  | (Pick<Prepared, 'kind' | 'order' | 'steps'> & { readonly number: number })
   | (Pick<Sent, 'kind' | 'hash'> & { readonly number: string })
   | (Pick<Lapsed, 'kind' | 'because'> & { readonly number: number });
 

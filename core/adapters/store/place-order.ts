@@ -40,7 +40,7 @@ interface Handing {
 }
 
 async function handOut(trx: Knex.Transaction, draft: Draft, { row, kind }: Handing): Promise<Placed> {
-  const { chain, agent, order, fingerprint, spend, maxUnsent } = draft;
+  const { chain, agent, order, fingerprint, spend, maxUnsent, steps } = draft;
   const at = order.createdAt;
   const unsent = await countUnsent(trx, chain, agent, at);
   if (unsent.count >= maxUnsent) return { kind: 'too-many', earliestExpiry: unsent.earliestExpiry };
@@ -50,7 +50,7 @@ async function handOut(trx: Knex.Transaction, draft: Draft, { row, kind }: Handi
     if (!(await store.reserve(reservation, spend.capUsd))) return { kind: 'over-cap', spentUsd: await store.spent(spend.account) };
   }
   const number = await timesHappened(trx, row.id, kind);
-  const told = await moveOrder(trx, chain, row, { happened: { kind, order, number }, at });
+  const told = await moveOrder(trx, chain, row, { happened: { kind, order, ...(steps && { steps }), number }, at });
   await trx('orders').where({ chain, id: row.id }).update({ fingerprint, agent });
   await keepTag(trx, chain, row.id, { purpose: 'place', transaction: draft, order });
   await appendJournal(trx, chain, at, told);
