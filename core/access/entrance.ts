@@ -25,6 +25,7 @@ export interface Entrance {
   readonly crypto: Crypto;
   readonly digest: RequestDigest;
   readonly headers: CredentialHeaders;
+  readonly limits: LimitNumbers;
   readonly admission: Admission;
   readonly agents: Remembered<{ readonly chain: ChainSlug; readonly agent: Address }, Agent>;
   readonly apiKeys: Remembered<{ readonly chain: ChainSlug; readonly hash: string }, ApiKeyRecord>;
@@ -53,6 +54,7 @@ export function createEntrance(options: EntranceOptions): Entrance {
   });
   return {
     headerPrefixes,
+    limits,
     crypto,
     digest: createRequestDigest(crypto.keccak, serviceName),
     headers: createCredentialHeaders(headerPrefixes),

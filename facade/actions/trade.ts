@@ -1,0 +1,124 @@
+import { z } from 'zod';
+
+/** The actions that trade, as their canonical forms: keys in Hyperliquid's order, decimals and hex in their one spelling. */
+
+const Asset = z.int('must be an asset id').min(0, 'must be an asset id');
+const Oid = z.int('must be an order id').min(0, 'must be an order id');
+const Flag = z.boolean('must be true or false');
+const Decimal = z
+  .string('must be a decimal in quotes')
+  .max(64, 'is too long')
+  .regex(/^\d+(?:\.\d*)?$/, 'must be a plain decimal')
+  .transform(shortest);
+const Cloid = z
+  .string('must be 0x and 32 hex digits')
+  .regex(/^0x[0-9a-f]{32}$/i, 'must be 0x and 32 hex digits')
+  .transform((text) => text.toLowerCase() as `0x${string}`);
+const Address = z
+  .string('must be an address')
+  .regex(/^0x[0-9a-f]{40}$/i, 'must be an address')
+  .transform((text) => text.toLowerCase() as `0x${string}`);
+
+/** Clients say "not given" by leaving a key out or by null; hashed is only what is given. */
+const optional = <Schema extends z.ZodType>(schema: Schema) => schema.nullish().transform((value) => value ?? undefined);
+
+/** `0100.50` → `100.5`. */
+function shortest(text: string): string {
+  const [whole = '', fraction = ''] = text.split('.');
+  const digits = whole.replace(/^0+(?=\d)/, '');
+  const kept = fraction.replace(/0+$/, '');
+  return kept === '' ? digits : `${digits}.${kept}`;
+}
+
+/** Older clients write some keys out. */
+const aliased = <Schema extends z.ZodType>(aliases: Readonly<Record<string, string>>, schema: Schema) =>
+  z.preprocess((value) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+    const given = new Map(Object.entries(value));
+    for (const [long, short] of Object.entries(aliases)) if (given.has(long) && !given.has(short)) given.set(short, given.get(long));
+    return Object.fromEntries(given);
+  }, schema);
+
+export const TIFS = ['Gtc', 'Ioc', 'Alo', 'FrontendMarket', 'LiquidationMarket'] as const;
+
+const Limit = z.object({ limit: z.object({ tif: z.enum(TIFS, `must be one of ${TIFS.join(', ')}`) }) });
+const Trigger = z.object({
+  trigger: z.object({ isMarket: Flag, triggerPx: Decimal, tpsl: z.enum(['tp', 'sl'], 'must be tp or sl') }),
+});
+
+const LONG_NAMES = { asset: 'a', isBuy: 'b', limitPx: 'p', sz: 's', reduceOnly: 'r', orderType: 't', cloid: 'c' };
+const Order = aliased(
+  LONG_NAMES,
+  z.object({
+    a: Asset,
+    b: Flag,
+    p: Decimal,
+    s: Decimal,
+    r: Flag,
+    t: z.union([Limit, Trigger], 'must be {limit: {tif}} or {trigger: {isMarket, triggerPx, tpsl}}'),
+    c: optional(Cloid),
+  }),
+);
+
+const Grouping = z.union(
+  [z.enum(['na', 'normalTpsl', 'positionTpsl']), z.object({ p: z.int() })],
+  'must be na, normalTpsl, positionTpsl or {p}',
+);
+const Target = z.union([Oid, Cloid], 'must be an order id or a cloid');
+
+export const TRADE_SCHEMAS = {
+  order: z.object({
+    type: z.literal('order'),
+    orders: z.array(Order),
+    grouping: Grouping,
+    builder: optional(z.object({ b: Address, f: z.int() })),
+  }),
+  cancel: z.object({
+    type: z.literal('cancel'),
+    cancels: z.array(aliased({ asset: 'a', oid: 'o' }, z.object({ a: Asset, o: Oid }))),
+    f: optional(Flag),
+  }),
+  cancelByCloid: z.object({
+    type: z.literal('cancelByCloid'),
+    cancels: z.array(z.object({ asset: Asset, cloid: Cloid })),
+    f: optional(Flag),
+  }),
+  modify: z.object({ type: z.literal('modify'), oid: Target, order: Order, a: optional(Flag) }),
+  batchModify: z.object({
+    type: z.literal('batchModify'),
+    modifies: z.array(z.object({ oid: Target, order: Order })),
+    a: optional(Flag),
+  }),
+  scheduleCancel: z.object({ type: z.literal('scheduleCancel'), time: optional(z.int('must be an integer, in milliseconds').min(0)) }),
+  updateLeverage: aliased(
+    { a: 'asset' },
+    z.object({ type: z.literal('updateLeverage'), asset: Asset, isCross: Flag, leverage: z.int('must be an integer').min(0) }),
+  ),
+  updateIsolatedMargin: z.object({
+    type: z.literal('updateIsolatedMargin'),
+    asset: Asset,
+    isBuy: Flag,
+    ntli: z.int('must be an integer, in millionths of a dollar'),
+  }),
+} as const;
+
+export type TradeType = keyof typeof TRADE_SCHEMAS;
+export type TradeActionOf<Type extends TradeType> = z.output<(typeof TRADE_SCHEMAS)[Type]>;
+export type TradeAction = { [Type in TradeType]: TradeActionOf<Type> }[TradeType];
+export type WireOrder = z.output<typeof Order>;
+
+export const isTradeType = (type: string): type is TradeType => Object.hasOwn(TRADE_SCHEMAS, type);
+
+/** Orders, cancels or changes in one action. */
+export function itemsOf(action: TradeAction): number {
+  if (action.type === 'order') return action.orders.length;
+  if (action.type === 'cancel' || action.type === 'cancelByCloid') return action.cancels.length;
+  return action.type === 'batchModify' ? action.modifies.length : 1;
+}
+
+/** Whether it can make a position larger; what cannot is counted apart, so that a busy bot can always get out. */
+export function opensRisk(action: TradeAction): boolean {
+  if (action.type === 'order') return action.orders.some(({ r }) => !r);
+  if (action.type === 'modify') return !action.order.r;
+  return action.type === 'batchModify' && action.modifies.some(({ order }) => !order.r);
+}

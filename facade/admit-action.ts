@@ -1,0 +1,83 @@
+import { requireDelegate } from '../core/access/agent-status.js';
+import { callerOf } from '../core/access/authenticate.js';
+import type { AgentCaller } from '../core/access/caller.js';
+import { judgeByClock } from '../core/access/signer-nonces.js';
+import { isExpired, type Agent } from '../core/domain/agent.js';
+import { checkMayTrade } from '../core/domain/scope.js';
+import { GatewayError } from '../core/errors.js';
+import type { Gateway, Venue } from '../core/gateway.js';
+import { measureWindow, windowStart, type Window } from '../core/limits.js';
+import type { Address } from '../core/ports.js';
+import { nonceText, TEXTS } from './texts.js';
+
+/** What an action counts against: opening risk has a bucket of its own, so that it never uses up what is needed to get out. */
+export interface Weight {
+  readonly scope: 'agent' | 'agent-writes';
+  readonly weight: number;
+}
+
+/** An action between its signature and its handler. */
+export interface Admittance {
+  /** Whose it may be, likeliest first. */
+  readonly candidates: readonly Address[];
+  readonly nonce: bigint;
+  readonly weight: Weight;
+}
+
+export type Admission =
+  | { readonly kind: 'admitted'; readonly agent: Agent }
+  /** Nobody whose actions count: nothing was stored. */
+  | { readonly kind: 'stranger'; readonly agent: Agent | null }
+  | { readonly kind: 'refused'; readonly text: string };
+
+/** Who signed, and whether this nonce is still theirs to spend; both in one round trip. Throws RATE_LIMITED. */
+export async function admitAction({ store, entrance }: Gateway, venue: Venue, admittance: Admittance): Promise<Admission> {
+  const { candidates, nonce, weight } = admittance;
+  const now = venue.clock.now();
+  const limit = entrance.limits[weight.scope];
+  const {
+    agent,
+    used,
+    nonce: verdict,
+  } = await store.signers.claim({
+    chain: venue.definition.slug,
+    candidates,
+    nonce,
+    now,
+    count: { window: windowStart(now), bucket: `facade-${weight.scope}`, weight: weight.weight, limit },
+  });
+  if (agent === null || used === null) return { kind: 'stranger', agent };
+  refuseFull(measureWindow(weight.scope, limit, used, now));
+  if (verdict === null || verdict.kind === 'taken') return { kind: 'admitted', agent };
+  return { kind: 'refused', text: nonceText(nonce, verdict) };
+}
+
+function refuseFull({ isExceeded, scope, resetSeconds }: Window): void {
+  if (isExceeded) throw new GatewayError('RATE_LIMITED', { scope, retryAfterSeconds: resetSeconds });
+}
+
+/** For actions that are refused whoever signed them, as long as somebody did: nothing is counted and no nonce is used. */
+export async function findSigner({ store }: Gateway, venue: Venue, candidates: readonly Address[]): Promise<Agent | null> {
+  const agent = await store.signers.find(venue.definition.slug, candidates);
+  return agent?.revokedAt === null && !isExpired(agent.scope, venue.clock.now()) ? agent : null;
+}
+
+/** What an envelope is refused for before the books are asked; null when nothing speaks against it. */
+export function refusalOf(
+  { clock }: Venue,
+  { nonce, vault, expiresAfter }: { readonly nonce: bigint; readonly vault: Address | null; readonly expiresAfter: bigint | null },
+): string | null {
+  const now = clock.now();
+  if (vault !== null) return TEXTS.vault(vault);
+  if (expiresAfter !== null && BigInt(now) > expiresAfter) return TEXTS.expired;
+  const verdict = judgeByClock(nonce, now);
+  return verdict === null || verdict.kind === 'taken' ? null : nonceText(nonce, verdict);
+}
+
+/** The agent as use cases know callers, once it may trade. */
+export async function traderCaller(venue: Venue, agent: Agent): Promise<AgentCaller> {
+  checkMayTrade(agent.scope, agent.agent);
+  const caller = await callerOf(venue, agent);
+  await requireDelegate(venue, caller);
+  return caller;
+}

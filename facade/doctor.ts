@@ -1,0 +1,57 @@
+import type { Acquaintance } from '../core/access/signer-store.js';
+import type { RecoverableSignature } from '../core/access/signature.js';
+import type { Gateway, Venue } from '../core/gateway.js';
+import type { Address } from '../core/ports.js';
+import { MISTAKES, type Misfit } from './signing/mistakes.js';
+
+export interface Patient extends Omit<Misfit, 'keccak' | 'chainId'> {
+  readonly signature: RecoverableSignature;
+  /** Whose the signature is if nothing is wrong with it. */
+  readonly candidates: readonly Address[];
+}
+
+interface Suspect {
+  readonly address: Address;
+  readonly says: string;
+}
+
+const CLUELESS = 'If this address is another one each time, the action was hashed in another way than it was sent.';
+
+/**
+ * Why a signature belongs to nobody: it is that of somebody we know in another role, or becomes that of an agent of ours under one of the
+ * known mistakes. Runs only for actions that are refused anyway, and changes nothing about that.
+ */
+export async function diagnose({ store, entrance: { crypto } }: Gateway, venue: Venue, patient: Patient): Promise<string> {
+  const misfit: Misfit = { keccak: crypto.keccak, canonical: patient.canonical, extras: patient.extras, chainId: venue.definition.chainId };
+  const suspects: Suspect[] = MISTAKES.flatMap(({ says, digests }) =>
+    digests(misfit).flatMap((digest) => {
+      const address = crypto.recover(digest, patient.signature);
+      return address === null ? [] : [{ address, says }];
+    }),
+  );
+  const known = await store.signers.acquaintances([...patient.candidates, ...suspects.map(({ address }) => address)]);
+  return (
+    patient.candidates.map((address) => explainKnown(known, venue, address)).find((said) => said !== null) ??
+    suspects.map((suspect) => explainMistake(known, venue, suspect)).find((said) => said !== null) ??
+    CLUELESS
+  );
+}
+
+function explainKnown(known: readonly Acquaintance[], { definition: { slug } }: Venue, address: Address): string | null {
+  const seen = known.filter((each) => each.address === address);
+  const agents = seen.filter(({ role }) => role === 'agent');
+  if (agents.some(({ chain }) => chain === slug))
+    return `${address} is an agent of the native API: approve it with approveAgent before it signs here.`;
+  if (agents.length > 0) return `${address} is an agent on ${chainsOf(agents)}, not on ${slug}: approve it here as well.`;
+  if (seen.length === 0) return null;
+  return `${address} is a master wallet: let one of its agents sign, or send an approveAgent that names its own address.`;
+}
+
+const chainsOf = (seen: readonly Acquaintance[]): string => [...new Set(seen.map(({ chain }) => chain))].join(', ');
+
+function explainMistake(known: readonly Acquaintance[], { definition: { slug } }: Venue, { address, says }: Suspect): string | null {
+  const seen = known.filter((each) => each.address === address);
+  const isAgentHere = seen.some(({ role, chain, mode }) => role === 'agent' && chain === slug && mode === 'relayed');
+  if (isAgentHere) return `Signed by agent ${address}, but ${says}.`;
+  return seen.length === 0 ? null : `Signed by ${address}, but ${says}.`;
+}

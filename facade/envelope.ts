@@ -1,0 +1,53 @@
+import type { RecoverableSignature } from '../core/access/signature.js';
+import { GatewayError, type Issue } from '../core/errors.js';
+import type { Address } from '../core/ports.js';
+import type { HashExtras } from './signing/action-hash.js';
+import { isObject, type Json, type JsonObject } from './signing/ordered-json.js';
+import { readWireSignature } from './signing/wire-signature.js';
+
+/** What a client posts. Other keys beside these mean nothing to anybody. */
+export interface Envelope extends HashExtras {
+  readonly action: JsonObject;
+  readonly type: string;
+  readonly signature: RecoverableSignature;
+}
+
+const MAX_UINT64 = 2n ** 64n - 1n;
+const ADDRESS = /^(?:0x)?([0-9a-fA-F]{40})$/i;
+
+/** Throws VALIDATION_ERROR with everything that is wrong. */
+export function readEnvelope(body: Json): Envelope {
+  if (!isObject(body)) throw refusal([{ path: '', message: 'must be an object' }]);
+  const issues: Issue[] = [];
+  const complain = (path: string, message: string): null => {
+    issues.push({ path, message });
+    return null;
+  };
+  const action = body.get('action');
+  const type = isObject(action) ? action.get('type') : undefined;
+  const nonce = readTime(body.get('nonce')) ?? complain('nonce', 'must be an integer, in milliseconds');
+  const signature =
+    readWireSignature(body.get('signature')) ?? complain('signature', 'must be {r, s, v} with r and s in hex and v 27 or 28');
+  const vault = readVault(body.get('vaultAddress'));
+  if (vault === undefined) complain('vaultAddress', 'must be an address or null');
+  const isExpiring = body.get('expiresAfter') !== undefined && body.get('expiresAfter') !== null;
+  const expiresAfter = isExpiring
+    ? (readTime(body.get('expiresAfter')) ?? complain('expiresAfter', 'must be an integer, in milliseconds, or null'))
+    : null;
+  if (!isObject(action)) complain('action', 'must be an object');
+  else if (typeof type !== 'string') complain('action.type', 'must be the name of an action');
+  if (!isObject(action) || typeof type !== 'string' || nonce === null || signature === null || vault === undefined || issues.length > 0)
+    throw refusal(issues);
+  return { action, type, nonce, signature, vault, expiresAfter };
+}
+
+const refusal = (issues: Issue[]): GatewayError => new GatewayError('VALIDATION_ERROR', { issues });
+
+const readTime = (json: Json | undefined): bigint | null => (typeof json === 'bigint' && json >= 0n && json <= MAX_UINT64 ? json : null);
+
+/** Some clients leave the `0x` away, others write nothing at all. */
+function readVault(json: Json | undefined): Address | null | undefined {
+  if (json === undefined || json === null || json === '') return null;
+  const [, digits] = typeof json === 'string' ? (ADDRESS.exec(json) ?? []) : [];
+  return digits === undefined ? undefined : `0x${digits.toLowerCase()}`;
+}

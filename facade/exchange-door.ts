@@ -1,0 +1,38 @@
+import { GatewayError } from '../core/errors.js';
+import type { Gateway } from '../core/gateway.js';
+import type { TradeHandlers } from './actions/trade-handlers.js';
+import { JSON_TYPE, type Answer, type Door } from './door.js';
+import { createExchange } from './exchange.js';
+import { readOrderedJson } from './signing/ordered-json.js';
+
+/** JSON that fits no schema is told apart from what is no JSON. */
+const FITS_NO_SCHEMA = 422;
+
+/** `POST /hl/{chain}/exchange`. */
+export function createExchangeDoor(gateway: Gateway, trade: TradeHandlers | null): Door {
+  const exchange = createExchange(gateway, trade);
+  return {
+    refuse: (error) => answerError(error, error.status),
+    async answer({ venue, bytes }) {
+      const json = readOrderedJson(bytes);
+      try {
+        const reply = await exchange(venue, { json, text: bytes.toString('utf8') });
+        return { status: 200, type: JSON_TYPE, body: JSON.stringify(reply) };
+      } catch (error) {
+        if (isInvalid(error)) return answerError(error, FITS_NO_SCHEMA);
+        throw error;
+      }
+    },
+  };
+}
+
+const isInvalid = (error: unknown): error is GatewayError => error instanceof GatewayError && error.code === 'VALIDATION_ERROR';
+
+/** The service's own error, with what clients of Hyperliquid look for beside it. */
+function answerError(error: GatewayError, status: number): Answer {
+  const { code, message, details } = error;
+  const shown = Object.keys(details).length > 0 ? { details } : {};
+  const headers =
+    error.code === 'RATE_LIMITED' ? { 'Retry-After': String((error as GatewayError<'RATE_LIMITED'>).details.retryAfterSeconds) } : {};
+  return { status, type: JSON_TYPE, body: JSON.stringify({ code, message, ...shown, msg: message, data: null }), headers };
+}

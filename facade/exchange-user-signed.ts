@@ -1,0 +1,92 @@
+import { approveFacadeAgent, type FacadeApprovalOutcome } from '../core/access/facade-agents.js';
+import type { Gateway, Venue } from '../core/gateway.js';
+import type { Address } from '../core/ports.js';
+import type { ActionRow } from './actions/action-row.js';
+import { admitAction, refusalOf } from './admit-action.js';
+import type { Envelope } from './envelope.js';
+import { DONE, refused, type ExchangeReply } from './reply.js';
+import { multiSigDigests } from './signing/multi-sig.js';
+import { readUserSigned, userSignedDigest, type UserSigned } from './signing/user-signed.js';
+import { nonceText, TEXTS } from './texts.js';
+
+type UserRow = Extract<ActionRow, { scheme: 'user-signed' }>;
+export type WalletRow = Exclude<ActionRow, { scheme: 'l1' }>;
+
+/** Actions that a wallet signs in the open, field by field. Vault and expiry do not apply to them. */
+export function createUserSignedExchange(gateway: Gateway) {
+  const { keccak, recover } = gateway.entrance.crypto;
+
+  const noOp = async (venue: Venue, signer: Address, { nonce }: Envelope): Promise<ExchangeReply> => {
+    const untimely = refusalOf(venue, { nonce, vault: null, expiresAfter: null });
+    if (untimely !== null) return refused(untimely);
+    const admission = await admitAction(gateway, venue, { candidates: [signer], nonce, weight: { scope: 'agent', weight: 1 } });
+    return admission.kind === 'refused' ? refused(admission.text) : DONE;
+  };
+
+  const act = async (venue: Venue, { verdict }: UserRow, envelope: Envelope, call: UserCall): Promise<ExchangeReply> => {
+    if (verdict.kind === 'approve-agent') return answer(call, await approveFacadeAgent(gateway, venue, approvalOf(call, envelope)), venue);
+    if (verdict.kind !== 'no-op') return refused(verdict.kind === 'refused' ? verdict.text : 'Unsupported action.');
+    const refusal = verdict.refusal?.(call.signed.values) ?? null;
+    return refusal === null ? noOp(venue, call.signer, envelope) : refused(refusal);
+  };
+
+  return async (venue: Venue, row: WalletRow, envelope: Envelope): Promise<ExchangeReply> => {
+    if (row.scheme === 'multi-sig') {
+      const signers = multiSigDigests(keccak, envelope.action, envelope).map((digest) => recover(digest, envelope.signature));
+      return refused(signers.every((signer) => signer === null) ? TEXTS.unrecoverable : row.verdict.text);
+    }
+    const signed = readUserSigned(row.signed, envelope.action);
+    const signer = recover(userSignedDigest(keccak, row.signed, signed), envelope.signature);
+    if (signer === null) return refused(TEXTS.unrecoverable);
+    const signedNonce = signed.values.get('nonce') ?? signed.values.get('time');
+    if (signedNonce !== envelope.nonce)
+      return refused(`Invalid nonce: the envelope says ${envelope.nonce}, the signed action ${String(signedNonce)}`);
+    return act(venue, row, envelope, { signed, signer });
+  };
+}
+
+interface UserCall {
+  readonly signed: UserSigned;
+  readonly signer: Address;
+}
+
+const approvalOf = ({ signed: { values }, signer }: UserCall, { nonce }: Envelope) => ({
+  trader: signer,
+  agent: values.get('agentAddress') as Address,
+  name: String(values.get('agentName')),
+  network: values.get('hyperliquidChain') === 'Mainnet' ? ('Mainnet' as const) : ('Testnet' as const),
+  nonce,
+});
+
+function answer({ signer, signed }: UserCall, outcome: FacadeApprovalOutcome, { definition }: Venue): ExchangeReply {
+  switch (outcome.kind) {
+    case 'approved':
+      return { ...DONE, status: 'ok', response: { type: 'default' }, delegationTx: outcome.delegationTx };
+    case 'removed':
+      return DONE;
+    case 'not-for-us':
+      return refused(notForUs(outcome.tag, definition.testnet));
+    case 'name-too-long':
+      return refused(`Agent name must not be longer than ${outcome.longest} characters.`);
+    case 'expired':
+      return refused(TEXTS.agentExpired);
+    case 'no-account':
+      return refused(`${TEXTS.noAccount(signer)}. ${noAccountHint(definition.name)}`);
+    case 'used':
+      return refused(TEXTS.agentUsed);
+    case 'too-many':
+      return refused(TEXTS.tooManyAgents(outcome.most));
+    case 'nonce':
+      return refused(
+        outcome.verdict.kind === 'taken' ? TEXTS.unrecoverable : nonceText(BigInt(String(signed.values.get('nonce'))), outcome.verdict),
+      );
+  }
+}
+
+const notForUs = (tag: string, isTestnet: boolean): string =>
+  `Agent name must start with "${tag}": an approval without it could be a copy of one made for Hyperliquid.${
+    isTestnet ? ' Here an approval signed with hyperliquidChain "Testnet" needs no tag.' : ''
+  } The tag is agentNameTag of GET /v1/{chain}; a name has at most 16 characters.`;
+
+const noAccountHint = (chain: string): string =>
+  `The address holds nothing on ${chain}; if it is not the one that signed, other fields were signed than were sent.`;

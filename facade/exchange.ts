@@ -1,0 +1,160 @@
+import { bytesToHex } from 'viem/utils';
+import { GatewayError, type ErrorCode } from '../core/errors.js';
+import type { Gateway, Venue } from '../core/gateway.js';
+import type { ActionRow } from './actions/action-row.js';
+import { ACTIONS } from './actions/index.js';
+import { isTradeType, itemsOf, opensRisk, type TradeAction } from './actions/trade.js';
+import type { SignedEnvelope, TradeContext, TradeHandlers } from './actions/trade-handlers.js';
+import { admitAction, findSigner, refusalOf, traderCaller, type Weight } from './admit-action.js';
+import { diagnose } from './doctor.js';
+import { readEnvelope, type Envelope } from './envelope.js';
+import { createUserSignedExchange } from './exchange-user-signed.js';
+import { DONE, refused, type ExchangeReply } from './reply.js';
+import { asSentOnly, decodeAction, type Decoded } from './signing/canonical.js';
+import { UnpackableError } from './signing/msgpack.js';
+import type { Json } from './signing/ordered-json.js';
+import { createRecoverSigners, type SignerCandidate } from './signing/recover-signers.js';
+import { TEXTS } from './texts.js';
+
+/** A body as it came: what it says, and its very text. */
+export interface ExchangeRequest {
+  readonly json: Json;
+  readonly text: string;
+}
+
+/** Answers one action. Throws errors of the catalogue for what has no answer in Hyperliquid's words. */
+export type Exchange = (venue: Venue, request: ExchangeRequest) => Promise<ExchangeReply>;
+
+const MAX_ITEMS = 200;
+/** So many items weigh as much as one more request. */
+const ITEMS_PER_WEIGHT = 40;
+
+/** Not the action's fault: told as what they are, so that a client comes back. */
+const OUTAGES: ReadonlySet<ErrorCode> = new Set(['RATE_LIMITED', 'INTERNAL', 'UPSTREAM_UNAVAILABLE', 'NOT_READY', 'CHAIN_READ_ONLY']);
+
+type L1Row = Extract<ActionRow, { scheme: 'l1' }>;
+
+/** `trade` is null where nobody sends: the facade is read-only then. */
+export function createExchange(gateway: Gateway, trade: TradeHandlers | null): Exchange {
+  const recoverSigners = createRecoverSigners(gateway.entrance.crypto);
+  const userSigned = createUserSignedExchange(gateway);
+
+  const l1 = async (venue: Venue, row: L1Row, envelope: Envelope, text: string): Promise<ExchangeReply> => {
+    const decoded: Decoded<unknown> =
+      row.schema === 'any' ? { action: envelope.action, forms: asSentOnly(envelope.action) } : decodeAction(row.schema, envelope.action);
+    const candidates = packable(() => recoverSigners(decoded.forms, envelope, envelope.signature));
+    if (candidates.length === 0) return refused(TEXTS.unrecoverable);
+    const call: L1Call = { venue, row, envelope, decoded, candidates };
+    const refusal = refusalOf(venue, envelope) ?? ownRefusal(call);
+    return refusal === null ? act(call, text) : refuse(call, refusal);
+  };
+
+  const refuse = async (call: L1Call, refusal: ExchangeReply | string): Promise<ExchangeReply> => {
+    if ((await findSigner(gateway, call.venue, addressesOf(call))) === null) return unknownSigner(call);
+    return typeof refusal === 'string' ? refused(refusal) : refusal;
+  };
+
+  const act = async (call: L1Call, text: string): Promise<ExchangeReply> => {
+    const { venue, row, envelope, decoded } = call;
+    if (row.verdict.kind === 'trade' && trade === null) throw new GatewayError('CHAIN_READ_ONLY', { chain: venue.definition.slug });
+    const admission = await admitAction(gateway, venue, {
+      candidates: addressesOf(call),
+      nonce: envelope.nonce,
+      weight: weightOf(row, decoded.action),
+    });
+    if (admission.kind === 'refused') return refused(admission.text);
+    if (admission.kind === 'stranger') return row.verdict.kind === 'no-op' ? DONE : unknownSigner(call, admission.agent?.agent);
+    if (row.verdict.kind !== 'trade' || trade === null) return DONE;
+    const signed = signedEnvelope(call, admission.agent.agent, text);
+    return settle(async () =>
+      runTrade(trade, { gateway, venue, caller: await traderCaller(venue, admission.agent), signed }, decoded.action),
+    );
+  };
+
+  /** The text clients know, then what we think of it. */
+  const unknownSigner = async (call: L1Call, removed?: string): Promise<ExchangeReply> => {
+    const [first] = call.candidates;
+    if (removed !== undefined) return refused(`${TEXTS.unknownSigner(removed)} It was removed, replaced, or its approval has ended.`);
+    const said = await diagnose(gateway, call.venue, {
+      canonical: call.decoded.forms[0]?.json ?? null,
+      extras: call.envelope,
+      signature: call.envelope.signature,
+      candidates: addressesOf(call),
+    });
+    return refused(`${TEXTS.unknownSigner(first?.signer ?? '')} ${said}`);
+  };
+
+  return async (venue, { json, text }) => {
+    const envelope = readEnvelope(json);
+    const row = ACTIONS.get(envelope.type);
+    if (row === undefined) throw new GatewayError('UNSUPPORTED', { reason: unknownAction(envelope.type) });
+    if (venue.relayer === null) throw new GatewayError('CHAIN_READ_ONLY', { chain: venue.definition.slug });
+    return row.scheme === 'l1' ? l1(venue, row, envelope, text) : packable(() => userSigned(venue, row, envelope));
+  };
+}
+
+interface L1Call {
+  readonly venue: Venue;
+  readonly row: L1Row;
+  readonly envelope: Envelope;
+  readonly decoded: Decoded<unknown>;
+  readonly candidates: readonly SignerCandidate[];
+}
+
+const unknownAction = (type: string): string =>
+  `Failed to deserialize the JSON body into the target type: there is no action "${type.slice(0, 64)}".`;
+
+const addressesOf = ({ candidates }: L1Call): SignerCandidate['signer'][] => candidates.map(({ signer }) => signer);
+
+/** What holds whoever signed it. */
+function ownRefusal({ row: { verdict }, decoded: { action } }: L1Call): ExchangeReply | string | null {
+  if (verdict.kind === 'refused') return verdict.text;
+  if (verdict.kind === 'refused-status')
+    return { status: 'ok', response: { type: verdict.type, data: { status: { error: verdict.text } } } };
+  if (verdict.kind === 'no-op') return verdict.refusal?.(action) ?? null;
+  return verdict.kind === 'trade' && itemsOf(action as TradeAction) > MAX_ITEMS ? TEXTS.overWeight : null;
+}
+
+function weightOf({ verdict }: L1Row, action: unknown): Weight {
+  if (verdict.kind !== 'trade') return { scope: 'agent', weight: 1 };
+  const trade = action as TradeAction;
+  return { scope: opensRisk(trade) ? 'agent-writes' : 'agent', weight: 1 + Math.floor(itemsOf(trade) / ITEMS_PER_WEIGHT) };
+}
+
+function signedEnvelope({ venue, envelope, candidates }: L1Call, signer: string, text: string): SignedEnvelope {
+  const found = candidates.find((candidate) => candidate.signer === signer);
+  if (found === undefined) throw new RangeError('The books named a signer whom nobody asked about.');
+  const { form, network, actionHash } = found;
+  return { text, actionHash: bytesToHex(actionHash), form, network, nonce: envelope.nonce, receivedAt: venue.clock.now() };
+}
+
+/** The seam of the handlers: the row's schema made the action, so its type names its handler. */
+function runTrade(handlers: TradeHandlers, context: TradeContext, action: unknown): Promise<ExchangeReply> {
+  const { type } = action as TradeAction;
+  if (!isTradeType(type)) throw new TypeError(`${String(type)} does not trade.`);
+  const handle = handlers[type] as (context: TradeContext, action: unknown) => Promise<ExchangeReply>;
+  return handle(context, action);
+}
+
+const isRefusal = (error: unknown): error is GatewayError => error instanceof GatewayError && !OUTAGES.has((error as GatewayError).code);
+
+/** Errors of the catalogue become what clients understand: a refusal with a sentence. */
+async function settle(work: () => Promise<ExchangeReply>): Promise<ExchangeReply> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    const { delegationTx } = error.details as { delegationTx?: GatewayError<'AGENT_NOT_DELEGATED'>['details']['delegationTx'] };
+    return { status: 'err', response: error.message, ...(delegationTx === undefined ? {} : { delegationTx }) };
+  }
+}
+
+/** What no client could have packed fits no schema either. */
+function packable<Result>(work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof UnpackableError)) throw error;
+    throw new GatewayError('VALIDATION_ERROR', { issues: [{ path: 'action', message: `holds ${error.message}` }] }, { cause: error });
+  }
+}

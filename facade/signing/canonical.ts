@@ -1,0 +1,81 @@
+import type { z } from 'zod';
+import { GatewayError, type Issue } from '../../core/errors.js';
+import { isArray, isObject, type Json, type JsonObject } from './ordered-json.js';
+
+/** Which reading of an action a signature turned out to be over: that of the schema, or that of the bytes. */
+export type Form = 'canonical' | 'as-sent';
+
+export interface Decoded<Action> {
+  readonly action: Action;
+  /** What the signature may be over, likeliest first; two at most, and both mean `action`. */
+  readonly forms: readonly { readonly form: Form; readonly json: Json }[];
+}
+
+const MAX_ISSUES = 20;
+
+/** What a schema makes of an action. Hyperliquid hashes its own reading of an action, and so do most clients; others hash what they send. */
+export function decodeAction<Schema extends z.ZodType>(schema: Schema, sent: JsonObject): Decoded<z.output<Schema>> {
+  const decoded = schema.safeParse(plainOf(sent));
+  if (!decoded.success) throw new GatewayError('VALIDATION_ERROR', { issues: decoded.error.issues.slice(0, MAX_ISSUES).map(tell) });
+  return { action: decoded.data, forms: formsOf(jsonOf(decoded.data), sent) };
+}
+
+export const asSentOnly = (sent: JsonObject): Decoded<unknown>['forms'] => [{ form: 'as-sent', json: sent }];
+
+const tell = (issue: z.core.$ZodIssue): Issue => ({
+  path: ['action', ...issue.path].map((part) => String(part).slice(0, 64)).join('.'),
+  message: issue.message,
+});
+
+/**
+ * Clients differ from the schema in one of two ways: some send keys in another order than they hash them (their values are the same), some
+ * send values in another spelling than they hash them (their order is the same). So where the order differs, the values are left alone.
+ */
+export function formsOf(canonical: Json, sent: Json): Decoded<unknown>['forms'] {
+  if (isSame(canonical, sent)) return [{ form: 'canonical', json: canonical }];
+  const reordered = reorder(canonical, sent);
+  const json = isSame(reordered, sent) ? canonical : reordered;
+  return [
+    { form: 'canonical', json },
+    { form: 'as-sent', json: sent },
+  ];
+}
+
+/** The canonical keys in their order, with the values as they were sent. */
+function reorder(canonical: Json, sent: Json | undefined): Json {
+  if (isObject(canonical) && isObject(sent))
+    return new Map([...canonical].map(([key, value]) => [key, sent.has(key) ? reorder(value, sent.get(key)) : value]));
+  if (isArray(canonical) && isArray(sent)) return canonical.map((value, index) => reorder(value, sent[index]));
+  return sent === undefined || isObject(canonical) || isArray(canonical) ? canonical : sent;
+}
+
+export function isSame(a: Json | undefined, b: Json | undefined): boolean {
+  if (isObject(a) && isObject(b)) {
+    if (a.size !== b.size) return false;
+    const others = b.entries();
+    for (const [key, value] of a) {
+      const [otherKey, otherValue] = others.next().value ?? [];
+      if (key !== otherKey || !isSame(value, otherValue)) return false;
+    }
+    return true;
+  }
+  if (isArray(a) && isArray(b)) return a.length === b.length && a.every((item, index) => isSame(item, b[index]));
+  return a === b;
+}
+
+/** For schemas: integers as numbers where they fit; what does not stays what it is, and no schema takes it. */
+export function plainOf(json: Json): unknown {
+  if (isObject(json)) return Object.fromEntries([...json].map(([key, value]) => [key, plainOf(value)]));
+  if (isArray(json)) return json.map(plainOf);
+  return typeof json === 'bigint' && Number.isSafeInteger(Number(json)) ? Number(json) : json;
+}
+
+/** Of what a schema made, whose keys are in the schema's order; absent options have no key. */
+export function jsonOf(plain: unknown): Json {
+  if (Array.isArray(plain)) return plain.map(jsonOf);
+  if (typeof plain === 'object' && plain !== null)
+    return new Map(Object.entries(plain).flatMap(([key, value]) => (value === undefined ? [] : [[key, jsonOf(value)] as const])));
+  if (typeof plain === 'number') return BigInt(plain);
+  if (typeof plain === 'string' || typeof plain === 'boolean' || plain === null) return plain;
+  throw new TypeError(`${typeof plain} has no place in an action`);
+}

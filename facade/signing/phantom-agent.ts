@@ -1,0 +1,35 @@
+import type { Keccak } from '../../core/access/signature.js';
+import { join } from './action-hash.js';
+import { wordOf } from './user-signed.js';
+
+/** The network a client believes to be on; nothing else of a signature depends on it. */
+export const NETWORK_WORDS = ['a', 'b'] as const;
+export type NetworkWord = (typeof NETWORK_WORDS)[number];
+
+export interface PhantomDomain {
+  readonly name: string;
+  readonly chainId: bigint;
+}
+
+export const L1_DOMAIN: PhantomDomain = { name: 'Exchange', chainId: 1337n };
+
+const encoder = new TextEncoder();
+
+/** What an agent signs: a message of an agent that exists only for this purpose, naming the hash of the action. */
+export type PhantomDigest = (connectionId: Uint8Array, source: string) => Uint8Array;
+
+/** Encoded by hand, with everything that never changes hashed once: it is done up to four times per action. */
+export function createPhantomDigest(keccak: Keccak, { name, chainId }: PhantomDomain = L1_DOMAIN): PhantomDigest {
+  const text = (value: string): Uint8Array => keccak(encoder.encode(value));
+  const domain = keccak(
+    join([
+      text('EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)'),
+      text(name),
+      text('1'),
+      wordOf(chainId),
+      wordOf(0n),
+    ]),
+  );
+  const type = text('Agent(string source,bytes32 connectionId)');
+  return (connectionId, source) => keccak(join([Uint8Array.of(0x19, 0x01), domain, keccak(join([type, text(source), connectionId]))]));
+}

@@ -1,0 +1,20 @@
+import type { NonceVerdict } from '../core/access/signer-nonces.js';
+
+/** Sentences that clients compare with, letter by letter. What we add comes after them. */
+export const TEXTS = {
+  unknownSigner: (address: string) => `User or API Wallet ${address} does not exist.`,
+  noAccount: (address: string) => `Must deposit before performing actions. User: ${address}`,
+  unrecoverable: 'Unable to recover signer.',
+  expired: 'Action already expired',
+  vault: (address: string) => `Vault not registered: ${address}`,
+  overWeight: 'Signed action over weight limit of 200.',
+  agentUsed: 'Extra agent already used.',
+  tooManyAgents: (most: number) => `Too many extra agents for cumulative volume traded. Current limit is ${most}`,
+  agentExpired: 'Agent valid_until already expired.',
+} as const;
+
+export function nonceText(nonce: bigint, verdict: Exclude<NonceVerdict, { kind: 'taken' }>): string {
+  if (verdict.kind === 'duplicate') return `Invalid nonce: duplicate nonce ${nonce}`;
+  if (verdict.kind === 'too-low') return `Invalid nonce: nonce too low ${nonce} < ${verdict.least}`;
+  return `Invalid nonce: nonce too high ${nonce} > ${verdict.most}`;
+}
