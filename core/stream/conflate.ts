@@ -2,8 +2,8 @@ import type { Cancel } from '../ports.js';
 import type { Outbox } from './outbox.js';
 
 export interface Conflated<Change> {
-  tell(change: Change): void;
-  stop: Cancel;
+  readonly tell: (change: Change) => void;
+  readonly stop: Cancel;
 }
 
 /** Changes of which only the sum matters: what cannot be sent at once is merged with what comes, and said in one piece later. */

@@ -1,10 +1,18 @@
 import type { CandleInterval } from '../domain/candle.js';
+import type { Account } from '../account/get-account.js';
+import type { Position } from '../account/list-positions.js';
 import type { Gateway, Venue } from '../gateway.js';
+import type { Address, Cancel } from '../ports.js';
+import { createAccountSource } from './account-source.js';
 import { createBookSource, type BookSource } from './book-source.js';
 import { createCandleSource, type CandleSource } from './candle-source.js';
+import { followJournal, type FollowOptions } from './follow-journal.js';
+import { createJournalHub } from './journal-hub.js';
+import { createPositionSource } from './position-source.js';
 import { createPriceSource, type PriceSource } from './price-source.js';
 import { createShared, type Held } from './shared.js';
 import { createStandingSource, type Credential, type StandingSource } from './standing-source.js';
+import type { StateSource } from './state-source.js';
 import { createTradeSource, type TradeSource } from './trade-source.js';
 
 /** What the sockets of a venue live from, each source once however many watch it. Markets are named by symbol, `BTC/USD`. */
@@ -14,6 +22,10 @@ export interface VenueStream {
   book(symbol: string): Held<BookSource>;
   trades(symbol: string): Held<TradeSource>;
   candles(symbol: string, interval: CandleInterval): Held<CandleSource>;
+  positions(trader: Address): Held<StateSource<Position[]>>;
+  account(trader: Address): Held<StateSource<Account>>;
+  /** An account's journal from a cursor on, without loss or repeat. */
+  journal(options: FollowOptions): Cancel;
   /** Watches over a credential for the lines that live from it. */
   standing(credential: Credential): Held<StandingSource>;
   /** How many sources are open. */
@@ -39,14 +51,21 @@ export function createVenueStream(gateway: Gateway, venue: Venue): VenueStream {
     (credential: Credential) => (credential.kind === 'agent' ? `${credential.agent} ${credential.trader}` : credential.hash),
     (credential) => createStandingSource(gateway, venue, credential),
   );
+  const journal = createJournalHub(gateway, venue);
+  const positions = createShared(itself, (trader: Address) => createPositionSource(gateway, venue, journal, trader));
+  const accounts = createShared(itself, (trader: Address) => createAccountSource(gateway, venue, journal, trader));
+  const counted = [prices, books, trades, candles, standings, positions, accounts, journal];
   return {
     venue,
     prices: () => prices.hold(''),
     book: (symbol) => books.hold(symbol),
     trades: (symbol) => trades.hold(symbol),
     candles: (symbol, interval) => candles.hold({ symbol, interval }),
+    positions: (trader) => positions.hold(trader),
+    account: (trader) => accounts.hold(trader),
+    journal: (options) => followJournal(gateway, venue, journal, options),
     standing: (credential) => standings.hold(credential),
-    size: () => [prices, books, trades, candles, standings].reduce((sum, { size }) => sum + size(), 0),
+    size: () => counted.reduce((sum, { size }) => sum + size(), 0),
   };
 }
 

@@ -15,18 +15,18 @@ export interface Frame {
   /** JSON, written by whoever knows it; many lines send the same text. */
   readonly data: string;
   readonly cursor?: bigint;
-  /** Set where the chain took back what was told before. */
-  readonly correction?: boolean;
+  /** The chain took back what was told of this one before; the data says what is true instead, null where nothing is left of it. */
+  readonly correctionOf?: string | number;
 }
 
 /** Numbers the messages of one subscription, so that a gap is visible. */
 export function createFramer(topic: Topic): (frame: Frame) => string {
   const head = JSON.stringify(topic).slice(0, -1);
   let seq = 0;
-  return ({ snapshot, data, cursor, correction }) => {
+  return ({ snapshot, data, cursor, correctionOf }) => {
     seq += 1;
     const mark = cursor === undefined ? '' : `,"cursor":${cursor}`;
-    const taken = correction === true ? ',"correction":true' : '';
+    const taken = correctionOf === undefined ? '' : `,"correction":true,"id":${JSON.stringify(correctionOf)}`;
     return `${head},"snapshot":${snapshot},"seq":${seq}${mark}${taken},"data":${data}}`;
   };
 }

@@ -1,0 +1,87 @@
+import type { Gateway, Venue } from '../gateway.js';
+import type { JournalEntry } from '../journal/journal-store.js';
+import type { Address, Cancel } from '../ports.js';
+import type { JournalHub } from './journal-hub.js';
+
+export interface FollowOptions {
+  readonly trader: Address;
+  /** Whoever has seen this one hears everything above it, once each, in order. */
+  readonly after: bigint;
+  /** Finished before the next ones are handed over. */
+  readonly deliver: (entries: readonly JournalEntry[]) => Promise<void> | void;
+  /** Waited for between the pages of a long past, so that it is read no faster than it is sent. */
+  readonly whenRoom: () => Promise<void>;
+}
+
+const PAGE = 200;
+/** More than this waiting is forgotten and read again from where it is kept. */
+const MOST_WAITING = 64;
+const RETRY_MS = 1_000;
+
+/**
+ * The story of an account from a cursor on. The store is the authority; what the bus says is taken as it comes only while it continues
+ * what was delivered, and everything else is a hint to read again: nothing is lost or repeated, whatever the bus does.
+ */
+export function followJournal(gateway: Gateway, venue: Venue, hub: JournalHub, options: FollowOptions): Cancel {
+  const { trader, deliver, whenRoom } = options;
+  const stopping = new AbortController();
+  let position = options.after;
+  let isBehind = true;
+  let isRunning = false;
+  let waiting: (readonly JournalEntry[])[] = [];
+
+  const readPage = async (): Promise<readonly JournalEntry[]> => {
+    isBehind = false;
+    const page = await gateway.store.journal.after(venue.definition.slug, trader, position, PAGE);
+    if (page.length === PAGE) isBehind = true;
+    return page;
+  };
+
+  /** The next entries that continue what was delivered; empty when these do not. */
+  const takeLive = (): readonly JournalEntry[] => {
+    const told = waiting.shift() ?? [];
+    const fresh = told[0] !== undefined && told[0].cursor > position ? told : told.filter(({ cursor }) => cursor > position);
+    const isNext = fresh.every(({ cursor }, at) => cursor === position + BigInt(at) + 1n);
+    if (!isNext) isBehind = true;
+    return isNext ? fresh : [];
+  };
+
+  const step = async (): Promise<void> => {
+    const isPage = isBehind;
+    const entries = isPage ? await readPage() : takeLive();
+    const last = entries.at(-1);
+    if (last === undefined || stopping.signal.aborted) return;
+    await deliver(entries);
+    position = last.cursor;
+    if (isPage && isBehind) await whenRoom();
+  };
+
+  const run = async (): Promise<void> => {
+    if (isRunning) return;
+    isRunning = true;
+    while (!stopping.signal.aborted && (isBehind || waiting.length > 0)) {
+      try {
+        await step();
+      } catch (error) {
+        venue.log.warn('stream.journal-not-read', { error });
+        isBehind = true;
+        await venue.clock.sleep(RETRY_MS, stopping.signal);
+      }
+    }
+    isRunning = false;
+  };
+
+  const cancel = hub.listen(trader, (entries) => {
+    waiting.push(entries);
+    if (waiting.length > MOST_WAITING) {
+      waiting = [];
+      isBehind = true;
+    }
+    void run();
+  });
+  void run();
+  return () => {
+    stopping.abort();
+    cancel();
+  };
+}

@@ -1,0 +1,64 @@
+import { createBus, type Bus } from '../bus.js';
+import type { Gateway, Venue } from '../gateway.js';
+import type { JournalEntry } from '../journal/journal-store.js';
+import type { Address, Cancel } from '../ports.js';
+
+export type EntriesListener = (entries: readonly JournalEntry[]) => void;
+
+/** New entries of the accounts somebody watches, from one look at the bus for all of them. */
+export interface JournalHub {
+  /** Entries of one account, in order; listeners of the same account are handed the same arrays. */
+  listen(trader: Address, listener: EntriesListener): Cancel;
+  /** How many accounts are watched. */
+  readonly size: () => number;
+}
+
+interface Watched {
+  readonly bus: Bus<{ entries: readonly JournalEntry[] }>;
+  listeners: number;
+}
+
+export function createJournalHub(gateway: Gateway, venue: Venue): JournalHub {
+  const accounts = new Map<Address, Watched>();
+  let cancel: Cancel | null = null;
+
+  const hear = (entries: readonly JournalEntry[]): void => {
+    const told = new Map<Address, JournalEntry[]>();
+    for (const entry of entries) if (accounts.has(entry.trader)) told.set(entry.trader, [...(told.get(entry.trader) ?? []), entry]);
+    for (const [trader, own] of told) accounts.get(trader)?.bus.emit('entries', own);
+  };
+
+  const watchedOf = (trader: Address): Watched => {
+    const known = accounts.get(trader);
+    if (known) return known;
+    const bus = createBus<{ entries: readonly JournalEntry[] }>((_kind, error) => venue.log.error('stream.listener-failed', { error }));
+    const made = { bus, listeners: 0 };
+    accounts.set(trader, made);
+    return made;
+  };
+
+  const leave = (trader: Address, watched: Watched): void => {
+    watched.listeners -= 1;
+    if (watched.listeners === 0) accounts.delete(trader);
+    if (accounts.size > 0) return;
+    cancel?.();
+    cancel = null;
+  };
+
+  return {
+    size: () => accounts.size,
+    listen(trader, listener) {
+      cancel ??= gateway.bus.on('journal', (event) => event.venue === venue && hear(event.entries));
+      const watched = watchedOf(trader);
+      watched.listeners += 1;
+      const off = watched.bus.on('entries', listener);
+      let isOff = false;
+      return () => {
+        if (isOff) return;
+        isOff = true;
+        off();
+        leave(trader, watched);
+      };
+    },
+  };
+}

@@ -1,0 +1,54 @@
+import { positionOf, readPositions, type HeldPosition, type Position } from '../account/list-positions.js';
+import type { Gateway, Venue } from '../gateway.js';
+import type { Address, Cancel } from '../ports.js';
+import type { JournalHub } from './journal-hub.js';
+import { createStateSource, type StateSource } from './state-source.js';
+
+/** What others do to a market moves its fees and is told to nobody. */
+const POLL_MS = 15_000;
+/** Profit moves with every price; nobody reads it faster. */
+const PRICED_EVERY_MS = 1_000;
+
+/** Open positions of one account, with the profit of the moment: the chain is asked when something happened, the price is ours. */
+export function createPositionSource(gateway: Gateway, venue: Venue, journal: JournalHub, trader: Address): StateSource<Position[]> {
+  const { clock } = venue;
+  const source = createStateSource<HeldPosition[], Position[]>({
+    gateway,
+    venue,
+    journal,
+    trader,
+    read: () => readPositions(gateway, venue, trader),
+    show: (held) => held.map((position) => price(venue, position)),
+    pollMs: POLL_MS,
+  });
+  let pricedAt = 0;
+  let cancelPricing: Cancel | null = null;
+
+  const priceSoon = (): void => {
+    cancelPricing ??= clock.after(Math.max(0, pricedAt + PRICED_EVERY_MS - clock.now()), () => {
+      cancelPricing = null;
+      pricedAt = clock.now();
+      source.reshow();
+    });
+  };
+
+  const stopPrices = gateway.bus.on('prices', (event) => {
+    if (event.venue !== venue) return;
+    if (source.latest()?.some(({ own }) => event.pairs.includes(own.trade.pairIndex))) priceSoon();
+  });
+
+  return {
+    follow: source.follow,
+    stop() {
+      stopPrices();
+      cancelPricing?.();
+      source.stop();
+    },
+  };
+}
+
+/** Fees run on with the chain's clock. */
+function price(venue: Venue, { own, place }: HeldPosition): Position {
+  const head = venue.state.head?.block;
+  return positionOf(venue, own, { ...place, block: head && head.number > place.block.number ? head : place.block });
+}

@@ -1,0 +1,154 @@
+import type { Account as CoreAccount } from '../../core/account/get-account.js';
+import type { FillHistoryEntry as CoreFill } from '../../core/account/list-fills.js';
+import { listFills } from '../../core/account/list-fills.js';
+import { listOpenOrders } from '../../core/account/list-orders.js';
+import type { Position as CorePosition } from '../../core/account/list-positions.js';
+import type { Order as CoreOrder } from '../../core/account/describe-order.js';
+import { GatewayError } from '../../core/errors.js';
+import { describeEntries, type JournalEvent } from '../../core/journal/describe-entries.js';
+import type { JournalEntry } from '../../core/journal/journal-store.js';
+import { requireKnown } from '../../core/journal/list-events.js';
+import type { Address, Cancel } from '../../core/ports.js';
+import { createConflated } from '../../core/stream/conflate.js';
+import { createOnce } from '../../core/stream/once.js';
+import { readAtCursor, type AtCursor } from '../../core/stream/read-at-cursor.js';
+import type { Held } from '../../core/stream/shared.js';
+import type { StateSource, ToldState } from '../../core/stream/state-source.js';
+import { Account, FillHistoryEntry, Order, Position } from '../wire/account.js';
+import type { ChannelContext, OpenChannel } from './channel.js';
+import type { Frame } from './frames.js';
+
+const RECENT_FILLS = 50;
+
+const orderText = createOnce((order: CoreOrder) => JSON.stringify(Order.encode(order)));
+const fillText = createOnce((fill: CoreFill) => JSON.stringify(FillHistoryEntry.encode(fill)));
+const positionsText = createOnce((positions: CorePosition[]) => JSON.stringify(positions.map((position) => Position.encode(position))));
+const accountText = createOnce((account: CoreAccount) => JSON.stringify(Account.encode(account)));
+const listText = <Item>(items: readonly Item[], textOf: (item: Item) => string): string => `[${items.map(textOf).join(',')}]`;
+
+function ownerOf({ trader }: ChannelContext): Address {
+  if (trader === null) throw new GatewayError('UNAUTHENTICATED', {});
+  return trader;
+}
+
+interface Beginning {
+  readonly text: string;
+  /** Of what can be told only once. */
+  readonly ids: ReadonlySet<bigint>;
+}
+
+/** One channel of the journal: how it begins, and what of an entry it tells. */
+interface Story {
+  readonly kind: 'order' | 'fill';
+  readonly begin: (context: ChannelContext, trader: Address) => Promise<AtCursor<Beginning>>;
+  readonly textOf: (event: JournalEvent) => string | null;
+}
+
+const orders: Story = {
+  kind: 'order',
+  begin: ({ gateway, stream: { venue } }, trader) =>
+    readAtCursor(gateway, venue, trader, async () => ({
+      text: listText(await listOpenOrders(gateway, venue, trader), orderText),
+      ids: new Set(),
+    })),
+  textOf: (event) => (event.kind === 'order' ? orderText(event.data) : correctedText(event)),
+};
+
+const fills: Story = {
+  kind: 'fill',
+  begin: ({ gateway, stream: { venue } }, trader) =>
+    readAtCursor(gateway, venue, trader, async () => {
+      const { data } = await listFills(gateway, venue, trader, { limit: RECENT_FILLS });
+      return { text: listText(data, fillText), ids: new Set(data.map(({ id }) => BigInt(id))) };
+    }),
+  textOf: (event) => (event.kind === 'fill' ? fillText(event.data) : correctedText(event)),
+};
+
+const correctedText = (event: JournalEvent): string | null => {
+  if (event.kind !== 'correction' || event.data.of === 'position') return null;
+  return event.data.now === null ? 'null' : orderText(event.data.now);
+};
+
+const belongs = ({ kind }: Story, { fact }: JournalEntry): boolean =>
+  fact.kind === kind || (fact.kind === 'correction' && fact.of.kind === kind);
+
+/** Snapshot, or the past from a cursor on; then one message per entry, none lost and none twice. */
+const openStory =
+  (story: Story): OpenChannel =>
+  (context) => {
+    const { gateway, stream, outbox, after, frame, fail } = context;
+    const { venue } = stream;
+    const trader = ownerOf(context);
+    let cancel: Cancel = () => undefined;
+    let isStopped = false;
+    /** Whether the snapshot, read while the account moved, held it already. */
+    let isTold: (entry: JournalEntry) => boolean = () => false;
+
+    const deliver = async (entries: readonly JournalEntry[]): Promise<void> => {
+      const own = entries.filter((entry) => belongs(story, entry) && !isTold(entry));
+      const events = await describeEntries(gateway, venue, trader, own);
+      if (isStopped) return;
+      for (const event of events) {
+        const data = story.textOf(event);
+        if (data !== null) outbox.push(frame({ snapshot: false, cursor: BigInt(event.cursor), data, ...correctionOf(event) }));
+      }
+    };
+
+    const follow = (from: bigint): void => {
+      cancel = stream.journal({ trader, after: from, deliver, whenRoom: () => outbox.whenEmpty() });
+    };
+
+    const resume = async (from: bigint): Promise<void> => {
+      await requireKnown(gateway, venue, trader, Number(from));
+      if (!isStopped) follow(from);
+    };
+
+    const start = async (): Promise<void> => {
+      const { cursor, until, state } = await story.begin(context, trader);
+      if (isStopped) return;
+      outbox.push(frame({ snapshot: true, cursor, data: state.text }));
+      isTold = ({ cursor: at, fact }) => at <= until && fact.kind === 'fill' && state.ids.has(fact.id);
+      follow(cursor);
+    };
+
+    return {
+      begin: () => void (after === null ? start() : resume(after)).catch(fail),
+      stop() {
+        isStopped = true;
+        cancel();
+      },
+    };
+  };
+
+const correctionOf = (event: JournalEvent): Pick<Frame, 'correctionOf'> =>
+  event.kind === 'correction' ? { correctionOf: event.data.id } : {};
+
+/** A state that is told whole each time: whoever was away misses nothing by hearing the newest. */
+const openState =
+  <State extends object>(hold: (context: ChannelContext) => Held<StateSource<State>>, textOf: (state: State) => string): OpenChannel =>
+  (context) => {
+    const { outbox, frame, fail } = context;
+    const { part, release } = hold(context);
+    let isFirst = true;
+    let cancel: Cancel = () => undefined;
+    const changes = createConflated<ToldState<State>>(
+      outbox,
+      (_waiting, next) => next,
+      ({ cursor, state }) => {
+        const snapshot = isFirst;
+        isFirst = false;
+        return frame({ snapshot, cursor, data: textOf(state) });
+      },
+    );
+    return {
+      begin: () => void (cancel = part.follow({ onState: changes.tell, onFault: fail })),
+      stop: () => [cancel, changes.stop, release].forEach((end) => end()),
+    };
+  };
+
+export const privateChannels = {
+  orders: openStory(orders),
+  fills: openStory(fills),
+  positions: openState((context) => context.stream.positions(ownerOf(context)), positionsText),
+  account: openState((context) => context.stream.account(ownerOf(context)), accountText),
+} as const;
