@@ -7,6 +7,9 @@ import { agentsOf, authorization, domainOf, EVERYTHING, signWith, type ScopeBody
 import type { TestSandbox } from './sandbox.js';
 import { signRequest } from './signed-request.js';
 
+/** Settings of a sandbox whose agents may poll: what is waited for is asked for often. */
+export const BUSY_AGENTS = { RATE_LIMIT_AGENT: '1000000', RATE_LIMIT_AGENT_WRITES: '1000000' };
+
 export type Json = Record<string, unknown>;
 
 export interface Answer {

@@ -1,5 +1,5 @@
 import type { ChainControls } from '../../sandbox/controls.js';
-import { done, newAgentTrader, prepared, refusal, type AgentTrader, type Json } from '../harness/agent-trader.js';
+import { BUSY_AGENTS, done, newAgentTrader, prepared, refusal, type AgentTrader, type Json } from '../harness/agent-trader.js';
 import { expectViewEqualsChain } from '../harness/chain-checker.js';
 import { eventually } from '../harness/eventually.js';
 import { EVERYTHING } from '../harness/master-wallet.js';
@@ -14,7 +14,7 @@ const MARKET = { market: 'BTC/USD', side: 'long', type: 'market', size: '0.02', 
 const TIMEOUT_BLOCKS = 200;
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox();
+  sandbox = await startTestSandbox(BUSY_AGENTS);
   const [first] = sandbox.controls.chains;
   if (!first) throw new Error('the sandbox has no chain');
   chain = first;
