@@ -44,6 +44,8 @@ export interface JournalStore {
   after(chain: ChainSlug, trader: Address, cursor: bigint, limit: number): Promise<JournalEntry[]>;
   /** The account's newest cursor; 0 while nothing has happened. */
   last(chain: ChainSlug, trader: Address): Promise<bigint>;
+  /** What was told about one order, oldest first. */
+  ofOrder(chain: ChainSlug, orderId: bigint): Promise<JournalEntry[]>;
   /** Entries of every account as they are committed, by whichever replica; told once each, in order per account. */
   listen(listener: (entries: readonly JournalEntry[]) => void): Promise<Cancel>;
 }

@@ -1,7 +1,8 @@
 import { listEvents } from '../../core/journal/list-events.js';
+import { getOrderTimeline } from '../../core/orders/order-timeline.js';
 import { venueOperation, type Operation } from '../operation.js';
-import { AccountPath } from '../wire/account.js';
-import { EventPage, EventsRequest } from '../wire/journal.js';
+import { AccountPath, OrderPath } from '../wire/account.js';
+import { EventPage, EventsRequest, OrderTimeline } from '../wire/journal.js';
 
 export const journalOperations: readonly Operation[] = [
   venueOperation({
@@ -15,5 +16,17 @@ export const journalOperations: readonly Operation[] = [
     query: EventsRequest,
     reply: EventPage,
     handle: ({ gateway, venue, caller, query }) => listEvents(gateway, venue, caller.trader, query),
+  }),
+
+  venueOperation({
+    id: 'getOrderTimeline',
+    method: 'GET',
+    path: '/orders/:id/timeline',
+    auth: 'reader',
+    summary: 'Every step of an order with its times, and on a rejection the two numbers that disagreed.',
+    params: OrderPath,
+    reply: OrderTimeline,
+    errors: ['ORDER_NOT_FOUND'],
+    handle: ({ gateway, venue, caller, params }) => getOrderTimeline(gateway, venue, caller, params.id),
   }),
 ];

@@ -8,7 +8,7 @@ import { AgentRecord, AnyAddress } from './agents.js';
 export const Id = z.string().regex(/^[1-9]\d{0,15}$/);
 export const MarketSymbol = z.string().regex(/^[A-Z0-9.]{1,15}\/[A-Z0-9]{1,10}$/);
 export const Side = z.enum(['long', 'short']);
-const TxHash = z.codec(
+export const TxHash = z.codec(
   z.string().regex(/^0x[0-9a-fA-F]*$/),
   z.custom<Hex>((value) => typeof value === 'string'),
   { decode: (text) => text as Hex, encode: (hex) => hex },

@@ -1,6 +1,9 @@
 import { z } from 'zod';
+import { ORDER_REASONS, ORDER_STATUSES } from '../../core/domain/order.js';
+import { DISAGREEMENTS } from '../../core/orders/explain-refusal.js';
+import { STEPS } from '../../core/orders/timeline-steps.js';
 import { DecimalString, EpochMs } from '../../core/schema.js';
-import { FillHistoryEntry, Id, MarketSymbol, Order, Side } from './account.js';
+import { FillHistoryEntry, Id, MarketSymbol, Order, Side, TxHash } from './account.js';
 import { AgentRecord } from './agents.js';
 
 const Cursor = z.int().positive();
@@ -60,3 +63,38 @@ export const JournalEvent = z
   .meta({ id: 'JournalEvent' });
 
 export const EventPage = z.object({ data: z.array(JournalEvent), nextCursor: Cursor.nullable() }).meta({ id: 'EventPage' });
+
+const TimelineStep = z
+  .object({
+    step: z.enum(STEPS),
+    at: EpochMs.describe("Of the block where there is one, else of this service's clock."),
+    seenAt: EpochMs.nullable().describe('When this service knew of it; null where it was not told by itself.'),
+    sincePreviousMs: z.int().nonnegative(),
+    sinceStartMs: z.int().nonnegative(),
+    block: z.int().nullable(),
+    txHash: TxHash.nullable(),
+    isTakenBack: z.boolean().describe('A reorganisation undid it.'),
+  })
+  .meta({ id: 'TimelineStep' });
+
+export const Refusal = z
+  .object({
+    reason: z.enum(ORDER_REASONS),
+    quantity: z.enum(DISAGREEMENTS).nullable().describe('What was compared; `positionSize` is in collateral.'),
+    actual: DecimalString.nullable(),
+    bound: DecimalString.nullable(),
+    oraclePrice: DecimalString.nullable(),
+    isEstimate: z.boolean().describe("One of the two was reckoned with the market's parameters of now: the contract does not tell it."),
+  })
+  .meta({ id: 'Refusal' });
+
+export const OrderTimeline = z
+  .object({
+    id: Id,
+    status: z.enum(ORDER_STATUSES).nullable(),
+    steps: z.array(TimelineStep),
+    refusal: Refusal.nullable(),
+    repeats: z.array(Id).describe('Orders that came of the same transaction data being mined again.'),
+    repeatOf: Id.nullable(),
+  })
+  .meta({ id: 'OrderTimeline' });

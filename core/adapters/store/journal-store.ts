@@ -9,6 +9,9 @@ export interface ClosableJournalStore {
   close(): Promise<void>;
 }
 
+/** An order moves a few times; one that its owner amends all day is told by its first days. */
+const MOST_OF_AN_ORDER = 1_000;
+
 export function createJournalStore(parts: ListenerParts): ClosableJournalStore {
   const { db } = parts;
   const listeners = new Set<JournalListener>();
@@ -18,6 +21,11 @@ export function createJournalStore(parts: ListenerParts): ClosableJournalStore {
         const sql = `select ${JOURNAL_COLUMNS} from journal
           where chain = :chain and trader = :trader and cursor > :cursor order by cursor limit :limit`;
         const { rows } = await db.raw<{ rows: JournalRow[] }>(sql, { chain, trader, cursor: cursor.toString(), limit });
+        return rows.map(readEntry);
+      },
+      async ofOrder(chain, orderId) {
+        const sql = `select ${JOURNAL_COLUMNS} from journal where chain = :chain and order_id = :orderId order by cursor limit ${MOST_OF_AN_ORDER}`;
+        const { rows } = await db.raw<{ rows: JournalRow[] }>(sql, { chain, orderId: orderId.toString() });
         return rows.map(readEntry);
       },
       last: async (chain, trader) => (await clockOf(db, { chain, trader }))?.cursor ?? 0n,

@@ -1,0 +1,60 @@
+import type { Caller } from '../access/caller.js';
+import type { OrderStatus } from '../domain/order.js';
+import { GatewayError } from '../errors.js';
+import type { Gateway, Venue } from '../gateway.js';
+import { explainRefusal, type Refusal } from './explain-refusal.js';
+import type { KnownOrder, OrderStory } from './orders-store.js';
+import { momentOf, stepsOf, type Step } from './timeline-steps.js';
+
+export interface TimedStep extends Step {
+  readonly sincePreviousMs: number;
+  readonly sinceStartMs: number;
+}
+
+export interface OrderTimeline {
+  id: string;
+  /** null when a reorganisation left nothing of it. */
+  status: OrderStatus | null;
+  steps: TimedStep[];
+  /** Why it was refused last; null unless it is rejected. */
+  refusal: Refusal | null;
+  /** Orders that came of the same bytes being mined again. */
+  repeats: string[];
+  /** The order whose bytes made this one. */
+  repeatOf: string | null;
+}
+
+const ORDER_ID = /^[1-9]\d{0,15}$/;
+
+/** All that happened to an order, with its times. Another trader's order is not there. */
+export async function getOrderTimeline({ store }: Gateway, venue: Venue, { trader }: Caller, id: string): Promise<OrderTimeline> {
+  const { slug } = venue.definition;
+  const number = ORDER_ID.test(id) ? BigInt(id) : 0n;
+  const story = number === 0n ? null : await store.orders.story(slug, trader, number);
+  if (story === null) throw new GatewayError('ORDER_NOT_FOUND', { id });
+  const [known, told] = await Promise.all([store.orders.find(slug, trader, number), store.journal.ofOrder(slug, number)]);
+  return {
+    id,
+    status: known?.order.status ?? null,
+    steps: timed(stepsOf(story, told)),
+    refusal: known === null ? null : refusalOf(venue, known, story),
+    repeats: story.repeats.map(String),
+    repeatOf: known?.repeatOf?.toString() ?? null,
+  };
+}
+
+/** Clocks differ; time between two steps is never less than nothing. */
+function timed(steps: readonly Step[]): TimedStep[] {
+  const start = steps[0];
+  return steps.map((step, at) => ({
+    ...step,
+    sincePreviousMs: Math.max(momentOf(step) - momentOf(steps[at - 1] ?? step), 0),
+    sinceStartMs: Math.max(momentOf(step) - momentOf(start ?? step), 0),
+  }));
+}
+
+function refusalOf(venue: Venue, { order }: KnownOrder, { events }: OrderStory): Refusal | null {
+  if (order.status !== 'rejected') return null;
+  const last = events.findLast(({ event, isTakenBack }) => !isTakenBack && (event.kind === 'refused' || event.kind === 'reverted'))?.event;
+  return last?.kind === 'refused' || last?.kind === 'reverted' ? explainRefusal(venue.feed.config(), order, last) : null;
+}
