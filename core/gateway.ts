@@ -6,8 +6,9 @@ import type { Changes } from './tracking/changes.js';
 import type { JournalEntry } from './journal/journal-store.js';
 import type { CandleRecorder } from './markets/candle-recorder.js';
 import type { OrderSettings } from './orders/order-variables.js';
+import type { Relayer } from './relay/relayer.js';
 import type { NoticeSource } from './notifications/notice-source.js';
-import type { BlockHead, Chain, ChainFacts, Clock, Logger, MarketFeed, RandomBytes, RelayerDesk, Store } from './ports.js';
+import type { BlockHead, Chain, ChainFacts, Clock, Logger, MarketFeed, RandomBytes, Store } from './ports.js';
 
 /** One chain with its ports bound; every use case takes it first. */
 export interface Venue {
@@ -15,7 +16,7 @@ export interface Venue {
   readonly chain: Chain;
   readonly feed: MarketFeed;
   /** Null: the facade can be read here, not traded through. */
-  readonly relayer: RelayerDesk | null;
+  readonly relayer: Relayer | null;
   readonly candles: CandleRecorder;
   readonly clock: Clock;
   readonly log: Logger;

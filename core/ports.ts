@@ -14,6 +14,7 @@ import type { NotificationStore } from './notifications/notification-store.js';
 import type { JournalStore } from './journal/journal-store.js';
 import type { MarketConfig, PricePoint, Session } from './domain/market.js';
 import type { RelayNode } from './relay/relayer.js';
+import type { ExchangeStore } from './relay/exchange-store.js';
 import type { RelayStore } from './relay/relay-store.js';
 import type { OrdersStore } from './orders/orders-store.js';
 import type { MarketTrade } from './domain/market-trade.js';
@@ -77,7 +78,23 @@ export class ChainMovedError extends Error {
   override readonly name = 'ChainMovedError';
 }
 
+export const ENDPOINT_STATES = ['ok', 'failing', 'resting', 'lagging', 'foreign'] as const;
+
+/** One node of the chain, as it has shown itself lately. */
+export interface EndpointHealth {
+  /** Host and port, nothing else of its address. */
+  readonly host: string;
+  readonly state: (typeof ENDPOINT_STATES)[number];
+  /** In a row, without a quiet minute in between. */
+  readonly failures: number;
+  readonly latencyMs: number | null;
+  readonly head: bigint | null;
+  readonly lastError: { readonly at: number; readonly text: string } | null;
+}
+
 export interface Chain {
+  /** The nodes behind this port, in the order in which they are preferred. */
+  endpoints(): readonly EndpointHealth[];
   /** What only the relayer asks: counters, fees, sending, receipts. */
   readonly relay: RelayNode;
   /** The trader's trading delegate, null when none is set; the contract emits no event for it. */
@@ -187,6 +204,7 @@ export interface Store {
   readonly signers: SignerStore;
   readonly journal: JournalStore;
   readonly relay: RelayStore;
+  readonly exchange: ExchangeStore;
   readonly facade: FacadeStore;
   /** One round trip; throws when the database cannot answer. */
   ping(): Promise<void>;

@@ -12,7 +12,7 @@ import { readOpening, type Opening, type OrderRequest } from './order-request.js
 import type { Draft, KnownOrder, Placed } from './orders-store.js';
 import { refuseCallback } from './precheck-callback.js';
 import { prepareTransaction, transactionOf, type PreparedTransaction } from './prepare-transaction.js';
-import { reduceOrder } from './reduce-order.js';
+import { draftReduction } from './reduce-order.js';
 
 /**
  * An order checked by every rule we know, tried on the chain and stored, with the transaction that places it. A clientId names it for
@@ -22,8 +22,7 @@ export async function placeOrder(gateway: Gateway, venue: Venue, caller: AgentCa
   const { clientId } = request;
   const known = clientId === undefined ? null : await gateway.store.orders.findByClientId(venue.definition.slug, caller.trader, clientId);
   if (known !== null) return answerKnown(gateway, venue, caller, request, known);
-  if (request.reduceOnly) return reduceOrder(gateway, venue, caller, request);
-  const made = await draftOpening(gateway, venue, caller, request);
+  const made = await draft(gateway, venue, caller, request);
   return settle(gateway, venue, caller, request, made, await gateway.store.orders.place(made.draft));
 }
 
@@ -31,6 +30,9 @@ interface Made {
   readonly draft: Draft;
   readonly transaction: PreparedTransaction;
 }
+
+const draft = (gateway: Gateway, venue: Venue, caller: AgentCaller, request: OrderRequest): Promise<Made> =>
+  (request.reduceOnly ? draftReduction : draftOpening)(gateway, venue, caller, request);
 
 async function draftOpening(gateway: Gateway, venue: Venue, caller: AgentCaller, request: OrderRequest): Promise<Made> {
   const opening = readOpening(venue, request);
@@ -54,7 +56,7 @@ async function draftOpening(gateway: Gateway, venue: Venue, caller: AgentCaller,
   return { transaction, draft: { ...handedOut, chain: account.chain, agent, order, fingerprint, spend, maxUnsent } };
 }
 
-function preparedOrder(
+export function preparedOrder(
   { trader }: AgentCaller,
   { terms, sizeBase, sizeCollateral, isPriceGiven, storedSl }: Opening,
   { clientId, now, expiresAt }: { readonly clientId: string | null; readonly now: number; readonly expiresAt: number },
@@ -138,8 +140,7 @@ async function renew(
   { id, order }: KnownOrder,
 ): Promise<PreparedOrder> {
   const { slug } = venue.definition;
-  if (request.reduceOnly) return reduceOrder(gateway, venue, caller, request);
-  const made = await draftOpening(gateway, venue, caller, request);
+  const made = await draft(gateway, venue, caller, request);
   if (order.status === 'prepared') await gateway.store.orders.lapse(slug, venue.clock.now());
   const placed = await gateway.store.orders.renew(slug, id, made.draft);
   if (placed.kind !== 'moved-on') return settle(gateway, venue, caller, request, made, placed);

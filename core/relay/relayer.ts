@@ -1,4 +1,4 @@
-import type { Address, BlockHead, Hex } from '../ports.js';
+import type { Address, BlockHead, Hex, RelayerDesk } from '../ports.js';
 import type { Mined, RelayJob, RelayRequest } from './relay-store.js';
 
 /** What the relayer asks of a node. */
@@ -31,10 +31,8 @@ export interface SendVerdict {
 }
 
 /** The relayer of one chain, as the facade sees it. */
-export interface Relayer {
-  /** The first is the one `GET /v1/{chain}` publishes as `relayer`. */
-  wallets(): readonly Address[];
-  /** The wallet that serves a trader; once assigned it stays. */
+export interface Relayer extends RelayerDesk {
+  /** Once assigned it stays. */
   walletFor(trader: Address): Promise<Address>;
   /** Stores the job, and sends it as soon as the lane's turn comes. Resolves when it is stored; `handedOver` when a node has it or it is refused. */
   send(request: Omit<RelayRequest, 'chain' | 'wallet'>): Promise<{ readonly job: RelayJob; readonly handedOver: Promise<RelayJob> }>;

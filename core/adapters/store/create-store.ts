@@ -11,6 +11,7 @@ import { createJournalStore } from './journal-store.js';
 import { createNotificationStore } from './notification-store.js';
 import { createOrdersStore } from './orders-store.js';
 import { createSignerStore } from './signer-store.js';
+import { createExchangeStore } from './exchange-store.js';
 import { createRelayStore } from './relay-store.js';
 import { createSpendStore } from './spend-store.js';
 import { createTrackingStore } from './tracking-store.js';
@@ -53,6 +54,7 @@ export function createStore(options: DatabaseOptions): KnexStore {
     access: withFaults(createAccessStore({ db, transaction: (work) => runTransaction(db, work) })),
     spend: withFaults(createSpendStore(db)),
     relay: withFaults({ ...createRelayStore(db) }),
+    exchange: withFaults({ ...createExchangeStore(db) }),
     admission: withFaults(createAdmissionStore(db)),
     signers: withFaults(createSignerStore({ db, transaction: (work) => runTransaction(db, work) })),
     tracking: withFaults({ ...createTrackingStore({ db, transaction: (work) => runTransaction(db, work) }) }),

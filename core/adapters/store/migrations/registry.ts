@@ -9,6 +9,7 @@ import { journal } from './0008-journal.js';
 import { signers } from './0009-signers.js';
 import { relay } from './0010-relay.js';
 import { facadeReads } from './0011-facade-reads.js';
+import { exchange } from './0012-exchange.js';
 import type { Migration } from './migration.js';
 
 /** In the order in which they are applied. */
@@ -24,4 +25,5 @@ export const MIGRATIONS: readonly Migration[] = [
   signers,
   relay,
   facadeReads,
+  exchange,
 ];

@@ -1,0 +1,111 @@
+import type { Knex } from 'knex';
+import type { ChainSlug } from '../../chains.js';
+import type { ExchangeOrder } from '../../domain/relay/exchange-order.js';
+import type { Address } from '../../ports.js';
+import type { ExchangeLeg, ExchangeRecord, ExchangeStore, ScheduledCancel, WireTerms } from '../../relay/exchange-store.js';
+import { decodeExact, encodeExact } from './exact-json.js';
+
+interface Row {
+  chain: ChainSlug;
+  oid: bigint;
+  trader: Address;
+  agent: Address;
+  action: bigint;
+  item: number;
+  cloid: string | null;
+  pair_index: number;
+  manner: ExchangeRecord['manner'];
+  terms: string;
+  created_at: bigint;
+  legs: string;
+}
+
+interface LegRow {
+  role: ExchangeLeg['role'];
+  order_id: string | null;
+  trade_index: number | null;
+  size_base: string;
+}
+
+const RECORDS = `
+  select o.chain, o.oid, o.trader, o.agent, o.action, o.item, o.cloid, o.pair_index, o.manner, o.terms::text, o.created_at,
+    (select coalesce(json_agg(json_build_object('role', role, 'order_id', order_id::text, 'trade_index', trade_index,
+       'size_base', size_base::text) order by seq), '[]')::text from exchange_legs l where l.chain = o.chain and l.oid = o.oid) as legs
+  from exchange_orders o`;
+
+export function createExchangeStore(db: Knex): ExchangeStore {
+  const rows = async <Found>(sql: string, values: Record<string, unknown>): Promise<Found[]> =>
+    (await db.raw<{ rows: Found[] }>(sql, values as never)).rows;
+  const records = async (where: string, values: Record<string, unknown>): Promise<ExchangeRecord[]> =>
+    (await rows<Row>(`${RECORDS} where o.chain = :chain and ${where}`, values)).map(readRecord);
+
+  return {
+    async record({ order, wire, legs, ...record }) {
+      await rows(RECORD, { ...record, terms: encodeExact({ order, wire }), legs: JSON.stringify(legs.map(writeLeg)) });
+    },
+    find: async (chain, trader, oid) => (await records('o.trader = :trader and o.oid = :oid', { chain, trader, oid }))[0] ?? null,
+    findByCloid: async (chain, trader, cloid) =>
+      (
+        await records('o.trader = :trader and o.cloid = :cloid order by o.created_at desc, o.oid desc limit 1', { chain, trader, cloid })
+      )[0] ?? null,
+    async ofOrders(chain, orderIds) {
+      if (orderIds.length === 0) return new Map();
+      const ids = [...new Set(orderIds)].map(String);
+      const found = await records('o.oid in (select oid from exchange_legs where chain = :chain and order_id = any(:ids::bigint[]))', {
+        chain,
+        ids,
+      });
+      return new Map(
+        found.flatMap((record) => record.legs.flatMap(({ orderId }) => (orderId === null ? [] : [[orderId, record] as const]))),
+      );
+    },
+    async schedule({ chain, trader, agent, action, dueAt }) {
+      if (dueAt === null)
+        await rows('delete from scheduled_cancels where chain = :chain and trader = :trader returning 1', { chain, trader });
+      else await rows(SCHEDULE, { chain, trader, agent, action, dueAt });
+    },
+    takeDue: async (chain, now) =>
+      (
+        await rows<Omit<ScheduledCancel, 'dueAt'> & { due_at: bigint }>(
+          `update scheduled_cancels set fired_at = :now where chain = :chain and due_at <= :now and fired_at is null
+           returning chain, trader, agent, action, due_at`,
+          { chain, now },
+        )
+      ).map(({ due_at, ...cancel }) => ({ ...cancel, dueAt: Number(due_at) })),
+  };
+}
+
+const writeLeg = ({ role, orderId, tradeIndex, sizeBase }: ExchangeLeg): object => ({
+  role,
+  order_id: orderId?.toString() ?? null,
+  trade_index: tradeIndex,
+  size_base: sizeBase.toString(),
+});
+
+function readRecord({ pair_index, created_at, terms, legs, ...row }: Row): ExchangeRecord {
+  const { order, wire } = decodeExact(terms) as { order: ExchangeOrder; wire: WireTerms };
+  const read = (JSON.parse(legs) as LegRow[]).map(({ role, order_id, trade_index, size_base }) => ({
+    role,
+    orderId: order_id === null ? null : BigInt(order_id),
+    tradeIndex: trade_index,
+    sizeBase: BigInt(size_base),
+  }));
+  return { ...row, pairIndex: pair_index, createdAt: Number(created_at), order, wire, legs: read };
+}
+
+const RECORD = `
+  with added as (
+    insert into exchange_orders (chain, oid, trader, agent, action, item, cloid, pair_index, manner, terms, created_at)
+    values (:chain, :oid, :trader, :agent, :action, :item, :cloid, :pairIndex, :manner, :terms::jsonb, :createdAt)
+    on conflict (chain, oid) do nothing returning chain, oid
+  )
+  insert into exchange_legs (chain, oid, seq, role, order_id, trade_index, size_base)
+  select added.chain, added.oid, leg.seq, leg.item->>'role', (leg.item->>'order_id')::bigint, (leg.item->>'trade_index')::bigint,
+    (leg.item->>'size_base')::numeric
+  from added, jsonb_array_elements(:legs::jsonb) with ordinality as leg(item, seq)
+  on conflict do nothing returning 1`;
+
+const SCHEDULE = `
+  insert into scheduled_cancels (chain, trader, agent, action, due_at) values (:chain, :trader, :agent, :action, :dueAt)
+  on conflict (chain, trader) do update set agent = excluded.agent, action = excluded.action, due_at = excluded.due_at, fired_at = null
+  returning 1`;

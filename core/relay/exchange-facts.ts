@@ -1,0 +1,152 @@
+import type { AgentCaller } from '../access/caller.js';
+import type { ListedOrder } from '../account/account-store.js';
+import { maxLeverageOf } from '../domain/market.js';
+import type { ExchangeOrder, NettedTrade, TranslationContext } from '../domain/relay/exchange-order.js';
+import { minRemainingCollateral } from '../domain/pricing/fees.js';
+import { marketView } from '../domain/pricing/market-view.js';
+import { PriceRangeError } from '../domain/pricing/price-after-impact.js';
+import { collateralForBaseSize, positionSizeCollateral, tokenToBase } from '../domain/pricing/size.js';
+import type { LeverageSetting } from '../facade/leverage-store.js';
+import type { Gateway, Venue } from '../gateway.js';
+import type { PositionFigures } from '../orders/find-position.js';
+import { currentPrice, orderMarket, type Opening, type OrderMarket } from '../orders/order-request.js';
+import { predictCallback } from '../orders/precheck-callback.js';
+
+/** All that is known of a trader when an action comes; read once for all its items, without asking a node. */
+export interface ExchangeFacts {
+  readonly block: bigint;
+  readonly positions: readonly PositionFigures[];
+  readonly busy: ReadonlySet<number>;
+  readonly leverage: ReadonlyMap<number, LeverageSetting>;
+  readonly live: readonly ListedOrder[];
+}
+
+/** Of a bot that never chose one: low, because what bots hold cross is isolated here, and therefore nearer to its end. */
+const DEFAULT_LEVERAGE = 5n;
+const LEVERAGE_UNIT = 1_000n;
+/** 1e3 percent. */
+const MAX_SLIPPAGE_P = 65_000n;
+const LEAST_CUSHION_P = 50n;
+const PERCENT = 100_000n;
+
+export async function exchangeFacts({ store }: Gateway, venue: Venue, { trader }: AgentCaller): Promise<ExchangeFacts> {
+  const { slug } = venue.definition;
+  const [positions, live, leverage] = await Promise.all([
+    store.account.openPositions(slug, trader),
+    store.account.liveOrders(slug, trader),
+    store.facade.leverage.of(slug, trader),
+  ]);
+  return {
+    block: venue.state.followed.block ?? 0n,
+    positions: positions.map(({ tradeIndex, position }) => ({ ...position, tradeIndex })),
+    // What is prepared for a trade is as good as pending: the relayer sends it the next moment.
+    busy: new Set(live.flatMap(({ order }) => (order.status !== 'open' && order.tradeIndex !== null ? [order.tradeIndex] : []))),
+    leverage,
+    live,
+  };
+}
+
+export interface Asked {
+  readonly symbol: string;
+  readonly pairIndex: number;
+  /** The smallest size the market shows, 1e18. */
+  readonly sizeStep: bigint;
+  readonly order: ExchangeOrder;
+}
+
+/** What the translation of one order stands on. `taken` are trades that items before it in the action already use. */
+export function translationContext(
+  venue: Venue,
+  facts: ExchangeFacts,
+  { symbol, pairIndex, sizeStep, order }: Asked,
+  { taken, tp, sl }: { readonly taken: ReadonlySet<number>; readonly tp: bigint; readonly sl: bigint },
+): TranslationContext {
+  const market = orderMarket(venue, { market: symbol });
+  const { oracle, mark } = currentPrice(venue, pairIndex);
+  const leverage = leverageFor(market, facts.leverage.get(pairIndex));
+  const predicted = predictPrice(venue, market, order, { oracle, leverage });
+  const { precision, precisionDelta, priceUsd } = market.collateral;
+  return {
+    block: facts.block,
+    pairIndex,
+    collateralIndex: market.collateral.index,
+    collateral: { precision, precisionDelta, priceUsd },
+    oracle,
+    mark,
+    predicted,
+    trades: facts.positions.filter((position) => position.pairIndex === pairIndex).map((position) => netted(venue, facts, position, taken)),
+    leverage,
+    sizeStep,
+    cushionP: cushion(oracle, predicted),
+    maxSlippageP: MAX_SLIPPAGE_P,
+    tp,
+    sl,
+  };
+}
+
+/** The bot's own number where it set one, within what the market takes. */
+export function leverageFor({ view }: Pick<OrderMarket, 'view'>, setting: LeverageSetting | undefined): bigint {
+  const [least, most] = [view.group.minLeverage, maxLeverageOf(view.pair, view.group)];
+  const wanted = setting === undefined ? DEFAULT_LEVERAGE * LEVERAGE_UNIT : BigInt(setting.leverage) * LEVERAGE_UNIT;
+  return wanted < least ? least : wanted > most ? most : wanted;
+}
+
+/** Where the order would be executed if the oracle answered now; the oracle's own price where nobody can say. */
+function predictPrice(
+  venue: Venue,
+  market: OrderMarket,
+  { isBuy, size }: ExchangeOrder,
+  { oracle, leverage }: { readonly oracle: bigint; readonly leverage: bigint },
+): bigint {
+  if (size === 0n) return oracle;
+  const { pair, collateral } = market;
+  const collateralAmount = collateralForBaseSize({ baseSize: size, price: oracle, leverage, collateral, rounding: 'half-up' });
+  const terms = {
+    type: 'market',
+    pairIndex: pair.index,
+    collateralIndex: collateral.index,
+    long: isBuy,
+    leverage,
+    collateralAmount,
+    price: oracle,
+    tp: 0n,
+    sl: 0n,
+    slippageP: MAX_SLIPPAGE_P,
+  } as const;
+  const opening: Opening = {
+    ...market,
+    terms,
+    sizeBase: size,
+    sizeCollateral: positionSizeCollateral(terms),
+    isPriceGiven: true,
+    storedSl: 0n,
+  };
+  try {
+    return predictCallback(venue, opening, { facts: null }).impact.priceAfterImpact;
+  } catch (error) {
+    if (error instanceof PriceRangeError) return oracle;
+    throw error;
+  }
+}
+
+/** Twice what spread and impact take now, so that a resting order can still be filled when the market is a little thinner. */
+function cushion(oracle: bigint, predicted: bigint): bigint {
+  const away = predicted > oracle ? predicted - oracle : oracle - predicted;
+  const doubled = (2n * away * PERCENT) / oracle + 1n;
+  return doubled < LEAST_CUSHION_P ? LEAST_CUSHION_P : doubled > MAX_SLIPPAGE_P ? MAX_SLIPPAGE_P : doubled;
+}
+
+function netted(venue: Venue, { busy }: ExchangeFacts, position: PositionFigures, taken: ReadonlySet<number>): NettedTrade {
+  const { tradeIndex, long, collateralAmount, tp, sl, sizeToken } = position;
+  const view = marketView(venue.feed.config(), position);
+  return {
+    tradeIndex,
+    long,
+    sizeBase: view === null ? sizeToken : tokenToBase(sizeToken, view.collateral),
+    collateralAmount,
+    minCollateral: view === null ? 0n : minRemainingCollateral(view.fees, view.collateral),
+    tp,
+    sl,
+    isBusy: busy.has(tradeIndex) || taken.has(tradeIndex),
+  };
+}

@@ -1,0 +1,63 @@
+import type { ChainSlug } from '../chains.js';
+import type { ExchangeOrder, Leg } from '../domain/relay/exchange-order.js';
+import type { Address } from '../ports.js';
+
+/** What the bot wrote, letter by letter, for whoever shows the order again. */
+export interface WireTerms {
+  readonly limitPx: string;
+  readonly sz: string;
+  readonly tif: string | null;
+  readonly triggerPx: string | null;
+  readonly isMarket: boolean | null;
+  readonly tpsl: 'tp' | 'sl' | null;
+}
+
+export interface ExchangeLeg {
+  readonly role: Leg['role'];
+  /** The order of ours it became; null for a protection, which is none. */
+  readonly orderId: bigint | null;
+  readonly tradeIndex: number | null;
+  /** 1e18. */
+  readonly sizeBase: bigint;
+}
+
+/** An order of a bot and what became of it. */
+export interface ExchangeRecord {
+  readonly chain: ChainSlug;
+  /** The id of its first order of ours, or of its protection. */
+  readonly oid: bigint;
+  readonly trader: Address;
+  readonly agent: Address;
+  /** The signed action it came with, and its place in it. */
+  readonly action: bigint;
+  readonly item: number;
+  readonly cloid: string | null;
+  readonly pairIndex: number;
+  readonly manner: 'market' | 'resting' | 'protection';
+  readonly order: ExchangeOrder;
+  readonly wire: WireTerms;
+  readonly createdAt: number;
+  readonly legs: readonly ExchangeLeg[];
+}
+
+export interface ScheduledCancel {
+  readonly chain: ChainSlug;
+  readonly trader: Address;
+  readonly agent: Address;
+  readonly action: bigint;
+  readonly dueAt: number;
+}
+
+export interface ExchangeStore {
+  /** A second record of the same oid changes nothing. */
+  record(record: ExchangeRecord): Promise<void>;
+  find(chain: ChainSlug, trader: Address, oid: bigint): Promise<ExchangeRecord | null>;
+  /** The newest of that name. */
+  findByCloid(chain: ChainSlug, trader: Address, cloid: string): Promise<ExchangeRecord | null>;
+  /** By the ids of our orders; those that came another way are absent. */
+  ofOrders(chain: ChainSlug, orderIds: readonly bigint[]): Promise<ReadonlyMap<bigint, ExchangeRecord>>;
+  /** null unsets it. */
+  schedule(cancel: Omit<ScheduledCancel, 'dueAt'> & { readonly dueAt: number | null }): Promise<void>;
+  /** Takes what is due, each once, whoever asks. */
+  takeDue(chain: ChainSlug, now: number): Promise<ScheduledCancel[]>;
+}

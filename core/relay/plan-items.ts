@@ -1,0 +1,104 @@
+import type { AgentCaller } from '../access/caller.js';
+import type { Order } from '../domain/order.js';
+import type { ExchangeOrder, Leg, Translation, TranslationContext, TranslationRefusal } from '../domain/relay/exchange-order.js';
+import { translateOrder } from '../domain/relay/translate-order.js';
+import { GatewayError } from '../errors.js';
+import type { Gateway, Venue } from '../gateway.js';
+import { translationContext, type ExchangeFacts } from './exchange-facts.js';
+import type { WireTerms } from './exchange-store.js';
+import { prepareLeg, type PreparedLeg } from './write-leg.js';
+
+/** One order of an action. */
+export interface ExchangeItem {
+  /** Its place in the action. */
+  readonly item: number;
+  readonly symbol: string;
+  readonly pairIndex: number;
+  readonly sizeStep: bigint;
+  readonly order: ExchangeOrder;
+  readonly wire: WireTerms;
+  readonly cloid: string | null;
+  /** Of the position it opens; 0 = none. */
+  readonly tp: bigint;
+  readonly sl: bigint;
+}
+
+export type ItemOutcome =
+  | { readonly kind: 'filled'; readonly oid: bigint; readonly orders: readonly Order[] }
+  | { readonly kind: 'resting'; readonly oid: bigint; readonly txHash: string | null }
+  | { readonly kind: 'rejected'; readonly reason: Order['reason'] }
+  | { readonly kind: 'refused'; readonly why: TranslationRefusal }
+  | { readonly kind: 'failed'; readonly error: GatewayError };
+
+export interface Plan {
+  readonly asked: ExchangeItem;
+  readonly context: TranslationContext;
+  readonly translation: Translation;
+  /** It could have been executed, missed its price, and is left to rest at it. */
+  readonly isLeftToRest: boolean;
+}
+
+export interface Failure {
+  readonly outcome: ItemOutcome;
+}
+
+export const failure = (outcome: ItemOutcome): Failure => ({ outcome });
+
+const isKnown = (error: unknown): error is GatewayError => error instanceof GatewayError;
+
+/** What the caller may know; anything else is a bug of ours. */
+export function failed(error: unknown): Failure {
+  if (isKnown(error)) return failure({ kind: 'failed', error });
+  throw error;
+}
+
+/** Asks nobody: items of one action see the trades that items before them will close as busy. */
+export function planItems(venue: Venue, facts: ExchangeFacts, items: readonly ExchangeItem[]): (Plan | Failure)[] {
+  const taken = new Set<number>();
+  return items.map((asked) => {
+    try {
+      const context = translationContext(venue, facts, asked, { taken, tp: asked.tp, sl: asked.sl });
+      const translation = translateOrder(asked.order, context);
+      for (const { intent } of legsOf(translation)) if (intent.kind === 'close' || intent.kind === 'decrease') taken.add(intent.tradeIndex);
+      return { asked, context, translation, isLeftToRest: false };
+    } catch (error) {
+      return failed(error);
+    }
+  });
+}
+
+const legsOf = (translation: Translation): readonly Leg[] => (translation.kind === 'legs' ? translation.legs : []);
+
+/** The order as one that only rests: its price was there a moment ago and is beyond the limit now. */
+export function planRest({ asked, context }: Plan): Plan {
+  const { isBuy, limit } = asked.order;
+  const resting: ExchangeItem = { ...asked, order: atRest(asked.order) };
+  const moved = { ...context, predicted: isBuy ? limit + 1n : limit - 1n };
+  return { asked: resting, context: moved, translation: translateOrder(resting.order, moved), isLeftToRest: true };
+}
+
+export const atRest = (order: ExchangeOrder): ExchangeOrder => ({ ...order, style: { kind: 'limit', tif: 'Alo' } });
+
+export interface Prepared extends Plan {
+  readonly manner: 'market' | 'resting' | 'protection';
+  readonly legs: readonly PreparedLeg[];
+}
+
+/** Every leg is rehearsed; all of them in the same round trip. */
+export async function prepareItem(
+  gateway: Gateway,
+  venue: Venue,
+  caller: AgentCaller,
+  facts: ExchangeFacts,
+  plan: Plan | Failure,
+): Promise<Prepared | Failure> {
+  if ('outcome' in plan) return plan;
+  const { translation } = plan;
+  if (translation.kind === 'refused') return failure({ kind: 'refused', why: translation.why });
+  try {
+    const legs = await Promise.all(translation.legs.map((leg) => prepareLeg(gateway, venue, caller, leg, facts.positions)));
+    return { ...plan, manner: translation.manner, legs };
+  } catch (error) {
+    return failed(error);
+  }
+}

@@ -1,0 +1,96 @@
+import type { AgentCaller } from '../access/caller.js';
+import type { Order } from '../domain/order.js';
+import { GatewayError } from '../errors.js';
+import type { Gateway, Venue } from '../gateway.js';
+import { watchOrders, type OrderWatch } from './await-orders.js';
+import { exchangeFacts, type ExchangeFacts } from './exchange-facts.js';
+import { planItems, planRest, prepareItem, type ExchangeItem, type Failure, type ItemOutcome } from './plan-items.js';
+import type { SignedAction } from './relay-store.js';
+import { sendItem, type Sent } from './send-item.js';
+
+export interface RelayOptions {
+  readonly items: readonly ExchangeItem[];
+  /** How long the answer may be held back for the outcome. */
+  readonly holdMs: number;
+}
+
+/**
+ * Relays the orders of one signed action: each is translated on what is known now, rehearsed, stored and handed to the relayer, and
+ * answered when it is executed or refused, at the latest after `holdMs`. Items are independent of each other, one outcome each, in order.
+ */
+export async function relayOrders(
+  gateway: Gateway,
+  venue: Venue,
+  caller: AgentCaller,
+  action: SignedAction,
+  { items, holdMs }: RelayOptions,
+): Promise<ItemOutcome[]> {
+  const facts = await exchangeFacts(gateway, venue, caller);
+  const watch = watchOrders(gateway, venue, caller.trader);
+  const end = venue.clock.now() + holdMs;
+  try {
+    const prepared = await Promise.all(planItems(venue, facts, items).map((plan) => prepareItem(gateway, venue, caller, facts, plan)));
+    const sent: (Sent | Failure)[] = [];
+    for (const each of prepared) sent.push('outcome' in each ? each : await sendItem(gateway, venue, caller, action, each));
+    await settle(venue, watch, sent, end);
+    const rest = (each: Sent): Promise<ItemOutcome> => leaveToRest(gateway, venue, caller, action, facts, each);
+    return await Promise.all(sent.map(async (each) => ('outcome' in each ? each.outcome : outcomeOf(gateway, venue, watch, each, rest))));
+  } finally {
+    watch.stop();
+  }
+}
+
+/** Until every order is executed, refused or resting, or the time is up. */
+async function settle({ clock }: Venue, watch: OrderWatch, sent: readonly (Sent | Failure)[], end: number): Promise<void> {
+  const live = sent.flatMap((each) => ('outcome' in each ? [] : [each]));
+  const left = (): number => Math.max(0, end - clock.now());
+  const over = new AbortController();
+  await Promise.race([Promise.all(live.flatMap(({ jobs }) => jobs.map((job) => job.handedOver))), clock.sleep(left(), over.signal)]);
+  over.abort();
+  await watch.settled(
+    live.flatMap(({ orderIds }) => orderIds),
+    left(),
+  );
+}
+
+async function outcomeOf(
+  { store }: Gateway,
+  { definition }: Venue,
+  watch: OrderWatch,
+  sent: Sent,
+  rest: (sent: Sent) => Promise<ItemOutcome>,
+): Promise<ItemOutcome> {
+  const { oid, orderIds, jobs } = sent;
+  const orders = orderIds.flatMap((id) => watch.state(id) ?? []);
+  const filled = orders.filter(({ status }) => status === 'filled');
+  if (filled.length > 0) return { kind: 'filled', oid, orders: filled };
+  const states = await Promise.all(jobs.map(({ job }) => store.relay.job(definition.slug, job.id)));
+  const refusal = states.find((job) => job?.state === 'refused');
+  if (refusal) return { kind: 'failed', error: new GatewayError('UNSUPPORTED', { reason: `Not sent: ${refusal.note ?? 'refused'}.` }) };
+  if (orderIds.length > 0 && orders.length === orderIds.length && orders.every(isRefused))
+    return missedItsPrice(sent, orders) ? rest(sent) : rejected(orders);
+  if (orderIds.length === 0 && states.some((job) => job?.state === 'reverted')) return { kind: 'rejected', reason: 'OTHER' };
+  return { kind: 'resting', oid, txHash: states[0]?.attempts.at(-1)?.hash ?? null };
+}
+
+const isRefused = ({ status }: Order): boolean => status === 'rejected' || status === 'expired';
+const reasonOf = (orders: readonly Order[]): Order['reason'] => orders.find(({ reason }) => reason !== null)?.reason ?? 'OTHER';
+const rejected = (orders: readonly Order[]): ItemOutcome => ({ kind: 'rejected', reason: reasonOf(orders) });
+
+function missedItsPrice({ asked: { order } }: Sent, orders: readonly Order[]): boolean {
+  return order.style.kind === 'limit' && order.style.tif === 'Gtc' && reasonOf(orders) === 'SLIPPAGE';
+}
+
+/** A good-till-cancelled order that only missed its price waits for it. */
+async function leaveToRest(
+  gateway: Gateway,
+  venue: Venue,
+  caller: AgentCaller,
+  action: SignedAction,
+  facts: ExchangeFacts,
+  missed: Sent,
+): Promise<ItemOutcome> {
+  const prepared = await prepareItem(gateway, venue, caller, facts, planRest(missed));
+  const sent = 'outcome' in prepared ? prepared : await sendItem(gateway, venue, caller, action, prepared);
+  return 'outcome' in sent ? sent.outcome : { kind: 'resting', oid: sent.oid, txHash: null };
+}
