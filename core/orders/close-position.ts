@@ -3,6 +3,7 @@ import { marketName, tradeSize } from '../account/describe-order.js';
 import { compare, decimal, divideInteger, formatDecimal, toUnits, type Decimal } from '../domain/decimal.js';
 import type { CloseIntent, DecreaseIntent } from '../domain/intent.js';
 import type { Collateral } from '../domain/market.js';
+import type { Order } from '../domain/order.js';
 import { predictDecrease } from '../domain/pricing/decrease.js';
 import { predictClose } from '../domain/pricing/predict-close.js';
 import { positionSizeCollateral } from '../domain/pricing/size.js';
@@ -23,13 +24,15 @@ import {
   type Foreseen,
   type PositionPart,
 } from './position-order.js';
-import { prepareTransaction } from './prepare-transaction.js';
+import { prepareTransaction, type PreparedWrite } from './prepare-transaction.js';
 
 export interface CloseRequest {
   /** Base units; absent = all of it. */
   readonly size?: Decimal | undefined;
   /** Percent; absent = what the position has stored. */
   readonly slippage?: Decimal | undefined;
+  /** 1e10; absent = the mark. */
+  readonly expectedPrice?: bigint | undefined;
 }
 
 /** Closes a position at the market, all of it or a part. It becomes an ordinary order, which the oracle fills or refuses. */
@@ -40,6 +43,19 @@ export async function closePosition(
   id: string,
   request: CloseRequest,
 ): Promise<PreparedOrder> {
+  const { order, write } = await prepareClose(gateway, venue, caller, id, request);
+  const stored = await placeChange(gateway, venue, caller, order, write);
+  return { order: describeUnfilled(venue, stored), transaction: write.transaction };
+}
+
+/** The order and its transaction, checked and rehearsed; nothing is stored. */
+export async function prepareClose(
+  gateway: Gateway,
+  venue: Venue,
+  caller: AgentCaller,
+  id: string,
+  request: CloseRequest,
+): Promise<{ readonly order: Order; readonly write: PreparedWrite }> {
   const { position, made } = await onPosition(gateway, venue, caller, id, async (figures) => {
     const plan = planClose(venue, caller, figures, request);
     return { plan, write: await prepareTransaction(gateway, venue, caller, { intent: plan.intent, takes: null }) };
@@ -47,9 +63,7 @@ export async function closePosition(
   const { plan, write } = made;
   refuseForeseen(foreseeClose(venue, position, plan), write);
   const times = { now: venue.clock.now(), expiresAt: write.transaction.expiresAt };
-  const order = positionOrder(caller, position.figures, plan.part, times);
-  const stored = await placeChange(gateway, venue, caller, order, write);
-  return { order: describeUnfilled(venue, stored), transaction: write.transaction };
+  return { order: positionOrder(caller, position.figures, plan.part, times), write };
 }
 
 interface Plan {
@@ -65,7 +79,7 @@ function planClose(venue: Venue, { scope }: AgentCaller, figures: PositionFigure
   const asked = request.slippage === undefined ? closingSlippage(figures) : slippageUnits(request.slippage);
   const common = {
     tradeIndex: figures.tradeIndex,
-    expectedPrice: venue.feed.price(figures.pairIndex).mark,
+    expectedPrice: request.expectedPrice ?? venue.feed.price(figures.pairIndex).mark,
     slippageP: asked === closingSlippage(figures) ? null : asked,
   };
   const { leverage, collateralAmount, sizeToken } = figures;

@@ -1,3 +1,4 @@
+import { forDelegate } from '../../core/orders/for-delegate.js';
 import { placeOrder } from '../../core/orders/place-order.js';
 import { quoteOrder } from '../../core/orders/quote-order.js';
 import { venueOperation, type Operation } from '../operation.js';
@@ -22,6 +23,7 @@ export const orderOperations: readonly Operation[] = [
       'LEVERAGE_OUT_OF_RANGE',
       'SIZE_BELOW_MINIMUM',
       'MARKET_CLOSED',
+      'POSITION_NOT_FOUND',
       'SCOPE_MARKET_NOT_ALLOWED',
       'SCOPE_LEVERAGE_EXCEEDED',
       'SCOPE_SPEND_CAP_EXCEEDED',
@@ -30,7 +32,7 @@ export const orderOperations: readonly Operation[] = [
       'SIMULATION_REVERTED',
       'UNSUPPORTED',
     ],
-    handle: ({ gateway, venue, caller, body }) => placeOrder(gateway, venue, caller, body),
+    handle: ({ gateway, venue, caller, body }) => forDelegate(venue, caller, placeOrder(gateway, venue, caller, body)),
   }),
 
   venueOperation({

@@ -1,0 +1,302 @@
+import { Wallet } from 'ethers';
+import type { RpcRequestError } from 'viem';
+import type { ChainControls } from '../../sandbox/controls.js';
+import { newAgentTrader, prepared, refusal, type AgentTrader, type Json } from '../harness/agent-trader.js';
+import { chainTrader } from '../harness/chain-trader.js';
+import { controlCall, diamondCall, tokenCall } from '../harness/diamond-calls.js';
+import { eventually } from '../harness/eventually.js';
+import { agentsOf, domainOf, EVERYTHING, keyIssue, revocation, signWith } from '../harness/master-wallet.js';
+import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+
+let sandbox: TestSandbox;
+let chain: ChainControls;
+let agent: AgentTrader;
+
+beforeAll(async () => {
+  sandbox = await startTestSandbox({ RATE_LIMIT_AGENT: '100000', RATE_LIMIT_AGENT_WRITES: '100000' });
+  const [first] = sandbox.controls.chains;
+  if (!first) throw new Error('the sandbox has no chain');
+  chain = first;
+  sandbox.controls.prices.jump(0, '60000');
+  agent = await newAgentTrader(sandbox, chain, { usdc: '30000000' });
+});
+afterAll(() => sandbox.stop());
+
+const order = (changes: Json = {}): Json => ({ market: 'BTC/USD', side: 'long', type: 'market', size: '0.05', leverage: '10', ...changes });
+const details = async (changes: Json, who = agent): Promise<Json> => (await who.create(order(changes))).body['details'] as Json;
+
+describe('an order that is not one', () => {
+  it.each([
+    ['a field nobody knows', { reduceonly: true }, 'reduceonly'],
+    ['no leverage', { leverage: undefined }, 'leverage'],
+    ['no price, though it is a limit', { type: 'limit' }, 'price'],
+    ['no price, though it is a stop', { type: 'stop' }, 'price'],
+    ['a size of nothing', { size: '0' }, 'size'],
+    ['a negative size', { size: '-1' }, 'size'],
+    ['a number where a text belongs', { size: 0.05 }, 'size'],
+    ['an exponent', { size: '1e3' }, 'size'],
+    ['a side that is neither', { side: 'buy' }, 'side'],
+    ['a type nobody knows', { type: 'iceberg' }, 'type'],
+    ['a negative stop loss', { sl: '-1' }, 'sl'],
+    ['no slippage at all', { slippage: '0' }, 'slippage'],
+    ['more slippage than the contracts can write', { slippage: '65.536' }, 'slippage'],
+    ['a price beyond the contracts', { price: '1844674408' }, 'price'],
+    ['a size beyond the contracts', { size: `1${'0'.repeat(40)}` }, 'size'],
+    ['an empty clientId', { clientId: '' }, 'clientId'],
+    ['a clientId that is too long', { clientId: 'x'.repeat(65) }, 'clientId'],
+    ['a market that cannot be one', { market: 'BTC' }, 'market'],
+    ['null where something may be absent', { price: null }, 'price'],
+    ['a stop loss of something that only reduces', { reduceOnly: true, sl: '1' }, 'sl'],
+  ])('because it has %s is told which field', async (_what, changes, path) => {
+    const answer = await agent.create(order(changes));
+    expect(refusal(answer)).toEqual([400, 'VALIDATION_ERROR']);
+    expect((answer.body['details'] as { issues: { path: string }[] }).issues.map((issue) => issue.path)).toContain(path);
+  });
+
+  it.each([
+    [{ size: '0.123456785' }, { field: 'size', maxDecimals: 8, nearest: '0.12345679' }],
+    [{ size: '0.000000001' }, { field: 'size', maxDecimals: 8, nearest: '0.00000001' }],
+    [{ leverage: '10.0004' }, { field: 'leverage', maxDecimals: 3, nearest: '10' }],
+    [{ slippage: '0.5551' }, { field: 'slippage', maxDecimals: 3, nearest: '0.555' }],
+    [{ price: '60000.00000000001' }, { field: 'price', maxDecimals: 10, nearest: '60000' }],
+    [{ tp: '70000.12345678915' }, { field: 'tp', maxDecimals: 10, nearest: '70000.1234567892' }],
+    [{ sl: '50000.00000000009' }, { field: 'sl', maxDecimals: 10, nearest: '50000.0000000001' }],
+  ])('because of %j is told the nearest that is one', async (changes, expected) => {
+    const answer = await agent.create(order(changes));
+    expect(refusal(answer)).toEqual([422, 'PRECISION_ERROR']);
+    expect(answer.body['details']).toMatchObject(expected);
+  });
+});
+
+describe('an order against the rules of its market', () => {
+  it('has the leverage of the market, from the least to the most', async () => {
+    for (const leverage of ['1.099', '150.001', '0.001'])
+      expect([leverage, refusal(await agent.create(order({ leverage })))]).toEqual([leverage, [422, 'LEVERAGE_OUT_OF_RANGE']]);
+    expect(await details({ leverage: '151' })).toEqual({ leverage: '151', min: '1.1', max: '150' });
+    for (const leverage of ['1.1', '150']) expect((await agent.create(order({ leverage }))).status).toBe(201);
+  });
+
+  it('brings the least collateral that an opening needs', async () => {
+    const limit = { type: 'limit', price: '50000', leverage: '10' };
+    expect(refusal(await agent.create(order({ ...limit, size: '0.00074999' })))).toEqual([422, 'SIZE_BELOW_MINIMUM']);
+    expect(await details({ ...limit, size: '0.0001' })).toEqual({ collateralUsd: '0.5', minCollateralUsd: '3.75' });
+    expect((await agent.create(order({ ...limit, size: '0.00075' }))).status).toBe(201);
+  });
+
+  it.each([
+    ['NOPE/USD', 404, 'MARKET_NOT_FOUND'],
+    ['usd-nope', 404, 'MARKET_NOT_FOUND'],
+  ])('is for a market there is, not for %s', async (market, status, code) => {
+    expect(refusal(await agent.create(order({ market })))).toEqual([status, code]);
+  });
+
+  it('is for a collateral there is, in any letter case', async () => {
+    const answer = await agent.create(order({ collateral: 'GOLD' }));
+    expect(refusal(answer)).toEqual([422, 'COLLATERAL_NOT_SUPPORTED']);
+    expect((answer.body['details'] as { supported: string[] }).supported).toContain('USDC');
+    expect((await agent.create(order({ collateral: 'usdc' }))).body['order']).toMatchObject({ collateral: 'USDC' });
+  });
+
+  it('has its take profit and its stop loss on their sides', async () => {
+    const wrong = async (changes: Json) => (await details({ type: 'limit', price: '50000', ...changes }))['errorName'];
+    expect(await wrong({ tp: '50000' })).toBe('TradeTpInvalid');
+    expect(await wrong({ sl: '50000' })).toBe('TradeSlInvalid');
+    expect(await wrong({ side: 'short', tp: '50000.1' })).toBe('TradeTpInvalid');
+    expect(await wrong({ side: 'short', sl: '49999.9' })).toBe('TradeSlInvalid');
+  });
+
+  it('waits outside while the market is shut, unless it only rests', async () => {
+    const eur = { market: 'EUR/USD', size: '1000' };
+    sandbox.controls.prices.setOpen(9, false);
+    const shut = await eventually(
+      () => agent.create(order(eur)),
+      ({ body }) => body['code'] === 'MARKET_CLOSED',
+    );
+    expect(shut.body['details']).toEqual({ market: 'EUR/USD', session: 'closed' });
+    expect((await agent.create(order({ ...eur, type: 'limit', price: '0.9' }))).status).toBe(201);
+    sandbox.controls.prices.setOpen(9, true);
+    await eventually(
+      () => agent.create(order(eur)),
+      ({ status }) => status === 201,
+    );
+  });
+
+  it.each([
+    [1, 'close_only'],
+    [2, 'closed'],
+  ])('opens nothing while trading is in state %i', async (state, session) => {
+    const operator = chainTrader(chain, sandbox.controls.accounts.operator.privateKey);
+    const set = (activated: number) => operator.send(chain.definition.diamond, controlCall('sandboxSetTradingActivated', [activated]));
+    await set(state);
+    const answer = await eventually(
+      () => agent.create(order({ type: 'limit', price: '50000' })),
+      ({ body }) => body['code'] === 'MARKET_CLOSED',
+    );
+    expect([answer.status, answer.body['details']]).toEqual([422, { market: 'BTC/USD', session }]);
+    await set(0);
+    await eventually(
+      () => agent.create(order()),
+      ({ status }) => status === 201,
+    );
+  });
+});
+
+describe('an order that the oracle would find refused', () => {
+  it.each([
+    ['SLIPPAGE', { price: '50000' }],
+    ['TP_REACHED', { price: '50000', slippage: '60', tp: '55000' }],
+    ['SL_REACHED', { price: '70000', sl: '65000' }],
+    ['EXPOSURE_LIMITS', { size: '510', leverage: '2', slippage: '60' }],
+  ])('with %s is not prepared', async (errorName, changes) => {
+    const answer = await agent.create(order(changes));
+    expect(refusal(answer)).toEqual([422, 'SIMULATION_REVERTED']);
+    expect(answer.body['details']).toMatchObject({ errorName, stage: 'callback', calldata: expect.stringMatching(/^0x5bfcc4f8/) });
+  });
+
+  it('names the two figures that disagree', async () => {
+    const [price, worst] = (await details({ price: '50000' }))['args'] as string[];
+    expect([Number(price) > 59_000, worst]).toEqual([true, '50500']);
+    const [size, room] = (await details({ size: '510', leverage: '2', slippage: '60' }))['args'] as string[];
+    expect([Number(size) > 30_000_000, Number(room) <= 30_000_000]).toEqual([true, true]);
+  });
+
+  it('may rest all the same: tomorrow there may be room', async () => {
+    const answer = await agent.create(order({ type: 'limit', price: '50000', size: '620', leverage: '2', slippage: '60' }));
+    expect(answer.status).toBe(201);
+  });
+
+  it("counts the trader's own terms: what the contracts grant one is not refused", async () => {
+    const operator = chainTrader(chain, sandbox.controls.accounts.operator.privateKey);
+    const special = await newAgentTrader(sandbox, chain, { usdc: '1000' });
+    const tight = order({ size: '0.05', slippage: '0.3' });
+    expect((await special.create(tight)).status).toBe(201);
+    const spread = controlCall('sandboxSetUserPriceImpact', [special.trader.account.address, 0n, 0, 1000]);
+    await operator.send(chain.definition.diamond, spread);
+    expect((await details({ slippage: '0.3' }, special))['errorName']).toBe('SLIPPAGE');
+  });
+});
+
+describe('an order that the contracts would revert', () => {
+  it('is refused with their error and a call that fails the same way', async () => {
+    const answer = await agent.create(order({ size: '400', leverage: '150', slippage: '60', type: 'limit', price: '60000' }));
+    expect(refusal(answer)).toEqual([422, 'SIMULATION_REVERTED']);
+    const { errorName, args, calldata, stage } = answer.body['details'] as {
+      errorName: string;
+      args: string[];
+      calldata: `0x${string}`;
+      stage?: string;
+    };
+    expect([errorName, args, stage]).toEqual(['PriceImpactTooHigh', [], undefined]);
+    const { client, account } = agent.trader;
+    const replay = client.request({
+      method: 'eth_call',
+      params: [{ from: account.address, to: chain.definition.diamond, data: calldata }, 'latest'],
+    });
+    await expect(replay).rejects.toThrow(/revert/i);
+    await expect(replay.catch((error: unknown) => ((error as Error).cause as RpcRequestError).data)).resolves.toBe('0xfb30d03a');
+  });
+
+  it('for want of collateral says what is there and what is needed', async () => {
+    const poor = await newAgentTrader(sandbox, chain, { usdc: '5' });
+    const answer = await poor.create(order({ type: 'limit', price: '50000', size: '0.01' }));
+    expect(refusal(answer)).toEqual([422, 'SIMULATION_REVERTED']);
+    expect(answer.body['details']).toMatchObject({
+      errorName: 'ERC20InsufficientBalance',
+      funds: { collateral: 'USDC', required: '50', balance: '5' },
+    });
+  });
+
+  it('for want of an approval hands out the approval', async () => {
+    const unapproved = await newAgentTrader(sandbox, chain, { usdc: '1000' });
+    const { trader } = unapproved;
+    const usdc = chain.collaterals.find(({ symbol }) => symbol === 'USDC');
+    await trader.send(usdc?.address ?? '0x', tokenCall('approve', [chain.definition.diamond, 1n]));
+    const wanted = order({ type: 'limit', price: '50000', size: '0.01' });
+    const refused = await unapproved.create(wanted);
+    const { errorName, approvalTx } = refused.body['details'] as {
+      errorName: string;
+      approvalTx: { to: `0x${string}`; data: `0x${string}` };
+    };
+    expect(errorName).toBe('ERC20InsufficientAllowance');
+    await trader.send(approvalTx.to, approvalTx.data);
+    expect((await unapproved.create(wanted)).status).toBe(201);
+  });
+});
+
+describe('an agent', () => {
+  it('that the trader took the slot from is told how to get it back', async () => {
+    const own = await newAgentTrader(sandbox, chain);
+    const { trader, wallet } = own;
+    expect((await own.create(order())).status).toBe(201);
+    await trader.send(chain.definition.diamond, diamondCall('removeTradingDelegate', []));
+    const refused = await own.create(order());
+    expect(refusal(refused)).toEqual([403, 'AGENT_NOT_DELEGATED']);
+    const { delegate, delegationTx } = refused.body['details'] as {
+      delegate: null;
+      delegationTx: { to: `0x${string}`; data: `0x${string}` };
+    };
+    expect(delegate).toBeNull();
+    await trader.send(delegationTx.to, delegationTx.data);
+    expect((await own.create(order())).status).toBe(201);
+    await trader.send(chain.definition.diamond, diamondCall('setTradingDelegate', [chain.definition.diamond]));
+    const other = (await own.create(order())).body['details'] as Json;
+    expect(other).toMatchObject({ agent: wallet.address.toLowerCase(), delegate: chain.definition.diamond.toLowerCase() });
+  });
+
+  it.each([
+    ['markets', { markets: ['ETH/USD'] }, 'SCOPE_MARKET_NOT_ALLOWED'],
+    ['leverage', { maxLeverage: '9.999' }, 'SCOPE_LEVERAGE_EXCEEDED'],
+    ['spending', { dailySpendCapUsd: '100' }, 'SCOPE_SPEND_CAP_EXCEEDED'],
+    ['reading', { permissions: 'read' }, 'SCOPE_READ_ONLY'],
+  ])('with a scope that bounds its %s stays within it', async (_what, bounds, code) => {
+    const bounded = await newAgentTrader(sandbox, chain, { scope: { ...EVERYTHING, ...bounds } });
+    expect(refusal(await bounded.create(order()))).toEqual([403, code]);
+  });
+
+  it('that spends in many orders stops at its cap, and a refusal costs nothing of it', async () => {
+    const bounded = await newAgentTrader(sandbox, chain, { scope: { ...EVERYTHING, dailySpendCapUsd: '1000' } });
+    const limit = order({ type: 'limit', price: '50000', size: '0.008' });
+    expect((await bounded.create(limit)).status).toBe(201);
+    expect((await bounded.create(limit)).status).toBe(201);
+    const { requestedUsd, spentUsd, capUsd } = (await bounded.create(limit)).body['details'] as Record<string, string>;
+    expect([requestedUsd, spentUsd, capUsd]).toEqual(['400', '800', '1000']);
+    expect((await bounded.create(order({ type: 'limit', price: '50000', size: '0.004' }))).status).toBe(201);
+  });
+
+  it('that was revoked, or is nobody, or has only a key, prepares nothing', async () => {
+    const own = await newAgentTrader(sandbox, chain);
+    const { trader, wallet } = own;
+    const sign = signWith(new Wallet(trader.privateKey), await domainOf(sandbox));
+    const key = (await sandbox.post('/v1/arbitrum-sepolia/api-keys', await keyIssue(sign, trader.account.address, 'bot'))).body as {
+      apiKey: string;
+    };
+    const withKey = await sandbox.post('/v1/arbitrum-sepolia/orders', order(), { 'X-Service-Api-Key': key.apiKey });
+    expect([withKey.status, (withKey.body as Json)['code']]).toEqual([401, 'UNAUTHENTICATED']);
+    const bare = await sandbox.post('/v1/arbitrum-sepolia/orders', order());
+    expect([bare.status, (bare.body as Json)['code']]).toEqual([401, 'UNAUTHENTICATED']);
+    await agentsOf(sandbox).revoke(wallet.address, await revocation(sign, trader.account.address, wallet.address));
+    expect(refusal(await own.create(order()))).toEqual([403, 'AGENT_REVOKED']);
+  });
+
+  it('may leave fifty orders unsent, and no more until one of them is given up', async () => {
+    const own = await newAgentTrader(sandbox, chain);
+    const limit = order({ type: 'limit', price: '50000', size: '0.001' });
+    const made = [];
+    for (let turn = 0; turn < 50; turn += 1) made.push(await own.create(limit));
+    expect(made.map(({ status }) => status)).toEqual(Array.from({ length: 50 }, () => 201));
+    const refused = await own.create(limit);
+    expect([refusal(refused), (refused.body['details'] as Json)['scope']]).toEqual([[429, 'RATE_LIMITED'], 'agent-writes']);
+    const wait = Number(refused.headers.get('Retry-After'));
+    expect([wait > 0, wait <= 60]).toEqual([true, true]);
+    const [first] = made;
+    if (!first) throw new Error('nothing was made');
+    expect(prepared(first).expiresAt).toBeGreaterThan(Date.now());
+    expect((await own.cancel(String((first.body['order'] as Json)['id']))).status).toBe(200);
+    expect((await own.create(limit)).status).toBe(201);
+  });
+
+  it('on a chain that is not served is told so', async () => {
+    const answer = await sandbox.post('/v1/optimism/orders', order());
+    expect([answer.status, (answer.body as Json)['code']]).toEqual([404, 'CHAIN_NOT_FOUND']);
+  });
+});
