@@ -4,7 +4,6 @@ import { collateralToUsd } from '../../core/domain/pricing/size.js';
 import { GatewayError } from '../../core/errors.js';
 import type { DayTotal } from '../../core/facade/history-store.js';
 import type { Venue } from '../../core/gateway.js';
-import { LAUNCH_LIMITS } from '../../core/limits.js';
 import type { Address } from '../../core/ports.js';
 import { ZERO_TEXT, formatRate, formatUsd } from '../format.js';
 import { accountValue } from './clearinghouse.js';
@@ -74,7 +73,7 @@ function dailyVolumes(totals: readonly DayTotal[], now: number) {
 /** Requests are counted per minute and per address here, not per lifetime: the cap is what a minute allows, and none is owed. */
 export async function rateLimitOf(context: InfoContext, trader: Address) {
   const volume = volumeOf(await totalsSince(context, trader, 0));
-  return { cumVlm: formatUsd(volume), nRequestsUsed: 0, nRequestsCap: LAUNCH_LIMITS['agent-writes'], nRequestsSurplus: 0 };
+  return { cumVlm: formatUsd(volume), nRequestsUsed: 0, nRequestsCap: context.gateway.entrance.limits['agent-writes'], nRequestsSurplus: 0 };
 }
 
 const PERIODS = [

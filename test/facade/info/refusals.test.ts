@@ -1,0 +1,101 @@
+import { gzipSync } from 'node:zlib';
+import { hlInfo, type HlInfo } from '../../harness/hl-info.js';
+import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
+
+let sandbox: TestSandbox;
+let info: HlInfo;
+beforeAll(async () => {
+  sandbox = await startTestSandbox();
+  info = hlInfo(sandbox);
+}, 60_000);
+afterAll(() => sandbox.stop());
+
+const BASE = '/hl/arbitrum-sepolia';
+const MIDS = JSON.stringify({ type: 'allMids' });
+const UNFITTING = 'Failed to deserialize the JSON body into the target type';
+
+describe('the info door', () => {
+  it.each([
+    ['no type', '{}'],
+    ['a type nobody has', '{"type":"usdcRouting"}'],
+    ['a type that is a property of every object', '{"type":"constructor"}'],
+    ['a type that is no text', '{"type":7}'],
+    ['a list', '[]'],
+    ['null', 'null'],
+    ['an address that is none', '{"type":"clearinghouseState","user":"0x12"}'],
+    ['no address', '{"type":"openOrders"}'],
+    ['an interval nobody has', '{"type":"candleSnapshot","req":{"coin":"BTC","interval":"7m","startTime":0}}'],
+    ['a time that is no whole number', '{"type":"userFillsByTime","user":"0x0000000000000000000000000000000000000001","startTime":1.5}'],
+    ['a time before time', '{"type":"userFillsByTime","user":"0x0000000000000000000000000000000000000001","startTime":-1}'],
+    ['an oid beyond all numbers', '{"type":"orderStatus","user":"0x0000000000000000000000000000000000000001","oid":1e300}'],
+    ['a coin of a thousand letters', JSON.stringify({ type: 'l2Book', coin: 'B'.repeat(1000) })],
+    ['more figures than there are', '{"type":"l2Book","coin":"BTC","nSigFigs":9}'],
+  ])('answers a body with %s as Hyperliquid does', async (_what, body) => {
+    const { status, type, text } = await info.send(body);
+    expect([status, type, text]).toEqual([422, 'text/plain; charset=utf-8', UNFITTING]);
+  });
+
+  it.each(['', '{', '{"type":"allMids"', '<html>', '\u0000'])('answers %j, which is no JSON, with a text', async (body) => {
+    const { status, type } = await info.send(body);
+    expect([status, type]).toEqual([400, 'text/plain; charset=utf-8']);
+  });
+
+  it('answers whatever is nested too deep for a shape without failing', async () => {
+    const { status } = await info.send('['.repeat(20_000) + ']'.repeat(20_000));
+    expect(status).toBe(422);
+  });
+
+  it('refuses a megabyte, announced or not, with an answer', async () => {
+    const large = JSON.stringify({ type: 'allMids', dex: 'x'.repeat(1024 * 1024) });
+    expect((await info.send(large)).status).toBe(422);
+    const bomb = gzipSync(large);
+    expect((await info.send(bomb, { headers: { 'Content-Encoding': 'gzip' } })).status).toBe(422);
+  });
+
+  it.each([`${BASE}/info`, `${BASE}//info`, `${BASE}/info/`, `//hl//arbitrum-sepolia//info//`, `${BASE}/info?x=1`])(
+    'is found at %s',
+    async (path) => {
+      expect((await info.send(MIDS, {}, path)).status).toBe(200);
+    },
+  );
+
+  it('needs no Content-Type, takes gzip, and is open to every page', async () => {
+    const plain = await info.send(new TextEncoder().encode(MIDS));
+    const packed = await info.send(gzipSync(MIDS), { headers: { 'Content-Encoding': 'gzip' } });
+    expect([plain.status, packed.status]).toEqual([200, 200]);
+    expect(plain.headers.get('access-control-allow-origin')).toBe('*');
+    const preflight = await fetch(`${sandbox.url}${BASE}/info`, { method: 'OPTIONS' });
+    expect([preflight.status, preflight.headers.get('access-control-allow-headers')]).toEqual([204, '*']);
+    expect((await info.send(gzipSync(MIDS).subarray(3), { headers: { 'Content-Encoding': 'gzip' } })).status).toBe(422);
+    expect((await info.send(MIDS, { headers: { 'Content-Encoding': 'br' } })).status).toBe(422);
+  });
+
+  it('answers in texts where nothing of Hyperliquid fits', async () => {
+    const elsewhere = await info.send(MIDS, {}, '/hl/nowhere/info');
+    expect([elsewhere.status, elsewhere.type]).toEqual([404, 'text/plain; charset=utf-8']);
+    const other = await info.send(MIDS, {}, `${BASE}/nothing`);
+    expect([other.status, other.type]).toEqual([404, 'text/plain; charset=utf-8']);
+    const got = await fetch(`${sandbox.url}${BASE}/info`);
+    expect([got.status, got.headers.get('allow')]).toEqual([405, 'POST']);
+  });
+
+  it('names every answer, so that it can be found in the log', async () => {
+    const { headers } = await info.send('{}', { headers: { 'X-Request-Id': 'mine-7' } });
+    expect([headers.get('x-request-id'), headers.get('cf-ray')]).toEqual(['mine-7', 'mine-7']);
+  });
+});
+
+describe('an address that asks too often', () => {
+  it('hears null with the status and the wait that clients know', async () => {
+    const strict = await startTestSandbox({ RATE_LIMIT_IP: '30' });
+    try {
+      const door = hlInfo(strict);
+      const replies = await Promise.all(Array.from({ length: 70 }, () => door.send(MIDS)));
+      const refused = replies.find(({ status }) => status === 429);
+      expect(refused).toMatchObject({ text: 'null', type: 'application/json' });
+      expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThan(0);
+    } finally {
+      await strict.stop();
+    }
+  }, 60_000);
+});
