@@ -9,8 +9,8 @@ import { createInfoDoor } from './info/info-door.js';
 import { readBody } from './read-body.js';
 import { sendAnswer } from './send-answer.js';
 
-/** Clients join their base URL and the last word with one slash, two or none. */
-const PATH = /^\/+hl\/+([^/?]+)\/+([^/?]+)\/*(?:\?|$)/;
+/** Clients join their base URL and the last word with one slash, two or none; some lose the chain when its slash is missing. */
+const PATH = /^\/+hl(?:\/+([^/?]+))??\/+([^/?]+)\/*(?:\?|$)/;
 
 export const isFacadePath = (url: string): boolean => url.startsWith('/hl/') || /^\/+hl(?:[/?]|$)/.test(url);
 

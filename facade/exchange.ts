@@ -54,9 +54,14 @@ export function createExchange(gateway: Gateway, trade: TradeHandlers | null): E
     return typeof refusal === 'string' ? refused(refusal) : refusal;
   };
 
+  const refuseReadOnly = async (call: L1Call): Promise<ExchangeReply> => {
+    if ((await findSigner(gateway, call.venue, addressesOf(call))) === null) return unknownSigner(call);
+    throw new GatewayError('CHAIN_READ_ONLY', { chain: call.venue.definition.slug });
+  };
+
   const act = async (call: L1Call, text: string): Promise<ExchangeReply> => {
     const { venue, row, envelope, decoded } = call;
-    if (row.verdict.kind === 'trade' && trade === null) throw new GatewayError('CHAIN_READ_ONLY', { chain: venue.definition.slug });
+    if (row.verdict.kind === 'trade' && trade === null) return refuseReadOnly(call);
     const admission = await admitAction(gateway, venue, {
       candidates: addressesOf(call),
       nonce: envelope.nonce,

@@ -1,19 +1,33 @@
 import { createAgent } from '../core/access/agents.js';
+import { agentNameTag, approveFacadeAgent } from '../core/access/facade-agents.js';
 import { masterDigest } from '../core/access/master-signature.js';
 import { signedScope, type ScopeText } from '../core/access/scope-text.js';
 import type { Gateway, Venue } from '../core/gateway.js';
 import type { Address } from '../core/ports.js';
-import type { SandboxAccounts } from './accounts.js';
+import type { DemoRole, SandboxAccounts } from './accounts.js';
 
 const NAME = 'demo';
 const SCOPE: ScopeText = { markets: 'all', maxLeverage: null, dailySpendCapUsd: null, expiresAt: null, permissions: 'trade' };
 
-/** The demo trader authorises the demo agent on every chain, as any trader would; what a former run left in force stays. */
-export async function authoriseDemo(gateway: Gateway, accounts: Pick<SandboxAccounts, 'trader' | 'agent'>): Promise<void> {
+type DemoAccounts = Pick<SandboxAccounts, DemoRole>;
+
+/** The demo traders authorise their agents on every chain, each at its door; what a former run left in force stays. */
+export async function authoriseDemo(gateway: Gateway, accounts: DemoAccounts): Promise<void> {
   await Promise.all([...gateway.venues.values()].map((venue) => authoriseOn(gateway, venue, accounts)));
+  // One after the other: a wallet's approvals share one set of nonces, whatever the chain.
+  let nonce = BigInt(gateway.clock.now());
+  for (const venue of gateway.venues.values()) await approveOn(gateway, venue, accounts, nonce++);
 }
 
-async function authoriseOn(gateway: Gateway, venue: Venue, accounts: Pick<SandboxAccounts, 'trader' | 'agent'>): Promise<void> {
+async function approveOn(gateway: Gateway, venue: Venue, accounts: DemoAccounts, nonce: bigint): Promise<void> {
+  const [trader, agent] = [lower(accounts['hl-trader'].address), lower(accounts['hl-agent'].address)];
+  const name = agentNameTag(venue);
+  const known = await gateway.store.access.findAgent(venue.definition.slug, agent);
+  if (name === null || (known?.trader === trader && known.revokedAt === null)) return;
+  await approveFacadeAgent(gateway, venue, { trader, agent, name, network: 'Testnet', nonce });
+}
+
+async function authoriseOn(gateway: Gateway, venue: Venue, accounts: DemoAccounts): Promise<void> {
   const [trader, agent] = [lower(accounts.trader.address), lower(accounts.agent.address)];
   const known = await gateway.store.access.findAgent(venue.definition.slug, agent);
   if (known?.trader === trader && known.revokedAt === null) return;

@@ -32,6 +32,8 @@ interface Facts {
   /** Registered, not revoked, not expired. */
   readonly agents: readonly Agent[];
   readonly delegate: Address | null;
+  /** The relayer's wallet that serves the trader; null where none does. */
+  readonly relayer: Address | null;
   readonly collaterals: readonly (Collateral & { readonly balance: bigint; readonly allowance: bigint })[];
   /** Of the agent that broadcasts; null when there is none. */
   readonly gas: { readonly payer: Address; readonly wei: bigint } | null;
@@ -66,7 +68,8 @@ async function gather({ store, clock }: Gateway, venue: Venue, address: Address)
   const agents = known.filter(({ revokedAt, scope }) => revokedAt === null && (scope.expiresAt === null || scope.expiresAt > clock.now()));
   const active = activeCollaterals(venue.feed.config());
   try {
-    const [delegate, { tokens }] = await Promise.all([
+    const [relayer, delegate, { tokens }] = await Promise.all([
+      venue.relayer?.walletFor(trader) ?? null,
       venue.chain.delegateOf(trader),
       venue.chain.accountFacts(
         trader,
@@ -76,7 +79,7 @@ async function gather({ store, clock }: Gateway, venue: Venue, address: Address)
     const payer = agents.find(({ agent, mode }) => mode === 'self' && (agent === delegate || agent === trader))?.agent ?? null;
     const gas = payer === null ? null : { payer, wei: await venue.chain.nativeBalance(payer) };
     const collaterals = active.map((token, position) => ({ ...token, balance: 0n, allowance: 0n, ...tokens[position] }));
-    return { venue, trader, agents, delegate, collaterals, gas };
+    return { venue, trader, agents, delegate, relayer, collaterals, gas };
   } catch (error) {
     throw new GatewayError('UPSTREAM_UNAVAILABLE', { upstream: 'chain node' }, { cause: error });
   }
@@ -155,11 +158,24 @@ function marketLine({ venue }: Facts): ReadinessLine {
   return line('market', open > 0, `${open} of ${pairs.length} markets are open.`, step('Wait until trading is resumed.'));
 }
 
-function relayerLine({ venue }: Facts): ReadinessLine {
+/** Everything the facade needs that the native API does not: a relayer, an agent approved there, and the slot in the relayer's hand. */
+function relayerLine({ venue: { definition }, agents, delegate, relayer }: Facts): ReadinessLine {
+  if (relayer === null)
+    return line(
+      'relayer',
+      false,
+      `No relayer serves the facade on ${definition.slug}.`,
+      step('Trade through the native API, or ask the operator for a relayer.'),
+    );
+  const isApproved = agents.some(({ mode }) => mode === 'relayed');
+  const holder = delegate === null ? 'The trader has no trading delegate' : `The trading delegate is ${delegate}`;
+  const fix = isApproved
+    ? step('Let the trader send this transaction.', delegationTx(definition, relayer))
+    : step(`Let the trader sign an approveAgent and send it to POST /hl/${definition.slug}/exchange.`);
   return line(
     'relayer',
-    false,
-    `No relayer serves the facade on ${venue.definition.slug}.`,
-    step('Trade through the native API, or ask the operator for a relayer.'),
+    isApproved && delegate === relayer,
+    `${holder}; the relayer is ${relayer}, and ${isApproved ? 'an' : 'no'} agent is approved on the facade.`,
+    fix,
   );
 }

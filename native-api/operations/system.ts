@@ -1,8 +1,12 @@
+import { getAddress } from 'viem/utils';
 import { agentNameTag } from '../../core/access/facade-agents.js';
 import { EMPTY_BODY_HASH, REQUEST_FIELDS, signingDomain } from '../../core/access/typed-data.js';
+import type { Address, RelayerDesk } from '../../core/ports.js';
 import { readiness } from '../../core/readiness.js';
 import { gatewayOperation, venueOperation, type Operation } from '../operation.js';
 import { ChainInfo, Health, Ready } from '../wire/system.js';
+
+const relayersOf = (relayer: RelayerDesk | null): Address[] => (relayer?.wallets() ?? []).map((wallet) => getAddress(wallet));
 
 export const systemOperations: readonly Operation[] = [
   gatewayOperation({
@@ -55,8 +59,8 @@ export const systemOperations: readonly Operation[] = [
       chain: definition.slug,
       chainId: definition.chainId,
       diamond: definition.diamond,
-      relayer: relayer?.wallets()[0] ?? null,
-      relayers: [...(relayer?.wallets() ?? [])],
+      relayer: relayersOf(relayer)[0] ?? null,
+      relayers: relayersOf(relayer),
       agentNameTag: agentNameTag(venue),
       testnet: definition.testnet,
       serverTime: clock.now(),

@@ -1,7 +1,7 @@
 import { systemClock } from '../../core/adapters/system-clock.js';
 import type { ChainConfig } from '../../core/config.js';
 import type { Gateway } from '../../core/gateway.js';
-import type { Clock } from '../../core/ports.js';
+import type { Clock, RelayerDesk } from '../../core/ports.js';
 import { startGateway, startStore } from '../../compose.js';
 import { createLifecycle } from '../../lifecycle.js';
 import { listen } from '../../native-api/listen.js';
@@ -20,12 +20,14 @@ export interface BesideOptions {
   readonly clock?: Clock;
   /** Other hosts than those of the sandbox. */
   readonly hosts?: Partial<Pick<ChainConfig, 'rpcUrls' | 'backendUrl' | 'pricingUrl' | 'globalUrl'>>;
+  /** Absent: nobody relays there, and its facade is read-only. */
+  readonly relayer?: RelayerDesk;
 }
 
 /** A second gateway of the same venue and database, on its own clock and with its own connections. It does not wait to be ready. */
 export async function startGatewayBeside(
   { config }: TestSandbox,
-  { clock = systemClock, hosts = {} }: BesideOptions = {},
+  { clock = systemClock, hosts = {}, relayer }: BesideOptions = {},
 ): Promise<GatewayBeside> {
   const log = createKeptLog();
   const lifecycle = createLifecycle(log);
@@ -36,7 +38,15 @@ export async function startGatewayBeside(
   );
   const chains = config.chains.map((chain) => ({ ...chain, ...hosts }));
   const store = await startStore({ lifecycle, clock, log }, config.database);
-  const gateway = await startGateway({ config: { ...config, chains }, store, lifecycle, clock, log, http });
+  const gateway = await startGateway({
+    config: { ...config, chains },
+    store,
+    lifecycle,
+    clock,
+    log,
+    http,
+    relayerOf: () => relayer ?? null,
+  });
   return {
     url: http.url,
     gateway,

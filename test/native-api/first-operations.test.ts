@@ -40,8 +40,9 @@ describe('a running gateway', () => {
       chain: 'base',
       chainId: 8453,
       diamond: '0x6cD5aC19a07518A8092eEFfDA4f1174C72704eeb',
-      relayer: null,
-      relayers: [],
+      relayer: sandbox.controls.relayer,
+      relayers: [sandbox.controls.relayer],
+      agentNameTag: expect.stringMatching(/^gw[0-9a-f]{6}$/),
       testnet: false,
     });
     const { signing, serverTime } = body as {

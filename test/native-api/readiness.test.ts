@@ -36,6 +36,12 @@ describe('the readiness of an address', () => {
     expect([asAgent.trader, asAgent.ready.native]).toEqual([trader.address, true]);
   });
 
+  it('is whole at the facade for the demo trader whose slot the relayer holds', async () => {
+    const asTrader = await readinessOf(sandbox.controls.accounts['hl-trader'].address);
+    expect(asTrader.ready).toEqual({ native: false, facade: true });
+    expect(lineOf(asTrader, 'relayer')?.detail).toContain(sandbox.controls.relayer.toLowerCase());
+  });
+
   it('names every missing step of a stranger', async () => {
     const stranger = await readinessOf(Wallet.createRandom().address);
     expect(failing(stranger)).toEqual(['agent', 'delegation', 'balance', 'allowance', 'gas', 'relayer']);
