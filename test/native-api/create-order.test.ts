@@ -48,31 +48,126 @@ describe('an order that is prepared', () => {
     expect((order['fill'] as Json)['price']).toBe(position['entryPrice']);
   });
 
-  it('rests when it is a limit', async () => {
-    const order = await agent.place(market({ type: 'limit', price: '40000', sl: '1' }), 'open');
-    expect(order).toMatchObject({ type: 'limit', price: '40000', size: '0.05' });
+  it.each([
+    ['limit', '40000'],
+    ['stop', '80000'],
+  ])('rests when it is a %s, with the stop loss that was told beforehand', async (type, price) => {
+    const told = done(await agent.create(market({ type, price, sl: '100', leverage: '50' })));
+    if (told.transaction === null) throw new Error('there is nothing to send');
+    expect(Number(told.order['sl'])).toBeGreaterThan(Number(price) * 0.98);
+    await agent.send(told.transaction);
+    const order = await agent.reaches(String(told.order['id']), 'open');
+    expect(order).toMatchObject({ type, price, size: '0.05', sl: told.order['sl'] });
     await expectViewEqualsChain(sandbox.gateway, chain.definition.slug, agent.trader);
   });
 });
 
-describe('an order that is refused', () => {
-  it.each([
-    ['a market nobody lists', { market: 'NOPE/USD' }, 404, 'MARKET_NOT_FOUND'],
-    ['a digit too many', { size: '0.123456789' }, 422, 'PRECISION_ERROR'],
-    ['too much leverage', { leverage: '151' }, 422, 'LEVERAGE_OUT_OF_RANGE'],
-    ['too little money', { size: '0.0001' }, 422, 'SIZE_BELOW_MINIMUM'],
-    ['a collateral nobody takes', { collateral: 'DOGE' }, 422, 'COLLATERAL_NOT_SUPPORTED'],
-    ['a take profit on the wrong side', { tp: '100' }, 422, 'SIMULATION_REVERTED'],
-  ])('for %s says so', async (_why, changes, status, code) => {
-    expect(refusal(await agent.create(market(changes)))).toEqual([status, code]);
+describe('a clientId', () => {
+  it('names one order, however often and however it is spelt', async () => {
+    const first = done(await agent.create(market({ clientId: 'one' })));
+    const again = done(
+      await agent.create(market({ clientId: 'one', market: 'btc-usd', size: '0.050', slippage: '1.0', reduceOnly: false })),
+    );
+    expect(again).toEqual(first);
+    const other = await agent.create(market({ clientId: 'one', size: '0.06' }));
+    expect(refusal(other)).toEqual([409, 'IDEMPOTENCY_CONFLICT']);
+    expect(other.body['details']).toEqual({ clientId: 'one', id: first.order['id'] });
+  });
+
+  it('names one order of many that ask at once', async () => {
+    const answers = await Promise.all(Array.from({ length: 8 }, () => agent.create(market({ clientId: 'crowd' }))));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
+    expect(new Set(answers.map((answer) => done(answer).order['id'])).size).toBe(1);
+    expect(new Set(answers.map((answer) => prepared(answer).data)).size).toBe(1);
+    const mixed = await Promise.all(['0.05', '0.06'].map((size) => agent.create(market({ clientId: 'mixed', size }))));
+    expect(mixed.map(({ status }) => status).sort()).toEqual([201, 409]);
+  });
+
+  it('gives its transaction away no more once it was sent', async () => {
+    const limit = market({ type: 'limit', price: '41000', clientId: 'sent' });
+    const { order, transaction } = done(await agent.create(limit));
+    if (transaction === null) throw new Error('there is nothing to send');
+    await agent.send(transaction);
+    const open = await agent.reaches(String(order['id']), 'open');
+    expect(done(await agent.create(limit))).toEqual({ order: open, transaction: null });
+  });
+
+  it('belongs to its trader alone', async () => {
+    const other = await newAgentTrader(sandbox, chain);
+    const mine = done(await agent.create(market({ clientId: 'shared' })));
+    const theirs = done(await other.create(market({ clientId: 'shared' })));
+    expect(theirs.order['id']).not.toBe(mine.order['id']);
+    expect(refusal(await other.call('getOrder', 'GET', `/orders/${String(mine.order['id'])}`))).toEqual([404, 'ORDER_NOT_FOUND']);
   });
 });
 
-describe('a clientId', () => {
-  it('names one order, however often it is asked for', async () => {
-    const first = done(await agent.create(market({ clientId: 'one' })));
-    const again = done(await agent.create(market({ clientId: 'one', size: '0.050' })));
-    expect(again).toEqual(first);
-    expect(refusal(await agent.create(market({ clientId: 'one', size: '0.06' })))).toEqual([409, 'IDEMPOTENCY_CONFLICT']);
+describe('an order of a trader who is its own agent', () => {
+  it('is the bare call, sent by the trader', async () => {
+    const self = await newAgentTrader(sandbox, chain, { self: true });
+    const answer = await self.create(market({ type: 'limit', price: '40000' }));
+    expect(prepared(answer).data).toMatch(/^0x5bfcc4f8/);
+    await self.send(prepared(answer));
+    await self.reaches(String(done(answer).order['id']), 'open');
+    await expectViewEqualsChain(sandbox.gateway, chain.definition.slug, self.trader);
+  });
+});
+
+describe('an order that only reduces', () => {
+  const opposite = (changes: Json = {}): Json => ({
+    market: 'ETH/USD',
+    side: 'short',
+    type: 'market',
+    size: '1',
+    reduceOnly: true,
+    ...changes,
+  });
+  const long = (size: string): Json => market({ market: 'ETH/USD', size });
+  let trader: AgentTrader;
+
+  beforeAll(async () => {
+    trader = await newAgentTrader(sandbox, chain, { usdc: '50000' });
+  });
+  const openSizes = async (): Promise<string[]> => (await trader.positions()).map(({ size }) => Number(size).toFixed(4));
+
+  it('needs something to reduce', async () => {
+    expect(refusal(await trader.create(opposite()))).toEqual([422, 'UNSUPPORTED']);
+  });
+
+  it('takes a part off the oldest position, then the rest of it, and leaves the younger one alone', async () => {
+    await trader.place(long('2'), 'filled');
+    await trader.place(long('3'), 'filled');
+    const [oldest] = await openSizes();
+    const part = await trader.place(opposite({ clientId: 'part' }), 'filled');
+    expect(part).toMatchObject({ side: 'short', reduceOnly: true, leverage: '10', clientId: 'part', type: 'market', price: null });
+    expect(await openSizes()).toEqual([(Number(oldest) - 1).toFixed(4), expect.anything()]);
+    await expectViewEqualsChain(sandbox.gateway, chain.definition.slug, trader.trader);
+    const [{ size } = { size: '' }] = await trader.positions();
+    await trader.place(opposite({ size }), 'filled');
+    expect(await openSizes()).toHaveLength(1);
+    await expectViewEqualsChain(sandbox.gateway, chain.definition.slug, trader.trader);
+  });
+
+  it('never opens or spans: more than the oldest, the same side, another collateral and a resting one are refused', async () => {
+    for (const changes of [
+      { size: '100' },
+      { side: 'long' },
+      { collateral: 'DAI' },
+      { type: 'limit', price: '9000' },
+      { type: 'stop', price: '1000' },
+    ])
+      expect([changes, refusal(await trader.create(opposite(changes)))]).toEqual([changes, [422, 'UNSUPPORTED']]);
+  });
+
+  it('is refused with the order that keeps the position busy, and when that can be reclaimed', async () => {
+    chain.setOraclePolicy(1, { mode: 'hold' });
+    const first = done(await trader.create(opposite()));
+    if (first.transaction === null) throw new Error('there is nothing to send');
+    await trader.send(first.transaction);
+    await trader.reaches(String(first.order['id']), 'pending');
+    const busy = await trader.create(opposite());
+    expect(refusal(busy)).toEqual([409, 'ORDER_NOT_MODIFIABLE']);
+    expect(busy.body['details']).toMatchObject({ id: first.order['id'], status: 'pending', reclaimableAt: expect.any(Number) });
+    chain.setOraclePolicy(1, { mode: 'auto' });
+    await trader.reaches(String(first.order['id']), 'filled');
   });
 });
