@@ -7,7 +7,7 @@ import type { KnownOrder } from './orders-store.js';
 import type { SeenTransaction } from './rehearsal.js';
 
 /** Fee bumps need a few; whoever needs more has lost track. */
-const MAX_HASHES = 32;
+const MAX_HASHES = 16;
 /** The follower is a block or two behind the node at most; if it is not, the answer says what is known. */
 const FOLLOWED_WITHIN_MS = 5_000;
 const LOOK_EVERY_MS = 25;

@@ -1,0 +1,221 @@
+import type { ChainControls } from '../../sandbox/controls.js';
+import {
+  BUSY_AGENTS,
+  done,
+  newAgentTrader,
+  prepared,
+  refusal,
+  type AgentTrader,
+  type Json,
+  type Prepared,
+} from '../harness/agent-trader.js';
+import { expectViewEqualsChain } from '../harness/chain-checker.js';
+import { chainTrader, newTrader } from '../harness/chain-trader.js';
+import { controlCall } from '../harness/diamond-calls.js';
+import { eventually } from '../harness/eventually.js';
+import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+
+let sandbox: TestSandbox;
+let chain: ChainControls;
+let agent: AgentTrader;
+
+const LIMIT = { market: 'BTC/USD', side: 'long', type: 'limit', size: '0.02', leverage: '10', price: '50000' };
+const MARKET = { market: 'BTC/USD', side: 'long', type: 'market', size: '0.02', leverage: '10' };
+const UNKNOWN = `0x${'ab'.repeat(32)}`;
+
+beforeAll(async () => {
+  sandbox = await startTestSandbox(BUSY_AGENTS);
+  const [first] = sandbox.controls.chains;
+  if (!first) throw new Error('the sandbox has no chain');
+  chain = first;
+  sandbox.controls.prices.jump(0, '60000');
+}, 60_000);
+/** Each test trades for a trader of its own: what one leaves behind concerns no other. */
+beforeEach(async () => {
+  agent = await newAgentTrader(sandbox, chain);
+});
+afterEach(async () => {
+  await chain.pauseMining(false);
+  chain.setOraclePolicy(null, { mode: 'auto' });
+});
+afterAll(() => sandbox.stop());
+
+const viewEqualsChain = (of = agent) => expectViewEqualsChain(sandbox.gateway, chain.definition.slug, of.trader);
+const idOf = (order: Json): string => String(order['id']);
+
+async function create(body: Json = LIMIT): Promise<{ id: string; transaction: Prepared }> {
+  const answer = await agent.create(body);
+  return { id: idOf(done(answer).order), transaction: prepared(answer) };
+}
+
+describe('POST /orders/{id}/submit', () => {
+  it('answers with the order after its event when the transaction is mined', async () => {
+    const { id, transaction } = await create();
+    const hash = await agent.send(transaction);
+    const answer = await agent.submit(id, hash);
+    expect([answer.status, answer.body]).toMatchObject([200, { id, status: 'open', txHash: hash, expiresAt: null }]);
+    expect((await agent.submit(id, hash)).body).toEqual(answer.body);
+    expect((await agent.submit(id, hash.toUpperCase().replace('0X', '0x'))).body).toEqual(answer.body);
+    await viewEqualsChain();
+  }, 30_000);
+
+  it('remembers a transaction that is not mined yet, and moves on when it is', async () => {
+    await chain.pauseMining(true);
+    const { id, transaction } = await create();
+    const hash = await agent.broadcast(transaction);
+    const first = await agent.submit(id, hash);
+    expect(first.body).toMatchObject({ id, status: 'prepared', txHash: hash });
+    expect((await agent.submit(id, hash)).body).toEqual(first.body);
+    await chain.pauseMining(false);
+    expect(await agent.reaches(id, 'open')).toMatchObject({ txHash: hash });
+    await viewEqualsChain();
+  }, 30_000);
+
+  it('waits for the outcome when it is asked to', async () => {
+    const { id, transaction } = await create(MARKET);
+    const hash = await agent.broadcast(transaction);
+    const answer = await agent.submit(id, hash, 8);
+    expect(answer.body).toMatchObject({ id, status: 'filled', txHash: hash, fill: { size: expect.any(String) as string } });
+    expect(answer.headers.get('preference-applied')).toBe('wait=8');
+    await viewEqualsChain();
+  }, 30_000);
+
+  it('says what is known when the wait is over', async () => {
+    chain.setOraclePolicy(null, { mode: 'hold' });
+    const { id, transaction } = await create(MARKET);
+    const hash = await agent.send(transaction);
+    expect((await agent.submit(id, hash, 1)).body).toMatchObject({ id, status: 'pending', txHash: hash });
+    await viewEqualsChain();
+  }, 30_000);
+
+  it('remembers a hash that no node knows, and takes the one that replaced it', async () => {
+    const { id, transaction } = await create();
+    expect((await agent.submit(id, UNKNOWN)).body).toMatchObject({ id, status: 'prepared', txHash: UNKNOWN });
+    const hash = await agent.send(transaction);
+    expect((await agent.submit(id, hash)).body).toMatchObject({ id, status: 'open', txHash: hash });
+    expect((await agent.submit(id, UNKNOWN)).body).toMatchObject({ id, status: 'open', txHash: hash });
+    await viewEqualsChain();
+  }, 30_000);
+
+  it('bounds how many hashes it remembers for one order', async () => {
+    const { id } = await create();
+    for (let turn = 0; turn < 16; turn += 1) expect((await agent.submit(id, `0x${turn.toString(16).padStart(64, '0')}`)).status).toBe(200);
+    expect(refusal(await agent.submit(id, UNKNOWN))).toEqual([409, 'ORDER_NOT_MODIFIABLE']);
+    expect((await agent.submit(id, `0x${'0'.repeat(64)}`)).status).toBe(200);
+  }, 30_000);
+
+  it('rejects the order when its transaction was mined and failed', async () => {
+    const { id, transaction } = await create();
+    const outsider = await newTrader(chain);
+    // Sent by somebody who is not the delegate, the same bytes revert.
+    await chain.pauseMining(true);
+    const { account, client } = outsider;
+    const serializedTransaction = await account.signTransaction({
+      type: 'eip1559',
+      to: transaction.to,
+      data: transaction.data,
+      chainId: transaction.chainId,
+      nonce: await client.getTransactionCount({ address: account.address }),
+      gas: BigInt(transaction.gas ?? 0),
+      ...(await client.estimateFeesPerGas()),
+    } as never);
+    const hash = await client.sendRawTransaction({ serializedTransaction });
+    await chain.pauseMining(false);
+    await client.waitForTransactionReceipt({ hash });
+    expect((await agent.submit(id, hash)).body).toMatchObject({ id, status: 'rejected', reason: 'OTHER', txHash: hash, expiresAt: null });
+    await viewEqualsChain();
+  }, 30_000);
+
+  it('says PAUSED when the contracts were paused between preparing and sending', async () => {
+    const { id, transaction } = await create();
+    const operator = chainTrader(chain, sandbox.controls.accounts.operator.privateKey);
+    await operator.send(chain.definition.diamond, controlCall('sandboxSetTradingActivated', [2]));
+    try {
+      const hash = await agent.broadcast(transaction);
+      await agent.trader.client.waitForTransactionReceipt({ hash });
+      expect((await agent.submit(id, hash, 5)).body).toMatchObject({ id, status: 'rejected', reason: 'PAUSED', txHash: hash });
+    } finally {
+      await operator.send(chain.definition.diamond, controlCall('sandboxSetTradingActivated', [0]));
+      await eventually(
+        () => sandbox.get(`/v1/${chain.definition.slug}/markets/BTC-USD`),
+        ({ body }) => (body as { isOpen: boolean }).isOpen,
+      );
+    }
+    await viewEqualsChain();
+  }, 30_000);
+
+  it.each([
+    ["somebody else's transaction", async () => (await newAgentTrader(sandbox, chain)).trader.open({ tradeType: 1 })],
+    ['a transaction of the trader that is another order', () => agent.trader.open({ tradeType: 1, openPrice: 40_000n * 10n ** 10n })],
+    ['a transaction that calls something else', () => agent.trader.send(agent.trader.account.address, '0x')],
+    ['a failed transaction of somebody else', failedElsewhere],
+  ])(
+    'refuses %s, mined, and remembers nothing of it',
+    async (_what, transaction) => {
+      const { id } = await create();
+      const hash = await transaction();
+      const answer = await agent.submit(id, hash);
+      expect([...refusal(answer), answer.body['details']]).toEqual([422, 'SUBMISSION_MISMATCH', { txHash: hash }]);
+      expect(await agent.order(id)).toMatchObject({ status: 'prepared', txHash: null });
+      await viewEqualsChain();
+    },
+    30_000,
+  );
+
+  async function failedElsewhere(): Promise<`0x${string}`> {
+    const { account, client } = await newTrader(chain);
+    const fees = await client.estimateFeesPerGas();
+    const serializedTransaction = await account.signTransaction({
+      ...{ type: 'eip1559', to: chain.definition.diamond, data: '0x85886333', gas: 200_000n, nonce: await nonceOf(account.address) },
+      ...{ chainId: chain.definition.chainId, ...fees },
+    } as never);
+    const hash = await client.sendRawTransaction({ serializedTransaction });
+    await client.waitForTransactionReceipt({ hash });
+    return hash;
+  }
+
+  const nonceOf = (address: `0x${string}`) => agent.trader.client.getTransactionCount({ address });
+
+  it('refuses the transaction of another order of the same trader', async () => {
+    const [one, two] = [await create(), await create()];
+    const hash = await agent.send(one.transaction);
+    expect(refusal(await agent.submit(two.id, hash))).toEqual([422, 'SUBMISSION_MISMATCH']);
+    expect((await agent.submit(one.id, hash)).body).toMatchObject({ status: 'open' });
+    await viewEqualsChain();
+  }, 30_000);
+
+  it('links an order that had expired before its transaction was mined', async () => {
+    const { id, transaction } = await create();
+    await agent.cancel(id);
+    const hash = await agent.send(transaction);
+    expect((await agent.submit(id, hash)).body).toMatchObject({ id, status: 'open', txHash: hash });
+    await viewEqualsChain();
+  }, 30_000);
+
+  it.each([
+    ['a hash that is too short', { txHash: '0x12' }],
+    ['no hash', {}],
+    ['a field nobody knows', { txHash: UNKNOWN, wait: 3 }],
+  ])('refuses %s', async (_what, body) => {
+    expect(refusal(await agent.call('submitOrder', 'POST', '/orders/1/submit', body))).toEqual([400, 'VALIDATION_ERROR']);
+  });
+
+  it("does not show another trader's order, nor one that is not there", async () => {
+    const { id } = await create();
+    const other = await newAgentTrader(sandbox, chain);
+    expect(refusal(await other.submit(id, UNKNOWN))).toEqual([404, 'ORDER_NOT_FOUND']);
+    expect(refusal(await agent.submit('999999999', UNKNOWN))).toEqual([404, 'ORDER_NOT_FOUND']);
+    expect(await agent.order(id)).toMatchObject({ txHash: null });
+  }, 30_000);
+
+  it('says 502 while the node is gone, and remembers nothing', async () => {
+    const { id } = await create();
+    chain.setRpcFault({ mode: 'down' });
+    try {
+      expect(refusal(await agent.submit(id, UNKNOWN))).toEqual([502, 'UPSTREAM_UNAVAILABLE']);
+    } finally {
+      chain.setRpcFault({ mode: 'ok' });
+    }
+    expect(await agent.order(id)).toMatchObject({ status: 'prepared', txHash: null });
+  }, 30_000);
+});
