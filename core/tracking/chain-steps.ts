@@ -36,7 +36,7 @@ export async function takeIn(gateway: Gateway, venue: Venue, cursor: ChainCursor
   await change(gateway, venue, cursor, async (unit) => {
     const before = found.length === 0 ? NO_CHANGES : await applyFresh(unit, found);
     const done = await applyFresh(unit, interpretRange(logs, await unit.positions(mentioned)), inputs);
-    await unit.setCursor(next);
+    await unit.setCursor(next, blocks);
     return { block: next.number, changes: merge(before, done) };
   });
   return next;

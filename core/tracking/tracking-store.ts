@@ -86,7 +86,8 @@ export interface TakenBack {
 export interface TrackingUnit {
   /** Locked until the change is done. */
   cursor(): Promise<ChainCursor | null>;
-  setCursor(cursor: ChainCursor): Promise<void>;
+  /** `passed`: blocks on the way there, by which a reorganisation is told from the ones below it. */
+  setCursor(cursor: ChainCursor, passed?: readonly Checkpoint[]): Promise<void>;
   /** Orders that stand or stood first at these places, and those of these ids; locked until the change is done. */
   orders(wanted: { readonly refs: readonly OrderRef[]; readonly ids: readonly bigint[] }): Promise<StoredOrder[]>;
   tags(tags: readonly Hex[]): Promise<KnownTag[]>;

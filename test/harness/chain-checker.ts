@@ -6,6 +6,8 @@ import { diamondAbi } from '../../core/adapters/diamond-abi.js';
 import { venueOf, type Gateway } from '../../core/gateway.js';
 import type { Address } from '../../core/ports.js';
 import { formatDecimal } from '../../core/domain/decimal.js';
+import { foldOrder } from '../../core/domain/fold-order.js';
+import type { Order } from '../../core/domain/order.js';
 import type { ChainTrader } from './chain-trader.js';
 import { eventually } from './eventually.js';
 
@@ -22,14 +24,19 @@ interface View {
 
 /** The service's whole view of a trader against the chain's own state: they become equal within a moment, or the test fails. */
 export async function expectViewEqualsChain(gateway: Gateway, chain: ChainSlug, trader: ChainTrader, deadlineMs = 8_000): Promise<View> {
-  const both = async (): Promise<{ ours: View; chains: View; rows: readonly string[] }> => ({
+  const both = async () => ({
     ours: await serviceView(gateway, chain, lowerOf(trader)),
     chains: await chainView(gateway, chain, trader),
     rows: await storedPositions(gateway, chain, lowerOf(trader)),
+    kept: await keptStory(gateway, chain, lowerOf(trader)),
   });
   const { chains } = await eventually(
     both,
-    ({ ours, chains, rows }) => isDeepStrictEqual(ours, chains) && isDeepStrictEqual(rows, chains.positions),
+    ({ ours, chains, rows, kept }) =>
+      isDeepStrictEqual(ours, chains) &&
+      isDeepStrictEqual(rows, chains.positions) &&
+      isDeepStrictEqual(kept.told, kept.rows) &&
+      isDeepStrictEqual(kept.folded, kept.rows),
     deadlineMs,
   );
   return chains;
@@ -107,4 +114,50 @@ async function serviceView(gateway: Gateway, chain: ChainSlug, trader: Address):
 /** The follower's own rows, which must agree with the chain without its help. */
 async function storedPositions(gateway: Gateway, chain: ChainSlug, trader: Address): Promise<string[]> {
   return (await gateway.store.account.openPositions(chain, trader)).map(({ position }) => figures(position));
+}
+
+/** Three ways to know the orders and fills, which must say the same: the rows, the fold of the events, and what the account was told. */
+async function keptStory(gateway: Gateway, chain: ChainSlug, trader: Address) {
+  const { account, orders } = gateway.store;
+  const stored = (await account.ordersBefore(chain, trader, null, 1_000)).reverse();
+  const fills = (await account.fillsBefore(chain, trader, null, 1_000)).map(({ id }) => `fill ${id}`).sort();
+  const folded = await Promise.all(
+    stored.map(async ({ id }): Promise<[string, Order | null]> => {
+      const story = await orders.story(chain, trader, id);
+      const events = story?.events.filter(({ isTakenBack }) => !isTakenBack) ?? [];
+      return [`order ${id}`, events.reduce<Order | null>((order, { event }) => foldOrder(order, event), null)];
+    }),
+  );
+  const told = await toldBy(gateway, chain, trader);
+  return {
+    rows: { orders: new Map(stored.map(({ id, order }) => [`order ${id}`, order])), fills },
+    folded: { orders: new Map(folded), fills },
+    told: {
+      orders: new Map([...told].filter(([key]) => key.startsWith('order')).sort(byId)),
+      fills: [...told.keys()].filter((key) => key.startsWith('fill')).sort(),
+    },
+  };
+}
+
+const byId = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number =>
+  Number(a.split(' ')[1]) - Number(b.split(' ')[1]);
+
+/** What a client knows who has read the journal from its first line. */
+async function toldBy({ store }: Gateway, chain: ChainSlug, trader: Address): Promise<Map<string, Order | null>> {
+  const known = new Map<string, Order | null>();
+  for (let after = 0n; ;) {
+    const page = await store.journal.after(chain, trader, after, 500);
+    for (const { fact } of page) {
+      if (fact.kind === 'order') known.set(`order ${fact.id}`, fact.order);
+      if (fact.kind === 'fill') known.set(`fill ${fact.id}`, null);
+      if (fact.kind !== 'correction') continue;
+      if (fact.of.kind === 'fill') known.delete(`fill ${fact.of.id}`);
+      if (fact.of.kind !== 'order') continue;
+      if (fact.of.order === null) known.delete(`order ${fact.of.id}`);
+      else known.set(`order ${fact.of.id}`, fact.of.order);
+    }
+    const last = page.at(-1);
+    if (!last) return known;
+    after = last.cursor;
+  }
 }

@@ -39,6 +39,17 @@ export function ownOrders({ gateway, controls }: TestSandbox, chain: ChainContro
         () => find(trader, id),
         ({ order }) => order.status === status,
       ),
+    /** Takes back the block of the transaction and so many that it is `depth` deep in what goes, while the chain stands still. */
+    async undo(trader: ChainTrader, hash: Hex, depth: number, drop: boolean): Promise<void> {
+      await chain.pauseMining(true);
+      try {
+        const { blockNumber } = await trader.client.getTransactionReceipt({ hash });
+        const above = Number((await trader.client.getBlockNumber()) - blockNumber);
+        await chain.reorg(above + depth, drop);
+      } finally {
+        await chain.pauseMining(false);
+      }
+    },
     all: (trader: ChainTrader) => gateway.store.account.ordersBefore(slug, lowerOf(trader), null, 500),
     /** What the account was told, as words. */
     async told(trader: ChainTrader): Promise<string[]> {

@@ -5,6 +5,7 @@ import type { Address } from '../../ports.js';
 import {
   tradeRefKey,
   type ChainCursor,
+  type Checkpoint,
   type KnownTag,
   type OrderRef,
   type TakenBack,
@@ -63,7 +64,7 @@ export function createTrackingUnit(trx: Knex.Transaction, chain: ChainSlug): Tra
           .forUpdate()
           .first(),
       ),
-    setCursor: (cursor) => setCursor(trx, chain, cursor),
+    setCursor: (cursor, passed = []) => setCursor(trx, chain, cursor, passed),
     async orders({ refs, ids }) {
       if (refs.length + ids.length === 0) return [];
       return (await rows<OrderRow>(sql.LOCK_ORDERS, { refs: orderRefs(refs), ids })).map(storedOrder);
@@ -128,17 +129,25 @@ export function createTrackingUnit(trx: Knex.Transaction, chain: ChainSlug): Tra
   };
 }
 
-async function setCursor(trx: Knex.Transaction, chain: ChainSlug, { startBlock, number, hash }: ChainCursor): Promise<void> {
+async function setCursor(
+  trx: Knex.Transaction,
+  chain: ChainSlug,
+  { startBlock, number, hash }: ChainCursor,
+  passed: readonly Checkpoint[],
+): Promise<void> {
   const row = { chain, start_block: startBlock, block_number: number, block_hash: hash };
   await trx('chain_cursors').insert(row).onConflict('chain').merge();
-  await trx('chain_checkpoints').where({ chain }).whereRaw('block_number > ?', [number.toString()]).delete();
-  if (hash === null) return;
-  const checkpoint = { chain, block_number: number, block_hash: hash };
-  await trx('chain_checkpoints').insert(checkpoint).onConflict(['chain', 'block_number']).merge();
   await trx('chain_checkpoints')
     .where({ chain })
-    .whereRaw('block_number < ?', [(number - KEPT_CHECKPOINTS).toString()])
+    .whereRaw('not block_number between ? and ?', [(number - KEPT_CHECKPOINTS).toString(), number.toString()])
     .delete();
+  const wanted = hash === null ? passed : [...passed.filter((block) => block.number !== number), { number, hash }];
+  const kept = wanted.filter((block) => block.number >= number - KEPT_CHECKPOINTS);
+  if (kept.length === 0) return;
+  await trx('chain_checkpoints')
+    .insert(kept.map((block) => ({ chain, block_number: block.number, block_hash: block.hash })))
+    .onConflict(['chain', 'block_number'])
+    .merge();
 }
 
 /** A reverted transaction has no log to be known by, only itself and its block. */

@@ -84,7 +84,7 @@ describe('an order that is placed', () => {
     expect(answers.filter(({ kind }) => kind === 'known')).toHaveLength(11);
     expect(await spent(trader)).toBe('10');
     expect(await told(trader)).toHaveLength(1);
-    expect((await store.orders.findByClientId(CHAIN, trader, 'mine'))?.id).toBe(idOf(answers[0] as Placed));
+    expect((await store.orders.findByClientId(CHAIN, trader, 'mine'))?.id).toBe(answers.map(idOf)[0]);
   });
 
   it('shares its clientId with orders of other traders only', async () => {

@@ -191,9 +191,7 @@ describe('a resting order that is replaced', () => {
     expect(await own.all(trader)).toHaveLength(1);
     await expectViewEqualsChain(sandbox.gateway, CHAIN, trader);
 
-    const { blockNumber } = await trader.client.getTransactionReceipt({ hash });
-    const above = Number((await trader.client.getBlockNumber()) - blockNumber);
-    await chain.reorg(above + 1, true);
+    await own.undo(trader, hash, 1, true);
     const back = await eventually(
       () => own.find(trader, id),
       (found) => found.order.collateralAmount === usdc(100),

@@ -1,0 +1,144 @@
+import { venueOf, type Venue } from '../../../core/gateway.js';
+import type { ChainControls } from '../../../sandbox/controls.js';
+import { expectViewEqualsChain } from '../../harness/chain-checker.js';
+import { newTrader, type ChainTrader } from '../../harness/chain-trader.js';
+import { diamondCall, price, usdc } from '../../harness/diamond-calls.js';
+import { eventually } from '../../harness/eventually.js';
+import { ownOrders } from '../../harness/own-orders.js';
+import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
+
+const CHAIN = 'arbitrum-sepolia';
+let sandbox: TestSandbox;
+let chain: ChainControls;
+let venue: Venue;
+let own: ReturnType<typeof ownOrders>;
+/** A market with opening hours. */
+let eur: number;
+
+beforeAll(async () => {
+  sandbox = await startTestSandbox();
+  const [first] = sandbox.controls.chains;
+  if (!first) throw new Error('the sandbox has no chain');
+  chain = first;
+  venue = venueOf(sandbox.gateway, CHAIN);
+  own = ownOrders(sandbox, chain, venue);
+  sandbox.controls.prices.jump(0, '60000');
+  eur = venue.feed.config().pairs.findIndex((pair) => pair?.from === 'EUR');
+});
+afterAll(() => sandbox.stop());
+
+const record = (id: bigint, hash: `0x${string}`) => sandbox.gateway.store.orders.recordHash(CHAIN, id, hash, Date.now());
+/** More than the trader has. */
+const TOO_MUCH = { collateralAmount: usdc(50_000) };
+
+async function failing(trader: ChainTrader, wishes: Parameters<typeof own.place>[1] = {}): Promise<{ id: bigint; hash: `0x${string}` }> {
+  const { id, data } = await own.place(trader, { trade: TOO_MUCH, ...wishes });
+  const hash = await own.broadcast(trader, data);
+  await eventually(
+    () => venue.chain.transaction(hash),
+    (seen) => seen?.mined?.succeeded === false,
+  );
+  return { id, hash };
+}
+
+describe('an order whose transaction was mined and failed', () => {
+  it('is rejected once its hash is known', async () => {
+    const trader = await newTrader(chain);
+    const { id, hash } = await failing(trader);
+    expect((await own.find(trader, id)).order.status).toBe('prepared');
+    await record(id, hash);
+    const { order } = await own.reaches(trader, id, 'rejected');
+    expect(order).toMatchObject({ reason: 'OTHER', txHash: hash, expiresAt: null });
+    expect(await own.told(trader)).toEqual([`order ${id} prepared`, `order ${id} prepared`, `order ${id} rejected`]);
+    await expectViewEqualsChain(sandbox.gateway, CHAIN, trader);
+  });
+
+  it('says PAUSED when the Diamond was', async () => {
+    const trader = await newTrader(chain);
+    await own.setActivated(2);
+    try {
+      const { id, hash } = await failing(trader, { trade: {} });
+      await record(id, hash);
+      expect((await own.reaches(trader, id, 'rejected')).order.reason).toBe('PAUSED');
+    } finally {
+      await own.setActivated(0);
+    }
+  });
+
+  it('says MARKET_CLOSED when the market was', async () => {
+    const trader = await newTrader(chain);
+    sandbox.controls.prices.setOpen(eur, false);
+    try {
+      await eventually(
+        () => venue.feed.session(eur, Date.now()),
+        (session) => session === 'closed',
+      );
+      const { id, hash } = await failing(trader, { trade: { ...TOO_MUCH, pairIndex: eur, openPrice: price(1) } });
+      await record(id, hash);
+      expect((await own.reaches(trader, id, 'rejected')).order.reason).toBe('MARKET_CLOSED');
+    } finally {
+      sandbox.controls.prices.setOpen(eur, true);
+    }
+  });
+
+  it('lapses while nobody knows the hash', async () => {
+    const trader = await newTrader(chain);
+    const { id } = await failing(trader, { forMs: 3_000 });
+    expect((await own.reaches(trader, id, 'expired')).order.reason).toBeNull();
+  });
+
+  it('is prepared again when the block is reorganised away, and what its bytes become then', async () => {
+    const trader = await newTrader(chain, { usdc: '10' });
+    const trade = { collateralAmount: usdc(100), tradeType: 1, openPrice: price(30_000) };
+    const { id, data } = await own.place(trader, { trade });
+    const hash = await own.broadcast(trader, data);
+    await record(id, hash);
+    await own.reaches(trader, id, 'rejected');
+    await own.undo(trader, hash, 1, true);
+    await own.reaches(trader, id, 'prepared');
+    expect((await own.told(trader)).at(-1)).toBe(`correction ${id} prepared`);
+    await chain.faucet.fund(trader.account.address, { usdc: '1000' });
+    await own.send(trader, data);
+    await own.reaches(trader, id, 'open');
+    await expectViewEqualsChain(sandbox.gateway, CHAIN, trader);
+  });
+});
+
+describe('a hash that is not the order’s', () => {
+  it('of a failed transaction rejects nothing; the order lapses', async () => {
+    const trader = await newTrader(chain);
+    const other = await failing(trader);
+    const { id } = await own.place(trader, { trade: TOO_MUCH, forMs: 2_000 });
+    await record(id, other.hash);
+    const { order } = await own.reaches(trader, id, 'expired');
+    expect(order.reason).toBeNull();
+  });
+
+  it('nobody has ever seen does not keep the order alive', async () => {
+    const trader = await newTrader(chain);
+    const { id } = await own.place(trader, { forMs: 500 });
+    await record(id, `0x${'5e'.repeat(32)}`);
+    await own.reaches(trader, id, 'expired');
+  });
+});
+
+describe('an order that waits for the oracle', () => {
+  it('times out and is filled late', async () => {
+    const trader = await newTrader(chain);
+    chain.setOraclePolicy(4, { mode: 'hold' });
+    sandbox.controls.prices.jump(4, '14');
+    const late = await own.place(trader, { trade: { pairIndex: 4, openPrice: price(14) } });
+    const taken = await own.place(trader, { trade: { pairIndex: 4, openPrice: price(14) } });
+    await own.send(trader, late.data);
+    await own.send(trader, taken.data);
+    await own.reaches(trader, taken.id, 'pending');
+    await chain.mine(venue.feed.config().marketOrdersTimeoutBlocks);
+    await own.reaches(trader, late.id, 'timed_out');
+    await own.reaches(trader, taken.id, 'timed_out');
+    await own.send(trader, diamondCall('cancelOrderAfterTimeout', [1]));
+    await own.reaches(trader, taken.id, 'canceled');
+    chain.setOraclePolicy(4, { mode: 'auto' });
+    await own.reaches(trader, late.id, 'filled');
+    await expectViewEqualsChain(sandbox.gateway, CHAIN, trader);
+  });
+});
