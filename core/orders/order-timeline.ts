@@ -55,6 +55,10 @@ function timed(steps: readonly Step[]): TimedStep[] {
 
 function refusalOf(venue: Venue, { order }: KnownOrder, { events }: OrderStory): Refusal | null {
   if (order.status !== 'rejected') return null;
-  const last = events.findLast(({ event, isTakenBack }) => !isTakenBack && (event.kind === 'refused' || event.kind === 'reverted'))?.event;
-  return last?.kind === 'refused' || last?.kind === 'reverted' ? explainRefusal(venue.feed.config(), order, last) : null;
+  const standing = events.flatMap(({ event, isTakenBack }) => (isTakenBack ? [] : [event]));
+  const refused = standing.findLast((event) => event.kind === 'refused' || event.kind === 'reverted');
+  // A market order that named no price was sent with the one of the moment: the request has it.
+  const asked = standing.findLast((event) => event.kind === 'requested');
+  const sent = asked === undefined ? order : { ...order, price: asked.terms.openPrice, slippageP: asked.slippageP };
+  return refused === undefined ? null : explainRefusal(venue.feed.config(), sent, refused);
 }

@@ -1,0 +1,220 @@
+import type { ChainControls } from '../../sandbox/controls.js';
+import { BUSY_AGENTS, done, newAgentTrader, prepared, refusal, type AgentTrader, type Json } from '../harness/agent-trader.js';
+import { price } from '../harness/diamond-calls.js';
+import { eventually } from '../harness/eventually.js';
+import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+
+let sandbox: TestSandbox;
+let chain: ChainControls;
+let agent: AgentTrader;
+const BTC = 0;
+
+beforeAll(async () => {
+  sandbox = await startTestSandbox(BUSY_AGENTS);
+  const [first] = sandbox.controls.chains;
+  if (!first) throw new Error('the sandbox has no chain');
+  chain = first;
+  agent = await newAgentTrader(sandbox, chain, { usdc: '1000000' });
+});
+beforeEach(async () => {
+  chain.setOraclePolicy(null, { mode: 'auto' });
+  await priceIs('60000');
+});
+afterAll(() => sandbox.stop());
+
+/** Until the gateway has it too, orders would be judged by the price before. */
+async function priceIs(wanted: string): Promise<void> {
+  sandbox.controls.prices.jump(BTC, wanted);
+  await eventually(
+    async () =>
+      ((await sandbox.get('/v1/arbitrum-sepolia/prices')).body as { data: Json[] }).data.find(({ market }) => market === 'BTC/USD'),
+    (found) => Math.abs(Number(found?.['index']) - Number(wanted)) < 1,
+  );
+}
+
+interface Step extends Json {
+  readonly step: string;
+  readonly at: number;
+  readonly seenAt: number | null;
+  readonly sincePreviousMs: number;
+  readonly sinceStartMs: number;
+  readonly isTakenBack: boolean;
+}
+
+interface Timeline extends Json {
+  readonly status: string | null;
+  readonly steps: readonly Step[];
+  readonly refusal: Json | null;
+  readonly repeats: readonly string[];
+}
+
+const timeline = async (id: unknown, of = agent): Promise<Timeline> =>
+  (await of.call('getOrderTimeline', 'GET', `/orders/${String(id)}/timeline`)).body as unknown as Timeline;
+const named = ({ steps }: Timeline): string[] => steps.map(({ step }) => step);
+const order = (changes: Json = {}): Json => ({ market: 'BTC/USD', side: 'long', type: 'market', size: '0.05', leverage: '10', ...changes });
+const isSum = ({ steps }: Timeline): boolean =>
+  steps.every(({ sincePreviousMs, sinceStartMs }, at) => sinceStartMs === (steps[at - 1]?.sinceStartMs ?? 0) + sincePreviousMs);
+
+/** Sent while the oracle sleeps; it wakes up to another price, or in another mood. */
+async function refused(body: Json, wake: () => Promise<void> | void): Promise<Timeline> {
+  chain.setOraclePolicy(null, { mode: 'hold' });
+  const { id } = await agent.place(order(body), 'pending');
+  await wake();
+  await agent.reaches(String(id), 'rejected');
+  return timeline(id);
+}
+
+describe('the timeline of an order', () => {
+  it('tells every step of a market order from its validation to its fill, with its times', async () => {
+    const { order: made, transaction } = done(await agent.create(order()));
+    if (transaction === null) throw new Error('there is nothing to send');
+    const before = await timeline(made['id']);
+    expect(named(before)).toEqual(['validated', 'simulated', 'prepared']);
+    await chain.pauseMining(true);
+    const hash = await agent.broadcast(transaction);
+    await agent.submit(String(made['id']), hash);
+    await chain.pauseMining(false);
+    await agent.reaches(String(made['id']), 'filled');
+    const after = await timeline(made['id']);
+    expect(named(after)).toEqual([...named(before), 'hash_reported', 'mined', 'oracle_asked', 'oracle_answered', 'filled']);
+    expect(after).toMatchObject({ status: 'filled', refusal: null, repeats: [], repeatOf: null });
+    expect(after.steps[0]).toMatchObject({ sincePreviousMs: 0, sinceStartMs: 0 });
+    expect(isSum(after)).toBe(true);
+    expect(after.steps.filter(({ txHash }) => txHash === hash).map(({ step }) => step)).toEqual(['hash_reported', 'mined', 'oracle_asked']);
+    for (const step of after.steps.slice(-4)) expect(step).toMatchObject({ block: expect.any(Number) as number, isTakenBack: false });
+  });
+
+  it('tells how a resting order was changed and canceled', async () => {
+    const { id } = await agent.place(order({ type: 'limit', price: '40000' }), 'open');
+    await agent.send(prepared(await agent.update(String(id), { price: '41000' })));
+    await eventually(
+      () => agent.order(String(id)),
+      (found) => found['price'] === '41000',
+    );
+    await agent.send(prepared(await agent.cancel(String(id))));
+    await agent.reaches(String(id), 'canceled');
+    expect(named(await timeline(id))).toEqual(['validated', 'simulated', 'prepared', 'mined', 'resting', 'amended', 'canceled']);
+  });
+
+  it('tells that its owner gave it up before it was sent', async () => {
+    const { order: made } = done(await agent.create(order()));
+    await agent.cancel(String(made['id']));
+    expect(named(await timeline(made['id']))).toEqual(['validated', 'simulated', 'prepared', 'given_up']);
+  });
+
+  it('tells the steps of an order that was made elsewhere', async () => {
+    const known = (await agent.openOrders()).length;
+    chain.setOraclePolicy(null, { mode: 'hold' });
+    await agent.trader.open({ pairIndex: BTC, openPrice: price(60_000) });
+    const [newest] = await eventually(
+      () => agent.openOrders(),
+      (orders) => orders.length > known,
+    );
+    expect(named(await timeline(newest?.['id']))).toEqual(['mined', 'oracle_asked']);
+    chain.setOraclePolicy(null, { mode: 'auto' });
+    await agent.reaches(String(newest?.['id']), 'filled');
+    expect(named(await timeline(newest?.['id']))).toEqual(['mined', 'oracle_asked', 'oracle_answered', 'filled']);
+  });
+
+  it('names the order that came of its transaction being mined twice', async () => {
+    const { order: made, transaction } = done(await agent.create(order()));
+    if (transaction === null) throw new Error('there is nothing to send');
+    await agent.send(transaction);
+    await agent.reaches(String(made['id']), 'filled');
+    await agent.send(transaction);
+    const { repeats } = await eventually(
+      () => timeline(made['id']),
+      (told) => told.repeats.length === 1,
+    );
+    expect(await timeline(repeats[0])).toMatchObject({ id: repeats[0], repeatOf: made['id'] });
+  });
+
+  it('keeps what a reorganisation took back, and says so', async () => {
+    chain.setOraclePolicy(null, { mode: 'hold' });
+    const { id, txHash } = await agent.place(order(), 'pending');
+    const { blockNumber } = await agent.trader.client.getTransactionReceipt({ hash: txHash as `0x${string}` });
+    const above = Number((await agent.trader.client.getBlockNumber()) - blockNumber);
+    await chain.reorg(above + 2, true);
+    const told = await eventually(
+      () => timeline(id),
+      (found) => named(found).includes('reorganised'),
+    );
+    expect(told.steps.filter(({ isTakenBack }) => isTakenBack).map(({ step }) => step)).toEqual(['mined', 'oracle_asked']);
+    expect(named(told).indexOf('reorganised')).toBeGreaterThan(named(told).indexOf('oracle_asked'));
+  });
+
+  it('is not there for anybody else, nor for an id that is none', async () => {
+    const stranger = await newAgentTrader(sandbox, chain);
+    const { order: made } = done(await agent.create(order()));
+    for (const id of [String(made['id']), '0', '007', 'x', '9999999999999999', '99999999999999999999'])
+      expect(refusal(await stranger.call('getOrderTimeline', 'GET', `/orders/${id}/timeline`))).toEqual([404, 'ORDER_NOT_FOUND']);
+  });
+});
+
+describe('the two numbers of a rejection', () => {
+  it('are the execution price and the worst one the order accepts', async () => {
+    const { refusal: why, status } = await refused({ slippage: '0.5' }, async () => {
+      await priceIs('61000');
+      chain.setOraclePolicy(null, { mode: 'auto' });
+    });
+    expect(status).toBe('rejected');
+    expect(why).toMatchObject({ reason: 'SLIPPAGE', quantity: 'executionPrice', isEstimate: true });
+    expect(Math.abs(Number(why?.['oraclePrice']) - 61_000)).toBeLessThan(50);
+    expect(Number(why?.['bound'])).toBeGreaterThan(60_000);
+    expect(Number(why?.['bound'])).toBeLessThan(60_700);
+    expect(Number(why?.['actual'])).toBeGreaterThan(Number(why?.['oraclePrice']));
+    expect(Number(why?.['actual'])).toBeLessThan(61_500);
+  });
+
+  it('are the oracle price and the stop loss', async () => {
+    const { refusal: why } = await refused({ sl: '59500', slippage: '5' }, async () => {
+      await priceIs('58000');
+      chain.setOraclePolicy(null, { mode: 'auto' });
+    });
+    expect(why).toMatchObject({ reason: 'SL_REACHED', quantity: 'oraclePrice', bound: '59500', isEstimate: false });
+    expect(Number(why?.['actual'])).toBeLessThanOrEqual(59_500);
+  });
+
+  it('are the execution price and the take profit', async () => {
+    const { refusal: why } = await refused({ tp: '61000', slippage: '5' }, async () => {
+      await priceIs('62000');
+      chain.setOraclePolicy(null, { mode: 'auto' });
+    });
+    expect(why).toMatchObject({ reason: 'TP_REACHED', quantity: 'executionPrice', bound: '61000' });
+    expect(Number(why?.['actual'])).toBeGreaterThanOrEqual(61_000);
+  });
+
+  it.each([
+    ['MAX_LEVERAGE', 8, 'leverage', false],
+    ['EXPOSURE_LIMITS', 6, 'positionSize', true],
+    ['PRICE_IMPACT', 7, 'lossPercent', true],
+    ['LIQ_REACHED', 12, 'oraclePrice', true],
+  ])('are named for %s', async (reason, number, quantity, isEstimate) => {
+    const { refusal: why } = await refused({}, () => chain.setOraclePolicy(null, { mode: 'reject', reason: number }));
+    expect(why).toMatchObject({ reason, quantity, isEstimate });
+    expect(Number(why?.['actual'])).toBeGreaterThan(0);
+    expect(Number(why?.['bound'])).toBeGreaterThan(0);
+  });
+
+  it('are left out where the chain compared none', async () => {
+    const { refusal: why } = await refused({}, () => chain.setOraclePolicy(null, { mode: 'reject', reason: 13 }));
+    expect(why).toMatchObject({ reason: 'OTHER', quantity: null, actual: null, bound: null, isEstimate: false });
+  });
+
+  it('are those of the contract where a change of a position was refused', async () => {
+    const own = await newAgentTrader(sandbox, chain);
+    await own.place(order(), 'filled');
+    const { id } = await own.position();
+    chain.setOraclePolicy(null, { mode: 'hold' });
+    const { order: made, transaction } = done(await own.adjust(String(id), { leverage: '15' }));
+    if (transaction === null) throw new Error('there is nothing to send');
+    await own.send(transaction);
+    await own.reaches(String(made['id']), 'pending');
+    chain.setOraclePolicy(null, { mode: 'reject', reason: 12 });
+    await own.reaches(String(made['id']), 'rejected');
+    const { refusal: why } = await timeline(made['id'], own);
+    expect(why).toMatchObject({ reason: 'LIQ_REACHED', quantity: 'oraclePrice', isEstimate: false });
+    expect(Number(why?.['actual'])).toBeGreaterThan(59_000);
+    expect(Number(why?.['bound'])).toBeGreaterThan(50_000);
+  });
+});
