@@ -1,7 +1,10 @@
 import { once } from 'node:events';
 import { inspect } from 'node:util';
+import type { Wallet } from 'ethers';
 import { WebSocket } from 'ws';
+import type { ChainDefinition } from '../../../core/chains.js';
 import { eventually } from '../../harness/eventually.js';
+import { signRequest, type RequestToSign } from '../../harness/signed-request.js';
 
 export type Message = Readonly<Record<string, unknown>> & { readonly op?: string; readonly channel?: string; readonly seq?: number };
 
@@ -98,3 +101,11 @@ export const isData =
   (channel: string, more: (message: Message) => boolean = () => true) =>
   (message: Message): boolean =>
     message.op === undefined && message.channel === channel && more(message);
+
+/** The message an agent signs itself in with. */
+export async function wsAuth(wallet: Wallet, chain: ChainDefinition, changes: Partial<RequestToSign> = {}): Promise<Message> {
+  const path = `/v1/${chain.slug}/ws`;
+  const headers = await signRequest(wallet, chain, { operationId: 'wsAuth', method: 'WS', path, ...changes }, { prefix: '' });
+  const { Agent: agent, Timestamp: timestamp, Nonce: nonce, Signature: signature } = headers;
+  return { op: 'auth', agent, timestamp, nonce, signature };
+}
