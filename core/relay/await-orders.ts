@@ -2,50 +2,57 @@ import type { Order, OrderStatus } from '../domain/order.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { Address } from '../ports.js';
 
-/** Nothing more happens by itself, or nothing but a trigger that may take days. */
-const isSettled = (status: OrderStatus): boolean => status !== 'prepared' && status !== 'pending';
-
 export interface OrderWatch {
-  /** What is known of the order now; null for one that was never told of. */
+  /** What was told of the order since the watch began; null when nothing was. */
   state(id: bigint): Order | null;
-  /** The orders as soon as all of them are settled, or what is known when the time is up. */
+  /** Resolves when all of them are executed, refused, resting or timed out, or the time is up. */
   settled(ids: readonly bigint[], ms: number): Promise<void>;
+  /** Resolves when nothing can happen to any of them any more, or the time is up. */
+  over(ids: readonly bigint[], ms: number): Promise<void>;
   stop(): void;
 }
 
-/** Listens to the journal from now on, so that nothing is missed between sending and waiting. It holds nothing of the database meanwhile. */
+/** Nothing more happens by itself, or nothing but a trigger that may take days. */
+const isSettled = (status: OrderStatus): boolean => status !== 'prepared' && status !== 'pending';
+const isOver = (status: OrderStatus): boolean =>
+  status === 'filled' || status === 'rejected' || status === 'canceled' || status === 'expired';
+
+/** Listens to the trader's journal from now on, so that nothing is missed between sending and waiting; holds nothing of the database. */
 export function watchOrders({ bus }: Gateway, venue: Venue, trader: Address): OrderWatch {
   const states = new Map<bigint, Order | null>();
-  let heard: () => void = () => undefined;
+  const waiting = new Set<() => void>();
   const cancel = bus.on('journal', (told) => {
     if (told.venue !== venue) return;
     for (const { fact, trader: whose } of told.entries) {
-      if (whose !== trader) continue;
       const about = fact.kind === 'correction' ? fact.of : fact;
-      if (about.kind === 'order') states.set(about.id, about.order);
+      if (whose === trader && about.kind === 'order') states.set(about.id, about.order);
     }
-    heard();
+    for (const look of [...waiting]) look();
   });
-  const isDone = (id: bigint): boolean => {
-    const order = states.get(id);
-    return order !== undefined && (order === null || isSettled(order.status));
-  };
+
+  const wait = (ids: readonly bigint[], ms: number, holds: (status: OrderStatus) => boolean): Promise<void> =>
+    new Promise((resolve) => {
+      const isDone = (id: bigint): boolean => {
+        const order = states.get(id);
+        return order !== undefined && (order === null || holds(order.status));
+      };
+      const look = (): void => {
+        if (ids.every(isDone)) finish();
+      };
+      const stopTimer = venue.clock.after(ms, () => finish());
+      const finish = (): void => {
+        stopTimer();
+        waiting.delete(look);
+        resolve();
+      };
+      waiting.add(look);
+      look();
+    });
+
   return {
     state: (id) => states.get(id) ?? null,
-    settled: (ids, ms) =>
-      new Promise((resolve) => {
-        const look = (): void => {
-          if (ids.every(isDone)) finish();
-        };
-        const stopTimer = venue.clock.after(ms, () => finish());
-        const finish = (): void => {
-          stopTimer();
-          heard = () => undefined;
-          resolve();
-        };
-        heard = look;
-        look();
-      }),
+    settled: (ids, ms) => wait(ids, ms, isSettled),
+    over: (ids, ms) => wait(ids, ms, isOver),
     stop: cancel,
   };
 }

@@ -52,6 +52,8 @@ export interface ExchangeStore {
   /** A second record of the same oid changes nothing. */
   record(record: ExchangeRecord): Promise<void>;
   find(chain: ChainSlug, trader: Address, oid: bigint): Promise<ExchangeRecord | null>;
+  /** By their own ids; what has no record is absent. */
+  ofOids(chain: ChainSlug, trader: Address, oids: readonly bigint[]): Promise<ReadonlyMap<bigint, ExchangeRecord>>;
   /** The newest of that name. */
   findByCloid(chain: ChainSlug, trader: Address, cloid: string): Promise<ExchangeRecord | null>;
   /** By the ids of our orders; those that came another way are absent. */

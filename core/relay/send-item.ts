@@ -29,6 +29,7 @@ export async function sendItem(
   caller: AgentCaller,
   action: SignedAction,
   prepared: Prepared,
+  jobContext?: unknown,
 ): Promise<Sent | Failure> {
   const stored: (bigint | null)[] = [];
   try {
@@ -44,7 +45,7 @@ export async function sendItem(
   const { asked, context, isLeftToRest, legs } = prepared;
   for (const [at, { write }] of legs.entries()) {
     const job: OrderJobContext = { kind: 'order', item: asked.item, leg: at, context, isLeftToRest };
-    jobs.push(await sendWrite(venue, caller, { action, orderId: stored[at] ?? null, write, context: job }));
+    jobs.push(await sendWrite(venue, caller, { action, orderId: stored[at] ?? null, write, context: jobContext ?? job }));
   }
   return { ...prepared, oid, orderIds: stored.flatMap((id) => id ?? []), jobs };
 }

@@ -1,39 +1,42 @@
 import type { AgentCaller } from '../access/caller.js';
 import { GatewayError } from '../errors.js';
 import type { Venue } from '../gateway.js';
-import type { PreparedWrite } from '../orders/prepare-transaction.js';
+import type { PreparedTransaction, PreparedWrite } from '../orders/prepare-transaction.js';
 import type { RelayJob, RelayPurpose, SignedAction } from './relay-store.js';
-import type { Relayer } from './relayer.js';
 
 /** Where the node could not estimate: more than any trading call takes. */
 const FALLBACK_GAS = 3_000_000n;
 
-export function relayerOf({ relayer, definition }: Venue): Relayer {
-  if (relayer === null) throw new GatewayError('CHAIN_READ_ONLY', { chain: definition.slug });
-  return relayer;
-}
-
-export interface RelayedWrite {
+export interface RelayedTransaction {
   readonly action: SignedAction;
   readonly orderId: bigint | null;
-  readonly write: PreparedWrite;
+  readonly transaction: Pick<PreparedTransaction, 'data' | 'gas' | 'expiresAt'>;
+  /** What the relayer needs to work out again what it is asked to sign. */
   readonly context: unknown;
   readonly purpose?: RelayPurpose;
 }
 
+type Queued = Promise<{ readonly job: RelayJob; readonly handedOver: Promise<RelayJob> }>;
+
 /** Into the relayer's queue: stored when it resolves. */
-export const sendWrite = (
-  venue: Venue,
-  { trader }: AgentCaller,
-  { action, orderId, write, context, purpose }: RelayedWrite,
-): Promise<{ readonly job: RelayJob; readonly handedOver: Promise<RelayJob> }> =>
-  relayerOf(venue).send({
+export function sendTransaction(venue: Venue, { trader }: AgentCaller, relayed: RelayedTransaction): Queued {
+  const { relayer, definition } = venue;
+  if (relayer === null) throw new GatewayError('CHAIN_READ_ONLY', { chain: definition.slug });
+  const { action, orderId, transaction, context, purpose = 'action' } = relayed;
+  return relayer.send({
     trader,
-    purpose: purpose ?? 'action',
+    purpose,
     parent: action.id,
     orderId,
-    data: write.handedOut.data,
-    gas: write.handedOut.gas ?? FALLBACK_GAS,
+    data: transaction.data,
+    gas: transaction.gas === null ? FALLBACK_GAS : BigInt(transaction.gas),
     context,
-    notAfter: write.transaction.expiresAt,
+    notAfter: transaction.expiresAt,
   });
+}
+
+export const sendWrite = (
+  venue: Venue,
+  caller: AgentCaller,
+  { write, ...relayed }: Omit<RelayedTransaction, 'transaction'> & { readonly write: PreparedWrite },
+): Queued => sendTransaction(venue, caller, { ...relayed, transaction: write.transaction });

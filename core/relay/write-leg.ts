@@ -47,15 +47,34 @@ export async function prepareLeg(
   return prepareClosing(gateway, venue, caller, leg, { intent, position });
 }
 
-async function prepareOpening(gateway: Gateway, venue: Venue, caller: AgentCaller, leg: Leg, intent: OpenIntent): Promise<PreparedLeg> {
+/** The leg in place of an order that rests: both in one transaction, which frees the collateral it takes. */
+export function prepareReplacement(
+  gateway: Gateway,
+  venue: Venue,
+  caller: AgentCaller,
+  leg: Leg,
+  tradeIndex: number,
+): Promise<PreparedLeg> {
+  if (leg.intent.kind !== 'open') throw new TypeError('only an entry can stand in for another');
+  return prepareOpening(gateway, venue, caller, leg, leg.intent, tradeIndex);
+}
+
+async function prepareOpening(
+  gateway: Gateway,
+  venue: Venue,
+  caller: AgentCaller,
+  leg: Leg,
+  intent: OpenIntent,
+  instead: number | null = null,
+): Promise<PreparedLeg> {
   const opening = openingOf(venue, intent, leg.sizeBase);
   checkScope(caller, opening);
   requireTradable(venue, opening);
   checkOpening(opening, caller.trader);
-  const { collateral, sizeCollateral } = opening;
+  const { collateral, sizeCollateral, terms } = opening;
   const write = await prepareTransaction(gateway, venue, caller, {
-    intent,
-    takes: { collateral, amount: intent.collateralAmount },
+    intent: instead === null ? intent : { kind: 'replace', tradeIndex: instead, by: terms },
+    takes: instead === null ? { collateral, amount: intent.collateralAmount } : null,
     opening: { ...intent, positionSizeCollateral: sizeCollateral },
   });
   refuseCallback(venue, opening, { facts: write.rehearsed.opening, inner: write.inner });

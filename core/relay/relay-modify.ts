@@ -1,0 +1,91 @@
+import type { AgentCaller } from '../access/caller.js';
+import type { TranslationContext } from '../domain/relay/exchange-order.js';
+import type { Gateway, Venue } from '../gateway.js';
+import { indexOf } from '../orders/find-order.js';
+import { exchangeFacts } from './exchange-facts.js';
+import { findTarget, type OrderName, type Target } from './find-target.js';
+import { failed, planItems, type ExchangeItem, type ItemOutcome, type Plan, type Prepared } from './plan-items.js';
+import { relayCancels } from './relay-cancels.js';
+import { relayOrders } from './relay-orders.js';
+import type { SignedAction } from './relay-store.js';
+import { sendItem } from './send-item.js';
+import { prepareReplacement } from './write-leg.js';
+
+/** What the relayer needs besides the order's own translation: the slot that is given up in the same transaction. */
+export interface ReplaceJobContext {
+  readonly kind: 'replace';
+  readonly item: number;
+  readonly tradeIndex: number;
+  readonly context: TranslationContext;
+}
+
+export type ModifyOutcome =
+  | ItemOutcome
+  /** Nothing of that name can be changed. */
+  | { readonly kind: 'gone' }
+  /** The old order is gone, and the new one could not be placed. */
+  | { readonly kind: 'lost'; readonly outcome: ItemOutcome };
+
+export interface ModifyRequest {
+  readonly name: OrderName;
+  readonly item: ExchangeItem;
+  readonly holdMs: number;
+}
+
+/** Another order in place of one that rests: in one transaction where both only rest, otherwise one after the other. */
+export async function relayModify(
+  gateway: Gateway,
+  venue: Venue,
+  caller: AgentCaller,
+  action: SignedAction,
+  request: ModifyRequest,
+): Promise<ModifyOutcome> {
+  const { name, item, holdMs } = request;
+  const target = await findTarget(gateway, venue, caller, name);
+  if (target?.pairIndex !== item.pairIndex) return { kind: 'gone' };
+  const resting = restingSlot(target);
+  const [plan] = planItems(venue, await exchangeFacts(gateway, venue, caller), [item]);
+  if (resting !== null && plan && !('outcome' in plan) && isOneEntry(plan))
+    return replaceInOne(gateway, venue, caller, action, { plan, tradeIndex: resting });
+  if (target.orders.length > 0 || target.protections.length > 0) {
+    const cancels = { items: [{ item: item.item, name, pairIndex: item.pairIndex }], holdMs };
+    const [canceled] = await relayCancels(gateway, venue, caller, action, cancels);
+    if (canceled?.kind === 'failed') return canceled;
+    if (canceled?.kind !== 'done') return { kind: 'gone' };
+  }
+  const [placed] = await relayOrders(gateway, venue, caller, action, { items: [item], holdMs });
+  if (!placed) return { kind: 'gone' };
+  return placed.kind === 'filled' || placed.kind === 'resting' ? placed : { kind: 'lost', outcome: placed };
+}
+
+/** The slot of the one order that rests for it. */
+function restingSlot({ orders, protections }: Target): number | null {
+  const [only] = orders;
+  if (!only || orders.length > 1 || protections.length > 0) return null;
+  return only.order.status === 'open' && only.orderKey !== null ? indexOf(only.orderKey) : null;
+}
+
+const isOneEntry = ({ translation }: Plan): boolean =>
+  translation.kind === 'legs' && translation.manner === 'resting' && translation.legs.length === 1;
+
+async function replaceInOne(
+  gateway: Gateway,
+  venue: Venue,
+  caller: AgentCaller,
+  action: SignedAction,
+  { plan, tradeIndex }: { readonly plan: Plan; readonly tradeIndex: number },
+): Promise<ItemOutcome> {
+  const { translation, asked, context } = plan;
+  if (translation.kind !== 'legs') return { kind: 'refused', why: translation.why };
+  try {
+    const legs = await Promise.all(translation.legs.map((leg) => prepareReplacement(gateway, venue, caller, leg, tradeIndex)));
+    const prepared: Prepared = { ...plan, manner: 'resting', legs };
+    const job: ReplaceJobContext = { kind: 'replace', item: asked.item, tradeIndex, context };
+    const sent = await sendItem(gateway, venue, caller, action, prepared, job);
+    if ('outcome' in sent) return sent.outcome;
+    const [first] = await Promise.all(sent.jobs.map(({ handedOver }) => handedOver));
+    return { kind: 'resting', oid: sent.oid, txHash: first?.attempts.at(-1)?.hash ?? null };
+  } catch (error) {
+    return failed(error).outcome;
+  }
+}
