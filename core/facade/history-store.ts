@@ -9,7 +9,7 @@ export interface SeenOrder {
   readonly order: Order;
   /** Its place on chain; null before it is there. */
   readonly orderKey: OrderKey | null;
-  /** It came through the facade, so its client id is public. */
+  /** It came through the facade, so it is public before the chain knows it. */
   readonly isRelayed: boolean;
 }
 
@@ -17,7 +17,7 @@ export interface SeenFill {
   readonly id: bigint;
   readonly executed: Executed;
   /** The order that was executed; null where the contract acted by itself, or for an order nobody knows. */
-  readonly by: { readonly id: bigint; readonly cloid: string | null } | null;
+  readonly by: { readonly id: bigint; readonly isRelayed: boolean } | null;
 }
 
 /** Epoch ms, both ends included. */
@@ -45,7 +45,7 @@ export interface HistoryStore {
   /** Newest first. */
   orders(chain: ChainSlug, trader: Address, limit: number): Promise<SeenOrder[]>;
   order(chain: ChainSlug, trader: Address, id: bigint): Promise<SeenOrder | null>;
-  orderByCloid(chain: ChainSlug, trader: Address, cloid: string): Promise<SeenOrder | null>;
+  ordersOf(chain: ChainSlug, trader: Address, ids: readonly bigint[]): Promise<SeenOrder[]>;
   /** The order that is, or once was, at this place of the chain. */
   orderAt(chain: ChainSlug, trader: Address, orderKey: OrderKey): Promise<SeenOrder | null>;
   /** The last thing that was executed on a trade. */

@@ -23,7 +23,7 @@ async function webData2(context: InfoContext, user: Address) {
   const trader = await context.traderOf(user);
   const [state, orders, [agent]] = await Promise.all([
     accounts.of(venue, trader),
-    openOrders(gateway, venue, universe, trader),
+    openOrders({ gateway, venue, universe, trader }),
     relayedAgents(gateway, venue, trader),
   ]);
   const serverTime = venue.clock.now();

@@ -73,7 +73,12 @@ function dailyVolumes(totals: readonly DayTotal[], now: number) {
 /** Requests are counted per minute and per address here, not per lifetime: the cap is what a minute allows, and none is owed. */
 export async function rateLimitOf(context: InfoContext, trader: Address) {
   const volume = volumeOf(await totalsSince(context, trader, 0));
-  return { cumVlm: formatUsd(volume), nRequestsUsed: 0, nRequestsCap: context.gateway.entrance.limits['agent-writes'], nRequestsSurplus: 0 };
+  return {
+    cumVlm: formatUsd(volume),
+    nRequestsUsed: 0,
+    nRequestsCap: context.gateway.entrance.limits['agent-writes'],
+    nRequestsSurplus: 0,
+  };
 }
 
 const PERIODS = [

@@ -1,19 +1,11 @@
 import { z } from 'zod';
-import { Coin, Time, User, infoType, type InfoContext, type InfoType } from './info-type.js';
+import { Coin, Time, User, infoType, type InfoType } from './info-type.js';
 import { listFills } from './fills.js';
-import type { Whose } from './order-status.js';
-import type { Address } from '../../core/ports.js';
+import { whose } from './whose.js';
 
 const MOST_FILLS = 2_000;
 /** Later than any block. */
 const FOREVER = Number.MAX_SAFE_INTEGER;
-
-const whose = async ({ gateway, venue, universe, traderOf }: InfoContext, user: Address): Promise<Whose> => ({
-  gateway,
-  venue,
-  universe,
-  trader: await traderOf(user),
-});
 
 /** A request is executed at once or not at all, so `aggregateByTime` has nothing to join. */
 const Aggregate = z.boolean().nullish();

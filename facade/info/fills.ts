@@ -12,7 +12,6 @@ import { positionBase } from './open-orders.js';
 import type { Whose } from './order-status.js';
 
 const NO_HASH = `0x${'0'.repeat(64)}`;
-const CLOID = /^0x[0-9a-f]{32}$/;
 
 /** Everything that was executed in a stretch of time, with the net position it began from. */
 export async function listFills(whose: Whose, window: FillWindow) {
@@ -20,13 +19,21 @@ export async function listFills(whose: Whose, window: FillWindow) {
   const found = await gateway.store.facade.history.fills(venue.definition.slug, trader, window);
   if (found.length === 0) return [];
   const newestFirst = window.newestFirst ? found : [...found].reverse();
-  const [starts, ids] = await Promise.all([startPositions(whose, newestFirst), idsWithoutOrder(whose, found)]);
+  const [starts, ids, records] = await Promise.all([
+    startPositions(whose, newestFirst),
+    idsWithoutOrder(whose, found),
+    gateway.store.exchange.ofOrders(
+      venue.definition.slug,
+      found.flatMap(({ by }) => (by?.isRelayed ? [by.id] : [])),
+    ),
+  ]);
   const config = venue.feed.config();
   return found.flatMap((fill) => {
     const asset = universe.assets[fill.executed.terms.pairIndex];
-    const oid = fill.by?.id ?? ids.get(fill.id);
+    const record = fill.by && records.get(fill.by.id);
+    const oid = record?.oid ?? fill.by?.id ?? ids.get(fill.id);
     if (!asset || oid === undefined) return [];
-    return [showFill({ config, asset, fill, oid, trader, start: starts.get(fill.id) ?? 0n })];
+    return [showFill({ config, asset, fill, oid, cloid: record?.cloid ?? null, trader, start: starts.get(fill.id) ?? 0n })];
   });
 }
 
@@ -100,17 +107,17 @@ interface Shown {
   readonly asset: Asset;
   readonly fill: SeenFill;
   readonly oid: bigint;
+  readonly cloid: string | null;
   readonly trader: string;
   readonly start: bigint;
 }
 
-function showFill({ config, asset, fill, oid, trader, start }: Shown) {
-  const { executed, by } = fill;
+function showFill({ config, asset, fill, oid, cloid, trader, start }: Shown) {
+  const { executed } = fill;
   const { terms, place, action, collateralPriceUsd } = executed;
   const collateral = collateralOf(config, terms.collateralIndex);
   const usd = (units: bigint): string =>
     collateral ? formatUsd(collateralToUsd(units, { ...collateral, priceUsd: collateralPriceUsd ?? collateral.priceUsd })) : ZERO_TEXT;
-  const cloid = by?.cloid ?? null;
   return {
     coin: asset.coin,
     px: formatExact(coinPrice(asset, executed.price)),
@@ -127,7 +134,7 @@ function showFill({ config, asset, fill, oid, trader, start }: Shown) {
     tid: Number(fill.id),
     feeToken: 'USDC',
     twapId: null,
-    ...(cloid !== null && CLOID.test(cloid) ? { cloid } : {}),
+    ...(cloid === null ? {} : { cloid }),
     ...(action === 'liquidation' ? { liquidation: liquidationOf(asset, executed, trader) } : {}),
   };
 }

@@ -5,35 +5,42 @@ import type { MarketConfig } from '../../core/domain/market.js';
 import type { PositionState } from '../../core/domain/position.js';
 import type { SeenOrder } from '../../core/facade/history-store.js';
 import type { KnownProtection, Protection } from '../../core/facade/protection-store.js';
-import type { Gateway, Venue } from '../../core/gateway.js';
-import type { Address } from '../../core/ports.js';
+import type { ExchangeRecord } from '../../core/relay/exchange-store.js';
 import { BASE_SCALE } from '../format.js';
-import type { Universe } from '../universe.js';
-import { isTrade, showOrder, showProtection, type FrontendOrder } from './order-shapes.js';
+import { isTrade, showOrder, showProtection, showRecord, sizeOf, type FrontendOrder, type Protected } from './order-shapes.js';
+import type { Whose } from './order-status.js';
+
+interface Found extends Whose {
+  readonly config: MarketConfig;
+  readonly orders: readonly SeenOrder[];
+  readonly positions: readonly ListedPosition[];
+  readonly protections: readonly KnownProtection[];
+  /** The bot's orders that ours belong to, by the ids of ours; and those that are protections, by their own ids. */
+  readonly ofOrders: ReadonlyMap<bigint, ExchangeRecord>;
+  readonly ofProtections: ReadonlyMap<bigint, ExchangeRecord>;
+}
 
 /**
  * Everything that can still trade without another word of its owner, newest first: resting orders wherever they were made, those of the
  * facade that are on their way, and the take-profits and stop-losses of positions. A native market order on its way is none of them.
  */
-export async function openOrders(gateway: Gateway, venue: Venue, { assets }: Universe, trader: Address): Promise<FrontendOrder[]> {
-  const { facade, account } = gateway.store;
+export async function openOrders(whose: Whose): Promise<FrontendOrder[]> {
+  const found = await findAll(whose);
+  return [...restingOrders(found), ...attachedOrders(found)].sort((a, b) => b.oid - a.oid);
+}
+
+async function findAll(whose: Whose): Promise<Found> {
+  const { gateway, venue, trader } = whose;
+  const { facade, account, exchange } = gateway.store;
   const { slug } = venue.definition;
-  const config = venue.feed.config();
   const [live, positions] = await Promise.all([facade.history.liveOrders(slug, trader), account.openPositions(slug, trader)]);
   const orders = live.filter(isListed);
   const wanted = [...orders.flatMap(ofOrder), ...positions.flatMap(ofPosition)];
-  const known = await facade.protections.identify(slug, trader, wanted, venue.clock.now());
-  const onSlot = (slot: number | null): KnownProtection[] => known.filter(({ tradeIndex }) => tradeIndex === slot);
-  const resting = orders.flatMap((seen) => {
-    const asset = assets[seen.order.pairIndex];
-    return asset ? [showOrder(config, asset, seen, onSlot(restingSlot(seen)))] : [];
-  });
-  const attached = positions.flatMap(({ tradeIndex, position }) => {
-    const asset = assets[position.pairIndex];
-    const held = { base: positionBase(config, position), long: position.long };
-    return asset ? onSlot(tradeIndex).map((own) => showProtection(asset, own, held)) : [];
-  });
-  return [...resting, ...attached].sort((a, b) => b.oid - a.oid);
+  const protections = await facade.protections.identify(slug, trader, wanted, venue.clock.now());
+  const relayed = orders.filter(({ isRelayed }) => isRelayed).map(({ id }) => id);
+  const ids = protections.map(({ id }) => id);
+  const [ofOrders, ofProtections] = await Promise.all([exchange.ofOrders(slug, relayed), exchange.ofOids(slug, trader, ids)]);
+  return { ...whose, config: venue.feed.config(), orders, positions, protections, ofOrders, ofProtections };
 }
 
 const isListed = ({ order, isRelayed }: SeenOrder): boolean => isTrade(order) && (order.status === 'open' || isRelayed);
@@ -57,6 +64,54 @@ function protectionsOf(tradeIndex: number, { tp, sl }: { readonly tp: bigint; re
   ] as const;
   return set.filter(({ price }) => price > 0n);
 }
+
+/** Several orders of ours that are one of the bot's show as that one, with what is left of it. */
+function restingOrders({ universe, config, orders, protections, ofOrders }: Found): FrontendOrder[] {
+  const rows = new Map<bigint, FrontendOrder>();
+  const left = new Map<bigint, bigint>();
+  for (const seen of orders) {
+    const asset = universe.assets[seen.order.pairIndex];
+    if (!asset) continue;
+    const base = sizeOf(config, seen);
+    const children = protections
+      .filter(({ tradeIndex }) => tradeIndex === restingSlot(seen))
+      .map((own) => showProtection(asset, own, { base, long: seen.order.long }));
+    const record = ofOrders.get(seen.id);
+    const key = record?.oid ?? seen.id;
+    left.set(key, (left.get(key) ?? 0n) + (record?.legs.find(({ orderId }) => orderId === seen.id)?.sizeBase ?? base));
+    rows.set(key, record ? showRecord(asset, record, { left: left.get(key) ?? 0n, children }) : showOrder(config, asset, seen, children));
+  }
+  return [...rows.values()];
+}
+
+/** What one order of a bot set on several trades at once shows as that one. */
+function attachedOrders({ universe, config, positions, protections, ofProtections }: Found): FrontendOrder[] {
+  const rows: FrontendOrder[] = [];
+  const told = new Set<KnownProtection>();
+  const heldOn = (slot: number): Protected | null => {
+    const position = positions.find(({ tradeIndex }) => tradeIndex === slot)?.position;
+    return position ? { base: positionBase(config, position), long: position.long } : null;
+  };
+  const assetOf = (slot: number) => universe.assets[positions.find(({ tradeIndex }) => tradeIndex === slot)?.position.pairIndex ?? -1];
+  for (const own of protections) {
+    const [asset, held] = [assetOf(own.tradeIndex), heldOn(own.tradeIndex)];
+    const record = ofProtections.get(own.id);
+    if (!asset || !held || told.has(own) || record?.manner !== 'protection') continue;
+    const members = protections.filter(
+      (other) => isSameOrder(other, own) && record.legs.some((leg) => leg.tradeIndex === other.tradeIndex),
+    );
+    members.forEach((member) => told.add(member));
+    const base = members.reduce((sum, { tradeIndex }) => sum + (heldOn(tradeIndex)?.base ?? 0n), 0n);
+    rows.push(showRecord(asset, record, { left: base }));
+  }
+  for (const own of protections) {
+    const [asset, held] = [assetOf(own.tradeIndex), heldOn(own.tradeIndex)];
+    if (asset && held && !told.has(own)) rows.push(showProtection(asset, own, held));
+  }
+  return rows;
+}
+
+const isSameOrder = (a: Protection, b: Protection): boolean => a.kind === b.kind && a.price === b.price;
 
 /** 1e18 base units. */
 export function positionBase(config: MarketConfig, position: PositionState): bigint {

@@ -1,14 +1,14 @@
 import { describeOrder } from '../../core/account/describe-order.js';
-import { formatDecimal, decimal, toUnits } from '../../core/domain/decimal.js';
+import { decimal, formatDecimal, toUnits } from '../../core/domain/decimal.js';
 import type { MarketConfig } from '../../core/domain/market.js';
 import type { Order } from '../../core/domain/order.js';
 import type { SeenOrder } from '../../core/facade/history-store.js';
 import type { KnownProtection } from '../../core/facade/protection-store.js';
+import type { ExchangeRecord } from '../../core/relay/exchange-store.js';
 import { BASE_SCALE, PRICE_SCALE, ZERO_TEXT, formatExact, formatSize } from '../format.js';
 import { coinPrice, coinSize, type Asset } from '../universe.js';
 
-export type OrderType = 'Market' | 'Limit' | 'Stop Market' | 'Take Profit Market';
-export type TimeInForce = 'Gtc' | 'Ioc' | 'FrontendMarket';
+export type OrderType = 'Market' | 'Limit' | 'Stop Market' | 'Stop Limit' | 'Take Profit Market' | 'Take Profit Limit';
 export type HlStatus = 'open' | 'filled' | 'canceled' | 'rejected' | 'reduceOnlyRejected';
 
 /** An order as `frontendOpenOrders` tells it. */
@@ -27,35 +27,25 @@ export interface FrontendOrder {
   readonly isPositionTpsl: boolean;
   readonly reduceOnly: boolean;
   readonly orderType: OrderType;
-  readonly tif: TimeInForce | null;
+  readonly tif: string | null;
   readonly cloid: string | null;
 }
 
 /** Changes of leverage and withdrawals of profit trade nothing. */
 export const isTrade = ({ action }: Order): boolean => action !== 'leverage' && action !== 'withdraw';
 
-const CLOID = /^0x[0-9a-f]{32}$/;
-/** Client ids of the native door are nobody's business here. */
-export const cloidOf = ({ order, isRelayed }: SeenOrder): string | null =>
-  isRelayed && order.clientId !== null && CLOID.test(order.clientId) ? order.clientId : null;
-
 /** What a client may rely on: an order that can still be filled is open, whatever keeps it waiting. */
-export function statusOf({ status, reason }: Order): HlStatus {
+export function statusOf({ status, reason }: Pick<Order, 'status' | 'reason'>): HlStatus {
   if (status === 'filled') return 'filled';
   if (status === 'canceled' || status === 'expired') return 'canceled';
   if (status !== 'rejected') return 'open';
   return reason === 'NO_TRADE' || reason === 'WRONG_TRADE' ? 'reduceOnlyRejected' : 'rejected';
 }
 
-export function showOrder(
-  config: MarketConfig,
-  asset: Asset,
-  seen: SeenOrder,
-  protections: readonly KnownProtection[] = [],
-): FrontendOrder {
+/** An order that did not come through the facade; its client id is nobody's business here. */
+export function showOrder(config: MarketConfig, asset: Asset, seen: SeenOrder, children: readonly FrontendOrder[] = []): FrontendOrder {
   const { order } = seen;
-  const base = sizeOf(config, seen);
-  const size = formatSize(coinSize(asset, base), asset.szDecimals, 'half-up');
+  const size = formatSize(coinSize(asset, sizeOf(config, seen)), asset.szDecimals, 'half-up');
   const isStop = order.type === 'stop';
   return {
     coin: asset.coin,
@@ -68,17 +58,16 @@ export function showOrder(
     triggerCondition: isStop ? condition(asset, order.price, order.long) : 'N/A',
     isTrigger: isStop,
     triggerPx: isStop ? formatExact(coinPrice(asset, order.price)) : ZERO_TEXT,
-    children: protections.map((own) => showProtection(asset, own, { base, long: order.long })),
+    children,
     isPositionTpsl: false,
     reduceOnly: order.reduceOnly,
     ...KINDS[order.type],
-    ...(seen.isRelayed && order.type === 'market' ? RELAYED_MARKET : {}),
-    cloid: cloidOf(seen),
+    cloid: null,
   };
 }
 
 /** 1e18 base units. */
-export const sizeOf = (config: MarketConfig, seen: SeenOrder): bigint =>
+export const sizeOf = (config: MarketConfig, seen: Pick<SeenOrder, 'id' | 'order'>): bigint =>
   toUnits(describeOrder(config, seen, new Map()).size, BASE_SCALE, 'half-up');
 
 const KINDS = {
@@ -87,18 +76,50 @@ const KINDS = {
   stop: { orderType: 'Stop Market', tif: null },
 } as const satisfies Record<Order['type'], Pick<FrontendOrder, 'orderType' | 'tif'>>;
 
-/** Clients have no market orders: they send a limit that must be met at once. */
-const RELAYED_MARKET = { orderType: 'Limit', tif: 'Ioc' } as const;
-
 const HUNDRED_PERCENT = 100_000n;
 
 /** The price named, and the slippage allowed from it against the trader. */
-function worstPrice({ price, slippageP, long }: Order): bigint {
-  return (price * (long ? HUNDRED_PERCENT + slippageP : HUNDRED_PERCENT - slippageP)) / HUNDRED_PERCENT;
-}
+const worstPrice = ({ price, slippageP, long }: Order): bigint =>
+  (price * (long ? HUNDRED_PERCENT + slippageP : HUNDRED_PERCENT - slippageP)) / HUNDRED_PERCENT;
 
 const condition = (asset: Asset, price: bigint, isAbove: boolean): string =>
   `Price ${isAbove ? 'above' : 'below'} ${formatDecimal(decimal(coinPrice(asset, price), PRICE_SCALE))}`;
+
+/** What is left of a bot's order, 1e18 base units, and what hangs on it. */
+export interface Rest {
+  readonly left: bigint;
+  readonly children?: readonly FrontendOrder[];
+}
+
+/** An order of the facade, as the bot sent it. */
+export function showRecord(asset: Asset, record: ExchangeRecord, { left, children = [] }: Rest): FrontendOrder {
+  const { order, wire, legs } = record;
+  const { style, isBuy } = order;
+  const asked = order.size === 0n ? legs.reduce((sum, { sizeBase }) => sum + sizeBase, 0n) : order.size;
+  const size = (base: bigint): string => formatSize(coinSize(asset, base), asset.szDecimals, 'half-up');
+  const isTrigger = style.kind === 'trigger';
+  return {
+    coin: asset.coin,
+    side: isBuy ? 'B' : 'A',
+    limitPx: formatExact(coinPrice(asset, order.limit)),
+    sz: size(left),
+    oid: Number(record.oid),
+    timestamp: record.createdAt,
+    origSz: size(asked),
+    triggerCondition: isTrigger ? condition(asset, style.trigger, (style.tpsl === 'sl') === isBuy) : 'N/A',
+    isTrigger,
+    triggerPx: isTrigger ? formatExact(coinPrice(asset, style.trigger)) : ZERO_TEXT,
+    children,
+    isPositionTpsl: record.manner === 'protection',
+    reduceOnly: order.reduceOnly,
+    orderType: isTrigger ? triggerType(style.tpsl, wire.isMarket !== false) : wire.tif === 'FrontendMarket' ? 'Market' : 'Limit',
+    tif: isTrigger ? null : wire.tif,
+    cloid: record.cloid,
+  };
+}
+
+const triggerType = (tpsl: 'tp' | 'sl', isMarket: boolean): OrderType =>
+  `${tpsl === 'tp' ? 'Take Profit' : 'Stop'} ${isMarket ? 'Market' : 'Limit'}`;
 
 /** `long` is the side of what it protects. */
 export interface Protected {

@@ -5,10 +5,13 @@ import type { SeenOrder } from '../../core/facade/history-store.js';
 import type { KnownProtection } from '../../core/facade/protection-store.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
 import type { Address } from '../../core/ports.js';
+import type { ExchangeRecord } from '../../core/relay/exchange-store.js';
 import { BASE_SCALE, ZERO_TEXT } from '../format.js';
 import type { Universe } from '../universe.js';
-import { isTrade, showOrder, showProtection, sizeOf, statusOf, type FrontendOrder, type HlStatus, type Protected } from './order-shapes.js';
+import { recordStatus } from './bot-order-status.js';
 import { positionBase } from './open-orders.js';
+import { isTrade, showOrder, showProtection, showRecord, sizeOf, statusOf } from './order-shapes.js';
+import type { FrontendOrder, HlStatus, Protected } from './order-shapes.js';
 
 export interface OrderWithStatus {
   readonly order: FrontendOrder;
@@ -23,21 +26,54 @@ export interface Whose {
   readonly trader: Address;
 }
 
-export function withStatus({ venue, universe }: Whose, seen: SeenOrder): OrderWithStatus | null {
+function withStatus({ venue, universe }: Whose, seen: SeenOrder): OrderWithStatus | null {
   const asset = universe.assets[seen.order.pairIndex];
   if (!asset || !isTrade(seen.order)) return null;
   return { order: showOrder(venue.feed.config(), asset, seen), status: statusOf(seen.order), statusTimestamp: seen.order.updatedAt };
 }
 
+/** Newest first; orders of ours that are one of the bot's appear as that one. */
+export async function orderHistory(whose: Whose, limit: number): Promise<OrderWithStatus[]> {
+  const { gateway, venue, trader } = whose;
+  const { slug } = venue.definition;
+  const seen = await gateway.store.facade.history.orders(slug, trader, limit);
+  const relayed = seen.filter(({ isRelayed }) => isRelayed).map(({ id }) => id);
+  const records = await gateway.store.exchange.ofOrders(slug, relayed);
+  const groups = new Map<bigint, SeenOrder[]>();
+  for (const order of seen) {
+    const key = records.get(order.id)?.oid ?? order.id;
+    groups.set(key, [...(groups.get(key) ?? []), order]);
+  }
+  return [...groups.values()].flatMap((group) => {
+    const record = group[0] && records.get(group[0].id);
+    return (record ? [recordStatus(whose, record, group)] : group.map((order) => withStatus(whose, order))).filter(
+      (shown) => shown !== null,
+    );
+  });
+}
+
 /** By number, or by the client's own id; null where the trader has no such order. */
 export async function findOrder(whose: Whose, oid: number | string): Promise<OrderWithStatus | null> {
   const { gateway, venue, trader } = whose;
+  const { exchange, facade } = gateway.store;
+  const { slug } = venue.definition;
+  const record = typeof oid === 'string' ? await exchange.findByCloid(slug, trader, oid) : await exchange.find(slug, trader, BigInt(oid));
+  if (record !== null) return findRecorded(whose, record);
+  if (typeof oid === 'string') return null;
+  const seen = await facade.history.order(slug, trader, BigInt(oid));
+  if (seen !== null) return withStatus(whose, seen);
+  const guard = await facade.protections.find(slug, trader, BigInt(oid));
+  return guard && protectionStatus(whose, guard, null);
+}
+
+async function findRecorded(whose: Whose, record: ExchangeRecord): Promise<OrderWithStatus | null> {
+  const { gateway, venue, trader } = whose;
   const { history, protections } = gateway.store.facade;
   const { slug } = venue.definition;
-  const seen = typeof oid === 'string' ? await history.orderByCloid(slug, trader, oid) : await history.order(slug, trader, BigInt(oid));
-  if (seen !== null) return withStatus(whose, seen);
-  const guard = typeof oid === 'string' ? null : await protections.find(slug, trader, BigInt(oid));
-  return guard && protectionStatus(whose, guard);
+  const ids = record.legs.flatMap(({ orderId }) => orderId ?? []);
+  if (ids.length > 0) return recordStatus(whose, record, await history.ordersOf(slug, trader, ids));
+  const guard = await protections.find(slug, trader, record.oid);
+  return guard && protectionStatus(whose, guard, record);
 }
 
 interface Standing {
@@ -48,16 +84,13 @@ interface Standing {
 }
 
 /** A take-profit or stop-loss is open as long as its trade has that very price. */
-async function protectionStatus(whose: Whose, guard: KnownProtection): Promise<OrderWithStatus | null> {
+async function protectionStatus(whose: Whose, guard: KnownProtection, record: ExchangeRecord | null): Promise<OrderWithStatus | null> {
   const standing = (await onPosition(whose, guard)) ?? (await onClosed(whose, guard)) ?? (await onOrder(whose, guard));
   const asset = standing && whose.universe.assets[standing.pairIndex];
   if (!standing || !asset) return null;
-  const order = showProtection(asset, guard, standing.held);
-  return {
-    order: standing.status === 'filled' ? { ...order, sz: ZERO_TEXT, triggerCondition: 'Triggered' } : order,
-    status: standing.status,
-    statusTimestamp: standing.at,
-  };
+  const { held, status, at } = standing;
+  const order = record ? showRecord(asset, record, { left: held.base }) : showProtection(asset, guard, held);
+  return { order: status === 'filled' ? { ...order, sz: ZERO_TEXT, triggerCondition: 'Triggered' } : order, status, statusTimestamp: at };
 }
 
 async function onPosition(

@@ -3,7 +3,8 @@ import type { InfoContext, InfoType } from './info-type.js';
 import { Dex, User, infoType, isOtherDex } from './info-type.js';
 import { openOrders } from './open-orders.js';
 import { plainOrder, type FrontendOrder } from './order-shapes.js';
-import { findOrder, withStatus, type Whose } from './order-status.js';
+import { findOrder, orderHistory } from './order-status.js';
+import { whose } from './whose.js';
 import type { Address } from '../../core/ports.js';
 
 const OfUser = z.object({ user: User, dex: Dex });
@@ -14,20 +15,9 @@ const Cloid = z
   .regex(/^0x[0-9a-fA-F]{32}$/)
   .transform((text) => text.toLowerCase());
 
-async function listOpen(
-  { gateway, venue, universe, traderOf }: InfoContext,
-  user: Address,
-  dex: z.output<typeof Dex>,
-): Promise<FrontendOrder[]> {
-  return isOtherDex(dex) ? [] : openOrders(gateway, venue, universe, await traderOf(user));
+async function listOpen(context: InfoContext, user: Address, dex: z.output<typeof Dex>): Promise<FrontendOrder[]> {
+  return isOtherDex(dex) ? [] : openOrders(await whose(context, user));
 }
-
-const whose = async ({ gateway, venue, universe, traderOf }: InfoContext, user: Address): Promise<Whose> => ({
-  gateway,
-  venue,
-  universe,
-  trader: await traderOf(user),
-});
 
 /** Children of an order that rests are in its row there, and in rows of their own here. */
 const withChildren = (order: FrontendOrder): FrontendOrder[] => [order, ...order.children];
@@ -50,10 +40,6 @@ export const ORDER_TYPES: readonly InfoType[] = [
   infoType({
     type: 'historicalOrders',
     fields: z.object({ user: User }),
-    answer: async (context, { user }) => {
-      const owner = await whose(context, user);
-      const seen = await context.gateway.store.facade.history.orders(context.venue.definition.slug, owner.trader, MOST_ORDERS);
-      return seen.flatMap((order) => withStatus(owner, order) ?? []);
-    },
+    answer: async (context, { user }) => orderHistory(await whose(context, user), MOST_ORDERS),
   }),
 ];

@@ -44,6 +44,11 @@ export function createExchangeStore(db: Knex): ExchangeStore {
       await rows(RECORD, { ...record, terms: encodeExact({ order, wire }), legs: JSON.stringify(legs.map(writeLeg)) });
     },
     find: async (chain, trader, oid) => (await records('o.trader = :trader and o.oid = :oid', { chain, trader, oid }))[0] ?? null,
+    async ofOids(chain, trader, oids) {
+      if (oids.length === 0) return new Map();
+      const found = await records('o.trader = :trader and o.oid = any(:oids::bigint[])', { chain, trader, oids: oids.map(String) });
+      return new Map(found.map((record) => [record.oid, record]));
+    },
     findByCloid: async (chain, trader, cloid) =>
       (
         await records('o.trader = :trader and o.cloid = :cloid order by o.created_at desc, o.oid desc limit 1', { chain, trader, cloid })

@@ -14,7 +14,7 @@ interface FillRow {
   id: bigint;
   event: string;
   order_id: bigint | null;
-  cloid: string | null;
+  is_relayed: boolean;
 }
 
 const ORDERS = `
@@ -28,7 +28,7 @@ const OWN_FILLS = `chain_events.chain = :chain and chain_events.trader = :trader
 
 /** Events of a gateway that did not note the order yet are found by their place on chain. */
 const FILLS = `
-  select chain_events.id, event::text, orders.id as order_id, case when agents.mode = 'relayed' then orders.client_id end as cloid
+  select chain_events.id, event::text, orders.id as order_id, coalesce(agents.mode = 'relayed', false) as is_relayed
   from chain_events
   left join orders on orders.chain = chain_events.chain and orders.trader = chain_events.trader
     and (orders.id = chain_events.order_id or (chain_events.order_id is null and orders.order_key = chain_events.order_key))
@@ -72,9 +72,9 @@ export function createHistoryStore(db: Knex): HistoryStore {
     liveOrders: async (chain, trader) => seen(await rows(`${ORDERS} and orders.is_live order by orders.id desc`, { chain, trader })),
     orders: async (chain, trader, limit) => seen(await rows(`${ORDERS} order by orders.id desc limit :limit`, { chain, trader, limit })),
     order: async (chain, trader, id) => seen(await rows(`${ORDERS} and orders.id = :id`, { chain, trader, id }))[0] ?? null,
-    async orderByCloid(chain, trader, cloid) {
-      const sql = `${ORDERS} and orders.client_id = :cloid and agents.mode = 'relayed'`;
-      return seen(await rows(sql, { chain, trader, cloid }))[0] ?? null;
+    async ordersOf(chain, trader, ids) {
+      const sql = `${ORDERS} and orders.id = any(:ids::bigint[]) order by orders.id desc`;
+      return ids.length === 0 ? [] : seen(await rows(sql, { chain, trader, ids: ids.map(String) }));
     },
     async orderAt(chain, trader, key) {
       const sql = `${ORDERS} and (orders.home_key = :key or orders.order_key = :key) order by orders.id desc limit 1`;
@@ -117,7 +117,7 @@ const seen = (rows: readonly OrderRow[]): SeenOrder[] =>
     return order === null ? [] : [{ id, order, orderKey: order_key, isRelayed: is_relayed }];
   });
 
-function seenFill({ id, event, order_id, cloid }: FillRow): SeenFill[] {
+function seenFill({ id, event, order_id, is_relayed }: FillRow): SeenFill[] {
   const executed = readEvent(event);
-  return executed.kind === 'executed' ? [{ id, executed, by: order_id === null ? null : { id: order_id, cloid } }] : [];
+  return executed.kind === 'executed' ? [{ id, executed, by: order_id === null ? null : { id: order_id, isRelayed: is_relayed } }] : [];
 }

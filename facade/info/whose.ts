@@ -1,0 +1,10 @@
+import type { Address } from '../../core/ports.js';
+import type { InfoContext } from './info-type.js';
+import type { Whose } from './order-status.js';
+
+export const whose = async ({ gateway, venue, universe, traderOf }: InfoContext, user: Address): Promise<Whose> => ({
+  gateway,
+  venue,
+  universe,
+  trader: await traderOf(user),
+});
