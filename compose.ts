@@ -131,9 +131,9 @@ function createVenue(
   relayer: RelayerDesk | null,
   { store, clock, log }: Pick<ComposeOptions, 'store' | 'clock' | 'log'>,
 ): Venue {
-  const node = createViemChain({ definition: chain, rpcUrls });
-  const feed = createBackendFeed({ chain, node, endpoints: endpointsOf(hosts), clock, log });
   const own = log.child({ chain: chain.slug });
+  const node = createViemChain({ definition: chain, rpcUrls, log: own });
+  const feed = createBackendFeed({ chain, node, endpoints: endpointsOf(hosts), clock, log });
   return {
     definition: chain,
     chain: node,

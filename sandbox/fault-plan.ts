@@ -13,9 +13,9 @@ export interface FaultSetting {
 
 /**
  * What one request meets. `refuse`: an HTTP 5xx (an error answer on a WebSocket). `reset`: the connection breaks before the node hears of it.
- * `forget`: the node gets the request and acts, then the connection breaks.
+ * `forget`: the node gets the request and acts, then the connection breaks. A status is answered without the node (HTTP only).
  */
-export type Fate = 'pass' | 'refuse' | 'reset' | 'forget' | { answer: unknown };
+export type Fate = 'pass' | 'refuse' | 'reset' | 'forget' | { answer: unknown } | { status: number; headers?: Record<string, string> };
 
 /** Sees each parsed message before it is forwarded; undefined leaves the decision to the mode. */
 export type RequestHook = (body: unknown) => Fate | undefined | Promise<Fate | undefined>;

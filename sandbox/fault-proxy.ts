@@ -61,6 +61,7 @@ export async function createFaultProxy({ target, clock, seed = 1, port = 0 }: Fa
     await delay();
     if (fate === 'reset' || plan.setting().mode === 'down') return void incoming.socket.resetAndDestroy();
     if (fate === 'refuse') return void response.writeHead(503, { 'content-type': 'application/json' }).end(answerText(text, REFUSED));
+    if (typeof fate === 'object' && 'status' in fate) return void response.writeHead(fate.status, fate.headers).end();
     if (typeof fate === 'object') {
       return void response.writeHead(200, { 'content-type': 'application/json' }).end(answerText(text, asAnswer(fate.answer)));
     }

@@ -26,7 +26,7 @@ export function bridgeSocket({ client, socket, target, plan, delay }: Bridge): v
   async function send(text: string): Promise<void> {
     const fate = await plan.decide(text);
     if (fate === 'reset') return breakOff();
-    if (fate === 'refuse') return client.send(answerText(text, REFUSED));
+    if (fate === 'refuse' || (typeof fate === 'object' && 'status' in fate)) return client.send(answerText(text, REFUSED));
     if (typeof fate === 'object') return client.send(answerText(text, asAnswer(fate.answer)));
     if (fate === 'pass') return forward(upstream, text);
     // The node's first word after the request proves that it has it.

@@ -1,0 +1,157 @@
+import type { EndpointHealth, Logger } from '../../ports.js';
+import { rpcPlace, type RpcPlace } from './rpc-exchange.js';
+
+/** One node, with what we know of its health. Written by `createEndpoints` alone, except for the two that the transport learns. */
+export interface Endpoint {
+  readonly place: RpcPlace;
+  /** Host and port: all that may be shown, because providers put keys into the rest. */
+  readonly host: string;
+  /** Calls per request that it takes. */
+  batchSize: number;
+  /** Until then its answers are not trusted to be about our chain. */
+  isProven: boolean;
+  foreignChainId: number | null;
+  failures: number;
+  failedAt: number;
+  /** Set while it is left alone; a look that succeeds ends it. */
+  restUntil: number | null;
+  isLagging: boolean;
+  behind: bigint;
+  head: { readonly number: bigint; readonly at: number } | null;
+  latencyMs: number | null;
+  lastError: { readonly at: number; readonly text: string } | null;
+  lookedAt: number;
+}
+
+export interface EndpointsOptions {
+  readonly urls: readonly string[];
+  readonly expectedBlockMs: number;
+  readonly now: () => number;
+  readonly log: Logger;
+}
+
+export interface Endpoints {
+  readonly all: readonly Endpoint[];
+  /** Whom to ask, best first: in the operator's order, those at rest last. For the newest blocks nobody who lags behind. */
+  order(isAboutHead: boolean): readonly Endpoint[];
+  /** Why the others are not among them. */
+  leftOut(isAboutHead: boolean): readonly string[];
+  /** Those that have not been looked at for a while. */
+  dueForLook(inUse: Endpoint | null): readonly Endpoint[];
+  answered(endpoint: Endpoint, ms: number): void;
+  /** Leaves it alone for a while, each time longer. */
+  failed(endpoint: Endpoint, why: string, restMs: number | null): void;
+  sawHead(endpoint: Endpoint, number: bigint): void;
+  health(): readonly EndpointHealth[];
+}
+
+const BATCH_SIZE = 100;
+const FIRST_REST_MS = 1_000;
+const LONGEST_REST_MS = 60_000;
+/** Failures further apart than this are counted from the start. */
+const STEADY_MS = 60_000;
+const LOOK_EVERY_MS = 5_000;
+/** A head this far behind the others' is no head to trade on. */
+const LAG_MS = 10_000;
+const FEWEST_LAG_BLOCKS = 3;
+/** What others told longer ago says nothing about who lags. */
+const HEAD_MEMORY_MS = 60_000;
+
+/** The health of several nodes of one chain. Pure but for the time it is given: who decides what to send is the transport. */
+export function createEndpoints({ urls, expectedBlockMs, now, log }: EndpointsOptions): Endpoints {
+  const all = urls.map((url, at) => freshEndpoint(url, hostOf(urls, at)));
+  const tolerance = BigInt(Math.max(FEWEST_LAG_BLOCKS, Math.ceil(LAG_MS / expectedBlockMs)));
+  const isOnly = all.length === 1;
+  const isUsable = ({ restUntil, isLagging, foreignChainId }: Endpoint): boolean =>
+    restUntil === null && !isLagging && foreignChainId === null;
+
+  function back(endpoint: Endpoint): void {
+    if (endpoint.restUntil !== null) log.info('chain.endpoint-back', { host: endpoint.host });
+    endpoint.restUntil = null;
+  }
+
+  function setLag(endpoint: Endpoint, behind: bigint): void {
+    const isLagging = behind > (endpoint.isLagging ? tolerance / 2n : tolerance);
+    if (isLagging !== endpoint.isLagging) log.warn('chain.endpoint-lag', { host: endpoint.host, behind, isLagging });
+    endpoint.behind = behind;
+    endpoint.isLagging = isLagging;
+  }
+
+  return {
+    all,
+    order(isAboutHead) {
+      if (isOnly) return all;
+      const spare = all.filter((one) => !isUsable(one) && one.foreignChainId === null && !(isAboutHead && one.isLagging));
+      return [...all.filter(isUsable), ...spare.sort((a, b) => (a.restUntil ?? 0) - (b.restUntil ?? 0))];
+    },
+    leftOut: (isAboutHead) =>
+      all.flatMap((one) => {
+        if (!isOnly && one.foreignChainId !== null) return [`${one.host}: ${one.lastError?.text ?? 'another chain'}`];
+        return isAboutHead && one.isLagging ? [`${one.host}: ${one.behind} blocks behind`] : [];
+      }),
+    dueForLook(inUse) {
+      const isDue = (one: Endpoint): boolean => now() - one.lookedAt >= LOOK_EVERY_MS && (one.restUntil ?? 0) <= now();
+      const due = isOnly ? [] : all.filter((one) => one !== inUse && isDue(one));
+      for (const one of due) one.lookedAt = now();
+      return due;
+    },
+    answered(endpoint, ms) {
+      endpoint.latencyMs = endpoint.latencyMs === null ? ms : endpoint.latencyMs * 0.8 + ms * 0.2;
+      back(endpoint);
+    },
+    failed(endpoint, why, restMs) {
+      const at = now();
+      endpoint.failures = at - endpoint.failedAt > STEADY_MS ? 1 : endpoint.failures + 1;
+      endpoint.failedAt = at;
+      endpoint.lastError = { at, text: why };
+      endpoint.isProven = false;
+      if (isOnly) return;
+      if (endpoint.restUntil === null) log.warn('chain.endpoint-rests', { host: endpoint.host, why });
+      const growing = Math.min(FIRST_REST_MS * 2 ** (endpoint.failures - 1), LONGEST_REST_MS);
+      endpoint.restUntil = at + Math.min(Math.max(growing, restMs ?? 0), LONGEST_REST_MS);
+    },
+    sawHead(endpoint, number) {
+      const at = now();
+      endpoint.head = { number, at };
+      const others = all.filter((one) => one !== endpoint && one.head !== null && at - one.head.at <= HEAD_MEMORY_MS);
+      const best = others.reduce((most, { head }) => (head !== null && head.number > most ? head.number : most), number);
+      setLag(endpoint, best - number);
+    },
+    health: () => all.map((endpoint) => healthOf(endpoint, isUsable(endpoint))),
+  };
+}
+
+function healthOf(endpoint: Endpoint, isUsable: boolean): EndpointHealth {
+  const { host, failures, latencyMs, head, lastError, foreignChainId, isLagging } = endpoint;
+  const state =
+    foreignChainId !== null ? 'foreign' : isUsable ? (isFailing(endpoint) ? 'failing' : 'ok') : isLagging ? 'lagging' : 'resting';
+  return { host, state, failures, latencyMs: latencyMs === null ? null : Math.round(latencyMs), head: head?.number ?? null, lastError };
+}
+
+/** The only endpoint never rests, so its last word has to say how it is. */
+const isFailing = ({ lastError, head }: Endpoint): boolean => lastError !== null && lastError.at >= (head?.at ?? 0);
+
+const freshEndpoint = (url: string, host: string): Endpoint => ({
+  place: rpcPlace(url),
+  host,
+  batchSize: BATCH_SIZE,
+  isProven: false,
+  foreignChainId: null,
+  failures: 0,
+  failedAt: 0,
+  restUntil: null,
+  isLagging: false,
+  behind: 0n,
+  head: null,
+  latencyMs: null,
+  lastError: null,
+  lookedAt: 0,
+});
+
+/** Two keys at one provider are two endpoints of one host. */
+function hostOf(urls: readonly string[], at: number): string {
+  const hosts = urls.map((url) => new URL(url).host);
+  const host = hosts[at] ?? '';
+  const nth = hosts.slice(0, at).filter((other) => other === host).length + 1;
+  return nth === 1 ? host : `${host} (${nth})`;
+}

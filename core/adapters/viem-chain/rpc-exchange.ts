@@ -1,0 +1,129 @@
+import { redactText } from '../../redact.js';
+
+export interface RpcCall {
+  readonly method: string;
+  readonly params?: unknown;
+}
+
+export interface RpcFailure {
+  readonly code: number;
+  readonly message: string;
+  readonly data?: unknown;
+}
+
+export type RpcAnswer = { readonly result: unknown } | { readonly error: RpcFailure };
+
+/** The endpoint gave no answer that could be used. Its message is about the endpoint alone and holds no part of its address. */
+export class ExchangeFault extends Error {
+  override readonly name = 'ExchangeFault';
+  readonly retryAfterMs: number | null;
+  /** It would have answered fewer calls at once. */
+  readonly isTooMany: boolean;
+
+  constructor(message: string, { retryAfterMs = null, isTooMany = false }: { retryAfterMs?: number | null; isTooMany?: boolean } = {}) {
+    super(message);
+    this.retryAfterMs = retryAfterMs;
+    this.isTooMany = isTooMany;
+  }
+}
+
+export interface RpcPlace {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** `fetch` refuses addresses with a user in them; providers that use one mean basic authentication. */
+export function rpcPlace(address: string): RpcPlace {
+  const url = new URL(address);
+  const user = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+  const headers: Record<string, string> = { 'content-type': 'application/json' };
+  if (user !== ':') headers['authorization'] = `Basic ${Buffer.from(user).toString('base64')}`;
+  url.username = '';
+  url.password = '';
+  return { url: url.href, headers };
+}
+
+const LARGEST_ANSWER = 64 * 1024 * 1024;
+
+/** One HTTP request: all calls are answered, each in its place, or it throws. */
+export async function exchange({ url, headers }: RpcPlace, calls: readonly RpcCall[], timeoutMs: number): Promise<RpcAnswer[]> {
+  const messages = calls.map(({ method, params }, id) => ({ jsonrpc: '2.0', id, method, ...(params === undefined ? {} : { params }) }));
+  const body = JSON.stringify(messages.length === 1 ? messages[0] : messages);
+  const { response, text } = await post(url, { method: 'POST', headers, body }, timeoutMs);
+  refuseStatus(response);
+  return inOrder(parsed(text), calls.length);
+}
+
+async function post(url: string, init: RequestInit, timeoutMs: number): Promise<{ response: Response; text: string }> {
+  const signal = AbortSignal.timeout(timeoutMs);
+  try {
+    const response = await fetch(url, { ...init, signal });
+    if (Number(response.headers.get('content-length') ?? 0) > LARGEST_ANSWER) throw new ExchangeFault('its answer is too large');
+    return { response, text: await response.text() };
+  } catch (error) {
+    if (error instanceof ExchangeFault) throw error;
+    throw new ExchangeFault(signal.aborted ? `no answer within ${timeoutMs / 1000} s` : `cannot be reached${codeIn(error)}`);
+  }
+}
+
+function codeIn(error: unknown): string {
+  const cause: unknown = typeof error === 'object' && error !== null && 'cause' in error ? error.cause : null;
+  return typeof cause === 'object' && cause !== null && 'code' in cause && typeof cause.code === 'string' ? ` (${cause.code})` : '';
+}
+
+/** A refusal by status is about us or the endpoint; the other statuses carry the node's own words. */
+function refuseStatus({ status, headers }: Response): void {
+  if (status < 500 && ![401, 403, 404, 408, 413, 429].includes(status)) return;
+  throw new ExchangeFault(`HTTP ${status}`, { isTooMany: status === 413, retryAfterMs: retryAfter(headers.get('retry-after')) });
+}
+
+function retryAfter(header: string | null): number | null {
+  const seconds = Number(header ?? Number.NaN);
+  return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : null;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new ExchangeFault('its answer is not JSON');
+  }
+}
+
+function inOrder(body: unknown, count: number): RpcAnswer[] {
+  if (!Array.isArray(body) && count > 1) throw refusedWhole(body);
+  const items: unknown[] = Array.isArray(body) ? body : [body];
+  const answers: RpcAnswer[] = [];
+  for (const item of items) {
+    const answer = answerIn(item);
+    if (answer !== null) answers[answer.id ?? 0] = answer;
+  }
+  if (Object.keys(answers).length !== count || answers.length !== count) throw new ExchangeFault('its answer is not complete');
+  return answers;
+}
+
+/** One error for a whole batch: the endpoint takes no batch, or none of this length, or nothing from us now. */
+function refusedWhole(body: unknown): ExchangeFault {
+  const answer = answerIn(body);
+  if (answer === null || !('error' in answer)) return new ExchangeFault('its answer is not complete');
+  const { code, message } = answer.error;
+  const isTooMany = code === -32600 || /batch|too many|invalid request|array/i.test(message);
+  return new ExchangeFault(redactText(message).slice(0, 200), { isTooMany: isTooMany && !/rate|per second|limit exceeded/i.test(message) });
+}
+
+function answerIn(item: unknown): (RpcAnswer & { readonly id: number | null }) | null {
+  if (typeof item !== 'object' || item === null) return null;
+  const id = 'id' in item && typeof item.id === 'number' ? item.id : null;
+  if ('error' in item && item.error !== null && item.error !== undefined) return { id, error: failureIn(item.error) };
+  return 'result' in item ? { id, result: item.result } : null;
+}
+
+function failureIn(error: unknown): RpcFailure {
+  const fields = typeof error === 'object' && error !== null ? error : { message: String(error) };
+  const code = 'code' in fields ? Number(fields.code) : Number.NaN;
+  return {
+    code: Number.isFinite(code) ? code : -32603,
+    message: 'message' in fields && typeof fields.message === 'string' ? fields.message : 'the node said nothing',
+    ...('data' in fields ? { data: fields.data } : {}),
+  };
+}

@@ -1,0 +1,202 @@
+import { systemClock } from '../../../../core/adapters/system-clock.js';
+import { createViemChain } from '../../../../core/adapters/viem-chain/viem-chain.js';
+import type { Chain } from '../../../../core/ports.js';
+import type { ChainControls } from '../../../../sandbox/controls.js';
+import { createFaultProxy, type FaultProxy } from '../../../../sandbox/fault-proxy.js';
+import { eventually } from '../../../harness/eventually.js';
+import { createKeptLog, type KeptLog } from '../../../harness/kept-log.js';
+import { startTestSandbox, type TestSandbox } from '../../../harness/sandbox.js';
+
+/** Two ways to one real node, each of them as bad as the test wants. */
+
+let sandbox: TestSandbox;
+let controls: ChainControls;
+let first: FaultProxy;
+let second: FaultProxy;
+let chain: Chain;
+let log: KeptLog;
+
+beforeAll(async () => {
+  sandbox = await startTestSandbox();
+  const [only] = sandbox.controls.chains;
+  if (!only) throw new Error('the sandbox has no chain');
+  controls = only;
+});
+afterAll(() => sandbox.stop());
+
+beforeEach(async () => {
+  first = await createFaultProxy({ target: controls.rpcUrl, clock: systemClock });
+  second = await createFaultProxy({ target: controls.rpcUrl, clock: systemClock });
+  log = createKeptLog();
+  chain = chainOf([withKey(first.url), withKey(second.url)]);
+});
+afterEach(() => Promise.all([first.close(), second.close()]));
+
+const chainOf = (rpcUrls: readonly string[]): Chain => createViemChain({ definition: controls.definition, rpcUrls, log });
+
+/** As providers have it: the key is in the path, in the query and before the host. */
+const withKey = (url: string): string => url.replace('http://', 'http://user:hunter2@').concat('/v2/SECRET-KEY?token=SECRET-KEY');
+const hostOf = ({ url }: FaultProxy): string => new URL(url).host;
+const balance = (): Promise<bigint> => chain.nativeBalance(sandbox.controls.accounts.trader.address);
+const states = (): string[] => chain.endpoints().map(({ state }) => state);
+const callsTo = (proxy: FaultProxy, method: string): number => proxy.counters().calls[method] ?? 0;
+const told = (): string =>
+  JSON.stringify([log.entries, chain.endpoints()], (_, value: unknown) => (typeof value === 'bigint' ? `${value}` : value));
+
+const lookUntil = (wanted: readonly string[]): Promise<string[]> =>
+  eventually(
+    async () => {
+      await balance();
+      return states();
+    },
+    (seen) => seen.join() === wanted.join(),
+  );
+
+describe('with two nodes,', () => {
+  it('the first that is named answers, and the other is only looked at now and then', async () => {
+    for (let round = 0; round < 20; round += 1) await balance();
+    expect(callsTo(first, 'eth_getBalance')).toBe(20);
+    expect(callsTo(second, 'eth_getBalance')).toBe(0);
+    expect(
+      await eventually(
+        () => chain.endpoints()[1]?.head ?? null,
+        (head) => head !== null,
+      ),
+    ).toBeGreaterThan(0n);
+    expect(callsTo(second, 'eth_blockNumber')).toBe(1);
+    expect(chain.endpoints()[0]).toMatchObject({ host: hostOf(first), state: 'ok', failures: 0, latencyMs: expect.any(Number) });
+  });
+
+  it('one that is down is passed over at once, told by its host alone, and asked again once it is back', async () => {
+    first.set({ mode: 'down' });
+    const since = performance.now();
+    await balance();
+    expect(performance.now() - since).toBeLessThan(2_000);
+    expect(states()).toEqual(['resting', 'ok']);
+    expect(chain.endpoints()[0]).toMatchObject({ failures: 1, lastError: { text: expect.stringMatching(/^cannot be reached/) } });
+    first.set({ mode: 'ok' });
+    await lookUntil(['ok', 'ok']);
+    first.resetCounters();
+    await balance();
+    expect(callsTo(first, 'eth_getBalance')).toBe(1);
+    expect(told()).toContain(hostOf(first));
+    expect(told()).not.toMatch(/SECRET-KEY|hunter2/);
+  });
+
+  it('one that hangs costs one wait, not one for every question', async () => {
+    first.set({ mode: 'slow', latencyMs: 600_000 });
+    await balance();
+    expect(chain.endpoints()[0]).toMatchObject({ state: 'resting', lastError: { text: 'no answer within 3 s' } });
+    first.resetCounters();
+    for (let round = 0; round < 20; round += 1) await balance();
+    expect(callsTo(first, 'eth_getBalance')).toBe(0);
+  });
+
+  it('one whose head lags far behind is asked for neither head nor logs until it has caught up', async () => {
+    const old = await chain.head();
+    await controls.mine(60);
+    await eventually(
+      async () => (await chainOf([first.url]).head()).number,
+      (number) => number > old.number + 50n,
+    );
+    const real = await chainOf([second.url]).head();
+    const behind = first.onRequest((body) => oldHead(body, old.number));
+    chain = chainOf([first.url, second.url]);
+    await eventually(
+      async () => (await chain.head(), chain.endpoints()),
+      ([own, other]) => own?.state === 'lagging' && other?.head !== null,
+    );
+    first.resetCounters();
+    expect((await chain.head()).number).toBeGreaterThanOrEqual(real.number);
+    expect((await chain.logs(real.number - 3n, real.number)).blocks.at(-1)?.number).toBe(real.number);
+    expect([callsTo(first, 'eth_getLogs'), callsTo(first, 'eth_getBlockByNumber')]).toEqual([0, 0]);
+    second.set({ mode: 'down' });
+    await expect(chain.head()).rejects.toThrow(`${hostOf(first)}: `);
+    expect(callsTo(first, 'eth_getBlockByNumber')).toBe(0);
+    second.set({ mode: 'ok' });
+    behind();
+    await lookUntil(['ok', 'ok']);
+  });
+
+  it.each([
+    ['an internal error', { code: -32603, message: 'internal error' }],
+    ['a rate limit', { code: -32005, message: 'rate limit exceeded' }],
+    ['a spent quota', { code: -32000, message: 'daily request quota exceeded' }],
+  ])('one that answers %s is passed over', async (_what, error) => {
+    first.onRequest(() => ({ answer: { error } }));
+    await balance();
+    expect(chain.endpoints()[0]).toMatchObject({ state: 'resting', lastError: { text: error.message } });
+    expect(callsTo(second, 'eth_getBalance')).toBe(1);
+  });
+
+  it('one that asks for patience with 429 gets as much as it asks for', async () => {
+    first.onRequest(() => ({ status: 429, headers: { 'retry-after': '30' } }));
+    await balance();
+    first.resetCounters();
+    for (let round = 0; round < 5; round += 1) await balance();
+    await new Promise((resolve) => setTimeout(resolve, 1_500)); // longer than a first rest would be
+    await balance();
+    expect(first.counters().roundTrips).toBe(0);
+    expect(chain.endpoints()[0]).toMatchObject({ state: 'resting', lastError: { text: 'HTTP 429' } });
+  });
+
+  it('what a contract refuses is an answer, and nobody else is asked', async () => {
+    await balance();
+    first.onRequest((body) =>
+      says(body, 'eth_getBalance') ? { answer: { error: { code: 3, message: 'execution reverted' } } } : undefined,
+    );
+    await expect(balance()).rejects.toThrow();
+    expect(states()).toEqual(['ok', 'ok']);
+    expect(callsTo(second, 'eth_getBalance')).toBe(0);
+  });
+
+  it('a lack of the block that is asked for sends the question elsewhere, but nobody to rest', async () => {
+    await balance();
+    first.onRequest((body) =>
+      says(body, 'eth_getBalance') ? { answer: { error: { code: -32000, message: 'header not found' } } } : undefined,
+    );
+    await balance();
+    expect(states()).toEqual(['ok', 'ok']);
+  });
+
+  it('one that comes and goes is left alone longer each time, and nobody who asks notices', async () => {
+    let turn = 0;
+    first.onRequest(() => ((turn += 1) % 2 === 0 ? 'reset' : undefined));
+    const rests = (): number => log.entries.filter(({ event }) => event === 'chain.endpoint-rests').length;
+    await eventually(
+      async () => (await balance(), rests()),
+      (count) => count >= 3,
+    );
+    expect(chain.endpoints()[0]?.failures).toBeGreaterThanOrEqual(3);
+    expect(log.entries.filter(({ event }) => event === 'chain.endpoint-back').length).toBeGreaterThanOrEqual(2);
+  });
+
+  it('a broken connection does not lose a transaction that is sent', async () => {
+    first.onRequest((body) => (says(body, 'eth_sendRawTransaction') ? 'reset' : undefined));
+    const { verdict } = await chain.relay.send('0x02c0');
+    expect(verdict).not.toBe('accepted'); // it is no transaction, and a node has said so
+    expect(callsTo(second, 'eth_sendRawTransaction')).toBe(1);
+  });
+
+  it('and both gone, the refusal names both hosts and no key', async () => {
+    first.set({ mode: 'down' });
+    second.onRequest(() => 'refuse');
+    const error = await balance().then(String, (reason: unknown) => (reason instanceof Error ? reason.message : String(reason)));
+    expect(error).toMatch(`no node answered: ${hostOf(first)}: cannot be reached`);
+    expect(error).toContain(`${hostOf(second)}: HTTP 503`);
+    expect(error).not.toMatch(/SECRET-KEY|hunter2/);
+  });
+});
+
+const says = (body: unknown, method: string): boolean => JSON.stringify(body).includes(`"${method}"`);
+
+/** A node that has stopped following the chain. */
+function oldHead(body: unknown, number: bigint): { answer: unknown } | undefined {
+  const hex = `0x${number.toString(16)}`;
+  if (says(body, 'eth_blockNumber') && !Array.isArray(body)) return { answer: hex };
+  if (says(body, 'latest') && says(body, 'eth_getBlockByNumber'))
+    return { answer: { number: hex, hash: hash(1), parentHash: hash(0), timestamp: '0x1' } };
+  return undefined;
+}
+
+const hash = (digit: number): string => `0x${String(digit).repeat(64)}`;

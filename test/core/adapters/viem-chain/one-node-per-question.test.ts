@@ -1,0 +1,95 @@
+import { createViemChain } from '../../../../core/adapters/viem-chain/viem-chain.js';
+import { chainBySlug } from '../../../../core/chains.js';
+import type { Address, Chain } from '../../../../core/ports.js';
+import { startJsonRpcNode, type JsonRpcNode, type Speak } from '../../../harness/json-rpc-node.js';
+import { createKeptLog } from '../../../harness/kept-log.js';
+
+const definition = chainBySlug('arbitrum-sepolia');
+const { chainId } = definition;
+const hex = (number: number | bigint): string => `0x${number.toString(16)}`;
+const word = (number: number): string => `0x${number.toString(16).padStart(64, '0')}`;
+const TOKENS = [1, 2, 3].map((number): Address => `0x${String(number).repeat(40)}`);
+const TRADER: Address = `0x${'a'.repeat(40)}`;
+
+/** Every amount it tells is its own number, so that one sees who answered. */
+const provider =
+  (own: number): Speak =>
+  (method, params) => {
+    if (method === 'eth_chainId') return { result: hex(chainId) };
+    if (method === 'eth_blockNumber') return { result: hex(1_000) };
+    if (method === 'eth_getLogs') return { result: [] };
+    if (method === 'eth_getBlockByNumber') return { result: block(params[0], own) };
+    return { result: word(own) };
+  };
+
+const block = (number: unknown, own: number): object => ({
+  number: number === 'latest' ? hex(1_000) : number,
+  hash: word(own),
+  parentHash: word(own),
+  timestamp: hex(1),
+  transactions: [],
+});
+
+let first: JsonRpcNode;
+let second: JsonRpcNode;
+let chain: Chain;
+
+beforeEach(async () => {
+  first = await startJsonRpcNode(provider(1));
+  second = await startJsonRpcNode(provider(2));
+  chain = chainOf(first, second);
+});
+afterEach(() => Promise.all([first.close(), second.close()]));
+
+const chainOf = (...nodes: JsonRpcNode[]): Chain =>
+  createViemChain({ definition, rpcUrls: nodes.map(({ url }) => url), log: createKeptLog() });
+
+const amounts = async (): Promise<number[]> => {
+  const { tokens } = await chain.accountFacts(TRADER, TOKENS);
+  return tokens.flatMap(({ balance, allowance }) => [Number(balance), Number(allowance)]);
+};
+
+describe('the answers to one question', () => {
+  it('come from one node, also when it fails on one call of many', async () => {
+    expect(await amounts()).toEqual([1, 1, 1, 1, 1, 1]);
+    let calls = 0;
+    first.speak = (method, params) =>
+      method === 'eth_call' && (calls += 1) === 4 ? { error: { code: -32603, message: 'internal error' } } : provider(1)(method, params);
+    expect(await amounts()).toEqual([2, 2, 2, 2, 2, 2]);
+  });
+
+  it('come from one node over several round trips: one that dies in between is asked nothing more, and another everything', async () => {
+    first.speak = (method, params) => (method === 'eth_getBlockByNumber' ? undefined : provider(1)(method, params));
+    const { blocks } = await chain.logs(100n, 900n); // its headers are asked for after its logs
+    expect(new Set(blocks.map(({ hash }) => hash))).toEqual(new Set([word(2)]));
+    expect(second.heard.flat().filter((method) => method === 'eth_getLogs')).toHaveLength(1);
+  });
+
+  it('are taken in smaller portions from a node that refuses long batches', async () => {
+    chain = chainOf(first);
+    first.batchLimit = 3;
+    expect(await amounts()).toEqual([1, 1, 1, 1, 1, 1]);
+    const answered = first.heard.length;
+    expect(await amounts()).toEqual([1, 1, 1, 1, 1, 1]);
+    expect(first.heard.slice(answered).every((calls) => calls.length <= 3)).toBe(true);
+  });
+});
+
+describe('a node of another chain', () => {
+  const foreign: Speak = (method, params) => (method === 'eth_chainId' ? { result: hex(1) } : provider(2)(method, params));
+
+  it('is never believed, not even when no other is left', async () => {
+    second.speak = foreign;
+    first.speak = () => undefined;
+    await expect(chain.nativeBalance(TRADER)).rejects.toThrow(`it serves chain id 1, but arbitrum-sepolia is ${chainId}`);
+    expect(chain.endpoints().map(({ state }) => state)).toEqual(['resting', 'foreign']);
+    await expect(chain.nativeBalance(TRADER)).rejects.toThrow('it serves chain id 1');
+  });
+
+  it('cannot make the true ones look late', async () => {
+    first.speak = (method, params) => (method === 'eth_blockNumber' ? { result: hex(10n ** 9n) } : foreign(method, params));
+    expect(await amounts()).toEqual([2, 2, 2, 2, 2, 2]);
+    expect((await chain.head()).number).toBe(1_000n);
+    expect(chain.endpoints().map(({ state }) => state)).toEqual(['foreign', 'ok']);
+  });
+});
