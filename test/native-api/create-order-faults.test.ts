@@ -1,0 +1,151 @@
+import pg from 'pg';
+import { systemClock } from '../../core/adapters/system-clock.js';
+import type { ChainControls } from '../../sandbox/controls.js';
+import { createFaultProxy } from '../../sandbox/fault-proxy.js';
+import { agentTrader, done, newAgentTrader, prepared, refusal, type AgentTrader, type Json } from '../harness/agent-trader.js';
+import { expectViewEqualsChain } from '../harness/chain-checker.js';
+import { eventually } from '../harness/eventually.js';
+import { startGatewayBeside } from '../harness/gateway-beside.js';
+import { EVERYTHING } from '../harness/master-wallet.js';
+import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+
+let sandbox: TestSandbox;
+let chain: ChainControls;
+let agent: AgentTrader;
+let database: pg.Client;
+
+beforeAll(async () => {
+  sandbox = await startTestSandbox({ PREPARED_SECONDS: '2', RATE_LIMIT_AGENT: '100000', RATE_LIMIT_AGENT_WRITES: '100000' });
+  const [first] = sandbox.controls.chains;
+  if (!first) throw new Error('the sandbox has no chain');
+  chain = first;
+  agent = await newAgentTrader(sandbox, chain, { scope: { ...EVERYTHING, dailySpendCapUsd: '1000000' } });
+  database = new pg.Client(sandbox.config.database.kind === 'server' ? sandbox.config.database.url : '');
+  await database.connect();
+});
+afterAll(async () => {
+  await database.end();
+  await sandbox.stop();
+});
+
+const limit = (changes: Json = {}): Json => ({
+  market: 'BTC/USD',
+  side: 'long',
+  type: 'limit',
+  price: '40000',
+  size: '0.01',
+  leverage: '10',
+  ...changes,
+});
+
+const trader = (): string => agent.trader.account.address.toLowerCase();
+
+/** Rows about the trader, wherever an order leaves some. */
+async function traces(): Promise<Record<string, number>> {
+  const found: Record<string, number> = {};
+  for (const table of ['orders', 'chain_events', 'spend_reservations', 'journal']) {
+    const { rows } = await database.query<{ count: string }>(`select count(*) from ${table} where trader = $1`, [trader()]);
+    found[table] = Number(rows[0]?.count);
+  }
+  return found;
+}
+
+describe('a node that is down while an order is prepared', () => {
+  it('is a 502 that leaves nothing behind, and the same request goes through when it is back', async () => {
+    const before = await traces();
+    chain.setRpcFault({ mode: 'down' });
+    const refused = await agent.create(limit({ clientId: 'patience' }));
+    expect(refusal(refused)).toEqual([502, 'UPSTREAM_UNAVAILABLE']);
+    expect(await traces()).toEqual(before);
+    chain.setRpcFault({ mode: 'ok' });
+    expect((await agent.create(limit({ clientId: 'patience' }))).status).toBe(201);
+    expect((await traces())['orders']).toBe((before['orders'] ?? 0) + 1);
+  });
+});
+
+describe('a database that goes away while an order is stored', () => {
+  it('is a 503 that leaves nothing half written', async () => {
+    const before = await traces();
+    await database.query('begin');
+    await database.query('lock table orders in share row exclusive mode');
+    const answer = agent.create(limit());
+    await eventually(
+      async () =>
+        (
+          await database.query(
+            `select pg_terminate_backend(pid) from pg_stat_activity
+             where datname = current_database() and wait_event_type = 'Lock' and pid <> pg_backend_pid()`,
+          )
+        ).rowCount,
+      (ended) => ended !== null && ended > 0,
+    );
+    expect(refusal(await answer)).toEqual([503, 'NOT_READY']);
+    await database.query('rollback');
+    expect(await traces()).toEqual(before);
+    expect((await agent.create(limit())).status).toBe(201);
+  });
+});
+
+describe('a prepared order that nobody sent in time', () => {
+  it('expires, and its clientId gets a fresh transaction under the old id', async () => {
+    const first = done(await agent.create(limit({ clientId: 'late' })));
+    const id = String(first.order['id']);
+    await agent.reaches(id, 'expired');
+    const again = done(await agent.create(limit({ clientId: 'late' })));
+    expect(again.order).toMatchObject({ id, status: 'prepared', createdAt: first.order['createdAt'] });
+    expect(again.transaction?.data).not.toBe(first.transaction?.data);
+    expect(again.transaction?.expiresAt).toBeGreaterThan(first.transaction?.expiresAt ?? 0);
+    await agent.send(prepared({ status: 201, headers: new Headers(), body: { ...again } }));
+    await agent.reaches(id, 'open');
+    await expectViewEqualsChain(sandbox.gateway, chain.definition.slug, agent.trader);
+  });
+
+  it('is the same order still when its first transaction lands after all', async () => {
+    const { order, transaction } = done(await agent.create(limit({ price: '41000' })));
+    const id = String(order['id']);
+    await agent.reaches(id, 'expired');
+    if (transaction === null) throw new Error('there is nothing to send');
+    await agent.send(transaction);
+    expect(await agent.reaches(id, 'open')).toMatchObject({ id, expiresAt: null });
+    await expectViewEqualsChain(sandbox.gateway, chain.definition.slug, agent.trader);
+  });
+});
+
+describe('preparing an order', () => {
+  it.each([
+    ['by an agent', false],
+    ['by the trader itself', true],
+  ])('%s asks the node exactly once', async (_who, self) => {
+    const proxy = await createFaultProxy({ target: chain.rpcUrl, clock: systemClock });
+    const beside = await startGatewayBeside(sandbox, { hosts: { rpcUrls: [proxy.url] } });
+    try {
+      await eventually(
+        () => beside.get('/ready'),
+        ({ status }) => status === 200,
+      );
+      const own = await newAgentTrader(sandbox, chain, { self });
+      const door = {
+        ...sandbox,
+        async call(path: string, init?: RequestInit) {
+          const response = await fetch(`${beside.url}${path}`, init);
+          return { status: response.status, headers: response.headers, body: await response.json() };
+        },
+      };
+      const visitor = agentTrader(door, chain, own.trader, own.wallet);
+      const about = own.trader.account.address.slice(2).toLowerCase();
+      const asked: string[] = [];
+      proxy.onRequest((body) => {
+        const text = JSON.stringify(body).toLowerCase();
+        if (text.includes(about)) asked.push(text);
+        return undefined;
+      });
+      for (const type of ['market', 'limit'])
+        expect((await visitor.create(limit({ type, price: type === 'limit' ? '40000' : undefined }))).status).toBe(201);
+      expect(asked).toHaveLength(2);
+      for (const text of asked) for (const method of ['eth_call', 'eth_estimategas']) expect(text).toContain(method);
+    } finally {
+      await beside.stop();
+      await proxy.close();
+    }
+  });
+});
