@@ -1,0 +1,188 @@
+import { request as httpRequest } from 'node:http';
+import pg from 'pg';
+import { venueOf } from '../../core/gateway.js';
+import type { ChainControls } from '../../sandbox/controls.js';
+import { BUSY_AGENTS, done, newAgentTrader, prepared, refusal, type AgentTrader, type Answer, type Json } from '../harness/agent-trader.js';
+import { eventually, until } from '../harness/eventually.js';
+import { startGatewayBeside } from '../harness/gateway-beside.js';
+import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import { signRequest } from '../harness/signed-request.js';
+
+const CHAIN = 'arbitrum-sepolia';
+let sandbox: TestSandbox;
+let chain: ChainControls;
+let agent: AgentTrader;
+
+beforeAll(async () => {
+  sandbox = await startTestSandbox(BUSY_AGENTS);
+  const [first] = sandbox.controls.chains;
+  if (!first) throw new Error('the sandbox has no chain');
+  chain = first;
+  agent = await newAgentTrader(sandbox, chain, { usdc: '1000000' });
+});
+beforeEach(() => {
+  chain.setOraclePolicy(null, { mode: 'auto' });
+  sandbox.controls.prices.jump(0, '60000');
+});
+afterAll(() => sandbox.stop());
+
+const order = (changes: Json = {}): Json => ({ market: 'BTC/USD', side: 'long', type: 'market', size: '0.01', leverage: '10', ...changes });
+
+interface Timed extends Answer {
+  readonly tookMs: number;
+}
+
+async function ask(id: unknown, prefer: string, of = agent): Promise<Timed> {
+  const since = Date.now();
+  const answer = await of.call('getOrder', 'GET', `/orders/${String(id)}`, undefined, { Prefer: prefer });
+  return { ...answer, tookMs: Date.now() - since };
+}
+
+/** An order that waits for an oracle which is asleep. */
+async function pending(of = agent): Promise<string> {
+  chain.setOraclePolicy(null, { mode: 'hold' });
+  return String((await of.place(order(), 'pending'))['id']);
+}
+
+describe('a request that would rather wait', () => {
+  it('is answered when the order is filled', async () => {
+    const id = await pending();
+    const waiting = ask(id, 'wait=8');
+    chain.setOraclePolicy(null, { mode: 'auto' });
+    const { status, body, headers, tookMs } = await waiting;
+    expect([status, body['status'], headers.get('preference-applied')]).toEqual([200, 'filled', 'wait=8']);
+    expect(tookMs).toBeLessThan(7_500);
+  });
+
+  it('is answered when the order is rejected', async () => {
+    const id = await pending();
+    const waiting = ask(id, 'wait=8');
+    chain.setOraclePolicy(null, { mode: 'reject', reason: 7 });
+    expect((await waiting).body).toMatchObject({ status: 'rejected', reason: 'PRICE_IMPACT' });
+  });
+
+  it('is answered when the order rests, from before it was sent', async () => {
+    const { order: made, transaction } = done(await agent.create(order({ type: 'limit', price: '40000' })));
+    if (transaction === null) throw new Error('there is nothing to send');
+    const waiting = ask(made['id'], 'wait=8');
+    await agent.send(transaction);
+    const { body, tookMs } = await waiting;
+    expect(body['status']).toBe('open');
+    expect(tookMs).toBeLessThan(7_500);
+    const again = await ask(made['id'], 'wait=8');
+    expect([again.body['status'], again.headers.get('preference-applied')]).toEqual(['open', 'wait=8']);
+    expect(again.tookMs).toBeLessThan(4_000);
+    await agent.send(prepared(await agent.cancel(String(made['id']))));
+  });
+
+  it('hears after its time what is known, and never waits longer than eight seconds', async () => {
+    const id = await pending();
+    const one = await ask(id, 'wait=1');
+    expect([one.body['status'], one.headers.get('preference-applied')]).toEqual(['pending', 'wait=1']);
+    expect(one.tookMs).toBeGreaterThanOrEqual(990);
+    const none = await ask(id, 'wait=0');
+    expect([none.body['status'], none.headers.get('preference-applied')]).toEqual(['pending', 'wait=0']);
+    const long = await ask(id, 'wait=3600');
+    expect([long.body['status'], long.headers.get('preference-applied')]).toEqual(['pending', 'wait=8']);
+    expect(long.tookMs).toBeGreaterThanOrEqual(7_990);
+    expect(long.tookMs).toBeLessThan(12_000);
+  });
+
+  it('is not served by a wish that cannot be read, and not refused either', async () => {
+    const id = await pending();
+    for (const prefer of ['wait', 'wait=soon', 'wait=-1', 'respond-async', 'a="wait=8', ';;;']) {
+      const { status, headers, tookMs } = await ask(id, prefer);
+      expect([status, headers.get('preference-applied')]).toEqual([200, null]);
+      expect(tookMs).toBeLessThan(4_000);
+    }
+  });
+
+  it('waits for no order that is not there', async () => {
+    const { tookMs, ...answer } = await ask('999999999', 'wait=8');
+    expect(refusal(answer)).toEqual([404, 'ORDER_NOT_FOUND']);
+    expect(tookMs).toBeLessThan(4_000);
+    const stranger = await newAgentTrader(sandbox, chain);
+    expect(refusal(await ask(await pending(), 'wait=8', stranger))).toEqual([404, 'ORDER_NOT_FOUND']);
+  });
+
+  it('is answered by a gateway that does not follow the chain itself, and without its connection to the journal', async () => {
+    const beside = await startGatewayBeside(sandbox);
+    const client = new pg.Client(sandbox.config.database.kind === 'server' ? sandbox.config.database.url : '');
+    await client.connect();
+    try {
+      await eventually(
+        () => venueOf(beside.gateway, CHAIN).feed.status().ready,
+        (ready) => ready,
+        30_000,
+      );
+      const id = await pending();
+      const path = `/v1/${CHAIN}/orders/${id}`;
+      const headers = await signRequest(agent.wallet, chain.definition, { operationId: 'getOrder', method: 'GET', path });
+      const since = Date.now();
+      const waiting = fetch(`${beside.url}${path}`, { headers: { ...headers, Prefer: 'wait=8' } });
+      await client.query(
+        `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'diamond-gateway journal'`,
+      );
+      chain.setOraclePolicy(null, { mode: 'auto' });
+      expect(await (await waiting).json()).toMatchObject({ id, status: 'filled' });
+      expect(Date.now() - since).toBeLessThan(7_500);
+    } finally {
+      await client.end();
+      await beside.stop();
+    }
+  });
+
+  it('holds no connection to the database, and beyond sixteen of an agent is answered at once', async () => {
+    const id = await pending();
+    const atOnce: unknown[] = [];
+    const waiting = Array.from({ length: 20 }, async () => {
+      const { headers, body } = await ask(id, 'wait=8');
+      const said = `${headers.get('preference-applied') ?? 'no wait'}: ${String(body['status'])}`;
+      atOnce.push(said);
+      return said;
+    });
+    await until(() => atOnce.length === 4);
+    const stranger = await newAgentTrader(sandbox, chain);
+    expect((await stranger.openOrders()).length).toBe(0);
+    expect(atOnce).toEqual(Array.from({ length: 4 }, () => 'no wait: pending'));
+    chain.setOraclePolicy(null, { mode: 'auto' });
+    expect((await Promise.all(waiting)).filter((said) => said === 'wait=8: filled')).toHaveLength(16);
+    expect((await ask(id, 'wait=8')).headers.get('preference-applied')).toBe('wait=8');
+  });
+
+  it('leaves its place when the client goes away', async () => {
+    const own = await newAgentTrader(sandbox, chain);
+    const id = await pending(own);
+    let atOnce = 0;
+    const clients = await Promise.all(Array.from({ length: 20 }, () => callAndForget(own, id, () => (atOnce += 1))));
+    await until(() => atOnce === 4);
+    const since = Date.now();
+    expect((await ask(id, 'wait=0', own)).headers.get('preference-applied')).toBeNull();
+    for (const client of clients) client.destroy();
+    await eventually(
+      () => ask(id, 'wait=0', own),
+      ({ headers }) => headers.get('preference-applied') === 'wait=0',
+    );
+    expect(Date.now() - since).toBeLessThan(5_000);
+  });
+});
+
+/** A client that does not stay for its answer. */
+async function callAndForget(of: AgentTrader, id: string, onAnswer: () => void) {
+  const path = `/v1/${CHAIN}/orders/${id}`;
+  const headers = await signRequest(of.wallet, chain.definition, { operationId: 'getOrder', method: 'GET', path });
+  const client = httpRequest(`${sandbox.url}${path}`, { headers: { ...headers, Prefer: 'wait=8' } });
+  client.on('error', () => undefined).on('response', onAnswer);
+  client.end();
+  return client;
+}
+
+describe('a report of a transaction', () => {
+  it('is answered with the filled order when its sender would rather wait', async () => {
+    const { order: made, transaction } = done(await agent.create(order()));
+    if (transaction === null) throw new Error('there is nothing to send');
+    const hash = await agent.broadcast(transaction);
+    const { status, body, headers } = await agent.submit(String(made['id']), hash, 8);
+    expect([status, body['status'], headers.get('preference-applied')]).toEqual([200, 'filled', 'wait=8']);
+  });
+});
