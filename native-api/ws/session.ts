@@ -19,8 +19,8 @@ export interface SessionLimits {
   readonly heartbeatMs: number;
   readonly misses: number;
   readonly messages: RateNumbers;
-  /** So many messages refused in a row, and the line is ended. */
-  readonly refusals: number;
+  /** More refused messages than this, and the line is ended. */
+  readonly refusals: RateNumbers;
   readonly outbox: OutboxLimits;
 }
 
@@ -30,7 +30,7 @@ export const SESSION_LIMITS: SessionLimits = {
   misses: 2,
   // Enough to subscribe to everything a line may hold, at once and twice.
   messages: { burst: 400, perSecond: 50 },
-  refusals: 100,
+  refusals: { burst: 100, perSecond: 10 },
   outbox: OUTBOX_LIMITS,
 };
 
@@ -48,9 +48,16 @@ export function openSession({ gateway, stream, line, requestId, limits }: Sessio
   const { clock } = gateway;
   const chain = venue.definition.slug;
   const subscriptions = createSubscriptions(limits.subscriptions);
-  const outbox = createOutbox(line, limits.outbox, () => line.close(CLOSE_CODES.slow, 'slow consumer'));
+  const outbox = createOutbox(line, limits.outbox, () => hangUp('slow', 'slow consumer'));
   const mayPass = createMessageRate(clock, limits.messages);
-  let refused = 0;
+  const mayErr = createMessageRate(clock, limits.refusals);
+  let isOver = false;
+
+  const hangUp = (code: keyof typeof CLOSE_CODES, reason: string): void => {
+    venue.log.info('socket.hung-up', { requestId, reason });
+    end();
+    line.close(CLOSE_CODES[code], reason);
+  };
 
   const say = (op: string, fields: object = {}): void => outbox.push(answerText(op, fields));
 
@@ -128,8 +135,7 @@ export function openSession({ gateway, stream, line, requestId, limits }: Sessio
   };
 
   const refuse = (): void => {
-    refused += 1;
-    if (refused > limits.refusals) return line.close(CLOSE_CODES.policy, 'too many messages');
+    if (!mayErr()) return hangUp('policy', 'too many messages');
     complain(new GatewayError('RATE_LIMITED', { scope: 'ip', retryAfterSeconds: 1, reason: 'Too many messages on this connection' }));
   };
 
@@ -138,24 +144,27 @@ export function openSession({ gateway, stream, line, requestId, limits }: Sessio
     everyMs: limits.heartbeatMs,
     misses: limits.misses,
     ask: () => say('ping', { timestamp: clock.now() }),
-    onLost: () => line.close(CLOSE_CODES.away, 'no answer to two heartbeats'),
+    onLost: () => hangUp('away', 'no answer to two heartbeats'),
   });
+
+  function end(): void {
+    isOver = true;
+    heartbeat.stop();
+    login.leave();
+    subscriptions.clear();
+    outbox.end();
+  }
 
   say('hello', { chain, heartbeatMs: limits.heartbeatMs });
   return {
     alive: () => heartbeat.alive(),
     message(bytes, isBinary) {
+      if (isOver) return;
       heartbeat.alive();
       if (!mayPass()) return refuse();
-      refused = 0;
       login.whenSettled(() => hear(bytes, isBinary));
     },
-    closed() {
-      heartbeat.stop();
-      login.leave();
-      subscriptions.clear();
-      outbox.end();
-    },
+    closed: end,
   };
 }
 

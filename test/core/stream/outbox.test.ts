@@ -1,0 +1,124 @@
+import { createConflated, mergeBy } from '../../../core/stream/conflate.js';
+import { createOutbox, type Outbox } from '../../../core/stream/outbox.js';
+
+/** A network that takes what it is told to take. */
+function createLine() {
+  const sent: string[] = [];
+  const callbacks: (() => void)[] = [];
+  return {
+    sent,
+    send: (text: string, done: () => void): void => {
+      sent.push(text);
+      callbacks.push(done);
+    },
+    /** Everything handed over so far is taken. */
+    flush(): void {
+      for (const done of callbacks.splice(0)) done();
+    },
+  };
+}
+
+const LIMITS = { inFlight: 10, queued: 30 };
+
+function open(): { line: ReturnType<typeof createLine>; outbox: Outbox; slow: () => number } {
+  const line = createLine();
+  let slow = 0;
+  return { line, outbox: createOutbox(line, LIMITS, () => (slow += 1)), slow: () => slow };
+}
+
+describe('the outbox', () => {
+  it('hands over in order, and no more than the network may hold', () => {
+    const { line, outbox, slow } = open();
+    for (const text of ['aaaaa', 'bbbbb', 'ccccc', 'ddddd']) outbox.push(text);
+    expect(line.sent).toEqual(['aaaaa', 'bbbbb']);
+    line.flush();
+    expect(line.sent).toEqual(['aaaaa', 'bbbbb', 'ccccc', 'ddddd']);
+    expect(slow()).toBe(0);
+  });
+
+  it('gives up a line that lets more pile up than it may, once, and takes nothing more', () => {
+    const { line, outbox, slow } = open();
+    for (let count = 0; count < 10; count += 1) outbox.push('x'.repeat(10));
+    expect(slow()).toBe(1);
+    line.flush();
+    outbox.push('more');
+    expect(line.sent.length).toBe(1);
+  });
+
+  it('asks an offer for its words when there is room, and once however often it was made', () => {
+    const { line, outbox } = open();
+    let asked = 0;
+    const offer = { take: () => `offer ${(asked += 1)}` };
+    outbox.push('x'.repeat(10));
+    for (let count = 0; count < 1_000; count += 1) outbox.offer(offer);
+    outbox.push('pushed');
+    expect(asked).toBe(0);
+    line.flush();
+    expect(line.sent.slice(1)).toEqual(['pushed', 'offer 1']);
+  });
+
+  it('asks nothing of an offer that was withdrawn', () => {
+    const { line, outbox } = open();
+    const offer = { take: () => 'never' };
+    outbox.push('x'.repeat(10));
+    outbox.offer(offer);
+    outbox.withdraw(offer);
+    line.flush();
+    expect(line.sent).toEqual(['x'.repeat(10)]);
+  });
+
+  it('wakes whoever waits for it to be empty, also at the end', async () => {
+    const { line, outbox } = open();
+    await outbox.whenEmpty();
+    outbox.push('x'.repeat(10));
+    outbox.push('y');
+    const waits = outbox.whenEmpty();
+    let isAwake = false;
+    void waits.then(() => (isAwake = true));
+    await Promise.resolve();
+    expect(isAwake).toBe(false);
+    line.flush();
+    await waits;
+    outbox.push('z'.repeat(20));
+    outbox.push('z');
+    const ended = outbox.whenEmpty();
+    outbox.end();
+    await ended;
+  });
+});
+
+describe('changes that pile up', () => {
+  it('are merged, the latest of a kind winning, and said in one piece', () => {
+    const { line, outbox, slow } = open();
+    const changes = createConflated<readonly { key: string; value: number }[]>(
+      outbox,
+      mergeBy(({ key }) => key),
+      (items) => items.map(({ key, value }) => `${key}${value}`).join(),
+    );
+    changes.tell([{ key: 'a', value: 0 }]);
+    outbox.push('x'.repeat(10));
+    for (let value = 1; value <= 5_000; value += 1)
+      changes.tell([
+        { key: 'a', value },
+        { key: value % 2 === 0 ? 'b' : 'c', value },
+      ]);
+    expect(line.sent).toEqual(['a0', 'x'.repeat(10)]);
+    line.flush();
+    expect(line.sent[2]).toBe('a5000,c4999,b5000');
+    expect(slow()).toBe(0);
+  });
+
+  it('are forgotten when nobody wants them any more', () => {
+    const { line, outbox } = open();
+    const changes = createConflated<string>(
+      outbox,
+      (_waiting, next) => next,
+      (text) => text,
+    );
+    outbox.push('x'.repeat(10));
+    changes.tell('late');
+    changes.stop();
+    line.flush();
+    expect(line.sent).toEqual(['x'.repeat(10)]);
+  });
+});
