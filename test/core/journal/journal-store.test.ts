@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { createStore, type KnexStore } from '../../../core/adapters/store/create-store.js';
 import { appendJournal } from '../../../core/adapters/store/journal-rows.js';
 import { migrate } from '../../../core/adapters/store/migrate.js';
@@ -64,6 +65,22 @@ async function endListeners(): Promise<number> {
     `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'diamond-gateway journal'`,
   );
   return rows.length;
+}
+
+async function listeners(): Promise<number> {
+  const { rows } = await store.db.raw<{ rows: unknown[] }>(
+    `select pid from pg_stat_activity where datname = current_database() and application_name = 'diamond-gateway journal'`,
+  );
+  return rows.length;
+}
+
+/** Whoever is in stays in. */
+async function allowConnections(allowed: boolean): Promise<void> {
+  const client = new pg.Client(process.env['TEST_DATABASE_URL']);
+  await client.connect();
+  await client
+    .query(`alter database ${new URL(database.url).pathname.slice(1)} with allow_connections ${String(allowed)}`)
+    .finally(() => client.end());
 }
 
 describe('the journal of an account', () => {
@@ -192,6 +209,30 @@ describe('whoever listens to all journals', () => {
       (cursor) => cursor === 81n,
     );
     expect(heard.map(({ cursor }) => cursor)).toEqual(counted(1, 80));
+    cancel();
+  });
+
+  it('goes on hearing through other connections while it cannot have one of its own', async () => {
+    const trader = newAccount();
+    const { of, cancel } = await hear();
+    const untilHeard = (name: string) =>
+      eventually(
+        () => of(trader).map(nameOf),
+        (names) => names.includes(name),
+      );
+    await write(trader, 'before');
+    await untilHeard('before');
+    await allowConnections(false);
+    try {
+      await endListeners();
+      await write(trader, 'meanwhile');
+      await untilHeard('meanwhile');
+    } finally {
+      await allowConnections(true);
+    }
+    await eventually(listeners, (count) => count > 0);
+    await write(trader, 'after');
+    expect(await untilHeard('after')).toEqual(['before', 'meanwhile', 'after']);
     cancel();
   });
 
