@@ -27,7 +27,7 @@ export interface Admittance {
 export type Admission =
   | { readonly kind: 'admitted'; readonly agent: Agent }
   /** Nobody whose actions count: nothing was stored. */
-  | { readonly kind: 'stranger'; readonly agent: Agent | null }
+  | { readonly kind: 'stranger' }
   | { readonly kind: 'refused'; readonly text: string };
 
 /** Who signed, and whether this nonce is still theirs to spend; both in one round trip. Throws RATE_LIMITED. */
@@ -46,7 +46,7 @@ export async function admitAction({ store, entrance }: Gateway, venue: Venue, ad
     now,
     count: { window: windowStart(now), bucket: `facade-${weight.scope}`, weight: weight.weight, limit },
   });
-  if (agent === null || used === null) return { kind: 'stranger', agent };
+  if (agent === null || used === null) return { kind: 'stranger' };
   refuseFull(measureWindow(weight.scope, limit, used, now));
   if (verdict === null || verdict.kind === 'taken') return { kind: 'admitted', agent };
   return { kind: 'refused', text: nonceText(nonce, verdict) };

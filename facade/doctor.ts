@@ -40,8 +40,9 @@ export async function diagnose({ store, entrance: { crypto } }: Gateway, venue: 
 function explainKnown(known: readonly Acquaintance[], { definition: { slug } }: Venue, address: Address): string | null {
   const seen = known.filter((each) => each.address === address);
   const agents = seen.filter(({ role }) => role === 'agent');
-  if (agents.some(({ chain }) => chain === slug))
-    return `${address} is an agent of the native API: approve it with approveAgent before it signs here.`;
+  const here = agents.find(({ chain }) => chain === slug);
+  if (here?.mode === 'relayed') return `${address} was an agent, but was removed or replaced, or its approval has ended.`;
+  if (here !== undefined) return `${address} is an agent of the native API: approve it with approveAgent before it signs here.`;
   if (agents.length > 0) return `${address} is an agent on ${chainsOf(agents)}, not on ${slug}: approve it here as well.`;
   if (seen.length === 0) return null;
   return `${address} is a master wallet: let one of its agents sign, or send an approveAgent that names its own address.`;

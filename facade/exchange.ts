@@ -42,33 +42,27 @@ export function createExchange(gateway: Gateway, trade: TradeHandlers | null): E
   const l1 = async (venue: Venue, row: L1Row, envelope: Envelope, text: string): Promise<ExchangeReply> => {
     const decoded: Decoded<unknown> =
       row.schema === 'any' ? { action: envelope.action, forms: asSentOnly(envelope.action) } : decodeAction(row.schema, envelope.action);
-    const candidates = packable(() => recoverSigners(decoded.forms, envelope, envelope.signature));
+    const candidates = await packable(() => recoverSigners(decoded.forms, envelope, envelope.signature));
     if (candidates.length === 0) return refused(TEXTS.unrecoverable);
     const call: L1Call = { venue, row, envelope, decoded, candidates };
     const refusal = refusalOf(venue, envelope) ?? ownRefusal(call);
-    return refusal === null ? act(call, text) : refuse(call, refusal);
+    if (refusal !== null) return toKnown(call, () => (typeof refusal === 'string' ? refused(refusal) : refusal));
+    return row.verdict.kind === 'trade' && trade === null ? toKnown(call, () => refuseReadOnly(venue)) : act(call, text);
   };
 
-  const refuse = async (call: L1Call, refusal: ExchangeReply | string): Promise<ExchangeReply> => {
-    if ((await findSigner(gateway, call.venue, addressesOf(call))) === null) return unknownSigner(call);
-    return typeof refusal === 'string' ? refused(refusal) : refusal;
-  };
-
-  const refuseReadOnly = async (call: L1Call): Promise<ExchangeReply> => {
-    if ((await findSigner(gateway, call.venue, addressesOf(call))) === null) return unknownSigner(call);
-    throw new GatewayError('CHAIN_READ_ONLY', { chain: call.venue.definition.slug });
-  };
+  /** Only who may sign here hears what becomes of an action; nothing is counted and no nonce is used. */
+  const toKnown = async (call: L1Call, say: () => ExchangeReply): Promise<ExchangeReply> =>
+    (await findSigner(gateway, call.venue, addressesOf(call))) === null ? unknownSigner(call) : say();
 
   const act = async (call: L1Call, text: string): Promise<ExchangeReply> => {
     const { venue, row, envelope, decoded } = call;
-    if (row.verdict.kind === 'trade' && trade === null) return refuseReadOnly(call);
     const admission = await admitAction(gateway, venue, {
       candidates: addressesOf(call),
       nonce: envelope.nonce,
       weight: weightOf(row, decoded.action),
     });
     if (admission.kind === 'refused') return refused(admission.text);
-    if (admission.kind === 'stranger') return row.verdict.kind === 'no-op' ? DONE : unknownSigner(call, admission.agent?.agent);
+    if (admission.kind === 'stranger') return row.verdict.kind === 'no-op' ? DONE : unknownSigner(call);
     if (row.verdict.kind !== 'trade' || trade === null) return DONE;
     const signed = signedEnvelope(call, admission.agent.agent, text);
     return settle(async () =>
@@ -77,9 +71,8 @@ export function createExchange(gateway: Gateway, trade: TradeHandlers | null): E
   };
 
   /** The text clients know, then what we think of it. */
-  const unknownSigner = async (call: L1Call, removed?: string): Promise<ExchangeReply> => {
+  const unknownSigner = async (call: L1Call): Promise<ExchangeReply> => {
     const [first] = call.candidates;
-    if (removed !== undefined) return refused(`${TEXTS.unknownSigner(removed)} It was removed, replaced, or its approval has ended.`);
     const said = await diagnose(gateway, call.venue, {
       canonical: call.decoded.forms[0]?.json ?? null,
       extras: call.envelope,
@@ -93,7 +86,7 @@ export function createExchange(gateway: Gateway, trade: TradeHandlers | null): E
     const envelope = readEnvelope(json);
     const row = ACTIONS.get(envelope.type);
     if (row === undefined) throw new GatewayError('UNSUPPORTED', { reason: unknownAction(envelope.type) });
-    if (venue.relayer === null) throw new GatewayError('CHAIN_READ_ONLY', { chain: venue.definition.slug });
+    if (venue.relayer === null) return refuseReadOnly(venue);
     return row.scheme === 'l1' ? l1(venue, row, envelope, text) : packable(() => userSigned(venue, row, envelope));
   };
 }
@@ -104,6 +97,10 @@ interface L1Call {
   readonly envelope: Envelope;
   readonly decoded: Decoded<unknown>;
   readonly candidates: readonly SignerCandidate[];
+}
+
+function refuseReadOnly({ definition }: Venue): never {
+  throw new GatewayError('CHAIN_READ_ONLY', { chain: definition.slug });
 }
 
 const unknownAction = (type: string): string =>
@@ -155,9 +152,9 @@ async function settle(work: () => Promise<ExchangeReply>): Promise<ExchangeReply
 }
 
 /** What no client could have packed fits no schema either. */
-function packable<Result>(work: () => Result): Result {
+async function packable<Result>(work: () => Promise<Result> | Result): Promise<Result> {
   try {
-    return work();
+    return await work();
   } catch (error) {
     if (!(error instanceof UnpackableError)) throw error;
     throw new GatewayError('VALIDATION_ERROR', { issues: [{ path: 'action', message: `holds ${error.message}` }] }, { cause: error });

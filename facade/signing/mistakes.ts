@@ -102,7 +102,7 @@ export const MISTAKES: readonly Mistake[] = [
   },
   {
     says: 'prices and sizes were hashed as numbers; they are texts',
-    digests: otherAction(onFigures((text) => (text.includes('.') ? new Float(Number(text)) : BigInt(text)))),
+    digests: otherAction(onFigures((text) => (/^\d{1,15}$/.test(text) ? BigInt(text) : new Float(Number(text))))),
   },
   { says: 'the cloid was hashed in capital letters', digests: otherAction(onCloids((text) => `0x${text.slice(2).toUpperCase()}`)) },
   { says: 'the cloid was hashed without its 0x', digests: otherAction(onCloids((text) => text.slice(2))) },

@@ -1,5 +1,7 @@
 import { gzipSync } from 'node:zlib';
+import fc from 'fast-check';
 import { Wallet } from 'ethers';
+import { ACTIONS } from '../../facade/actions/index.js';
 import { newTrader, type ChainTrader } from '../harness/chain-trader.js';
 import { startGatewayBeside } from '../harness/gateway-beside.js';
 import { approveAgent, nextNonce, order, orderAction, postExchange, signL1, signUserSigned } from '../harness/hl-exchange.js';
@@ -219,5 +221,64 @@ describe('a body that fits nothing', () => {
     const nonce = nextNonce();
     expect(await post({ ...(await signL1(agent, { type: 'noop' }, { nonce })), vaultAddress: 5 })).toMatchObject({ status: 422 });
     expect(await post(await signL1(agent, { type: 'noop' }, { nonce }))).toMatchObject({ status: 200, body: DONE });
+  });
+});
+
+describe('any body at all', () => {
+  const types = [...ACTIONS.keys(), 'dummy'];
+  const number = fc.oneof(fc.integer(), fc.double({ noNaN: true, noDefaultInfinity: true }), fc.maxSafeInteger());
+  const leaf = fc.oneof(
+    number,
+    fc.string(),
+    fc.boolean(),
+    fc.constant(null),
+    fc.constantFrom('100', '9'.repeat(60), '0x', 'Testnet', 'na', '0x66eee'),
+  );
+  const key = fc.constantFrom(
+    'a',
+    'b',
+    'p',
+    's',
+    'r',
+    't',
+    'c',
+    'o',
+    'oid',
+    'orders',
+    'order',
+    'cancels',
+    'modifies',
+    'time',
+    'nonce',
+    'asset',
+    'cloid',
+    'limit',
+    'tif',
+    'payload',
+    'hyperliquidChain',
+    'signatureChainId',
+    'toString',
+    '1',
+  );
+  const { tree } = fc.letrec((tie) => ({
+    tree: fc.oneof({ maxDepth: 3 }, leaf, fc.array(tie('tree'), { maxLength: 3 }), fc.dictionary(key, tie('tree'), { maxKeys: 6 })),
+  }));
+  const signature = fc.record({
+    r: fc.uint8Array({ minLength: 32, maxLength: 32 }),
+    s: fc.uint8Array({ minLength: 32, maxLength: 32 }),
+    v: fc.constantFrom(27, 28),
+  });
+  const body = fc.record({ type: fc.constantFrom(...types), fields: fc.dictionary(key, tree, { maxKeys: 8 }), nonce: fc.nat(), signature });
+
+  it('has an answer that is JSON and no failure of ours', async () => {
+    await fc.assert(
+      fc.asyncProperty(body, async ({ type, fields, nonce, signature: { r, s, v } }) => {
+        const hex = (bytes: Uint8Array): string => `0x${Buffer.from(bytes).toString('hex')}`;
+        const { status } = await post({ action: { type, ...fields }, nonce, signature: { r: hex(r), s: hex(s), v } });
+        expect([200, 422]).toContain(status);
+      }),
+      { numRuns: 300 },
+    );
+    expect(sandbox.log.entries.filter(({ event }) => event === 'facade.internal-error')).toEqual([]);
   });
 });

@@ -34,11 +34,12 @@ async function approve(trx: Knex.Transaction, { chain, nonce, registration, floo
   const { agent, trader, name, createdAt } = registration;
   const verdict = await takeNonce(trx, trader, nonce);
   if (verdict.kind !== 'taken') throw new Refused({ kind: 'nonce', verdict });
+  // Locks the key on all chains at once: whoever else approves it waits here, and then finds our row.
+  await raiseFloor(trx, agent, floor);
   const known: Row[] = await trx<Row>('agents').where({ agent }).forUpdate();
   if (isUsed(known, chain, trader, agent)) throw new Refused({ kind: 'used' });
   const replaced = await revoke(trx, { chain, trader, name, at: createdAt }, agent);
   if (name !== '' && (await countNamed(trx, chain, trader, agent)) >= maxNamed) throw new Refused({ kind: 'too-many' });
-  await raiseFloor(trx, agent, floor);
   const saved = await put(trx, chain, registration);
   await appendJournal(
     trx,

@@ -1,0 +1,276 @@
+import { Wallet } from 'ethers';
+import { encodePacked, keccak256 } from 'viem/utils';
+import { newTrader, type ChainTrader } from '../harness/chain-trader.js';
+import { eventually } from '../harness/eventually.js';
+import { approveAgent, nextNonce, postExchange, signL1, type ExchangeAnswer, type ExchangeBody } from '../harness/hl-exchange.js';
+import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+
+const TEST_NET = 'arbitrum-sepolia';
+const MAIN_NET = 'base';
+const NOBODY = '0x0000000000000000000000000000000000000000';
+const OK = { status: 200, body: { status: 'ok', response: { type: 'default' } } };
+const err = (response: unknown) => ({ status: 200, body: { status: 'err', response } });
+
+let sandbox: TestSandbox;
+beforeAll(async () => void (sandbox = await startTestSandbox({ SANDBOX_CHAINS: `${TEST_NET},${MAIN_NET}` })));
+afterAll(() => sandbox.stop());
+
+const post = (body: ExchangeBody, chain = TEST_NET): Promise<ExchangeAnswer> => postExchange(sandbox.url, chain, body);
+const newKey = (): Wallet => new Wallet(Wallet.createRandom().privateKey);
+
+function chainOf(slug: string) {
+  const found = sandbox.controls.chains.find(({ definition }) => definition.slug === slug);
+  if (!found) throw new Error(`no ${slug}`);
+  return found;
+}
+
+async function newMaster(chain = TEST_NET): Promise<{ master: Wallet; wallet: ChainTrader }> {
+  const wallet = await newTrader(chainOf(chain));
+  return { master: new Wallet(wallet.privateKey), wallet };
+}
+
+const tagOf = async (chain: string): Promise<string> => ((await sandbox.get(`/v1/${chain}`)).body as { agentNameTag: string }).agentNameTag;
+
+const TESTNET = { network: 'Testnet' } as const;
+
+/** Known signers hear the name of what is refused, strangers that they do not exist; no nonce is spent. */
+async function isKnown(agent: Wallet, chain = TEST_NET): Promise<boolean> {
+  const { body } = await post(await signL1(agent, { type: 'vaultTransfer' }), chain);
+  return (body as { response: string }).response === 'Vaults are not supported.';
+}
+
+async function agentView(agent: Wallet, chain = TEST_NET) {
+  const { body } = await sandbox.get(`/v1/${chain}/agents/${agent.address}`);
+  return body as { agent: Record<string, unknown>; delegationTx: { to: `0x${string}`; data: `0x${string}` } | null };
+}
+
+describe('an approval', () => {
+  it('makes an agent of the facade, and brings the transaction that delegates to the relayer', async () => {
+    const { master, wallet } = await newMaster();
+    const agent = newKey();
+    expect(await isKnown(agent)).toBe(false);
+    const { body } = await post(await approveAgent(master, agent.address, null, TESTNET));
+    const { delegationTx } = body as { delegationTx: { to: `0x${string}`; data: `0x${string}`; chainId: number } };
+    expect(body).toMatchObject(OK.body);
+    expect(delegationTx).toMatchObject({ to: chainOf(TEST_NET).definition.diamond, chainId: 421614 });
+    expect(await isKnown(agent)).toBe(true);
+    expect((await agentView(agent)).agent).toMatchObject({
+      trader: master.address,
+      mode: 'relayed',
+      status: 'pending_delegation',
+      scope: { markets: 'all', maxLeverage: null, dailySpendCapUsd: null, expiresAt: null, permissions: 'trade' },
+    });
+    await wallet.send(delegationTx.to, delegationTx.data);
+    await eventually(
+      async () => (await agentView(agent)).agent['status'],
+      (status) => status === 'active',
+    );
+    const again = await post(await approveAgent(master, agent.address, null, TESTNET));
+    expect(again.body).toMatchObject({ ...OK.body, delegationTx: null });
+  });
+
+  it('means the same with a name of null, without one and with an empty one', async () => {
+    for (const change of [{ agentName: null }, {}, { agentName: '' }]) {
+      const { master } = await newMaster();
+      const agent = newKey();
+      const body = await approveAgent(master, agent.address, null, TESTNET);
+      const { agentName, ...action } = body.action;
+      expect(agentName).toBeNull();
+      expect(await post({ ...body, action: { ...action, ...change } })).toMatchObject(OK);
+      expect(await isKnown(agent)).toBe(true);
+    }
+  });
+
+  it('may be signed on the domain of any chain', async () => {
+    const { master } = await newMaster();
+    for (const signatureChainId of ['0x66eee', '0x1', '0xa4b1'])
+      expect(await post(await approveAgent(master, newKey().address, null, { ...TESTNET, signatureChainId }))).toMatchObject(OK);
+  });
+
+  it('takes the tag of the deployment from the chain and the relayer', async () => {
+    const hash = keccak256(encodePacked(['uint256', 'address'], [8453n, sandbox.controls.relayer]));
+    expect(await tagOf(MAIN_NET)).toBe(`gw${hash.slice(2, 8)}`);
+    expect(await tagOf(TEST_NET)).not.toBe(await tagOf(MAIN_NET));
+  });
+
+  it('that could have been made for Hyperliquid is refused with the rule, and registers nobody', async () => {
+    const { master } = await newMaster(MAIN_NET);
+    const agent = newKey();
+    const tag = await tagOf(MAIN_NET);
+    for (const [name, network] of [
+      [null, 'Mainnet'],
+      ['bot', 'Mainnet'],
+      [null, 'Testnet'],
+      [await tagOf(TEST_NET), 'Testnet'],
+    ] as const)
+      expect(await post(await approveAgent(master, agent.address, name, { network }), MAIN_NET)).toMatchObject(
+        err(expect.stringContaining(`Agent name must start with "${tag}"`)),
+      );
+    expect(await isKnown(agent, MAIN_NET)).toBe(false);
+    expect(await post(await approveAgent(master, agent.address, `${tag}bot`), MAIN_NET)).toMatchObject(OK);
+    expect(await isKnown(agent, MAIN_NET)).toBe(true);
+  });
+
+  it('made for Hyperliquid mainnet is refused on a test network too, unless it carries the tag', async () => {
+    const { master } = await newMaster();
+    const agent = newKey();
+    expect(await post(await approveAgent(master, agent.address, 'bot'))).toMatchObject(
+      err(expect.stringContaining('"Testnet" needs no tag')),
+    );
+    expect(await isKnown(agent)).toBe(false);
+    expect(await post(await approveAgent(master, agent.address, await tagOf(TEST_NET)))).toMatchObject(OK);
+  });
+
+  it('holds for one chain, once', async () => {
+    const { master } = await newMaster();
+    await chainOf(MAIN_NET).faucet.fund(master.address as `0x${string}`, { eth: '1' });
+    const agent = newKey();
+    const body = await approveAgent(master, agent.address, await tagOf(TEST_NET), TESTNET);
+    expect(await post(body)).toMatchObject(OK);
+    expect(await post(body)).toMatchObject(err(`Invalid nonce: duplicate nonce ${body.nonce}`));
+    expect(await post(body, MAIN_NET)).toMatchObject(err(expect.stringContaining('Agent name must start with')));
+    expect(await isKnown(agent, MAIN_NET)).toBe(false);
+  });
+
+  it('shares its nonces with the approvals of all other chains', async () => {
+    const { master } = await newMaster();
+    await chainOf(MAIN_NET).faucet.fund(master.address as `0x${string}`, { eth: '1' });
+    const nonce = nextNonce();
+    expect(await post(await approveAgent(master, newKey().address, await tagOf(TEST_NET), { nonce }))).toMatchObject(OK);
+    expect(await post(await approveAgent(master, newKey().address, await tagOf(MAIN_NET), { nonce }), MAIN_NET)).toMatchObject(
+      err(`Invalid nonce: duplicate nonce ${nonce}`),
+    );
+  });
+
+  it('whose envelope names another nonce is refused', async () => {
+    const { master } = await newMaster();
+    const body = await approveAgent(master, newKey().address, null, TESTNET);
+    expect(await post({ ...body, nonce: body.nonce + 1 })).toMatchObject(err(expect.stringMatching(/^Invalid nonce: /)));
+  });
+
+  it('of a wallet that owns nothing is refused: nobody may have signed it at all', async () => {
+    const master = newKey();
+    const agent = newKey();
+    expect(await post(await approveAgent(master, agent.address, null, TESTNET))).toMatchObject(
+      err(expect.stringContaining(`Must deposit before performing actions. User: ${master.address.toLowerCase()}`)),
+    );
+    const owner = (await newMaster()).master;
+    expect(await post(await approveAgent(owner, agent.address, null, TESTNET))).toMatchObject(OK);
+  });
+
+  it('has a name of sixteen characters at most', async () => {
+    const { master } = await newMaster();
+    expect(await post(await approveAgent(master, newKey().address, 'x'.repeat(17), TESTNET))).toMatchObject(
+      err(expect.stringContaining('16')),
+    );
+    expect(await post(await approveAgent(master, newKey().address, 'x'.repeat(16), TESTNET))).toMatchObject(OK);
+  });
+
+  it('ends when its name says so', async () => {
+    const { master } = await newMaster();
+    const agent = newKey();
+    const past = await approveAgent(master, agent.address, `bot valid_until ${Date.now() - 1}`, TESTNET);
+    expect(await post(past)).toMatchObject(err('Agent valid_until already expired.'));
+    const until = Date.now() + 3000;
+    expect(await post(await approveAgent(master, agent.address, `bot valid_until ${until}`, TESTNET))).toMatchObject(OK);
+    expect((await agentView(agent)).agent).toMatchObject({ name: 'bot', scope: { expiresAt: until } });
+    await eventually(
+      () => isKnown(agent),
+      (known) => !known,
+    );
+    expect(Date.now()).toBeGreaterThanOrEqual(until);
+    expect(await post(await approveAgent(master, agent.address, `bot valid_until ${Date.now() + 60_000}`, TESTNET))).toMatchObject(OK);
+    expect(await isKnown(agent)).toBe(true);
+  });
+});
+
+describe('the agents of a master', () => {
+  it('are replaced by those of the same name', async () => {
+    const { master } = await newMaster();
+    const [first, second, named] = [newKey(), newKey(), newKey()];
+    await post(await approveAgent(master, named.address, 'bot', TESTNET));
+    await post(await approveAgent(master, first.address, null, TESTNET));
+    await post(await approveAgent(master, second.address, null, TESTNET));
+    expect(await Promise.all([first, second, named].map((agent) => isKnown(agent)))).toEqual([false, true, true]);
+    expect((await agentView(first)).agent['status']).toBe('revoked');
+    expect(await post(await signL1(first, { type: 'order', orders: [], grouping: 'na' }))).toMatchObject(
+      err(expect.stringContaining(`User or API Wallet ${first.address.toLowerCase()} does not exist.`)),
+    );
+  });
+
+  it('are three with names, and one without', async () => {
+    const { master } = await newMaster();
+    for (const name of ['one', 'two', 'three', null])
+      expect(await post(await approveAgent(master, newKey().address, name, TESTNET))).toMatchObject(OK);
+    expect(await post(await approveAgent(master, newKey().address, 'four', TESTNET))).toMatchObject(
+      err('Too many extra agents for cumulative volume traded. Current limit is 3'),
+    );
+    expect(await post(await approveAgent(master, newKey().address, 'three', TESTNET))).toMatchObject(OK);
+  });
+
+  it('are removed by an approval of nobody, for good', async () => {
+    const { master } = await newMaster();
+    const [named, plain] = [newKey(), newKey()];
+    await post(await approveAgent(master, named.address, 'bot', TESTNET));
+    await post(await approveAgent(master, plain.address, null, TESTNET));
+    expect(await post(await approveAgent(master, NOBODY, 'bot', TESTNET))).toMatchObject(OK);
+    expect([await isKnown(named), await isKnown(plain)]).toEqual([false, true]);
+    expect(await post(await approveAgent(master, NOBODY, null, TESTNET))).toMatchObject(OK);
+    expect(await isKnown(plain)).toBe(false);
+    expect(await post(await approveAgent(master, named.address, 'bot', TESTNET))).toMatchObject(err('Extra agent already used.'));
+  });
+
+  it('never serve another master, on whichever chain', async () => {
+    const [{ master }, { master: other }] = [await newMaster(), await newMaster()];
+    await chainOf(MAIN_NET).faucet.fund(other.address as `0x${string}`, { eth: '1' });
+    const agent = newKey();
+    expect(await post(await approveAgent(master, agent.address, null, TESTNET))).toMatchObject(OK);
+    expect(await post(await approveAgent(other, agent.address, null, TESTNET))).toMatchObject(err('Extra agent already used.'));
+    expect(await post(await approveAgent(other, agent.address, await tagOf(MAIN_NET)), MAIN_NET)).toMatchObject(
+      err('Extra agent already used.'),
+    );
+    expect((await agentView(agent)).agent['trader']).toBe(master.address);
+    await post(await approveAgent(master, NOBODY, null, TESTNET));
+    expect(await post(await approveAgent(other, agent.address, null, TESTNET))).toMatchObject(err('Extra agent already used.'));
+  });
+
+  it('go to one of two masters who approve the same at once', async () => {
+    const masters = await Promise.all([newMaster(), newMaster()]);
+    const agent = newKey();
+    const bodies = await Promise.all(masters.map(({ master }) => approveAgent(master, agent.address, null, TESTNET)));
+    const answers = await Promise.all(bodies.map((body) => post(body)));
+    expect(answers.map(({ body }) => (body as { status: string }).status).sort()).toEqual(['err', 'ok']);
+  });
+
+  it('may be the same on several chains', async () => {
+    const { master } = await newMaster();
+    await chainOf(MAIN_NET).faucet.fund(master.address as `0x${string}`, { eth: '1' });
+    const agent = newKey();
+    expect(await post(await approveAgent(master, agent.address, await tagOf(TEST_NET)))).toMatchObject(OK);
+    expect(await post(await approveAgent(master, agent.address, await tagOf(MAIN_NET)), MAIN_NET)).toMatchObject(OK);
+    expect([await isKnown(agent), await isKnown(agent, MAIN_NET)]).toEqual([true, true]);
+  });
+});
+
+describe('the master itself', () => {
+  it('signs actions only after it approved itself, and nothing it signed before counts', async () => {
+    const { master } = await newMaster();
+    const early = await signL1(master, { type: 'noop' });
+    expect(await isKnown(master)).toBe(false);
+    expect(await post(await approveAgent(master, newKey().address, 'bot', TESTNET))).toMatchObject(OK);
+    expect(await post(await signL1(master, { type: 'vaultTransfer' }))).toMatchObject(err(expect.stringContaining('is a master wallet')));
+    expect(await post(await approveAgent(master, master.address, 'self', TESTNET))).toMatchObject(OK);
+    expect(await isKnown(master)).toBe(true);
+    expect(await post(early)).toMatchObject(err(expect.stringContaining(`Invalid nonce: nonce too low ${early.nonce}`)));
+    expect(await post(await signL1(master, { type: 'noop' }))).toMatchObject(OK);
+  });
+
+  it('may remove itself and come back', async () => {
+    const { master } = await newMaster();
+    await post(await approveAgent(master, master.address, null, TESTNET));
+    await post(await approveAgent(master, NOBODY, null, TESTNET));
+    expect(await isKnown(master)).toBe(false);
+    expect(await post(await approveAgent(master, master.address, null, TESTNET))).toMatchObject(OK);
+    expect(await isKnown(master)).toBe(true);
+  });
+});

@@ -1,0 +1,164 @@
+import { Wallet } from 'ethers';
+import { newTrader } from '../harness/chain-trader.js';
+import { startGatewayBeside, type GatewayBeside } from '../harness/gateway-beside.js';
+import { approveAgent, nextNonce, postExchange, signL1, signUserSigned, type ExchangeBody } from '../harness/hl-exchange.js';
+import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+
+const HERE = 'arbitrum-sepolia';
+const THERE = 'base';
+const DAY_MS = 86_400_000;
+const AGENT_LIMIT = 150;
+const DONE = { status: 200, body: { status: 'ok', response: { type: 'default' } } };
+const err = (response: unknown) => ({ status: 200, body: { status: 'err', response } });
+const duplicate = ({ nonce }: ExchangeBody) => err(`Invalid nonce: duplicate nonce ${nonce}`);
+
+let sandbox: TestSandbox;
+let replica: GatewayBeside;
+
+beforeAll(async () => {
+  sandbox = await startTestSandbox({ SANDBOX_CHAINS: `${HERE},${THERE}`, RATE_LIMIT_AGENT: String(AGENT_LIMIT) });
+  replica = await startGatewayBeside(sandbox, { relays: true });
+});
+afterAll(async () => {
+  await replica.stop();
+  await sandbox.stop();
+});
+
+const post = (body: unknown, chain = HERE, url = sandbox.url) => postExchange(url, chain, body);
+const noop = (wallet: Wallet, options?: Parameters<typeof signL1>[2]) => signL1(wallet, { type: 'noop' }, options);
+
+async function tagOf(chain: string): Promise<string> {
+  return ((await sandbox.get(`/v1/${chain}`)).body as { agentNameTag: string }).agentNameTag;
+}
+
+/** A fresh agent of a fresh trader, approved on the chains. */
+async function newAgent(...chains: string[]): Promise<Wallet> {
+  const agent = new Wallet(Wallet.createRandom().privateKey);
+  let key: string | null = null;
+  for (const chain of chains) {
+    const controls = sandbox.controls.chains.find(({ definition }) => definition.slug === chain);
+    if (!controls) throw new Error(`no ${chain}`);
+    key ??= (await newTrader(controls)).privateKey;
+    await controls.faucet.fund(new Wallet(key).address as `0x${string}`, { eth: '1' });
+    expect(await post(await approveAgent(new Wallet(key), agent.address, await tagOf(chain)), chain)).toMatchObject({
+      body: { status: 'ok' },
+    });
+  }
+  return agent;
+}
+
+describe('the nonces of a signer', () => {
+  it('come in any order, and each once', async () => {
+    const agent = await newAgent(HERE);
+    const base = nextNonce();
+    for (const nonce of [base, base + 5, base + 2, base - 1000]) expect(await post(await noop(agent, { nonce }))).toMatchObject(DONE);
+    for (const nonce of [base + 2, base - 1000])
+      expect(await post(await noop(agent, { nonce }))).toMatchObject(err(`Invalid nonce: duplicate nonce ${nonce}`));
+  });
+
+  it('are spent for every chain, both networks, every replica and every start of the service', async () => {
+    const agent = await newAgent(HERE, THERE);
+    const body = await noop(agent);
+    expect(await post(body)).toMatchObject(DONE);
+    expect(await post(body)).toMatchObject(duplicate(body));
+    expect(await post(body, THERE)).toMatchObject(duplicate(body));
+    expect(await post(await noop(agent, { nonce: body.nonce, source: 'b' }))).toMatchObject(duplicate(body));
+    expect(await post(body, HERE, replica.url)).toMatchObject(duplicate(body));
+    expect(await post(body, THERE, replica.url)).toMatchObject(duplicate(body));
+    const restarted = await startGatewayBeside(sandbox, { relays: true });
+    expect(await post(body, HERE, restarted.url)).toMatchObject(duplicate(body));
+    await restarted.stop();
+  });
+
+  it('are shared by what agents and what wallets sign', async () => {
+    const agent = await newAgent(HERE);
+    const body = await noop(agent);
+    expect(await post(body)).toMatchObject(DONE);
+    const fee = await signUserSigned(
+      agent,
+      ['approveBuilderFee', 'ApproveBuilderFee', 'string maxFeeRate', 'address builder'],
+      { maxFeeRate: '0.01%', builder: agent.address },
+      { nonce: body.nonce },
+    );
+    expect(await post(fee)).toMatchObject(duplicate(body));
+  });
+
+  it('go to one of many who carry the same, to whichever door', async () => {
+    const agent = await newAgent(HERE, THERE);
+    const body = await noop(agent);
+    const doors = [sandbox.url, replica.url].flatMap((url) => [HERE, THERE].map((chain) => ({ url, chain })));
+    const answers = await Promise.all(
+      Array.from({ length: 24 }, (_, at) => doors[at % doors.length]).map((door) => post(body, door?.chain, door?.url)),
+    );
+    const statuses = answers.map((answer) => (answer.body as { status: string }).status);
+    expect(statuses.filter((status) => status === 'ok')).toHaveLength(1);
+    expect(answers.filter(({ body: said }) => JSON.stringify(said).includes('duplicate nonce'))).toHaveLength(23);
+  });
+
+  it('lie between two days ago and one day ahead', async () => {
+    const agent = await newAgent(HERE);
+    const now = Date.now();
+    for (const nonce of [now - 2 * DAY_MS - 1000, 5])
+      expect(await post(await noop(agent, { nonce }))).toMatchObject(
+        err(expect.stringMatching(new RegExp(`^Invalid nonce: nonce too low ${nonce} < \\d+$`))),
+      );
+    expect(await post(await noop(agent, { nonce: now + DAY_MS + 60_000 }))).toMatchObject(
+      err(expect.stringContaining('Invalid nonce: nonce too high')),
+    );
+    expect(await post(await noop(agent, { nonce: now + DAY_MS - 60_000 }))).toMatchObject(DONE);
+  });
+
+  it('older than the approval of the agent are dead', async () => {
+    const agent = await newAgent(HERE);
+    const nonce = Date.now() - 400_000;
+    expect(await post(await noop(agent, { nonce }))).toMatchObject(err(expect.stringContaining(`Invalid nonce: nonce too low ${nonce} <`)));
+  });
+
+  it('below the hundred highest are dead, because they could have been used', async () => {
+    const agent = await newAgent(HERE);
+    const base = nextNonce();
+    const bodies = await Promise.all(Array.from({ length: 101 }, (_, at) => noop(agent, { nonce: base + at })));
+    for (const body of bodies) expect(await post(body)).toMatchObject(DONE);
+    const [first, second] = bodies;
+    expect(await post(first)).toMatchObject(err(`Invalid nonce: nonce too low ${base} < ${base + 2}`));
+    expect(await post(second)).toMatchObject(err(`Invalid nonce: duplicate nonce ${base + 1}`));
+    expect(await post(await noop(agent, { nonce: base - 1 }))).toMatchObject(err(`Invalid nonce: nonce too low ${base - 1} < ${base + 2}`));
+  });
+
+  it('are not spent by what is refused before', async () => {
+    const agent = await newAgent(HERE);
+    const nonce = nextNonce();
+    const refused = [
+      await signL1(agent, { type: 'vaultTransfer', vaultAddress: agent.address, isDeposit: true, usd: 1 }, { nonce }),
+      await noop(agent, { nonce, vaultAddress: agent.address.toLowerCase() }),
+      await noop(agent, { nonce, expiresAfter: Date.now() - 1000 }),
+      await signL1(Wallet.createRandom(), { type: 'noop' }, { nonce }),
+    ];
+    for (const body of refused) await post(body);
+    expect(await post(await noop(agent, { nonce }))).toMatchObject(DONE);
+  });
+
+  it('are not spent by what comes too often; the answer says when to come back', async () => {
+    const agent = await newAgent(HERE);
+    const bodies = await Promise.all(Array.from({ length: AGENT_LIMIT + 20 }, () => noop(agent)));
+    // A minute may end in between; then one of the two halves is counted in full.
+    const answers = [...(await postAll(bodies)), ...(await postAll(await Promise.all(bodies.map(() => noop(agent)))))];
+    const over = answers.filter(({ answer }) => answer.status === 429);
+    expect(over.length).toBeGreaterThanOrEqual(20);
+    const [refused] = over;
+    expect(refused?.answer).toMatchObject({
+      body: { code: 'RATE_LIMITED', msg: expect.any(String), data: null, details: { scope: 'agent' } },
+    });
+    expect(Number(refused?.answer.headers.get('retry-after'))).toBeGreaterThan(0);
+    const rows = await sandbox.gateway.store.signers.claim({
+      chain: HERE,
+      candidates: [agent.address.toLowerCase() as `0x${string}`],
+      nonce: BigInt(refused?.body.nonce ?? 0),
+      now: Date.now(),
+      count: { window: 0, bucket: 'test', weight: 1, limit: 1 },
+    });
+    expect(rows.nonce).toEqual({ kind: 'taken' });
+  });
+});
+
+const postAll = async (bodies: readonly ExchangeBody[]) => Promise.all(bodies.map(async (body) => ({ body, answer: await post(body) })));
