@@ -19,7 +19,7 @@ beforeAll(async () => {
   const [first] = sandbox.controls.chains;
   if (!first) throw new Error('the sandbox has no chain');
   chain = first;
-  agent = await newAgentTrader(sandbox, chain, { scope: { ...EVERYTHING, dailySpendCapUsd: '1000000' } });
+  agent = await newAgentTrader(sandbox, chain);
   database = new pg.Client(sandbox.config.database.kind === 'server' ? sandbox.config.database.url : '');
   await database.connect();
 });
@@ -38,13 +38,13 @@ const limit = (changes: Json = {}): Json => ({
   ...changes,
 });
 
-const trader = (): string => agent.trader.account.address.toLowerCase();
-
 /** Rows about the trader, wherever an order leaves some. */
-async function traces(): Promise<Record<string, number>> {
+async function traces({ trader }: AgentTrader): Promise<Record<string, number>> {
   const found: Record<string, number> = {};
   for (const table of ['orders', 'chain_events', 'spend_reservations', 'journal']) {
-    const { rows } = await database.query<{ count: string }>(`select count(*) from ${table} where trader = $1`, [trader()]);
+    const { rows } = await database.query<{ count: string }>(`select count(*) from ${table} where trader = $1`, [
+      trader.account.address.toLowerCase(),
+    ]);
     found[table] = Number(rows[0]?.count);
   }
   return found;
@@ -52,23 +52,25 @@ async function traces(): Promise<Record<string, number>> {
 
 describe('a node that is down while an order is prepared', () => {
   it('is a 502 that leaves nothing behind, and the same request goes through when it is back', async () => {
-    const before = await traces();
+    const own = await newAgentTrader(sandbox, chain);
+    const before = await traces(own);
     chain.setRpcFault({ mode: 'down' });
-    const refused = await agent.create(limit({ clientId: 'patience' }));
+    const refused = await own.create(limit({ clientId: 'patience' }));
     expect(refusal(refused)).toEqual([502, 'UPSTREAM_UNAVAILABLE']);
-    expect(await traces()).toEqual(before);
+    expect(await traces(own)).toEqual(before);
     chain.setRpcFault({ mode: 'ok' });
-    expect((await agent.create(limit({ clientId: 'patience' }))).status).toBe(201);
-    expect((await traces())['orders']).toBe((before['orders'] ?? 0) + 1);
+    expect((await own.create(limit({ clientId: 'patience' }))).status).toBe(201);
+    expect((await traces(own))['orders']).toBe((before['orders'] ?? 0) + 1);
   });
 });
 
 describe('a database that goes away while an order is stored', () => {
   it('is a 503 that leaves nothing half written', async () => {
-    const before = await traces();
+    const own = await newAgentTrader(sandbox, chain, { scope: { ...EVERYTHING, dailySpendCapUsd: '1000000' } });
+    const before = await traces(own);
     await database.query('begin');
     await database.query('lock table orders in share row exclusive mode');
-    const answer = agent.create(limit());
+    const answer = own.create(limit());
     await eventually(
       async () =>
         (
@@ -81,8 +83,8 @@ describe('a database that goes away while an order is stored', () => {
     );
     expect(refusal(await answer)).toEqual([503, 'NOT_READY']);
     await database.query('rollback');
-    expect(await traces()).toEqual(before);
-    expect((await agent.create(limit())).status).toBe(201);
+    expect(await traces(own)).toEqual(before);
+    expect((await own.create(limit())).status).toBe(201);
   });
 });
 
@@ -119,10 +121,6 @@ describe('preparing an order', () => {
     const proxy = await createFaultProxy({ target: chain.rpcUrl, clock: systemClock });
     const beside = await startGatewayBeside(sandbox, { hosts: { rpcUrls: [proxy.url] } });
     try {
-      await eventually(
-        () => beside.get('/ready'),
-        ({ status }) => status === 200,
-      );
       const own = await newAgentTrader(sandbox, chain, { self });
       const door = {
         ...sandbox,
@@ -132,6 +130,10 @@ describe('preparing an order', () => {
         },
       };
       const visitor = agentTrader(door, chain, own.trader, own.wallet);
+      await eventually(
+        () => visitor.create(limit()),
+        ({ status }) => status === 201,
+      );
       const about = own.trader.account.address.slice(2).toLowerCase();
       const asked: string[] = [];
       proxy.onRequest((body) => {
