@@ -13,7 +13,7 @@ import type { ChainConfig, Config, DatabaseConfig } from './core/config.js';
 import { createGateway, type Gateway, type Venue } from './core/gateway.js';
 import { createCandleRecorder } from './core/markets/candle-recorder.js';
 import { lapseOrders } from './core/orders/lapse-orders.js';
-import type { Clock, Logger, RelayerDesk, Store } from './core/ports.js';
+import type { Clock, Logger, Store } from './core/ports.js';
 import { watchJournal } from './core/journal/watch-journal.js';
 import { createStreams } from './core/stream/venue-stream.js';
 import { followChain } from './core/tracking/follow-chain.js';
@@ -23,8 +23,13 @@ import { createFacade, isFacadePath } from './facade/app.js';
 import { createApp } from './native-api/app.js';
 import { createClientReader } from './native-api/client.js';
 import type { Listening } from './native-api/listen.js';
+import { composeRelayer, runRelayer } from './compose-relayer.js';
+import { createTradeHandlers } from './facade/trade/trade-handlers.js';
 import { createSockets } from './native-api/sockets.js';
 import { nativeSocket } from './native-api/ws/native-socket.js';
+
+/** Clients wait eight seconds or more for an answer; most orders are executed long before. */
+const HOLD_MS = 6_500;
 
 interface Surroundings {
   readonly lifecycle: Lifecycle;
@@ -48,14 +53,12 @@ export interface ComposeOptions extends Surroundings {
   readonly http: Listening;
   /** Routes of the sandbox; none in production. */
   readonly extraRoutes?: readonly Router[];
-  /** Who relays on a chain; nobody when absent, and the facade is read-only there. */
-  readonly relayerOf?: (chain: ChainConfig) => RelayerDesk | null;
 }
 
 /** Configuration → adapters → gateway → doors. The one place where they meet, for production and sandbox alike. */
 export async function startGateway(options: ComposeOptions): Promise<Gateway> {
   const { config, store, lifecycle, clock, log } = options;
-  const venues = config.chains.map((chain) => createVenue(chain, options.relayerOf?.(chain) ?? null, { store, clock, log }));
+  const venues = config.chains.map((chain) => createVenue(chain, { store, clock, log }));
   const { mode, serviceName, commit } = config;
   const crypto = await loadCrypto(log);
   const entrance = await lifecycle.start(
@@ -76,6 +79,7 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
     entrance,
     orders: config.orders,
     randomBytes: systemRandom,
+    stopping: lifecycle.stopping,
   });
   // Before the doors: whoever subscribes or waits hears of everything that is written from then on.
   await lifecycle.start(
@@ -85,7 +89,13 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
   );
   const sockets = createSockets(gateway, [nativeSocket(gateway, createStreams(gateway))]);
   const openDoors = (): void =>
-    options.http.serve(eitherDoor(createFacade(gateway, createClientReader(entrance)), createApp(gateway, options.extraRoutes)), sockets);
+    options.http.serve(
+      eitherDoor(
+        createFacade(gateway, createClientReader(entrance), createTradeHandlers(gateway, { holdMs: HOLD_MS })),
+        createApp(gateway, options.extraRoutes),
+      ),
+      sockets,
+    );
   // Registered after what the doors need, so that requests under way are finished before it is taken from them.
   await lifecycle.start('doors', openDoors, () => options.http.close());
   await Promise.all(
@@ -103,6 +113,11 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
       await lifecycle.start(
         `prepared orders of ${venue.definition.slug}`,
         () => lapseOrders(gateway, venue),
+        (stop) => stop(),
+      );
+      await lifecycle.start(
+        `relayer of ${venue.definition.slug}`,
+        () => runRelayer(gateway, venue),
         (stop) => stop(),
       );
       await lifecycle.start(
@@ -127,8 +142,7 @@ const eitherDoor =
     (isFacadePath(request.url ?? '') ? facade : native)(request, response);
 
 function createVenue(
-  { chain, rpcUrls, ...hosts }: ChainConfig,
-  relayer: RelayerDesk | null,
+  { chain, rpcUrls, relayer, ...hosts }: ChainConfig,
   { store, clock, log }: Pick<ComposeOptions, 'store' | 'clock' | 'log'>,
 ): Venue {
   const own = log.child({ chain: chain.slug });
@@ -138,11 +152,11 @@ function createVenue(
     definition: chain,
     chain: node,
     feed,
-    relayer,
+    relayer: relayer && composeRelayer(relayer, { chain, node, store, clock, log: own }),
     candles: createCandleRecorder({ chain: chain.slug, feed, store: store.candles, clock, log: own }),
     clock,
     log: own,
-    state: { facts: null, head: null, fault: null, followed: { block: null, caughtUpAt: null, fault: null } },
+    state: { facts: null, head: null, fault: null, followed: { block: null, caughtUpAt: null, fault: null }, catchUp: null },
   };
 }
 

@@ -8,6 +8,7 @@ import type { CandleRecorder } from './markets/candle-recorder.js';
 import type { OrderSettings } from './orders/order-variables.js';
 import type { Relayer } from './relay/relayer.js';
 import type { NoticeSource } from './notifications/notice-source.js';
+import type { CatchUp } from './tracking/catch-up.js';
 import type { BlockHead, Chain, ChainFacts, Clock, Logger, MarketFeed, RandomBytes, Store } from './ports.js';
 
 /** One chain with its ports bound; every use case takes it first. */
@@ -31,6 +32,8 @@ export interface VenueState {
   fault: string | null;
   /** How far the chain's events are in; written by `core/tracking/follow-chain.ts` alone. */
   readonly followed: { block: bigint | null; caughtUpAt: number | null; fault: string | null };
+  /** Set while the events are far behind the head; written by the head watch. */
+  catchUp: CatchUp | null;
 }
 
 export interface GatewayEvents {
@@ -54,6 +57,8 @@ export interface Gateway {
   readonly clock: Clock;
   readonly log: Logger;
   readonly randomBytes: RandomBytes;
+  /** Aborts when the service is about to end. */
+  readonly stopping: AbortSignal;
   /** The protocol's own notifications; null where none are configured. */
   readonly notices: NoticeSource | null;
   readonly orders: OrderSettings;

@@ -1,10 +1,15 @@
 import type { Gateway, Venue } from './gateway.js';
+import type { EndpointHealth } from './ports.js';
+import { isNearHead, type CatchUp } from './tracking/catch-up.js';
 
 export interface ChainReadiness {
   readonly ready: boolean;
   /** Sentences for an operator; empty when ready. */
   readonly reasons: readonly string[];
   readonly block: bigint | null;
+  /** How far the chain's events are in. */
+  readonly followed: { readonly block: bigint | null; readonly behind: bigint | null; readonly catchUp: CatchUp | null };
+  readonly endpoints: readonly EndpointHealth[];
 }
 
 export interface Readiness {
@@ -15,8 +20,6 @@ export interface Readiness {
 
 /** A head this old is no head to trade on, on any of our chains. */
 const HEAD_STALE_MS = 30_000;
-/** How long the follower may be behind the head. */
-const FOLLOW_LAG_MS = 10_000;
 const DATABASE_PATIENCE_MS = 2_000;
 
 export async function readiness(gateway: Gateway): Promise<Readiness> {
@@ -27,7 +30,13 @@ export async function readiness(gateway: Gateway): Promise<Readiness> {
 
 function chainReadiness(venue: Venue): ChainReadiness {
   const reasons = [...chainReasons(venue), ...followReasons(venue), ...feedReasons(venue)];
-  return { ready: reasons.length === 0, reasons, block: venue.state.head?.block.number ?? null };
+  const block = venue.state.head?.block.number ?? null;
+  return { ready: reasons.length === 0, reasons, block, followed: followedOf(venue, block), endpoints: venue.chain.endpoints() };
+}
+
+function followedOf({ state: { followed, catchUp } }: Venue, head: bigint | null): ChainReadiness['followed'] {
+  const behind = head === null || followed.block === null ? null : head - followed.block;
+  return { block: followed.block, behind: behind !== null && behind < 0n ? 0n : behind, catchUp };
 }
 
 function chainReasons({ state, clock }: Venue): string[] {
@@ -38,13 +47,19 @@ function chainReasons({ state, clock }: Venue): string[] {
 }
 
 /** Reads of orders and positions are only as true as the follower is near. */
-function followReasons({ state: { followed, head }, clock }: Venue): string[] {
-  if (head === null) return [];
-  if (followed.caughtUpAt !== null && clock.now() - followed.caughtUpAt <= FOLLOW_LAG_MS) return [];
+function followReasons(venue: Venue): string[] {
+  const { followed, head, catchUp } = venue.state;
+  if (head === null || isNearHead(venue)) return [];
   const reached = followed.block === null ? 'none' : followed.block.toString();
-  return [
-    `the chain's events are in up to block ${reached} of ${head.block.number}${followed.fault === null ? '' : `: ${followed.fault}`}`,
-  ];
+  const trouble = followed.fault === null ? '' : `: ${followed.fault}`;
+  return [`the chain's events are in up to block ${reached} of ${head.block.number}${progressText(catchUp)}${trouble}`];
+}
+
+function progressText(catchUp: CatchUp | null): string {
+  if (catchUp === null) return '';
+  const { percent, blocksPerSecond, secondsLeft } = catchUp;
+  const pace = blocksPerSecond === null ? '' : `, ${blocksPerSecond} blocks per second`;
+  return ` (${percent} %${pace}${secondsLeft === null ? '' : `, about ${secondsLeft} s left`})`;
 }
 
 function feedReasons({ feed }: Venue): string[] {

@@ -1,8 +1,10 @@
 import type { Gateway, Venue } from '../gateway.js';
 import type { Cancel } from '../ports.js';
 import { redactText } from '../redact.js';
+import { createCatchUpMeter, isNearHead } from './catch-up.js';
 
 const SLOWEST_POLL_MS = 1000;
+const TELL_PROGRESS_MS = 10_000;
 
 /** Keeps `venue.state` true: who the node is, its newest block and when we saw it, or why it cannot be asked. One loop per venue. */
 export function watchHead(gateway: Gateway, venue: Venue): Cancel {
@@ -13,10 +15,32 @@ export function watchHead(gateway: Gateway, venue: Venue): Cancel {
 
 async function follow(gateway: Gateway, venue: Venue, signal: AbortSignal): Promise<void> {
   const pause = Math.min(venue.definition.expectedBlockMs, SLOWEST_POLL_MS);
+  const weigh = progressOf(venue);
   while (!signal.aborted) {
     await look(gateway, venue);
+    weigh();
     await venue.clock.sleep(pause, signal);
   }
+}
+
+/** Measures how far the events are behind, and tells it now and then while they are. */
+function progressOf(venue: Venue): () => void {
+  const { state, clock, log } = venue;
+  const meter = createCatchUpMeter();
+  let toldAt = 0;
+  return () => {
+    const [block, head, at] = [state.followed.block, state.head?.block.number, clock.now()];
+    if (block === null || head === undefined) return;
+    if (isNearHead(venue)) {
+      if (state.catchUp !== null) log.info('chain.caught-up', { block });
+      state.catchUp = null;
+      return meter.reset();
+    }
+    state.catchUp = meter.measure({ at, block, head });
+    if (at - toldAt < TELL_PROGRESS_MS) return;
+    toldAt = at;
+    log.info('chain.catch-up', { block, head, ...state.catchUp });
+  };
 }
 
 async function look(gateway: Gateway, venue: Venue): Promise<void> {

@@ -2,11 +2,25 @@ import { getAddress } from 'viem/utils';
 import { agentNameTag } from '../../core/access/facade-agents.js';
 import { EMPTY_BODY_HASH, REQUEST_FIELDS, signingDomain } from '../../core/access/typed-data.js';
 import type { Address, RelayerDesk } from '../../core/ports.js';
-import { readiness } from '../../core/readiness.js';
+import { readiness, type ChainReadiness } from '../../core/readiness.js';
 import { gatewayOperation, venueOperation, type Operation } from '../operation.js';
-import { ChainInfo, Health, Ready } from '../wire/system.js';
+import { ChainInfo, Health, Ready, type ChainReady } from '../wire/system.js';
 
 const relayersOf = (relayer: RelayerDesk | null): Address[] => (relayer?.wallets() ?? []).map((wallet) => getAddress(wallet));
+
+const count = (blocks: bigint | null): number | null => (blocks === null ? null : Number(blocks));
+
+const chainReady = ({ ready, reasons, block, followed, endpoints }: ChainReadiness): ChainReady => ({
+  ready,
+  reasons: [...reasons],
+  block: count(block),
+  followed: {
+    block: count(followed.block),
+    behind: count(followed.behind),
+    catchUp: followed.catchUp && { ...followed.catchUp, behind: Number(followed.catchUp.behind) },
+  },
+  endpoints: endpoints.map((endpoint) => ({ ...endpoint, head: count(endpoint.head) })),
+});
 
 export const systemOperations: readonly Operation[] = [
   gatewayOperation({
@@ -36,15 +50,7 @@ export const systemOperations: readonly Operation[] = [
     statuses: [200, 503],
     handle: async ({ gateway }) => {
       const { ready, database, chains } = await readiness(gateway);
-      const told = Object.entries(chains).map(([slug, chain]) => [
-        slug,
-        { ...chain, reasons: [...chain.reasons], block: chain.block === null ? null : Number(chain.block) },
-      ]);
-      return {
-        ready,
-        database,
-        chains: Object.fromEntries(told) as Record<string, { ready: boolean; reasons: string[]; block: number | null }>,
-      };
+      return { ready, database, chains: Object.fromEntries(Object.entries(chains).map(([slug, chain]) => [slug, chainReady(chain)])) };
     },
   }),
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ENDPOINT_STATES } from '../../core/ports.js';
 import { EpochMs } from '../../core/schema.js';
 
 /** What the service says of itself, as it travels. */
@@ -16,7 +17,28 @@ export const Health = z
   })
   .meta({ id: 'Health' });
 
-const ChainReady = z.object({ ready: z.boolean(), reasons: z.array(z.string()), block: z.int().nullable() });
+const CatchUp = z.object({
+  behind: z.int(),
+  percent: z.number(),
+  blocksPerSecond: z.number().nullable(),
+  secondsLeft: z.int().nullable(),
+});
+const Endpoint = z.object({
+  host: z.string(),
+  state: z.enum(ENDPOINT_STATES),
+  failures: z.int(),
+  latencyMs: z.int().nullable(),
+  head: z.int().nullable(),
+  lastError: z.object({ at: EpochMs, text: z.string() }).nullable(),
+});
+const ChainReady = z.object({
+  ready: z.boolean(),
+  reasons: z.array(z.string()),
+  block: z.int().nullable(),
+  followed: z.object({ block: z.int().nullable(), behind: z.int().nullable(), catchUp: CatchUp.nullable() }),
+  endpoints: z.array(Endpoint),
+});
+export type ChainReady = z.output<typeof ChainReady>;
 export const Ready = z
   .object({ ready: z.boolean(), database: z.object({ ready: z.boolean() }), chains: z.record(z.string(), ChainReady) })
   .meta({ id: 'Ready' });

@@ -1,0 +1,66 @@
+import type { Venue } from '../gateway.js';
+
+/** How far a follower that lost touch with the head has come. */
+export interface CatchUp {
+  /** Blocks it still has to read. */
+  readonly behind: bigint;
+  /** Of the way since it was found behind, 0 to 100. */
+  readonly percent: number;
+  /** As it has gone lately; null before there is anything to measure. */
+  readonly blocksPerSecond: number | null;
+  /** At this pace, the chain's own growth included; null while it does not come nearer. */
+  readonly secondsLeft: number | null;
+}
+
+interface Sample {
+  readonly at: number;
+  readonly block: bigint;
+  readonly head: bigint;
+}
+
+export interface CatchUpMeter {
+  measure(sample: Sample): CatchUp;
+  /** The next sample begins a new way. */
+  reset(): void;
+}
+
+const WINDOW_MS = 30_000;
+/** Events this much older than the head tell of another time. */
+const NEAR_MS = 10_000;
+const FEWEST_BLOCKS = 5;
+
+/** Whether what the events say is true now: few blocks away from the head, or at it a moment ago. */
+export function isNearHead({ state: { followed, head }, definition, clock }: Pick<Venue, 'state' | 'definition' | 'clock'>): boolean {
+  if (head === null || followed.block === null) return false;
+  const near = BigInt(Math.max(FEWEST_BLOCKS, Math.ceil(NEAR_MS / definition.expectedBlockMs)));
+  return head.block.number - followed.block <= near || (followed.caughtUpAt !== null && clock.now() - followed.caughtUpAt <= NEAR_MS);
+}
+
+export function createCatchUpMeter(): CatchUpMeter {
+  let from: bigint | null = null;
+  let samples: Sample[] = [];
+  return {
+    measure(sample) {
+      from = from === null || sample.block < from ? sample.block : from;
+      samples = [...samples.filter(({ at }) => sample.at - at <= WINDOW_MS), sample];
+      const behind = sample.head - sample.block;
+      return { behind, percent: percentOf(sample.block - from, sample.head - from), ...paceOf(samples, behind) };
+    },
+    reset() {
+      from = null;
+      samples = [];
+    },
+  };
+}
+
+/** One decimal, rounded down: it is not done before it is done. */
+const percentOf = (part: bigint, whole: bigint): number => (whole <= 0n ? 100 : Number((part * 1000n) / whole) / 10);
+
+function paceOf(samples: readonly Sample[], behind: bigint): Pick<CatchUp, 'blocksPerSecond' | 'secondsLeft'> {
+  const [first, last] = [samples[0], samples.at(-1)];
+  const seconds = first && last ? (last.at - first.at) / 1000 : 0;
+  if (!first || !last || seconds <= 0) return { blocksPerSecond: null, secondsLeft: null };
+  const read = Number(last.block - first.block) / seconds;
+  const gained = read - Number(last.head - first.head) / seconds;
+  return { blocksPerSecond: Math.round(read * 10) / 10, secondsLeft: gained <= 0 ? null : Math.ceil(Number(behind) / gained) };
+}

@@ -1,0 +1,173 @@
+import { systemClock } from '../../core/adapters/system-clock.js';
+import type { ChainControls } from '../../sandbox/controls.js';
+import { createFaultProxy, type FaultProxy } from '../../sandbox/fault-proxy.js';
+import { createTestDatabase, type TestDatabase } from '../harness/database.js';
+import { eventually } from '../harness/eventually.js';
+import { startGatewayBeside, type GatewayBeside } from '../harness/gateway-beside.js';
+import { createMovedClock } from '../harness/moved-clock.js';
+import { checkExchange } from '../harness/openapi-check.js';
+import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+
+const CHAIN = 'arbitrum-sepolia';
+
+interface ChainReady {
+  readonly ready: boolean;
+  readonly reasons: readonly string[];
+  readonly block: number | null;
+  readonly followed: {
+    readonly block: number | null;
+    readonly behind: number | null;
+    readonly catchUp: { percent: number; blocksPerSecond: number | null; secondsLeft: number | null; behind: number } | null;
+  };
+  readonly endpoints: readonly { host: string; state: string; failures: number; head: number | null; lastError: { text: string } | null }[];
+}
+
+let sandbox: TestSandbox;
+let chain: ChainControls;
+const proxies: FaultProxy[] = [];
+const gateways: GatewayBeside[] = [];
+
+beforeAll(async () => {
+  sandbox = await startTestSandbox();
+  const [only] = sandbox.controls.chains;
+  if (!only) throw new Error('the sandbox has no chain');
+  chain = only;
+});
+afterEach(async () => {
+  for (const gateway of gateways.splice(0)) await gateway.stop();
+  for (const proxy of proxies.splice(0)) await proxy.close();
+});
+afterAll(() => sandbox.stop());
+
+async function way(): Promise<FaultProxy> {
+  const proxy = await createFaultProxy({ target: chain.rpcUrl, clock: systemClock });
+  proxies.push(proxy);
+  return proxy;
+}
+
+async function readyOf(beside: { get: GatewayBeside['get'] }): Promise<{ status: number; chain: ChainReady }> {
+  const { status, body } = await beside.get('/ready');
+  checkExchange('GET', '/ready', status, body);
+  const { chains } = body as { chains: Record<string, ChainReady> };
+  const own = chains[CHAIN];
+  if (!own) throw new Error('the chain is missing from /ready');
+  return { status, chain: own };
+}
+
+describe('GET /ready', () => {
+  it('shows each node of a chain by its host with its state, and stays ready while one of them serves', async () => {
+    const [first, second] = [await way(), await way()];
+    const rpcUrls = [`${first.url}/v2/SECRET-KEY`, `${second.url}/?key=SECRET-KEY`];
+    const beside = await startGatewayBeside(sandbox, { hosts: { rpcUrls } });
+    gateways.push(beside);
+    await eventually(
+      () => readyOf(beside),
+      ({ status, chain: { endpoints } }) => status === 200 && endpoints.every(({ state, head }) => state === 'ok' && head !== null),
+    );
+    first.set({ mode: 'down' });
+    const broken = await eventually(
+      () => readyOf(beside),
+      ({ chain: { endpoints } }) => endpoints[0]?.state === 'resting',
+    );
+    expect(broken.status).toBe(200);
+    expect(broken.chain.endpoints.map(({ host }) => host)).toEqual([new URL(first.url).host, new URL(second.url).host]);
+    expect(JSON.stringify([broken, beside.log.entries], big)).not.toContain('SECRET-KEY');
+    second.set({ mode: 'down' });
+    const gone = await eventually(
+      () => readyOf(beside),
+      ({ status }) => status === 503,
+    );
+    expect(gone.chain.reasons.join()).toMatch(/the node cannot be asked: no node answered: 127\.0\.0\.1:\d+: cannot be reached/);
+    first.set({ mode: 'ok' });
+    await eventually(
+      () => readyOf(beside),
+      ({ status, chain: { endpoints } }) => status === 200 && endpoints[0]?.state === 'ok',
+    );
+  });
+
+  it('is 503 while the events are far behind, and tells how fast they come nearer and how long it will take', async () => {
+    await chain.mine(1_500);
+    const database: TestDatabase = await createTestDatabase();
+    const proxy = await way();
+    // A provider with short ranges and a slow disk.
+    proxy.onRequest(async (body) => {
+      const range = rangeIn(body);
+      if (range === null) return undefined;
+      if (range > 40) return { answer: { error: { code: -32005, message: 'block range is too long' } } };
+      await systemClock.sleep(60);
+      return undefined;
+    });
+    const chains = sandbox.config.chains.map((one) => ({ ...one, startBlock: 0n }));
+    const beside = await startGatewayBeside(
+      { ...sandbox, config: { ...sandbox.config, chains, database: { kind: 'server', url: database.url } } },
+      { hosts: { rpcUrls: [proxy.url] } },
+    );
+    gateways.push(beside);
+    const seen: ChainReady[] = [];
+    await eventually(
+      async () => {
+        const { status, chain: own } = await readyOf(beside);
+        if (own.followed.catchUp !== null && status === 503) seen.push(own);
+        return status;
+      },
+      (status) => status === 200,
+    );
+    const percents = seen.map(({ followed }) => followed.catchUp?.percent ?? 0);
+    expect(percents[0]).toBeLessThan(50);
+    expect(percents.at(-1)).toBeGreaterThan(50);
+    const late = seen.at(-1);
+    expect(late?.followed.catchUp?.blocksPerSecond).toBeGreaterThan(0);
+    expect(late?.reasons.join()).toMatch(/in up to block \d+ of \d+ \([\d.]+ %, [\d.]+ blocks per second, about \d+ s left\)/);
+    await eventually(
+      () => beside.log.entries.map(({ event }) => event),
+      (events) => events.includes('chain.catch-up') && events.includes('chain.caught-up'),
+    );
+    await beside.stop();
+    gateways.splice(0);
+    await database.drop();
+  });
+
+  it('is 503 when the last look at the head is too long ago, whatever the distance in blocks', async () => {
+    const clock = createMovedClock();
+    const proxy = await way();
+    const beside = await startGatewayBeside(sandbox, { clock, hosts: { rpcUrls: [proxy.url] } });
+    gateways.push(beside);
+    await eventually(
+      () => readyOf(beside),
+      ({ status }) => status === 200,
+    );
+    proxy.set({ mode: 'slow', latencyMs: 600_000 });
+    clock.move(60_000);
+    const { status, chain: own } = await readyOf(beside);
+    expect(status).toBe(503);
+    expect(own.reasons.join()).toMatch(/the newest block is \d+ s old|in up to block/);
+  });
+
+  it('stays ready on the configuration that the chain itself gives while the backend is silent', async () => {
+    const clock = createMovedClock();
+    const beside = await startGatewayBeside(sandbox, { clock, hosts: { backendUrl: 'http://127.0.0.1:9' } });
+    gateways.push(beside);
+    const before = await eventually(
+      () => readyOf(beside),
+      ({ chain: { reasons } }) => reasons.length === 1,
+    );
+    expect([before.status, before.chain.reasons]).toEqual([503, [expect.stringMatching(/^the config feed is/)]]);
+    clock.move(130_000); // longer than the backend is waited for
+    const { chain: own } = await eventually(
+      () => readyOf(beside),
+      ({ status }) => status === 200,
+    );
+    expect(own.reasons).toEqual([]);
+    const venue = beside.gateway.venues.get(CHAIN);
+    expect(venue?.feed.status()).toMatchObject({ configFrom: 'chain' });
+    expect((await beside.get(`/v1/${CHAIN}/markets`)).status).toBe(200);
+  });
+});
+
+const big = (_: string, value: unknown): unknown => (typeof value === 'bigint' ? value.toString() : value);
+
+/** Blocks of the range of logs that is asked for. */
+function rangeIn(body: unknown): number | null {
+  const [, from, to] = /"fromBlock":"(0x[0-9a-f]+)","toBlock":"(0x[0-9a-f]+)"/.exec(JSON.stringify(body)) ?? [];
+  return from === undefined || to === undefined ? null : Number(BigInt(to) - BigInt(from)) + 1;
+}
