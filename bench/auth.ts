@@ -1,5 +1,3 @@
-import { fork, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { randomBytes } from 'node:crypto';
 import { privateKeyToAddress, sign } from 'viem/accounts';
 import { parseSignature } from '../core/access/signature.js';
@@ -11,17 +9,13 @@ import { createLifecycle } from '../lifecycle.js';
 import { readSandboxSettings } from '../sandbox/settings.js';
 import { startSandbox } from '../sandbox/start-sandbox.js';
 import { bareExpress, benchHost, PATHS, serve, SIGNED_OPERATION } from './bench-doors.js';
-import type { Job, Outcome, Signer } from './load.js';
+import type { Job, Signer } from './load.js';
+import { createTurns, microseconds, report } from './take-turns.js';
 
-/**
- * What credentials and limits cost, over real HTTP, as ratios of one run. Rates are requests per second of the server's processor time, which
- * is what one core gives however busy the rest of the machine is; each figure is the median of rounds that take turns.
- */
+/** What credentials and limits cost, over real HTTP, as ratios of one run. */
 const CHAIN = 'arbitrum-sepolia';
 const CONNECTIONS = 50;
-const ROUNDS = 4;
 const MANY_AGENTS = 100_000;
-const WIDE_MARGIN = 0.75;
 const COLUMNS = '(chain, agent, trader, name, mode, permissions, created_at)';
 
 const database = ({ store }: Gateway) => (store as KnexStore).db;
@@ -39,23 +33,19 @@ const settings = readSandboxSettings({
 });
 const sandbox = await startSandbox({ settings, lifecycle, clock: systemClock, log, write: () => undefined });
 const { gateway } = sandbox;
-/** The venue lives in this process too: what it takes when nobody asks is not the requests' doing. */
-let idleUsPerSecond = 0;
-const load = fork(new URL('./load.ts', import.meta.url), { execArgv: ['--import', 'tsx'] });
 const doors = await serve(benchHost(gateway));
+const turns = await createTurns();
 
 try {
-  await once(load, 'message');
   process.exitCode = await measure();
 } finally {
-  load.disconnect();
+  turns.stop();
   doors.close();
   await lifecycle.end();
 }
 process.exit();
 
 async function measure(): Promise<number> {
-  idleUsPerSecond = await timeIdleness();
   const signers = Array.from({ length: 10 }, newSigner);
   await storeAgents(gateway, signers);
   const signed = { operationId: SIGNED_OPERATION, serviceName: gateway.serviceName, signers };
@@ -67,7 +57,7 @@ async function measure(): Promise<number> {
     ...(credentials ? { signed: credentials } : {}),
   });
 
-  const first = await takeTurns({
+  const first = await turns.take({
     plain: job(PATHS.plain, 4_000),
     signed: job(PATHS.signed, 2_500, signed),
     viem: job(PATHS.viem, 300, signed),
@@ -77,9 +67,9 @@ async function measure(): Promise<number> {
   const limit = 1e6 / (1e6 / first.plain + recoverUs + admitUs);
 
   await storeCrowd(gateway, MANY_AGENTS);
-  const crowded = await takeTurns({ signed: job(PATHS.signed, 2_500, signed) });
+  const crowded = await turns.take({ signed: job(PATHS.signed, 2_500, signed) });
   await dropCrowd(gateway);
-  const alone = await takeTurns({ signed: job(PATHS.signed, 2_500, signed) });
+  const alone = await turns.take({ signed: job(PATHS.signed, 2_500, signed) });
 
   const hot = await measureHot();
   console.log(`\nexpress without auth   ${rate(first.plain)}`);
@@ -97,13 +87,6 @@ async function measure(): Promise<number> {
   ]);
 }
 
-function report(rows: readonly (readonly [string, number, number])[]): number {
-  for (const [name, ratio, target] of rows)
-    console.log(`${name.padEnd(44)} ${ratio.toFixed(2).padStart(6)}  target ${target}  ${ratio >= target ? 'met' : 'MISSED'}`);
-  const isWide = rows.some(([, ratio, target]) => ratio < target * WIDE_MARGIN);
-  return process.argv.includes('--strict') && isWide ? 1 : 0;
-}
-
 /** Public reads while prices move, against the same bytes from a route that does nothing else. */
 async function measureHot(): Promise<Record<'markets' | 'prices' | 'bareMarkets' | 'barePrices', number>> {
   const [markets, prices] = [`/v1/${CHAIN}/markets`, `/v1/${CHAIN}/prices`];
@@ -117,7 +100,7 @@ async function measureHot(): Promise<Record<'markets' | 'prices' | 'bareMarkets'
     ),
   );
   const job = (url: string, path: string): Job => ({ url, path, count: 5_000, connections: CONNECTIONS });
-  const rates = await takeTurns({
+  const rates = await turns.take({
     markets: job(sandbox.url, markets),
     bareMarkets: job(bare.url, markets),
     prices: job(sandbox.url, prices),
@@ -125,44 +108,6 @@ async function measureHot(): Promise<Record<'markets' | 'prices' | 'bareMarkets'
   });
   bare.close();
   return rates;
-}
-
-/** Requests per second of processor time, by name. A first round warms up and is thrown away. */
-async function takeTurns<Name extends string>(jobs: Readonly<Record<Name, Job>>): Promise<Record<Name, number>> {
-  const names = Object.keys(jobs) as Name[];
-  const rates = Object.fromEntries(names.map((name) => [name, []])) as unknown as Record<Name, number[]>;
-  for (let round = 0; round <= ROUNDS; round += 1)
-    for (const name of names) {
-      const measured = await runJob(load, jobs[name]);
-      if (round > 0) rates[name].push(measured);
-    }
-  return Object.fromEntries(names.map((name) => [name, median(rates[name])])) as Record<Name, number>;
-}
-
-async function runJob(child: ChildProcess, job: Job): Promise<number> {
-  child.send(job);
-  await once(child, 'message');
-  const before = process.cpuUsage();
-  const [outcome] = (await once(child, 'message')) as [Outcome];
-  const used = microseconds(process.cpuUsage(before)) - outcome.seconds * idleUsPerSecond;
-  const failures = Object.entries(outcome.failures);
-  if (failures.length > 0) throw new Error(`${job.path} failed: ${JSON.stringify(failures.slice(0, 3))}`);
-  return (job.count * 1e6) / used;
-}
-
-async function timeIdleness(): Promise<number> {
-  const seconds = 3;
-  const before = process.cpuUsage();
-  await systemClock.sleep(seconds * 1000);
-  return microseconds(process.cpuUsage(before)) / seconds;
-}
-
-function microseconds({ user, system }: NodeJS.CpuUsage): number {
-  return user + system;
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
 function newSigner(): Signer {

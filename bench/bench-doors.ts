@@ -77,12 +77,12 @@ function viemRouter(gateway: Gateway): Router {
 }
 
 /** What nothing in this language and this framework gets below: a route that answers bytes it already has. */
-export function bareExpress(answers: ReadonlyMap<string, Buffer>): RequestListener {
+export function bareExpress(answers: ReadonlyMap<string, Buffer>, method: 'get' | 'post' = 'get'): RequestListener {
   const app = express();
   app.disable('x-powered-by');
   app.set('etag', false);
   for (const [path, bytes] of answers)
-    app.get(path, (_request, response) => void response.set('Content-Type', 'application/json; charset=utf-8').send(bytes));
+    app[method](path, (_request, response) => void response.set('Content-Type', 'application/json; charset=utf-8').send(bytes));
   return app;
 }
 

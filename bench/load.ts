@@ -17,6 +17,8 @@ export interface Job {
   readonly path: string;
   readonly count: number;
   readonly connections: number;
+  /** Present: it is a POST. */
+  readonly body?: string;
   /** Absent: the request carries no credentials. */
   readonly signed?: { readonly operationId: string; readonly serviceName: string; readonly signers: readonly Signer[] };
 }
@@ -33,7 +35,8 @@ const keccak = await loadKeccak();
 const curve = await instantiateSecp256k1();
 let nonces = BigInt(Date.now()) * 1_000_000n;
 
-function requestsOf({ url, path, count, signed }: Job): Buffer[] {
+function requestsOf({ url, path, count, signed, body }: Job): Buffer[] {
+  if (body !== undefined) return [posted(url, path, body)];
   const head = `GET ${path} HTTP/1.1\r\nHost: ${new URL(url).host}\r\n`;
   if (!signed) return [Buffer.from(`${head}\r\n`)];
   const digest = createRequestDigest(keccak, signed.serviceName);
@@ -58,6 +61,11 @@ function requestsOf({ url, path, count, signed }: Job): Buffer[] {
     );
   });
 }
+
+const posted = (url: string, path: string, body: string): Buffer =>
+  Buffer.from(
+    `POST ${path} HTTP/1.1\r\nHost: ${new URL(url).host}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  );
 
 async function run(job: Job): Promise<Outcome> {
   const requests = requestsOf(job);
