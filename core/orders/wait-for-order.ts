@@ -36,7 +36,7 @@ export async function waitForOrder(gateway: Gateway, venue: Venue, caller: Calle
     const order = await getOrder(gateway, venue, caller, id);
     wait.onApplied?.();
     if (isSettled(order.status) || wait.seconds === 0) return order;
-    await soonest(venue, news.came, wait);
+    await soonest(gateway, venue, news.came, wait);
     return wait.signal.aborted ? order : await getOrder(gateway, venue, caller, id);
   } finally {
     news.stop();
@@ -44,12 +44,16 @@ export async function waitForOrder(gateway: Gateway, venue: Venue, caller: Calle
   }
 }
 
-async function soonest({ clock }: Venue, came: Promise<void>, { seconds, signal }: Wait): Promise<void> {
+/** The news, the end of the time, of the client or of the service. */
+async function soonest({ stopping }: Gateway, { clock }: Venue, came: Promise<void>, { seconds, signal }: Wait): Promise<void> {
   const over = new AbortController();
+  const end = (): void => over.abort();
+  for (const ending of [signal, stopping]) ending.addEventListener('abort', end);
   try {
-    await Promise.race([came, clock.sleep(seconds * 1_000, AbortSignal.any([signal, over.signal]))]);
+    if (!signal.aborted && !stopping.aborted) await Promise.race([came, clock.sleep(seconds * 1_000, over.signal)]);
   } finally {
-    over.abort();
+    for (const ending of [signal, stopping]) ending.removeEventListener('abort', end);
+    end();
   }
 }
 

@@ -150,6 +150,28 @@ describe('a request that would rather wait', () => {
     expect((await ask(id, 'wait=8')).headers.get('preference-applied')).toBe('wait=8');
   });
 
+  it('is answered with what is known when the service ends', async () => {
+    const beside = await startGatewayBeside(sandbox);
+    await eventually(
+      () => venueOf(beside.gateway, CHAIN).feed.status().ready,
+      (ready) => ready,
+      30_000,
+    );
+    const id = await pending();
+    const path = `/v1/${CHAIN}/orders/${id}`;
+    const said: string[] = [];
+    const waiting = Array.from({ length: 20 }, async () => {
+      const headers = await signRequest(agent.wallet, chain.definition, { operationId: 'getOrder', method: 'GET', path });
+      const response = await fetch(`${beside.url}${path}`, { headers: { ...headers, Prefer: 'wait=8' } });
+      said.push(`${response.headers.get('preference-applied') ?? 'no wait'}: ${response.status}`);
+      return ((await response.json()) as Json)['status'];
+    });
+    await until(() => said.length === 4);
+    await beside.stop();
+    expect(new Set(await Promise.all(waiting))).toEqual(new Set(['pending']));
+    expect(said.slice(4)).toEqual(Array.from({ length: 16 }, () => 'wait=8: 200'));
+  });
+
   it('leaves its place when the client goes away', async () => {
     const own = await newAgentTrader(sandbox, chain);
     const id = await pending(own);
