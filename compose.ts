@@ -80,7 +80,6 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
     orders: config.orders,
     randomBytes: systemRandom,
     stopping: lifecycle.stopping,
-    stopping: lifecycle.stopping,
   });
   // Before the doors: whoever subscribes or waits hears of everything that is written from then on.
   await lifecycle.start(

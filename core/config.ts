@@ -8,6 +8,13 @@ import { StartError } from './start-error.js';
 export const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
+export interface RelayerConfig {
+  /** A function, so that nothing that prints a configuration prints them. */
+  readonly keys: () => readonly `0x${string}`[];
+  /** Wei per gas that is never passed. */
+  readonly maxFeePerGas: bigint;
+}
+
 export interface ChainConfig {
   readonly chain: ChainDefinition & { readonly slug: ChainSlug };
   /** Tried in this order. */
@@ -20,6 +27,8 @@ export interface ChainConfig {
   readonly globalUrl: string;
   /** Where an empty database begins to follow the chain; null = a day before now. */
   readonly startBlock: bigint | null;
+  /** Who sends for the traders of the facade; null: the facade can be read there, not traded through. */
+  readonly relayer: RelayerConfig | null;
 }
 
 export type DatabaseConfig =
@@ -151,6 +160,7 @@ function readChain(slug: ChainSlug, variables: Record<string, string>, problems:
     pricingUrl: variables['PRICING_URL'] ?? PRICING_URL,
     globalUrl: variables['GLOBAL_URL'] ?? GLOBAL_URL,
     startBlock: readStartBlock(slug, variables, problems),
+    relayer: readRelayer(slug, variables, problems),
   };
 }
 
@@ -162,15 +172,36 @@ function readStartBlock(slug: ChainSlug, variables: Record<string, string>, prob
   return null;
 }
 
+const DEFAULT_MAX_FEE_GWEI = 100n;
+const GWEI = 1_000_000_000n;
+const PRIVATE_KEY = /^0x[0-9a-fA-F]{64}$/;
+
+/** Never quotes a value: it is a secret, or was meant to be one. */
+function readRelayer(slug: ChainSlug, variables: Record<string, string>, problems: string[]): RelayerConfig | null {
+  const name = chainVariable('RELAYER_KEY', slug);
+  const keys = variables[name]?.split(',').map((key) => key.trim());
+  if (keys === undefined) return null;
+  const isKey = (key: string): key is `0x${string}` => PRIVATE_KEY.test(key);
+  if (!keys.every(isKey)) {
+    problems.push(`${name} must be private keys of 32 bytes in hex, separated by commas`);
+    return null;
+  }
+  const fee = variables[chainVariable('RELAYER_MAX_FEE_GWEI', slug)] ?? String(DEFAULT_MAX_FEE_GWEI);
+  if (!/^[1-9]\d{0,8}$/.test(fee)) problems.push(`${chainVariable('RELAYER_MAX_FEE_GWEI', slug)} must be a whole number of gwei`);
+  return { keys: () => keys, maxFeePerGas: /^\d{1,9}$/.test(fee) ? BigInt(fee) * GWEI : GWEI };
+}
+
 const isHttpUrl = (text: string): boolean => HttpUrl.safeParse(text).success;
 
 /** A misspelt chain would otherwise be a chain that silently does not start. */
 function unknownChainVariables(variables: Record<string, string>): string[] {
   const known = new Set(
-    CHAIN_SLUGS.flatMap((slug) => [chainVariable('RPC_URL', slug), chainVariable('BACKEND_URL', slug), chainVariable('START_BLOCK', slug)]),
+    CHAIN_SLUGS.flatMap((slug) =>
+      ['RPC_URL', 'BACKEND_URL', 'START_BLOCK', 'RELAYER_KEY', 'RELAYER_MAX_FEE_GWEI'].map((name) => chainVariable(name, slug)),
+    ),
   );
   return Object.keys(variables)
-    .filter((name) => /^(?:(?:RPC|BACKEND)_URL|START_BLOCK)_/.test(name) && !known.has(name))
+    .filter((name) => /^(?:(?:RPC|BACKEND)_URL|START_BLOCK|RELAYER_KEY|RELAYER_MAX_FEE_GWEI)_/.test(name) && !known.has(name))
     .map((name) => `${name} names no chain; chains are ${CHAIN_SLUGS.join(', ')}`);
 }
 

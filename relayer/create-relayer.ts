@@ -12,6 +12,8 @@ export interface RelayerOptions extends Omit<LaneOptions, 'wallet' | 'onStep'> {
 }
 
 export interface RunningRelayer extends Relayer {
+  /** Before that jobs are stored, and wait. */
+  start(): void;
   stop(): Promise<void>;
 }
 
@@ -25,12 +27,12 @@ export function createRelayer({ wallets, delegateOf, ...parts }: RelayerOptions)
   const onStep = (job: RelayJob): void => {
     if (isHandedOver(job)) waiting.get(job.id)?.(job);
   };
-  const lanes = new Map<Address, Lane>(wallets.map((wallet) => [wallet.address, createLane({ ...parts, wallet, onStep })]));
+  const lanes = new Map<Address, Lane>();
   const addresses = wallets.map(({ address }) => address);
 
   async function walletFor(trader: Address): Promise<Address> {
     const known = await store.walletOf(slug, trader);
-    if (known !== null && lanes.has(known)) return known;
+    if (known !== null && addresses.includes(known)) return known;
     const delegate = await delegateOf(trader);
     const ours = addresses.find((address) => address === delegate) ?? addresses[spread(trader, addresses.length)];
     if (ours === undefined) throw new Error('The relayer has no wallet.');
@@ -59,6 +61,9 @@ export function createRelayer({ wallets, delegateOf, ...parts }: RelayerOptions)
   }
 
   return {
+    start() {
+      for (const wallet of wallets) lanes.set(wallet.address, createLane({ ...parts, wallet, onStep }));
+    },
     wallets: () => addresses,
     walletFor,
     async send(request) {

@@ -1,5 +1,5 @@
 import type { ChainDefinition, ChainSlug } from '../core/chains.js';
-import type { Clock, Logger } from '../core/ports.js';
+import type { Clock, Hex, Logger } from '../core/ports.js';
 import type { NodeFees, RelayNode, SendVerdict } from '../core/relay/relayer.js';
 import { isOver, type RelayJob, type RelayStore } from '../core/relay/relay-store.js';
 import type { Lease } from '../core/tracking/tracking-store.js';
@@ -21,6 +21,8 @@ export interface LaneOptions {
   readonly settings: LaneSettings;
   readonly clock: Clock;
   readonly log: Logger;
+  /** A transaction of an order is about to be sent: it must be known before it can be mined. */
+  readonly onSigned: (job: RelayJob, hash: Hex) => Promise<void>;
   /** Every step of a job, after it is stored. */
   readonly onStep: (job: RelayJob) => void;
 }
@@ -44,7 +46,7 @@ const NO_OP_GAS = 100_000n;
 
 /** One wallet's transactions in the order of their nonces. One lane at a time works for a wallet, on whichever replica holds the lease. */
 export function createLane(options: LaneOptions): Lane {
-  const { definition, wallet, node, store, settings, clock, log, onStep } = options;
+  const { definition, wallet, node, store, settings, clock, log, onStep, onSigned } = options;
   const { slug } = definition;
   const stopping = new AbortController();
   let wake = new AbortController();
@@ -162,6 +164,7 @@ export function createLane(options: LaneOptions): Lane {
     const signed = await wallet.sign({ chainId: definition.chainId, nonce: job.nonce, ...call, ...offer });
     const attempt = { ...signed, ...offer, isNoOp, signedAt: clock.now() };
     const stored = await store.addAttempt(slug, job.id, attempt);
+    if (!isNoOp) await onSigned(stored, attempt.hash);
     onStep(stored);
     return stored;
   }

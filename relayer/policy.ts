@@ -27,11 +27,11 @@ const SELECTOR_END = 10;
 export interface PolicySettings {
   readonly maxGas: bigint;
   /** The inner calls that the stored action means, worked out afresh from it and what its translation stood on. */
-  readonly reencode: (action: SignedAction, job: RelayJob) => readonly Hex[];
+  readonly reencode: (action: SignedAction, job: RelayJob) => Promise<readonly Hex[]>;
 }
 
 /** The last question before a signature: null when the job may be signed, otherwise why not. It believes nothing that it can work out itself. */
-export function refusalOf(job: RelayJob, action: SignedAction | null, { maxGas, reencode }: PolicySettings): string | null {
+export async function refusalOf(job: RelayJob, action: SignedAction | null, { maxGas, reencode }: PolicySettings): Promise<string | null> {
   if (job.gas > maxGas) return `gas ${job.gas} is above the cap of ${maxGas}`;
   if (job.purpose === 'no-op') return job.data === '0x' ? null : 'a no-op carries data';
   if (action?.chain !== job.chain) return 'its signed action is not stored';
@@ -39,9 +39,8 @@ export function refusalOf(job: RelayJob, action: SignedAction | null, { maxGas, 
   const inner = innerCall(job);
   if (inner === null) return 'it is no delegated call for its trader';
   if (!callsOf(inner).every((call) => ALLOWED.has(call.slice(0, SELECTOR_END)))) return 'it calls something that is not on the list';
-  return reencode(action, job).some((meant) => meant.toLowerCase() === inner.toLowerCase())
-    ? null
-    : 'it is not what the signed action means';
+  const meanings = await reencode(action, job);
+  return meanings.some((meant) => meant.toLowerCase() === inner.toLowerCase()) ? null : 'it is not what the signed action means';
 }
 
 function innerCall({ data, trader }: RelayJob): Hex | null {

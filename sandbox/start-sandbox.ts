@@ -2,7 +2,7 @@ import { entranceSettings } from '../core/access/entrance-variables.js';
 import type { Config, DatabaseConfig } from '../core/config.js';
 import type { Gateway } from '../core/gateway.js';
 import { orderSettings } from '../core/orders/order-variables.js';
-import type { Address, Clock, Logger, RelayerDesk } from '../core/ports.js';
+import type { Clock, Logger } from '../core/ports.js';
 import { readiness } from '../core/readiness.js';
 import { startGateway, startStore } from '../compose.js';
 import type { Lifecycle } from '../lifecycle.js';
@@ -70,7 +70,6 @@ export async function startSandbox({ settings, lifecycle, clock, log, write }: S
     orders: orderSettings(settings),
   };
   progress.step('starting the gateway');
-  const relayer = deskOf(venue.controls.relayer);
   const gateway = await startGateway({
     config,
     store,
@@ -79,7 +78,6 @@ export async function startSandbox({ settings, lifecycle, clock, log, write }: S
     log,
     http,
     extraRoutes: [sandboxRouter(venue.controls)],
-    relayerOf: () => relayer,
   });
   await lifecycle.start(
     'demo agents',
@@ -92,12 +90,6 @@ export async function startSandbox({ settings, lifecycle, clock, log, write }: S
     () => undefined,
   );
   return { url: http.url, gateway, controls: venue.controls, config };
-}
-
-/** One wallet for everybody. */
-export function deskOf(relayer: Address): RelayerDesk {
-  const wallet = relayer.toLowerCase() as Address;
-  return { wallets: () => [wallet], walletFor: () => Promise.resolve(wallet) };
 }
 
 /** Waits for both even if one fails: what the other is about to start must be known before everything is ended. */

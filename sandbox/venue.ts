@@ -14,6 +14,9 @@ import { SANDBOX_MARKETS } from './markets.js';
 import type { SandboxSettings } from './settings.js';
 import { startVenueChain, type VenueChain } from './venue-chain.js';
 
+/** Wei per gas; the sandbox's own fee can be set far above any real one. */
+const SANDBOX_MAX_FEE = 10_000n * 10n ** 9n;
+
 export interface SandboxVenue {
   readonly controls: SandboxControls;
   readonly chains: readonly VenueChain[];
@@ -93,6 +96,7 @@ export async function startVenue(lifecycle: Lifecycle, { settings, folder, clock
       pricingUrl: backend.pricingUrl,
       globalUrl: backend.pricingUrl,
       startBlock: 0n,
+      relayer: { keys: () => [accounts.relayer.privateKey], maxFeePerGas: SANDBOX_MAX_FEE },
     })),
   };
 }

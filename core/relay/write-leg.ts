@@ -101,7 +101,7 @@ function openingOf(venue: Venue, intent: OpenIntent, sizeBase: bigint): Opening 
   };
 }
 
-const termsOf = ({
+export const termsOf = ({
   type,
   pairIndex,
   collateralIndex,

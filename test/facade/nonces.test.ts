@@ -138,6 +138,32 @@ describe('the nonces of a signer', () => {
     expect(await post(await noop(agent, { nonce }))).toMatchObject(DONE);
   });
 
+  it('come with a count of what is left, of the signer or of the address, whichever is less', async () => {
+    const agent = await newAgent(HERE);
+    const left = async (): Promise<number[]> => {
+      const { headers } = await post(await noop(agent));
+      return ['limit', 'remaining'].map((name) => Number(headers.get(`ratelimit-${name}`)));
+    };
+    const [first, second] = [await left(), await left()];
+    expect(first[0]).toBe(AGENT_LIMIT);
+    expect(second[0]).toBe(AGENT_LIMIT);
+    // Unless the minute ended in between.
+    expect([(first[1] ?? 0) - 1, AGENT_LIMIT - 1]).toContain(second[1]);
+  });
+
+  it('are not asked for where an address comes too often', async () => {
+    const { entrance } = sandbox.config;
+    const config = { ...sandbox.config, entrance: { ...entrance, limits: { ...entrance.limits, ip: 1 } } };
+    const strict = await startGatewayBeside({ ...sandbox, config }, { relayer: deskOf(sandbox.controls.relayer) });
+    const stranger = Wallet.createRandom();
+    const answers = [];
+    for (let times = 0; times < 3; times += 1) answers.push(await post(await signL1(stranger, { type: 'noop' }), HERE, strict.url));
+    await strict.stop();
+    const refused = answers.find(({ status }) => status === 429);
+    expect(refused).toMatchObject({ body: { code: 'RATE_LIMITED', msg: expect.any(String), data: null, details: { scope: 'ip' } } });
+    expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThan(0);
+  });
+
   it('are not spent by what comes too often; the answer says when to come back', async () => {
     const agent = await newAgent(HERE);
     const bodies = await Promise.all(Array.from({ length: AGENT_LIMIT + 20 }, () => noop(agent)));

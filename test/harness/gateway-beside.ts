@@ -1,7 +1,7 @@
 import { systemClock } from '../../core/adapters/system-clock.js';
 import type { ChainConfig } from '../../core/config.js';
 import type { Gateway } from '../../core/gateway.js';
-import type { Clock, RelayerDesk } from '../../core/ports.js';
+import type { Clock } from '../../core/ports.js';
 import { startGateway, startStore } from '../../compose.js';
 import { createLifecycle } from '../../lifecycle.js';
 import { listen } from '../../native-api/listen.js';
@@ -21,13 +21,13 @@ export interface BesideOptions {
   /** Other hosts than those of the sandbox. */
   readonly hosts?: Partial<Pick<ChainConfig, 'rpcUrls' | 'backendUrl' | 'pricingUrl' | 'globalUrl'>>;
   /** Absent: nobody relays there, and its facade is read-only. */
-  readonly relayer?: RelayerDesk;
+  readonly relays?: boolean;
 }
 
 /** A second gateway of the same venue and database, on its own clock and with its own connections. It does not wait to be ready. */
 export async function startGatewayBeside(
   { config }: TestSandbox,
-  { clock = systemClock, hosts = {}, relayer }: BesideOptions = {},
+  { clock = systemClock, hosts = {}, relays = false }: BesideOptions = {},
 ): Promise<GatewayBeside> {
   const log = createKeptLog();
   const lifecycle = createLifecycle(log);
@@ -36,7 +36,7 @@ export async function startGatewayBeside(
     () => listen('127.0.0.1', 0),
     (made) => made.close(),
   );
-  const chains = config.chains.map((chain) => ({ ...chain, ...hosts }));
+  const chains = config.chains.map((chain) => ({ ...chain, ...(relays ? {} : { relayer: null }), ...hosts }));
   const store = await startStore({ lifecycle, clock, log }, config.database);
   const gateway = await startGateway({
     config: { ...config, chains },
@@ -45,7 +45,6 @@ export async function startGatewayBeside(
     clock,
     log,
     http,
-    relayerOf: () => relayer ?? null,
   });
   return {
     url: http.url,

@@ -37,7 +37,7 @@ interface Parts {
   readonly clock: Clock;
   readonly stuckMs: number;
   readonly maxFeePerGas: bigint;
-  readonly reencode: (action: SignedAction, job: RelayJob) => readonly Hex[];
+  readonly reencode: (action: SignedAction, job: RelayJob) => Promise<readonly Hex[]>;
 }
 
 const GWEI = 1_000_000_000n;
@@ -66,8 +66,8 @@ export async function relayBench(chain: ChainControls, store: RelayStore): Promi
     node,
     log,
     store,
-    start: (parts = {}) =>
-      createRelayer({
+    start: (parts = {}) => {
+      const relayer = createRelayer({
         definition: chain.definition,
         wallets: [signer],
         delegateOf: () => Promise.resolve(signer.address),
@@ -79,9 +79,13 @@ export async function relayBench(chain: ChainControls, store: RelayStore): Promi
           stuckMs: parts.stuckMs ?? 2_000,
           maxFeePerGas: parts.maxFeePerGas ?? 500n * GWEI,
           maxGas: 5_000_000n,
-          reencode: parts.reencode ?? ((_action, job) => innerOf(job)),
+          reencode: parts.reencode ?? ((_action, job) => Promise.resolve(innerOf(job))),
         },
-      }),
+        onSigned: () => Promise.resolve(),
+      });
+      relayer.start();
+      return relayer;
+    },
     orderCall: inner,
     action: () =>
       store.recordAction({

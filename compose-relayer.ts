@@ -1,0 +1,65 @@
+import type { RelayerConfig } from './core/config.js';
+import type { ChainDefinition, ChainSlug } from './core/chains.js';
+import type { Gateway, Venue } from './core/gateway.js';
+import type { Chain, Clock, Logger, Store } from './core/ports.js';
+import { runScheduledCancels } from './core/relay/schedule-cancels.js';
+import type { Relayer } from './core/relay/relayer.js';
+import { reencode } from './facade/trade/reencode.js';
+import { createRelayer, type RunningRelayer } from './relayer/create-relayer.js';
+import { createWallet } from './relayer/wallet.js';
+
+interface Parts {
+  readonly chain: ChainDefinition & { readonly slug: ChainSlug };
+  readonly node: Chain;
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** More than any trading call takes, far less than would empty a wallet. */
+const MAX_GAS = 8_000_000n;
+const STUCK_MS = 12_000;
+
+/** The one place where a key becomes a wallet. */
+export function composeRelayer({ keys, maxFeePerGas }: RelayerConfig, { chain, node, store, clock, log }: Parts): RunningRelayer {
+  const { slug } = chain;
+  return createRelayer({
+    definition: chain,
+    wallets: keys().map(createWallet),
+    node: node.relay,
+    delegateOf: (trader) => node.delegateOf(trader),
+    store: store.relay,
+    clock,
+    log,
+    settings: {
+      maxFeePerGas,
+      maxGas: MAX_GAS,
+      stuckMs: STUCK_MS,
+      async reencode(action, job) {
+        const units = new Map((await store.facade.assets.all(slug)).map(({ pairIndex, multiplier }) => [pairIndex, BigInt(multiplier)]));
+        return reencode(action, job, (asset) => units.get(asset) ?? 1n);
+      },
+    },
+    async onSigned({ orderId }, hash) {
+      if (orderId !== null) await store.orders.recordHash(slug, orderId, hash, clock.now());
+    },
+  });
+}
+
+const isRunning = (relayer: Relayer | null): relayer is RunningRelayer => relayer !== null && 'start' in relayer;
+
+/** Sends until it is stopped; looks for receipts with every block. */
+export function runRelayer(gateway: Gateway, venue: Venue): () => Promise<void> {
+  const { relayer } = venue;
+  if (!isRunning(relayer)) return () => Promise.resolve();
+  relayer.start();
+  const stopHeads = gateway.bus.on('head', (event) => {
+    if (event.venue === venue) relayer.onHead(event.block);
+  });
+  const stopSchedules = runScheduledCancels(gateway, venue);
+  return async () => {
+    stopHeads();
+    stopSchedules();
+    await relayer.stop();
+  };
+}

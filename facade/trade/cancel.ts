@@ -1,0 +1,47 @@
+import type { Venue } from '../../core/gateway.js';
+import { relayCancels, type CancelItem, type CancelOutcome } from '../../core/relay/relay-cancels.js';
+import type { TradeActionOf } from '../actions/trade.js';
+import { statuses, type ExchangeReply, type ItemStatus } from '../reply.js';
+import { itemError } from './item-status.js';
+import { errorText, ITEM_TEXTS } from './item-texts.js';
+import type { TradeWork } from './trade-handlers.js';
+
+export const cancelByOid = (work: TradeWork, { cancels }: TradeActionOf<'cancel'>): Promise<ExchangeReply> =>
+  cancel(
+    work,
+    cancels.map(({ a, o }, item) => ({ item, name: { oid: BigInt(o) }, pairIndex: a })),
+  );
+
+export const cancelByCloid = (work: TradeWork, { cancels }: TradeActionOf<'cancelByCloid'>): Promise<ExchangeReply> =>
+  cancel(
+    work,
+    cancels.map(({ asset, cloid }, item) => ({ item, name: { cloid }, pairIndex: asset })),
+  );
+
+async function cancel({ gateway, venue, caller, action, holdMs }: TradeWork, items: readonly CancelItem[]): Promise<ExchangeReply> {
+  const outcomes = await relayCancels(gateway, venue, caller, action, { items, holdMs });
+  return statuses(
+    'cancel',
+    outcomes.map((outcome, at) => statusOf(venue, items[at]?.pairIndex ?? 0, outcome)),
+  );
+}
+
+function statusOf(venue: Venue, asset: number, outcome: CancelOutcome): ItemStatus {
+  switch (outcome.kind) {
+    case 'done':
+      return 'success';
+    case 'gone':
+      return itemError(ITEM_TEXTS.neverPlaced, asset);
+    case 'executing':
+      return itemError(executingText(venue, outcome.reclaimableAt), asset);
+    case 'failed': {
+      const text = errorText(outcome.error);
+      if (text === null) throw outcome.error;
+      return itemError(text, asset);
+    }
+  }
+}
+
+/** It can still fill: a bot must not believe it gone. */
+const executingText = ({ clock }: Venue, at: number | null): string =>
+  `Order is executing, reclaim possible at ${new Date(at ?? clock.now()).toISOString()}.`;

@@ -1,0 +1,100 @@
+import type { OrderReason } from '../../core/domain/order.js';
+import type { TranslationRefusal } from '../../core/domain/relay/exchange-order.js';
+import type { ErrorDetails, GatewayError } from '../../core/errors.js';
+
+/** What is said about one item. Clients compare the beginnings; every sentence ends with the asset it is about. */
+export const ITEM_TEXTS = {
+  invalidAsset: 'Order has invalid asset.',
+  zeroSize: 'Order has zero size.',
+  invalidSize: 'Order has invalid size.',
+  invalidPrice: 'Order has invalid price.',
+  halted: 'Trading is halted.',
+  noMatch: 'Order could not immediately match against any resting orders.',
+  margin: 'Insufficient margin to place order.',
+  reduceOnly: 'Reduce only order would increase position.',
+  badTrigger: 'Invalid TP/SL price.',
+  oiCapped: 'Order would increase open interest while open interest is capped.',
+  marginTier: 'Order would cause position to exceed margin tier limit at current leverage.',
+  neverPlaced: 'Order was never placed, already canceled, or filled.',
+  cannotModify: 'Cannot modify canceled or filled order',
+  cloidTaken: 'An order with this cloid is still open.',
+} as const;
+
+export const withAsset = (text: string, asset: number): string => `${text} asset=${asset}`;
+
+export const REASON_TEXTS: Readonly<Record<OrderReason, string>> = {
+  NONE: ITEM_TEXTS.noMatch,
+  SLIPPAGE: ITEM_TEXTS.noMatch,
+  PRICE_IMPACT: ITEM_TEXTS.noMatch,
+  MARKET_CLOSED: ITEM_TEXTS.halted,
+  PAUSED: ITEM_TEXTS.halted,
+  EXPOSURE_LIMITS: ITEM_TEXTS.oiCapped,
+  MAX_LEVERAGE: ITEM_TEXTS.marginTier,
+  LIQ_REACHED: ITEM_TEXTS.margin,
+  TP_REACHED: ITEM_TEXTS.badTrigger,
+  SL_REACHED: ITEM_TEXTS.badTrigger,
+  NO_TRADE: ITEM_TEXTS.reduceOnly,
+  WRONG_TRADE: ITEM_TEXTS.reduceOnly,
+  NOT_HIT: ITEM_TEXTS.noMatch,
+  OTHER: 'Order was rejected by the contracts.',
+};
+
+/** `bbo` is `bid@ask`. */
+export const refusalText = (why: TranslationRefusal, bbo: string): string => REFUSALS[why](bbo);
+
+const REFUSALS: Readonly<Record<TranslationRefusal, (bbo: string) => string>> = {
+  'no-match': () => ITEM_TEXTS.noMatch,
+  'reduce-only': () => ITEM_TEXTS.reduceOnly,
+  'post-only': (bbo) => `Post only order would have immediately matched, bbo was ${bbo}.`,
+  'bad-trigger': () => ITEM_TEXTS.badTrigger,
+  busy: () => 'Another order is executing on this position; retry in a moment.',
+  'partial-protection': () => 'A resting order against a position must cover whole trades here: send the size of the position.',
+  'zero-size': () => ITEM_TEXTS.zeroSize,
+};
+
+/** Errors of the catalogue in the words bots know; null for those that concern more than the item. */
+export function errorText({ code, message, details }: GatewayError): string | null {
+  switch (code) {
+    case 'SIZE_BELOW_MINIMUM':
+      return `Order must have minimum value of $10. The least collateral here is ${(details as ErrorDetails<'SIZE_BELOW_MINIMUM'>).minCollateralUsd} USD.`;
+    case 'MARKET_CLOSED':
+      return ITEM_TEXTS.halted;
+    case 'MARKET_NOT_FOUND':
+      return ITEM_TEXTS.invalidAsset;
+    case 'PRECISION_ERROR':
+      return (details as ErrorDetails<'PRECISION_ERROR'>).field === 'size' ? ITEM_TEXTS.invalidSize : ITEM_TEXTS.invalidPrice;
+    case 'LEVERAGE_OUT_OF_RANGE':
+      return ITEM_TEXTS.marginTier;
+    case 'POSITION_NOT_FOUND':
+      return ITEM_TEXTS.reduceOnly;
+    case 'SIMULATION_REVERTED':
+      return revertText(details);
+    case 'ORDER_NOT_MODIFIABLE':
+    case 'UNSUPPORTED':
+    case 'VALIDATION_ERROR':
+      return message;
+    default:
+      return null;
+  }
+}
+
+/** The contract's own errors, where an exchange has a word for them. */
+const REVERTS: Readonly<Record<string, string>> = {
+  InsufficientCollateral: 'Order must have minimum value of $10.',
+  InsufficientBalance: ITEM_TEXTS.margin,
+  InsufficientAllowance: ITEM_TEXTS.margin,
+  ERC20InsufficientBalance: ITEM_TEXTS.margin,
+  ERC20InsufficientAllowance: ITEM_TEXTS.margin,
+  WrongLeverage: ITEM_TEXTS.marginTier,
+  PriceImpactTooHigh: ITEM_TEXTS.noMatch,
+  TradeTpInvalid: ITEM_TEXTS.badTrigger,
+  TradeSlInvalid: ITEM_TEXTS.badTrigger,
+  Paused: ITEM_TEXTS.halted,
+  DoesntExist: ITEM_TEXTS.reduceOnly,
+  NoTrade: ITEM_TEXTS.reduceOnly,
+};
+
+const isReason = (name: string): name is OrderReason => Object.hasOwn(REASON_TEXTS, name);
+
+const revertText = ({ errorName }: ErrorDetails<'SIMULATION_REVERTED'>): string =>
+  isReason(errorName) ? REASON_TEXTS[errorName] : (REVERTS[errorName] ?? `The contracts would refuse it: ${errorName}.`);

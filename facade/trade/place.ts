@@ -1,0 +1,77 @@
+import { relayOrders } from '../../core/relay/relay-orders.js';
+import type { ExchangeItem } from '../../core/relay/plan-items.js';
+import type { TradeActionOf, WireOrder } from '../actions/trade.js';
+import { refused, statuses, type ExchangeReply, type ItemStatus } from '../reply.js';
+import { itemError, statusOf } from './item-status.js';
+import { ITEM_TEXTS } from './item-texts.js';
+import { readOrder, type ReadOrder } from './read-order.js';
+import type { TradeWork } from './trade-handlers.js';
+
+type OrderAction = TradeActionOf<'order'>;
+
+/** `order`: a batch, or a parent with its take profit and stop loss, or those of the position. */
+export async function placeOrders(work: TradeWork, action: OrderAction): Promise<ExchangeReply> {
+  const { orders, grouping } = action;
+  const read = orders.map((wire, at) => readOrder(work.universe.assets[wire.a], wire, at));
+  if (grouping === 'normalTpsl') return withChildren(work, orders, read);
+  if (grouping === 'positionTpsl' && !orders.some(isTrigger)) return refused('Unexpected number of trigger orders');
+  const placed = await place(work, orders, read);
+  const isProtection = grouping === 'positionTpsl';
+  return statuses('order', isProtection ? placed.map((status) => (isError(status) ? status : 'waitingForTrigger')) : placed);
+}
+
+const isTrigger = ({ t }: WireOrder): boolean => 'trigger' in t;
+const isError = (status: ItemStatus): boolean => typeof status === 'object' && 'error' in status;
+
+/** What can be read is relayed; what cannot has its sentence. One status per order, in order. */
+async function place(work: TradeWork, wires: readonly WireOrder[], read: readonly ReadOrder[]): Promise<ItemStatus[]> {
+  const { gateway, venue, caller, action, universe, holdMs } = work;
+  const taken = await takenCloids(work, read);
+  const isFree = ({ cloid }: ExchangeItem): boolean => cloid === null || !taken.has(cloid);
+  const items = read.flatMap((each) => (each.kind === 'order' && isFree(each.item) ? [each.item] : []));
+  const outcomes = await relayOrders(gateway, venue, caller, action, { items, holdMs });
+  return read.map((each, at): ItemStatus => {
+    const asset = wires[at]?.a ?? 0;
+    if (each.kind === 'error') return itemError(each.text, asset);
+    const outcome = outcomes[items.indexOf(each.item)];
+    const row = universe.assets[asset];
+    if (!outcome || !row) return itemError(ITEM_TEXTS.cloidTaken, asset);
+    return statusOf(venue, row, outcome, each.item.cloid);
+  });
+}
+
+/** A bot that repeats an order after a time-out must not get it twice: a name of something that still lives is taken. */
+async function takenCloids({ gateway, venue, caller }: TradeWork, read: readonly ReadOrder[]): Promise<ReadonlySet<string>> {
+  const asked = read.flatMap((each) => (each.kind === 'order' && each.item.cloid !== null ? [each.item.cloid] : []));
+  const twice = asked.filter((cloid, at) => asked.indexOf(cloid) !== at);
+  if (asked.length === 0) return new Set();
+  const live = await gateway.store.account.liveOrders(venue.definition.slug, caller.trader);
+  const records = await gateway.store.exchange.ofOrders(
+    venue.definition.slug,
+    live.map(({ id }) => id),
+  );
+  const used = new Set([...records.values()].map(({ cloid }) => cloid));
+  return new Set([...asked.filter((cloid) => used.has(cloid)), ...twice]);
+}
+
+/** The first order is the parent; the triggers after it become take profit and stop loss of what it opens. */
+async function withChildren(work: TradeWork, wires: readonly WireOrder[], read: readonly ReadOrder[]): Promise<ExchangeReply> {
+  const [parent, ...children] = read;
+  const triggers = children.flatMap((child) => (child.kind === 'order' && child.item.order.style.kind === 'trigger' ? [child.item] : []));
+  if (!parent || triggers.length === 0) return refused('Unexpected number of trigger orders');
+  const level = (tpsl: 'tp' | 'sl'): bigint => {
+    const found = triggers.find(({ order: { style } }) => style.kind === 'trigger' && style.tpsl === tpsl)?.order.style;
+    return found?.kind === 'trigger' ? found.trigger : 0n;
+  };
+  const guarded: ReadOrder =
+    parent.kind === 'error' ? parent : { kind: 'order', item: { ...parent.item, tp: level('tp'), sl: level('sl') } };
+  const [status = itemError(ITEM_TEXTS.invalidAsset, 0)] = await place(work, wires.slice(0, 1), [guarded]);
+  const waiting: ItemStatus = isError(status)
+    ? status
+    : typeof status === 'object' && 'filled' in status
+      ? 'waitingForTrigger'
+      : 'waitingForFill';
+  const ofChild = (child: ReadOrder, at: number): ItemStatus =>
+    child.kind === 'error' ? itemError(child.text, wires[at + 1]?.a ?? 0) : waiting;
+  return statuses('order', [status, ...children.map(ofChild)]);
+}

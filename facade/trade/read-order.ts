@@ -1,0 +1,84 @@
+import { decimalsOf, parseDecimal, toUnits, type Decimal } from '../../core/domain/decimal.js';
+import type { ExchangeOrder, ExchangeStyle, TimeInForce } from '../../core/domain/relay/exchange-order.js';
+import type { ExchangeItem } from '../../core/relay/plan-items.js';
+import type { WireTerms } from '../../core/relay/exchange-store.js';
+import type { WireOrder } from '../actions/trade.js';
+import { BASE_SCALE, PRICE_SCALE } from '../format.js';
+import type { Asset } from '../universe.js';
+import { ITEM_TEXTS } from './item-texts.js';
+
+const SIGNIFICANT = 5;
+/** Decimals of a price and of a size make up six. */
+const PRICE_AND_SIZE = 6;
+
+export type ReadOrder = { readonly kind: 'order'; readonly item: ExchangeItem } | { readonly kind: 'error'; readonly text: string };
+
+/** An order on the wire → what it asks for, in the contract's units; or the sentence that says what is wrong with it. */
+export function readOrder(asset: Asset | undefined, wire: WireOrder, item: number): ReadOrder {
+  if (asset === undefined || asset.pair === null) return error(ITEM_TEXTS.invalidAsset);
+  const isWholePosition = 'trigger' in wire.t && wire.r && isZero(wire.s);
+  if (isZero(wire.s) && !isWholePosition) return error(ITEM_TEXTS.zeroSize);
+  if (decimalsOf(parseDecimal(wire.s)) > asset.szDecimals) return error(ITEM_TEXTS.invalidSize);
+  const prices = [wire.p, ...('trigger' in wire.t ? [wire.t.trigger.triggerPx] : [])];
+  if (!prices.every((price) => isOnTick(parseDecimal(price), asset.szDecimals))) return error(ITEM_TEXTS.invalidPrice);
+  const order = exchangeOrder(asset, wire);
+  if (order.limit <= 0n || (order.style.kind === 'trigger' && order.style.trigger <= 0n)) return error(ITEM_TEXTS.invalidPrice);
+  return {
+    kind: 'order',
+    item: {
+      item,
+      symbol: asset.symbol,
+      pairIndex: asset.id,
+      sizeStep: stepOf(asset),
+      order,
+      wire: termsOf(wire),
+      cloid: wire.c ?? null,
+      tp: 0n,
+      sl: 0n,
+    },
+  };
+}
+
+const error = (text: string): ReadOrder => ({ kind: 'error', text });
+const isZero = (text: string): boolean => parseDecimal(text).units === 0n;
+
+/** Five significant figures, six decimals less those of the size; whole numbers always. */
+function isOnTick(price: Decimal, szDecimals: number): boolean {
+  const decimals = decimalsOf(price);
+  if (decimals === 0) return true;
+  return decimals <= PRICE_AND_SIZE - szDecimals && price.units.toString().length <= SIGNIFICANT;
+}
+
+/** One lot of the coin, in base units. */
+const stepOf = ({ szDecimals, multiplier }: Asset): bigint => 10n ** BigInt(BASE_SCALE - szDecimals) * multiplier;
+
+/** Prices are rounded in the trader's favour where the contract has fewer digits: a buyer's down, a seller's up. */
+export function exchangeOrder(asset: Pick<Asset, 'multiplier'>, wire: WireOrder): ExchangeOrder {
+  const rounding = wire.b ? 'floor' : 'ceil';
+  const price = (text: string): bigint => {
+    const units = toUnits(parseDecimal(text), PRICE_SCALE, rounding);
+    return wire.b ? units / asset.multiplier : (units + asset.multiplier - 1n) / asset.multiplier;
+  };
+  return {
+    isBuy: wire.b,
+    limit: price(wire.p),
+    size: toUnits(parseDecimal(wire.s), BASE_SCALE, 'down') * asset.multiplier,
+    reduceOnly: wire.r,
+    style: styleOf(wire, price),
+  };
+}
+
+function styleOf({ t }: WireOrder, price: (text: string) => bigint): ExchangeStyle {
+  if ('trigger' in t) return { kind: 'trigger', trigger: price(t.trigger.triggerPx), tpsl: t.trigger.tpsl };
+  const tif: TimeInForce = t.limit.tif === 'LiquidationMarket' ? 'Ioc' : t.limit.tif;
+  return { kind: 'limit', tif };
+}
+
+const termsOf = ({ p, s, t }: WireOrder): WireTerms => ({
+  limitPx: p,
+  sz: s,
+  tif: 'limit' in t ? t.limit.tif : null,
+  triggerPx: 'trigger' in t ? t.trigger.triggerPx : null,
+  isMarket: 'trigger' in t ? t.trigger.isMarket : null,
+  tpsl: 'trigger' in t ? t.trigger.tpsl : null,
+});

@@ -1,0 +1,103 @@
+import { encodeIntent } from '../../core/orders/encode-intent.js';
+import type { Intent } from '../../core/domain/intent.js';
+import { leverageForMargin } from '../../core/domain/relay/margin.js';
+import { translateOrder } from '../../core/domain/relay/translate-order.js';
+import type { Hex } from '../../core/ports.js';
+import type { CancelJobContext } from '../../core/relay/relay-cancels.js';
+import type { MarginJobContext } from '../../core/relay/relay-margin.js';
+import type { ReplaceJobContext } from '../../core/relay/relay-modify.js';
+import type { RelayJob, SignedAction } from '../../core/relay/relay-store.js';
+import { atRest } from '../../core/relay/plan-items.js';
+import type { OrderJobContext } from '../../core/relay/send-item.js';
+import { termsOf } from '../../core/relay/write-leg.js';
+import { isTradeType, TRADE_SCHEMAS, type TradeAction, type WireOrder } from '../actions/trade.js';
+import { exchangeOrder } from './read-order.js';
+
+/** Beside the kind, what each job keeps of its translation. `multiplier` is of the market's coin. */
+export type JobContext = OrderJobContext | ReplaceJobContext | CancelJobContext | MarginJobContext;
+
+/**
+ * What a stored action means on the Diamond, worked out from its signed text: the calls among which the one to be signed must be. Called
+ * by the relayer for every transaction, and believing nothing but the text and the figures the translation stood on.
+ */
+export function reencode(
+  signed: SignedAction,
+  job: Pick<RelayJob, 'context' | 'purpose'>,
+  multiplierOf: (asset: number) => bigint,
+): readonly Hex[] {
+  const action = readAction(signed.envelope);
+  const context = job.context as JobContext;
+  const intents = action === null ? [] : intentsOf(action, context, job.purpose, multiplierOf);
+  return intents.map((intent) => encodeIntent(intent, signed.trader));
+}
+
+function readAction(envelope: string): TradeAction | null {
+  const { action } = JSON.parse(envelope) as { action?: { type?: string } };
+  if (action?.type === undefined || !isTradeType(action.type)) return null;
+  return TRADE_SCHEMAS[action.type].parse(action);
+}
+
+function intentsOf(
+  action: TradeAction,
+  context: JobContext,
+  purpose: RelayJob['purpose'],
+  multiplierOf: (asset: number) => bigint,
+): readonly Intent[] {
+  switch (context.kind) {
+    case 'order':
+    case 'replace': {
+      const wire = orderOf(action, context.item);
+      return wire === null || !areSigned(action, context.context, multiplierOf) ? [] : orderIntents(wire, context, multiplierOf(wire.a));
+    }
+    case 'cancel':
+      return mayTakeBack(action, purpose) && onlyTakesBack(context.intent) ? [context.intent] : [];
+    case 'margin': {
+      const leverage = action.type === 'updateIsolatedMargin' ? leverageForMargin(BigInt(action.ntli), context.context) : null;
+      return leverage === null ? [] : [{ kind: 'leverage', tradeIndex: context.context.tradeIndex, leverage }];
+    }
+  }
+}
+
+function orderOf(action: TradeAction, item: number): WireOrder | null {
+  if (action.type === 'order') return action.orders[item] ?? null;
+  if (action.type === 'modify') return action.order;
+  return action.type === 'batchModify' ? (action.modifies[item]?.order ?? null) : null;
+}
+
+/** Take profit and stop loss of an opening are triggers of the same action, or none. */
+function areSigned(
+  action: TradeAction,
+  { tp, sl }: { readonly tp: bigint; readonly sl: bigint },
+  multiplierOf: (asset: number) => bigint,
+): boolean {
+  const orders = action.type === 'order' ? action.orders : [];
+  const levels = orders.map((wire) => exchangeOrder({ multiplier: multiplierOf(wire.a) }, wire).style);
+  const isSigned = (level: bigint, tpsl: 'tp' | 'sl'): boolean =>
+    level === 0n || levels.some((style) => style.kind === 'trigger' && style.tpsl === tpsl && style.trigger === level);
+  return isSigned(tp, 'tp') && isSigned(sl, 'sl');
+}
+
+function orderIntents(wire: WireOrder, job: OrderJobContext | ReplaceJobContext, multiplier: bigint): readonly Intent[] {
+  if (wire.a !== job.context.pairIndex) return [];
+  const asked = exchangeOrder({ multiplier }, wire);
+  const mayRest = asked.style.kind === 'limit' && asked.style.tif === 'Gtc';
+  const order = job.kind === 'order' && job.isLeftToRest && mayRest ? atRest(asked) : asked;
+  const translation = translateOrder(order, job.context);
+  const intents = translation.kind === 'legs' ? translation.legs.map(({ intent }) => intent) : [];
+  if (job.kind === 'order') return intents;
+  return intents.flatMap((intent): Intent[] => {
+    if (intent.kind !== 'open') return [];
+    return [{ kind: 'replace', tradeIndex: job.tradeIndex, by: termsOf(intent) }];
+  });
+}
+
+/** A cancel, the cancel half of a change, or what a schedule was set for. */
+const mayTakeBack = ({ type }: TradeAction, purpose: RelayJob['purpose']): boolean =>
+  purpose === 'scheduled-cancel'
+    ? type === 'scheduleCancel'
+    : purpose === 'reclaim' || type === 'cancel' || type === 'cancelByCloid' || type === 'modify' || type === 'batchModify';
+
+const onlyTakesBack = (intent: Intent): boolean =>
+  intent.kind === 'withdraw' ||
+  intent.kind === 'reclaim' ||
+  (intent.kind === 'protect' && (intent.tp ?? 0n) === 0n && (intent.sl ?? 0n) === 0n);

@@ -1,0 +1,56 @@
+import { orderMarket } from '../../core/orders/order-request.js';
+import { maxLeverageOf } from '../../core/domain/market.js';
+import { relayMargin } from '../../core/relay/relay-margin.js';
+import type { TradeActionOf } from '../actions/trade.js';
+import { DONE, refused, type ExchangeReply } from '../reply.js';
+import { ITEM_TEXTS } from './item-texts.js';
+import type { TradeWork } from './trade-handlers.js';
+
+/** A schedule nearer than this would fire before it could be moved. */
+const SOONEST_MS = 5_000;
+
+/** The dead man's switch: set, moved, or taken away. */
+export async function runScheduled(work: TradeWork, { time }: TradeActionOf<'scheduleCancel'>): Promise<ExchangeReply> {
+  const { gateway, venue, caller, action } = work;
+  if (time !== undefined && time < venue.clock.now() + SOONEST_MS)
+    return refused('Scheduled cancel time must be at least 5 seconds ahead.');
+  const { trader, agent } = caller;
+  await gateway.store.exchange.schedule({ chain: venue.definition.slug, trader, agent, action: action.id, dueAt: time ?? null });
+  return DONE;
+}
+
+/** Remembered for the next opening; open trades keep theirs. */
+export async function updateLeverage(work: TradeWork, action: TradeActionOf<'updateLeverage'>): Promise<ExchangeReply> {
+  const { gateway, venue, caller, universe } = work;
+  const { asset: id, isCross, leverage } = action;
+  const asset = universe.assets[id];
+  if (asset === undefined || asset.pair === null) return refused(ITEM_TEXTS.invalidAsset);
+  const { view } = orderMarket(venue, { market: asset.symbol });
+  const most = Number(maxLeverageOf(view.pair, view.group)) / 1000;
+  if (leverage < 1 || leverage > most) return refused('Invalid leverage value');
+  const { maxLeverage } = caller.scope;
+  if (maxLeverage !== null && BigInt(leverage) * 10n ** BigInt(maxLeverage.scale) > maxLeverage.units)
+    return refused('Invalid leverage value');
+  await gateway.store.facade.leverage.set(venue.definition.slug, caller.trader, id, { leverage, isCross });
+  return DONE;
+}
+
+/** Margin into a position, or out of it. */
+export async function updateMargin(work: TradeWork, { asset: id, ntli }: TradeActionOf<'updateIsolatedMargin'>): Promise<ExchangeReply> {
+  const { gateway, venue, caller, action, universe, holdMs } = work;
+  const asset = universe.assets[id];
+  if (asset === undefined || asset.pair === null) return refused(ITEM_TEXTS.invalidAsset);
+  if (ntli === 0) return refused('Update to isolated margin cannot be zero.');
+  const outcome = await relayMargin(gateway, venue, caller, action, { pairIndex: id, microUsd: BigInt(ntli), holdMs });
+  switch (outcome.kind) {
+    case 'done':
+      return DONE;
+    case 'no-position':
+      return refused('Cannot update margin for empty position.');
+    case 'too-little':
+    case 'rejected':
+      return refused(
+        ntli < 0 ? 'Position does not have sufficient margin for reduction.' : 'The amount is too small to change the position.',
+      );
+  }
+}

@@ -1,0 +1,211 @@
+import { Wallet } from 'ethers';
+import type { ChainControls } from '../../sandbox/controls.js';
+import { newTrader, type ChainTrader } from '../harness/chain-trader.js';
+import { eventually } from '../harness/eventually.js';
+import { approveAgent, order, postExchange, signL1 } from '../harness/hl-exchange.js';
+import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+
+const CHAIN = 'arbitrum-sepolia';
+const BTC = 0;
+const PRICE = 60_000;
+/** The contract's number for it. */
+const SLIPPAGE = 3;
+
+let sandbox: TestSandbox;
+let chain: ChainControls;
+
+beforeAll(async () => {
+  sandbox = await startTestSandbox();
+  const [first] = sandbox.controls.chains;
+  if (!first) throw new Error('no chain');
+  chain = first;
+  sandbox.controls.prices.jump(BTC, String(PRICE));
+  await eventually(
+    () => sandbox.gateway.venues.get(CHAIN)?.feed.lastPrice(BTC)?.oracle,
+    (price) => price === BigInt(PRICE) * 10n ** 10n,
+  );
+});
+afterAll(() => sandbox.stop());
+
+interface Bot {
+  readonly trader: ChainTrader;
+  send(action: Record<string, unknown>): Promise<unknown>;
+}
+
+/** A trader who has delegated to the relayer, and whose agent is approved. */
+async function newBot(usdc = '100000'): Promise<Bot> {
+  const trader = await newTrader(chain, { delegate: sandbox.controls.relayer, usdc });
+  const agent = new Wallet(Wallet.createRandom().privateKey);
+  const approval = await approveAgent(new Wallet(trader.privateKey), agent.address, null, { network: 'Testnet' });
+  expect(await postExchange(sandbox.url, CHAIN, approval)).toMatchObject({ body: { status: 'ok' } });
+  return {
+    trader,
+    async send(action) {
+      const { status, body } = await postExchange(sandbox.url, CHAIN, await signL1(agent, action));
+      expect(status).toBe(200);
+      return body;
+    },
+  };
+}
+
+const orderAction = (orders: object[]) => ({ type: 'order', orders, grouping: 'na' });
+const limit = (tif: string) => ({ limit: { tif } });
+const buy = (s: string, changes: object = {}) =>
+  order({ a: BTC, b: true, p: String(PRICE * 1.05), s, r: false, t: limit('Ioc'), ...changes });
+const sell = (s: string, changes: object = {}) => buy(s, { b: false, p: String(PRICE * 0.95), ...changes });
+const statuses = (body: unknown) =>
+  (body as { response: { data: { statuses: Record<string, Record<string, unknown>>[] } } }).response.data.statuses;
+
+const settledTrades = (trader: ChainTrader, count: number) =>
+  eventually(
+    () => trader.trades(),
+    (trades) => trades.length === count,
+  );
+
+describe('a bot', () => {
+  it('buys at the market, is told the fill, and closes what it holds', async () => {
+    const bot = await newBot();
+    const [opened] = statuses(await bot.send(orderAction([buy('0.1')])));
+    expect(opened).toMatchObject({ filled: { totalSz: expect.any(String), avgPx: expect.any(String), oid: expect.any(Number) } });
+    expect(Number(opened?.['filled']?.['totalSz'])).toBeCloseTo(0.1, 2);
+    const [trade] = await settledTrades(bot.trader, 1);
+    expect(trade).toMatchObject({ long: true, pairIndex: BTC, leverage: 5_000 });
+    const [closed] = statuses(await bot.send(orderAction([sell('0.1', { r: true })])));
+    expect(closed).toMatchObject({ filled: { oid: expect.any(Number) } });
+    await settledTrades(bot.trader, 0);
+  });
+
+  it('flips from long to short with one order', async () => {
+    const bot = await newBot();
+    await bot.send({ type: 'updateLeverage', asset: BTC, isCross: true, leverage: 10 });
+    await bot.send(orderAction([buy('0.1')]));
+    const [flipped] = statuses(await bot.send(orderAction([sell('0.3')])));
+    expect(flipped).toMatchObject({ filled: { oid: expect.any(Number) } });
+    expect(Number(flipped?.['filled']?.['totalSz'])).toBeCloseTo(0.3, 2);
+    const [trade] = await settledTrades(bot.trader, 1);
+    expect(trade).toMatchObject({ long: false, leverage: 10_000 });
+  });
+
+  it('rests an order, changes it, and cancels it by its cloid', async () => {
+    const bot = await newBot();
+    const cloid = `0x${'ab'.repeat(16)}`;
+    const [rested] = statuses(await bot.send(orderAction([buy('0.1', { p: '50000', t: limit('Gtc'), c: cloid })])));
+    expect(rested).toMatchObject({ resting: { oid: expect.any(Number), cloid } });
+    const [trade] = await settledTrades(bot.trader, 1);
+    expect(trade?.openPrice).toBeLessThan(500_000_000_000_000n);
+    const again = statuses(await bot.send(orderAction([buy('0.1', { p: '50000', t: limit('Gtc'), c: cloid })])));
+    expect(again[0]).toMatchObject({ error: expect.stringContaining(`asset=${BTC}`) });
+    const oid = Number(rested?.['resting']?.['oid']);
+    const changed = statuses(
+      await bot.send({ type: 'batchModify', modifies: [{ oid, order: buy('0.2', { p: '49000', t: limit('Gtc'), c: cloid }) }] }),
+    );
+    expect(changed[0]).toMatchObject({ resting: { oid: expect.any(Number) } });
+    expect(changed[0]?.['resting']?.['oid']).not.toBe(oid);
+    await eventually(
+      () => bot.trader.trades(),
+      ([only]) => only !== undefined && only.openPrice < 490_000_000_000_000n,
+    );
+    expect(statuses(await bot.send({ type: 'cancelByCloid', cancels: [{ asset: BTC, cloid }] }))).toEqual(['success']);
+    await settledTrades(bot.trader, 0);
+    expect(statuses(await bot.send({ type: 'cancel', cancels: [{ a: BTC, o: oid }] }))).toEqual([
+      { error: `Order was never placed, already canceled, or filled. asset=${BTC}` },
+    ]);
+  });
+
+  it('protects its position with a stop loss and takes it away again', async () => {
+    const bot = await newBot();
+    await bot.send(orderAction([buy('0.1')]));
+    const stop = sell('0.1', { r: true, p: '50000', t: { trigger: { isMarket: true, triggerPx: '55000', tpsl: 'sl' } } });
+    const [protectedBy] = statuses(await bot.send(orderAction([stop])));
+    expect(protectedBy).toMatchObject({ resting: { oid: expect.any(Number) } });
+    await eventually(
+      () => bot.trader.trades(),
+      ([trade]) => trade?.sl === 550_000_000_000_000n,
+    );
+    const o = Number(protectedBy?.['resting']?.['oid']);
+    await eventually(
+      () => sandbox.gateway.store.account.openPositions(CHAIN, bot.trader.account.address.toLowerCase() as `0x${string}`),
+      ([listed]) => listed?.position.sl === 550_000_000_000_000n,
+    );
+    expect(statuses(await bot.send({ type: 'cancel', cancels: [{ a: BTC, o }] }))).toEqual(['success']);
+    await eventually(
+      () => bot.trader.trades(),
+      ([trade]) => trade?.sl === 0n,
+    );
+  });
+
+  it('opens with take profit and stop loss in one action', async () => {
+    const bot = await newBot();
+    const child = (triggerPx: string, tpsl: string) =>
+      sell('0.1', { r: true, p: triggerPx, t: { trigger: { isMarket: true, triggerPx, tpsl } } });
+    const action = { type: 'order', orders: [buy('0.1'), child('70000', 'tp'), child('55000', 'sl')], grouping: 'normalTpsl' };
+    const [parent, ...children] = statuses(await bot.send(action));
+    expect(parent).toMatchObject({ filled: { oid: expect.any(Number) } });
+    expect(children).toEqual(['waitingForTrigger', 'waitingForTrigger']);
+    const [trade] = await settledTrades(bot.trader, 1);
+    expect(trade).toMatchObject({ tp: 700_000_000_000_000n, sl: 550_000_000_000_000n });
+  });
+
+  it('gets one status per order of a batch, in order, each in the words it knows', async () => {
+    const bot = await newBot();
+    const answers = statuses(
+      await bot.send(
+        orderAction([
+          buy('0.01'),
+          buy('0.1', { a: 999 }),
+          buy('0'),
+          buy('0.1234567'),
+          buy('0.1', { p: '61234.56' }),
+          buy('0.1', { p: '55000' }),
+          buy('0.1', { t: limit('Alo') }),
+          sell('0.1', { r: true }),
+          buy('0.0001'),
+          buy('100'),
+        ]),
+      ),
+    );
+    expect(answers).toEqual([
+      { filled: expect.objectContaining({ oid: expect.any(Number) }) },
+      { error: 'Order has invalid asset. asset=999' },
+      { error: 'Order has zero size. asset=0' },
+      { error: 'Order has invalid size. asset=0' },
+      { error: 'Order has invalid price. asset=0' },
+      { error: 'Order could not immediately match against any resting orders. asset=0' },
+      { error: expect.stringMatching(/^Post only order would have immediately matched, bbo was .+@.+\. asset=0$/) },
+      { error: 'Reduce only order would increase position. asset=0' },
+      { error: expect.stringMatching(/^Order must have minimum value of \$10\. .*asset=0$/) },
+      { error: 'Insufficient margin to place order. asset=0' },
+    ]);
+  });
+
+  it('is told an order that the oracle refused, and never that it filled', async () => {
+    const bot = await newBot();
+    chain.setOraclePolicy(BTC, { mode: 'reject', reason: SLIPPAGE });
+    try {
+      expect(statuses(await bot.send(orderAction([buy('0.1')])))).toEqual([
+        { error: 'Order could not immediately match against any resting orders. asset=0' },
+      ]);
+    } finally {
+      chain.setOraclePolicy(BTC, { mode: 'auto' });
+    }
+    expect(await bot.trader.trades()).toHaveLength(0);
+  });
+
+  it('adds margin to a position and takes some out', async () => {
+    const bot = await newBot();
+    await bot.send(orderAction([buy('0.1')]));
+    const [before] = await settledTrades(bot.trader, 1);
+    expect(await bot.send({ type: 'updateIsolatedMargin', asset: BTC, isBuy: true, ntli: 300_000_000 })).toEqual({
+      status: 'ok',
+      response: { type: 'default' },
+    });
+    const [after] = await eventually(
+      () => bot.trader.trades(),
+      ([trade]) => trade !== undefined && trade.collateralAmount > (before?.collateralAmount ?? 0n),
+    );
+    expect(after?.collateralAmount).toBeLessThanOrEqual((before?.collateralAmount ?? 0n) + 300_000_000n);
+    expect(await bot.send({ type: 'updateIsolatedMargin', asset: 1, isBuy: true, ntli: 1 })).toMatchObject({
+      response: 'Cannot update margin for empty position.',
+    });
+  });
+});
