@@ -12,7 +12,16 @@ import type { Gateway, Venue } from '../gateway.js';
 import { exactUnits, invalid, LEVERAGE_DECIMALS } from './exact-units.js';
 import { describeUnfilled } from './find-order.js';
 import { onPosition, type HeldPosition, type PositionFigures } from './find-position.js';
-import { closingSlippage, collateralAt, foresee, placeChange, positionOrder, refuseForeseen, type Foreseen } from './position-order.js';
+import {
+  closingSlippage,
+  collateralAt,
+  foresee,
+  placeChange,
+  positionOrder,
+  refuseForeseen,
+  storedSl,
+  type Foreseen,
+} from './position-order.js';
 import { prepareTransaction, type PreparedTransaction, type PreparedWrite } from './prepare-transaction.js';
 
 /** The contract knows one change behind both: a position keeps its size, and collateral comes in or goes out. */
@@ -46,11 +55,13 @@ export async function changeLeverage(
   const collateralAmount = collateralAtLeverage(figures, leverage);
   const moved = collateralAmount - figures.collateralAmount;
   const part = { action: 'leverage' as const, leverage, collateralAmount: moved < 0n ? -moved : moved, sizeCollateral: 0n, sizeToken: 0n };
+  const sl = storedSl(venue, position, { sl: figures.sl, leverage });
+  // Described before anything is stored: an answer we could not give must not leave an order behind.
+  const after = positionOf(venue, { ...own, trade: { ...own.trade, collateralAmount, leverage: Number(leverage), sl } }, place);
   const times = { now: venue.clock.now(), expiresAt: write.transaction.expiresAt };
   const order = positionOrder(caller, figures, { ...part, slippageP: closingSlippage(figures) }, times);
   const stored = await placeChange(gateway, venue, caller, order, write);
-  const after = { ...own, trade: { ...own.trade, collateralAmount, leverage: Number(leverage) } };
-  return { position: positionOf(venue, after, place), order: describeUnfilled(venue, stored), transaction: write.transaction };
+  return { position: after, order: describeUnfilled(venue, stored), transaction: write.transaction };
 }
 
 function plan(venue: Venue, { scope }: AgentCaller, figures: PositionFigures, change: LeverageChange): bigint {
@@ -68,8 +79,8 @@ function plan(venue: Venue, { scope }: AgentCaller, figures: PositionFigures, ch
 }
 
 /** Leverage has three decimals, so amounts come in steps: the next one below what was asked for, in either direction. */
-function leverageFor(
-  figures: PositionFigures,
+export function leverageFor(
+  figures: Pick<PositionFigures, 'collateralAmount' | 'leverage'>,
   collateral: Collateral,
   { action, amount }: Extract<LeverageChange, { collateral: unknown }>['collateral'],
 ): bigint {
@@ -89,7 +100,7 @@ function leverageFor(
 
 /** The least amount that moves the leverage by one step. */
 function belowStep(
-  figures: PositionFigures,
+  figures: Pick<PositionFigures, 'collateralAmount' | 'leverage'>,
   collateral: Collateral,
   { units, action }: { readonly units: bigint; readonly action: 'add' | 'remove' },
 ): GatewayError {

@@ -8,9 +8,11 @@ import type { Collateral } from '../domain/market.js';
 import type { Order } from '../domain/order.js';
 import type { CancelReason } from '../domain/pricing/cancel-reason.js';
 import type { PriceContext } from '../domain/pricing/execution-price.js';
+import { liquidationThresholdP } from '../domain/pricing/liquidation.js';
 import { marketView, STANDARD_TERMS } from '../domain/pricing/market-view.js';
 import { PriceRangeError } from '../domain/pricing/price-after-impact.js';
 import { DEFAULT_CLOSING_SLIPPAGE_P } from '../domain/pricing/slippage.js';
+import { clampStopLoss } from '../domain/pricing/stop-loss.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { Hex } from '../ports.js';
@@ -127,4 +129,15 @@ export function refuseForeseen(foreseen: Foreseen | null, { inner }: PreparedWri
   if (!errorName) return;
   const args = foreseen.figures.map((price) => formatDecimal(decimal(price, PRICE_DECIMALS)));
   throw new GatewayError('SIMULATION_REVERTED', { errorName, args, calldata: inner, stage: 'callback' });
+}
+
+/** The stop loss that the contract will store; it clamps in silence, so we say it beforehand. */
+export function storedSl(venue: Venue, { own, figures }: HeldPosition, wanted: { readonly sl: bigint; readonly leverage: bigint }): bigint {
+  const config = venue.feed.config();
+  const pair = config.pairs[figures.pairIndex];
+  const fees = pair && config.fees.find(({ index }) => index === pair.feeIndex);
+  if (!fees)
+    throw new GatewayError('NOT_READY', { reason: 'the market is not described yet', market: marketName(config, figures.pairIndex) });
+  const thresholdP = liquidationThresholdP(own.liquidation, wanted.leverage);
+  return clampStopLoss({ ...figures, ...wanted, feeP: fees.totalPositionSizeFeeP, thresholdP });
 }

@@ -2,15 +2,14 @@ import type { AgentCaller } from '../access/caller.js';
 import { marketName, type Order } from '../account/describe-order.js';
 import { livePrice, positionOf, type Position } from '../account/list-positions.js';
 import { decimal, formatDecimal, type Decimal } from '../domain/decimal.js';
-import { liquidationThresholdP } from '../domain/pricing/liquidation.js';
-import { clampStopLoss } from '../domain/pricing/stop-loss.js';
 import { checkMarket } from '../domain/scope.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import { changeLeverage, type LeverageChange } from './change-leverage.js';
 import { invalid, PRICE_DECIMALS, triggerUnits } from './exact-units.js';
 import { isReverted } from './find-order.js';
-import { onPosition, type HeldPosition, type PositionFigures } from './find-position.js';
+import { onPosition, type PositionFigures } from './find-position.js';
+import { storedSl } from './position-order.js';
 import { prepareTransaction, type PreparedTransaction, type PreparedWrite } from './prepare-transaction.js';
 
 export interface ProtectionChange {
@@ -48,14 +47,23 @@ async function protect(
   change: ProtectionChange,
 ): Promise<PreparedPosition> {
   const { position, made } = await onPosition(gateway, venue, caller, id, async (figures) => {
-    checkMarket(caller.scope, marketName(venue.feed.config(), figures.pairIndex));
+    requireAllowed(venue, caller, figures);
     const levels = levelsWanted(venue, figures, change);
     return { levels, write: await prepareProtection(gateway, venue, caller, figures.tradeIndex, levels) };
   });
   const tp = made.levels.tp ?? position.figures.tp;
-  const sl = made.levels.sl === null ? position.figures.sl : storedSl(venue, position, made.levels.sl);
+  const sl =
+    made.levels.sl === null ? position.figures.sl : storedSl(venue, position, { sl: made.levels.sl, leverage: position.figures.leverage });
   const own = { ...position.own, trade: { ...position.own.trade, tp, sl } };
   return { position: positionOf(venue, own, position.place), order: null, transaction: made.write?.transaction ?? null };
+}
+
+/** No oracle is asked, so it may be done while the market is shut, but not while the contracts only let positions be closed. */
+function requireAllowed({ feed }: Venue, { scope }: AgentCaller, { pairIndex }: PositionFigures): void {
+  const config = feed.config();
+  const market = marketName(config, pairIndex);
+  checkMarket(scope, market);
+  if (config.tradingState !== 'active') throw new GatewayError('MARKET_CLOSED', { market, session: config.tradingState });
 }
 
 interface Levels {
@@ -95,15 +103,4 @@ async function prepareProtection(
     const reason = 'a keeper is closing the position by its take profit or stop loss';
     throw new GatewayError('ORDER_NOT_MODIFIABLE', { id: null, status: 'pending', reason });
   }
-}
-
-/** The stop loss that the contract will store; it clamps in silence, so we say it beforehand. */
-function storedSl(venue: Venue, { own, figures }: HeldPosition, sl: bigint): bigint {
-  const config = venue.feed.config();
-  const pair = config.pairs[figures.pairIndex];
-  const fees = pair && config.fees.find(({ index }) => index === pair.feeIndex);
-  if (!fees)
-    throw new GatewayError('NOT_READY', { reason: 'the market is not described yet', market: marketName(config, figures.pairIndex) });
-  const thresholdP = liquidationThresholdP(own.liquidation, figures.leverage);
-  return clampStopLoss({ ...figures, sl, feeP: fees.totalPositionSizeFeeP, thresholdP });
 }
