@@ -4,6 +4,7 @@ import { errorsOf, pathParameters } from './documented-errors.js';
 import { MAX_WAIT_SECONDS } from '../core/orders/wait-for-order.js';
 import { createSchemaPrinter, type JsonSchema, type SchemaPrinter } from './openapi-schemas.js';
 import type { Operation } from './operation.js';
+import { describeSocket } from './ws/describe-socket.js';
 
 export interface OpenApiDocument extends Readonly<Record<string, unknown>> {
   readonly openapi: '3.1.0';
@@ -37,6 +38,7 @@ export function openApiDocument(operations: readonly Operation[], headerPrefix: 
   const paths: Record<string, Record<string, OperationObject>> = {};
   for (const operation of operations)
     (paths[documentedPath(operation)] ??= {})[operation.method.toLowerCase()] = describe(operation, printer);
+  const socket = describeSocket(printer);
   return {
     openapi: '3.1.0',
     info: {
@@ -49,6 +51,7 @@ export function openApiDocument(operations: readonly Operation[], headerPrefix: 
     servers: [{ url: '/' }],
     tags: [...new Set(operations.map(tagOf))].map((name) => ({ name })),
     paths,
+    'x-websocket': socket,
     components: {
       schemas: { ...printer.components(), Error: ERROR_SCHEMA },
       headers: HEADERS,

@@ -1,7 +1,9 @@
 import { z } from 'zod';
+import { CHAIN_SLUGS } from '../../core/chains.js';
 import { CANDLE_INTERVALS } from '../../core/domain/candle.js';
 import { EpochMs } from '../../core/schema.js';
-import { MarketParams } from './markets.js';
+import { Account, FillHistoryEntry, Order, Position } from './account.js';
+import { Candle, MarketParams, MarketSymbol, MarketTrade, OrderBook, Price } from './markets.js';
 
 /** What a client says on the socket. */
 
@@ -44,3 +46,48 @@ export const SUBSCRIPTIONS = {
 } as const satisfies Record<Channel, z.ZodType>;
 
 export type Subscription = z.output<(typeof SUBSCRIPTIONS)[Channel]>;
+
+/** What the server says. */
+
+const Said = { market: MarketSymbol.optional(), interval: z.enum(CANDLE_INTERVALS).optional() };
+const answer = <Op extends string, Fields extends z.ZodRawShape>(name: Op, fields: Fields) => z.object({ op: z.literal(name), ...fields });
+const confirmed = { channel: z.enum(CHANNELS), ...Said, duplicate: z.literal(true).optional() };
+const moment = { timestamp: EpochMs };
+
+export const ANSWERS = {
+  hello: answer('hello', { chain: z.enum(CHAIN_SLUGS), heartbeatMs: z.int().positive() }),
+  subscribed: answer('subscribed', confirmed),
+  unsubscribed: answer('unsubscribed', confirmed),
+  authenticated: answer('authenticated', { trader: z.string(), via: z.enum(['agent', 'apiKey']) }),
+  ping: answer('ping', moment),
+  pong: answer('pong', moment),
+  error: answer('error', {
+    code: z.string(),
+    message: z.string(),
+    details: z.record(z.string(), z.unknown()).optional(),
+    channel: z.enum(CHANNELS).optional(),
+    ...Said,
+  }),
+} as const;
+
+const message = <Name extends Channel, Fields extends z.ZodRawShape>(channel: Name, fields: Fields) =>
+  z.object({ channel: z.literal(channel), snapshot: z.boolean(), seq: z.int().positive(), ...fields });
+const cursor = { cursor: z.int().nonnegative() };
+/** The chain took back what was told of `id`: `data` is what is true instead, null where nothing is left of it. */
+const correction = { correction: z.literal(true).optional() };
+
+export const MESSAGES = {
+  prices: message('prices', { data: z.array(Price) }),
+  book: message('book', { market: MarketSymbol, data: OrderBook }),
+  trades: message('trades', { market: MarketSymbol, data: z.array(MarketTrade) }),
+  candles: message('candles', { market: MarketSymbol, ...interval, data: z.array(Candle) }),
+  orders: message('orders', { ...cursor, ...correction, id: z.string().optional(), data: z.union([Order, z.array(Order), z.null()]) }),
+  fills: message('fills', {
+    ...cursor,
+    ...correction,
+    id: z.int().optional(),
+    data: z.union([FillHistoryEntry, z.array(FillHistoryEntry), z.null()]),
+  }),
+  positions: message('positions', { ...cursor, data: z.array(Position) }),
+  account: message('account', { ...cursor, data: Account }),
+} as const satisfies Record<Channel, z.ZodType>;

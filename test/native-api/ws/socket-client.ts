@@ -3,7 +3,11 @@ import { inspect } from 'node:util';
 import type { Wallet } from 'ethers';
 import { WebSocket } from 'ws';
 import type { ChainDefinition } from '../../../core/chains.js';
+import type { JsonSchema } from '../../../native-api/openapi-schemas.js';
+import { openApiDocument } from '../../../native-api/openapi.js';
+import { OPERATIONS } from '../../../native-api/operations/index.js';
 import { eventually } from '../../harness/eventually.js';
+import { schemaProblems } from '../../harness/json-schema.js';
 import { signRequest, type RequestToSign } from '../../harness/signed-request.js';
 
 export type Message = Readonly<Record<string, unknown>> & { readonly op?: string; readonly channel?: string; readonly seq?: number };
@@ -24,16 +28,32 @@ export interface SocketClient {
   close(): Promise<void>;
 }
 
+const contract = openApiDocument(OPERATIONS, 'X-Service-');
+const { server } = contract['x-websocket'] as { server: { answers: Record<string, JsonSchema>; messages: Record<string, JsonSchema> } };
+
+/** Everything that is heard is held against the documented shape. */
+function problemsOf(message: Message): string[] {
+  const { op, channel } = message;
+  const schema = op === undefined ? server.messages[String(channel)] : server.answers[op];
+  return schema === undefined ? [`nothing describes ${JSON.stringify(message)}`] : schemaProblems(contract, schema, message);
+}
+
 export async function connect(url: string, path = '/v1/arbitrum-sepolia/ws', options = {}): Promise<SocketClient> {
   const socket = new WebSocket(`${url.replace('http', 'ws')}${path}`, options);
   const heard: Message[] = [];
-  socket.on('message', (data: Buffer) => heard.push(JSON.parse(data.toString()) as Message));
+  const problems: string[] = [];
+  socket.on('message', (data: Buffer) => {
+    const message = JSON.parse(data.toString()) as Message;
+    heard.push(message);
+    problems.push(...problemsOf(message));
+  });
   let handshake = {};
   socket.on('upgrade', ({ headers }) => (handshake = headers));
   const closed = new Promise<number>((resolve) => socket.on('close', resolve));
   await once(socket, 'open');
 
   const find: SocketClient['find'] = async (fits, from = 0, deadlineMs = 10_000) => {
+    if (problems.length > 0) throw new Error(`the socket breaks its contract:\n${problems.join('\n')}`);
     const found = await eventually(
       () => heard.slice(from).find(fits),
       (message) => message !== undefined,
