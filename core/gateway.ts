@@ -59,8 +59,6 @@ export interface Gateway {
   readonly randomBytes: RandomBytes;
   /** Aborts when the service is about to end. */
   readonly stopping: AbortSignal;
-  /** Aborts when the service is about to end. */
-  readonly stopping: AbortSignal;
   /** The protocol's own notifications; null where none are configured. */
   readonly notices: NoticeSource | null;
   readonly orders: OrderSettings;
