@@ -1,0 +1,157 @@
+import { Wallet } from 'ethers';
+import type { ChainControls } from '../../sandbox/controls.js';
+import { agentTrader, newAgentTrader, refusal, type AgentTrader, type Answer, type Json } from '../harness/agent-trader.js';
+import { until } from '../harness/eventually.js';
+import { startGatewayBeside, type GatewayBeside } from '../harness/gateway-beside.js';
+import { EVERYTHING } from '../harness/master-wallet.js';
+import { checkExchange } from '../harness/openapi-check.js';
+import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import { signRequest } from '../harness/signed-request.js';
+
+/** Two gateways on one database, as behind a balancer: what one lets through, the other knows. */
+
+const IP_LIMIT = 200;
+const AGENT_LIMIT = 20;
+const WRITE_LIMIT = 6;
+
+let sandbox: TestSandbox;
+let chain: ChainControls;
+let beside: GatewayBeside;
+
+beforeAll(async () => {
+  sandbox = await startTestSandbox({
+    RATE_LIMIT_IP: String(IP_LIMIT),
+    RATE_LIMIT_AGENT: String(AGENT_LIMIT),
+    RATE_LIMIT_AGENT_WRITES: String(WRITE_LIMIT),
+    TRUSTED_PROXIES: '127.0.0.1',
+  });
+  const [first] = sandbox.controls.chains;
+  if (!first) throw new Error('the sandbox has no chain');
+  chain = first;
+  sandbox.controls.prices.jump(0, '60000');
+  beside = await startGatewayBeside(sandbox);
+  await untilBothAreReady();
+});
+afterAll(async () => {
+  await beside.stop();
+  await sandbox.stop();
+});
+
+const untilBothAreReady = async (): Promise<void> => {
+  for (const url of [sandbox.url, beside.url])
+    for (let status = 0; status !== 200;) status = (await fetch(`${url}/ready`, { headers: newClient() })).status;
+};
+
+let clients = 0;
+/** Another address each time; the proxy in front is trusted. */
+const newClient = (): Record<string, string> => ({ 'X-Forwarded-For': `198.51.${(clients += 1) >> 8}.${clients & 255}` });
+
+/** The same world, asked through the other gateway. */
+const throughBeside = (): TestSandbox => ({
+  ...sandbox,
+  url: beside.url,
+  async call(path, init) {
+    const response = await fetch(`${beside.url}${path}`, init);
+    const body: unknown = await response.json();
+    checkExchange(init?.method ?? 'GET', path, response.status, body);
+    return { status: response.status, headers: response.headers, body };
+  },
+});
+
+/** A test that counts must not straddle the turn of the minute. */
+const untilWindowIsYoung = (): Promise<void> => until(() => Date.now() % 60_000 < 30_000);
+
+const twoWays = (agent: AgentTrader): readonly AgentTrader[] => [agent, agentTrader(throughBeside(), chain, agent.trader, agent.wallet)];
+
+/** As many requests as asked for, by turns through both and all at once. */
+const byTurns = (ways: readonly AgentTrader[], count: number, ask: (way: AgentTrader) => Promise<Answer>): Promise<Answer[]> =>
+  Promise.all(
+    Array.from({ length: Math.ceil(count / ways.length) }, () => ways.map(ask))
+      .flat()
+      .slice(0, count),
+  );
+
+const passed = (answers: readonly Answer[]): Answer[] => answers.filter(({ status }) => status < 300);
+const order = (changes: Json = {}): Json => ({ market: 'BTC/USD', side: 'long', type: 'market', size: '0.05', leverage: '10', ...changes });
+
+describe('two gateways on one database', () => {
+  it('share the reads of an agent, to the last one', async () => {
+    const ways = twoWays(await newAgentTrader(sandbox, chain));
+    await untilWindowIsYoung();
+    const answers = await byTurns(ways, AGENT_LIMIT + 10, (way) =>
+      way.call('getAccount', 'GET', `/account/${way.trader.account.address}`, undefined, newClient()),
+    );
+    expect(passed(answers)).toHaveLength(AGENT_LIMIT);
+    for (const answer of answers.filter(({ status }) => status >= 300))
+      expect([refusal(answer), answer.body['details']]).toEqual([[429, 'RATE_LIMITED'], expect.objectContaining({ scope: 'agent' })]);
+  });
+
+  it('share the writes of an agent, to the last one', async () => {
+    const ways = twoWays(await newAgentTrader(sandbox, chain, { usdc: '100000' }));
+    await untilWindowIsYoung();
+    const answers = await byTurns(ways, WRITE_LIMIT + 4, (way) => way.call('createOrder', 'POST', '/orders', order(), newClient()));
+    expect(passed(answers)).toHaveLength(WRITE_LIMIT);
+    for (const answer of answers.filter(({ status }) => status >= 300))
+      expect([refusal(answer), answer.body['details']]).toEqual([
+        [429, 'RATE_LIMITED'],
+        expect.objectContaining({ scope: 'agent-writes' }),
+      ]);
+  });
+
+  it('share the requests of an address, but for what the other lets through before it hears of them', async () => {
+    const client = newClient();
+    const ask = async (url: string): Promise<number> => (await fetch(`${url}/v1/arbitrum-sepolia`, { headers: client })).status;
+    await untilWindowIsYoung();
+    const here = await Promise.all(Array.from({ length: IP_LIMIT + 20 }, () => ask(sandbox.url)));
+    expect(here.filter((status) => status === 200)).toHaveLength(IP_LIMIT);
+    let there = 0;
+    while ((await ask(beside.url)) === 200) there += 1;
+    expect(there).toBeLessThan(IP_LIMIT / 2);
+  });
+
+  it('share a daily cap, however the orders are spread', async () => {
+    const scope = { ...EVERYTHING, dailySpendCapUsd: '1000' };
+    const ways = twoWays(await newAgentTrader(sandbox, chain, { usdc: '100000', scope }));
+    await untilWindowIsYoung();
+    const answers = await byTurns(ways, WRITE_LIMIT, (way) => way.call('createOrder', 'POST', '/orders', order(), newClient()));
+    const refused = answers.filter(({ status }) => status >= 300);
+    expect(refused.map(refusal)).toEqual(refused.map(() => [403, 'SCOPE_SPEND_CAP_EXCEEDED']));
+    const { requestedUsd, capUsd } = refused[0]?.body['details'] as { requestedUsd: string; capUsd: string };
+    expect(passed(answers)).toHaveLength(Math.floor(Number(capUsd) / Number(requestedUsd)));
+  });
+
+  it('make one order of one clientId that arrives at both', async () => {
+    const ways = twoWays(await newAgentTrader(sandbox, chain, { usdc: '100000' }));
+    await untilWindowIsYoung();
+    const answers = await byTurns(ways, 4, (way) => way.call('createOrder', 'POST', '/orders', order({ clientId: 'once' }), newClient()));
+    const ids = answers.map(({ body }) => (body['order'] as Json)['id']);
+    expect(new Set(ids).size).toBe(1);
+    const other = await ways[1]?.call('createOrder', 'POST', '/orders', order({ clientId: 'once', size: '0.06' }), newClient());
+    expect(other && refusal(other)).toEqual([409, 'IDEMPOTENCY_CONFLICT']);
+  });
+
+  it('take a signed request once, whichever of them it comes to', async () => {
+    const { wallet, trader } = await newAgentTrader(sandbox, chain);
+    const path = `/v1/arbitrum-sepolia/account/${trader.account.address}`;
+    const headers = {
+      ...(await signRequest(wallet, chain.definition, { operationId: 'getAccount', method: 'GET', path })),
+      ...newClient(),
+    };
+    expect((await fetch(`${sandbox.url}${path}`, { headers })).status).toBe(200);
+    const again = await fetch(`${beside.url}${path}`, { headers });
+    expect([again.status, await again.json()]).toEqual([401, expect.objectContaining({ code: 'NONCE_REUSED' })]);
+  });
+
+  it('know a stranger from an agent the moment the other has registered it', async () => {
+    const stranger = agentTrader(
+      throughBeside(),
+      chain,
+      (await newAgentTrader(sandbox, chain)).trader,
+      new Wallet(Wallet.createRandom().privateKey),
+    );
+    expect(refusal(await stranger.create(order()))).toEqual([401, 'AGENT_UNKNOWN']);
+    const known = await newAgentTrader(sandbox, chain, { usdc: '1000' });
+    const [, other] = twoWays(known);
+    expect((await other?.create(order()))?.status).toBe(201);
+  });
+});
