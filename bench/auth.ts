@@ -84,27 +84,27 @@ async function measure(): Promise<number> {
     [`signed GET with ${MANY_AGENTS} agents / with 10`, crowded.signed / alone.signed, 0.9],
     ['GET /markets / bare express', hot.markets / hot.bareMarkets, 0.8],
     ['GET /prices / bare express', hot.prices / hot.barePrices, 0.8],
+    ['GET /markets/BTC-USD/book / bare express', hot.book / hot.bareBook, 0.8],
   ]);
 }
 
 /** Public reads while prices move, against the same bytes from a route that does nothing else. */
-async function measureHot(): Promise<Record<'markets' | 'prices' | 'bareMarkets' | 'barePrices', number>> {
-  const [markets, prices] = [`/v1/${CHAIN}/markets`, `/v1/${CHAIN}/prices`];
-  const bytesOf = async (path: string) => Buffer.from(await (await fetch(sandbox.url + path)).arrayBuffer());
-  const bare = await serve(
-    bareExpress(
-      new Map([
-        [markets, await bytesOf(markets)],
-        [prices, await bytesOf(prices)],
-      ]),
-    ),
-  );
+async function measureHot(): Promise<Record<'markets' | 'prices' | 'book' | 'bareMarkets' | 'barePrices' | 'bareBook', number>> {
+  const [markets, prices, book] = [`/v1/${CHAIN}/markets`, `/v1/${CHAIN}/prices`, `/v1/${CHAIN}/markets/BTC-USD/book`];
+  const bytesOf = async (path: string): Promise<[string, Buffer]> => {
+    const answer = await fetch(sandbox.url + path);
+    if (!answer.ok) throw new Error(`${path} was answered with ${answer.status}`);
+    return [path, Buffer.from(await answer.arrayBuffer())];
+  };
+  const bare = await serve(bareExpress(new Map(await Promise.all([markets, prices, book].map(bytesOf)))));
   const job = (url: string, path: string): Job => ({ url, path, count: 5_000, connections: CONNECTIONS });
   const rates = await turns.take({
     markets: job(sandbox.url, markets),
     bareMarkets: job(bare.url, markets),
     prices: job(sandbox.url, prices),
     barePrices: job(bare.url, prices),
+    book: job(sandbox.url, book),
+    bareBook: job(bare.url, book),
   });
   bare.close();
   return rates;
