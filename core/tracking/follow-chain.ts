@@ -13,6 +13,7 @@ export interface FollowOptions {
 const PACE_MS = 1_000;
 const REREAD_EVERY_MS = 5_000;
 const REREAD_BLOCKS = 32n;
+const REREAD_MOST = 1_000n;
 const LOOK_BACK_MS = 24 * 3_600_000;
 /** Blocks per question: halved when the node refuses, grown while it answers. */
 const BATCH = { first: 1_000n, most: 10_000n } as const;
@@ -32,6 +33,7 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
   let lease: Lease | null = null;
   let batch: bigint = BATCH.first;
   let rereadAt = clock.now();
+  let rereadUpTo: { readonly last: bigint; readonly before: bigint } | null = null;
   let wake = new AbortController();
   const unlisten = gateway.bus.on('head', (event) => {
     if (event.venue === venue) wake.abort();
@@ -139,11 +141,14 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
     return known.find(({ hash }) => canonical.has(hash)) ?? lastCommon(oldest.number);
   }
 
+  /** Every block is read again twice at least, the second time some seconds after it came. */
   async function rereadNowAndThen(cursor: ChainCursor): Promise<void> {
+    rereadUpTo ??= { last: cursor.number, before: cursor.number };
     if (clock.now() - rereadAt < REREAD_EVERY_MS || cursor.number < cursor.startBlock) return;
     rereadAt = clock.now();
-    const from = cursor.number - REREAD_BLOCKS + 1n;
-    await takeInLate(gateway, venue, cursor, await venue.chain.logs(from < cursor.startBlock ? cursor.startBlock : from, cursor.number));
+    const from = most(least(cursor.number - REREAD_BLOCKS, rereadUpTo.before), cursor.number - REREAD_MOST) + 1n;
+    rereadUpTo = { last: cursor.number, before: rereadUpTo.last };
+    await takeInLate(gateway, venue, cursor, await venue.chain.logs(most(from, cursor.startBlock), cursor.number));
   }
 
   function settle(cursor: ChainCursor | null, head: BlockHead): void {
@@ -164,3 +169,4 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
 }
 
 const least = (a: bigint, b: bigint): bigint => (a < b ? a : b);
+const most = (a: bigint, b: bigint): bigint => (a > b ? a : b);

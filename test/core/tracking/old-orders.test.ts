@@ -1,0 +1,150 @@
+import { listOpenOrders } from '../../../core/account/list-orders.js';
+import { venueOf, type Gateway, type Venue } from '../../../core/gateway.js';
+import type { ChainControls } from '../../../sandbox/controls.js';
+import { expectViewEqualsChain, lowerOf } from '../../harness/chain-checker.js';
+import { newTrader, type ChainTrader } from '../../harness/chain-trader.js';
+import { createTestDatabase, type TestDatabase } from '../../harness/database.js';
+import { diamondCall, price, usdc } from '../../harness/diamond-calls.js';
+import { eventually } from '../../harness/eventually.js';
+import { startGatewayBeside, type GatewayBeside } from '../../harness/gateway-beside.js';
+import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
+
+/** A gateway that begins to follow the chain in the middle of its life. */
+
+const CHAIN = 'arbitrum-sepolia';
+let sandbox: TestSandbox;
+let chain: ChainControls;
+let database: TestDatabase;
+let young: GatewayBeside;
+let gateway: Gateway;
+let venue: Venue;
+let trader: ChainTrader;
+let edited: ChainTrader;
+let moved: ChainTrader;
+
+const send = (by: ChainTrader, data: `0x${string}`) => by.send(chain.definition.diamond, data);
+
+beforeAll(async () => {
+  sandbox = await startTestSandbox();
+  const [first] = sandbox.controls.chains;
+  if (!first) throw new Error('the sandbox has no chain');
+  chain = first;
+  for (const [pair, at] of [
+    [1, '3000'],
+    [4, '14'],
+  ] as const)
+    sandbox.controls.prices.jump(pair, at);
+  trader = await newTrader(chain);
+  edited = await newTrader(chain);
+  moved = await newTrader(chain);
+  await moved.open({ pairIndex: 1, tradeType: 1, openPrice: price(1000) });
+  for (const one of [trader, edited]) {
+    await one.open({ pairIndex: 1, openPrice: price(3000) }, 50_000);
+    await eventually(
+      () => one.trades(),
+      (trades) => trades.length === 1,
+    );
+  }
+  await trader.open({ pairIndex: 1, tradeType: 1, openPrice: price(1000), sl: price(1) });
+  chain.setOraclePolicy(4, { mode: 'hold' });
+  chain.setOraclePolicy(1, { mode: 'hold' });
+  await trader.open({ pairIndex: 4, openPrice: price(14) });
+  await trader.close(0, price(3000));
+  await chain.mine(3);
+  database = await createTestDatabase();
+  const startBlock = await trader.client.getBlockNumber();
+  const { config } = sandbox;
+  const chains = config.chains.map((one) => ({ ...one, startBlock }));
+  young = await startGatewayBeside({ ...sandbox, config: { ...config, chains, database: { kind: 'server', url: database.url } } });
+  gateway = young.gateway;
+  venue = venueOf(gateway, CHAIN);
+  await eventually(
+    () => venue.state.followed.caughtUpAt,
+    (at) => at !== null,
+  );
+});
+afterAll(async () => {
+  await young.stop();
+  await database.drop();
+  await sandbox.stop();
+});
+
+const open = (of: ChainTrader) => listOpenOrders(gateway, venue, lowerOf(of));
+const rows = async (of: ChainTrader) =>
+  (await gateway.store.account.liveOrders(CHAIN, lowerOf(of))).map(({ id, orderKey }) => `${id} ${orderKey ?? ''}`);
+
+describe('what was open before our memory begins', () => {
+  it('is there when somebody asks, once, with the time it was made', async () => {
+    expect(await gateway.store.account.liveOrders(CHAIN, lowerOf(trader))).toEqual([]);
+    await Promise.all([open(trader), open(trader), open(trader)]);
+    const orders = await open(trader);
+    expect(orders.map(({ status, type, reduceOnly }) => `${status} ${type} ${reduceOnly}`).sort()).toEqual([
+      'open limit false',
+      'pending market false',
+      'pending market true',
+    ]);
+    const { timestamp } = await trader.client.getBlock({ blockNumber: 1n });
+    for (const { createdAt } of orders) expect(createdAt).toBeGreaterThan(Number(timestamp) * 1000);
+    const [id] = await rows(trader);
+    expect(id).toMatch(/^\d+ /);
+    await expectViewEqualsChain(gateway, CHAIN, trader);
+  });
+
+  it('is found again under its id when the chain takes back the block it was looked up at', async () => {
+    await chain.pauseMining(true);
+    const head = await moved.client.getBlockNumber();
+    await eventually(
+      () => venue.state.followed.block,
+      (block) => block === head,
+    );
+    expect(await open(moved)).toHaveLength(1);
+    const before = await rows(moved);
+    await chain.reorg(1, false);
+    await chain.pauseMining(false);
+    await eventually(
+      () => gateway.store.tracking.hasMet(CHAIN, lowerOf(moved)),
+      (met) => !met,
+    );
+    expect(await open(moved)).toHaveLength(1);
+    expect(await rows(moved)).toEqual(before);
+    await expectViewEqualsChain(gateway, CHAIN, moved);
+  });
+
+  it('is looked up once', async () => {
+    await open(trader);
+    const before = await rows(trader);
+    await open(trader);
+    await open(trader);
+    expect(await rows(trader)).toEqual(before);
+    expect(await gateway.store.tracking.hasMet(CHAIN, lowerOf(trader))).toBe(true);
+  });
+
+  it('is followed from then on: amended, timed out since it was made, answered late', async () => {
+    await open(trader);
+    await send(trader, diamondCall('updateOpenOrder', [1, price(1100), 0n, 0n, 1000]));
+    await expectViewEqualsChain(gateway, CHAIN, trader);
+    await chain.mine(venue.feed.config().marketOrdersTimeoutBlocks);
+    await eventually(
+      () => open(trader),
+      (orders) => orders.filter(({ status }) => status === 'timed_out').length === 2,
+    );
+    chain.setOraclePolicy(1, { mode: 'auto', delayMs: 50 });
+    chain.setOraclePolicy(4, { mode: 'auto', delayMs: 50 });
+    await eventually(
+      () => open(trader),
+      (orders) => orders.length === 1,
+    );
+    await expectViewEqualsChain(gateway, CHAIN, trader);
+  });
+
+  it('has its figures from before the blocks that change them', async () => {
+    await send(edited, diamondCall('updateTp', [0, price(4000)]));
+    await send(edited, diamondCall('decreasePositionSize', [0, usdc(30), 0, price(3000)]));
+    await expectViewEqualsChain(gateway, CHAIN, edited);
+    const [fill] = await eventually(
+      () => gateway.store.account.fillsBefore(CHAIN, lowerOf(edited), null, 10),
+      (fills) => fills.length === 1,
+    );
+    expect(fill?.executed).toMatchObject({ action: 'decrease', collateral: usdc(30) });
+  });
+});

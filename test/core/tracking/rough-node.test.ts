@@ -1,0 +1,224 @@
+import pg from 'pg';
+import { venueOf } from '../../../core/gateway.js';
+import { systemClock } from '../../../core/adapters/system-clock.js';
+import type { ChainControls } from '../../../sandbox/controls.js';
+import { createFaultProxy, type FaultProxy } from '../../../sandbox/fault-proxy.js';
+import type { Fate } from '../../../sandbox/fault-plan.js';
+import { expectViewEqualsChain, lowerOf } from '../../harness/chain-checker.js';
+import { newTrader, type ChainTrader } from '../../harness/chain-trader.js';
+import { createTestDatabase, type TestDatabase } from '../../harness/database.js';
+import { price } from '../../harness/diamond-calls.js';
+import { eventually } from '../../harness/eventually.js';
+import { startGatewayBeside, type GatewayBeside } from '../../harness/gateway-beside.js';
+import { orderDraft } from '../../harness/order-draft.js';
+import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
+
+/** A gateway with a database of its own, and between it and the node somebody who does what nodes and networks do. */
+
+const CHAIN = 'arbitrum-sepolia';
+const LIMIT = { tradeType: 1, openPrice: price(30_000) };
+let sandbox: TestSandbox;
+let chain: ChainControls;
+let database: TestDatabase;
+let proxy: FaultProxy;
+let running: GatewayBeside | null = null;
+
+beforeAll(async () => {
+  sandbox = await startTestSandbox();
+  const [first] = sandbox.controls.chains;
+  if (!first) throw new Error('the sandbox has no chain');
+  chain = first;
+  sandbox.controls.prices.jump(0, '60000');
+});
+afterAll(() => sandbox.stop());
+beforeEach(async () => {
+  database = await createTestDatabase();
+  proxy = await createFaultProxy({ target: chain.rpcUrl, clock: systemClock });
+});
+afterEach(async () => {
+  await stop();
+  await proxy.close();
+  await database.drop();
+});
+
+async function start(): Promise<GatewayBeside> {
+  const config = { ...sandbox.config, database: { kind: 'server' as const, url: database.url } };
+  running = await startGatewayBeside({ ...sandbox, config }, { hosts: { rpcUrls: [proxy.url] } });
+  return running;
+}
+
+async function stop(): Promise<void> {
+  await running?.stop();
+  running = null;
+}
+
+async function caughtUp({ gateway }: GatewayBeside): Promise<void> {
+  const head = venueOf(sandbox.gateway, CHAIN).state.head?.block.number ?? 0n;
+  await eventually(
+    () => venueOf(gateway, CHAIN).state.followed.block ?? -1n,
+    (block) => block >= head,
+  );
+}
+
+async function place({ gateway }: GatewayBeside, trader: ChainTrader): Promise<{ id: bigint; data: `0x${string}` }> {
+  const draft = orderDraft(CHAIN, trader.account.address, { trade: LIMIT, forMs: 600_000 });
+  const answer = await gateway.store.orders.place(draft);
+  if (answer.kind !== 'placed') throw new Error(answer.kind);
+  return { id: answer.stored.id, data: draft.data };
+}
+
+const reaches = ({ gateway }: GatewayBeside, trader: ChainTrader, id: bigint, status: string) =>
+  eventually(
+    async () => (await gateway.store.orders.find(CHAIN, lowerOf(trader), id))?.order.status,
+    (found) => found === status,
+  );
+const allOf = ({ gateway }: GatewayBeside, trader: ChainTrader) => gateway.store.account.ordersBefore(CHAIN, lowerOf(trader), null, 100);
+
+interface Question {
+  readonly id: number;
+  readonly method: string;
+  readonly params?: readonly unknown[];
+}
+interface LogRow {
+  readonly topics: readonly string[];
+  readonly data: string;
+}
+
+const questionsIn = (body: unknown): Question[] => (Array.isArray(body) ? (body as Question[]) : [body as Question]);
+
+/** The node's own answer with the logs about one trader left out. */
+async function withoutLogsOf(trader: ChainTrader, body: unknown): Promise<Fate | undefined> {
+  if (!questionsIn(body).some(({ method }) => method === 'eth_getLogs')) return undefined;
+  const reply = await fetch(chain.rpcUrl, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) });
+  const address = lowerOf(trader).slice(2);
+  const answers = (await reply.json()) as { id: number; result: unknown }[] | { id: number; result: unknown };
+  const cut = (answer: { id: number; result: unknown }) =>
+    questionsIn(body).find(({ id, method }) => id === answer.id && method === 'eth_getLogs')
+      ? {
+          ...answer,
+          result: (answer.result as LogRow[]).filter(({ topics, data }) => ![...topics, data].some((text) => text.includes(address))),
+        }
+      : answer;
+  return { answer: Array.isArray(answers) ? answers.map(cut) : cut(answers) };
+}
+
+describe('a follower on a rough node', () => {
+  it('asks for less when the node refuses long ranges, and gets everything', async () => {
+    const trader = await newTrader(chain);
+    await trader.open(LIMIT);
+    await trader.open({ openPrice: price(60_000) });
+    await chain.mine(60);
+    proxy.onRequest((body) => {
+      const tooLong = questionsIn(body).some(({ method, params }) => {
+        const { fromBlock, toBlock } = (params?.[0] ?? {}) as { fromBlock?: string; toBlock?: string };
+        return method === 'eth_getLogs' && Number(toBlock) - Number(fromBlock) >= 20;
+      });
+      return tooLong ? { status: 413 } : undefined;
+    });
+    const gateway = await start();
+    await caughtUp(gateway);
+    expect(await allOf(gateway, trader)).toHaveLength(2);
+    await expectViewEqualsChain(gateway.gateway, CHAIN, trader);
+  });
+
+  it('finds logs that a node told later than their block, and the order they belong to', async () => {
+    const gateway = await start();
+    await caughtUp(gateway);
+    const trader = await newTrader(chain);
+    const { id, data } = await place(gateway, trader);
+    const reveal = proxy.onRequest((body) => withoutLogsOf(trader, body));
+    const hash = await trader.send(chain.definition.diamond, data);
+    const { blockNumber } = await trader.client.getTransactionReceipt({ hash });
+    await eventually(
+      () => venueOf(gateway.gateway, CHAIN).state.followed.block ?? 0n,
+      (block) => block > blockNumber,
+    );
+    expect((await gateway.gateway.store.orders.find(CHAIN, lowerOf(trader), id))?.order.status).toBe('prepared');
+    reveal();
+    await reaches(gateway, trader, id, 'open');
+    expect(await allOf(gateway, trader)).toHaveLength(1);
+    expect(gateway.log.entries.some(({ event }) => event === 'chain.late-logs')).toBe(true);
+    await expectViewEqualsChain(gateway.gateway, CHAIN, trader);
+  });
+
+  it('links what happened while it was away, over more blocks than it reads whole', async () => {
+    const before = await start();
+    await caughtUp(before);
+    const trader = await newTrader(chain);
+    const { id, data } = await place(before, trader);
+    await stop();
+    const hash = await trader.send(chain.definition.diamond, data);
+    await chain.mine(40);
+    const after = await start();
+    await reaches(after, trader, id, 'open');
+    expect((await after.gateway.store.orders.find(CHAIN, lowerOf(trader), id))?.hashes).toEqual([hash]);
+    await expectViewEqualsChain(after.gateway, CHAIN, trader);
+  });
+
+  it('begins anew when the chain left it at a block it has no memory of', async () => {
+    const gateway = await start();
+    const trader = await newTrader(chain);
+    const { id, data } = await place(gateway, trader);
+    await trader.send(chain.definition.diamond, data);
+    await trader.open({ openPrice: price(60_000) });
+    await reaches(gateway, trader, id, 'open');
+    await expectViewEqualsChain(gateway.gateway, CHAIN, trader);
+    const ids = (await allOf(gateway, trader)).map((order) => order.id);
+    await stop();
+    await ask('delete from chain_checkpoints');
+    await chain.reorg(3, false);
+    const again = await start();
+    await caughtUp(again);
+    await expectViewEqualsChain(again.gateway, CHAIN, trader);
+    expect((await allOf(again, trader)).map((order) => order.id)).toEqual(ids);
+  });
+});
+
+async function ask(sql: string, values: unknown[] = []): Promise<unknown[]> {
+  const client = new pg.Client(database.url);
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(sql, values)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+describe('a follower whose connection to the database dies', () => {
+  /** What its transaction waits for when it dies: the first thing it asks, the order's row, the last thing it writes. */
+  const STEPS = {
+    'before it has read anything': 'select 1 from chain_cursors for update',
+    'when it has read the blocks and not stored them': 'select 1 from orders for update',
+    'when all is written and nothing committed': 'select 1 from account_clocks for update',
+  } as const;
+
+  it.each(Object.entries(STEPS))('%s, takes the blocks in once', async (_when, lock) => {
+    const gateway = await start();
+    await caughtUp(gateway);
+    const trader = await newTrader(chain);
+    const { id, data } = await place(gateway, trader);
+    const holder = new pg.Client(database.url);
+    await holder.connect();
+    await holder.query('begin');
+    await holder.query(lock);
+    try {
+      await trader.send(chain.definition.diamond, data);
+      const [blocked] = await eventually(
+        () =>
+          ask(
+            `select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+             and pid in (select pid from pg_locks where relation = 'chain_cursors'::regclass)`,
+          ),
+        (rows) => rows.length > 0,
+      );
+      await ask('select pg_terminate_backend($1)', [(blocked as { pid: number }).pid]);
+    } finally {
+      await holder.query('rollback');
+      await holder.end();
+    }
+    await reaches(gateway, trader, id, 'open');
+    const told = await gateway.gateway.store.journal.after(CHAIN, lowerOf(trader), 0n, 50);
+    expect(told.map(({ fact }) => (fact.kind === 'order' ? fact.order.status : fact.kind))).toEqual(['prepared', 'open']);
+    await expectViewEqualsChain(gateway.gateway, CHAIN, trader);
+  });
+});
