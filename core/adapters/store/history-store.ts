@@ -26,14 +26,22 @@ const ORDERS = `
 const AT = `((event -> 'place' ->> 'at')::bigint)`;
 const OWN_FILLS = `chain_events.chain = :chain and chain_events.trader = :trader and is_fill and not orphaned and event ->> 'action' <> 'leverage'`;
 
-/** Events of a gateway that did not note the order yet are found by their place on chain. */
-const FILLS = `
-  select chain_events.id, event::text, orders.id as order_id, coalesce(agents.mode = 'relayed', false) as is_relayed
-  from chain_events
-  left join orders on orders.chain = chain_events.chain and orders.trader = chain_events.trader
-    and (orders.id = chain_events.order_id or (chain_events.order_id is null and orders.order_key = chain_events.order_key))
+/**
+ * The page is cut before anything is joined to it, so that its cost does not grow with what is stored. Events of a gateway that did not
+ * note the order yet are found by their place on chain.
+ */
+const fillsSql = (way: 'asc' | 'desc'): string => `
+  with page as materialized (
+    select * from chain_events where ${OWN_FILLS} and ${AT} between :from and :to
+    order by ${AT} ${way}, block_number ${way}, log_index ${way} limit :limit
+  )
+  select page.id, event::text, orders.id as order_id, coalesce(agents.mode = 'relayed', false) as is_relayed
+  from page
+  left join orders on orders.id = coalesce(page.order_id, (
+    select id from orders known where known.chain = page.chain and known.trader = page.trader and known.order_key = page.order_key
+  ))
   left join agents on agents.chain = orders.chain and agents.agent = orders.agent
-  where ${OWN_FILLS} and ${AT} between :from and :to`;
+  order by ${AT} ${way}, page.block_number ${way}, page.log_index ${way}`;
 
 const NEWEST = `
   select event, ${AT} as at from chain_events where ${OWN_FILLS} and ${AT} > :after
@@ -86,8 +94,7 @@ export function createHistoryStore(db: Knex): HistoryStore {
       return executed?.kind === 'executed' ? executed : null;
     },
     async fills(chain, trader, { from, to, limit, newestFirst }) {
-      const way = newestFirst ? 'desc' : 'asc';
-      const sql = `${FILLS} order by ${AT} ${way}, block_number ${way}, log_index ${way} limit :limit`;
+      const sql = fillsSql(newestFirst ? 'desc' : 'asc');
       return (await rows<FillRow>(sql, { chain, trader, from, to, limit })).flatMap(seenFill);
     },
     async movedAfter(chain, trader, after) {

@@ -1,0 +1,70 @@
+import type { ChainControls } from '../../../sandbox/controls.js';
+import { newTrader } from '../../harness/chain-trader.js';
+import { eventually } from '../../harness/eventually.js';
+import { hlInfo, type HlInfo } from '../../harness/hl-info.js';
+import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
+
+let sandbox: TestSandbox;
+let chain: ChainControls;
+let info: HlInfo;
+beforeAll(async () => {
+  sandbox = await startTestSandbox();
+  info = hlInfo(sandbox);
+  const [first] = sandbox.controls.chains;
+  if (!first) throw new Error('the sandbox has no chain');
+  chain = first;
+}, 60_000);
+afterAll(() => sandbox.stop());
+
+const send = (body: object) => info.send(JSON.stringify(body));
+
+describe('the info door', () => {
+  it('says in a text that the node does not answer, and goes on answering what needs none', async () => {
+    const { account } = await newTrader(chain);
+    await info.ask('clearinghouseState', { user: account.address });
+    chain.setRpcFault({ mode: 'down' });
+    try {
+      const refused = await eventually(
+        () => send({ type: 'clearinghouseState', user: account.address }),
+        ({ status }) => status !== 200,
+        15_000,
+      );
+      expect([refused.status, refused.type]).toEqual([502, 'text/plain; charset=utf-8']);
+      await info.ask('meta');
+      await info.ask('openOrders', { user: account.address });
+      await info.ask('userFills', { user: account.address });
+    } finally {
+      chain.setRpcFault({ mode: 'ok' });
+    }
+    await eventually(
+      () => send({ type: 'clearinghouseState', user: account.address }),
+      ({ status }) => status === 200,
+      15_000,
+    );
+  }, 60_000);
+
+  it('offers no mid and no book while the price stream is silent, but every market stays listed', async () => {
+    const listed = await info.ask('meta');
+    sandbox.controls.prices.pauseFeed(true);
+    try {
+      await eventually(
+        () => info.ask<Record<string, string>>('allMids'),
+        (mids) => !('BTC' in mids),
+        30_000,
+      );
+      const book = await send({ type: 'l2Book', coin: 'BTC' });
+      expect([book.status, book.type]).toEqual([503, 'text/plain; charset=utf-8']);
+      const [, [btc]] = await info.ask<[unknown, { midPx: string | null; markPx: string }[]]>('metaAndAssetCtxs');
+      expect(btc?.midPx).toBeNull();
+      expect(Number(btc?.markPx)).toBeGreaterThan(0);
+      expect(await info.ask('meta')).toEqual(listed);
+    } finally {
+      sandbox.controls.prices.pauseFeed(false);
+    }
+    await eventually(
+      () => info.ask<Record<string, string>>('allMids'),
+      (mids) => 'BTC' in mids,
+      30_000,
+    );
+  }, 90_000);
+});
