@@ -15,7 +15,7 @@ const MARKET = { market: 'BTC/USD', side: 'long', type: 'market', size: '0.02', 
 const TIMEOUT_BLOCKS = 200;
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox(BUSY_AGENTS);
+  sandbox = await startTestSandbox({ ...BUSY_AGENTS, MAX_UNSENT_ORDERS: '3' });
   const [first] = sandbox.controls.chains;
   if (!first) throw new Error('the sandbox has no chain');
   chain = first;
@@ -235,6 +235,17 @@ describe('POST /positions/{id}/close', () => {
       () => sandbox.get(`/v1/${chain.definition.slug}/markets/${symbol}`),
       ({ body }) => (body as { isOpen: boolean }).isOpen === isOpen,
     );
+
+  it('is refused while too many prepared orders wait to be sent', async () => {
+    const position = await opened();
+    for (let turn = 0; turn < 3; turn += 1) expect((await agent.close(idOf(position))).status).toBe(200);
+    const answer = await agent.close(idOf(position));
+    expect([...refusal(answer), answer.body['details']]).toMatchObject([429, 'RATE_LIMITED', { scope: 'agent-writes' }]);
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(30);
+    const [oldest] = (await agent.openOrders()).toReversed();
+    await agent.cancel(idOf(oldest ?? {}));
+    expect((await agent.close(idOf(position))).status).toBe(200);
+  }, 30_000);
 
   it("does not show another trader's position", async () => {
     const position = await opened();

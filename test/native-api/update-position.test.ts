@@ -153,6 +153,15 @@ describe('PATCH /positions/{id} with leverage', () => {
     30_000,
   );
 
+  it('says what becomes of the stop loss, which the contracts clamp anew', async () => {
+    const position = await opened({ sl: '55500' });
+    expect(position['sl']).toBe('55500');
+    const { told } = await adjusted(idOf(position), { leverage: '40' });
+    expect(Number(told['sl'])).toBeGreaterThan(58_000);
+    expect(await becomes('leverage', '40')).toMatchObject({ sl: told['sl'], collateral: told['collateral'] });
+    await viewEqualsChain();
+  }, 30_000);
+
   it('can be refused by the contracts, time out and be reclaimed as every order', async () => {
     const id = idOf(await opened());
     const before = await agent.trader.usdc();
@@ -268,7 +277,7 @@ describe('PATCH /positions/{id} refuses', () => {
       expect(refusal(await elsewhere.adjust(foreign, body))).toEqual([403, 'SCOPE_MARKET_NOT_ALLOWED']);
   }, 40_000);
 
-  it('changes of leverage while positions may only be closed', async () => {
+  it('everything while positions may only be closed', async () => {
     const id = idOf(await opened());
     const operator = chainTrader(chain, sandbox.controls.accounts.operator.privateKey);
     const isOpen = (wanted: boolean) =>
@@ -279,7 +288,8 @@ describe('PATCH /positions/{id} refuses', () => {
     await operator.send(chain.definition.diamond, controlCall('sandboxSetTradingActivated', [1]));
     try {
       await isOpen(false);
-      expect(refusal(await agent.adjust(id, { leverage: '5' }))).toEqual([422, 'MARKET_CLOSED']);
+      for (const body of [{ leverage: '5' }, { tp: '70000' }])
+        expect(refusal(await agent.adjust(id, body))).toEqual([422, 'MARKET_CLOSED']);
     } finally {
       await operator.send(chain.definition.diamond, controlCall('sandboxSetTradingActivated', [0]));
       await isOpen(true);

@@ -1,0 +1,241 @@
+import { Wallet } from 'ethers';
+import pg from 'pg';
+import { systemClock } from '../../core/adapters/system-clock.js';
+import type { ChainControls } from '../../sandbox/controls.js';
+import { createFaultProxy } from '../../sandbox/fault-proxy.js';
+import { agentTrader, BUSY_AGENTS, done, newAgentTrader, prepared, refusal, type AgentTrader, type Json } from '../harness/agent-trader.js';
+import { expectViewEqualsChain } from '../harness/chain-checker.js';
+import { chainTrader } from '../harness/chain-trader.js';
+import { controlCall } from '../harness/diamond-calls.js';
+import { eventually } from '../harness/eventually.js';
+import { startGatewayBeside, type BesideOptions } from '../harness/gateway-beside.js';
+import { agentsOf, authorization, domainOf, EVERYTHING, signWith, type ScopeBody } from '../harness/master-wallet.js';
+import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import { diamondAbi } from '../../core/adapters/diamond-abi.js';
+
+let sandbox: TestSandbox;
+let chain: ChainControls;
+let agent: AgentTrader;
+let database: pg.Client;
+let position: string;
+let resting: string;
+
+const LIMIT = { market: 'BTC/USD', side: 'long', type: 'limit', size: '0.02', leverage: '10', price: '50000' };
+const MARKET = { market: 'BTC/USD', side: 'long', type: 'market', size: '0.02', leverage: '10' };
+
+beforeAll(async () => {
+  sandbox = await startTestSandbox(BUSY_AGENTS);
+  const [first] = sandbox.controls.chains;
+  if (!first) throw new Error('the sandbox has no chain');
+  chain = first;
+  sandbox.controls.prices.jump(0, '60000');
+  database = new pg.Client(sandbox.config.database.kind === 'server' ? sandbox.config.database.url : '');
+  await database.connect();
+  agent = await newAgentTrader(sandbox, chain);
+  await agent.place(MARKET, 'filled');
+  position = String((await agent.position())['id']);
+  resting = String((await agent.place(LIMIT, 'open'))['id']);
+}, 60_000);
+afterAll(async () => {
+  await database.end();
+  await sandbox.stop();
+});
+
+/** The same agent, asking another gateway of the same venue. */
+async function beside<Result>(options: BesideOptions, work: (visitor: AgentTrader) => Promise<Result>): Promise<Result> {
+  const other = await startGatewayBeside(sandbox, options);
+  try {
+    await eventually(
+      () => other.get('/ready'),
+      ({ status }) => status === 200,
+    );
+    const door = {
+      ...sandbox,
+      async call(path: string, init?: RequestInit) {
+        const response = await fetch(`${other.url}${path}`, init);
+        return { status: response.status, headers: response.headers, body: await response.json() };
+      },
+    };
+    return await work(agentTrader(door, chain, agent.trader, agent.wallet));
+  } finally {
+    await other.stop();
+  }
+}
+
+const WRITES: readonly (readonly [string, (of: AgentTrader) => ReturnType<AgentTrader['close']>])[] = [
+  ['a change of price', (of) => of.update(resting, { price: '49000' })],
+  ['a change of size', (of) => of.update(resting, { size: '0.03' })],
+  ['a cancel', (of) => of.cancel(resting)],
+  ['a close', (of) => of.close(position)],
+  ['a close of a part', (of) => of.close(position, { size: '0.01', slippage: '2' })],
+  ['levels', (of) => of.adjust(position, { tp: '70000', sl: '58000' })],
+  ['a change of leverage', (of) => of.adjust(position, { leverage: '5' })],
+  ['more collateral', (of) => of.adjust(position, { collateral: { action: 'add', amount: '30' } })],
+];
+
+describe('preparing a change', () => {
+  it('asks the node exactly once for each', async () => {
+    const proxy = await createFaultProxy({ target: chain.rpcUrl, clock: systemClock });
+    const about = agent.trader.account.address.slice(2).toLowerCase();
+    const asked: string[] = [];
+    proxy.onRequest((body) => {
+      const text = JSON.stringify(body).toLowerCase();
+      if (text.includes(about)) asked.push(text);
+      return undefined;
+    });
+    try {
+      await beside({ hosts: { rpcUrls: [proxy.url] } }, async (visitor) => {
+        for (const [what, write] of WRITES) {
+          asked.length = 0;
+          const answer = await write(visitor);
+          expect([what, answer.status, asked.length]).toEqual([what, 200, 1]);
+        }
+      });
+    } finally {
+      await proxy.close();
+    }
+  }, 60_000);
+});
+
+describe('every change of an order or a position', () => {
+  const OPERATIONS = [
+    ['updateOrder', 'PATCH', () => `/orders/${resting}`, {}],
+    ['cancelOrder', 'DELETE', () => `/orders/${resting}`, undefined],
+    ['submitOrder', 'POST', () => `/orders/${resting}/submit`, { txHash: `0x${'ab'.repeat(32)}` }],
+    ['closePosition', 'POST', () => `/positions/${position}/close`, {}],
+    ['updatePosition', 'PATCH', () => `/positions/${position}`, { tp: '0' }],
+  ] as const;
+
+  it.each(OPERATIONS)(
+    '%s is for an agent that signs it, may trade and is the delegate',
+    async (operation, method, path, body) => {
+      const url = `/v1/${chain.definition.slug}${path()}`;
+      const init = {
+        method,
+        ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } }),
+      };
+      expect((await sandbox.call(url, init)).body).toMatchObject({ code: 'UNAUTHENTICATED' });
+      expect(refusal(await agent.call('getOrder', method, path(), body))).toEqual([401, 'INVALID_SIGNATURE']);
+      const outsider = await authorised(new Wallet(Wallet.createRandom().privateKey), EVERYTHING);
+      expect(refusal(await outsider.call(operation, method, path(), body))).toEqual([403, 'AGENT_NOT_DELEGATED']);
+      const own = await authorised(new Wallet(agent.trader.privateKey), { ...EVERYTHING, permissions: 'read' });
+      expect(refusal(await own.call(operation, method, path(), body))).toEqual([403, 'SCOPE_READ_ONLY']);
+      const expired = await authorised(new Wallet(agent.trader.privateKey), { ...EVERYTHING, expiresAt: Date.now() - 1 });
+      expect(refusal(await expired.call(operation, method, path(), body))).toEqual([403, 'AGENT_EXPIRED']);
+    },
+    30_000,
+  );
+
+  /** Another agent of the same trader, registered but not its delegate. */
+  async function authorised(wallet: Wallet, scope: ScopeBody): Promise<AgentTrader> {
+    const { slug } = chain.definition;
+    const domain = await domainOf(sandbox, slug);
+    const sign = signWith(new Wallet(agent.trader.privateKey), domain);
+    const { status } = await agentsOf(sandbox, slug).create(
+      await authorization(domain, sign, { trader: agent.trader.account.address, agent: wallet.address, scope }),
+    );
+    expect(status).toBe(201);
+    return agentTrader(sandbox, chain, agent.trader, wallet);
+  }
+});
+
+describe('a position whose story is older than our memory', () => {
+  it('is found on chain by the number it was listed under', async () => {
+    const trader = agent.trader.account.address.toLowerCase();
+    const { rows } = await database.query<{ state: unknown }>('select state from positions where id = $1', [position]);
+    await database.query('update positions set state = null, is_open = false where id = $1 and trader = $2', [position, trader]);
+    try {
+      expect((await agent.positions()).map(({ id }) => id)).toEqual([position]);
+      expect(done(await agent.close(position)).order).toMatchObject({ side: 'short', reduceOnly: true });
+      expect((await agent.adjust(position, { tp: '70000' })).body).toMatchObject({ position: { id: position, tp: '70000' } });
+    } finally {
+      await database.query('update positions set state = $2, is_open = true where id = $1', [position, JSON.stringify(rows[0]?.state)]);
+    }
+    await expectViewEqualsChain(sandbox.gateway, chain.definition.slug, agent.trader);
+  }, 30_000);
+});
+
+describe('a database that goes away while a change is stored', () => {
+  /** What a write leaves; orders of before may expire meanwhile, which adds to their story alone. */
+  const traces = async (): Promise<Json> => {
+    const found: Json = {};
+    for (const rows of ['orders', 'order_tags', 'spend_reservations', `chain_events where kind = 'prepared'`])
+      found[rows] = (await database.query<{ count: string }>(`select count(*) from ${rows}`)).rows[0]?.count;
+    return found;
+  };
+
+  it.each([
+    ['a close', 'orders', () => agent.close(position)],
+    ['a change of leverage', 'orders', () => agent.adjust(position, { leverage: '5' })],
+    ['a change of size', 'order_tags', () => agent.update(resting, { size: '0.01' })],
+  ])(
+    'is a 503 for %s, and leaves nothing half written',
+    async (_what, table, write) => {
+      const before = await traces();
+      await database.query('begin');
+      await database.query(`lock table ${table} in share row exclusive mode`);
+      const answer = write();
+      await endWaiting();
+      expect(refusal(await answer)).toEqual([503, 'NOT_READY']);
+      await database.query('rollback');
+      expect(await traces()).toEqual(before);
+      expect((await write()).status).toBe(200);
+    },
+    30_000,
+  );
+
+  /** Ends the connections that wait for our lock. */
+  const endWaiting = () =>
+    eventually(
+      async () =>
+        (
+          await database.query(
+            `select pg_terminate_backend(pid) from pg_stat_activity
+             where datname = current_database() and wait_event_type = 'Lock' and pid <> pg_backend_pid()`,
+          )
+        ).rowCount,
+      (ended) => ended !== null && ended > 0,
+    );
+});
+
+describe('a Diamond that takes only one call at a time', () => {
+  const MULTICALL = '0xac9650d8';
+
+  it('refuses what needs two, says why, and does the rest', async () => {
+    const operator = chainTrader(chain, sandbox.controls.accounts.operator.privateKey);
+    const { diamond } = chain.definition;
+    const facets = await operator.client.readContract({ address: diamond, abi: diamondAbi, functionName: 'facets' });
+    const fewer = facets.map(({ facetAddress, functionSelectors }) => ({
+      facetAddress,
+      functionSelectors: functionSelectors.filter((selector) => selector !== MULTICALL),
+    }));
+    await operator.send(diamond, controlCall('sandboxSetFacets', [fewer]));
+    try {
+      await beside({}, async (visitor) => {
+        for (const write of [
+          () => visitor.update(resting, { size: '0.05' }),
+          () => visitor.close(position, { slippage: '2' }),
+          () => visitor.adjust(position, { tp: '71000', sl: '57000' }),
+        ]) {
+          const answer = await write();
+          expect(refusal(answer)).toEqual([422, 'UNSUPPORTED']);
+          expect(answer.body['message']).toContain('multicall');
+        }
+        for (const write of [
+          () => visitor.update(resting, { price: '48000' }),
+          () => visitor.close(position),
+          () => visitor.adjust(position, { tp: '71000' }),
+        ])
+          expect((await write()).status).toBe(200);
+      });
+    } finally {
+      await operator.send(diamond, controlCall('sandboxSetFacets', [facets]));
+    }
+    await agent.send(prepared(await agent.update(resting, { size: '0.05' })));
+    await eventually(
+      () => agent.order(resting),
+      ({ size }) => size === '0.05',
+    );
+    await expectViewEqualsChain(sandbox.gateway, chain.definition.slug, agent.trader);
+  }, 60_000);
+});
