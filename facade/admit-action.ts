@@ -4,9 +4,8 @@ import type { AgentCaller } from '../core/access/caller.js';
 import { judgeByClock } from '../core/access/signer-nonces.js';
 import { isExpired, type Agent } from '../core/domain/agent.js';
 import { checkMayTrade } from '../core/domain/scope.js';
-import { GatewayError } from '../core/errors.js';
 import type { Gateway, Venue } from '../core/gateway.js';
-import { measureWindow, windowStart, type Window } from '../core/limits.js';
+import { measureWindow, refuseExceeded, windowStart, type Window } from '../core/limits.js';
 import type { Address } from '../core/ports.js';
 import { nonceText, TEXTS } from './texts.js';
 
@@ -22,7 +21,11 @@ export interface Admittance {
   readonly candidates: readonly Address[];
   readonly nonce: bigint;
   readonly weight: Weight;
+  /** Called as soon as it is counted, so that an error after that carries the window too. */
+  readonly onCounted: OnCounted;
 }
+
+export type OnCounted = (window: Window) => void;
 
 export type Admission =
   | { readonly kind: 'admitted'; readonly agent: Agent }
@@ -32,7 +35,7 @@ export type Admission =
 
 /** Who signed, and whether this nonce is still theirs to spend; both in one round trip. Throws RATE_LIMITED. */
 export async function admitAction({ store, entrance }: Gateway, venue: Venue, admittance: Admittance): Promise<Admission> {
-  const { candidates, nonce, weight } = admittance;
+  const { candidates, nonce, weight, onCounted } = admittance;
   const now = venue.clock.now();
   const limit = entrance.limits[weight.scope];
   const {
@@ -47,13 +50,11 @@ export async function admitAction({ store, entrance }: Gateway, venue: Venue, ad
     count: { window: windowStart(now), bucket: `facade-${weight.scope}`, weight: weight.weight, limit },
   });
   if (agent === null || used === null) return { kind: 'stranger' };
-  refuseFull(measureWindow(weight.scope, limit, used, now));
+  const window = measureWindow(weight.scope, limit, used, now);
+  onCounted(window);
+  refuseExceeded([window]);
   if (verdict === null || verdict.kind === 'taken') return { kind: 'admitted', agent };
   return { kind: 'refused', text: nonceText(nonce, verdict) };
-}
-
-function refuseFull({ isExceeded, scope, resetSeconds }: Window): void {
-  if (isExceeded) throw new GatewayError('RATE_LIMITED', { scope, retryAfterSeconds: resetSeconds });
 }
 
 /** For actions that are refused whoever signed them, as long as somebody did: nothing is counted and no nonce is used. */

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { GatewayError } from '../core/errors.js';
 import type { Venue } from '../core/gateway.js';
+import type { Window } from '../core/limits.js';
 
 /** Who sent a request, and what it is called. */
 export interface Client {
@@ -24,6 +25,8 @@ export interface Answer {
   readonly type: string;
   readonly body: Buffer | string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Buckets it counted against besides that of the address. */
+  readonly windows?: readonly Window[];
 }
 
 /** One word below `/hl/{chain}`: what it answers, and how it words what is refused before it is asked. */

@@ -1,5 +1,6 @@
 import { GatewayError } from '../core/errors.js';
 import type { Gateway } from '../core/gateway.js';
+import type { Window } from '../core/limits.js';
 import type { TradeHandlers } from './actions/trade-handlers.js';
 import { JSON_TYPE, type Answer, type Door } from './door.js';
 import { createExchange } from './exchange.js';
@@ -15,18 +16,19 @@ export function createExchangeDoor(gateway: Gateway, trade: TradeHandlers | null
     refuse: (error) => answerError(error, error.status),
     async answer({ venue, bytes }) {
       const json = readOrderedJson(bytes);
+      const windows: Window[] = [];
       try {
-        const reply = await exchange(venue, { json, text: bytes.toString('utf8') });
-        return { status: 200, type: JSON_TYPE, body: JSON.stringify(reply) };
+        const reply = await exchange(venue, { json, text: bytes.toString('utf8'), onCounted: (window) => windows.push(window) });
+        return { status: 200, type: JSON_TYPE, body: JSON.stringify(reply), windows };
       } catch (error) {
-        if (isInvalid(error)) return answerError(error, FITS_NO_SCHEMA);
-        throw error;
+        if (!isTold(error)) throw error;
+        return { ...answerError(error, error.code === 'VALIDATION_ERROR' ? FITS_NO_SCHEMA : error.status), windows };
       }
     },
   };
 }
 
-const isInvalid = (error: unknown): error is GatewayError => error instanceof GatewayError && error.code === 'VALIDATION_ERROR';
+const isTold = (error: unknown): error is GatewayError => error instanceof GatewayError;
 
 /** The service's own error, with what clients of Hyperliquid look for beside it. */
 function answerError(error: GatewayError, status: number): Answer {

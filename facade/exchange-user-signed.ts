@@ -2,7 +2,7 @@ import { approveFacadeAgent, type FacadeApprovalOutcome } from '../core/access/f
 import type { Gateway, Venue } from '../core/gateway.js';
 import type { Address } from '../core/ports.js';
 import type { ActionRow } from './actions/action-row.js';
-import { admitAction, refusalOf } from './admit-action.js';
+import { admitAction, refusalOf, type OnCounted } from './admit-action.js';
 import type { Envelope } from './envelope.js';
 import { DONE, refused, type ExchangeReply } from './reply.js';
 import { multiSigDigests } from './signing/multi-sig.js';
@@ -12,25 +12,32 @@ import { nonceText, TEXTS } from './texts.js';
 type UserRow = Extract<ActionRow, { scheme: 'user-signed' }>;
 export type WalletRow = Exclude<ActionRow, { scheme: 'l1' }>;
 
+interface Posted {
+  readonly envelope: Envelope;
+  readonly onCounted: OnCounted;
+}
+
 /** Actions that a wallet signs in the open, field by field. Vault and expiry do not apply to them. */
 export function createUserSignedExchange(gateway: Gateway) {
   const { keccak, recover } = gateway.entrance.crypto;
 
-  const noOp = async (venue: Venue, signer: Address, { nonce }: Envelope): Promise<ExchangeReply> => {
+  const noOp = async (venue: Venue, signer: Address, { envelope: { nonce }, onCounted }: Posted): Promise<ExchangeReply> => {
     const untimely = refusalOf(venue, { nonce, vault: null, expiresAfter: null });
     if (untimely !== null) return refused(untimely);
-    const admission = await admitAction(gateway, venue, { candidates: [signer], nonce, weight: { scope: 'agent', weight: 1 } });
+    const admission = await admitAction(gateway, venue, { candidates: [signer], nonce, weight: { scope: 'agent', weight: 1 }, onCounted });
     return admission.kind === 'refused' ? refused(admission.text) : DONE;
   };
 
-  const act = async (venue: Venue, { verdict }: UserRow, envelope: Envelope, call: UserCall): Promise<ExchangeReply> => {
-    if (verdict.kind === 'approve-agent') return answer(call, await approveFacadeAgent(gateway, venue, approvalOf(call, envelope)), venue);
+  const act = async (venue: Venue, { verdict }: UserRow, posted: Posted, call: UserCall): Promise<ExchangeReply> => {
+    if (verdict.kind === 'approve-agent')
+      return answer(call, await approveFacadeAgent(gateway, venue, approvalOf(call, posted.envelope)), venue);
     if (verdict.kind !== 'no-op') return refused(verdict.kind === 'refused' ? verdict.text : 'Unsupported action.');
     const refusal = verdict.refusal?.(call.signed.values) ?? null;
-    return refusal === null ? noOp(venue, call.signer, envelope) : refused(refusal);
+    return refusal === null ? noOp(venue, call.signer, posted) : refused(refusal);
   };
 
-  return async (venue: Venue, row: WalletRow, envelope: Envelope): Promise<ExchangeReply> => {
+  return async (venue: Venue, row: WalletRow, posted: Posted): Promise<ExchangeReply> => {
+    const { envelope } = posted;
     if (row.scheme === 'multi-sig') {
       const signers = multiSigDigests(keccak, envelope.action, envelope).map((digest) => recover(digest, envelope.signature));
       return refused(signers.every((signer) => signer === null) ? TEXTS.unrecoverable : row.verdict.text);
@@ -41,7 +48,7 @@ export function createUserSignedExchange(gateway: Gateway) {
     const signedNonce = signed.values.get('nonce') ?? signed.values.get('time');
     if (signedNonce !== envelope.nonce)
       return refused(`Invalid nonce: the envelope says ${envelope.nonce}, the signed action ${String(signedNonce)}`);
-    return act(venue, row, envelope, { signed, signer });
+    return act(venue, row, posted, { signed, signer });
   };
 }
 

@@ -5,7 +5,7 @@ import type { ActionRow } from './actions/action-row.js';
 import { ACTIONS } from './actions/index.js';
 import { isTradeType, itemsOf, opensRisk, type TradeAction } from './actions/trade.js';
 import type { SignedEnvelope, TradeContext, TradeHandlers } from './actions/trade-handlers.js';
-import { admitAction, findSigner, refusalOf, traderCaller, type Weight } from './admit-action.js';
+import { admitAction, findSigner, refusalOf, traderCaller, type OnCounted, type Weight } from './admit-action.js';
 import { diagnose } from './doctor.js';
 import { readEnvelope, type Envelope } from './envelope.js';
 import { createUserSignedExchange } from './exchange-user-signed.js';
@@ -20,6 +20,7 @@ import { TEXTS } from './texts.js';
 export interface ExchangeRequest {
   readonly json: Json;
   readonly text: string;
+  readonly onCounted?: OnCounted;
 }
 
 /** Answers one action. Throws errors of the catalogue for what has no answer in Hyperliquid's words. */
@@ -32,6 +33,8 @@ const ITEMS_PER_WEIGHT = 40;
 /** Not the action's fault: told as what they are, so that a client comes back. */
 const OUTAGES: ReadonlySet<ErrorCode> = new Set(['RATE_LIMITED', 'INTERNAL', 'UPSTREAM_UNAVAILABLE', 'NOT_READY', 'CHAIN_READ_ONLY']);
 
+const ignore: OnCounted = () => undefined;
+
 type L1Row = Extract<ActionRow, { scheme: 'l1' }>;
 
 /** `trade` is null where nobody sends: the facade is read-only then. */
@@ -39,7 +42,7 @@ export function createExchange(gateway: Gateway, trade: TradeHandlers | null): E
   const recoverSigners = createRecoverSigners(gateway.entrance.crypto);
   const userSigned = createUserSignedExchange(gateway);
 
-  const l1 = async (venue: Venue, row: L1Row, envelope: Envelope, text: string): Promise<ExchangeReply> => {
+  const l1 = async (venue: Venue, row: L1Row, envelope: Envelope, request: ExchangeRequest): Promise<ExchangeReply> => {
     const decoded: Decoded<unknown> =
       row.schema === 'any' ? { action: envelope.action, forms: asSentOnly(envelope.action) } : decodeAction(row.schema, envelope.action);
     const candidates = await packable(() => recoverSigners(decoded.forms, envelope, envelope.signature));
@@ -47,19 +50,20 @@ export function createExchange(gateway: Gateway, trade: TradeHandlers | null): E
     const call: L1Call = { venue, row, envelope, decoded, candidates };
     const refusal = refusalOf(venue, envelope) ?? ownRefusal(call);
     if (refusal !== null) return toKnown(call, () => (typeof refusal === 'string' ? refused(refusal) : refusal));
-    return row.verdict.kind === 'trade' && trade === null ? toKnown(call, () => refuseReadOnly(venue)) : act(call, text);
+    return row.verdict.kind === 'trade' && trade === null ? toKnown(call, () => refuseReadOnly(venue)) : act(call, request);
   };
 
   /** Only who may sign here hears what becomes of an action; nothing is counted and no nonce is used. */
   const toKnown = async (call: L1Call, say: () => ExchangeReply): Promise<ExchangeReply> =>
     (await findSigner(gateway, call.venue, addressesOf(call))) === null ? unknownSigner(call) : say();
 
-  const act = async (call: L1Call, text: string): Promise<ExchangeReply> => {
+  const act = async (call: L1Call, { text, onCounted = ignore }: ExchangeRequest): Promise<ExchangeReply> => {
     const { venue, row, envelope, decoded } = call;
     const admission = await admitAction(gateway, venue, {
       candidates: addressesOf(call),
       nonce: envelope.nonce,
       weight: weightOf(row, decoded.action),
+      onCounted,
     });
     if (admission.kind === 'refused') return refused(admission.text);
     if (admission.kind === 'stranger') return row.verdict.kind === 'no-op' ? DONE : unknownSigner(call);
@@ -82,12 +86,14 @@ export function createExchange(gateway: Gateway, trade: TradeHandlers | null): E
     return refused(`${TEXTS.unknownSigner(first?.signer ?? '')} ${said}`);
   };
 
-  return async (venue, { json, text }) => {
-    const envelope = readEnvelope(json);
+  return async (venue, request) => {
+    const envelope = readEnvelope(request.json);
     const row = ACTIONS.get(envelope.type);
     if (row === undefined) throw new GatewayError('UNSUPPORTED', { reason: unknownAction(envelope.type) });
     if (venue.relayer === null) return refuseReadOnly(venue);
-    return row.scheme === 'l1' ? l1(venue, row, envelope, text) : packable(() => userSigned(venue, row, envelope));
+    return row.scheme === 'l1'
+      ? l1(venue, row, envelope, request)
+      : packable(() => userSigned(venue, row, { envelope, onCounted: request.onCounted ?? ignore }));
   };
 }
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Window } from '../core/limits.js';
+import { tightestWindow, type Window } from '../core/limits.js';
 import type { Answer, Client } from './door.js';
 
 /** How much of a request nobody wants is read on, and for how long, before its connection is cut. */
@@ -7,7 +7,9 @@ const LINGER_BYTES = 2 * 1024 * 1024;
 const LINGER_MS = 2_000;
 
 /** One write for headers and body. */
-export function sendAnswer(response: ServerResponse, client: Client, window: Window, { status, type, body, headers }: Answer): void {
+export function sendAnswer(response: ServerResponse, client: Client, ofAddress: Window, answer: Answer): void {
+  const { status, type, body, headers, windows = [] } = answer;
+  const window = tightestWindow([ofAddress, ...windows]) ?? ofAddress;
   const isUnread = !response.req.complete && announcesBody(response.req);
   response.writeHead(status, [
     'Access-Control-Allow-Origin',

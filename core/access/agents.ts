@@ -71,6 +71,8 @@ async function authorise(
 /** A registration blocks others only while it is active, judged on the chain as it is now: nobody can sit on an agent that is not theirs. */
 async function takeoverOf(venue: Venue, known: Agent | null, trader: Address): Promise<Takeover> {
   if (known === null || known.trader === trader) return 'none';
+  // A key of the facade signs messages that name no trader: it never changes hands unless it agrees.
+  if (known.mode === 'relayed') throw new GatewayError('TRADER_MISMATCH', { address: trader });
   forgetDelegate(venue, known.trader);
   const { status } = await standingOf(venue, known);
   if (status === 'active') throw new GatewayError('TRADER_MISMATCH', { address: trader });

@@ -1,7 +1,7 @@
 import type { Keccak } from '../../core/access/signature.js';
 import { actionHash, hashedBytes, join, uint64, vaultBytes, type HashExtras } from './action-hash.js';
 import { Float, packMessage, type Packable } from './msgpack.js';
-import { isArray, isObject, type Json } from './ordered-json.js';
+import { isArray, isObject, writeOrderedJson, type Json } from './ordered-json.js';
 import { createPhantomDigest, L1_DOMAIN, NETWORK_WORDS } from './phantom-agent.js';
 
 /** An action whose signature belongs to nobody, as it should have been signed. */
@@ -69,11 +69,6 @@ const without =
       ? new Map([...json].filter(([key]) => !keys.includes(key)).map(([key, value]) => [key, without(...keys)(value)]))
       : json;
   };
-const toText = (json: Json): string =>
-  JSON.stringify(json, (_key, value: unknown): unknown =>
-    value instanceof Map ? Object.fromEntries(value) : typeof value === 'bigint' ? Number(value) : value,
-  );
-
 const onDomain =
   (domain: (misfit: Misfit) => { name?: string; chainId?: bigint }) =>
   (misfit: Misfit): Uint8Array[] => {
@@ -146,7 +141,11 @@ export const MISTAKES: readonly Mistake[] = [
   { says: 'only the action was hashed, without nonce and vault', digests: otherBytes(({ canonical }) => [packMessage(canonical)]) },
   {
     says: 'the action was hashed as JSON; it is packed with MessagePack first',
-    digests: otherBytes(({ canonical, extras: { nonce, vault } }) => [encoder.encode(toText(canonical)), uint64(nonce), vaultBytes(vault)]),
+    digests: otherBytes(({ canonical, extras: { nonce, vault } }) => [
+      encoder.encode(writeOrderedJson(canonical)),
+      uint64(nonce),
+      vaultBytes(vault),
+    ]),
   },
   { says: 'the source was neither "a" nor "b"', digests: asSource('Mainnet', 'Testnet', 'mainnet', 'testnet', 'A', 'B', '') },
   {

@@ -36,6 +36,14 @@ export function readOrderedJson(bytes: Uint8Array): Json {
   return value;
 }
 
+/** Back to text: the same keys in the same order, the same numbers. */
+export function writeOrderedJson(json: Json): string {
+  if (isObject(json)) return `{${[...json].map(([key, value]) => `${JSON.stringify(key)}:${writeOrderedJson(value)}`).join(',')}}`;
+  if (isArray(json)) return `[${json.map(writeOrderedJson).join(',')}]`;
+  if (isOddNumber(json)) return json.written;
+  return typeof json === 'bigint' ? json.toString() : JSON.stringify(json);
+}
+
 function decodeUtf8(bytes: Uint8Array): string {
   try {
     return utf8.decode(bytes);
@@ -75,9 +83,7 @@ function createReader(text: string) {
     if (word !== null) return word === 'null' ? null : word === 'true';
     const number = take(NUMBER);
     if (number === null) throw notJson();
-    return /^-?\d+$/.test(number) && number !== '-0' && number.length <= LONGEST_INTEGER
-      ? BigInt(number)
-      : { written: number.slice(0, 64) };
+    return /^-?\d+$/.test(number) && number !== '-0' && number.length <= LONGEST_INTEGER ? BigInt(number) : { written: number };
   };
 
   const object = (depth: number): JsonObject => {

@@ -3,6 +3,7 @@ import { encodePacked, keccak256 } from 'viem/utils';
 import { newTrader, type ChainTrader } from '../harness/chain-trader.js';
 import { eventually } from '../harness/eventually.js';
 import { approveAgent, nextNonce, postExchange, signL1, type ExchangeAnswer, type ExchangeBody } from '../harness/hl-exchange.js';
+import { agentsOf, authorization, domainOf, signWith } from '../harness/master-wallet.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
 
 const TEST_NET = 'arbitrum-sepolia';
@@ -234,6 +235,34 @@ describe('the agents of a master', () => {
     expect(await post(await approveAgent(other, agent.address, null, TESTNET))).toMatchObject(err('Extra agent already used.'));
   });
 
+  it('are not taken over at the other door either, unless they agree', async () => {
+    const [{ master }, { master: other }] = [await newMaster(), await newMaster()];
+    const agent = newKey();
+    await post(await approveAgent(master, agent.address, null, TESTNET));
+    const domain = await domainOf(sandbox);
+    const claim = { trader: other.address, agent: agent.address };
+    const taken = await agentsOf(sandbox).create(await authorization(domain, signWith(other, domain), claim));
+    expect([taken.status, taken.body]).toMatchObject([403, { code: 'TRADER_MISMATCH' }]);
+    expect(await isKnown(agent)).toBe(true);
+    const agreed = await agentsOf(sandbox).create(await authorization(domain, signWith(other, domain), { ...claim, agentWallet: agent }));
+    expect(agreed.status).toBe(201);
+    expect(await isKnown(agent)).toBe(false);
+  });
+
+  it('are told in the journal of their master', async () => {
+    const { master } = await newMaster();
+    const [first, second] = [newKey(), newKey()];
+    for (const agent of [first, second]) await post(await approveAgent(master, agent.address, null, TESTNET));
+    const entries = await sandbox.gateway.store.journal.after(TEST_NET, master.address.toLowerCase() as `0x${string}`, 0n, 10);
+    const told = entries.flatMap(({ fact }) => (fact.kind === 'agent' ? [[fact.agent.agent, fact.agent.revokedAt === null]] : []));
+    const [one, two] = [first.address.toLowerCase(), second.address.toLowerCase()];
+    expect(told).toEqual([
+      [one, true],
+      [one, false],
+      [two, true],
+    ]);
+  });
+
   it('go to one of two masters who approve the same at once', async () => {
     const masters = await Promise.all([newMaster(), newMaster()]);
     const agent = newKey();
@@ -263,6 +292,14 @@ describe('the master itself', () => {
     expect(await isKnown(master)).toBe(true);
     expect(await post(early)).toMatchObject(err(expect.stringContaining(`Invalid nonce: nonce too low ${early.nonce}`)));
     expect(await post(await signL1(master, { type: 'noop' }))).toMatchObject(OK);
+  });
+
+  it('is its own, whoever claimed it before', async () => {
+    const [{ master }, { master: squatter }] = [await newMaster(), await newMaster()];
+    expect(await post(await approveAgent(squatter, master.address, null, TESTNET))).toMatchObject(OK);
+    expect(await post(await approveAgent(master, master.address, null, TESTNET))).toMatchObject(OK);
+    expect((await agentView(master)).agent['trader']).toBe(master.address);
+    expect(await post(await approveAgent(squatter, master.address, null, TESTNET))).toMatchObject(err('Extra agent already used.'));
   });
 
   it('may remove itself and come back', async () => {

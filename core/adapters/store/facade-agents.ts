@@ -50,10 +50,10 @@ async function approve(trx: Knex.Transaction, { chain, nonce, registration, floo
   return { kind: 'done', agent: saved };
 }
 
-/** A key that signed for one trader never signs for another, and one that was removed stays removed; a wallet is always its own. */
+/** A key that signed for one trader never signs for another, and one that was removed stays removed. A wallet is always its own, whoever claimed it. */
 function isUsed(known: readonly Row[], chain: ChainSlug, trader: Address, agent: Address): boolean {
-  if (known.some((row) => row.trader !== trader)) return true;
   if (agent === trader) return false;
+  if (known.some((row) => row.trader !== trader)) return true;
   const here = known.find((row) => row.chain === chain);
   if (here !== undefined) return here.revoked_at !== null;
   return known.some((row) => row.revoked_at !== null);
@@ -83,13 +83,12 @@ async function revoke(
 async function put(trx: Knex.Transaction, chain: ChainSlug, registration: AgentApproval['registration']): Promise<Agent> {
   const { agent, trader, name, mode, scope, createdAt } = registration;
   const columns = { trader, name, mode, ...scopeColumns(scope) };
-  const rows = (await trx('agents')
+  const query = trx('agents')
     .insert({ chain, agent, ...columns, created_at: createdAt })
     .onConflict(['chain', 'agent'])
-    .merge({ ...columns, revoked_at: null, version: trx.raw('agents.version + 1') })
-    .where('agents.trader', trader)
-    .returning('*')) as AgentRow[];
-  const [row] = rows;
+    .merge({ ...columns, revoked_at: null, version: trx.raw('agents.version + 1') });
+  if (agent !== trader) query.where('agents.trader', trader);
+  const [row] = (await query.returning('*')) as AgentRow[];
   // Another trader registered the same key since we looked.
   if (row === undefined) throw new Refused({ kind: 'used' });
   return agentOf(row);
