@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import { WebSocketServer, type WebSocket } from 'ws';
 import type { Gateway, Venue } from '../core/gateway.js';
 import type { Window } from '../core/limits.js';
-import type { Cancel, Clock } from '../core/ports.js';
+import type { Cancel } from '../core/ports.js';
 import { CLOSE_CODES, type Line, type LineListener } from '../core/stream/line.js';
 import { createMessageRate } from '../core/stream/message-rate.js';
 import type { SocketRoute } from '../core/stream/socket-route.js';
@@ -50,7 +50,7 @@ export function createSockets(gateway: Gateway, routes: readonly SocketRoute[]):
   };
 
   const accept = ({ route, venue }: Taken, socket: WebSocket, { requestId }: Client): void => {
-    const hosted = hostLine(gateway.clock, socket, () => lines.delete(hosted));
+    const hosted = hostLine(gateway, socket, () => lines.delete(hosted));
     lines.add(hosted);
     hosted.listen(route.open(venue, hosted.line, requestId));
   };
@@ -88,7 +88,7 @@ interface HostedLine {
   leave(): Promise<void>;
 }
 
-function hostLine(clock: Clock, socket: WebSocket, onGone: () => void): HostedLine {
+function hostLine({ clock, log }: Gateway, socket: WebSocket, onGone: () => void): HostedLine {
   let cancelCut: Cancel = () => undefined;
   const mayAsk = createMessageRate(clock, PINGS);
   const cutSoon = (): void => {
@@ -103,6 +103,15 @@ function hostLine(clock: Clock, socket: WebSocket, onGone: () => void): HostedLi
   // What is wrong with a frame is told by the close code that follows.
   socket.on('error', cutSoon);
   socket.on('ping', (data: Buffer) => mayAsk() && socket.bufferedAmount < PING_ROOM_BYTES && socket.pong(data));
+  /** A door that breaks costs the line, never the service. */
+  const guard = (task: () => void): void => {
+    try {
+      task();
+    } catch (error) {
+      log.error('socket.listener-failed', { error });
+      socket.terminate();
+    }
+  };
   const line: Line = {
     send: (text, sent) => socket.send(text, () => sent()),
     close(code, reason) {
@@ -113,10 +122,10 @@ function hostLine(clock: Clock, socket: WebSocket, onGone: () => void): HostedLi
   return {
     line,
     listen(listener) {
-      socket.on('message', (data: Buffer, isBinary: boolean) => listener.message(data, isBinary));
-      socket.on('ping', () => listener.alive());
-      socket.on('pong', () => listener.alive());
-      socket.on('close', () => listener.closed());
+      socket.on('message', (data: Buffer, isBinary: boolean) => guard(() => listener.message(data, isBinary)));
+      socket.on('ping', () => guard(() => listener.alive()));
+      socket.on('pong', () => guard(() => listener.alive()));
+      socket.on('close', () => guard(() => listener.closed()));
     },
     leave() {
       line.close(CLOSE_CODES.away, 'the service is stopping');

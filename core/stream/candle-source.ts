@@ -91,7 +91,9 @@ export function createCandleSource(gateway: Gateway, venue: Venue, symbol: strin
         onPast([...candles.values()]);
         stopListening = topic.listen(onChange);
       };
-      load().then(begin, (error: unknown) => !isCancelled && onFault(error));
+      load()
+        .then(begin)
+        .catch((error: unknown) => !isCancelled && onFault(error));
       return () => {
         isCancelled = true;
         stopListening();

@@ -11,23 +11,27 @@ export interface FollowOptions {
   readonly deliver: (entries: readonly JournalEntry[]) => Promise<void> | void;
   /** Waited for between the pages of a long past, so that it is read no faster than it is sent. */
   readonly whenRoom: () => Promise<void>;
+  /** It failed for so long that nobody should wait for it; nothing more is delivered. */
+  readonly onFault: (error: unknown) => void;
 }
 
 const PAGE = 200;
 /** More than this waiting is forgotten and read again from where it is kept. */
 const MOST_WAITING = 64;
 const RETRY_MS = 1_000;
+const TRIES = 30;
 
 /**
  * The story of an account from a cursor on. The store is the authority; what the bus says is taken as it comes only while it continues
  * what was delivered, and everything else is a hint to read again: nothing is lost or repeated, whatever the bus does.
  */
 export function followJournal(gateway: Gateway, venue: Venue, hub: JournalHub, options: FollowOptions): Cancel {
-  const { trader, deliver, whenRoom } = options;
+  const { trader, deliver, whenRoom, onFault } = options;
   const stopping = new AbortController();
   let position = options.after;
   let isBehind = true;
   let isRunning = false;
+  let failures = 0;
   let waiting: (readonly JournalEntry[])[] = [];
 
   const readPage = async (): Promise<readonly JournalEntry[]> => {
@@ -56,16 +60,26 @@ export function followJournal(gateway: Gateway, venue: Venue, hub: JournalHub, o
     if (isPage && isBehind) await whenRoom();
   };
 
+  const recover = async (error: unknown): Promise<void> => {
+    failures += 1;
+    isBehind = true;
+    if (failures < TRIES) {
+      venue.log.warn('stream.journal-not-read', { error });
+      return venue.clock.sleep(RETRY_MS, stopping.signal);
+    }
+    stop();
+    onFault(error);
+  };
+
   const run = async (): Promise<void> => {
     if (isRunning) return;
     isRunning = true;
     while (!stopping.signal.aborted && (isBehind || waiting.length > 0)) {
       try {
         await step();
+        failures = 0;
       } catch (error) {
-        venue.log.warn('stream.journal-not-read', { error });
-        isBehind = true;
-        await venue.clock.sleep(RETRY_MS, stopping.signal);
+        await recover(error);
       }
     }
     isRunning = false;
@@ -79,9 +93,10 @@ export function followJournal(gateway: Gateway, venue: Venue, hub: JournalHub, o
     }
     void run();
   });
-  void run();
-  return () => {
+  const stop = (): void => {
     stopping.abort();
     cancel();
   };
+  void run();
+  return stop;
 }

@@ -28,8 +28,15 @@ export interface Outbox {
   end(): void;
 }
 
+export interface OutboxEvents {
+  /** Too much piled up; nothing is sent any more. */
+  readonly onSlow: () => void;
+  /** An offer found no words; it is skipped. */
+  readonly onFault: (error: unknown) => void;
+}
+
 /** Back-pressure of one line: what it may lag behind is bounded, whatever is subscribed to and however slowly it is read. */
-export function createOutbox(line: Pick<Line, 'send'>, limits: OutboxLimits, onSlow: () => void): Outbox {
+export function createOutbox(line: Pick<Line, 'send'>, limits: OutboxLimits, { onSlow, onFault }: OutboxEvents): Outbox {
   let queue: string[] = [];
   let queued = 0;
   let inFlight = 0;
@@ -37,6 +44,15 @@ export function createOutbox(line: Pick<Line, 'send'>, limits: OutboxLimits, onS
   let isEnded = false;
   let waiting: (() => void)[] = [];
   const offers = new Set<Offer>();
+
+  const wordsOf = (offer: Offer): string | null => {
+    try {
+      return offer.take();
+    } catch (error) {
+      onFault(error);
+      return null;
+    }
+  };
 
   const nextText = (): string | null => {
     const text = queue.shift();
@@ -46,7 +62,7 @@ export function createOutbox(line: Pick<Line, 'send'>, limits: OutboxLimits, onS
     }
     for (const offer of offers) {
       offers.delete(offer);
-      const words = offer.take();
+      const words = wordsOf(offer);
       if (words !== null) return words;
     }
     return null;

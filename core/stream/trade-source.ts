@@ -47,7 +47,10 @@ export function createTradeSource(venue: Venue, symbol: string): TradeSource {
         meanwhile = null;
         for (const { shown } of missed) onTrade(shown);
       };
-      venue.feed.recentTrades({ pairIndex: pair.index, limit }).then(begin, (error: unknown) => !isCancelled && onFault(error));
+      venue.feed
+        .recentTrades({ pairIndex: pair.index, limit })
+        .then(begin)
+        .catch((error: unknown) => !isCancelled && onFault(error));
       return () => {
         isCancelled = true;
         cancel();

@@ -95,7 +95,7 @@ const openStory =
     };
 
     const follow = (from: bigint): void => {
-      cancel = stream.journal({ trader, after: from, deliver, whenRoom: () => outbox.whenEmpty() });
+      cancel = stream.journal({ trader, after: from, deliver, whenRoom: () => outbox.whenEmpty(), onFault: fail });
     };
 
     const resume = async (from: bigint): Promise<void> => {

@@ -48,7 +48,10 @@ export function openSession({ gateway, stream, line, requestId, limits }: Sessio
   const { clock } = gateway;
   const chain = venue.definition.slug;
   const subscriptions = createSubscriptions(limits.subscriptions);
-  const outbox = createOutbox(line, limits.outbox, () => hangUp('slow', 'slow consumer'));
+  const outbox = createOutbox(line, limits.outbox, {
+    onSlow: () => hangUp('slow', 'slow consumer'),
+    onFault: (error) => complain(error),
+  });
   const mayPass = createMessageRate(clock, limits.messages);
   const mayErr = createMessageRate(clock, limits.refusals);
   let isOver = false;

@@ -20,10 +20,16 @@ function createLine() {
 
 const LIMITS = { inFlight: 10, queued: 30 };
 
-function open(): { line: ReturnType<typeof createLine>; outbox: Outbox; slow: () => number } {
+function open(): { line: ReturnType<typeof createLine>; outbox: Outbox; slow: () => number; faults: unknown[] } {
   const line = createLine();
   let slow = 0;
-  return { line, outbox: createOutbox(line, LIMITS, () => (slow += 1)), slow: () => slow };
+  const faults: unknown[] = [];
+  return {
+    line,
+    outbox: createOutbox(line, LIMITS, { onSlow: () => (slow += 1), onFault: (error) => faults.push(error) }),
+    slow: () => slow,
+    faults,
+  };
 }
 
 describe('the outbox', () => {
@@ -55,6 +61,18 @@ describe('the outbox', () => {
     expect(asked).toBe(0);
     line.flush();
     expect(line.sent.slice(1)).toEqual(['pushed', 'offer 1']);
+  });
+
+  it('goes on when an offer finds no words', () => {
+    const { line, outbox, faults } = open();
+    outbox.offer({
+      take: () => {
+        throw new Error('lost for words');
+      },
+    });
+    outbox.offer({ take: () => null });
+    outbox.offer({ take: () => 'said' });
+    expect([line.sent, faults.length]).toEqual([['said'], 1]);
   });
 
   it('asks nothing of an offer that was withdrawn', () => {
