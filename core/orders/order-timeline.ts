@@ -29,10 +29,11 @@ const ORDER_ID = /^[1-9]\d{0,15}$/;
 /** All that happened to an order, with its times. Another trader's order is not there. */
 export async function getOrderTimeline({ store }: Gateway, venue: Venue, { trader }: Caller, id: string): Promise<OrderTimeline> {
   const { slug } = venue.definition;
-  const number = ORDER_ID.test(id) ? BigInt(id) : 0n;
-  const story = number === 0n ? null : await store.orders.story(slug, trader, number);
+  if (!ORDER_ID.test(id)) throw new GatewayError('ORDER_NOT_FOUND', { id });
+  // In this order: whatever was told has happened by the time the story is read.
+  const told = await store.journal.ofOrder(slug, BigInt(id));
+  const [story, known] = await Promise.all([store.orders.story(slug, trader, BigInt(id)), store.orders.find(slug, trader, BigInt(id))]);
   if (story === null) throw new GatewayError('ORDER_NOT_FOUND', { id });
-  const [known, told] = await Promise.all([store.orders.find(slug, trader, number), store.journal.ofOrder(slug, number)]);
   return {
     id,
     status: known?.order.status ?? null,
