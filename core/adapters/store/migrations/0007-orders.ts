@@ -26,7 +26,7 @@ export const orders: Migration = {
     await trx.raw(`
       update chain_events set order_id = orders.id from orders
       where orders.chain = chain_events.chain and orders.trader = chain_events.trader and orders.order_key = chain_events.order_key`);
-    await trx.raw('create index chain_events_of_order on chain_events (order_id) where order_id > 0');
+    await trx.raw('create index chain_events_of_order on chain_events (order_id) where order_id is not null');
     // Bytes that were handed out. Tags are drawn at random, so one names one order on every chain.
     await trx.raw(`
       create table order_tags (
