@@ -1,0 +1,85 @@
+import type { ChainControls } from '../../../sandbox/controls.js';
+import { done, newAgentTrader, type AgentTrader } from '../../harness/agent-trader.js';
+import { price } from '../../harness/diamond-calls.js';
+import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
+import { connect, expectContinuous, isData, isOp, wsAuth, type Message, type SocketClient } from './socket-client.js';
+
+let sandbox: TestSandbox;
+let chain: ChainControls;
+const RESTING = { market: 'BTC/USD', side: 'long', type: 'limit', price: '50000', size: '0.02', leverage: '10', collateral: 'USDC' };
+
+beforeAll(async () => {
+  sandbox = await startTestSandbox({ RATE_LIMIT_AGENT: '100000', RATE_LIMIT_AGENT_WRITES: '100000' });
+  const [first] = sandbox.controls.chains;
+  if (!first) throw new Error('the sandbox has no chain');
+  chain = first;
+  await sandbox.post('/sandbox/price', { market: 'BTC/USD', price: '60000' });
+}, 60_000);
+afterAll(() => sandbox.stop());
+
+async function openFor(agent: AgentTrader): Promise<SocketClient> {
+  const client = await connect(sandbox.url);
+  await client.ask(await wsAuth(agent.wallet, chain.definition), isOp('authenticated'));
+  return client;
+}
+
+it('replays a past of several pages while more is written, to each client the same, once and in order', async () => {
+  const agent = await newAgentTrader(sandbox, chain);
+  /** Two entries each: prepared, then given up unsent. */
+  const write = async (): Promise<void> => {
+    const { order } = done(await agent.create(RESTING));
+    done(await agent.cancel(String(order['id'])));
+  };
+  const writeMany = async (count: number): Promise<void> => {
+    for (let left = count; left > 0; left -= 1) await write();
+  };
+  await Promise.all([writeMany(30), writeMany(30), writeMany(30), writeMany(30)]);
+  const writing = Promise.all([writeMany(10), writeMany(10)]);
+  const clients: SocketClient[] = [];
+  for (let count = 0; count < 4; count += 1) {
+    const client = await openFor(agent);
+    client.send({ op: 'subscribe', channel: 'orders', after: 0 });
+    clients.push(client);
+    await client.find(isData('orders'));
+  }
+  await writing;
+  await write();
+  const journal: { cursor: number; kind: string; data: unknown }[] = [];
+  for (let after: number | null = 0; after !== null;) {
+    const page: { data: typeof journal; nextCursor: number | null } = (
+      await agent.call('listEvents', 'GET', `/account/${agent.trader.account.address}/events?limit=500&after=${after}`)
+    ).body as never;
+    journal.push(...page.data);
+    after = page.nextCursor;
+  }
+  const told = journal.filter(({ kind }) => kind === 'order').map(({ cursor, data }) => ({ cursor, data }));
+  expect(told.length).toBeGreaterThan(280);
+  for (const client of clients) {
+    await client.find(isData('orders', ({ cursor }) => cursor === told.at(-1)?.cursor));
+    expect(client.of('orders').map(({ cursor, data }) => ({ cursor, data }))).toEqual(told);
+    expect(client.of('orders').map(({ seq }) => seq)).toEqual(told.map((_, at) => at + 1));
+    await client.close();
+  }
+}, 120_000);
+
+it('tells as a correction what a reorganisation takes back', async () => {
+  const agent = await newAgentTrader(sandbox, chain);
+  const client = await openFor(agent);
+  for (const channel of ['orders', 'fills', 'positions']) await client.ask({ op: 'subscribe', channel }, isData(channel));
+  const hash = await agent.trader.open({ tradeType: 1, openPrice: price(50_000) });
+  const isOpen = (message: Message): boolean => (message['data'] as { status?: string } | null)?.status === 'open';
+  const rested = await client.find(isData('orders', isOpen));
+  const { id } = rested['data'] as { id: string };
+  const { blockNumber } = await agent.trader.client.getTransactionReceipt({ hash });
+  const above = Number((await agent.trader.client.getBlockNumber()) - blockNumber);
+  await chain.reorg(above + 1, true);
+  const undone = await client.find(
+    isData('orders', (message) => message['correction'] === true),
+    0,
+    30_000,
+  );
+  expect(undone).toMatchObject({ snapshot: false, id, data: null });
+  expect(Number(undone['cursor'])).toBeGreaterThan(Number(rested['cursor']));
+  expectContinuous(client.of('orders'));
+  await client.close();
+});
