@@ -10,6 +10,7 @@ import { systemRandom } from './core/adapters/system-random.js';
 import { createViemChain } from './core/adapters/viem-chain/viem-chain.js';
 import { createEntrance } from './core/access/entrance.js';
 import type { ChainConfig, Config, DatabaseConfig } from './core/config.js';
+import { recordFunding } from './core/facade/record-funding.js';
 import { createGateway, type Gateway, type Venue } from './core/gateway.js';
 import { createCandleRecorder } from './core/markets/candle-recorder.js';
 import { lapseOrders } from './core/orders/lapse-orders.js';
@@ -118,6 +119,11 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
       await lifecycle.start(
         `relayer of ${venue.definition.slug}`,
         () => runRelayer(gateway, venue),
+        (stop) => stop(),
+      );
+      await lifecycle.start(
+        `funding of ${venue.definition.slug}`,
+        () => recordFunding(store.facade.funding, venue),
         (stop) => stop(),
       );
       await lifecycle.start(

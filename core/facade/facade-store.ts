@@ -1,4 +1,5 @@
 import type { AssetStore } from './asset-store.js';
+import type { FundingStore } from './funding-store.js';
 import type { HistoryStore } from './history-store.js';
 import type { LeverageStore } from './leverage-store.js';
 import type { ProtectionStore } from './protection-store.js';
@@ -9,4 +10,5 @@ export interface FacadeStore {
   readonly leverage: LeverageStore;
   readonly protections: ProtectionStore;
   readonly history: HistoryStore;
+  readonly funding: FundingStore;
 }

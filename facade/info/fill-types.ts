@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Coin, Time, User, infoType, type InfoType } from './info-type.js';
 import { listFills } from './fills.js';
+import { fundingHistory } from './funding-history.js';
 import { whose } from './whose.js';
 
 const MOST_FILLS = 2_000;
@@ -28,7 +29,7 @@ export const FILL_TYPES: readonly InfoType[] = [
   infoType({
     type: 'fundingHistory',
     fields: z.object({ coin: Coin, startTime: Time, endTime: Time.nullish() }),
-    answer: () => [],
+    answer: ({ gateway, venue, universe }, query) => fundingHistory(gateway, venue, universe, query),
   }),
   infoType({
     type: 'userNonFundingLedgerUpdates',

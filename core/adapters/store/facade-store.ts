@@ -2,6 +2,7 @@ import type { Knex } from 'knex';
 import type { FacadeStore } from '../../facade/facade-store.js';
 import { createAssetStore } from './asset-store.js';
 import { withFaults } from './faults.js';
+import { createFundingStore } from './funding-store.js';
 import { createHistoryStore } from './history-store.js';
 import { createLeverageStore } from './leverage-store.js';
 import { createProtectionStore } from './protection-store.js';
@@ -11,4 +12,5 @@ export const createFacadeStore = (db: Knex): FacadeStore => ({
   leverage: withFaults({ ...createLeverageStore(db) }),
   protections: withFaults({ ...createProtectionStore(db) }),
   history: withFaults({ ...createHistoryStore(db) }),
+  funding: withFaults({ ...createFundingStore(db) }),
 });

@@ -10,6 +10,7 @@ import { signers } from './0009-signers.js';
 import { relay } from './0010-relay.js';
 import { facadeReads } from './0011-facade-reads.js';
 import { exchange } from './0012-exchange.js';
+import { funding } from './0013-funding.js';
 import type { Migration } from './migration.js';
 
 /** In the order in which they are applied. */
@@ -26,4 +27,5 @@ export const MIGRATIONS: readonly Migration[] = [
   relay,
   facadeReads,
   exchange,
+  funding,
 ];
