@@ -1,0 +1,47 @@
+import { execFile } from 'node:child_process';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+
+let sandbox: TestSandbox;
+
+beforeAll(async () => (sandbox = await startTestSandbox()));
+afterAll(() => sandbox.stop());
+
+const run = async (name: string): Promise<string[]> => {
+  const script = path.resolve(import.meta.dirname, '../../examples', name);
+  const { stdout } = await promisify(execFile)(process.execPath, [script, sandbox.url], { timeout: 60_000 });
+  return stdout.trimEnd().split('\n');
+};
+
+describe('the examples', () => {
+  it('npm run demo goes through both doors, and every step succeeds', async () => {
+    expect((await run('demo.mjs')).at(-1)).toBe('Every step succeeded.');
+  });
+
+  it('the native bot opens, protects and closes', async () => {
+    expect(await run('native-bot.mjs')).toEqual([
+      expect.stringMatching(/^order \d+: filled 0\.0[45]\d* at \d+/),
+      'stop loss moved',
+      expect.stringMatching(/^close \d+: filled at \d+/),
+    ]);
+  });
+
+  it('the bot on @nktkas/hyperliquid trades unmodified', async () => {
+    expect(await run('nktkas-bot.mjs')).toEqual([
+      expect.stringMatching(/^bought 0\.\d+ ETH at \d+/),
+      expect.stringMatching(/^resting \d+$/),
+      'canceled',
+      expect.stringMatching(/^sold 0\.\d+ ETH at \d+/),
+    ]);
+  });
+
+  it('the bot on ccxt trades unmodified', async () => {
+    expect(await run('ccxt-bot.mjs')).toEqual([
+      expect.stringMatching(/^bought: \S+ \d+(?:\.\d+)? at \d+/),
+      'open orders: 1',
+      'canceled',
+      expect.stringMatching(/^sold: \S+ \d+(?:\.\d+)? at \d+/),
+    ]);
+  });
+});
