@@ -10,7 +10,7 @@ import type { SeenTransaction } from './rehearsal.js';
 const MAX_HASHES = 16;
 /** The follower is a block or two behind the node at most; if it is not, the answer says what is known. */
 const FOLLOWED_WITHIN_MS = 5_000;
-const LOOK_EVERY_MS = 25;
+const LOOK_EVERY_MS = 50;
 
 /**
  * A transaction is reported for an order. It changes nothing by itself: the chain's events move the order. What it gives is knowledge of

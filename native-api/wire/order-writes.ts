@@ -39,7 +39,10 @@ export const SubmitOrderBody = z.strictObject({ txHash: TransactionHash }).meta(
 export const ClosePositionRequest = z
   .strictObject({
     size: positive.optional().meta({ description: 'Base units; the whole position when absent.' }),
-    slippage: positive.optional().meta({ description: 'Percent; what the position has stored, or 1, when absent.' }),
+    slippage: positive.optional().meta({
+      description:
+        'Percent; what the position has stored, or 1, when absent. It is stored with the position, so it also guards its sl and tp.',
+    }),
   })
   .meta({ id: 'ClosePositionRequest' })
   .prefault({});

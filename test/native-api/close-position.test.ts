@@ -220,6 +220,7 @@ describe('POST /positions/{id}/close', () => {
     sandbox.controls.prices.setOpen(euro, true);
     await marketIs(true, 'EUR-USD');
     const position = await opened({ market: 'EUR/USD', size: '1000' });
+    expect(refusal(await agent.close(idOf(position), { size: '0.00000001' }))).toEqual([422, 'SIZE_BELOW_MINIMUM']);
     sandbox.controls.prices.setOpen(euro, false);
     await marketIs(false, 'EUR-USD');
     try {

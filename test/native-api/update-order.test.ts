@@ -1,8 +1,8 @@
 import type { ChainControls } from '../../sandbox/controls.js';
 import { BUSY_AGENTS, done, newAgentTrader, prepared, refusal, type AgentTrader, type Json } from '../harness/agent-trader.js';
 import { expectViewEqualsChain } from '../harness/chain-checker.js';
-import { packed, diamondCall } from '../harness/diamond-calls.js';
-import { newTrader } from '../harness/chain-trader.js';
+import { controlCall, diamondCall, packed } from '../harness/diamond-calls.js';
+import { chainTrader, newTrader } from '../harness/chain-trader.js';
 import { eventually } from '../harness/eventually.js';
 import { EVERYTHING } from '../harness/master-wallet.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
@@ -224,6 +224,34 @@ describe('PATCH /orders/{id} of an order that does not rest', () => {
     expect(refusal(await agent.update('0', { price: '49000' }))).toEqual([404, 'ORDER_NOT_FOUND']);
     await withdraw(id);
   }, 30_000);
+
+  it('refuses while positions may only be closed; a cancel goes through, unless all is paused', async () => {
+    const other = await newAgentTrader(sandbox, chain);
+    const id = await resting(other);
+    const operator = chainTrader(chain, sandbox.controls.accounts.operator.privateKey);
+    const activate = (state: number) => operator.send(chain.definition.diamond, controlCall('sandboxSetTradingActivated', [state]));
+    await activate(1);
+    try {
+      const answer = await eventually(
+        () => other.update(id, { price: '49000' }),
+        ({ body }) => body['code'] === 'MARKET_CLOSED',
+      );
+      expect(answer.body['details']).toEqual({ market: 'BTC/USD', session: 'close_only' });
+      expect((await other.cancel(id)).status).toBe(200);
+      await activate(2);
+      const paused = await other.cancel(id);
+      expect(refusal(paused)).toEqual([422, 'SIMULATION_REVERTED']);
+      expect(paused.body['details']).toMatchObject({ errorName: 'Paused' });
+    } finally {
+      await activate(0);
+      await eventually(
+        () => sandbox.get(`/v1/${chain.definition.slug}/markets/BTC-USD`),
+        ({ body }) => (body as { isOpen: boolean }).isOpen,
+      );
+    }
+    await withdraw(id, other);
+    await viewEqualsChain(other);
+  }, 40_000);
 
   it('says 502 while the node is gone, and nothing is remembered', async () => {
     const id = await resting();

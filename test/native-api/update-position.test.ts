@@ -256,6 +256,16 @@ describe('PATCH /positions/{id} refuses', () => {
     30_000,
   );
 
+  it('a leverage that the contracts would refuse at the price of now', async () => {
+    const of = await shared();
+    const [position] = await of.positions();
+    const { body } = await sandbox.get(`/v1/${chain.definition.slug}/markets/BTC-USD`);
+    const answer = await of.adjust(idOf(position ?? {}), { leverage: (body as { maxLeverage: string }).maxLeverage });
+    expect(refusal(answer)).toEqual([422, 'SIMULATION_REVERTED']);
+    expect(answer.body['details']).toMatchObject({ errorName: 'MAX_LEVERAGE', stage: 'callback' });
+    expect(await of.openOrders()).toEqual([]);
+  }, 30_000);
+
   it("another trader's position, and one that is not there", async () => {
     const id = idOf(await opened());
     const other = await newAgentTrader(sandbox, chain);
