@@ -14,7 +14,7 @@ import { asSentOnly, decodeAction, type Decoded } from './signing/canonical.js';
 import { UnpackableError } from './signing/msgpack.js';
 import type { Json } from './signing/ordered-json.js';
 import { createRecoverSigners, type SignerCandidate } from './signing/recover-signers.js';
-import { TEXTS } from './texts.js';
+import { notDelegatedText, TEXTS } from './texts.js';
 
 /** A body as it came: what it says, and its very text. */
 export interface ExchangeRequest {
@@ -152,8 +152,9 @@ async function settle(work: () => Promise<ExchangeReply>): Promise<ExchangeReply
     return await work();
   } catch (error) {
     if (!isRefusal(error)) throw error;
-    const { delegationTx } = error.details as { delegationTx?: GatewayError<'AGENT_NOT_DELEGATED'>['details']['delegationTx'] };
-    return { status: 'err', response: error.message, ...(delegationTx === undefined ? {} : { delegationTx }) };
+    if (error.code !== 'AGENT_NOT_DELEGATED') return refused(error.message);
+    const { details } = error as GatewayError<'AGENT_NOT_DELEGATED'>;
+    return { status: 'err', response: notDelegatedText(details), delegationTx: details.delegationTx };
   }
 }
 

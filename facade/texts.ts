@@ -1,4 +1,5 @@
 import type { NonceVerdict } from '../core/access/signer-nonces.js';
+import type { ErrorDetails } from '../core/errors.js';
 
 /** Sentences that clients compare with, letter by letter. What we add comes after them. */
 export const TEXTS = {
@@ -17,4 +18,10 @@ export function nonceText(nonce: bigint, verdict: Exclude<NonceVerdict, { kind: 
   if (verdict.kind === 'duplicate') return `Invalid nonce: duplicate nonce ${nonce}`;
   if (verdict.kind === 'too-low') return `Invalid nonce: nonce too low ${nonce} < ${verdict.least}`;
   return `Invalid nonce: nonce too high ${nonce} > ${verdict.most}`;
+}
+
+/** Names who has to be delegated to: it is the last word of the call. */
+export function notDelegatedText({ trader, delegate, delegationTx }: ErrorDetails<'AGENT_NOT_DELEGATED'>): string {
+  const relayer = `0x${delegationTx.data.slice(-40)}`;
+  return `The trading delegate of ${trader} is ${delegate ?? 'not set'}: let the trader send setTradingDelegate(${relayer}) first; delegationTx is that transaction.`;
 }

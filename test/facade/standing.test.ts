@@ -1,0 +1,91 @@
+import { Wallet } from 'ethers';
+import { chainTrader, newTrader, type ChainTrader } from '../harness/chain-trader.js';
+import { approveAgent, order, orderAction, postExchange, signL1 } from '../harness/hl-exchange.js';
+import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+
+const CHAIN = 'arbitrum-sepolia';
+const WRITES = 6;
+
+let sandbox: TestSandbox;
+beforeAll(async () => void (sandbox = await startTestSandbox({ RATE_LIMIT_AGENT_WRITES: String(WRITES) })));
+afterAll(() => sandbox.stop());
+
+const post = (body: unknown) => postExchange(sandbox.url, CHAIN, body);
+
+/** An agent of a trader whose slot is held by whom it says, if by anybody. */
+async function newAgent(delegate?: `0x${string}`): Promise<{ agent: Wallet; trader: ChainTrader }> {
+  const [chain] = sandbox.controls.chains;
+  if (!chain) throw new Error('no chain');
+  const trader = chainTrader(chain, (await newTrader(chain, delegate === undefined ? {} : { delegate })).privateKey);
+  const agent = new Wallet(Wallet.createRandom().privateKey);
+  expect(await post(await approveAgent(new Wallet(trader.privateKey), agent.address, null, { network: 'Testnet' }))).toMatchObject({
+    body: { status: 'ok' },
+  });
+  return { agent, trader };
+}
+
+const CANCEL = { type: 'cancel', cancels: [{ a: 0, o: 1 }] };
+
+describe('an agent whose trader delegates to somebody else', () => {
+  it('hears who holds the slot, who should, and gets the transaction', async () => {
+    const relayer = sandbox.controls.relayer.toLowerCase();
+    const holder = Wallet.createRandom().address.toLowerCase() as `0x${string}`;
+    for (const [delegate, said] of [
+      [undefined, 'not set'],
+      [holder, holder],
+    ] as const) {
+      const { agent, trader } = await newAgent(delegate);
+      for (const action of [orderAction(), CANCEL, { type: 'updateLeverage', asset: 0, isCross: true, leverage: 5 }]) {
+        const { status, body } = await post(await signL1(agent, action));
+        expect([status, body]).toMatchObject([
+          200,
+          {
+            status: 'err',
+            response: expect.stringContaining(`is ${said}: let the trader send setTradingDelegate(${relayer})`),
+            delegationTx: { to: sandbox.gateway.venues.get(CHAIN)?.definition.diamond, chainId: 421614 },
+          },
+        ]);
+      }
+      expect(await trader.trades()).toEqual([]);
+    }
+  });
+
+  it('may trade as soon as the transaction is mined', async () => {
+    const { agent, trader } = await newAgent();
+    const { body } = await post(await signL1(agent, CANCEL));
+    const { delegationTx } = body as { delegationTx: { to: `0x${string}`; data: `0x${string}` } };
+    await trader.send(delegationTx.to, delegationTx.data);
+    expect(await post(await signL1(agent, CANCEL))).toMatchObject({
+      status: 200,
+      body: { status: 'ok', response: { type: 'cancel', data: { statuses: [{ error: expect.stringContaining('never placed') }] } } },
+    });
+  });
+});
+
+describe('what an agent may send in a minute', () => {
+  /** Until a minute is used up; one that ends in between begins anew. */
+  async function useUp(agent: Wallet, action: Record<string, unknown>, most: number): Promise<number> {
+    for (let sent = 1; sent <= 2 * most + 1; sent += 1) {
+      const { status, body } = await post(await signL1(agent, action));
+      if (status !== 429) continue;
+      expect(body).toMatchObject({ code: 'RATE_LIMITED', details: { scope: 'agent-writes' } });
+      return sent;
+    }
+    throw new Error('nothing was refused');
+  }
+
+  it('never stops it from getting out: cancels and reduce-only orders are counted apart', async () => {
+    const { agent } = await newAgent();
+    expect(await useUp(agent, orderAction(), WRITES)).toBeGreaterThan(WRITES);
+    const reduceOnly = orderAction(order({ r: true, b: false }), order({ r: true, b: false }));
+    const byCloid = { type: 'cancelByCloid', cancels: [{ asset: 0, cloid: `0x${'1'.repeat(32)}` }] };
+    for (const action of [CANCEL, byCloid, reduceOnly, { type: 'scheduleCancel' }])
+      expect((await post(await signL1(agent, action))).status).toBe(200);
+  });
+
+  it('weighs one more for every forty orders of a batch', async () => {
+    const { agent } = await newAgent();
+    const batch = orderAction(...Array.from({ length: 80 }, () => order()));
+    expect(await useUp(agent, batch, WRITES / 3)).toBeGreaterThan(WRITES / 3);
+  });
+});
