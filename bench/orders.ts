@@ -1,0 +1,201 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { WebSocket } from 'ws';
+import { createLogger } from '../core/adapters/log.js';
+import { startEmbeddedPostgres } from '../core/adapters/store/embedded/start-embedded-postgres.js';
+import { systemClock } from '../core/adapters/system-clock.js';
+import type { Address } from '../core/ports.js';
+import { createLifecycle } from '../lifecycle.js';
+import { createFaultProxy } from '../sandbox/fault-proxy.js';
+import { readSandboxSettings } from '../sandbox/settings.js';
+import { startSandbox } from '../sandbox/start-sandbox.js';
+import { agentTrader, done, newAgentTrader, type AgentTrader, type Json } from '../test/harness/agent-trader.js';
+import { eventually } from '../test/harness/eventually.js';
+import { signRequest } from '../test/harness/signed-request.js';
+import { median } from './median.js';
+import { measureStored } from './orders-stored.js';
+
+/** What an order costs: round trips and processor time to prepare it, the way from its block to a subscriber, and a full database. */
+const unlimited = '1000000000';
+const MANY = Number(process.env['BENCH_ORDERS'] ?? 1_000_000);
+const [PREPARED, STREAMED] = [200, 20];
+
+const log = createLogger('silent');
+const lifecycle = createLifecycle(log);
+const folder = mkdtempSync(path.join(os.tmpdir(), 'bench-orders-'));
+chmodSync(folder, 0o711); // the database of root runs as another user and has to walk through
+const database = await startEmbeddedPostgres({ folder: path.join(folder, 'postgres'), log, clock: systemClock, durable: false });
+const settings = readSandboxSettings({
+  PORT: '0',
+  DATABASE_URL: database.url,
+  SANDBOX_BLOCK_MS: '250',
+  MAX_UNSENT_ORDERS: '10000',
+  RATE_LIMIT_IP: unlimited,
+  RATE_LIMIT_AGENT: unlimited,
+  RATE_LIMIT_AGENT_WRITES: unlimited,
+});
+const sandbox = await startSandbox({ settings, lifecycle, clock: systemClock, log, write: () => undefined });
+const chain = onlyOf(sandbox.controls.chains);
+const proxy = await createFaultProxy({ target: chain.rpcUrl, clock: systemClock });
+const child = fork(new URL('./orders-gateway.ts', import.meta.url), { execArgv: ['--import', 'tsx'], serialization: 'advanced' });
+
+const lost = once(child, 'exit').then(() => Promise.reject(new Error('the gateway under measurement is gone')));
+
+try {
+  process.exitCode = await Promise.race([measure(), lost]);
+} finally {
+  if (child.connected) child.disconnect();
+  await proxy.close();
+  await lifecycle.end();
+  await database.remove();
+  rmSync(folder, { recursive: true, force: true });
+}
+process.exit();
+
+function onlyOf<Item>([only]: readonly Item[]): Item {
+  if (only === undefined) throw new Error('the sandbox has no chain');
+  return only;
+}
+
+type Row = readonly [name: string, value: number, atMost: number, unit: string];
+
+async function measure(): Promise<number> {
+  const agent = await newAgentTrader(doorAt(sandbox.url), chain, { usdc: '1000000' });
+  const rows: Row[] = [...(await measurePreparing(agent)), ...(await measureStream(agent)), ...(await measureDatabase(agent))];
+  for (const [name, value, atMost, unit] of rows)
+    console.log(
+      `${name.padEnd(58)} ${value.toFixed(2).padStart(8)} ${unit.padEnd(4)} at most ${atMost}  ${value <= atMost ? 'met' : 'MISSED'}`,
+    );
+  return process.argv.includes('--strict') && rows.some(([, value, atMost]) => value > atMost) ? 1 : 0;
+}
+
+function order(changes: Json = {}): Json {
+  return { market: 'BTC/USD', side: 'long', type: 'limit', price: '40000', size: '0.01', leverage: '10', ...changes };
+}
+
+/** A gateway as a client knows it: by its address. */
+function doorAt(url: string): Parameters<typeof newAgentTrader>[0] {
+  const call = async (path: string, init?: RequestInit) => {
+    const response = await fetch(`${url}${path}`, init);
+    return { status: response.status, headers: response.headers, body: await response.json() };
+  };
+  const type = { 'Content-Type': 'application/json' };
+  return {
+    ...sandbox,
+    call,
+    get: (path: string, headers = {}) => call(path, { headers }),
+    post: (path: string, body: unknown, headers = {}) =>
+      call(path, { method: 'POST', body: JSON.stringify(body), headers: { ...type, ...headers } }),
+    log: { ...log, lines: [] },
+    stop: () => Promise.resolve(),
+  } as unknown as Parameters<typeof newAgentTrader>[0];
+}
+
+async function cpuOf(of: ChildProcess): Promise<number> {
+  of.send('cpu');
+  const [{ user, system }] = (await once(of, 'message')) as [NodeJS.CpuUsage];
+  return user + system;
+}
+
+async function measurePreparing({ trader, wallet }: AgentTrader): Promise<Row[]> {
+  const chains = sandbox.config.chains.map((one) => ({ ...one, rpcUrls: [proxy.url], relayer: null }));
+  child.send({ ...sandbox.config, chains });
+  const [url] = (await once(child, 'message')) as [string];
+  const agent = agentTrader(doorAt(url), chain, trader, wallet);
+  await eventually(
+    () => agent.create(order()),
+    ({ status }) => status === 201,
+  );
+  const about = trader.account.address.slice(2).toLowerCase();
+  let asked = 0;
+  proxy.onRequest((body) => {
+    if (JSON.stringify(body).toLowerCase().includes(about)) asked += 1;
+    return undefined;
+  });
+  for (let turn = 0; turn < PREPARED; turn += 1) done(await agent.create(order()));
+  const roundTrips = asked / PREPARED;
+  const idle = await idleness();
+  const used: number[] = [];
+  for (let turn = 0; turn < PREPARED; turn += 1) {
+    const [since, before] = [performance.now(), await cpuOf(child)];
+    done(await agent.create(order({ type: turn % 2 ? 'limit' : 'market', price: turn % 2 ? '40000' : undefined })));
+    used.push((await cpuOf(child)) - before - ((performance.now() - since) / 1000) * idle);
+  }
+  return [
+    ['round trips to the node while an order is prepared', roundTrips, 1, ''],
+    ['processor time of one order, all of the gateway (median)', median(used) / 1000, 3, 'ms'],
+  ];
+}
+
+async function idleness(): Promise<number> {
+  const before = await cpuOf(child);
+  await systemClock.sleep(5_000);
+  return ((await cpuOf(child)) - before) / 5;
+}
+
+/** From the moment a block with the order's event exists to the message that says so. */
+async function measureStream(agent: AgentTrader): Promise<Row[]> {
+  const path = '/v1/arbitrum-sepolia/ws';
+  const socket = new WebSocket(`${sandbox.url.replace('http', 'ws')}${path}`);
+  const heard = new Map<string, number>();
+  socket.on('message', (bytes: Buffer) => {
+    const said = JSON.parse(bytes.toString()) as { op?: string; channel?: string; data?: Json };
+    if (said.op === 'ping') socket.send('{"op":"pong"}');
+    if (said.channel === 'orders' && said.data?.['status'] === 'open') heard.set(String(said.data['id']), performance.now());
+  });
+  await once(socket, 'open');
+  const signed = await signRequest(agent.wallet, chain.definition, { operationId: 'wsAuth', method: 'WS', path });
+  const credential = (name: string): string => signed[`X-Service-${name}`] ?? '';
+  const auth = {
+    agent: credential('Agent'),
+    timestamp: credential('Timestamp'),
+    nonce: credential('Nonce'),
+    signature: credential('Signature'),
+  };
+  socket.send(JSON.stringify({ op: 'auth', ...auth }));
+  socket.send(JSON.stringify({ op: 'subscribe', channel: 'orders' }));
+  const took: number[] = [];
+  for (let turn = 0; turn < STREAMED; turn += 1) {
+    const { order: made, transaction } = done(await agent.create(order()));
+    await chain.pauseMining(true);
+    if (transaction) await agent.broadcast(transaction);
+    await chain.mine(1);
+    const mined = performance.now();
+    await chain.pauseMining(false);
+    took.push(
+      ((await eventually(
+        () => heard.get(String(made['id'])),
+        (at) => at !== undefined,
+      )) ?? Number.NaN) - mined,
+    );
+  }
+  socket.close();
+  return [['from a block to the subscriber, less one round trip (median)', median(took) - (await roundTrip()), 50, 'ms']];
+}
+
+async function roundTrip(): Promise<number> {
+  const took: number[] = [];
+  for (let turn = 0; turn < 50; turn += 1) {
+    const since = performance.now();
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_blockNumber', params: [] });
+    await (await fetch(proxy.url, { method: 'POST', body, headers: { 'Content-Type': 'application/json' } })).text();
+    took.push(performance.now() - since);
+  }
+  return median(took);
+}
+
+async function measureDatabase(agent: AgentTrader): Promise<Row[]> {
+  const placed = await agent.place(order(), 'open');
+  const trader = agent.trader.account.address.toLowerCase() as Address;
+  const [few, many] = await measureStored(sandbox.gateway, trader, String(placed['id']), [1_000, MANY]);
+  if (!few || !many) throw new Error('nothing was measured');
+  return (['getOrder', 'listOpenOrders', 'event'] as const).map((name): Row => [
+    `${name === 'event' ? "an event's application" : name} with ${MANY} orders / with 1000`,
+    many[name] / few[name],
+    1.3,
+    '',
+  ]);
+}
