@@ -1,12 +1,11 @@
 import type { Gateway, Venue } from '../gateway.js';
-import type { Cancel } from '../ports.js';
 import { redactText } from '../redact.js';
 
 const LOOK_EVERY_MS = 500;
 
-/** Ends prepared orders whose time is up. Every replica does; the rows decide who is first. */
-export function lapseOrders({ store }: Gateway, venue: Venue): Cancel {
-  let isBusy = false;
+/** Ends prepared orders whose time is up. Every replica does; the rows decide who is first. Stopped when the returned promise says so. */
+export function lapseOrders({ store }: Gateway, venue: Venue): () => Promise<void> {
+  let looking: Promise<void> | null = null;
   let lastFault: string | null = null;
 
   async function look(): Promise<void> {
@@ -21,9 +20,11 @@ export function lapseOrders({ store }: Gateway, venue: Venue): Cancel {
     }
   }
 
-  return venue.clock.every(LOOK_EVERY_MS, () => {
-    if (isBusy) return;
-    isBusy = true;
-    void look().finally(() => (isBusy = false));
+  const cancel = venue.clock.every(LOOK_EVERY_MS, () => {
+    looking ??= look().finally(() => (looking = null));
   });
+  return async () => {
+    cancel();
+    await looking;
+  };
 }
