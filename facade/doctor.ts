@@ -1,8 +1,9 @@
 import type { Acquaintance } from '../core/access/signer-store.js';
-import type { RecoverableSignature } from '../core/access/signature.js';
+import type { Recover, RecoverableSignature } from '../core/access/signature.js';
 import type { Gateway, Venue } from '../core/gateway.js';
 import type { Address } from '../core/ports.js';
 import { MISTAKES, type Misfit } from './signing/mistakes.js';
+import { packMessage } from './signing/msgpack.js';
 
 export interface Patient extends Omit<Misfit, 'keccak' | 'chainId'> {
   readonly signature: RecoverableSignature;
@@ -23,12 +24,7 @@ const CLUELESS = 'If this address is another one each time, the action was hashe
  */
 export async function diagnose({ store, entrance: { crypto } }: Gateway, venue: Venue, patient: Patient): Promise<string> {
   const misfit: Misfit = { keccak: crypto.keccak, canonical: patient.canonical, extras: patient.extras, chainId: venue.definition.chainId };
-  const suspects: Suspect[] = MISTAKES.flatMap(({ says, digests }) =>
-    digests(misfit).flatMap((digest) => {
-      const address = crypto.recover(digest, patient.signature);
-      return address === null ? [] : [{ address, says }];
-    }),
-  );
+  const suspects = isShort(misfit.canonical) ? suspectsOf(misfit, crypto.recover, patient.signature) : [];
   const known = await store.signers.acquaintances([...patient.candidates, ...suspects.map(({ address }) => address)]);
   return (
     patient.candidates.map((address) => explainKnown(known, venue, address)).find((said) => said !== null) ??
@@ -36,6 +32,18 @@ export async function diagnose({ store, entrance: { crypto } }: Gateway, venue: 
     CLUELESS
   );
 }
+
+/** Every mistake costs a hash of the whole action: a long one could be sent for that alone. */
+const LONGEST_TREATED_BYTES = 4096;
+const isShort = (canonical: Misfit['canonical']): boolean => packMessage(canonical).length <= LONGEST_TREATED_BYTES;
+
+const suspectsOf = (misfit: Misfit, recover: Recover, signature: RecoverableSignature): Suspect[] =>
+  MISTAKES.flatMap(({ says, digests }) =>
+    digests(misfit).flatMap((digest) => {
+      const address = recover(digest, signature);
+      return address === null ? [] : [{ address, says }];
+    }),
+  );
 
 function explainKnown(known: readonly Acquaintance[], { definition: { slug } }: Venue, address: Address): string | null {
   const seen = known.filter((each) => each.address === address);

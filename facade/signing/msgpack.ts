@@ -58,14 +58,21 @@ const isList = (message: object): message is readonly Packable[] => Array.isArra
 const encoder = new TextEncoder();
 
 function packText(out: number[], text: string): void {
-  const bytes = encoder.encode(text);
-  const count = bytes.length;
+  const bytes = isAscii(text) ? null : encoder.encode(text);
+  const count = bytes?.length ?? text.length;
   if (count < 0x20) out.push(0xa0 | count);
   else if (count < 0x100) out.push(0xd9, count);
   else if (count < 0x10000) out.push(0xda, ...bigEndian(BigInt(count), 2));
   else out.push(0xdb, ...bigEndian(BigInt(count), 4));
-  for (const byte of bytes) out.push(byte);
+  if (bytes === null) for (let at = 0; at < count; at += 1) out.push(text.charCodeAt(at));
+  else for (const byte of bytes) out.push(byte);
 }
+
+/** Nearly every text of an action is, and encoding short texts one by one is what packing would spend its time on. */
+const isAscii = (text: string): boolean => {
+  for (let at = 0; at < text.length; at += 1) if (text.charCodeAt(at) > 0x7f) return false;
+  return true;
+};
 
 /** Short maps and lists share one byte with their tag. */
 function packCount(out: number[], count: number, short: number, tag: number): void {
@@ -76,7 +83,7 @@ function packCount(out: number[], count: number, short: number, tag: number): vo
 
 function packInteger(out: number[], value: bigint): void {
   if (value < MIN_INTEGER || value > MAX_INTEGER) throw new UnpackableError('an integer of more than 64 bits');
-  if (value >= -0x20n && value < 0x80n) return void out.push(...bigEndian(value, 1));
+  if (value >= -0x20n && value < 0x80n) return void out.push(Number(value) & 0xff);
   const sizes = [1, 2, 4, 8] as const;
   const fits = (size: number): boolean => (value < 0n ? value >= -(1n << BigInt(8 * size - 1)) : value < 1n << BigInt(8 * size));
   const place = sizes.findIndex(fits);
