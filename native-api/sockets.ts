@@ -12,8 +12,9 @@ import type { Upgrades } from './listen.js';
 
 /** Above it a frame breaks the protocol's own rules here and ends the line with 1009. */
 export const FRAME_LIMIT_BYTES = 256 * 1024;
-/** How long a peer may take to answer a goodbye. */
-const GOODBYE_MS = 2_000;
+/** How long a peer may take to answer a goodbye; less when the service stops, which waits for nobody. */
+const GOODBYE_MS = 5_000;
+const LAST_GOODBYE_MS = 2_000;
 /** Questions of the protocol itself that are answered; more of them are a flood. */
 const PINGS = { burst: 20, perSecond: 5 };
 const PING_ROOM_BYTES = 64 * 1024;
@@ -49,10 +50,10 @@ export function createSockets(gateway: Gateway, routes: readonly SocketRoute[]):
     return route && venue && headers.upgrade?.toLowerCase() === 'websocket' ? { route, venue } : null;
   };
 
-  const accept = ({ route, venue }: Taken, socket: WebSocket, { requestId }: Client): void => {
+  const accept = ({ route, venue }: Taken, socket: WebSocket, client: Client): void => {
     const hosted = hostLine(gateway, socket, () => lines.delete(hosted));
     lines.add(hosted);
-    hosted.listen(route.open(venue, hosted.line, requestId));
+    hosted.listen(route.open(venue, hosted.line, client));
   };
 
   return {
@@ -91,9 +92,9 @@ interface HostedLine {
 function hostLine({ clock, log }: Gateway, socket: WebSocket, onGone: () => void): HostedLine {
   let cancelCut: Cancel = () => undefined;
   const mayAsk = createMessageRate(clock, PINGS);
-  const cutSoon = (): void => {
+  const cutAfter = (ms: number): void => {
     cancelCut();
-    cancelCut = clock.after(GOODBYE_MS, () => socket.terminate());
+    cancelCut = clock.after(ms, () => socket.terminate());
   };
   const gone = new Promise<void>((resolve) => socket.once('close', () => resolve()));
   socket.on('close', () => {
@@ -101,7 +102,7 @@ function hostLine({ clock, log }: Gateway, socket: WebSocket, onGone: () => void
     onGone();
   });
   // What is wrong with a frame is told by the close code that follows.
-  socket.on('error', cutSoon);
+  socket.on('error', () => cutAfter(GOODBYE_MS));
   socket.on('ping', (data: Buffer) => mayAsk() && socket.bufferedAmount < PING_ROOM_BYTES && socket.pong(data));
   /** A door that breaks costs the line, never the service. */
   const guard = (task: () => void): void => {
@@ -116,7 +117,7 @@ function hostLine({ clock, log }: Gateway, socket: WebSocket, onGone: () => void
     send: (text, sent) => socket.send(text, () => sent()),
     close(code, reason) {
       socket.close(code, reason);
-      cutSoon();
+      cutAfter(GOODBYE_MS);
     },
   };
   return {
@@ -129,6 +130,7 @@ function hostLine({ clock, log }: Gateway, socket: WebSocket, onGone: () => void
     },
     leave() {
       line.close(CLOSE_CODES.away, 'the service is stopping');
+      cutAfter(LAST_GOODBYE_MS);
       return gone;
     },
   };

@@ -3,6 +3,7 @@ import { authenticateAgent, authenticateKey } from '../../core/access/authentica
 import type { Caller } from '../../core/access/caller.js';
 import { GatewayError } from '../../core/errors.js';
 import type { Gateway } from '../../core/gateway.js';
+import { refuseExceeded } from '../../core/limits.js';
 import type { Cancel } from '../../core/ports.js';
 import type { Credential } from '../../core/stream/standing-source.js';
 import type { VenueStream } from '../../core/stream/venue-stream.js';
@@ -13,6 +14,7 @@ export type AuthMessage = Extract<ClientMessage, { op: 'auth' }>;
 export interface LoginOptions {
   readonly gateway: Gateway;
   readonly stream: VenueStream;
+  readonly address: string;
   readonly onEntered: (caller: Caller) => void;
   readonly onRefused: (error: unknown) => void;
   /** Who was let in is so no longer. */
@@ -28,7 +30,7 @@ export interface Login {
   leave(): void;
 }
 
-export function openLogin({ gateway, stream, onEntered, onRefused, onLost }: LoginOptions): Login {
+export function openLogin({ gateway, stream, address, onEntered, onRefused, onLost }: LoginOptions): Login {
   let caller: Caller | null = null;
   let isBusy = false;
   let isGone = false;
@@ -74,6 +76,8 @@ export function openLogin({ gateway, stream, onEntered, onRefused, onLost }: Log
   return {
     caller: () => caller,
     enter(message) {
+      // Each try costs as much as a request, and guessing must not be cheaper here.
+      refuseExceeded([gateway.entrance.countAddress(address)]);
       isBusy = true;
       identify(gateway, stream, message)
         .then(admit)

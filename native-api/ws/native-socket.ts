@@ -10,5 +10,5 @@ export const nativeSocket = (
   limits: SessionLimits = SESSION_LIMITS,
 ): SocketRoute => ({
   prefix: '/v1',
-  open: (venue, line, requestId) => openSession({ gateway, stream: streamOf(venue), line, requestId, limits }),
+  open: (venue, line, peer) => openSession({ gateway, stream: streamOf(venue), line, peer, limits }),
 });

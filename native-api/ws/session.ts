@@ -5,6 +5,7 @@ import { createHeartbeat } from '../../core/stream/heartbeat.js';
 import { CLOSE_CODES, type Line, type LineListener } from '../../core/stream/line.js';
 import { createMessageRate, type RateNumbers } from '../../core/stream/message-rate.js';
 import { createOutbox, OUTBOX_LIMITS, type OutboxLimits } from '../../core/stream/outbox.js';
+import type { Peer } from '../../core/stream/socket-route.js';
 import type { VenueStream } from '../../core/stream/venue-stream.js';
 import { isPrivate, type Subscription } from '../wire/stream.js';
 import { CHANNEL_ROWS } from './channels.js';
@@ -38,13 +39,14 @@ export interface SessionOptions {
   readonly gateway: Gateway;
   readonly stream: VenueStream;
   readonly line: Line;
-  readonly requestId: string;
+  readonly peer: Peer;
   readonly limits: SessionLimits;
 }
 
 /** One line: what was said is answered in order, what is subscribed to follows, and nothing of it outlives the line. */
-export function openSession({ gateway, stream, line, requestId, limits }: SessionOptions): LineListener {
+export function openSession({ gateway, stream, line, peer, limits }: SessionOptions): LineListener {
   const { venue } = stream;
+  const { requestId } = peer;
   const { clock } = gateway;
   const chain = venue.definition.slug;
   const subscriptions = createSubscriptions(limits.subscriptions);
@@ -78,6 +80,7 @@ export function openSession({ gateway, stream, line, requestId, limits }: Sessio
   const login = openLogin({
     gateway,
     stream,
+    address: peer.address,
     onEntered: ({ trader, via }) => say('authenticated', { trader, via }),
     onRefused: complain,
     onLost: endPrivate,

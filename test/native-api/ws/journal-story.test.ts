@@ -73,11 +73,7 @@ it('tells as a correction what a reorganisation takes back', async () => {
   const { blockNumber } = await agent.trader.client.getTransactionReceipt({ hash });
   const above = Number((await agent.trader.client.getBlockNumber()) - blockNumber);
   await chain.reorg(above + 1, true);
-  const undone = await client.find(
-    isData('orders', (message) => message['correction'] === true),
-    0,
-    30_000,
-  );
+  const undone = await client.find(isData('orders', (message) => message['correction'] === true));
   expect(undone).toMatchObject({ snapshot: false, id, data: null });
   expect(Number(undone['cursor'])).toBeGreaterThan(Number(rested['cursor']));
   expectContinuous(client.of('orders'));

@@ -52,7 +52,7 @@ export async function connect(url: string, path = '/v1/arbitrum-sepolia/ws', opt
   const closed = new Promise<number>((resolve) => socket.on('close', resolve));
   await once(socket, 'open');
 
-  const find: SocketClient['find'] = async (fits, from = 0, deadlineMs = 10_000) => {
+  const find: SocketClient['find'] = async (fits, from = 0, deadlineMs) => {
     if (problems.length > 0) throw new Error(`the socket breaks its contract:\n${problems.join('\n')}`);
     const found = await eventually(
       () => heard.slice(from).find(fits),
