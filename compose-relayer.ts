@@ -2,6 +2,7 @@ import type { RelayerConfig } from './core/config.js';
 import type { ChainDefinition, ChainSlug } from './core/chains.js';
 import type { Gateway, Venue } from './core/gateway.js';
 import type { Chain, Clock, Logger, Store } from './core/ports.js';
+import { reclaimLost } from './core/relay/reclaim-lost.js';
 import { runScheduledCancels } from './core/relay/schedule-cancels.js';
 import type { Relayer } from './core/relay/relayer.js';
 import { reencode } from './facade/trade/reencode.js';
@@ -40,8 +41,8 @@ export function composeRelayer({ keys, maxFeePerGas }: RelayerConfig, { chain, n
         return reencode(action, job, (asset) => units.get(asset) ?? 1n);
       },
     },
-    async onSigned({ orderId }, hash) {
-      if (orderId !== null) await store.orders.recordHash(slug, orderId, hash, clock.now());
+    async onSigned({ orderId, purpose }, hash) {
+      if (orderId !== null && purpose === 'action') await store.orders.recordHash(slug, orderId, hash, clock.now());
     },
   });
 }
@@ -57,9 +58,11 @@ export function runRelayer(gateway: Gateway, venue: Venue): () => Promise<void> 
     if (event.venue === venue) relayer.onHead(event.block);
   });
   const stopSchedules = runScheduledCancels(gateway, venue);
+  const stopReclaims = reclaimLost(gateway, venue);
   return async () => {
     stopHeads();
     stopSchedules();
+    stopReclaims();
     await relayer.stop();
   };
 }

@@ -82,11 +82,22 @@ export interface Mined {
   readonly costWei: bigint;
 }
 
+/** Collateral that waits in the contract for somebody to ask for it. */
+export interface Unreclaimed {
+  readonly orderId: bigint;
+  readonly trader: Address;
+  readonly agent: Address;
+  readonly action: bigint;
+  readonly requestIndex: number;
+}
+
 /** What the relayer remembers. Every step is stored before the next one is taken, so that a kill between any two loses and doubles nothing. */
 export interface RelayStore {
   recordAction(action: Omit<SignedAction, 'id'>): Promise<SignedAction>;
   action(chain: ChainSlug, id: bigint): Promise<SignedAction | null>;
   queue(request: RelayRequest, at: number): Promise<RelayJob>;
+  /** Requests of bots that the oracle did not answer in time and that nobody is taking back; one just tried is left alone for a while. */
+  unreclaimed(chain: ChainSlug, triedBefore: number): Promise<Unreclaimed[]>;
   /** Jobs of the wallet that are not over: numbered ones by nonce, then queued ones by age. */
   open(chain: ChainSlug, wallet: Address): Promise<RelayJob[]>;
   job(chain: ChainSlug, id: bigint): Promise<RelayJob | null>;

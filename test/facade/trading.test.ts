@@ -209,3 +209,51 @@ describe('a bot', () => {
     });
   });
 });
+
+describe('a request that the oracle never answers', () => {
+  const held = async (): Promise<{ bot: Bot; before: bigint; oid: number }> => {
+    const bot = await newBot();
+    const before = await bot.trader.usdc();
+    const [status] = statuses(await bot.send(orderAction([buy('0.1')])));
+    expect(status).toMatchObject({ resting: { oid: expect.any(Number) } });
+    expect(await bot.trader.usdc()).toBeLessThan(before);
+    return { bot, before, oid: Number(status?.['resting']?.['oid']) };
+  };
+  beforeAll(() => chain.setOraclePolicy(BTC, { mode: 'hold' }));
+  afterAll(() => chain.setOraclePolicy(BTC, { mode: 'auto' }));
+
+  it('is called resting, and its collateral comes back by itself', async () => {
+    const { bot, before } = await held();
+    await chain.mine(400);
+    await eventually(
+      () => bot.trader.usdc(),
+      (usdc) => usdc === before,
+    );
+  });
+
+  it('is canceled by taking it back from the contract', async () => {
+    const { bot, before, oid } = await held();
+    const answer = bot.send({ type: 'cancel', cancels: [{ a: BTC, o: oid }] });
+    await chain.mine(400);
+    expect(statuses(await answer)).toEqual(['success']);
+    expect(await bot.trader.usdc()).toBe(before);
+  });
+});
+
+describe('a scheduled cancel', () => {
+  it('takes back entries when its time comes, and leaves protections alone', async () => {
+    const bot = await newBot();
+    await bot.send(orderAction([buy('0.1')]));
+    const stop = sell('0.1', { r: true, p: '50000', t: { trigger: { isMarket: true, triggerPx: '55000', tpsl: 'sl' } } });
+    await bot.send(orderAction([stop, buy('0.1', { p: '50000', t: limit('Gtc') })]));
+    await settledTrades(bot.trader, 2);
+    expect(await bot.send({ type: 'scheduleCancel', time: Date.now() + 1_000 })).toMatchObject({ status: 'err' });
+    expect(await bot.send({ type: 'scheduleCancel', time: Date.now() + 5_200 })).toMatchObject({ status: 'ok' });
+    const [left] = await eventually(
+      () => bot.trader.trades(),
+      (trades) => trades.length === 1,
+      30_000,
+    );
+    expect(left).toMatchObject({ tradeType: 0, sl: 550_000_000_000_000n });
+  });
+});

@@ -30,6 +30,13 @@ export function createRelayStore(db: Knex): RelayStore {
       return row ? readAction(row) : null;
     },
     queue: ({ gas, context, ...request }, at) => one(QUEUE, { ...request, gas: gas.toString(), context: encodeExact(context), at }),
+    unreclaimed: async (chain, triedBefore) =>
+      (
+        await rows<{ order_id: bigint; trader: Address; agent: Address; action: bigint; order_key: string }>(UNRECLAIMED, {
+          chain,
+          triedBefore,
+        })
+      ).map(({ order_id, order_key, ...row }) => ({ ...row, orderId: order_id, requestIndex: Number(order_key.slice('request:'.length)) })),
     open: (chain, wallet) => jobs(OPEN, { chain, wallet }),
     job: async (chain, id) =>
       (await jobs(`select ${JOB_COLUMNS} from relay_jobs where chain = :chain and id = :id`, { chain, id }))[0] ?? null,
@@ -95,6 +102,17 @@ const QUEUE = `
 const OPEN = `
   select ${JOB_COLUMNS} from relay_jobs where chain = :chain and wallet = :wallet and not is_over
   order by nonce nulls last, id`;
+
+const UNRECLAIMED = `
+  select orders.id as order_id, bot.trader, bot.agent, bot.action, orders.order_key
+  from orders
+  join exchange_legs leg on leg.chain = orders.chain and leg.order_id = orders.id
+  join exchange_orders bot on bot.chain = leg.chain and bot.oid = leg.oid
+  where orders.chain = :chain and orders.status = 'timed_out' and orders.order_key like 'request:%'
+  and not exists (
+    select from relay_jobs job where job.chain = :chain and job.purpose = 'reclaim' and job.order_id = orders.id
+    and (not job.is_over or job.created_at >= :triedBefore))
+  limit 50`;
 
 const BY_HASH = `
   select ${JOB_COLUMNS} from relay_jobs

@@ -51,6 +51,8 @@ const JOBS = `
   create unique index relay_jobs_nonce on relay_jobs (chain, wallet, nonce) where nonce is not null;
   create index relay_jobs_open on relay_jobs (chain, wallet, id) where not is_over;
   create index relay_jobs_mined on relay_jobs (chain, wallet, mined_block) where mined_block is not null;
+  -- Two replicas that notice the same lost request reclaim it once.
+  create unique index relay_jobs_reclaim on relay_jobs (chain, order_id) where purpose = 'reclaim' and not is_over;
   create index relay_jobs_of_trader on relay_jobs (chain, trader, id);
   create table relay_hashes (
     chain text not null,
