@@ -2,8 +2,15 @@
 export const encodeExact = (value: unknown): string =>
   JSON.stringify(value, (_key, field: unknown) => (typeof field === 'bigint' ? { $n: field.toString() } : field));
 
-export function decodeExact(text: string): unknown {
-  return JSON.parse(text, (_key, field: unknown) =>
-    typeof field === 'object' && field !== null && '$n' in field && typeof field.$n === 'string' ? BigInt(field.$n) : field,
-  );
+export const decodeExact = (text: string): unknown => revive(JSON.parse(text) as unknown);
+
+/** In place, and only where something is nested: a reviver would be called for every field of every row. */
+function revive(value: unknown): unknown {
+  if (!isNested(value)) return value;
+  if (Array.isArray(value)) return value.map(revive);
+  if (typeof value['$n'] === 'string') return BigInt(value['$n']);
+  for (const [key, field] of Object.entries(value)) if (isNested(field)) value[key] = revive(field);
+  return value;
 }
+
+const isNested = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
