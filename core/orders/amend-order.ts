@@ -10,7 +10,7 @@ import { marketView } from '../domain/pricing/market-view.js';
 import { collateralForBaseSize, positionSizeCollateral } from '../domain/pricing/size.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
-import { checkOpening, checkScope, requireTradable } from './check-order.js';
+import { checkLevels, checkOpening, checkScope, requireTradable } from './check-order.js';
 import { invalid, priceUnits, slippageUnits, triggerUnits } from './exact-units.js';
 import { describeUnfilled, findOrder, indexOf, notModifiable, unlessOvertaken, type PreparedOrder } from './find-order.js';
 import { baseUnits, storedStopLoss, type Opening } from './order-request.js';
@@ -48,7 +48,8 @@ export async function amendOrder(
   const intent = intentFor(known.order, indexOf(known.orderKey), wanted);
   if (intent === null) return nothing();
   requireTradable(venue, wanted);
-  checkOpening(wanted, caller.trader);
+  // The least collateral is asked of new orders alone: one that rests keeps what it has.
+  (intent.kind === 'replace' ? checkOpening : checkLevels)(wanted, caller.trader, intent);
   const takes = { collateral: wanted.collateral, amount: wanted.terms.collateralAmount - known.order.collateralAmount };
   const attempt = prepareTransaction(gateway, venue, caller, { intent, takes: takes.amount > 0n ? takes : null });
   const write = await unlessOvertaken(venue, known, attempt);

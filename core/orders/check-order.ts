@@ -1,5 +1,6 @@
 import type { AgentCaller } from '../access/caller.js';
 import { decimal, formatDecimal, round, type Decimal } from '../domain/decimal.js';
+import type { Intent } from '../domain/intent.js';
 import { checkLeverage, checkMarket } from '../domain/scope.js';
 import { minOpeningCollateral } from '../domain/pricing/fees.js';
 import { collateralToUsd } from '../domain/pricing/size.js';
@@ -22,15 +23,21 @@ export function requireTradable({ feed, clock }: Venue, { pair, symbol, terms }:
 }
 
 /** What the contract would refuse whatever the state of the market. */
-export function checkOpening({ terms, view, collateral }: Opening, trader: Address): void {
+export function checkOpening(opening: Opening, trader: Address, intent?: Intent): void {
+  const { terms, view, collateral } = opening;
   const least = minOpeningCollateral(view.fees, view.collateral);
   if (terms.collateralAmount < least) {
     const usd = (amount: bigint): string => formatDecimal(round(decimal(collateralToUsd(amount, collateral), 18), USD_DECIMALS, 'half-up'));
     throw new GatewayError('SIZE_BELOW_MINIMUM', { collateralUsd: usd(terms.collateralAmount), minCollateralUsd: usd(least) });
   }
+  checkLevels(opening, trader, intent);
+}
+
+/** Take profit and stop loss stand on their own side of the price. */
+export function checkLevels({ terms }: Pick<Opening, 'terms'>, trader: Address, intent: Intent = { kind: 'open', ...terms }): void {
   const { tp, sl, price, long } = terms;
   const isWrong = (trigger: bigint, isAbove: boolean): boolean => trigger > 0n && (isAbove ? trigger <= price : trigger >= price);
-  const inner = () => encodeIntent({ kind: 'open', ...terms }, trader);
+  const inner = () => encodeIntent(intent, trader);
   if (isWrong(tp, long)) throw wouldRevert(inner(), 'TradeTpInvalid');
   if (isWrong(sl, !long)) throw wouldRevert(inner(), 'TradeSlInvalid');
 }

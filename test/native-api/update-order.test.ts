@@ -157,6 +157,13 @@ describe('PATCH /orders/{id} of a resting order', () => {
     expect(await agent.order(id)).toMatchObject({ status: 'open', price: '50000', size: '0.02' });
   });
 
+  it('shows the very call that would fail', async () => {
+    const id = await restingForRefusals();
+    const call = (answer: { body: Json }) => String((answer.body['details'] as Json)['calldata']).slice(0, 10);
+    expect(call(await agent.update(id, { tp: '49000' }))).toBe('0xa4bb127e'); // updateOpenOrder
+    expect(call(await agent.update(id, { tp: '49000', size: '0.03' }))).toBe('0xac9650d8'); // multicall
+  }, 30_000);
+
   let forRefusals: Promise<string> | undefined;
   const restingForRefusals = (): Promise<string> => (forRefusals ??= resting());
 
