@@ -1,6 +1,6 @@
+import pg from 'pg';
 import type { AgentCaller } from '../core/access/caller.js';
 import { getOrder, listOpenOrders } from '../core/account/list-orders.js';
-import type { KnexStore } from '../core/adapters/store/create-store.js';
 import type { ChainEvent } from '../core/domain/chain-event.js';
 import { venueOf, type Gateway } from '../core/gateway.js';
 import type { Address } from '../core/ports.js';
@@ -12,42 +12,53 @@ const TURNS = 400;
 const READS = ['getOrder', 'listOpenOrders', 'event'] as const;
 type Timings = Record<(typeof READS)[number], number>;
 
+export interface StoredOptions {
+  readonly gateway: Gateway;
+  /** Of its database: filling it takes longer than any statement of the gateway may. */
+  readonly url: string;
+  readonly trader: Address;
+  /** The order that is copied and asked for. */
+  readonly id: string;
+}
+
 /** How long reads and an event take with few and with many orders stored: milliseconds at the median. */
-export async function measureStored(gateway: Gateway, trader: Address, id: string, sizes: readonly number[]): Promise<Timings[]> {
+export async function measureStored({ gateway, url, trader, id }: StoredOptions, sizes: readonly number[]): Promise<Timings[]> {
+  const db = new pg.Client(url);
+  await db.connect();
   const measured: Timings[] = [];
   let stored = 0;
   for (const size of sizes) {
-    await store(gateway, id, stored, size);
+    await store(db, id, stored, size);
     stored = size;
     measured.push(await time(gateway, trader, id));
   }
+  await db.end();
   return measured;
 }
 
 /** Copies of one order with its event and its tag, of five thousand other traders. */
-async function store(gateway: Gateway, id: string, from: number, to: number): Promise<void> {
-  const { db } = gateway.store as KnexStore;
-  const range = { id, from: from + 1, to };
+async function store(db: pg.Client, id: string, from: number, to: number): Promise<void> {
+  const range = [from + 1, to, id];
   const other = `'0xee' || lpad(to_hex(n % 5000), 38, '0')`;
-  await db.raw(
+  await db.query(
     `insert into orders (chain, trader, order_key, home_key, status, is_live, requested_block, state, agent)
      select chain, ${other}, 'resting:' || n, 'resting:' || n, case when n % 50 = 0 then status else 'filled' end, n % 50 = 0, requested_block, state, agent
-     from orders, generate_series(:from::int, :to::int) n where orders.id = :id`,
+     from orders, generate_series($1::int, $2::int) n where orders.id = $3`,
     range,
   );
-  await db.raw(
+  await db.query(
     `insert into chain_events (chain, event_key, trader, kind, order_key, trade_index, block_number, log_index, is_fill, event, order_id)
      select chain, 'bench/' || n, ${other}, kind, 'resting:' || n, null, block_number, log_index, false, event, 900000000000 + n
-     from (select * from chain_events where order_id = :id order by id limit 1) template, generate_series(:from::int, :to::int) n`,
+     from (select * from chain_events where order_id = $3 order by id limit 1) template, generate_series($1::int, $2::int) n`,
     range,
   );
-  await db.raw(
+  await db.query(
     `insert into order_tags (chain, tag, order_id, purpose, shape, data, gas)
      select chain, '0x' || md5(n::text), 900000000000 + n, purpose, shape, data, gas
-     from (select * from order_tags where order_id = :id limit 1) template, generate_series(:from::int, :to::int) n`,
+     from (select * from order_tags where order_id = $3 limit 1) template, generate_series($1::int, $2::int) n`,
     range,
   );
-  for (const table of ['orders', 'chain_events', 'order_tags']) await db.raw(`vacuum analyze ${table}`);
+  for (const table of ['orders', 'chain_events', 'order_tags']) await db.query(`vacuum analyze ${table}`);
 }
 
 async function time(gateway: Gateway, trader: Address, id: string): Promise<Timings> {

@@ -190,7 +190,7 @@ async function roundTrip(): Promise<number> {
 async function measureDatabase(agent: AgentTrader): Promise<Row[]> {
   const placed = await agent.place(order(), 'open');
   const trader = agent.trader.account.address.toLowerCase() as Address;
-  const [few, many] = await measureStored(sandbox.gateway, trader, String(placed['id']), [1_000, MANY]);
+  const [few, many] = await measureStored({ gateway: sandbox.gateway, url: database.url, trader, id: String(placed['id']) }, [1_000, MANY]);
   if (!few || !many) throw new Error('nothing was measured');
   return (['getOrder', 'listOpenOrders', 'event'] as const).map((name): Row => [
     `${name === 'event' ? "an event's application" : name} with ${MANY} orders / with 1000`,
