@@ -38,7 +38,7 @@ interface LinkedRows extends Linked {
 async function link(unit: TrackingUnit, events: readonly ChainEvent[], inputs: ReadonlyMap<Hex, Hex>): Promise<LinkedRows> {
   const tags = await unit.tags([...new Set([...inputs.values()].flatMap(tagsIn))]);
   const orders = await unit.orders({ refs: refsOf(events), ids: [...new Set(tags.map(({ orderId }) => orderId))] });
-  const linked = linkOrders({ events, orders, tags, inputs, newIds: await unit.newOrderIds(beginnings(events)) });
+  const linked = linkOrders({ events, orders, tags, inputs, newIds: await unit.newOrderIds(beginnings(events, orders)) });
   return { ...linked, before: new Map(orders.map(({ id, order }) => [id, order])) };
 }
 

@@ -42,8 +42,15 @@ const isBegun = (event: ChainEvent): event is Begun => event.kind === 'requested
 /** No order by decision: what it tells is told by another event. */
 const NO_ORDER = 0n;
 
-export const beginnings = (events: readonly ChainEvent[]): number =>
-  events.filter((event) => isBegun(event) || (event.kind === 'executed' && event.orderKey !== null)).length;
+/** How many orders these events can make at most: each that begins, and each execution at a place where nobody stands. */
+export function beginnings(events: readonly ChainEvent[], orders: readonly StoredOrder[]): number {
+  const begun = events.filter(isBegun);
+  const held = new Set(
+    [...refsOf(begun), ...orders.flatMap(({ trader, orderKey }) => (orderKey ? [{ trader, orderKey }] : []))].map(orderRefKey),
+  );
+  const overAtOnce = refsOf(events.filter(({ kind }) => kind === 'executed')).filter((ref) => !held.has(orderRefKey(ref)));
+  return begun.length + overAtOnce.length;
+}
 
 export const refsOf = (events: readonly ChainEvent[]): OrderRef[] => [
   ...new Map(
@@ -114,16 +121,16 @@ function createBook({ events, orders, tags, inputs, newIds }: LinkInput) {
     return row;
   }
 
-  function elsewhere(event: Begun | Extract<ChainEvent, { kind: 'executed' }>, repeatOf: bigint | null): StoredOrder {
+  function elsewhere(event: Begun | Extract<ChainEvent, { kind: 'executed' }>, repeatOf: bigint | null): StoredOrder | undefined {
     const { trader, orderKey } = event;
     const atHome = orderKey === null ? undefined : byId.get(homes.get(orderRefKey({ trader, orderKey })) ?? -1n);
     if (atHome?.order === null) return { ...atHome, repeatOf };
     const id = spare.shift();
-    if (id === undefined) throw new Error('fewer ids than orders');
+    if (id === undefined) return undefined; // an execution at a place that was left in the same breath: nothing the contract does
     return { id, trader, orderKey: null, homeKey: atHome ? null : orderKey, agent: null, repeatOf, order: null };
   }
 
-  function begin(event: Begun): StoredOrder {
+  function begin(event: Begun): StoredOrder | undefined {
     const mine = tagsOf(event, 'place');
     const shape = shapeOfEvent(event);
     const linked = mine.find(({ tag, row }) => tag.shape === shape && isUnplaced(row));
