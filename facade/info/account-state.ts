@@ -57,15 +57,32 @@ export function createAccountReader(gateway: Gateway): AccountReader {
   };
 }
 
-async function read({ store }: Gateway, venue: Venue, trader: Address): Promise<AccountState> {
+const read = async (gateway: Gateway, venue: Venue, trader: Address): Promise<AccountState> =>
+  priceAccount(venue, await readAccount(gateway, venue, trader));
+
+/** What the chain says of an account, whatever the prices are. */
+export interface AccountFacts {
+  readonly open: { readonly trades: readonly OpenTrade[]; readonly block: BlockHead };
+  readonly spendableUsd: bigint;
+  readonly settings: ReadonlyMap<number, LeverageSetting>;
+}
+
+export async function readAccount({ store }: Gateway, venue: Venue, trader: Address): Promise<AccountFacts> {
   const { slug } = venue.definition;
   const [open, spendableUsd, settings] = await Promise.all([
     store.account.openPositions(slug, trader).then((known) => readOpenTrades(venue, trader, known)),
     readSpendable(venue, trader),
     store.facade.leverage.of(slug, trader),
   ]);
-  return { trades: open.trades.flatMap((own) => held(venue, own, open.block) ?? []), spendableUsd, settings };
+  return { open, spendableUsd, settings };
 }
+
+/** At the prices of this moment. */
+export const priceAccount = (venue: Venue, { open, spendableUsd, settings }: AccountFacts): AccountState => ({
+  trades: open.trades.flatMap((own) => held(venue, own, open.block) ?? []),
+  spendableUsd,
+  settings,
+});
 
 async function readSpendable({ chain, feed }: Venue, trader: Address): Promise<bigint> {
   const collateral = referenceCollateral(feed.config());

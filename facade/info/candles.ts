@@ -1,7 +1,7 @@
 import { aggregate, intervalMs, type Candle, type CandleInterval } from '../../core/domain/candle.js';
 import { toUnits } from '../../core/domain/decimal.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
-import { CANDLES, getCandles } from '../../core/markets/get-candles.js';
+import { CANDLES, getCandles, type ShownCandle } from '../../core/markets/get-candles.js';
 import { PRICE_SCALE, ZERO_TEXT, formatTick } from '../format.js';
 import { coinPrice, type Asset } from '../universe.js';
 
@@ -12,7 +12,7 @@ const FIRST_MONDAY = 4 * DAY_MS;
 export const SNAPSHOT_INTERVALS = ['1m', '3m', '5m', '15m', '30m', '1h', '2h', '4h', '8h', '12h', '1d', '3d', '1w', '1M'] as const;
 export type SnapshotInterval = (typeof SNAPSHOT_INTERVALS)[number];
 
-interface Shape {
+export interface CandleShape {
   /** What the charts have that it is made of. */
   readonly from: CandleInterval;
   readonly start: (at: number) => number;
@@ -20,19 +20,19 @@ interface Shape {
   readonly next: (start: number) => number;
 }
 
-const every = (from: CandleInterval, sizeMs: number, offset = 0): Shape => ({
+const every = (from: CandleInterval, sizeMs: number, offset = 0): CandleShape => ({
   from,
   start: (at) => Math.floor((at - offset) / sizeMs) * sizeMs + offset,
   next: (start) => start + sizeMs,
 });
-const plain = (from: CandleInterval): Shape => every(from, intervalMs(from));
+const plain = (from: CandleInterval): CandleShape => every(from, intervalMs(from));
 
 const monthOf = (at: number, later: number): number => {
   const date = new Date(at);
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + later);
 };
 
-const SHAPES: Readonly<Record<SnapshotInterval, Shape>> = {
+export const CANDLE_SHAPES: Readonly<Record<SnapshotInterval, CandleShape>> = {
   '1m': plain('1m'),
   '3m': every('1m', 180_000),
   '5m': plain('5m'),
@@ -74,16 +74,16 @@ const MOST_CALLS = 3;
 
 /** Ascending, the last one still forming; the newest ones where more are asked for. Charts know no volume, and none is made up. */
 export async function candleSnapshot(gateway: Gateway, venue: Venue, asset: Asset, query: CandleQuery): Promise<SnapshotCandle[]> {
-  const shape = SHAPES[query.interval];
+  const shape = CANDLE_SHAPES[query.interval];
   const sourceMs = intervalMs(shape.from);
   const now = venue.clock.now();
   const to = Math.min(query.endTime ?? now, now) + 1;
   const earliest = to - MOST_CALLS * (CANDLES.most - 1) * sourceMs;
   const from = shape.start(Math.max(query.startTime, earliest, 0));
   if (from >= to) return [];
-  const candles = joined(await read(gateway, venue, asset, { interval: shape.from, from, to }), shape);
+  const candles = joinCandles(await read(gateway, venue, asset, { interval: shape.from, from, to }), shape);
   const wanted = candles.filter(({ time }) => time >= query.startTime || shape.next(time) > query.startTime).slice(-MOST);
-  return wanted.map((candle) => show(asset, query.interval, shape, candle));
+  return wanted.map((candle) => showCandle(asset, query.interval, candle));
 }
 
 interface Stretch {
@@ -98,15 +98,22 @@ async function read(gateway: Gateway, venue: Venue, asset: Asset, { interval, fr
   const candles: Candle[] = [];
   for (let start = from; start < to; start += span) {
     const part = await getCandles(gateway, venue, asset.symbol, { interval, from: start, to: Math.min(start + span, to) });
-    for (const { time, open, high, low, close } of part)
-      if (time > (candles.at(-1)?.time ?? -1)) candles.push({ time, open: u(open), high: u(high), low: u(low), close: u(close) });
+    for (const candle of part) if (candle.time > (candles.at(-1)?.time ?? -1)) candles.push(unitsOf(candle));
   }
   return candles;
 }
 
 const u = (price: Parameters<typeof toUnits>[0]): bigint => toUnits(price, PRICE_SCALE, 'half-up');
 
-function joined(candles: readonly Candle[], { start }: Shape): Candle[] {
+export const unitsOf = ({ time, open, high, low, close }: ShownCandle): Candle => ({
+  time,
+  open: u(open),
+  high: u(high),
+  low: u(low),
+  close: u(close),
+});
+
+export function joinCandles(candles: readonly Candle[], { start }: CandleShape): Candle[] {
   const groups = new Map<number, Candle[]>();
   for (const candle of candles) {
     const at = start(candle.time);
@@ -120,7 +127,8 @@ function joined(candles: readonly Candle[], { start }: Shape): Candle[] {
   );
 }
 
-function show(asset: Asset, interval: SnapshotInterval, { next }: Shape, { time, open, high, low, close }: Candle): SnapshotCandle {
+export function showCandle(asset: Asset, interval: SnapshotInterval, { time, open, high, low, close }: Candle): SnapshotCandle {
+  const { next } = CANDLE_SHAPES[interval];
   const px = (price: bigint): string => formatTick(coinPrice(asset, price), asset.szDecimals, 'half-up');
   return { t: time, T: next(time) - 1, s: asset.coin, i: interval, o: px(open), c: px(close), h: px(high), l: px(low), v: ZERO_TEXT, n: 0 };
 }

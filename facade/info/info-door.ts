@@ -24,7 +24,7 @@ export interface InfoDoor extends Door {
 /** Every read of the facade: one table of types, and the answers that everybody gets kept as bytes. */
 export function createInfoDoor(gateway: Gateway): InfoDoor {
   const hot = createHotReplies(gateway);
-  const contextOf = contexts(gateway);
+  const contextOf = createInfoContexts(gateway);
 
   const answerWith = async (venue: Venue, row: InfoType, fields: unknown): Promise<unknown> => row.answer(await contextOf(venue), fields);
 
@@ -52,7 +52,8 @@ export function createInfoDoor(gateway: Gateway): InfoDoor {
   };
 }
 
-function contexts(gateway: Gateway): (venue: Venue) => Promise<InfoContext> {
+/** What every read needs of a venue. */
+export function createInfoContexts(gateway: Gateway): (venue: Venue) => Promise<InfoContext> {
   const universes = createUniverses(gateway);
   const day = createDayFigures(gateway);
   const accounts = createAccountReader(gateway);

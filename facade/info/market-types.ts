@@ -22,13 +22,13 @@ const NOBODY = '0x0000000000000000000000000000000000000000';
 const HOUR_MS = 3_600_000;
 
 /** A coin that can be priced: listed, whether or not it can be opened. */
-const marketOf = ({ byCoin }: Universe, coin: string): Asset | null => {
+export const marketOf = ({ byCoin }: Universe, coin: string): Asset | null => {
   const asset = byCoin.get(coin);
   return asset?.pair ? asset : null;
 };
 
 /** Live prices only: whoever finds no mid must not trade. */
-function allMids(venue: Venue, { assets }: Universe): Record<string, string> {
+export function allMids(venue: Venue, { assets }: Universe): Record<string, string> {
   const mids: Record<string, string> = {};
   for (const asset of assets) {
     const point = asset.pair && livePoint(venue, asset.id);
@@ -37,13 +37,16 @@ function allMids(venue: Venue, { assets }: Universe): Record<string, string> {
   return mids;
 }
 
-async function recentTrades({ feed }: Venue, asset: Asset): Promise<unknown[]> {
+export async function recentTrades({ feed }: Venue, asset: Asset) {
   const trades = await feed.recentTrades({ pairIndex: asset.id, limit: 100 });
-  return trades.filter(({ action, price }) => action !== 'leverage' && price > 0n).map((trade) => showTrade(asset, trade));
+  return trades.filter(isExecution).map((trade) => showTrade(asset, trade));
 }
 
+/** Changes of leverage trade nothing. */
+export const isExecution = ({ action, price }: MarketTrade): boolean => action !== 'leverage' && price > 0n;
+
 /** The contract takes the other side of every trade, and upstream does not say whose it was. */
-function showTrade(asset: Asset, { price, sizeUsd, side, action, at, txHash }: MarketTrade): unknown {
+export function showTrade(asset: Asset, { price, sizeUsd, side, action, at, txHash }: MarketTrade) {
   const opens = action === 'open' || action === 'increase';
   const base = divideInteger(sizeUsd * 10n ** BigInt(PRICE_SCALE), price, 'half-up');
   return {
