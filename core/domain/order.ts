@@ -1,4 +1,5 @@
 import type { OrderAction } from './chain-event.js';
+import { NAMED_REASONS } from './pricing/cancel-reason.js';
 
 type Hex = `0x${string}`;
 
@@ -8,22 +9,7 @@ export type OrderStatus = (typeof ORDER_STATUSES)[number];
 export const ORDER_TYPES = ['market', 'limit', 'stop'] as const;
 export type OrderType = (typeof ORDER_TYPES)[number];
 
-export const ORDER_REASONS = [
-  'NONE',
-  'PAUSED',
-  'MARKET_CLOSED',
-  'SLIPPAGE',
-  'TP_REACHED',
-  'SL_REACHED',
-  'EXPOSURE_LIMITS',
-  'PRICE_IMPACT',
-  'MAX_LEVERAGE',
-  'NO_TRADE',
-  'WRONG_TRADE',
-  'NOT_HIT',
-  'LIQ_REACHED',
-  'OTHER',
-] as const;
+export const ORDER_REASONS = [...NAMED_REASONS, 'OTHER'] as const;
 export type OrderReason = (typeof ORDER_REASONS)[number];
 
 /** Contract units, as the events say. */

@@ -1,5 +1,5 @@
-/** In the order of the contract's enum; a number beyond it is a reason of the future. */
-export const CANCEL_REASONS = [
+/** Reasons that clients are told by name. */
+export const NAMED_REASONS = [
   'NONE',
   'PAUSED',
   'MARKET_CLOSED',
@@ -13,8 +13,10 @@ export const CANCEL_REASONS = [
   'WRONG_TRADE',
   'NOT_HIT',
   'LIQ_REACHED',
-  'COUNTER_TRADE_CANCELED',
 ] as const;
+
+/** In the order of the contract's enum; a number beyond it is a reason of the future. */
+export const CANCEL_REASONS = [...NAMED_REASONS, 'COUNTER_TRADE_CANCELED'] as const;
 export type CancelReason = (typeof CANCEL_REASONS)[number];
 
 /** Rules are tried in the contract's order, and lazily: a later one may only make sense when the earlier ones hold. */
