@@ -6,6 +6,7 @@ import { marketOperations } from './markets.js';
 import { notificationOperations } from './notifications.js';
 import { orderOperations } from './orders.js';
 import { orderWriteOperations } from './order-writes.js';
+import { proofOperations } from './proofs.js';
 import { readinessOperations } from './readiness.js';
 import { systemOperations } from './system.js';
 
@@ -20,4 +21,5 @@ export const OPERATIONS: readonly Operation[] = [
   ...orderWriteOperations,
   ...notificationOperations,
   ...readinessOperations,
+  ...proofOperations,
 ];

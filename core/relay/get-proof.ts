@@ -1,0 +1,57 @@
+import type { Caller } from '../access/caller.js';
+import { GatewayError } from '../errors.js';
+import type { Gateway, Venue } from '../gateway.js';
+import type { Address, Hex } from '../ports.js';
+import type { RelayPurpose, RelayState, SignedAction } from './relay-store.js';
+
+/** Everything that shows why the relayer signed a transaction: what its owner signed, what it was taken to mean, and what was sent. */
+export interface RelayProof {
+  txHash: Hex;
+  trader: Address;
+  signer: Address;
+  /** The signed body, letter by letter. Only its owner sees it. */
+  envelope: string;
+  actionHash: Hex;
+  form: SignedAction['form'];
+  network: SignedAction['network'];
+  nonce: string;
+  receivedAt: number;
+  purpose: RelayPurpose;
+  relayer: Address;
+  to: Address;
+  data: Hex;
+  state: RelayState;
+  orderId: string | null;
+  blockNumber: number | null;
+  /** What the translation stood on, as JSON; big numbers are written `{"$n":"…"}`. */
+  context: string;
+}
+
+/** Another trader's proof is not there. */
+export async function getRelayProof({ store }: Gateway, { definition }: Venue, { trader }: Caller, txHash: Hex): Promise<RelayProof> {
+  const { slug, diamond } = definition;
+  const job = await store.relay.jobByHash(slug, txHash);
+  const parent = job?.parent ?? null;
+  const action = parent === null ? null : await store.relay.action(slug, parent);
+  if (job?.trader !== trader || action === null) throw new GatewayError('ORDER_NOT_FOUND', { id: txHash });
+  const { signer, envelope, actionHash, form, network, nonce, receivedAt } = action;
+  return {
+    txHash,
+    trader,
+    signer,
+    envelope,
+    actionHash,
+    form,
+    network,
+    nonce: nonce.toString(),
+    receivedAt,
+    purpose: job.purpose,
+    relayer: job.wallet,
+    to: diamond,
+    data: job.data,
+    state: job.state,
+    orderId: job.orderId?.toString() ?? null,
+    blockNumber: job.mined === null ? null : Number(job.mined.blockNumber),
+    context: JSON.stringify(job.context, (_key, value: unknown) => (typeof value === 'bigint' ? { $n: value.toString() } : value)),
+  };
+}

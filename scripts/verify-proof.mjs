@@ -1,0 +1,183 @@
+// Checks a relay proof offline: node scripts/verify-proof.mjs proof.json
+// The signature is the agent's, over the body in the proof; and what was sent is for its trader, market and side, no larger and at no worse a
+// price than was signed. Needs viem and @msgpack/msgpack, and believes nothing of the service that made the proof.
+import { readFileSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
+import { encode } from '@msgpack/msgpack';
+import { concatHex, decodeFunctionData, hashTypedData, keccak256, numberToHex, parseAbi, recoverAddress, toHex } from 'viem';
+
+const ABI = parseAbi([
+  'struct Trade { address user; uint32 index; uint16 pairIndex; uint24 leverage; bool long; bool isOpen; uint8 collateralIndex; uint8 tradeType; uint120 collateralAmount; uint64 openPrice; uint64 tp; uint64 sl; bool isCounterTrade; uint160 positionSizeToken; uint24 __placeholder }',
+  'function delegatedTradingAction(address trader, bytes callData)',
+  'function multicall(bytes[] data)',
+  'function openTrade(Trade trade, uint16 maxSlippageP, address referrer)',
+  'function closeTradeMarket(uint32 index, uint64 expectedPrice)',
+  'function decreasePositionSize(uint32 index, uint120 collateralDelta, uint24 leverageDelta, uint64 expectedPrice)',
+  'function updateMaxClosingSlippageP(uint32 index, uint16 maxSlippageP)',
+  'function updateOpenOrder(uint32 index, uint64 triggerPrice, uint64 tp, uint64 sl, uint16 maxSlippageP)',
+  'function cancelOpenOrder(uint32 index)',
+  'function cancelOrderAfterTimeout(uint32 orderIndex)',
+  'function updateTp(uint32 index, uint64 newTp)',
+  'function updateSl(uint32 index, uint64 newSl)',
+  'function updateLeverage(uint32 index, uint24 newLeverage)',
+]);
+
+/** Every way in which a client may have packed the action: as it was sent, and in the exchange's own order of keys. */
+const KEYS = {
+  action: [
+    'type',
+    'orders',
+    'cancels',
+    'oid',
+    'order',
+    'modifies',
+    'asset',
+    'isCross',
+    'isBuy',
+    'ntli',
+    'leverage',
+    'time',
+    'grouping',
+    'builder',
+    'f',
+    'a',
+  ],
+  order: ['a', 'b', 'p', 's', 'r', 't', 'c'],
+  trigger: ['isMarket', 'triggerPx', 'tpsl'],
+};
+
+const plain = (text) =>
+  /^\d+(?:\.\d*)?$/.test(text)
+    ? text
+        .replace(/^0+(?=\d)/, '')
+        .replace(/(\.\d*?)0+$/, '$1')
+        .replace(/\.$/, '')
+    : text.toLowerCase();
+
+function inOrder(value, keys, deeper) {
+  return Object.fromEntries(
+    keys.filter((key) => value[key] !== undefined && value[key] !== null).map((key) => [key, deeper(value[key], key)]),
+  );
+}
+
+const canonicalOrder = (order) =>
+  inOrder(order, KEYS.order, (value, key) => {
+    if (key === 't')
+      return value.trigger
+        ? { trigger: inOrder(value.trigger, KEYS.trigger, (each, name) => (name === 'triggerPx' ? plain(each) : each)) }
+        : value;
+    return typeof value === 'string' ? plain(value) : value;
+  });
+
+const canonicalAction = (action) =>
+  inOrder(action, KEYS.action, (value, key) => {
+    if (key === 'orders') return value.map(canonicalOrder);
+    if (key === 'order') return canonicalOrder(value);
+    if (key === 'modifies')
+      return value.map(({ oid, order }) => ({ oid: typeof oid === 'string' ? plain(oid) : oid, order: canonicalOrder(order) }));
+    if (key === 'cancels')
+      return value.map((each) => inOrder(each, ['a', 'o', 'asset', 'cloid'], (part) => (typeof part === 'string' ? plain(part) : part)));
+    return value;
+  });
+
+function actionHash(action, { nonce, vaultAddress, expiresAfter }) {
+  const vault = vaultAddress ? concatHex(['0x01', vaultAddress.startsWith('0x') ? vaultAddress : `0x${vaultAddress}`]) : '0x00';
+  const expiry = expiresAfter === undefined || expiresAfter === null ? '0x' : concatHex(['0x00', numberToHex(expiresAfter, { size: 8 })]);
+  return keccak256(concatHex([toHex(encode(action)), numberToHex(nonce, { size: 8 }), vault, expiry]));
+}
+
+const padded = (text) => `0x${text.replace(/^0x/i, '').padStart(64, '0')}`;
+
+async function signerOf(envelope, hash, network) {
+  const { r, s, v } = envelope.signature;
+  const digest = hashTypedData({
+    domain: { name: 'Exchange', version: '1', chainId: 1337, verifyingContract: '0x0000000000000000000000000000000000000000' },
+    types: {
+      Agent: [
+        { name: 'source', type: 'string' },
+        { name: 'connectionId', type: 'bytes32' },
+      ],
+    },
+    primaryType: 'Agent',
+    message: { source: network, connectionId: hash },
+  });
+  return recoverAddress({ hash: digest, signature: { r: padded(r), s: padded(s), v: BigInt(v < 27 ? v + 27 : v) } });
+}
+
+const isSame = (a, b) => a.toLowerCase() === b.toLowerCase();
+const decode = (data) => decodeFunctionData({ abi: ABI, data });
+const price = (text) => {
+  const [whole, fraction = ''] = text.split('.');
+  return BigInt(whole + fraction.padEnd(10, '0').slice(0, 10));
+};
+
+/** All that is wrong with the proof; empty = it holds. */
+export async function problemsOf(proof) {
+  const problems = [];
+  const check = (holds, what) => void (holds || problems.push(what));
+  const envelope = JSON.parse(proof.envelope);
+  const action = proof.form === 'canonical' ? canonicalAction(envelope.action) : envelope.action;
+  const hash = actionHash(action, envelope);
+  check(hash === proof.actionHash, 'the action hash is not that of the envelope');
+  const signer = await signerOf(envelope, hash, proof.network);
+  check(isSame(signer, proof.signer), `the envelope is signed by ${signer}, not by the signer named`);
+  const outer = decode(proof.data);
+  check(outer.functionName === 'delegatedTradingAction', 'the call is not a delegated one');
+  const [trader, inner] = outer.args;
+  check(isSame(trader, proof.trader), 'the call is for another trader');
+  const first = decode(inner);
+  const calls = first.functionName === 'multicall' ? first.args[0].map(decode) : [first];
+  if (proof.purpose === 'action') checkMeaning(calls, envelope.action, JSON.parse(proof.context), check);
+  else
+    check(
+      calls.every(({ functionName }) => ['cancelOpenOrder', 'cancelOrderAfterTimeout', 'updateTp', 'updateSl'].includes(functionName)),
+      'it does more than take something back',
+    );
+  return problems;
+}
+
+function checkMeaning(calls, action, context, check) {
+  const order = action.orders?.[context.item] ?? action.modifies?.[context.item]?.order ?? action.order;
+  const opened = calls.find(({ functionName }) => functionName === 'openTrade');
+  if (opened && order) checkOpening(opened.args, order, context, check);
+  const closing = calls.find(({ functionName }) => functionName === 'closeTradeMarket' || functionName === 'decreasePositionSize');
+  const slippage = calls.find(({ functionName }) => functionName === 'updateMaxClosingSlippageP');
+  if (closing && order) {
+    const expected = closing.args.at(-1);
+    checkBound(expected, BigInt(slippage?.args[1] ?? 1000), order, check);
+  }
+  if (!order)
+    check(
+      calls.every(({ functionName }) => !['openTrade', 'closeTradeMarket', 'decreasePositionSize'].includes(functionName)),
+      'it trades, and the action is no order',
+    );
+}
+
+function checkOpening([trade, slippageP], order, { context }, check) {
+  check(trade.pairIndex === order.a, `it trades asset ${trade.pairIndex}, signed was ${order.a}`);
+  check(trade.long === order.b, 'it trades the other side');
+  checkBound(trade.openPrice, BigInt(slippageP), order, check);
+  const units = (field) => BigInt(field.$n);
+  const { collateral, predicted } = context;
+  const at = trade.tradeType === 0 ? units(predicted) : trade.openPrice;
+  const value = trade.collateralAmount * BigInt(trade.leverage) * units(collateral.priceUsd);
+  const base = (value * 10n ** 20n) / (units(collateral.precision) * 1000n * 10n ** 8n * at);
+  const signed = price(order.s);
+  check(base <= signed, `it is larger than was signed: ${base} > ${signed} (1e-10 units)`);
+}
+
+/** The contract's own worst price. Prices of coins that are counted in thousands are compared in the contract's units. */
+function checkBound(expected, slippageP, order, check) {
+  const away = (expected * slippageP) / 100_000n;
+  const limit = price(order.p);
+  const worst = order.b ? expected + away : expected - away;
+  const scaled = limit / 1000n;
+  check(order.b ? worst <= limit : worst >= limit || worst >= scaled, `the price may be worse than was signed: ${worst} against ${limit}`);
+}
+
+if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
+  const problems = await problemsOf(JSON.parse(readFileSync(process.argv[2], 'utf8')));
+  for (const problem of problems) console.error(`- ${problem}`);
+  console.log(problems.length === 0 ? 'The proof holds.' : 'The proof does not hold.');
+  process.exitCode = problems.length === 0 ? 0 : 1;
+}
