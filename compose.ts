@@ -12,6 +12,7 @@ import { createEntrance } from './core/access/entrance.js';
 import type { ChainConfig, Config, DatabaseConfig } from './core/config.js';
 import { recordFunding } from './core/facade/record-funding.js';
 import { createGateway, type Gateway, type Venue } from './core/gateway.js';
+import { createHotReplies } from './core/hot-replies.js';
 import { createCandleRecorder } from './core/markets/candle-recorder.js';
 import { lapseOrders } from './core/orders/lapse-orders.js';
 import type { Clock, Logger, Store } from './core/ports.js';
@@ -88,12 +89,17 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
     () => watchJournal(gateway),
     (stop) => stop(),
   );
+  const hot = await lifecycle.start(
+    'hot replies',
+    () => createHotReplies(gateway),
+    (made) => made.stop(),
+  );
   const sockets = createSockets(gateway, [nativeSocket(gateway, createStreams(gateway))]);
   const openDoors = (): void =>
     options.http.serve(
       eitherDoor(
-        createFacade(gateway, createClientReader(entrance), createTradeHandlers(gateway, { holdMs: HOLD_MS })),
-        createApp(gateway, options.extraRoutes),
+        createFacade(gateway, { clientOf: createClientReader(entrance), hot, trade: createTradeHandlers(gateway, { holdMs: HOLD_MS }) }),
+        createApp(gateway, hot, options.extraRoutes),
       ),
       sockets,
     );

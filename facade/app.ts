@@ -1,6 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { GatewayError } from '../core/errors.js';
 import { venueOf, type Gateway } from '../core/gateway.js';
+import type { HotReplies } from '../core/hot-replies.js';
 import type { Window } from '../core/limits.js';
 import type { TradeHandlers } from './actions/trade-handlers.js';
 import { TEXT_TYPE, type Answer, type Client, type Door, type ReadClient } from './door.js';
@@ -14,10 +15,16 @@ const PATH = /^\/+hl(?:\/+([^/?]+))??\/+([^/?]+)\/*(?:\?|$)/;
 
 export const isFacadePath = (url: string): boolean => url.startsWith('/hl/') || /^\/+hl(?:[/?]|$)/.test(url);
 
+export interface FacadeParts {
+  readonly clientOf: ReadClient;
+  readonly hot: HotReplies;
+  readonly trade: TradeHandlers | null;
+}
+
 /** The Hyperliquid-shaped doors of a gateway, `/hl/{chain}/…`. */
-export function createFacade(gateway: Gateway, clientOf: ReadClient, trade: TradeHandlers | null = null): RequestListener {
+export function createFacade(gateway: Gateway, { clientOf, hot, trade }: FacadeParts): RequestListener {
   const doors: ReadonlyMap<string, Door> = new Map([
-    ['info', createInfoDoor(gateway)],
+    ['info', createInfoDoor(gateway, hot)],
     ['exchange', createExchangeDoor(gateway, trade)],
   ]);
   return (request, response) => {

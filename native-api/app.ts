@@ -6,7 +6,7 @@ import { refuseExceeded } from '../core/limits.js';
 import { answerHotFirst } from './answer-hot-first.js';
 import { createClientReader, setClientHeaders, type ReadClient } from './client.js';
 import { docsRouter } from './docs.js';
-import { createHotReplies, type HotReplies } from '../core/hot-replies.js';
+import type { HotReplies } from '../core/hot-replies.js';
 import { openApiDocument } from './openapi.js';
 import type { Operation } from './operation.js';
 import { OPERATIONS } from './operations/index.js';
@@ -16,9 +16,8 @@ import { answerError, sendError } from './respond.js';
 import { nativeRouter } from './router.js';
 
 /** The native API of a gateway. `extraRoutes` are the sandbox's, which nobody counts; production has none. */
-export function createApp(gateway: Gateway, extraRoutes: readonly Router[] = []): RequestListener {
+export function createApp(gateway: Gateway, hot: HotReplies, extraRoutes: readonly Router[] = []): RequestListener {
   const clientOf = createClientReader(gateway.entrance);
-  const hot = createHotReplies(gateway);
   return answerHotFirst(gateway, clientOf, hot, createHost({ gateway, operations: OPERATIONS, extraRoutes, clientOf, hot }));
 }
 

@@ -1,6 +1,6 @@
 import type { GatewayError } from '../../core/errors.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
-import { createHotReplies } from '../../core/hot-replies.js';
+import type { HotReplies } from '../../core/hot-replies.js';
 import { JSON_TYPE, TEXT_TYPE, type Answer, type Door } from '../door.js';
 import { createUniverses } from '../universe.js';
 import { createAccountReader } from './account-state.js';
@@ -22,8 +22,7 @@ export interface InfoDoor extends Door {
 }
 
 /** Every read of the facade: one table of types, and the answers that everybody gets kept as bytes. */
-export function createInfoDoor(gateway: Gateway): InfoDoor {
-  const hot = createHotReplies(gateway);
+export function createInfoDoor(gateway: Gateway, hot: HotReplies): InfoDoor {
   const contextOf = createInfoContexts(gateway);
 
   const answerWith = async (venue: Venue, row: InfoType, fields: unknown): Promise<unknown> => row.answer(await contextOf(venue), fields);
