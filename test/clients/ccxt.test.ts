@@ -1,0 +1,242 @@
+import ccxt, { type hyperliquid, type Order } from 'ccxt';
+import { eventually } from '../harness/eventually.js';
+import type { FacadeTrader } from '../harness/facade-trader.js';
+import {
+  chainPrice,
+  expectEveryAnswerFits,
+  newCloid,
+  noTrade,
+  onlyTrade,
+  PRICE,
+  sizeOf,
+  startClientBench,
+  tradesOnceThey,
+  type ClientBench,
+} from './client-bench.js';
+import { describeClient } from './describe-client.js';
+
+let bench: ClientBench;
+beforeAll(async () => (bench = await startClientBench()));
+afterAll(() => bench.stop());
+
+const SYMBOL = 'BTC/USDC:USDC';
+
+interface Bot extends FacadeTrader {
+  readonly exchange: hyperliquid;
+}
+
+const open = (credentials: object): hyperliquid =>
+  new ccxt.hyperliquid({ ...credentials, enableRateLimit: false, urls: { api: { public: bench.base, private: bench.base } } });
+
+const idOf = ({ id }: Order): string => id ?? '';
+
+async function newBot(): Promise<Bot> {
+  const made = await bench.newBot();
+  return { ...made, exchange: open({ walletAddress: made.address, privateKey: made.agentKey }) };
+}
+
+describeClient({ name: 'ccxt', folder: 'ccxt' }, (flow) => {
+  flow('starts up', async () => {
+    const { exchange } = await newBot();
+    const markets = await exchange.loadMarkets();
+    expect(markets[SYMBOL]).toMatchObject({ active: true, swap: true, precision: { amount: 0.00001 }, baseId: '0' });
+    expect(bench.door.seen.filter(({ door }) => door === 'exchange').map(({ type }) => type)).toEqual(
+      expect.arrayContaining(['approveBuilderFee', 'setReferrer']),
+    );
+    expect((await exchange.fetchStatus()).status).toBe('ok');
+  });
+
+  flow('reads markets, books and candles', async () => {
+    const { exchange } = await newBot();
+    const ticker = await exchange.fetchTicker(SYMBOL);
+    expect([ticker.last, ticker.bid, ticker.ask].map((price) => Math.round(Number(price) / 100))).toEqual([600, 600, 600]);
+    const { bids, asks } = await exchange.fetchOrderBook(SYMBOL);
+    expect(Number(bids[0]?.[0])).toBeLessThan(Number(asks[0]?.[0]));
+    expect((await exchange.fetchOHLCV(SYMBOL, '1h', Date.now() - 3 * 3_600_000)).length).toBeGreaterThan(0);
+    expect(Object.keys(await exchange.fetchTickers([SYMBOL]))).toEqual([SYMBOL]);
+    expect((await exchange.fetchFundingRates([SYMBOL]))[SYMBOL]?.symbol).toBe(SYMBOL);
+    expect((await exchange.fetchTradingFee(SYMBOL)).taker).toBeGreaterThan(0);
+  });
+
+  flow('opens and closes at the market', async () => {
+    const { exchange, trader } = await newBot();
+    const opened = await exchange.createOrder(SYMBOL, 'market', 'buy', 0.1, PRICE);
+    expect(opened).toMatchObject({ id: expect.stringMatching(/^\d+$/), filled: expect.any(Number), average: expect.any(Number) });
+    expect(sizeOf(await onlyTrade(trader, ({ long }) => long))).toBeCloseTo(Number(opened.filled), 4);
+    const [position] = await exchange.fetchPositions([SYMBOL]);
+    const closed = await exchange.createOrder(SYMBOL, 'market', 'sell', position?.contracts ?? 0, PRICE, { reduceOnly: true });
+    expect(closed.filled).toBe(position?.contracts);
+    await noTrade(trader);
+  });
+
+  flow('flips a position', async () => {
+    const { exchange, trader } = await newBot();
+    await exchange.createOrder(SYMBOL, 'market', 'sell', 0.1, PRICE);
+    await exchange.createOrder(SYMBOL, 'market', 'buy', 0.3, PRICE);
+    expect(sizeOf(await onlyTrade(trader, ({ long }) => long))).toBeCloseTo(0.2, 2);
+  });
+
+  flow('rests a limit order', async () => {
+    const { exchange, trader } = await newBot();
+    const rested = await exchange.createOrder(SYMBOL, 'limit', 'buy', 0.1, 50_000);
+    expect(rested.id).toMatch(/^\d+$/);
+    const trade = await onlyTrade(trader, ({ tradeType }) => tradeType === 1);
+    expect(trade.openPrice).toBeLessThanOrEqual(chainPrice(50_000));
+    expect(sizeOf(trade)).toBeCloseTo(0.1, 2);
+  });
+
+  flow('places a post-only order', async () => {
+    const { exchange, trader } = await newBot();
+    await exchange.createOrder(SYMBOL, 'limit', 'buy', 0.1, 50_000, { postOnly: true });
+    const crossing = exchange.createOrder(SYMBOL, 'limit', 'buy', 0.1, 62_000, { postOnly: true });
+    await expect(crossing).rejects.toThrow(ccxt.InvalidOrder);
+    await onlyTrade(trader, ({ tradeType }) => tradeType === 1);
+  });
+
+  flow('protects a position with stop loss and take profit', async () => {
+    const { exchange, trader } = await newBot();
+    const { filled } = await exchange.createOrder(SYMBOL, 'market', 'buy', 0.1, PRICE);
+    const stop = await exchange.createOrder(SYMBOL, 'market', 'sell', filled ?? 0, 55_000, { stopLossPrice: 55_000, reduceOnly: true });
+    await exchange.createOrder(SYMBOL, 'limit', 'sell', filled ?? 0, 70_000, { takeProfitPrice: 70_000, reduceOnly: true });
+    await onlyTrade(trader, ({ sl, tp }) => sl === chainPrice(55_000) && tp === chainPrice(70_000));
+    await eventually(
+      () => exchange.fetchOpenOrders(SYMBOL),
+      ({ length }) => length === 2,
+    );
+    await exchange.cancelOrder(idOf(stop), SYMBOL);
+    await onlyTrade(trader, ({ sl, tp }) => sl === 0n && tp === chainPrice(70_000));
+  });
+
+  flow('enters with a stop', async () => {
+    const { exchange, trader } = await newBot();
+    const stop = await exchange.createOrder(SYMBOL, 'market', 'buy', 0.1, 65_000, { triggerPrice: 65_000 });
+    expect(stop.id).toMatch(/^\d+$/);
+    await onlyTrade(trader, ({ tradeType }) => tradeType === 2);
+  });
+
+  flow('opens with stop loss and take profit attached', async () => {
+    const { exchange, trader } = await newBot();
+    const attached = { stopLoss: { triggerPrice: 55_000 }, takeProfit: { triggerPrice: 70_000 } };
+    const opened = await exchange.createOrder(SYMBOL, 'market', 'buy', 0.1, PRICE, attached);
+    expect(opened.filled).toBeCloseTo(0.1, 4);
+    await onlyTrade(trader, ({ sl, tp }) => sl === chainPrice(55_000) && tp === chainPrice(70_000));
+  });
+
+  flow('changes an order', async () => {
+    const { exchange, trader } = await newBot();
+    const rested = await exchange.createOrder(SYMBOL, 'limit', 'buy', 0.1, 50_000);
+    const changed = await exchange.editOrder(idOf(rested), SYMBOL, 'limit', 'buy', 0.2, 48_000);
+    expect(changed.id).not.toBe(rested.id);
+    expect(sizeOf(await onlyTrade(trader, ({ openPrice }) => openPrice <= chainPrice(48_000)))).toBeCloseTo(0.2, 2);
+    const old = (): Promise<Order> => exchange.fetchOrder(idOf(rested), SYMBOL);
+    await eventually(old, ({ status }) => status === 'canceled', 10_000);
+    expect(await exchange.fetchOrder(idOf(changed), SYMBOL)).toMatchObject({ status: 'open', price: 48_000 });
+  });
+
+  flow('cancels by id', async () => {
+    const { exchange, trader } = await newBot();
+    const first = await exchange.createOrder(SYMBOL, 'limit', 'buy', 0.1, 50_000);
+    const second = await exchange.createOrder(SYMBOL, 'limit', 'buy', 0.1, 49_000);
+    await tradesOnceThey(trader, ({ length }) => length === 2);
+    expect((await exchange.cancelOrders([idOf(first), idOf(second)], SYMBOL)).map(({ status }) => status)).toEqual(['success', 'success']);
+    await noTrade(trader);
+    await expect(exchange.cancelOrder(idOf(first), SYMBOL)).rejects.toThrow(ccxt.OrderNotFound);
+  });
+
+  flow('cancels by cloid', async () => {
+    const { exchange, trader } = await newBot();
+    const clientOrderId = newCloid();
+    await exchange.createOrder(SYMBOL, 'limit', 'buy', 0.1, 50_000, { clientOrderId });
+    expect(await exchange.fetchOrder('', SYMBOL, { clientOrderId })).toMatchObject({ clientOrderId, status: 'open' });
+    await exchange.cancelOrder('', SYMBOL, { clientOrderId });
+    await noTrade(trader);
+  });
+
+  flow('cancels at a time set before', async () => {
+    const { exchange, trader } = await newBot();
+    await exchange.createOrder(SYMBOL, 'limit', 'buy', 0.1, 50_000);
+    await onlyTrade(trader);
+    await exchange.cancelAllOrdersAfter(5_500);
+    await noTrade(trader);
+  });
+
+  flow('sets the leverage', async () => {
+    const { exchange, trader } = await newBot();
+    await exchange.setLeverage(20, SYMBOL);
+    await exchange.createOrder(SYMBOL, 'market', 'buy', 0.1, PRICE);
+    await onlyTrade(trader, ({ leverage }) => leverage === 20_000);
+    expect((await exchange.fetchPositions([SYMBOL]))[0]).toMatchObject({ leverage: 20, marginMode: 'cross' });
+    await exchange.setMarginMode('isolated', SYMBOL, { leverage: 10 });
+    expect((await exchange.fetchPositions([SYMBOL]))[0]).toMatchObject({ marginMode: 'isolated' });
+  });
+
+  flow('changes the margin', async () => {
+    const { exchange, trader } = await newBot();
+    await exchange.setMarginMode('isolated', SYMBOL, { leverage: 10 });
+    await exchange.createOrder(SYMBOL, 'market', 'buy', 0.1, PRICE);
+    const { collateralAmount } = await onlyTrade(trader);
+    await exchange.addMargin(SYMBOL, 200);
+    const more = await onlyTrade(trader, (trade) => trade.collateralAmount > collateralAmount);
+    await exchange.reduceMargin(SYMBOL, 100);
+    await onlyTrade(trader, (trade) => trade.collateralAmount < more.collateralAmount);
+  });
+
+  flow('reads balances and positions', async () => {
+    const { exchange, trader } = await newBot();
+    await exchange.createOrder(SYMBOL, 'market', 'sell', 0.1, PRICE);
+    const trade = await onlyTrade(trader);
+    const { USDC } = await exchange.fetchBalance();
+    expect(USDC?.total).toBeCloseTo(100_000, -3);
+    expect(USDC?.used).toBeGreaterThan(0);
+    expect(USDC?.free).toBeLessThanOrEqual(Number(await trader.usdc()) / 1e6 + 1);
+    const [position] = await exchange.fetchPositions();
+    expect(position).toMatchObject({ symbol: SYMBOL, side: 'short', leverage: 5 });
+    expect(position?.contracts).toBeCloseTo(sizeOf(trade), 4);
+    expect(position?.entryPrice).toBeCloseTo(Number(trade.openPrice) / 1e10, 0);
+    expect(position?.liquidationPrice).toBeGreaterThan(PRICE);
+  });
+
+  flow('reads open orders and the status of an order', async () => {
+    const { exchange, trader } = await newBot();
+    const id = idOf(await exchange.createOrder(SYMBOL, 'limit', 'sell', 0.1, 70_000));
+    expect(await exchange.fetchOpenOrders(SYMBOL)).toMatchObject([{ id, side: 'sell', price: 70_000, status: 'open', timeInForce: 'GTC' }]);
+    expect(await exchange.fetchOrder(id, SYMBOL)).toMatchObject({ id, status: 'open', amount: 0.1 });
+    await exchange.cancelOrder(id, SYMBOL);
+    expect(await exchange.fetchOpenOrders(SYMBOL)).toEqual([]);
+    expect(await exchange.fetchCanceledOrders(SYMBOL)).toMatchObject([{ id, status: 'canceled' }]);
+    await expect(exchange.fetchOrder('4503599627370495', SYMBOL)).rejects.toThrow(ccxt.OrderNotFound);
+    await noTrade(trader);
+  });
+
+  flow('reads fills', async () => {
+    const { exchange, trader } = await newBot();
+    const { id, filled, average } = await exchange.createOrder(SYMBOL, 'market', 'buy', 0.1, PRICE);
+    const [fill] = await exchange.fetchMyTrades(SYMBOL);
+    expect(fill).toMatchObject({ order: id, side: 'buy', amount: filled, price: average, fee: { currency: 'USDC' } });
+    expect(await exchange.fetchMyTrades(SYMBOL, Date.now() - 60_000)).toHaveLength(1);
+    expect(await exchange.fetchClosedOrders(SYMBOL)).toMatchObject([{ id, status: 'closed' }]);
+    expect(sizeOf(await onlyTrade(trader))).toBeCloseTo(fill?.amount ?? 0, 4);
+  });
+
+  flow('is told why an order is refused', async () => {
+    const { exchange, trader } = await newBot();
+    await expect(exchange.createOrder(SYMBOL, 'limit', 'buy', 100, 59_000)).rejects.toThrow(ccxt.InsufficientFunds);
+    await expect(exchange.createOrder(SYMBOL, 'market', 'sell', 0.1, PRICE, { reduceOnly: true })).rejects.toThrow(ccxt.InvalidOrder);
+    await expect(exchange.createOrder(SYMBOL, 'limit', 'buy', 0.0001, 50_000)).rejects.toThrow(ccxt.InvalidOrder);
+    await expect(exchange.createOrder(SYMBOL, 'limit', 'buy', 0.1, 55_000, { timeInForce: 'IOC' })).rejects.toThrow(ccxt.InvalidOrder);
+    expect(await trader.trades()).toEqual([]);
+  });
+
+  flow('cannot move funds', async () => {
+    const { trader, address } = await newBot();
+    const master = open({ walletAddress: address, privateKey: trader.privateKey });
+    const before = await trader.usdc();
+    const other = `0x${'11'.repeat(20)}`;
+    await expect(master.withdraw('USDC', 10, other)).rejects.toThrow('funds never leave the wallet');
+    await expect(master.transfer('USDC', 10, 'swap', 'spot')).rejects.toThrow('funds never leave the wallet');
+    await expect(master.transfer('USDC', 10, 'swap', other)).rejects.toThrow();
+    expect(await trader.usdc()).toBe(before);
+  });
+});
+
+it('answers it in the shapes it expects', () => expectEveryAnswerFits(bench.door));

@@ -1,0 +1,29 @@
+/** What bots do. A client is tested in those it has, and the compatibility report has one line for each. */
+export const FLOWS = [
+  'starts up',
+  'reads markets, books and candles',
+  'approves an agent',
+  'opens and closes at the market',
+  'flips a position',
+  'rests a limit order',
+  'places a post-only order',
+  'protects a position with stop loss and take profit',
+  'enters with a stop',
+  'opens with stop loss and take profit attached',
+  'changes an order',
+  'cancels by id',
+  'cancels by cloid',
+  'cancels at a time set before',
+  'sets the leverage',
+  'changes the margin',
+  'reads balances and positions',
+  'reads open orders and the status of an order',
+  'reads fills',
+  'is told why an order is refused',
+  'cannot move funds',
+  'streams prices and books',
+  'streams orders, fills and positions',
+  'trades over the socket',
+] as const;
+
+export type Flow = (typeof FLOWS)[number];

@@ -1,0 +1,324 @@
+import * as current from '@nktkas/hyperliquid';
+import { SymbolConverter } from '@nktkas/hyperliquid/utils';
+import { Wallet } from 'ethers';
+import * as earlier from 'nktkas-0.30';
+import { SymbolConverter as EarlierSymbolConverter } from 'nktkas-0.30/utils';
+import { firstChain, type FacadeTrader } from '../harness/facade-trader.js';
+import { newTrader } from '../harness/chain-trader.js';
+import { eventually } from '../harness/eventually.js';
+import {
+  BTC,
+  chainPrice,
+  expectEveryAnswerFits,
+  newCloid,
+  noTrade,
+  onlyTrade,
+  PRICE,
+  sizeOf,
+  startClientBench,
+  type ClientBench,
+} from './client-bench.js';
+import { describeClient } from './describe-client.js';
+
+let bench: ClientBench;
+beforeAll(async () => (bench = await startClientBench()));
+afterAll(() => bench.stop());
+
+type Clients = Pick<typeof current, 'HttpTransport' | 'InfoClient' | 'ExchangeClient'>;
+
+interface Version {
+  readonly folder: string;
+  readonly clients: Clients;
+  readonly symbols: (transport: current.HttpTransport) => Promise<{
+    getAssetId(name: string): number | undefined;
+    getSzDecimals(name: string): number | undefined;
+  }>;
+  /** 0.30 loses the chain without a slash at the end. */
+  readonly slash: string;
+}
+
+const VERSIONS: readonly Version[] = [
+  { folder: '@nktkas/hyperliquid', clients: current, symbols: (transport) => SymbolConverter.create({ transport }), slash: '' },
+  {
+    folder: 'nktkas-0.30',
+    // The two versions differ in their types alone where these tests use them.
+    clients: earlier as unknown as Clients,
+    symbols: (transport) => EarlierSymbolConverter.create({ transport: transport }),
+    slash: '/',
+  },
+];
+
+const limit = (tif: 'Gtc' | 'Ioc' | 'Alo') => ({ limit: { tif } });
+const trigger = (triggerPx: number, tpsl: 'tp' | 'sl') => ({ trigger: { isMarket: true, triggerPx: String(triggerPx), tpsl } });
+type OrderFields = Partial<current.OrderParameters['orders'][number]>;
+const buy = (s: string, fields: OrderFields = {}) => ({
+  a: BTC,
+  b: true,
+  p: String(PRICE * 1.05),
+  s,
+  r: false,
+  t: limit('Ioc'),
+  ...fields,
+});
+const sell = (s: string, fields: OrderFields = {}) => buy(s, { b: false, p: String(PRICE * 0.95), ...fields });
+
+interface Bot extends FacadeTrader {
+  readonly info: current.InfoClient;
+  readonly exchange: current.ExchangeClient;
+  /** The status of the only order of an action. */
+  order(order: ReturnType<typeof buy>): Promise<unknown>;
+  /** The same, of an order that rests. */
+  rest(order: ReturnType<typeof buy>): Promise<number>;
+}
+
+async function newBot({ clients, slash }: Version): Promise<Bot> {
+  const made = await bench.newBot();
+  const transport = new clients.HttpTransport({ apiUrl: `${bench.base}${slash}` });
+  const exchange = new clients.ExchangeClient({ transport, wallet: new Wallet(made.agentKey) });
+  const order = async (each: ReturnType<typeof buy>): Promise<unknown> =>
+    (await exchange.order({ orders: [each], grouping: 'na' })).response.data.statuses[0];
+  return {
+    ...made,
+    info: new clients.InfoClient({ transport }),
+    exchange,
+    order,
+    async rest(each) {
+      const status = await order(each);
+      expect(status).toMatchObject({ resting: { oid: expect.any(Number) } });
+      return (status as { resting: { oid: number } }).resting.oid;
+    },
+  };
+}
+
+const FILLED = { filled: { totalSz: expect.any(String), avgPx: expect.any(String), oid: expect.any(Number) } };
+const DONE = { status: 'ok', response: { type: 'default' } };
+
+describe.each(VERSIONS)('unmodified', (version) => {
+  describeClient({ name: '@nktkas/hyperliquid', folder: version.folder }, (flow) => {
+    flow('starts up', async () => {
+      const transport = new version.clients.HttpTransport({ apiUrl: `${bench.base}${version.slash}` });
+      const symbols = await version.symbols(transport);
+      expect([symbols.getAssetId('BTC'), symbols.getSzDecimals('BTC'), symbols.getAssetId('ETH')]).toEqual([BTC, 5, 1]);
+    });
+
+    flow('reads markets, books and candles', async () => {
+      const { info } = await newBot(version);
+      const [{ universe }, contexts] = await info.metaAndAssetCtxs();
+      expect(universe[BTC]).toMatchObject({ name: 'BTC', szDecimals: 5 });
+      expect(Number(contexts[BTC]?.markPx)).toBeCloseTo(PRICE, -2);
+      expect(Number((await info.allMids())['BTC'])).toBeCloseTo(PRICE, -2);
+      const book = await info.l2Book({ coin: 'BTC' });
+      expect(Number(book?.levels[0][0]?.px)).toBeLessThan(Number(book?.levels[1][0]?.px));
+      expect((await info.candleSnapshot({ coin: 'BTC', interval: '1h', startTime: Date.now() - 7_200_000 })).length).toBeGreaterThan(0);
+    });
+
+    flow('approves an agent', async () => {
+      const trader = await newTrader(firstChain(bench.sandbox), { delegate: bench.sandbox.controls.relayer });
+      const transport = new version.clients.HttpTransport({ apiUrl: `${bench.base}${version.slash}`, isTestnet: true });
+      const agent = new Wallet(Wallet.createRandom().privateKey);
+      const master = new version.clients.ExchangeClient({ transport, wallet: new Wallet(trader.privateKey) });
+      expect(await master.approveAgent({ agentAddress: agent.address, agentName: null })).toMatchObject(DONE);
+      const exchange = new version.clients.ExchangeClient({ transport, wallet: agent });
+      await exchange.order({ orders: [buy('0.01')], grouping: 'na' });
+      await onlyTrade(trader, ({ long }) => long);
+    });
+
+    flow('opens and closes at the market', async () => {
+      const bot = await newBot(version);
+      expect(await bot.order(buy('0.1'))).toMatchObject(FILLED);
+      const trade = await onlyTrade(bot.trader, ({ long }) => long);
+      expect(sizeOf(trade)).toBeCloseTo(0.1, 2);
+      const { assetPositions } = await bot.info.clearinghouseState({ user: bot.address });
+      const szi = assetPositions[0]?.position.szi ?? '';
+      expect(await bot.order(sell(szi, { r: true }))).toMatchObject(FILLED);
+      await noTrade(bot.trader);
+    });
+
+    flow('flips a position', async () => {
+      const bot = await newBot(version);
+      await bot.order(buy('0.1'));
+      expect(await bot.order(sell('0.3'))).toMatchObject(FILLED);
+      expect(sizeOf(await onlyTrade(bot.trader, ({ long }) => !long))).toBeCloseTo(0.2, 2);
+    });
+
+    flow('rests a limit order', async () => {
+      const bot = await newBot(version);
+      await bot.rest(buy('0.1', { p: '50000', t: limit('Gtc') }));
+      const trade = await onlyTrade(bot.trader, ({ tradeType }) => tradeType === 1);
+      expect(trade.openPrice).toBeLessThanOrEqual(chainPrice(50_000));
+      expect(sizeOf(trade)).toBeCloseTo(0.1, 2);
+    });
+
+    flow('places a post-only order', async () => {
+      const bot = await newBot(version);
+      await bot.rest(buy('0.1', { p: '50000', t: limit('Alo') }));
+      await expect(bot.order(buy('0.1', { p: '62000', t: limit('Alo') }))).rejects.toThrow(
+        'Post only order would have immediately matched',
+      );
+      await onlyTrade(bot.trader, ({ tradeType }) => tradeType === 1);
+    });
+
+    flow('protects a position with stop loss and take profit', async () => {
+      const bot = await newBot(version);
+      await bot.order(buy('0.1'));
+      await bot.rest(sell('0.1', { r: true, p: '50000', t: trigger(55_000, 'sl') }));
+      await bot.rest(sell('0.1', { r: true, p: '70000', t: trigger(70_000, 'tp') }));
+      await onlyTrade(bot.trader, ({ sl, tp }) => sl === chainPrice(55_000) && tp === chainPrice(70_000));
+      bench.sandbox.controls.prices.jump(BTC, '54900');
+      try {
+        await noTrade(bot.trader);
+      } finally {
+        bench.sandbox.controls.prices.jump(BTC, String(PRICE));
+      }
+      const fills = await eventually(
+        () => bot.info.userFills({ user: bot.address }),
+        ({ length }) => length === 2,
+      );
+      expect(fills[0]).toMatchObject({ dir: 'Close Long', side: 'A' });
+    });
+
+    flow('enters with a stop', async () => {
+      const bot = await newBot(version);
+      await bot.rest(buy('0.1', { p: '66000', t: trigger(65_000, 'sl') }));
+      await onlyTrade(bot.trader, ({ tradeType, openPrice }) => tradeType === 2 && openPrice >= chainPrice(64_000));
+    });
+
+    flow('opens with stop loss and take profit attached', async () => {
+      const bot = await newBot(version);
+      const children = [
+        sell('0.1', { r: true, p: '70000', t: trigger(70_000, 'tp') }),
+        sell('0.1', { r: true, p: '50000', t: trigger(55_000, 'sl') }),
+      ];
+      const { response } = await bot.exchange.order({ orders: [buy('0.1'), ...children], grouping: 'normalTpsl' });
+      expect(response.data.statuses).toMatchObject([FILLED, 'waitingForTrigger', 'waitingForTrigger']);
+      await onlyTrade(bot.trader, ({ sl, tp }) => sl === chainPrice(55_000) && tp === chainPrice(70_000));
+    });
+
+    flow('changes an order', async () => {
+      const bot = await newBot(version);
+      const oid = await bot.rest(buy('0.1', { p: '50000', t: limit('Gtc') }));
+      const changed = buy('0.2', { p: '48000', t: limit('Gtc') });
+      expect(await bot.exchange.modify({ oid, order: changed })).toEqual(DONE);
+      const trade = await onlyTrade(bot.trader, ({ openPrice }) => openPrice <= chainPrice(48_000));
+      expect(sizeOf(trade)).toBeCloseTo(0.2, 2);
+      const [open] = await eventually(
+        () => bot.info.openOrders({ user: bot.address }),
+        ([first]) => first?.limitPx === '48000.0',
+      );
+      const { response } = await bot.exchange.batchModify({
+        modifies: [{ oid: open?.oid ?? 0, order: buy('0.2', { p: '47000', t: limit('Gtc') }) }],
+      });
+      expect(response.data.statuses).toMatchObject([{ resting: { oid: expect.any(Number) } }]);
+      await onlyTrade(bot.trader, ({ openPrice }) => openPrice <= chainPrice(47_000));
+    });
+
+    flow('cancels by id', async () => {
+      const bot = await newBot(version);
+      const o = await bot.rest(buy('0.1', { p: '50000', t: limit('Gtc') }));
+      const { response } = await bot.exchange.cancel({ cancels: [{ a: BTC, o }] });
+      expect(response.data.statuses).toEqual(['success']);
+      await noTrade(bot.trader);
+      await expect(bot.exchange.cancel({ cancels: [{ a: BTC, o }] })).rejects.toThrow('never placed, already canceled, or filled');
+    });
+
+    flow('cancels by cloid', async () => {
+      const bot = await newBot(version);
+      const c = newCloid();
+      await bot.rest(buy('0.1', { p: '50000', t: limit('Gtc'), c }));
+      expect((await bot.info.orderStatus({ user: bot.address, oid: c })).status).toBe('order');
+      const { response } = await bot.exchange.cancelByCloid({ cancels: [{ asset: BTC, cloid: c }] });
+      expect(response.data.statuses).toEqual(['success']);
+      await noTrade(bot.trader);
+    });
+
+    flow('cancels at a time set before', async () => {
+      const bot = await newBot(version);
+      await bot.rest(buy('0.1', { p: '50000', t: limit('Gtc') }));
+      await onlyTrade(bot.trader);
+      expect(await bot.exchange.scheduleCancel({ time: Date.now() + 5_500 })).toEqual(DONE);
+      await noTrade(bot.trader);
+    });
+
+    flow('sets the leverage', async () => {
+      const bot = await newBot(version);
+      expect(await bot.exchange.updateLeverage({ asset: BTC, isCross: false, leverage: 25 })).toEqual(DONE);
+      await bot.order(buy('0.1'));
+      await onlyTrade(bot.trader, ({ leverage }) => leverage === 25_000);
+      const { leverage } = await bot.info.activeAssetData({ user: bot.address, coin: 'BTC' });
+      expect(leverage).toMatchObject({ type: 'isolated', value: 25 });
+    });
+
+    flow('changes the margin', async () => {
+      const bot = await newBot(version);
+      await bot.exchange.updateLeverage({ asset: BTC, isCross: false, leverage: 10 });
+      await bot.order(buy('0.1'));
+      const { collateralAmount: before } = await onlyTrade(bot.trader);
+      expect(await bot.exchange.updateIsolatedMargin({ asset: BTC, isBuy: true, ntli: 300_000_000 })).toEqual(DONE);
+      const { collateralAmount: more } = await onlyTrade(bot.trader, (trade) => trade.collateralAmount > before);
+      expect(more - before).toBeLessThanOrEqual(300_000_000n);
+      expect(await bot.exchange.updateIsolatedMargin({ asset: BTC, isBuy: true, ntli: -200_000_000 })).toEqual(DONE);
+      await onlyTrade(bot.trader, (trade) => trade.collateralAmount < more);
+    });
+
+    flow('reads balances and positions', async () => {
+      const bot = await newBot(version);
+      await bot.order(buy('0.1'));
+      const trade = await onlyTrade(bot.trader);
+      const state = await bot.info.clearinghouseState({ user: bot.address });
+      expect(Number(state.withdrawable)).toBe(Number(await bot.trader.usdc()) / 1e6);
+      expect(state.assetPositions).toHaveLength(1);
+      expect(Number(state.assetPositions[0]?.position.szi)).toBeCloseTo(sizeOf(trade), 4);
+      expect(Number(state.assetPositions[0]?.position.entryPx)).toBeCloseTo(Number(trade.openPrice) / 1e10, 0);
+      expect(Number(state.marginSummary.accountValue)).toBeGreaterThan(99_000);
+    });
+
+    flow('reads open orders and the status of an order', async () => {
+      const bot = await newBot(version);
+      const cloid = newCloid();
+      const oid = await bot.rest(buy('0.1', { p: '50000', t: limit('Gtc'), c: cloid }));
+      expect(await bot.info.openOrders({ user: bot.address })).toMatchObject([{ oid, coin: 'BTC', side: 'B', limitPx: '50000.0', cloid }]);
+      expect(await bot.info.frontendOpenOrders({ user: bot.address })).toMatchObject([{ oid, orderType: 'Limit', tif: 'Gtc' }]);
+      expect(await bot.info.orderStatus({ user: bot.address, oid })).toMatchObject({ order: { status: 'open', order: { oid } } });
+      await bot.exchange.cancel({ cancels: [{ a: BTC, o: oid }] });
+      expect(await bot.info.orderStatus({ user: bot.address, oid })).toMatchObject({ order: { status: 'canceled' } });
+      expect(await bot.info.openOrders({ user: bot.address })).toEqual([]);
+      await noTrade(bot.trader);
+    });
+
+    flow('reads fills', async () => {
+      const bot = await newBot(version);
+      const began = Date.now() - 60_000;
+      const { filled } = (await bot.order(buy('0.1'))) as { filled: { oid: number; totalSz: string; avgPx: string } };
+      const [fill] = await bot.info.userFills({ user: bot.address });
+      expect(fill).toMatchObject({ oid: filled.oid, coin: 'BTC', dir: 'Open Long', side: 'B', closedPnl: '0.0' });
+      expect([Number(fill?.sz), Number(fill?.px)]).toEqual([Number(filled.totalSz), Number(filled.avgPx)]);
+      expect(await bot.info.userFillsByTime({ user: bot.address, startTime: began })).toHaveLength(1);
+      expect(sizeOf(await onlyTrade(bot.trader))).toBeCloseTo(Number(fill?.sz), 4);
+    });
+
+    flow('is told why an order is refused', async () => {
+      const bot = await newBot(version);
+      await expect(bot.order(buy('0.0001'))).rejects.toThrow('Order must have minimum value of $10.');
+      await expect(bot.order(sell('0.1', { r: true }))).rejects.toThrow('Reduce only order would increase position.');
+      await expect(bot.order(buy('0.1', { p: '55000' }))).rejects.toThrow('Order could not immediately match');
+      await expect(bot.order(buy('100'))).rejects.toThrow('Insufficient margin to place order.');
+      expect(await bot.trader.trades()).toEqual([]);
+    });
+
+    flow('cannot move funds', async () => {
+      const bot = await newBot(version);
+      const transport = new version.clients.HttpTransport({ apiUrl: `${bench.base}${version.slash}` });
+      const master = new version.clients.ExchangeClient({ transport, wallet: new Wallet(bot.trader.privateKey) });
+      const destination = `0x${'11'.repeat(20)}` as const;
+      const before = await bot.trader.usdc();
+      await expect(master.usdSend({ destination, amount: '1' })).rejects.toThrow('funds never leave the wallet');
+      await expect(master.withdraw3({ destination, amount: '1' })).rejects.toThrow('funds never leave the wallet');
+      await expect(bot.exchange.vaultTransfer({ vaultAddress: destination, isDeposit: true, usd: 1 })).rejects.toThrow(
+        'Vaults are not supported',
+      );
+      expect(await bot.trader.usdc()).toBe(before);
+    });
+  });
+});
+
+it('answers both versions in the shapes they expect', () => expectEveryAnswerFits(bench.door));
