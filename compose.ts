@@ -30,9 +30,6 @@ import { createTradeHandlers } from './facade/trade/trade-handlers.js';
 import { createSockets } from './native-api/sockets.js';
 import { nativeSocket } from './native-api/ws/native-socket.js';
 
-/** Clients wait eight seconds or more for an answer; most orders are executed long before. */
-const HOLD_MS = 6_500;
-
 interface Surroundings {
   readonly lifecycle: Lifecycle;
   readonly clock: Clock;
@@ -80,6 +77,7 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
     log,
     entrance,
     orders: config.orders,
+    facade: config.facade,
     randomBytes: systemRandom,
     stopping: lifecycle.stopping,
   });
@@ -98,7 +96,7 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
   const openDoors = (): void =>
     options.http.serve(
       eitherDoor(
-        createFacade(gateway, { clientOf: createClientReader(entrance), hot, trade: createTradeHandlers(gateway, { holdMs: HOLD_MS }) }),
+        createFacade(gateway, { clientOf: createClientReader(entrance), hot, trade: createTradeHandlers(gateway) }),
         createApp(gateway, hot, options.extraRoutes),
       ),
       sockets,

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { ENTRANCE_VARIABLES, entranceSettings } from './access/entrance-variables.js';
 import type { EntranceSettings } from './access/entrance.js';
 import { CHAIN_SLUGS, CHAINS, chainBySlug, chainVariable, isChainSlug, type ChainDefinition, type ChainSlug } from './chains.js';
+import { FACADE_VARIABLES, facadeSettings, type FacadeSettings } from './facade/facade-variables.js';
 import { ORDER_VARIABLES, orderSettings, type OrderSettings } from './orders/order-variables.js';
 import { StartError } from './start-error.js';
 
@@ -50,6 +51,7 @@ export interface Config {
   readonly notificationsUrl: string | null;
   readonly entrance: EntranceSettings;
   readonly orders: OrderSettings;
+  readonly facade: FacadeSettings;
 }
 
 /** Everything that is wrong, at once: an operator should not have to start ten times to find ten mistakes. */
@@ -91,6 +93,7 @@ const Common = z.object({
   NOTIFICATIONS_URL: HttpUrl.optional(),
   ...ENTRANCE_VARIABLES,
   ...ORDER_VARIABLES,
+  ...FACADE_VARIABLES,
   PRICING_URL: HttpUrl.default(PRICING_URL),
   GLOBAL_URL: HttpUrl.default(GLOBAL_URL),
 });
@@ -132,6 +135,7 @@ export function readConfig(environment: Environment): Config {
     notificationsUrl: NOTIFICATIONS_URL ?? null,
     entrance: entranceSettings(common.data),
     orders: orderSettings(common.data),
+    facade: facadeSettings(common.data),
   };
 }
 

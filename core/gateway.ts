@@ -2,6 +2,7 @@ import type { Entrance } from './access/entrance.js';
 import { createBus, type Bus } from './bus.js';
 import type { ChainDefinition, ChainSlug } from './chains.js';
 import { GatewayError } from './errors.js';
+import type { FacadeSettings } from './facade/facade-variables.js';
 import type { Changes } from './tracking/changes.js';
 import type { JournalEntry } from './journal/journal-store.js';
 import type { CandleRecorder } from './markets/candle-recorder.js';
@@ -62,6 +63,7 @@ export interface Gateway {
   /** The protocol's own notifications; null where none are configured. */
   readonly notices: NoticeSource | null;
   readonly orders: OrderSettings;
+  readonly facade: FacadeSettings;
   /** Signatures, nonces, limits. */
   readonly entrance: Entrance;
   readonly bus: Bus<GatewayEvents>;

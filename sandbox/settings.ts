@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ENTRANCE_VARIABLES } from '../core/access/entrance-variables.js';
 import { ChainList, ConfigError, DatabaseUrl, LOG_LEVELS, Port, describeIssues, present, type Environment } from '../core/config.js';
+import { FACADE_VARIABLES } from '../core/facade/facade-variables.js';
 import { ORDER_VARIABLES } from '../core/orders/order-variables.js';
 
 const Milliseconds = z.coerce
@@ -17,6 +18,7 @@ const Settings = z.object({
   COMMIT: z.string().max(64).default('unknown'),
   ...ENTRANCE_VARIABLES,
   ...ORDER_VARIABLES,
+  ...FACADE_VARIABLES,
   /** Absent: a PostgreSQL server of our own, started and ended with the sandbox. */
   DATABASE_URL: DatabaseUrl.optional(),
   SANDBOX_CHAINS: z.string().default('arbitrum-sepolia').pipe(ChainList),

@@ -1,5 +1,6 @@
 import { entranceSettings } from '../core/access/entrance-variables.js';
 import type { Config, DatabaseConfig } from '../core/config.js';
+import { facadeSettings } from '../core/facade/facade-variables.js';
 import type { Gateway } from '../core/gateway.js';
 import { orderSettings } from '../core/orders/order-variables.js';
 import type { Clock, Logger } from '../core/ports.js';
@@ -68,6 +69,7 @@ export async function startSandbox({ settings, lifecycle, clock, log, write }: S
     notificationsUrl: null,
     entrance: entranceSettings(settings),
     orders: orderSettings(settings),
+    facade: facadeSettings(settings),
   };
   progress.step('starting the gateway');
   const gateway = await startGateway({

@@ -18,18 +18,18 @@ export interface ExchangeFacts {
   readonly positions: readonly PositionFigures[];
   readonly busy: ReadonlySet<number>;
   readonly leverage: ReadonlyMap<number, LeverageSetting>;
+  /** Where the bot never chose one. */
+  readonly usualLeverage: number;
   readonly live: readonly ListedOrder[];
 }
 
-/** Of a bot that never chose one: low, because what bots hold cross is isolated here, and therefore nearer to its end. */
-const DEFAULT_LEVERAGE = 5n;
 const LEVERAGE_UNIT = 1_000n;
 /** 1e3 percent. */
 const MAX_SLIPPAGE_P = 65_000n;
 const LEAST_CUSHION_P = 50n;
 const PERCENT = 100_000n;
 
-export async function exchangeFacts({ store }: Gateway, venue: Venue, { trader }: AgentCaller): Promise<ExchangeFacts> {
+export async function exchangeFacts({ store, facade }: Gateway, venue: Venue, { trader }: AgentCaller): Promise<ExchangeFacts> {
   const { slug } = venue.definition;
   const [positions, live, leverage] = await Promise.all([
     store.account.openPositions(slug, trader),
@@ -42,6 +42,7 @@ export async function exchangeFacts({ store }: Gateway, venue: Venue, { trader }
     // What is prepared for a trade is as good as pending: the relayer sends it the next moment.
     busy: new Set(live.flatMap(({ order }) => (order.status !== 'open' && order.tradeIndex !== null ? [order.tradeIndex] : []))),
     leverage,
+    usualLeverage: facade.leverage,
     live,
   };
 }
@@ -63,7 +64,7 @@ export function translationContext(
 ): TranslationContext {
   const market = orderMarket(venue, { market: symbol });
   const { oracle, mark } = currentPrice(venue, pairIndex);
-  const leverage = leverageFor(market, facts.leverage.get(pairIndex));
+  const leverage = leverageFor(market, facts.leverage.get(pairIndex)?.leverage ?? facts.usualLeverage);
   const predicted = predictPrice(venue, market, order, { oracle, leverage });
   const { precision, precisionDelta, priceUsd } = market.collateral;
   return {
@@ -84,10 +85,10 @@ export function translationContext(
   };
 }
 
-/** The bot's own number where it set one, within what the market takes. */
-export function leverageFor({ view }: Pick<OrderMarket, 'view'>, setting: LeverageSetting | undefined): bigint {
+/** Within what the market takes. */
+function leverageFor({ view }: Pick<OrderMarket, 'view'>, chosen: number): bigint {
   const [least, most] = [view.group.minLeverage, maxLeverageOf(view.pair, view.group)];
-  const wanted = setting === undefined ? DEFAULT_LEVERAGE * LEVERAGE_UNIT : BigInt(setting.leverage) * LEVERAGE_UNIT;
+  const wanted = BigInt(chosen) * LEVERAGE_UNIT;
   return wanted < least ? least : wanted > most ? most : wanted;
 }
 

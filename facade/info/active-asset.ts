@@ -14,8 +14,8 @@ interface Wanted {
 }
 
 /** How much could be bought and sold now: an opening takes from the wallet, the other way the position is closed first. */
-export function activeAssetData({ venue, universe }: InfoContext, { asset, user, state }: Wanted) {
-  const { leverage, isCross } = nextLeverage(venue.feed.config(), asset, state.settings);
+export function activeAssetData({ gateway, venue, universe }: InfoContext, { asset, user, state }: Wanted) {
+  const { leverage, isCross } = nextLeverage(venue.feed.config(), asset, { settings: state.settings, usual: gateway.facade.leverage });
   const position = netPositions(universe.assets, state.trades, state.settings).find((net) => net.asset === asset);
   const szi = position?.szi ?? 0n;
   const mark = venue.feed.lastPrice(asset.id)?.mark ?? 0n;

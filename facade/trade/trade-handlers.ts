@@ -9,22 +9,19 @@ import type { TradeActionOf, TradeType } from '../actions/trade.js';
 import type { ExchangeReply } from '../reply.js';
 import { createUniverses, type Universe } from '../universe.js';
 
-export interface TradeSettings {
-  /** How long an answer may be held back for the outcome. */
-  readonly holdMs: number;
-}
-
 /** An action whose signed form is stored: from here on the relayer may be asked to sign for it. */
 export interface TradeWork extends TradeContext {
   readonly action: SignedAction;
   readonly universe: Universe;
+  /** How long the answer may be held back for the outcome. */
   readonly holdMs: number;
 }
 
 type Work<Type extends TradeType> = (work: TradeWork, action: TradeActionOf<Type>) => Promise<ExchangeReply>;
 
 /** Every action that trades, with the proof of it stored before anything is done. */
-export function createTradeHandlers(gateway: Gateway, { holdMs }: TradeSettings): TradeHandlers {
+export function createTradeHandlers(gateway: Gateway): TradeHandlers {
+  const { holdMs } = gateway.facade;
   const universes = createUniverses(gateway);
   const handler =
     <Type extends TradeType>(work: Work<Type>): TradeHandler<Type> =>

@@ -55,6 +55,15 @@ describe('the configuration of a deployment', () => {
     ]);
   });
 
+  it('says what a bot gets that never chose, within what clients bear', () => {
+    expect(readConfig(production).facade).toEqual({ leverage: 5, holdMs: 6_500 });
+    expect(readConfig({ ...production, FACADE_LEVERAGE: '2', FACADE_HOLD_MS: '8000' }).facade).toEqual({ leverage: 2, holdMs: 8_000 });
+    expect(problemsOf(() => readConfig({ ...production, FACADE_LEVERAGE: '0', FACADE_HOLD_MS: '8001' }))).toEqual([
+      'FACADE_LEVERAGE must be at least 1',
+      'FACADE_HOLD_MS must be at most 8000',
+    ]);
+  });
+
   it('treats an empty variable as an absent one', () => {
     expect(readConfig({ ...production, PORT: ' ', RPC_URL_POLYGON: '' }).chains.map(({ chain }) => chain.slug)).toEqual(['base']);
   });

@@ -1,0 +1,31 @@
+import { z } from 'zod';
+
+export interface FacadeSettings {
+  /** Of a bot that never chose one: low, because what bots hold cross is isolated here, and therefore nearer to its end. */
+  readonly leverage: number;
+  /** How long an answer is held back for the outcome of its order. */
+  readonly holdMs: number;
+}
+
+/** Clients wait eight seconds or more for an answer: one that comes later is an order nobody knows of. */
+const LONGEST_HOLD_MS = 8_000;
+
+const whole = (least: number, most: number) =>
+  z.coerce
+    .number('must be a number')
+    .int('must be a whole number')
+    .min(least, `must be at least ${least}`)
+    .max(most, `must be at most ${most}`);
+
+/** The same for production and sandbox. */
+export const FACADE_VARIABLES = {
+  FACADE_LEVERAGE: whole(1, 1_000).default(5),
+  FACADE_HOLD_MS: whole(0, LONGEST_HOLD_MS).default(6_500),
+};
+
+type Variables = z.output<z.ZodObject<typeof FACADE_VARIABLES>>;
+
+export const facadeSettings = ({ FACADE_LEVERAGE, FACADE_HOLD_MS }: Variables): FacadeSettings => ({
+  leverage: FACADE_LEVERAGE,
+  holdMs: FACADE_HOLD_MS,
+});
