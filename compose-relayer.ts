@@ -1,10 +1,10 @@
-import type { RelayerConfig } from './core/config.js';
 import type { ChainDefinition, ChainSlug } from './core/chains.js';
 import type { Gateway, Venue } from './core/gateway.js';
 import type { Chain, Clock, Logger, Store } from './core/ports.js';
 import { reclaimLost } from './core/relay/reclaim-lost.js';
 import { runScheduledCancels } from './core/relay/schedule-cancels.js';
 import type { Relayer } from './core/relay/relayer.js';
+import type { RelayerConfig } from './core/relay/relayer-variables.js';
 import { reencode } from './facade/trade/reencode.js';
 import { createRelayer, type RunningRelayer } from './relayer/create-relayer.js';
 import { createWallet } from './relayer/wallet.js';

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { createLogger } from './core/adapters/log.js';
 import { systemClock } from './core/adapters/system-clock.js';
 import { readConfig } from './core/config.js';
@@ -6,7 +7,7 @@ import { readLauncher, readOrExit, runProgram } from './lifecycle.js';
 import { listen } from './native-api/listen.js';
 
 /** Production: one gateway, configured by the environment alone. */
-const config = readOrExit(() => readConfig(process.env));
+const config = readOrExit(() => readConfig(process.env, (path) => readFileSync(path, 'utf8')));
 const log = createLogger(config.logLevel);
 const clock = systemClock;
 

@@ -4,22 +4,18 @@ import type { EntranceSettings } from './access/entrance.js';
 import { CHAIN_SLUGS, CHAINS, chainBySlug, chainVariable, isChainSlug, type ChainDefinition, type ChainSlug } from './chains.js';
 import { FACADE_VARIABLES, facadeSettings, type FacadeSettings } from './facade/facade-variables.js';
 import { ORDER_VARIABLES, orderSettings, type OrderSettings } from './orders/order-variables.js';
+import { RELAYER_VARIABLES, readRelayer, type ChainSource, type ReadText, type RelayerConfig } from './relay/relayer-variables.js';
 import { StartError } from './start-error.js';
 
 export const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-export interface RelayerConfig {
-  /** A function, so that nothing that prints a configuration prints them. */
-  readonly keys: () => readonly `0x${string}`[];
-  /** Wei per gas that is never passed. */
-  readonly maxFeePerGas: bigint;
-}
-
 export interface ChainConfig {
   readonly chain: ChainDefinition & { readonly slug: ChainSlug };
   /** Tried in this order. */
   readonly rpcUrls: readonly string[];
+  /** Listened to for new blocks; asked nothing. */
+  readonly wsUrls: readonly string[];
   /** Chain host of the protocol's backend: parameters over HTTP, events over WebSocket. */
   readonly backendUrl: string;
   /** Pricing host: charts over HTTP, prices over WebSocket. */
@@ -116,10 +112,15 @@ export function readDatabase(environment: Environment): DatabaseConfig {
   return read.data.DATABASE_URL;
 }
 
-export function readConfig(environment: Environment): Config {
+const noFiles: ReadText = () => {
+  throw new Error('No file can be read here.');
+};
+
+/** `readText` reads the files that variables name. */
+export function readConfig(environment: Environment, readText: ReadText = noFiles): Config {
   const variables = present(environment);
   const common = Common.safeParse(variables);
-  const chains = readChains(variables);
+  const chains = readChains({ variables, readText, problems: [] });
   const problems = [...(common.success ? [] : describeIssues(common.error)), ...chains.problems];
   if (!common.success || problems.length > 0) throw new ConfigError(problems);
   const { PORT, HOST, LOG_LEVEL, DATABASE_URL, SERVICE_NAME, COMMIT, NOTIFICATIONS_URL } = common.data;
@@ -139,9 +140,9 @@ export function readConfig(environment: Environment): Config {
   };
 }
 
-function readChains(variables: Record<string, string>): { chains: ChainConfig[]; problems: string[] } {
-  const problems: string[] = [];
-  const chains = CHAIN_SLUGS.flatMap((slug) => readChain(slug, variables, problems) ?? []);
+function readChains(source: ChainSource): { chains: ChainConfig[]; problems: string[] } {
+  const { variables, problems } = source;
+  const chains = CHAIN_SLUGS.flatMap((slug) => readChain(slug, source) ?? []);
   if (chains.length === 0 && problems.length === 0)
     problems.push(
       `no chain is configured: set RPC_URL_<CHAIN> for at least one of ${CHAINS.map(({ slug }) => chainVariable('RPC_URL', slug)).join(', ')}`,
@@ -149,50 +150,36 @@ function readChains(variables: Record<string, string>): { chains: ChainConfig[];
   return { chains, problems: [...problems, ...unknownChainVariables(variables)] };
 }
 
-function readChain(slug: ChainSlug, variables: Record<string, string>, problems: string[]): ChainConfig | null {
+function readChain(slug: ChainSlug, source: ChainSource): ChainConfig | null {
+  const { variables, problems } = source;
   const chain = chainBySlug(slug);
   const rpc = variables[chainVariable('RPC_URL', slug)];
   if (rpc === undefined) return null;
   const rpcUrls = rpc.split(',').map((url) => url.trim());
   const backendUrl = variables[chainVariable('BACKEND_URL', slug)] ?? `https://backend-${chain.backendNetwork}.gains.trade`;
+  const wsUrls = (variables[chainVariable('RPC_WS_URL', slug)] ?? '').split(',').flatMap((url) => url.trim() || []);
+  if (!wsUrls.every((url) => /^wss?:\/\/./.test(url)))
+    problems.push(`${chainVariable('RPC_WS_URL', slug)} must be ws or wss URLs separated by commas`);
   if (!rpcUrls.every(isHttpUrl)) problems.push(`${chainVariable('RPC_URL', slug)} must be http or https URLs separated by commas`);
   if (!isHttpUrl(backendUrl)) problems.push(`${chainVariable('BACKEND_URL', slug)} must be an http or https URL`);
   return {
     chain,
     rpcUrls,
+    wsUrls,
     backendUrl,
     pricingUrl: variables['PRICING_URL'] ?? PRICING_URL,
     globalUrl: variables['GLOBAL_URL'] ?? GLOBAL_URL,
-    startBlock: readStartBlock(slug, variables, problems),
-    relayer: readRelayer(slug, variables, problems),
+    startBlock: readStartBlock(slug, source),
+    relayer: readRelayer(slug, source),
   };
 }
 
-function readStartBlock(slug: ChainSlug, variables: Record<string, string>, problems: string[]): bigint | null {
+function readStartBlock(slug: ChainSlug, { variables, problems }: ChainSource): bigint | null {
   const text = variables[chainVariable('START_BLOCK', slug)];
   if (text === undefined) return null;
   if (/^\d{1,15}$/.test(text)) return BigInt(text);
   problems.push(`${chainVariable('START_BLOCK', slug)} must be a block number`);
   return null;
-}
-
-const DEFAULT_MAX_FEE_GWEI = 100n;
-const GWEI = 1_000_000_000n;
-const PRIVATE_KEY = /^0x[0-9a-fA-F]{64}$/;
-
-/** Never quotes a value: it is a secret, or was meant to be one. */
-function readRelayer(slug: ChainSlug, variables: Record<string, string>, problems: string[]): RelayerConfig | null {
-  const name = chainVariable('RELAYER_KEY', slug);
-  const keys = variables[name]?.split(',').map((key) => key.trim());
-  if (keys === undefined) return null;
-  const isKey = (key: string): key is `0x${string}` => PRIVATE_KEY.test(key);
-  if (!keys.every(isKey)) {
-    problems.push(`${name} must be private keys of 32 bytes in hex, separated by commas`);
-    return null;
-  }
-  const fee = variables[chainVariable('RELAYER_MAX_FEE_GWEI', slug)] ?? String(DEFAULT_MAX_FEE_GWEI);
-  if (!/^[1-9]\d{0,8}$/.test(fee)) problems.push(`${chainVariable('RELAYER_MAX_FEE_GWEI', slug)} must be a whole number of gwei`);
-  return { keys: () => keys, maxFeePerGas: /^\d{1,9}$/.test(fee) ? BigInt(fee) * GWEI : GWEI };
 }
 
 const isHttpUrl = (text: string): boolean => HttpUrl.safeParse(text).success;
@@ -201,11 +188,11 @@ const isHttpUrl = (text: string): boolean => HttpUrl.safeParse(text).success;
 function unknownChainVariables(variables: Record<string, string>): string[] {
   const known = new Set(
     CHAIN_SLUGS.flatMap((slug) =>
-      ['RPC_URL', 'BACKEND_URL', 'START_BLOCK', 'RELAYER_KEY', 'RELAYER_MAX_FEE_GWEI'].map((name) => chainVariable(name, slug)),
+      ['RPC_URL', 'RPC_WS_URL', 'BACKEND_URL', 'START_BLOCK', ...RELAYER_VARIABLES].map((name) => chainVariable(name, slug)),
     ),
   );
   return Object.keys(variables)
-    .filter((name) => /^(?:(?:RPC|BACKEND)_URL|START_BLOCK|RELAYER_KEY|RELAYER_MAX_FEE_GWEI)_/.test(name) && !known.has(name))
+    .filter((name) => /^(?:(?:RPC|RPC_WS|BACKEND)_URL|START_BLOCK|RELAYER_KEY|RELAYER_MAX_FEE_GWEI)_/.test(name) && !known.has(name))
     .map((name) => `${name} names no chain; chains are ${CHAIN_SLUGS.join(', ')}`);
 }
 

@@ -1,5 +1,5 @@
-import { concat, keccak256, stringToHex } from 'viem';
 import { privateKeyToAccount, type PrivateKeyAccount } from 'viem/accounts';
+import { demoKey } from '../core/demo-key.js';
 import type { Hex } from '../core/ports.js';
 
 /** `operator` runs the venue (oracle, keeper, faucet); the others are for people and stand in `GET /sandbox`. */
@@ -14,11 +14,7 @@ export interface SandboxAccount {
   readonly signer: PrivateKeyAccount;
 }
 
-/** Keys follow from the seed alone. They are public by construction; production refuses them. */
-export function demoKey(seed: string, name: string): Hex {
-  return keccak256(concat([stringToHex('diamond-gateway sandbox account'), keccak256(stringToHex(seed)), stringToHex(name)]));
-}
-
+/** Keys follow from the seed alone; production refuses them. */
 export function sandboxAccount(seed: string, role: SandboxRole): SandboxAccount {
   const privateKey = demoKey(seed, role);
   const signer = privateKeyToAccount(privateKey);

@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs';
+import { inspect } from 'node:util';
 import { ConfigError, readConfig } from '../../core/config.js';
+import { sandboxAccounts } from '../../sandbox/accounts.js';
 import { readSandboxSettings } from '../../sandbox/settings.js';
 
 const production = { DATABASE_URL: 'postgres://gateway:secret@db.example/gateway', RPC_URL_BASE: 'https://rpc.example/v2/secret-key' };
@@ -66,6 +68,52 @@ describe('the configuration of a deployment', () => {
 
   it('treats an empty variable as an absent one', () => {
     expect(readConfig({ ...production, PORT: ' ', RPC_URL_POLYGON: '' }).chains.map(({ chain }) => chain.slug)).toEqual(['base']);
+  });
+
+  it('takes the keys of the relayer from variables or from files, and prints neither', () => {
+    const files = new Map([['/run/secrets/relayer', `0x${'a1'.repeat(32)}\n0x${'B2'.repeat(32)}\n`]]);
+    const { chains } = readConfig(
+      {
+        ...production,
+        RPC_URL_POLYGON: 'https://rpc.example',
+        RELAYER_KEY_POLYGON: `0x${'c3'.repeat(32)}`,
+        RELAYER_MAX_FEE_GWEI_POLYGON: '250',
+        RELAYER_KEY_FILE_BASE: '/run/secrets/relayer',
+      },
+      (path) => files.get(path) ?? '',
+    );
+    const relayers = chains.map(({ chain, relayer }) => [chain.slug, relayer?.keys(), relayer?.maxFeePerGas]);
+    expect(Object.fromEntries(relayers.map(([slug, ...rest]) => [slug, rest]))).toEqual({
+      base: [[`0x${'a1'.repeat(32)}`, `0x${'b2'.repeat(32)}`], 100_000_000_000n],
+      polygon: [[`0x${'c3'.repeat(32)}`], 250_000_000_000n],
+    });
+    expect(inspect(chains, { depth: null })).not.toMatch(/(?:a1|b2|c3){4}/i);
+  });
+
+  const demo = sandboxAccounts('any seed').relayer.privateKey;
+  it.each<[string, Record<string, string>, string]>([
+    [
+      'that are none',
+      { RELAYER_KEY_BASE: 'hunter2' },
+      'RELAYER_KEY_BASE must be private keys of 32 bytes in hex, separated by commas or line ends',
+    ],
+    ['outside the curve', { RELAYER_KEY_BASE: `0x${'ff'.repeat(32)}` }, 'RELAYER_KEY_BASE must be private keys'],
+    ['given twice', { RELAYER_KEY_BASE: `0x${'a1'.repeat(32)},0x${'A1'.repeat(32)}` }, 'RELAYER_KEY_BASE has a key twice'],
+    ['of the sandbox', { RELAYER_KEY_BASE: demo }, 'RELAYER_KEY_BASE has a key of the sandbox'],
+    ['of the sandbox in capitals', { RELAYER_KEY_BASE: `0x${demo.slice(2).toUpperCase()}` }, 'RELAYER_KEY_BASE has a key of the sandbox'],
+    ['in a file that cannot be read', { RELAYER_KEY_FILE_BASE: 'hunter2' }, 'RELAYER_KEY_FILE_BASE must name a file that can be read'],
+    [
+      'in two places',
+      { RELAYER_KEY_BASE: demo, RELAYER_KEY_FILE_BASE: 'hunter2' },
+      'RELAYER_KEY_BASE and RELAYER_KEY_FILE_BASE are both set',
+    ],
+    ['of no chain', { RELAYER_KEY_FILE_BASEE: 'hunter2' }, 'RELAYER_KEY_FILE_BASEE names no chain'],
+    ['with no sensible fee', { RELAYER_MAX_FEE_GWEI_BASE: '1e3' }, 'RELAYER_MAX_FEE_GWEI_BASE must be a whole number of gwei'],
+  ])('refuses keys %s', (_, variables, problem) => {
+    const problems = problemsOf(() => readConfig({ ...production, ...variables }));
+    expect(problems).toEqual([expect.stringContaining(problem)]);
+    expect(problems.join('\n')).not.toMatch(/hunter2|(?:a1|ff){8}/i);
+    expect(problems.join('\n').toLowerCase()).not.toContain(demo.slice(2));
   });
 
   it('never repeats a value in its complaints', () => {
