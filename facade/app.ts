@@ -4,6 +4,8 @@ import { venueOf, type Gateway } from '../core/gateway.js';
 import type { HotReplies } from '../core/hot-replies.js';
 import type { Window } from '../core/limits.js';
 import type { TradeHandlers } from './actions/trade-handlers.js';
+import { createCompatDoor } from './compat.js';
+import { COMPAT_REPORT } from './compat-report.js';
 import { TEXT_TYPE, type Answer, type Client, type Door, type ReadClient } from './door.js';
 import { createExchangeDoor } from './exchange-door.js';
 import { createInfoDoor } from './info/info-door.js';
@@ -26,6 +28,7 @@ export function createFacade(gateway: Gateway, { clientOf, hot, trade }: FacadeP
   const doors: ReadonlyMap<string, Door> = new Map([
     ['info', createInfoDoor(gateway, hot)],
     ['exchange', createExchangeDoor(gateway, trade)],
+    ['compat', createCompatDoor(COMPAT_REPORT)],
   ]);
   return (request, response) => {
     const client = clientOf(request);
@@ -53,8 +56,9 @@ interface Call {
 function serve(call: Call, { isExceeded, scope, resetSeconds }: Window): void {
   const { gateway, door, slug, client, request, send } = call;
   if (isExceeded) return send(door.refuse(new GatewayError('RATE_LIMITED', { scope, retryAfterSeconds: resetSeconds })));
-  if (request.method !== 'POST')
-    return send({ status: 405, type: TEXT_TYPE, body: 'Only POST is offered here.', headers: { Allow: 'POST' } });
+  const { method = 'POST' } = door;
+  if (request.method !== method)
+    return send({ status: 405, type: TEXT_TYPE, body: `Only ${method} is offered here.`, headers: { Allow: method } });
   readBody(request, (error, bytes) => {
     const answer = async (): Promise<Answer> => {
       if (error !== null) throw error;

@@ -1,6 +1,15 @@
+import { JSON_TYPE, type Door } from './door.js';
+import { answerError } from './exchange-door.js';
+
 /** One client, and each thing it does: whether its test passed when the report was last written. */
 export interface ClientReport {
   readonly client: string;
   readonly version: string;
   readonly flows: readonly { readonly flow: string; readonly isPassed: boolean }[];
+}
+
+/** `GET /hl/{chain}/compat`: which clients were tried against this very version, and what they did. */
+export function createCompatDoor(report: readonly ClientReport[]): Door {
+  const body = Buffer.from(JSON.stringify({ clients: report }));
+  return { method: 'GET', answer: () => ({ status: 200, type: JSON_TYPE, body }), refuse: (error) => answerError(error) };
 }

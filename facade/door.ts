@@ -31,6 +31,8 @@ export interface Answer {
 
 /** One word below `/hl/{chain}`: what it answers, and how it words what is refused before it is asked. */
 export interface Door {
+  /** POST, unless it says otherwise. */
+  readonly method?: 'GET';
   readonly answer: (asked: Asked) => Answer | Promise<Answer>;
   readonly refuse: (error: GatewayError) => Answer;
 }

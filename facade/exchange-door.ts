@@ -13,7 +13,7 @@ const FITS_NO_SCHEMA = 422;
 export function createExchangeDoor(gateway: Gateway, trade: TradeHandlers | null): Door {
   const exchange = createExchange(gateway, trade);
   return {
-    refuse: (error) => answerError(error, error.status),
+    refuse: (error) => answerError(error),
     async answer({ venue, bytes }) {
       const json = readOrderedJson(bytes);
       const windows: Window[] = [];
@@ -31,7 +31,7 @@ export function createExchangeDoor(gateway: Gateway, trade: TradeHandlers | null
 const isTold = (error: unknown): error is GatewayError => error instanceof GatewayError;
 
 /** The service's own error, with what clients of Hyperliquid look for beside it. */
-function answerError(error: GatewayError, status: number): Answer {
+export function answerError(error: GatewayError, status: number = error.status): Answer {
   const { code, message, details } = error;
   const shown = Object.keys(details).length > 0 ? { details } : {};
   const headers =

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { COMPAT_REPORT } from '../../facade/compat-report.js';
-import type { Flow } from './flows.js';
+import { REPORT_TEST, type Flow } from './flows.js';
 
 const require = createRequire(import.meta.url);
 
@@ -11,9 +11,6 @@ export interface ClientUnderTest {
 }
 
 export type DescribeFlow = (flow: Flow, test: () => Promise<void>) => void;
-
-/** The test that holds the report against this run; the report itself is written without it. */
-export const REPORT_TEST = 'is reported exactly as it is tested';
 
 export const versionOf = ({ folder }: ClientUnderTest): string =>
   (require(`../../node_modules/${folder}/package.json`) as { version: string }).version;

@@ -1,0 +1,262 @@
+import { jest } from '@jest/globals';
+import { BASE_URLS, Hyperliquid, WSS_URLS, type OrderRequest, type OrderResponse } from 'hyperliquid';
+import { eventually } from '../harness/eventually.js';
+import type { FacadeTrader } from '../harness/facade-trader.js';
+import {
+  chainPrice,
+  expectEveryAnswerFits,
+  newCloid,
+  noTrade,
+  onlyTrade,
+  PRICE,
+  sizeOf,
+  startClientBench,
+  type ClientBench,
+} from './client-bench.js';
+import { describeClient } from './describe-client.js';
+
+let bench: ClientBench;
+beforeAll(async () => {
+  // It prints every order.
+  jest.spyOn(console, 'log').mockImplementation(() => undefined);
+  bench = await startClientBench();
+  // It has no setting for its address, but these are its own and exported.
+  BASE_URLS.PRODUCTION = bench.base;
+  WSS_URLS.PRODUCTION = `${bench.base.replace(/^http/, 'ws')}/ws`;
+});
+afterAll(() => bench.stop());
+
+const COIN = 'BTC-PERP';
+const opened: Hyperliquid[] = [];
+afterEach(() => opened.splice(0).forEach((sdk) => sdk.disconnect()));
+
+interface Bot extends FacadeTrader {
+  readonly sdk: Hyperliquid;
+  readonly order: (order: Partial<OrderRequest>) => Promise<OrderResponse>;
+}
+
+function connect(options: object): Hyperliquid {
+  const sdk = new Hyperliquid({ enableWs: false, disableAssetMapRefresh: true, ...options });
+  opened.push(sdk);
+  return sdk;
+}
+
+async function newBot(): Promise<Bot> {
+  const made = await bench.newBot();
+  const sdk = connect({ privateKey: made.agentKey, walletAddress: made.address });
+  const order: Bot['order'] = (fields) =>
+    sdk.exchange.placeOrder({
+      coin: COIN,
+      is_buy: true,
+      sz: 0.1,
+      limit_px: 50_000,
+      order_type: { limit: { tif: 'Gtc' } },
+      reduce_only: false,
+      ...fields,
+    }) as Promise<OrderResponse>;
+  return { ...made, sdk, order };
+}
+
+const statusOf = ({ response }: OrderResponse): unknown => (response as unknown as { data: { statuses: unknown[] } }).data.statuses[0];
+const restingOid = (answer: OrderResponse): number => {
+  const status = statusOf(answer);
+  expect(status).toMatchObject({ resting: { oid: expect.any(Number) } });
+  return (status as { resting: { oid: number } }).resting.oid;
+};
+const FILLED = { filled: { totalSz: expect.any(String), avgPx: expect.any(String), oid: expect.any(Number) } };
+const trigger = (triggerPx: number, tpsl: 'tp' | 'sl') => ({ trigger: { triggerPx, isMarket: true, tpsl } });
+const DONE = { status: 'ok', response: { type: 'default' } };
+
+describeClient({ name: 'hyperliquid (nomeida)', folder: 'hyperliquid' }, (flow) => {
+  flow('starts up', async () => {
+    const { sdk } = await newBot();
+    await sdk.connect();
+    expect((await sdk.custom.getAllAssets()).perp).toEqual(expect.arrayContaining([COIN, 'ETH-PERP']));
+    expect(sdk.isAuthenticated()).toBe(true);
+  });
+
+  flow('reads markets, books and candles', async () => {
+    const { sdk } = await newBot();
+    expect(Number((await sdk.info.getAllMids())[COIN])).toBeCloseTo(PRICE, -2);
+    const [{ universe }, contexts] = await sdk.info.perpetuals.getMetaAndAssetCtxs();
+    expect(universe[0]?.name).toBe(COIN);
+    expect(contexts).toHaveLength(universe.length);
+    const { levels } = await sdk.info.getL2Book(COIN);
+    expect(Number(levels[0][0]?.px)).toBeLessThan(Number(levels[1][0]?.px));
+    expect((await sdk.info.getCandleSnapshot(COIN, '1h', Date.now() - 7_200_000, Date.now())).length).toBeGreaterThan(0);
+  });
+
+  flow('opens and closes at the market', async () => {
+    const { sdk, trader } = await newBot();
+    expect(statusOf(await sdk.custom.marketOpen(COIN, true, 0.1))).toMatchObject(FILLED);
+    expect(sizeOf(await onlyTrade(trader, ({ long }) => long))).toBeCloseTo(0.1, 2);
+    expect(statusOf(await sdk.custom.marketClose(COIN))).toMatchObject(FILLED);
+    await noTrade(trader);
+  });
+
+  flow('flips a position', async () => {
+    const { sdk, trader } = await newBot();
+    await sdk.custom.marketOpen(COIN, true, 0.1);
+    await sdk.custom.marketOpen(COIN, false, 0.3);
+    expect(sizeOf(await onlyTrade(trader, ({ long }) => !long))).toBeCloseTo(0.2, 2);
+  });
+
+  flow('rests a limit order', async () => {
+    const { order, trader } = await newBot();
+    restingOid(await order({}));
+    const trade = await onlyTrade(trader, ({ tradeType }) => tradeType === 1);
+    expect(trade.openPrice).toBeLessThanOrEqual(chainPrice(50_000));
+    expect(sizeOf(trade)).toBeCloseTo(0.1, 2);
+  });
+
+  flow('places a post-only order', async () => {
+    const { order, trader } = await newBot();
+    restingOid(await order({ order_type: { limit: { tif: 'Alo' } } }));
+    expect(statusOf(await order({ limit_px: 62_000, order_type: { limit: { tif: 'Alo' } } }))).toEqual({
+      error: expect.stringContaining('Post only order would have immediately matched'),
+    });
+    await onlyTrade(trader, ({ tradeType }) => tradeType === 1);
+  });
+
+  flow('protects a position with stop loss and take profit', async () => {
+    const { sdk, order, trader } = await newBot();
+    await sdk.custom.marketOpen(COIN, true, 0.1);
+    const against = { is_buy: false, reduce_only: true };
+    const sl = restingOid(await order({ ...against, limit_px: 54_000, order_type: trigger(55_000, 'sl') }));
+    restingOid(await order({ ...against, limit_px: 70_000, order_type: trigger(70_000, 'tp') }));
+    await onlyTrade(trader, (trade) => trade.sl === chainPrice(55_000) && trade.tp === chainPrice(70_000));
+    await eventually(
+      () => sdk.info.getUserOpenOrders(trader.account.address),
+      ({ length }) => length === 2,
+    );
+    await sdk.exchange.cancelOrder({ coin: COIN, o: sl });
+    await onlyTrade(trader, (trade) => trade.sl === 0n && trade.tp === chainPrice(70_000));
+  });
+
+  flow('enters with a stop', async () => {
+    const { order, trader } = await newBot();
+    restingOid(await order({ limit_px: 66_000, order_type: trigger(65_000, 'sl') }));
+    await onlyTrade(trader, ({ tradeType }) => tradeType === 2);
+  });
+
+  flow('opens with stop loss and take profit attached', async () => {
+    const { sdk, trader } = await newBot();
+    const child = { coin: COIN, is_buy: false, sz: 0.1, reduce_only: true };
+    const answer = (await sdk.exchange.placeOrder({
+      orders: [
+        { coin: COIN, is_buy: true, sz: 0.1, limit_px: 63_000, order_type: { limit: { tif: 'Ioc' } }, reduce_only: false },
+        { ...child, limit_px: 70_000, order_type: trigger(70_000, 'tp') },
+        { ...child, limit_px: 54_000, order_type: trigger(55_000, 'sl') },
+      ],
+      grouping: 'normalTpsl',
+    })) as OrderResponse;
+    expect(statusOf(answer)).toMatchObject(FILLED);
+    await onlyTrade(trader, ({ sl, tp }) => sl === chainPrice(55_000) && tp === chainPrice(70_000));
+  });
+
+  flow('changes an order', async () => {
+    const { sdk, order, trader } = await newBot();
+    const oid = restingOid(await order({}));
+    const changed = {
+      coin: COIN,
+      is_buy: true,
+      sz: 0.2,
+      limit_px: 48_000,
+      order_type: { limit: { tif: 'Gtc' as const } },
+      reduce_only: false,
+    };
+    expect(await sdk.exchange.modifyOrder(oid, changed)).toEqual(DONE);
+    expect(sizeOf(await onlyTrade(trader, ({ openPrice }) => openPrice <= chainPrice(48_000)))).toBeCloseTo(0.2, 2);
+  });
+
+  flow('cancels by id', async () => {
+    const { sdk, order, trader } = await newBot();
+    const o = restingOid(await order({}));
+    expect(await sdk.exchange.cancelOrder({ coin: COIN, o })).toMatchObject({ response: { data: { statuses: ['success'] } } });
+    await noTrade(trader);
+  });
+
+  flow('cancels by cloid', async () => {
+    const { sdk, order, trader } = await newBot();
+    const cloid = newCloid();
+    restingOid(await order({ cloid }));
+    expect(await sdk.exchange.cancelOrderByCloid(COIN, cloid)).toMatchObject({ response: { data: { statuses: ['success'] } } });
+    await noTrade(trader);
+  });
+
+  flow('cancels at a time set before', async () => {
+    const { sdk, order, trader } = await newBot();
+    restingOid(await order({}));
+    await onlyTrade(trader);
+    expect(await sdk.exchange.scheduleCancel(Date.now() + 5_500)).toEqual(DONE);
+    await noTrade(trader);
+  });
+
+  flow('sets the leverage', async () => {
+    const { sdk, trader } = await newBot();
+    expect(await sdk.exchange.updateLeverage(COIN, 'isolated', 25)).toEqual(DONE);
+    await sdk.custom.marketOpen(COIN, true, 0.1);
+    await onlyTrade(trader, ({ leverage }) => leverage === 25_000);
+  });
+
+  flow('changes the margin', async () => {
+    const { sdk, trader } = await newBot();
+    await sdk.custom.marketOpen(COIN, true, 0.1);
+    const { collateralAmount } = await onlyTrade(trader);
+    expect(await sdk.exchange.updateIsolatedMargin(COIN, true, 300_000_000)).toEqual(DONE);
+    await onlyTrade(trader, (trade) => trade.collateralAmount > collateralAmount);
+  });
+
+  flow('reads balances and positions', async () => {
+    const { sdk, trader, address } = await newBot();
+    await sdk.custom.marketOpen(COIN, false, 0.1);
+    const trade = await onlyTrade(trader);
+    const { withdrawable, assetPositions } = await sdk.info.perpetuals.getClearinghouseState(address);
+    expect(Number(withdrawable)).toBe(Number(await trader.usdc()) / 1e6);
+    expect(assetPositions).toMatchObject([{ position: { coin: COIN } }]);
+    expect(-Number(assetPositions[0]?.position.szi)).toBeCloseTo(sizeOf(trade), 4);
+  });
+
+  flow('reads open orders and the status of an order', async () => {
+    const { sdk, order, trader, address } = await newBot();
+    const oid = restingOid(await order({}));
+    expect(await sdk.info.getUserOpenOrders(address)).toMatchObject([{ oid, coin: COIN, side: 'buy', limitPx: 50_000 }]);
+    expect(await sdk.info.getFrontendOpenOrders(address)).toMatchObject([{ oid, orderType: 'Limit' }]);
+    expect(await sdk.info.getOrderStatus(address, oid)).toMatchObject({ order: { status: 'open' } });
+    await sdk.custom.cancelAllOrders();
+    expect(await sdk.info.getOrderStatus(address, oid)).toMatchObject({ order: { status: 'canceled' } });
+    await noTrade(trader);
+  });
+
+  flow('reads fills', async () => {
+    const { sdk, trader, address } = await newBot();
+    await sdk.custom.marketOpen(COIN, true, 0.1);
+    const [fill, ...others] = await sdk.info.getUserFills(address);
+    expect(fill).toMatchObject({ coin: COIN, side: 'buy', dir: 'Open Long' });
+    expect(others).toEqual([]);
+    expect(await sdk.info.getUserFillsByTime(address, Date.now() - 60_000, Date.now() + 60_000)).toHaveLength(1);
+    expect(sizeOf(await onlyTrade(trader))).toBeCloseTo(Number(fill?.sz), 4);
+  });
+
+  flow('is told why an order is refused', async () => {
+    const { order, trader } = await newBot();
+    expect(statusOf(await order({ reduce_only: true, is_buy: false }))).toEqual({
+      error: 'Reduce only order would increase position. asset=0',
+    });
+    expect(statusOf(await order({ sz: 100 }))).toEqual({ error: 'Insufficient margin to place order. asset=0' });
+    expect(await trader.trades()).toEqual([]);
+  });
+
+  flow('cannot move funds', async () => {
+    const { trader } = await newBot();
+    const master = connect({ privateKey: trader.privateKey });
+    const before = await trader.usdc();
+    const refused = { status: 'err', response: 'Custody actions are not available: funds never leave the wallet.' };
+    expect(await master.exchange.usdTransfer(`0x${'11'.repeat(20)}`, 10)).toEqual(refused);
+    expect(await master.exchange.initiateWithdrawal(`0x${'11'.repeat(20)}`, 10)).toEqual(refused);
+    expect(await master.exchange.transferBetweenSpotAndPerp(10, true)).toEqual(refused);
+    expect(await trader.usdc()).toBe(before);
+  });
+});
+
+it('answers it in the shapes it expects', () => expectEveryAnswerFits(bench.door));
