@@ -27,6 +27,7 @@ import { createClientReader } from './native-api/client.js';
 import type { Listening } from './native-api/listen.js';
 import { composeRelayer, runRelayer } from './compose-relayer.js';
 import { createTradeHandlers } from './facade/trade/trade-handlers.js';
+import { facadeSocket } from './facade/ws/facade-socket.js';
 import { createSockets } from './native-api/sockets.js';
 import { nativeSocket } from './native-api/ws/native-socket.js';
 
@@ -92,11 +93,13 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
     () => createHotReplies(gateway),
     (made) => made.stop(),
   );
-  const sockets = createSockets(gateway, [nativeSocket(gateway, createStreams(gateway))]);
+  const streamOf = createStreams(gateway);
+  const trade = createTradeHandlers(gateway);
+  const sockets = createSockets(gateway, [nativeSocket(gateway, streamOf), facadeSocket(gateway, { streamOf, hot, trade })]);
   const openDoors = (): void =>
     options.http.serve(
       eitherDoor(
-        createFacade(gateway, { clientOf: createClientReader(entrance), hot, trade: createTradeHandlers(gateway) }),
+        createFacade(gateway, { clientOf: createClientReader(entrance), hot, trade }),
         createApp(gateway, hot, options.extraRoutes),
       ),
       sockets,
@@ -152,11 +155,11 @@ const eitherDoor =
     (isFacadePath(request.url ?? '') ? facade : native)(request, response);
 
 function createVenue(
-  { chain, rpcUrls, relayer, ...hosts }: ChainConfig,
+  { chain, rpcUrls, wsUrls, relayer, ...hosts }: ChainConfig,
   { store, clock, log }: Pick<ComposeOptions, 'store' | 'clock' | 'log'>,
 ): Venue {
   const own = log.child({ chain: chain.slug });
-  const node = createViemChain({ definition: chain, rpcUrls, log: own });
+  const node = createViemChain({ definition: chain, rpcUrls, wsUrls, clock, log: own });
   const feed = createBackendFeed({ chain, node, endpoints: endpointsOf(hosts), clock, log });
   return {
     definition: chain,

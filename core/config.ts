@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { ENTRANCE_VARIABLES, entranceSettings } from './access/entrance-variables.js';
 import type { EntranceSettings } from './access/entrance.js';
-import { CHAIN_SLUGS, CHAINS, chainBySlug, chainVariable, isChainSlug, type ChainDefinition, type ChainSlug } from './chains.js';
+import { CHAIN_SLUGS, CHAINS, chainBySlug, chainVariable, type ChainDefinition, type ChainSlug } from './chains.js';
+import { MOST_EMBEDDED, POOL_VARIABLES, poolSizeFor } from './database-pool.js';
 import { FACADE_VARIABLES, facadeSettings, type FacadeSettings } from './facade/facade-variables.js';
 import { ORDER_VARIABLES, orderSettings, type OrderSettings } from './orders/order-variables.js';
 import { RELAYER_VARIABLES, readRelayer, type ChainSource, type ReadText, type RelayerConfig } from './relay/relayer-variables.js';
@@ -28,10 +29,11 @@ export interface ChainConfig {
   readonly relayer: RelayerConfig | null;
 }
 
-export type DatabaseConfig =
+export type DatabaseConfig = (
   | { readonly kind: 'server'; readonly url: string }
   /** `durable: false` spares the disk where nobody will miss the data after a power cut. */
-  | { readonly kind: 'embedded'; readonly folder: string; readonly durable?: boolean };
+  | { readonly kind: 'embedded'; readonly folder: string; readonly durable?: boolean }
+) & { readonly poolSize?: number };
 
 export interface Config {
   readonly mode: 'production' | 'sandbox';
@@ -84,6 +86,7 @@ const Common = z.object({
   HOST: z.string().min(1).default('0.0.0.0'),
   LOG_LEVEL: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`).default('info'),
   DATABASE_URL: DatabaseUrl,
+  ...POOL_VARIABLES,
   SERVICE_NAME: z.string().min(1).max(64).default('Diamond Gateway'),
   COMMIT: z.string().max(64).default('unknown'),
   NOTIFICATIONS_URL: HttpUrl.optional(),
@@ -121,7 +124,12 @@ export function readConfig(environment: Environment, readText: ReadText = noFile
   const variables = present(environment);
   const common = Common.safeParse(variables);
   const chains = readChains({ variables, readText, problems: [] });
+  const poolSize = poolSizeFor(common.data?.DATABASE_POOL ?? 0, leaseHolders(chains.chains));
   const problems = [...(common.success ? [] : describeIssues(common.error)), ...chains.problems];
+  if (common.data?.DATABASE_URL.kind === 'embedded' && poolSize > MOST_EMBEDDED)
+    problems.push(
+      `DATABASE_POOL, one for each chain and one for each relayer key must be at most ${MOST_EMBEDDED} with an embedded database`,
+    );
   if (!common.success || problems.length > 0) throw new ConfigError(problems);
   const { PORT, HOST, LOG_LEVEL, DATABASE_URL, SERVICE_NAME, COMMIT, NOTIFICATIONS_URL } = common.data;
   return {
@@ -129,7 +137,7 @@ export function readConfig(environment: Environment, readText: ReadText = noFile
     host: HOST,
     port: PORT,
     logLevel: LOG_LEVEL,
-    database: DATABASE_URL,
+    database: { ...DATABASE_URL, poolSize },
     chains: chains.chains,
     serviceName: SERVICE_NAME,
     commit: COMMIT,
@@ -139,6 +147,11 @@ export function readConfig(environment: Environment, readText: ReadText = noFile
     facade: facadeSettings(common.data),
   };
 }
+
+const leaseHolders = (chains: readonly ChainConfig[]) => ({
+  chains: chains.length,
+  wallets: chains.reduce((sum, { relayer }) => sum + (relayer?.keys().length ?? 0), 0),
+});
 
 function readChains(source: ChainSource): { chains: ChainConfig[]; problems: string[] } {
   const { variables, problems } = source;
@@ -195,12 +208,3 @@ function unknownChainVariables(variables: Record<string, string>): string[] {
     .filter((name) => /^(?:(?:RPC|RPC_WS|BACKEND)_URL|START_BLOCK|RELAYER_KEY|RELAYER_MAX_FEE_GWEI)_/.test(name) && !known.has(name))
     .map((name) => `${name} names no chain; chains are ${CHAIN_SLUGS.join(', ')}`);
 }
-
-/** `arbitrum-sepolia,base` → definitions; used wherever a setting lists chains. */
-export const ChainList = z.string().transform((text, context) => {
-  const names = text.split(',').map((name) => name.trim());
-  const unknown = names.filter((name) => !isChainSlug(name));
-  if (unknown.length > 0)
-    context.addIssue({ code: 'custom', message: `names no chain: ${unknown.join(', ')}; chains are ${CHAIN_SLUGS.join(', ')}` });
-  return [...new Set(names.filter(isChainSlug))].map(chainBySlug);
-});

@@ -106,6 +106,8 @@ export interface Chain {
   /** Several reads at one block, packed as far as the Diamond allows; fails as a whole. */
   views(calls: readonly { readonly to: Address; readonly data: Hex }[], block: bigint): Promise<readonly Hex[]>;
   head(): Promise<BlockHead>;
+  /** New blocks as the node tells them, where it can be listened to; the caller goes on asking for the head. */
+  heads(listener: (block: BlockHead) => void): Cancel;
   /** The Diamond's logs of these blocks, in chain order; throws when the chain moves meanwhile. */
   logs(from: bigint, to: bigint): Promise<LogRange>;
   /** Why a transaction fails on the state of the block; null when it does not. */

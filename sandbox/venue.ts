@@ -92,6 +92,7 @@ export async function startVenue(lifecycle: Lifecycle, { settings, folder, clock
     chainConfigs: chains.map(({ controls, gatewayRpcUrl }) => ({
       chain: controls.definition,
       rpcUrls: [gatewayRpcUrl],
+      wsUrls: [gatewayRpcUrl.replace(/^http/, 'ws')],
       backendUrl: backend.backendUrl(controls.definition.slug),
       pricingUrl: backend.pricingUrl,
       globalUrl: backend.pricingUrl,

@@ -1,5 +1,5 @@
 import type { Gateway, Venue } from '../gateway.js';
-import type { Cancel } from '../ports.js';
+import type { BlockHead, Cancel } from '../ports.js';
 import { redactText } from '../redact.js';
 import { createCatchUpMeter, isNearHead } from './catch-up.js';
 
@@ -10,7 +10,11 @@ const TELL_PROGRESS_MS = 10_000;
 export function watchHead(gateway: Gateway, venue: Venue): Cancel {
   const stopping = new AbortController();
   void follow(gateway, venue, stopping.signal);
-  return () => stopping.abort();
+  const stopListening = venue.chain.heads((block) => hear(gateway, venue, block));
+  return () => {
+    stopListening();
+    stopping.abort();
+  };
 }
 
 async function follow(gateway: Gateway, venue: Venue, signal: AbortSignal): Promise<void> {
@@ -43,11 +47,22 @@ function progressOf(venue: Venue): () => void {
   };
 }
 
+/** Believed only where it goes on: what goes back, or comes before the node was ever asked, is found out by asking. */
+function hear(gateway: Gateway, venue: Venue, block: BlockHead): void {
+  const { state } = venue;
+  if (state.head === null || state.fault !== null || block.number <= state.head.block.number) return;
+  state.head = { block, seenAt: venue.clock.now() };
+  gateway.bus.emit('head', { venue, block });
+}
+
 async function look(gateway: Gateway, venue: Venue): Promise<void> {
   const { state } = venue;
   try {
     state.facts ??= await identify(venue);
+    const before = state.head;
     const block = await venue.chain.head();
+    // Something newer was heard meanwhile.
+    if (state.head !== before && state.head !== null && block.number < state.head.block.number) return;
     const isNew = state.head?.block.hash !== block.hash;
     state.head = { block, seenAt: isNew ? venue.clock.now() : (state.head?.seenAt ?? venue.clock.now()) };
     if (state.fault !== null) venue.log.info('chain.recovered', { block: block.number });

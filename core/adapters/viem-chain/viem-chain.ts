@@ -1,9 +1,10 @@
 import { createPublicClient } from 'viem';
 import type { ChainDefinition } from '../../chains.js';
-import type { BlockHead, Chain, Logger } from '../../ports.js';
+import type { BlockHead, Chain, Clock, Logger } from '../../ports.js';
 import { accountFacts, chainTrades, openOrders, openTrades } from './account.js';
 import { delegateOf } from './delegation.js';
 import { createEndpoints } from './endpoints.js';
+import { openHeadLine } from './head-line.js';
 import { identify } from './identify.js';
 import { createRelayNode } from './relay-node.js';
 import { replay } from './replay.js';
@@ -17,11 +18,14 @@ import { isValidSignature } from './wallet-signature.js';
 export interface ViemChainOptions {
   readonly definition: ChainDefinition;
   readonly rpcUrls: readonly string[];
+  /** Nodes to listen to; absent = none. */
+  readonly wsUrls?: readonly string[];
+  readonly clock: Clock;
   readonly log: Logger;
 }
 
 /** The Chain port over JSON-RPC. One file per question; calls of one turn of the event loop travel as one batch, to one node. */
-export function createViemChain({ definition, rpcUrls, log }: ViemChainOptions): Chain {
+export function createViemChain({ definition, rpcUrls, wsUrls = [], clock, log }: ViemChainOptions): Chain {
   const { chainId, slug, expectedBlockMs } = definition;
   const endpoints = createEndpoints({ urls: rpcUrls, expectedBlockMs, now: Date.now, log });
   const { transport, ask } = createRpcTransport({ endpoints, chainId, slug });
@@ -46,6 +50,10 @@ export function createViemChain({ definition, rpcUrls, log }: ViemChainOptions):
     rehearse: (rehearsal) => rehearse(client, definition, rehearsal),
     openingFacts: (trader, opening) => openingFacts(client, definition.diamond, trader, opening),
     transaction: (hash) => seenTransaction(client, hash),
+    heads(listener) {
+      const lines = wsUrls.map((url) => openHeadLine({ url, chainId, clock, log }, listener));
+      return () => lines.forEach((hangUp) => hangUp());
+    },
     async head(): Promise<BlockHead> {
       const { number, hash, parentHash, timestamp } = await client.getBlock({ blockTag: 'latest' });
       return { number, hash, parentHash, timestamp };

@@ -32,7 +32,8 @@ beforeEach(async () => {
 });
 afterEach(() => Promise.all([first.close(), second.close()]));
 
-const chainOf = (rpcUrls: readonly string[]): Chain => createViemChain({ definition: controls.definition, rpcUrls, log });
+const chainOf = (rpcUrls: readonly string[]): Chain =>
+  createViemChain({ definition: controls.definition, rpcUrls, clock: systemClock, log });
 
 /** As providers have it: the key is in the path, in the query and before the host. */
 const withKey = (url: string): string => url.replace('http://', 'http://user:hunter2@').concat('/v2/SECRET-KEY?token=SECRET-KEY');

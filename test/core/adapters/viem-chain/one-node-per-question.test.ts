@@ -1,3 +1,4 @@
+import { systemClock } from '../../../../core/adapters/system-clock.js';
 import { createViemChain } from '../../../../core/adapters/viem-chain/viem-chain.js';
 import { chainBySlug } from '../../../../core/chains.js';
 import type { Address, Chain } from '../../../../core/ports.js';
@@ -42,7 +43,7 @@ beforeEach(async () => {
 afterEach(() => Promise.all([first.close(), second.close()]));
 
 const chainOf = (...nodes: JsonRpcNode[]): Chain =>
-  createViemChain({ definition, rpcUrls: nodes.map(({ url }) => url), log: createKeptLog() });
+  createViemChain({ definition, rpcUrls: nodes.map(({ url }) => url), clock: systemClock, log: createKeptLog() });
 
 const amounts = async (): Promise<number[]> => {
   const { tokens } = await chain.accountFacts(TRADER, TOKENS);

@@ -1,0 +1,78 @@
+import { WebSocket } from 'ws';
+import { z } from 'zod';
+import type { BlockHead, Cancel, Clock, Hex, Logger } from '../../ports.js';
+
+export interface HeadLineOptions {
+  readonly url: string;
+  readonly chainId: number;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+const REDIAL_MS = 2_000;
+const MAX_PAYLOAD = 256 * 1024;
+
+/** Ids of our two questions. */
+const CHAIN_ID = 1;
+const SUBSCRIBE = 2;
+
+const hex = z.string().regex(/^0x[0-9a-fA-F]+$/);
+const Head = z.object({ number: hex, hash: hex, parentHash: hex, timestamp: hex });
+const Frame = z.union([
+  z.object({ method: z.literal('eth_subscription'), params: z.object({ result: Head }) }),
+  z.object({ id: z.literal(CHAIN_ID), result: hex }),
+]);
+
+/**
+ * A node's own word for a new block, so that nobody has to ask for it. It only says it sooner: whoever listens goes on asking, and a line
+ * that is down, silent or of another chain costs nothing but that head start.
+ */
+export function openHeadLine({ url, chainId, clock, log }: HeadLineOptions, tell: (block: BlockHead) => void): Cancel {
+  let stopped = false;
+  let socket: WebSocket | null = null;
+  let cancelRedial: Cancel = () => undefined;
+
+  const dial = (): void => {
+    if (stopped) return;
+    const line = new WebSocket(url, { maxPayload: MAX_PAYLOAD, followRedirects: false });
+    let isProven = false;
+    socket = line;
+    const ask = (id: number, method: string, params: readonly string[]): void =>
+      line.send(JSON.stringify({ jsonrpc: '2.0', id, method, params }));
+    line.on('open', () => ask(CHAIN_ID, 'eth_chainId', []));
+    line.on('message', (data: Buffer) => {
+      const frame = readFrame(data);
+      if (frame === null) return;
+      if ('method' in frame) return isProven ? tell(headOf(frame.params.result)) : undefined;
+      isProven = Number(frame.result) === chainId;
+      if (isProven) return ask(SUBSCRIBE, 'eth_subscribe', ['newHeads']);
+      log.warn('chain.head-line-of-another-chain', { chainId: Number(frame.result) });
+      line.close();
+    });
+    line.on('error', () => line.terminate());
+    line.on('close', () => {
+      cancelRedial = stopped ? cancelRedial : clock.after(REDIAL_MS, dial);
+    });
+  };
+  dial();
+  return () => {
+    stopped = true;
+    cancelRedial();
+    socket?.terminate();
+  };
+}
+
+function readFrame(data: Buffer): z.output<typeof Frame> | null {
+  try {
+    return Frame.safeParse(JSON.parse(data.toString('utf8'))).data ?? null;
+  } catch {
+    return null;
+  }
+}
+
+const headOf = ({ number, hash, parentHash, timestamp }: z.output<typeof Head>): BlockHead => ({
+  number: BigInt(number),
+  hash: hash as Hex,
+  parentHash: parentHash as Hex,
+  timestamp: BigInt(timestamp),
+});
