@@ -1,14 +1,16 @@
 import { z } from 'zod';
+import type { Agent } from '../../core/domain/agent.js';
 import type { Address } from '../../core/ports.js';
 import { ZERO_TEXT } from '../format.js';
 import { activeAssetData } from './active-asset.js';
-import { assetContexts } from './asset-contexts.js';
+import { assetContexts, type AssetContext } from './asset-contexts.js';
 import { clearinghouseState } from './clearinghouse.js';
 import { extraAgents, relayedAgents, roleOf } from './agents.js';
 import { feesOf, portfolio, rateLimitOf } from './figures.js';
 import { Coin, Dex, User, infoType, isOtherDex, type InfoContext, type InfoType } from './info-type.js';
 import { metaOf } from './meta.js';
 import { openOrders } from './open-orders.js';
+import type { FrontendOrder } from './order-shapes.js';
 import type { AccountState } from './account-state.js';
 
 const OfUser = z.object({ user: User });
@@ -19,13 +21,30 @@ const stateOf = async ({ accounts, venue, traderOf }: InfoContext, user: Address
 
 /** Everything about an account at once, as web pages ask for it. */
 async function webData2(context: InfoContext, user: Address) {
-  const { gateway, venue, universe, day, accounts } = context;
+  const { venue, universe, day, accounts } = context;
   const trader = await context.traderOf(user);
-  const [state, orders, [agent]] = await Promise.all([
-    accounts.of(venue, trader),
-    openOrders({ gateway, venue, universe, trader }),
-    relayedAgents(gateway, venue, trader),
-  ]);
+  const [state, parts] = await Promise.all([accounts.of(venue, trader), webParts(context, trader)]);
+  return showWebData2(context, { user, state, ...parts, assetCtxs: assetContexts(venue, universe, day) });
+}
+
+export interface WebParts {
+  readonly orders: readonly FrontendOrder[];
+  readonly agent: Agent | null;
+}
+
+/** What of it comes from the books. */
+export async function webParts({ gateway, venue, universe }: InfoContext, trader: Address): Promise<WebParts> {
+  const [orders, [agent]] = await Promise.all([openOrders({ gateway, venue, universe, trader }), relayedAgents(gateway, venue, trader)]);
+  return { orders, agent: agent ?? null };
+}
+
+export interface WebData extends WebParts {
+  readonly user: Address;
+  readonly state: AccountState;
+  readonly assetCtxs: readonly AssetContext[];
+}
+
+export function showWebData2({ venue, universe }: InfoContext, { user, state, orders, agent, assetCtxs }: WebData) {
   const serverTime = venue.clock.now();
   return {
     clearinghouseState: clearinghouseState(universe, state, serverTime),
@@ -36,7 +55,7 @@ async function webData2(context: InfoContext, user: Address) {
     agentValidUntil: agent?.scope.expiresAt ?? null,
     cumLedger: ZERO_TEXT,
     meta: metaOf(universe),
-    assetCtxs: assetContexts(venue, universe, day),
+    assetCtxs,
     serverTime,
     isVault: false,
     user,

@@ -1,0 +1,55 @@
+import type { Gateway, Venue } from '../../core/gateway.js';
+import type { Address, Cancel } from '../../core/ports.js';
+import type { JournalHub } from '../../core/stream/journal-hub.js';
+import { createTopic } from '../../core/stream/topic.js';
+import { readAccount, type AccountFacts } from '../info/account-state.js';
+
+/** A transfer between wallets, a changed leverage and what others do to a market's fees leave no trace in the journal. */
+const POLL_MS = 5_000;
+/** A node may answer for the block before the one that the journal speaks of; so many new blocks later it does no more. */
+const HEADS_AFTER = 2;
+
+/** What the chain says of one account: asked when something happened, however many feeds price it. */
+export interface AccountCache {
+  facts(): Promise<AccountFacts>;
+  /** The facts may have become others. */
+  listen(listener: () => void): Cancel;
+  readonly stop: Cancel;
+}
+
+export function createAccountCache(gateway: Gateway, venue: Venue, journal: JournalHub, trader: Address): AccountCache {
+  const topic = createTopic<null>('account', venue.log);
+  let known: Promise<AccountFacts> | null = null;
+  let headsLeft = 0;
+
+  const forget = (): void => {
+    known = null;
+    topic.tell(null);
+  };
+  const cancels = [
+    journal.listen(trader, () => {
+      headsLeft = HEADS_AFTER;
+      forget();
+    }),
+    gateway.bus.on('head', (event) => {
+      if (event.venue !== venue || headsLeft === 0) return;
+      headsLeft -= 1;
+      forget();
+    }),
+    venue.clock.every(POLL_MS, forget),
+  ];
+
+  const read = (): Promise<AccountFacts> => {
+    const reading = readAccount(gateway, venue, trader);
+    known = reading;
+    reading.catch(() => {
+      if (known === reading) known = null;
+    });
+    return reading;
+  };
+  return {
+    facts: () => known ?? read(),
+    listen: (listener) => topic.listen(listener),
+    stop: () => cancels.forEach((cancel) => cancel()),
+  };
+}

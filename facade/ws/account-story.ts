@@ -1,0 +1,82 @@
+import type { Gateway, Venue } from '../../core/gateway.js';
+import type { JournalEntry } from '../../core/journal/journal-store.js';
+import type { Address, Cancel } from '../../core/ports.js';
+import { followJournal } from '../../core/stream/follow-journal.js';
+import type { JournalHub } from '../../core/stream/journal-hub.js';
+import { createTopic } from '../../core/stream/topic.js';
+import type { InfoContext } from '../info/info-type.js';
+import type { OrderWithStatus, Whose } from '../info/order-status.js';
+import { describeFills, type FillNews } from './fill-news.js';
+import { createOrderNews } from './order-news.js';
+
+/** What became of an account with some entries of its journal. Made once for all lines; empty lists where nothing did. */
+export interface News extends FillNews {
+  readonly orders: readonly OrderWithStatus[];
+}
+
+export interface StoryListener {
+  readonly onNews: (news: News) => void;
+  /** It cannot be followed any more. */
+  readonly onLost: () => void;
+}
+
+export interface AccountStory {
+  /** From then on nothing is missed. Rejects when the account cannot be read. */
+  readonly ready: Promise<void>;
+  listen(listener: StoryListener): Cancel;
+  readonly stop: Cancel;
+}
+
+export interface StoryOptions {
+  readonly gateway: Gateway;
+  readonly venue: Venue;
+  readonly journal: JournalHub;
+  readonly readContext: () => Promise<InfoContext>;
+  readonly trader: Address;
+}
+
+/** An account's orders and fills in the facade's words, told from its journal: whichever replica wrote it. */
+export function createAccountStory({ gateway, venue, journal, readContext, trader }: StoryOptions): AccountStory {
+  const news = createTopic<News>('facade story', venue.log);
+  const loss = createTopic<null>('facade story', venue.log);
+  let isStopped = false;
+  let cancel: Cancel = () => undefined;
+  const orderNews = createOrderNews();
+  // Markets are listed and delisted while it lives.
+  const readWhose = async (): Promise<Whose> => ({ gateway, venue, universe: (await readContext()).universe, trader });
+
+  const deliver = async (entries: readonly JournalEntry[]): Promise<void> => {
+    const own = entries.filter(({ fact }) => fact.kind !== 'agent');
+    if (own.length === 0) return;
+    // Side by side they would read the same rows at different moments.
+    const whose = await readWhose();
+    const orders = await orderNews.describe(whose, own);
+    const fills = await describeFills(whose, own);
+    if (!isStopped) news.tell({ orders, ...fills });
+  };
+
+  const begin = async (): Promise<void> => {
+    const after = await gateway.store.journal.last(venue.definition.slug, trader);
+    await orderNews.begin(await readWhose());
+    if (isStopped) return;
+    const onFault = (error: unknown): void => {
+      venue.log.error('facade.story-lost', { error });
+      loss.tell(null);
+    };
+    cancel = followJournal(gateway, venue, journal, { trader, after, deliver, whenRoom: () => Promise.resolve(), onFault });
+  };
+
+  const ready = begin();
+  ready.catch(() => undefined);
+  return {
+    ready,
+    listen({ onNews, onLost }) {
+      const cancels = [news.listen(onNews), loss.listen(onLost)];
+      return () => cancels.forEach((end) => end());
+    },
+    stop() {
+      isStopped = true;
+      cancel();
+    },
+  };
+}

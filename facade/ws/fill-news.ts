@@ -1,0 +1,67 @@
+import { collateralOf } from '../../core/account/describe-order.js';
+import type { Executed } from '../../core/domain/chain-event.js';
+import { collateralToUsd } from '../../core/domain/pricing/size.js';
+import type { JournalEntry } from '../../core/journal/journal-store.js';
+import { ZERO_TEXT, formatUsd } from '../format.js';
+import { listFills } from '../info/fills.js';
+import type { Whose } from '../info/order-status.js';
+
+export type Fill = Awaited<ReturnType<typeof listFills>>[number];
+
+export interface Liquidation {
+  readonly lid: number;
+  readonly liquidator: string;
+  readonly liquidated_user: string;
+  readonly liquidated_ntl_pos: string;
+  readonly liquidated_account_value: string;
+}
+
+export interface FillNews {
+  /** Oldest first, as the info door tells them. */
+  readonly fills: readonly Fill[];
+  readonly liquidations: readonly Liquidation[];
+  /** The chain took fills back that were told before. */
+  readonly hasTakenBack: boolean;
+}
+
+const MOST = 2_000;
+
+interface Happened {
+  readonly id: bigint;
+  readonly executed: Executed;
+}
+
+export async function describeFills(whose: Whose, entries: readonly JournalEntry[]): Promise<FillNews> {
+  const happened = entries.flatMap(({ fact }): Happened[] => (fact.kind === 'fill' ? [fact] : []));
+  const hasTakenBack = entries.some(({ fact }) => fact.kind === 'correction' && fact.of.kind === 'fill');
+  return { fills: await shownFills(whose, happened), liquidations: liquidationsOf(whose, happened), hasTakenBack };
+}
+
+/** Read as a stretch of time, so that they are the same as in every other answer. */
+async function shownFills(whose: Whose, happened: readonly Happened[]): Promise<Fill[]> {
+  if (happened.length === 0) return [];
+  const times = happened.map(({ executed }) => executed.place.at);
+  const ids = new Set(happened.map(({ id }) => Number(id)));
+  const window = { from: Math.min(...times), to: Math.max(...times), limit: MOST, newestFirst: false };
+  return (await listFills(whose, window)).filter(({ tid }) => ids.has(tid));
+}
+
+/** The contract itself liquidates, one trade at a time. */
+function liquidationsOf({ venue, trader }: Whose, happened: readonly Happened[]): Liquidation[] {
+  const config = venue.feed.config();
+  return happened.flatMap(({ id, executed }) => {
+    if (executed.action !== 'liquidation') return [];
+    const collateral = collateralOf(config, executed.terms.collateralIndex);
+    const priceUsd = executed.collateralPriceUsd ?? collateral?.priceUsd ?? 0n;
+    const usd = (units: bigint): string => (collateral ? formatUsd(collateralToUsd(units, { ...collateral, priceUsd })) : ZERO_TEXT);
+    return [
+      {
+        lid: Number(id),
+        liquidator: venue.definition.diamond.toLowerCase(),
+        liquidated_user: trader,
+        liquidated_ntl_pos: usd(executed.sizeCollateral),
+        liquidated_account_value: usd(executed.collateral),
+      },
+    ];
+  });
+}

@@ -1,0 +1,33 @@
+import type { Cancel } from '../../core/ports.js';
+import type { Outbox } from '../../core/stream/outbox.js';
+
+export interface KeyedOutbox {
+  /** A later frame of the same key takes the place of one that was not sent yet. */
+  tell(key: string, text: string): void;
+  readonly stop: Cancel;
+}
+
+/** Frames of which only the newest of a kind matters: a slow line gets fewer of them, and holds no more than one of each. */
+export function createKeyedOutbox(outbox: Outbox): KeyedOutbox {
+  const waiting = new Map<string, string>();
+  const offer = {
+    take(): string | null {
+      const [next] = waiting;
+      if (next === undefined) return null;
+      const [key, text] = next;
+      waiting.delete(key);
+      if (waiting.size > 0) outbox.offer(offer);
+      return text;
+    },
+  };
+  return {
+    tell(key, text) {
+      waiting.set(key, text);
+      outbox.offer(offer);
+    },
+    stop() {
+      waiting.clear();
+      outbox.withdraw(offer);
+    },
+  };
+}

@@ -1,0 +1,118 @@
+import type { SeenOrder } from '../../core/facade/history-store.js';
+import type { Order } from '../../core/domain/order.js';
+import type { JournalEntry, JournalFact } from '../../core/journal/journal-store.js';
+import type { ExchangeRecord } from '../../core/relay/exchange-store.js';
+import { recordStatus } from '../info/bot-order-status.js';
+import { isTrade, showOrder, statusOf } from '../info/order-shapes.js';
+import type { OrderWithStatus, Whose } from '../info/order-status.js';
+import { createProtectionNews } from './protection-news.js';
+
+export interface OrderNews {
+  /** Looks at what is there already, so that only what changes is news. */
+  begin(whose: Whose): Promise<void>;
+  /** One update per order of the bot and change of it, oldest first. */
+  describe(whose: Whose, entries: readonly JournalEntry[]): Promise<OrderWithStatus[]>;
+}
+
+interface Change {
+  readonly id: bigint;
+  /** null where the chain took all of it back. */
+  readonly order: Order | null;
+  /** What was told last, of a correction. */
+  readonly before: Order | null;
+}
+
+/** As many orders as one account has under way. */
+const MOST_TOLD = 2_000;
+/** A bot's own terms are written down a moment after its first order of ours; they are waited for so many times so long. */
+const RECORD_TRIES = 5;
+const RECORD_WAIT_MS = 40;
+
+export function createOrderNews(): OrderNews {
+  const protections = createProtectionNews();
+  /** What was told last of an order, so that what changes nothing for its owner is not told. */
+  const told = new Map<number, string>();
+
+  const isNews = (shown: OrderWithStatus): boolean => {
+    const { oid } = shown.order;
+    const text = JSON.stringify([shown.order, shown.status]);
+    if (told.get(oid) === text) return false;
+    told.delete(oid);
+    told.set(oid, text);
+    const [oldest] = told.keys();
+    if (told.size > MOST_TOLD && oldest !== undefined) told.delete(oldest);
+    return true;
+  };
+
+  return {
+    begin: (whose) => protections.begin(whose),
+    async describe(whose, entries) {
+      const changes = entries.flatMap(({ fact }) => changesOf(fact));
+      const shown = changes.length === 0 ? [] : await showChanges(whose, changes);
+      return [...shown, ...(await protections.describe(whose))].filter(isNews);
+    },
+  };
+}
+
+function changesOf(fact: JournalFact): Change[] {
+  if (fact.kind === 'order') return [{ id: fact.id, order: fact.order, before: null }];
+  if (fact.kind !== 'correction' || fact.of.kind !== 'order') return [];
+  return [{ id: fact.of.id, order: fact.of.order, before: fact.of.before }];
+}
+
+async function showChanges(whose: Whose, changes: readonly Change[]): Promise<OrderWithStatus[]> {
+  const { gateway, venue, trader } = whose;
+  const { slug } = venue.definition;
+  const ids = [...new Set(changes.map(({ id }) => id))];
+  const seen = new Map((await gateway.store.facade.history.ordersOf(slug, trader, ids)).map((order) => [order.id, order]));
+  const records = await readRecords(
+    whose,
+    ids.filter((id) => seen.get(id)?.isRelayed),
+  );
+  const legs = [...records.values()].flatMap((record) => record.legs.flatMap(({ orderId }) => orderId ?? []));
+  const siblings = await gateway.store.facade.history.ordersOf(slug, trader, [...new Set(legs)]);
+  const standing = new Map([...siblings, ...seen.values()].map((order) => [order.id, order]));
+  return changes.flatMap((change) => {
+    const shown = showChange(whose, change, { standing, record: records.get(change.id) ?? null });
+    return shown === null ? [] : [shown];
+  });
+}
+
+/** Of the orders that came through the facade. */
+async function readRecords({ gateway, venue }: Whose, ids: readonly bigint[]): Promise<ReadonlyMap<bigint, ExchangeRecord>> {
+  for (let tries = 1; ; tries += 1) {
+    const found = await gateway.store.exchange.ofOrders(venue.definition.slug, ids);
+    if (tries === RECORD_TRIES || ids.every((id) => found.has(id))) return found;
+    await venue.clock.sleep(RECORD_WAIT_MS, gateway.stopping);
+  }
+}
+
+interface Standing {
+  /** Orders as they are, brought to what each change says as it is told. */
+  readonly standing: Map<bigint, SeenOrder>;
+  readonly record: ExchangeRecord | null;
+}
+
+function showChange(whose: Whose, { id, order, before }: Change, { standing, record }: Standing): OrderWithStatus | null {
+  const known = standing.get(id);
+  // Nothing, or nothing that others may see, is left of what the chain took back.
+  const said = order !== null && known !== undefined ? order : before && gone(before, whose.venue.clock.now());
+  if (said === null || (known === undefined && before === null)) return null;
+  const seen: SeenOrder = { id, order: said, orderKey: known?.orderKey ?? null, isRelayed: known?.isRelayed ?? false };
+  if (!seen.isRelayed) return showNative(whose, seen);
+  if (record === null) return null;
+  standing.set(id, seen);
+  const orders = record.legs.flatMap(({ orderId }) => (orderId === null ? [] : (standing.get(orderId) ?? [])));
+  return recordStatus(whose, record, orders);
+}
+
+const gone = (before: Order, now: number): Order | null =>
+  before.status === 'prepared' || before.status === 'expired' ? null : { ...before, status: 'canceled', fill: null, updatedAt: now };
+
+/** What was prepared natively and is not on chain is nobody's business. */
+function showNative({ venue, universe }: Whose, seen: SeenOrder): OrderWithStatus | null {
+  const { order } = seen;
+  const asset = universe.assets[order.pairIndex];
+  if (!asset || !isTrade(order) || order.status === 'prepared' || order.status === 'expired') return null;
+  return { order: showOrder(venue.feed.config(), asset, seen), status: statusOf(order), statusTimestamp: order.updatedAt };
+}

@@ -1,0 +1,81 @@
+import { GatewayError } from '../../core/errors.js';
+import type { Gateway, Venue } from '../../core/gateway.js';
+import { refuseExceeded } from '../../core/limits.js';
+import type { Peer } from '../../core/stream/socket-route.js';
+import type { Exchange } from '../exchange.js';
+import type { InfoDoor } from '../info/info-door.js';
+import { isObject, readOrderedJson, writeOrderedJson, type Json } from '../signing/ordered-json.js';
+import { errorText, postText, type PostResponse } from './frames.js';
+import type { ClientFrame } from './read-frame.js';
+
+export type Post = Extract<ClientFrame, { method: 'post' }>;
+
+export interface PostDoors {
+  readonly info: InfoDoor;
+  readonly exchange: Exchange;
+}
+
+export interface PostsOptions extends PostDoors {
+  readonly gateway: Gateway;
+  readonly venue: Venue;
+  readonly peer: Peer;
+  readonly most: number;
+  readonly say: (text: string) => void;
+}
+
+export interface Posts {
+  /** `bytes` is the whole frame: what is signed depends on how it was written. */
+  answer(post: Post, bytes: Uint8Array): void;
+}
+
+const UNFITTING = 'Failed to deserialize the JSON body into the target type';
+
+/** Requests on a line: the same code as over HTTP, any number side by side up to a limit, none of which keeps the line from talking. */
+export function createPosts({ gateway, venue, peer, info, exchange, most, say }: PostsOptions): Posts {
+  let pending = 0;
+
+  const ask = async ({ payload }: Post): Promise<PostResponse> => {
+    const answer = await info.ask(venue, payload);
+    return answer === null ? { type: 'error', payload: UNFITTING } : { type: 'info', payload: answer };
+  };
+
+  const act = async (bytes: Uint8Array): Promise<PostResponse> => {
+    const json = payloadOf(readOrderedJson(bytes));
+    return { type: 'action', payload: await exchange(venue, { json, text: writeOrderedJson(json) }) };
+  };
+
+  const respond = async (post: Post, bytes: Uint8Array): Promise<PostResponse> => {
+    try {
+      refuseExceeded([gateway.entrance.countAddress(peer.address)]);
+      return await (post.type === 'info' ? ask(post) : act(bytes));
+    } catch (error) {
+      return { type: 'error', payload: wordsFor(error, { gateway, venue, peer }) };
+    }
+  };
+
+  return {
+    answer(post, bytes) {
+      if (pending >= most) return say(errorText(`too many pending post requests id=${post.id}`));
+      pending += 1;
+      void respond(post, bytes).then((response) => {
+        pending -= 1;
+        say(postText(post.id, response));
+      });
+    },
+  };
+}
+
+function payloadOf(frame: Json): Json {
+  const request = isObject(frame) ? frame.get('request') : undefined;
+  return (isObject(request) ? request.get('payload') : undefined) ?? null;
+}
+
+const isKnown = (error: unknown): error is GatewayError => error instanceof GatewayError;
+
+/** What the caller may know; anything else is ours, and is logged with the name its line has. */
+function wordsFor(error: unknown, { gateway, venue, peer }: Pick<PostsOptions, 'gateway' | 'venue' | 'peer'>): string {
+  if (isKnown(error)) return error.code === 'VALIDATION_ERROR' ? `${UNFITTING}: ${error.message}` : error.message;
+  const { requestId } = peer;
+  gateway.log.error('facade.internal-error', { requestId, chain: venue.definition.slug, error });
+  return new GatewayError('INTERNAL', { requestId }).message;
+}

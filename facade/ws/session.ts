@@ -1,0 +1,110 @@
+import type { Gateway } from '../../core/gateway.js';
+import { CLOSE_CODES, type Line, type LineListener } from '../../core/stream/line.js';
+import { createMessageRate, type RateNumbers } from '../../core/stream/message-rate.js';
+import { createOutbox, type OutboxLimits } from '../../core/stream/outbox.js';
+import type { Peer } from '../../core/stream/socket-route.js';
+import { PONG, errorText } from './frames.js';
+import { createPosts, type PostDoors } from './posts.js';
+import { readFrame, type ClientFrame } from './read-frame.js';
+import { createSubscriptions, type SubscriptionLimits } from './subscriptions.js';
+import type { VenueFeeds } from './venue-feeds.js';
+
+export interface LineLimits extends SubscriptionLimits {
+  readonly messages: RateNumbers;
+  /** More refused messages than this, and the line is ended. */
+  readonly refusals: RateNumbers;
+  readonly pendingPosts: number;
+  /** A line on which nothing was said for so long is given up. */
+  readonly idleMs: number;
+  readonly outbox: OutboxLimits;
+}
+
+export const LINE_LIMITS: LineLimits = {
+  subscriptions: 1_000,
+  users: 10,
+  messages: { burst: 2_000, perSecond: 2_000 / 60 },
+  refusals: { burst: 20, perSecond: 1 },
+  pendingPosts: 100,
+  idleMs: 60_000,
+  // Snapshots of a long past are large, and a line may ask for several at once.
+  outbox: { inFlight: 64 * 1024, queued: 8 * 1024 * 1024 },
+};
+
+export interface SessionOptions extends PostDoors {
+  readonly gateway: Gateway;
+  readonly feeds: VenueFeeds;
+  readonly line: Line;
+  readonly peer: Peer;
+  readonly limits: LineLimits;
+  readonly onClosed: () => void;
+}
+
+/** One line: what was said is answered, what is subscribed to follows, and nothing of it outlives the line. */
+export function openSession({ gateway, feeds, line, peer, limits, info, exchange, onClosed }: SessionOptions): LineListener {
+  const { venue } = feeds;
+  const { clock } = gateway;
+  let isOver = false;
+  let lastSaid = clock.now();
+
+  const hangUp = (code: keyof typeof CLOSE_CODES, reason: string): void => {
+    if (isOver) return;
+    venue.log.info('facade.line-ended', { requestId: peer.requestId, reason });
+    end();
+    line.close(CLOSE_CODES[code], reason);
+  };
+  const measured: Pick<Line, 'send'> = {
+    send(text, sent) {
+      lastSaid = clock.now();
+      line.send(text, sent);
+    },
+  };
+  const outbox = createOutbox(measured, limits.outbox, {
+    onSlow: () => hangUp('slow', 'slow consumer'),
+    onFault: (error) => venue.log.error('facade.frame-not-made', { requestId: peer.requestId, error }),
+  });
+  const say = (text: string): void => outbox.push(text);
+  const mayPass = createMessageRate(clock, limits.messages);
+  const mayErr = createMessageRate(clock, limits.refusals);
+  const subscriptions = createSubscriptions({ feeds, outbox, limits, lose: (reason) => hangUp('away', reason) });
+  const posts = createPosts({ gateway, venue, peer, info, exchange, most: limits.pendingPosts, say });
+
+  /** A peer that neither speaks nor reads is gone, whatever the network says. */
+  const stopWatching = clock.every(limits.idleMs / 4, () => {
+    if (clock.now() - lastSaid >= limits.idleMs) hangUp('away', 'Inactive');
+  });
+
+  const obey = (frame: ClientFrame, bytes: Uint8Array): void => {
+    if (frame.method === 'ping') return say(PONG);
+    if (frame.method === 'post') return posts.answer(frame, bytes);
+    subscriptions.change(frame.method, frame.subscription, (error) =>
+      venue.log.error('facade.internal-error', { requestId: peer.requestId, error }),
+    );
+  };
+
+  const refuse = (): void => {
+    if (!mayErr()) return hangUp('policy', 'too many messages');
+    say(errorText('Too many websocket messages.'));
+  };
+
+  function end(): void {
+    isOver = true;
+    stopWatching();
+    subscriptions.clear();
+    outbox.end();
+  }
+
+  return {
+    alive: () => void (lastSaid = clock.now()),
+    message(bytes, isBinary) {
+      if (isOver) return;
+      if (!mayPass()) return refuse();
+      const frame = readFrame(bytes, isBinary);
+      if ('refusal' in frame) return say(frame.refusal);
+      obey(frame, bytes);
+    },
+    closed() {
+      if (!isOver) end();
+      onClosed();
+    },
+  };
+}

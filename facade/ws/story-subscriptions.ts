@@ -1,0 +1,163 @@
+import { z } from 'zod';
+import type { Address, Cancel } from '../../core/ports.js';
+import { createOnce } from '../../core/stream/once.js';
+import { listFills } from '../info/fills.js';
+import { User } from '../info/info-type.js';
+import { plainOrder } from '../info/order-shapes.js';
+import { orderHistory, type Whose } from '../info/order-status.js';
+import { whose } from '../info/whose.js';
+import type { News } from './account-story.js';
+import type { Fill } from './fill-news.js';
+import { frameText } from './frames.js';
+import { subscriptionType, type OpenContext, type Opened, type SubscriptionType } from './subscription-type.js';
+
+const OfUser = z.object({ user: User });
+const MOST = 2_000;
+/** Later than any block. */
+const FOREVER = Number.MAX_SAFE_INTEGER;
+
+/** How one channel tells an account's story. */
+interface Channel {
+  /** Told first, read after the story is listened to; null where a channel begins with what happens next. */
+  readonly snapshot: ((owner: Whose, user: Address) => Promise<Snapshot>) | null;
+  readonly texts: (news: News, user: Address) => readonly string[];
+}
+
+interface Snapshot {
+  readonly text: string;
+  /** What of the news that came meanwhile is in it already. */
+  readonly without: (news: News) => News;
+}
+
+/** Frames of one piece of news, written down once per user that is asked for, which is the trader or an agent of it. */
+const textsOnce = (make: (news: News, user: Address) => readonly string[]): Channel['texts'] => {
+  const made = createOnce<News, Map<Address, readonly string[]>>(() => new Map());
+  return (news, user) => {
+    const known = made(news);
+    const texts = known.get(user) ?? make(news, user);
+    known.set(user, texts);
+    return texts;
+  };
+};
+
+const fillsText = (user: Address, fills: readonly Fill[], isSnapshot: boolean): string =>
+  frameText('userFills', { user, fills, ...(isSnapshot ? { isSnapshot } : {}) });
+
+async function fillsSnapshot(owner: Whose, user: Address): Promise<Snapshot> {
+  const fills = await listFills(owner, { from: 0, to: FOREVER, limit: MOST, newestFirst: true });
+  const known = new Set(fills.map(({ tid }) => tid));
+  return { text: fillsText(user, fills, true), without: (news) => ({ ...news, fills: news.fills.filter(({ tid }) => !known.has(tid)) }) };
+}
+
+/** An order's newest state replaces what was told of it, so what comes twice does no harm. */
+async function historySnapshot(owner: Whose, user: Address): Promise<Snapshot> {
+  const orderHistoryRows = await orderHistory(owner, MOST);
+  return { text: frameText('userHistoricalOrders', { user, orderHistory: orderHistoryRows, isSnapshot: true }), without: (news) => news };
+}
+
+const CHANNELS = {
+  orderUpdates: {
+    snapshot: null,
+    texts: textsOnce(({ orders }) =>
+      orders.length === 0
+        ? []
+        : [
+            frameText(
+              'orderUpdates',
+              orders.map(({ order, status, statusTimestamp }) => ({ order: plainOrder(order), status, statusTimestamp })),
+            ),
+          ],
+    ),
+  },
+  userEvents: {
+    snapshot: null,
+    texts: textsOnce(({ fills, liquidations }) => [
+      ...(fills.length === 0 ? [] : [frameText('user', { fills })]),
+      ...liquidations.map((liquidation) => frameText('user', { liquidation })),
+    ]),
+  },
+  userFills: {
+    snapshot: fillsSnapshot,
+    texts: textsOnce(({ fills }, user) => (fills.length === 0 ? [] : [fillsText(user, fills, false)])),
+  },
+  userHistoricalOrders: {
+    snapshot: historySnapshot,
+    texts: textsOnce(({ orders }, user) =>
+      orders.length === 0 ? [] : [frameText('userHistoricalOrders', { user, orderHistory: orders })],
+    ),
+  },
+} as const satisfies Record<string, Channel>;
+
+/** Nothing that happens after the confirmation is missing, and nothing is told twice. */
+async function openStory(context: OpenContext, user: Address, channel: Channel): Promise<Opened> {
+  const { feeds, outbox, lose } = context;
+  const trader = await context.context.traderOf(user);
+  const { part, release } = feeds.story(trader);
+  let cancel: Cancel = () => undefined;
+  let isStopped = false;
+  /** News while a snapshot is being read; null otherwise. */
+  let meanwhile: News[] | null = null;
+
+  const say = (news: News): void => channel.texts(news, user).forEach((text) => outbox.push(text));
+
+  const tellSnapshot = async (): Promise<void> => {
+    if (channel.snapshot === null || meanwhile !== null) return;
+    meanwhile = [];
+    const { text, without } = await channel.snapshot(await whose(await feeds.readContext(), trader), user);
+    if (isStopped) return;
+    outbox.push(text);
+    const waiting = meanwhile;
+    meanwhile = null;
+    for (const news of waiting) say(without(news));
+    if (waiting.some(({ hasTakenBack }) => hasTakenBack)) await tellSnapshot();
+  };
+  const beginAgain = (): void =>
+    void tellSnapshot().catch((error: unknown) => {
+      feeds.venue.log.warn('facade.snapshot-not-read', { error });
+      lose('the account cannot be read');
+    });
+
+  const onNews = (news: News): void => {
+    if (meanwhile !== null) return void meanwhile.push(news);
+    // There is no word for a fill that is none any more: what is true is told from the beginning.
+    if (news.hasTakenBack && channel.snapshot !== null) return beginAgain();
+    say(news);
+  };
+
+  try {
+    await part.ready;
+  } catch (error) {
+    release();
+    throw error;
+  }
+  return {
+    begin() {
+      cancel = part.listen({ onNews, onLost: () => lose('the account cannot be followed') });
+      beginAgain();
+    },
+    stop() {
+      isStopped = true;
+      cancel();
+      release();
+    },
+  };
+}
+
+const row = (type: string, channel: Channel, fields: z.ZodType<{ user: Address }> = OfUser): SubscriptionType =>
+  subscriptionType({ type, fields, open: (context, { user }) => openStory(context, user, channel) });
+
+export const STORY_SUBSCRIPTIONS: readonly SubscriptionType[] = [
+  row('orderUpdates', CHANNELS.orderUpdates),
+  row('userEvents', CHANNELS.userEvents),
+  row(
+    'userFills',
+    CHANNELS.userFills,
+    OfUser.extend({
+      aggregateByTime: z
+        .boolean()
+        .nullish()
+        .transform((value) => value ?? false),
+    }),
+  ),
+  row('userHistoricalOrders', CHANNELS.userHistoricalOrders),
+];

@@ -1,0 +1,109 @@
+import { GatewayError } from '../../core/errors.js';
+import type { Address, Cancel } from '../../core/ports.js';
+import { echoText, errorText } from './frames.js';
+import type { Asked } from './read-frame.js';
+import { userOf, type OpenContext, type SubscriptionType } from './subscription-type.js';
+import { findSubscription } from './subscription-types.js';
+
+export interface SubscriptionLimits {
+  readonly subscriptions: number;
+  /** Different users that one line may track. */
+  readonly users: number;
+}
+
+export interface SubscriptionsOptions extends Omit<OpenContext, 'context'> {
+  readonly limits: SubscriptionLimits;
+}
+
+type Method = 'subscribe' | 'unsubscribe';
+
+/** What one line is subscribed to. */
+export interface Subscriptions {
+  /** Done in the order asked, each answered before the next one begins. */
+  change(method: Method, asked: Asked, onFault: (error: unknown) => void): void;
+  clear(): void;
+}
+
+interface Wanted {
+  readonly row: SubscriptionType;
+  readonly fields: unknown;
+  readonly key: string;
+}
+
+interface Subscription {
+  readonly stop: Cancel;
+  readonly user: Address | null;
+}
+
+export function createSubscriptions({ limits, ...shared }: SubscriptionsOptions): Subscriptions {
+  const { feeds, outbox } = shared;
+  const held = new Map<string, Subscription>();
+  let turn: Promise<void> = Promise.resolve();
+  let isOver = false;
+
+  const complain = (text: string): void => outbox.push(errorText(text));
+
+  const refusalOf = (key: string, user: Address | null, asked: Asked): string | null => {
+    const request = JSON.stringify({ method: 'subscribe', subscription: asked });
+    const users = new Set([...held.values()].flatMap((each) => each.user ?? []));
+    if (held.has(key)) return `Already subscribed: ${JSON.stringify(asked)}`;
+    if (held.size >= limits.subscriptions) return `Cannot subscribe to more than ${limits.subscriptions} channels. ${request}`;
+    if (user !== null && !users.has(user) && users.size >= limits.users)
+      return `Cannot track more than ${limits.users} total users. ${request}`;
+    return null;
+  };
+
+  const subscribe = async ({ row, fields, key }: Wanted, asked: Asked): Promise<void> => {
+    const user = userOf(fields);
+    const refusal = refusalOf(key, user, asked);
+    if (refusal !== null) return complain(refusal);
+    const opened = await row.open({ ...shared, context: await feeds.readContext() }, fields);
+    if (opened === null) return complain(`Invalid subscription ${JSON.stringify(asked)}`);
+    if (isOver) return opened.stop();
+    held.set(key, { stop: opened.stop, user });
+    outbox.push(echoText('subscribe', { ...row.defaults, ...asked, ...(user === null ? {} : { user }) }));
+    opened.begin();
+  };
+
+  const unsubscribe = ({ row, fields, key }: Wanted, asked: Asked): void => {
+    const known = held.get(key);
+    if (known === undefined) return complain(`Already unsubscribed: ${JSON.stringify(asked)}`);
+    held.delete(key);
+    known.stop();
+    const user = userOf(fields);
+    outbox.push(echoText('unsubscribe', { ...row.defaults, ...asked, ...(user === null ? {} : { user }) }));
+  };
+
+  const obey = async (method: Method, asked: Asked): Promise<void> => {
+    if (isOver) return;
+    const wanted = read(asked);
+    if (wanted === null) return complain(`Invalid subscription ${JSON.stringify(asked)}`);
+    return method === 'subscribe' ? subscribe(wanted, asked) : unsubscribe(wanted, asked);
+  };
+
+  return {
+    change(method, asked, onFault) {
+      turn = turn.then(() =>
+        obey(method, asked).catch((error: unknown) => {
+          if (!isKnown(error)) onFault(error);
+          const reason = isKnown(error) ? error.message : 'The service failed';
+          complain(`${reason} ${JSON.stringify({ method, subscription: asked })}`);
+        }),
+      );
+    },
+    clear() {
+      isOver = true;
+      for (const { stop } of held.values()) stop();
+      held.clear();
+    },
+  };
+}
+
+const isKnown = (error: unknown): error is GatewayError => error instanceof GatewayError;
+
+/** The same fields make the same subscription, however they were spelt. */
+function read(asked: Asked): Wanted | null {
+  const row = findSubscription(asked.type);
+  const fields = row?.fields.safeParse(asked);
+  return row && fields?.success ? { row, fields: fields.data, key: `${row.type} ${JSON.stringify(fields.data)}` } : null;
+}

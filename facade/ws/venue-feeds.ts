@@ -1,0 +1,100 @@
+import type { Gateway, Venue } from '../../core/gateway.js';
+import type { Address, Cancel } from '../../core/ports.js';
+import { createJournalHub } from '../../core/stream/journal-hub.js';
+import type { JournalHub } from '../../core/stream/journal-hub.js';
+import { createShared, type Held } from '../../core/stream/shared.js';
+import type { VenueStream } from '../../core/stream/venue-stream.js';
+import { assetContexts, type AssetContext } from '../info/asset-contexts.js';
+import type { InfoContext } from '../info/info-type.js';
+import { createAccountCache, type AccountCache } from './account-cache.js';
+import { createAccountStory, type AccountStory } from './account-story.js';
+import { createCandleFeed, type CandleFeed, type ChartKey } from './candle-feed.js';
+import { createHotFeed, type HotFeed, type HotFeedOptions } from './hot-feed.js';
+import { createTradeFeed, type TradeFeed } from './trade-feed.js';
+import type { Asset } from '../universe.js';
+
+/** A feed by the name under which all lines share it. */
+export interface FeedRequest extends HotFeedOptions {
+  readonly id: string;
+}
+
+/** What the facade's lines of a venue live from, each source once however many watch it. */
+export interface VenueFeeds {
+  readonly gateway: Gateway;
+  readonly venue: Venue;
+  hot(request: FeedRequest): Held<HotFeed>;
+  trades(asset: Asset): Held<TradeFeed>;
+  candles(key: ChartKey): Held<CandleFeed>;
+  account(trader: Address): Held<AccountCache>;
+  story(trader: Address): Held<AccountStory>;
+  /** With the markets of this moment. */
+  readonly readContext: () => Promise<InfoContext>;
+  /** Of all markets, computed once per change of a price. */
+  contexts(context: InfoContext): readonly AssetContext[];
+  readonly journal: JournalHub;
+  /** Calls when prices of the venue change; of one market alone if it is named. */
+  onPrices(ask: () => void, pairIndex?: number): Cancel;
+  /** How many sources are open. */
+  size(): number;
+}
+
+export function createVenueFeeds(gateway: Gateway, stream: VenueStream, contextOf: (venue: Venue) => Promise<InfoContext>): VenueFeeds {
+  const { venue } = stream;
+  const journal = createJournalHub(gateway, venue);
+  const readContext = (): Promise<InfoContext> => contextOf(venue);
+  const hot = createShared(
+    ({ id }: FeedRequest) => id,
+    (request) => createHotFeed(venue, request),
+  );
+  const trades = createShared(
+    ({ id, symbol }: Asset) => `${id} ${symbol}`,
+    (asset) => createTradeFeed(venue, asset),
+  );
+  const candles = createShared(
+    ({ asset, interval }: ChartKey) => `${asset.id} ${asset.symbol} ${interval}`,
+    (key) => createCandleFeed(stream, key),
+  );
+  const accounts = createShared(
+    (trader: Address) => trader,
+    (trader) => createAccountCache(gateway, venue, journal, trader),
+  );
+  const stories = createShared(
+    (trader: Address) => trader,
+    (trader) => createAccountStory({ gateway, venue, journal, readContext, trader }),
+  );
+  const counted = [hot, trades, candles, accounts, stories, journal];
+  return {
+    gateway,
+    venue,
+    journal,
+    hot: (request) => hot.hold(request),
+    trades: (asset) => trades.hold(asset),
+    candles: (key) => candles.hold(key),
+    account: (trader) => accounts.hold(trader),
+    story: (trader) => stories.hold(trader),
+    readContext,
+    contexts: contextsOnce(gateway, venue),
+    onPrices: (ask, pairIndex) =>
+      gateway.bus.on('prices', (event) => {
+        if (event.venue === venue && (pairIndex === undefined || event.pairs.includes(pairIndex))) ask();
+      }),
+    size: () => counted.reduce((sum, { size }) => sum + size(), 0),
+  };
+}
+
+/** Rates move with time alone, so nothing is older than this. */
+const OLDEST_MS = 1_000;
+
+function contextsOnce({ bus }: Gateway, venue: Venue): VenueFeeds['contexts'] {
+  let known: { readonly contexts: readonly AssetContext[]; readonly at: number } | null = null;
+  const forget = (event: { readonly venue: Venue }): void => {
+    if (event.venue === venue) known = null;
+  };
+  bus.on('prices', forget);
+  bus.on('config', forget);
+  return ({ universe, day }) => {
+    const at = venue.clock.now();
+    if (known === null || at - known.at > OLDEST_MS) known = { contexts: assetContexts(venue, universe, day), at };
+    return known.contexts;
+  };
+}

@@ -1,0 +1,114 @@
+import { hlInfo, type HlInfo } from '../../harness/hl-info.js';
+import { hlSocket, type HlSocket } from '../../harness/hl-socket.js';
+import { newTrader } from '../../harness/chain-trader.js';
+import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
+
+let sandbox: TestSandbox;
+let info: HlInfo;
+let socket: HlSocket;
+
+beforeAll(async () => {
+  sandbox = await startTestSandbox();
+  info = hlInfo(sandbox);
+  socket = await hlSocket(sandbox.url);
+}, 60_000);
+afterAll(async () => {
+  await socket.close();
+  await sandbox.stop();
+});
+
+describe('the stream of markets', () => {
+  it('tells all mids, and again when a price changes', async () => {
+    await socket.subscribe('allMids');
+    await socket.find<{ mids: Record<string, string> }>('allMids');
+    sandbox.controls.prices.jump(0, '61234');
+    const { mids } = await socket.find<{ mids: Record<string, string>; dex?: string }>(
+      'allMids',
+      (data) => Math.abs(Number(data.mids['BTC']) / 61_234 - 1) < 0.001,
+    );
+    expect(Object.keys(mids)).toEqual(Object.keys(await info.ask<object>('allMids')));
+    expect(socket.of<object>('allMids').every((data) => !('dex' in data))).toBe(true);
+  });
+
+  it('confirms a book with what was left out, then tells all of it each time', async () => {
+    const { data } = await socket.subscribe('l2Book', { coin: 'BTC' });
+    expect(data.subscription).toEqual({ type: 'l2Book', coin: 'BTC', nSigFigs: null, mantissa: null });
+    await socket.find('l2Book');
+    const before = socket.of('l2Book').length;
+    sandbox.controls.prices.jump(0, '60000');
+    await socket.find<{ levels: { px: string }[][] }>('l2Book', ({ levels }) => Math.abs(Number(levels[0]?.[0]?.px) / 60_000 - 1) < 0.01);
+    expect(socket.of('l2Book').length).toBeGreaterThan(before);
+  });
+
+  it('tells a coarser book beside the fine one', async () => {
+    const other = await hlSocket(sandbox.url);
+    await other.subscribe('l2Book', { coin: 'BTC', nSigFigs: 2 });
+    const { levels } = await other.find<{ levels: { px: string }[][] }>('l2Book');
+    expect(levels.flat().every(({ px }) => Number(px) % 1000 === 0)).toBe(true);
+    await other.close();
+  });
+
+  it('tells the touch only when it moves', async () => {
+    await socket.subscribe('bbo', { coin: 'ETH' });
+    await socket.find('bbo');
+    sandbox.controls.prices.jump(1, '3210');
+    await socket.find<{ bbo: { px: string }[] }>('bbo', ({ bbo }) => Math.abs(Number(bbo[0]?.px) / 3210 - 1) < 0.01);
+    const told = socket.of<{ bbo: unknown }>('bbo').map(({ bbo }) => JSON.stringify(bbo));
+    expect(told.every((bbo, at) => bbo !== told[at - 1])).toBe(true);
+  });
+
+  it('tells candles of every length, those of the charts and those made of them', async () => {
+    for (const interval of ['1m', '3m', '5m', '15m', '30m', '1h', '2h', '4h', '8h', '12h', '1d', '3d', '1w', '1M']) {
+      await socket.subscribe('candle', { coin: 'BTC', interval });
+      const candle = await socket.find<{ i: string; s: string; t: number; T: number }>('candle', ({ i }) => i === interval);
+      expect(candle.s).toBe('BTC');
+      expect(candle.t).toBeLessThan(candle.T);
+    }
+    sandbox.controls.prices.jump(0, '60500');
+    await socket.find<{ i: string; c: string }>('candle', ({ i, c }) => i === '3m' && Math.abs(Number(c) / 60_500 - 1) < 0.001);
+  });
+
+  it('tells what others trade', async () => {
+    await socket.subscribe('trades', { coin: 'BTC' });
+    const [chain] = sandbox.controls.chains;
+    if (!chain) throw new Error('no chain');
+    const trader = await newTrader(chain);
+    await trader.open({}, 60_500);
+    const trades = await socket.find<{ coin: string; side: string }[]>('trades');
+    expect(trades[0]).toMatchObject({ coin: 'BTC', side: 'B' });
+  });
+
+  it('tells the figures of one market, of all, and of the fast lane', async () => {
+    await socket.subscribe('activeAssetCtx', { coin: 'BTC' });
+    const { ctx } = await socket.find<{ ctx: object }>('activeAssetCtx');
+    expect(ctx).toHaveProperty('markPx');
+    for (const type of ['assetCtxs', 'allDexsAssetCtxs', 'fastAssetCtxs', 'spotAssetCtxs']) {
+      await socket.subscribe(type);
+      await socket.find(type);
+    }
+    const { universe } = await info.ask<{ universe: unknown[] }>('meta');
+    expect((await socket.find<{ ctxs: unknown[] }>('assetCtxs')).ctxs).toHaveLength(universe.length);
+  });
+
+  it('has other dexes, in which nothing is', async () => {
+    const other = await hlSocket(sandbox.url);
+    await other.subscribe('allMids', { dex: 'xyz' });
+    expect(await other.find('allMids')).toEqual({ mids: {}, dex: 'xyz' });
+    await other.subscribe('assetCtxs', { dex: 'xyz' });
+    expect(await other.find('assetCtxs')).toEqual({ dex: 'xyz', ctxs: [] });
+    await other.subscribe('outcomeMetaUpdates');
+    await other.close();
+  });
+
+  it('goes silent when nobody wants to hear more', async () => {
+    const other = await hlSocket(sandbox.url);
+    await other.subscribe('l2Book', { coin: 'ETH' });
+    await other.find('l2Book');
+    await other.unsubscribe('l2Book', { coin: 'ETH' });
+    const before = other.of('l2Book').length;
+    sandbox.controls.prices.jump(1, '3300');
+    await socket.find<{ bbo: { px: string }[] }>('bbo', ({ bbo }) => Math.abs(Number(bbo[0]?.px) / 3300 - 1) < 0.01);
+    expect(other.of('l2Book')).toHaveLength(before);
+    await other.close();
+  });
+});
