@@ -45,9 +45,13 @@ export function createPlayground(): Playground {
 }
 
 /** What a shell gives any program, and none of the settings this test run may have. */
-const basics = (): Record<string, string> => ({ PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? os.homedir() });
+export const basics = (): Record<string, string> => ({ PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? os.homedir() });
 
-function startProcess(command: string, parameters: readonly string[], options: Pick<SpawnOptions, 'env' | 'detached'>): SandboxProcess {
+export function startProcess(
+  command: string,
+  parameters: readonly string[],
+  options: Pick<SpawnOptions, 'env' | 'detached'>,
+): SandboxProcess {
   const child = spawn(command, parameters, { ...options, cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
   let text = '';
   const listeners = new Set<() => void>();

@@ -1,0 +1,97 @@
+import { openDatabase } from '../../core/adapters/store/open-database.js';
+import { systemClock } from '../../core/adapters/system-clock.js';
+import type { Gateway } from '../../core/gateway.js';
+import { createTestDatabase } from '../harness/database.js';
+import { eventually } from '../harness/eventually.js';
+import { createKeptLog } from '../harness/kept-log.js';
+import type { TestSandbox } from '../harness/sandbox.js';
+import { basics, startProcess, type SandboxProcess } from '../harness/sandbox-process.js';
+import { throughUrl } from './through-url.js';
+
+/** The built production gateway as a process of its own, beside the sandbox's chain and backend and on a database of its own. */
+export interface GatewayProcess {
+  /** The venue as this gateway shows it, wherever it listens now. */
+  readonly front: TestSandbox;
+  /** Reads the database of the process, for the checker; follows nothing. */
+  readonly books: Gateway;
+  /** SIGKILL: nothing is finished, nothing is said. */
+  kill(): Promise<void>;
+  /** Resolves when `/ready` answers 200. */
+  start(): Promise<void>;
+  /** The process is dead while this happens, and lives again afterwards. */
+  deadWhile(act: () => Promise<unknown>): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function createGatewayProcess(sandbox: TestSandbox): Promise<GatewayProcess> {
+  const database = await createTestDatabase();
+  const environment = { ...basics(), ...variables(sandbox), DATABASE_URL: database.url };
+  const ended = new AbortController();
+  let running: SandboxProcess | null = null;
+  let url = '';
+
+  async function start(): Promise<void> {
+    running = startProcess(process.execPath, ['--enable-source-maps', 'dist/main.js'], { env: environment });
+    const [, at = ''] = await running.until(/"url":"(http:[^"]+)"/);
+    url = at;
+    await eventually(
+      async () => (await fetch(`${url}/ready`)).status,
+      (status) => status === 200,
+    );
+  }
+
+  async function kill(): Promise<void> {
+    running?.child.kill('SIGKILL');
+    await running?.exit;
+    running = null;
+  }
+
+  await start();
+  const store = await openDatabase({
+    kind: 'server',
+    url: database.url,
+    clock: systemClock,
+    log: createKeptLog(),
+    signal: ended.signal,
+    onFailure: (error) => {
+      throw error;
+    },
+  });
+  return {
+    front: throughUrl(sandbox, () => url),
+    books: { ...sandbox.gateway, store },
+    kill,
+    start,
+    async deadWhile(act) {
+      await kill();
+      await act();
+      await start();
+    },
+    async stop() {
+      await kill();
+      ended.abort();
+      await store.close();
+      await database.drop();
+    },
+  };
+}
+
+function variables({ config }: TestSandbox): Record<string, string> {
+  const [only] = config.chains;
+  if (!only) throw new Error('the sandbox has no chain');
+  const name = only.chain.slug.toUpperCase().replaceAll('-', '_');
+  return {
+    HOST: '127.0.0.1',
+    PORT: '0',
+    LOG_LEVEL: 'info',
+    LAUNCHER_PID: String(process.pid),
+    RATE_LIMIT_IP: '1000000',
+    RATE_LIMIT_AGENT: '1000000',
+    RATE_LIMIT_AGENT_WRITES: '1000000',
+    [`RPC_URL_${name}`]: only.rpcUrls.join(','),
+    [`BACKEND_URL_${name}`]: only.backendUrl,
+    [`START_BLOCK_${name}`]: '0',
+    PRICING_URL: only.pricingUrl,
+    GLOBAL_URL: only.globalUrl,
+  };
+}

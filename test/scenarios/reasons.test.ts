@@ -1,0 +1,88 @@
+import { CANCEL_REASONS } from '../../core/domain/pricing/cancel-reason.js';
+import { ORDER_REASONS } from '../../core/domain/order.js';
+import type { ChainControls } from '../../sandbox/controls.js';
+import { BUSY_AGENTS, done, newAgentTrader, prepared, type AgentTrader, type Json } from '../harness/agent-trader.js';
+import { expectViewEqualsChain } from '../harness/chain-checker.js';
+import { chainTrader } from '../harness/chain-trader.js';
+import { controlCall, tokenCall } from '../harness/diamond-calls.js';
+import { eventually } from '../harness/eventually.js';
+import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import { movesOf, toldAfter } from './told.js';
+
+/** Every reason of the interface, told to an agent that signed and broadcast the order itself. */
+
+const MARKET = { market: 'BTC/USD', side: 'long', type: 'market', size: '0.02', leverage: '10' };
+/** The number of the contract for each reason it can have; one that clients know no name of is OTHER. */
+const REFUSALS = [
+  ...ORDER_REASONS.filter((reason) => reason !== 'NONE' && reason !== 'OTHER').map((reason) => [reason, CANCEL_REASONS.indexOf(reason)]),
+  ['OTHER', CANCEL_REASONS.indexOf('COUNTER_TRADE_CANCELED')],
+  ['OTHER', CANCEL_REASONS.length],
+] as [string, number][];
+
+let sandbox: TestSandbox;
+let chain: ChainControls;
+let agent: AgentTrader;
+
+beforeAll(async () => {
+  sandbox = await startTestSandbox(BUSY_AGENTS);
+  const [first] = sandbox.controls.chains;
+  if (!first) throw new Error('the sandbox has no chain');
+  chain = first;
+  sandbox.controls.prices.jump(0, '60000');
+  agent = await newAgentTrader(sandbox, chain);
+});
+afterEach(() => chain.setOraclePolicy(null, { mode: 'auto' }));
+afterAll(() => sandbox.stop());
+
+const viewEqualsChain = () => expectViewEqualsChain(sandbox.gateway, chain.definition.slug, agent.trader);
+const idOf = (order: Json): string => String(order['id']);
+
+describe('the reason', () => {
+  it.each(REFUSALS)('%s (%i of the contract) is told when the contracts refuse with it', async (reason, number) => {
+    chain.setOraclePolicy(null, { mode: 'reject', reason: number });
+    const order = await agent.place(MARKET, 'rejected');
+    expect(order).toMatchObject({ reason, fill: null });
+    expect(movesOf(await toldAfter(agent, 0), idOf(order))).toEqual(['- → prepared', 'prepared → pending', 'pending → rejected']);
+    await viewEqualsChain();
+  });
+
+  it('NONE is no refusal: the contracts do not take it for one, and the order goes on waiting', async () => {
+    chain.setOraclePolicy(null, { mode: 'hold' });
+    const id = idOf(await agent.place(MARKET, 'pending'));
+    const operator = chainTrader(chain, sandbox.controls.accounts.operator.privateKey);
+    const index = (await agent.trader.event('MarketOrderInitiated'))['orderId'] as { user: `0x${string}`; index: number };
+    const answer = controlCall('sandboxRejectAt', [index, CANCEL_REASONS.indexOf('NONE'), 60_000n * 10n ** 10n]);
+    await expect(operator.send(chain.definition.diamond, answer)).rejects.toThrow(/revert/i);
+    await viewEqualsChain();
+    expect(await agent.order(id)).toMatchObject({ status: 'pending', reason: null });
+    chain.setOraclePolicy(null, { mode: 'auto' });
+    expect(await agent.reaches(id, 'filled')).toMatchObject({ reason: null });
+    await viewEqualsChain();
+  });
+
+  it('MARKET_CLOSED is told of a transaction that failed while the market was shut', async () => {
+    const eur =
+      sandbox.gateway.venues
+        .get(chain.definition.slug)
+        ?.feed.config()
+        .pairs.findIndex((pair) => pair?.from === 'EUR') ?? -1;
+    const becomes = async (isOpen: boolean): Promise<void> => {
+      sandbox.controls.prices.setOpen(eur, isOpen);
+      await eventually(
+        () => sandbox.get(`/v1/${chain.definition.slug}/markets/EUR-USD`),
+        ({ body }) => (body as { isOpen: boolean }).isOpen === isOpen,
+      );
+    };
+    const usdc = chain.collaterals.find(({ symbol }) => symbol === 'USDC')?.address ?? '0x';
+    await becomes(true);
+    const answer = await agent.create({ market: 'EUR/USD', side: 'long', type: 'market', size: '1000', leverage: '10' });
+    await agent.trader.send(usdc, tokenCall('transfer', [agent.wallet.address as `0x${string}`, await agent.trader.usdc()]));
+    await becomes(false);
+    const hash = await agent.broadcast(prepared(answer));
+    const { status } = await agent.trader.client.waitForTransactionReceipt({ hash });
+    expect(status).toBe('reverted');
+    const { body } = await agent.submit(idOf(done(answer).order), hash, 5);
+    expect(body).toMatchObject({ status: 'rejected', reason: 'MARKET_CLOSED', txHash: hash });
+    await viewEqualsChain();
+  });
+});
