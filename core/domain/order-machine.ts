@@ -38,7 +38,8 @@ export const NEXT: Readonly<Record<OrderStatus, Row>> = {
 export function step(order: Order, event: OrderEvent): Order {
   const status = NEXT[order.status][event.kind];
   if (!status) return order;
-  const moved = { ...order, status, updatedAt: event.at };
+  // Blocks count in whole seconds: one can bear an earlier time than what led to it.
+  const moved = { ...order, status, updatedAt: Math.max(order.updatedAt, event.at) };
   switch (event.kind) {
     case 'requested':
       return { ...moved, ...event.asked, sizeToken: event.asked.sizeToken ?? order.sizeToken, ...onChain(event) };
@@ -56,7 +57,7 @@ export function step(order: Order, event: OrderEvent): Order {
     case 'sent':
       return { ...moved, txHash: event.txHash };
     case 'renewed':
-      return { ...event.order, status, createdAt: order.createdAt, updatedAt: event.at };
+      return { ...event.order, status, createdAt: order.createdAt, updatedAt: moved.updatedAt };
     default:
       return moved;
   }

@@ -11,7 +11,7 @@ const USD_DECIMALS = 6;
 
 /**
  * What a resting order grows by counts against the agent's day, in one step with the check. Preparing the same growth again counts once.
- * It is given back with the day alone: whether the bigger order was ever sent is known only when it is too late to refuse the next one.
+ * It is given back with the order: whether the bigger one was ever sent is known only when it is too late to refuse the next one.
  */
 export async function spendMore(
   gateway: Gateway,

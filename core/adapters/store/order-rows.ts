@@ -4,7 +4,7 @@ import type { OrderKey } from '../../domain/chain-event.js';
 import { holdsSpending } from '../../domain/order.js';
 import type { Address } from '../../ports.js';
 import type { StoredEvent, StoredOrder } from '../../tracking/tracking-store.js';
-import { createSpendStore } from './spend-store.js';
+import { settleSpending } from './spend-store.js';
 import { eventRows, orderRows, readOrder, type KeyedEvent } from './tracking-rows.js';
 
 /** What everybody who moves an order does to its rows, as part of a transaction. */
@@ -38,9 +38,11 @@ export async function saveOrders(trx: Knex.Transaction, chain: ChainSlug, orders
   const rows = orderRows(orders);
   await trx.raw(FREE_PLACES, { chain, rows });
   await trx.raw(SAVE_ORDERS, { chain, rows });
-  const spend = createSpendStore(trx);
-  for (const { id, agent, order } of orders)
-    if (agent !== null && order !== null) await spend[holdsSpending(order) ? 'restore' : 'release'](chain, id.toString());
+  await settleSpending(
+    trx,
+    chain,
+    orders.flatMap(({ id, order }) => (order === null ? [] : [{ id: id.toString(), holds: holdsSpending(order) }])),
+  );
 }
 
 /** Adds events, or revives those a reorganisation had taken back; answers the ones that count only since now, in the order given. */
@@ -54,20 +56,25 @@ export async function appendEvents(trx: Knex.Transaction, chain: ChainSlug, even
   });
 }
 
-const GIVEN = `jsonb_to_recordset(:rows::jsonb) as given(
+/** What `orderRows` and `eventRows` write, as a table; `rows` names the value. */
+export const givenOrders = (rows: string): string => `jsonb_to_recordset(${rows}::jsonb) as given(
   id bigint, trader text, order_key text, home_key text, agent text, repeat_of bigint, client_id text, status text, is_live boolean,
   requested_block bigint, expires_at bigint, state text)`;
 
+export const givenEvents = (rows: string): string => `jsonb_to_recordset(${rows}::jsonb) as given(
+  ord int, event_key text, trader text, kind text, order_key text, order_id bigint, trade_index bigint, block_number bigint, log_index int,
+  is_fill boolean, event text)`;
+
 /** A place can pass from one order to another in one step; whoever leaves it leaves first. */
 const FREE_PLACES = `
-  update orders set order_key = null from ${GIVEN}
+  update orders set order_key = null from ${givenOrders(':rows')}
   where orders.chain = :chain and orders.id = given.id and orders.order_key is not null and orders.order_key is distinct from given.order_key`;
 
 const SAVE_ORDERS = `
   insert into orders (id, chain, trader, order_key, home_key, agent, repeat_of, client_id, status, is_live, requested_block, expires_at, is_sent, state)
   select id, :chain, trader, order_key, home_key, agent, repeat_of, client_id, status, is_live, requested_block, expires_at,
     requested_block is not null, state::jsonb
-  from ${GIVEN} order by id
+  from ${givenOrders(':rows')} order by id
   on conflict (id) do update set order_key = excluded.order_key, home_key = excluded.home_key, status = excluded.status,
     is_live = excluded.is_live, requested_block = excluded.requested_block, expires_at = excluded.expires_at,
     is_sent = orders.is_sent or excluded.is_sent, state = excluded.state`;
@@ -76,10 +83,7 @@ const SAVE_ORDERS = `
 const APPEND = `
   insert into chain_events (chain, event_key, trader, kind, order_key, order_id, trade_index, block_number, log_index, is_fill, event)
   select :chain, event_key, trader, kind, order_key, order_id, trade_index, block_number, log_index, is_fill, event::jsonb
-  from jsonb_to_recordset(:rows::jsonb) as given(
-    ord int, event_key text, trader text, kind text, order_key text, order_id bigint, trade_index bigint, block_number bigint, log_index int,
-    is_fill boolean, event text
-  ) order by ord
+  from ${givenEvents(':rows')} order by ord
   on conflict (chain, event_key) do update set orphaned = false, event = excluded.event, order_id = excluded.order_id, kind = excluded.kind,
     order_key = excluded.order_key, trade_index = excluded.trade_index, is_fill = excluded.is_fill where chain_events.orphaned
   returning id, event_key`;

@@ -89,6 +89,30 @@ const turn = ({ from, sign }: { from: boolean; sign: '+' | '-' }): string => `
   where sum.chain = turned.chain and sum.agent = turned.agent and sum.trader = turned.trader and sum.day = turned.day
   returning 1`;
 
+/**
+ * Orders, and whatever they grew by since, count or do not count as they say. A growth is reserved under its order's id and the size it
+ * grows to, so that all of an order is turned together.
+ */
+export async function settleSpending(
+  trx: Knex.Transaction,
+  chain: ChainSlug,
+  orders: readonly { readonly id: string; readonly holds: boolean }[],
+): Promise<void> {
+  if (orders.length > 0) await trx.raw(SETTLE, { chain, rows: JSON.stringify(orders) });
+}
+
+const SETTLE = `
+  with turned as (
+    update spend_reservations as known set held = given.holds
+    from jsonb_to_recordset(:rows::jsonb) as given(id text, holds boolean)
+    where known.chain = :chain and split_part(known.id, '/', 1) = given.id and known.held <> given.holds
+    returning known.chain, known.agent, known.trader, known.day, case when known.held then known.usd else -known.usd end as usd
+  ), sums as (
+    select chain, agent, trader, day, sum(usd) as usd from turned group by chain, agent, trader, day
+  )
+  update agent_spend as known set spent_usd = known.spent_usd + sums.usd from sums
+  where known.chain = sums.chain and known.agent = sums.agent and known.trader = sums.trader and known.day = sums.day`;
+
 async function isHeld(db: Knex, { chain, id }: Reservation): Promise<boolean> {
   const row = await db('spend_reservations').where({ chain, id }).first<{ held: boolean } | undefined>('held');
   return row?.held === true;

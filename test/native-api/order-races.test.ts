@@ -1,0 +1,182 @@
+import pg from 'pg';
+import type { ChainControls } from '../../sandbox/controls.js';
+import { BUSY_AGENTS, done, newAgentTrader, prepared, refusal, type AgentTrader, type Json } from '../harness/agent-trader.js';
+import { expectViewEqualsChain } from '../harness/chain-checker.js';
+import { eventually } from '../harness/eventually.js';
+import { EVERYTHING } from '../harness/master-wallet.js';
+import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+
+let sandbox: TestSandbox;
+let chain: ChainControls;
+let database: pg.Client;
+
+const LIMIT = { market: 'BTC/USD', side: 'long', type: 'limit', size: '0.02', leverage: '10', price: '50000' };
+const MARKET = { market: 'BTC/USD', side: 'long', type: 'market', size: '0.02', leverage: '10' };
+
+beforeAll(async () => {
+  sandbox = await startTestSandbox(BUSY_AGENTS);
+  const [first] = sandbox.controls.chains;
+  if (!first) throw new Error('the sandbox has no chain');
+  chain = first;
+  sandbox.controls.prices.jump(0, '60000');
+  database = new pg.Client(sandbox.config.database.kind === 'server' ? sandbox.config.database.url : '');
+  await database.connect();
+}, 60_000);
+afterEach(() => chain.pauseMining(false));
+afterAll(async () => {
+  await database.end();
+  await sandbox.stop();
+});
+
+const viewEqualsChain = (of: AgentTrader) => expectViewEqualsChain(sandbox.gateway, chain.definition.slug, of.trader);
+const idOf = (order: Json): string => String(order['id']);
+
+async function spentBy({ wallet }: AgentTrader): Promise<number> {
+  const sum = 'select coalesce(sum(spent_usd), 0)::float as spent from agent_spend where agent = $1';
+  const { rows } = await database.query<{ spent: number }>(sum, [wallet.address.toLowerCase()]);
+  return rows[0]?.spent ?? 0;
+}
+
+const many = <Result>(count: number, work: (at: number) => Promise<Result>): Promise<Result[]> =>
+  Promise.all(Array.from({ length: count }, (_, at) => work(at)));
+
+describe('a daily cap', () => {
+  it('holds to the last order of twenty at once, and while others are given up', async () => {
+    const agent = await newAgentTrader(sandbox, chain, { usdc: '100000', scope: { ...EVERYTHING, dailySpendCapUsd: '10500' } });
+    const answers = await many(20, (at) => agent.create({ ...LIMIT, clientId: `first ${at}` }));
+    const made = answers.filter(({ status }) => status === 201);
+    expect(made).toHaveLength(10);
+    for (const answer of answers) if (answer.status !== 201) expect(refusal(answer)).toEqual([403, 'SCOPE_SPEND_CAP_EXCEEDED']);
+    const [given, more] = await Promise.all([
+      Promise.all(made.slice(0, 5).map((answer) => agent.cancel(idOf(done(answer).order)))),
+      many(10, (at) => agent.create({ ...LIMIT, clientId: `second ${at}` })),
+    ]);
+    expect(given.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+    const taken = more.filter(({ status }) => status === 201).length;
+    expect(taken).toBeLessThanOrEqual(5);
+    expect(await spentBy(agent)).toBe((5 + taken) * 1000);
+  }, 40_000);
+
+  it('has back what an order grew by once it is canceled, and counts it again when the chain takes the cancel back', async () => {
+    const agent = await newAgentTrader(sandbox, chain, { scope: { ...EVERYTHING, dailySpendCapUsd: '5000' } });
+    const id = idOf(await agent.place(LIMIT, 'open'));
+    await agent.send(prepared(await agent.update(id, { size: '0.04' })));
+    await eventually(
+      () => agent.order(id),
+      ({ size }) => size === '0.04',
+    );
+    expect((await agent.update(id, { size: '0.05' })).status).toBe(200);
+    expect(await spentBy(agent)).toBe(2500);
+    const cancel = prepared(await agent.cancel(id));
+    await chain.pauseMining(true);
+    await agent.broadcast(cancel);
+    await chain.mine(1);
+    await agent.reaches(id, 'canceled');
+    expect(await spentBy(agent)).toBe(0);
+    await chain.reorg(1, true);
+    await chain.pauseMining(false);
+    await agent.reaches(id, 'open');
+    expect(await spentBy(agent)).toBe(2500);
+    await viewEqualsChain(agent);
+  }, 40_000);
+});
+
+describe('unsent orders', () => {
+  it('are fifty and no more, also when sixty are asked for at once', async () => {
+    const agent = await newAgentTrader(sandbox, chain, { usdc: '100000' });
+    const answers = await many(60, () => agent.create(LIMIT));
+    const refused = answers.filter(({ status }) => status !== 201);
+    expect(refused).toHaveLength(10);
+    for (const answer of refused) {
+      expect(refusal(answer)).toEqual([429, 'RATE_LIMITED']);
+      expect(Number(answer.headers.get('Retry-After'))).toBeGreaterThan(0);
+    }
+    expect(await agent.openOrders()).toHaveLength(50);
+  }, 60_000);
+});
+
+describe('one order, asked for different things at once', () => {
+  it('is filled although it was given up while it was being sent', async () => {
+    const agent = await newAgentTrader(sandbox, chain);
+    await chain.pauseMining(true);
+    const answer = await agent.create(MARKET);
+    const id = idOf(done(answer).order);
+    const hash = await agent.broadcast(prepared(answer));
+    const said = await Promise.all([agent.submit(id, hash), agent.cancel(id), agent.submit(id, hash), agent.cancel(id)]);
+    for (const { status } of said) expect([200, 409]).toContain(status);
+    await chain.pauseMining(false);
+    const filled = await agent.reaches(id, 'filled');
+    expect(filled['txHash']).toBe(hash);
+    await viewEqualsChain(agent);
+  }, 30_000);
+
+  it('closes a position once when two closes are sent', async () => {
+    const agent = await newAgentTrader(sandbox, chain);
+    await agent.place(MARKET, 'filled');
+    const position = idOf(await agent.position());
+    const closes = await Promise.all([agent.close(position), agent.close(position)]);
+    await chain.pauseMining(true);
+    for (const close of closes) {
+      const hash = await agent.broadcast({ ...prepared(close), gas: '3000000' });
+      await agent.submit(idOf(done(close).order), hash);
+    }
+    await chain.pauseMining(false);
+    const [first = '', second = ''] = closes.map((close) => idOf(done(close).order));
+    await agent.reaches(first, 'filled');
+    expect(await agent.reaches(second, 'rejected')).toMatchObject({ reason: 'OTHER' });
+    expect(refusal(await agent.close(position))).toEqual([404, 'POSITION_NOT_FOUND']);
+    await viewEqualsChain(agent);
+  }, 30_000);
+
+  it('is filled as it was when its changes come too late', async () => {
+    const agent = await newAgentTrader(sandbox, chain);
+    const id = idOf(await agent.place({ ...LIMIT, price: '59000' }, 'open'));
+    const changes = [await agent.update(id, { size: '0.03' }), await agent.update(id, { price: '58500' })];
+    sandbox.controls.prices.jump(0, '58900');
+    await agent.reaches(id, 'filled');
+    sandbox.controls.prices.jump(0, '60000');
+    for (const change of changes) {
+      const hash = await agent.broadcast({ ...prepared(change), gas: '3000000' });
+      expect((await agent.trader.client.waitForTransactionReceipt({ hash })).status).toBe('reverted');
+    }
+    const order = await agent.order(id);
+    expect(order).toMatchObject({ status: 'filled', price: '59000', size: '0.02' });
+    expect(Number(order['updatedAt'])).toBeGreaterThanOrEqual(Number(order['createdAt']));
+    expect(await agent.openOrders()).toEqual([]);
+    await viewEqualsChain(agent);
+  }, 30_000);
+});
+
+describe('bytes that are mined twice', () => {
+  it('stay the order and its twin through reorganisations of the one, the other and both', async () => {
+    const agent = await newAgentTrader(sandbox, chain);
+    const answer = await agent.create({ ...LIMIT, clientId: 'twin' });
+    const id = idOf(done(answer).order);
+    const mined = async (): Promise<void> => {
+      await agent.broadcast(prepared(answer));
+      await chain.mine(1);
+    };
+    const rests = (names: readonly (string | null)[]): Promise<unknown> =>
+      eventually(
+        async () => (await agent.openOrders()).filter(({ status }) => status === 'open').map(({ clientId }) => clientId),
+        (found) => JSON.stringify(found) === JSON.stringify(names),
+      );
+    await chain.pauseMining(true);
+    await mined();
+    await rests(['twin']);
+    await mined();
+    await rests([null, 'twin']);
+    await chain.reorg(1, true);
+    await chain.mine(1);
+    await rests(['twin']);
+    await mined();
+    await rests([null, 'twin']);
+    await chain.reorg(4, true);
+    await chain.mine(1);
+    expect(await agent.reaches(id, 'prepared')).toMatchObject({ clientId: 'twin', txHash: null });
+    await mined();
+    expect(await agent.reaches(id, 'open')).toMatchObject({ clientId: 'twin' });
+    await chain.pauseMining(false);
+    await viewEqualsChain(agent);
+  }, 40_000);
+});
