@@ -72,7 +72,7 @@ export interface OrdersStore {
   /** Prepared orders whose time is up become expired, those with a known hash only where named; says how many. */
   lapse(chain: ChainSlug, now: number, sent?: readonly bigint[]): Promise<number>;
   /** Prepared orders with a known hash, oldest first: their transaction may have failed or been forgotten. */
-  sent(chain: ChainSlug, limit: number): Promise<KnownOrder[]>;
+  sent(chain: ChainSlug, limit: number, after?: bigint): Promise<KnownOrder[]>;
   /** All that ever happened to the order, oldest first; what a reorganisation took back is marked. */
   story(chain: ChainSlug, trader: Address, id: bigint): Promise<OrderStory | null>;
 }

@@ -10,6 +10,8 @@ import type { KnownOrder } from './orders-store.js';
 import type { SeenTransaction } from './rehearsal.js';
 
 const AT_ONCE = 100;
+/** Anybody may report hashes that no node has ever seen: so many are asked for with one block, and the next block goes on from there. */
+const HASHES_AT_ONCE = 64;
 
 type Mined = NonNullable<SeenTransaction['mined']>;
 interface Failed {
@@ -24,7 +26,7 @@ interface Failed {
  */
 export async function watchHashes(gateway: Gateway, venue: Venue, cursor: ChainCursor): Promise<void> {
   const { slug } = venue.definition;
-  const orders = await gateway.store.orders.sent(slug, AT_ONCE);
+  const orders = await nextInTurn(gateway, venue);
   const seen = await Promise.all(orders.map((order) => look(venue, cursor, order)));
   const now = venue.clock.now();
   const due = orders.filter(({ order }, at) => seen[at] === 'nothing' && order.expiresAt !== null && order.expiresAt <= now);
@@ -38,6 +40,20 @@ export async function watchHashes(gateway: Gateway, venue: Venue, cursor: ChainC
     const outcome = seen[at];
     if (typeof outcome === 'object') await reject(gateway, venue, cursor, { order, failed: outcome });
   }
+}
+
+/** The last one that was looked at; 0 = the next look begins with the oldest. */
+const lookedUpTo = new WeakMap<Venue, bigint>();
+
+/** Everybody's turn comes, however many hashes others have reported. */
+async function nextInTurn({ store }: Gateway, venue: Venue): Promise<KnownOrder[]> {
+  const found = await store.orders.sent(venue.definition.slug, AT_ONCE, lookedUpTo.get(venue) ?? 0n);
+  let hashes = 0;
+  const end = found.findIndex((order) => (hashes += order.hashes.length) >= HASHES_AT_ONCE);
+  const taken = end === -1 ? found : found.slice(0, end + 1);
+  const isLast = taken.length === found.length && found.length < AT_ONCE;
+  lookedUpTo.set(venue, isLast ? 0n : (taken.at(-1)?.id ?? 0n));
+  return taken;
 }
 
 /** `wait` = its block is not in yet; `nothing` = as far as the chain knows, it has not happened. */

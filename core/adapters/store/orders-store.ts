@@ -54,7 +54,8 @@ export function createOrdersStore({ db, transaction }: OrdersStoreParts): Orders
         if (count < LAPSE_AT_ONCE) return total;
       }
     },
-    sent: (chain, limit) => knownOrders(db, chain, `status = 'prepared' and is_sent order by id limit :limit`, { limit }),
+    sent: (chain, limit, after = 0n) =>
+      knownOrders(db, chain, `status = 'prepared' and is_sent and id > :after order by id limit :limit`, { limit, after }),
     story: (chain, trader, id) => story(db, chain, trader, id),
   };
 }

@@ -53,6 +53,15 @@ describe('an order whose transaction was mined and failed', () => {
     await expectViewEqualsChain(sandbox.gateway, CHAIN, trader);
   });
 
+  it('is rejected in time, however many hashes that nobody has seen were reported before it', async () => {
+    const [flood, trader] = [await newTrader(chain), await newTrader(chain)];
+    const junk = await Promise.all(Array.from({ length: 110 }, () => own.place(flood, { maxUnsent: 1_000, forMs: 600_000 })));
+    for (const { id } of junk) await record(id, `0x${id.toString(16).padStart(64, '0')}`);
+    const { id, hash } = await failing(trader, { forMs: 600_000 });
+    await record(id, hash);
+    expect((await own.reaches(trader, id, 'rejected')).order.reason).toBe('OTHER');
+  }, 90_000);
+
   it('says PAUSED when the Diamond was', async () => {
     const trader = await newTrader(chain);
     await own.setActivated(2);
