@@ -1,26 +1,132 @@
 import type { Knex } from 'knex';
 import type { ChainSlug } from '../../chains.js';
+import { placeOffChain, type OwnEvent } from '../../domain/chain-event.js';
+import { foldOrder } from '../../domain/fold-order.js';
 import { shapeOf } from '../../domain/order-shape.js';
 import type { Order } from '../../domain/order.js';
-import type { Draft, HandedOut, Placed } from '../../orders/orders-store.js';
-import type { Address } from '../../ports.js';
+import type { Draft, HandedOut, KnownOrder, Placed } from '../../orders/orders-store.js';
+import type { Address, Hex } from '../../ports.js';
 import type { StoredOrder } from '../../tracking/tracking-store.js';
-import { appendJournal } from './journal-rows.js';
+import { encodeExact } from './exact-json.js';
+import { appendJournal, JOURNAL_CHANNEL } from './journal-rows.js';
 import { knownOrders } from './known-orders.js';
 import { lockOrders, moveOrder, timesHappened } from './move-order.js';
+import { givenEvents, givenOrders } from './order-rows.js';
 import { createSpendStore } from './spend-store.js';
+import { eventRows, orderRows, ownEventKey } from './tracking-rows.js';
+
+const unsentOf = `chain = :chain and agent = :agent and status = 'prepared' and not is_sent and expires_at > :now`;
 
 /** Every rule that only holds if nobody else writes meanwhile: one clientId one order, so many unsent, so much a day. */
 
+/** Four statements, three where nothing is spent: every one of them is a round trip that other orders of the trader wait for. */
 export async function placeOrder(trx: Knex.Transaction, draft: Draft): Promise<Placed> {
-  const { chain, order } = draft;
+  const { chain, agent, order, maxUnsent, spend } = draft;
   await lockTrader(trx, chain, order.trader);
-  const known = order.clientId === null ? null : await knownByClientId(trx, chain, order.trader, order.clientId);
-  if (known) return { kind: 'known', stored: known };
-  const { rows } = await trx.raw<{ rows: [{ id: bigint }] }>(`select nextval('entity_ids') as id`);
-  const fresh = { trader: order.trader, orderKey: null, homeKey: null, agent: draft.agent, repeatOf: null, order: null };
-  return handOut(trx, draft, { row: { id: rows[0].id, ...fresh }, kind: 'prepared' });
+  const { id, known, unsent, earliest } = await lookAround(trx, draft);
+  if (known !== null) return { kind: 'known', stored: await knownById(trx, chain, known) };
+  if (unsent >= maxUnsent) return { kind: 'too-many', earliestExpiry: Number(earliest ?? order.createdAt) };
+  const overCap = spend === null ? null : await reserve(trx, id, spend);
+  if (overCap !== null) return overCap;
+  const event: OwnEvent = { kind: 'prepared', order, ...(draft.steps && { steps: draft.steps }), ...nowhere(order) };
+  const stored = foldOrder(null, event);
+  if (stored === null) throw new Error('an order that is prepared is one');
+  await write(trx, draft, { id, event, order: stored });
+  const { tag, data, gas, fingerprint } = draft;
+  return {
+    kind: 'placed',
+    stored: {
+      id,
+      order: stored,
+      orderKey: null,
+      agent,
+      fingerprint,
+      repeatOf: null,
+      transaction: { tag: lower(tag), data, gas },
+      hashes: [],
+    },
+  };
 }
+
+const nowhere = ({ trader, createdAt }: Order) => ({ trader, orderKey: null, tradeIndex: null, place: placeOffChain(createdAt) });
+const lower = (tag: Hex): Hex => tag.toLowerCase() as Hex;
+
+interface Around {
+  readonly id: bigint;
+  readonly known: bigint | null;
+  readonly unsent: number;
+  readonly earliest: bigint | null;
+}
+
+async function lookAround(trx: Knex.Transaction, { chain, agent, order }: Draft): Promise<Around> {
+  const { rows } = await trx.raw<{ rows: [Around] }>(LOOK_AROUND, {
+    chain,
+    agent,
+    trader: order.trader,
+    clientId: order.clientId,
+    now: order.createdAt,
+  } as never);
+  return rows[0];
+}
+
+async function reserve(trx: Knex.Transaction, id: bigint, spend: NonNullable<Draft['spend']>): Promise<Placed | null> {
+  const store = createSpendStore(trx);
+  const isReserved = await store.reserve({ ...spend.account, id: id.toString(), usd: spend.usd }, spend.capUsd);
+  return isReserved ? null : { kind: 'over-cap', spentUsd: await store.spent(spend.account) };
+}
+
+interface Written {
+  readonly id: bigint;
+  readonly event: OwnEvent;
+  readonly order: Order;
+}
+
+async function write(trx: Knex.Transaction, draft: Draft, { id, event, order }: Written): Promise<void> {
+  const { chain, agent, fingerprint, tag, data, gas } = draft;
+  const row: StoredOrder = { id, trader: order.trader, orderKey: null, homeKey: null, agent, repeatOf: null, order };
+  await trx.raw(WRITE, {
+    chain,
+    id,
+    trader: order.trader,
+    at: order.createdAt,
+    events: eventRows([{ event, orderId: id, key: ownEventKey(id, 'prepared', 0) }]),
+    orders: orderRows([row]),
+    fingerprint,
+    tag: lower(tag),
+    shape: shapeOf(order),
+    data,
+    gas,
+    fact: encodeExact({ kind: 'order', id, order }),
+    channel: JOURNAL_CHANNEL,
+  } as never);
+}
+
+const LOOK_AROUND = `
+  select nextval('entity_ids') as id,
+    (select id from orders where chain = :chain and trader = :trader and client_id = cast(:clientId as text)) as known,
+    (select count(*)::int from orders where ${unsentOf}) as unsent,
+    (select min(expires_at) from orders where ${unsentOf}) as earliest`;
+
+/** The order, its first event, its bytes and what its account is told: as one statement they cannot be half there. */
+const WRITE = `
+  with happened as (
+    insert into chain_events (chain, event_key, trader, kind, order_key, order_id, trade_index, block_number, log_index, is_fill, event)
+    select :chain, event_key, trader, kind, order_key, order_id, trade_index, block_number, log_index, is_fill, event::jsonb
+    from ${givenEvents(':events')}
+  ), placed as (
+    insert into orders (id, chain, trader, agent, client_id, fingerprint, status, is_live, expires_at, state)
+    select id, :chain, trader, agent, client_id, :fingerprint, status, is_live, expires_at, state::jsonb from ${givenOrders(':orders')}
+  ), tagged as (
+    insert into order_tags (chain, tag, order_id, purpose, shape, data, gas)
+    values (:chain, :tag, :id, 'place', :shape, :data, cast(:gas as bigint))
+  ), clock as (
+    insert into account_clocks (chain, trader, cursor) values (:chain, :trader, 1)
+    on conflict (chain, trader) do update set cursor = account_clocks.cursor + 1 returning cursor
+  ), told as (
+    insert into journal (chain, trader, cursor, at, kind, order_id, fact)
+    select :chain, :trader, cursor, :at, 'order', :id, cast(:fact as jsonb) from clock returning 1
+  )
+  select pg_notify(:channel, '') from told`;
 
 export async function renewOrder(trx: Knex.Transaction, id: bigint, draft: Draft): Promise<Placed | { readonly kind: 'moved-on' }> {
   const { chain, order } = draft;
@@ -36,7 +142,7 @@ export async function knownByClientId(db: Knex, chain: ChainSlug, trader: Addres
 
 interface Handing {
   readonly row: StoredOrder;
-  readonly kind: 'prepared' | 'renewed';
+  readonly kind: 'renewed';
 }
 
 async function handOut(trx: Knex.Transaction, draft: Draft, { row, kind }: Handing): Promise<Placed> {
@@ -44,19 +150,20 @@ async function handOut(trx: Knex.Transaction, draft: Draft, { row, kind }: Handi
   const at = order.createdAt;
   const unsent = await countUnsent(trx, chain, agent, at);
   if (unsent.count >= maxUnsent) return { kind: 'too-many', earliestExpiry: unsent.earliestExpiry };
-  if (spend !== null) {
-    const store = createSpendStore(trx);
-    const reservation = { ...spend.account, id: row.id.toString(), usd: spend.usd };
-    if (!(await store.reserve(reservation, spend.capUsd))) return { kind: 'over-cap', spentUsd: await store.spent(spend.account) };
-  }
+  const overCap = spend === null ? null : await reserve(trx, row.id, spend);
+  if (overCap !== null) return overCap;
   const number = await timesHappened(trx, row.id, kind);
   const told = await moveOrder(trx, chain, row, { happened: { kind, order, ...(steps && { steps }), number }, at });
   await trx('orders').where({ chain, id: row.id }).update({ fingerprint, agent });
   await keepTag(trx, chain, row.id, { purpose: 'place', transaction: draft, order });
   await appendJournal(trx, chain, at, told);
-  const [stored] = await knownOrders(trx, chain, 'id = :id', { id: row.id });
-  if (!stored) throw new Error(`order ${row.id} was stored and is not there`);
-  return { kind: 'placed', stored };
+  return { kind: 'placed', stored: await knownById(trx, chain, row.id) };
+}
+
+async function knownById(trx: Knex.Transaction, chain: ChainSlug, id: bigint): Promise<KnownOrder> {
+  const [stored] = await knownOrders(trx, chain, 'id = :id', { id });
+  if (!stored) throw new Error(`order ${id} was stored and is not there`);
+  return stored;
 }
 
 export async function keepTag(
@@ -77,7 +184,7 @@ const lockTrader = (trx: Knex.Transaction, chain: ChainSlug, trader: Address): K
 async function countUnsent(trx: Knex.Transaction, chain: ChainSlug, agent: Address, now: number) {
   const { rows } = await trx.raw<{ rows: [{ count: number; earliest: bigint | null }] }>(
     `select count(*)::int as count, min(expires_at) as earliest from orders
-     where chain = :chain and agent = :agent and status = 'prepared' and not is_sent and expires_at > :now`,
+     where ${unsentOf}`,
     { chain, agent, now },
   );
   return { count: rows[0].count, earliestExpiry: Number(rows[0].earliest ?? now) };
