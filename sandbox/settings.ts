@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { ENTRANCE_VARIABLES } from '../core/access/entrance-variables.js';
-import { ChainList, ConfigError, DatabaseUrl, LOG_LEVELS, Port, describeIssues, present, type Environment } from '../core/config.js';
+import { ChainList } from '../core/chain-list.js';
+import { POOL_VARIABLES } from '../core/database-pool.js';
+import { ConfigError, DatabaseUrl, LOG_LEVELS, Port, describeIssues, present, type Environment } from '../core/config.js';
 import { FACADE_VARIABLES } from '../core/facade/facade-variables.js';
 import { ORDER_VARIABLES } from '../core/orders/order-variables.js';
 
@@ -21,6 +23,7 @@ const Settings = z.object({
   ...FACADE_VARIABLES,
   /** Absent: a PostgreSQL server of our own, started and ended with the sandbox. */
   DATABASE_URL: DatabaseUrl.optional(),
+  ...POOL_VARIABLES,
   SANDBOX_CHAINS: z.string().default('arbitrum-sepolia').pipe(ChainList),
   SANDBOX_SEED: z.string().min(1).max(64).default('diamond'),
   SANDBOX_DATA: z.string().optional(),

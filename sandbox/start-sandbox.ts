@@ -1,5 +1,6 @@
 import { entranceSettings } from '../core/access/entrance-variables.js';
 import type { Config, DatabaseConfig } from '../core/config.js';
+import { poolSizeFor } from '../core/database-pool.js';
 import { facadeSettings } from '../core/facade/facade-variables.js';
 import type { Gateway } from '../core/gateway.js';
 import { orderSettings } from '../core/orders/order-variables.js';
@@ -11,7 +12,7 @@ import { listen } from '../native-api/listen.js';
 import { authoriseDemo } from './authorise-demo.js';
 import { createProgress } from './banner.js';
 import type { SandboxControls } from './controls.js';
-import { openDataFolder } from './data-folder.js';
+import { openDataFolder, type DataFolder } from './data-folder.js';
 import { sandboxRouter } from './routes.js';
 import type { SandboxSettings } from './settings.js';
 import { startVenue } from './venue.js';
@@ -35,6 +36,13 @@ export interface Sandbox {
 
 const READY_POLL_MS = 50;
 
+/** Each chain of the sandbox has one relayer. */
+function databaseOf({ DATABASE_URL, DATABASE_POOL, SANDBOX_CHAINS, SANDBOX_DATA }: SandboxSettings, folder: DataFolder): DatabaseConfig {
+  const poolSize = poolSizeFor(DATABASE_POOL, { chains: SANDBOX_CHAINS.length, wallets: SANDBOX_CHAINS.length });
+  if (DATABASE_URL !== undefined) return { ...DATABASE_URL, poolSize };
+  return { kind: 'embedded', folder: folder.postgres, durable: SANDBOX_DATA !== undefined, poolSize };
+}
+
 /** The venue and, in front of it, the gateway as it runs in production. Resolves when `/ready` answers 200. */
 export async function startSandbox({ settings, lifecycle, clock, log, write }: SandboxOptions): Promise<Sandbox> {
   const progress = createProgress(() => clock.now(), write);
@@ -48,11 +56,7 @@ export async function startSandbox({ settings, lifecycle, clock, log, write }: S
     () => openDataFolder(settings.SANDBOX_DATA),
     (made) => made.remove(),
   );
-  const database: DatabaseConfig = settings.DATABASE_URL ?? {
-    kind: 'embedded',
-    folder: folder.postgres,
-    durable: settings.SANDBOX_DATA !== undefined,
-  };
+  const database = databaseOf(settings, folder);
   const [store, venue] = await bothOrNeither(
     startStore({ lifecycle, clock, log }, database),
     startVenue(lifecycle, { settings, folder, clock, log, progress }),

@@ -24,13 +24,14 @@ describe('the configuration of a deployment', () => {
       ['base', ['https://rpc.example/v2/secret-key']],
     ]);
     expect(port).toBe(8080);
-    expect(database).toEqual({ kind: 'server', url: production.DATABASE_URL });
+    expect(database).toEqual({ kind: 'server', url: production.DATABASE_URL, poolSize: 12 });
   });
 
   it('takes the embedded database only when that is said', () => {
     expect(readConfig({ ...production, DATABASE_URL: 'embedded:/srv/gateway' }).database).toEqual({
       kind: 'embedded',
       folder: '/srv/gateway',
+      poolSize: 11,
     });
     expect(problemsOf(() => readConfig({ RPC_URL_BASE: 'https://rpc.example' }))).toEqual([
       'DATABASE_URL must be a postgres:// URL, or embedded:<folder>',
@@ -55,6 +56,15 @@ describe('the configuration of a deployment', () => {
     expect(problemsOf(() => readConfig({ DATABASE_URL: production.DATABASE_URL }))).toEqual([
       expect.stringContaining('no chain is configured'),
     ]);
+  });
+
+  it('adds a connection for each chain and each relayer wallet to those that requests share', () => {
+    const keys = [1, 2].map((n) => `0x${String(n).repeat(64)}`).join();
+    const chains = { RPC_URL_POLYGON: 'https://rpc.example', RELAYER_KEY_POLYGON: keys };
+    expect(readConfig({ ...production, ...chains, DATABASE_POOL: '20' }).database.poolSize).toBe(24);
+    expect(problemsOf(() => readConfig({ ...production, DATABASE_POOL: '1' }))).toEqual(['DATABASE_POOL must be at least 2']);
+    const embedded = { ...production, ...chains, DATABASE_URL: 'embedded:/srv/gateway', DATABASE_POOL: '47' };
+    expect(problemsOf(() => readConfig(embedded))).toEqual([expect.stringContaining('at most 50 with an embedded database')]);
   });
 
   it('says what a bot gets that never chose, within what clients bear', () => {

@@ -15,7 +15,6 @@ export type OpenDatabaseOptions = DatabaseConfig & {
   readonly onFailure?: (error: StoreStartError) => void;
   /** False for an embedded server whose data nobody will miss after a power cut. */
   readonly durable?: boolean;
-  readonly poolSize?: number;
 };
 
 interface Server {

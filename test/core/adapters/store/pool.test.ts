@@ -1,0 +1,48 @@
+import { openDatabase } from '../../../../core/adapters/store/open-database.js';
+import { systemClock } from '../../../../core/adapters/system-clock.js';
+import { CHAIN_SLUGS, chainVariable } from '../../../../core/chains.js';
+import { readConfig } from '../../../../core/config.js';
+import type { Lease } from '../../../../core/tracking/tracking-store.js';
+import { createTestDatabase, type TestDatabase } from '../../../harness/database.js';
+import { createKeptLog } from '../../../harness/kept-log.js';
+
+let server: TestDatabase;
+beforeAll(async () => (server = await createTestDatabase()));
+afterAll(() => server.drop());
+
+const SHARED = 3;
+
+it('leaves requests their connections while every chain is followed and every wallet sends', async () => {
+  const each = (name: string, value: (n: number) => string) =>
+    Object.fromEntries(CHAIN_SLUGS.map((slug, n) => [chainVariable(name, slug), value(n + 1)]));
+  const { database, chains } = readConfig({
+    DATABASE_URL: server.url,
+    DATABASE_POOL: String(SHARED),
+    ...each('RPC_URL', () => 'https://rpc.example'),
+    ...each('RELAYER_KEY', (n) => `0x${String(n).repeat(64)}`),
+  });
+  const store = await openDatabase({ ...database, clock: systemClock, log: createKeptLog() });
+  const leases: (Lease | null)[] = [];
+  for (const { chain } of chains) {
+    leases.push(await store.tracking.lease(chain.slug));
+    leases.push(await store.relay.lease(chain.slug, `0x${'ab'.repeat(20)}`));
+  }
+  expect(leases).toHaveLength(2 * CHAIN_SLUGS.length);
+  expect(leases.every((lease) => lease?.isHeld())).toBe(true);
+
+  // All of them at the same time: none waits for a connection that another has.
+  let arrived = 0;
+  let begin: () => void = () => undefined;
+  const everybody = new Promise<void>((resolve) => (begin = resolve));
+  const request = (): Promise<void> =>
+    store.transaction(async (trx) => {
+      arrived += 1;
+      if (arrived === SHARED) begin();
+      await everybody;
+      await trx.raw('select 1');
+    });
+  await Promise.all(Array.from({ length: SHARED }, request)).finally(async () => {
+    await Promise.all(leases.map(async (lease) => lease?.release()));
+    await store.close();
+  });
+});
