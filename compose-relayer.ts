@@ -5,6 +5,7 @@ import { reclaimLost } from './core/relay/reclaim-lost.js';
 import { runScheduledCancels } from './core/relay/schedule-cancels.js';
 import type { Relayer } from './core/relay/relayer.js';
 import type { RelayerConfig } from './core/relay/relayer-variables.js';
+import { namesTarget } from './facade/trade/names-target.js';
 import { reencode } from './facade/trade/reencode.js';
 import { createRelayer, type RunningRelayer } from './relayer/create-relayer.js';
 import { createWallet } from './relayer/wallet.js';
@@ -37,9 +38,13 @@ export function composeRelayer({ keys, maxFeePerGas }: RelayerConfig, { chain, n
       maxGas: MAX_GAS,
       stuckMs: STUCK_MS,
       async reencode(action, job) {
+        if (!(await namesTarget(store, chain, action, job))) return [];
         const units = new Map((await store.facade.assets.all(slug)).map(({ pairIndex, multiplier }) => [pairIndex, BigInt(multiplier)]));
         return reencode(action, job, (asset) => units.get(asset) ?? 1n);
       },
+    },
+    async onRefused({ orderId, purpose, trader }) {
+      if (orderId !== null && trader !== null && purpose === 'action') await store.orders.giveUp(slug, trader, orderId, clock.now());
     },
     async onSigned({ orderId, purpose }, hash) {
       if (orderId !== null && purpose === 'action') await store.orders.recordHash(slug, orderId, hash, clock.now());

@@ -18,14 +18,18 @@ export interface RunningRelayer extends Relayer {
 }
 
 const WATCH_MS = 250;
+/** Longer than any answer is held back. */
+const WAIT_AT_MOST_MS = 10_000;
 
 /** All wallets of one chain. */
 export function createRelayer({ wallets, delegateOf, ...parts }: RelayerOptions): RunningRelayer {
-  const { store, clock, definition } = parts;
+  const { store, clock, log, definition } = parts;
   const { slug } = definition;
-  const waiting = new Map<bigint, (job: RelayJob) => void>();
+  const waiting = new Map<bigint, { readonly job: RelayJob; readonly finish: (job: RelayJob) => void }>();
+  let stopWatching: Cancel = () => undefined;
+  let isWatching = false;
   const onStep = (job: RelayJob): void => {
-    if (isHandedOver(job)) waiting.get(job.id)?.(job);
+    if (isHandedOver(job)) waiting.get(job.id)?.finish(job);
   };
   const lanes = new Map<Address, Lane>();
   const addresses = wallets.map(({ address }) => address);
@@ -39,25 +43,30 @@ export function createRelayer({ wallets, delegateOf, ...parts }: RelayerOptions)
     return store.assignWallet(slug, trader, ours);
   }
 
-  /** Another replica may own the lane, so besides our own steps the stored state is looked at. */
+  /** Until a node has it or it is refused; a lane that cannot send, or a relayer that stops, holds nobody for ever. */
   function handedOver(job: RelayJob): Promise<RelayJob> {
     return new Promise((resolve) => {
-      let cancel: Cancel = () => undefined;
       const finish = (last: RelayJob): void => {
-        cancel();
+        stopTimer();
         waiting.delete(job.id);
+        if (waiting.size === 0) stopWatching();
         resolve(last);
       };
-      waiting.set(job.id, finish);
-      cancel = clock.every(WATCH_MS, () => {
-        store.job(slug, job.id).then(
-          (now) => {
-            if (now && isHandedOver(now)) finish(now);
-          },
-          () => undefined,
-        );
-      });
+      const stopTimer = clock.after(WAIT_AT_MOST_MS, () => finish(job));
+      waiting.set(job.id, { job, finish });
+      if (waiting.size === 1) stopWatching = clock.every(WATCH_MS, watch);
     });
+  }
+
+  /** Another replica may own the lane, so besides our own steps the stored states are looked at, all in one question. */
+  function watch(): void {
+    if (isWatching) return;
+    isWatching = true;
+    store
+      .jobs(slug, [...waiting.keys()])
+      .then((jobs) => jobs.forEach(onStep))
+      .catch((error: unknown) => log.warn('relay.watch-failed', { error }))
+      .finally(() => (isWatching = false));
   }
 
   return {
@@ -78,6 +87,7 @@ export function createRelayer({ wallets, delegateOf, ...parts }: RelayerOptions)
     onHead: () => lanes.forEach((lane) => lane.look()),
     async stop() {
       await Promise.all([...lanes.values()].map((lane) => lane.stop()));
+      for (const { job, finish } of [...waiting.values()]) finish(job);
     },
   };
 }

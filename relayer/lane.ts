@@ -23,6 +23,8 @@ export interface LaneOptions {
   readonly log: Logger;
   /** A transaction of an order is about to be sent: it must be known before it can be mined. */
   readonly onSigned: (job: RelayJob, hash: Hex) => Promise<void>;
+  /** It will never be sent: whoever counts on it has to know. */
+  readonly onRefused: (job: RelayJob) => Promise<void>;
   /** Every step of a job, after it is stored. */
   readonly onStep: (job: RelayJob) => void;
 }
@@ -43,10 +45,11 @@ const FEES_KEPT_MS = 10_000;
 /** A job that no node has taken this long after its time is not worth sending any more. */
 const TOO_LATE_MS = 30_000;
 const NO_OP_GAS = 100_000n;
+const LOOK_BACK_MS = 120_000;
 
 /** One wallet's transactions in the order of their nonces. One lane at a time works for a wallet, on whichever replica holds the lease. */
 export function createLane(options: LaneOptions): Lane {
-  const { definition, wallet, node, store, settings, clock, log, onStep, onSigned } = options;
+  const { definition, wallet, node, store, settings, clock, log, onStep, onSigned, onRefused } = options;
   const { slug } = definition;
   const stopping = new AbortController();
   let wake = new AbortController();
@@ -56,14 +59,15 @@ export function createLane(options: LaneOptions): Lane {
   let chainNonce: number | null = null;
   let blockSeen = true;
   let lookedAt = 0;
+  let busyAt = 0;
   /** When a job was last handed to the node, by id. */
   const sentAt = new Map<bigint, number>();
 
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
       await turn().catch(failed);
-      const awake = AbortSignal.any([wake.signal, stopping.signal]);
-      if (!awake.aborted) await clock.sleep(PACE_MS, awake);
+      // `stop` aborts it too: a signal made of two would be kept by the one that lives as long as the lane.
+      if (!wake.signal.aborted) await clock.sleep(PACE_MS, wake.signal);
       wake = new AbortController();
     }
     await lease?.release().catch(() => undefined);
@@ -92,16 +96,39 @@ export function createLane(options: LaneOptions): Lane {
     if (chainNonce === null) await lookAtChain(open);
     const sending: Promise<void>[] = [];
     for (const job of open) {
-      const signed = job.nonce === null ? await begin(job) : null;
+      const signed = job.nonce === null ? await beginOrSkip(job) : null;
       if (signed) sending.push(handOver(signed));
     }
     await Promise.all(sending);
-    if (!isDue || open.length === 0) return;
+    if (!isDue || !isWorthALook(open)) return;
     blockSeen = false;
     lookedAt = clock.now();
     fees = { value: await node.fees(), at: clock.now() };
     await lookAtChain(open);
-    await Promise.all((await store.open(slug, wallet.address)).map(async (job) => (job.nonce === null ? undefined : push(job))));
+    const left = await store.open(slug, wallet.address);
+    forgetAllBut(left);
+    await Promise.all(left.map(async (job) => (job.nonce === null ? undefined : push(job))));
+  }
+
+  /** For a while after its last job a lane looks on: the block that held it may be taken back. */
+  function isWorthALook({ length }: readonly RelayJob[]): boolean {
+    if (length > 0) busyAt = clock.now();
+    return length > 0 || (clock.now() - busyAt < LOOK_BACK_MS && clock.now() - lookedAt >= PACE_MS);
+  }
+
+  function forgetAllBut(jobs: readonly RelayJob[]): void {
+    const ids = new Set(jobs.map(({ id }) => id));
+    for (const id of sentAt.keys()) if (!ids.has(id)) sentAt.delete(id);
+  }
+
+  /** A job that cannot be judged keeps nobody else waiting: it is tried again until its time is over. */
+  async function beginOrSkip(job: RelayJob): Promise<RelayJob | null> {
+    try {
+      return await begin(job);
+    } catch (error) {
+      failed(error);
+      return null;
+    }
   }
 
   /** Receipts first: what is mined needs nothing more. Then holes that would keep everything above them waiting. */
@@ -109,7 +136,7 @@ export function createLane(options: LaneOptions): Lane {
     const numbered = open.filter(({ nonce }) => nonce !== null);
     const { nonce } = await node.account(wallet.address);
     chainNonce = nonce;
-    await settleJobs({ store, node, slug, clock, log, onStep }, numbered, nonce);
+    await settleJobs({ store, node, slug, wallet: wallet.address, clock, log, onStep }, numbered, nonce);
     const lowest = numbered[0]?.nonce ?? null;
     if (lowest === null) await store.resetLane(slug, wallet.address, nonce);
     for (let gap = nonce; lowest !== null && gap < lowest; gap += 1) {
@@ -134,15 +161,18 @@ export function createLane(options: LaneOptions): Lane {
 
   async function refuse(job: RelayJob, note: string): Promise<null> {
     log.warn('relay.refused', { job: job.id, note });
-    onStep(await store.setState(slug, job.id, 'refused', clock.now(), note));
+    const refused = await store.setState(slug, job.id, 'refused', clock.now(), note);
+    await onRefused(refused);
+    onStep(refused);
     return null;
   }
 
   /** The next step of a job that has its nonce. */
   async function push(job: RelayJob): Promise<void> {
     if (isOver(job.state)) return;
-    if (job.state === 'numbered') return sign(job, firstFees(await currentFees(), settings), job.purpose === 'no-op').then(handOver);
-    if (job.acceptedAt === null && job.notAfter !== null && clock.now() > job.notAfter + TOO_LATE_MS) return giveNonceAway(job);
+    const isNoOp = job.purpose === 'no-op' || isTooLate(job);
+    if (job.state === 'numbered') return sign(job, firstFees(await currentFees(), settings), isNoOp).then(handOver);
+    if (job.state !== 'accepted' && isTooLate(job) && !(await isLeftToTheNode(job))) return giveNonceAway(job);
     const sent = sentAt.get(job.id) ?? job.acceptedAt ?? 0;
     const wait = job.state === 'accepted' ? settings.stuckMs : SEND_AGAIN_MS;
     if (clock.now() - sent < wait) return;
@@ -194,9 +224,18 @@ export function createLane(options: LaneOptions): Lane {
   async function unstick(job: RelayJob): Promise<void> {
     const attempt = job.attempts.at(-1);
     if (!attempt) return;
-    if (!(await node.knows(attempt.hash))) return handOver(job);
-    await replace(job);
+    if (await node.knows(attempt.hash)) return replace(job);
+    // Forgotten by the node: what nobody waits for any more must not come back from the past.
+    return isTooLate(job) && !attempt.isNoOp ? giveNonceAway(job) : handOver(job);
   }
+
+  /** Given away already, or a node that once took it still has it. */
+  async function isLeftToTheNode({ attempts, acceptedAt }: RelayJob): Promise<boolean> {
+    const last = attempts.at(-1);
+    return !last || last.isNoOp || (acceptedAt !== null && (await node.knows(last.hash)));
+  }
+
+  const isTooLate = ({ notAfter }: RelayJob): boolean => notAfter !== null && clock.now() > notAfter + TOO_LATE_MS;
 
   /** The same call with a higher fee: of one nonce, only one can be mined. */
   async function replace(job: RelayJob): Promise<void> {
@@ -210,12 +249,14 @@ export function createLane(options: LaneOptions): Lane {
     await handOver(await sign(job, offer, last.isNoOp));
   }
 
-  /** The node will never take the call, but the nonce is taken: a no-op uses it, so that those behind it can go on. */
+  /** The call is not to be sent any more, but the nonce is taken: a no-op uses it, so that those behind it can go on. */
   async function giveNonceAway(job: RelayJob): Promise<void> {
     const last = job.attempts.at(-1);
     if (!last || last.isNoOp) return;
-    const offer = bumpedFees(await currentFees(), last, settings);
-    if (offer) await handOver(await sign(job, offer, true));
+    const now = await currentFees();
+    // Where the cap leaves no room above the call, a no-op at today's price will do if the node does not have the call.
+    const offer = bumpedFees(now, last, settings) ?? ((await node.knows(last.hash)) ? null : firstFees(now, settings));
+    await handOver(offer ? await sign(job, offer, true) : job);
   }
 
   const done = run();
@@ -228,6 +269,7 @@ export function createLane(options: LaneOptions): Lane {
     trouble: () => trouble,
     async stop() {
       stopping.abort();
+      wake.abort();
       await done;
     },
   };

@@ -1,5 +1,5 @@
 import type { ChainSlug } from '../core/chains.js';
-import type { Clock, Logger } from '../core/ports.js';
+import type { Address, Clock, Logger } from '../core/ports.js';
 import type { Receipt, RelayNode } from '../core/relay/relayer.js';
 import type { RelayJob, RelayStore } from '../core/relay/relay-store.js';
 
@@ -7,6 +7,7 @@ interface Parts {
   readonly store: RelayStore;
   readonly node: RelayNode;
   readonly slug: ChainSlug;
+  readonly wallet: Address;
   readonly clock: Clock;
   readonly log: Logger;
   readonly onStep: (job: RelayJob) => void;
@@ -20,7 +21,7 @@ const SETTLED_AFTER = 64n;
 /** Finds out which of these jobs are in a block by now. */
 export async function settleJobs(parts: Parts, numbered: readonly RelayJob[], chainNonce: number): Promise<void> {
   const waiting = numbered.filter(({ attempts }) => attempts.length > 0);
-  const recent = await recentlyMined(parts, numbered);
+  const recent = await recentlyMined(parts);
   const hashes = [...waiting, ...recent].flatMap(({ attempts }) => attempts.map(({ hash }) => hash));
   if (hashes.length === 0) return;
   const found = await parts.node.receipts(hashes);
@@ -29,11 +30,9 @@ export async function settleJobs(parts: Parts, numbered: readonly RelayJob[], ch
   for (const job of recent) await settleAgain(parts, job, receiptOf(job, receipts));
 }
 
-async function recentlyMined({ store, slug }: Parts, numbered: readonly RelayJob[]): Promise<RelayJob[]> {
-  const [any] = numbered;
-  if (!any) return [];
-  const newest = await store.newestMinedBlock(slug, any.wallet);
-  return newest === null ? [] : store.minedSince(slug, any.wallet, newest - SETTLED_AFTER);
+async function recentlyMined({ store, slug, wallet }: Parts): Promise<RelayJob[]> {
+  const newest = await store.newestMinedBlock(slug, wallet);
+  return newest === null ? [] : store.minedSince(slug, wallet, newest - SETTLED_AFTER);
 }
 
 const receiptOf = ({ attempts }: RelayJob, receipts: ReadonlyMap<string, Receipt>): Receipt | null =>

@@ -45,6 +45,7 @@ export interface ScheduledCancel {
   readonly trader: Address;
   readonly agent: Address;
   readonly action: bigint;
+  /** When it came due, however often it was taken since. */
   readonly dueAt: number;
 }
 
@@ -56,10 +57,14 @@ export interface ExchangeStore {
   ofOids(chain: ChainSlug, trader: Address, oids: readonly bigint[]): Promise<ReadonlyMap<bigint, ExchangeRecord>>;
   /** The newest of that name. */
   findByCloid(chain: ChainSlug, trader: Address, cloid: string): Promise<ExchangeRecord | null>;
+  /** The last few of that name, newest first. */
+  ofCloid(chain: ChainSlug, trader: Address, cloid: string): Promise<ExchangeRecord[]>;
   /** By the ids of our orders; those that came another way are absent. */
   ofOrders(chain: ChainSlug, orderIds: readonly bigint[]): Promise<ReadonlyMap<bigint, ExchangeRecord>>;
   /** null unsets it. */
   schedule(cancel: Omit<ScheduledCancel, 'dueAt'> & { readonly dueAt: number | null }): Promise<void>;
-  /** Takes what is due, each once, whoever asks. */
-  takeDue(chain: ChainSlug, now: number): Promise<ScheduledCancel[]>;
+  /** Takes what is due, each by one of those who ask. Whoever does not say `fired` in time, perhaps because he died, leaves it to be taken again. */
+  takeDue(chain: ChainSlug, now: number, againAt: number): Promise<ScheduledCancel[]>;
+  /** It is done; a schedule that was set meanwhile stays. */
+  fired(cancel: Pick<ScheduledCancel, 'chain' | 'trader' | 'action'>): Promise<void>;
 }

@@ -1,4 +1,5 @@
 import type { AgentCaller } from '../access/caller.js';
+import type { OrderStatus } from '../domain/order.js';
 import type { KnownProtection } from '../facade/protection-store.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { KnownOrder } from '../orders/orders-store.js';
@@ -15,17 +16,30 @@ export interface Target {
   readonly protections: readonly Pick<KnownProtection, 'tradeIndex' | 'kind' | 'price'>[];
 }
 
+type Shelf = Pick<Gateway, 'store'>;
+type Place = Pick<Venue, 'definition'>;
+type Whose = Pick<AgentCaller, 'trader'>;
+
 /** Any order of the trader, wherever it was made; null when there is none of that name. */
-export async function findTarget(gateway: Gateway, venue: Venue, caller: AgentCaller, name: OrderName): Promise<Target | null> {
-  const { exchange } = gateway.store;
+export async function findTarget(gateway: Shelf, venue: Place, caller: Whose, name: OrderName): Promise<Target | null> {
   const { slug } = venue.definition;
-  const record =
-    'oid' in name ? await exchange.find(slug, caller.trader, name.oid) : await exchange.findByCloid(slug, caller.trader, name.cloid);
-  if (record !== null) return ofRecord(gateway, venue, caller, record);
-  return 'oid' in name ? ofId(gateway, venue, caller, name.oid) : null;
+  if ('cloid' in name) return ofCloid(gateway, venue, caller, name.cloid);
+  const record = await gateway.store.exchange.find(slug, caller.trader, name.oid);
+  return record === null ? ofId(gateway, venue, caller, name.oid) : ofRecord(gateway, venue, caller, record);
 }
 
-async function ofRecord({ store }: Gateway, { definition }: Venue, { trader }: AgentCaller, record: ExchangeRecord): Promise<Target> {
+/** The newest of that name that lives: a change that failed leaves the older one standing. Where none does, the newest. */
+async function ofCloid(gateway: Shelf, venue: Place, caller: Whose, cloid: string): Promise<Target | null> {
+  const records = await gateway.store.exchange.ofCloid(venue.definition.slug, caller.trader, cloid);
+  const targets = await Promise.all(records.map((record) => ofRecord(gateway, venue, caller, record)));
+  const lives = ({ orders, protections }: Target): boolean =>
+    protections.length > 0 || orders.some(({ order }) => LIVE_STATUSES.has(order.status));
+  return targets.find(lives) ?? targets[0] ?? null;
+}
+
+const LIVE_STATUSES: ReadonlySet<OrderStatus> = new Set(['prepared', 'pending', 'open', 'timed_out']);
+
+async function ofRecord({ store }: Shelf, { definition }: Place, { trader }: Whose, record: ExchangeRecord): Promise<Target> {
   const ids = record.legs.flatMap(({ orderId }) => orderId ?? []);
   const orders = await Promise.all(ids.map((id) => store.orders.find(definition.slug, trader, id)));
   const { style, limit } = record.order;
@@ -36,7 +50,7 @@ async function ofRecord({ store }: Gateway, { definition }: Venue, { trader }: A
   return { pairIndex: record.pairIndex, record, orders: orders.flatMap((order) => order ?? []), protections };
 }
 
-async function ofId({ store }: Gateway, { definition }: Venue, { trader }: AgentCaller, id: bigint): Promise<Target | null> {
+async function ofId({ store }: Shelf, { definition }: Place, { trader }: Whose, id: bigint): Promise<Target | null> {
   const { slug } = definition;
   const order = await store.orders.find(slug, trader, id);
   if (order !== null) return { pairIndex: order.order.pairIndex, record: null, orders: [order], protections: [] };

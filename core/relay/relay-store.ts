@@ -101,6 +101,10 @@ export interface RelayStore {
   /** Jobs of the wallet that are not over: numbered ones by nonce, then queued ones by age. */
   open(chain: ChainSlug, wallet: Address): Promise<RelayJob[]>;
   job(chain: ChainSlug, id: bigint): Promise<RelayJob | null>;
+  /** Those of them that exist. */
+  jobs(chain: ChainSlug, ids: readonly bigint[]): Promise<RelayJob[]>;
+  /** What was queued for an order, oldest first. */
+  jobsOfOrder(chain: ChainSlug, orderId: bigint): Promise<RelayJob[]>;
   /** By the hash of any attempt. */
   jobByHash(chain: ChainSlug, hash: Hex): Promise<RelayJob | null>;
   /** Takes the next nonce of the wallet for a queued job; `atLeast` is what the chain says, for a lane that was never used or fell behind. */

@@ -34,7 +34,7 @@ export interface SendVerdict {
 export interface Relayer extends RelayerDesk {
   /** Once assigned it stays. */
   walletFor(trader: Address): Promise<Address>;
-  /** Stores the job, and sends it as soon as the lane's turn comes. Resolves when it is stored; `handedOver` when a node has it or it is refused. */
+  /** Stores the job, and sends it as soon as the lane's turn comes. Resolves when it is stored; `handedOver` when a node has it or it is refused, at the latest after some seconds. */
   send(request: Omit<RelayRequest, 'chain' | 'wallet'>): Promise<{ readonly job: RelayJob; readonly handedOver: Promise<RelayJob> }>;
   /** A lane that cannot send now, and why; null while it can. */
   trouble(wallet: Address): string | null;

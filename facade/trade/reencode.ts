@@ -31,7 +31,8 @@ export function reencode(
   return intents.map((intent) => encodeIntent(intent, signed.trader));
 }
 
-function readAction(envelope: string): TradeAction | null {
+/** The action in a signed body; null when it is none that trades. */
+export function readAction(envelope: string): TradeAction | null {
   const { action } = JSON.parse(envelope) as { action?: { type?: string } };
   if (action?.type === undefined || !isTradeType(action.type)) return null;
   return TRADE_SCHEMAS[action.type].parse(action);

@@ -82,6 +82,7 @@ export async function relayBench(chain: ChainControls, store: RelayStore): Promi
           reencode: parts.reencode ?? ((_action, job) => Promise.resolve(innerOf(job))),
         },
         onSigned: () => Promise.resolve(),
+        onRefused: () => Promise.resolve(),
       });
       relayer.start();
       return relayer;

@@ -53,6 +53,8 @@ export function createExchangeStore(db: Knex): ExchangeStore {
       (
         await records('o.trader = :trader and o.cloid = :cloid order by o.created_at desc, o.oid desc limit 1', { chain, trader, cloid })
       )[0] ?? null,
+    ofCloid: (chain, trader, cloid) =>
+      records('o.trader = :trader and o.cloid = :cloid order by o.created_at desc, o.oid desc limit 5', { chain, trader, cloid }),
     async ofOrders(chain, orderIds) {
       if (orderIds.length === 0) return new Map();
       const ids = [...new Set(orderIds)].map(String);
@@ -69,14 +71,17 @@ export function createExchangeStore(db: Knex): ExchangeStore {
         await rows('delete from scheduled_cancels where chain = :chain and trader = :trader returning 1', { chain, trader });
       else await rows(SCHEDULE, { chain, trader, agent, action, dueAt });
     },
-    takeDue: async (chain, now) =>
-      (
-        await rows<Omit<ScheduledCancel, 'dueAt'> & { due_at: bigint }>(
-          `update scheduled_cancels set fired_at = :now where chain = :chain and due_at <= :now and fired_at is null
-           returning chain, trader, agent, action, due_at`,
-          { chain, now },
-        )
-      ).map(({ due_at, ...cancel }) => ({ ...cancel, dueAt: Number(due_at) })),
+    takeDue: async (chain, now, againAt) =>
+      (await rows<Omit<ScheduledCancel, 'dueAt'> & { fired_at: bigint }>(TAKE_DUE, { chain, now, againAt })).map(
+        ({ fired_at, ...cancel }) => ({ ...cancel, dueAt: Number(fired_at) }),
+      ),
+    async fired({ chain, trader, action }) {
+      await rows('delete from scheduled_cancels where chain = :chain and trader = :trader and action = :action returning 1', {
+        chain,
+        trader,
+        action,
+      });
+    },
   };
 }
 
@@ -109,6 +114,11 @@ const RECORD = `
     (leg.item->>'size_base')::numeric
   from added, jsonb_array_elements(:legs::jsonb) with ordinality as leg(item, seq)
   on conflict do nothing returning 1`;
+
+/** `fired_at` is when it first came due; `due_at` moves on until it is done. */
+const TAKE_DUE = `
+  update scheduled_cancels set fired_at = coalesce(fired_at, due_at), due_at = :againAt where chain = :chain and due_at <= :now
+  returning chain, trader, agent, action, fired_at`;
 
 const SCHEDULE = `
   insert into scheduled_cancels (chain, trader, agent, action, due_at) values (:chain, :trader, :agent, :action, :dueAt)

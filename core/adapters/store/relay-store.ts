@@ -40,6 +40,10 @@ export function createRelayStore(db: Knex): RelayStore {
     open: (chain, wallet) => jobs(OPEN, { chain, wallet }),
     job: async (chain, id) =>
       (await jobs(`select ${JOB_COLUMNS} from relay_jobs where chain = :chain and id = :id`, { chain, id }))[0] ?? null,
+    jobs: (chain, ids) =>
+      jobs(`select ${JOB_COLUMNS} from relay_jobs where chain = :chain and id = any(:ids::bigint[])`, { chain, ids: ids.map(String) }),
+    jobsOfOrder: (chain, orderId) =>
+      jobs(`select ${JOB_COLUMNS} from relay_jobs where chain = :chain and order_id = :orderId order by id`, { chain, orderId }),
     jobByHash: async (chain, hash) => (await jobs(BY_HASH, { chain, hash }))[0] ?? null,
     number: async (chain, id, atLeast) => (await jobs(NUMBER, { chain, id, atLeast }))[0] ?? null,
     fillGap: async (chain, wallet, nonce, gas, at) => (await jobs(FILL_GAP, { chain, wallet, nonce, gas: gas.toString(), at }))[0] ?? null,

@@ -11,6 +11,7 @@ import { relay } from './0010-relay.js';
 import { facadeReads } from './0011-facade-reads.js';
 import { exchange } from './0012-exchange.js';
 import { funding } from './0013-funding.js';
+import { relayOrders } from './0014-relay-orders.js';
 import { spendingOfOrders } from './0015-spending-of-orders.js';
 import type { Migration } from './migration.js';
 
@@ -29,5 +30,6 @@ export const MIGRATIONS: readonly Migration[] = [
   facadeReads,
   exchange,
   funding,
+  relayOrders,
   spendingOfOrders,
 ];

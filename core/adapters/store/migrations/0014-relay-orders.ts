@@ -1,0 +1,9 @@
+import type { Migration } from './migration.js';
+
+/** What became of an order's transaction is asked for by the order. */
+export const relayOrders: Migration = {
+  name: '0014-relay-orders',
+  async up(trx) {
+    await trx.raw('create index relay_jobs_of_order on relay_jobs (chain, order_id, id) where order_id is not null');
+  },
+};

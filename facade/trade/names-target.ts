@@ -1,0 +1,84 @@
+import type { ChainSlug } from '../../core/chains.js';
+import type { Intent } from '../../core/domain/intent.js';
+import { indexOf } from '../../core/orders/find-order.js';
+import type { KnownOrder } from '../../core/orders/orders-store.js';
+import type { Store } from '../../core/ports.js';
+import type { Gateway, Venue } from '../../core/gateway.js';
+import { findTarget, type OrderName, type Target } from '../../core/relay/find-target.js';
+import type { RelayJob, SignedAction } from '../../core/relay/relay-store.js';
+import type { TradeAction } from '../actions/trade.js';
+import { readAction, type JobContext } from './reencode.js';
+
+type Looked = Pick<Gateway, 'store'>;
+type Definition = Venue['definition'] & { readonly slug: ChainSlug };
+
+/**
+ * Whether what a job takes back, replaces or changes is what its signed action names: which slot of the contract that is, only the
+ * stored orders say, and they are asked again before the signature.
+ */
+export async function namesTarget(store: Store, definition: Definition, signed: SignedAction, job: RelayJob): Promise<boolean> {
+  const context = job.context as JobContext;
+  const action = readAction(signed.envelope);
+  if (action === null) return false;
+  const target = async (item: number): Promise<Target | null> => {
+    const name = nameIn(action, item);
+    return name && findTarget({ store } satisfies Looked, { definition }, signed, name);
+  };
+  switch (context.kind) {
+    case 'order':
+      return true;
+    case 'replace':
+      return isAmong({ kind: 'withdraw', tradeIndex: context.tradeIndex }, await target(context.item));
+    case 'margin': {
+      const positions = await store.account.openPositions(definition.slug, signed.trader);
+      const held = positions.find(({ tradeIndex }) => tradeIndex === context.context.tradeIndex);
+      return action.type === 'updateIsolatedMargin' && held?.position.pairIndex === action.asset;
+    }
+    case 'cancel':
+      return job.purpose === 'action'
+        ? isAmong(context.intent, await target(context.item))
+        : isOwn(store, definition.slug, signed, job, context.intent);
+  }
+}
+
+/** What an item of the action calls the order it is about. */
+function nameIn(action: TradeAction, item: number): OrderName | null {
+  const named = (oid: number | string | undefined): OrderName | null =>
+    oid === undefined ? null : typeof oid === 'number' ? { oid: BigInt(oid) } : { cloid: oid };
+  switch (action.type) {
+    case 'cancel':
+      return named(action.cancels[item]?.o);
+    case 'cancelByCloid':
+      return named(action.cancels[item]?.cloid);
+    case 'modify':
+      return named(action.oid);
+    case 'batchModify':
+      return named(action.modifies[item]?.oid);
+    default:
+      return null;
+  }
+}
+
+const isOn = ({ orderKey }: KnownOrder, intent: Intent): boolean => {
+  if (orderKey === null) return false;
+  if (intent.kind === 'withdraw') return orderKey.startsWith('resting:') && indexOf(orderKey) === intent.tradeIndex;
+  return intent.kind === 'reclaim' && orderKey.startsWith('request:') && indexOf(orderKey) === intent.requestIndex;
+};
+
+function isAmong(intent: Intent, target: Target | null): boolean {
+  if (target === null) return false;
+  if (intent.kind !== 'protect') return target.orders.some((order) => isOn(order, intent));
+  const kind = intent.tp === null ? 'sl' : 'tp';
+  return target.protections.some((protection) => protection.tradeIndex === intent.tradeIndex && protection.kind === kind);
+}
+
+/** What nobody names: a schedule's entries, and requests that the oracle left unanswered. */
+async function isOwn(store: Store, chain: ChainSlug, { trader }: SignedAction, job: RelayJob, intent: Intent): Promise<boolean> {
+  if (job.purpose === 'reclaim') {
+    const order = job.orderId === null ? null : await store.orders.find(chain, trader, job.orderId);
+    return order !== null && intent.kind === 'reclaim' && isOn(order, intent);
+  }
+  if (intent.kind !== 'withdraw' && intent.kind !== 'reclaim') return false;
+  const key = intent.kind === 'withdraw' ? (`resting:${intent.tradeIndex}` as const) : (`request:${intent.requestIndex}` as const);
+  return (await store.orders.findByKey(chain, trader, key))?.order.action === 'open';
+}

@@ -1,0 +1,157 @@
+import type { RelayJob, RelayStore } from '../../core/relay/relay-store.js';
+import type { RelayNode, SendVerdict } from '../../core/relay/relayer.js';
+import type { RunningRelayer } from '../../relayer/create-relayer.js';
+import type { ChainControls } from '../../sandbox/controls.js';
+import { eventually } from '../harness/eventually.js';
+import { createMovedClock } from '../harness/moved-clock.js';
+import { relayBench, requestOf, type RelayBench } from '../harness/relay-bench.js';
+import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+
+const SLUG = 'arbitrum-sepolia';
+const HOUR_MS = 3_600_000;
+const GWEI = 1_000_000_000n;
+
+let sandbox: TestSandbox;
+let chain: ChainControls;
+let store: RelayStore;
+let running: RunningRelayer[] = [];
+
+beforeAll(async () => {
+  sandbox = await startTestSandbox();
+  const [first] = sandbox.controls.chains;
+  if (!first) throw new Error('the sandbox has no chain');
+  chain = first;
+  store = sandbox.gateway.store.relay;
+});
+afterEach(async () => {
+  await Promise.all(running.map((relayer) => relayer.stop()));
+  running = [];
+});
+afterAll(() => sandbox.stop());
+
+function start(bench: RelayBench, parts?: Parameters<RelayBench['start']>[0]): RunningRelayer {
+  const relayer = bench.start(parts);
+  running.push(relayer);
+  return relayer;
+}
+
+const when = (id: bigint, holds: (job: RelayJob) => boolean): Promise<RelayJob | null> =>
+  eventually(
+    () => store.job(SLUG, id),
+    (job) => job !== null && holds(job),
+  );
+const whenIn = (id: bigint, ...states: RelayJob['state'][]): Promise<RelayJob | null> => when(id, ({ state }) => states.includes(state));
+
+/** Says this of every transaction until it is healed. */
+function ailing(node: RelayNode, verdict: SendVerdict['verdict']): { node: RelayNode; heal: () => void } {
+  let isIll = true;
+  return {
+    node: { ...node, send: (raw) => (isIll ? Promise.resolve({ verdict, note: verdict }) : node.send(raw)) },
+    heal: () => void (isIll = false),
+  };
+}
+
+describe('an order that nobody waits for any more', () => {
+  it('gives its nonce away when the empty wallet is filled at last, and the lane goes on', async () => {
+    const bench = await relayBench(chain, store);
+    const clock = createMovedClock();
+    const { node, heal } = ailing(bench.node, 'no-funds');
+    const relayer = start(bench, { clock, node });
+    const late = await relayer.send(await requestOf(bench, { notAfter: clock.now() + 5_000 }));
+    await whenIn(late.job.id, 'unknown');
+    clock.move(HOUR_MS);
+    await when(late.job.id, ({ attempts }) => attempts.at(-1)?.isNoOp === true);
+    heal();
+    const next = await relayer.send(await requestOf(bench, { notAfter: clock.now() + 60_000 }));
+    expect((await whenIn(next.job.id, 'mined'))?.nonce).toBe(1);
+    await whenIn(late.job.id, 'replaced');
+    expect(await bench.trader.trades()).toHaveLength(1);
+  });
+
+  it('gives its nonce away although its fee was the highest allowed', async () => {
+    const bench = await relayBench(chain, store);
+    const clock = createMovedClock();
+    const { node, heal } = ailing(bench.node, 'underpriced');
+    const dear: RelayNode = { ...node, fees: () => Promise.resolve({ baseFee: 50n * GWEI, priorityFee: 0n }) };
+    const relayer = start(bench, { clock, node: dear, maxFeePerGas: 20n * GWEI });
+    const late = await relayer.send(await requestOf(bench, { notAfter: clock.now() + 5_000 }));
+    await whenIn(late.job.id, 'unknown');
+    clock.move(HOUR_MS);
+    heal();
+    const next = await relayer.send(await requestOf(bench, { notAfter: clock.now() + 60_000 }));
+    await whenIn(next.job.id, 'mined');
+    await whenIn(late.job.id, 'replaced');
+    expect(await bench.trader.trades()).toHaveLength(1);
+  });
+
+  it('is not sent by the process that finds it with a nonce and without a signature', async () => {
+    const bench = await relayBench(chain, store);
+    const clock = createMovedClock();
+    // The first process hangs for ever, as a dead one does, and holds nothing.
+    const leased: RelayStore = { ...store, lease: () => Promise.resolve({ isHeld: () => true, release: () => Promise.resolve() }) };
+    const doomed = bench.start({ store: { ...leased, addAttempt: () => new Promise(() => undefined) } });
+    const { job } = await doomed.send(await requestOf(bench, { notAfter: clock.now() + 5_000 }));
+    await whenIn(job.id, 'numbered');
+    clock.move(HOUR_MS);
+    start(bench, { clock, store: leased });
+    await whenIn(job.id, 'replaced');
+    expect(await bench.trader.trades()).toHaveLength(0);
+    expect(await bench.nonce()).toBe(1);
+  });
+
+  it('is not sent again after the node that had it forgot it', async () => {
+    const bench = await relayBench(chain, store);
+    const clock = createMovedClock();
+    let isForgetful = true;
+    const forgetful: RelayNode = {
+      ...bench.node,
+      send: (raw) => (isForgetful ? Promise.resolve({ verdict: 'accepted', note: null }) : bench.node.send(raw)),
+    };
+    const relayer = start(bench, { clock, node: forgetful, stuckMs: 60_000 });
+    const { job } = await relayer.send(await requestOf(bench, { notAfter: clock.now() + 5_000 }));
+    await whenIn(job.id, 'accepted');
+    isForgetful = false;
+    clock.move(HOUR_MS);
+    await whenIn(job.id, 'replaced');
+    expect(await bench.trader.trades()).toHaveLength(0);
+  });
+});
+
+describe('a lane', () => {
+  it('goes on past a job that cannot be judged', async () => {
+    const bench = await relayBench(chain, store);
+    const poison = await requestOf(bench);
+    const relayer = start(bench, {
+      reencode: (_action, job) =>
+        job.data === poison.data ? Promise.reject(new RangeError('poison')) : Promise.resolve([job.context as `0x${string}`]),
+    });
+    const stuck = await relayer.send(poison);
+    const next = await relayer.send(await requestOf(bench));
+    await whenIn(next.job.id, 'mined');
+    expect((await store.job(SLUG, stuck.job.id))?.state).toBe('queued');
+    expect(await bench.nonce()).toBe(1);
+  });
+
+  it('brings back a transaction whose block is gone although nothing else is to be sent', async () => {
+    const bench = await relayBench(chain, store);
+    const relayer = start(bench, { stuckMs: 300 });
+    const { job } = await relayer.send(await requestOf(bench));
+    await whenIn(job.id, 'mined');
+    await chain.reorg(3, true);
+    await eventually(
+      () => bench.trader.trades(),
+      (trades) => trades.length === 1,
+    );
+    await whenIn(job.id, 'mined');
+  });
+});
+
+describe('whoever waits for a hand-over', () => {
+  it('is let go when the relayer stops', async () => {
+    const bench = await relayBench(chain, store);
+    const relayer = start(bench, { node: { ...bench.node, account: () => Promise.reject(new Error('no node')) } });
+    const { handedOver } = await relayer.send(await requestOf(bench));
+    await relayer.stop();
+    expect((await handedOver).state).toBe('queued');
+  });
+});
