@@ -51,7 +51,7 @@ export interface Opening extends OrderMarket {
 }
 
 export const DEFAULT_SLIPPAGE = decimal(1n, 0);
-const MAX_COLLATERAL = 2n ** 120n - 1n;
+export const MAX_COLLATERAL = 2n ** 120n - 1n;
 
 export function orderMarket(venue: Venue, { market, collateral: wanted }: Pick<OrderRequest, 'market' | 'collateral'>): OrderMarket {
   const config = venue.feed.config();

@@ -1,13 +1,16 @@
 import type { AgentCaller } from '../access/caller.js';
 import type { Intent } from '../domain/intent.js';
+import { marketView } from '../domain/pricing/market-view.js';
 import type { OrderStatus } from '../domain/order.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import { indexOf } from '../orders/find-order.js';
+import { storedStopLoss } from '../orders/order-request.js';
 import type { KnownOrder } from '../orders/orders-store.js';
 import { prepareTransaction } from '../orders/prepare-transaction.js';
 import { isOverdue, reclaimableAt } from '../orders/reclaim-time.js';
 import { watchOrders, type OrderWatch } from './await-orders.js';
+import type { ExchangeRecord } from './exchange-store.js';
 import { findTarget, type OrderName, type Target } from './find-target.js';
 import type { RelayPurpose, SignedAction } from './relay-store.js';
 import { sendWrite } from './send-write.js';
@@ -52,7 +55,16 @@ export async function relayCancels(
   const end = venue.clock.now() + holdMs;
   const work: Work = { gateway, venue, caller, action, watch, end, purpose };
   try {
-    return await Promise.all(items.map((item) => cancelOne(work, item)));
+    // Named twice, an order is taken back once.
+    const once = new Map<string, Promise<CancelOutcome>>();
+    return await Promise.all(
+      items.map((item) => {
+        const key = `${'oid' in item.name ? item.name.oid : item.name.cloid} ${item.pairIndex}`;
+        const running = once.get(key) ?? cancelOne(work, item);
+        once.set(key, running);
+        return running;
+      }),
+    );
   } finally {
     watch.stop();
   }
@@ -77,7 +89,7 @@ async function cancelOne(work: Work, { item, name, pairIndex }: CancelItem): Pro
   try {
     const outcomes = [
       ...(await Promise.all(target.orders.map((order) => cancelOrder(work, item, order)))),
-      ...(await Promise.all(target.protections.map((protection) => unprotect(work, item, protection)))),
+      ...(await Promise.all(target.protections.map((protection) => unprotect(work, item, protection, target.record)))),
     ];
     return worst(outcomes);
   } catch (error) {
@@ -97,9 +109,10 @@ async function cancelOrder(work: Work, item: number, known: KnownOrder): Promise
   const { gateway, venue, caller, watch } = work;
   if (IS_OVER.has(known.order.status) || (known.order.status === 'expired' && known.hashes.length === 0)) return GONE;
   const isWaiting = known.order.status === 'prepared' || known.order.status === 'pending';
-  if (isWaiting) await watch.settled([known.id], leftOf(work));
+  if (isWaiting && !(await isNeverSent(work, known.id))) await watch.settled([known.id], leftOf(work));
   const now = isWaiting ? await gateway.store.orders.find(venue.definition.slug, caller.trader, known.id) : known;
   if (now === null || IS_OVER.has(now.order.status)) return GONE;
+  if (now.orderKey === null && (await isNeverSent(work, now.id))) return GONE;
   const intent = takeBack(venue, now);
   if (intent === null) return { kind: 'executing', reclaimableAt: reclaimableAt(venue, now.order) ?? null };
   const isSent = await send(work, item, intent, now.id);
@@ -108,6 +121,12 @@ async function cancelOrder(work: Work, item: number, known: KnownOrder): Promise
   const after = await gateway.store.orders.find(venue.definition.slug, caller.trader, now.id);
   if (after?.order.status === 'canceled') return { kind: 'done' };
   return after !== null && IS_OVER.has(after.order.status) ? GONE : { kind: 'executing', reclaimableAt: null };
+}
+
+/** Its transaction was refused, or its nonce went to a no-op: it cannot reach the chain any more. */
+async function isNeverSent({ gateway, venue }: Work, id: bigint): Promise<boolean> {
+  const jobs = await gateway.store.relay.jobsOfOrder(venue.definition.slug, id);
+  return jobs.length > 0 && jobs.every(({ state }) => state === 'refused' || state === 'replaced');
 }
 
 const leftOf = ({ venue, end }: Work): number => Math.max(0, end - venue.clock.now());
@@ -136,13 +155,37 @@ async function send(work: Work, item: number, intent: Intent, orderId: bigint | 
   }
 }
 
-async function unprotect(work: Work, item: number, { tradeIndex, kind, price }: Target['protections'][number]): Promise<CancelOutcome> {
-  const { gateway, venue, caller } = work;
-  const positions = await gateway.store.account.openPositions(venue.definition.slug, caller.trader);
-  const position = positions.find((listed) => listed.tradeIndex === tradeIndex)?.position;
-  // The contract may have clamped a stop loss: what is there now is what was meant.
-  const isThere = position !== undefined && (kind === 'tp' ? position.tp === price : position.sl !== 0n);
+/** One that was just asked for may not be mined yet: it is waited for, or it would come after it was called gone. */
+async function unprotect(work: Work, item: number, protection: Protected, record: ExchangeRecord | null): Promise<CancelOutcome> {
+  const { tradeIndex, kind } = protection;
+  const isFresh = record !== null && work.venue.clock.now() - record.createdAt < FRESH_MS;
+  const isThere = isFresh ? await comesTrue(work, () => isProtected(work, protection)) : await isProtected(work, protection);
   if (!isThere) return GONE;
   await send(work, item, { kind: 'protect', tradeIndex, tp: kind === 'tp' ? 0n : null, sl: kind === 'sl' ? 0n : null }, null);
-  return { kind: 'done' };
+  const isGone = await comesTrue(work, async () => !(await isProtected(work, protection)));
+  return isGone ? { kind: 'done' } : { kind: 'executing', reclaimableAt: null };
+}
+
+type Protected = Target['protections'][number];
+const FRESH_MS = 30_000;
+const LOOK_MS = 100;
+
+/** Within what is left of the answer's time. */
+async function comesTrue(work: Work, holds: () => Promise<boolean>): Promise<boolean> {
+  for (;;) {
+    if (await holds()) return true;
+    if (leftOf(work) === 0) return false;
+    await work.venue.clock.sleep(Math.min(LOOK_MS, leftOf(work)));
+  }
+}
+
+/** Whether this very level stands: of another price it is another order's, except that the contract clamps a stop loss too far away. */
+async function isProtected({ gateway, venue, caller }: Work, { tradeIndex, kind, price }: Protected): Promise<boolean> {
+  const positions = await gateway.store.account.openPositions(venue.definition.slug, caller.trader);
+  const position = positions.find((listed) => listed.tradeIndex === tradeIndex)?.position;
+  if (position === undefined) return false;
+  if (kind === 'tp') return position.tp === price;
+  if (position.sl === price || position.sl === 0n) return position.sl === price;
+  const view = marketView(venue.feed.config(), position);
+  return view === null || position.sl === storedStopLoss(view, { ...position, sl: price, price: position.openPrice });
 }

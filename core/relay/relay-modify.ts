@@ -2,11 +2,12 @@ import type { AgentCaller } from '../access/caller.js';
 import type { TranslationContext } from '../domain/relay/exchange-order.js';
 import type { Gateway, Venue } from '../gateway.js';
 import { indexOf } from '../orders/find-order.js';
+import { watchOrders } from './await-orders.js';
 import { exchangeFacts } from './exchange-facts.js';
 import { findTarget, type OrderName, type Target } from './find-target.js';
 import { failed, planItems, type ExchangeItem, type ItemOutcome, type Plan, type Prepared } from './plan-items.js';
-import { relayCancels } from './relay-cancels.js';
-import { relayOrders } from './relay-orders.js';
+import { relayCancels, type CancelOutcome } from './relay-cancels.js';
+import { outcomeOf, relayOrders, settle } from './relay-orders.js';
 import type { SignedAction } from './relay-store.js';
 import { sendItem } from './send-item.js';
 import { prepareReplacement } from './write-leg.js';
@@ -23,6 +24,8 @@ export type ModifyOutcome =
   | ItemOutcome
   /** Nothing of that name can be changed. */
   | { readonly kind: 'gone' }
+  /** It can still fill. */
+  | Extract<CancelOutcome, { kind: 'executing' }>
   /** The old order is gone, and the new one could not be placed. */
   | { readonly kind: 'lost'; readonly outcome: ItemOutcome };
 
@@ -45,12 +48,16 @@ export async function relayModify(
   if (target?.pairIndex !== item.pairIndex) return { kind: 'gone' };
   const resting = restingSlot(target);
   const [plan] = planItems(venue, await exchangeFacts(gateway, venue, caller), [item]);
-  if (resting !== null && plan && !('outcome' in plan) && isOneEntry(plan))
-    return replaceInOne(gateway, venue, caller, action, { plan, tradeIndex: resting });
-  if (target.orders.length > 0 || target.protections.length > 0) {
+  // What cannot be placed takes nothing away.
+  if (!plan || 'outcome' in plan) return plan?.outcome ?? { kind: 'gone' };
+  if (plan.translation.kind === 'refused') return plan.translation;
+  if (resting !== null && isOneEntry(plan)) return replaceInOne(gateway, venue, caller, action, { plan, tradeIndex: resting, holdMs });
+  // A level is overwritten where it stands: the position is never without.
+  if (!overwrites(plan, target)) {
     const cancels = { items: [{ item: item.item, name, pairIndex: item.pairIndex }], holdMs };
     const [canceled] = await relayCancels(gateway, venue, caller, action, cancels);
     if (canceled?.kind === 'failed') return canceled;
+    if (canceled?.kind === 'executing') return canceled;
     if (canceled?.kind !== 'done') return { kind: 'gone' };
   }
   const [placed] = await relayOrders(gateway, venue, caller, action, { items: [item], holdMs });
@@ -65,6 +72,13 @@ function restingSlot({ orders, protections }: Target): number | null {
   return only.order.status === 'open' && only.orderKey !== null ? indexOf(only.orderKey) : null;
 }
 
+function overwrites({ translation }: Plan, { orders, protections }: Target): boolean {
+  if (translation.kind !== 'legs' || orders.length > 0) return false;
+  const isOverwritten = ({ tradeIndex, kind }: Target['protections'][number]): boolean =>
+    translation.legs.some(({ intent }) => intent.kind === 'protect' && intent.tradeIndex === tradeIndex && intent[kind] !== null);
+  return protections.every(isOverwritten);
+}
+
 const isOneEntry = ({ translation }: Plan): boolean =>
   translation.kind === 'legs' && translation.manner === 'resting' && translation.legs.length === 1;
 
@@ -73,19 +87,25 @@ async function replaceInOne(
   venue: Venue,
   caller: AgentCaller,
   action: SignedAction,
-  { plan, tradeIndex }: { readonly plan: Plan; readonly tradeIndex: number },
-): Promise<ItemOutcome> {
+  { plan, tradeIndex, holdMs }: { readonly plan: Plan; readonly tradeIndex: number; readonly holdMs: number },
+): Promise<ModifyOutcome> {
   const { translation, asked, context } = plan;
   if (translation.kind !== 'legs') return { kind: 'refused', why: translation.why };
+  const watch = watchOrders(gateway, venue, caller.trader);
+  const end = venue.clock.now() + holdMs;
   try {
     const legs = await Promise.all(translation.legs.map((leg) => prepareReplacement(gateway, venue, caller, leg, tradeIndex)));
     const prepared: Prepared = { ...plan, manner: 'resting', legs };
     const job: ReplaceJobContext = { kind: 'replace', item: asked.item, tradeIndex, context };
     const sent = await sendItem(gateway, venue, caller, action, prepared, job);
     if ('outcome' in sent) return sent.outcome;
-    const [first] = await Promise.all(sent.jobs.map(({ handedOver }) => handedOver));
-    return { kind: 'resting', oid: sent.oid, txHash: first?.attempts.at(-1)?.hash ?? null };
+    await settle(venue, watch, [sent], end);
+    const outcome = await outcomeOf(gateway, venue, watch, sent, () => Promise.resolve({ kind: 'rejected', reason: 'SLIPPAGE' }));
+    // Both happen or none: refused means that the old one was filled or canceled first.
+    return outcome.kind === 'rejected' ? { kind: 'gone' } : outcome;
   } catch (error) {
     return failed(error).outcome;
+  } finally {
+    watch.stop();
   }
 }

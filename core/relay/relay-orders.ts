@@ -5,7 +5,7 @@ import type { Gateway, Venue } from '../gateway.js';
 import { watchOrders, type OrderWatch } from './await-orders.js';
 import { exchangeFacts, type ExchangeFacts } from './exchange-facts.js';
 import { planItems, planRest, prepareItem, type ExchangeItem, type Failure, type ItemOutcome } from './plan-items.js';
-import type { SignedAction } from './relay-store.js';
+import type { RelayState, SignedAction } from './relay-store.js';
 import { sendItem, type Sent } from './send-item.js';
 
 export interface RelayOptions {
@@ -41,7 +41,7 @@ export async function relayOrders(
 }
 
 /** Until every order is executed, refused or resting, or the time is up. */
-async function settle({ clock }: Venue, watch: OrderWatch, sent: readonly (Sent | Failure)[], end: number): Promise<void> {
+export async function settle({ clock }: Venue, watch: OrderWatch, sent: readonly (Sent | Failure)[], end: number): Promise<void> {
   const live = sent.flatMap((each) => ('outcome' in each ? [] : [each]));
   const left = (): number => Math.max(0, end - clock.now());
   const over = new AbortController();
@@ -53,7 +53,7 @@ async function settle({ clock }: Venue, watch: OrderWatch, sent: readonly (Sent 
   );
 }
 
-async function outcomeOf(
+export async function outcomeOf(
   { store }: Gateway,
   { definition }: Venue,
   watch: OrderWatch,
@@ -65,7 +65,9 @@ async function outcomeOf(
   const filled = orders.filter(({ status }) => status === 'filled');
   if (filled.length > 0) return { kind: 'filled', oid, orders: filled };
   const states = await Promise.all(jobs.map(({ job }) => store.relay.job(definition.slug, job.id)));
-  const refusal = states.find((job) => job?.state === 'refused');
+  // A part that still runs can fill: then the order did not fail.
+  const isUnsent = jobs.length > 0 && states.every((job) => job !== null && NEVER_SENT.has(job.state));
+  const [refusal] = isUnsent ? states : [];
   if (refusal) return { kind: 'failed', error: new GatewayError('UNSUPPORTED', { reason: `Not sent: ${refusal.note ?? 'refused'}.` }) };
   if (orderIds.length > 0 && orders.length === orderIds.length && orders.every(isRefused))
     return missedItsPrice(sent, orders) ? rest(sent) : rejected(orders);
@@ -73,6 +75,7 @@ async function outcomeOf(
   return { kind: 'resting', oid, txHash: states[0]?.attempts.at(-1)?.hash ?? null };
 }
 
+const NEVER_SENT: ReadonlySet<RelayState> = new Set(['refused', 'replaced']);
 const isRefused = ({ status }: Order): boolean => status === 'rejected' || status === 'expired';
 const reasonOf = (orders: readonly Order[]): Order['reason'] => orders.find(({ reason }) => reason !== null)?.reason ?? 'OTHER';
 const rejected = (orders: readonly Order[]): ItemOutcome => ({ kind: 'rejected', reason: reasonOf(orders) });

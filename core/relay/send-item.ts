@@ -34,7 +34,11 @@ export async function sendItem(
   const stored: (bigint | null)[] = [];
   try {
     for (const [at, { draft }] of prepared.legs.entries())
-      stored.push(draft === null ? null : (await storeLeg(gateway, venue, draft, at === 0 ? prepared.asked.cloid : null)).id);
+      stored.push(
+        draft === null
+          ? null
+          : (await storeLeg(gateway, venue, draft, at === 0 ? prepared.asked.cloid : null, jobContext !== undefined)).id,
+      );
   } catch (error) {
     await giveUp(gateway, venue, caller, stored);
     return failed(error);

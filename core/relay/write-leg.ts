@@ -1,7 +1,7 @@
 import { keccak256 } from 'viem/utils';
 import type { AgentCaller } from '../access/caller.js';
 import type { CloseIntent, DecreaseIntent, OpenIntent, OpenTerms } from '../domain/intent.js';
-import type { Order } from '../domain/order.js';
+import type { Order, OrderStatus } from '../domain/order.js';
 import { positionSizeCollateral } from '../domain/pricing/size.js';
 import type { Leg } from '../domain/relay/exchange-order.js';
 import { capExceeded, checkMarket, utcDay } from '../domain/scope.js';
@@ -10,10 +10,11 @@ import type { Gateway, Venue } from '../gateway.js';
 import { marketName } from '../account/describe-order.js';
 import { checkOpening, checkScope, notionalUsd, requireTradable } from '../orders/check-order.js';
 import type { PositionFigures } from '../orders/find-position.js';
-import { orderMarket, storedStopLoss, type Opening } from '../orders/order-request.js';
+import { MAX_COLLATERAL, orderMarket, storedStopLoss, type Opening } from '../orders/order-request.js';
 import type { Draft, KnownOrder } from '../orders/orders-store.js';
 import { preparedOrder, tooManyUnsent } from '../orders/place-order.js';
 import { closingSlippage, positionOrder } from '../orders/position-order.js';
+import { invalid } from '../orders/exact-units.js';
 import { refuseCallback } from '../orders/precheck-callback.js';
 import { prepareTransaction, type PreparedWrite } from '../orders/prepare-transaction.js';
 
@@ -24,6 +25,9 @@ export interface PreparedLeg {
   /** null for a protection: it is no order of ours. */
   readonly draft: Draft | null;
 }
+
+const LIVE: ReadonlySet<OrderStatus> = new Set(['prepared', 'pending', 'open', 'timed_out']);
+export const CLOID_TAKEN = 'An order with this cloid is still open.';
 
 /** The relayer sends at once: what waits is in its queue, not in somebody's hand. */
 const MAX_UNSENT = 10_000;
@@ -67,6 +71,7 @@ async function prepareOpening(
   intent: OpenIntent,
   instead: number | null = null,
 ): Promise<PreparedLeg> {
+  if (intent.collateralAmount > MAX_COLLATERAL) throw invalid('size', 'is more than the contracts can hold');
   const opening = openingOf(venue, intent, leg.sizeBase);
   checkScope(caller, opening);
   requireTradable(venue, opening);
@@ -166,14 +171,24 @@ const draftOf = ({ definition }: Venue, { agent }: AgentCaller, order: Order, wr
   maxUnsent: MAX_UNSENT,
 });
 
-/** Stores the order of a leg. A cloid that an order of the past has used stays with that one; ours is found by the exchange's record. */
-export async function storeLeg(gateway: Gateway, venue: Venue, draft: Draft, clientId: string | null): Promise<KnownOrder> {
+/**
+ * Stores the order of a leg. A cloid that an order of the past has used stays with that one; ours is found by the exchange's record.
+ * One that still lives keeps its name for itself, also against the same request sent twice at once, unless this one takes its place.
+ */
+export async function storeLeg(
+  gateway: Gateway,
+  venue: Venue,
+  draft: Draft,
+  clientId: string | null,
+  isInstead: boolean,
+): Promise<KnownOrder> {
   const placed = await gateway.store.orders.place({ ...draft, order: { ...draft.order, clientId } });
   switch (placed.kind) {
     case 'placed':
       return placed.stored;
     case 'known':
-      return storeLeg(gateway, venue, draft, null);
+      if (!isInstead && LIVE.has(placed.stored.order.status)) throw new GatewayError('UNSUPPORTED', { reason: CLOID_TAKEN });
+      return storeLeg(gateway, venue, draft, null, isInstead);
     case 'over-cap':
       throw draft.spend?.capUsd ? capExceeded(draft.spend.capUsd, placed.spentUsd, draft.spend.usd) : new TypeError('no cap, yet passed');
     case 'too-many':

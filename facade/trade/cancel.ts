@@ -2,7 +2,7 @@ import type { Venue } from '../../core/gateway.js';
 import { relayCancels, type CancelItem, type CancelOutcome } from '../../core/relay/relay-cancels.js';
 import type { TradeActionOf } from '../actions/trade.js';
 import { statuses, type ExchangeReply, type ItemStatus } from '../reply.js';
-import { itemError } from './item-status.js';
+import { itemError, throwIfAll } from './item-status.js';
 import { errorText, ITEM_TEXTS } from './item-texts.js';
 import type { TradeWork } from './trade-handlers.js';
 
@@ -20,6 +20,7 @@ export const cancelByCloid = (work: TradeWork, { cancels }: TradeActionOf<'cance
 
 async function cancel({ gateway, venue, caller, action, holdMs }: TradeWork, items: readonly CancelItem[]): Promise<ExchangeReply> {
   const outcomes = await relayCancels(gateway, venue, caller, action, { items, holdMs });
+  throwIfAll(outcomes);
   return statuses(
     'cancel',
     outcomes.map((outcome, at) => statusOf(venue, items[at]?.pairIndex ?? 0, outcome)),
@@ -34,14 +35,11 @@ function statusOf(venue: Venue, asset: number, outcome: CancelOutcome): ItemStat
       return itemError(ITEM_TEXTS.neverPlaced, asset);
     case 'executing':
       return itemError(executingText(venue, outcome.reclaimableAt), asset);
-    case 'failed': {
-      const text = errorText(outcome.error);
-      if (text === null) throw outcome.error;
-      return itemError(text, asset);
-    }
+    case 'failed':
+      return itemError(errorText(outcome.error) ?? outcome.error.message, asset);
   }
 }
 
 /** It can still fill: a bot must not believe it gone. */
-const executingText = ({ clock }: Venue, at: number | null): string =>
+export const executingText = ({ clock }: Venue, at: number | null): string =>
   `Order is executing, reclaim possible at ${new Date(at ?? clock.now()).toISOString()}.`;

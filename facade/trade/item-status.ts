@@ -1,5 +1,6 @@
 import { divideInteger } from '../../core/domain/decimal.js';
 import type { Order } from '../../core/domain/order.js';
+import type { GatewayError } from '../../core/errors.js';
 import type { Venue } from '../../core/gateway.js';
 import type { ItemOutcome } from '../../core/relay/plan-items.js';
 import { formatExact, formatSize, formatTick } from '../format.js';
@@ -7,7 +8,17 @@ import type { ItemStatus } from '../reply.js';
 import { coinPrice, coinSize, type Asset } from '../universe.js';
 import { errorText, REASON_TEXTS, refusalText, withAsset } from './item-texts.js';
 
-/** One outcome in Hyperliquid's words. What concerns more than the item is thrown on. */
+/**
+ * What concerns more than one item is thrown on, as long as it is all there is to say: beside an item that was done it must not hide
+ * what became of that one.
+ */
+export function throwIfAll(outcomes: readonly { readonly kind: string; readonly error?: GatewayError }[]): void {
+  const errors = outcomes.flatMap(({ error }) => (error !== undefined && errorText(error) === null ? [error] : []));
+  const [first] = errors;
+  if (first && errors.length === outcomes.length) throw first;
+}
+
+/** One outcome in Hyperliquid's words. */
 export function statusOf(venue: Venue, asset: Asset, outcome: ItemOutcome, cloid: string | null): ItemStatus {
   const named = cloid === null ? {} : { cloid };
   switch (outcome.kind) {
@@ -19,11 +30,8 @@ export function statusOf(venue: Venue, asset: Asset, outcome: ItemOutcome, cloid
       return itemError(REASON_TEXTS[outcome.reason ?? 'OTHER'], asset.id);
     case 'refused':
       return itemError(refusalText(outcome.why, bestPrices(venue, asset)), asset.id);
-    case 'failed': {
-      const text = errorText(outcome.error);
-      if (text === null) throw outcome.error;
-      return itemError(text, asset.id);
-    }
+    case 'failed':
+      return itemError(errorText(outcome.error) ?? outcome.error.message, asset.id);
   }
 }
 

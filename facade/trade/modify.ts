@@ -1,39 +1,64 @@
+import type { GatewayError } from '../../core/errors.js';
 import type { OrderName } from '../../core/relay/find-target.js';
 import { relayModify, type ModifyOutcome } from '../../core/relay/relay-modify.js';
 import type { TradeActionOf, WireOrder } from '../actions/trade.js';
 import { DONE, refused, statuses, type ExchangeReply, type ItemStatus } from '../reply.js';
 import type { Asset } from '../universe.js';
-import { itemError, statusOf } from './item-status.js';
+import { executingText } from './cancel.js';
+import { itemError, statusOf, throwIfAll } from './item-status.js';
 import { ITEM_TEXTS } from './item-texts.js';
 import { readOrder } from './read-order.js';
 import type { TradeWork } from './trade-handlers.js';
 
 /** One change: its answer says nothing but that it was made, or why not. */
 export async function modify(work: TradeWork, { oid, order }: TradeActionOf<'modify'>): Promise<ExchangeReply> {
-  const status = await modifyOne(work, { oid, order }, 0);
+  const change = await modifyOne(work, { oid, order }, 0);
+  throwIfAll([change.outcome]);
+  const { status } = change;
   return typeof status === 'object' && 'error' in status ? refused(status.error) : DONE;
 }
 
 export async function batchModify(work: TradeWork, { modifies }: TradeActionOf<'batchModify'>): Promise<ExchangeReply> {
-  return statuses('order', await Promise.all(modifies.map((each, at) => modifyOne(work, each, at))));
+  // The same order changed twice at once: the second no longer finds it.
+  const isFirst = ({ oid }: Change, at: number): boolean => modifies.findIndex((other) => other.oid === oid) === at;
+  const changes = await Promise.all(modifies.map((each, at) => (isFirst(each, at) ? modifyOne(work, each, at) : Promise.resolve(TWICE))));
+  throwIfAll(changes.map(({ outcome }) => outcome));
+  return statuses(
+    'order',
+    changes.map(({ status }) => status),
+  );
 }
+
+type Change = TradeActionOf<'batchModify'>['modifies'][number];
+const GONE: ItemStatus = { error: ITEM_TEXTS.cannotModify };
+
+interface Changed {
+  readonly status: ItemStatus;
+  readonly outcome: { readonly kind: string; readonly error?: GatewayError };
+}
+
+const TWICE: Changed = { status: GONE, outcome: { kind: 'gone' } };
 
 async function modifyOne(
   work: TradeWork,
   { oid, order: wire }: { readonly oid: number | string; readonly order: WireOrder },
   at: number,
-): Promise<ItemStatus> {
+): Promise<Changed> {
   const { gateway, venue, caller, action, universe, holdMs } = work;
   const asset = universe.assets[wire.a];
   const read = readOrder(asset, wire, at);
-  if (read.kind === 'error' || !asset) return itemError(read.kind === 'error' ? read.text : ITEM_TEXTS.invalidAsset, wire.a);
+  if (read.kind === 'error' || !asset) {
+    const status = itemError(read.kind === 'error' ? read.text : ITEM_TEXTS.invalidAsset, wire.a);
+    return { status, outcome: { kind: 'unreadable' } };
+  }
   const name: OrderName = typeof oid === 'number' ? { oid: BigInt(oid) } : { cloid: oid };
   const outcome = await relayModify(gateway, venue, caller, action, { name, item: read.item, holdMs });
-  return statusOfChange(work, asset, outcome, read.item.cloid);
+  return { status: statusOfChange(work, asset, outcome, read.item.cloid), outcome };
 }
 
 function statusOfChange({ venue }: TradeWork, asset: Asset, outcome: ModifyOutcome, cloid: string | null): ItemStatus {
-  if (outcome.kind === 'gone') return { error: ITEM_TEXTS.cannotModify };
+  if (outcome.kind === 'gone') return GONE;
+  if (outcome.kind === 'executing') return itemError(executingText(venue, outcome.reclaimableAt), asset.id);
   if (outcome.kind !== 'lost') return statusOf(venue, asset, outcome, cloid);
   const status = statusOf(venue, asset, outcome.outcome, cloid);
   const said = typeof status === 'object' && 'error' in status ? status.error : '';

@@ -2,7 +2,7 @@ import { relayOrders } from '../../core/relay/relay-orders.js';
 import type { ExchangeItem } from '../../core/relay/plan-items.js';
 import type { TradeActionOf, WireOrder } from '../actions/trade.js';
 import { refused, statuses, type ExchangeReply, type ItemStatus } from '../reply.js';
-import { itemError, statusOf } from './item-status.js';
+import { itemError, statusOf, throwIfAll } from './item-status.js';
 import { ITEM_TEXTS } from './item-texts.js';
 import { readOrder, type ReadOrder } from './read-order.js';
 import type { TradeWork } from './trade-handlers.js';
@@ -30,6 +30,7 @@ async function place(work: TradeWork, wires: readonly WireOrder[], read: readonl
   const isFree = ({ cloid }: ExchangeItem): boolean => cloid === null || !taken.has(cloid);
   const items = read.flatMap((each) => (each.kind === 'order' && isFree(each.item) ? [each.item] : []));
   const outcomes = await relayOrders(gateway, venue, caller, action, { items, holdMs });
+  throwIfAll(outcomes);
   return read.map((each, at): ItemStatus => {
     const asset = wires[at]?.a ?? 0;
     if (each.kind === 'error') return itemError(each.text, asset);

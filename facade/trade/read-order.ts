@@ -22,7 +22,9 @@ export function readOrder(asset: Asset | undefined, wire: WireOrder, item: numbe
   const prices = [wire.p, ...('trigger' in wire.t ? [wire.t.trigger.triggerPx] : [])];
   if (!prices.every((price) => isOnTick(parseDecimal(price), asset.szDecimals))) return error(ITEM_TEXTS.invalidPrice);
   const order = exchangeOrder(asset, wire);
-  if (order.limit <= 0n || (order.style.kind === 'trigger' && order.style.trigger <= 0n)) return error(ITEM_TEXTS.invalidPrice);
+  if (![order.limit, ...(order.style.kind === 'trigger' ? [order.style.trigger] : [])].every(isPrice))
+    return error(ITEM_TEXTS.invalidPrice);
+  if (order.size > MAX_SIZE) return error(ITEM_TEXTS.invalidSize);
   return {
     kind: 'order',
     item: {
@@ -38,6 +40,11 @@ export function readOrder(asset: Asset | undefined, wire: WireOrder, item: numbe
     },
   };
 }
+
+/** More than the contracts can count, with room for a slippage on top: 64 bits of price, 120 of collateral. */
+const MAX_PRICE = 2n ** 62n;
+const MAX_SIZE = 10n ** 42n;
+const isPrice = (price: bigint): boolean => price > 0n && price <= MAX_PRICE;
 
 const error = (text: string): ReadOrder => ({ kind: 'error', text });
 const isZero = (text: string): boolean => parseDecimal(text).units === 0n;

@@ -38,7 +38,10 @@ function execute(order: ExchangeOrder, context: TranslationContext): Translation
   const free = opposite.filter(({ isBusy }) => !isBusy);
   if (order.reduceOnly && opposite.length === 0) return refused('reduce-only');
   if (opposite.length > 0 && free.length === 0) return refused('busy');
-  const bound = boundBy(order.limit, order.isBuy, roomTo(order.limit, context.oracle, order.isBuy, context.maxSlippageP));
+  const room = roomTo(order.limit, context.oracle, order.isBuy, context.maxSlippageP);
+  // A limit beyond all the contract allows says "at any price": the price it expects stays one that can be expected.
+  const isAnyPrice = room === context.maxSlippageP;
+  const bound = isAnyPrice ? { expectedPrice: context.oracle, slippageP: room } : boundBy(order.limit, order.isBuy, room);
   const closes = closeOldestFirst(order, context, free, bound);
   const left = order.size - closes.reduce((total, { sizeBase }) => total + sizeBase, 0n);
   const opens = order.reduceOnly || left < context.sizeStep ? [] : [openLeg(order, context, left, 'market', bound)];
