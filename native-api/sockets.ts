@@ -18,7 +18,9 @@ const LAST_GOODBYE_MS = 2_000;
 /** Questions of the protocol itself that are answered; more of them are a flood. */
 const PINGS = { burst: 20, perSecond: 5 };
 const PING_ROOM_BYTES = 64 * 1024;
-const PLACE = /^(\/[a-z0-9]+)\/([^/]+)\/ws$/;
+const PLACE = /^\/*(\/[a-z0-9]+)\/+([^/]+)\/+ws\/*$/;
+/** Clients of some doors join their base URL and the last word with one slash, two or none. */
+const SPARE_SLASH = /\/\/|\/$/;
 
 interface Taken {
   readonly route: SocketRoute;
@@ -45,7 +47,7 @@ export function createSockets(gateway: Gateway, routes: readonly SocketRoute[]):
   const find = ({ url = '', headers }: IncomingMessage): Taken | null => {
     const [path = ''] = url.split('?');
     const [, prefix, chain = ''] = PLACE.exec(path) ?? [];
-    const route = routes.find((row) => row.prefix === prefix);
+    const route = routes.find((row) => row.prefix === prefix && (row.takesSpareSlashes === true || !SPARE_SLASH.test(path)));
     const venue = gateway.venues.get(chain);
     return route && venue && headers.upgrade?.toLowerCase() === 'websocket' ? { route, venue } : null;
   };

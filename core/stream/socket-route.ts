@@ -12,6 +12,8 @@ export interface Peer {
 /** A row of the table of sockets: what is reached at `{prefix}/{chain}/ws`. */
 export interface SocketRoute {
   readonly prefix: `/${string}`;
+  /** Doubled slashes and one at the end mean nothing. */
+  readonly takesSpareSlashes?: boolean;
   /** Called once the handshake is done. */
   open(venue: Venue, line: Line, peer: Peer): LineListener;
 }

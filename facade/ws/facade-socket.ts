@@ -36,6 +36,7 @@ export function facadeSocket(gateway: Gateway, { streamOf, hot, trade }: FacadeS
 
   return {
     prefix: '/hl',
+    takesSpareSlashes: true,
     open(venue, line, peer) {
       const own = feeds.get(venue);
       if (own === undefined) throw new RangeError(`${venue.definition.slug} is not one of this gateway's venues`);

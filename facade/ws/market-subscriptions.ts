@@ -1,3 +1,4 @@
+import { deflateRawSync } from 'node:zlib';
 import { z } from 'zod';
 import type { InfoContext } from '../info/info-type.js';
 import { Coin, Dex, Nothing, isOtherDex } from '../info/info-type.js';
@@ -147,7 +148,10 @@ const openMids = (context: OpenContext, dex: string): Opened =>
         make: ({ venue, universe }) => plain(frameText('allMids', { mids: allMids(venue, universe) })),
       });
 
-const marks = (context: OpenContext) => (current: InfoContext) => {
+/** Clients expect this channel alone as raw DEFLATE in base64. */
+const packed = (data: unknown): string => deflateRawSync(JSON.stringify(data)).toString('base64');
+
+const marks = (context: OpenContext, current: InfoContext) => {
   const contexts = context.feeds.contexts(current);
   return Object.fromEntries(
     current.universe.assets.flatMap(({ id, coin, pair }) => {
@@ -177,7 +181,11 @@ export const MARKET_SUBSCRIPTIONS: readonly SubscriptionType[] = [
     fields: Nothing,
     open: (context) => openContexts(context, 'allDexsAssetCtxs', (current) => ({ ctxs: [['', context.feeds.contexts(current)]] })),
   }),
-  subscriptionType({ type: 'fastAssetCtxs', fields: Nothing, open: (context) => openContexts(context, 'fastAssetCtxs', marks(context)) }),
+  subscriptionType({
+    type: 'fastAssetCtxs',
+    fields: Nothing,
+    open: (context) => openContexts(context, 'fastAssetCtxs', (current) => packed(marks(context, current))),
+  }),
   subscriptionType({
     type: 'spotAssetCtxs',
     fields: Nothing,

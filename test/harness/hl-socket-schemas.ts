@@ -1,3 +1,4 @@
+import { inflateRawSync } from 'node:zlib';
 import { z } from 'zod';
 import { Candle, ClearinghouseState, Ctx, Fill, FrontendOrder, HistoricalOrder, HL_INFO_SCHEMAS, L2Book, OpenOrder } from './hl-schemas.js';
 
@@ -11,6 +12,9 @@ const IsSnapshot = z.literal(true).optional();
 const Nothing = z.tuple([]);
 const Level = z.strictObject({ px: Dec, sz: Dec, n: Int });
 const infoShape = (type: string): z.ZodType => HL_INFO_SCHEMAS.get(type) ?? z.never();
+
+/** Raw DEFLATE in base64. */
+const unpacked = (text: string): unknown => JSON.parse(inflateRawSync(Buffer.from(text, 'base64')).toString());
 
 const OrderUpdate = z.strictObject({ order: OpenOrder, status: HistoricalOrder.shape.status, statusTimestamp: Int });
 const Trades = infoShape('recentTrades').refine((trades) => Array.isArray(trades) && trades.length > 0, 'an empty list is never sent');
@@ -63,7 +67,13 @@ export const HL_SOCKET_SCHEMAS: ReadonlyMap<string, z.ZodType> = new Map<string,
   ['activeAssetData', infoShape('activeAssetData')],
   ['assetCtxs', z.strictObject({ dex: z.string(), ctxs: z.array(Ctx) })],
   ['allDexsAssetCtxs', z.strictObject({ ctxs: z.array(z.tuple([z.string(), z.array(Ctx)])) })],
-  ['fastAssetCtxs', z.record(Coin, z.strictObject({ markPx: Dec, midPx: Dec.optional() }))],
+  [
+    'fastAssetCtxs',
+    z
+      .base64()
+      .transform(unpacked)
+      .pipe(z.record(Coin, z.strictObject({ markPx: Dec, midPx: Dec.optional() }))),
+  ],
   ['spotAssetCtxs', z.array(z.unknown())],
   ['orderUpdates', z.array(OrderUpdate).min(1)],
   ['user', UserEvent],

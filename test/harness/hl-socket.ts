@@ -17,7 +17,7 @@ export interface HlSocket {
   subscribe(type: string, fields?: object): Promise<Frame<{ subscription: Record<string, unknown> }>>;
   unsubscribe(type: string, fields?: object): Promise<Frame<{ subscription: Record<string, unknown> }>>;
   /** The response to one request. */
-  post<Payload = unknown>(type: 'info' | 'action', payload: unknown): Promise<{ readonly type: string; readonly payload: Payload }>;
+  post(type: 'info' | 'action', payload: unknown): Promise<{ readonly type: string; readonly payload: unknown }>;
   /** Says it and waits for the first later error. */
   refused(message: unknown): Promise<string>;
   /** The first frame of a channel from `from` on that fits, waiting for it. */
@@ -73,10 +73,10 @@ export async function hlSocket(url: string, path = '/hl/arbitrum-sepolia/ws'): P
     closed,
     subscribe: (type, fields) => change('subscribe', type, fields),
     unsubscribe: (type, fields) => change('unsubscribe', type, fields),
-    async post<Payload>(type: 'info' | 'action', payload: unknown) {
+    async post(type, payload) {
       const id = (lastId += 1);
       send({ method: 'post', id, request: { type, payload } });
-      const data = await find<{ id: number; response: { type: string; payload: Payload } }>('post', (each) => each.id === id);
+      const data = await find<{ id: number; response: { type: string; payload: unknown } }>('post', (each) => each.id === id);
       return data.response;
     },
     refused(message) {
