@@ -85,6 +85,7 @@ function variables({ config }: TestSandbox): Record<string, string> {
     PORT: '0',
     LOG_LEVEL: 'info',
     LAUNCHER_PID: String(process.pid),
+    PREPARED_SECONDS: '600', // a slow machine must not lapse what a test has yet to send
     RATE_LIMIT_IP: '1000000',
     RATE_LIMIT_AGENT: '1000000',
     RATE_LIMIT_AGENT_WRITES: '1000000',

@@ -82,8 +82,10 @@ describe('a gateway that is killed', () => {
     const client = sleeper(agent);
     const made = await prepareAll(agent);
     const idNamed = (name: string): string => made.get(name)?.id ?? 'none';
-    const statuses = async (): Promise<Json> =>
-      Object.fromEntries(await Promise.all([...made].map(async ([name, { id }]) => [name, (await agent.order(id))['status']] as const)));
+    const statuses = async (): Promise<Json> => {
+      const found = new Map((await history(agent)).map((order) => [order['id'], order['status']]));
+      return Object.fromEntries([...made].map(([name, { id }]) => [name, found.get(id)]));
+    };
     const become = (expected: Json): Promise<Json> => eventually(statuses, (seen) => JSON.stringify(seen) === JSON.stringify(expected));
     const whole = { executed: 'prepared', refused: 'prepared', reclaimed: 'prepared', triggered: 'prepared', canceled: 'prepared' };
     chain.setOraclePolicy(null, { mode: 'hold' });
@@ -153,7 +155,7 @@ describe('a gateway that is killed', () => {
     await client.wake();
     expect(client.heard).toEqual(await toldAfter(agent, 0));
     expect(client.heard.map(({ cursor }) => cursor)).toEqual(client.heard.map((_, at) => at + 1));
-  });
+  }, 300_000);
 
   it('finds what timed out and was reclaimed while it was dead', async () => {
     const agent = await newAgent();
@@ -200,7 +202,10 @@ describe('a gateway that is killed', () => {
       await gateway.deadWhile(() => Promise.resolve()); // wherever it was with the blocks of these
       await client.wake();
     }
-    for (const id of ids) await agent.reaches(id, 'filled');
+    await eventually(
+      () => history(agent),
+      (orders) => orders.every(({ status }) => status === 'filled'),
+    );
     await viewEqualsChain(agent);
     await client.wake();
     expect((await history(agent)).map(idOf).sort()).toEqual(ids.sort());
