@@ -1,5 +1,6 @@
 import { GatewayError } from '../../errors.js';
 import type { Clock } from '../../ports.js';
+import { createFairQueue } from './fair-queue.js';
 import { HttpFault, type Http } from './http.js';
 import { ShapeError } from './problems.js';
 
@@ -11,8 +12,8 @@ export class Refused extends Error {
 }
 
 export interface Upstream {
-  /** One question at a time, with one more try. Rejects with Refused, or with UPSTREAM_UNAVAILABLE. */
-  ask<Answer>(url: string, read: (body: unknown) => Answer): Promise<Answer>;
+  /** One question at a time, lines in turns, with one more try. Rejects with Refused, or with UPSTREAM_UNAVAILABLE. */
+  ask<Answer>(url: string, read: (body: unknown) => Answer, line?: string): Promise<Answer>;
 }
 
 export interface UpstreamOptions {
@@ -28,12 +29,11 @@ const LONGEST_RETRY_MS = 2_000;
 /** After a failure nobody is sent there for a moment: everybody in the queue would wait for the same time-out. */
 const COOLDOWN_MS = 2_000;
 const LONGEST_COOLDOWN_MS = 60_000;
-const MOST_WAITING = 32;
+const MOST_WAITING = { perLine: 32, total: 256 } as const;
 
 /** For questions a client waits for: they fail quickly, and never pile up before a host that does not answer. */
 export function createUpstream({ name, http, clock, signal }: UpstreamOptions): Upstream {
-  let lane: Promise<unknown> = Promise.resolve();
-  let waiting = 0;
+  const queue = createFairQueue(MOST_WAITING);
   let closedUntil = 0;
 
   const unavailable = (cause?: unknown): GatewayError => new GatewayError('UPSTREAM_UNAVAILABLE', { upstream: name }, { cause });
@@ -71,13 +71,7 @@ export function createUpstream({ name, http, clock, signal }: UpstreamOptions): 
   };
 
   return {
-    ask(url, read) {
-      if (waiting >= MOST_WAITING) return Promise.reject(unavailable());
-      waiting += 1;
-      const turn = lane.then(() => attempt(url, read)).finally(() => (waiting -= 1));
-      lane = turn.catch(() => undefined);
-      return turn;
-    },
+    ask: (url, read, line = '') => queue.take(line, () => attempt(url, read)) ?? Promise.reject(unavailable()),
   };
 }
 
