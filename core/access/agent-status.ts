@@ -3,7 +3,7 @@ import { GatewayError, type TransactionRequest } from '../errors.js';
 import type { Venue } from '../gateway.js';
 import type { Address } from '../ports.js';
 import type { AgentCaller } from './caller.js';
-import { delegateFor } from './delegation.js';
+import { delegateFor, lastKnownDelegate } from './delegation.js';
 import { delegationTx } from './delegation-transactions.js';
 
 /** An agent as everybody may see it. */
@@ -38,6 +38,16 @@ export async function standingOf(venue: Venue, agent: Agent): Promise<Standing> 
   if (status !== 'pending_delegation' || sender === null) return { status, sender, delegate: null };
   const delegate = await delegateFor(venue, agent.trader, sender);
   return { status: agentStatus(agent, sender, delegate, venue.clock.now()), sender, delegate };
+}
+
+/** The same for a tale of the past: while no node answers, what the last one said has to do. */
+export async function toldStatus(venue: Venue, agent: Agent): Promise<AgentStatus> {
+  try {
+    return (await standingOf(venue, agent)).status;
+  } catch (error) {
+    if (!(error instanceof GatewayError) || error.code !== 'UPSTREAM_UNAVAILABLE') throw error;
+    return agentStatus(agent, await senderOf(venue, agent), await lastKnownDelegate(venue, agent.trader), venue.clock.now());
+  }
 }
 
 export const viewOf = ({ agent, trader, name, scope, mode, createdAt }: Agent, status: AgentStatus): AgentView => ({

@@ -39,6 +39,12 @@ export async function delegateFor(venue: Venue, trader: Address, wanted: Address
   return latest === undefined || latest === known ? ask(venue, trader) : latest.answer;
 }
 
+/** Who held the slot when a node last said so, however long ago; for tales that must be told while no node answers. */
+export async function lastKnownDelegate(venue: Venue, trader: Address): Promise<Address | null> {
+  const known = readsOf(venue).get(trader);
+  return known?.isDone === true ? known.answer : null;
+}
+
 /** What was read may be wrong from now on, for example because a transaction of the trader was seen. */
 export function forgetDelegate(venue: Venue, trader: Address): void {
   readsOf(venue).delete(trader);
@@ -54,10 +60,15 @@ function readsOf(venue: Venue): Map<Address, Read> {
 
 function ask(venue: Venue, trader: Address): Promise<Address | null> {
   const remembered = readsOf(venue);
+  const before = remembered.get(trader);
   const read: Read = { askedAt: venue.clock.now(), answer: askChain(venue, trader), isDone: false };
   read.answer.then(
     () => void (read.isDone = true),
-    () => remembered.get(trader) === read && remembered.delete(trader),
+    () => {
+      if (remembered.get(trader) !== read) return;
+      if (before?.isDone === true) remembered.set(trader, before);
+      else remembered.delete(trader);
+    },
   );
   remembered.delete(trader);
   remembered.set(trader, read);

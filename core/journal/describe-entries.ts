@@ -1,4 +1,4 @@
-import { standingOf, viewOf, type AgentView } from '../access/agent-status.js';
+import { toldStatus, viewOf, type AgentView } from '../access/agent-status.js';
 import { LEVERAGE_SCALE, collateralOf, describeOrder, marketName, priceOf, tradeSize, type Order } from '../account/describe-order.js';
 import { describeFill, type FillHistoryEntry } from '../account/list-fills.js';
 import { decimal, type Decimal } from '../domain/decimal.js';
@@ -40,7 +40,7 @@ export type JournalEvent = { cursor: number; at: number } & (
   | { kind: 'correction'; data: Correction }
 );
 
-/** Entries of one account as people read them, in the same order. The status of an agent is that of the moment of reading. */
+/** Entries of one account as people read them, in the same order. The status of an agent is that of the moment of reading, as far as nodes can be asked. */
 export async function describeEntries(
   gateway: Gateway,
   venue: Venue,
@@ -84,7 +84,7 @@ async function describeFact(venue: Venue, fact: JournalFact, ids: Ids): Promise<
     case 'position':
       return { kind: 'position', data: describeState(venue.feed.config(), fact.id, fact.position) };
     case 'agent':
-      return { kind: 'agent', data: viewOf(fact.agent, (await standingOf(venue, fact.agent)).status) };
+      return { kind: 'agent', data: viewOf(fact.agent, await toldStatus(venue, fact.agent)) };
     case 'correction':
       return { kind: 'correction', data: describeCorrection(venue.feed.config(), fact.of, ids) };
   }

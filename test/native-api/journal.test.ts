@@ -1,12 +1,14 @@
 import { Wallet } from 'ethers';
 import pg from 'pg';
+import { DELEGATE_MAX_AGE_MS } from '../../core/access/delegation.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { newTrader } from '../harness/chain-trader.js';
 import { expectViewEqualsChain, lowerOf } from '../harness/chain-checker.js';
-import { price } from '../harness/diamond-calls.js';
+import { diamondCall, price } from '../harness/diamond-calls.js';
 import { eventually } from '../harness/eventually.js';
 import { startGatewayBeside } from '../harness/gateway-beside.js';
 import { agentsOf, authorization, domainOf, keyIssue, revocation, signWith } from '../harness/master-wallet.js';
+import { createMovedClock } from '../harness/moved-clock.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
 
 const CHAIN = 'arbitrum-sepolia';
@@ -184,6 +186,30 @@ describe('the journal of an account', () => {
       ['taken', 'revoked'],
     ]);
   });
+
+  it('is told while no node answers, the agents as they were last seen', async () => {
+    const reader = await newReader();
+    const agent = Wallet.createRandom().address as `0x${string}`;
+    const domain = await domainOf(sandbox);
+    const options = { trader: reader.wallet.address, agent };
+    expect((await agentsOf(sandbox).create(await authorization(domain, signWith(reader.wallet, domain), options))).status).toBe(201);
+    const clock = createMovedClock();
+    const beside = await startGatewayBeside(sandbox, { clock });
+    const statuses = async () =>
+      (await reader.events('', beside.url)).data.map(({ kind, data: { status } }) => `${kind} ${String(status)}`);
+    try {
+      expect(await eventually(statuses, ({ length }) => length === 1)).toEqual(['agent pending_delegation']);
+      await reader.trader.send(chain.definition.diamond, diamondCall('setTradingDelegate', [agent]));
+      expect(await statuses()).toEqual(['agent active']);
+      chain.setRpcFault({ mode: 'down' });
+      clock.move(DELEGATE_MAX_AGE_MS);
+      expect(await statuses()).toEqual(['agent active']);
+      expect(await statuses()).toEqual(['agent active']);
+    } finally {
+      chain.setRpcFault({ mode: 'ok' });
+      await beside.stop();
+    }
+  }, 60_000);
 
   it('takes nothing back when the chain does: it says what is true instead', async () => {
     const reader = await newReader();
