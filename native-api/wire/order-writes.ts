@@ -26,7 +26,11 @@ export const UpdateOrderRequest = z
     tp,
     slippage: positive.optional().meta({ description: 'Percent.' }),
   })
-  .meta({ id: 'UpdateOrderRequest' });
+  .meta({
+    id: 'UpdateOrderRequest',
+    description:
+      'What is absent stays as the chain has it now. The contracts take all prices of an order at once, so a change that is prepared before another one is mined undoes that one, as its answer shows: wait for the first, or send both in one.',
+  });
 
 const TransactionHash = z.codec(
   z.string().regex(/^0x[0-9a-fA-F]{64}$/, 'must be 0x and 64 hex characters'),

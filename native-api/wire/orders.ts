@@ -29,7 +29,10 @@ const Optional = {
     .optional()
     .meta({ description: 'Stop loss. The contracts clamp it; the answer shows what they will store. `"0"` = none.' }),
   tp: notNegative.optional().meta({ description: 'Take profit. `"0"` = none.' }),
-  reduceOnly: z.boolean().default(false),
+  reduceOnly: z.boolean().default(false).meta({
+    description:
+      'Closes the oldest opposite position of the market and collateral, or a part of it, at the market; never opens anything. A limit or stop that only reduces is the take profit or stop loss of its position: PATCH /positions/{id}.',
+  }),
   slippage: positive.optional().meta({ description: 'Percent; 1 when absent, for `reduceOnly` what the position has stored.' }),
   clientId: z
     .string()
