@@ -51,9 +51,11 @@ export async function relayMargin(
     if (order === null || transaction === null) return { kind: 'too-little' };
     const id = BigInt(order.id);
     const job: MarginJobContext = { kind: 'margin', context };
-    await sendTransaction(venue, caller, { action, orderId: id, transaction, context: job });
+    const sent = await sendTransaction(venue, caller, { action, orderId: id, transaction, context: job });
     await watch.settled([id], holdMs);
-    return { kind: watch.state(id)?.status === 'rejected' ? 'rejected' : 'done' };
+    const relayed = await gateway.store.relay.job(slug, sent.job.id);
+    const isUnsent = relayed?.state === 'refused' || relayed?.state === 'replaced';
+    return { kind: isUnsent || watch.state(id)?.status === 'rejected' ? 'rejected' : 'done' };
   } finally {
     watch.stop();
   }
