@@ -27,6 +27,9 @@ export const COMPAT_REPORT: readonly ClientReport[] = [
       { flow: 'reads fills', isPassed: true },
       { flow: 'is told why an order is refused', isPassed: true },
       { flow: 'cannot move funds', isPassed: true },
+      { flow: 'streams prices and books', isPassed: true },
+      { flow: 'streams orders, fills and positions', isPassed: true },
+      { flow: 'trades over the socket', isPassed: true },
     ],
   },
   {
@@ -54,6 +57,9 @@ export const COMPAT_REPORT: readonly ClientReport[] = [
       { flow: 'reads fills', isPassed: true },
       { flow: 'is told why an order is refused', isPassed: true },
       { flow: 'cannot move funds', isPassed: true },
+      { flow: 'streams prices and books', isPassed: true },
+      { flow: 'streams orders, fills and positions', isPassed: true },
+      { flow: 'trades over the socket', isPassed: true },
     ],
   },
   {
@@ -80,6 +86,9 @@ export const COMPAT_REPORT: readonly ClientReport[] = [
       { flow: 'reads fills', isPassed: true },
       { flow: 'is told why an order is refused', isPassed: true },
       { flow: 'cannot move funds', isPassed: true },
+      { flow: 'streams prices and books', isPassed: true },
+      { flow: 'streams orders, fills and positions', isPassed: true },
+      { flow: 'trades over the socket', isPassed: true },
     ],
   },
   {
@@ -106,6 +115,9 @@ export const COMPAT_REPORT: readonly ClientReport[] = [
       { flow: 'reads fills', isPassed: true },
       { flow: 'is told why an order is refused', isPassed: true },
       { flow: 'cannot move funds', isPassed: true },
+      { flow: 'streams prices and books', isPassed: true },
+      { flow: 'streams orders, fills and positions', isPassed: true },
+      { flow: 'trades over the socket', isPassed: true },
     ],
   },
 ];

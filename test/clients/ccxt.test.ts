@@ -20,6 +20,8 @@ beforeAll(async () => (bench = await startClientBench()));
 afterAll(() => bench.stop());
 
 const SYMBOL = 'BTC/USDC:USDC';
+/** Its price moves. */
+const ETH = 'ETH/USDC:USDC';
 
 interface Bot extends FacadeTrader {
   readonly exchange: hyperliquid;
@@ -29,6 +31,27 @@ const open = (credentials: object): hyperliquid =>
   new ccxt.hyperliquid({ ...credentials, enableRateLimit: false, urls: { api: { public: bench.base, private: bench.base } } });
 
 const idOf = ({ id }: Order): string => id ?? '';
+
+/** The same client with its stream. */
+async function streaming(work: (bot: FacadeTrader & { readonly exchange: StreamingHyperliquid }) => Promise<void>): Promise<void> {
+  const made = await bench.newBot();
+  const api = { public: bench.base, private: bench.base, ws: { public: bench.stream } };
+  const exchange = new ccxt.pro.hyperliquid({
+    walletAddress: made.address,
+    privateKey: made.agentKey,
+    enableRateLimit: false,
+    urls: { api },
+  });
+  try {
+    // It wants this for any stream without TLS.
+    await exchange.loadHttpProxyAgent();
+    await work({ ...made, exchange });
+  } finally {
+    await exchange.close();
+  }
+}
+
+type StreamingHyperliquid = InstanceType<typeof ccxt.pro.hyperliquid>;
 
 async function newBot(): Promise<Bot> {
   const made = await bench.newBot();
@@ -237,6 +260,42 @@ describeClient({ name: 'ccxt', folder: 'ccxt' }, (flow) => {
     await expect(master.transfer('USDC', 10, 'swap', other)).rejects.toThrow();
     expect(await trader.usdc()).toBe(before);
   });
+
+  flow('streams prices and books', () =>
+    streaming(async ({ exchange }) => {
+      expect((await exchange.watchTicker(ETH)).last).toBeGreaterThan(0);
+      const { bids, asks } = await exchange.watchOrderBook(ETH);
+      expect(Number(bids[0]?.[0])).toBeLessThan(Number(asks[0]?.[0]));
+      expect((await exchange.watchOHLCV(ETH, '1m')).length).toBeGreaterThan(0);
+      expect((await exchange.watchTickers([ETH]))[ETH]).toBeDefined();
+    }),
+  );
+
+  flow('streams orders, fills and positions', () =>
+    streaming(async ({ exchange, trader, address }) => {
+      await exchange.loadMarkets();
+      const [orders, fills] = [exchange.watchOrders(SYMBOL), exchange.watchMyTrades(SYMBOL)];
+      await bench.subscribed(address, 'orderUpdates', 'userFills');
+      const { id } = await exchange.createOrder(SYMBOL, 'market', 'buy', 0.1, PRICE);
+      expect(await orders).toMatchObject([{ id, symbol: SYMBOL, side: 'buy' }]);
+      expect(await fills).toMatchObject([{ order: id, symbol: SYMBOL, side: 'buy' }]);
+      const trade = await onlyTrade(trader);
+      const [position] = await exchange.watchPositions([SYMBOL]);
+      expect(position?.contracts).toBeCloseTo(sizeOf(trade), 4);
+      expect((await exchange.watchBalance())['USDC']?.total).toBeCloseTo(100_000, -3);
+    }),
+  );
+
+  flow('trades over the socket', () =>
+    streaming(async ({ exchange, trader }) => {
+      const rested = await exchange.createOrderWs(SYMBOL, 'limit', 'buy', 0.1, 50_000);
+      await onlyTrade(trader, ({ openPrice }) => openPrice <= chainPrice(50_000));
+      const changed = await exchange.editOrderWs(idOf(rested), SYMBOL, 'limit', 'buy', 0.1, 48_000);
+      await onlyTrade(trader, ({ openPrice }) => openPrice <= chainPrice(48_000));
+      await exchange.cancelOrderWs(idOf(changed), SYMBOL);
+      await noTrade(trader);
+    }),
+  );
 });
 
 it('answers it in the shapes it expects', () => expectEveryAnswerFits(bench.door));

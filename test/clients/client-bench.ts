@@ -16,6 +16,10 @@ export interface ClientBench {
   readonly door: RecordedDoor;
   /** The one thing a bot changes: its base URL. */
   readonly base: string;
+  /** That of its stream. */
+  readonly stream: string;
+  /** Once the service has confirmed that these are told about the account. */
+  subscribed(address: string, ...types: readonly string[]): Promise<void>;
   newBot(usdc?: string): Promise<FacadeTrader>;
   stop(): Promise<void>;
 }
@@ -32,6 +36,18 @@ export async function startClientBench(): Promise<ClientBench> {
     sandbox,
     door,
     base: `${door.url}/hl/${FACADE_CHAIN}`,
+    stream: `${door.url.replace(/^http/, 'ws')}/hl/${FACADE_CHAIN}/ws`,
+    async subscribed(address, ...types) {
+      const confirmed = (type: string): boolean =>
+        door.frames.some(
+          (text) => text.includes('"subscriptionResponse"') && text.includes(`"${type}"`) && text.includes(address.toLowerCase()),
+        );
+      await eventually(
+        () => types.filter((type) => !confirmed(type)),
+        (missing) => missing.length === 0,
+        20_000,
+      );
+    },
     newBot: (usdc) => newFacadeTrader(sandbox, usdc),
     async stop() {
       await door.stop();
@@ -41,8 +57,9 @@ export async function startClientBench(): Promise<ClientBench> {
 }
 
 /** Everything these clients saw had the shape they expect, and there was something to see. */
-export function expectEveryAnswerFits({ seen, faults }: RecordedDoor): void {
+export function expectEveryAnswerFits({ seen, frames, faults }: RecordedDoor): void {
   expect(faults).toEqual([]);
+  expect(frames.length).toBeGreaterThan(0);
   expect(new Set(seen.map(({ door }) => door))).toEqual(new Set(['info', 'exchange']));
 }
 

@@ -2,6 +2,7 @@ import * as current from '@nktkas/hyperliquid';
 import { SymbolConverter } from '@nktkas/hyperliquid/utils';
 import { Wallet } from 'ethers';
 import * as earlier from 'nktkas-0.30';
+import { WebSocket } from 'ws';
 import { SymbolConverter as EarlierSymbolConverter } from 'nktkas-0.30/utils';
 import { firstChain, type FacadeTrader } from '../harness/facade-trader.js';
 import { newTrader } from '../harness/chain-trader.js';
@@ -20,11 +21,21 @@ import {
 } from './client-bench.js';
 import { describeClient } from './describe-client.js';
 
+/** Node has a socket of its own from 22 on, and the client wants it there; 0.30 dispatches an event on it when it closes. */
+class NodeSocket extends WebSocket {
+  dispatchEvent(): boolean {
+    return true;
+  }
+}
+
 let bench: ClientBench;
-beforeAll(async () => (bench = await startClientBench()));
+beforeAll(async () => {
+  Object.assign(globalThis, { WebSocket: NodeSocket });
+  bench = await startClientBench();
+});
 afterAll(() => bench.stop());
 
-type Clients = Pick<typeof current, 'HttpTransport' | 'InfoClient' | 'ExchangeClient'>;
+type Clients = Pick<typeof current, 'HttpTransport' | 'InfoClient' | 'ExchangeClient' | 'WebSocketTransport' | 'SubscriptionClient'>;
 
 interface Version {
   readonly folder: string;
@@ -92,6 +103,17 @@ async function newBot({ clients, slash }: Version): Promise<Bot> {
 
 const FILLED = { filled: { totalSz: expect.any(String), avgPx: expect.any(String), oid: expect.any(Number) } };
 const DONE = { status: 'ok', response: { type: 'default' } };
+
+/** Something over a socket that is closed afterwards. */
+async function overSocket({ clients }: Version, work: (transport: current.WebSocketTransport) => Promise<void>): Promise<void> {
+  const transport = new clients.WebSocketTransport({ url: bench.stream });
+  try {
+    await transport.ready();
+    await work(transport);
+  } finally {
+    transport.close();
+  }
+}
 
 describe.each(VERSIONS)('unmodified', (version) => {
   describeClient({ name: '@nktkas/hyperliquid', folder: version.folder }, (flow) => {
@@ -318,6 +340,58 @@ describe.each(VERSIONS)('unmodified', (version) => {
       );
       expect(await bot.trader.usdc()).toBe(before);
     });
+
+    flow('streams prices and books', () =>
+      overSocket(version, async (transport) => {
+        const stream = new version.clients.SubscriptionClient({ transport });
+        const heard = { mids: 0, bid: 0, mark: 0, close: 0 };
+        await stream.allMids(({ mids }) => (heard.mids = Number(mids['ETH'])));
+        await stream.l2Book({ coin: 'ETH' }, ({ levels }) => (heard.bid = Number(levels[0][0]?.px)));
+        await stream.activeAssetCtx({ coin: 'ETH' }, ({ ctx }) => (heard.mark = Number(ctx.markPx)));
+        await stream.candle({ coin: 'ETH', interval: '1m' }, ({ c }) => (heard.close = Number(c)));
+        await eventually(
+          () => Object.values(heard),
+          (prices) => prices.every((price) => price > 0),
+          20_000,
+        );
+      }),
+    );
+
+    flow('streams orders, fills and positions', () =>
+      overSocket(version, async (transport) => {
+        const bot = await newBot(version);
+        const { address: user } = bot;
+        const stream = new version.clients.SubscriptionClient({ transport });
+        const [statuses, fills]: [string[], string[]] = [[], []];
+        let szi = '';
+        await stream.orderUpdates({ user }, (updates) => statuses.push(...updates.map(({ status }) => status)));
+        await stream.userFills({ user }, (event) => fills.push(...event.fills.map(({ dir }) => dir)));
+        await stream.clearinghouseState(
+          { user },
+          ({ clearinghouseState: { assetPositions } }) => (szi = assetPositions[0]?.position.szi ?? ''),
+        );
+        await bot.order(buy('0.1'));
+        const trade = await onlyTrade(bot.trader);
+        await eventually(
+          () => [statuses.at(-1), fills.at(-1), szi !== ''],
+          ([status, dir, held]) => status === 'filled' && dir === 'Open Long' && held === true,
+          20_000,
+        );
+        expect(Number(szi)).toBeCloseTo(sizeOf(trade), 4);
+      }),
+    );
+
+    flow('trades over the socket', () =>
+      overSocket(version, async (transport) => {
+        const bot = await newBot(version);
+        const exchange = new version.clients.ExchangeClient({ transport, wallet: new Wallet(bot.agentKey) });
+        const { response } = await exchange.order({ orders: [buy('0.1', { p: '50000', t: limit('Gtc') })], grouping: 'na' });
+        const [status] = response.data.statuses as { resting: { oid: number } }[];
+        await onlyTrade(bot.trader, ({ tradeType }) => tradeType === 1);
+        await exchange.cancel({ cancels: [{ a: BTC, o: status?.resting.oid ?? 0 }] });
+        await noTrade(bot.trader);
+      }),
+    );
   });
 });
 

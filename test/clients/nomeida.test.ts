@@ -1,5 +1,6 @@
+import { createRequire } from 'node:module';
 import { jest } from '@jest/globals';
-import { BASE_URLS, Hyperliquid, WSS_URLS, type OrderRequest, type OrderResponse } from 'hyperliquid';
+import { BASE_URLS, Hyperliquid, WSS_URLS, type ClearinghouseState, type OrderRequest, type OrderResponse } from 'hyperliquid';
 import { eventually } from '../harness/eventually.js';
 import type { FacadeTrader } from '../harness/facade-trader.js';
 import {
@@ -17,12 +18,14 @@ import { describeClient } from './describe-client.js';
 
 let bench: ClientBench;
 beforeAll(async () => {
-  // It prints every order.
-  jest.spyOn(console, 'log').mockImplementation(() => undefined);
+  // It prints every order, and that Node has no socket of its own.
+  for (const method of ['log', 'warn'] as const) jest.spyOn(console, method).mockImplementation(() => undefined);
   bench = await startClientBench();
   // It has no setting for its address, but these are its own and exported.
   BASE_URLS.PRODUCTION = bench.base;
-  WSS_URLS.PRODUCTION = `${bench.base.replace(/^http/, 'ws')}/ws`;
+  WSS_URLS.PRODUCTION = bench.stream;
+  // As a module it looks for the socket's package here.
+  Object.assign(globalThis, { require: createRequire(import.meta.url) });
 });
 afterAll(() => bench.stop());
 
@@ -41,9 +44,9 @@ function connect(options: object): Hyperliquid {
   return sdk;
 }
 
-async function newBot(): Promise<Bot> {
+async function newBot(enableWs = false): Promise<Bot> {
   const made = await bench.newBot();
-  const sdk = connect({ privateKey: made.agentKey, walletAddress: made.address });
+  const sdk = connect({ privateKey: made.agentKey, walletAddress: made.address, enableWs });
   const order: Bot['order'] = (fields) =>
     sdk.exchange.placeOrder({
       coin: COIN,
@@ -256,6 +259,50 @@ describeClient({ name: 'hyperliquid (nomeida)', folder: 'hyperliquid' }, (flow) 
     expect(await master.exchange.initiateWithdrawal(`0x${'11'.repeat(20)}`, 10)).toEqual(refused);
     expect(await master.exchange.transferBetweenSpotAndPerp(10, true)).toEqual(refused);
     expect(await trader.usdc()).toBe(before);
+  });
+
+  flow('streams prices and books', async () => {
+    const { sdk } = await newBot(true);
+    await sdk.connect();
+    const heard = { mid: 0, bid: 0, close: 0 };
+    await sdk.subscriptions.subscribeToAllMids((mids) => (heard.mid = Number(mids['ETH-PERP'])));
+    await sdk.subscriptions.subscribeToL2Book('ETH-PERP', ({ levels }) => (heard.bid = Number(levels[0][0]?.px)));
+    await sdk.subscriptions.subscribeToCandle('ETH-PERP', '1m', ({ c }: { c: unknown }) => (heard.close = Number(c)));
+    await eventually(
+      () => Object.values(heard),
+      (prices) => prices.every((price) => price > 0),
+      20_000,
+    );
+  });
+
+  flow('streams orders, fills and positions', async () => {
+    const { sdk, trader, address } = await newBot(true);
+    await sdk.connect();
+    const [statuses, fills]: [string[], string[]] = [[], []];
+    let szi = 0;
+    await sdk.subscriptions.subscribeToOrderUpdates(address, (updates) => void statuses.push(...updates.map(({ status }) => status)));
+    await sdk.subscriptions.subscribeToUserFills(address, (event) => void fills.push(...event.fills.map(({ dir }) => dir)));
+    await sdk.subscriptions.subscribeToWebData2(address, ({ clearinghouseState }) => {
+      const { assetPositions } = clearinghouseState as ClearinghouseState;
+      szi = Number(assetPositions[0]?.position.szi ?? 0);
+    });
+    await bench.subscribed(address, 'orderUpdates', 'userFills', 'webData2');
+    await sdk.custom.marketOpen(COIN, true, 0.1);
+    const trade = await onlyTrade(trader);
+    await eventually(
+      () => [statuses.at(-1), fills.at(-1), Math.abs(szi - sizeOf(trade)) < 0.0001],
+      ([status, dir, isHeld]) => status === 'filled' && dir === 'Open Long' && isHeld === true,
+      20_000,
+    );
+  });
+
+  flow('trades over the socket', async () => {
+    const { sdk, trader } = await newBot(true);
+    await sdk.connect();
+    await sdk.wsPayloads.marketOpen(COIN, true, 0.1);
+    await onlyTrade(trader, ({ long }) => long);
+    await sdk.wsPayloads.marketClose(COIN);
+    await noTrade(trader);
   });
 });
 

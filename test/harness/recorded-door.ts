@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { WebSocket, WebSocketServer } from 'ws';
 import { checkExchangeAnswer } from './hl-exchange-schemas.js';
 import { checkInfoAnswer } from './hl-schemas.js';
+import { frameProblems } from './hl-socket-schemas.js';
 
 /** One answer a client was given. */
 export interface Seen {
@@ -43,7 +44,11 @@ export async function startRecordedDoor(upstream: string): Promise<RecordedDoor>
     void relay(upstream, incoming, outgoing, note);
   });
   const sockets = new WebSocketServer({ server });
-  sockets.on('connection', (client, incoming) => join(client, `${upstream.replace(/^http/, 'ws')}${incoming.url ?? ''}`, frames));
+  const hear = (text: string): void => {
+    frames.push(text);
+    faults.push(...frameProblems(JSON.parse(text) as { channel: string }));
+  };
+  sockets.on('connection', (client, incoming) => join(client, `${upstream.replace(/^http/, 'ws')}${incoming.url ?? ''}`, hear));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
@@ -83,7 +88,7 @@ async function read(message: IncomingMessage): Promise<Buffer> {
 }
 
 /** Both ways; what the client says before the other side listens is kept for it. */
-function join(client: WebSocket, url: string, frames: string[]): void {
+function join(client: WebSocket, url: string, hear: (text: string) => void): void {
   const service = new WebSocket(url);
   const waiting: string[] = [];
   client.on('message', (data) => {
@@ -93,7 +98,7 @@ function join(client: WebSocket, url: string, frames: string[]): void {
   });
   service.on('open', () => waiting.splice(0).forEach((text) => service.send(text)));
   service.on('message', (data) => {
-    frames.push(textOf(data));
+    hear(textOf(data));
     client.send(textOf(data));
   });
   service.on('close', () => client.close());
