@@ -1,0 +1,199 @@
+import { Wallet } from 'ethers';
+import type { ChainControls } from '../../sandbox/controls.js';
+import type { ChainTrader } from '../harness/chain-trader.js';
+import { eventually } from '../harness/eventually.js';
+import { FACADE_CHAIN, firstChain, newFacadeTrader } from '../harness/facade-trader.js';
+import { order, postExchange, signL1 } from '../harness/hl-exchange.js';
+import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+
+const BTC = 0;
+const PRICE = 60_000;
+const NEVER_PLACED = `Order was never placed, already canceled, or filled. asset=${BTC}`;
+
+let sandbox: TestSandbox;
+let chain: ChainControls;
+
+beforeAll(async () => {
+  sandbox = await startTestSandbox();
+  chain = firstChain(sandbox);
+  sandbox.controls.prices.jump(BTC, String(PRICE));
+  await eventually(
+    () => sandbox.gateway.venues.get(FACADE_CHAIN)?.feed.lastPrice(BTC)?.oracle,
+    (price) => price === BigInt(PRICE) * 10n ** 10n,
+  );
+});
+afterAll(() => sandbox.stop());
+
+interface Bot {
+  readonly trader: ChainTrader;
+  readonly address: `0x${string}`;
+  send(action: Record<string, unknown>): Promise<unknown>;
+}
+
+async function newBot(usdc?: string): Promise<Bot> {
+  const { trader, address, agentKey } = await newFacadeTrader(sandbox, usdc);
+  const agent = new Wallet(agentKey);
+  return {
+    trader,
+    address: address.toLowerCase() as `0x${string}`,
+    async send(action) {
+      const { status, body } = await postExchange(sandbox.url, FACADE_CHAIN, await signL1(agent, action));
+      expect({ status, body }).toMatchObject({ status: 200 });
+      return body;
+    },
+  };
+}
+
+const orders = (...list: object[]) => ({ type: 'order', orders: list, grouping: 'na' });
+const cancel = (...oids: number[]) => ({ type: 'cancel', cancels: oids.map((o) => ({ a: BTC, o })) });
+const limit = (tif: string) => ({ limit: { tif } });
+const buy = (s: string, changes: object = {}) =>
+  order({ a: BTC, b: true, p: String(PRICE * 1.05), s, r: false, t: limit('Ioc'), ...changes });
+const sell = (s: string, changes: object = {}) => buy(s, { b: false, p: String(PRICE * 0.95), ...changes });
+const rest = (s: string, changes: object = {}) => buy(s, { p: '50000', t: limit('Gtc'), ...changes });
+const stop = (triggerPx: string) => sell('0.1', { r: true, p: '40000', t: { trigger: { isMarket: true, triggerPx, tpsl: 'sl' } } });
+
+type Status = Record<string, Record<string, unknown>>;
+const statuses = (body: unknown) => (body as { response: { data: { statuses: Status[] } } }).response.data.statuses;
+const oidOf = (status: Status | undefined) => Number(status?.['resting']?.['oid'] ?? status?.['filled']?.['oid']);
+const units = (price: number) => BigInt(price) * 10n ** 10n;
+
+const tradesOf = ({ trader }: Bot, holds: (trades: Awaited<ReturnType<ChainTrader['trades']>>) => boolean) =>
+  eventually(() => trader.trades(), holds);
+const relayed = async () => {
+  const address = sandbox.controls.relayer;
+  const { nonce } = (await sandbox.gateway.venues.get(FACADE_CHAIN)?.chain.relay.account(address)) ?? { nonce: 0 };
+  return nonce;
+};
+
+describe('numbers no contract can count', () => {
+  const huge = `1${'0'.repeat(50)}`;
+  it.each([
+    ['a size', buy(huge)],
+    ['a price', buy('0.1', { p: huge })],
+    ['the price of a resting order', sell('0.1', { p: huge, t: limit('Gtc') })],
+    ['a trigger', buy('0.1', { p: huge, t: { trigger: { isMarket: true, triggerPx: huge, tpsl: 'sl' } } })],
+    ['a size the collateral could not be written for', buy('100000000000000000000', { p: '63000' })],
+  ])('as %s are refused beside an order that is executed', async (_what, strange) => {
+    const bot = await newBot();
+    const [bad, good] = statuses(await bot.send(orders(strange, rest('0.1'))));
+    expect(bad).toEqual({ error: expect.stringContaining(`asset=${BTC}`) });
+    expect(good).toMatchObject({ resting: { oid: expect.any(Number) } });
+  });
+
+  it('are no hindrance to a buyer who takes any price', async () => {
+    const bot = await newBot();
+    const [status] = statuses(await bot.send(orders(buy('0.1', { p: '60000000' }))));
+    expect(status).toMatchObject({ filled: { oid: expect.any(Number) } });
+  });
+});
+
+describe('a cloid', () => {
+  it('sent twice at once makes one order', async () => {
+    const bot = await newBot();
+    const c = `0x${'c1'.repeat(16)}`;
+    const answers = await Promise.all([1, 2, 3].map(async () => statuses(await bot.send(orders(rest('0.1', { c }))))[0]));
+    expect(answers.filter((status) => status !== undefined && 'resting' in status)).toHaveLength(1);
+    await tradesOf(bot, ({ length }) => length === 1);
+    expect(await bot.trader.trades()).toHaveLength(1);
+  });
+});
+
+describe('a cancel', () => {
+  it('that names an order often is paid for once', async () => {
+    const bot = await newBot();
+    const oid = oidOf(statuses(await bot.send(orders(rest('0.1'))))[0]);
+    await tradesOf(bot, ({ length }) => length === 1);
+    const before = await relayed();
+    const answers = statuses(await bot.send(cancel(...Array.from({ length: 20 }, () => oid))));
+    expect(answers).toHaveLength(20);
+    expect(answers[0]).toBe('success');
+    expect(await relayed()).toBe(before + 1);
+  });
+
+  it('of somebody else’s order finds nothing and leaves it where it is', async () => {
+    const [owner, thief] = [await newBot(), await newBot()];
+    const oid = oidOf(statuses(await owner.send(orders(rest('0.1'))))[0]);
+    await tradesOf(owner, ({ length }) => length === 1);
+    expect(statuses(await thief.send(cancel(oid)))).toEqual([{ error: NEVER_PLACED }]);
+    expect(statuses(await thief.send({ type: 'batchModify', modifies: [{ oid, order: rest('0.2') }] }))).toEqual([
+      { error: expect.stringContaining('Cannot modify') },
+    ]);
+    expect(await owner.trader.trades()).toHaveLength(1);
+  });
+
+  it('of a stop loss that was asked for a moment ago takes it away for good', async () => {
+    const bot = await newBot();
+    await bot.send(orders(buy('0.1')));
+    const oid = oidOf(statuses(await bot.send(orders(stop('55000'))))[0]);
+    expect(statuses(await bot.send(cancel(oid)))).toEqual(['success']);
+    expect((await bot.trader.trades())[0]).toMatchObject({ sl: 0n });
+  });
+
+  it('of a stop loss that was moved since does not take the new one away', async () => {
+    const bot = await newBot();
+    await bot.send(orders(buy('0.1')));
+    const old = oidOf(statuses(await bot.send(orders(stop('55000'))))[0]);
+    await tradesOf(bot, ([trade]) => trade?.sl === units(55_000));
+    await bot.send(orders(stop('56000')));
+    await tradesOf(bot, ([trade]) => trade?.sl === units(56_000));
+    await eventually(
+      () => sandbox.gateway.store.account.openPositions(FACADE_CHAIN, bot.address),
+      ([listed]) => listed?.position.sl === units(56_000),
+    );
+    expect(statuses(await bot.send(cancel(old)))).toEqual([{ error: NEVER_PLACED }]);
+    expect((await bot.trader.trades())[0]).toMatchObject({ sl: units(56_000) });
+  });
+});
+
+describe('a change', () => {
+  it('of a stop loss that cannot be placed leaves the old one', async () => {
+    const bot = await newBot();
+    await bot.send(orders(buy('0.1')));
+    const oid = oidOf(statuses(await bot.send(orders(stop('55000'))))[0]);
+    await tradesOf(bot, ([trade]) => trade?.sl === units(55_000));
+    const [refused] = statuses(await bot.send({ type: 'batchModify', modifies: [{ oid, order: stop('65000') }] }));
+    expect(refused).toEqual({ error: `Invalid TP/SL price. asset=${BTC}` });
+    expect((await bot.trader.trades())[0]).toMatchObject({ sl: units(55_000) });
+    const before = await relayed();
+    const [moved] = statuses(await bot.send({ type: 'batchModify', modifies: [{ oid, order: stop('56000') }] }));
+    expect(moved).toMatchObject({ resting: { oid: expect.any(Number) } });
+    await tradesOf(bot, ([trade]) => trade?.sl === units(56_000));
+    expect(await relayed()).toBe(before + 1);
+  });
+
+  it('of a filled order changes nothing, and twice in a batch happens once', async () => {
+    const bot = await newBot();
+    const [filled] = statuses(await bot.send(orders(buy('0.1'))));
+    expect(statuses(await bot.send({ type: 'batchModify', modifies: [{ oid: oidOf(filled), order: rest('0.2') }] }))).toEqual([
+      { error: 'Cannot modify canceled or filled order' },
+    ]);
+    const oid = oidOf(statuses(await bot.send(orders(rest('0.1'))))[0]);
+    await tradesOf(bot, ({ length }) => length === 2);
+    const modifies = ['49000', '48000'].map((p) => ({ oid, order: rest('0.1', { p }) }));
+    const answers = statuses(await bot.send({ type: 'batchModify', modifies }));
+    expect(answers).toEqual([{ resting: { oid: expect.any(Number) } }, { error: 'Cannot modify canceled or filled order' }]);
+    expect(await bot.trader.trades()).toHaveLength(2);
+  });
+
+  it('of a request that waits for the oracle says that it can still fill', async () => {
+    const bot = await newBot();
+    chain.setOraclePolicy(BTC, { mode: 'hold' });
+    try {
+      const placed = bot.send(orders(buy('0.1')));
+      const [waiting] = await eventually(
+        () => sandbox.gateway.store.account.liveOrders(FACADE_CHAIN, bot.address),
+        ([only]) => only?.order.status === 'pending',
+      );
+      // Without blocks its time is never over.
+      await chain.pauseMining(true);
+      const change = { oid: Number(waiting?.id), order: rest('0.1') };
+      const [status] = statuses(await bot.send({ type: 'batchModify', modifies: [change] }));
+      expect(status).toEqual({ error: expect.stringMatching(/^Order is executing, reclaim possible at .+ asset=0$/) });
+      expect(statuses(await placed)).toEqual([{ resting: { oid: change.oid } }]);
+    } finally {
+      await chain.pauseMining(false);
+      chain.setOraclePolicy(BTC, { mode: 'auto' });
+    }
+  });
+});
