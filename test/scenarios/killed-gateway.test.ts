@@ -25,7 +25,7 @@ let chain: ChainControls;
 let gateway: GatewayProcess;
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox();
+  sandbox = await startTestSandbox({ SANDBOX_BLOCK_MS: '100' });
   const [first] = sandbox.controls.chains;
   if (!first) throw new Error('the sandbox has no chain');
   chain = first;
@@ -49,6 +49,16 @@ const viewEqualsChain = ({ trader }: AgentTrader) => expectViewEqualsChain(gatew
 const idOf = (order: Json): string => String(order['id']);
 const history = async (agent: AgentTrader): Promise<Json[]> =>
   (await agent.call('listOrderHistory', 'GET', `/account/${agent.trader.account.address}/orders/history?limit=100`)).body['data'] as Json[];
+
+/** No block comes meanwhile, so that no request runs out of time on a slow machine. */
+async function frozen<Result>(act: () => Promise<Result>): Promise<Result> {
+  await chain.pauseMining(true);
+  try {
+    return await act();
+  } finally {
+    await chain.pauseMining(false);
+  }
+}
 
 /** A client that sleeps while the gateway is dead, and goes on from its last cursor. */
 function sleeper(agent: AgentTrader) {
@@ -90,8 +100,7 @@ describe('a gateway that is killed', () => {
     const whole = { executed: 'prepared', refused: 'prepared', reclaimed: 'prepared', triggered: 'prepared', canceled: 'prepared' };
     chain.setOraclePolicy(null, { mode: 'hold' });
 
-    await chain.pauseMining(true);
-    try {
+    await frozen(async () => {
       await gateway.deadWhile(async () => {
         for (const { transaction } of made.values()) await agent.broadcast(transaction);
       });
@@ -100,22 +109,21 @@ describe('a gateway that is killed', () => {
       expect(again.order['id']).toBe(idNamed('executed'));
       await client.wake();
       await gateway.kill();
-    } finally {
-      await chain.pauseMining(false);
-    }
+    });
     await eventually(
       () => agent.trader.pending(),
       (pending) => pending === 3,
     );
-    await gateway.start();
-    await become({ executed: 'pending', refused: 'pending', reclaimed: 'pending', triggered: 'open', canceled: 'open' });
-    await viewEqualsChain(agent);
-    await client.wake();
+    const changes = await frozen(async () => {
+      await gateway.start();
+      await become({ executed: 'pending', refused: 'pending', reclaimed: 'pending', triggered: 'open', canceled: 'open' });
+      await viewEqualsChain(agent);
+      await client.wake();
+      const [moved, withdrawn] = [await agent.update(idNamed('triggered'), { price: '2950' }), await agent.cancel(idNamed('canceled'))];
+      await gateway.kill();
+      return [prepared(moved), prepared(withdrawn)];
+    });
 
-    const changes = [
-      prepared(await agent.update(idNamed('triggered'), { price: '2950' })),
-      prepared(await agent.cancel(idNamed('canceled'))),
-    ];
     await gateway.deadWhile(async () => {
       for (const change of changes) await agent.send(change);
       chain.setOraclePolicy(BTC, { mode: 'auto' });
@@ -124,8 +132,9 @@ describe('a gateway that is killed', () => {
         () => agent.trader.pending(),
         (pending) => pending === 1,
       );
+      await chain.mine(TIMEOUT_BLOCKS);
     });
-    await become({ executed: 'filled', refused: 'rejected', reclaimed: 'pending', triggered: 'open', canceled: 'canceled' });
+    await become({ executed: 'filled', refused: 'rejected', reclaimed: 'timed_out', triggered: 'open', canceled: 'canceled' });
     expect(await agent.order(idNamed('triggered'))).toMatchObject({ price: '2950' });
     expect(await agent.order(idNamed('refused'))).toMatchObject({ reason: 'SLIPPAGE' });
     await viewEqualsChain(agent);
@@ -141,7 +150,7 @@ describe('a gateway that is killed', () => {
         (trades) => trades.length === 1 && trades[0]?.tradeType === 0 && trades[0].pairIndex === ETH,
       );
     });
-    await become({ executed: 'filled', refused: 'rejected', reclaimed: 'pending', triggered: 'filled', canceled: 'canceled' });
+    await become({ executed: 'filled', refused: 'rejected', reclaimed: 'timed_out', triggered: 'filled', canceled: 'canceled' });
     const [left, ...others] = await agent.positions();
     expect([left?.['market'], others]).toEqual(['ETH/USD', []]);
     expect(left?.['id']).not.toBe(position?.['id']);
