@@ -1,0 +1,279 @@
+import { once } from 'node:events';
+import { connect as connectTcp } from 'node:net';
+import { Wallet } from 'ethers';
+import { createHotReplies } from '../../../core/hot-replies.js';
+import { createStreams } from '../../../core/stream/venue-stream.js';
+import { createTradeHandlers } from '../../../facade/trade/trade-handlers.js';
+import { facadeSocket } from '../../../facade/ws/facade-socket.js';
+import { LINE_LIMITS, type LineLimits } from '../../../facade/ws/session.js';
+import { SUBSCRIPTION_NAMES } from '../../../facade/ws/subscription-types.js';
+import { listen } from '../../../native-api/listen.js';
+import { createSockets } from '../../../native-api/sockets.js';
+import { eventually } from '../../harness/eventually.js';
+import { newFacadeTrader } from '../../harness/facade-trader.js';
+import { hlInfo } from '../../harness/hl-info.js';
+import { order, orderAction, signL1 } from '../../harness/hl-exchange.js';
+import { hlSocket, type HlSocket } from '../../harness/hl-socket.js';
+import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
+
+let sandbox: TestSandbox;
+let socket: HlSocket;
+const ends: (() => unknown)[] = [];
+
+beforeAll(async () => {
+  sandbox = await startTestSandbox();
+  socket = await hlSocket(sandbox.url);
+}, 60_000);
+afterAll(async () => {
+  await socket.close();
+  for (const end of ends) await end();
+  await sandbox.stop();
+});
+
+/** The same gateway's stream on a port of its own, with limits that a test can reach. */
+async function serve(limits: Partial<LineLimits>): Promise<string> {
+  const { gateway } = sandbox;
+  const http = await listen('127.0.0.1', 0);
+  const hot = createHotReplies(gateway);
+  const parts = { streamOf: createStreams(gateway), hot, trade: createTradeHandlers(gateway) };
+  http.serve((_request, response) => response.end(), createSockets(gateway, [facadeSocket(gateway, parts, { ...LINE_LIMITS, ...limits })]));
+  ends.push(
+    () => http.close(),
+    () => hot.stop(),
+  );
+  return http.url;
+}
+
+const user = (): string => Wallet.createRandom().address;
+const subscribe = (type: string, fields: object = {}) => ({ method: 'subscribe', subscription: { type, ...fields } });
+/** What clients cut out of an error and parse. */
+const tailOf = (text: string): unknown => JSON.parse(/{.*}/.exec(text)?.[0] ?? '') as unknown;
+
+const ALL_TYPES = [
+  ...['allMids', 'l2Book', 'bbo', 'trades', 'candle', 'activeAssetCtx', 'assetCtxs', 'allDexsAssetCtxs', 'fastAssetCtxs', 'spotAssetCtxs'],
+  ...['activeAssetData', 'orderUpdates', 'userEvents', 'user', 'userFills', 'userFundings', 'userNonFundingLedgerUpdates'],
+  ...['userHistoricalOrders', 'userTwapSliceFills', 'userTwapHistory', 'clearinghouseState', 'allDexsClearinghouseState', 'openOrders'],
+  ...['spotState', 'twapStates', 'notification', 'webData2', 'webData3', 'outcomeMetaUpdates'],
+];
+
+describe('a line of the stream', () => {
+  it('says nothing before it is spoken to, and answers a ping', async () => {
+    const fresh = await hlSocket(sandbox.url);
+    fresh.send({ method: 'ping' });
+    await fresh.find('pong');
+    expect(fresh.heard).toEqual([{ channel: 'pong' }]);
+    const pong = once(fresh.socket, 'pong');
+    fresh.socket.ping();
+    await pong;
+    await fresh.close();
+  });
+
+  it.each([
+    ['no JSON', '{"method":'],
+    ['a word', 'hello'],
+    ['a list', '[{"a":1},{"b":2}]'],
+    ['null', 'null'],
+    ['a number', '7'],
+    ['nothing', ''],
+    ['an empty object', '{}'],
+    ['an unknown method', '{"method":"dance"}'],
+    ['a subscription without a type', '{"method":"subscribe","subscription":{}}'],
+    ['a subscription that is a list', '{"method":"subscribe","subscription":[]}'],
+    ['a post without an id', '{"method":"post","request":{"type":"info","payload":{"type":"meta"}}}'],
+    ['a post of something else', '{"method":"post","id":3,"request":{"type":"explorer","payload":{}}}'],
+    ['a post without a payload', '{"method":"post","id":3,"request":{"type":"info"}}'],
+    ['a long one', JSON.stringify({ method: 'dance', text: 'x'.repeat(100_000) })],
+  ])('refuses %s in words whose end is JSON', async (_name, text) => {
+    const said = await socket.refused(text);
+    expect(said).toMatch(/^Error parsing JSON into valid websocket request: /);
+    expect(tailOf(said)).toBeInstanceOf(Object);
+    expect(said.length).toBeLessThan(3_000);
+  });
+
+  it('refuses bytes that are no text', async () => {
+    const from = socket.heard.length;
+    socket.socket.send(Buffer.from([0xff, 0xfe]), { binary: true });
+    expect(await socket.find<string>('error', () => true, from)).toMatch(/^Error parsing JSON/);
+  });
+
+  it.each([
+    ['a type nobody knows', { type: 'weather' }],
+    ['a coin nobody knows', { type: 'l2Book', coin: 'NOPE' }],
+    ['a book without a coin', { type: 'l2Book' }],
+    ['a length of candles nobody has', { type: 'candle', coin: 'BTC', interval: '7m' }],
+    ['a user that is no address', { type: 'orderUpdates', user: '0x12' }],
+    ['no user', { type: 'userFills' }],
+    ['the figures of no coin', { type: 'activeAssetData', user: `0x${'1'.repeat(40)}`, coin: 'NOPE' }],
+  ])('refuses to subscribe to %s', async (_name, subscription) => {
+    expect(await socket.refused({ method: 'subscribe', subscription })).toBe(`Invalid subscription ${JSON.stringify(subscription)}`);
+  });
+
+  it('subscribes once, however it is spelt, and ends once', async () => {
+    const address = user();
+    await socket.subscribe('userEvents', { user: address });
+    const again = { type: 'user', user: address.toLowerCase() };
+    expect(await socket.refused({ method: 'subscribe', subscription: again })).toBe(`Already subscribed: ${JSON.stringify(again)}`);
+    await socket.subscribe('l2Book', { coin: 'ETH', nSigFigs: null });
+    const book = { type: 'l2Book', coin: 'ETH' };
+    expect(await socket.refused({ method: 'subscribe', subscription: book })).toBe(`Already subscribed: ${JSON.stringify(book)}`);
+    const { data } = await socket.unsubscribe('user', { user: address });
+    expect(data).toEqual({ method: 'unsubscribe', subscription: { type: 'user', user: address.toLowerCase() } });
+    const ended = { type: 'user', user: address };
+    expect(await socket.refused({ method: 'unsubscribe', subscription: ended })).toBe(`Already unsubscribed: ${JSON.stringify(ended)}`);
+  });
+
+  it('ignores what stands beside, and answers in the order it was asked', async () => {
+    const fresh = await hlSocket(sandbox.url);
+    fresh.send({ ...subscribe('allMids'), id: 17 });
+    fresh.send({ method: 'unsubscribe', subscription: { type: 'allMids' }, id: 18 });
+    fresh.send(subscribe('allMids'));
+    await eventually(
+      () => fresh.of<{ method: string }>('subscriptionResponse').map(({ method }) => method),
+      (methods) => methods.length === 3,
+    );
+    expect(fresh.of<{ method: string }>('subscriptionResponse').map(({ method }) => method)).toEqual([
+      'subscribe',
+      'unsubscribe',
+      'subscribe',
+    ]);
+    await fresh.close();
+  });
+
+  it('is reached however the slashes fall', async () => {
+    for (const path of ['/hl/arbitrum-sepolia//ws', '/hl/arbitrum-sepolia/ws/', '//hl/arbitrum-sepolia/ws']) {
+      const fresh = await hlSocket(sandbox.url, path);
+      await fresh.subscribe('allMids');
+      await fresh.close();
+    }
+  });
+
+  it('knows every kind of subscription', () => {
+    expect([...SUBSCRIPTION_NAMES].sort()).toEqual([...ALL_TYPES].sort());
+  });
+});
+
+describe('a request on the line', () => {
+  it('is answered as over HTTP', async () => {
+    const { type, payload } = await socket.post('info', { type: 'meta' });
+    expect(type).toBe('info');
+    expect(payload).toEqual({ type: 'meta', data: await hlInfo(sandbox).ask('meta') });
+  });
+
+  it('that fits nothing is refused under its id, and the line goes on', async () => {
+    expect(await socket.post('info', { type: 'weather' })).toEqual({
+      type: 'error',
+      payload: 'Failed to deserialize the JSON body into the target type',
+    });
+    expect(await socket.post('action', { action: 7 })).toMatchObject({
+      type: 'error',
+      payload: expect.stringMatching(/^Failed to deserialize/),
+    });
+    expect(await socket.post('action', await signL1(new Wallet(Wallet.createRandom().privateKey), orderAction()))).toMatchObject({
+      type: 'action',
+      payload: { status: 'err', response: expect.stringMatching(/^User or API Wallet 0x[0-9a-f]{40} does not exist\./) },
+    });
+  });
+
+  it('is read letter by letter: a key twice is no action', async () => {
+    const from = socket.heard.length;
+    const { action, nonce, signature } = await signL1(new Wallet(Wallet.createRandom().privateKey), orderAction());
+    const payload = `{"action":${JSON.stringify(action)},"nonce":${nonce},"nonce":${nonce},"signature":${JSON.stringify(signature)}}`;
+    socket.send(`{"method":"post","id":90001,"request":{"type":"action","payload":${payload}}}`);
+    const { response } = await socket.find<{ id: number; response: object }>('post', ({ id }) => id === 90_001, from);
+    expect(response).toMatchObject({ type: 'error' });
+  });
+
+  it('that is held back keeps nothing else from being answered', async () => {
+    sandbox.controls.prices.jump(0, '60000');
+    const bot = await newFacadeTrader(sandbox);
+    const [chain] = sandbox.controls.chains;
+    chain?.setOraclePolicy(null, { mode: 'hold' });
+    const held = socket.post('action', await signL1(new Wallet(bot.agentKey), orderAction(order({ p: '63000', s: '0.1' }))));
+    let isAnswered = false;
+    void held.then(() => (isAnswered = true));
+    const from = socket.heard.length;
+    socket.send({ method: 'ping' });
+    await socket.find('pong', () => true, from);
+    expect(isAnswered).toBe(false);
+    chain?.setOraclePolicy(null, { mode: 'auto' });
+    expect(await held).toMatchObject({ type: 'action', payload: { status: 'ok' } });
+  });
+});
+
+describe('limits of a line', () => {
+  it('hold for subscriptions and tracked users', async () => {
+    const url = await serve({ subscriptions: 4, users: 2 });
+    const line = await hlSocket(url);
+    const [first, second, third] = [user(), user(), user()];
+    await line.subscribe('orderUpdates', { user: first });
+    await line.subscribe('orderUpdates', { user: second });
+    await line.subscribe('userFills', { user: first.toLowerCase() });
+    const refusal = await line.refused(subscribe('orderUpdates', { user: third }));
+    expect(refusal).toMatch(/^Cannot track more than 2 total users\./);
+    expect(tailOf(refusal)).toEqual(subscribe('orderUpdates', { user: third }));
+    await line.unsubscribe('orderUpdates', { user: second });
+    await line.subscribe('orderUpdates', { user: third });
+    await line.subscribe('allMids');
+    expect(await line.refused(subscribe('bbo', { coin: 'BTC' }))).toMatch(/^Cannot subscribe to more than 4 channels\./);
+    await line.close();
+  });
+
+  it('hold for requests under way', async () => {
+    const line = await hlSocket(await serve({ pendingPosts: 2 }));
+    for (const id of [1, 2, 3, 4])
+      line.send({ method: 'post', id, request: { type: 'info', payload: { type: 'userFees', user: user() } } });
+    expect(await line.find('error')).toBe('too many pending post requests id=3');
+    await line.find<{ id: number }>('post', ({ id }) => id === 2);
+    await line.post('info', { type: 'meta' });
+    await line.close();
+  });
+
+  it('hold for messages, and end a line that does not care', async () => {
+    const line = await hlSocket(await serve({ messages: { burst: 5, perSecond: 0.001 }, refusals: { burst: 3, perSecond: 0.001 } }));
+    for (let count = 0; count < 12; count += 1) line.send({ method: 'ping' });
+    expect(await line.closed).toEqual({ code: 1008, reason: 'too many messages' });
+    expect(line.heard.filter(({ channel }) => channel === 'pong')).toHaveLength(5);
+    expect(line.of('error')).toEqual(['Too many websocket messages.', 'Too many websocket messages.', 'Too many websocket messages.']);
+  });
+
+  it('end a line on which nothing is said, and none that is spoken to', async () => {
+    const url = await serve({ idleMs: 200 });
+    const [silent, alive] = [await hlSocket(url), await hlSocket(url)];
+    const pinging = setInterval(() => alive.send({ method: 'ping' }), 50);
+    expect(await silent.closed).toEqual({ code: 1001, reason: 'Inactive' });
+    clearInterval(pinging);
+    expect(alive.socket.readyState).toBe(alive.socket.OPEN);
+    await alive.close();
+  });
+
+  it('end a line that does not read what it is told', async () => {
+    const url = await serve({ idleMs: 600_000, outbox: { inFlight: 1_000, queued: 20_000 } });
+    const { port } = new URL(url);
+    const tcp = connectTcp(Number(port), '127.0.0.1');
+    await once(tcp, 'connect');
+    tcp.write(
+      'GET /hl/arbitrum-sepolia/ws HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
+    );
+    await once(tcp, 'data');
+    tcp.pause();
+    const frame = maskedText(JSON.stringify({ method: 'post', id: 1, request: { type: 'info', payload: { type: 'metaAndAssetCtxs' } } }));
+    const gone = new Promise((resolve) => tcp.on('close', resolve));
+    tcp.on('error', () => undefined);
+    const feeding = setInterval(() => tcp.writable && tcp.write(frame), 1);
+    await eventually(
+      () => sandbox.log.entries.some(({ event, fields }) => event === 'facade.line-ended' && fields['reason'] === 'slow consumer'),
+      (isGivenUp) => isGivenUp,
+      30_000,
+    );
+    clearInterval(feeding);
+    tcp.destroy();
+    await gone;
+  });
+});
+
+/** One text frame as a client sends it. */
+function maskedText(text: string): Buffer {
+  const body = Buffer.from(text);
+  const head = Buffer.from([0x81, 0x80 | 126, body.length >> 8, body.length & 0xff, 0, 0, 0, 0]);
+  return Buffer.concat([head, body]);
+}
