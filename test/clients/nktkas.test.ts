@@ -7,6 +7,7 @@ import { SymbolConverter as EarlierSymbolConverter } from 'nktkas-0.30/utils';
 import { firstChain, type FacadeTrader } from '../harness/facade-trader.js';
 import { newTrader } from '../harness/chain-trader.js';
 import { eventually } from '../harness/eventually.js';
+import { postExchange } from '../harness/hl-exchange.js';
 import {
   BTC,
   chainPrice,
@@ -393,6 +394,22 @@ describe.each(VERSIONS)('unmodified', (version) => {
       }),
     );
   });
+});
+
+it('takes nothing a client signed a second time, on any chain', async () => {
+  const [version] = VERSIONS;
+  if (!version) throw new Error('no version');
+  const bot = await newBot(version);
+  await bot.order(buy('0.1'));
+  const before = await onlyTrade(bot.trader);
+  const [envelope] = bench.door.seen.filter(({ type }) => type === 'order').slice(-1);
+  const funds = await bot.trader.usdc();
+  for (const { definition } of bench.sandbox.controls.chains) {
+    const { body } = await postExchange(bench.sandbox.url, definition.slug, envelope?.request);
+    expect(body).toEqual({ status: 'err', response: expect.stringMatching(/^(?:Invalid nonce: duplicate nonce|User or API Wallet) /) });
+  }
+  expect(await bot.trader.trades()).toEqual([before]);
+  expect(await bot.trader.usdc()).toBe(funds);
 });
 
 it('answers both versions in the shapes they expect', () => expectEveryAnswerFits(bench.door));
