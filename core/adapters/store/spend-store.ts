@@ -102,10 +102,16 @@ export async function settleSpending(
 }
 
 const SETTLE = `
-  with turned as (
-    update spend_reservations as known set held = given.holds
-    from jsonb_to_recordset(:rows::jsonb) as given(id text, holds boolean)
-    where known.chain = :chain and split_part(known.id, '/', 1) = given.id and known.held <> given.holds
+  with given as materialized (
+    select * from jsonb_to_recordset(:rows::jsonb) as row(id text, holds boolean)
+  ), wanted as (
+    select id, holds from given
+    union all
+    select grown.id, given.holds from given join spend_reservations as grown
+      on grown.chain = :chain and grown.id like '%/%' and split_part(grown.id, '/', 1) = given.id
+  ), turned as (
+    update spend_reservations as known set held = wanted.holds from wanted
+    where known.chain = :chain and known.id = wanted.id and known.held <> wanted.holds
     returning known.chain, known.agent, known.trader, known.day, case when known.held then known.usd else -known.usd end as usd
   ), sums as (
     select chain, agent, trader, day, sum(usd) as usd from turned group by chain, agent, trader, day

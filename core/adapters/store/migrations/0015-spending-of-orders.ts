@@ -4,6 +4,6 @@ import type { Migration } from './migration.js';
 export const spendingOfOrders: Migration = {
   name: '0015-spending-of-orders',
   async up(trx) {
-    await trx.raw(`create index spend_reservations_of_order on spend_reservations (chain, split_part(id, '/', 1))`);
+    await trx.raw(`create index spend_reservations_grown on spend_reservations (chain, split_part(id, '/', 1)) where id like '%/%'`);
   },
 };
