@@ -54,7 +54,9 @@ describe('the OpenAPI document', () => {
       for (const alternative of operation['security'] as Record<string, unknown>[])
         for (const name of Object.keys(alternative)) expect(schemes).toContain(name);
       const row = OPERATIONS.find(({ id }) => id === operation.operationId);
-      expect((operation['security'] as unknown[]).length).toBe(row?.auth === 'reader' || row?.auth === 'optional' ? 2 : row?.auth === 'agent' ? 1 : 0);
+      expect((operation['security'] as unknown[]).length).toBe(
+        row?.auth === 'reader' || row?.auth === 'optional' ? 2 : row?.auth === 'agent' ? 1 : 0,
+      );
     }
   });
 
