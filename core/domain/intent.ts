@@ -51,6 +51,8 @@ export interface ProtectIntent {
   readonly tradeIndex: number;
   readonly tp: bigint | null;
   readonly sl: bigint | null;
+  /** How far from its level it may be executed, 1e3 percent; absent = what the position has stored. */
+  readonly slippageP?: bigint;
 }
 
 /** All four overwrite what the resting order has. */

@@ -1,5 +1,5 @@
 import { encodeFunctionData, parseAbi } from 'viem/utils';
-import type { Intent, OpenTerms } from '../domain/intent.js';
+import type { Intent, OpenTerms, ProtectIntent } from '../domain/intent.js';
 import type { OrderType } from '../domain/order.js';
 import type { Address, Hex } from '../ports.js';
 
@@ -49,7 +49,11 @@ function namesOf(intent: Intent): string[] {
     case 'decrease':
       return [...(intent.slippageP === null ? [] : ['updateMaxClosingSlippageP']), FUNCTION[intent.kind]];
     case 'protect':
-      return [...(intent.tp === null ? [] : ['updateTp']), ...(intent.sl === null ? [] : ['updateSl'])];
+      return [
+        ...(intent.slippageP === undefined ? [] : ['updateMaxClosingSlippageP']),
+        ...(intent.tp === null ? [] : ['updateTp']),
+        ...(intent.sl === null ? [] : ['updateSl']),
+      ];
     case 'replace':
       return [FUNCTION.withdraw, FUNCTION.open];
     default:
@@ -134,8 +138,9 @@ function closingSlippage({ tradeIndex, slippageP }: { readonly tradeIndex: numbe
   return [encodeFunctionData({ abi, functionName: 'updateMaxClosingSlippageP', args: [tradeIndex, Number(slippageP)] })];
 }
 
-function protect({ tradeIndex, tp, sl }: Extract<Intent, { kind: 'protect' }>): Hex[] {
+function protect({ tradeIndex, tp, sl, slippageP }: ProtectIntent): Hex[] {
   return [
+    ...closingSlippage({ tradeIndex, slippageP: slippageP ?? null }),
     ...(tp === null ? [] : [encodeFunctionData({ abi, functionName: 'updateTp', args: [tradeIndex, tp] })]),
     ...(sl === null ? [] : [encodeFunctionData({ abi, functionName: 'updateSl', args: [tradeIndex, sl] })]),
   ];

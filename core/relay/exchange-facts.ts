@@ -138,7 +138,7 @@ function cushion(oracle: bigint, predicted: bigint): bigint {
 }
 
 function netted(venue: Venue, { busy }: ExchangeFacts, position: PositionFigures, taken: ReadonlySet<number>): NettedTrade {
-  const { tradeIndex, long, collateralAmount, tp, sl, sizeToken } = position;
+  const { tradeIndex, long, collateralAmount, tp, sl, slippageP, sizeToken } = position;
   const view = marketView(venue.feed.config(), position);
   return {
     tradeIndex,
@@ -148,6 +148,7 @@ function netted(venue: Venue, { busy }: ExchangeFacts, position: PositionFigures
     minCollateral: view === null ? 0n : minRemainingCollateral(view.fees, view.collateral),
     tp,
     sl,
+    slippageP,
     isBusy: busy.has(tradeIndex) || taken.has(tradeIndex),
   };
 }

@@ -101,4 +101,4 @@ const mayTakeBack = ({ type }: TradeAction, purpose: RelayJob['purpose']): boole
 const onlyTakesBack = (intent: Intent): boolean =>
   intent.kind === 'withdraw' ||
   intent.kind === 'reclaim' ||
-  (intent.kind === 'protect' && (intent.tp ?? 0n) === 0n && (intent.sl ?? 0n) === 0n);
+  (intent.kind === 'protect' && (intent.tp ?? 0n) === 0n && (intent.sl ?? 0n) === 0n && intent.slippageP === undefined);

@@ -30,6 +30,8 @@ export interface NettedTrade {
   readonly minCollateral: bigint;
   readonly tp: bigint;
   readonly sl: bigint;
+  /** How far from its levels it may be closed, 1e3 percent; 0 = the contract's default. */
+  readonly slippageP: bigint;
   /** Something is pending on it: the contract takes nothing else meanwhile. */
   readonly isBusy: boolean;
 }

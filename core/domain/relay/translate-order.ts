@@ -1,5 +1,6 @@
-import type { OpenIntent } from '../intent.js';
+import type { OpenIntent, ProtectIntent } from '../intent.js';
 import { collateralForBaseSize } from '../pricing/size.js';
+import { DEFAULT_CLOSING_SLIPPAGE_P } from '../pricing/slippage.js';
 import type { OrderType } from '../order.js';
 import type { ExchangeOrder, Leg, NettedTrade, Translation, TranslationContext, TranslationRefusal } from './exchange-order.js';
 import { boundBy, roomTo, type PriceBound } from './price-bound.js';
@@ -114,7 +115,9 @@ function coveredWhole(order: ExchangeOrder, context: TranslationContext, trades:
   return trades;
 }
 
-const protectLeg = ({ tradeIndex, sizeBase }: NettedTrade, levels: { readonly tp: bigint | null; readonly sl: bigint | null }): Leg => ({
+type Levels = Pick<ProtectIntent, 'tp' | 'sl' | 'slippageP'>;
+
+const protectLeg = ({ tradeIndex, sizeBase }: NettedTrade, levels: Levels): Leg => ({
   role: 'protect',
   intent: { kind: 'protect', tradeIndex, ...levels },
   sizeBase,
@@ -129,8 +132,13 @@ function protectBy(order: ExchangeOrder, context: TranslationContext, { trigger,
   if (!waits(order, context.mark, trigger, tpsl)) return refused('bad-trigger');
   const covered = coveredWhole(order, context, opposite);
   if (covered === null || covered.length === 0) return refused('partial-protection');
-  const levels = tpsl === 'tp' ? { tp: trigger, sl: null } : { tp: null, sl: trigger };
-  return { kind: 'legs', manner: 'protection', legs: covered.map((trade) => protectLeg(trade, levels)) };
+  // The market may jump over the level: then the order's own limit decides how far it may be followed.
+  const room = roomTo(order.limit, trigger, order.isBuy, context.maxSlippageP);
+  const level = tpsl === 'tp' ? { tp: trigger, sl: null } : { tp: null, sl: trigger };
+  // Never less than the other level of the position was given.
+  const levelsOf = ({ slippageP }: NettedTrade): Levels =>
+    room > (slippageP || DEFAULT_CLOSING_SLIPPAGE_P) ? { ...level, slippageP: room } : level;
+  return { kind: 'legs', manner: 'protection', legs: covered.map((trade) => protectLeg(trade, levelsOf(trade))) };
 }
 
 /** An entry on a trigger: a stop in the direction of the market, a limit against it. */

@@ -34,6 +34,7 @@ const trade = (tradeIndex: number, long: boolean, sizeBase: bigint, changes: Par
   minCollateral: 10n ** 6n,
   tp: 0n,
   sl: 0n,
+  slippageP: 0n,
   isBusy: false,
   ...changes,
 });
@@ -149,14 +150,20 @@ describe('a trigger', () => {
   const trigger = (tpsl: 'tp' | 'sl', percent: bigint): ExchangeStyle => ({ kind: 'trigger', tpsl, trigger: (PRICE * percent) / 100n });
 
   it.each([
-    ['sl', 90n, { sl: (PRICE * 90n) / 100n, tp: null }],
-    ['tp', 110n, { sl: null, tp: (PRICE * 110n) / 100n }],
+    ['sl', 90n, { sl: (PRICE * 90n) / 100n, tp: null, slippageP: 5_555n }],
+    ['tp', 110n, { sl: null, tp: (PRICE * 110n) / 100n, slippageP: 22_727n }],
   ] as const)('that reduces is the %s of the position', (tpsl, percent, levels) => {
-    const protection = order({ isBuy: false, limit: PRICE / 2n, reduceOnly: true, style: trigger(tpsl, percent) });
+    const protection = order({ isBuy: false, limit: (PRICE * 85n) / 100n, reduceOnly: true, style: trigger(tpsl, percent) });
     expect(legsOf(translateOrder(protection, context({ trades }))).map(({ intent }) => intent)).toEqual([
       { kind: 'protect', tradeIndex: 0, ...levels },
     ]);
     expect(legsOf(translateOrder({ ...protection, size: 0n }, context({ trades })))).toHaveLength(1);
+  });
+
+  it('never takes room away from the other level of the position', () => {
+    const roomy = [trade(0, true, E18, { slippageP: 9_000n })];
+    const protection = order({ isBuy: false, limit: (PRICE * 85n) / 100n, reduceOnly: true, style: trigger('sl', 90n) });
+    expect(legsOf(translateOrder(protection, context({ trades: roomy })))[0]?.intent).not.toHaveProperty('slippageP');
   });
 
   it('on the wrong side of the mark is refused', () => {
