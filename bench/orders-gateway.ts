@@ -9,10 +9,19 @@ import { listen } from '../native-api/listen.js';
 const log = createLogger('silent');
 const lifecycle = createLifecycle(log);
 
-process.once('message', (config) => void start(config as Config));
+/** A key travels as text: functions cannot. */
+export interface GatewayUnderMeasurement {
+  readonly config: Omit<Config, 'chains'> & { readonly chains: readonly Omit<Config['chains'][number], 'relayer'>[] };
+  /** Of the relayer on every chain; null = the facade is read-only. */
+  readonly relayerKey: `0x${string}` | null;
+}
+
+process.once('message', (message) => void start(message as GatewayUnderMeasurement));
 process.once('disconnect', () => void lifecycle.end().finally(() => process.exit()));
 
-async function start(config: Config): Promise<void> {
+async function start({ config: given, relayerKey }: GatewayUnderMeasurement): Promise<void> {
+  const relayer = relayerKey === null ? null : { keys: () => [relayerKey], maxFeePerGas: 10n ** 13n };
+  const config: Config = { ...given, chains: given.chains.map((chain) => ({ ...chain, relayer })) };
   const http = await listen('127.0.0.1', 0);
   const surroundings = { lifecycle, clock: systemClock, log };
   const store = await startStore(surroundings, config.database);

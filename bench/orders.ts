@@ -102,7 +102,7 @@ async function cpuOf(of: ChildProcess): Promise<number> {
 
 async function measurePreparing({ trader, wallet }: AgentTrader): Promise<Row[]> {
   const chains = sandbox.config.chains.map((one) => ({ ...one, rpcUrls: [proxy.url], relayer: null }));
-  child.send({ ...sandbox.config, chains });
+  child.send({ config: { ...sandbox.config, chains }, relayerKey: null });
   const [url] = (await once(child, 'message')) as [string];
   const agent = agentTrader(doorAt(url), chain, trader, wallet);
   await eventually(
