@@ -102,11 +102,11 @@ const LEARNT_LATE_MS = 15_000;
 export const momentOf = ({ at, seenAt }: Pick<Step, 'at' | 'seenAt'>): number =>
   seenAt !== null && Math.abs(seenAt - at) < LEARNT_LATE_MS ? seenAt : at;
 
-/** When the account was told of a state that began at a moment; each telling counts once. */
+/** When the account was told of a state that began at a moment, or a little later where a block's clock is behind ours; each telling counts once. */
 function createSightings(told: readonly JournalEntry[]): (status: OrderStatus | null, since: number) => number | null {
   const left = told.flatMap(({ at, fact }) => (fact.kind === 'order' ? [{ at, order: fact.order }] : []));
   return (status, since) => {
-    const found = left.findIndex(({ order }) => order.status === status && order.updatedAt === since);
+    const found = left.findIndex(({ order }) => order.status === status && order.updatedAt >= since);
     return left.splice(found, found === -1 ? 0 : 1)[0]?.at ?? null;
   };
 }
