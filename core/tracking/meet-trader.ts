@@ -11,8 +11,6 @@ import { change, CursorMovedError } from './chain-steps.js';
 import { refsOf } from './link-orders.js';
 import { orderRefKey, type ChainCursor, type TrackingUnit } from './tracking-store.js';
 
-const TRIES = 5;
-
 /**
  * What a trader had open before our memory begins is in no log we read. It is looked up in the chain's state once, when somebody asks for
  * the trader's orders. A node that cannot answer is asked again the next time; what is known is served meanwhile.
@@ -21,20 +19,42 @@ export async function meetTrader(gateway: Gateway, venue: Venue, trader: Address
   const { tracking } = gateway.store;
   const { slug } = venue.definition;
   if (await tracking.hasMet(slug, trader)) return;
-  for (let tries = 1; tries <= TRIES; tries += 1) {
-    const cursor = await tracking.cursor(slug);
-    if (cursor === null || cursor.number < cursor.startBlock) return;
-    try {
-      return await meetAt(gateway, venue, trader, cursor);
-    } catch (error) {
-      if (error instanceof CursorMovedError) continue;
-      venue.log.warn('chain.trader-not-met', { error: redactText(error instanceof Error ? error.message : String(error)) });
-      return;
-    }
+  const cursor = await tracking.cursor(slug);
+  if (cursor === null || cursor.number < cursor.startBlock) return;
+  try {
+    await meetAt(gateway, venue, trader, cursor).catch((error: unknown) => {
+      if (!(error instanceof CursorMovedError)) throw error;
+      return meetHolding(gateway, venue, trader);
+    });
+  } catch (error) {
+    venue.log.warn('chain.trader-not-met', { error: redactText(error instanceof Error ? error.message : String(error)) });
   }
 }
 
+/** Where blocks come faster than a node answers, the cursor is held still for the length of one question. */
+async function meetHolding(gateway: Gateway, venue: Venue, trader: Address): Promise<void> {
+  const changes = await gateway.store.tracking.change(venue.definition.slug, async (unit) => {
+    const cursor = await unit.cursor();
+    if (cursor === null) return null;
+    const made = await meet(unit, trader, cursor, await lookUp(venue, trader, cursor));
+    await unit.tell(venue.clock.now(), made.changes.told);
+    return made;
+  });
+  if (changes !== null) gateway.bus.emit('tracked', { venue, ...changes });
+}
+
 async function meetAt(gateway: Gateway, venue: Venue, trader: Address, cursor: ChainCursor): Promise<void> {
+  const events = await lookUp(venue, trader, cursor);
+  await change(gateway, venue, cursor, (unit) => meet(unit, trader, cursor, events));
+}
+
+async function meet(unit: TrackingUnit, trader: Address, cursor: ChainCursor, events: readonly ChainEvent[]) {
+  const changes = await applyFresh(unit, await unseen(unit, events));
+  await unit.meet(trader, cursor.number);
+  return { block: cursor.number, changes };
+}
+
+async function lookUp(venue: Venue, trader: Address, cursor: ChainCursor): Promise<ChainEvent[]> {
   const open = await venue.chain.openOrders(trader, cursor.number);
   const made = [...open.positions, ...open.resting].map(({ info }) => info.createdBlock);
   const blocks = [...new Set([...made, ...open.pending.map(({ createdBlock }) => createdBlock)])].map(BigInt);
@@ -46,12 +66,7 @@ async function meetAt(gateway: Gateway, venue: Venue, trader: Address, cursor: C
     logIndex: null,
     at: times.get(BigInt(createdBlock)) ?? 0,
   });
-  const events = eventsOf(open, trader, placeOf);
-  await change(gateway, venue, cursor, async (unit) => {
-    const changes = await applyFresh(unit, await unseen(unit, events));
-    await unit.meet(trader, cursor.number);
-    return { block: cursor.number, changes };
-  });
+  return eventsOf(open, trader, placeOf);
 }
 
 function eventsOf(open: OpenOrders, trader: Address, placeOf: (createdBlock: number) => EventPlace): ChainEvent[] {
