@@ -127,7 +127,9 @@ export async function problemsOf(proof) {
   check(isSame(trader, proof.trader), 'the call is for another trader');
   const first = decode(inner);
   const calls = first.functionName === 'multicall' ? first.args[0].map(decode) : [first];
-  if (proof.purpose === 'action') checkMeaning(calls, envelope.action, JSON.parse(proof.context), check);
+  const multiplier = BigInt(proof.multiplier);
+  check(multiplier === 1n || multiplier === 1000n, `no asset is counted in ${multiplier}s`);
+  if (proof.purpose === 'action') checkMeaning(calls, envelope.action, { ...JSON.parse(proof.context), multiplier }, check);
   else
     check(
       calls.every(({ functionName }) => ['cancelOpenOrder', 'cancelOrderAfterTimeout', 'updateTp', 'updateSl'].includes(functionName)),
@@ -136,15 +138,18 @@ export async function problemsOf(proof) {
   return problems;
 }
 
-function checkMeaning(calls, action, context, check) {
+function checkMeaning(calls, action, { multiplier, ...context }, check) {
   const order = action.orders?.[context.item] ?? action.modifies?.[context.item]?.order ?? action.order;
   const opened = calls.find(({ functionName }) => functionName === 'openTrade');
-  if (opened && order) checkOpening(opened.args, order, context, check);
+  if (opened && order) checkOpening(opened.args, order, context, multiplier, check);
   const closing = calls.find(({ functionName }) => functionName === 'closeTradeMarket' || functionName === 'decreasePositionSize');
   const slippage = calls.find(({ functionName }) => functionName === 'updateMaxClosingSlippageP');
   if (closing && order) {
+    const [index] = closing.args;
     const expected = closing.args.at(-1);
-    checkBound(expected, BigInt(slippage?.args[1] ?? 1000), order, check);
+    const isOpposite = context.context.trades.some(({ tradeIndex, long }) => tradeIndex === index && long !== order.b);
+    check(isOpposite && context.context.pairIndex === order.a, `it closes trade ${index}, which the order is not against`);
+    checkBound(expected, BigInt(slippage?.args[1] ?? 1000), order, multiplier, check);
   }
   if (!order)
     check(
@@ -153,26 +158,25 @@ function checkMeaning(calls, action, context, check) {
     );
 }
 
-function checkOpening([trade, slippageP], order, { context }, check) {
+function checkOpening([trade, slippageP], order, { context }, multiplier, check) {
   check(trade.pairIndex === order.a, `it trades asset ${trade.pairIndex}, signed was ${order.a}`);
   check(trade.long === order.b, 'it trades the other side');
-  checkBound(trade.openPrice, BigInt(slippageP), order, check);
+  checkBound(trade.openPrice, BigInt(slippageP), order, multiplier, check);
   const units = (field) => BigInt(field.$n);
   const { collateral, predicted } = context;
   const at = trade.tradeType === 0 ? units(predicted) : trade.openPrice;
   const value = trade.collateralAmount * BigInt(trade.leverage) * units(collateral.priceUsd);
   const base = (value * 10n ** 20n) / (units(collateral.precision) * 1000n * 10n ** 8n * at);
-  const signed = price(order.s);
+  const signed = price(order.s) * multiplier;
   check(base <= signed, `it is larger than was signed: ${base} > ${signed} (1e-10 units)`);
 }
 
-/** The contract's own worst price. Prices of coins that are counted in thousands are compared in the contract's units. */
-function checkBound(expected, slippageP, order, check) {
+/** The contract's own worst price, counted as the asset is. */
+function checkBound(expected, slippageP, order, multiplier, check) {
   const away = (expected * slippageP) / 100_000n;
+  const worst = (order.b ? expected + away : expected - away) * multiplier;
   const limit = price(order.p);
-  const worst = order.b ? expected + away : expected - away;
-  const scaled = limit / 1000n;
-  check(order.b ? worst <= limit : worst >= limit || worst >= scaled, `the price may be worse than was signed: ${worst} against ${limit}`);
+  check(order.b ? worst <= limit : worst >= limit, `the price may be worse than was signed: ${worst} against ${limit}`);
 }
 
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {

@@ -1,7 +1,8 @@
 import type { Caller } from '../access/caller.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
-import type { Address, Hex } from '../ports.js';
+import type { ChainSlug } from '../chains.js';
+import type { Address, Hex, Store } from '../ports.js';
 import type { RelayPurpose, RelayState, SignedAction } from './relay-store.js';
 
 /** Everything that shows why the relayer signed a transaction: what its owner signed, what it was taken to mean, and what was sent. */
@@ -22,9 +23,16 @@ export interface RelayProof {
   data: Hex;
   state: RelayState;
   orderId: string | null;
+  /** Base units in one unit of the asset, where it was an order: 1000 for coins that are counted in thousands. */
+  multiplier: number;
   blockNumber: number | null;
   /** What the translation stood on, as JSON; big numbers are written `{"$n":"…"}`. */
   context: string;
+}
+
+async function multiplierOf({ facade }: Store, chain: ChainSlug, context: unknown): Promise<number> {
+  const { pairIndex } = (context as { context?: { pairIndex?: number } } | null)?.context ?? {};
+  return (await facade.assets.all(chain)).find((asset) => asset.pairIndex === pairIndex)?.multiplier ?? 1;
 }
 
 /** Another trader's proof is not there. */
@@ -51,6 +59,7 @@ export async function getRelayProof({ store }: Gateway, { definition }: Venue, {
     data: job.data,
     state: job.state,
     orderId: job.orderId?.toString() ?? null,
+    multiplier: await multiplierOf(store, slug, job.context),
     blockNumber: job.mined === null ? null : Number(job.mined.blockNumber),
     context: JSON.stringify(job.context, (_key, value: unknown) => (typeof value === 'bigint' ? { $n: value.toString() } : value)),
   };

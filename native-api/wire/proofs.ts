@@ -30,6 +30,7 @@ export const RelayProof = z
     data: TxHash,
     state: z.enum(RELAY_STATES),
     orderId: Id.nullable(),
+    multiplier: z.int().positive(),
     blockNumber: z.int().nullable(),
     context: z.string(),
   })
