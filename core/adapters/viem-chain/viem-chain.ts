@@ -27,7 +27,7 @@ export interface ViemChainOptions {
 /** The Chain port over JSON-RPC. One file per question; calls of one turn of the event loop travel as one batch, to one node. */
 export function createViemChain({ definition, rpcUrls, wsUrls = [], clock, log }: ViemChainOptions): Chain {
   const { chainId, slug, expectedBlockMs } = definition;
-  const endpoints = createEndpoints({ urls: rpcUrls, expectedBlockMs, now: Date.now, log });
+  const endpoints = createEndpoints({ urls: rpcUrls, expectedBlockMs, now: () => clock.now(), log });
   const { transport, ask } = createRpcTransport({ endpoints, chainId, slug });
   const client = createPublicClient({ transport, cacheTime: 0 });
   const views = createViews(client, definition);

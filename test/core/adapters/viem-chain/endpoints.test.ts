@@ -3,6 +3,7 @@ import { createViemChain } from '../../../../core/adapters/viem-chain/viem-chain
 import type { Chain } from '../../../../core/ports.js';
 import type { ChainControls } from '../../../../sandbox/controls.js';
 import { createFaultProxy, type FaultProxy } from '../../../../sandbox/fault-proxy.js';
+import { createMovedClock, type MovedClock } from '../../../harness/moved-clock.js';
 import { eventually } from '../../../harness/eventually.js';
 import { createKeptLog, type KeptLog } from '../../../harness/kept-log.js';
 import { startTestSandbox, type TestSandbox } from '../../../harness/sandbox.js';
@@ -14,6 +15,7 @@ let controls: ChainControls;
 let first: FaultProxy;
 let second: FaultProxy;
 let chain: Chain;
+let clock: MovedClock;
 let log: KeptLog;
 
 beforeAll(async () => {
@@ -28,12 +30,12 @@ beforeEach(async () => {
   first = await createFaultProxy({ target: controls.rpcUrl, clock: systemClock });
   second = await createFaultProxy({ target: controls.rpcUrl, clock: systemClock });
   log = createKeptLog();
+  clock = createMovedClock();
   chain = chainOf([withKey(first.url), withKey(second.url)]);
 });
 afterEach(() => Promise.all([first.close(), second.close()]));
 
-const chainOf = (rpcUrls: readonly string[]): Chain =>
-  createViemChain({ definition: controls.definition, rpcUrls, clock: systemClock, log });
+const chainOf = (rpcUrls: readonly string[]): Chain => createViemChain({ definition: controls.definition, rpcUrls, clock, log });
 
 /** As providers have it: the key is in the path, in the query and before the host. */
 const withKey = (url: string): string => url.replace('http://', 'http://user:hunter2@').concat('/v2/SECRET-KEY?token=SECRET-KEY');
@@ -131,14 +133,18 @@ describe('with two nodes,', () => {
   });
 
   it('one that asks for patience with 429 gets as much as it asks for', async () => {
-    first.onRequest(() => ({ status: 429, headers: { 'retry-after': '30' } }));
+    const recover = first.onRequest(() => ({ status: 429, headers: { 'retry-after': '30' } }));
     await balance();
     first.resetCounters();
     for (let round = 0; round < 5; round += 1) await balance();
-    await new Promise((resolve) => setTimeout(resolve, 1_500)); // longer than a first rest would be
+    clock.move(29_000); // far longer than a first rest would be
     await balance();
     expect(first.counters().roundTrips).toBe(0);
     expect(chain.endpoints()[0]).toMatchObject({ state: 'resting', lastError: { text: 'HTTP 429' } });
+    recover();
+    clock.move(6_000);
+    expect(await lookUntil(['ok', 'ok'])).toEqual(['ok', 'ok']);
+    expect(first.counters().roundTrips).toBeGreaterThan(0);
   });
 
   it('what a contract refuses is an answer, and nobody else is asked', async () => {
