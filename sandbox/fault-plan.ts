@@ -15,7 +15,16 @@ export interface FaultSetting {
  * What one request meets. `refuse`: an HTTP 5xx (an error answer on a WebSocket). `reset`: the connection breaks before the node hears of it.
  * `forget`: the node gets the request and acts, then the connection breaks. A status is answered without the node (HTTP only).
  */
-export type Fate = 'pass' | 'refuse' | 'reset' | 'forget' | { answer: unknown } | { status: number; headers?: Record<string, string> };
+export type Fate =
+  | 'pass'
+  | 'refuse'
+  | 'reset'
+  | 'forget'
+  /** To every call of the message. */
+  | { answer: unknown }
+  /** The whole reply, as it stands. */
+  | { reply: unknown }
+  | { status: number; headers?: Record<string, string> };
 
 /** Sees each parsed message before it is forwarded; undefined leaves the decision to the mode. */
 export type RequestHook = (body: unknown) => Fate | undefined | Promise<Fate | undefined>;
@@ -117,8 +126,11 @@ export function answerText(text: string, answer: object): string {
   return JSON.stringify(Array.isArray(body) ? body.map(one) : one(body));
 }
 
+export const replyText = (text: string, fate: { answer: unknown } | { reply: unknown }): string =>
+  'reply' in fate ? JSON.stringify(fate.reply) : answerText(text, asAnswer(fate.answer));
+
 /** A hook answers with a whole JSON-RPC answer, or with what is to be its result. */
-export const asAnswer = (answer: unknown): object =>
+const asAnswer = (answer: unknown): object =>
   typeof answer === 'object' && answer !== null && ('result' in answer || 'error' in answer) ? answer : { result: answer };
 
 export const REFUSED = { error: { code: -32603, message: 'upstream unavailable' } };

@@ -2,7 +2,7 @@ import { Agent, createServer, request as httpRequest, type IncomingMessage, type
 import type { Socket } from 'node:net';
 import { WebSocketServer } from 'ws';
 import type { Clock } from '../core/ports.js';
-import { answerText, asAnswer, createFaultPlan, REFUSED, type FaultCounters, type FaultSetting, type RequestHook } from './fault-plan.js';
+import { answerText, createFaultPlan, REFUSED, replyText, type FaultCounters, type FaultSetting, type RequestHook } from './fault-plan.js';
 import { bridgeSocket } from './fault-socket.js';
 
 /** Stands between the gateway and a node and makes its connection as bad as asked; nobody else's connection is touched. */
@@ -62,9 +62,7 @@ export async function createFaultProxy({ target, clock, seed = 1, port = 0 }: Fa
     if (fate === 'reset' || plan.setting().mode === 'down') return void incoming.socket.resetAndDestroy();
     if (fate === 'refuse') return void response.writeHead(503, { 'content-type': 'application/json' }).end(answerText(text, REFUSED));
     if (typeof fate === 'object' && 'status' in fate) return void response.writeHead(fate.status, fate.headers).end();
-    if (typeof fate === 'object') {
-      return void response.writeHead(200, { 'content-type': 'application/json' }).end(answerText(text, asAnswer(fate.answer)));
-    }
+    if (typeof fate === 'object') return void response.writeHead(200, { 'content-type': 'application/json' }).end(replyText(text, fate));
     const answer = await forward(target, agent, incoming, body);
     if (fate === 'forget' || plan.setting().mode === 'down') return void incoming.socket.resetAndDestroy();
     if (answer === null) return void response.writeHead(502, { 'content-type': 'application/json' }).end(answerText(text, REFUSED));

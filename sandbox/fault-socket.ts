@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { WebSocket } from 'ws';
-import { answerText, asAnswer, REFUSED, type FaultPlan } from './fault-plan.js';
+import { answerText, REFUSED, replyText, type FaultPlan } from './fault-plan.js';
 
 export interface Bridge {
   client: WebSocket;
@@ -27,7 +27,7 @@ export function bridgeSocket({ client, socket, target, plan, delay }: Bridge): v
     const fate = await plan.decide(text);
     if (fate === 'reset') return breakOff();
     if (fate === 'refuse' || (typeof fate === 'object' && 'status' in fate)) return client.send(answerText(text, REFUSED));
-    if (typeof fate === 'object') return client.send(answerText(text, asAnswer(fate.answer)));
+    if (typeof fate === 'object') return client.send(replyText(text, fate));
     if (fate === 'pass') return forward(upstream, text);
     // The node's first word after the request proves that it has it.
     upstream.removeAllListeners('message');

@@ -61,11 +61,15 @@ export async function readInputs(client: PublicClient, hashes: readonly Hex[]): 
 /** Ascending, each once. */
 export async function readBlocks(client: PublicClient, wanted: readonly bigint[]): Promise<BlockHead[]> {
   const unique = [...new Set(wanted)].sort((a, b) => Number(a - b));
-  return Promise.all(unique.map((blockNumber) => readBlock(client, blockNumber)));
+  return Promise.all(unique.map(async (blockNumber) => headIn(await client.getBlock({ blockNumber }))));
 }
 
-async function readBlock(client: PublicClient, blockNumber: bigint): Promise<BlockHead> {
-  const { number, hash, parentHash, timestamp } = await client.getBlock({ blockNumber });
+export const readHead = async (client: PublicClient): Promise<BlockHead> => headIn(await client.getBlock({ blockTag: 'latest' }));
+
+/** viem passes on whatever the node said; a block without its number or hash is pending, or no block at all. */
+function headIn({ number, hash, parentHash, timestamp }: { [key in keyof BlockHead]?: BlockHead[key] | null | undefined }): BlockHead {
+  if (typeof number !== 'bigint' || typeof timestamp !== 'bigint' || !hash || !parentHash)
+    throw new ChainMovedError('the node answered with something that is no mined block');
   return { number, hash, parentHash, timestamp };
 }
 

@@ -1,6 +1,6 @@
 import { createPublicClient } from 'viem';
 import type { ChainDefinition } from '../../chains.js';
-import type { BlockHead, Chain, Clock, Logger } from '../../ports.js';
+import type { Chain, Clock, Logger } from '../../ports.js';
 import { accountFacts, chainTrades, openOrders, openTrades } from './account.js';
 import { delegateOf } from './delegation.js';
 import { createEndpoints } from './endpoints.js';
@@ -9,7 +9,7 @@ import { identify } from './identify.js';
 import { createRelayNode } from './relay-node.js';
 import { replay } from './replay.js';
 import { createViews } from './views.js';
-import { readBlocks, readInputs, readLogs } from './logs.js';
+import { readBlocks, readHead, readInputs, readLogs } from './logs.js';
 import { openingFacts, rehearse } from './rehearse.js';
 import { seenTransaction } from './transaction.js';
 import { createRpcTransport } from './transport.js';
@@ -54,9 +54,6 @@ export function createViemChain({ definition, rpcUrls, wsUrls = [], clock, log }
       const lines = wsUrls.map((url) => openHeadLine({ url, chainId, clock, log }, listener));
       return () => lines.forEach((hangUp) => hangUp());
     },
-    async head(): Promise<BlockHead> {
-      const { number, hash, parentHash, timestamp } = await client.getBlock({ blockTag: 'latest' });
-      return { number, hash, parentHash, timestamp };
-    },
+    head: () => readHead(client),
   };
 }

@@ -99,7 +99,7 @@ async function withoutLogsOf(trader: ChainTrader, body: unknown): Promise<Fate |
           result: (answer.result as LogRow[]).filter(({ topics, data }) => ![...topics, data].some((text) => text.includes(address))),
         }
       : answer;
-  return { answer: Array.isArray(answers) ? answers.map(cut) : cut(answers) };
+  return { reply: Array.isArray(answers) ? answers.map(cut) : cut(answers) };
 }
 
 describe('a follower on a rough node', () => {
@@ -139,6 +139,32 @@ describe('a follower on a rough node', () => {
     expect(await allOf(gateway, trader)).toHaveLength(1);
     expect(gateway.log.entries.some(({ event }) => event === 'chain.late-logs')).toBe(true);
     await expectViewEqualsChain(gateway.gateway, CHAIN, trader);
+  });
+
+  it.each([
+    ['a pending block', { number: null, hash: null, timestamp: '0x1' }],
+    ['a list', []],
+    ['a text', 'soon'],
+  ])('goes on when the node once gave %s for its newest block', async (_, nonsense) => {
+    const gateway = await start();
+    await caughtUp(gateway);
+    let told = 0;
+    const end = proxy.onRequest((body) => {
+      const isHead = questionsIn(body).some(({ method, params }) => method === 'eth_getBlockByNumber' && params?.[0] === 'latest');
+      if (!isHead || Array.isArray(body)) return undefined;
+      told += 1;
+      return { answer: { result: nonsense } };
+    });
+    await eventually(
+      () => told,
+      (times) => times > 1,
+    );
+    end();
+    const before = venueOf(gateway.gateway, CHAIN).state.followed.block ?? 0n;
+    await eventually(
+      () => venueOf(gateway.gateway, CHAIN).state.followed.block ?? 0n,
+      (block) => block > before,
+    );
   });
 
   it('links what happened while it was away, over more blocks than it reads whole', async () => {
