@@ -1,0 +1,166 @@
+import type { ChainDefinition, ChainSlug } from '../core/chains.js';
+import type { Clock, Hex, Logger } from '../core/ports.js';
+import type { NodeFees, RelayNode, SendVerdict } from '../core/relay/relayer.js';
+import { isOver, type RelayJob, type RelayStore } from '../core/relay/relay-store.js';
+import { bumpedFees, firstFees, type FeeSettings, type Fees } from './fees.js';
+import type { Wallet } from './wallet.js';
+
+export interface DeliverySettings extends FeeSettings {
+  /** Unmined for this long: sent again, or replaced with a higher fee. */
+  readonly stuckMs: number;
+}
+
+export interface DeliveryOptions {
+  readonly definition: ChainDefinition & { readonly slug: ChainSlug };
+  readonly wallet: Wallet;
+  readonly node: RelayNode;
+  readonly store: RelayStore;
+  readonly settings: DeliverySettings;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** A transaction of an order is about to be sent: it must be known before it can be mined. */
+  readonly onSigned: (job: RelayJob, hash: Hex) => Promise<void>;
+  /** Every step of a job, after it is stored. */
+  readonly onStep: (job: RelayJob) => void;
+  /** Why nothing gets through, null when something did. */
+  readonly onTrouble: (trouble: string | null) => void;
+  /** A nonce is used up: the receipts should be looked at soon. */
+  readonly onNonceTooLow: () => void;
+}
+
+/** From a numbered job to a transaction in the hands of a node: attempts of one nonce, of which one at most can be mined. */
+export interface Delivery {
+  /** The first attempt, stored and not yet sent. */
+  signFirst(job: RelayJob): Promise<RelayJob>;
+  /** Sends the newest attempt. The same bytes again are the same transaction again. */
+  handOver(job: RelayJob): Promise<void>;
+  /** The next step of a job that has its nonce. */
+  push(job: RelayJob): Promise<void>;
+  /** Beside the work, so that no signature has to wait for it. */
+  renewFees(): Promise<void>;
+  forgetAllBut(jobs: readonly RelayJob[]): void;
+}
+
+/** Of a transaction that does nothing but use up a nonce. */
+export const NO_OP_GAS = 100_000n;
+const SEND_AGAIN_MS = 1_000;
+/** Older than this, fees are asked before the next signature. */
+const FEES_KEPT_MS = 10_000;
+/** A job that no node has taken this long after its time is not worth sending any more. */
+const TOO_LATE_MS = 30_000;
+
+export function createDelivery(options: DeliveryOptions): Delivery {
+  const { definition, wallet, node, store, settings, clock, log, onStep, onSigned, onTrouble, onNonceTooLow } = options;
+  const { slug } = definition;
+  let fees: { readonly value: NodeFees; readonly at: number } | null = null;
+  /** When a job was last handed to the node, by id. */
+  const sentAt = new Map<bigint, number>();
+
+  /** The next step of a job that has its nonce. */
+  async function push(job: RelayJob): Promise<void> {
+    if (isOver(job.state)) return;
+    const isNoOp = job.purpose === 'no-op' || isTooLate(job);
+    if (job.state === 'numbered') return sign(job, firstFees(await currentFees(), settings), isNoOp).then(handOver);
+    if (job.state !== 'accepted' && isTooLate(job) && !(await isLeftToTheNode(job))) return giveNonceAway(job);
+    const sent = sentAt.get(job.id) ?? job.acceptedAt ?? 0;
+    const wait = job.state === 'accepted' ? settings.stuckMs : SEND_AGAIN_MS;
+    if (clock.now() - sent < wait) return;
+    return job.state === 'accepted' ? unstick(job) : handOver(job);
+  }
+
+  async function renewFees(): Promise<NodeFees> {
+    const value = await node.fees();
+    fees = { value, at: clock.now() };
+    return value;
+  }
+
+  const currentFees = async (): Promise<NodeFees> => (fees !== null && clock.now() - fees.at < FEES_KEPT_MS ? fees.value : renewFees());
+
+  async function sign(job: RelayJob, offer: Fees, isNoOp: boolean): Promise<RelayJob> {
+    if (job.nonce === null) throw new Error(`Relay job ${job.id} has no nonce.`);
+    const call = isNoOp
+      ? { to: wallet.address, data: '0x' as const, gas: NO_OP_GAS }
+      : { to: definition.diamond, data: job.data, gas: job.gas };
+    const signed = await wallet.sign({ chainId: definition.chainId, nonce: job.nonce, ...call, ...offer });
+    const attempt = { ...signed, ...offer, isNoOp, signedAt: clock.now() };
+    const stored = await store.addAttempt(slug, job.id, attempt);
+    if (!isNoOp) await onSigned(stored, attempt.hash);
+    onStep(stored);
+    return stored;
+  }
+
+  /** Sends the newest attempt. The same bytes again are the same transaction again. */
+  async function handOver(job: RelayJob): Promise<void> {
+    const attempt = job.attempts.at(-1);
+    if (!attempt) return;
+    sentAt.set(job.id, clock.now());
+    const answer = await node.send(attempt.raw).catch((): SendVerdict => ({ verdict: 'unknown', note: 'the node did not answer' }));
+    await heard(job, answer);
+  }
+
+  async function heard(job: RelayJob, { verdict, note }: SendVerdict): Promise<void> {
+    onTrouble(verdict === 'accepted' || verdict === 'nonce-too-low' ? null : note);
+    if (verdict === 'accepted') return onStep(await store.setState(slug, job.id, 'accepted', clock.now(), null));
+    log.warn('relay.not-accepted', { job: job.id, verdict, note });
+    // Too low a nonce may be our own transaction, mined already: the receipts decide, in the next turn.
+    if (job.state !== 'accepted') onStep(await store.setState(slug, job.id, 'unknown', clock.now(), note));
+    if (verdict === 'underpriced') await replace(await reread(job));
+    if (verdict === 'invalid') await giveNonceAway(await reread(job));
+    if (verdict === 'nonce-too-low') onNonceTooLow();
+  }
+
+  const reread = async (job: RelayJob): Promise<RelayJob> => (await store.job(slug, job.id)) ?? job;
+
+  async function unstick(job: RelayJob): Promise<void> {
+    const attempt = job.attempts.at(-1);
+    if (!attempt) return;
+    if (await node.knows(attempt.hash)) return replace(job);
+    // Forgotten by the node: what nobody waits for any more must not come back from the past.
+    return isTooLate(job) && !attempt.isNoOp ? giveNonceAway(job) : handOver(job);
+  }
+
+  /** Given away already, or a node that once took it still has it. */
+  async function isLeftToTheNode({ attempts, acceptedAt }: RelayJob): Promise<boolean> {
+    const last = attempts.at(-1);
+    return !last || last.isNoOp || (acceptedAt !== null && (await node.knows(last.hash)));
+  }
+
+  const isTooLate = ({ notAfter }: RelayJob): boolean => notAfter !== null && clock.now() > notAfter + TOO_LATE_MS;
+
+  /** The same call with a higher fee: of one nonce, only one can be mined. */
+  async function replace(job: RelayJob): Promise<void> {
+    const last = job.attempts.at(-1);
+    const offer = last ? bumpedFees(await currentFees(), last, settings) : null;
+    if (!last || !offer) {
+      onTrouble('the fee cap leaves no room for a replacement');
+      sentAt.set(job.id, clock.now());
+      return;
+    }
+    await handOver(await sign(job, offer, last.isNoOp));
+  }
+
+  /** The call is not to be sent any more, but the nonce is taken: a no-op uses it, so that those behind it can go on. */
+  async function giveNonceAway(job: RelayJob): Promise<void> {
+    const last = job.attempts.at(-1);
+    if (!last || last.isNoOp) return;
+    const now = await currentFees();
+    // Where the cap leaves no room above the call, a no-op at today's price will do if the node does not have the call.
+    const offer = bumpedFees(now, last, settings) ?? ((await node.knows(last.hash)) ? null : firstFees(now, settings));
+    await handOver(offer ? await sign(job, offer, true) : job);
+  }
+
+  function forgetAllBut(jobs: readonly RelayJob[]): void {
+    const ids = new Set(jobs.map(({ id }) => id));
+    for (const id of sentAt.keys()) if (!ids.has(id)) sentAt.delete(id);
+  }
+
+  return {
+    signFirst: async (job) => sign(job, firstFees(await currentFees(), settings), false),
+    handOver,
+    push,
+    async renewFees() {
+      await renewFees();
+    },
+    forgetAllBut,
+  };
+}
