@@ -76,7 +76,10 @@ export function exchangeOrder(asset: Pick<Asset, 'multiplier'>, wire: WireOrder)
 }
 
 function styleOf({ t }: WireOrder, price: (text: string) => bigint): ExchangeStyle {
-  if ('trigger' in t) return { kind: 'trigger', trigger: price(t.trigger.triggerPx), tpsl: t.trigger.tpsl };
+  if ('trigger' in t) {
+    const { triggerPx, tpsl, isMarket } = t.trigger;
+    return { kind: 'trigger', trigger: price(triggerPx), tpsl, isMarket };
+  }
   const tif: TimeInForce = t.limit.tif === 'LiquidationMarket' ? 'Ioc' : t.limit.tif;
   return { kind: 'limit', tif };
 }

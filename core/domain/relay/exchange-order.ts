@@ -17,7 +17,8 @@ export type TimeInForce = (typeof TIMES_IN_FORCE)[number];
 
 export type ExchangeStyle =
   | { readonly kind: 'limit'; readonly tif: TimeInForce }
-  | { readonly kind: 'trigger'; readonly trigger: bigint; readonly tpsl: 'tp' | 'sl' };
+  /** `isMarket` is absent in orders that were stored before it was kept. */
+  | { readonly kind: 'trigger'; readonly trigger: bigint; readonly tpsl: 'tp' | 'sl'; readonly isMarket?: boolean };
 
 /** One of the trader's trades in the market, as it stood when the order was translated. */
 export interface NettedTrade {

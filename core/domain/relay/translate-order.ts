@@ -1,8 +1,8 @@
 import type { OpenIntent, ProtectIntent } from '../intent.js';
 import { collateralForBaseSize } from '../pricing/size.js';
-import { DEFAULT_CLOSING_SLIPPAGE_P } from '../pricing/slippage.js';
 import type { OrderType } from '../order.js';
 import type { ExchangeOrder, Leg, NettedTrade, Translation, TranslationContext, TranslationRefusal } from './exchange-order.js';
+import { closingRoom, levelRoom } from './level-room.js';
 import { boundBy, roomTo, type PriceBound } from './price-bound.js';
 
 /**
@@ -39,30 +39,36 @@ function execute(order: ExchangeOrder, context: TranslationContext): Translation
   const free = opposite.filter(({ isBusy }) => !isBusy);
   if (order.reduceOnly && opposite.length === 0) return refused('reduce-only');
   if (opposite.length > 0 && free.length === 0) return refused('busy');
-  const room = roomTo(order.limit, context.oracle, order.isBuy, context.maxSlippageP);
-  // A limit beyond all the contract allows says "at any price": the price it expects stays one that can be expected.
-  const isAnyPrice = room === context.maxSlippageP;
-  const bound = isAnyPrice ? { expectedPrice: context.oracle, slippageP: room } : boundBy(order.limit, order.isBuy, room);
-  const closes = closeOldestFirst(order, context, free, bound);
+  const closes = closeOldestFirst(order, context, free);
   const left = order.size - closes.reduce((total, { sizeBase }) => total + sizeBase, 0n);
-  const opens = order.reduceOnly || left < context.sizeStep ? [] : [openLeg(order, context, left, 'market', bound)];
+  const opens = order.reduceOnly || left < context.sizeStep ? [] : [openLeg(order, context, left, 'market', openingBound(order, context))];
   return { kind: 'legs', manner: 'market', legs: [...closes, ...opens] };
 }
 
-function closeOldestFirst(order: ExchangeOrder, context: TranslationContext, trades: readonly NettedTrade[], bound: PriceBound): Leg[] {
+function openingBound({ limit, isBuy }: ExchangeOrder, { oracle, maxSlippageP }: TranslationContext): PriceBound {
+  const room = roomTo(limit, oracle, isBuy, maxSlippageP);
+  // A limit beyond all the contract allows says "at any price": the price it expects stays one that can be expected.
+  return room === maxSlippageP ? { expectedPrice: oracle, slippageP: room } : boundBy(limit, isBuy, room);
+}
+
+function closeOldestFirst(order: ExchangeOrder, context: TranslationContext, trades: readonly NettedTrade[]): Leg[] {
   // Whoever sends what was shown means all of it.
-  if (order.size >= shown(sum(trades), context)) return trades.map((trade) => closeLeg(trade, context, trade.sizeBase, bound));
+  if (order.size >= shown(sum(trades), context)) return trades.map((trade) => closeLeg(order, context, trade, trade.sizeBase));
   let left = order.size;
   return trades.flatMap((trade): Leg[] => {
     if (left < context.sizeStep) return [];
-    const leg = closeLeg(trade, context, left < trade.sizeBase ? left : trade.sizeBase, bound);
+    const leg = closeLeg(order, context, trade, left < trade.sizeBase ? left : trade.sizeBase);
     left -= leg.sizeBase;
     return [leg];
   });
 }
 
-/** A part, unless what would stay is too little to show or to pay its fees with. */
-function closeLeg(trade: NettedTrade, { sizeStep }: TranslationContext, size: bigint, { expectedPrice, slippageP }: PriceBound): Leg {
+/**
+ * A part, unless what would stay is too little to show or to pay its fees with. The contract has one closing slippage per trade, which
+ * its stop loss lives on: the limit is met by the price that is expected, and the slippage stays what it was.
+ */
+function closeLeg({ limit, isBuy }: ExchangeOrder, { sizeStep }: TranslationContext, trade: NettedTrade, size: bigint): Leg {
+  const { expectedPrice, slippageP } = boundBy(limit, isBuy, closingRoom(trade));
   const { tradeIndex, sizeBase, collateralAmount, minCollateral } = trade;
   const collateralDelta = size >= sizeBase ? collateralAmount : (collateralAmount * size) / sizeBase;
   const isWhole = sizeBase - size < sizeStep || collateralAmount - collateralDelta < minCollateral || collateralDelta === 0n;
@@ -132,12 +138,10 @@ function protectBy(order: ExchangeOrder, context: TranslationContext, { trigger,
   if (!waits(order, context.mark, trigger, tpsl)) return refused('bad-trigger');
   const covered = coveredWhole(order, context, opposite);
   if (covered === null || covered.length === 0) return refused('partial-protection');
-  // The market may jump over the level: then the order's own limit decides how far it may be followed.
-  const room = roomTo(order.limit, trigger, order.isBuy, context.maxSlippageP);
+  const room = levelRoom(order, context.maxSlippageP);
   const level = tpsl === 'tp' ? { tp: trigger, sl: null } : { tp: null, sl: trigger };
-  // Never less than the other level of the position was given.
-  const levelsOf = ({ slippageP }: NettedTrade): Levels =>
-    room > (slippageP || DEFAULT_CLOSING_SLIPPAGE_P) ? { ...level, slippageP: room } : level;
+  // Never less than the other level of the position was given; and never while a close waits, whose bound was reckoned with what it has.
+  const levelsOf = (trade: NettedTrade): Levels => (room > closingRoom(trade) && !trade.isBusy ? { ...level, slippageP: room } : level);
   return { kind: 'legs', manner: 'protection', legs: covered.map((trade) => protectLeg(trade, levelsOf(trade))) };
 }
 

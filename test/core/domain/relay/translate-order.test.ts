@@ -104,6 +104,22 @@ describe('a market order', () => {
     expect(kinds(translateOrder(order({ ...SELL, size: (E18 * 99n) / 100n }), context({ trades: [dust] })))).toEqual(['close']);
   });
 
+  it.each([0n, 200n, 10_000n, 65_535n])(
+    'closes within its limit and leaves a trade the closing slippage of %s that it has',
+    (slippageP) => {
+      const held = [trade(0, true, E18, { slippageP })];
+      for (const percent of [99n, 95n, 20n]) {
+        const tight = order({ isBuy: false, limit: (PRICE * percent) / 100n, size: E18 / 2n });
+        const [leg] = legsOf(translateOrder(tight, context({ trades: held })));
+        const { expectedPrice, slippageP: kept } = leg?.intent as { expectedPrice: bigint; slippageP: bigint };
+        expect(kept).toBe(slippageP === 0n ? 1_000n : slippageP);
+        const worst = worstPrice({ expectedPrice, maxSlippageP: kept, long: true, open: false });
+        expect(worst).toBeGreaterThanOrEqual(tight.limit);
+        expect(worst - tight.limit).toBeLessThan(10n);
+      }
+    },
+  );
+
   it('waits while everything it could close is busy', () => {
     const trades = [trade(0, true, E18, { isBusy: true })];
     expect(why(translateOrder(order(SELL), context({ trades })))).toBe('busy');
@@ -147,7 +163,11 @@ describe('a resting order', () => {
 
 describe('a trigger', () => {
   const trades = [trade(0, true, E18)];
-  const trigger = (tpsl: 'tp' | 'sl', percent: bigint): ExchangeStyle => ({ kind: 'trigger', tpsl, trigger: (PRICE * percent) / 100n });
+  const trigger = (tpsl: 'tp' | 'sl', percent: bigint): Extract<ExchangeStyle, { kind: 'trigger' }> => ({
+    kind: 'trigger',
+    tpsl,
+    trigger: (PRICE * percent) / 100n,
+  });
 
   it.each([
     ['sl', 90n, { sl: (PRICE * 90n) / 100n, tp: null, slippageP: 5_555n }],
@@ -164,6 +184,22 @@ describe('a trigger', () => {
     const roomy = [trade(0, true, E18, { slippageP: 9_000n })];
     const protection = order({ isBuy: false, limit: (PRICE * 85n) / 100n, reduceOnly: true, style: trigger('sl', 90n) });
     expect(legsOf(translateOrder(protection, context({ trades: roomy })))[0]?.intent).not.toHaveProperty('slippageP');
+  });
+
+  it('is followed as far as its limit says, and a market order without a worst price as far as an exchange would', () => {
+    const at = (percent: bigint, isMarket: boolean): ExchangeOrder =>
+      order({ isBuy: false, reduceOnly: true, limit: (PRICE * percent) / 100n, style: { ...trigger('sl', 90n), isMarket } });
+    const roomOf = (asked: ExchangeOrder) => legsOf(translateOrder(asked, context({ trades })))[0]?.intent;
+    expect(roomOf(at(90n, true))).toMatchObject({ slippageP: 10_000n });
+    expect(roomOf(at(81n, true))).toMatchObject({ slippageP: 10_000n });
+    expect(roomOf(at(45n, true))).toMatchObject({ slippageP: 50_000n });
+    expect(roomOf(at(90n, false))).not.toHaveProperty('slippageP');
+  });
+
+  it('changes nothing under a close that waits for the oracle', () => {
+    const busy = [trade(0, true, E18, { isBusy: true })];
+    const protection = order({ isBuy: false, limit: (PRICE * 85n) / 100n, reduceOnly: true, style: trigger('sl', 90n) });
+    expect(legsOf(translateOrder(protection, context({ trades: busy })))[0]?.intent).not.toHaveProperty('slippageP');
   });
 
   it('on the wrong side of the mark is refused', () => {
