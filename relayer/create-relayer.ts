@@ -84,6 +84,8 @@ export function createRelayer({ wallets, delegateOf, ...parts }: RelayerOptions)
       return { job, handedOver: over };
     },
     trouble: (wallet) => lanes.get(wallet)?.trouble() ?? null,
+    fence: (wallet) => lanes.get(wallet)?.fence() ?? null,
+    lanes: () => Promise.all(addresses.map((wallet) => store.lane(slug, wallet))),
     onHead: () => lanes.forEach((lane) => lane.look()),
     async stop() {
       await Promise.all([...lanes.values()].map((lane) => lane.stop()));

@@ -1,3 +1,4 @@
+import type { Fence } from '../core/relay/relayer.js';
 import type { RelayJob } from '../core/relay/relay-store.js';
 import type { Lease } from '../core/tracking/tracking-store.js';
 import { createDelivery, NO_OP_GAS, type DeliveryOptions, type DeliverySettings } from './deliver.js';
@@ -16,6 +17,7 @@ export interface Lane {
   /** There is a new block: the moment to look for receipts. */
   look(): void;
   trouble(): string | null;
+  fence(): Fence | null;
   stop(): Promise<void>;
 }
 
@@ -147,6 +149,7 @@ export function createLane(options: LaneOptions): Lane {
       wake.abort();
     },
     trouble: () => trouble,
+    fence: () => null,
     async stop() {
       stopping.abort();
       wake.abort();

@@ -1,5 +1,6 @@
 import type { ChainSlug } from '../chains.js';
 import type { Address, Hex } from '../ports.js';
+import type { Fence, LaneHealth } from './relayer.js';
 import type { Lease } from '../tracking/tracking-store.js';
 
 /** Why the relayer may sign at all: the closed list. Everything but a no-op names the signed action it stands for. */
@@ -113,6 +114,10 @@ export interface RelayStore {
   fillGap(chain: ChainSlug, wallet: Address, nonce: number, gas: bigint, at: number): Promise<RelayJob | null>;
   /** A lane with nothing open goes back to what the chain says. */
   resetLane(chain: ChainSlug, wallet: Address, nonce: number): Promise<void>;
+  /** The lane of a wallet; a wallet never used has one too. */
+  lane(chain: ChainSlug, wallet: Address): Promise<LaneHealth>;
+  /** Kept for all replicas to see; null takes it away. */
+  fenceLane(chain: ChainSlug, wallet: Address, fence: Fence | null): Promise<void>;
   addAttempt(chain: ChainSlug, id: bigint, attempt: Attempt): Promise<RelayJob>;
   setState(chain: ChainSlug, id: bigint, state: RelayState, at: number, note: string | null): Promise<RelayJob>;
   settle(chain: ChainSlug, id: bigint, state: 'mined' | 'reverted' | 'replaced', mined: Mined): Promise<RelayJob>;

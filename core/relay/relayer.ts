@@ -30,14 +30,38 @@ export interface SendVerdict {
   readonly note: string | null;
 }
 
+/** A lane that cannot send. Whoever asks for something new is refused; what is queued waits, or lapses when its time is over. */
+export interface Fence {
+  /** Half a sentence, fit for the eyes of traders. */
+  readonly reason: string;
+  readonly since: number;
+}
+
+export interface LaneHealth {
+  readonly wallet: Address;
+  readonly state: 'ok' | 'fenced';
+  /** Since when it is fenced, and why. */
+  readonly since: number | null;
+  readonly reason: string | null;
+  /** Not over yet, and when the oldest of them was queued. */
+  readonly openJobs: number;
+  readonly oldestOpenAt: number | null;
+  /** Null while the wallet was never used. */
+  readonly nextNonce: number | null;
+}
+
 /** The relayer of one chain, as the facade sees it. */
 export interface Relayer extends RelayerDesk {
   /** Once assigned it stays. */
   walletFor(trader: Address): Promise<Address>;
   /** Stores the job, and sends it as soon as the lane's turn comes. Resolves when it is stored; `handedOver` when a node has it or it is refused, at the latest after some seconds. */
   send(request: Omit<RelayRequest, 'chain' | 'wallet'>): Promise<{ readonly job: RelayJob; readonly handedOver: Promise<RelayJob> }>;
-  /** A lane that cannot send now, and why; null while it can. */
+  /** What the wallet's lane met last, when nothing has got through since; null while it sends. */
   trouble(wallet: Address): string | null;
+  /** A wallet for which nothing is to be asked now, and why; null while it sends. On every replica, within a second. */
+  fence(wallet: Address): Fence | null;
+  /** The lanes of all wallets as the database knows them, so that every replica says the same. */
+  lanes(): Promise<readonly LaneHealth[]>;
   /** A new head: the moment to look for receipts. */
   onHead(block: BlockHead): void;
 }

@@ -1,6 +1,7 @@
 import type { ChainSlug } from '../../chains.js';
 import type { Address, Hex } from '../../ports.js';
 import type { Attempt, Mined, RelayJob, RelayPurpose, RelayState, SignedAction } from '../../relay/relay-store.js';
+import type { LaneHealth } from '../../relay/relayer.js';
 import { decodeExact, encodeExact } from './exact-json.js';
 
 export interface JobRow {
@@ -51,6 +52,26 @@ export const readJob = (row: JobRow): RelayJob => ({
 
 export const writeAttempt = (attempt: Attempt): string => encodeExact([attempt]);
 export const writeMined = (mined: Mined): string => encodeExact(mined);
+
+export interface LaneRow {
+  next_nonce: bigint | null;
+  fenced_since: bigint | null;
+  fence_reason: string | null;
+  jobs: bigint;
+  oldest: bigint | null;
+}
+
+const numberOf = (value: bigint | null | undefined): number | null => (value === null || value === undefined ? null : Number(value));
+
+export const readLane = (wallet: Address, row: LaneRow | undefined): LaneHealth => ({
+  wallet,
+  state: row?.fenced_since == null ? 'ok' : 'fenced',
+  since: numberOf(row?.fenced_since),
+  reason: row?.fence_reason ?? null,
+  openJobs: Number(row?.jobs ?? 0),
+  oldestOpenAt: numberOf(row?.oldest),
+  nextNonce: numberOf(row?.next_nonce),
+});
 
 export interface ActionRow {
   id: bigint;

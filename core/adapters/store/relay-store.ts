@@ -4,7 +4,18 @@ import type { Address } from '../../ports.js';
 import { isOver, type RelayJob, type RelayStore } from '../../relay/relay-store.js';
 import { encodeExact } from './exact-json.js';
 import { lease } from './named-lease.js';
-import { ACTION_COLUMNS, JOB_COLUMNS, readAction, readJob, writeAttempt, writeMined, type ActionRow, type JobRow } from './relay-rows.js';
+import {
+  ACTION_COLUMNS,
+  JOB_COLUMNS,
+  readAction,
+  readJob,
+  readLane,
+  writeAttempt,
+  writeMined,
+  type ActionRow,
+  type JobRow,
+  type LaneRow,
+} from './relay-rows.js';
 
 /** Each method is one statement: it holds or it does not. */
 export function createRelayStore(db: Knex): RelayStore {
@@ -49,6 +60,13 @@ export function createRelayStore(db: Knex): RelayStore {
     fillGap: async (chain, wallet, nonce, gas, at) => (await jobs(FILL_GAP, { chain, wallet, nonce, gas: gas.toString(), at }))[0] ?? null,
     async resetLane(chain, wallet, nonce) {
       await rows(RESET_LANE, { chain, wallet, nonce });
+    },
+    async lane(chain, wallet) {
+      const [row] = await rows<LaneRow>(LANE, { chain, wallet });
+      return readLane(wallet, row);
+    },
+    async fenceLane(chain, wallet, fence) {
+      await rows(FENCE_LANE, { chain, wallet, since: fence?.since ?? null, reason: fence?.reason ?? null });
     },
     addAttempt: (chain, id, attempt) => one(ADD_ATTEMPT, { chain, id, hash: attempt.hash, attempt: writeAttempt(attempt) }),
     setState: (chain, id, state, at, note) =>
@@ -144,6 +162,17 @@ const RESET_LANE = `
   update relay_lanes set next_nonce = :nonce where chain = :chain and wallet = :wallet
   and not exists (select from relay_jobs where chain = :chain and wallet = :wallet and not is_over)
   and not exists (select from relay_jobs where chain = :chain and wallet = :wallet and nonce >= :nonce) returning 1`;
+
+const LANE = `
+  select lane.next_nonce, lane.fenced_since, lane.fence_reason, open.jobs, open.oldest from (
+    select count(*) as jobs, min(created_at) as oldest from relay_jobs where chain = :chain and wallet = :wallet and not is_over
+  ) open left join relay_lanes lane on lane.chain = :chain and lane.wallet = :wallet`;
+
+/** A lane that was never used has no number of its own yet: the chain's will be above it. */
+const FENCE_LANE = `
+  insert into relay_lanes as lane (chain, wallet, next_nonce, fenced_since, fence_reason)
+  values (:chain, :wallet, 0, :since::bigint, :reason::text)
+  on conflict (chain, wallet) do update set fenced_since = excluded.fenced_since, fence_reason = excluded.fence_reason`;
 
 /** The hash is findable from the moment the raw bytes exist. */
 const ADD_ATTEMPT = `

@@ -13,6 +13,7 @@ import { exchange } from './0012-exchange.js';
 import { funding } from './0013-funding.js';
 import { relayOrders } from './0014-relay-orders.js';
 import { spendingOfOrders } from './0015-spending-of-orders.js';
+import { lanes } from './0019-lanes.js';
 import type { Migration } from './migration.js';
 
 /** In the order in which they are applied. */
@@ -32,4 +33,5 @@ export const MIGRATIONS: readonly Migration[] = [
   funding,
   relayOrders,
   spendingOfOrders,
+  lanes,
 ];
