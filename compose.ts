@@ -29,6 +29,9 @@ import { composeRelayer, runRelayer } from './compose-relayer.js';
 import { createTradeHandlers } from './facade/trade/trade-handlers.js';
 import { facadeSocket } from './facade/ws/facade-socket.js';
 import { createSockets } from './native-api/sockets.js';
+import { readStrictJson } from './native-api/strict-json.js';
+import { operatorRouter, type OperatorDoorOptions } from './relayer/operator/operator-door.js';
+import { OPERATOR_ROUTES } from './relayer/operator/operator-routes.js';
 import { nativeSocket } from './native-api/ws/native-socket.js';
 
 interface Surroundings {
@@ -100,7 +103,10 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
     options.http.serve(
       eitherDoor(
         createFacade(gateway, { clientOf: createClientReader(entrance), hot, trade }),
-        createApp(gateway, hot, options.extraRoutes),
+        createApp(gateway, hot, {
+          extraRoutes: options.extraRoutes ?? [],
+          operatorRoutes: [operatorRouter(operatorParts(gateway, config))],
+        }),
       ),
       sockets,
     );
@@ -149,6 +155,13 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
 }
 
 /** Bodies of the facade are not ours to judge by the native door's rules, so it is asked before them. */
+const operatorParts = (gateway: Gateway, { operator }: Config): OperatorDoorOptions => ({
+  gateway,
+  token: operator.token,
+  routes: OPERATOR_ROUTES,
+  readJson: readStrictJson,
+});
+
 const eitherDoor =
   (facade: RequestListener, native: RequestListener): RequestListener =>
   (request, response) =>

@@ -5,7 +5,16 @@ import { CHAIN_SLUGS, CHAINS, chainBySlug, chainVariable, type ChainDefinition, 
 import { MOST_EMBEDDED, POOL_VARIABLES, poolSizeFor } from './database-pool.js';
 import { FACADE_VARIABLES, facadeSettings, type FacadeSettings } from './facade/facade-variables.js';
 import { ORDER_VARIABLES, orderSettings, type OrderSettings } from './orders/order-variables.js';
-import { RELAYER_VARIABLES, readRelayer, type ChainSource, type ReadText, type RelayerConfig } from './relay/relayer-variables.js';
+import { OPERATOR_VARIABLES, operatorSettings, type OperatorSettings } from './relay/operator-variables.js';
+import {
+  RELAYER_PREFIX,
+  RELAYER_VARIABLES,
+  readRelayer,
+  walletCount,
+  type ChainSource,
+  type ReadText,
+  type RelayerConfig,
+} from './relay/relayer-variables.js';
 import { StartError } from './start-error.js';
 
 export const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug'] as const;
@@ -50,6 +59,7 @@ export interface Config {
   readonly entrance: EntranceSettings;
   readonly orders: OrderSettings;
   readonly facade: FacadeSettings;
+  readonly operator: OperatorSettings;
 }
 
 /** Everything that is wrong, at once: an operator should not have to start ten times to find ten mistakes. */
@@ -93,6 +103,7 @@ const Common = z.object({
   ...ENTRANCE_VARIABLES,
   ...ORDER_VARIABLES,
   ...FACADE_VARIABLES,
+  ...OPERATOR_VARIABLES,
   PRICING_URL: HttpUrl.default(PRICING_URL),
   GLOBAL_URL: HttpUrl.default(GLOBAL_URL),
 });
@@ -128,9 +139,10 @@ export function readConfig(environment: Environment, readText: ReadText = noFile
   const problems = [...(common.success ? [] : describeIssues(common.error)), ...chains.problems];
   if (common.data?.DATABASE_URL.kind === 'embedded' && poolSize > MOST_EMBEDDED)
     problems.push(
+  const operator = common.success ? operatorSettings(common.data, readText, problems) : null;
       `DATABASE_POOL, one for each chain and one for each relayer key must be at most ${MOST_EMBEDDED} with an embedded database`,
     );
-  if (!common.success || problems.length > 0) throw new ConfigError(problems);
+  if (!common.success || operator === null || problems.length > 0) throw new ConfigError(problems);
   const { PORT, HOST, LOG_LEVEL, DATABASE_URL, SERVICE_NAME, COMMIT, NOTIFICATIONS_URL } = common.data;
   return {
     mode: 'production',
@@ -147,6 +159,7 @@ export function readConfig(environment: Environment, readText: ReadText = noFile
     facade: facadeSettings(common.data),
   };
 }
+    operator,
 
 const leaseHolders = (chains: readonly ChainConfig[]) => ({
   chains: chains.length,

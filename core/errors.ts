@@ -28,7 +28,11 @@ export const CATALOGUE = {
     (d: { issues: Issue[] }) => `The request does not match its schema: ${d.issues.map(describeIssue).join('; ')}.`,
   ),
 
-  UNAUTHENTICATED: plain(401, 'This endpoint needs the signature headers of an agent, or an API key where one is accepted.'),
+  UNAUTHENTICATED: entry(401, (d: Record<string, unknown>) =>
+    d['scheme'] === 'Bearer'
+      ? "This endpoint needs the operator's token, as Authorization: Bearer <token>."
+      : 'This endpoint needs the signature headers of an agent, or an API key where one is accepted.',
+  ),
   INVALID_SIGNATURE: plain(401, 'The signature does not recover to the agent that the request names.'),
   TIMESTAMP_OUT_OF_WINDOW: entry(
     401,

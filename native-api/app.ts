@@ -15,22 +15,35 @@ import { readBody } from './read-body.js';
 import { answerError, sendError } from './respond.js';
 import { nativeRouter } from './router.js';
 
-/** The native API of a gateway. `extraRoutes` are the sandbox's, which nobody counts; production has none. */
-export function createApp(gateway: Gateway, hot: HotReplies, extraRoutes: readonly Router[] = []): RequestListener {
+export interface OtherRoutes {
+  /** The sandbox's, which nobody counts; production has none. */
+  readonly extraRoutes?: readonly Router[];
+  /** The operator's, counted like any other. */
+  readonly operatorRoutes?: readonly Router[];
+}
+
+/** The native API of a gateway, and what else is served beside it. */
+export function createApp(gateway: Gateway, hot: HotReplies, { extraRoutes = [], operatorRoutes = [] }: OtherRoutes = {}): RequestListener {
   const clientOf = createClientReader(gateway.entrance);
-  return answerHotFirst(gateway, clientOf, hot, createHost({ gateway, operations: OPERATIONS, extraRoutes, clientOf, hot }));
+  return answerHotFirst(
+    gateway,
+    clientOf,
+    hot,
+    createHost({ gateway, operations: OPERATIONS, extraRoutes, operatorRoutes, clientOf, hot }),
+  );
 }
 
 export interface HostOptions {
   readonly gateway: Gateway;
   readonly operations: readonly Operation[];
   readonly extraRoutes: readonly Router[];
+  readonly operatorRoutes?: readonly Router[];
   readonly clientOf: ReadClient;
   readonly hot: HotReplies;
 }
 
 /** The HTTP host. Bytes are kept as they arrive; parsing is the operation's business, never the host's. */
-export function createHost({ gateway, operations, extraRoutes, clientOf, hot }: HostOptions): Express {
+export function createHost({ gateway, operations, extraRoutes, operatorRoutes = [], clientOf, hot }: HostOptions): Express {
   const app = express();
   app.disable('x-powered-by');
   app.set('etag', false);
@@ -38,7 +51,7 @@ export function createHost({ gateway, operations, extraRoutes, clientOf, hot }: 
 
   app.use(receive(gateway, clientOf, extraRoutes.length > 0));
   app.use(readBody);
-  for (const router of extraRoutes) app.use(router);
+  for (const router of [...extraRoutes, ...operatorRoutes]) app.use(router);
   app.use(docsRouter(openApiDocument(operations, gateway.entrance.headerPrefixes[0] ?? '')));
   app.use(nativeRouter(gateway, operations, hot));
   app.use((_request, response) => sendError(response, new GatewayError('UNSUPPORTED', { reason: 'There is nothing at this path.' }), 404));

@@ -2,7 +2,7 @@ import { DEMO_ROLES } from './accounts.js';
 import type { SandboxControls } from './controls.js';
 
 /** Shown once, when everything answers. */
-export function banner(url: string, controls: SandboxControls): string {
+export function banner(url: string, controls: SandboxControls, operatorToken: string): string {
   const [first] = controls.chains;
   const slug = first?.definition.slug ?? '';
   return [
@@ -20,6 +20,9 @@ export function banner(url: string, controls: SandboxControls): string {
     `  curl -s ${url}/v1/${slug}/markets`,
     `  curl -s ${url}/v1/${slug}/prices`,
     `  curl -s -X POST ${url}/sandbox/price -d '{"market":"BTC/USD","price":"65000"}'`,
+    '',
+    '  the operator of the relayer',
+    `  curl -s -H 'Authorization: Bearer ${operatorToken}' ${url}/relayer/status`,
     '',
     '  Ctrl-C ends everything.',
     '',

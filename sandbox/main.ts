@@ -15,7 +15,7 @@ await runProgram({
   clock,
   launcher: readLauncher(process.env),
   async run(lifecycle) {
-    const { url, controls } = await startSandbox({ settings, lifecycle, clock, log, write: (line) => process.stdout.write(line) });
-    process.stdout.write(`${banner(url, controls)}\n`);
+    const { url, controls, config } = await startSandbox({ settings, lifecycle, clock, log, write: (line) => process.stdout.write(line) });
+    process.stdout.write(`${banner(url, controls, config.operator.token?.() ?? '')}\n`);
   },
 });

@@ -71,10 +71,10 @@ const ChainBody = z.discriminatedUnion('action', [
 ]);
 
 /** Exists in the sandbox only, and answers only callers on this machine: the reply holds private keys. */
-export function sandboxRouter(controls: SandboxControls): Router {
+export function sandboxRouter(controls: SandboxControls, operatorToken: string): Router {
   const router = express.Router();
   router.use('/sandbox', loopbackOnly);
-  router.get('/sandbox', (_request, response) => void response.json(describe(controls)));
+  router.get('/sandbox', (_request, response) => void response.json({ ...describe(controls), operatorToken }));
   router.post(
     '/sandbox/accounts',
     answer(AccountsBody, ({ chain, ...equipment }) => chainOf(controls, chain).faucet.createTrader(equipment)),

@@ -5,6 +5,7 @@ import { POOL_VARIABLES } from '../core/database-pool.js';
 import { ConfigError, DatabaseUrl, LOG_LEVELS, Port, describeIssues, present, type Environment } from '../core/config.js';
 import { FACADE_VARIABLES } from '../core/facade/facade-variables.js';
 import { ORDER_VARIABLES } from '../core/orders/order-variables.js';
+import { OPERATOR_VARIABLES } from '../core/relay/operator-variables.js';
 
 const Milliseconds = z.coerce
   .number('must be a number')
@@ -21,6 +22,7 @@ const Settings = z.object({
   ...ENTRANCE_VARIABLES,
   ...ORDER_VARIABLES,
   ...FACADE_VARIABLES,
+  ...OPERATOR_VARIABLES,
   /** Absent: a PostgreSQL server of our own, started and ended with the sandbox. */
   DATABASE_URL: DatabaseUrl.optional(),
   ...POOL_VARIABLES,

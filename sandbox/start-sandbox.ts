@@ -14,6 +14,7 @@ import { createProgress } from './banner.js';
 import type { SandboxControls } from './controls.js';
 import { openDataFolder, type DataFolder } from './data-folder.js';
 import { sandboxRouter } from './routes.js';
+import { sandboxOperator } from './sandbox-operator.js';
 import type { SandboxSettings } from './settings.js';
 import { startVenue } from './venue.js';
 
@@ -61,6 +62,7 @@ export async function startSandbox({ settings, lifecycle, clock, log, write }: S
     startStore({ lifecycle, clock, log }, database),
     startVenue(lifecycle, { settings, folder, clock, log, progress }),
   );
+  const operator = sandboxOperator(settings);
   const config: Config = {
     mode: 'sandbox',
     host: settings.HOST,
@@ -74,6 +76,7 @@ export async function startSandbox({ settings, lifecycle, clock, log, write }: S
     entrance: entranceSettings(settings),
     orders: orderSettings(settings),
     facade: facadeSettings(settings),
+    operator,
   };
   progress.step('starting the gateway');
   const gateway = await startGateway({
@@ -83,7 +86,7 @@ export async function startSandbox({ settings, lifecycle, clock, log, write }: S
     clock,
     log,
     http,
-    extraRoutes: [sandboxRouter(venue.controls)],
+    extraRoutes: [sandboxRouter(venue.controls, operator.token())],
   });
   await lifecycle.start(
     'demo agents',

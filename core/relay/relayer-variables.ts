@@ -51,7 +51,7 @@ function readMaxFee(slug: ChainSlug, { variables, problems }: Pick<ChainSource, 
 }
 
 /** Null where the file cannot be read; why not may quote its path, which may be the key of somebody who mixed the two up. */
-function readSecret(readText: ReadText, path: string): string | null {
+export function readSecret(readText: ReadText, path: string): string | null {
   try {
     return readText(path);
   } catch {

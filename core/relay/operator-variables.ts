@@ -1,0 +1,89 @@
+import { z } from 'zod';
+import { readSecret, type ReadText } from './relayer-variables.js';
+
+/** Who runs the service: what shows them the way in, and where they are called. */
+export interface OperatorSettings {
+  /** A function, so that nothing that prints a configuration prints it; null: the operator's door does not exist. */
+  readonly token: (() => string) | null;
+  /** Metrics hold no secret, but they tell how much is traded. */
+  readonly areMetricsPublic: boolean;
+  readonly alerts: AlertSettings;
+}
+
+export interface AlertSettings {
+  /** Functions for the same reason: the address may hold a secret too. Null: alerts are stored and shown, nobody is called. */
+  readonly webhook: { readonly url: () => string; readonly secret: () => string } | null;
+  /** Wei below which a wallet's owner is called, on a chain that has no figure of its own. */
+  readonly lowBalance: bigint;
+  /** Less than this many days left at the pace of the last week; 0 = never. */
+  readonly lowRunwayDays: number;
+}
+
+export const SHORTEST_TOKEN = 16;
+const NATIVE_DECIMALS = 18;
+const SECRET = /^[\x21-\x7e]+$/;
+
+const isLongEnough = (text: string): boolean => text.length >= SHORTEST_TOKEN && SECRET.test(text);
+const SECRET_RULE = `must be at least ${SHORTEST_TOKEN} printable characters without a space`;
+
+/** Native units, as a person writes them: `0.05`. */
+export const NATIVE_AMOUNT = /^(?:0|[1-9]\d{0,9})(?:\.\d{1,18})?$/;
+
+export function nativeAmount(text: string): bigint {
+  const [whole = '0', fraction = ''] = text.split('.');
+  return BigInt(whole + fraction.padEnd(NATIVE_DECIMALS, '0'));
+}
+
+const Secret = z.string().refine(isLongEnough, SECRET_RULE);
+
+/** The same for production and sandbox. */
+export const OPERATOR_VARIABLES = {
+  OPERATOR_TOKEN: Secret.optional(),
+  OPERATOR_TOKEN_FILE: z.string().optional(),
+  METRICS_PUBLIC: z.enum(['true', 'false'], 'must be true or false').default('false'),
+  ALERT_WEBHOOK_URL: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).optional(),
+  ALERT_WEBHOOK_SECRET: Secret.optional(),
+  ALERT_WEBHOOK_SECRET_FILE: z.string().optional(),
+  ALERT_LOW_BALANCE: z.string().regex(NATIVE_AMOUNT, 'must be an amount of the native coin such as 0.05').default('0.01'),
+  ALERT_LOW_RUNWAY_DAYS: z.coerce.number('must be a number').min(0, 'must be 0 to 365').max(365, 'must be 0 to 365').default(3),
+};
+
+type Variables = z.output<z.ZodObject<typeof OPERATOR_VARIABLES>>;
+
+/** What is wrong goes to `problems`; no problem quotes a value. */
+export function operatorSettings(variables: Variables, readText: ReadText, problems: string[]): OperatorSettings {
+  const source = { readText, problems };
+  const token = secretOf('OPERATOR_TOKEN', variables.OPERATOR_TOKEN, variables.OPERATOR_TOKEN_FILE, source);
+  return {
+    token: token === null ? null : () => token,
+    areMetricsPublic: variables.METRICS_PUBLIC === 'true',
+    alerts: {
+      webhook: webhookOf(variables, source),
+      lowBalance: nativeAmount(variables.ALERT_LOW_BALANCE),
+      lowRunwayDays: variables.ALERT_LOW_RUNWAY_DAYS,
+    },
+  };
+}
+
+interface Source {
+  readonly readText: ReadText;
+  readonly problems: string[];
+}
+
+function webhookOf(variables: Variables, source: Source): AlertSettings['webhook'] {
+  const url = variables.ALERT_WEBHOOK_URL;
+  const secret = secretOf('ALERT_WEBHOOK_SECRET', variables.ALERT_WEBHOOK_SECRET, variables.ALERT_WEBHOOK_SECRET_FILE, source);
+  if (url !== undefined && secret !== null) return { url: () => url, secret: () => secret };
+  if ((url === undefined) !== (secret === null))
+    source.problems.push('ALERT_WEBHOOK_URL and ALERT_WEBHOOK_SECRET (or its file) are set together or not at all');
+  return null;
+}
+
+function secretOf(name: string, text: string | undefined, path: string | undefined, { readText, problems }: Source): string | null {
+  if (text !== undefined && path !== undefined) problems.push(`${name} and ${name}_FILE are both set; keep one of them`);
+  if (text !== undefined || path === undefined) return text ?? null;
+  const read = readSecret(readText, path)?.trim() ?? null;
+  if (read !== null && isLongEnough(read)) return read;
+  problems.push(`${name}_FILE ${read === null ? 'must name a file that can be read' : SECRET_RULE}`);
+  return null;
+}

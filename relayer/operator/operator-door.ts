@@ -1,0 +1,78 @@
+import express, { type Request, type RequestHandler, type Router } from 'express';
+import { z } from 'zod';
+import { GatewayError, type Issue } from '../../core/errors.js';
+import type { Gateway } from '../../core/gateway.js';
+import { operatorGuard } from './operator-guard.js';
+import type { OperatorRoute } from './operator-route.js';
+
+export interface OperatorDoorOptions {
+  readonly gateway: Gateway;
+  /** Null: there is no door, and nothing tells that there could be one. */
+  readonly token: (() => string) | null;
+  readonly routes: readonly OperatorRoute[];
+  /** JSON as the sender must have meant it; throws VALIDATION_ERROR. */
+  readonly readJson: (bytes: Uint8Array) => unknown;
+}
+
+const VERB = { GET: 'get', POST: 'post', PUT: 'put', DELETE: 'delete' } as const;
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+/** The operator's way in, `/relayer/…`. It runs below the host that reads bodies, counts addresses and answers errors; it never meets a key. */
+export function operatorRouter({ gateway, token, routes, readJson }: OperatorDoorOptions): Router {
+  const router = express.Router({ strict: true, caseSensitive: true });
+  if (token === null) return router;
+  router.use('/relayer', operatorGuard(token()));
+  for (const route of routes) router[VERB[route.method]](`/relayer${route.path}`, serve(gateway, route, readJson));
+  for (const [path, methods] of methodsByPath(routes)) router.all(path, refuseMethod(methods));
+  return router;
+}
+
+function serve(gateway: Gateway, route: OperatorRoute, readJson: OperatorDoorOptions['readJson']): RequestHandler {
+  return async (request, response) => {
+    const reply = await route.handle({ gateway, ...decodeCall(route, request, readJson) });
+    const bytes = Buffer.from(JSON.stringify(reply, (_key, value: unknown) => (typeof value === 'bigint' ? value.toString() : value)));
+    response.statusCode = 200;
+    response.setHeader('Content-Type', JSON_TYPE);
+    response.setHeader('Content-Length', bytes.length);
+    response.end(bytes);
+  };
+}
+
+/** A row that names no query takes none: a misspelt parameter must not be silently dropped. */
+const NO_QUERY = z.strictObject({});
+const NO_BYTES = Buffer.alloc(0);
+const MAX_ISSUES = 50;
+
+/** Every fault of every part is told in one answer. */
+function decodeCall(route: OperatorRoute, request: Request, readJson: OperatorDoorOptions['readJson']) {
+  const issues: Issue[] = [];
+  const params = decode(route.params, request.params, issues);
+  const query = decode(route.query ?? NO_QUERY, request.query, issues);
+  const bytes = Buffer.isBuffer(request.body) ? request.body : NO_BYTES;
+  if (route.body === undefined && bytes.length > 0) issues.push({ path: '', message: 'must be empty: this operation takes no body' });
+  const body = decode(route.body, route.body === undefined || bytes.length === 0 ? undefined : readJson(bytes), issues);
+  if (issues.length > 0) throw new GatewayError('VALIDATION_ERROR', { issues: issues.slice(0, MAX_ISSUES) });
+  return { params, query, body };
+}
+
+function decode(schema: z.ZodType | undefined, value: unknown, issues: Issue[]): unknown {
+  if (schema === undefined) return undefined;
+  const decoded = schema.safeParse(value);
+  if (decoded.success) return decoded.data;
+  issues.push(...decoded.error.issues.map(({ path, message }) => ({ path: path.map(String).join('.').slice(0, 64), message })));
+  return undefined;
+}
+
+function methodsByPath(routes: readonly OperatorRoute[]): Map<string, string[]> {
+  const methods = new Map<string, string[]>();
+  for (const { method, path } of routes)
+    methods.set(`/relayer${path}`, [...(methods.get(`/relayer${path}`) ?? []), ...(method === 'GET' ? ['GET', 'HEAD'] : [method])]);
+  return methods;
+}
+
+const refuseMethod =
+  (methods: readonly string[]): RequestHandler =>
+  (request, response) => {
+    response.setHeader('Allow', methods.join(', '));
+    throw new GatewayError('UNSUPPORTED', { reason: `${request.method} is not offered here; allowed: ${methods.join(', ')}.` });
+  };

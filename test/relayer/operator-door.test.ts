@@ -1,0 +1,63 @@
+import { eventually } from '../harness/eventually.js';
+import { startTestSandbox, type Reply, type TestSandbox } from '../harness/sandbox.js';
+import { startGatewayBeside } from '../harness/gateway-beside.js';
+
+const TOKEN = 'a-token-of-sixteen-or-more';
+let sandbox: TestSandbox;
+
+beforeAll(async () => {
+  sandbox = await startTestSandbox({ OPERATOR_TOKEN: TOKEN });
+});
+afterAll(() => sandbox.stop());
+
+const ask = (path: string, init: RequestInit = {}, token: string | null = TOKEN): Promise<Reply> =>
+  sandbox.call(path, { ...init, headers: { ...(token === null ? {} : { Authorization: `Bearer ${token}` }) } });
+
+const codeOf = ({ status, body }: Reply): readonly unknown[] => [status, (body as { code: string }).code];
+
+describe("the operator's door", () => {
+  it.each([
+    ['no token', null],
+    ['another token', 'b-token-of-sixteen-or-more'],
+    ['a part of the token', TOKEN.slice(0, -1)],
+    ['more than the token', `${TOKEN}x`],
+  ])('refuses %s on every path, in the words of the catalogue', async (_case, token) => {
+    for (const path of ['/relayer/status', '/relayer/nothing-here', '/relayer']) {
+      const reply = await ask(path, {}, token);
+      expect(codeOf(reply)).toEqual([401, 'UNAUTHENTICATED']);
+      expect(reply.headers.get('www-authenticate')).toBe('Bearer');
+      expect(reply.headers.get('cache-control')).toBe('no-store');
+      expect(JSON.stringify(reply.body)).not.toContain(TOKEN.slice(0, -1));
+    }
+  });
+
+  it('lets the token in, and lets nobody keep the answer', async () => {
+    const reply = await ask('/relayer/status');
+    expect(reply.status).toBe(200);
+    expect(reply.headers.get('cache-control')).toBe('no-store');
+    expect(reply.body).toMatchObject({
+      chains: [{ chain: 'arbitrum-sepolia', wallets: [{ address: sandbox.controls.relayer.toLowerCase() }] }],
+    });
+  });
+
+  it('names what is offered where something else was asked for', async () => {
+    expect(codeOf(await ask('/relayer/nothing-here'))).toEqual([404, 'UNSUPPORTED']);
+    const wrong = await ask('/relayer/status', { method: 'DELETE' });
+    expect(codeOf(wrong)).toEqual([422, 'UNSUPPORTED']);
+    expect(wrong.headers.get('allow')).toBe('GET, HEAD');
+    expect(codeOf(await ask('/relayer/status?deep=1'))).toEqual([400, 'VALIDATION_ERROR']);
+  });
+
+  it('does not exist where no token is configured', async () => {
+    const { config } = sandbox;
+    const beside = await startGatewayBeside({ ...sandbox, config: { ...config, operator: { ...config.operator, token: null } } });
+    const response = await fetch(`${beside.url}/relayer/status`, { headers: { Authorization: `Bearer ${TOKEN}` } });
+    const nowhere = await fetch(`${beside.url}/nowhere`);
+    expect([response.status, await response.json()]).toEqual([nowhere.status, await nowhere.json()]);
+    await eventually(
+      () => beside.get('/ready'),
+      ({ status }) => status === 200,
+    );
+    await beside.stop();
+  });
+});
