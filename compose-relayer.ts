@@ -1,6 +1,7 @@
 import type { ChainDefinition, ChainSlug } from './core/chains.js';
 import type { Gateway, Venue } from './core/gateway.js';
 import type { Chain, Clock, Logger, Store } from './core/ports.js';
+import { followRooms } from './core/relay/follow-rooms.js';
 import { reclaimLost } from './core/relay/reclaim-lost.js';
 import { runScheduledCancels } from './core/relay/schedule-cancels.js';
 import type { Relayer } from './core/relay/relayer.js';
@@ -64,10 +65,12 @@ export function runRelayer(gateway: Gateway, venue: Venue): () => Promise<void> 
   });
   const stopSchedules = runScheduledCancels(gateway, venue);
   const stopReclaims = reclaimLost(gateway, venue);
+  const stopRooms = followRooms(gateway, venue);
   return async () => {
     stopHeads();
     stopSchedules();
     stopReclaims();
+    stopRooms();
     await relayer.stop();
   };
 }

@@ -15,6 +15,7 @@ import type { JournalStore } from './journal/journal-store.js';
 import type { MarketConfig, PricePoint, Session } from './domain/market.js';
 import type { RelayNode } from './relay/relayer.js';
 import type { ExchangeStore } from './relay/exchange-store.js';
+import type { RoomStore } from './relay/room-store.js';
 import type { RelayStore } from './relay/relay-store.js';
 import type { OrdersStore } from './orders/orders-store.js';
 import type { MarketTrade } from './domain/market-trade.js';
@@ -207,6 +208,7 @@ export interface Store {
   readonly journal: JournalStore;
   readonly relay: RelayStore;
   readonly exchange: ExchangeStore;
+  readonly rooms: RoomStore;
   readonly facade: FacadeStore;
   /** One round trip; throws when the database cannot answer. */
   ping(): Promise<void>;

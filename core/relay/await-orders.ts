@@ -13,7 +13,7 @@ export interface OrderWatch {
 }
 
 /** Nothing more happens by itself, or nothing but a trigger that may take days. */
-const isSettled = (status: OrderStatus): boolean => status !== 'prepared' && status !== 'pending';
+export const isSettled = (status: OrderStatus): boolean => status !== 'prepared' && status !== 'pending';
 const isOver = (status: OrderStatus): boolean =>
   status === 'filled' || status === 'rejected' || status === 'canceled' || status === 'expired';
 

@@ -2,6 +2,7 @@ import type { AgentCaller } from '../access/caller.js';
 import type { ListedOrder } from '../account/account-store.js';
 import { maxLeverageOf } from '../domain/market.js';
 import type { ExchangeOrder, NettedTrade, TranslationContext } from '../domain/relay/exchange-order.js';
+import { MAX_SLIPPAGE_P } from '../domain/relay/price-bound.js';
 import { minRemainingCollateral } from '../domain/pricing/fees.js';
 import { marketView } from '../domain/pricing/market-view.js';
 import { PriceRangeError } from '../domain/pricing/price-after-impact.js';
@@ -24,8 +25,6 @@ export interface ExchangeFacts {
 }
 
 const LEVERAGE_UNIT = 1_000n;
-/** 1e3 percent. */
-const MAX_SLIPPAGE_P = 65_000n;
 const LEAST_CUSHION_P = 50n;
 const PERCENT = 100_000n;
 
@@ -55,12 +54,18 @@ export interface Asked {
   readonly order: ExchangeOrder;
 }
 
-/** What the translation of one order stands on. `taken` are trades that items before it in the action already use. */
+/** What items before it in the action leave behind: trades they use, and closing slippages they set. */
+interface Before {
+  readonly taken: ReadonlySet<number>;
+  readonly rooms: ReadonlyMap<number, bigint>;
+}
+
+/** What the translation of one order stands on. */
 export function translationContext(
   venue: Venue,
   facts: ExchangeFacts,
   { symbol, pairIndex, sizeStep, order }: Asked,
-  { taken, tp, sl }: { readonly taken: ReadonlySet<number>; readonly tp: bigint; readonly sl: bigint },
+  { tp, sl, ...before }: Before & { readonly tp: bigint; readonly sl: bigint },
 ): TranslationContext {
   const market = orderMarket(venue, { market: symbol });
   const { oracle, mark } = currentPrice(venue, pairIndex);
@@ -75,7 +80,9 @@ export function translationContext(
     oracle,
     mark,
     predicted,
-    trades: facts.positions.filter((position) => position.pairIndex === pairIndex).map((position) => netted(venue, facts, position, taken)),
+    trades: facts.positions
+      .filter((position) => position.pairIndex === pairIndex)
+      .map((position) => netted(venue, facts, position, before)),
     leverage,
     sizeStep,
     cushionP: cushion(oracle, predicted),
@@ -137,7 +144,7 @@ function cushion(oracle: bigint, predicted: bigint): bigint {
   return doubled < LEAST_CUSHION_P ? LEAST_CUSHION_P : doubled > MAX_SLIPPAGE_P ? MAX_SLIPPAGE_P : doubled;
 }
 
-function netted(venue: Venue, { busy }: ExchangeFacts, position: PositionFigures, taken: ReadonlySet<number>): NettedTrade {
+function netted(venue: Venue, { busy }: ExchangeFacts, position: PositionFigures, { taken, rooms }: Before): NettedTrade {
   const { tradeIndex, long, collateralAmount, tp, sl, slippageP, sizeToken } = position;
   const view = marketView(venue.feed.config(), position);
   return {
@@ -148,7 +155,7 @@ function netted(venue: Venue, { busy }: ExchangeFacts, position: PositionFigures
     minCollateral: view === null ? 0n : minRemainingCollateral(view.fees, view.collateral),
     tp,
     sl,
-    slippageP,
+    slippageP: rooms.get(tradeIndex) ?? slippageP,
     isBusy: busy.has(tradeIndex) || taken.has(tradeIndex),
   };
 }

@@ -21,6 +21,8 @@ export interface ExchangeItem {
   /** Of the position it opens; 0 = none. */
   readonly tp: bigint;
   readonly sl: bigint;
+  /** How far those two may be followed in a gap, 1e3 percent; 0 = nothing but what the contract gives anyway. */
+  readonly roomP: bigint;
 }
 
 export type ItemOutcome =
@@ -52,14 +54,18 @@ export function failed(error: unknown): Failure {
   throw error;
 }
 
-/** Asks nobody: items of one action see the trades that items before them will close as busy. */
+/** Asks nobody: items of one action see the trades that items before them will close as busy, and the room they will have been given. */
 export function planItems(venue: Venue, facts: ExchangeFacts, items: readonly ExchangeItem[]): (Plan | Failure)[] {
   const taken = new Set<number>();
+  const rooms = new Map<number, bigint>();
   return items.map((asked) => {
     try {
-      const context = translationContext(venue, facts, asked, { taken, tp: asked.tp, sl: asked.sl });
+      const context = translationContext(venue, facts, asked, { taken, rooms, tp: asked.tp, sl: asked.sl });
       const translation = translateOrder(asked.order, context);
-      for (const { intent } of legsOf(translation)) if (intent.kind === 'close' || intent.kind === 'decrease') taken.add(intent.tradeIndex);
+      for (const { intent } of legsOf(translation)) {
+        if (intent.kind === 'close' || intent.kind === 'decrease') taken.add(intent.tradeIndex);
+        if (intent.kind === 'protect' && intent.slippageP !== undefined) rooms.set(intent.tradeIndex, intent.slippageP);
+      }
       return { asked, context, translation, isLeftToRest: false };
     } catch (error) {
       return failed(error);

@@ -105,13 +105,16 @@ function worst(outcomes: readonly CancelOutcome[]): CancelOutcome {
 
 const IS_OVER: ReadonlySet<OrderStatus> = new Set(['filled', 'rejected', 'canceled']);
 
+/** What expired and was never signed cannot reach the chain. */
+const isGone = ({ order: { status }, hashes }: KnownOrder): boolean => IS_OVER.has(status) || (status === 'expired' && hashes.length === 0);
+
 async function cancelOrder(work: Work, item: number, known: KnownOrder): Promise<CancelOutcome> {
   const { gateway, venue, caller, watch } = work;
-  if (IS_OVER.has(known.order.status) || (known.order.status === 'expired' && known.hashes.length === 0)) return GONE;
+  if (isGone(known)) return GONE;
   const isWaiting = known.order.status === 'prepared' || known.order.status === 'pending';
   if (isWaiting && !(await isNeverSent(work, known.id))) await watch.settled([known.id], leftOf(work));
   const now = isWaiting ? await gateway.store.orders.find(venue.definition.slug, caller.trader, known.id) : known;
-  if (now === null || IS_OVER.has(now.order.status)) return GONE;
+  if (now === null || isGone(now)) return GONE;
   if (now.orderKey === null && (await isNeverSent(work, now.id))) return GONE;
   const intent = takeBack(venue, now);
   if (intent === null) return { kind: 'executing', reclaimableAt: reclaimableAt(venue, now.order) ?? null };

@@ -2,11 +2,11 @@ import type { AgentCaller } from '../access/caller.js';
 import type { Order } from '../domain/order.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
-import { watchOrders, type OrderWatch } from './await-orders.js';
+import { isSettled, watchOrders, type OrderWatch } from './await-orders.js';
 import { exchangeFacts, type ExchangeFacts } from './exchange-facts.js';
 import { planItems, planRest, prepareItem, type ExchangeItem, type Failure, type ItemOutcome } from './plan-items.js';
 import type { RelayState, SignedAction } from './relay-store.js';
-import { sendItem, type Sent } from './send-item.js';
+import { dropHeld, sendHeld, sendItem, type Sent } from './send-item.js';
 
 export interface RelayOptions {
   readonly items: readonly ExchangeItem[];
@@ -32,12 +32,38 @@ export async function relayOrders(
     const prepared = await Promise.all(planItems(venue, facts, items).map((plan) => prepareItem(gateway, venue, caller, facts, plan)));
     const sent: (Sent | Failure)[] = [];
     for (const each of prepared) sent.push('outcome' in each ? each : await sendItem(gateway, venue, caller, action, each));
-    await settle(venue, watch, sent, end);
+    const flip = (each: Sent): Promise<Sent> => openAfterClose(gateway, venue, caller, action, watch, { sent: each, end });
+    const [settled] = await Promise.all([
+      Promise.all(sent.map((each) => ('outcome' in each || each.held === null ? each : flip(each)))),
+      settle(venue, watch, sent, end),
+    ]);
     const rest = (each: Sent): Promise<ItemOutcome> => leaveToRest(gateway, venue, caller, action, facts, each);
-    return await Promise.all(sent.map(async (each) => ('outcome' in each ? each.outcome : outcomeOf(gateway, venue, watch, each, rest))));
+    return await Promise.all(
+      settled.map(async (each) => ('outcome' in each ? each.outcome : outcomeOf(gateway, venue, watch, each, rest))),
+    );
   } finally {
     watch.stop();
   }
+}
+
+/** With less of the answer's time left, an opening could come after the bot was told that there is none. */
+const LEAST_FOR_OPENING_MS = 1_500;
+
+/** The second half of a flip, once the first is executed: both sides at once are what nobody asked for. */
+async function openAfterClose(
+  gateway: Gateway,
+  venue: Venue,
+  caller: AgentCaller,
+  action: SignedAction,
+  watch: OrderWatch,
+  { sent, end }: { readonly sent: Sent; readonly end: number },
+): Promise<Sent> {
+  await settle(venue, watch, [sent], end);
+  const isClosed = sent.orderIds.every((id) => watch.state(id)?.status === 'filled');
+  if (!isClosed || end - venue.clock.now() < LEAST_FOR_OPENING_MS) return dropHeld(gateway, venue, caller, sent);
+  const flipped = await sendHeld(venue, caller, action, sent);
+  await settle(venue, watch, [flipped], end);
+  return flipped;
 }
 
 /** Until every order is executed, refused or resting, or the time is up. */
@@ -63,8 +89,13 @@ export async function outcomeOf(
   const { oid, orderIds, jobs } = sent;
   const orders = orderIds.flatMap((id) => watch.state(id) ?? []);
   const filled = orders.filter(({ status }) => status === 'filled');
-  if (filled.length > 0) return { kind: 'filled', oid, orders: filled };
+  const isAllTold = orders.length === orderIds.length && orders.every(({ status }) => isSettled(status));
+  if (filled.length > 0 && isAllTold) return { kind: 'filled', oid, orders: filled };
   const states = await Promise.all(jobs.map(({ job }) => store.relay.job(definition.slug, job.id)));
+  const isRunning = (id: bigint): boolean =>
+    !isSettled(watch.state(id)?.status ?? 'pending') && !states.some((job) => job?.orderId === id && NEVER_SENT.has(job.state));
+  // Some of it is done, the rest can still be: it is not over before all of it is.
+  if (filled.length > 0 && !orderIds.some(isRunning)) return { kind: 'filled', oid, orders: filled };
   // A part that still runs can fill: then the order did not fail.
   const isUnsent = jobs.length > 0 && states.every((job) => job !== null && NEVER_SENT.has(job.state));
   const [refusal] = isUnsent ? states : [];

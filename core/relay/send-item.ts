@@ -2,8 +2,9 @@ import type { AgentCaller } from '../access/caller.js';
 import type { Leg, TranslationContext } from '../domain/relay/exchange-order.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { ExchangeLeg } from './exchange-store.js';
+import { oweRooms } from './owe-rooms.js';
 import { failed, type Failure, type Prepared } from './plan-items.js';
-import type { RelayJob, SignedAction } from './relay-store.js';
+import type { SignedAction } from './relay-store.js';
 import { sendWrite } from './send-write.js';
 import { storeLeg } from './write-leg.js';
 
@@ -16,13 +17,21 @@ export interface OrderJobContext {
   readonly isLeftToRest: boolean;
 }
 
+type SentJob = Awaited<ReturnType<typeof sendWrite>>;
+
 export interface Sent extends Prepared {
   readonly oid: bigint;
+  /** Of what was handed to the relayer. */
   readonly orderIds: readonly bigint[];
-  readonly jobs: readonly { readonly job: RelayJob; readonly handedOver: Promise<RelayJob> }[];
+  readonly jobs: readonly SentJob[];
+  /** The opening of a flip, stored and kept back: its place among the legs, and its order. */
+  readonly held: { readonly at: number; readonly orderId: bigint } | null;
 }
 
-/** Leg by leg, in the order in which they have to be mined: our orders first, then the bot's record, then the relayer's queue. */
+/**
+ * Leg by leg, in the order in which they have to be mined: our orders first, then the bot's record, then the relayer's queue. What opens
+ * the other side is kept back until the closes before it are executed: the oracle may refuse them, and the opening would stand beside them.
+ */
 export async function sendItem(
   gateway: Gateway,
   venue: Venue,
@@ -45,13 +54,52 @@ export async function sendItem(
   }
   const oid = stored.find((id) => id !== null) ?? (await protectionId(gateway, venue, caller, prepared));
   await record(gateway, venue, caller, action, { prepared, oid, stored });
-  const jobs = [];
-  const { asked, context, isLeftToRest, legs } = prepared;
-  for (const [at, { write }] of legs.entries()) {
-    const job: OrderJobContext = { kind: 'order', item: asked.item, leg: at, context, isLeftToRest };
-    jobs.push(await sendWrite(venue, caller, { action, orderId: stored[at] ?? null, write, context: jobContext ?? job }));
-  }
-  return { ...prepared, oid, orderIds: stored.flatMap((id) => id ?? []), jobs };
+  await oweRooms(gateway, venue, caller, action, { prepared, oid, stored });
+  const held = heldLeg(prepared, stored);
+  const jobs: SentJob[] = [];
+  for (const at of prepared.legs.keys())
+    if (at !== held?.at) jobs.push(await sendLeg(venue, caller, action, prepared, { at, orderId: stored[at] ?? null, jobContext }));
+  return { ...prepared, oid, orderIds: stored.flatMap((id) => (id === held?.orderId ? [] : (id ?? []))), jobs, held };
+}
+
+function heldLeg({ legs }: Prepared, stored: readonly (bigint | null)[]): Sent['held'] {
+  const isFlip = legs.some(({ leg }) => leg.role === 'close');
+  const at = legs.findIndex(({ leg }) => leg.role === 'open');
+  const orderId = stored[at];
+  return isFlip && orderId !== null && orderId !== undefined ? { at, orderId } : null;
+}
+
+interface LegToSend {
+  readonly at: number;
+  readonly orderId: bigint | null;
+  readonly jobContext?: unknown;
+}
+
+async function sendLeg(
+  venue: Venue,
+  caller: AgentCaller,
+  action: SignedAction,
+  { asked, context, isLeftToRest, legs }: Prepared,
+  { at, orderId, jobContext }: LegToSend,
+): Promise<SentJob> {
+  const write = legs[at]?.write;
+  if (!write) throw new TypeError('an exchange order without that leg');
+  const job: OrderJobContext = { kind: 'order', item: asked.item, leg: at, context, isLeftToRest };
+  return sendWrite(venue, caller, { action, orderId, write, context: jobContext ?? job });
+}
+
+/** The second half of a flip, after the first is executed. */
+export async function sendHeld(venue: Venue, caller: AgentCaller, action: SignedAction, sent: Sent): Promise<Sent> {
+  const { held, jobs, orderIds } = sent;
+  if (held === null) return sent;
+  const job = await sendLeg(venue, caller, action, sent, held);
+  return { ...sent, jobs: [...jobs, job], orderIds: [...orderIds, held.orderId], held: null };
+}
+
+/** The closes were refused, or came too late: nothing is opened. */
+export async function dropHeld(gateway: Gateway, venue: Venue, caller: AgentCaller, sent: Sent): Promise<Sent> {
+  if (sent.held !== null) await giveUp(gateway, venue, caller, [sent.held.orderId]);
+  return { ...sent, held: null };
 }
 
 /** Half an order is none. */
@@ -64,7 +112,7 @@ async function giveUp(
   for (const id of ids) if (id !== null) await store.orders.giveUp(definition.slug, trader, id, clock.now());
 }
 
-interface ToRecord {
+export interface ToRecord {
   readonly prepared: Prepared;
   readonly oid: bigint;
   readonly stored: readonly (bigint | null)[];

@@ -6,6 +6,7 @@ import type { Store } from '../../core/ports.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
 import { findTarget, type OrderName, type Target } from '../../core/relay/find-target.js';
 import type { RelayJob, SignedAction } from '../../core/relay/relay-store.js';
+import type { RoomJobContext } from '../../core/relay/follow-rooms.js';
 import type { TradeAction } from '../actions/trade.js';
 import { readAction, type JobContext } from './reencode.js';
 
@@ -34,11 +35,28 @@ export async function namesTarget(store: Store, definition: Definition, signed: 
       const held = positions.find(({ tradeIndex }) => tradeIndex === context.context.tradeIndex);
       return action.type === 'updateIsolatedMargin' && held?.position.pairIndex === action.asset;
     }
+    case 'room':
+      return job.purpose === 'action' && guards(store, definition.slug, signed, context);
     case 'cancel':
       return job.purpose === 'action'
         ? isAmong(context.intent, await target(context.item))
         : isOwn(store, definition.slug, signed, job, context.intent);
   }
+}
+
+/** Whether the trade is the one that the bot's order of this very action opened, or put its level on. */
+async function guards(
+  store: Store,
+  chain: ChainSlug,
+  { id, trader }: SignedAction,
+  { oid, item, tradeIndex }: RoomJobContext,
+): Promise<boolean> {
+  const record = await store.exchange.find(chain, trader, oid);
+  if (record?.action !== id || record.item !== item) return false;
+  if (record.legs.some((leg) => leg.role === 'protect' && leg.tradeIndex === tradeIndex)) return true;
+  const ids = record.legs.flatMap(({ role, orderId }) => (role === 'open' && orderId !== null ? [orderId] : []));
+  const opened = await Promise.all(ids.map((orderId) => store.orders.find(chain, trader, orderId)));
+  return opened.some((known) => known?.order.fill?.tradeIndex === tradeIndex);
 }
 
 /** What an item of the action calls the order it is about. */

@@ -2,6 +2,7 @@ import { relayOrders } from '../../core/relay/relay-orders.js';
 import type { ExchangeItem } from '../../core/relay/plan-items.js';
 import type { TradeActionOf, WireOrder } from '../actions/trade.js';
 import { refused, statuses, type ExchangeReply, type ItemStatus } from '../reply.js';
+import { attachedLevels } from './attached-levels.js';
 import { itemError, statusOf, throwIfAll } from './item-status.js';
 import { ITEM_TEXTS } from './item-texts.js';
 import { readOrder, type ReadOrder } from './read-order.js';
@@ -60,12 +61,8 @@ async function withChildren(work: TradeWork, wires: readonly WireOrder[], read: 
   const [parent, ...children] = read;
   const triggers = children.flatMap((child) => (child.kind === 'order' && child.item.order.style.kind === 'trigger' ? [child.item] : []));
   if (!parent || triggers.length === 0) return refused('Unexpected number of trigger orders');
-  const level = (tpsl: 'tp' | 'sl'): bigint => {
-    const found = triggers.find(({ order: { style } }) => style.kind === 'trigger' && style.tpsl === tpsl)?.order.style;
-    return found?.kind === 'trigger' ? found.trigger : 0n;
-  };
-  const guarded: ReadOrder =
-    parent.kind === 'error' ? parent : { kind: 'order', item: { ...parent.item, tp: level('tp'), sl: level('sl') } };
+  const levels = attachedLevels(triggers.map(({ order }) => order));
+  const guarded: ReadOrder = parent.kind === 'error' ? parent : { kind: 'order', item: { ...parent.item, ...levels } };
   const [status = itemError(ITEM_TEXTS.invalidAsset, 0)] = await place(work, wires.slice(0, 1), [guarded]);
   const waiting: ItemStatus = isError(status)
     ? status

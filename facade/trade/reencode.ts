@@ -1,9 +1,12 @@
 import { encodeIntent } from '../../core/orders/encode-intent.js';
 import type { Intent } from '../../core/domain/intent.js';
+import { levelRoom } from '../../core/domain/relay/level-room.js';
+import { MAX_SLIPPAGE_P } from '../../core/domain/relay/price-bound.js';
 import { leverageForMargin } from '../../core/domain/relay/margin.js';
 import { translateOrder } from '../../core/domain/relay/translate-order.js';
 import type { Hex } from '../../core/ports.js';
 import type { CancelJobContext } from '../../core/relay/relay-cancels.js';
+import type { RoomJobContext } from '../../core/relay/follow-rooms.js';
 import type { MarginJobContext } from '../../core/relay/relay-margin.js';
 import type { ReplaceJobContext } from '../../core/relay/relay-modify.js';
 import type { RelayJob, SignedAction } from '../../core/relay/relay-store.js';
@@ -14,7 +17,7 @@ import { isTradeType, TRADE_SCHEMAS, type TradeAction, type WireOrder } from '..
 import { exchangeOrder } from './read-order.js';
 
 /** Beside the kind, what each job keeps of its translation. `multiplier` is of the market's coin. */
-export type JobContext = OrderJobContext | ReplaceJobContext | CancelJobContext | MarginJobContext;
+export type JobContext = OrderJobContext | ReplaceJobContext | CancelJobContext | MarginJobContext | RoomJobContext;
 
 /**
  * What a stored action means on the Diamond, worked out from its signed text: the calls among which the one to be signed must be. Called
@@ -50,6 +53,14 @@ function intentsOf(
       const wire = orderOf(action, context.item);
       return wire === null || !areSigned(action, context.context, multiplierOf) ? [] : orderIntents(wire, context, multiplierOf(wire.a));
     }
+    case 'room':
+      return roomsOf(action, context.item, multiplierOf).map((slippageP) => ({
+        kind: 'protect',
+        tradeIndex: context.tradeIndex,
+        tp: null,
+        sl: null,
+        slippageP,
+      }));
     case 'cancel':
       return mayTakeBack(action, purpose) && onlyTakesBack(context.intent) ? [context.intent] : [];
     case 'margin': {
@@ -76,6 +87,16 @@ function areSigned(
   const isSigned = (level: bigint, tpsl: 'tp' | 'sl'): boolean =>
     level === 0n || levels.some((style) => style.kind === 'trigger' && style.tpsl === tpsl && style.trigger === level);
   return isSigned(tp, 'tp') && isSigned(sl, 'sl');
+}
+
+/** How far the levels of an item may be followed: those behind a parent, or the item where it is a level itself. */
+function roomsOf(action: TradeAction, item: number, multiplierOf: (asset: number) => bigint): readonly bigint[] {
+  const isParent = action.type === 'order' && action.grouping === 'normalTpsl';
+  const wires = isParent ? action.orders.slice(1) : [orderOf(action, item)];
+  return wires.flatMap((wire) => {
+    const level = wire && exchangeOrder({ multiplier: multiplierOf(wire.a) }, wire);
+    return level?.style.kind === 'trigger' && (isParent || level.reduceOnly) ? [levelRoom(level, MAX_SLIPPAGE_P)] : [];
+  });
 }
 
 function orderIntents(wire: WireOrder, job: OrderJobContext | ReplaceJobContext, multiplier: bigint): readonly Intent[] {

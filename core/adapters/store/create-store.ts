@@ -13,6 +13,7 @@ import { createOrdersStore } from './orders-store.js';
 import { createSignerStore } from './signer-store.js';
 import { createExchangeStore } from './exchange-store.js';
 import { createRelayStore } from './relay-store.js';
+import { createRoomStore } from './room-store.js';
 import { createSpendStore } from './spend-store.js';
 import { createTrackingStore } from './tracking-store.js';
 
@@ -55,6 +56,7 @@ export function createStore(options: DatabaseOptions): KnexStore {
     spend: withFaults(createSpendStore(db)),
     relay: withFaults({ ...createRelayStore(db) }),
     exchange: withFaults({ ...createExchangeStore(db) }),
+    rooms: withFaults({ ...createRoomStore(db) }),
     admission: withFaults(createAdmissionStore(db)),
     signers: withFaults(createSignerStore({ db, transaction: (work) => runTransaction(db, work) })),
     tracking: withFaults({ ...createTrackingStore({ db, transaction: (work) => runTransaction(db, work) }) }),

@@ -1,6 +1,8 @@
 import { worstPrice } from '../pricing/slippage.js';
 
 const PERCENT = 100_000n;
+/** The widest that is ever asked of the contract, 1e3 percent. */
+export const MAX_SLIPPAGE_P = 65_000n;
 
 export interface PriceBound {
   readonly expectedPrice: bigint;

@@ -14,6 +14,7 @@ import { funding } from './0013-funding.js';
 import { relayOrders } from './0014-relay-orders.js';
 import { spendingOfOrders } from './0015-spending-of-orders.js';
 import { lanes } from './0019-lanes.js';
+import { owedRooms } from './0022-owed-rooms.js';
 import type { Migration } from './migration.js';
 
 /** In the order in which they are applied. */
@@ -34,4 +35,5 @@ export const MIGRATIONS: readonly Migration[] = [
   relayOrders,
   spendingOfOrders,
   lanes,
+  owedRooms,
 ];
