@@ -17,6 +17,7 @@ import type { RelayNode } from './relay/relayer.js';
 import type { ExchangeStore } from './relay/exchange-store.js';
 import type { RoomStore } from './relay/room-store.js';
 import type { RelayStore } from './relay/relay-store.js';
+import type { RulesStore } from './relay/rules-store.js';
 import type { OrdersStore } from './orders/orders-store.js';
 import type { MarketTrade } from './domain/market-trade.js';
 import type { OpeningFacts, OpeningQuestion, Rehearsal, Rehearsed, Revert, SeenTransaction } from './orders/rehearsal.js';
@@ -207,6 +208,7 @@ export interface Store {
   readonly signers: SignerStore;
   readonly journal: JournalStore;
   readonly relay: RelayStore;
+  readonly rules: RulesStore;
   readonly exchange: ExchangeStore;
   readonly rooms: RoomStore;
   readonly facade: FacadeStore;

@@ -1,6 +1,7 @@
 import { decodeFunctionData, parseAbi, toFunctionSelector } from 'viem/utils';
 import type { RelayJob, SignedAction } from '../core/relay/relay-store.js';
 import type { Hex } from '../core/ports.js';
+import type { JobNature, SigningGuard } from './signing-guard.js';
 
 /** Everything a signed action can become on the Diamond. Nothing here moves collateral to anybody but the trader. */
 const TRADING_CALLS = [
@@ -17,7 +18,12 @@ const TRADING_CALLS = [
   'cancelOrderAfterTimeout(uint32)',
 ] as const;
 
-const ALLOWED: ReadonlySet<string> = new Set(TRADING_CALLS.map((signature) => toFunctionSelector(`function ${signature}`)));
+const selectorOf = (signature: string): string => toFunctionSelector(`function ${signature}`);
+const ALLOWED: ReadonlySet<string> = new Set(TRADING_CALLS.map(selectorOf));
+const named = (...names: readonly string[]): ReadonlySet<string> =>
+  new Set(TRADING_CALLS.filter((signature) => names.includes(signature.split('(', 1)[0] ?? '')).map(selectorOf));
+const OPENS = named('openTrade', 'increasePositionSize');
+const CARES = named('updateOpenOrder', 'updateTp', 'updateSl', 'updateMaxClosingSlippageP', 'updateLeverage');
 const DELEGATED = parseAbi([
   'function delegatedTradingAction(address trader, bytes callData) returns (bytes)',
   'function multicall(bytes[] data) returns (bytes[])',
@@ -28,10 +34,13 @@ export interface PolicySettings {
   readonly maxGas: bigint;
   /** The inner calls that the stored action means, worked out afresh from it and what its translation stood on. */
   readonly reencode: (action: SignedAction, job: RelayJob) => Promise<readonly Hex[]>;
+  /** What the operator allows the trader; without it everybody may do everything. */
+  readonly guard?: SigningGuard;
 }
 
 /** The last question before a signature: null when the job may be signed, otherwise why not. It believes nothing that it can work out itself. */
-export async function refusalOf(job: RelayJob, action: SignedAction | null, { maxGas, reencode }: PolicySettings): Promise<string | null> {
+export async function refusalOf(job: RelayJob, action: SignedAction | null, settings: PolicySettings): Promise<string | null> {
+  const { maxGas, reencode, guard } = settings;
   if (job.gas > maxGas) return `gas ${job.gas} is above the cap of ${maxGas}`;
   if (job.purpose === 'no-op') return job.data === '0x' ? null : 'a no-op carries data';
   if (action?.chain !== job.chain) return 'its signed action is not stored';
@@ -40,7 +49,17 @@ export async function refusalOf(job: RelayJob, action: SignedAction | null, { ma
   if (inner === null) return 'it is no delegated call for its trader';
   if (!callsOf(inner).every((call) => ALLOWED.has(call.slice(0, SELECTOR_END)))) return 'it calls something that is not on the list';
   const meanings = await reencode(action, job);
-  return meanings.some((meant) => meant.toLowerCase() === inner.toLowerCase()) ? null : 'it is not what the signed action means';
+  if (!meanings.some((meant) => meant.toLowerCase() === inner.toLowerCase())) return 'it is not what the signed action means';
+  const nature = natureOf(job, inner);
+  return nature === null || guard === undefined ? null : guard(job, nature);
+}
+
+/** Null for what takes risk away: nothing holds that up. A cancel may take a level away, and is no change of it. */
+function natureOf({ purpose, context }: RelayJob, inner: Hex): JobNature | null {
+  const selectors = callsOf(inner).map((call) => call.slice(0, SELECTOR_END));
+  if (selectors.some((selector) => OPENS.has(selector))) return 'opens';
+  const isCancel = purpose !== 'action' || (context as { readonly kind?: unknown } | null)?.kind === 'cancel';
+  return !isCancel && selectors.some((selector) => CARES.has(selector)) ? 'cares' : null;
 }
 
 function innerCall({ data, trader }: RelayJob): Hex | null {

@@ -1,10 +1,14 @@
 import { z } from 'zod';
+import type { RuleSettings } from '../relay/rules.js';
+import { RULE_VARIABLES, ruleSettings } from '../relay/rules-variables.js';
 
 export interface FacadeSettings {
   /** Of a bot that never chose one: low, because what bots hold cross is isolated here, and therefore nearer to its end. */
   readonly leverage: number;
   /** How long an answer is held back for the outcome of its order. */
   readonly holdMs: number;
+  /** What traders may do before an operator says otherwise. */
+  readonly rules: RuleSettings;
 }
 
 /** Clients wait eight seconds or more for an answer: one that comes later is an order nobody knows of. */
@@ -21,11 +25,13 @@ const whole = (least: number, most: number) =>
 export const FACADE_VARIABLES = {
   FACADE_LEVERAGE: whole(1, 1_000).default(5),
   FACADE_HOLD_MS: whole(0, LONGEST_HOLD_MS).default(6_500),
+  ...RULE_VARIABLES,
 };
 
 type Variables = z.output<z.ZodObject<typeof FACADE_VARIABLES>>;
 
-export const facadeSettings = ({ FACADE_LEVERAGE, FACADE_HOLD_MS }: Variables): FacadeSettings => ({
+export const facadeSettings = ({ FACADE_LEVERAGE, FACADE_HOLD_MS, ...rules }: Variables): FacadeSettings => ({
   leverage: FACADE_LEVERAGE,
   holdMs: FACADE_HOLD_MS,
+  rules: ruleSettings(rules),
 });

@@ -4,6 +4,7 @@ import type { ChainEvent, OrderKey, PreparationSteps } from '../domain/chain-eve
 import type { Decimal } from '../domain/decimal.js';
 import type { Order } from '../domain/order.js';
 import type { Address, Hex } from '../ports.js';
+import type { OpeningGuard } from '../relay/rules-store.js';
 
 /** The bytes that were handed out for an order, known again on chain by their tag. */
 export interface HandedOut {
@@ -27,6 +28,8 @@ export interface Draft extends HandedOut {
   readonly spend: { readonly account: SpendAccount; readonly usd: Decimal; readonly capUsd: Decimal | null } | null;
   /** Of orders this agent has prepared and not sent. */
   readonly maxUnsent: number;
+  /** Of an opening that the relayer sends: the operator's rules are judged in the same step, which throws GuardrailError. */
+  readonly guard?: OpeningGuard;
 }
 
 export type Placed =

@@ -1,11 +1,13 @@
 import type { AgentCaller } from '../access/caller.js';
 import type { Order } from '../domain/order.js';
+import type { GuardRefusal } from '../domain/relay/guardrails.js';
 import type { ExchangeOrder, Leg, Translation, TranslationContext, TranslationRefusal } from '../domain/relay/exchange-order.js';
 import { translateOrder } from '../domain/relay/translate-order.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import { translationContext, type ExchangeFacts } from './exchange-facts.js';
 import type { WireTerms } from './exchange-store.js';
+import { GuardrailError } from './rules.js';
 import { prepareLeg, type PreparedLeg } from './write-leg.js';
 
 /** One order of an action. */
@@ -30,6 +32,8 @@ export type ItemOutcome =
   | { readonly kind: 'resting'; readonly oid: bigint; readonly txHash: string | null }
   | { readonly kind: 'rejected'; readonly reason: Order['reason'] }
   | { readonly kind: 'refused'; readonly why: TranslationRefusal }
+  /** A rule of the operator. */
+  | { readonly kind: 'guarded'; readonly refusal: GuardRefusal }
   | { readonly kind: 'failed'; readonly error: GatewayError };
 
 export interface Plan {
@@ -51,6 +55,7 @@ const isKnown = (error: unknown): error is GatewayError => error instanceof Gate
 /** What the caller may know; anything else is a bug of ours. */
 export function failed(error: unknown): Failure {
   if (isKnown(error)) return failure({ kind: 'failed', error });
+  if (error instanceof GuardrailError) return failure({ kind: 'guarded', refusal: error.refusal });
   throw error;
 }
 

@@ -9,6 +9,7 @@ import { failed, planItems, type ExchangeItem, type ItemOutcome, type Plan, type
 import { relayCancels, type CancelOutcome } from './relay-cancels.js';
 import { outcomeOf, relayOrders, settle } from './relay-orders.js';
 import type { SignedAction } from './relay-store.js';
+import { foreseeRefusal } from './rules-of-opening.js';
 import { sendItem } from './send-item.js';
 import { prepareReplacement } from './write-leg.js';
 
@@ -52,6 +53,8 @@ export async function relayModify(
   if (!plan || 'outcome' in plan) return plan?.outcome ?? { kind: 'gone' };
   if (plan.translation.kind === 'refused') return plan.translation;
   if (resting !== null && isOneEntry(plan)) return replaceInOne(gateway, venue, caller, action, { plan, tradeIndex: resting, holdMs });
+  const refusal = await foreseeRefusal(gateway, venue, caller, plan, resting);
+  if (refusal !== null) return { kind: 'guarded', refusal };
   // A level is overwritten where it stands: the position is never without.
   if (!overwrites(plan, target)) {
     const cancels = { items: [{ item: item.item, name, pairIndex: item.pairIndex }], holdMs };

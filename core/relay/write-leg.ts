@@ -17,6 +17,7 @@ import { closingSlippage, positionOrder } from '../orders/position-order.js';
 import { invalid } from '../orders/exact-units.js';
 import { refuseCallback } from '../orders/precheck-callback.js';
 import { prepareTransaction, type PreparedWrite } from '../orders/prepare-transaction.js';
+import { openingGuard } from './rules-of-opening.js';
 
 /** One leg of an exchange order, checked and rehearsed but not stored. */
 export interface PreparedLeg {
@@ -88,7 +89,8 @@ async function prepareOpening(
   const { agent, trader, scope } = caller;
   const account = { chain: venue.definition.slug, agent, trader, day: utcDay(now) };
   const spend = { account, usd: notionalUsd(opening), capUsd: scope.dailySpendCapUsd };
-  return { leg, write, draft: draftOf(venue, caller, order, write, spend) };
+  const guard = openingGuard(gateway, venue, trader, terms, instead);
+  return { leg, write, draft: { ...draftOf(venue, caller, order, write, spend), guard } };
 }
 
 function openingOf(venue: Venue, intent: OpenIntent, sizeBase: bigint): Opening {

@@ -6,6 +6,7 @@ import type { ItemOutcome } from '../../core/relay/plan-items.js';
 import { formatExact, formatSize, formatTick } from '../format.js';
 import type { ItemStatus } from '../reply.js';
 import { coinPrice, coinSize, type Asset } from '../universe.js';
+import { guardText } from './guard-texts.js';
 import { errorText, REASON_TEXTS, refusalText, withAsset } from './item-texts.js';
 
 /**
@@ -30,6 +31,8 @@ export function statusOf(venue: Venue, asset: Asset, outcome: ItemOutcome, cloid
       return itemError(REASON_TEXTS[outcome.reason ?? 'OTHER'], asset.id);
     case 'refused':
       return itemError(refusalText(outcome.why, bestPrices(venue, asset)), asset.id);
+    case 'guarded':
+      return itemError(guardText(outcome.refusal), asset.id);
     case 'failed':
       return itemError(errorText(outcome.error) ?? outcome.error.message, asset.id);
   }

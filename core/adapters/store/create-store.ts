@@ -13,6 +13,7 @@ import { createOrdersStore } from './orders-store.js';
 import { createSignerStore } from './signer-store.js';
 import { createExchangeStore } from './exchange-store.js';
 import { createRelayStore } from './relay-store.js';
+import { createRulesStore } from './rules-store.js';
 import { createRoomStore } from './room-store.js';
 import { createSpendStore } from './spend-store.js';
 import { createTrackingStore } from './tracking-store.js';
@@ -55,6 +56,7 @@ export function createStore(options: DatabaseOptions): KnexStore {
     access: withFaults(createAccessStore({ db, transaction: (work) => runTransaction(db, work) })),
     spend: withFaults(createSpendStore(db)),
     relay: withFaults({ ...createRelayStore(db) }),
+    rules: withFaults({ ...createRulesStore(db) }),
     exchange: withFaults({ ...createExchangeStore(db) }),
     rooms: withFaults({ ...createRoomStore(db) }),
     admission: withFaults(createAdmissionStore(db)),

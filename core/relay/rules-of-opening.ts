@@ -1,0 +1,45 @@
+import type { AgentCaller } from '../access/caller.js';
+import { guardRefusal, type GuardRefusal } from '../domain/relay/guardrails.js';
+import { collateralToUsd, positionSizeCollateral } from '../domain/pricing/size.js';
+import type { Gateway, Venue } from '../gateway.js';
+import type { OpenTerms } from '../domain/intent.js';
+import type { Address } from '../ports.js';
+import type { Plan } from './plan-items.js';
+import { givenRules } from './rules.js';
+import type { GuardQuestion, OpeningGuard } from './rules-store.js';
+
+/** What the books need to judge an opening by the operator's rules. `instead` is the slot of a resting order that gives way to it. */
+export function guardQuestion({ facade }: Pick<Gateway, 'facade'>, venue: Venue, trader: Address, instead: number | null): GuardQuestion {
+  return {
+    given: givenRules(facade.rules, trader),
+    collaterals: new Map(venue.feed.config().collaterals.map((collateral) => [collateral.index, collateral])),
+    instead: instead === null ? null : `resting:${instead}`,
+    now: venue.clock.now(),
+  };
+}
+
+export function openingGuard(gateway: Gateway, venue: Venue, trader: Address, terms: OpenTerms, instead: number | null): OpeningGuard {
+  const question = guardQuestion(gateway, venue, trader, instead);
+  return { ...question, notionalUsd: notionalOf(question, terms) };
+}
+
+function notionalOf({ collaterals }: GuardQuestion, terms: OpenTerms): bigint {
+  const collateral = collaterals.get(terms.collateralIndex);
+  return collateral ? collateralToUsd(positionSizeCollateral(terms), collateral) : 0n;
+}
+
+/** Asked before something is given up for an opening that would then be refused; what counts is the answer when it is stored. */
+export async function foreseeRefusal(
+  gateway: Gateway,
+  venue: Venue,
+  { trader }: AgentCaller,
+  { translation }: Plan,
+  instead: number | null,
+): Promise<GuardRefusal | null> {
+  const opens = translation.kind === 'legs' ? translation.legs.flatMap(({ intent }) => (intent.kind === 'open' ? [intent] : [])) : [];
+  if (opens.length === 0) return null;
+  const question = guardQuestion(gateway, venue, trader, instead);
+  const { rules, facts, insteadUsd } = await gateway.store.rules.standing(venue.definition.slug, trader, question, 'needed');
+  const notionalUsd = opens.reduce((total, terms) => total + notionalOf(question, terms), 0n);
+  return guardRefusal(rules, facts, { notionalUsd, insteadUsd });
+}

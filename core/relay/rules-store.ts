@@ -1,0 +1,46 @@
+import type { ChainSlug } from '../chains.js';
+import type { OrderKey } from '../domain/chain-event.js';
+import type { AskedOpening, GuardFacts, RelayRules } from '../domain/relay/guardrails.js';
+import type { CollateralUnits } from '../domain/pricing/market-view.js';
+import type { Address } from '../ports.js';
+import type { GivenRules, StoredRules } from './rules.js';
+
+/** What the books need to know beside the trader. */
+export interface GuardQuestion {
+  readonly given: GivenRules;
+  /** By index: sums are kept in tokens. */
+  readonly collaterals: ReadonlyMap<number, CollateralUnits>;
+  /** A resting order that is about to give way: its notional is left out. */
+  readonly instead: OrderKey | null;
+  readonly now: number;
+}
+
+/** An opening that comes through the facade: judged in the very step that stores it, so that no two slip through side by side. */
+export interface OpeningGuard extends GuardQuestion {
+  readonly notionalUsd: AskedOpening['notionalUsd'];
+}
+
+export interface Standing {
+  readonly rules: RelayRules;
+  readonly facts: GuardFacts;
+  readonly insteadUsd: bigint;
+}
+
+/** Rules are read anew with every question, so a change holds on all replicas from the moment it is stored. */
+export interface RulesStore {
+  list(): Promise<StoredRules[]>;
+  /** In place of what was there. */
+  put(row: StoredRules): Promise<void>;
+  /** False when there was nothing. */
+  remove(chain: StoredRules['chain'], trader: StoredRules['trader']): Promise<boolean>;
+  /** Only what a rule asks for is counted, unless all of it is wanted. One statement. */
+  standing(chain: ChainSlug, trader: Address, question: GuardQuestion, wanted: 'needed' | 'all'): Promise<Standing>;
+  /** What binds a trader, and how many transactions of the day came before this job; counted only where there is a quota. One statement. */
+  before(job: {
+    readonly chain: ChainSlug;
+    readonly trader: Address;
+    readonly id: bigint;
+    readonly given: GivenRules;
+    readonly since: number;
+  }): Promise<{ readonly rules: RelayRules; readonly transactions: number }>;
+}

@@ -1,0 +1,51 @@
+import type { Address, Clock } from '../core/ports.js';
+import { careQuota, dayStart, nextDay, type RelayRules } from '../core/domain/relay/guardrails.js';
+import type { GivenRules } from '../core/relay/rules.js';
+import type { RelayJob } from '../core/relay/relay-store.js';
+import type { RulesStore } from '../core/relay/rules-store.js';
+
+/** opens: makes a position, or grows one · cares: changes the levels or the margin of what is there. All else takes risk away. */
+export type JobNature = 'opens' | 'cares';
+
+/** Why the operator's rules keep a job from being signed; null when they do not. */
+export type SigningGuard = (job: RelayJob, nature: JobNature) => Promise<string | null>;
+
+export interface SigningGuardOptions {
+  readonly store: Pick<RulesStore, 'before'>;
+  readonly given: (trader: Address) => GivenRules;
+  readonly clock: Clock;
+}
+
+/** For so long a trader without bounds is believed to have none; openings were judged by the newest rules when they were stored. */
+const REMEMBER_MS = 1_000;
+const MOST_REMEMBERED = 10_000;
+
+/** The operator's rules once more, before the signature. One lane sends for a trader, so what comes before a job is settled by then. */
+export function createSigningGuard({ store, given, clock }: SigningGuardOptions): SigningGuard {
+  const freeSince = new Map<Address, number>();
+  return async ({ trader, chain, id, createdAt }, nature) => {
+    if (trader === null || clock.now() - (freeSince.get(trader) ?? -Infinity) < REMEMBER_MS) return null;
+    const { rules, transactions } = await store.before({ chain, trader, id, given: given(trader), since: dayStart(createdAt) });
+    if (freeSince.size >= MOST_REMEMBERED) freeSince.clear();
+    if (isFree(rules)) freeSince.set(trader, clock.now());
+    else freeSince.delete(trader);
+    return nature === 'opens' ? openingNote(rules, transactions, createdAt) : quotaNote(careBound(rules), transactions, createdAt);
+  };
+}
+
+const isFree = ({ access, reduceOnly, dailyTransactions }: RelayRules): boolean =>
+  access === 'allowed' && !reduceOnly && dailyTransactions === null;
+
+const careBound = ({ dailyTransactions }: RelayRules): number | null => (dailyTransactions === null ? null : careQuota(dailyTransactions));
+
+function openingNote({ access, reduceOnly, dailyTransactions }: RelayRules, used: number, at: number): string | null {
+  if (access === 'blocked') return 'Trading is halted for this user by the operator';
+  if (reduceOnly) return 'Only reduce-only orders allowed for this user';
+  return quotaNote(dailyTransactions, used, at);
+}
+
+function quotaNote(bound: number | null, used: number, at: number): string | null {
+  if (bound === null || used < bound) return null;
+  const resets = new Date(nextDay(at)).toISOString();
+  return `Too many cumulative requests sent (${used + 1} > ${bound}) for the daily quota of transactions, which resets at ${resets}`;
+}
