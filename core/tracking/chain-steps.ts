@@ -31,6 +31,10 @@ export async function takeIn(gateway: Gateway, venue: Venue, cursor: ChainCursor
   const last = blocks.at(-1);
   if (!last) return cursor;
   const next = { startBlock: cursor.startBlock, number: last.number, hash: last.hash };
+  if (logs.length === 0 && isOnlyAStep(cursor, next)) {
+    if (await gateway.store.tracking.pass(venue.definition.slug, cursor, next, blocks)) return next;
+    throw new CursorMovedError();
+  }
   const mentioned = tradesMentioned(logs);
   const [found, inputs] = await Promise.all([foundBefore(gateway, venue, mentioned, blocks), readInputs(venue, range)]);
   await change(gateway, venue, cursor, async (unit) => {
@@ -41,6 +45,11 @@ export async function takeIn(gateway: Gateway, venue: Venue, cursor: ChainCursor
   });
   return next;
 }
+
+/** Now and then the long way is taken even if nothing happened: it clears away what is too old to be needed. */
+const TIDY_EVERY = 128n;
+const isOnlyAStep = (from: ChainCursor, to: ChainCursor): boolean =>
+  from.hash !== null && from.number / TIDY_EVERY === to.number / TIDY_EVERY;
 
 interface Change {
   /** How far we are after it. */
@@ -108,10 +117,8 @@ export async function takeBack(gateway: Gateway, venue: Venue, cursor: ChainCurs
   return next;
 }
 
-/** Requests whose time is up although no log says so. */
-export async function timeOut(gateway: Gateway, venue: Venue, cursor: ChainCursor): Promise<void> {
-  const blocks = timeoutBlocks(venue);
-  if (blocks === null) return;
+/** Requests whose time is up although no log says so. `blocks` = how long they have. */
+export async function timeOut(gateway: Gateway, venue: Venue, cursor: ChainCursor, blocks: bigint): Promise<void> {
   const due = await gateway.store.tracking.unanswered(venue.definition.slug, cursor.number - blocks);
   if (due.length === 0) return;
   const moments = new Map(
@@ -131,7 +138,8 @@ export async function timeOut(gateway: Gateway, venue: Venue, cursor: ChainCurso
   await change(gateway, venue, cursor, async (unit) => ({ block: cursor.number, changes: await applyFresh(unit, events) }));
 }
 
-function timeoutBlocks({ feed }: Venue): bigint | null {
+/** How many blocks the oracle has to answer; null before that is known. */
+export function timeoutBlocks({ feed }: Venue): bigint | null {
   try {
     return BigInt(feed.config().marketOrdersTimeoutBlocks);
   } catch {

@@ -2,7 +2,7 @@ import type { Gateway, Venue } from '../gateway.js';
 import { ChainMovedError, type BlockHead, type LogRange } from '../ports.js';
 import { watchHashes } from '../orders/watch-hashes.js';
 import { redactText } from '../redact.js';
-import { CursorMovedError, takeBack, takeIn, takeInLate, timeOut } from './chain-steps.js';
+import { CursorMovedError, takeBack, takeIn, takeInLate, timeOut, timeoutBlocks } from './chain-steps.js';
 import type { ChainCursor, Checkpoint, Lease } from './tracking-store.js';
 
 export interface FollowOptions {
@@ -31,6 +31,8 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
   const { slug } = venue.definition;
   const stopping = new AbortController();
   let lease: Lease | null = null;
+  /** Where our own last step left the cursor. Every step makes sure that it still stands there. */
+  let stands: ChainCursor | null = null;
   let batch: bigint = BATCH.first;
   let rereadAt = clock.now();
   let rereadUpTo: { readonly last: bigint; readonly before: bigint } | null = null;
@@ -51,6 +53,7 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
   }
 
   function failed(error: unknown): false {
+    stands = null;
     if (error instanceof CursorMovedError || error instanceof ChainMovedError) return false;
     const fault = redactText(error instanceof Error ? (error.message.split('\n', 1)[0] ?? '') : String(error));
     if (state.followed.fault !== fault) log.warn('chain.follow-failed', { fault });
@@ -66,20 +69,29 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
       settle(await tracking.cursor(slug), head);
       return false;
     }
-    const cursor = (await tracking.cursor(slug)) ?? (await begin(head));
+    const cursor = stands ?? (await tracking.cursor(slug)) ?? (await begin(head));
     const reached = await advance(cursor, head);
     settle(reached, head);
+    stands = reached.hash === null ? null : reached;
     if (reached.number < head.number) return true;
-    await timeOut(gateway, venue, reached);
     await rereadNowAndThen(reached);
-    await watchHashes(gateway, venue, reached);
+    await seeTo(reached);
     return false;
+  }
+
+  /** What happens by the passing of time alone. */
+  async function seeTo(cursor: ChainCursor): Promise<void> {
+    const patience = timeoutBlocks(venue);
+    const waiting = await tracking.waiting(slug, cursor.number - (patience ?? 0n));
+    if (waiting.unanswered && patience !== null) await timeOut(gateway, venue, cursor, patience);
+    if (waiting.sent) await watchHashes(gateway, venue, cursor);
   }
 
   async function leads(): Promise<boolean> {
     if (lease && !lease.isHeld()) {
       await lease.release().catch(() => undefined);
       lease = null;
+      stands = null;
     }
     lease ??= await tracking.lease(slug);
     return lease !== null;

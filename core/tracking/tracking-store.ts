@@ -130,6 +130,10 @@ export interface TrackingStore {
   hasMet(chain: ChainSlug, trader: Address): Promise<boolean>;
   /** Of these logs, the ones that are in. */
   knownLogs(chain: ChainSlug, places: readonly LogRef[]): Promise<Set<string>>;
+  /** Moves the cursor over blocks in which nothing happened; false when it does not stand where it is believed to. */
+  pass(chain: ChainSlug, from: ChainCursor, to: Checkpoint, passed: readonly Checkpoint[]): Promise<boolean>;
+  /** Whether there is anything `unanswered` up to this block, and whether any prepared order is known to be sent. */
+  waiting(chain: ChainSlug, upToBlock: bigint): Promise<{ readonly unanswered: boolean; readonly sent: boolean }>;
   /** Requests the oracle has not answered, made in this block or before. */
   unanswered(chain: ChainSlug, upToBlock: bigint): Promise<(OrderRef & { readonly requestedBlock: bigint })[]>;
   change<Result>(chain: ChainSlug, work: (unit: TrackingUnit) => Promise<Result>): Promise<Result>;

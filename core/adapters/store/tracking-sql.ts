@@ -74,3 +74,20 @@ export const NOTE_HASHES = `
   insert into order_hashes (chain, order_id, hash, seen_at)
   select :chain, order_id, hash, seen_at from jsonb_to_recordset(:rows::jsonb) as given(order_id bigint, hash text, seen_at bigint)
   on conflict (order_id, hash) do nothing`;
+
+/** In one statement, because most blocks of a fast chain are like this. */
+export const PASS = `
+  with moved as (
+    update chain_cursors set block_number = :number, block_hash = :hash
+    where chain = :chain and block_number = :fromNumber and block_hash = :fromHash
+    returning chain
+  ), kept as (
+    insert into chain_checkpoints (chain, block_number, block_hash)
+    select moved.chain, block_number, block_hash from moved, jsonb_to_recordset(:passed::jsonb) as given(block_number bigint, block_hash text)
+    on conflict (chain, block_number) do update set block_hash = excluded.block_hash
+  )
+  select exists (select from moved) as moved`;
+
+export const WAITING = `
+  select exists (select from orders where chain = :chain and status = 'pending' and requested_block <= :upToBlock) as unanswered,
+    exists (select from orders where chain = :chain and status = 'prepared' and is_sent and state is not null) as sent`;

@@ -4,7 +4,7 @@ import type { Address, Hex } from '../../ports.js';
 import { logKey, tradeRefKey, type TrackingStore, type TrackingUnit } from '../../tracking/tracking-store.js';
 import { leaseChain } from './chain-lease.js';
 import { tradeRefs } from './tracking-rows.js';
-import { KNOWN_EVENTS } from './tracking-sql.js';
+import { KNOWN_EVENTS, PASS, WAITING } from './tracking-sql.js';
 import { createTrackingUnit, readCursor, type CursorRow } from './tracking-unit.js';
 
 export interface TrackingStoreParts {
@@ -52,6 +52,22 @@ export function createTrackingStore({ db, transaction }: TrackingStoreParts): Tr
       if (places.length === 0) return new Set();
       const { rows } = await db.raw<{ rows: { event_key: string }[] }>(KNOWN_EVENTS, { chain, keys: places.map(logKey) } as never);
       return new Set(rows.map(({ event_key }) => event_key));
+    },
+    async pass(chain, from, { number, hash }, passed) {
+      const given = [...passed.filter((block) => block.number !== number), { number, hash }];
+      const { rows } = await db.raw<{ rows: [{ moved: boolean }] }>(PASS, {
+        chain,
+        number,
+        hash,
+        fromNumber: from.number,
+        fromHash: from.hash,
+        passed: JSON.stringify(given.map((block) => ({ block_number: block.number.toString(), block_hash: block.hash }))),
+      } as never);
+      return rows[0].moved;
+    },
+    async waiting(chain, upToBlock) {
+      const { rows } = await db.raw<{ rows: [{ unanswered: boolean; sent: boolean }] }>(WAITING, { chain, upToBlock } as never);
+      return rows[0];
     },
     async unanswered(chain, upToBlock) {
       const rows = await db<{ trader: Address; order_key: OrderKey; requested_block: bigint }>('orders')
