@@ -1,6 +1,10 @@
+// `npm run test:slow` runs what takes minutes and changes seldom; `npm test` everything else.
+const isSlow = process.env.SLOW_TESTS === '1';
+
 export default {
   testEnvironment: 'node',
-  testMatch: ['<rootDir>/test/**/*.test.ts'],
+  testMatch: [isSlow ? '<rootDir>/test/**/*.slow.test.ts' : '<rootDir>/test/**/*.test.ts'],
+  testPathIgnorePatterns: ['/node_modules/', ...(isSlow ? [] : ['\\.slow\\.test\\.ts$'])],
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
   modulePathIgnorePatterns: ['<rootDir>/dist/'],

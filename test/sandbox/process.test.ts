@@ -3,60 +3,26 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { eventually } from '../harness/eventually.js';
-import { createPlayground, type Playground, type SandboxProcess } from '../harness/sandbox-process.js';
+import type { SandboxProcess } from '../harness/sandbox-process.js';
+import { READY, useSandboxProcesses } from '../harness/sandbox-processes.js';
 
-/** The sandbox as a person runs it, killed and interrupted at every step. */
-
-const READY = /ready: (http:\/\/[\d.:]+)/;
-/** What the sandbox shows while it starts, in this order. */
-const PHASES = [
-  /starting the chain/,
-  /putting the Diamond/,
-  /funding the demo accounts/,
-  /starting the price backend/,
-  /starting the gateway/,
-  READY,
-];
+/** The sandbox as a person runs it, interrupted and killed; `every-step.slow.test.ts` does it at every step of the start. */
 
 const isRoot = process.getuid?.() === 0;
-
-let playground: Playground;
-const running: SandboxProcess[] = [];
+const { playground, start, nothingLeft, readyUrl } = useSandboxProcesses();
 
 beforeAll(() => {
   expect(existsSync(path.resolve(import.meta.dirname, '../../dist/sandbox/main.js'))).toBe(true); // `npm test` builds it
 });
-beforeEach(() => (playground = createPlayground()));
-afterEach(async () => {
-  for (const { child, exit } of running.splice(0)) {
-    child.kill('SIGKILL');
-    await exit;
-  }
-  await nothingLeft();
-  playground.remove();
-});
-
-function start(environment: Record<string, string> = {}): SandboxProcess {
-  const started = playground.start(environment);
-  running.push(started);
-  return started;
-}
-
-const nothingLeft = () =>
-  eventually(
-    () => playground.leftovers(),
-    (left) => left.length === 0,
-  );
-const readyUrl = async (sandbox: SandboxProcess): Promise<string> => (await sandbox.until(READY))[1] ?? '';
 
 describe('Ctrl-C', () => {
-  it.each(PHASES.map((phase, step) => [step, phase] as const))('at step %i (%s) ends everything with code 0', async (_step, phase) => {
+  it('in the middle of the start ends everything with code 0', async () => {
     const sandbox = start();
-    await sandbox.until(phase);
+    await sandbox.until(/putting the Diamond/);
     sandbox.child.kill('SIGINT');
     expect(await sandbox.exit).toEqual({ code: 0, signal: null });
     await nothingLeft();
-    expect(readdirSync(playground.folder)).toEqual([]);
+    expect(readdirSync(playground().folder)).toEqual([]);
   });
 
   it('pressed twice at once is one', async () => {
@@ -70,20 +36,17 @@ describe('Ctrl-C', () => {
 });
 
 describe('kill -9', () => {
-  it.each(PHASES.map((phase, step) => [step, phase] as const))(
-    'at step %i (%s) leaves no process, and the next start takes the folder over',
-    async (_step, phase) => {
-      const data = path.join(playground.folder, 'data');
-      const killed = start({ SANDBOX_DATA: data });
-      await killed.until(phase);
-      killed.child.kill('SIGKILL');
-      await killed.exit;
-      await nothingLeft();
-      const next = start({ SANDBOX_DATA: data });
-      const response = await fetch(`${await readyUrl(next)}/ready`);
-      expect(response.status).toBe(200);
-    },
-  );
+  it('leaves no process, and the next start takes the folder over', async () => {
+    const data = path.join(playground().folder, 'data');
+    const killed = start({ SANDBOX_DATA: data });
+    await killed.until(READY);
+    killed.child.kill('SIGKILL');
+    await killed.exit;
+    await nothingLeft();
+    const next = start({ SANDBOX_DATA: data });
+    const response = await fetch(`${await readyUrl(next)}/ready`);
+    expect(response.status).toBe(200);
+  });
 
   it('leaves a temporary folder that the next sandbox removes', async () => {
     const killed = start();
@@ -91,17 +54,20 @@ describe('kill -9', () => {
     killed.child.kill('SIGKILL');
     await killed.exit;
     await nothingLeft();
-    const [abandoned] = readdirSync(playground.folder);
+    const [abandoned] = readdirSync(playground().folder);
     expect(abandoned).toMatch(/^diamond-sandbox-/);
     const next = start();
     await next.until(READY);
-    expect(readdirSync(playground.folder)).not.toContain(abandoned);
+    expect(readdirSync(playground().folder)).not.toContain(abandoned);
   });
 
   it('of the database alone is survived', async () => {
     const sandbox = start();
     const url = await readyUrl(sandbox);
-    const postmasters = (): string[] => playground.leftovers().flatMap((line) => /^\s*(\d+) \S*bin\/postgres -D/.exec(line)?.[1] ?? []);
+    const postmasters = (): string[] =>
+      playground()
+        .leftovers()
+        .flatMap((line) => /^\s*(\d+) \S*bin\/postgres -D/.exec(line)?.[1] ?? []);
     const [killed] = await eventually(postmasters, (pids) => pids.length > 0);
     process.kill(Number(killed), 'SIGKILL');
     // The gap may be shorter than a request, so the proof is a server that is another process, and a gateway that reaches it.
@@ -113,7 +79,7 @@ describe('kill -9', () => {
 
 describe('a data folder', () => {
   (isRoot ? it : it.skip)('that is temporary is removed in full, also where the database of root could not walk to it', async () => {
-    const closed = path.join(playground.folder, 'closed');
+    const closed = path.join(playground().folder, 'closed');
     mkdirSync(closed, { mode: 0o700 });
     const sandbox = start({ TMPDIR: closed, LOG_LEVEL: 'info' });
     await sandbox.until(READY);
@@ -126,7 +92,7 @@ describe('a data folder', () => {
   });
 
   it('brings chain and database back after a restart', async () => {
-    const data = path.join(playground.folder, 'data');
+    const data = path.join(playground().folder, 'data');
     const first = start({ SANDBOX_DATA: data });
     const firstUrl = await readyUrl(first);
     const { address } = (await (await fetch(`${firstUrl}/sandbox/accounts`, { method: 'POST', body: '{"usdc":"77"}' })).json()) as {
@@ -154,7 +120,7 @@ describe('a data folder', () => {
   });
 
   it('serves one sandbox at a time', async () => {
-    const data = path.join(playground.folder, 'data');
+    const data = path.join(playground().folder, 'data');
     const first = start({ SANDBOX_DATA: data });
     await first.until(READY);
     const second = start({ SANDBOX_DATA: data });
@@ -164,7 +130,7 @@ describe('a data folder', () => {
   });
 
   it('whose chain is damaged is set aside, with a word about it', async () => {
-    const data = path.join(playground.folder, 'data');
+    const data = path.join(playground().folder, 'data');
     const first = start({ SANDBOX_DATA: data });
     await first.until(READY);
     first.child.kill('SIGTERM');
@@ -199,7 +165,7 @@ describe('a start that cannot succeed', () => {
   });
 
   it('because the folder is a file says so', async () => {
-    const file = path.join(playground.folder, 'file');
+    const file = path.join(playground().folder, 'file');
     writeFileSync(file, '');
     await failsWith(start({ SANDBOX_DATA: path.join(file, 'data') }), /cannot be written to \(ENOTDIR\)/);
   });
@@ -209,14 +175,14 @@ describe('a start that cannot succeed', () => {
   });
 
   (isRoot ? it.skip : it)('because the folder may not be written says so (root may write anywhere)', async () => {
-    const locked = path.join(playground.folder, 'locked');
+    const locked = path.join(playground().folder, 'locked');
     mkdirSync(locked);
     chmodSync(locked, 0o500);
     await failsWith(start({ SANDBOX_DATA: path.join(locked, 'data') }), /cannot be written to \(EACCES\)/);
   });
 
   it('because optional packages were left out says which', async () => {
-    const hook = path.join(playground.folder, 'without-engine.cjs');
+    const hook = path.join(playground().folder, 'without-engine.cjs');
     writeFileSync(
       hook,
       `const { Module } = require('node:module'); const resolve = Module._resolveFilename;
