@@ -2,6 +2,7 @@ import type { ChainDefinition, ChainSlug } from './core/chains.js';
 import type { Gateway, Venue } from './core/gateway.js';
 import type { Chain, Clock, Logger, Store } from './core/ports.js';
 import { followRooms } from './core/relay/follow-rooms.js';
+import { LANE_WAITS } from './core/relay/lane-waits.js';
 import { reclaimLost } from './core/relay/reclaim-lost.js';
 import { runScheduledCancels } from './core/relay/schedule-cancels.js';
 import type { Relayer } from './core/relay/relayer.js';
@@ -21,7 +22,6 @@ interface Parts {
 
 /** More than any trading call takes, far less than would empty a wallet. */
 const MAX_GAS = 8_000_000n;
-const STUCK_MS = 12_000;
 
 /** The one place where a key becomes a wallet. */
 export function composeRelayer({ keys, maxFeePerGas }: RelayerConfig, { chain, node, store, clock, log }: Parts): RunningRelayer {
@@ -37,7 +37,7 @@ export function composeRelayer({ keys, maxFeePerGas }: RelayerConfig, { chain, n
     settings: {
       maxFeePerGas,
       maxGas: MAX_GAS,
-      stuckMs: STUCK_MS,
+      ...LANE_WAITS,
       async reencode(action, job) {
         if (!(await namesTarget(store, chain, action, job))) return [];
         const units = new Map((await store.facade.assets.all(slug)).map(({ pairIndex, multiplier }) => [pairIndex, BigInt(multiplier)]));

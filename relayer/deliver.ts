@@ -2,13 +2,12 @@ import type { ChainDefinition, ChainSlug } from '../core/chains.js';
 import type { Clock, Hex, Logger } from '../core/ports.js';
 import type { NodeFees, RelayNode, SendVerdict } from '../core/relay/relayer.js';
 import { isOver, type RelayJob, type RelayStore } from '../core/relay/relay-store.js';
-import { bumpedFees, firstFees, type FeeSettings, type Fees } from './fees.js';
+import { bumpedFees, firstFees, gwei, type FeeSettings, type Fees } from './fees.js';
+import type { LaneFence } from './fence.js';
+import type { LaneWaits } from '../core/relay/lane-waits.js';
 import type { Wallet } from './wallet.js';
 
-export interface DeliverySettings extends FeeSettings {
-  /** Unmined for this long: sent again, or replaced with a higher fee. */
-  readonly stuckMs: number;
-}
+export type DeliverySettings = FeeSettings & Pick<LaneWaits, 'stuckMs' | 'tooLateMs'>;
 
 export interface DeliveryOptions {
   readonly definition: ChainDefinition & { readonly slug: ChainSlug };
@@ -22,8 +21,8 @@ export interface DeliveryOptions {
   readonly onSigned: (job: RelayJob, hash: Hex) => Promise<void>;
   /** Every step of a job, after it is stored. */
   readonly onStep: (job: RelayJob) => void;
-  /** Why nothing gets through, null when something did. */
-  readonly onTrouble: (trouble: string | null) => void;
+  /** Hears why nothing gets through, and when something did. */
+  readonly fence: Pick<LaneFence, 'meet' | 'clear'>;
   /** A nonce is used up: the receipts should be looked at soon. */
   readonly onNonceTooLow: () => void;
 }
@@ -37,7 +36,11 @@ export interface Delivery {
   /** The next step of a job that has its nonce. */
   push(job: RelayJob): Promise<void>;
   /** Beside the work, so that no signature has to wait for it. */
-  renewFees(): Promise<void>;
+  renewFees(): Promise<NodeFees>;
+  /** As they were asked for a moment ago, or are asked for now. */
+  currentFees(): Promise<NodeFees>;
+  /** What the last transaction that was too dear for the wallet would have cost at most, in wei; 0 = none was. */
+  wanting(): bigint;
   forgetAllBut(jobs: readonly RelayJob[]): void;
 }
 
@@ -46,15 +49,14 @@ export const NO_OP_GAS = 100_000n;
 const SEND_AGAIN_MS = 1_000;
 /** Older than this, fees are asked before the next signature. */
 const FEES_KEPT_MS = 10_000;
-/** A job that no node has taken this long after its time is not worth sending any more. */
-const TOO_LATE_MS = 30_000;
 
 export function createDelivery(options: DeliveryOptions): Delivery {
-  const { definition, wallet, node, store, settings, clock, log, onStep, onSigned, onTrouble, onNonceTooLow } = options;
+  const { definition, wallet, node, store, settings, clock, log, onStep, onSigned, fence, onNonceTooLow } = options;
   const { slug } = definition;
   let fees: { readonly value: NodeFees; readonly at: number } | null = null;
   /** When a job was last handed to the node, by id. */
   const sentAt = new Map<bigint, number>();
+  let wanting = 0n;
 
   /** The next step of a job that has its nonce. */
   async function push(job: RelayJob): Promise<void> {
@@ -71,6 +73,9 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   async function renewFees(): Promise<NodeFees> {
     const value = await node.fees();
     fees = { value, at: clock.now() };
+    const { maxFeePerGas } = settings;
+    if (value.baseFee <= maxFeePerGas) fence.clear('fees');
+    else fence.meet('fees', `gas costs ${gwei(value.baseFee)} gwei, and the most it may pay is ${gwei(maxFeePerGas)}`);
     return value;
   }
 
@@ -81,7 +86,11 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     const call = isNoOp
       ? { to: wallet.address, data: '0x' as const, gas: NO_OP_GAS }
       : { to: definition.diamond, data: job.data, gas: job.gas };
-    const signed = await wallet.sign({ chainId: definition.chainId, nonce: job.nonce, ...call, ...offer });
+    const signed = await wallet.sign({ chainId: definition.chainId, nonce: job.nonce, ...call, ...offer }).catch((error: unknown) => {
+      fence.meet('key', 'its key cannot be used');
+      throw error;
+    });
+    fence.clear('key');
     const attempt = { ...signed, ...offer, isNoOp, signedAt: clock.now() };
     const stored = await store.addAttempt(slug, job.id, attempt);
     if (!isNoOp) await onSigned(stored, attempt.hash);
@@ -99,7 +108,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   }
 
   async function heard(job: RelayJob, { verdict, note }: SendVerdict): Promise<void> {
-    onTrouble(verdict === 'accepted' || verdict === 'nonce-too-low' ? null : note);
+    told(job, { verdict, note });
     if (verdict === 'accepted') return onStep(await store.setState(slug, job.id, 'accepted', clock.now(), null));
     log.warn('relay.not-accepted', { job: job.id, verdict, note });
     // Too low a nonce may be our own transaction, mined already: the receipts decide, in the next turn.
@@ -109,14 +118,25 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     if (verdict === 'nonce-too-low') onNonceTooLow();
   }
 
+  /** What an answer says of the lane, beside the job. */
+  function told(job: RelayJob, { verdict, note }: SendVerdict): void {
+    if (verdict === 'accepted') fence.clear('funds');
+    if (verdict === 'accepted' || verdict === 'nonce-too-low') fence.clear('node');
+    if (verdict === 'unknown' || verdict === 'underpriced') fence.meet('node', `its node does not take transactions (${note ?? verdict})`);
+    if (verdict !== 'no-funds') return;
+    const last = job.attempts.at(-1);
+    wanting = last ? (last.isNoOp ? NO_OP_GAS : job.gas) * last.maxFeePerGas : 0n;
+    fence.meet('funds', `its wallet ${wallet.address} has too little to pay for gas`);
+  }
+
   const reread = async (job: RelayJob): Promise<RelayJob> => (await store.job(slug, job.id)) ?? job;
 
   async function unstick(job: RelayJob): Promise<void> {
     const attempt = job.attempts.at(-1);
     if (!attempt) return;
-    if (await node.knows(attempt.hash)) return replace(job);
-    // Forgotten by the node: what nobody waits for any more must not come back from the past.
-    return isTooLate(job) && !attempt.isNoOp ? giveNonceAway(job) : handOver(job);
+    // What nobody waits for any more must not come back from the past.
+    if (isTooLate(job) && !attempt.isNoOp) return giveNonceAway(job);
+    return (await node.knows(attempt.hash)) ? replace(job) : handOver(job);
   }
 
   /** Given away already, or a node that once took it still has it. */
@@ -125,14 +145,14 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     return !last || last.isNoOp || (acceptedAt !== null && (await node.knows(last.hash)));
   }
 
-  const isTooLate = ({ notAfter }: RelayJob): boolean => notAfter !== null && clock.now() > notAfter + TOO_LATE_MS;
+  const isTooLate = ({ notAfter }: RelayJob): boolean => notAfter !== null && clock.now() > notAfter + settings.tooLateMs;
 
   /** The same call with a higher fee: of one nonce, only one can be mined. */
   async function replace(job: RelayJob): Promise<void> {
     const last = job.attempts.at(-1);
     const offer = last ? bumpedFees(await currentFees(), last, settings) : null;
     if (!last || !offer) {
-      onTrouble('the fee cap leaves no room for a replacement');
+      log.warn('relay.fee-cap-reached', { job: job.id });
       sentAt.set(job.id, clock.now());
       return;
     }
@@ -158,9 +178,9 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     signFirst: async (job) => sign(job, firstFees(await currentFees(), settings), false),
     handOver,
     push,
-    async renewFees() {
-      await renewFees();
-    },
+    renewFees,
+    currentFees,
+    wanting: () => wanting,
     forgetAllBut,
   };
 }

@@ -1,3 +1,4 @@
+import { formatUnits } from 'viem/utils';
 import type { NodeFees } from '../core/relay/relayer.js';
 import type { Attempt } from '../core/relay/relay-store.js';
 
@@ -13,8 +14,9 @@ export interface Fees {
 
 /** A base fee can grow by an eighth per block; twice of it lasts for six full ones. */
 const HEADROOM = 2n;
-/** Nodes take a replacement only when both figures grow by a tenth; an eighth is what most demand. */
+/** An eighth more is what nodes like; a tenth more is the least that they take. */
 const BUMP = { by: 9n, of: 8n } as const;
+const LEAST_BUMP = { by: 11n, of: 10n } as const;
 
 const least = (a: bigint, b: bigint): bigint => (a < b ? a : b);
 const most = (a: bigint, b: bigint): bigint => (a > b ? a : b);
@@ -24,15 +26,17 @@ export function firstFees({ baseFee, priorityFee }: NodeFees, { maxFeePerGas }: 
   return { maxFeePerGas: total, maxPriorityFeePerGas: least(priorityFee, total) };
 }
 
-/** What replaces an attempt that is not mined; null when the cap leaves no room for it. */
+/** What replaces an attempt that is not mined, up to the cap; null when the cap leaves no room for it. */
 export function bumpedFees(fees: NodeFees, last: Attempt, settings: FeeSettings): Fees | null {
   const wanted = firstFees(fees, settings);
-  const bumped = {
-    maxFeePerGas: most(wanted.maxFeePerGas, raised(last.maxFeePerGas)),
-    maxPriorityFeePerGas: most(wanted.maxPriorityFeePerGas, raised(last.maxPriorityFeePerGas)),
-  };
-  return bumped.maxFeePerGas > settings.maxFeePerGas ? null : bumped;
+  const total = least(most(wanted.maxFeePerGas, raised(last.maxFeePerGas, BUMP)), settings.maxFeePerGas);
+  if (total < raised(last.maxFeePerGas, LEAST_BUMP)) return null;
+  const tip = least(most(wanted.maxPriorityFeePerGas, raised(last.maxPriorityFeePerGas, BUMP)), total);
+  return tip < raised(last.maxPriorityFeePerGas, LEAST_BUMP) ? null : { maxFeePerGas: total, maxPriorityFeePerGas: tip };
 }
 
 /** Rounded up, so that it is always more. */
-const raised = (fee: bigint): bigint => (fee * BUMP.by) / BUMP.of + 1n;
+const raised = (fee: bigint, { by, of }: { readonly by: bigint; readonly of: bigint }): bigint => (fee * by) / of + 1n;
+
+/** Rounded down to a thousandth, for people. */
+export const gwei = (wei: bigint): string => formatUnits(wei / 1_000_000n, 3);

@@ -2,15 +2,11 @@ import type { ChainSlug } from '../core/chains.js';
 import type { Address, Clock, Logger } from '../core/ports.js';
 import type { Fence, LaneHealth } from '../core/relay/relayer.js';
 import type { RelayStore } from '../core/relay/relay-store.js';
+import type { LaneWaits } from '../core/relay/lane-waits.js';
 
 /** What can keep a lane from sending. Each is cleared by what disproves it, not by another one's end. */
-export const TROUBLES = ['fees', 'funds', 'node', 'stuck'] as const;
+export const TROUBLES = ['fees', 'funds', 'key', 'node', 'stuck'] as const;
 export type Trouble = (typeof TROUBLES)[number];
-
-export interface FenceSettings {
-  /** A node that fails or refuses everything is trusted again for this long before the lane is fenced. */
-  readonly patienceMs: number;
-}
 
 export interface LaneFence {
   /** `since` is when it began, where that is known to be earlier. */
@@ -33,7 +29,7 @@ export interface FenceOptions {
   readonly slug: ChainSlug;
   readonly wallet: Address;
   readonly store: RelayStore;
-  readonly settings: FenceSettings;
+  readonly settings: Pick<LaneWaits, 'patienceMs'>;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -44,7 +40,8 @@ export function createFence({ slug, wallet, store, settings, clock, log }: Fence
   let adopted: Fence | null = null;
   /** Undefined: whatever stands there was told by somebody else. */
   let told: Fence | null | undefined;
-  const patience: Readonly<Record<Trouble, number>> = { fees: 0, funds: 0, node: settings.patienceMs, stuck: 0 };
+  const { patienceMs } = settings;
+  const patience: Readonly<Record<Trouble, number>> = { fees: 0, funds: 0, key: patienceMs, node: patienceMs, stuck: 0 };
 
   /** The first that is believed, in the order of how much it explains. */
   function now(): Fence | null {

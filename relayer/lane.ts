@@ -1,12 +1,15 @@
+import type { Address } from '../core/ports.js';
 import type { Fence } from '../core/relay/relayer.js';
 import type { RelayJob } from '../core/relay/relay-store.js';
 import type { Lease } from '../core/tracking/tracking-store.js';
-import { createDelivery, NO_OP_GAS, type DeliveryOptions, type DeliverySettings } from './deliver.js';
+import { createDelivery, type DeliveryOptions, type DeliverySettings } from './deliver.js';
+import { createFence } from './fence.js';
+import { createLookout } from './lookout.js';
 import { refusalOf, type PolicySettings } from './policy.js';
-import { settleJobs } from './settle.js';
+import type { LaneWaits } from '../core/relay/lane-waits.js';
 
-export interface LaneOptions extends Omit<DeliveryOptions, 'onTrouble' | 'onNonceTooLow'> {
-  readonly settings: DeliverySettings & PolicySettings;
+export interface LaneOptions extends Omit<DeliveryOptions, 'fence' | 'onNonceTooLow'> {
+  readonly settings: DeliverySettings & PolicySettings & LaneWaits;
   /** It will never be sent: whoever counts on it has to know. */
   readonly onRefused: (job: RelayJob) => Promise<void>;
 }
@@ -22,30 +25,23 @@ export interface Lane {
 }
 
 const PACE_MS = 1_000;
-/** For so long after its last job a lane looks on: the block that held it may be taken back. */
-const LOOK_BACK_MS = 120_000;
 
 /** One wallet's transactions in the order of their nonces. One lane at a time works for a wallet, on whichever replica holds the lease. */
 export function createLane(options: LaneOptions): Lane {
-  const { definition, wallet, node, store, settings, clock, log, onStep, onRefused } = options;
+  const { definition, wallet, store, settings, clock, log, onStep, onRefused } = options;
   const { slug } = definition;
+  const address: Address = wallet.address;
   const stopping = new AbortController();
   let wake = new AbortController();
   let lease: Lease | null = null;
-  let trouble: string | null = null;
-  let chainNonce: number | null = null;
-  let blockSeen = true;
-  let lookedAt = 0;
-  let busyAt = 0;
-  const delivery = createDelivery({
-    ...options,
-    onTrouble: (said) => void (trouble = said),
-    onNonceTooLow: () => wake.abort(),
-  });
+  const fence = createFence({ slug, wallet: address, store, settings, clock, log });
+  const delivery = createDelivery({ ...options, fence, onNonceTooLow: () => wake.abort() });
+  const lookout = createLookout({ ...options, fence, delivery, paceMs: PACE_MS });
 
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
       await turn().catch(failed);
+      if (lease) await fence.save().catch((error: unknown) => log.warn('relay.fence-not-told', { wallet: address, error }));
       // `stop` aborts it too: a signal made of two would be kept by the one that lives as long as the lane.
       if (!wake.signal.aborted) await clock.sleep(PACE_MS, wake.signal);
       wake = new AbortController();
@@ -54,88 +50,63 @@ export function createLane(options: LaneOptions): Lane {
   }
 
   function failed(error: unknown): void {
-    trouble = error instanceof Error ? (error.message.split('\n', 1)[0] ?? 'the node does not answer') : 'the node does not answer';
-    log.warn('relay.lane-failed', { wallet: wallet.address, error });
+    fence.meet('node', 'its node does not answer');
+    log.warn('relay.lane-failed', { wallet: address, error });
   }
 
   async function owns(): Promise<boolean> {
-    if (lease && !lease.isHeld()) {
-      await lease.release().catch(() => undefined);
-      lease = null;
-      chainNonce = null;
-    }
-    lease ??= await store.lease(slug, wallet.address);
-    return lease !== null;
+    if (lease?.isHeld()) return true;
+    if (lease) await lease.release().catch(() => undefined);
+    lease = await store.lease(slug, address);
+    if (lease === null) return false;
+    fence.forget();
+    lookout.forget();
+    return true;
   }
 
   /** New jobs first: nothing they need has to be asked of the node. */
   async function turn(): Promise<void> {
-    if (!(await owns())) return;
-    const isDue = chainNonce === null || blockSeen || clock.now() - lookedAt >= PACE_MS;
-    const open = await store.open(slug, wallet.address);
-    if (chainNonce === null) await lookAtChain(open);
+    if (!(await owns())) return fence.adopt(await store.lane(slug, address));
+    const isDue = lookout.isDue();
+    const open = await store.open(slug, address);
+    if (!lookout.hasLooked()) await lookout.lookAtChain(open);
     const sending: Promise<void>[] = [];
     for (const job of open) {
       const signed = job.nonce === null ? await beginOrSkip(job) : null;
       if (signed) sending.push(delivery.handOver(signed));
     }
     await Promise.all(sending);
-    if (!isDue || !isWorthALook(open)) return;
-    blockSeen = false;
-    lookedAt = clock.now();
-    await delivery.renewFees();
-    await lookAtChain(open);
-    const left = await store.open(slug, wallet.address);
-    delivery.forgetAllBut(left);
-    await Promise.all(left.map(async (job) => (job.nonce === null ? undefined : delivery.push(job))));
+    if (isDue) await lookout.look(open);
   }
 
-  function isWorthALook({ length }: readonly RelayJob[]): boolean {
-    if (length > 0) busyAt = clock.now();
-    return length > 0 || (clock.now() - busyAt < LOOK_BACK_MS && clock.now() - lookedAt >= PACE_MS);
-  }
-
-  /** A job that cannot be judged keeps nobody else waiting: it is tried again until its time is over. */
+  /** A job that cannot be judged or signed keeps nobody else waiting: it is tried again until its time is over. */
   async function beginOrSkip(job: RelayJob): Promise<RelayJob | null> {
     try {
       return await begin(job);
     } catch (error) {
-      failed(error);
+      log.warn('relay.not-begun', { wallet: address, job: job.id, error });
       return null;
-    }
-  }
-
-  /** Receipts first: what is mined needs nothing more. Then holes that would keep everything above them waiting. */
-  async function lookAtChain(open: readonly RelayJob[]): Promise<void> {
-    const numbered = open.filter(({ nonce }) => nonce !== null);
-    const { nonce } = await node.account(wallet.address);
-    chainNonce = nonce;
-    await settleJobs({ store, node, slug, wallet: wallet.address, clock, log, onStep }, numbered, nonce);
-    const lowest = numbered[0]?.nonce ?? null;
-    if (lowest === null) await store.resetLane(slug, wallet.address, nonce);
-    for (let gap = nonce; lowest !== null && gap < lowest; gap += 1) {
-      const filler = await store.fillGap(slug, wallet.address, gap, NO_OP_GAS, clock.now());
-      if (filler) log.warn('relay.gap-filled', { wallet: wallet.address, nonce: gap });
     }
   }
 
   /** A job without a number: the last moment at which it can still be refused without a trace on chain. Signed when it passes. */
   async function begin(job: RelayJob): Promise<RelayJob | null> {
-    const refusal = await refusalNow(job);
+    if (job.notAfter !== null && clock.now() > job.notAfter)
+      return refuse(job, `its time was over before it could be sent${because(fence.now())}`);
+    await delivery.currentFees().catch(failed);
+    // A nonce taken by what cannot be sent would keep others waiting.
+    if (fence.now() !== null) return null;
+    const action = job.parent === null ? null : await store.action(slug, job.parent);
+    const refusal = await refusalOf(job, action, settings);
     if (refusal !== null) return refuse(job, refusal);
-    const numbered = await store.number(slug, job.id, chainNonce ?? 0);
+    const numbered = await store.number(slug, job.id, lookout.chainNonce());
     return numbered && delivery.signFirst(numbered);
   }
 
-  async function refusalNow(job: RelayJob): Promise<string | null> {
-    if (job.notAfter !== null && clock.now() > job.notAfter) return 'its time was over before it could be sent';
-    const action = job.parent === null ? null : await store.action(slug, job.parent);
-    return refusalOf(job, action, settings);
-  }
-
   async function refuse(job: RelayJob, note: string): Promise<null> {
+    const refused = await store.refuse(slug, job.id, note);
+    if (!refused) return null;
     log.warn('relay.refused', { job: job.id, note });
-    const refused = await store.setState(slug, job.id, 'refused', clock.now(), note);
     await onRefused(refused);
     onStep(refused);
     return null;
@@ -145,11 +116,11 @@ export function createLane(options: LaneOptions): Lane {
   return {
     wake: () => wake.abort(),
     look() {
-      blockSeen = true;
+      lookout.blockSeen();
       wake.abort();
     },
-    trouble: () => trouble,
-    fence: () => null,
+    trouble: () => fence.trouble(),
+    fence: () => fence.now(),
     async stop() {
       stopping.abort();
       wake.abort();
@@ -157,3 +128,5 @@ export function createLane(options: LaneOptions): Lane {
     },
   };
 }
+
+const because = (fence: Fence | null): string => (fence === null ? '' : `: ${fence.reason}`);

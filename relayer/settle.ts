@@ -11,43 +11,38 @@ interface Parts {
   readonly clock: Clock;
   readonly log: Logger;
   readonly onStep: (job: RelayJob) => void;
+  readonly doubtMs: number;
+  /** Since when a job's nonce is seen used without a transaction of ours, by id. */
+  readonly doubts: Map<bigint, number>;
 }
 
-/** A nonce seen used by nobody of ours is looked at for this long before it is believed: receipts may come later than counters. */
-const DOUBT_MS = 30_000;
-/** Blocks that a reorganisation may still undo. */
-const SETTLED_AFTER = 64n;
+/** Blocks, and nonces given up, that a reorganisation or a late receipt may still undo. */
+const SETTLED_AFTER = 64;
 
-/** Finds out which of these jobs are in a block by now. */
+/** Finds out which of these jobs are in a block by now, and which of those before them still are. */
 export async function settleJobs(parts: Parts, numbered: readonly RelayJob[], chainNonce: number): Promise<void> {
+  const { store, slug, wallet, node, doubts } = parts;
   const waiting = numbered.filter(({ attempts }) => attempts.length > 0);
-  const recent = await recentlyMined(parts);
+  const recent = await store.settledLately(slug, wallet, { blocks: SETTLED_AFTER, nonce: chainNonce - SETTLED_AFTER });
   const hashes = [...waiting, ...recent].flatMap(({ attempts }) => attempts.map(({ hash }) => hash));
   if (hashes.length === 0) return;
-  const found = await parts.node.receipts(hashes);
+  const found = await node.receipts(hashes);
   const receipts = new Map(found.flatMap((receipt) => (receipt ? [[receipt.hash, receipt] as const] : [])));
   for (const job of waiting) await settle(parts, job, receiptOf(job, receipts), chainNonce);
   for (const job of recent) await settleAgain(parts, job, receiptOf(job, receipts));
-}
-
-async function recentlyMined({ store, slug, wallet }: Parts): Promise<RelayJob[]> {
-  const newest = await store.newestMinedBlock(slug, wallet);
-  return newest === null ? [] : store.minedSince(slug, wallet, newest - SETTLED_AFTER);
+  for (const id of doubts.keys()) if (!waiting.some((job) => job.id === id)) doubts.delete(id);
 }
 
 const receiptOf = ({ attempts }: RelayJob, receipts: ReadonlyMap<string, Receipt>): Receipt | null =>
   attempts.map(({ hash }) => receipts.get(hash)).find((receipt) => receipt !== undefined) ?? null;
 
-async function settle(
-  { store, slug, clock, log, onStep }: Parts,
-  job: RelayJob,
-  receipt: Receipt | null,
-  chainNonce: number,
-): Promise<void> {
+async function settle(parts: Parts, job: RelayJob, receipt: Receipt | null, chainNonce: number): Promise<void> {
+  const { store, slug, clock, log, onStep, doubts, doubtMs } = parts;
   if (receipt) return onStep(await store.settle(slug, job.id, outcomeOf(job, receipt), receipt));
-  if (job.nonce === null || job.nonce >= chainNonce) return;
-  const last = job.attempts.at(-1);
-  if (!last || clock.now() - Math.max(last.signedAt, job.acceptedAt ?? 0) < DOUBT_MS) return;
+  if (job.nonce === null || job.nonce >= chainNonce) return void doubts.delete(job.id);
+  const since = doubts.get(job.id) ?? clock.now();
+  doubts.set(job.id, since);
+  if (clock.now() - since < doubtMs) return;
   // Not sent under another nonce: an order that comes minutes late is worse than one that is told not to have happened.
   log.error('relay.nonce-used-elsewhere', { job: job.id, wallet: job.wallet, nonce: job.nonce });
   onStep(await store.setState(slug, job.id, 'refused', clock.now(), 'its nonce was used by another transaction'));
@@ -58,10 +53,11 @@ function outcomeOf({ attempts }: RelayJob, { hash, succeeded }: Receipt): 'mined
   return succeeded ? 'mined' : 'reverted';
 }
 
-/** The chain may put the transaction into another block, or drop it. */
+/** The chain may put the transaction into another block, or drop it; and what was given up may be found after all. */
 async function settleAgain({ store, slug, clock, log, onStep }: Parts, job: RelayJob, receipt: Receipt | null): Promise<void> {
-  if (receipt?.blockHash === job.mined?.blockHash) return;
+  if (receipt && receipt.blockHash === job.mined?.blockHash) return;
   if (receipt) return onStep(await store.settle(slug, job.id, outcomeOf(job, receipt), receipt));
+  if (job.mined === null) return;
   log.warn('relay.block-gone', { job: job.id });
   onStep(await store.unsettle(slug, job.id, clock.now()));
 }

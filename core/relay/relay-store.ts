@@ -110,7 +110,9 @@ export interface RelayStore {
   jobByHash(chain: ChainSlug, hash: Hex): Promise<RelayJob | null>;
   /** Takes the next nonce of the wallet for a queued job; `atLeast` is what the chain says, for a lane that was never used or fell behind. */
   number(chain: ChainSlug, id: bigint, atLeast: number): Promise<RelayJob | null>;
-  /** A no-op for a nonce that no job has, so that those above it can be mined; null when a job has it after all. */
+  /** Nonces of a range that no job is going to use: nobody has them, or who had them was given up. The lowest of them. */
+  holes(chain: ChainSlug, wallet: Address, from: number, below: number): Promise<number[]>;
+  /** A no-op for a nonce that no job has, so that those above it can be mined. A job that was given up is opened again, to give the nonce away; null when a job has it after all. */
   fillGap(chain: ChainSlug, wallet: Address, nonce: number, gas: bigint, at: number): Promise<RelayJob | null>;
   /** A lane with nothing open goes back to what the chain says. */
   resetLane(chain: ChainSlug, wallet: Address, nonce: number): Promise<void>;
@@ -119,14 +121,18 @@ export interface RelayStore {
   /** Kept for all replicas to see; null takes it away. */
   fenceLane(chain: ChainSlug, wallet: Address, fence: Fence | null): Promise<void>;
   addAttempt(chain: ChainSlug, id: bigint, attempt: Attempt): Promise<RelayJob>;
+  /** A job that is over stays as it is. */
   setState(chain: ChainSlug, id: bigint, state: RelayState, at: number, note: string | null): Promise<RelayJob>;
+  /** Null when it has a nonce by now, from whoever: then it is too late. */
+  refuse(chain: ChainSlug, id: bigint, note: string): Promise<RelayJob | null>;
   settle(chain: ChainSlug, id: bigint, state: 'mined' | 'reverted' | 'replaced', mined: Mined): Promise<RelayJob>;
   /** A block that held it is gone. */
   unsettle(chain: ChainSlug, id: bigint, at: number): Promise<RelayJob>;
-  /** The newest block that holds a job of the wallet; null while there is none. */
-  newestMinedBlock(chain: ChainSlug, wallet: Address): Promise<bigint | null>;
-  /** Mined jobs of the newest blocks, which a reorganisation may still undo. */
-  minedSince(chain: ChainSlug, wallet: Address, block: bigint): Promise<RelayJob[]>;
+  /**
+   * What the chain may still think over: jobs in the newest `blocks` that hold any, and jobs from `nonce` on that were given up because
+   * somebody else's transaction was seen in their place.
+   */
+  settledLately(chain: ChainSlug, wallet: Address, since: { readonly blocks: number; readonly nonce: number }): Promise<RelayJob[]>;
   walletOf(chain: ChainSlug, trader: Address): Promise<Address | null>;
   /** Keeps the first assignment. */
   assignWallet(chain: ChainSlug, trader: Address, wallet: Address): Promise<Address>;

@@ -8,6 +8,7 @@ import type { Address, Clock, Hex } from '../../core/ports.js';
 import type { RelayJob, RelayStore, SignedAction } from '../../core/relay/relay-store.js';
 import type { RelayNode } from '../../core/relay/relayer.js';
 import { createRelayer, type RunningRelayer } from '../../relayer/create-relayer.js';
+import { LANE_WAITS, type LaneWaits } from '../../core/relay/lane-waits.js';
 import { createWallet } from '../../relayer/wallet.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { newTrader, type ChainTrader } from './chain-trader.js';
@@ -35,7 +36,7 @@ interface Parts {
   readonly node: RelayNode;
   readonly store: RelayStore;
   readonly clock: Clock;
-  readonly stuckMs: number;
+  readonly waits: Partial<LaneWaits>;
   readonly maxFeePerGas: bigint;
   readonly reencode: (action: SignedAction, job: RelayJob) => Promise<readonly Hex[]>;
 }
@@ -76,7 +77,9 @@ export async function relayBench(chain: ChainControls, store: RelayStore): Promi
         clock: parts.clock ?? systemClock,
         log,
         settings: {
-          stuckMs: parts.stuckMs ?? 2_000,
+          ...LANE_WAITS,
+          stuckMs: 2_000,
+          ...parts.waits,
           maxFeePerGas: parts.maxFeePerGas ?? 500n * GWEI,
           maxGas: 5_000_000n,
           reencode: parts.reencode ?? ((_action, job) => Promise.resolve(innerOf(job))),

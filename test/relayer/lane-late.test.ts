@@ -72,7 +72,7 @@ describe('an order that nobody waits for any more', () => {
     const bench = await relayBench(chain, store);
     const clock = createMovedClock();
     const { node, heal } = ailing(bench.node, 'underpriced');
-    const dear: RelayNode = { ...node, fees: () => Promise.resolve({ baseFee: 50n * GWEI, priorityFee: 0n }) };
+    const dear: RelayNode = { ...node, fees: () => Promise.resolve({ baseFee: 15n * GWEI, priorityFee: 0n }) };
     const relayer = start(bench, { clock, node: dear, maxFeePerGas: 20n * GWEI });
     const late = await relayer.send(await requestOf(bench, { notAfter: clock.now() + 5_000 }));
     await whenIn(late.job.id, 'unknown');
@@ -107,7 +107,7 @@ describe('an order that nobody waits for any more', () => {
       ...bench.node,
       send: (raw) => (isForgetful ? Promise.resolve({ verdict: 'accepted', note: null }) : bench.node.send(raw)),
     };
-    const relayer = start(bench, { clock, node: forgetful, stuckMs: 60_000 });
+    const relayer = start(bench, { clock, node: forgetful, waits: { stuckMs: 60_000 } });
     const { job } = await relayer.send(await requestOf(bench, { notAfter: clock.now() + 5_000 }));
     await whenIn(job.id, 'accepted');
     isForgetful = false;
@@ -134,7 +134,7 @@ describe('a lane', () => {
 
   it('brings back a transaction whose block is gone although nothing else is to be sent', async () => {
     const bench = await relayBench(chain, store);
-    const relayer = start(bench, { stuckMs: 300 });
+    const relayer = start(bench, { waits: { stuckMs: 300 } });
     const { job } = await relayer.send(await requestOf(bench));
     await whenIn(job.id, 'mined');
     await chain.reorg(3, true);

@@ -196,7 +196,7 @@ describe('a node that lies', () => {
     const bench = await relayBench(chain, store);
     const faulty = lies[lie];
     if (!faulty) throw new Error(lie);
-    const relayer = start(bench, { node: faulty(bench.node), stuckMs: 300 });
+    const relayer = start(bench, { node: faulty(bench.node), waits: { stuckMs: 300 } });
     const sent = [];
     for (let at = 0; at < 3; at += 1) sent.push(await relayer.send(await requestOf(bench)));
     const jobs = await whenOver(
@@ -212,7 +212,7 @@ describe('the chain', () => {
   it('that grows dearer gets a replacement with a higher fee, and mines one of the two', async () => {
     const bench = await relayBench(chain, store);
     await chain.pauseMining(true);
-    const relayer = start(bench, { stuckMs: 200 });
+    const relayer = start(bench, { waits: { stuckMs: 200 } });
     const { job, handedOver } = await relayer.send(await requestOf(bench));
     expect((await handedOver).state).toBe('accepted');
     await chain.setBaseFee(20);
@@ -225,7 +225,7 @@ describe('the chain', () => {
 
   it('that drops a block gets the same transaction again', async () => {
     const bench = await relayBench(chain, store);
-    const relayer = start(bench, { stuckMs: 300 });
+    const relayer = start(bench, { waits: { stuckMs: 300 } });
     const first = await relayer.send(await requestOf(bench));
     await whenOver(bench, [first.job.id]);
     await chain.reorg(3, true);

@@ -1,0 +1,113 @@
+import { ACTION_COLUMNS, JOB_COLUMNS } from './relay-rows.js';
+
+/** The statements of the relay store. */
+
+export const RECORD_ACTION = `
+  insert into relay_actions (chain, signer, trader, envelope, action_hash, form, network, nonce, received_at)
+  values (:chain, :signer, :trader, :envelope, :actionHash, :form, :network, :nonce::numeric, :receivedAt)
+  returning ${ACTION_COLUMNS}`;
+
+export const QUEUE = `
+  insert into relay_jobs (chain, wallet, trader, purpose, parent, order_id, data, gas, context, not_after, state, created_at)
+  values (:chain, :wallet, :trader, :purpose, :parent, :orderId, :data, :gas::numeric, :context::jsonb, :notAfter, 'queued', :at)
+  returning ${JOB_COLUMNS}`;
+
+export const JOB = `select ${JOB_COLUMNS} from relay_jobs where chain = :chain and id = :id`;
+
+export const OPEN = `
+  select ${JOB_COLUMNS} from relay_jobs where chain = :chain and wallet = :wallet and not is_over
+  order by nonce nulls last, id`;
+
+/** Whatever asked the oracle for something on behalf of a bot: its orders, and changes of its margin. */
+export const UNRECLAIMED = `
+  select orders.id as order_id, action.trader, action.signer as agent, action.id as action, orders.order_key
+  from orders
+  join lateral (
+    select parent from relay_jobs job
+    where job.chain = orders.chain and job.order_id = orders.id and job.purpose = 'action' order by job.id desc limit 1
+  ) sent on true
+  join relay_actions action on action.id = sent.parent
+  where orders.chain = :chain and orders.status = 'timed_out' and orders.order_key like 'request:%'
+  and not exists (
+    select from relay_jobs job where job.chain = :chain and job.purpose = 'reclaim' and job.order_id = orders.id
+    and (not job.is_over or job.created_at >= :triedBefore))
+  limit 50`;
+
+export const BY_HASH = `
+  select ${JOB_COLUMNS} from relay_jobs
+  where id = (select job_id from relay_hashes where chain = :chain and hash = :hash)`;
+
+/** The lane's row is locked until the job has its number, so numbers are dense and never given twice. */
+const TAKE_NONCE = `
+  insert into relay_lanes as lane (chain, wallet, next_nonce) select chain, wallet, :atLeast::bigint + 1 from wanted
+  on conflict (chain, wallet) do update set next_nonce = greatest(lane.next_nonce, :atLeast::bigint) + 1
+  returning next_nonce - 1 as nonce`;
+
+export const NUMBER = `
+  with wanted as (
+    select chain, wallet from relay_jobs where chain = :chain and id = :id and state = 'queued' for update
+  ), taken as (${TAKE_NONCE})
+  update relay_jobs set state = 'numbered', nonce = taken.nonce from taken
+  where relay_jobs.chain = :chain and relay_jobs.id = :id returning ${JOB_COLUMNS.replace('nonce,', 'relay_jobs.nonce,')}`;
+
+export const FILL_GAP = `
+  insert into relay_jobs (chain, wallet, purpose, data, gas, context, state, nonce, created_at)
+  values (:chain, :wallet, 'no-op', '0x', :gas::numeric, 'null', 'numbered', :nonce, :at)
+  on conflict (chain, wallet, nonce) where nonce is not null do nothing returning ${JOB_COLUMNS}`;
+
+export const HOLES = `
+  select nonce from generate_series(:from::bigint, least(:below::bigint, :from::bigint + 1000) - 1) as nonce
+  where not exists (
+    select from relay_jobs job
+    where job.chain = :chain and job.wallet = :wallet and job.nonce = nonce.nonce and job.state <> 'refused')
+  order by nonce limit 100`;
+
+/** Its order was told not to have happened, so from now on it only gives its nonce away: its time is over. */
+export const REOPEN = `
+  update relay_jobs set state = 'unknown', is_over = false, not_after = 0, accepted_at = null, note = 'its nonce is free again'
+  where chain = :chain and wallet = :wallet and nonce = :nonce and state = 'refused' returning ${JOB_COLUMNS}`;
+
+export const SET_STATE = `
+  update relay_jobs set state = :state, is_over = :over, note = :note,
+  accepted_at = coalesce(accepted_at, case when :state = 'accepted' then :at::bigint end)
+  where chain = :chain and id = :id and not is_over returning ${JOB_COLUMNS}`;
+
+export const REFUSE = `
+  update relay_jobs set state = 'refused', is_over = true, note = :note
+  where chain = :chain and id = :id and state = 'queued' returning ${JOB_COLUMNS}`;
+
+export const SETTLED_LATELY = `
+  select ${JOB_COLUMNS} from relay_jobs where chain = :chain and wallet = :wallet and (
+    mined_block >= (
+      select max(mined_block) from relay_jobs where chain = :chain and wallet = :wallet and mined_block is not null
+    ) - :blocks::bigint
+    or (nonce >= :nonce and state = 'refused')
+  ) order by nonce`;
+
+export const RESET_LANE = `
+  update relay_lanes set next_nonce = :nonce where chain = :chain and wallet = :wallet
+  and not exists (select from relay_jobs where chain = :chain and wallet = :wallet and not is_over)
+  and not exists (select from relay_jobs where chain = :chain and wallet = :wallet and nonce >= :nonce) returning 1`;
+
+export const LANE = `
+  select lane.next_nonce, lane.fenced_since, lane.fence_reason, open.jobs, open.oldest from (
+    select count(*) as jobs, min(created_at) as oldest from relay_jobs where chain = :chain and wallet = :wallet and not is_over
+  ) open left join relay_lanes lane on lane.chain = :chain and lane.wallet = :wallet`;
+
+/** A lane that was never used has no number of its own yet: the chain's will be above it. */
+export const FENCE_LANE = `
+  insert into relay_lanes as lane (chain, wallet, next_nonce, fenced_since, fence_reason)
+  values (:chain, :wallet, 0, :since::bigint, :reason::text)
+  on conflict (chain, wallet) do update set fenced_since = excluded.fenced_since, fence_reason = excluded.fence_reason`;
+
+/** The hash is findable from the moment the raw bytes exist. */
+export const ADD_ATTEMPT = `
+  with known as (
+    insert into relay_hashes (chain, hash, job_id) values (:chain, :hash, :id) on conflict (chain, hash) do nothing
+  )
+  update relay_jobs set attempts = attempts || :attempt::jsonb, state = case when state = 'numbered' then 'signed' else state end
+  where chain = :chain and id = :id returning ${JOB_COLUMNS}`;
+
+export const ASSIGN = `
+  insert into relay_wallets as known (chain, trader, wallet) values (:chain, :trader, :wallet)
+  on conflict (chain, trader) do update set wallet = known.wallet returning wallet`;

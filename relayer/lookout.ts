@@ -1,0 +1,120 @@
+import type { RelayJob } from '../core/relay/relay-store.js';
+import { NO_OP_GAS, type Delivery } from './deliver.js';
+import { firstFees } from './fees.js';
+import type { LaneFence } from './fence.js';
+import type { LaneOptions } from './lane.js';
+import { settleJobs } from './settle.js';
+
+export interface LookoutOptions extends LaneOptions {
+  readonly fence: LaneFence;
+  readonly delivery: Delivery;
+  readonly paceMs: number;
+}
+
+/** What a lane knows of the chain, and what follows from it: receipts, holes, fees, funds, and the next step of each open job. */
+export interface Lookout {
+  isDue(): boolean;
+  hasLooked(): boolean;
+  /** The next nonce by the last look. */
+  chainNonce(): number;
+  blockSeen(): void;
+  look(open: readonly RelayJob[]): Promise<void>;
+  lookAtChain(open: readonly RelayJob[]): Promise<void>;
+  /** Somebody else looked after the lane meanwhile. */
+  forget(): void;
+}
+
+/** For so long after its last job a lane looks with every block: the one that held it may be taken back. */
+const LOOK_BACK_MS = 120_000;
+/** So often an idle lane looks whether it could send. */
+const IDLE_MS = 15_000;
+/** What an order takes, more or less: a wallet that cannot pay for one is empty. */
+const USUAL_GAS = 500_000n;
+
+export function createLookout(options: LookoutOptions): Lookout {
+  const { definition, wallet, node, store, settings, clock, log, onStep, fence, delivery, paceMs } = options;
+  const { slug } = definition;
+  const doubts = new Map<bigint, number>();
+  let chainNonce: number | null = null;
+  let isBlockSeen = true;
+  let lookedAt = 0;
+  let busyAt = 0;
+  /** Since when the transaction that is next on chain is open. */
+  let waiting: { readonly nonce: number; readonly since: number } | null = null;
+
+  async function look(open: readonly RelayJob[]): Promise<void> {
+    if (!isWorthIt(open)) return;
+    isBlockSeen = false;
+    lookedAt = clock.now();
+    await delivery.renewFees();
+    await lookAtChain(open);
+    const left = await store.open(slug, wallet.address);
+    delivery.forgetAllBut(left);
+    judgeWait(left);
+    await Promise.all(left.map(async (job) => (job.nonce === null ? undefined : delivery.push(job))));
+  }
+
+  function isWorthIt({ length }: readonly RelayJob[]): boolean {
+    if (length > 0) busyAt = clock.now();
+    if (length > 0 || fence.trouble() !== null) return true;
+    const age = clock.now() - lookedAt;
+    return age >= IDLE_MS || (age >= paceMs && clock.now() - busyAt < LOOK_BACK_MS);
+  }
+
+  /** Receipts first: what is mined needs nothing more. Then holes that would keep everything above them waiting. */
+  async function lookAtChain(open: readonly RelayJob[]): Promise<void> {
+    const numbered = open.filter(({ nonce }) => nonce !== null);
+    const { nonce, balance } = await node.account(wallet.address);
+    chainNonce = nonce;
+    const { doubtMs } = settings;
+    await settleJobs({ store, node, slug, wallet: wallet.address, clock, log, onStep, doubts, doubtMs }, numbered, nonce);
+    if (numbered.length === 0) await store.resetLane(slug, wallet.address, nonce);
+    else await fillHoles(numbered, nonce);
+    if (!numbered.some(isUnsent)) fence.clear('node');
+    await judgeFunds(numbered, balance);
+  }
+
+  async function fillHoles(numbered: readonly RelayJob[], from: number): Promise<void> {
+    const taken = new Set(numbered.map((job) => job.nonce));
+    const below = numbered.at(-1)?.nonce ?? from;
+    let isDense = true;
+    for (let nonce = from; nonce < below && isDense; nonce += 1) isDense = taken.has(nonce);
+    if (isDense) return;
+    for (const nonce of await store.holes(slug, wallet.address, from, below)) {
+      const filler = await store.fillGap(slug, wallet.address, nonce, NO_OP_GAS, clock.now());
+      if (filler) log.warn('relay.gap-filled', { wallet: wallet.address, nonce, job: filler.id });
+    }
+  }
+
+  /** What a node refused for want of money heals by being taken; where nothing is left to be taken, by the balance. */
+  async function judgeFunds(numbered: readonly RelayJob[], balance: bigint): Promise<void> {
+    const usual = USUAL_GAS * firstFees(await delivery.currentFees(), settings).maxFeePerGas;
+    if (balance < usual) fence.meet('funds', `its wallet ${wallet.address} has too little to pay for gas`);
+    else if (!numbered.some(isUnsent) && balance >= delivery.wanting()) fence.clear('funds');
+  }
+
+  /** The next transaction on chain is ours, and does not come. */
+  function judgeWait(open: readonly RelayJob[]): void {
+    const next = open.find((job) => job.nonce !== null && job.nonce === chainNonce);
+    if (!next || chainNonce === null) waiting = null;
+    else if (waiting?.nonce !== chainNonce) waiting = { nonce: chainNonce, since: clock.now() };
+    if (waiting === null || clock.now() - waiting.since < settings.jammedMs) return fence.clear('stuck');
+    fence.meet('stuck', `its transaction ${waiting.nonce} waits for a block`, waiting.since);
+  }
+
+  return {
+    isDue: () => chainNonce === null || isBlockSeen || clock.now() - lookedAt >= paceMs,
+    hasLooked: () => chainNonce !== null,
+    chainNonce: () => chainNonce ?? 0,
+    blockSeen: () => void (isBlockSeen = true),
+    look,
+    lookAtChain,
+    forget() {
+      chainNonce = null;
+      waiting = null;
+      doubts.clear();
+    },
+  };
+}
+
+const isUnsent = ({ state }: RelayJob): boolean => state === 'numbered' || state === 'signed' || state === 'unknown';
