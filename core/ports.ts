@@ -14,6 +14,7 @@ import type { NotificationStore } from './notifications/notification-store.js';
 import type { JournalStore } from './journal/journal-store.js';
 import type { MarketConfig, PricePoint, Session } from './domain/market.js';
 import type { RelayNode } from './relay/relayer.js';
+import type { GasLedger } from './relay/gas-ledger.js';
 import type { ExchangeStore } from './relay/exchange-store.js';
 import type { RoomStore } from './relay/room-store.js';
 import type { RelayStore } from './relay/relay-store.js';
@@ -210,6 +211,7 @@ export interface Store {
   readonly relay: RelayStore;
   readonly rules: RulesStore;
   readonly exchange: ExchangeStore;
+  readonly gas: GasLedger;
   readonly rooms: RoomStore;
   readonly facade: FacadeStore;
   /** One round trip; throws when the database cannot answer. */

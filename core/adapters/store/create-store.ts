@@ -12,6 +12,7 @@ import { createNotificationStore } from './notification-store.js';
 import { createOrdersStore } from './orders-store.js';
 import { createSignerStore } from './signer-store.js';
 import { createExchangeStore } from './exchange-store.js';
+import { createGasLedger } from './gas-ledger-store.js';
 import { createRelayStore } from './relay-store.js';
 import { createRulesStore } from './rules-store.js';
 import { createRoomStore } from './room-store.js';
@@ -57,6 +58,7 @@ export function createStore(options: DatabaseOptions): KnexStore {
     spend: withFaults(createSpendStore(db)),
     relay: withFaults({ ...createRelayStore(db) }),
     rules: withFaults({ ...createRulesStore(db) }),
+    gas: withFaults({ ...createGasLedger(db) }),
     exchange: withFaults({ ...createExchangeStore(db) }),
     rooms: withFaults({ ...createRoomStore(db) }),
     admission: withFaults(createAdmissionStore(db)),

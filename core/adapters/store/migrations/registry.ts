@@ -13,6 +13,7 @@ import { exchange } from './0012-exchange.js';
 import { funding } from './0013-funding.js';
 import { relayOrders } from './0014-relay-orders.js';
 import { spendingOfOrders } from './0015-spending-of-orders.js';
+import { operatorEyes } from './0016-operator-eyes.js';
 import { relayRules } from './0017-relay-rules.js';
 import { lanes } from './0019-lanes.js';
 import { owedRooms } from './0022-owed-rooms.js';
@@ -36,6 +37,7 @@ export const MIGRATIONS: readonly Migration[] = [
   relayOrders,
   spendingOfOrders,
   relayRules,
+  operatorEyes,
   lanes,
   owedRooms,
 ];

@@ -1,0 +1,176 @@
+import { NOW_MS, type Migration } from './migration.js';
+
+/** One narrow row for every transaction in a block, and its sums by day and for ever, so that no question has to read all history. */
+const COSTS = `
+  create table relay_costs (
+    job_id bigint primary key references relay_jobs (id),
+    chain text not null,
+    wallet text not null,
+    trader text,
+    action text not null,
+    outcome text not null,
+    cost numeric(78, 0) not null,
+    mined_at bigint not null
+  );
+  create index relay_costs_by_time on relay_costs (chain, wallet, mined_at) include (cost);
+  create table relay_cost_days (
+    chain text not null,
+    day bigint not null,
+    wallet text not null,
+    trader text not null,
+    action text not null,
+    outcome text not null,
+    transactions bigint not null,
+    cost numeric(78, 0) not null,
+    primary key (chain, day, wallet, trader, action, outcome)
+  );
+  create table relay_cost_totals (
+    chain text not null,
+    wallet text not null,
+    action text not null,
+    outcome text not null,
+    transactions bigint not null,
+    cost numeric(78, 0) not null,
+    primary key (chain, wallet, action, outcome)
+  );
+`;
+
+/** What the transaction was for, in a few words; an envelope nobody can read any more must not keep a transaction from being booked. */
+const ACTION_OF = `
+  create function relay_action_of(purpose text, parent bigint) returns text language plpgsql stable as $$
+  begin
+    if purpose <> 'action' then return purpose; end if;
+    return (
+      select case envelope::json -> 'action' ->> 'type'
+        when 'order' then 'order'
+        when 'cancel' then 'cancel' when 'cancelByCloid' then 'cancel'
+        when 'modify' then 'modify' when 'batchModify' then 'modify'
+        when 'updateLeverage' then 'leverage'
+        when 'updateIsolatedMargin' then 'margin'
+        when 'scheduleCancel' then 'scheduled-cancel'
+        else 'other' end
+      from relay_actions where id = parent);
+  exception when others then
+    return 'other';
+  end $$;
+`;
+
+/** Day rows of a wallet are written by its lane alone, so nobody waits here for anybody. */
+const ADD_COST = `
+  create function relay_cost_add(entry relay_costs, sign integer) returns void language sql as $$
+    insert into relay_cost_days as sums (chain, day, wallet, trader, action, outcome, transactions, cost)
+    values (entry.chain, entry.mined_at / 86400000, entry.wallet, coalesce(entry.trader, ''), entry.action, entry.outcome, sign, sign * entry.cost)
+    on conflict (chain, day, wallet, trader, action, outcome) do update
+    set transactions = sums.transactions + excluded.transactions, cost = sums.cost + excluded.cost;
+    insert into relay_cost_totals as sums (chain, wallet, action, outcome, transactions, cost)
+    values (entry.chain, entry.wallet, entry.action, entry.outcome, sign, sign * entry.cost)
+    on conflict (chain, wallet, action, outcome) do update
+    set transactions = sums.transactions + excluded.transactions, cost = sums.cost + excluded.cost;
+  $$;
+`;
+
+/** Booked in the very statement that settles a job, whoever settles it, and taken back with the block that held it. */
+const BOOK = `
+  create function relay_cost_book() returns trigger language plpgsql as $$
+  declare entry relay_costs;
+  begin
+    delete from relay_costs where job_id = new.id returning * into entry;
+    if found then perform relay_cost_add(entry, -1); end if;
+    if new.mined is null then return null; end if;
+    insert into relay_costs (job_id, chain, wallet, trader, action, outcome, cost, mined_at)
+    values (
+      new.id, new.chain, new.wallet, new.trader, relay_action_of(new.purpose, new.parent),
+      case when new.purpose = 'no-op' then 'no-op' else new.state end,
+      (new.mined -> 'costWei' ->> '$n')::numeric, coalesce(entry.mined_at, ${NOW_MS}))
+    returning * into entry;
+    perform relay_cost_add(entry, 1);
+    return null;
+  end $$;
+  create trigger relay_jobs_cost after insert or update of mined, state on relay_jobs for each row
+  when (new.mined is not null) execute function relay_cost_book();
+  create trigger relay_jobs_cost_gone after update of mined on relay_jobs for each row
+  when (old.mined is not null and new.mined is null) execute function relay_cost_book();
+`;
+
+/** What was mined before there was a ledger, by the time at which a node took it. */
+const BACKFILL = `
+  insert into relay_costs (job_id, chain, wallet, trader, action, outcome, cost, mined_at)
+  select id, chain, wallet, trader, relay_action_of(purpose, parent), case when purpose = 'no-op' then 'no-op' else state end,
+    (mined -> 'costWei' ->> '$n')::numeric, coalesce(accepted_at, created_at)
+  from relay_jobs where mined is not null;
+  insert into relay_cost_days (chain, day, wallet, trader, action, outcome, transactions, cost)
+  select chain, mined_at / 86400000, wallet, coalesce(trader, ''), action, outcome, count(*), sum(cost) from relay_costs group by 1, 2, 3, 4, 5, 6;
+  insert into relay_cost_totals (chain, wallet, action, outcome, transactions, cost)
+  select chain, wallet, action, outcome, count(*), sum(cost) from relay_costs group by 1, 2, 3, 4;
+`;
+
+/** Why jobs were never sent, in a few words that stay few; counted as it happens, because nobody can count all history. */
+const REFUSALS = `
+  create table relay_refusals (
+    chain text not null,
+    reason text not null,
+    count bigint not null,
+    primary key (chain, reason)
+  );
+  create function relay_refusal_count() returns trigger language plpgsql as $$
+  begin
+    insert into relay_refusals as known (chain, reason, count)
+    values (new.chain, case
+      when new.note like 'its time was over%' then 'too-late'
+      when new.note like 'gas %' then 'gas-cap'
+      when new.note like '%nonce%' then 'nonce-used-elsewhere'
+      when new.note like '%quota%' then 'quota'
+      when new.note like '%signed action%' or new.note like '%on the list%' or new.note like '%delegated call%' then 'policy'
+      else 'other' end, 1)
+    on conflict (chain, reason) do update set count = known.count + 1;
+    return null;
+  end $$;
+  create trigger relay_jobs_refusal after update of state on relay_jobs for each row
+  when (new.state = 'refused' and old.state <> 'refused') execute function relay_refusal_count();
+`;
+
+/** One open alert for each thing that can be wrong, whichever replica notices it; what its receiver is told is stored with it. */
+const ALERTS = `
+  create table alerts (
+    id bigint generated always as identity primary key,
+    kind text not null,
+    chain text not null,
+    subject text not null,
+    message text not null,
+    details jsonb not null,
+    opened_at bigint not null,
+    told_at bigint not null,
+    expires_at bigint,
+    recovered_at bigint
+  );
+  create unique index alerts_open on alerts (kind, chain, subject) where recovered_at is null;
+  create index alerts_newest on alerts (id desc) where recovered_at is not null;
+  create table alert_deliveries (
+    id bigint generated always as identity primary key,
+    event_id uuid not null unique default gen_random_uuid(),
+    alert_id bigint not null references alerts (id),
+    event text not null check (event in ('opened', 'repeated', 'recovered')),
+    body text not null,
+    state text not null default 'pending' check (state in ('pending', 'delivered', 'dead')),
+    attempts integer not null default 0,
+    created_at bigint not null,
+    due_at bigint not null,
+    last_error text,
+    delivered_at bigint
+  );
+  create index alert_deliveries_pending on alert_deliveries (alert_id, id) where state = 'pending';
+  create index alert_deliveries_dead on alert_deliveries (id) where state = 'dead';
+  create table alert_watch (
+    only_row boolean primary key default true check (only_row),
+    holder text not null,
+    until bigint not null
+  );
+`;
+
+/** Costs that add up to the wei, and alerts that survive whoever raised them. */
+export const operatorEyes: Migration = {
+  name: '0016-operator-eyes',
+  async up(trx) {
+    for (const step of [COSTS, ACTION_OF, ADD_COST, BACKFILL, BOOK, REFUSALS, ALERTS]) await trx.raw(step);
+  },
+};
