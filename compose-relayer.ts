@@ -1,4 +1,5 @@
 import type { ChainDefinition, ChainSlug } from './core/chains.js';
+import { ConfigError, type ChainConfig } from './core/config.js';
 import type { Gateway, Venue } from './core/gateway.js';
 import type { Chain, Clock, Logger, Store } from './core/ports.js';
 import { followRooms } from './core/relay/follow-rooms.js';
@@ -9,13 +10,38 @@ import type { Relayer } from './core/relay/relayer.js';
 import type { RelayerConfig } from './core/relay/relayer-variables.js';
 import { namesTarget } from './facade/trade/names-target.js';
 import { reencode } from './facade/trade/reencode.js';
+import { givenRules, type RuleSettings } from './core/relay/rules.js';
 import { createRelayer, type RunningRelayer } from './relayer/create-relayer.js';
-import { createWallet } from './relayer/wallet.js';
+import { openWallets } from './relayer/open-wallets.js';
+import { createSigningGuard } from './relayer/signing-guard.js';
+import type { Wallet } from './relayer/wallet.js';
+
+export type WalletsOfChains = ReadonlyMap<ChainSlug, readonly Wallet[]>;
+
+/** Opens the wallets of every chain before anything is started; what is wrong with any of them is said at once. */
+export async function openRelayers(
+  chains: readonly ChainConfig[],
+  { clock, log }: { readonly clock: Clock; readonly log: Logger },
+): Promise<WalletsOfChains> {
+  const opened = await Promise.all(
+    chains.map(async ({ chain: { slug }, relayer }) => {
+      for (const warning of relayer?.warnings ?? []) log.warn('relay.config', { chain: slug, warning });
+      const own = log.child({ chain: slug });
+      return { slug, ...(relayer ? await openWallets(relayer, { clock, log: own }) : { wallets: [], problems: [] }) };
+    }),
+  );
+  const problems = opened.flatMap((each) => each.problems);
+  if (problems.length > 0) throw new ConfigError(problems);
+  return new Map(opened.map(({ slug, wallets }) => [slug, wallets]));
+}
 
 interface Parts {
   readonly chain: ChainDefinition & { readonly slug: ChainSlug };
+  readonly wallets: readonly Wallet[];
   readonly node: Chain;
   readonly store: Store;
+  /** What the settings allow traders. */
+  readonly rules: RuleSettings;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -23,12 +49,11 @@ interface Parts {
 /** More than any trading call takes, far less than would empty a wallet. */
 const MAX_GAS = 8_000_000n;
 
-/** The one place where a key becomes a wallet. */
-export function composeRelayer({ keys, maxFeePerGas }: RelayerConfig, { chain, node, store, clock, log }: Parts): RunningRelayer {
+export function composeRelayer({ maxFeePerGas }: RelayerConfig, { chain, wallets, node, store, rules, clock, log }: Parts): RunningRelayer {
   const { slug } = chain;
   return createRelayer({
     definition: chain,
-    wallets: keys().map(createWallet),
+    wallets,
     node: node.relay,
     delegateOf: (trader) => node.delegateOf(trader),
     store: store.relay,
@@ -38,6 +63,7 @@ export function composeRelayer({ keys, maxFeePerGas }: RelayerConfig, { chain, n
       maxFeePerGas,
       maxGas: MAX_GAS,
       ...LANE_WAITS,
+      guard: createSigningGuard({ store: store.rules, given: (trader) => givenRules(rules, trader), clock }),
       async reencode(action, job) {
         if (!(await namesTarget(store, chain, action, job))) return [];
         const units = new Map((await store.facade.assets.all(slug)).map(({ pairIndex, multiplier }) => [pairIndex, BigInt(multiplier)]));

@@ -25,7 +25,7 @@ import { createFacade, isFacadePath } from './facade/app.js';
 import { createApp } from './native-api/app.js';
 import { createClientReader } from './native-api/client.js';
 import type { Listening } from './native-api/listen.js';
-import { composeRelayer, runRelayer } from './compose-relayer.js';
+import { composeRelayer, openRelayers, runRelayer, type WalletsOfChains } from './compose-relayer.js';
 import { createTradeHandlers } from './facade/trade/trade-handlers.js';
 import { facadeSocket } from './facade/ws/facade-socket.js';
 import { createSockets } from './native-api/sockets.js';
@@ -61,7 +61,8 @@ export interface ComposeOptions extends Surroundings {
 /** Configuration → adapters → gateway → doors. The one place where they meet, for production and sandbox alike. */
 export async function startGateway(options: ComposeOptions): Promise<Gateway> {
   const { config, store, lifecycle, clock, log } = options;
-  const venues = config.chains.map((chain) => createVenue(chain, { store, clock, log }));
+  const wallets = await openRelayers(config.chains, { clock, log });
+  const venues = config.chains.map((chain) => createVenue(chain, { store, rules: config.facade.rules, clock, log, wallets }));
   const { mode, serviceName, commit } = config;
   const crypto = await loadCrypto(log);
   const entrance = await lifecycle.start(
@@ -154,7 +155,6 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
   return gateway;
 }
 
-/** Bodies of the facade are not ours to judge by the native door's rules, so it is asked before them. */
 const operatorParts = (gateway: Gateway, { operator }: Config): OperatorDoorOptions => ({
   gateway,
   token: operator.token,
@@ -162,15 +162,18 @@ const operatorParts = (gateway: Gateway, { operator }: Config): OperatorDoorOpti
   readJson: readStrictJson,
 });
 
+/** Bodies of the facade are not ours to judge by the native door's rules, so it is asked before them. */
 const eitherDoor =
   (facade: RequestListener, native: RequestListener): RequestListener =>
   (request, response) =>
     (isFacadePath(request.url ?? '') ? facade : native)(request, response);
 
-function createVenue(
-  { chain, rpcUrls, wsUrls, relayer, ...hosts }: ChainConfig,
-  { store, clock, log }: Pick<ComposeOptions, 'store' | 'clock' | 'log'>,
-): Venue {
+interface VenueParts extends Pick<ComposeOptions, 'store' | 'clock' | 'log'> {
+  readonly wallets: WalletsOfChains;
+  readonly rules: Config['facade']['rules'];
+}
+
+function createVenue({ chain, rpcUrls, wsUrls, relayer, ...hosts }: ChainConfig, { store, rules, clock, log, wallets }: VenueParts): Venue {
   const own = log.child({ chain: chain.slug });
   const node = createViemChain({ definition: chain, rpcUrls, wsUrls, clock, log: own });
   const feed = createBackendFeed({ chain, node, endpoints: endpointsOf(hosts), clock, log });
@@ -178,7 +181,7 @@ function createVenue(
     definition: chain,
     chain: node,
     feed,
-    relayer: relayer && composeRelayer(relayer, { chain, node, store, clock, log: own }),
+    relayer: relayer && composeRelayer(relayer, { chain, wallets: wallets.get(chain.slug) ?? [], node, store, rules, clock, log: own }),
     candles: createCandleRecorder({ chain: chain.slug, feed, store: store.candles, clock, log: own }),
     clock,
     log: own,

@@ -1,13 +1,16 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { createLogger } from './core/adapters/log.js';
 import { systemClock } from './core/adapters/system-clock.js';
 import { readConfig } from './core/config.js';
+import { forgetSecrets } from './core/relay/relayer-variables.js';
 import { startGateway, startStore } from './compose.js';
 import { readLauncher, readOrExit, runProgram } from './lifecycle.js';
 import { listen } from './native-api/listen.js';
 
 /** Production: one gateway, configured by the environment alone. */
-const config = readOrExit(() => readConfig(process.env, (path) => readFileSync(path, 'utf8')));
+const isShared = (path: string): boolean => (statSync(path).mode & 0o077) !== 0;
+const config = readOrExit(() => readConfig(process.env, (path) => readFileSync(path, 'utf8'), isShared));
+forgetSecrets(process.env);
 const log = createLogger(config.logLevel);
 const clock = systemClock;
 

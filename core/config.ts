@@ -126,20 +126,22 @@ export function readDatabase(environment: Environment): DatabaseConfig {
   return read.data.DATABASE_URL;
 }
 
+const nobody = (): boolean => false;
+
 const noFiles: ReadText = () => {
   throw new Error('No file can be read here.');
 };
 
-/** `readText` reads the files that variables name. */
-export function readConfig(environment: Environment, readText: ReadText = noFiles): Config {
+/** `readText` reads the files that variables name; `isShared` says whether others may read one. */
+export function readConfig(environment: Environment, readText: ReadText = noFiles, isShared: (path: string) => boolean = nobody): Config {
   const variables = present(environment);
   const common = Common.safeParse(variables);
-  const chains = readChains({ variables, readText, problems: [] });
+  const chains = readChains({ variables, readText, isShared, problems: [] });
   const poolSize = poolSizeFor(common.data?.DATABASE_POOL ?? 0, leaseHolders(chains.chains));
   const problems = [...(common.success ? [] : describeIssues(common.error)), ...chains.problems];
+  const operator = common.success ? operatorSettings(common.data, readText, problems) : null;
   if (common.data?.DATABASE_URL.kind === 'embedded' && poolSize > MOST_EMBEDDED)
     problems.push(
-  const operator = common.success ? operatorSettings(common.data, readText, problems) : null;
       `DATABASE_POOL, one for each chain and one for each relayer key must be at most ${MOST_EMBEDDED} with an embedded database`,
     );
   if (!common.success || operator === null || problems.length > 0) throw new ConfigError(problems);
@@ -157,13 +159,13 @@ export function readConfig(environment: Environment, readText: ReadText = noFile
     entrance: entranceSettings(common.data),
     orders: orderSettings(common.data),
     facade: facadeSettings(common.data),
+    operator,
   };
 }
-    operator,
 
 const leaseHolders = (chains: readonly ChainConfig[]) => ({
   chains: chains.length,
-  wallets: chains.reduce((sum, { relayer }) => sum + (relayer?.keys().length ?? 0), 0),
+  wallets: chains.reduce((sum, { relayer }) => sum + (relayer === null ? 0 : walletCount(relayer)), 0),
 });
 
 function readChains(source: ChainSource): { chains: ChainConfig[]; problems: string[] } {
@@ -218,6 +220,6 @@ function unknownChainVariables(variables: Record<string, string>): string[] {
     ),
   );
   return Object.keys(variables)
-    .filter((name) => /^(?:(?:RPC|RPC_WS|BACKEND)_URL|START_BLOCK|RELAYER_KEY|RELAYER_MAX_FEE_GWEI)_/.test(name) && !known.has(name))
+    .filter((name) => (/^(?:(?:RPC|RPC_WS|BACKEND)_URL|START_BLOCK)_/.test(name) || RELAYER_PREFIX.test(name)) && !known.has(name))
     .map((name) => `${name} names no chain; chains are ${CHAIN_SLUGS.join(', ')}`);
 }

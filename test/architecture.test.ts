@@ -39,8 +39,16 @@ const ALLOWED: readonly { room: string; sees: readonly string[]; packages?: read
   { room: 'relayer/operator', sees: ['core'], packages: ['express', 'zod', 'prom-client', 'node:'] },
   {
     room: 'relayer',
-    sees: ['core/ports.ts', 'core/domain', 'core/errors.ts', 'core/chains.ts', 'core/relay', 'core/tracking/tracking-store.ts'],
-    packages: ['viem', 'node:'],
+    sees: [
+      'core/ports.ts',
+      'core/domain',
+      'core/errors.ts',
+      'core/chains.ts',
+      'core/demo-key.ts',
+      'core/relay',
+      'core/tracking/tracking-store.ts',
+    ],
+    packages: ['viem', 'zod', 'ethers', 'node:'],
   },
   { room: 'sandbox', sees: ['core', 'native-api', 'facade', 'relayer', 'compose.ts', 'lifecycle.ts'] },
 ];

@@ -1,0 +1,17 @@
+import type { Keystore } from '../core/relay/relayer-variables-keys.js';
+import type { Hex } from '../core/ports.js';
+
+/**
+ * The key in an encrypted keystore; null where the password does not open it. Why it does not is never passed on: what libraries say
+ * about a password may quote it.
+ */
+export async function openKeystore({ json, password }: Keystore): Promise<Hex | null> {
+  // Loaded by those alone who have such a file: it is large.
+  const { decryptKeystoreJson } = await import('ethers');
+  try {
+    const { privateKey } = await decryptKeystoreJson(json(), password());
+    return privateKey.toLowerCase() as Hex;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,30 @@
+import { isDemoKey } from '../core/demo-key.js';
+import type { Clock, Logger } from '../core/ports.js';
+import type { RelayerConfig } from '../core/relay/relayer-variables.js';
+import { createExternalWallets } from './external-signer.js';
+import { openKeystore } from './keystore.js';
+import { createWallet, type Wallet } from './wallet.js';
+
+export interface OpenedWallets {
+  /** Plain keys first, then keystores, then the external signer's. */
+  readonly wallets: readonly Wallet[];
+  /** What is wrong with them, without a secret. */
+  readonly problems: readonly string[];
+}
+
+/** The one place where a key becomes a wallet. */
+export async function openWallets(
+  { keys, keystores = [], signer = null }: RelayerConfig,
+  { clock, log }: { readonly clock: Clock; readonly log: Logger },
+): Promise<OpenedWallets> {
+  const opened = await Promise.all(keystores.map(async (keystore) => ({ name: keystore.name, key: await openKeystore(keystore) })));
+  const problems = opened.flatMap(({ name, key }) => {
+    if (key === null) return [`${name} is not opened by its password`];
+    return isDemoKey(key) ? [`${name} has a key of the sandbox, which everybody knows`] : [];
+  });
+  const own = [...keys(), ...opened.flatMap(({ key }) => key ?? [])].map(createWallet);
+  const wallets = [...own, ...(signer === null ? [] : createExternalWallets(signer, { clock, log }))];
+  const addresses = wallets.map(({ address }) => address);
+  const twice = addresses.filter((address, at) => addresses.indexOf(address) !== at);
+  return { wallets, problems: [...problems, ...twice.map((address) => `the relayer's wallet ${address} is configured twice`)] };
+}
