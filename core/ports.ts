@@ -17,6 +17,7 @@ import type { RelayNode } from './relay/relayer.js';
 import type { GasLedger } from './relay/gas-ledger.js';
 import type { ExchangeStore } from './relay/exchange-store.js';
 import type { RoomStore } from './relay/room-store.js';
+import type { SwitchStore } from './relay/switches.js';
 import type { RelayStore } from './relay/relay-store.js';
 import type { RulesStore } from './relay/rules-store.js';
 import type { OrdersStore } from './orders/orders-store.js';
@@ -203,15 +204,16 @@ export interface Store {
   readonly account: AccountStore;
   readonly orders: OrdersStore;
   readonly access: AccessStore;
+  readonly switches: SwitchStore;
   readonly spend: SpendStore;
   readonly candles: CandleStore;
   readonly admission: AdmissionStore;
   readonly signers: SignerStore;
   readonly journal: JournalStore;
   readonly relay: RelayStore;
+  readonly gas: GasLedger;
   readonly rules: RulesStore;
   readonly exchange: ExchangeStore;
-  readonly gas: GasLedger;
   readonly rooms: RoomStore;
   readonly facade: FacadeStore;
   /** One round trip; throws when the database cannot answer. */

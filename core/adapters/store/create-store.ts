@@ -16,6 +16,7 @@ import { createGasLedger } from './gas-ledger-store.js';
 import { createRelayStore } from './relay-store.js';
 import { createRulesStore } from './rules-store.js';
 import { createRoomStore } from './room-store.js';
+import { createSwitchStore } from './switch-store.js';
 import { createSpendStore } from './spend-store.js';
 import { createTrackingStore } from './tracking-store.js';
 
@@ -57,8 +58,9 @@ export function createStore(options: DatabaseOptions): KnexStore {
     access: withFaults(createAccessStore({ db, transaction: (work) => runTransaction(db, work) })),
     spend: withFaults(createSpendStore(db)),
     relay: withFaults({ ...createRelayStore(db) }),
-    rules: withFaults({ ...createRulesStore(db) }),
     gas: withFaults({ ...createGasLedger(db) }),
+    rules: withFaults({ ...createRulesStore(db) }),
+    switches: withFaults({ ...createSwitchStore({ db, transaction: (work) => runTransaction(db, work) }) }),
     exchange: withFaults({ ...createExchangeStore(db) }),
     rooms: withFaults({ ...createRoomStore(db) }),
     admission: withFaults(createAdmissionStore(db)),

@@ -15,6 +15,7 @@ import { relayOrders } from './0014-relay-orders.js';
 import { spendingOfOrders } from './0015-spending-of-orders.js';
 import { operatorEyes } from './0016-operator-eyes.js';
 import { relayRules } from './0017-relay-rules.js';
+import { switches } from './0018-switches.js';
 import { lanes } from './0019-lanes.js';
 import { owedRooms } from './0022-owed-rooms.js';
 import type { Migration } from './migration.js';
@@ -36,8 +37,9 @@ export const MIGRATIONS: readonly Migration[] = [
   funding,
   relayOrders,
   spendingOfOrders,
-  relayRules,
   operatorEyes,
+  relayRules,
+  switches,
   lanes,
   owedRooms,
 ];
