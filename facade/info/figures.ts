@@ -5,6 +5,7 @@ import { GatewayError } from '../../core/errors.js';
 import type { DayTotal } from '../../core/facade/history-store.js';
 import type { Venue } from '../../core/gateway.js';
 import type { Address } from '../../core/ports.js';
+import { standingOf } from '../../core/relay/rules-standing.js';
 import { ZERO_TEXT, formatRate, formatUsd } from '../format.js';
 import { accountValue } from './clearinghouse.js';
 import type { InfoContext } from './info-type.js';
@@ -70,13 +71,19 @@ function dailyVolumes(totals: readonly DayTotal[], now: number) {
   });
 }
 
-/** Requests are counted per minute and per address here, not per lifetime: the cap is what a minute allows, and none is owed. */
+const MINUTES_OF_A_DAY = 1_440;
+
+/**
+ * What is counted is what costs: transactions sent for the trader today (UTC), against its daily quota. Without a quota the cap is what the
+ * limit per minute comes to in a day. Requests cannot be bought here, so there is never a surplus of them.
+ */
 export async function rateLimitOf(context: InfoContext, trader: Address) {
-  const volume = volumeOf(await totalsSince(context, trader, 0));
+  const { gateway, venue } = context;
+  const [totals, { rules, facts }] = await Promise.all([totalsSince(context, trader, 0), standingOf(gateway, venue, trader)]);
   return {
-    cumVlm: formatUsd(volume),
-    nRequestsUsed: 0,
-    nRequestsCap: context.gateway.entrance.limits['agent-writes'],
+    cumVlm: formatUsd(volumeOf(totals)),
+    nRequestsUsed: facts.dayTransactions,
+    nRequestsCap: rules.dailyTransactions ?? gateway.entrance.limits['agent-writes'] * MINUTES_OF_A_DAY,
     nRequestsSurplus: 0,
   };
 }

@@ -1,5 +1,7 @@
+import { ALERT_ROUTES } from './alert-routes.js';
 import type { OperatorRoute } from './operator-route.js';
+import { RULES_ROUTES } from './rules-routes.js';
 import { STATUS_ROUTES } from './status-routes.js';
 
 /** The table: one file per family, one line per family here. */
-export const OPERATOR_ROUTES: readonly OperatorRoute[] = [...STATUS_ROUTES];
+export const OPERATOR_ROUTES: readonly OperatorRoute[] = [...STATUS_ROUTES, ...ALERT_ROUTES, ...RULES_ROUTES];

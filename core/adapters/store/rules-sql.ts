@@ -20,7 +20,7 @@ const OPEN = byCollateral(`
   union all
   select (state ->> 'collateralIndex')::integer, ${units('state', 'sizeCollateral')}
   from orders where chain = :chain and trader = :trader and is_live and state ->> 'action' in ('open', 'increase')
-    and order_key is distinct from cast(:instead as text)`);
+    and (cast(:instead as text) is null or order_key is distinct from cast(:instead as text))`);
 
 const INSTEAD = byCollateral(`
   select (state ->> 'collateralIndex')::integer as collateral, ${units('state', 'sizeCollateral')} as amount

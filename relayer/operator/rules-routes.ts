@@ -1,0 +1,72 @@
+import { z } from 'zod';
+import type { ChainSlug } from '../../core/chains.js';
+import { venueOf, type Gateway } from '../../core/gateway.js';
+import type { Address } from '../../core/ports.js';
+import { ANY, RuleSet, type StoredRules } from '../../core/relay/rules.js';
+import { describeStanding } from '../../core/relay/rules-standing.js';
+import { operatorRoute } from './operator-route.js';
+
+const isAddress = (text: string): text is Address => /^0x[0-9a-f]{40}$/.test(text);
+const Trader = z
+  .string()
+  .transform((text) => text.toLowerCase())
+  .refine(isAddress, 'must be an address');
+const Chain = z.string().max(64, 'is too long');
+
+const Whose = z.object({ chain: Chain, trader: z.union([z.literal('default'), Trader], 'must be an address, or default') });
+const OneTrader = z.object({ chain: Chain, trader: Trader });
+
+interface Place {
+  readonly chain: ChainSlug | typeof ANY;
+  readonly trader: Address | typeof ANY;
+}
+
+/** `all` and `default` in the path stand for every chain and every trader. */
+const placeOf = (gateway: Gateway, { chain, trader }: z.output<typeof Whose>): Place => ({
+  chain: chain === 'all' ? ANY : venueOf(gateway, chain).definition.slug,
+  trader: trader === 'default' ? ANY : trader,
+});
+
+const show = ({ chain, trader, ...row }: StoredRules): object => ({
+  chain: chain === ANY ? 'all' : chain,
+  trader: trader === ANY ? 'default' : trader,
+  ...row,
+});
+
+/** What traders of the facade may do, set for all, for a chain, for a trader, or for a trader on a chain. */
+export const RULES_ROUTES = [
+  operatorRoute({
+    method: 'GET',
+    path: '/rules',
+    handle: async ({ gateway }) => ({ rules: (await gateway.store.rules.list()).map(show) }),
+  }),
+  operatorRoute({
+    method: 'GET',
+    path: '/rules/:chain/:trader',
+    params: OneTrader,
+    handle: ({ gateway, params: { chain, trader } }) => describeStanding(gateway, venueOf(gateway, chain), trader),
+  }),
+  operatorRoute({
+    method: 'PUT',
+    path: '/rules/:chain/:trader',
+    params: Whose,
+    body: RuleSet,
+    async handle({ gateway, params, body }) {
+      const row: StoredRules = { ...placeOf(gateway, params), rules: body, updatedAt: gateway.clock.now() };
+      await gateway.store.rules.put(row);
+      gateway.log.info('relay.rules-set', { chain: params.chain, trader: params.trader, rules: body });
+      return show(row);
+    },
+  }),
+  operatorRoute({
+    method: 'DELETE',
+    path: '/rules/:chain/:trader',
+    params: Whose,
+    async handle({ gateway, params }) {
+      const { chain, trader } = placeOf(gateway, params);
+      const removed = await gateway.store.rules.remove(chain, trader);
+      if (removed) gateway.log.info('relay.rules-removed', { chain: params.chain, trader: params.trader });
+      return { removed };
+    },
+  }),
+];

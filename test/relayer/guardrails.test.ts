@@ -1,0 +1,295 @@
+import { Wallet } from 'ethers';
+import type { RuleSet } from '../../core/relay/rules.js';
+import { eventually } from '../harness/eventually.js';
+import { FACADE_CHAIN, newFacadeTrader, type FacadeTrader } from '../harness/facade-trader.js';
+import { firstChain } from '../harness/first-chain.js';
+import { startGatewayBeside, type GatewayBeside } from '../harness/gateway-beside.js';
+import { order, postExchange, signL1 } from '../harness/hl-exchange.js';
+import { startTestSandbox, type Reply, type TestSandbox } from '../harness/sandbox.js';
+
+const TOKEN = 'a-token-of-sixteen-or-more';
+const BTC = 0;
+const ETH = 1;
+const NOBODY = `0x${'12'.repeat(20)}`;
+
+let sandbox: TestSandbox;
+let beside: GatewayBeside;
+
+beforeAll(async () => {
+  sandbox = await startTestSandbox({ OPERATOR_TOKEN: TOKEN, RATE_LIMIT_AGENT_WRITES: '1000' });
+  await price(BTC, 60_000);
+  await price(ETH, 3_000);
+  beside = await startGatewayBeside(sandbox, { relays: true });
+  await eventually(
+    () => beside.get('/ready'),
+    ({ status }) => status === 200,
+  );
+});
+afterAll(async () => {
+  await beside.stop();
+  await sandbox.stop();
+});
+
+async function price(market: number, value: number): Promise<void> {
+  sandbox.controls.prices.jump(market, String(value));
+  await eventually(
+    () => sandbox.gateway.venues.get(FACADE_CHAIN)?.feed.lastPrice(market)?.oracle,
+    (seen) => seen === BigInt(value) * 10n ** 10n,
+  );
+}
+
+const operator = (method: string, path: string, body?: unknown): Promise<Reply> =>
+  sandbox.call(`/relayer/rules${path}`, {
+    method,
+    headers: { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+
+async function setRules({ address }: FacadeTrader, rules: RuleSet, chain: string = FACADE_CHAIN): Promise<void> {
+  expect(await operator('PUT', `/${chain}/${address}`, rules)).toMatchObject({ status: 200, body: { rules } });
+}
+
+async function send({ agentKey }: FacadeTrader, action: Record<string, unknown>, url = sandbox.url): Promise<unknown> {
+  const { status, body } = await postExchange(url, FACADE_CHAIN, await signL1(new Wallet(agentKey), action));
+  expect(status).toBe(200);
+  return body;
+}
+
+type Status = Record<string, Record<string, unknown>> | { error: string };
+const statuses = (body: unknown) => (body as { response: { data: { statuses: Status[] } } }).response.data.statuses;
+const place = async (trader: FacadeTrader, orders: object[], url?: string) =>
+  statuses(await send(trader, { type: 'order', orders, grouping: 'na' }, url));
+
+const limit = (tif: string) => ({ limit: { tif } });
+const buy = (s: string, changes: object = {}) => order({ a: BTC, b: true, p: '63000', s, r: false, t: limit('Ioc'), ...changes });
+/** 5,000 USD of notional each, less the room below the limit. */
+const resting = (changes: object = {}) => buy('0.1', { p: '50000', t: limit('Gtc'), ...changes });
+const closing = (s: string) => buy(s, { b: false, p: '57000', r: true });
+const stopLoss = (s: string, triggerPx = '55000') =>
+  buy(s, { b: false, r: true, p: '50000', t: { trigger: { isMarket: true, triggerPx, tpsl: 'sl' } } });
+const oidOf = (status: Status | undefined): number => (status as { resting: { oid: number } }).resting.oid;
+const isTaken = (status: Status): boolean => 'resting' in status || 'filled' in status;
+const held = ({ trader }: FacadeTrader, count: number) =>
+  eventually(
+    () => trader.trades(),
+    (trades) => trades.length === count,
+  );
+const rateLimit = async (user: string): Promise<unknown> =>
+  (await sandbox.post(`/hl/${FACADE_CHAIN}/info`, { type: 'userRateLimit', user })).body;
+const refusal = (text: string) => [{ error: expect.stringMatching(new RegExp(`^${text} asset=\\d+$`)) }];
+const TIME = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`;
+const WAY_OUT = String.raw`Cancels and reduce-only orders are still taken\.`;
+
+describe('a bound on the open notional', () => {
+  it('refuses what would pass it, names both figures, and never stops the way out', async () => {
+    const bot = await newFacadeTrader(sandbox);
+    await setRules(bot, { maxOpenNotionalUsd: '10000' });
+    expect((await place(bot, [buy('0.1')])).every(isTaken)).toBe(true);
+    await held(bot, 1);
+    const text = String.raw`Order would increase open interest while open interest is capped\. Open notional \$\d+(\.\d+)?, this order \$\d+(\.\d+)?, limit \$10000\.`;
+    expect(await place(bot, [buy('0.1')])).toEqual(refusal(text));
+    expect((await place(bot, [stopLoss('0.1')])).every(isTaken)).toBe(true);
+    expect((await place(bot, [closing('0.1')])).every(isTaken)).toBe(true);
+    await held(bot, 0);
+    expect((await place(bot, [buy('0.1')])).every(isTaken)).toBe(true);
+  });
+
+  it('is kept by orders that come at once through two replicas', async () => {
+    const bot = await newFacadeTrader(sandbox);
+    await setRules(bot, { maxOpenNotionalUsd: '10000' });
+    const sent = Array.from({ length: 8 }, (_, at) => place(bot, [resting()], at % 2 ? beside.url : sandbox.url));
+    const answers = (await Promise.all(sent)).flat();
+    expect(answers.filter(isTaken)).toHaveLength(2);
+    expect(await held(bot, 2)).toHaveLength(2);
+  });
+
+  it('is told order by order in a batch', async () => {
+    const bot = await newFacadeTrader(sandbox);
+    await setRules(bot, { maxOpenNotionalUsd: '10000' });
+    const answers = await place(bot, [resting(), buy('0.1', { a: 999 }), resting(), resting()]);
+    expect(answers.map(isTaken)).toEqual([true, false, true, false]);
+    expect(answers[3]).toEqual({ error: expect.stringMatching(/^Order would increase open interest .* asset=0$/) });
+  });
+
+  it('counts a changed order once, and leaves the old one where the new one is too large', async () => {
+    const bot = await newFacadeTrader(sandbox);
+    await setRules(bot, { maxOpenNotionalUsd: '6000' });
+    const [first] = await place(bot, [resting()]);
+    const change = async (oid: number, wire: object) =>
+      statuses(await send(bot, { type: 'batchModify', modifies: [{ oid, order: wire }] }));
+    const [moved] = await change(oidOf(first), resting({ p: '51000' }));
+    expect(moved).toMatchObject({ resting: { oid: expect.any(Number) } });
+    expect(await change(oidOf(moved), resting({ s: '0.2' }))).toEqual(refusal('Order would increase open interest .*'));
+    expect(await change(oidOf(moved), buy('0.2'))).toEqual(refusal('Order would increase open interest .*'));
+    expect(await held(bot, 1)).toMatchObject([{ tradeType: 1 }]);
+    await setRules(bot, { maxOpenNotionalUsd: '1000' });
+    expect((await change(oidOf(moved), resting({ s: '0.05' }))).every(isTaken)).toBe(true);
+  });
+});
+
+describe('a bound on orders per minute', () => {
+  it('is shared by replicas, says when the next one is taken, and leaves closing and canceling alone', async () => {
+    const bot = await newFacadeTrader(sandbox);
+    expect((await place(bot, [buy('0.1')])).every(isTaken)).toBe(true);
+    await held(bot, 1);
+    await setRules(bot, { ordersPerMinute: 3 });
+    const sent = Array.from({ length: 6 }, (_, at) => place(bot, [resting()], at % 2 ? beside.url : sandbox.url));
+    const answers = (await Promise.all(sent)).flat();
+    const taken = answers.filter(isTaken);
+    expect(taken).toHaveLength(2);
+    const text = String.raw`Too many cumulative requests sent \(4 > 3\) in the last minute\. The next order can be sent at ${TIME}\. ${WAY_OUT}`;
+    expect(await place(bot, [buy('0.1', { a: ETH, p: '3150', s: '1' })])).toEqual(refusal(text));
+    const cancels = taken.map((status) => ({ a: BTC, o: oidOf(status) }));
+    expect(statuses(await send(bot, { type: 'cancel', cancels }))).toEqual(['success', 'success']);
+    expect((await place(bot, [closing('0.1')])).every(isTaken)).toBe(true);
+    await held(bot, 0);
+  });
+});
+
+describe('a daily quota of transactions', () => {
+  it('stops openings, is shown by userRateLimit, and never stops cancels and closings', async () => {
+    const bot = await newFacadeTrader(sandbox);
+    await setRules(bot, { dailyTransactions: 3 });
+    expect(await rateLimit(bot.address)).toEqual({ cumVlm: '0.0', nRequestsUsed: 0, nRequestsCap: 3, nRequestsSurplus: 0 });
+    const answers = (await Promise.all([place(bot, [buy('0.1')]), place(bot, [resting()], beside.url)])).flat();
+    expect(answers.every(isTaken)).toBe(true);
+    await held(bot, 2);
+    expect((await place(bot, [stopLoss('0.1')])).every(isTaken)).toBe(true);
+    const text = String.raw`Too many cumulative requests sent \(4 > 3\) for the daily quota of transactions, which resets at ${TIME}\. ${WAY_OUT}`;
+    expect(await place(bot, [resting()])).toEqual(refusal(text));
+    expect(await place(bot, [resting()], beside.url)).toEqual(refusal(text));
+    expect((await place(bot, [stopLoss('0.1', '54000')])).every(isTaken)).toBe(true);
+    const rest = answers.find((status) => 'resting' in status);
+    expect(statuses(await send(bot, { type: 'cancel', cancels: [{ a: BTC, o: oidOf(rest) }] }))).toEqual(['success']);
+    expect((await place(bot, [closing('0.1')])).every(isTaken)).toBe(true);
+    await held(bot, 0);
+    expect(await rateLimit(bot.address)).toMatchObject({ nRequestsUsed: 6, nRequestsCap: 3 });
+  });
+
+  it('is not passed by orders that come at once through two replicas, nor forgotten by one that starts anew', async () => {
+    const bot = await newFacadeTrader(sandbox);
+    await setRules(bot, { dailyTransactions: 3 });
+    const sent = Array.from({ length: 8 }, (_, at) => place(bot, [resting()], at % 2 ? beside.url : sandbox.url));
+    expect((await Promise.all(sent)).flat().filter(isTaken)).toHaveLength(3);
+    await held(bot, 3);
+    const fresh = await startGatewayBeside(sandbox, { relays: true });
+    await eventually(
+      () => fresh.get('/ready'),
+      ({ status }) => status === 200,
+    );
+    expect(await place(bot, [resting()], fresh.url)).toEqual(refusal(String.raw`Too many cumulative requests sent \(4 > 3\) .*`));
+    await fresh.stop();
+    await setRules(bot, { dailyTransactions: null });
+    expect((await place(bot, [resting()])).every(isTaken)).toBe(true);
+  });
+});
+
+describe('a bound on the daily loss', () => {
+  it('halts openings once the loss is realised, and only openings', async () => {
+    const bot = await newFacadeTrader(sandbox);
+    await setRules(bot, { maxDailyLossUsd: '100' });
+    const eth = (changes: object = {}) => buy('2', { a: ETH, p: '3150', ...changes });
+    expect((await place(bot, [eth()])).every(isTaken)).toBe(true);
+    expect((await place(bot, [eth()])).every(isTaken)).toBe(true);
+    await held(bot, 2);
+    await price(ETH, 2_900);
+    const close = eth({ b: false, p: '2750', r: true });
+    expect((await place(bot, [close])).every(isTaken)).toBe(true);
+    await held(bot, 1);
+    const text = String.raw`Trading is halted until ${TIME}: realized loss today \$2\d\d(\.\d+)?, daily limit \$100\. ${WAY_OUT}`;
+    expect(await place(bot, [eth()])).toEqual(refusal(text));
+    expect((await place(bot, [close])).every(isTaken)).toBe(true);
+    await held(bot, 0);
+  });
+});
+
+describe('a trader whom the operator holds back', () => {
+  it.each([
+    ['reduce-only', { reduceOnly: true }, String.raw`Only reduce-only orders allowed for this user, set by the operator\. ${WAY_OUT}`],
+    ['blocked', { access: 'blocked' as const }, String.raw`Trading is halted for this user by the operator\. ${WAY_OUT}`],
+  ])('can cancel, protect and close, and open nothing: %s', async (_mode, rules, text) => {
+    const bot = await newFacadeTrader(sandbox);
+    const [, rests] = await place(bot, [buy('0.1'), resting()]);
+    await held(bot, 2);
+    await setRules(bot, rules);
+    expect(await place(bot, [buy('0.1')])).toEqual(refusal(text));
+    expect(await place(bot, [buy('0.3', { b: false, p: '57000' })], beside.url)).toEqual(refusal(text));
+    expect(await held(bot, 2)).toHaveLength(2);
+    expect((await place(bot, [stopLoss('0.1')])).every(isTaken)).toBe(true);
+    expect(statuses(await send(bot, { type: 'cancel', cancels: [{ a: BTC, o: oidOf(rests) }] }))).toEqual(['success']);
+    expect((await place(bot, [closing('0.1')])).every(isTaken)).toBe(true);
+    await held(bot, 0);
+  });
+
+  it('is everybody where the default is to block, except who is allowed by name', async () => {
+    const [member, stranger] = [await newFacadeTrader(sandbox), await newFacadeTrader(sandbox)];
+    await setRules(member, { access: 'allowed' }, 'all');
+    expect(await operator('PUT', `/${FACADE_CHAIN}/default`, { access: 'blocked' })).toMatchObject({ status: 200 });
+    try {
+      expect((await place(member, [resting()], beside.url)).every(isTaken)).toBe(true);
+      expect((await place(stranger, [resting()], beside.url)).some(isTaken)).toBe(false);
+    } finally {
+      expect(await operator('DELETE', `/${FACADE_CHAIN}/default`)).toMatchObject({ body: { removed: true } });
+    }
+    expect((await place(stranger, [resting()])).every(isTaken)).toBe(true);
+  });
+});
+
+describe("the operator's rules", () => {
+  it('are listed, and for a trader they come with where they come from and what is used', async () => {
+    const bot = await newFacadeTrader(sandbox);
+    await setRules(bot, { ordersPerMinute: 50, dailyTransactions: 10 });
+    await setRules(bot, { ordersPerMinute: 5, maxDailyLossUsd: '12.5' }, 'all');
+    await place(bot, [resting()]);
+    await held(bot, 1);
+    const trader = bot.address.toLowerCase();
+    const { body } = await operator('GET', '');
+    expect((body as { rules: object[] }).rules).toEqual(
+      expect.arrayContaining([
+        { chain: FACADE_CHAIN, trader, rules: { ordersPerMinute: 50, dailyTransactions: 10 }, updatedAt: expect.any(Number) },
+        { chain: 'all', trader, rules: { ordersPerMinute: 5, maxDailyLossUsd: '12.5' }, updatedAt: expect.any(Number) },
+      ]),
+    );
+    expect((await operator('GET', `/${FACADE_CHAIN}/${bot.address}`)).body).toEqual({
+      chain: FACADE_CHAIN,
+      trader,
+      rules: {
+        access: 'allowed',
+        reduceOnly: false,
+        maxOpenNotionalUsd: null,
+        maxDailyLossUsd: '12.5',
+        ordersPerMinute: 50,
+        dailyTransactions: 10,
+      },
+      from: expect.objectContaining({ ordersPerMinute: `${FACADE_CHAIN}/${trader}`, maxDailyLossUsd: `all/${trader}`, access: 'settings' }),
+      use: {
+        openNotionalUsd: expect.stringMatching(/^4\d\d\d/),
+        realizedPnlUsd: '0',
+        ordersInLastMinute: 1,
+        transactions: 1,
+        transactionsLeft: 9,
+        dayEndsAt: expect.any(Number),
+      },
+    });
+  });
+
+  it.each([
+    ['a rule nobody knows', `/all/${NOBODY}`, { maxLeverage: 3 }, [400, 'VALIDATION_ERROR']],
+    ['a bound that is no amount', `/all/${NOBODY}`, { maxDailyLossUsd: '-1' }, [400, 'VALIDATION_ERROR']],
+    ['a number in place of an amount', `/all/${NOBODY}`, { maxOpenNotionalUsd: 5 }, [400, 'VALIDATION_ERROR']],
+    ['no orders a minute', `/all/${NOBODY}`, { ordersPerMinute: 0 }, [400, 'VALIDATION_ERROR']],
+    ['half a transaction', `/all/${NOBODY}`, { dailyTransactions: 0.5 }, [400, 'VALIDATION_ERROR']],
+    ['no body', `/all/${NOBODY}`, undefined, [400, 'VALIDATION_ERROR']],
+    ['somebody who is no address', '/all/me', {}, [400, 'VALIDATION_ERROR']],
+    ['a chain nobody serves', `/nowhere/${NOBODY}`, {}, [404, 'CHAIN_NOT_FOUND']],
+  ])('are not set from %s', async (_case, path, body, expected) => {
+    const reply = await operator('PUT', path, body);
+    expect([reply.status, (reply.body as { code: string }).code]).toEqual(expected);
+    expect(JSON.stringify((await operator('GET', '')).body)).not.toContain(NOBODY);
+  });
+
+  it('are nobody else’s business', async () => {
+    const response = await fetch(`${sandbox.url}/relayer/rules`);
+    expect(response.status).toBe(401);
+  });
+});
