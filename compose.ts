@@ -132,7 +132,7 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
       );
       await lifecycle.start(
         `relayer of ${venue.definition.slug}`,
-        () => runRelayer(gateway, venue),
+        () => runRelayer(gateway, venue, config.chains[at]?.relayer?.lane),
         (stop) => stop(),
       );
       await lifecycle.start(

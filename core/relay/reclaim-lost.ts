@@ -34,7 +34,7 @@ async function reclaim(gateway: Gateway, venue: Venue, { orderId, trader, agent,
     gateway.store.relay.action(slug, action),
     venue.relayer?.walletFor(trader),
   ]);
-  if (!known || !signed || sender === undefined) return;
+  if (!known || !signed || sender === undefined || venue.relayer?.fence(sender)) return;
   const caller: AgentCaller = { via: 'agent', trader, agent, sender, mode: 'relayed', scope: known.scope };
   const intent = { kind: 'reclaim', requestIndex } as const;
   const write = await prepareTransaction(gateway, venue, caller, { intent, takes: null });

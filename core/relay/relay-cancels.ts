@@ -13,7 +13,9 @@ import { watchOrders, type OrderWatch } from './await-orders.js';
 import type { ExchangeRecord } from './exchange-store.js';
 import { findTarget, type OrderName, type Target } from './find-target.js';
 import type { RelayPurpose, SignedAction } from './relay-store.js';
+import { requireLane } from './require-lane.js';
 import { sendWrite } from './send-write.js';
+import { withdrawQueued } from './withdraw-queued.js';
 
 export interface CancelItem {
   readonly item: number;
@@ -111,6 +113,7 @@ const isGone = ({ order: { status }, hashes }: KnownOrder): boolean => IS_OVER.h
 async function cancelOrder(work: Work, item: number, known: KnownOrder): Promise<CancelOutcome> {
   const { gateway, venue, caller, watch } = work;
   if (isGone(known)) return GONE;
+  if (known.order.status === 'prepared' && (await withdrawQueued(gateway, venue, caller.trader, known.id))) return { kind: 'done' };
   const isWaiting = known.order.status === 'prepared' || known.order.status === 'pending';
   if (isWaiting && !(await isNeverSent(work, known.id))) await watch.settled([known.id], leftOf(work));
   const now = isWaiting ? await gateway.store.orders.find(venue.definition.slug, caller.trader, known.id) : known;
@@ -144,6 +147,7 @@ function takeBack(venue: Venue, { order, orderKey }: KnownOrder): Intent | null 
 /** False when the contract says that there is nothing left to take back. */
 async function send(work: Work, item: number, intent: Intent, orderId: bigint | null): Promise<boolean> {
   const { gateway, venue, caller, action, purpose } = work;
+  requireLane(venue, caller);
   try {
     const write = await prepareTransaction(gateway, venue, caller, { intent, takes: null });
     const context: CancelJobContext = { kind: 'cancel', item, intent };

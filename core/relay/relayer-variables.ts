@@ -1,4 +1,5 @@
 import { chainVariable, type ChainSlug } from '../chains.js';
+import { LANE_VARIABLES, readLaneConfig, type LaneConfig } from './lane-variables.js';
 import { readKeys, readKeystores, type Keystore } from './relayer-variables-keys.js';
 import { readSigner, type SignerConfig } from './relayer-variables-signer.js';
 
@@ -10,6 +11,7 @@ export interface RelayerConfig {
   readonly signer?: SignerConfig | null;
   /** Wei per gas that is never passed. */
   readonly maxFeePerGas: bigint;
+  readonly lane?: LaneConfig;
   /** A drill costs gas and holds the lane up for a moment: real chains have to allow it. */
   readonly areDrillsAllowed?: boolean;
   /** What is not wrong, but should be better; said when the relayer starts. */
@@ -42,11 +44,12 @@ export const RELAYER_VARIABLES = [
   'RELAYER_SIGNER_WALLETS',
   'RELAYER_SIGNER_TOKEN_FILE',
   'RELAYER_MAX_FEE_GWEI',
+  ...LANE_VARIABLES,
   'RELAYER_DRILLS',
 ] as const;
 
 /** Of every name that begins like one of them. */
-export const RELAYER_PREFIX = /^RELAYER_(?:KEY|KEYSTORE|SIGNER|MAX_FEE_GWEI|DRILLS)_/;
+export const RELAYER_PREFIX = /^RELAYER_(?:KEY|KEYSTORE|SIGNER|MAX_FEE_GWEI|STUCK_SECONDS|RECLAIM|DRILLS)_/;
 
 const DEFAULT_MAX_FEE_GWEI = '100';
 const GWEI = 1_000_000_000n;
@@ -55,11 +58,12 @@ const GWEI = 1_000_000_000n;
 export function readRelayer(slug: ChainSlug, source: ChainSource): RelayerConfig | null {
   const maxFeePerGas = readMaxFee(slug, source);
   const areDrillsAllowed = readDrills(slug, source);
+  const lane = readLaneConfig(slug, source);
   const warnings: string[] = [];
   const parts = { slug, source, warnings };
   const [keys, keystores, signer] = [readKeys(parts), readKeystores(parts), readSigner(parts)];
   if (keys.length === 0 && keystores.length === 0 && signer === null) return null;
-  return { keys: () => keys, keystores, signer, maxFeePerGas, areDrillsAllowed, warnings };
+  return { keys: () => keys, keystores, signer, maxFeePerGas, lane, areDrillsAllowed, warnings };
 }
 
 /** Each has a lane, and each lane a connection of its own. */

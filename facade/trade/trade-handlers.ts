@@ -1,4 +1,5 @@
 import type { Gateway } from '../../core/gateway.js';
+import { requireLane } from '../../core/relay/require-lane.js';
 import type { SignedAction } from '../../core/relay/relay-store.js';
 import { runScheduled, updateLeverage, updateMargin } from './settings.js';
 import { cancelByCloid, cancelByOid } from './cancel.js';
@@ -34,14 +35,21 @@ export function createTradeHandlers(gateway: Gateway): TradeHandlers {
       ]);
       return work({ ...context, action: stored, universe, holdMs }, action);
     };
+  /** What has to reach the chain is not begun while it cannot; cancels find out themselves, since some need no transaction. */
+  const sender =
+    <Type extends TradeType>(work: Work<Type>): TradeHandler<Type> =>
+    async (context, action) => {
+      requireLane(context.venue, context.caller);
+      return handler(work)(context, action);
+    };
   return {
-    order: handler(placeOrders),
+    order: sender(placeOrders),
     cancel: handler(cancelByOid),
     cancelByCloid: handler(cancelByCloid),
-    modify: handler(modify),
-    batchModify: handler(batchModify),
+    modify: sender(modify),
+    batchModify: sender(batchModify),
     scheduleCancel: handler(runScheduled),
     updateLeverage: handler(updateLeverage),
-    updateIsolatedMargin: handler(updateMargin),
+    updateIsolatedMargin: sender(updateMargin),
   };
 }

@@ -1,0 +1,16 @@
+import type { AgentCaller } from '../access/caller.js';
+import { GatewayError } from '../errors.js';
+import type { Venue } from '../gateway.js';
+import type { Fence } from './relayer.js';
+
+/** What could not be sent is not taken: a trader who knows at once can act, one whose order waits unseen cannot. Throws what to tell. */
+export function requireLane({ relayer, clock }: Venue, { sender }: Pick<AgentCaller, 'sender'>): void {
+  const fence = relayer?.fence(sender) ?? null;
+  if (fence !== null) throw new GatewayError('UNSUPPORTED', { reason: fencedText(fence, clock.now()) });
+}
+
+/** Why, since when, and when it is worth asking again. */
+export function fencedText({ reason, since }: Fence, now: number): string {
+  const seconds = Math.max(0, Math.round((now - since) / 1000));
+  return `Not sent: the relayer cannot send now, because ${reason}, since ${new Date(since).toISOString()} (${seconds} s). It tries again every second; sign and send the action again in a moment.`;
+}
