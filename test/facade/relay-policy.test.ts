@@ -4,7 +4,8 @@ import type { Store } from '../../core/ports.js';
 import type { RelayJob, RelayPurpose, SignedAction } from '../../core/relay/relay-store.js';
 import { namesTarget } from '../../facade/trade/names-target.js';
 import { eventually } from '../harness/eventually.js';
-import { FACADE_CHAIN, firstChain, newFacadeTrader, type FacadeTrader } from '../harness/facade-trader.js';
+import { FACADE_CHAIN, newFacadeTrader, type FacadeTrader } from '../harness/facade-trader.js';
+import { firstChain } from '../harness/first-chain.js';
 import { order, postExchange, signL1 } from '../harness/hl-exchange.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
 

@@ -1,7 +1,7 @@
 import { Wallet } from 'ethers';
-import type { ChainControls } from '../../sandbox/controls.js';
 import { newTrader, type ChainTrader } from './chain-trader.js';
 import { approveAgent, postExchange } from './hl-exchange.js';
+import { firstChain } from './first-chain.js';
 import type { TestSandbox } from './sandbox.js';
 
 /** A trader who trades through the facade: delegated to the relayer, with an agent of its own approved. */
@@ -12,12 +12,6 @@ export interface FacadeTrader {
 }
 
 export const FACADE_CHAIN = 'arbitrum-sepolia';
-
-export function firstChain({ controls }: Pick<TestSandbox, 'controls'>): ChainControls {
-  const [chain] = controls.chains;
-  if (!chain) throw new Error('the sandbox has no chain');
-  return chain;
-}
 
 export async function newFacadeTrader(sandbox: TestSandbox, usdc = '100000'): Promise<FacadeTrader> {
   const trader = await newTrader(firstChain(sandbox), { delegate: sandbox.controls.relayer, usdc });

@@ -5,6 +5,7 @@ import { newTrader, type ChainTrader } from '../harness/chain-trader.js';
 import { price } from '../harness/diamond-calls.js';
 import { eventually } from '../harness/eventually.js';
 import { domainOf, keyIssue, signWith } from '../harness/master-wallet.js';
+import { firstChain } from '../harness/first-chain.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
 
 let sandbox: TestSandbox;
@@ -18,9 +19,7 @@ const BASE = '/v1/arbitrum-sepolia';
 
 beforeAll(async () => {
   sandbox = await startTestSandbox();
-  const [first] = sandbox.controls.chains;
-  if (!first) throw new Error('the sandbox has no chain');
-  chain = first;
+  chain = firstChain(sandbox);
   trader = await newTrader(chain);
   other = await newTrader(chain);
   key = await keyFor(trader);

@@ -11,6 +11,7 @@ import {
   signWith,
   type AuthorizationOptions,
 } from '../harness/master-wallet.js';
+import { firstChain } from '../harness/first-chain.js';
 import { startTestSandbox, type Reply, type TestSandbox } from '../harness/sandbox.js';
 
 const diamondAbi = new Interface(['function setTradingDelegate(address delegate)', 'function removeTradingDelegate()']);
@@ -22,9 +23,7 @@ let agents: ReturnType<typeof agentsOf>;
 
 beforeAll(async () => {
   sandbox = await startTestSandbox({ SANDBOX_CHAINS: 'arbitrum-sepolia,base' });
-  const [first] = sandbox.controls.chains;
-  if (!first) throw new Error('the sandbox has no chain');
-  chain = first;
+  chain = firstChain(sandbox);
   domain = await domainOf(sandbox);
   agents = agentsOf(sandbox);
 });

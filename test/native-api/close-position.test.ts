@@ -5,6 +5,7 @@ import { chainTrader } from '../harness/chain-trader.js';
 import { controlCall } from '../harness/diamond-calls.js';
 import { eventually } from '../harness/eventually.js';
 import { EVERYTHING } from '../harness/master-wallet.js';
+import { firstChain } from '../harness/first-chain.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
 
 let sandbox: TestSandbox;
@@ -16,9 +17,7 @@ const TIMEOUT_BLOCKS = 200;
 
 beforeAll(async () => {
   sandbox = await startTestSandbox({ ...BUSY_AGENTS, MAX_UNSENT_ORDERS: '3' });
-  const [first] = sandbox.controls.chains;
-  if (!first) throw new Error('the sandbox has no chain');
-  chain = first;
+  chain = firstChain(sandbox);
   sandbox.controls.prices.jump(0, '60000');
 }, 60_000);
 beforeEach(async () => {

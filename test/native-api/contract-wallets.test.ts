@@ -2,6 +2,7 @@ import { Wallet, type TypedDataDomain } from 'ethers';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { createContractWallets, type ContractWallets } from '../harness/contract-wallet.js';
 import { agentsOf, authorization, domainOf, keyIssue, revocation, signWith } from '../harness/master-wallet.js';
+import { firstChain } from '../harness/first-chain.js';
 import { startTestSandbox, type Reply, type TestSandbox } from '../harness/sandbox.js';
 
 let sandbox: TestSandbox;
@@ -12,9 +13,7 @@ let wallets: ContractWallets;
 
 beforeAll(async () => {
   sandbox = await startTestSandbox();
-  const [first] = sandbox.controls.chains;
-  if (!first) throw new Error('the sandbox has no chain');
-  chain = first;
+  chain = firstChain(sandbox);
   domain = await domainOf(sandbox);
   agents = agentsOf(sandbox);
   const { privateKey } = await chain.faucet.createTrader({ eth: '10', approve: false, delegate: null });

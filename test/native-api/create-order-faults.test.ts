@@ -7,6 +7,7 @@ import { expectViewEqualsChain } from '../harness/chain-checker.js';
 import { eventually } from '../harness/eventually.js';
 import { startGatewayBeside } from '../harness/gateway-beside.js';
 import { EVERYTHING } from '../harness/master-wallet.js';
+import { firstChain } from '../harness/first-chain.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
 
 let sandbox: TestSandbox;
@@ -16,9 +17,7 @@ let database: pg.Client;
 
 beforeAll(async () => {
   sandbox = await startTestSandbox({ PREPARED_SECONDS: '2', RATE_LIMIT_AGENT: '100000', RATE_LIMIT_AGENT_WRITES: '100000' });
-  const [first] = sandbox.controls.chains;
-  if (!first) throw new Error('the sandbox has no chain');
-  chain = first;
+  chain = firstChain(sandbox);
   agent = await newAgentTrader(sandbox, chain);
   database = new pg.Client(sandbox.config.database.kind === 'server' ? sandbox.config.database.url : '');
   await database.connect();

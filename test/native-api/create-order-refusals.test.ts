@@ -6,6 +6,7 @@ import { chainTrader } from '../harness/chain-trader.js';
 import { controlCall, diamondCall, tokenCall } from '../harness/diamond-calls.js';
 import { eventually } from '../harness/eventually.js';
 import { agentsOf, domainOf, EVERYTHING, keyIssue, revocation, signWith } from '../harness/master-wallet.js';
+import { firstChain } from '../harness/first-chain.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
 
 let sandbox: TestSandbox;
@@ -14,9 +15,7 @@ let agent: AgentTrader;
 
 beforeAll(async () => {
   sandbox = await startTestSandbox({ RATE_LIMIT_AGENT: '100000', RATE_LIMIT_AGENT_WRITES: '100000' });
-  const [first] = sandbox.controls.chains;
-  if (!first) throw new Error('the sandbox has no chain');
-  chain = first;
+  chain = firstChain(sandbox);
   sandbox.controls.prices.jump(0, '60000');
   agent = await newAgentTrader(sandbox, chain, { usdc: '30000000' });
 });

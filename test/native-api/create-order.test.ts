@@ -3,6 +3,7 @@ import type { ChainControls } from '../../sandbox/controls.js';
 import { tagsIn } from '../../core/orders/tag.js';
 import { done, newAgentTrader, prepared, refusal, type AgentTrader, type Json } from '../harness/agent-trader.js';
 import { expectViewEqualsChain } from '../harness/chain-checker.js';
+import { firstChain } from '../harness/first-chain.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
 
 let sandbox: TestSandbox;
@@ -11,9 +12,7 @@ let agent: AgentTrader;
 
 beforeAll(async () => {
   sandbox = await startTestSandbox();
-  const [first] = sandbox.controls.chains;
-  if (!first) throw new Error('the sandbox has no chain');
-  chain = first;
+  chain = firstChain(sandbox);
   agent = await newAgentTrader(sandbox, chain, { usdc: '100000' });
 });
 afterAll(() => sandbox.stop());

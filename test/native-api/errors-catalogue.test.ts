@@ -7,6 +7,7 @@ import { diamondCall } from '../harness/diamond-calls.js';
 import { eventually, until } from '../harness/eventually.js';
 import { startGatewayBeside } from '../harness/gateway-beside.js';
 import { agentsOf, domainOf, EVERYTHING, revocation, signWith, type ScopeBody } from '../harness/master-wallet.js';
+import { firstChain } from '../harness/first-chain.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
 import { signRequest } from '../harness/signed-request.js';
 
@@ -19,9 +20,7 @@ let agent: AgentTrader;
 
 beforeAll(async () => {
   sandbox = await startTestSandbox({ RATE_LIMIT_AGENT_WRITES: String(WRITE_LIMIT) });
-  const [first] = sandbox.controls.chains;
-  if (!first) throw new Error('the sandbox has no chain');
-  chain = first;
+  chain = firstChain(sandbox);
   sandbox.controls.prices.jump(0, '60000');
   agent = await newAgentTrader(sandbox, chain, { usdc: '1000000' });
 });

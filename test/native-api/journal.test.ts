@@ -9,6 +9,7 @@ import { eventually } from '../harness/eventually.js';
 import { startGatewayBeside } from '../harness/gateway-beside.js';
 import { agentsOf, authorization, domainOf, keyIssue, revocation, signWith } from '../harness/master-wallet.js';
 import { createMovedClock } from '../harness/moved-clock.js';
+import { firstChain } from '../harness/first-chain.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
 
 const CHAIN = 'arbitrum-sepolia';
@@ -18,9 +19,7 @@ let chain: ChainControls;
 
 beforeAll(async () => {
   sandbox = await startTestSandbox();
-  const [first] = sandbox.controls.chains;
-  if (!first) throw new Error('the sandbox has no chain');
-  chain = first;
+  chain = firstChain(sandbox);
   sandbox.controls.prices.jump(1, '3000');
 }, 60_000);
 afterAll(() => sandbox.stop());

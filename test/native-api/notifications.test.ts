@@ -13,6 +13,7 @@ import { newTrader, type ChainTrader } from '../harness/chain-trader.js';
 import { price } from '../harness/diamond-calls.js';
 import { eventually } from '../harness/eventually.js';
 import { agentsOf, authorization, domainOf, EVERYTHING, signWith } from '../harness/master-wallet.js';
+import { firstChain } from '../harness/first-chain.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
 import { signRequest } from '../harness/signed-request.js';
 
@@ -22,9 +23,7 @@ let domain: TypedDataDomain;
 
 beforeAll(async () => {
   sandbox = await startTestSandbox();
-  const [first] = sandbox.controls.chains;
-  if (!first) throw new Error('the sandbox has no chain');
-  chain = first;
+  chain = firstChain(sandbox);
   domain = await domainOf(sandbox);
 });
 afterAll(() => sandbox.stop());

@@ -4,6 +4,7 @@ import { BUSY_AGENTS, done, newAgentTrader, prepared, refusal, type AgentTrader,
 import { expectViewEqualsChain } from '../harness/chain-checker.js';
 import { eventually } from '../harness/eventually.js';
 import { EVERYTHING } from '../harness/master-wallet.js';
+import { firstChain } from '../harness/first-chain.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
 
 let sandbox: TestSandbox;
@@ -15,9 +16,7 @@ const MARKET = { market: 'BTC/USD', side: 'long', type: 'market', size: '0.02', 
 
 beforeAll(async () => {
   sandbox = await startTestSandbox(BUSY_AGENTS);
-  const [first] = sandbox.controls.chains;
-  if (!first) throw new Error('the sandbox has no chain');
-  chain = first;
+  chain = firstChain(sandbox);
   sandbox.controls.prices.jump(0, '60000');
   database = new pg.Client(sandbox.config.database.kind === 'server' ? sandbox.config.database.url : '');
   await database.connect();

@@ -10,6 +10,7 @@ import { controlCall } from '../harness/diamond-calls.js';
 import { eventually } from '../harness/eventually.js';
 import { startGatewayBeside, type BesideOptions } from '../harness/gateway-beside.js';
 import { agentsOf, authorization, domainOf, EVERYTHING, signWith, type ScopeBody } from '../harness/master-wallet.js';
+import { firstChain } from '../harness/first-chain.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
 import { diamondAbi } from '../../core/adapters/diamond-abi.js';
 
@@ -25,9 +26,7 @@ const MARKET = { market: 'BTC/USD', side: 'long', type: 'market', size: '0.02', 
 
 beforeAll(async () => {
   sandbox = await startTestSandbox(BUSY_AGENTS);
-  const [first] = sandbox.controls.chains;
-  if (!first) throw new Error('the sandbox has no chain');
-  chain = first;
+  chain = firstChain(sandbox);
   sandbox.controls.prices.jump(0, '60000');
   database = new pg.Client(sandbox.config.database.kind === 'server' ? sandbox.config.database.url : '');
   await database.connect();

@@ -8,6 +8,7 @@ import { controlCall } from '../harness/diamond-calls.js';
 import { eventually } from '../harness/eventually.js';
 import { startGatewayBeside } from '../harness/gateway-beside.js';
 import { EVERYTHING } from '../harness/master-wallet.js';
+import { firstChain } from '../harness/first-chain.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
 import { signRequest } from '../harness/signed-request.js';
 
@@ -17,9 +18,7 @@ const PATH = '/v1/arbitrum-sepolia/quote';
 
 beforeAll(async () => {
   sandbox = await startTestSandbox({ RATE_LIMIT_AGENT: '100000', RATE_LIMIT_AGENT_WRITES: '100000' });
-  const [first] = sandbox.controls.chains;
-  if (!first) throw new Error('the sandbox has no chain');
-  chain = first;
+  chain = firstChain(sandbox);
   for (const [pair, price] of [
     [0, '60000'],
     [1, '3000'],

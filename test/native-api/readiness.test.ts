@@ -3,6 +3,7 @@ import type { TraderReadiness } from '../../core/access/trader-readiness.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { chainTrader } from '../harness/chain-trader.js';
 import { agentsOf, authorization, domainOf, signWith } from '../harness/master-wallet.js';
+import { firstChain } from '../harness/first-chain.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
 
 let sandbox: TestSandbox;
@@ -11,9 +12,7 @@ let domain: TypedDataDomain;
 
 beforeAll(async () => {
   sandbox = await startTestSandbox();
-  const [first] = sandbox.controls.chains;
-  if (!first) throw new Error('the sandbox has no chain');
-  chain = first;
+  chain = firstChain(sandbox);
   domain = await domainOf(sandbox);
 });
 afterAll(() => sandbox.stop());

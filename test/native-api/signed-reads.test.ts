@@ -4,6 +4,7 @@ import { chainTrader } from '../harness/chain-trader.js';
 import { price } from '../harness/diamond-calls.js';
 import { eventually } from '../harness/eventually.js';
 import { agentsOf, authorization, domainOf, EVERYTHING, signWith } from '../harness/master-wallet.js';
+import { firstChain } from '../harness/first-chain.js';
 import { startTestSandbox, type Reply, type TestSandbox } from '../harness/sandbox.js';
 import { signRequest } from '../harness/signed-request.js';
 
@@ -15,9 +16,7 @@ const BASE = '/v1/arbitrum-sepolia';
 
 beforeAll(async () => {
   sandbox = await startTestSandbox();
-  const [first] = sandbox.controls.chains;
-  if (!first) throw new Error('the sandbox has no chain');
-  chain = first;
+  chain = firstChain(sandbox);
   domain = await domainOf(sandbox);
   await sandbox.post('/sandbox/price', { market: 'BTC/USD', price: '60000' });
 });

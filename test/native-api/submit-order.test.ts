@@ -13,6 +13,7 @@ import { expectViewEqualsChain } from '../harness/chain-checker.js';
 import { chainTrader, newTrader } from '../harness/chain-trader.js';
 import { controlCall } from '../harness/diamond-calls.js';
 import { eventually } from '../harness/eventually.js';
+import { firstChain } from '../harness/first-chain.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
 
 let sandbox: TestSandbox;
@@ -25,9 +26,7 @@ const UNKNOWN = `0x${'ab'.repeat(32)}`;
 
 beforeAll(async () => {
   sandbox = await startTestSandbox(BUSY_AGENTS);
-  const [first] = sandbox.controls.chains;
-  if (!first) throw new Error('the sandbox has no chain');
-  chain = first;
+  chain = firstChain(sandbox);
   sandbox.controls.prices.jump(0, '60000');
 }, 60_000);
 /** Each test trades for a trader of its own: what one leaves behind concerns no other. */

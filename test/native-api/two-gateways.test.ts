@@ -5,6 +5,7 @@ import { until } from '../harness/eventually.js';
 import { startGatewayBeside, type GatewayBeside } from '../harness/gateway-beside.js';
 import { EVERYTHING } from '../harness/master-wallet.js';
 import { checkExchange } from '../harness/openapi-check.js';
+import { firstChain } from '../harness/first-chain.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
 import { signRequest } from '../harness/signed-request.js';
 
@@ -25,9 +26,7 @@ beforeAll(async () => {
     RATE_LIMIT_AGENT_WRITES: String(WRITE_LIMIT),
     TRUSTED_PROXIES: '127.0.0.1',
   });
-  const [first] = sandbox.controls.chains;
-  if (!first) throw new Error('the sandbox has no chain');
-  chain = first;
+  chain = firstChain(sandbox);
   sandbox.controls.prices.jump(0, '60000');
   beside = await startGatewayBeside(sandbox);
   await untilBothAreReady();

@@ -5,6 +5,7 @@ import { controlCall, diamondCall, packed } from '../harness/diamond-calls.js';
 import { chainTrader, newTrader } from '../harness/chain-trader.js';
 import { eventually } from '../harness/eventually.js';
 import { EVERYTHING } from '../harness/master-wallet.js';
+import { firstChain } from '../harness/first-chain.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
 
 let sandbox: TestSandbox;
@@ -15,9 +16,7 @@ const LIMIT = { market: 'BTC/USD', side: 'long', type: 'limit', size: '0.02', le
 
 beforeAll(async () => {
   sandbox = await startTestSandbox(BUSY_AGENTS);
-  const [first] = sandbox.controls.chains;
-  if (!first) throw new Error('the sandbox has no chain');
-  chain = first;
+  chain = firstChain(sandbox);
   sandbox.controls.prices.jump(0, '60000');
   agent = await newAgentTrader(sandbox, chain);
 }, 60_000);

@@ -6,6 +6,7 @@ import { chainTrader, newTrader } from '../harness/chain-trader.js';
 import { controlCall, diamondCall, packed } from '../harness/diamond-calls.js';
 import { eventually } from '../harness/eventually.js';
 import { EVERYTHING } from '../harness/master-wallet.js';
+import { firstChain } from '../harness/first-chain.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
 
 let sandbox: TestSandbox;
@@ -17,9 +18,7 @@ const TIMEOUT_BLOCKS = 200;
 
 beforeAll(async () => {
   sandbox = await startTestSandbox(BUSY_AGENTS);
-  const [first] = sandbox.controls.chains;
-  if (!first) throw new Error('the sandbox has no chain');
-  chain = first;
+  chain = firstChain(sandbox);
   sandbox.controls.prices.jump(0, '60000');
 }, 60_000);
 beforeEach(async () => {

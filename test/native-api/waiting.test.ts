@@ -5,6 +5,7 @@ import type { ChainControls } from '../../sandbox/controls.js';
 import { BUSY_AGENTS, done, newAgentTrader, prepared, refusal, type AgentTrader, type Answer, type Json } from '../harness/agent-trader.js';
 import { eventually, until } from '../harness/eventually.js';
 import { startGatewayBeside } from '../harness/gateway-beside.js';
+import { firstChain } from '../harness/first-chain.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
 import { signRequest } from '../harness/signed-request.js';
 
@@ -15,9 +16,7 @@ let agent: AgentTrader;
 
 beforeAll(async () => {
   sandbox = await startTestSandbox(BUSY_AGENTS);
-  const [first] = sandbox.controls.chains;
-  if (!first) throw new Error('the sandbox has no chain');
-  chain = first;
+  chain = firstChain(sandbox);
   agent = await newAgentTrader(sandbox, chain, { usdc: '1000000' });
 });
 beforeEach(() => {

@@ -3,6 +3,7 @@ import { done, newAgentTrader, prepared, type AgentTrader, type Json, type Prepa
 import { expectViewEqualsChain } from '../harness/chain-checker.js';
 import { diamondCall } from '../harness/diamond-calls.js';
 import { eventually } from '../harness/eventually.js';
+import { firstChain } from '../harness/first-chain.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
 import { createGatewayProcess, type GatewayProcess } from './gateway-process.js';
 import { movesOf, toldAfter, type Told } from './told.js';
@@ -26,9 +27,7 @@ let gateway: GatewayProcess;
 
 beforeAll(async () => {
   sandbox = await startTestSandbox({ SANDBOX_BLOCK_MS: '100' });
-  const [first] = sandbox.controls.chains;
-  if (!first) throw new Error('the sandbox has no chain');
-  chain = first;
+  chain = firstChain(sandbox);
   gateway = await createGatewayProcess(sandbox);
 });
 beforeEach(() => {

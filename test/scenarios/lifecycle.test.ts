@@ -5,6 +5,7 @@ import { newTrader } from '../harness/chain-trader.js';
 import { diamondCall, packed } from '../harness/diamond-calls.js';
 import { eventually } from '../harness/eventually.js';
 import { startGatewayBeside } from '../harness/gateway-beside.js';
+import { firstChain } from '../harness/first-chain.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
 import { ORDER_ROWS, type WalkName } from './lifecycle-table.js';
 import { throughUrl } from './through-url.js';
@@ -27,9 +28,7 @@ let agent: AgentTrader;
 
 beforeAll(async () => {
   sandbox = await startTestSandbox(BUSY_AGENTS);
-  const [first] = sandbox.controls.chains;
-  if (!first) throw new Error('the sandbox has no chain');
-  chain = first;
+  chain = firstChain(sandbox);
 });
 beforeEach(async () => {
   sandbox.controls.prices.jump(BTC, '60000');

@@ -6,6 +6,7 @@ import { expectViewEqualsChain } from '../harness/chain-checker.js';
 import { chainTrader } from '../harness/chain-trader.js';
 import { controlCall, tokenCall } from '../harness/diamond-calls.js';
 import { eventually } from '../harness/eventually.js';
+import { firstChain } from '../harness/first-chain.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
 import { movesOf, toldAfter } from './told.js';
 
@@ -25,9 +26,7 @@ let agent: AgentTrader;
 
 beforeAll(async () => {
   sandbox = await startTestSandbox(BUSY_AGENTS);
-  const [first] = sandbox.controls.chains;
-  if (!first) throw new Error('the sandbox has no chain');
-  chain = first;
+  chain = firstChain(sandbox);
   sandbox.controls.prices.jump(0, '60000');
   agent = await newAgentTrader(sandbox, chain);
 });

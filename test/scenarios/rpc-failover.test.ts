@@ -6,6 +6,7 @@ import { expectViewEqualsChain } from '../harness/chain-checker.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 import { eventually } from '../harness/eventually.js';
 import { startGatewayBeside, type GatewayBeside } from '../harness/gateway-beside.js';
+import { firstChain } from '../harness/first-chain.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
 import { throughUrl } from './through-url.js';
 import { movesOf, toldAfter } from './told.js';
@@ -25,9 +26,7 @@ let agent: AgentTrader;
 
 beforeAll(async () => {
   sandbox = await startTestSandbox(BUSY_AGENTS);
-  const [first] = sandbox.controls.chains;
-  if (!first) throw new Error('the sandbox has no chain');
-  chain = first;
+  chain = firstChain(sandbox);
   sandbox.controls.prices.jump(0, '60000');
   const way = (): Promise<FaultProxy> => createFaultProxy({ target: chain.rpcUrl, clock: systemClock });
   ways = [await way(), await way()];

@@ -9,6 +9,7 @@ import { expectViewEqualsChain, lowerOf } from '../../harness/chain-checker.js';
 import { newTrader, type ChainTrader } from '../../harness/chain-trader.js';
 import { diamondCall, price, usdc } from '../../harness/diamond-calls.js';
 import { eventually } from '../../harness/eventually.js';
+import { firstChain } from '../../harness/first-chain.js';
 import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
 
 const CHAIN = 'arbitrum-sepolia';
@@ -18,9 +19,7 @@ let venue: Venue;
 
 beforeAll(async () => {
   sandbox = await startTestSandbox();
-  const [first] = sandbox.controls.chains;
-  if (!first) throw new Error('the sandbox has no chain');
-  chain = first;
+  chain = firstChain(sandbox);
   venue = venueOf(sandbox.gateway, CHAIN);
 });
 afterAll(() => sandbox.stop());

@@ -5,6 +5,7 @@ import { createTestDatabase, type TestDatabase } from '../../harness/database.js
 import { price } from '../../harness/diamond-calls.js';
 import { eventually } from '../../harness/eventually.js';
 import { startGatewayBeside, type GatewayBeside } from '../../harness/gateway-beside.js';
+import { firstChain } from '../../harness/first-chain.js';
 import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
 
 /** Two gateways on one database of their own, while the sandbox's gateway minds its own business. */
@@ -16,9 +17,7 @@ const running: GatewayBeside[] = [];
 
 beforeAll(async () => {
   sandbox = await startTestSandbox();
-  const [first] = sandbox.controls.chains;
-  if (!first) throw new Error('the sandbox has no chain');
-  chain = first;
+  chain = firstChain(sandbox);
   database = await createTestDatabase();
   sandbox.controls.prices.jump(0, '60000');
 });

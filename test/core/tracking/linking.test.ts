@@ -9,6 +9,7 @@ import { diamondCall, price, trade, usdc } from '../../harness/diamond-calls.js'
 import { eventually } from '../../harness/eventually.js';
 import { newTag } from '../../harness/order-draft.js';
 import { ownOrders } from '../../harness/own-orders.js';
+import { firstChain } from '../../harness/first-chain.js';
 import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
 
 const CHAIN = 'arbitrum-sepolia';
@@ -21,9 +22,7 @@ let own: ReturnType<typeof ownOrders>;
 
 beforeAll(async () => {
   sandbox = await startTestSandbox();
-  const [first] = sandbox.controls.chains;
-  if (!first) throw new Error('the sandbox has no chain');
-  chain = first;
+  chain = firstChain(sandbox);
   venue = venueOf(sandbox.gateway, CHAIN);
   own = ownOrders(sandbox, chain, venue);
   sandbox.controls.prices.jump(0, '60000');

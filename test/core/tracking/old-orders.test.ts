@@ -7,6 +7,7 @@ import { createTestDatabase, type TestDatabase } from '../../harness/database.js
 import { diamondCall, price, usdc } from '../../harness/diamond-calls.js';
 import { eventually } from '../../harness/eventually.js';
 import { startGatewayBeside, type GatewayBeside } from '../../harness/gateway-beside.js';
+import { firstChain } from '../../harness/first-chain.js';
 import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
 
 /** A gateway that begins to follow the chain in the middle of its life. */
@@ -26,9 +27,7 @@ const send = (by: ChainTrader, data: `0x${string}`) => by.send(chain.definition.
 
 beforeAll(async () => {
   sandbox = await startTestSandbox();
-  const [first] = sandbox.controls.chains;
-  if (!first) throw new Error('the sandbox has no chain');
-  chain = first;
+  chain = firstChain(sandbox);
   for (const [pair, at] of [
     [1, '3000'],
     [4, '14'],

@@ -5,6 +5,7 @@ import { newTrader, type ChainTrader } from '../../harness/chain-trader.js';
 import { diamondCall, price } from '../../harness/diamond-calls.js';
 import { eventually } from '../../harness/eventually.js';
 import { ownOrders } from '../../harness/own-orders.js';
+import { firstChain } from '../../harness/first-chain.js';
 import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
 
 const CHAIN = 'arbitrum-sepolia';
@@ -15,9 +16,7 @@ let own: ReturnType<typeof ownOrders>;
 
 beforeAll(async () => {
   sandbox = await startTestSandbox();
-  const [first] = sandbox.controls.chains;
-  if (!first) throw new Error('the sandbox has no chain');
-  chain = first;
+  chain = firstChain(sandbox);
   venue = venueOf(sandbox.gateway, CHAIN);
   own = ownOrders(sandbox, chain, venue);
 });

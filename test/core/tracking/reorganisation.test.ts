@@ -8,6 +8,7 @@ import { createTestDatabase } from '../../harness/database.js';
 import { diamondCall, price, usdc } from '../../harness/diamond-calls.js';
 import { eventually } from '../../harness/eventually.js';
 import { startGatewayBeside } from '../../harness/gateway-beside.js';
+import { firstChain } from '../../harness/first-chain.js';
 import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
 
 const CHAIN = 'arbitrum-sepolia';
@@ -17,9 +18,7 @@ const traders: ChainTrader[] = [];
 
 beforeAll(async () => {
   sandbox = await startTestSandbox();
-  const [first] = sandbox.controls.chains;
-  if (!first) throw new Error('the sandbox has no chain');
-  chain = first;
+  chain = firstChain(sandbox);
 });
 afterAll(() => sandbox.stop());
 

@@ -11,6 +11,7 @@ import { price } from '../../harness/diamond-calls.js';
 import { eventually } from '../../harness/eventually.js';
 import { startGatewayBeside, type GatewayBeside } from '../../harness/gateway-beside.js';
 import { orderDraft } from '../../harness/order-draft.js';
+import { firstChain } from '../../harness/first-chain.js';
 import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
 
 /** A gateway with a database of its own, and between it and the node somebody who does what nodes and networks do. */
@@ -25,9 +26,7 @@ let running: GatewayBeside | null = null;
 
 beforeAll(async () => {
   sandbox = await startTestSandbox();
-  const [first] = sandbox.controls.chains;
-  if (!first) throw new Error('the sandbox has no chain');
-  chain = first;
+  chain = firstChain(sandbox);
   sandbox.controls.prices.jump(0, '60000');
 });
 afterAll(() => sandbox.stop());

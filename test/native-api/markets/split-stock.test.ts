@@ -4,7 +4,7 @@ import { sandboxControlAbi } from '../../../sandbox/contracts/artefact.js';
 import { newAgentTrader, done } from '../../harness/agent-trader.js';
 import { chainTrader } from '../../harness/chain-trader.js';
 import { eventually } from '../../harness/eventually.js';
-import { firstChain } from '../../harness/facade-trader.js';
+import { firstChain } from '../../harness/first-chain.js';
 import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
 
 const CHAIN = 'arbitrum-sepolia';

@@ -1,6 +1,7 @@
 import type { ChainControls } from '../../../sandbox/controls.js';
 import { done, newAgentTrader, type AgentTrader } from '../../harness/agent-trader.js';
 import { price } from '../../harness/diamond-calls.js';
+import { firstChain } from '../../harness/first-chain.js';
 import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
 import { connect, expectContinuous, isData, isOp, wsAuth, type Message, type SocketClient } from './socket-client.js';
 
@@ -10,9 +11,7 @@ const RESTING = { market: 'BTC/USD', side: 'long', type: 'limit', price: '50000'
 
 beforeAll(async () => {
   sandbox = await startTestSandbox({ RATE_LIMIT_AGENT: '100000', RATE_LIMIT_AGENT_WRITES: '100000' });
-  const [first] = sandbox.controls.chains;
-  if (!first) throw new Error('the sandbox has no chain');
-  chain = first;
+  chain = firstChain(sandbox);
   await sandbox.post('/sandbox/price', { market: 'BTC/USD', price: '60000' });
 }, 60_000);
 afterAll(() => sandbox.stop());

@@ -4,6 +4,7 @@ import { newAgentTrader, prepared, type AgentTrader } from '../../harness/agent-
 import { eventually } from '../../harness/eventually.js';
 import { startGatewayBeside } from '../../harness/gateway-beside.js';
 import { domainOf, EVERYTHING, keyIssue, signWith } from '../../harness/master-wallet.js';
+import { firstChain } from '../../harness/first-chain.js';
 import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
 import { connect, expectContinuous, isData, isError, isOp, wsAuth, type Message, type SocketClient } from './socket-client.js';
 
@@ -15,9 +16,7 @@ const RESTING = { ...MARKET_ORDER, type: 'limit', price: '50000' };
 
 beforeAll(async () => {
   sandbox = await startTestSandbox({ RATE_LIMIT_AGENT: '100000', RATE_LIMIT_AGENT_WRITES: '100000' });
-  const [first] = sandbox.controls.chains;
-  if (!first) throw new Error('the sandbox has no chain');
-  chain = first;
+  chain = firstChain(sandbox);
   await sandbox.post('/sandbox/price', { market: 'BTC/USD', price: '60000' });
 }, 60_000);
 afterAll(() => sandbox.stop());

@@ -6,6 +6,7 @@ import { newAgentTrader, type AgentTrader } from '../../harness/agent-trader.js'
 import { eventually } from '../../harness/eventually.js';
 import { startGatewayBeside } from '../../harness/gateway-beside.js';
 import { agentsOf, authorization, domainOf, EVERYTHING, keyIssue, revocation, signWith, type Sign } from '../../harness/master-wallet.js';
+import { firstChain } from '../../harness/first-chain.js';
 import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
 import { connect, isData, isError, isOp, wsAuth, type SocketClient } from './socket-client.js';
 
@@ -15,9 +16,7 @@ const BASE = '/v1/arbitrum-sepolia';
 
 beforeAll(async () => {
   sandbox = await startTestSandbox();
-  const [first] = sandbox.controls.chains;
-  if (!first) throw new Error('the sandbox has no chain');
-  chain = first;
+  chain = firstChain(sandbox);
 }, 60_000);
 afterAll(() => sandbox.stop());
 
