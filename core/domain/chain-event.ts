@@ -1,3 +1,4 @@
+import type { HeldTrade, Level, LevelEvent, LevelKey } from './level-event.js';
 import type { Order, OrderReason } from './order.js';
 import type { CancelReason } from './pricing/cancel-reason.js';
 
@@ -5,8 +6,12 @@ import type { CancelReason } from './pricing/cancel-reason.js';
 
 type Hex = `0x${string}`;
 
-/** An order's place on chain: a market request by its pending index, a resting order by its trade slot. */
-export type OrderKey = `request:${number}` | `resting:${number}`;
+/**
+ * An order's place on chain: a market request by its pending index, a resting order by its trade slot, a level by its position's. The
+ * first two are never given twice; a level passes from one order to the next, so an order that was made of it by bytes mined again is at
+ * home in its transaction.
+ */
+export type OrderKey = `request:${number}` | `resting:${number}` | LevelKey | `${LevelKey}/${Hex}`;
 
 export const ORDER_ACTIONS = ['open', 'close', 'increase', 'decrease', 'leverage', 'withdraw'] as const;
 export type OrderAction = (typeof ORDER_ACTIONS)[number];
@@ -59,7 +64,7 @@ interface About {
   readonly place: EventPlace;
 }
 
-interface AboutOrder extends About {
+export interface AboutOrder extends About {
   readonly orderKey: OrderKey;
 }
 
@@ -154,8 +159,10 @@ export interface TimedOut extends AboutOrder {
 
 export interface PositionEdited extends AboutTrade {
   readonly kind: 'edited';
-  readonly field: 'tp' | 'sl' | 'slippageP';
+  readonly field: Level | 'slippageP';
   readonly value: bigint;
+  /** The position it was done to, its slippage as of this log; absent where nobody knew it, and in events from before it was kept. */
+  readonly held?: HeldTrade;
 }
 
 /** A position that was open before we began to look. */
@@ -207,7 +214,18 @@ export interface Reverted extends AboutOurs {
 export type OwnEvent = Prepared | Sent | Lapsed | Reverted;
 
 export type ChainEvent =
-  Requested | Rested | Replaced | Amended | Executed | Refused | Withdrawn | TimedOut | PositionEdited | PositionFound | OwnEvent;
+  | Requested
+  | Rested
+  | Replaced
+  | Amended
+  | Executed
+  | Refused
+  | Withdrawn
+  | TimedOut
+  | PositionEdited
+  | PositionFound
+  | LevelEvent
+  | OwnEvent;
 
 /** Chain order; what no log tells comes before the logs of its block. */
 export function comparePlaces(a: EventPlace, b: EventPlace): number {

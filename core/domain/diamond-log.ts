@@ -188,7 +188,12 @@ export const DIAMOND_LOG_NAMES = [
 ] as const satisfies readonly DiamondLogName[];
 
 /** Logs that can begin an order; their transactions may carry a tag of ours. */
-export const BEGINNINGS: ReadonlySet<DiamondLogName> = new Set<DiamondLogName>(['PendingOrderStored', 'OpenOrderPlaced']);
+export const BEGINNINGS: ReadonlySet<DiamondLogName> = new Set<DiamondLogName>([
+  'PendingOrderStored',
+  'OpenOrderPlaced',
+  'TradeTpUpdated',
+  'TradeSlUpdated',
+]);
 
 /** Where a log stands on its chain. */
 export interface LogPlace {

@@ -1,4 +1,6 @@
 import type { ChainEvent, Executed, Replaced, Requested, Rested } from './chain-event.js';
+import { TYPE_OF_LEVEL } from './level.js';
+import type { Guarded } from './level-event.js';
 import { step, type OrderEvent } from './order-machine.js';
 import type { Order, OrderFill, OrderReason } from './order.js';
 
@@ -18,6 +20,8 @@ function firstSight(event: ChainEvent): Order | null {
       return draft(event, { type: 'market', action: event.action });
     case 'rested':
       return draft(event, { type: event.type, action: 'open' });
+    case 'guarded':
+      return draft(event, { type: TYPE_OF_LEVEL[event.level], action: 'close' });
     case 'executed':
       return seenAtTheEnd(event);
     default:
@@ -51,7 +55,7 @@ const ORDER_ACTION = {
   liquidation: 'close',
 } as const satisfies Record<Executed['action'], Order['action']>;
 
-type Beginning = Pick<Requested | Rested, 'trader' | 'tradeIndex' | 'terms' | 'sizeCollateral' | 'sizeToken' | 'slippageP' | 'place'>;
+type Beginning = Pick<Requested | Rested | Guarded, 'trader' | 'tradeIndex' | 'terms' | 'sizeCollateral' | 'sizeToken' | 'slippageP' | 'place'>;
 
 function draft(event: Beginning, kind: Pick<Order, 'type' | 'action'>): Order {
   const { terms } = event;
@@ -92,6 +96,14 @@ function orderEventOf(event: ChainEvent): OrderEvent | null {
     case 'rested':
     case 'replaced':
       return { kind: event.kind, at, txHash, block: blockNumber, asked: { ...sizeOf(event), ...termsOf(event) } };
+    case 'guarded':
+      return { kind: 'rested', at, txHash, block: blockNumber, asked: { ...sizeOf(event), ...termsOf(event) } };
+    case 'guardMoved':
+      return { kind: 'moved', at, asked: { ...sizeOf(event), ...termsOf(event) } };
+    case 'guardHit':
+      return { kind: 'filled', at, fill: event.fill };
+    case 'guardGone':
+      return { kind: 'withdrawn', at };
     case 'amended':
       return { kind: 'amended', at, price: event.openPrice, tp: event.tp, sl: event.sl, slippageP: event.slippageP };
     case 'executed':
@@ -113,20 +125,20 @@ function orderEventOf(event: ChainEvent): OrderEvent | null {
   }
 }
 
-const sizeOf = ({ terms, sizeCollateral, sizeToken }: Requested | Rested | Replaced) => ({
+const sizeOf = ({ terms, sizeCollateral, sizeToken }: Requested | Rested | Replaced | Guarded) => ({
   leverage: terms.leverage,
   collateralAmount: terms.collateralAmount,
   sizeCollateral,
   sizeToken,
 });
 
-const termsOf = ({ terms, slippageP }: Rested | Replaced) => ({ price: terms.openPrice, tp: terms.tp, sl: terms.sl, slippageP });
+const termsOf = ({ terms, slippageP }: Rested | Replaced | Guarded) => ({ price: terms.openPrice, tp: terms.tp, sl: terms.sl, slippageP });
 
 /** Reasons our interface has no word for, and those of the future, are OTHER. */
 const reasonOf = (reason: Extract<ChainEvent, { kind: 'refused' }>['reason']): OrderReason =>
   reason === 'COUNTER_TRADE_CANCELED' ? 'OTHER' : reason;
 
-const fillOf = (event: Executed): OrderFill => ({
+export const fillOf = (event: Executed): OrderFill => ({
   price: event.price,
   sizeToken: event.sizeToken ?? 0n,
   collateralPriceUsd: event.collateralPriceUsd,

@@ -1,5 +1,6 @@
-import type { ChainEvent, EventPlace, OrderAction, PositionEdited, Refused, Requested, Rested, Terms } from './chain-event.js';
+import type { ChainEvent, EventPlace, OrderAction, Refused, Requested, Rested, Terms } from './chain-event.js';
 import type { DiamondLog, DiamondLogName, LogNamed, OrderId, PendingOrderStruct, TradeStruct } from './diamond-log.js';
+import { edited, editedLevel } from './interpret-edits.js';
 import {
   PENDING_TYPE,
   executedLeverage,
@@ -68,9 +69,9 @@ function interpret(log: DiamondLog, story: Story): ChainEvent | null {
     case 'TradePositivePnlWithdrawn':
       return withdrawal(log, story);
     case 'TradeTpUpdated':
-      return edited(log, 'tp', log.args.newTp);
+      return editedLevel(log, story, 'tp', log.args.newTp);
     case 'TradeSlUpdated':
-      return edited(log, 'sl', log.args.newSl);
+      return editedLevel(log, story, 'sl', log.args.newSl);
     case 'TradeMaxClosingSlippagePUpdated':
       return edited(log, 'slippageP', BigInt(log.args.maxClosingSlippageP));
     default:
@@ -182,18 +183,6 @@ function closedWithoutWord(log: LogNamed<'PendingOrderClosed'>, { logs }: Story)
   });
   return isToldElsewhere ? null : { kind: 'refused', ...ofRequest(orderId, null, log), reason: 'NO_TRADE' };
 }
-
-type EditLog = LogNamed<'TradeTpUpdated' | 'TradeSlUpdated' | 'TradeMaxClosingSlippagePUpdated'>;
-
-const edited = (log: EditLog, field: PositionEdited['field'], value: bigint): PositionEdited => ({
-  kind: 'edited',
-  trader: lower(log.args.user),
-  orderKey: null,
-  tradeIndex: log.args.index,
-  place: log.place,
-  field,
-  value,
-});
 
 /** Trades whose figures the interpretation of these logs looks up, as long as it does not learn them from the logs themselves. */
 export function tradesMentioned(logs: readonly DiamondLog[]): { readonly trader: Hex; readonly tradeIndex: number }[] {

@@ -11,6 +11,7 @@ type Resting = Sized & Pick<Order, 'price' | 'tp' | 'sl' | 'slippageP'>;
 export type OrderEvent = { readonly at: number } & (
   | { readonly kind: 'requested'; readonly txHash: Hex | null; readonly block: bigint; readonly asked: Sized }
   | { readonly kind: 'rested' | 'replaced'; readonly txHash: Hex | null; readonly block: bigint; readonly asked: Resting }
+  | { readonly kind: 'moved'; readonly asked: Resting }
   | { readonly kind: 'amended'; readonly price: bigint; readonly tp: bigint; readonly sl: bigint; readonly slippageP: bigint }
   | { readonly kind: 'filled'; readonly fill: OrderFill }
   | { readonly kind: 'refused'; readonly reason: OrderReason }
@@ -26,7 +27,7 @@ type Row = Readonly<Partial<Record<OrderEvent['kind'], OrderStatus>>>;
 export const NEXT: Readonly<Record<OrderStatus, Row>> = {
   prepared: { requested: 'pending', rested: 'open', reverted: 'rejected', lapsed: 'expired', sent: 'prepared' },
   pending: { filled: 'filled', refused: 'rejected', timedOut: 'timed_out', withdrawn: 'canceled' },
-  open: { amended: 'open', replaced: 'open', filled: 'filled', refused: 'rejected', withdrawn: 'canceled' },
+  open: { amended: 'open', moved: 'open', replaced: 'open', filled: 'filled', withdrawn: 'canceled' },
   timed_out: { filled: 'filled', refused: 'rejected', withdrawn: 'canceled' },
   expired: { requested: 'pending', rested: 'open', renewed: 'prepared', sent: 'expired' },
   filled: {},
@@ -46,6 +47,8 @@ export function step(order: Order, event: OrderEvent): Order {
     case 'rested':
     case 'replaced':
       return { ...moved, ...event.asked, ...onChain(event) };
+    case 'moved':
+      return { ...moved, ...event.asked };
     case 'amended':
       return { ...sizedAt(moved, event.price), price: event.price, tp: event.tp, sl: event.sl, slippageP: event.slippageP };
     case 'filled':

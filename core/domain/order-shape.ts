@@ -1,12 +1,17 @@
 import type { Requested, Rested } from './chain-event.js';
+import { levelKey, levelOf } from './level.js';
 import type { Order } from './order.js';
 
 /**
  * What an order and the event that begins it on chain have in common, whoever tells it. Several orders in one transaction are told apart
  * by it; twins are not, and need not be.
  */
-export const shapeOf = (order: Order): string =>
-  order.action === 'open' ? opening(order.type, { ...order, amount: order.collateralAmount }) : `${order.action} ${order.tradeIndex ?? ''}`;
+export function shapeOf(order: Order): string {
+  const level = levelOf(order);
+  if (level !== null && order.tradeIndex !== null) return levelKey(level, order.tradeIndex);
+  if (order.action === 'open') return opening(order.type, { ...order, amount: order.collateralAmount });
+  return `${order.action} ${order.tradeIndex ?? ''}`;
+}
 
 export function shapeOfEvent(event: Requested | Rested): string {
   if (event.kind === 'requested' && event.action !== 'open') return `${event.action} ${event.tradeIndex ?? ''}`;

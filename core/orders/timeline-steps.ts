@@ -52,11 +52,15 @@ function partsOf(event: ChainEvent): { readonly steps: readonly StepName[]; read
       // The request asks the oracle in the same transaction.
       return { steps: ['mined', 'oracle_asked'], leaves: 'pending' };
     case 'rested':
+    case 'guarded':
       return { steps: ['mined', 'resting'], leaves: 'open' };
+    case 'guardMoved':
+      return { steps: ['amended'], leaves: 'open' };
     case 'amended':
     case 'replaced':
       return { steps: [event.kind], leaves: 'open' };
     case 'executed':
+    case 'guardHit':
       return { steps: ['oracle_answered', 'filled'], leaves: 'filled' };
     case 'refused':
       return { steps: ['oracle_answered', 'rejected'], leaves: 'rejected' };
@@ -65,6 +69,7 @@ function partsOf(event: ChainEvent): { readonly steps: readonly StepName[]; read
     case 'timedOut':
       return { steps: ['timed_out'], leaves: 'timed_out' };
     case 'withdrawn':
+    case 'guardGone':
       return { steps: ['canceled'], leaves: 'canceled' };
     case 'lapsed':
       return { steps: [event.because === 'owner' ? 'given_up' : 'expired'], leaves: 'expired' };

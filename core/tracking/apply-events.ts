@@ -5,7 +5,8 @@ import { tagsIn } from '../orders/tag.js';
 import type { Hex } from '../ports.js';
 import { NO_CHANGES, type Changes, type Told } from './changes.js';
 import { foldAgain } from './fold-again.js';
-import { beginnings, linkOrders, refsOf, type Linked } from './link-orders.js';
+import type { Linked } from './link-book.js';
+import { beginnings, linkOrders, refsOf } from './link-orders.js';
 import { tradeRefKey, type StoredEvent, type TrackingUnit, type TradeRef } from './tracking-store.js';
 
 const NO_INPUTS: ReadonlyMap<Hex, Hex> = new Map();
@@ -38,7 +39,7 @@ interface LinkedRows extends Linked {
 async function link(unit: TrackingUnit, events: readonly ChainEvent[], inputs: ReadonlyMap<Hex, Hex>): Promise<LinkedRows> {
   const tags = await unit.tags([...new Set([...inputs.values()].flatMap(tagsIn))]);
   const orders = await unit.orders({ refs: refsOf(events), ids: [...new Set(tags.map(({ orderId }) => orderId))] });
-  const linked = linkOrders({ events, orders, tags, inputs, newIds: await unit.newOrderIds(beginnings(events, orders)) });
+  const linked = linkOrders({ events, orders, tags, inputs, newIds: await unit.newOrderIds(beginnings(events, orders, tags)) });
   return { ...linked, before: new Map(orders.map(({ id, order }) => [id, order])) };
 }
 

@@ -1,5 +1,6 @@
 import type { Order } from '../domain/order.js';
 import { foldOrder } from '../domain/fold-order.js';
+import { placeAfter } from '../domain/level.js';
 import { foldPosition, type PositionState } from '../domain/position.js';
 import type { Changes, Told } from './changes.js';
 import { isSame } from './is-same.js';
@@ -28,7 +29,8 @@ export async function foldAgain(unit: TrackingUnit, { orders, trades }: Again, a
   const folded = orders.map((row) => {
     const events = ofOrders.get(row.id) ?? [];
     const orderKey = events.findLast((event) => event.orderKey !== null)?.orderKey ?? null;
-    return { before: row.order, row: { ...row, orderKey, order: events.reduce<Order | null>(foldOrder, null) } };
+    const order = events.reduce<Order | null>(foldOrder, null);
+    return { before: row.order, row: { ...row, orderKey: placeAfter(order, orderKey), order } };
   });
   const rows = folded.map(({ row }) => row);
   await unit.saveOrders(rows);

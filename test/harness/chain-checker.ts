@@ -7,6 +7,7 @@ import { venueOf, type Gateway } from '../../core/gateway.js';
 import type { Address } from '../../core/ports.js';
 import { formatDecimal } from '../../core/domain/decimal.js';
 import { foldOrder } from '../../core/domain/fold-order.js';
+import { levelOf } from '../../core/domain/level.js';
 import type { Order } from '../../core/domain/order.js';
 import type { ChainTrader } from './chain-trader.js';
 import { eventually } from './eventually.js';
@@ -18,15 +19,20 @@ interface View {
   readonly positions: readonly string[];
   readonly resting: readonly string[];
   readonly pending: readonly string[];
+  /** Take profits and stop losses that are orders: place, price and what they close. */
+  readonly levels: readonly string[];
   /** How many the list of open orders shows. */
   readonly openOrders: number;
 }
 
 /** The service's whole view of a trader against the chain's own state: they become equal within a moment, or the test fails. */
 export async function expectViewEqualsChain(gateway: Gateway, chain: ChainSlug, trader: ChainTrader, deadlineMs = 8_000): Promise<View> {
+  const compared = async () => {
+    const ours = await serviceView(gateway, chain, lowerOf(trader));
+    return { ours, chains: await chainView(gateway, chain, trader, ours.levels) };
+  };
   const both = async () => ({
-    ours: await serviceView(gateway, chain, lowerOf(trader)),
-    chains: await chainView(gateway, chain, trader),
+    ...(await compared()),
     rows: await storedPositions(gateway, chain, lowerOf(trader)),
     kept: await keptStory(gateway, chain, lowerOf(trader)),
   });
@@ -57,7 +63,11 @@ interface Figures {
 const figures = ({ pairIndex, long, leverage, collateralAmount, openPrice, tp, sl }: Figures): string =>
   [pairIndex, long ? 'long' : 'short', BigInt(leverage), collateralAmount, openPrice, tp, sl].join(' ');
 
-async function chainView(gateway: Gateway, chain: ChainSlug, { client, account }: ChainTrader): Promise<View> {
+const levelText = (key: string, price: bigint, { leverage, collateralAmount }: Pick<Figures, 'leverage' | 'collateralAmount'>): string =>
+  [key, price, BigInt(leverage), collateralAmount].join(' ');
+
+/** The levels are looked up where the service says that one is an order: the chain does not know who set it. */
+async function chainView(gateway: Gateway, chain: ChainSlug, { client, account }: ChainTrader, levels: View['levels']): Promise<View> {
   const diamond = { address: venueOf(gateway, chain).definition.diamond, abi: diamondAbi } as const;
   const [trades, pending] = await Promise.all([
     client.readContract({ ...diamond, functionName: 'getTrades', args: [account.address] }),
@@ -70,7 +80,12 @@ async function chainView(gateway: Gateway, chain: ChainSlug, { client, account }
     positions: open.filter(({ tradeType }) => tradeType === 0).map(figures),
     resting: resting.map((trade) => `${trade.tradeType === 2 ? 'stop' : 'limit'} ${figures(trade)}`).sort(),
     pending: waiting.map(({ index }) => `request:${index}`).sort(),
-    openOrders: resting.length + waiting.length,
+    levels: levels.map((text) => {
+      const [key = ''] = text.split(' ');
+      const trade = open.find(({ index, tradeType }) => tradeType === 0 && key.endsWith(`:${index}`));
+      return trade ? levelText(key, key.startsWith('tp') ? trade.tp : trade.sl, trade) : `${key} of no position`;
+    }),
+    openOrders: resting.length + waiting.length + levels.length,
   };
 }
 
@@ -100,8 +115,12 @@ async function serviceView(gateway: Gateway, chain: ChainSlug, trader: Address):
       }),
     ),
     resting: live
-      .filter(({ order }) => order.status === 'open')
+      .filter(({ order }) => order.status === 'open' && levelOf(order) === null)
       .map(({ order }) => `${order.type} ${figures({ ...order, openPrice: order.price })}`)
+      .sort(),
+    levels: live
+      .filter(({ order }) => order.status === 'open' && levelOf(order) !== null)
+      .map(({ orderKey, order }) => levelText(orderKey ?? 'nowhere', order.price, order))
       .sort(),
     openOrders: orders.filter(({ status }) => status !== 'prepared').length,
     pending: live

@@ -1,6 +1,7 @@
 import type { Knex } from 'knex';
 import type { ChainSlug } from '../../chains.js';
 import type { ChainEvent, OrderKey } from '../../domain/chain-event.js';
+import { isLevelEvent } from '../../domain/level.js';
 import type { Address } from '../../ports.js';
 import {
   tradeRefKey,
@@ -150,11 +151,13 @@ async function setCursor(
     .merge();
 }
 
-/** A reverted transaction has no log to be known by, only itself and its block. */
-const keyOf = ({ event, orderId }: { readonly event: ChainEvent; readonly orderId: bigint | null }): string =>
-  event.kind === 'reverted'
-    ? ownEventKey(orderId ?? 0n, event.kind, `${event.place.blockHash ?? ''}/${event.place.txHash ?? ''}`)
-    : eventKey(event);
+/** A reverted transaction has no log to be known by, only itself and its block; what follows from a log for an order is the order's. */
+function keyOf({ event, orderId }: { readonly event: ChainEvent; readonly orderId: bigint | null }): string {
+  const { blockHash, txHash, logIndex } = event.place;
+  const own = (place: string): string => ownEventKey(orderId ?? 0n, event.kind, place);
+  if (event.kind === 'reverted') return own(`${blockHash ?? ''}/${txHash ?? ''}`);
+  return isLevelEvent(event) ? own(`${blockHash ?? ''}/${txHash ?? ''}/${logIndex ?? ''}`) : eventKey(event);
+}
 
 function takenBack(found: readonly OrphanRow[]): TakenBack {
   const orderIds = new Set<bigint>();

@@ -38,6 +38,7 @@ const EVENTS: Readonly<Record<OrderEvent['kind'], OrderEvent>> = {
   requested: { kind: 'requested', at: 9, txHash: '0x01', block: 7n, asked: size },
   rested: { kind: 'rested', at: 9, txHash: '0x01', block: 7n, asked: resting },
   replaced: { kind: 'replaced', at: 9, txHash: '0x02', block: 8n, asked: { ...resting, collateralAmount: 50_000_000n } },
+  moved: { kind: 'moved', at: 9, asked: { ...resting, price: 2n, sizeCollateral: 500_000_000n } },
   amended: { kind: 'amended', at: 9, price: 2n, tp: 3n, sl: 4n, slippageP: 5n },
   filled: { kind: 'filled', at: 9, fill },
   refused: { kind: 'refused', at: 9, reason: 'SLIPPAGE' },
@@ -70,6 +71,7 @@ describe('an order', () => {
     ['timed_out', 'refused', 'rejected'],
     ['timed_out', 'withdrawn', 'canceled'],
     ['open', 'amended', 'open'],
+    ['open', 'moved', 'open'],
     ['open', 'filled', 'filled'],
     ['open', 'withdrawn', 'canceled'],
   ] as const)('that is %s, when %s, becomes %s', (from, kind, to) => {

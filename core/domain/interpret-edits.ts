@@ -1,0 +1,39 @@
+import type { PositionEdited } from './chain-event.js';
+import type { LogNamed } from './diamond-log.js';
+import { lower, plainTerms, type Story } from './interpret-executions.js';
+import type { HeldTrade, Level } from './level-event.js';
+
+type EditLog = LogNamed<'TradeTpUpdated' | 'TradeSlUpdated' | 'TradeMaxClosingSlippagePUpdated'>;
+
+export const edited = (log: EditLog, field: PositionEdited['field'], value: bigint): PositionEdited => ({
+  kind: 'edited',
+  trader: lower(log.args.user),
+  orderKey: null,
+  tradeIndex: log.args.index,
+  place: log.place,
+  field,
+  value,
+});
+
+/** Of a level also what it stands on: an order that set it closes all of that. */
+export function editedLevel(log: EditLog, story: Story, level: Level, value: bigint): PositionEdited {
+  const held = heldAt(log, story);
+  return { ...edited(log, level, value), ...(held && { held }) };
+}
+
+function heldAt({ args, place }: EditLog, { logs, tradeOf }: Story): HeldTrade | null {
+  const trade = tradeOf(lower(args.user), args.index);
+  if (trade === null) return null;
+  const slipped = logs.findLast(
+    (other): other is LogNamed<'TradeMaxClosingSlippagePUpdated'> =>
+      other.name === 'TradeMaxClosingSlippagePUpdated' &&
+      other.place.logIndex < place.logIndex &&
+      lower(other.args.user) === lower(args.user) &&
+      other.args.index === args.index,
+  );
+  const { sizeToken, isCounterTrade } = trade;
+  return {
+    trade: { ...plainTerms(trade), sizeToken, isCounterTrade },
+    slippageP: slipped === undefined ? trade.slippageP : BigInt(slipped.args.maxClosingSlippageP),
+  };
+}

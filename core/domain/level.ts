@@ -1,0 +1,23 @@
+import type { ChainEvent, OrderKey } from './chain-event.js';
+import { LEVELS, type Level, type LevelEvent, type LevelKey } from './level-event.js';
+import type { Order, OrderType } from './order.js';
+
+/** An order that only reduces and waits for its price is a level of its position: a limit the take profit, a stop the stop loss. */
+
+export const LEVEL_OF_TYPE = { market: null, limit: 'tp', stop: 'sl' } as const satisfies Record<OrderType, Level | null>;
+export const TYPE_OF_LEVEL = { tp: 'limit', sl: 'stop' } as const satisfies Record<Level, OrderType>;
+
+/** null for every order that is not one. */
+export const levelOf = ({ action, type }: Pick<Order, 'action' | 'type'>): Level | null =>
+  action === 'close' ? LEVEL_OF_TYPE[type] : null;
+
+export const levelKey = (level: Level, tradeIndex: number): LevelKey => `${level}:${tradeIndex}`;
+
+export const isLevelKey = (key: OrderKey | null): boolean => LEVELS.some((level) => key?.startsWith(`${level}:`));
+
+/** A position has one of each: whoever no longer holds it makes room for the next. */
+export const placeAfter = (order: Pick<Order, 'status'> | null, key: OrderKey | null): OrderKey | null =>
+  isLevelKey(key) && order?.status !== 'open' ? null : key;
+
+export const isLevelEvent = (event: ChainEvent): event is LevelEvent =>
+  event.kind === 'guarded' || event.kind === 'guardMoved' || event.kind === 'guardHit' || event.kind === 'guardGone';
