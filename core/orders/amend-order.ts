@@ -11,6 +11,7 @@ import { collateralForBaseSize, positionSizeCollateral } from '../domain/pricing
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import { checkLevels, checkOpening, checkScope, requireTradable } from './check-order.js';
+import { moveLevel, restingLevel } from './change-level.js';
 import { invalid, priceUnits, slippageUnits, triggerUnits } from './exact-units.js';
 import { describeUnfilled, findOrder, indexOf, notModifiable, unlessOvertaken, type PreparedOrder } from './find-order.js';
 import { baseUnits, storedStopLoss, type Opening } from './order-request.js';
@@ -43,6 +44,8 @@ export async function amendOrder(
   const nothing = async (): Promise<PreparedOrder> => ({ order: await getOrder(gateway, venue, caller, id), transaction: null });
   if (Object.values(changes).every((change) => change === undefined)) return nothing();
   if (known.order.status !== 'open' || known.orderKey === null) throw notModifiable(venue, known);
+  const level = restingLevel(known);
+  if (level !== null) return moveLevel(gateway, venue, caller, level, changes);
   const wanted = readChanges(venue, known.order, changes);
   checkScope(caller, wanted);
   const intent = intentFor(known.order, indexOf(known.orderKey), wanted);

@@ -4,16 +4,19 @@ import { marketName } from '../account/describe-order.js';
 import { checkMarket } from '../domain/scope.js';
 import type { WithdrawIntent, ReclaimIntent } from '../domain/intent.js';
 import type { Gateway, Venue } from '../gateway.js';
+import { removeLevel, restingLevel } from './change-level.js';
 import { describeUnfilled, findOrder, indexOf, notModifiable, unlessOvertaken, type PreparedOrder } from './find-order.js';
 import type { KnownOrder } from './orders-store.js';
 import { prepareTransaction } from './prepare-transaction.js';
 import { isOverdue } from './reclaim-time.js';
 
-/** A resting order is taken back, an unanswered request reclaimed, and what nobody has sent is forgotten at once. */
+/** A resting order is taken back, a level removed from its position, an unanswered request reclaimed, and what nobody has sent is forgotten at once. */
 export async function withdrawOrder(gateway: Gateway, venue: Venue, caller: AgentCaller, id: string): Promise<PreparedOrder> {
   const known = await findOrder(gateway, venue, caller, id);
   checkMarket(caller.scope, marketName(venue.feed.config(), known.order.pairIndex));
   if (known.order.status === 'prepared') return giveUp(gateway, venue, caller, known);
+  const level = restingLevel(known);
+  if (level !== null) return removeLevel(gateway, venue, caller, level);
   const intent = intentFor(venue, known);
   if (intent === null) throw notModifiable(venue, known);
   const { transaction } = await unlessOvertaken(venue, known, prepareTransaction(gateway, venue, caller, { intent, takes: null }));

@@ -1,0 +1,85 @@
+import type { AgentCaller } from '../access/caller.js';
+import { tradeSize } from '../account/describe-order.js';
+import { absolute, compare, decimal, formatDecimal, round, subtract, type Decimal } from '../domain/decimal.js';
+import type { Level } from '../domain/level-event.js';
+import type { Order } from '../domain/order.js';
+import { positionSizeCollateral } from '../domain/pricing/size.js';
+import { GatewayError } from '../errors.js';
+import type { Gateway, Venue } from '../gateway.js';
+import { priceUnits, SIZE_DECIMALS, slippageUnits } from './exact-units.js';
+import { onPosition, type HeldPosition, type PositionFigures } from './find-position.js';
+import type { OrderRequest } from './order-request.js';
+import { closingSlippage, collateralAt, positionOrder, storedSl } from './position-order.js';
+import type { PreparedWrite } from './prepare-transaction.js';
+import { prepareProtection, requireAhead, requireProtectable } from './protect-position.js';
+
+/** Sizes of positions are shown with more digits than an order may have: this close is the same. */
+const HAIR = decimal(1n, SIZE_DECIMALS);
+
+export const isWhole = (size: Decimal, held: Decimal): boolean => compare(absolute(subtract(size, held)), HAIR) < 0;
+
+export const shownSize = (held: Decimal): string => formatDecimal(round(held, SIZE_DECIMALS, 'down'));
+
+/** An order that waits to close the whole of a position: its take profit, or its stop loss. */
+export interface PreparedLevel {
+  readonly order: Order;
+  readonly write: PreparedWrite;
+}
+
+/** Checked and rehearsed; nothing is stored. */
+export async function prepareLevel(
+  gateway: Gateway,
+  venue: Venue,
+  caller: AgentCaller,
+  id: string,
+  { level, request }: { readonly level: Level; readonly request: OrderRequest & { readonly price: NonNullable<OrderRequest['price']> } },
+): Promise<PreparedLevel> {
+  const { position, made } = await onPosition(gateway, venue, caller, id, async (figures) => {
+    requireProtectable(venue, caller, figures);
+    const held = tradeSize(figures, collateralAt(venue, figures));
+    if (!isWhole(request.size, held)) throw notWhole(request.type, [held]);
+    const price = priceUnits('price', request.price);
+    requireAhead(venue, figures, { field: 'price', level, price });
+    const slippageP = request.slippage === undefined ? closingSlippage(figures) : slippageUnits(request.slippage);
+    const write = await prepareProtection(gateway, venue, caller, protectionOf(figures, { level, price, slippageP }));
+    return { price, slippageP, write };
+  });
+  const { write, slippageP } = made;
+  const price = storedLevel(venue, position, level, made.price);
+  const times = { now: venue.clock.now(), expiresAt: write.transaction.expiresAt };
+  return { order: levelOrder(caller, position.figures, { ...times, type: request.type, price, slippageP }), write };
+}
+
+/** The contract has one take profit and one stop loss for all of a position, and none for a part. */
+export const notWhole = (type: OrderRequest['type'], held: readonly Decimal[]): GatewayError =>
+  new GatewayError('UNSUPPORTED', {
+    reason: `A ${type} that only reduces closes the whole of one position: its size must be ${held.map(shownSize).join(' or ')}.`,
+  });
+
+interface LevelTerms {
+  readonly level: Level;
+  readonly price: bigint;
+  readonly slippageP: bigint;
+}
+
+/** Its slippage is the position's: it is told to the contract only where it is another. */
+export const protectionOf = (figures: PositionFigures, { level, price, slippageP }: LevelTerms) => ({
+  tradeIndex: figures.tradeIndex,
+  tp: level === 'tp' ? price : null,
+  sl: level === 'sl' ? price : null,
+  ...(slippageP === closingSlippage(figures) ? {} : { slippageP }),
+});
+
+/** What the contract will keep: a stop loss too far away comes nearer. */
+export const storedLevel = (venue: Venue, position: HeldPosition, level: Level, price: bigint): bigint =>
+  level === 'sl' ? storedSl(venue, position, { sl: price, leverage: position.figures.leverage }) : price;
+
+function levelOrder(
+  caller: AgentCaller,
+  figures: PositionFigures,
+  { type, price, slippageP, ...times }: Pick<Order, 'type' | 'price' | 'slippageP'> & { readonly now: number; readonly expiresAt: number },
+): Order {
+  const { leverage, collateralAmount, sizeToken } = figures;
+  const part = { action: 'close' as const, leverage, collateralAmount, sizeCollateral: positionSizeCollateral(figures), sizeToken };
+  return { ...positionOrder(caller, figures, { ...part, slippageP }, times), type, price };
+}

@@ -1,0 +1,53 @@
+import type { AgentCaller } from '../access/caller.js';
+import { marketName } from '../account/describe-order.js';
+import { livePrice } from '../account/list-positions.js';
+import { decimal, formatDecimal } from '../domain/decimal.js';
+import type { ProtectIntent } from '../domain/intent.js';
+import type { Level } from '../domain/level-event.js';
+import { checkMarket } from '../domain/scope.js';
+import { GatewayError } from '../errors.js';
+import type { Gateway, Venue } from '../gateway.js';
+import { invalid, PRICE_DECIMALS } from './exact-units.js';
+import { isReverted } from './find-order.js';
+import type { PositionFigures } from './find-position.js';
+import { prepareTransaction, type PreparedWrite } from './prepare-transaction.js';
+
+/** No oracle is asked, so it may be done while the market is shut, but not while the contracts only let positions be closed. */
+export function requireProtectable({ feed }: Venue, { scope }: AgentCaller, { pairIndex }: Pick<PositionFigures, 'pairIndex'>): void {
+  const config = feed.config();
+  const market = marketName(config, pairIndex);
+  checkMarket(scope, market);
+  if (config.tradingState !== 'active') throw new GatewayError('MARKET_CLOSED', { market, session: config.tradingState });
+}
+
+interface Wanted {
+  /** What the caller calls it. */
+  readonly field: string;
+  readonly level: Level;
+  readonly price: bigint;
+}
+
+/** The contract takes any level; one that the price has passed already would close the position at once, which nobody means by it. */
+export function requireAhead(venue: Venue, { pairIndex, long }: PositionFigures, { field, level, price }: Wanted): void {
+  const { mark } = livePrice(venue, pairIndex);
+  const isAbove = (level === 'tp') === long;
+  if (isAbove ? price > mark : price < mark) return;
+  const at = formatDecimal(decimal(mark, PRICE_DECIMALS));
+  throw invalid(field, `must be ${isAbove ? 'above' : 'below'} the mark price ${at} of a ${long ? 'long' : 'short'}`);
+}
+
+/** One round trip; nothing is stored. */
+export async function prepareProtection(
+  gateway: Gateway,
+  venue: Venue,
+  caller: AgentCaller,
+  protection: Omit<ProtectIntent, 'kind'>,
+): Promise<PreparedWrite> {
+  try {
+    return await prepareTransaction(gateway, venue, caller, { intent: { kind: 'protect', ...protection }, takes: null });
+  } catch (error) {
+    if (!isReverted(error) || error.details.errorName !== 'PendingTrigger') throw error;
+    const reason = 'a keeper is closing the position by its take profit or stop loss';
+    throw new GatewayError('ORDER_NOT_MODIFIABLE', { id: null, status: 'pending', reason });
+  }
+}

@@ -1,0 +1,173 @@
+import { venueOf } from '../../core/gateway.js';
+import type { ChainControls } from '../../sandbox/controls.js';
+import { BUSY_AGENTS, done, newAgentTrader, prepared, type AgentTrader, type Json } from '../harness/agent-trader.js';
+import { expectViewEqualsChain } from '../harness/chain-checker.js';
+import { diamondCall, price } from '../harness/diamond-calls.js';
+import { eventually } from '../harness/eventually.js';
+import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import { movesOf, toldAfter } from '../scenarios/told.js';
+
+/** A limit or stop that only reduces is an order of its own: the take profit or the stop loss of the position it closes. */
+
+const SOL = 2;
+let sandbox: TestSandbox;
+let chain: ChainControls;
+let agent: AgentTrader;
+
+beforeAll(async () => {
+  sandbox = await startTestSandbox(BUSY_AGENTS);
+  const [first] = sandbox.controls.chains;
+  if (!first) throw new Error('the sandbox has no chain');
+  chain = first;
+});
+beforeEach(async () => {
+  await priceIs('150');
+  agent = await newAgentTrader(sandbox, chain);
+});
+afterAll(() => sandbox.stop());
+
+/** The gateway has heard of it, so that the next order expects it. */
+const priceIs = async (at: string): Promise<void> => {
+  sandbox.controls.prices.jump(SOL, at);
+  await eventually(
+    () => venueOf(sandbox.gateway, chain.definition.slug).feed.price(SOL).mark,
+    (mark) => mark === price(Number(at)),
+  );
+};
+const idOf = (order: Json): string => String(order['id']);
+const open = async (side = 'long'): Promise<Json> => {
+  await agent.place({ market: 'SOL/USD', side, type: 'market', size: '8', leverage: '10' }, 'filled');
+  return agent.position();
+};
+const reducing = (position: Json, type: string, at: string, more: Json = {}): Json => ({
+  market: 'SOL/USD',
+  side: position['side'] === 'long' ? 'short' : 'long',
+  type,
+  size: position['size'],
+  price: at,
+  reduceOnly: true,
+  ...more,
+});
+const viewEqualsChain = () => expectViewEqualsChain(sandbox.gateway, chain.definition.slug, agent.trader);
+const moves = async (id: string) => movesOf(await toldAfter(agent, 0), id);
+const stepsOf = async (id: string) => {
+  const { body } = await agent.call('getOrderTimeline', 'GET', `/orders/${id}/timeline`);
+  return (body['steps'] as Json[]).map(({ step }) => step);
+};
+
+describe('a limit or stop that only reduces', () => {
+  it.each([
+    ['limit', 'long', '156', '157', 'tp'],
+    ['stop', 'long', '146', '145', 'sl'],
+    ['limit', 'short', '144', '143', 'tp'],
+    ['stop', 'short', '154', '155', 'sl'],
+  ])('as %s rests on a %s at %s and is filled when the price gets there', async (type, side, at, hit, level) => {
+    const position = await open(side);
+    const { order, transaction } = done(await agent.create(reducing(position, type, at, { clientId: 'out' })));
+    expect(order).toMatchObject({
+      status: 'prepared',
+      type,
+      price: at,
+      size: position['size'],
+      reduceOnly: true,
+      clientId: 'out',
+      txHash: null,
+    });
+    expect(order).toMatchObject({ side: side === 'long' ? 'short' : 'long', leverage: position['leverage'], sl: null, tp: null });
+    if (transaction === null) throw new Error('there is nothing to send');
+    const hash = await agent.send(transaction);
+    const resting = await agent.reaches(idOf(order), 'open');
+    expect(resting).toMatchObject({ txHash: hash, expiresAt: null, price: at, size: position['size'] });
+    expect(await agent.openOrders()).toEqual([resting]);
+    expect((await agent.position())[level]).toBe(at);
+    await viewEqualsChain();
+    sandbox.controls.prices.jump(SOL, hit);
+    const filled = await agent.reaches(idOf(order), 'filled');
+    expect(filled['fill']).toMatchObject({ positionId: position['id'], size: position['size'] });
+    expect(await agent.openOrders()).toEqual([]);
+    expect(await moves(idOf(order))).toEqual(['- → prepared', 'prepared → open', 'open → filled']);
+    expect(await stepsOf(idOf(order))).toEqual(['validated', 'simulated', 'prepared', 'mined', 'resting', 'oracle_answered', 'filled']);
+    await viewEqualsChain();
+  });
+
+  it('is moved by PATCH and stays the same order', async () => {
+    const position = await open();
+    const id = idOf(await agent.place(reducing(position, 'limit', '160'), 'open'));
+    const moved = done(await agent.update(id, { price: '165', slippage: '2.5' }));
+    expect(moved.order).toMatchObject({ id, price: '165', slippage: '2.5', status: 'open' });
+    await agent.send(prepared(await agent.update(id, { price: '165', slippage: '2.5' })));
+    await eventually(
+      () => agent.order(id),
+      (order) => order['price'] === '165' && order['slippage'] === '2.5',
+    );
+    expect((await agent.order(id))['status']).toBe('open');
+    expect(await agent.update(id, { price: '165' })).toMatchObject({ status: 200, body: { transaction: null } });
+    await viewEqualsChain();
+  });
+
+  it('is cancelled by DELETE, and the position keeps its other level', async () => {
+    const position = await open();
+    const tp = idOf(await agent.place(reducing(position, 'limit', '160'), 'open'));
+    const sl = idOf(await agent.place(reducing(position, 'stop', '145'), 'open'));
+    await viewEqualsChain();
+    await agent.send(prepared(await agent.cancel(tp)));
+    await agent.reaches(tp, 'canceled');
+    expect(await agent.position()).toMatchObject({ tp: '0', sl: '145' });
+    expect((await agent.order(sl))['status']).toBe('open');
+    expect((await agent.cancel(tp)).body).toMatchObject({ code: 'ORDER_NOT_MODIFIABLE' });
+    await viewEqualsChain();
+  });
+
+  it.each([
+    ['PATCH of the position', (id: string) => agent.adjust(id, { tp: '170' })],
+    ['its removal by PATCH of the position', (id: string) => agent.adjust(id, { tp: '0' })],
+    ['a close of the whole position', (id: string) => agent.close(id)],
+  ])('is canceled by %s', async (_what, change) => {
+    const position = await open();
+    const id = idOf(await agent.place(reducing(position, 'limit', '160'), 'open'));
+    await agent.send(prepared(await change(String(position['id']))));
+    await agent.reaches(id, 'canceled');
+    await viewEqualsChain();
+  });
+
+  it('gives way to the next one, and to what another front end sets', async () => {
+    const position = await open();
+    const first = idOf(await agent.place(reducing(position, 'limit', '160'), 'open'));
+    const second = idOf(await agent.place(reducing(position, 'limit', '160'), 'open'));
+    expect((await agent.order(first))['status']).toBe('canceled');
+    const { index } = (await agent.trader.trades())[0] ?? { index: 0 };
+    const { diamond } = chain.definition;
+    await agent.trader.send(diamond, diamondCall('updateTp', [index, price(160)]));
+    await viewEqualsChain();
+    expect((await agent.order(second))['status']).toBe('open');
+    await agent.trader.send(diamond, diamondCall('updateTp', [index, price(161)]));
+    await agent.reaches(second, 'canceled');
+    await viewEqualsChain();
+  });
+
+  it('is canceled when the other level closes the position, and by a liquidation', async () => {
+    const position = await open();
+    const tp = idOf(await agent.place(reducing(position, 'limit', '160'), 'open'));
+    const sl = idOf(await agent.place(reducing(position, 'stop', '145'), 'open'));
+    sandbox.controls.prices.jump(SOL, '144');
+    await agent.reaches(sl, 'filled');
+    await agent.reaches(tp, 'canceled');
+    await priceIs('150');
+    const next = idOf(await agent.place(reducing(await open(), 'limit', '160'), 'open'));
+    sandbox.controls.prices.jump(SOL, '120');
+    await agent.reaches(next, 'canceled');
+    await viewEqualsChain();
+  });
+
+  it('closes whatever its position has become', async () => {
+    const position = await open();
+    const tp = idOf(await agent.place(reducing(position, 'limit', '160'), 'open'));
+    await agent.send(prepared(await agent.close(String(position['id']), { size: '3' })));
+    const left = await eventually(
+      () => agent.position(),
+      (now) => now['size'] !== position['size'],
+    );
+    expect(await agent.order(tp)).toMatchObject({ status: 'open', size: left['size'] });
+    await viewEqualsChain();
+  });
+});
