@@ -18,7 +18,7 @@ export interface KnownProtection extends Protection {
 
 export interface ProtectionStore {
   /**
-   * In the order asked for. One that never had an id gets it now, from the same numbers as orders and positions, and keeps it; a position
+   * In the order asked for. One that was set by an order of ours is that order, for as long as it holds. One that never had an id gets it now, from the same numbers as orders and positions, and keeps it; a position
    * that a resting order opened keeps the ids of that order's protections.
    */
   identify(chain: ChainSlug, trader: Address, protections: readonly Protection[], at: number): Promise<KnownProtection[]>;

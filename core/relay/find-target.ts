@@ -1,4 +1,5 @@
 import type { AgentCaller } from '../access/caller.js';
+import { levelOf } from '../domain/level.js';
 import type { OrderStatus } from '../domain/order.js';
 import type { KnownProtection } from '../facade/protection-store.js';
 import type { Gateway, Venue } from '../gateway.js';
@@ -53,6 +54,11 @@ async function ofRecord({ store }: Shelf, { definition }: Place, { trader }: Who
 async function ofId({ store }: Shelf, { definition }: Place, { trader }: Whose, id: bigint): Promise<Target | null> {
   const { slug } = definition;
   const order = await store.orders.find(slug, trader, id);
+  const level = order && levelOf(order.order);
+  if (level && order.order.status === 'open' && order.order.tradeIndex !== null) {
+    const { pairIndex, tradeIndex, price } = order.order;
+    return { pairIndex, record: null, orders: [], protections: [{ tradeIndex, kind: level, price }] };
+  }
   if (order !== null) return { pairIndex: order.order.pairIndex, record: null, orders: [order], protections: [] };
   const protection = await store.facade.protections.find(slug, trader, id);
   const position =

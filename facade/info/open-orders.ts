@@ -1,6 +1,7 @@
 import { collateralOf, tradeSize } from '../../core/account/describe-order.js';
 import type { ListedPosition } from '../../core/account/account-store.js';
 import { toUnits } from '../../core/domain/decimal.js';
+import { levelOf } from '../../core/domain/level.js';
 import type { MarketConfig } from '../../core/domain/market.js';
 import type { PositionState } from '../../core/domain/position.js';
 import type { SeenOrder } from '../../core/facade/history-store.js';
@@ -43,7 +44,9 @@ async function findAll(whose: Whose): Promise<Found> {
   return { ...whose, config: venue.feed.config(), orders, positions, protections, ofOrders, ofProtections };
 }
 
-const isListed = ({ order, isRelayed }: SeenOrder): boolean => isTrade(order) && (order.status === 'open' || isRelayed);
+/** A level of a position is listed with the position that has it, under the id of the order that set it. */
+const isListed = ({ order, isRelayed }: SeenOrder): boolean =>
+  isTrade(order) && levelOf(order) === null && (order.status === 'open' || isRelayed);
 
 /** The slot on chain that a resting order takes until it is filled or withdrawn. */
 export const restingSlot = ({ orderKey }: SeenOrder): number | null =>

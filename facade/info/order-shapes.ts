@@ -1,5 +1,7 @@
 import { describeOrder } from '../../core/account/describe-order.js';
 import { decimal, formatDecimal, toUnits } from '../../core/domain/decimal.js';
+import { levelOf } from '../../core/domain/level.js';
+import type { Level } from '../../core/domain/level-event.js';
 import type { MarketConfig } from '../../core/domain/market.js';
 import type { Order } from '../../core/domain/order.js';
 import type { SeenOrder } from '../../core/facade/history-store.js';
@@ -45,6 +47,8 @@ export function statusOf({ status, reason }: Pick<Order, 'status' | 'reason'>): 
 /** An order that did not come through the facade; its client id is nobody's business here. */
 export function showOrder(config: MarketConfig, asset: Asset, seen: SeenOrder, children: readonly FrontendOrder[] = []): FrontendOrder {
   const { order } = seen;
+  const level = levelOf(order);
+  if (level !== null) return showLevel(asset, seen, { level, base: sizeOf(config, seen) });
   const size = formatSize(coinSize(asset, sizeOf(config, seen)), asset.szDecimals, 'half-up');
   const isStop = order.type === 'stop';
   return {
@@ -64,6 +68,18 @@ export function showOrder(config: MarketConfig, asset: Asset, seen: SeenOrder, c
     ...KINDS[order.type],
     cloid: null,
   };
+}
+
+/** A take-profit or stop-loss that was made as an order, as those are shown that were not. */
+function showLevel(
+  asset: Asset,
+  { id, order }: SeenOrder,
+  { level, base }: { readonly level: Level; readonly base: bigint },
+): FrontendOrder {
+  const { price, createdAt, tradeIndex, status, long } = order;
+  const known = { id, kind: level, price, seenAt: createdAt, tradeIndex: tradeIndex ?? 0 };
+  const shown = showProtection(asset, known, { base, long: !long });
+  return status === 'filled' ? { ...shown, sz: ZERO_TEXT, triggerCondition: 'Triggered' } : shown;
 }
 
 /** 1e18 base units. */

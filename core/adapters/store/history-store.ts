@@ -39,6 +39,9 @@ const fillsSql = (way: 'asc' | 'desc'): string => `
   from page
   left join orders on orders.id = coalesce(page.order_id, (
     select id from orders known where known.chain = page.chain and known.trader = page.trader and known.order_key = page.order_key
+  ), (
+    select hit.order_id from chain_events hit where hit.chain = page.chain and hit.trader = page.trader and hit.trade_index = page.trade_index
+      and hit.kind = 'guardHit' and not hit.orphaned and hit.block_number = page.block_number and hit.log_index = page.log_index limit 1
   ))
   left join agents on agents.chain = orders.chain and agents.agent = orders.agent
   order by ${AT} ${way}, page.block_number ${way}, page.log_index ${way}`;

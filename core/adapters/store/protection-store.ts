@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import { levelKey } from '../../domain/level.js';
 import type { KnownProtection, Protection, ProtectionStore } from '../../facade/protection-store.js';
 import type { ChainSlug } from '../../chains.js';
 import type { Address } from '../../ports.js';
@@ -30,6 +31,16 @@ export function createProtectionStore(db: Knex): ProtectionStore {
     return new Map(found.map(({ trade_index, slot }) => [Number(trade_index), Number(slot)]));
   };
 
+  /** A level that was set by an order of ours is that order. */
+  const ordersAt = async (chain: ChainSlug, trader: Address, protections: readonly Protection[]) => {
+    const found = await rows<{ id: bigint; order_key: string; price: string; seen_at: bigint }>(HOLDERS, {
+      chain,
+      trader,
+      keys: protections.map(({ kind, tradeIndex }) => levelKey(kind, tradeIndex)),
+    });
+    return new Map(found.map((order) => [`${order.order_key}/${order.price}`, order]));
+  };
+
   return {
     async identify(chain, trader, protections, at) {
       if (protections.length === 0) return [];
@@ -39,18 +50,21 @@ export function createProtectionStore(db: Knex): ProtectionStore {
         row: { chain, trader, slot: origins.get(protection.tradeIndex) ?? protection.tradeIndex, kind: protection.kind },
         price: protection.price.toString(),
       }));
+      const orders = await ordersAt(chain, trader, protections);
       const slots = [...new Set(wanted.map(({ row }) => row.slot))];
       const read = async (): Promise<Map<string, Row>> =>
         new Map((await rows<Row>(KNOWN, { chain, trader, slots })).map((row) => [keyOf(row), row]));
       let known = await read();
-      const missing = wanted.filter(({ row, price }) => !known.has(keyOf({ ...row, price })));
+      const missing = wanted.filter(
+        ({ protection, row, price }) => !orders.has(placeOf(protection)) && !known.has(keyOf({ ...row, price })),
+      );
       if (missing.length > 0) {
         const fresh = missing.map(({ row, price }) => ({ ...row, price, seen_at: at }));
         await db('protections').insert(fresh).onConflict(['chain', 'trader', 'slot', 'kind', 'price']).ignore();
         known = await read();
       }
       return wanted.flatMap(({ protection, row, price }): KnownProtection[] => {
-        const found = known.get(keyOf({ ...row, price }));
+        const found = orders.get(placeOf(protection)) ?? known.get(keyOf({ ...row, price }));
         return found ? [{ ...protection, id: found.id, seenAt: Number(found.seen_at) }] : [];
       });
     },
@@ -68,6 +82,12 @@ export function createProtectionStore(db: Knex): ProtectionStore {
     },
   };
 }
+
+const HOLDERS = `
+  select id, order_key, state -> 'price' ->> '$n' as price, (state ->> 'createdAt')::bigint as seen_at from orders
+  where chain = :chain and trader = :trader and order_key = any(cast(:keys as text[]))`;
+
+const placeOf = ({ kind, tradeIndex, price }: Protection): string => `${levelKey(kind, tradeIndex)}/${price}`;
 
 const PROTECTIONS = 'select id, slot, kind, price::text, seen_at from protections where chain = :chain and trader = :trader';
 const KNOWN = `${PROTECTIONS} and slot = any(:slots)`;
