@@ -1,23 +1,20 @@
-import type { ChainDefinition, ChainSlug } from "./core/chains.js";
-import { ConfigError, type ChainConfig } from "./core/config.js";
-import type { Gateway, Venue } from "./core/gateway.js";
-import type { Chain, Clock, Logger, Store } from "./core/ports.js";
-import { followRooms } from "./core/relay/follow-rooms.js";
-import { LANE_DEFAULTS } from "./core/relay/lane-variables.js";
-import { reclaimLost } from "./core/relay/reclaim-lost.js";
-import { runScheduledCancels } from "./core/relay/schedule-cancels.js";
-import type { Relayer } from "./core/relay/relayer.js";
-import type { RelayerConfig } from "./core/relay/relayer-variables.js";
-import { namesTarget } from "./facade/trade/names-target.js";
-import { reencode } from "./facade/trade/reencode.js";
-import { givenRules, type RuleSettings } from "./core/relay/rules.js";
-import {
-  createRelayer,
-  type RunningRelayer,
-} from "./relayer/create-relayer.js";
-import { openWallets } from "./relayer/open-wallets.js";
-import { createSigningGuard } from "./relayer/signing-guard.js";
-import type { Wallet } from "./relayer/wallet.js";
+import type { ChainDefinition, ChainSlug } from './core/chains.js';
+import { ConfigError, type ChainConfig } from './core/config.js';
+import type { Gateway, Venue } from './core/gateway.js';
+import type { Chain, Clock, Logger, Store } from './core/ports.js';
+import { followRooms } from './core/relay/follow-rooms.js';
+import { LANE_DEFAULTS } from './core/relay/lane-variables.js';
+import { reclaimLost } from './core/relay/reclaim-lost.js';
+import { runScheduledCancels } from './core/relay/schedule-cancels.js';
+import type { Relayer } from './core/relay/relayer.js';
+import type { RelayerConfig } from './core/relay/relayer-variables.js';
+import { namesTarget } from './facade/trade/names-target.js';
+import { reencode } from './facade/trade/reencode.js';
+import { givenRules, type RuleSettings } from './core/relay/rules.js';
+import { createRelayer, type RunningRelayer } from './relayer/create-relayer.js';
+import { openWallets } from './relayer/open-wallets.js';
+import { createSigningGuard } from './relayer/signing-guard.js';
+import type { Wallet } from './relayer/wallet.js';
 
 export type WalletsOfChains = ReadonlyMap<ChainSlug, readonly Wallet[]>;
 
@@ -28,14 +25,11 @@ export async function openRelayers(
 ): Promise<WalletsOfChains> {
   const opened = await Promise.all(
     chains.map(async ({ chain: { slug }, relayer }) => {
-      for (const warning of relayer?.warnings ?? [])
-        log.warn("relay.config", { chain: slug, warning });
+      for (const warning of relayer?.warnings ?? []) log.warn('relay.config', { chain: slug, warning });
       const own = log.child({ chain: slug });
       return {
         slug,
-        ...(relayer
-          ? await openWallets(relayer, { clock, log: own })
-          : { wallets: [], problems: [] }),
+        ...(relayer ? await openWallets(relayer, { clock, log: own }) : { wallets: [], problems: [] }),
       };
     }),
   );
@@ -82,44 +76,31 @@ export function composeRelayer(
       }),
       async reencode(action, job) {
         if (!(await namesTarget(store, chain, action, job))) return [];
-        const units = new Map(
-          (await store.facade.assets.all(slug)).map(
-            ({ pairIndex, multiplier }) => [pairIndex, BigInt(multiplier)],
-          ),
-        );
+        const units = new Map((await store.facade.assets.all(slug)).map(({ pairIndex, multiplier }) => [pairIndex, BigInt(multiplier)]));
         return reencode(action, job, (asset) => units.get(asset) ?? 1n);
       },
     },
     async onRefused({ orderId, purpose, trader }) {
-      if (orderId !== null && trader !== null && purpose === "action")
-        await store.orders.giveUp(slug, trader, orderId, clock.now());
+      if (orderId !== null && trader !== null && purpose === 'action') await store.orders.giveUp(slug, trader, orderId, clock.now());
     },
     async onSigned({ orderId, purpose }, hash) {
-      if (orderId !== null && purpose === "action")
-        await store.orders.recordHash(slug, orderId, hash, clock.now());
+      if (orderId !== null && purpose === 'action') await store.orders.recordHash(slug, orderId, hash, clock.now());
     },
   });
 }
 
-const isRunning = (relayer: Relayer | null): relayer is RunningRelayer =>
-  relayer !== null && "start" in relayer;
+const isRunning = (relayer: Relayer | null): relayer is RunningRelayer => relayer !== null && 'start' in relayer;
 
 /** Sends until it is stopped; looks for receipts with every block. */
-export function runRelayer(
-  gateway: Gateway,
-  venue: Venue,
-  { isReclaiming } = LANE_DEFAULTS,
-): () => Promise<void> {
+export function runRelayer(gateway: Gateway, venue: Venue, { isReclaiming } = LANE_DEFAULTS): () => Promise<void> {
   const { relayer } = venue;
   if (!isRunning(relayer)) return () => Promise.resolve();
   relayer.start();
-  const stopHeads = gateway.bus.on("head", (event) => {
+  const stopHeads = gateway.bus.on('head', (event) => {
     if (event.venue === venue) relayer.onHead(event.block);
   });
   const stopSchedules = runScheduledCancels(gateway, venue);
-  const stopReclaims = isReclaiming
-    ? reclaimLost(gateway, venue)
-    : () => undefined;
+  const stopReclaims = isReclaiming ? reclaimLost(gateway, venue) : () => undefined;
   const stopRooms = followRooms(gateway, venue);
   return async () => {
     stopHeads();
