@@ -140,6 +140,8 @@ export async function problemsOf(proof) {
 
 function checkMeaning(calls, action, { multiplier, ...context }, check) {
   const order = action.orders?.[context.item] ?? action.modifies?.[context.item]?.order ?? action.order;
+  const triggers = (action.orders ?? [order]).filter((each) => each?.t.trigger);
+  if (context.kind === 'room') checkRoom(calls, triggers, check);
   const opened = calls.find(({ functionName }) => functionName === 'openTrade');
   if (opened && order) checkOpening(opened.args, order, context, multiplier, check);
   const closing = calls.find(({ functionName }) => functionName === 'closeTradeMarket' || functionName === 'decreasePositionSize');
@@ -151,11 +153,50 @@ function checkMeaning(calls, action, { multiplier, ...context }, check) {
     check(isOpposite && context.context.pairIndex === order.a, `it closes trade ${index}, which the order is not against`);
     checkBound(expected, BigInt(slippage?.args[1] ?? 1000), order, multiplier, check);
   }
+  if (!closing) checkLevels(calls, order, { ...context, triggers, multiplier }, check);
   if (!order)
     check(
       calls.every(({ functionName }) => !['openTrade', 'closeTradeMarket', 'decreasePositionSize'].includes(functionName)),
       'it trades, and the action is no order',
     );
+}
+
+const DEFAULT_ROOM = 1_000n;
+const MARKET_ROOM = 10_000n;
+
+/** How far a level may be followed, in thousandths of a percent: as far as its limit says, and never less than the contract gives anyway. */
+function roomOf({ b: isBuy, p, t: { trigger } }) {
+  const [limit, level] = [price(p), price(trigger.triggerPx)];
+  const away = ((isBuy ? limit - level : level - limit) * 100_000n) / level;
+  const room = away <= 0n && trigger.isMarket ? MARKET_ROOM : away;
+  return room < DEFAULT_ROOM ? DEFAULT_ROOM : room;
+}
+
+function checkRoom(calls, triggers, check) {
+  check(calls.length === 1 && calls[0].functionName === 'updateMaxClosingSlippageP', 'it does more than give levels their room');
+  const most = triggers.map(roomOf).reduce((a, b) => (a > b ? a : b), 0n);
+  const given = BigInt(calls[0].args[1]);
+  check(given <= most, `levels may be followed further than was signed: ${given} > ${most}`);
+}
+
+/** Take profits and stop losses: at a price that was signed, on a trade the order is against, or taken away. */
+function checkLevels(calls, order, { context, triggers, multiplier }, check) {
+  const isPrice = (units, text) =>
+    text !== undefined && units * multiplier - price(text) < multiplier && price(text) - units * multiplier < multiplier;
+  const isSigned = (units, tpsl) =>
+    units === 0n ||
+    triggers.some(({ t }) => t.trigger.tpsl === tpsl && isPrice(units, t.trigger.triggerPx)) ||
+    (tpsl === 'tp' && isPrice(units, order?.t.limit && order.p));
+  for (const { functionName, args } of calls) {
+    if (functionName === 'openTrade')
+      check(isSigned(args[0].tp, 'tp') && isSigned(args[0].sl, 'sl'), 'it opens with levels that were not signed');
+    if (functionName !== 'updateTp' && functionName !== 'updateSl') continue;
+    check(isSigned(args[1], functionName === 'updateTp' ? 'tp' : 'sl'), `it sets a level at ${args[1]}, which was not signed`);
+    const isOpposite = context?.trades?.some(({ tradeIndex, long }) => tradeIndex === args[0] && long !== order?.b);
+    check(args[1] === 0n || isOpposite, `it sets a level on trade ${args[0]}, which the order is not against`);
+    const given = calls.find((call) => call.functionName === 'updateMaxClosingSlippageP')?.args[1] ?? 0;
+    if (order?.t.trigger) check(BigInt(given) <= roomOf(order), 'its level may be followed further than was signed');
+  }
 }
 
 function checkOpening([trade, slippageP], order, { context }, multiplier, check) {

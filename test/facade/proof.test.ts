@@ -3,9 +3,12 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { Wallet } from 'ethers';
+import { parseEventLogs } from 'viem';
+import { diamondAbi } from '../../core/adapters/diamond-abi.js';
 import { venueOf } from '../../core/gateway.js';
 import { createUniverses } from '../../facade/universe.js';
-import { newFacadeTrader, FACADE_CHAIN, type FacadeTrader } from '../harness/facade-trader.js';
+import { eventually } from '../harness/eventually.js';
+import { firstChain, newFacadeTrader, FACADE_CHAIN, type FacadeTrader } from '../harness/facade-trader.js';
 import { order, postExchange, signL1 } from '../harness/hl-exchange.js';
 import { domainOf, keyIssue, signWith } from '../harness/master-wallet.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
@@ -45,6 +48,24 @@ async function proofOf(wire: ReturnType<typeof order>): Promise<Record<string, s
   const hash = await relayed(wire);
   const headers = { 'X-Service-Api-Key': await apiKeyOf(who) };
   const { status, body } = await sandbox.get(`/v1/${FACADE_CHAIN}/account/${who.address}/proofs/${hash}`, headers);
+  expect(status).toBe(200);
+  return body as Record<string, string>;
+}
+
+/** Of the transaction that last made the contract say this about the trader. */
+async function proofOfLast(
+  whose: FacadeTrader,
+  eventName: 'TradeMaxClosingSlippagePUpdated' | 'TradeSlUpdated',
+): Promise<Record<string, string>> {
+  const { client, account } = whose.trader;
+  const { diamond: address } = firstChain(sandbox).definition;
+  const logs = await eventually(
+    async () => parseEventLogs({ abi: diamondAbi, eventName, logs: await client.getLogs({ address, fromBlock: 0n }) }),
+    (found) => found.some(({ args }) => args.user === account.address),
+  );
+  const hash = logs.filter(({ args }) => args.user === account.address).at(-1)?.transactionHash ?? '';
+  const headers = { 'X-Service-Api-Key': await apiKeyOf(whose) };
+  const { status, body } = await sandbox.get(`/v1/${FACADE_CHAIN}/account/${whose.address}/proofs/${hash}`, headers);
   expect(status).toBe(200);
   return body as Record<string, string>;
 }
@@ -111,6 +132,26 @@ describe('a relayed transaction', () => {
     expect(await verify(proof)).toEqual(HOLDS);
     const bent = { ...proof, envelope: proof['envelope']?.replace('"b":false', '"b":true') };
     expect((await verify(bent)).said).toContain('which the order is not against');
+  });
+
+  it('of levels says that they are where they were signed, and how far they may be followed', async () => {
+    const guarded = await newFacadeTrader(sandbox);
+    const stop = (p: string) =>
+      order({ a: ETH, b: false, p, s: '1', r: true, t: { trigger: { isMarket: true, triggerPx: '1000', tpsl: 'sl' } } });
+    const send = async (orders: object[], grouping: string) =>
+      postExchange(sandbox.url, FACADE_CHAIN, await signL1(new Wallet(guarded.agentKey), { type: 'order', orders, grouping }));
+    await send([order({ a: ETH, b: true, p: '9000', s: '1', r: false, t: IOC }), stop('800')], 'normalTpsl');
+    const room = await proofOfLast(guarded, 'TradeMaxClosingSlippagePUpdated');
+    expect(await verify(room)).toEqual(HOLDS);
+    const bent = { ...room, envelope: room['envelope']?.replace('"800"', '"900"') };
+    expect((await verify(bent)).said).toContain('levels may be followed further than was signed');
+    await send([stop('700')], 'na');
+    const level = await proofOfLast(guarded, 'TradeSlUpdated');
+    expect(await verify(level)).toEqual(HOLDS);
+    expect((await verify({ ...level, envelope: level['envelope']?.replace('"1000"', '"1100"') })).said).toContain('which was not signed');
+    expect((await verify({ ...level, envelope: level['envelope']?.replace('"700"', '"750"') })).said).toContain(
+      'its level may be followed',
+    );
   });
 
   it('has none for anybody else', async () => {

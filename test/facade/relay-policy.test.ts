@@ -2,10 +2,11 @@ import { Wallet } from 'ethers';
 import type { Intent } from '../../core/domain/intent.js';
 import type { Store } from '../../core/ports.js';
 import type { RelayJob, RelayPurpose, SignedAction } from '../../core/relay/relay-store.js';
+import { encodeIntent } from '../../core/orders/encode-intent.js';
 import { namesTarget } from '../../facade/trade/names-target.js';
+import { reencode } from '../../facade/trade/reencode.js';
 import { eventually } from '../harness/eventually.js';
-import { FACADE_CHAIN, newFacadeTrader, type FacadeTrader } from '../harness/facade-trader.js';
-import { firstChain } from '../harness/first-chain.js';
+import { FACADE_CHAIN, firstChain, newFacadeTrader, type FacadeTrader } from '../harness/facade-trader.js';
 import { order, postExchange, signL1 } from '../harness/hl-exchange.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
 
@@ -84,6 +85,38 @@ describe('the relayer, asked to take an order back', () => {
 
   it('reclaims nothing that is not the order of the job', async () => {
     expect(await isBelieved(named(0), { kind: 'reclaim', requestIndex: 0 }, 'reclaim')).toBe(false);
+  });
+});
+
+describe('the relayer, asked to give levels their room', () => {
+  it('does so for the trade that an order of the signed action opened, and for no other', async () => {
+    const trader = owner.address.toLowerCase() as `0x${string}`;
+    const t = { trigger: { isMarket: true, triggerPx: '10000', tpsl: 'sl' } };
+    const parent = order({ a: BTC, b: true, p: '9000000', s: '0.01', r: false });
+    await send({ type: 'order', orders: [parent, order({ a: BTC, b: false, p: '9000', s: '0.01', r: true, t })], grouping: 'normalTpsl' });
+    const [opened] = await eventually(
+      () => store.account.openPositions(FACADE_CHAIN, trader),
+      ({ length }) => length === 1,
+    );
+    const [seen] = await store.facade.history.orders(FACADE_CHAIN, trader, 1);
+    const record = await store.exchange.find(FACADE_CHAIN, trader, seen?.id ?? 0n);
+    const signed = await store.relay.action(FACADE_CHAIN, record?.action ?? 0n);
+    if (!opened || !record || !signed) throw new Error('nothing was opened');
+    const asks = (changes: object, purpose: RelayPurpose = 'action', by: SignedAction = signed) => {
+      const context = { kind: 'room', item: 0, oid: record.oid, tradeIndex: opened.tradeIndex, ...changes };
+      const job = { purpose, orderId: null, context } as unknown as RelayJob;
+      return namesTarget(store, firstChain(sandbox).definition, by, job);
+    };
+    expect(await asks({})).toBe(true);
+    expect(await asks({ tradeIndex: opened.tradeIndex + 1 })).toBe(false);
+    expect(await asks({ item: 1 })).toBe(false);
+    expect(await asks({ oid: BigInt(resting[0]?.oid ?? 0) })).toBe(false);
+    expect(await asks({}, 'reclaim')).toBe(false);
+    expect(await asks({}, 'action', { ...signed, id: signed.id + 1n })).toBe(false);
+    const job = { purpose: 'action' as const, context: { kind: 'room', item: 0, oid: record.oid, tradeIndex: opened.tradeIndex } };
+    const call = (slippageP: bigint) =>
+      encodeIntent({ kind: 'protect', tradeIndex: opened.tradeIndex, tp: null, sl: null, slippageP }, trader);
+    expect(reencode(signed, job, () => 1n)).toEqual([call(10_000n)]);
   });
 });
 

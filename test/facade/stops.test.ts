@@ -1,0 +1,192 @@
+import { Wallet } from 'ethers';
+import { diamondAbi } from '../../core/adapters/diamond-abi.js';
+import type { ChainControls } from '../../sandbox/controls.js';
+import type { ChainTrader } from '../harness/chain-trader.js';
+import { eventually } from '../harness/eventually.js';
+import { FACADE_CHAIN, firstChain, newFacadeTrader } from '../harness/facade-trader.js';
+import { order, postExchange, signL1 } from '../harness/hl-exchange.js';
+import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+
+const BTC = 0;
+const PRICE = 60_000;
+/** The contract's number for it. */
+const SLIPPAGE = 3;
+
+let sandbox: TestSandbox;
+let chain: ChainControls;
+
+beforeAll(async () => {
+  sandbox = await startTestSandbox();
+  chain = firstChain(sandbox);
+});
+afterAll(() => sandbox.stop());
+beforeEach(() => jumpTo(PRICE));
+
+async function jumpTo(price: number): Promise<void> {
+  sandbox.controls.prices.jump(BTC, String(price));
+  await eventually(
+    () => sandbox.gateway.venues.get(FACADE_CHAIN)?.feed.lastPrice(BTC)?.oracle,
+    (oracle) => oracle === units(price),
+  );
+}
+
+interface Bot {
+  readonly trader: ChainTrader;
+  readonly address: `0x${string}`;
+  send(action: Record<string, unknown>): Promise<Status[]>;
+}
+
+type Status = string | Record<string, Record<string, unknown>>;
+
+async function newBot(): Promise<Bot> {
+  const { trader, address, agentKey } = await newFacadeTrader(sandbox);
+  return {
+    trader,
+    address: address.toLowerCase() as `0x${string}`,
+    async send(action) {
+      const { body } = await postExchange(sandbox.url, FACADE_CHAIN, await signL1(new Wallet(agentKey), action));
+      return (body as { response: { data: { statuses: Status[] } } }).response.data.statuses;
+    },
+  };
+}
+
+const units = (price: number) => BigInt(price) * 10n ** 10n;
+const limit = (tif: string) => ({ limit: { tif } });
+const orders = (...list: object[]) => ({ type: 'order', orders: list, grouping: 'na' });
+const withLevels = (...list: object[]) => ({ type: 'order', orders: list, grouping: 'normalTpsl' });
+const buy = (s: string, changes: object = {}) =>
+  order({ a: BTC, b: true, p: String(PRICE * 1.05), s, r: false, t: limit('Ioc'), ...changes });
+const sell = (s: string, changes: object = {}) => buy(s, { b: false, p: String(PRICE * 0.95), ...changes });
+const level = (tpsl: 'tp' | 'sl', triggerPx: string, p: string, isMarket = true) =>
+  sell('0.1', { r: true, p, t: { trigger: { isMarket, triggerPx, tpsl } } });
+
+const trades = ({ trader }: Bot, count: number) =>
+  eventually(
+    () => trader.trades(),
+    ({ length }) => length === count,
+  );
+const roomOf = async ({ trader }: Bot, index: number): Promise<number> => {
+  const { diamond: address } = chain.definition;
+  const args = [trader.account.address, index] as const;
+  return (await trader.client.readContract({ address, abi: diamondAbi, functionName: 'getTradeInfo', args })).maxSlippageP;
+};
+const roomBecomes = (bot: Bot, index: number, room: number) =>
+  eventually(
+    () => roomOf(bot, index),
+    (now) => now === room,
+  );
+
+describe('levels that a position is opened with', () => {
+  it('are followed into a gap as far as their own limit says', async () => {
+    const bot = await newBot();
+    const [parent, ...children] = await bot.send(withLevels(buy('0.1'), level('tp', '70000', '69000'), level('sl', '55000', '49500')));
+    expect(parent).toMatchObject({ filled: { oid: expect.any(Number) } });
+    expect(children).toEqual(['waitingForTrigger', 'waitingForTrigger']);
+    const [trade] = await trades(bot, 1);
+    expect(trade).toMatchObject({ tp: units(70_000), sl: units(55_000) });
+    await roomBecomes(bot, Number(trade?.index), 10_000);
+    // Six percent through the stop: the contract's own percent would leave the position to its liquidation.
+    await jumpTo(51_700);
+    await trades(bot, 0);
+  });
+
+  it('of a market order that names no worst price are followed as an exchange follows them', async () => {
+    const bot = await newBot();
+    await bot.send(withLevels(buy('0.1'), level('sl', '55000', '55000')));
+    const [trade] = await trades(bot, 1);
+    await roomBecomes(bot, Number(trade?.index), 10_000);
+  });
+
+  it('have their room also when the order rested first', async () => {
+    const bot = await newBot();
+    const [rested] = await bot.send(withLevels(buy('0.1', { p: '58000', t: limit('Gtc') }), level('sl', '50000', '40000')));
+    expect(rested).toMatchObject({ resting: { oid: expect.any(Number) } });
+    await trades(bot, 1);
+    await jumpTo(57_500);
+    const [opened] = await eventually(
+      () => bot.trader.trades(),
+      ([only]) => only?.tradeType === 0,
+    );
+    await roomBecomes(bot, Number(opened?.index), 20_000);
+    await jumpTo(44_000);
+    await trades(bot, 0);
+  });
+
+  it('that the contract’s own room is enough for cost no transaction', async () => {
+    const bot = await newBot();
+    await bot.send(withLevels(buy('0.1'), level('sl', '55000', '54900', false)));
+    const [trade] = await trades(bot, 1);
+    const owed = await sandbox.gateway.store.rooms.takeDue(FACADE_CHAIN, Number.MAX_SAFE_INTEGER, 0);
+    expect(owed.filter(({ trader }) => trader === bot.address)).toEqual([]);
+    expect(await roomOf(bot, Number(trade?.index))).toBe(0);
+  });
+});
+
+describe('a close with a tight limit', () => {
+  it.each(['executed', 'refused'] as const)('that is %s leaves the stop loss its room', async (how) => {
+    const bot = await newBot();
+    await bot.send(orders(buy('0.2')));
+    const [before] = await trades(bot, 1);
+    await bot.send(orders({ ...level('sl', '55000', '49500'), s: '0.2' }));
+    await roomBecomes(bot, Number(before?.index), 10_000);
+    await eventually(
+      () => sandbox.gateway.store.account.openPositions(FACADE_CHAIN, bot.address),
+      ([listed]) => listed?.position.slippageP === 10_000n,
+    );
+    if (how === 'refused') chain.setOraclePolicy(BTC, { mode: 'reject', reason: SLIPPAGE });
+    const tight = String(PRICE * 0.998);
+    const [closed] = await bot.send(orders(sell('0.1', { r: true, p: tight })));
+    chain.setOraclePolicy(BTC, { mode: 'auto' });
+    expect(closed).toMatchObject(how === 'executed' ? { filled: {} } : { error: expect.stringContaining('could not immediately match') });
+    expect(await roomOf(bot, Number(before?.index))).toBe(10_000);
+    await jumpTo(51_700);
+    await trades(bot, 0);
+  });
+
+  it('is refused by the contract when the market has moved beyond it', async () => {
+    const bot = await newBot();
+    await bot.send(orders(buy('0.2')));
+    await trades(bot, 1);
+    chain.setOraclePolicy(BTC, { mode: 'hold' });
+    const answer = bot.send(orders(sell('0.1', { r: true, p: String(PRICE * 0.998) })));
+    await eventually(
+      () => bot.trader.pending(),
+      (count) => count === 1,
+    );
+    sandbox.controls.prices.jump(BTC, String(PRICE * 0.995));
+    chain.setOraclePolicy(BTC, { mode: 'auto' });
+    expect(await answer).toEqual([{ error: 'Order could not immediately match against any resting orders. asset=0' }]);
+  });
+});
+
+describe('a flip', () => {
+  it('whose close the oracle refuses opens nothing', async () => {
+    const bot = await newBot();
+    await bot.send(orders(buy('0.1')));
+    await trades(bot, 1);
+    chain.setOraclePolicy(BTC, { mode: 'reject', reason: SLIPPAGE });
+    const [flipped] = await bot.send(orders(sell('0.3')));
+    chain.setOraclePolicy(BTC, { mode: 'auto' });
+    expect(flipped).toEqual({ error: 'Order could not immediately match against any resting orders. asset=0' });
+    const live = await sandbox.gateway.store.account.liveOrders(FACADE_CHAIN, bot.address);
+    expect(live).toEqual([]);
+    expect(await bot.trader.trades()).toMatchObject([{ long: true }]);
+  });
+
+  it('whose close is not answered in time closes, and opens nothing afterwards', async () => {
+    const bot = await newBot();
+    await bot.send(orders(buy('0.1')));
+    await trades(bot, 1);
+    chain.setOraclePolicy(BTC, { mode: 'hold' });
+    const [waiting] = await bot.send(orders(sell('0.3')));
+    expect(waiting).toMatchObject({ resting: { oid: expect.any(Number) } });
+    chain.setOraclePolicy(BTC, { mode: 'auto' });
+    await trades(bot, 0);
+    await eventually(
+      () => sandbox.gateway.store.account.liveOrders(FACADE_CHAIN, bot.address),
+      ({ length }) => length === 0,
+    );
+    expect(await bot.trader.pending()).toBe(0);
+    expect(await bot.trader.trades()).toEqual([]);
+  });
+});
