@@ -1,0 +1,69 @@
+import { writeFileSync } from 'node:fs';
+import { Session } from 'node:inspector/promises';
+import type { Environment } from '../core/config.js';
+
+/**
+ * The gateway with its relayer, set up by variables as in production, in a process that tells what it uses. It runs what is built: the
+ * loader that runs sources adds work to every function it loads.
+ */
+const built = <Module>(path: string): Promise<Module> => import(new URL(`../dist/${path}`, import.meta.url).href) as Promise<Module>;
+const { createLogger } = await built<typeof import('../core/adapters/log.js')>('core/adapters/log.js');
+const { systemClock } = await built<typeof import('../core/adapters/system-clock.js')>('core/adapters/system-clock.js');
+const { readConfig } = await built<typeof import('../core/config.js')>('core/config.js');
+const { startGateway, startStore } = await built<typeof import('../compose.js')>('compose.js');
+const { createLifecycle } = await built<typeof import('../lifecycle.js')>('lifecycle.js');
+const { listen } = await built<typeof import('../native-api/listen.js')>('native-api/listen.js');
+
+const log = createLogger(process.env['BENCH_LOG'] === undefined ? 'silent' : 'warn');
+const lifecycle = createLifecycle(log);
+const session = new Session();
+
+export interface Usage {
+  /** Microseconds of processor time since the start, of all threads. */
+  readonly cpu: number;
+  /** Bytes after a collection; null where none was asked for. */
+  readonly heap: number | null;
+}
+
+/** Between two `profile` messages all is recorded, and written to the file that the second one names. */
+export type UsageQuestion = 'cpu' | 'heap' | { readonly profile: string };
+
+process.once('message', (variables) => void start(variables as Environment));
+process.once('disconnect', () => void lifecycle.end().finally(() => process.exit()));
+
+async function start(variables: Environment): Promise<void> {
+  const config = readConfig(variables);
+  const http = await listen('127.0.0.1', 0);
+  const surroundings = { lifecycle, clock: systemClock, log };
+  const store = await startStore(surroundings, config.database);
+  await startGateway({ ...surroundings, config, store, http });
+  process.on('message', (question) => void answer(question as UsageQuestion));
+  process.send?.(http.url);
+}
+
+async function answer(question: UsageQuestion): Promise<void> {
+  if (typeof question === 'object') await record(question.profile);
+  const { user, system } = process.cpuUsage();
+  const usage: Usage = { cpu: user + system, heap: question === 'heap' ? heapUsed() : null };
+  process.send?.(usage);
+}
+
+function heapUsed(): number | null {
+  if (globalThis.gc === undefined) return null;
+  globalThis.gc();
+  globalThis.gc();
+  return process.memoryUsage().heapUsed;
+}
+
+let isRecording = false;
+
+async function record(file: string): Promise<void> {
+  if (isRecording) writeFileSync(file, JSON.stringify((await session.post('Profiler.stop')).profile));
+  else {
+    session.connect();
+    await session.post('Profiler.enable');
+    await session.post('Profiler.setSamplingInterval', { interval: 200 });
+    await session.post('Profiler.start');
+  }
+  isRecording = !isRecording;
+}

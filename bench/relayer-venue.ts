@@ -1,0 +1,65 @@
+import { createLogger } from '../core/adapters/log.js';
+import { systemClock } from '../core/adapters/system-clock.js';
+import type { Address } from '../core/ports.js';
+import { createLifecycle } from '../lifecycle.js';
+import { createProgress } from '../sandbox/banner.js';
+import type { ChainControls } from '../sandbox/controls.js';
+import { openDataFolder } from '../sandbox/data-folder.js';
+import { readSandboxSettings } from '../sandbox/settings.js';
+import { startVenue } from '../sandbox/venue.js';
+
+/** The node, its oracle and the price backend in a process of their own: what they cost is not the gateway's. */
+const log = createLogger('silent');
+const lifecycle = createLifecycle(log);
+
+export type VenueOrder =
+  | { readonly kind: 'start' }
+  | { readonly kind: 'traders'; readonly count: number; readonly delegate: Address }
+  | { readonly kind: 'fund'; readonly address: Address; readonly eth: string }
+  | { readonly kind: 'pause'; readonly paused: boolean };
+
+export interface VenueUrls {
+  readonly rpcUrl: string;
+  readonly backendUrl: string;
+  readonly pricingUrl: string;
+}
+
+let started: ChainControls | null = null;
+process.on('message', (order) => void obey(order as VenueOrder).then((answer) => process.send?.(answer ?? null)));
+process.once('disconnect', () => void lifecycle.end().finally(() => process.exit()));
+
+function chain(): ChainControls {
+  if (started === null) throw new Error('the venue has not been started');
+  return started;
+}
+
+async function obey(order: VenueOrder): Promise<unknown> {
+  switch (order.kind) {
+    case 'start':
+      return start();
+    case 'traders':
+      return Promise.all(
+        Array.from({ length: order.count }, () =>
+          chain().faucet.createTrader({ usdc: '100000000', eth: '10', approve: true, delegate: order.delegate }),
+        ),
+      );
+    case 'fund':
+      return chain().faucet.fund(order.address, { eth: order.eth });
+    case 'pause':
+      return chain().pauseMining(order.paused);
+  }
+}
+
+/** The node itself, as raw transactions reach it: no proxy stands between. */
+async function start(): Promise<VenueUrls> {
+  const progress = createProgress(
+    () => systemClock.now(),
+    () => undefined,
+  );
+  const parts = { settings: readSandboxSettings({}), folder: openDataFolder(undefined), clock: systemClock, log, progress };
+  const { controls, chainConfigs } = await startVenue(lifecycle, parts);
+  started = controls.chains[0] ?? null;
+  const [config] = chainConfigs;
+  if (!config) throw new Error('the venue has no chain');
+  return { rpcUrl: chain().rpcUrl, backendUrl: config.backendUrl, pricingUrl: config.pricingUrl };
+}

@@ -1,0 +1,146 @@
+import { approveBot, createPoster, pour, signOrder, type Bot } from './relayer-bots.js';
+import { createNode, createRawSender, scanBlocks, type Node } from './relayer-chain.js';
+import { CHAIN, openStage, type Stage } from './relayer-stage.js';
+
+/**
+ * How many orders per second go through the facade into the node, against what the same node takes when signed transactions are sent to
+ * it raw; that none is lost and none sent twice; and, with BENCH_ORDERS=50000, that the gateway's memory stays flat. `BENCH_BOT_ORDERS` is
+ * how many orders a bot has under way at a time.
+ */
+const ORDERS = Number(process.env['BENCH_ORDERS'] ?? 2_000);
+const TRADERS = 20;
+const AT_ONCE = TRADERS * Number(process.env['BENCH_BOT_ORDERS'] ?? 10);
+const RAW = 1_000;
+const WARM_UP = 400;
+const ODD_SHOWN = 3;
+/** Orders between two looks at the heap. */
+const CHUNK = 2_000;
+/** Bytes per order that a flat heap may still seem to grow by: the noise of a collection over thousands of orders. */
+const FLAT_BYTES = 64;
+
+const stage = await openStage();
+try {
+  process.exitCode = await measure(stage);
+} finally {
+  await stage.end();
+}
+process.exit();
+
+async function measure(on: Stage): Promise<number> {
+  const node = createNode(on.rpcUrl);
+  const url = await on.startGateway();
+  const bots = await Promise.all((await on.traders(TRADERS, on.relayer)).map((trader) => approveBot(url, trader)));
+  const since = (await node.blockNumber()) + 1;
+  const raw = await createRawSender(on, node);
+  await relay(on, node, { url, bots, count: WARM_UP });
+  const before = await sendRaw(node, on.rpcUrl, raw);
+  const { rate, answered, heaps, cpu } = await relayAll(on, node, { url, bots });
+  const after = await sendRaw(node, on.rpcUrl, raw);
+  const rawRate = (before + after) / 2;
+  console.log(
+    `raw transactions into the node      ${rawRate.toFixed(0).padStart(6)} per second (${before.toFixed(0)} before, ${after.toFixed(0)} after)`,
+  );
+  console.log(
+    `orders through the facade           ${rate.toFixed(0).padStart(6)} per second, ${(cpu / 1000).toFixed(2)} ms of the gateway each`,
+  );
+  const isFast = verdict('share of the raw rate', rate / rawRate, 0.7, rate / rawRate >= 0.7);
+  const isExact = await checkChain(node, on, { bots, since, answered });
+  const isFlat = heaps.length < 3 || checkHeap(heaps);
+  return process.argv.includes('--strict') && !(isFast && isExact && isFlat) ? 1 : 0;
+}
+
+function verdict(name: string, value: number, bound: number, isMet: boolean): boolean {
+  console.log(`${name.padEnd(35)} ${value.toFixed(2).padStart(6)}  bound ${bound}  ${isMet ? 'met' : 'MISSED'}`);
+  return isMet;
+}
+
+async function sendRaw(node: Node, rpcUrl: string, raw: Awaited<ReturnType<typeof createRawSender>>): Promise<number> {
+  const signed = await raw.sign(RAW);
+  const post = createPoster(rpcUrl);
+  const started = performance.now();
+  const first = await node.nonceOf(raw.address);
+  await pour(signed, AT_ONCE, async (transaction) => {
+    const answer = await post(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_sendRawTransaction', params: [transaction] }));
+    if (!answer.includes('"result"')) throw new Error(answer);
+  });
+  await node.mined(raw.address, first + RAW);
+  return RAW / ((performance.now() - started) / 1000);
+}
+
+interface Load {
+  readonly url: string;
+  readonly bots: readonly Bot[];
+}
+
+/** Milliseconds until every order is in a block, and how many were answered as resting. */
+async function relay(on: Stage, node: Node, { url, bots, count }: Load & { readonly count: number }) {
+  const bodies: string[] = [];
+  for (let at = 0; at < count; at += 1) {
+    const bot = bots[at % bots.length];
+    if (bot) bodies.push(await signOrder(bot));
+  }
+  const post = createPoster(`${url}/hl/${CHAIN}/exchange`);
+  const first = await node.nonceOf(on.relayer);
+  const { cpu: before } = await on.usage();
+  let [resting, odd] = [0, 0];
+  const started = performance.now();
+  await pour(bodies, AT_ONCE, async (body) => {
+    const answer = await post(body);
+    if (answer.includes('"resting"')) resting += 1;
+    else if (odd++ < ODD_SHOWN) console.log(`answered: ${answer}`);
+  });
+  await node.mined(on.relayer, first + count);
+  const took = performance.now() - started;
+  return { took, resting, cpu: (await on.usage()).cpu - before };
+}
+
+async function relayAll(on: Stage, node: Node, load: Load) {
+  let [took, answered, cpu] = [0, WARM_UP, 0];
+  const heaps: { readonly orders: number; readonly heap: number }[] = [];
+  for (let done = 0; done < ORDERS;) {
+    const count = Math.min(CHUNK, ORDERS - done);
+    const part = await relay(on, node, { ...load, count });
+    [took, answered, cpu, done] = [took + part.took, answered + part.resting, cpu + part.cpu, done + count];
+    const { heap } = await on.usage('heap');
+    if (heap !== null) heaps.push({ orders: done, heap });
+    if (ORDERS > CHUNK)
+      console.log(
+        `${String(done).padStart(6)} orders: ${((heap ?? 0) / 2 ** 20).toFixed(1)} MiB, ${((count / part.took) * 1000).toFixed(0)} per second`,
+      );
+  }
+  return { rate: ORDERS / (took / 1000), answered, heaps, cpu: cpu / ORDERS };
+}
+
+/** The chain is the witness: every order that a bot signed is in a block, once. */
+async function checkChain(
+  node: Node,
+  { relayer }: Stage,
+  { bots, since, answered }: { readonly bots: readonly Bot[]; readonly since: number; readonly answered: number },
+): Promise<boolean> {
+  const seen = await scanBlocks(node, relayer, since);
+  const signed = bots.flatMap(({ trader, prices }) => prices.map((price) => `${trader.address.toLowerCase()} ${price}`));
+  const once = new Set(seen.orders);
+  const lost = signed.filter((order) => !once.has(order)).length;
+  const twice = seen.orders.length - once.size;
+  console.log(
+    `${signed.length} orders signed, ${answered} answered as resting; in blocks: ${seen.transactions} transactions, ${seen.tags.size} tags, ${seen.reverted} reverted`,
+  );
+  const isExact =
+    lost === 0 && twice === 0 && seen.reverted === 0 && seen.tags.size === signed.length && seen.transactions === signed.length;
+  console.log(`lost ${lost}, sent twice ${twice}`.padEnd(35), isExact ? 'met' : 'MISSED');
+  return isExact;
+}
+
+/** The slope of a straight line through the looks, without the first, by which everything has been used once. */
+function checkHeap(heaps: readonly { readonly orders: number; readonly heap: number }[]): boolean {
+  const looks = heaps.slice(1);
+  const [x, y] = [mean(looks.map(({ orders }) => orders)), mean(looks.map(({ heap }) => heap))];
+  const above = looks.reduce((sum, { orders, heap }) => sum + (orders - x) * (heap - y), 0);
+  const below = looks.reduce((sum, { orders }) => sum + (orders - x) ** 2, 0);
+  const slope = above / below;
+  return verdict('heap growth, bytes per order', slope, FLAT_BYTES, slope <= FLAT_BYTES);
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
