@@ -6,7 +6,8 @@ import { encodeIntent } from '../../core/orders/encode-intent.js';
 import { namesTarget } from '../../facade/trade/names-target.js';
 import { reencode } from '../../facade/trade/reencode.js';
 import { eventually } from '../harness/eventually.js';
-import { FACADE_CHAIN, firstChain, newFacadeTrader, type FacadeTrader } from '../harness/facade-trader.js';
+import { FACADE_CHAIN, newFacadeTrader, type FacadeTrader } from '../harness/facade-trader.js';
+import { firstChain } from '../harness/first-chain.js';
 import { order, postExchange, signL1 } from '../harness/hl-exchange.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
 

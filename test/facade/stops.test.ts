@@ -3,7 +3,8 @@ import { diamondAbi } from '../../core/adapters/diamond-abi.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import type { ChainTrader } from '../harness/chain-trader.js';
 import { eventually } from '../harness/eventually.js';
-import { FACADE_CHAIN, firstChain, newFacadeTrader } from '../harness/facade-trader.js';
+import { FACADE_CHAIN, newFacadeTrader } from '../harness/facade-trader.js';
+import { firstChain } from '../harness/first-chain.js';
 import { order, postExchange, signL1 } from '../harness/hl-exchange.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
 
