@@ -28,7 +28,8 @@ export const orderWriteOperations: readonly Operation[] = [
     path: '/orders/:id',
     auth: 'agent',
     rehearses: true,
-    summary: 'Change a resting limit or stop order; the answer shows it as it will read once the transaction is mined.',
+    summary:
+      'Change a resting limit or stop order, or move one that only reduces; the answer shows it as it will read once the transaction is mined.',
     params: OrderPath,
     body: UpdateOrderRequest,
     reply: PreparedOrder,
@@ -50,10 +51,11 @@ export const orderWriteOperations: readonly Operation[] = [
     path: '/orders/:id',
     auth: 'agent',
     rehearses: true,
-    summary: 'Cancel a resting order, reclaim a market request that the oracle did not answer in time, or give up what nobody has sent.',
+    summary:
+      'Cancel a resting order or the take profit or stop loss it set, reclaim a market request that the oracle did not answer in time, or give up what nobody has sent.',
     params: OrderPath,
     reply: PreparedOrder,
-    errors: [...OF_CHANGES, 'ORDER_NOT_FOUND'],
+    errors: [...OF_CHANGES, 'ORDER_NOT_FOUND', 'MARKET_CLOSED'],
     handle: ({ gateway, venue, caller, params }) => forDelegate(venue, caller, withdrawOrder(gateway, venue, caller, params.id)),
   }),
 
@@ -95,7 +97,8 @@ export const orderWriteOperations: readonly Operation[] = [
     path: '/positions/:id',
     auth: 'agent',
     rehearses: true,
-    summary: 'Set or remove stop loss and take profit, change the leverage, or add and remove collateral.',
+    summary:
+      'Set or remove stop loss and take profit, in the place of an order that set them, change the leverage, or add and remove collateral.',
     params: OrderPath,
     body: UpdatePositionRequest,
     reply: PreparedPosition,

@@ -31,7 +31,7 @@ const Optional = {
   tp: notNegative.optional().meta({ description: 'Take profit. `"0"` = none.' }),
   reduceOnly: z.boolean().default(false).meta({
     description:
-      'Closes the oldest opposite position of the market and collateral, or a part of it, at the market; never opens anything. A limit or stop that only reduces is the take profit or stop loss of its position: PATCH /positions/{id}.',
+      'Never opens anything. A market order closes the oldest opposite position of the market and collateral, or a part of it. A limit or stop closes the whole of one: it becomes its take profit or stop loss, in the place of what was there, and rests until it is hit, moved, canceled or replaced, or the position is closed otherwise. Of positions of the same size each gets its own, the oldest first.',
   }),
   slippage: positive.optional().meta({ description: 'Percent; 1 when absent, for `reduceOnly` what the position has stored.' }),
   clientId: z
