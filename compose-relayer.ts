@@ -27,10 +27,7 @@ export async function openRelayers(
     chains.map(async ({ chain: { slug }, relayer }) => {
       for (const warning of relayer?.warnings ?? []) log.warn('relay.config', { chain: slug, warning });
       const own = log.child({ chain: slug });
-      return {
-        slug,
-        ...(relayer ? await openWallets(relayer, { clock, log: own }) : { wallets: [], problems: [] }),
-      };
+      return { slug, ...(relayer ? await openWallets(relayer, { clock, log: own }) : { wallets: [], problems: [] }) };
     }),
   );
   const problems = opened.flatMap((each) => each.problems);
@@ -53,7 +50,7 @@ interface Parts {
 const MAX_GAS = 8_000_000n;
 
 export function composeRelayer(
-  { maxFeePerGas, lane = LANE_DEFAULTS }: RelayerConfig,
+  { maxFeePerGas, lane = LANE_DEFAULTS, areDrillsAllowed = false }: RelayerConfig,
   { chain, wallets, node, store, rules, clock, log }: Parts,
 ): RunningRelayer {
   const { slug } = chain;
@@ -63,17 +60,15 @@ export function composeRelayer(
     node: node.relay,
     delegateOf: (trader) => node.delegateOf(trader),
     store: store.relay,
+    switches: store.switches,
+    areDrillsAllowed,
     clock,
     log,
     settings: {
       maxFeePerGas,
       maxGas: MAX_GAS,
       ...lane.waits,
-      guard: createSigningGuard({
-        store: store.rules,
-        given: (trader) => givenRules(rules, trader),
-        clock,
-      }),
+      guard: createSigningGuard({ store: store.rules, given: (trader) => givenRules(rules, trader), clock }),
       async reencode(action, job) {
         if (!(await namesTarget(store, chain, action, job))) return [];
         const units = new Map((await store.facade.assets.all(slug)).map(({ pairIndex, multiplier }) => [pairIndex, BigInt(multiplier)]));

@@ -1,7 +1,10 @@
 import type { Address, Cancel } from '../core/ports.js';
 import type { Relayer } from '../core/relay/relayer.js';
 import { isOver, type RelayJob } from '../core/relay/relay-store.js';
+import { createSwitchBoard } from '../core/relay/switch-board.js';
+import type { SwitchStore } from '../core/relay/switches.js';
 import { createLane, type Lane, type LaneOptions } from './lane.js';
+import { createAssignment } from './wallet-assignment.js';
 import type { Wallet } from './wallet.js';
 
 export interface RelayerOptions extends Omit<LaneOptions, 'wallet' | 'onStep'> {
@@ -9,6 +12,9 @@ export interface RelayerOptions extends Omit<LaneOptions, 'wallet' | 'onStep'> {
   readonly wallets: readonly Wallet[];
   /** The trader's delegate on chain: who has delegated to one of ours already keeps it. */
   readonly delegateOf: (trader: Address) => Promise<Address | null>;
+  /** What the operator sets by hand; without it every wallet runs. */
+  readonly switches?: SwitchStore | null;
+  readonly areDrillsAllowed?: boolean;
 }
 
 export interface RunningRelayer extends Relayer {
@@ -22,7 +28,8 @@ const WATCH_MS = 250;
 const WAIT_AT_MOST_MS = 10_000;
 
 /** All wallets of one chain. */
-export function createRelayer({ wallets, delegateOf, ...parts }: RelayerOptions): RunningRelayer {
+export function createRelayer(options: RelayerOptions): RunningRelayer {
+  const { wallets, delegateOf, switches = null, areDrillsAllowed = false, ...parts } = options;
   const { store, clock, log, definition } = parts;
   const { slug } = definition;
   const waiting = new Map<bigint, { readonly job: RelayJob; readonly finish: (job: RelayJob) => void }>();
@@ -34,13 +41,20 @@ export function createRelayer({ wallets, delegateOf, ...parts }: RelayerOptions)
   const lanes = new Map<Address, Lane>();
   const addresses = wallets.map(({ address }) => address);
 
-  async function walletFor(trader: Address): Promise<Address> {
-    const known = await store.walletOf(slug, trader);
-    if (known !== null && addresses.includes(known)) return known;
-    const delegate = await delegateOf(trader);
-    const ours = addresses.find((address) => address === delegate) ?? addresses[spread(trader, addresses.length)];
-    if (ours === undefined) throw new Error('The relayer has no wallet.');
-    return store.assignWallet(slug, trader, ours);
+  const board = createSwitchBoard({ store: switches, slug, clock, log });
+  const standing = board.of;
+  const walletFor = createAssignment({ slug, addresses, store, moves: switches, standing, delegateOf, clock });
+  /** Half a sentence: it becomes the reason of a refusal. */
+  const hold = (wallet: Address): string | null => {
+    const { mode, reason } = standing(wallet);
+    return mode === 'paused' ? `the relayer is paused by its operator${reason === null ? '' : `: ${reason}`}` : null;
+  };
+  let isStopped = false;
+
+  function startLanes(): void {
+    if (isStopped) return;
+    const settings = { ...parts.settings, hold };
+    for (const wallet of wallets) lanes.set(wallet.address, createLane({ ...parts, settings, wallet, onStep }));
   }
 
   /** Until a node has it or it is refused; a lane that cannot send, or a relayer that stops, holds nobody for ever. */
@@ -71,10 +85,14 @@ export function createRelayer({ wallets, delegateOf, ...parts }: RelayerOptions)
 
   return {
     start() {
-      for (const wallet of wallets) lanes.set(wallet.address, createLane({ ...parts, wallet, onStep }));
+      // A relayer that was paused before it ended is paused when it comes back.
+      void board.start().then(startLanes);
     },
-    wallets: () => addresses,
+    wallets: () => [...addresses].sort((a, b) => Number(standing(a).isRetiring) - Number(standing(b).isRetiring)),
     walletFor,
+    standing,
+    lookAtSwitches: () => board.refresh(),
+    areDrillsAllowed: () => areDrillsAllowed,
     async send(request) {
       if (request.trader === null) throw new Error('The facade sends for traders only.');
       const wallet = await walletFor(request.trader);
@@ -88,6 +106,8 @@ export function createRelayer({ wallets, delegateOf, ...parts }: RelayerOptions)
     lanes: () => Promise.all(addresses.map((wallet) => store.lane(slug, wallet))),
     onHead: () => lanes.forEach((lane) => lane.look()),
     async stop() {
+      isStopped = true;
+      board.stop();
       await Promise.all([...lanes.values()].map((lane) => lane.stop()));
       for (const { job, finish } of [...waiting.values()]) finish(job);
     },
@@ -95,6 +115,3 @@ export function createRelayer({ wallets, delegateOf, ...parts }: RelayerOptions)
 }
 
 const isHandedOver = ({ state }: RelayJob): boolean => state === 'accepted' || isOver(state);
-
-/** The same wallet for the same trader, whoever asks first. */
-const spread = (trader: Address, count: number): number => Number(BigInt(trader) % BigInt(count));

@@ -1,6 +1,6 @@
 import { decodeFunctionData, parseAbi, toFunctionSelector } from 'viem/utils';
 import type { RelayJob, SignedAction } from '../core/relay/relay-store.js';
-import type { Hex } from '../core/ports.js';
+import type { Address, Hex } from '../core/ports.js';
 import type { JobNature, SigningGuard } from './signing-guard.js';
 
 /** Everything a signed action can become on the Diamond. Nothing here moves collateral to anybody but the trader. */
@@ -34,15 +34,19 @@ export interface PolicySettings {
   readonly maxGas: bigint;
   /** The inner calls that the stored action means, worked out afresh from it and what its translation stood on. */
   readonly reencode: (action: SignedAction, job: RelayJob) => Promise<readonly Hex[]>;
+  /** Why nothing new is signed with the wallet; null while it is. */
+  readonly hold?: (wallet: Address) => string | null;
   /** What the operator allows the trader; without it everybody may do everything. */
   readonly guard?: SigningGuard;
 }
 
 /** The last question before a signature: null when the job may be signed, otherwise why not. It believes nothing that it can work out itself. */
 export async function refusalOf(job: RelayJob, action: SignedAction | null, settings: PolicySettings): Promise<string | null> {
-  const { maxGas, reencode, guard } = settings;
+  const { maxGas, reencode, guard, hold } = settings;
   if (job.gas > maxGas) return `gas ${job.gas} is above the cap of ${maxGas}`;
   if (job.purpose === 'no-op') return job.data === '0x' ? null : 'a no-op carries data';
+  const held = hold?.(job.wallet) ?? null;
+  if (held !== null) return held;
   if (action?.chain !== job.chain) return 'its signed action is not stored';
   if (action.trader !== job.trader) return 'its signed action is of another trader';
   const inner = innerCall(job);

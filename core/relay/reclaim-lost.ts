@@ -5,6 +5,7 @@ import { prepareTransaction } from '../orders/prepare-transaction.js';
 import type { CancelJobContext } from './relay-cancels.js';
 import type { Unreclaimed } from './relay-store.js';
 import { sendWrite } from './send-write.js';
+import { takesWork } from './require-lane.js';
 
 const LOOK_MS = 2_000;
 const TRY_AGAIN_MS = 30_000;
@@ -34,7 +35,7 @@ async function reclaim(gateway: Gateway, venue: Venue, { orderId, trader, agent,
     gateway.store.relay.action(slug, action),
     venue.relayer?.walletFor(trader),
   ]);
-  if (!known || !signed || sender === undefined || venue.relayer?.fence(sender)) return;
+  if (!known || !signed || sender === undefined || venue.relayer === null || !takesWork(venue.relayer, sender)) return;
   const caller: AgentCaller = { via: 'agent', trader, agent, sender, mode: 'relayed', scope: known.scope };
   const intent = { kind: 'reclaim', requestIndex } as const;
   const write = await prepareTransaction(gateway, venue, caller, { intent, takes: null });

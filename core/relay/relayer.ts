@@ -1,5 +1,6 @@
 import type { Address, BlockHead, Hex, RelayerDesk } from '../ports.js';
 import type { Mined, RelayJob, RelayRequest } from './relay-store.js';
+import type { WalletStanding } from './switches.js';
 
 /** What the relayer asks of a node. */
 export interface RelayNode {
@@ -60,6 +61,12 @@ export interface Relayer extends RelayerDesk {
   trouble(wallet: Address): string | null;
   /** A wallet for which nothing is to be asked now, and why; null while it sends. On every replica, within a second. */
   fence(wallet: Address): Fence | null;
+  /** What the operator has set for the wallet; at most half a second old. */
+  standing(wallet: Address): WalletStanding;
+  /** A switch was just set: it counts here from now on. */
+  lookAtSwitches(): Promise<void>;
+  /** Whether its lanes may be disturbed on purpose. */
+  areDrillsAllowed(): boolean;
   /** The lanes of all wallets as the database knows them, so that every replica says the same. */
   lanes(): Promise<readonly LaneHealth[]>;
   /** A new head: the moment to look for receipts. */

@@ -1,13 +1,21 @@
 import type { AgentCaller } from '../access/caller.js';
 import { GatewayError } from '../errors.js';
 import type { Venue } from '../gateway.js';
-import type { Fence } from './relayer.js';
+import type { Address } from '../ports.js';
+import type { Fence, Relayer } from './relayer.js';
+import { closedText } from './switches.js';
 
 /** What could not be sent is not taken: a trader who knows at once can act, one whose order waits unseen cannot. Throws what to tell. */
 export function requireLane({ relayer, clock }: Venue, { sender }: Pick<AgentCaller, 'sender'>): void {
+  const closed = relayer && closedText(relayer.standing(sender));
+  if (closed !== null) throw new GatewayError('UNSUPPORTED', { reason: closed });
   const fence = relayer?.fence(sender) ?? null;
   if (fence !== null) throw new GatewayError('UNSUPPORTED', { reason: fencedText(fence, clock.now()) });
 }
+
+/** For what can wait and is tried again: neither fenced nor switched off. */
+export const takesWork = (relayer: Relayer, wallet: Address): boolean =>
+  relayer.standing(wallet).mode === 'running' && relayer.fence(wallet) === null;
 
 /** Why, since when, and when it is worth asking again. */
 export function fencedText({ reason, since }: Fence, now: number): string {

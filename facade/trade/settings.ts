@@ -1,6 +1,7 @@
 import { orderMarket } from '../../core/orders/order-request.js';
 import { maxLeverageOf } from '../../core/domain/market.js';
 import { relayMargin } from '../../core/relay/relay-margin.js';
+import { closedText } from '../../core/relay/switches.js';
 import type { TradeActionOf } from '../actions/trade.js';
 import { DONE, refused, type ExchangeReply } from '../reply.js';
 import { ITEM_TEXTS } from './item-texts.js';
@@ -15,6 +16,9 @@ export async function runScheduled(work: TradeWork, { time }: TradeActionOf<'sch
   if (time !== undefined && time < venue.clock.now() + SOONEST_MS)
     return refused('Scheduled cancel time must be at least 5 seconds ahead.');
   const { trader, agent } = caller;
+  // A switch that nobody will pull is worse than none; taking one away is always fine.
+  const closed = time === undefined || venue.relayer === null ? null : closedText(venue.relayer.standing(caller.sender));
+  if (closed !== null) return refused(closed);
   await gateway.store.exchange.schedule({ chain: venue.definition.slug, trader, agent, action: action.id, dueAt: time ?? null });
   return DONE;
 }

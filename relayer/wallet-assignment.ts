@@ -1,0 +1,64 @@
+import type { ChainSlug } from '../core/chains.js';
+import type { Address, Clock } from '../core/ports.js';
+import type { RelayStore } from '../core/relay/relay-store.js';
+import type { SwitchStore, WalletStanding } from '../core/relay/switches.js';
+
+export interface AssignmentOptions {
+  readonly slug: ChainSlug;
+  readonly addresses: readonly Address[];
+  readonly store: Pick<RelayStore, 'walletOf' | 'assignWallet'>;
+  readonly moves: Pick<SwitchStore, 'moveTrader'> | null;
+  readonly standing: (wallet: Address) => WalletStanding;
+  /** The trader's delegate on chain: who has delegated to one of ours already keeps it. */
+  readonly delegateOf: (trader: Address) => Promise<Address | null>;
+  readonly clock: Clock;
+}
+
+/** A trader of a wallet that retires may delegate to another one at any moment; asked for this often at most. */
+const DELEGATE_AGE_MS = 2_000;
+const MOST_REMEMBERED = 10_000;
+
+/** Which wallet serves a trader. Once assigned it stays, until the wallet is gone, or retires and the trader has left it. */
+export function createAssignment(options: AssignmentOptions): (trader: Address) => Promise<Address> {
+  const { slug, addresses, store, moves, standing, delegateOf, clock } = options;
+  const recent = new Map<Address, { readonly at: number; readonly delegate: Promise<Address | null> }>();
+
+  function recentDelegate(trader: Address): Promise<Address | null> {
+    const known = recent.get(trader);
+    if (known && clock.now() - known.at < DELEGATE_AGE_MS) return known.delegate;
+    if (recent.size >= MOST_REMEMBERED) recent.clear();
+    const delegate = delegateOf(trader);
+    recent.set(trader, { at: clock.now(), delegate });
+    delegate.catch(() => recent.delete(trader));
+    return delegate;
+  }
+
+  const isWelcoming = (address: Address): boolean => !standing(address).isRetiring;
+
+  /** The same wallet for the same trader, whoever asks first; those that stay before those that go. */
+  function choose(trader: Address, delegate: Address | null): Address {
+    const staying = addresses.filter(isWelcoming);
+    const open = staying.filter((address) => standing(address).mode === 'running');
+    const [choice = addresses] = [open, staying].filter(({ length }) => length > 0);
+    const chosen = choice.find((address) => address === delegate) ?? choice[Number(BigInt(trader) % BigInt(choice.length || 1))];
+    if (chosen === undefined) throw new Error('The relayer has no wallet.');
+    return chosen;
+  }
+
+  async function leave(trader: Address, wallet: Address): Promise<Address> {
+    const delegate = await recentDelegate(trader);
+    if (moves === null || delegate === wallet) return wallet;
+    const to = choose(trader, delegate);
+    return to === wallet ? wallet : moves.moveTrader(slug, trader, wallet, to);
+  }
+
+  return async (trader) => {
+    const known = await store.walletOf(slug, trader);
+    if (known !== null && addresses.includes(known)) return isWelcoming(known) ? known : leave(trader, known);
+    const delegate = await delegateOf(trader);
+    const ours = addresses.find((address) => address === delegate) ?? choose(trader, delegate);
+    // A wallet whose key is not here any more serves nobody.
+    if (known !== null && moves !== null) return moves.moveTrader(slug, trader, known, ours);
+    return store.assignWallet(slug, trader, ours);
+  };
+}
