@@ -28,6 +28,8 @@ export interface RelayBench {
   orderCall(): Hex;
   action(): Promise<SignedAction>;
   nonce(): Promise<number>;
+  /** The same key in other hands: a transaction that is none of ours, mined when it resolves unless nothing is mined. */
+  outside(nonce: number, maxFeePerGas?: bigint): Promise<Hex>;
   /** Transactions of the wallet in the chain, by nonce. */
   minedHashes(jobs: readonly RelayJob[]): Promise<Hex[]>;
 }
@@ -43,10 +45,10 @@ interface Parts {
 
 const GWEI = 1_000_000_000n;
 
-export async function relayBench(chain: ChainControls, store: RelayStore): Promise<RelayBench> {
+export async function relayBench(chain: ChainControls, store: RelayStore, { eth = '10' } = {}): Promise<RelayBench> {
   const key = generatePrivateKey();
   const signer = createWallet(key);
-  await chain.faucet.fund(signer.address, { eth: '10' });
+  if (eth !== '0') await chain.faucet.fund(signer.address, { eth });
   const trader = await newTrader(chain, { delegate: signer.address });
   const address = trader.account.address.toLowerCase() as Address;
   const client = createPublicClient({ transport: http(chain.rpcUrl, { retryCount: 0, batch: true }), cacheTime: 0 });
@@ -103,6 +105,13 @@ export async function relayBench(chain: ChainControls, store: RelayStore): Promi
         nonce: (actions += 1n),
         receivedAt: systemClock.now(),
       }),
+    async outside(nonce, maxFeePerGas = 100n * GWEI) {
+      const fees = { maxFeePerGas, maxPriorityFeePerGas: 10n * GWEI };
+      const { chainId } = chain.definition;
+      const { raw, hash } = await signer.sign({ chainId, nonce, to: signer.address, data: '0x', gas: 100_000n, ...fees });
+      expect(await node.send(raw)).toEqual({ verdict: 'accepted', note: null });
+      return hash;
+    },
     nonce: () => client.getTransactionCount({ address: signer.address }),
     async minedHashes(jobs) {
       const hashes = jobs.flatMap(({ attempts }) => attempts.map(({ hash }) => hash));
@@ -113,9 +122,9 @@ export async function relayBench(chain: ChainControls, store: RelayStore): Promi
 }
 
 /** The request for one order call of the bench's trader. */
-export async function requestOf(bench: RelayBench, changes: { notAfter?: number | null } = {}) {
+export async function requestOf(bench: RelayBench, changes: { notAfter?: number | null; inner?: Hex } = {}) {
   const trader = bench.trader.account.address.toLowerCase() as Address;
-  const inner = bench.orderCall();
+  const inner = changes.inner ?? bench.orderCall();
   const { id } = await bench.action();
   return {
     trader,

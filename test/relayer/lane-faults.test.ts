@@ -1,0 +1,265 @@
+import { encodeIntent } from '../../core/orders/encode-intent.js';
+import type { Address, Hex } from '../../core/ports.js';
+import type { RelayJob, RelayStore } from '../../core/relay/relay-store.js';
+import type { RelayNode } from '../../core/relay/relayer.js';
+import type { RunningRelayer } from '../../relayer/create-relayer.js';
+import type { ChainControls } from '../../sandbox/controls.js';
+import { eventually } from '../harness/eventually.js';
+import { relayBench, requestOf, type RelayBench } from '../harness/relay-bench.js';
+import { expectRelayInvariants, openPurse } from '../harness/relay-invariants.js';
+import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+
+/** Everything that chains, nodes and other people do to a wallet's transactions, and the same accounts after each of it. */
+
+const SLUG = 'arbitrum-sepolia';
+const GWEI = 1_000_000_000n;
+const QUICK = { stuckMs: 300, doubtMs: 400, tooLateMs: 300, patienceMs: 300, jammedMs: 1_000 } as const;
+const LONGEST_MS = 60_000;
+
+let sandbox: TestSandbox;
+let chain: ChainControls;
+let store: RelayStore;
+let running: RunningRelayer[] = [];
+
+beforeAll(async () => {
+  sandbox = await startTestSandbox();
+  const [first] = sandbox.controls.chains;
+  if (!first) throw new Error('the sandbox has no chain');
+  chain = first;
+  store = sandbox.gateway.store.relay;
+});
+afterEach(async () => {
+  await Promise.all(running.map((relayer) => relayer.stop()));
+  running = [];
+  await chain.pauseMining(false);
+  await chain.setBaseFee(1);
+});
+afterAll(() => sandbox.stop());
+
+function start(bench: RelayBench, parts: Parameters<RelayBench['start']>[0] = {}): RunningRelayer {
+  const relayer = bench.start({ ...parts, waits: { ...QUICK, ...parts.waits } });
+  running.push(relayer);
+  return relayer;
+}
+
+const whenIn = (id: bigint, ...states: RelayJob['state'][]): Promise<RelayJob | null> =>
+  eventually(
+    () => store.job(SLUG, id),
+    (job) => job !== null && states.includes(job.state),
+  );
+
+async function mined(bench: RelayBench, relayer: RunningRelayer): Promise<RelayJob> {
+  const { job } = await relayer.send(await requestOf(bench));
+  const over = await whenIn(job.id, 'mined');
+  if (!over) throw new Error('no such job');
+  return over;
+}
+
+const receipt = (bench: RelayBench, hash: Hex): Promise<bigint | null> =>
+  eventually(
+    () =>
+      bench.client.getTransactionReceipt({ hash }).then(
+        ({ blockNumber }) => blockNumber,
+        () => null,
+      ),
+    (block) => block !== null,
+  );
+
+/** Everything from this block on never happened, and what was in it is forgotten. */
+async function undoFrom(bench: RelayBench, block: bigint): Promise<void> {
+  await chain.pauseMining(true);
+  const head = await bench.client.getBlockNumber({ cacheTime: 0 });
+  await chain.reorg(Number(head - block) + 1, true);
+  await chain.pauseMining(false);
+}
+
+/** Lets something happen before the first transaction of ours reaches the node. */
+function delayed(node: RelayNode, first: () => Promise<unknown>): RelayNode {
+  let waiting: Promise<unknown> | null = null;
+  return { ...node, send: async (raw) => (await (waiting ??= first()), node.send(raw)) };
+}
+
+/** How long each fence stood, by the relayer's own account. */
+const fencedFor = (bench: RelayBench): number[] =>
+  bench.log.entries.filter(({ event }) => event === 'relay.healed').map(({ fields }) => Number(fields['ms']));
+
+describe('a key that somebody else uses too', () => {
+  it('costs the order whose nonce is gone, told as not sent, and nobody else', async () => {
+    const bench = await relayBench(chain, store);
+    const purse = await openPurse(bench.client, bench.wallet);
+    let stranger: Hex = '0x';
+    const node = delayed(bench.node, async () => receipt(bench, (stranger = await bench.outside(0))));
+    const relayer = start(bench, { node });
+    const lost = await relayer.send(await requestOf(bench));
+    expect(await whenIn(lost.job.id, 'refused')).toMatchObject({ note: 'its nonce was used by another transaction' });
+    expect((await mined(bench, relayer)).nonce).toBe(1);
+    expect(await bench.trader.trades()).toHaveLength(1);
+    await expectRelayInvariants(purse, { slug: SLUG, store, strangers: [stranger] });
+  });
+
+  it('and whose transaction a reorganisation takes back leaves no hole behind', async () => {
+    const bench = await relayBench(chain, store);
+    await chain.mine(3);
+    const purse = await openPurse(bench.client, bench.wallet);
+    let stranger: Hex = '0x';
+    const node = delayed(bench.node, async () => receipt(bench, (stranger = await bench.outside(0))));
+    const relayer = start(bench, { node });
+    const lost = await relayer.send(await requestOf(bench));
+    await whenIn(lost.job.id, 'refused');
+    const next = await mined(bench, relayer);
+    await undoFrom(bench, (await receipt(bench, stranger)) ?? 0n);
+    await whenIn(lost.job.id, 'replaced');
+    await eventually(
+      () => bench.nonce(),
+      (nonce) => nonce === 2,
+    );
+    await whenIn(next.id, 'mined');
+    expect(await bench.trader.trades()).toHaveLength(1);
+    await expectRelayInvariants(purse, { slug: SLUG, store });
+  });
+
+  it('and whose transactions we never met leaves no hole either when they are taken back', async () => {
+    const bench = await relayBench(chain, store);
+    await chain.mine(3);
+    const purse = await openPurse(bench.client, bench.wallet);
+    const stranger = await bench.outside(0);
+    const block = await receipt(bench, stranger);
+    await receipt(bench, await bench.outside(1));
+    const relayer = start(bench);
+    const own = await mined(bench, relayer);
+    expect(own.nonce).toBe(2);
+    await undoFrom(bench, block ?? 0n);
+    await eventually(
+      () => bench.nonce(),
+      (nonce) => nonce === 3,
+    );
+    await whenIn(own.id, 'mined');
+    await expectRelayInvariants(purse, { slug: SLUG, store });
+  });
+
+  it('and replaces what already waits for a block costs that order alone', async () => {
+    const bench = await relayBench(chain, store);
+    const purse = await openPurse(bench.client, bench.wallet);
+    await chain.pauseMining(true);
+    const relayer = start(bench, { waits: { stuckMs: 60_000 } });
+    const lost = await relayer.send(await requestOf(bench));
+    await lost.handedOver;
+    const stranger = await bench.outside(0, 400n * GWEI);
+    await chain.pauseMining(false);
+    expect(await whenIn(lost.job.id, 'refused')).toMatchObject({ note: 'its nonce was used by another transaction' });
+    await mined(bench, relayer);
+    await expectRelayInvariants(purse, { slug: SLUG, store, strangers: [stranger] });
+  });
+});
+
+describe('a lane that cannot send', () => {
+  it('because gas is dearer than allowed takes no nonce, says so, and goes on when it is cheaper', async () => {
+    const bench = await relayBench(chain, store);
+    const purse = await openPurse(bench.client, bench.wallet);
+    const relayer = start(bench, { maxFeePerGas: 5n * GWEI });
+    await mined(bench, relayer);
+    await chain.setBaseFee(20);
+    await eventually(
+      () => relayer.fence(bench.wallet),
+      (fence) => fence !== null,
+    );
+    expect(relayer.fence(bench.wallet)?.reason).toBe('gas costs 20 gwei, and the most it may pay is 5');
+    const waits = await relayer.send(await requestOf(bench));
+    const lapses = await relayer.send(await requestOf(bench, { notAfter: Date.now() + 100 }));
+    expect((await lapses.handedOver).note).toMatch(/^its time was over before it could be sent: gas costs 20 gwei/);
+    expect(await store.job(SLUG, waits.job.id)).toMatchObject({ state: 'queued', nonce: null });
+    expect(await relayer.lanes()).toMatchObject([{ state: 'fenced', openJobs: 1, nextNonce: 1, oldestOpenAt: waits.job.createdAt }]);
+    await chain.setBaseFee(1);
+    await whenIn(waits.job.id, 'mined');
+    expect(relayer.fence(bench.wallet)).toBeNull();
+    expect((await relayer.lanes())[0]).toMatchObject({ state: 'ok', since: null, reason: null });
+    expect(fencedFor(bench).every((ms) => ms < LONGEST_MS)).toBe(true);
+    await expectRelayInvariants(purse, { slug: SLUG, store });
+  });
+
+  it('because its wallet is empty is fenced on every replica, and heals when money comes', async () => {
+    const bench = await relayBench(chain, store, { eth: '0' });
+    const purse = await openPurse(bench.client, bench.wallet);
+    const replicas = [start(bench), start(bench)];
+    const { job } = await (replicas[0] as RunningRelayer).send(await requestOf(bench));
+    await eventually(
+      () => replicas.map((relayer) => relayer.fence(bench.wallet)?.reason),
+      (reasons) => reasons.every((reason) => reason === `its wallet ${bench.wallet} has too little to pay for gas`),
+    );
+    await chain.faucet.fund(bench.wallet, { eth: '1' });
+    await whenIn(job.id, 'mined');
+    await eventually(
+      () => replicas.map((relayer) => relayer.fence(bench.wallet)),
+      (fences) => fences.every((fence) => fence === null),
+    );
+    await expectRelayInvariants(purse, { slug: SLUG, store, funded: 10n ** 18n });
+  });
+
+  it('because its node is gone heals with it', async () => {
+    const bench = await relayBench(chain, store);
+    const purse = await openPurse(bench.client, bench.wallet);
+    let isDown = false;
+    const gone = <Rest extends unknown[], Result>(call: (...rest: Rest) => Promise<Result>) =>
+      ((...rest: Rest) => (isDown ? Promise.reject(new Error('connection refused')) : call(...rest))) as typeof call;
+    const { account, fees, send, receipts, knows } = bench.node;
+    const node = { account: gone(account), fees: gone(fees), send: gone(send), receipts: gone(receipts), knows: gone(knows) };
+    const relayer = start(bench, { node });
+    await mined(bench, relayer);
+    isDown = true;
+    const { job } = await relayer.send(await requestOf(bench));
+    await eventually(
+      () => relayer.fence(bench.wallet)?.reason ?? null,
+      (reason) => reason !== null,
+    );
+    isDown = false;
+    await whenIn(job.id, 'mined');
+    expect(relayer.fence(bench.wallet)).toBeNull();
+    await expectRelayInvariants(purse, { slug: SLUG, store });
+  });
+
+  it('because no block comes is fenced, and heals with the next one', async () => {
+    const bench = await relayBench(chain, store);
+    const purse = await openPurse(bench.client, bench.wallet);
+    const relayer = start(bench);
+    await chain.pauseMining(true);
+    const { job } = await relayer.send(await requestOf(bench));
+    const fence = await eventually(
+      () => relayer.fence(bench.wallet),
+      (said) => said !== null,
+    );
+    expect(fence?.reason).toBe('its transaction 0 waits for a block');
+    await chain.pauseMining(false);
+    await whenIn(job.id, 'mined');
+    await eventually(
+      () => relayer.fence(bench.wallet),
+      (said) => said === null,
+    );
+    await expectRelayInvariants(purse, { slug: SLUG, store });
+  });
+});
+
+describe('a transaction', () => {
+  it('that reverts is paid for, booked as reverted, and holds nobody up', async () => {
+    const bench = await relayBench(chain, store);
+    const purse = await openPurse(bench.client, bench.wallet);
+    const relayer = start(bench);
+    const nothing = encodeIntent({ kind: 'withdraw', tradeIndex: 77 }, bench.trader.account.address.toLowerCase() as Address);
+    const { job } = await relayer.send(await requestOf(bench, { inner: nothing }));
+    const over = await whenIn(job.id, 'reverted');
+    expect(over?.mined?.costWei).toBeGreaterThan(0n);
+    await mined(bench, relayer);
+    await expectRelayInvariants(purse, { slug: SLUG, store });
+  });
+
+  it('is sent once although two replicas both believe that the lane is theirs', async () => {
+    const bench = await relayBench(chain, store);
+    const purse = await openPurse(bench.client, bench.wallet);
+    const greedy: RelayStore = { ...store, lease: () => Promise.resolve({ isHeld: () => true, release: () => Promise.resolve() }) };
+    const [one, two] = [start(bench, { store: greedy }), start(bench, { store: greedy })];
+    const requests = await Promise.all(Array.from({ length: 12 }, () => requestOf(bench)));
+    const sent = await Promise.all(requests.map((request, at) => (at % 2 === 0 ? one : two).send(request)));
+    for (const { job } of sent) await whenIn(job.id, 'mined');
+    expect(await bench.trader.trades()).toHaveLength(sent.length);
+    await expectRelayInvariants(purse, { slug: SLUG, store });
+  });
+});
