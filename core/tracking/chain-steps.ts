@@ -7,6 +7,7 @@ import { merge, NO_CHANGES, type Changes } from './changes.js';
 import { findTrades } from './find-trades.js';
 import { takeBackAbove } from './fold-again.js';
 import { interpretRange } from './interpret-range.js';
+import { overlookedLevel } from './overlooked-levels.js';
 import { readInputs } from './read-inputs.js';
 import type { ChainCursor, Checkpoint, TrackingUnit } from './tracking-store.js';
 
@@ -97,11 +98,28 @@ export async function takeInLate(gateway: Gateway, venue: Venue, cursor: ChainCu
     logs.map(({ place }) => place),
   );
   const inputs = await readInputs(venue, range, known);
-  const { events } = await change(gateway, venue, cursor, async (unit) => ({
-    block: cursor.number,
-    changes: await applyLate(unit, interpretRange(logs, await unit.positions(tradesMentioned(logs))), inputs),
-  }));
+  const { events } = await change(gateway, venue, cursor, async (unit) => {
+    const told = interpretRange(logs, await unit.positions(tradesMentioned(logs)));
+    const overlooked = await overlookedLevel(unit, told, inputs);
+    const block = blocks.find(({ number }) => number === overlooked);
+    if (block) return readAgainFrom(unit, venue, cursor, block);
+    return { block: cursor.number, changes: await applyLate(unit, told, inputs) };
+  });
   if (events.length > 0) venue.log.warn('chain.late-logs', { events: events.length });
+}
+
+/** As if the chain had been reorganised there: the blocks are taken in once more, this time with all they hold. */
+async function readAgainFrom(
+  unit: TrackingUnit,
+  venue: Venue,
+  { startBlock, number: from }: ChainCursor,
+  block: BlockHead,
+): Promise<Change> {
+  const next = { startBlock, number: block.number - 1n, hash: block.parentHash };
+  const changes = await takeBackAbove(unit, next.number);
+  await unit.setCursor(next);
+  venue.log.warn('chain.read-again', { from, to: next.number });
+  return { block: next.number, changes };
 }
 
 /** The chain left our branch: everything above the last common block is taken back. */

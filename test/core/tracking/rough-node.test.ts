@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { venueOf } from '../../../core/gateway.js';
+import { appendTag } from '../../../core/orders/tag.js';
 import { systemClock } from '../../../core/adapters/system-clock.js';
 import type { ChainControls } from '../../../sandbox/controls.js';
 import { createFaultProxy, type FaultProxy } from '../../../sandbox/fault-proxy.js';
@@ -7,7 +8,7 @@ import type { Fate } from '../../../sandbox/fault-plan.js';
 import { expectViewEqualsChain, lowerOf } from '../../harness/chain-checker.js';
 import { newTrader, type ChainTrader } from '../../harness/chain-trader.js';
 import { createTestDatabase, type TestDatabase } from '../../harness/database.js';
-import { price } from '../../harness/diamond-calls.js';
+import { diamondCall, price } from '../../harness/diamond-calls.js';
 import { eventually } from '../../harness/eventually.js';
 import { startGatewayBeside, type GatewayBeside } from '../../harness/gateway-beside.js';
 import { orderDraft } from '../../harness/order-draft.js';
@@ -64,6 +65,15 @@ async function place({ gateway }: GatewayBeside, trader: ChainTrader): Promise<{
   const answer = await gateway.store.orders.place(draft);
   if (answer.kind !== 'placed') throw new Error(answer.kind);
   return { id: answer.stored.id, data: draft.data };
+}
+
+async function placeTakeProfit({ gateway }: GatewayBeside, trader: ChainTrader, tradeIndex: number) {
+  const order = { action: 'close', type: 'limit', reduceOnly: true, long: false, tradeIndex, price: price(61_000) } as const;
+  const draft = orderDraft(CHAIN, trader.account.address, { order, forMs: 600_000 });
+  const data = appendTag(diamondCall('updateTp', [tradeIndex, order.price]), draft.tag);
+  const answer = await gateway.store.orders.place({ ...draft, data });
+  if (answer.kind !== 'placed') throw new Error(answer.kind);
+  return { id: answer.stored.id, data };
 }
 
 const reaches = ({ gateway }: GatewayBeside, trader: ChainTrader, id: bigint, status: string) =>
@@ -137,6 +147,32 @@ describe('a follower on a rough node', () => {
     await reaches(gateway, trader, id, 'open');
     expect(await allOf(gateway, trader)).toHaveLength(1);
     expect(gateway.log.entries.some(({ event }) => event === 'chain.late-logs')).toBe(true);
+    await expectViewEqualsChain(gateway.gateway, CHAIN, trader);
+  });
+
+  it('reads again from a take profit that it was told only after the position had another', async () => {
+    const gateway = await start();
+    await caughtUp(gateway);
+    const trader = await newTrader(chain);
+    await trader.open({ openPrice: price(60_000) });
+    const [{ index } = { index: 0 }] = await eventually(
+      () => trader.trades(),
+      (trades) => trades.length === 1,
+    );
+    await expectViewEqualsChain(gateway.gateway, CHAIN, trader);
+    const { id, data } = await placeTakeProfit(gateway, trader, index);
+    const reveal = proxy.onRequest((body) => withoutLogsOf(trader, body));
+    const hash = await trader.send(chain.definition.diamond, data);
+    const { blockNumber } = await trader.client.getTransactionReceipt({ hash });
+    await eventually(
+      () => venueOf(gateway.gateway, CHAIN).state.followed.block ?? 0n,
+      (block) => block > blockNumber,
+    );
+    reveal();
+    await trader.send(chain.definition.diamond, diamondCall('updateTp', [index, price(62_000)]));
+    await reaches(gateway, trader, id, 'canceled');
+    const story = await gateway.gateway.store.orders.story(CHAIN, lowerOf(trader), id);
+    expect(story?.events.map(({ event }) => event.kind)).toEqual(['prepared', 'guarded', 'guardGone']);
     await expectViewEqualsChain(gateway.gateway, CHAIN, trader);
   });
 
