@@ -3,6 +3,7 @@ import { describeOrder, type Order } from '../account/describe-order.js';
 import type { OrderKey } from '../domain/chain-event.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
+import type { Hex } from '../ports.js';
 import type { KnownOrder } from './orders-store.js';
 import type { PreparedTransaction } from './prepare-transaction.js';
 import { reclaimableAt } from './reclaim-time.js';
@@ -39,6 +40,13 @@ export function notModifiable(venue: Venue, { id, order }: Pick<KnownOrder, 'id'
 
 /** The number in an order's place: the slot of a resting order, the index of a request. */
 export const indexOf = (orderKey: OrderKey): number => Number(orderKey.slice(orderKey.indexOf(':') + 1));
+
+/** Whether a transaction holds bytes that were handed out for the order, the last or those from before it was handed out afresh. */
+export function carries({ transaction, formerData }: KnownOrder, input: Hex): boolean {
+  const text = input.toLowerCase();
+  const given = [...(transaction === null ? [] : [transaction.data]), ...formerData];
+  return given.some((data) => text.includes(data.slice(2).toLowerCase()));
+}
 
 /** What the contract says when somebody or something was faster, in words of ours. */
 const OVERTAKEN: Readonly<Record<string, string>> = {

@@ -51,6 +51,8 @@ export interface KnownOrder {
   readonly repeatOf: bigint | null;
   /** What was handed out last. */
   readonly transaction: HandedOut | null;
+  /** Call data that was handed out before that, and may still be sent. */
+  readonly formerData: readonly Hex[];
   /** Transactions reported for it or seen to carry it, oldest first. */
   readonly hashes: readonly Hex[];
 }

@@ -2,7 +2,7 @@ import type { AgentCaller } from '../access/caller.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { Hex } from '../ports.js';
-import { findOrder, notModifiable } from './find-order.js';
+import { carries, findOrder, notModifiable } from './find-order.js';
 import type { KnownOrder } from './orders-store.js';
 import type { SeenTransaction } from './rehearsal.js';
 
@@ -56,7 +56,7 @@ async function afterSuccess(
   const isIn = await isFollowed(gateway, venue, block);
   const after = await findOrder(gateway, venue, caller, known.id.toString());
   if (!isIn) return record(gateway, venue, { known: after, hash });
-  if (!isWaiting(after) && (after.order.txHash === hash || after.hashes.includes(hash) || carries(after, seen))) return after;
+  if (!isWaiting(after) && (after.order.txHash === hash || after.hashes.includes(hash) || carries(after, seen.input))) return after;
   throw new GatewayError('SUBMISSION_MISMATCH', { txHash: hash });
 }
 
@@ -67,15 +67,12 @@ async function afterFailure(
   caller: AgentCaller,
   { known, hash, seen }: Report & { readonly seen: SeenTransaction },
 ): Promise<KnownOrder> {
-  if (!carries(known, seen)) throw new GatewayError('SUBMISSION_MISMATCH', { txHash: hash });
+  if (!carries(known, seen.input)) throw new GatewayError('SUBMISSION_MISMATCH', { txHash: hash });
   await record(gateway, venue, { known, hash });
   return moved(gateway, venue, caller, known.id.toString());
 }
 
 const isWaiting = ({ order }: KnownOrder): boolean => order.status === 'prepared' || order.status === 'expired';
-
-const carries = ({ transaction }: KnownOrder, { input }: SeenTransaction): boolean =>
-  transaction !== null && input.toLowerCase().includes(transaction.data.slice(2).toLowerCase());
 
 /** False when the follower did not get there in time. */
 const isFollowed = (gateway: Gateway, venue: Venue, block: bigint): Promise<boolean> =>

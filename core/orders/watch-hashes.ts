@@ -6,6 +6,7 @@ import type { Hex } from '../ports.js';
 import { change } from '../tracking/chain-steps.js';
 import { NO_CHANGES } from '../tracking/changes.js';
 import type { ChainCursor } from '../tracking/tracking-store.js';
+import { carries } from './find-order.js';
 import type { KnownOrder } from './orders-store.js';
 import type { SeenTransaction } from './rehearsal.js';
 
@@ -57,13 +58,12 @@ async function nextInTurn({ store }: Gateway, venue: Venue): Promise<KnownOrder[
 }
 
 /** `wait` = its block is not in yet; `nothing` = as far as the chain knows, it has not happened. */
-async function look({ chain }: Venue, cursor: ChainCursor, { hashes, transaction }: KnownOrder): Promise<Failed | 'wait' | 'nothing'> {
-  const found = await Promise.all(hashes.map(async (hash) => ({ hash, transaction: await chain.transaction(hash) })));
+async function look({ chain }: Venue, cursor: ChainCursor, known: KnownOrder): Promise<Failed | 'wait' | 'nothing'> {
+  const found = await Promise.all(known.hashes.map(async (hash) => ({ hash, transaction: await chain.transaction(hash) })));
   const mined = found.flatMap(({ hash, transaction: seen }) => (seen?.mined ? [{ hash, transaction: seen, mined: seen.mined }] : []));
   if (mined.some((one) => one.mined.blockNumber > cursor.number)) return 'wait';
   if (found.some(({ transaction: seen }) => seen !== null && seen.mined === null)) return 'nothing';
-  const ours = transaction?.data.slice(2).toLowerCase();
-  const failed = mined.filter((one) => !one.mined.succeeded && ours !== undefined && one.transaction.input.toLowerCase().includes(ours));
+  const failed = mined.filter((one) => !one.mined.succeeded && carries(known, one.transaction.input));
   return failed.at(-1) ?? 'nothing';
 }
 

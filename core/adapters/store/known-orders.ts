@@ -9,14 +9,18 @@ interface KnownRow extends OrderRow {
   readonly tag: Hex | null;
   readonly data: Hex | null;
   readonly gas: bigint | null;
+  readonly former_data: readonly Hex[];
   readonly hashes: readonly Hex[];
 }
 
 const SELECT = `
   select ${ORDER_COLUMNS}, fingerprint, given.tag, given.data, given.gas,
+    array(
+      select data from order_tags where order_id = orders.id and purpose = 'place' and order_tags.id < given.id order by order_tags.id
+    ) as former_data,
     array(select hash from order_hashes where order_id = orders.id order by order_hashes.id) as hashes
   from orders left join lateral (
-    select tag, data, gas from order_tags where order_id = orders.id and purpose = 'place' order by order_tags.id desc limit 1
+    select id, tag, data, gas from order_tags where order_id = orders.id and purpose = 'place' order by order_tags.id desc limit 1
   ) given on true
   where orders.chain = :chain and orders.state is not null`;
 
@@ -30,8 +34,8 @@ export async function knownOrders(
   const { rows } = await db.raw<{ rows: KnownRow[] }>(`${SELECT} and ${condition}`, { chain, ...values } as never);
   return rows.flatMap((row): KnownOrder[] => {
     const { id, orderKey, agent, repeatOf, order } = storedOrder(row);
-    const { fingerprint, hashes } = row;
-    return order === null ? [] : [{ id, order, orderKey, agent, fingerprint, repeatOf, transaction: handedOut(row), hashes }];
+    const { fingerprint, hashes, former_data: formerData } = row;
+    return order === null ? [] : [{ id, order, orderKey, agent, fingerprint, repeatOf, transaction: handedOut(row), formerData, hashes }];
   });
 }
 

@@ -47,6 +47,7 @@ export async function placeOrder(trx: Knex.Transaction, draft: Draft): Promise<P
       fingerprint,
       repeatOf: null,
       transaction: { tag: lower(tag), data, gas },
+      formerData: [],
       hashes: [],
     },
   };

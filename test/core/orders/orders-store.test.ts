@@ -58,6 +58,7 @@ describe('an order that is placed', () => {
       fingerprint: '0x01',
       repeatOf: null,
       transaction: { tag: given.tag, data: given.data, gas: null },
+      formerData: [],
       hashes: [],
     });
     expect(await stores[1].orders.find(CHAIN, trader, id)).toEqual(answer.stored);

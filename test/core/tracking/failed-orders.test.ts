@@ -1,9 +1,10 @@
 import { venueOf, type Venue } from '../../../core/gateway.js';
 import type { ChainControls } from '../../../sandbox/controls.js';
-import { expectViewEqualsChain } from '../../harness/chain-checker.js';
+import { expectViewEqualsChain, lowerOf } from '../../harness/chain-checker.js';
 import { newTrader, type ChainTrader } from '../../harness/chain-trader.js';
 import { diamondCall, price, usdc } from '../../harness/diamond-calls.js';
 import { eventually } from '../../harness/eventually.js';
+import { orderDraft } from '../../harness/order-draft.js';
 import { ownOrders } from '../../harness/own-orders.js';
 import { firstChain } from '../../harness/first-chain.js';
 import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
@@ -87,6 +88,17 @@ describe('an order whose transaction was mined and failed', () => {
     } finally {
       sandbox.controls.prices.setOpen(eur, true);
     }
+  });
+
+  it('is rejected by the bytes of before it was handed out afresh, too', async () => {
+    const trader = await newTrader(chain);
+    const { orders } = sandbox.gateway.store;
+    const { id, data } = await own.place(trader, { trade: TOO_MUCH });
+    await orders.giveUp(CHAIN, lowerOf(trader), id, Date.now());
+    expect((await orders.renew(CHAIN, id, orderDraft(CHAIN, trader.account.address, { trade: TOO_MUCH }))).kind).toBe('placed');
+    const hash = await own.broadcast(trader, data);
+    await record(id, hash);
+    expect((await own.reaches(trader, id, 'rejected')).order).toMatchObject({ reason: 'OTHER', txHash: hash });
   });
 
   it('lapses while nobody knows the hash', async () => {
