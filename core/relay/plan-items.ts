@@ -8,6 +8,7 @@ import type { Gateway, Venue } from '../gateway.js';
 import { translationContext, type ExchangeFacts } from './exchange-facts.js';
 import type { WireTerms } from './exchange-store.js';
 import { GuardrailError } from './rules.js';
+import { countCloses } from './rules-of-opening.js';
 import { prepareLeg, type PreparedLeg } from './write-leg.js';
 
 /** One order of an action. */
@@ -108,7 +109,7 @@ export async function prepareItem(
   if (translation.kind === 'refused') return failure({ kind: 'refused', why: translation.why });
   try {
     const legs = await Promise.all(translation.legs.map((leg) => prepareLeg(gateway, venue, caller, leg, facts.positions)));
-    return { ...plan, manner: translation.manner, legs };
+    return { ...plan, manner: translation.manner, legs: countCloses(legs) };
   } catch (error) {
     return failed(error);
   }

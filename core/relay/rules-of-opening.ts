@@ -3,10 +3,12 @@ import { guardRefusal, type GuardRefusal } from '../domain/relay/guardrails.js';
 import { collateralToUsd, positionSizeCollateral } from '../domain/pricing/size.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { OpenTerms } from '../domain/intent.js';
+import type { Order } from '../domain/order.js';
 import type { Address } from '../ports.js';
 import type { Plan } from './plan-items.js';
 import { givenRules } from './rules.js';
 import type { GuardQuestion, OpeningGuard } from './rules-store.js';
+import type { PreparedLeg } from './write-leg.js';
 
 /** What the books need to judge an opening by the operator's rules. `instead` is the slot of a resting order that gives way to it. */
 export function guardQuestion({ facade }: Pick<Gateway, 'facade'>, venue: Venue, trader: Address, instead: number | null): GuardQuestion {
@@ -20,12 +22,29 @@ export function guardQuestion({ facade }: Pick<Gateway, 'facade'>, venue: Venue,
 
 export function openingGuard(gateway: Gateway, venue: Venue, trader: Address, terms: OpenTerms, instead: number | null): OpeningGuard {
   const question = guardQuestion(gateway, venue, trader, instead);
-  return { ...question, notionalUsd: notionalOf(question, terms) };
+  return { ...question, notionalUsd: notionalOf(question, terms), freedUsd: 0n };
 }
 
-function notionalOf({ collaterals }: GuardQuestion, terms: OpenTerms): bigint {
-  const collateral = collaterals.get(terms.collateralIndex);
-  return collateral ? collateralToUsd(positionSizeCollateral(terms), collateral) : 0n;
+const notionalOf = (question: GuardQuestion, terms: OpenTerms): bigint =>
+  sizeUsd(question, { ...terms, sizeCollateral: positionSizeCollateral(terms) });
+
+function sizeUsd(
+  { collaterals }: GuardQuestion,
+  { collateralIndex, sizeCollateral }: Pick<Order, 'collateralIndex' | 'sizeCollateral'>,
+): bigint {
+  const collateral = collaterals.get(collateralIndex);
+  return collateral ? collateralToUsd(sizeCollateral, collateral) : 0n;
+}
+
+/** What the same order closes first makes room for what it opens: the opening is kept back until the closes are executed. */
+export function countCloses(legs: readonly PreparedLeg[]): readonly PreparedLeg[] {
+  const closes = legs.flatMap(({ leg, draft }) => (leg.role === 'close' && draft !== null ? [draft.order] : []));
+  return legs.map((prepared): PreparedLeg => {
+    const guard = prepared.draft?.guard;
+    if (!prepared.draft || guard === undefined) return prepared;
+    const freedUsd = closes.reduce((total, order) => total + sizeUsd(guard, order), 0n);
+    return { ...prepared, draft: { ...prepared.draft, guard: { ...guard, freedUsd } } };
+  });
 }
 
 /** Asked before something is given up for an opening that would then be refused; what counts is the answer when it is stored. */
@@ -41,5 +60,5 @@ export async function foreseeRefusal(
   const question = guardQuestion(gateway, venue, trader, instead);
   const { rules, facts, insteadUsd } = await gateway.store.rules.standing(venue.definition.slug, trader, question, 'needed');
   const notionalUsd = opens.reduce((total, terms) => total + notionalOf(question, terms), 0n);
-  return guardRefusal(rules, facts, { notionalUsd, insteadUsd });
+  return guardRefusal(rules, facts, { notionalUsd, insteadUsd, freedUsd: 0n });
 }

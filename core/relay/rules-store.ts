@@ -16,9 +16,7 @@ export interface GuardQuestion {
 }
 
 /** An opening that comes through the facade: judged in the very step that stores it, so that no two slip through side by side. */
-export interface OpeningGuard extends GuardQuestion {
-  readonly notionalUsd: AskedOpening['notionalUsd'];
-}
+export interface OpeningGuard extends GuardQuestion, Omit<AskedOpening, 'insteadUsd'> {}
 
 export interface Standing {
   readonly rules: RelayRules;

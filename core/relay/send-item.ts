@@ -5,6 +5,7 @@ import type { ExchangeLeg } from './exchange-store.js';
 import { oweRooms } from './owe-rooms.js';
 import { failed, type Failure, type Prepared } from './plan-items.js';
 import type { SignedAction } from './relay-store.js';
+import { tellQuota } from './rules-alert.js';
 import { sendWrite } from './send-write.js';
 import { storeLeg } from './write-leg.js';
 
@@ -50,6 +51,7 @@ export async function sendItem(
       );
   } catch (error) {
     await giveUp(gateway, venue, caller, stored);
+    await tellQuota(gateway, venue, caller.trader, error);
     return failed(error);
   }
   const oid = stored.find((id) => id !== null) ?? (await protectionId(gateway, venue, caller, prepared));

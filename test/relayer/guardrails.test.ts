@@ -1,5 +1,8 @@
 import { Wallet } from 'ethers';
-import type { RuleSet } from '../../core/relay/rules.js';
+import type { Address } from '../../core/ports.js';
+import type { RelayJob } from '../../core/relay/relay-store.js';
+import { givenRules, type RuleSet } from '../../core/relay/rules.js';
+import { createSigningGuard } from '../../relayer/signing-guard.js';
 import { eventually } from '../harness/eventually.js';
 import { FACADE_CHAIN, newFacadeTrader, type FacadeTrader } from '../harness/facade-trader.js';
 import { firstChain } from '../harness/first-chain.js';
@@ -10,7 +13,7 @@ import { startTestSandbox, type Reply, type TestSandbox } from '../harness/sandb
 const TOKEN = 'a-token-of-sixteen-or-more';
 const BTC = 0;
 const ETH = 1;
-const NOBODY = `0x${'12'.repeat(20)}`;
+const NOBODY: Address = `0x${'12'.repeat(20)}`;
 
 let sandbox: TestSandbox;
 let beside: GatewayBeside;
@@ -127,6 +130,23 @@ describe('a bound on the open notional', () => {
   });
 });
 
+describe('a flip', () => {
+  it('needs room for what is left of it, because it opens only after it has closed', async () => {
+    const bot = await newFacadeTrader(sandbox);
+    await setRules(bot, { maxOpenNotionalUsd: '7000' });
+    expect((await place(bot, [buy('0.1')])).every(isTaken)).toBe(true);
+    await held(bot, 1);
+    const sell = (s: string) => buy(s, { b: false, p: '57000' });
+    expect(await place(bot, [sell('0.3')])).toEqual(refusal('Order would increase open interest .*'));
+    expect(await held(bot, 1)).toMatchObject([{ long: true }]);
+    expect((await place(bot, [sell('0.2')])).every(isTaken)).toBe(true);
+    await eventually(
+      () => bot.trader.trades(),
+      ([only, ...others]) => only?.long === false && others.length === 0,
+    );
+  });
+});
+
 describe('a bound on orders per minute', () => {
   it('is shared by replicas, says when the next one is taken, and leaves closing and canceling alone', async () => {
     const bot = await newFacadeTrader(sandbox);
@@ -158,6 +178,9 @@ describe('a daily quota of transactions', () => {
     const text = String.raw`Too many cumulative requests sent \(4 > 3\) for the daily quota of transactions, which resets at ${TIME}\. ${WAY_OUT}`;
     expect(await place(bot, [resting()])).toEqual(refusal(text));
     expect(await place(bot, [resting()], beside.url)).toEqual(refusal(text));
+    const alerts = await sandbox.call('/relayer/alerts', { headers: { Authorization: `Bearer ${TOKEN}` } });
+    const told = (alerts.body as { open: { subject: string }[] }).open.filter(({ subject }) => subject === bot.address.toLowerCase());
+    expect(told).toMatchObject([{ kind: 'quota-reached', chain: FACADE_CHAIN, details: { used: 3, quota: 3 } }]);
     expect((await place(bot, [stopLoss('0.1', '54000')])).every(isTaken)).toBe(true);
     const rest = answers.find((status) => 'resting' in status);
     expect(statuses(await send(bot, { type: 'cancel', cancels: [{ a: BTC, o: oidOf(rest) }] }))).toEqual(['success']);
@@ -181,6 +204,50 @@ describe('a daily quota of transactions', () => {
     await fresh.stop();
     await setRules(bot, { dailyTransactions: null });
     expect((await place(bot, [resting()])).every(isTaken)).toBe(true);
+  });
+});
+
+describe('the relayer, before it signs', () => {
+  const jobOf = async ({ address }: FacadeTrader): Promise<RelayJob> => {
+    const { store } = sandbox.gateway;
+    const [live] = await store.account.liveOrders(FACADE_CHAIN, address.toLowerCase() as Address);
+    const [job] = await store.relay.jobsOfOrder(FACADE_CHAIN, live?.id ?? 0n);
+    if (!job) throw new Error('nothing was sent');
+    return job;
+  };
+
+  it('refuses an opening beyond the quota, whoever let it in', async () => {
+    const bot = await newFacadeTrader(sandbox);
+    await setRules(bot, { dailyTransactions: 1 });
+    expect((await place(bot, [resting()])).every(isTaken)).toBe(true);
+    await held(bot, 1);
+    const { trader, purpose, parent, data, gas, context } = await jobOf(bot);
+    const again = await sandbox.gateway.venues
+      .get(FACADE_CHAIN)
+      ?.relayer?.send({ trader, purpose, parent, data, gas, context, orderId: null, notAfter: null });
+    expect(await again?.handedOver).toMatchObject({
+      state: 'refused',
+      nonce: null,
+      note: expect.stringMatching(new RegExp(String.raw`^Too many cumulative requests sent \(2 > 1\) .* resets at ${TIME}$`)),
+    });
+    expect(await bot.trader.trades()).toHaveLength(1);
+  });
+
+  it('lets levels and margin go on for a while after that, but not for ever', async () => {
+    const bot = await newFacadeTrader(sandbox);
+    await setRules(bot, { dailyTransactions: 1 });
+    await place(bot, [resting()]);
+    const job = await jobOf(bot);
+    const { relay, rules } = sandbox.gateway.store;
+    const settings = sandbox.gateway.facade.rules;
+    const guard = createSigningGuard({ store: rules, given: (trader) => givenRules(settings, trader), clock: sandbox.gateway.clock });
+    // Of a wallet that nobody sends for.
+    const more = async () => relay.queue({ ...job, wallet: NOBODY, orderId: null }, Date.now());
+    let last = job;
+    for (let sent = 1; sent <= 101; sent += 1) last = await more();
+    expect(await guard(last, 'opens')).toMatch(/^Too many cumulative requests sent \(102 > 1\)/);
+    expect(await guard(await more(), 'cares')).toMatch(/^Too many cumulative requests sent \(103 > 101\)/);
+    expect(await guard({ ...last, id: last.id - 1n }, 'cares')).toBeNull();
   });
 });
 

@@ -26,6 +26,8 @@ export interface AskedOpening {
   readonly notionalUsd: bigint;
   /** Of the order it takes the place of, which the open notional leaves out; 0 for any other. */
   readonly insteadUsd: bigint;
+  /** Of what is closed before it is sent, and without which it is not sent. */
+  readonly freedUsd: bigint;
 }
 
 export type GuardRefusal =
@@ -82,9 +84,9 @@ export function quotaRefusal(
 function notionalRefusal(
   { maxOpenNotionalUsd: boundUsd }: RelayRules,
   { openNotionalUsd: openUsd }: GuardFacts,
-  { notionalUsd: askedUsd, insteadUsd }: AskedOpening,
+  { notionalUsd: askedUsd, insteadUsd, freedUsd }: AskedOpening,
 ): GuardRefusal | null {
-  if (boundUsd === null || openUsd + askedUsd <= boundUsd || askedUsd <= insteadUsd) return null;
+  if (boundUsd === null || openUsd + askedUsd - freedUsd <= boundUsd || askedUsd <= insteadUsd) return null;
   return { rule: 'open-notional', boundUsd, openUsd, askedUsd };
 }
 

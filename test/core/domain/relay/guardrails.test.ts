@@ -29,7 +29,7 @@ const rules = fc.record({
   ordersPerMinute: nullable(fc.integer({ min: 1, max: 20 })),
   dailyTransactions: nullable(fc.nat(100)),
 });
-const asked = fc.record({ notionalUsd: usd, insteadUsd: fc.constant(0n) });
+const asked = fc.record({ notionalUsd: usd, insteadUsd: fc.constant(0n), freedUsd: usd });
 
 const at = (changes: Partial<GuardFacts> = {}): GuardFacts => ({
   now: NOW,
@@ -40,7 +40,7 @@ const at = (changes: Partial<GuardFacts> = {}): GuardFacts => ({
   ...changes,
 });
 const only = (changes: Partial<RelayRules>): RelayRules => ({ ...NO_RULES, ...changes });
-const opening = (notionalUsd: bigint, insteadUsd = 0n): AskedOpening => ({ notionalUsd, insteadUsd });
+const opening = (notionalUsd: bigint, insteadUsd = 0n): AskedOpening => ({ notionalUsd, insteadUsd, freedUsd: 0n });
 
 describe('the rules of an operator', () => {
   it('let everything pass where nothing is bounded', () => {
@@ -55,7 +55,7 @@ describe('the rules of an operator', () => {
           rule.access === 'allowed' &&
           !rule.reduceOnly &&
           (rule.maxOpenNotionalUsd === null ||
-            known.openNotionalUsd + order.notionalUsd <= rule.maxOpenNotionalUsd ||
+            known.openNotionalUsd + order.notionalUsd - order.freedUsd <= rule.maxOpenNotionalUsd ||
             order.notionalUsd === 0n) &&
           (rule.maxDailyLossUsd === null || known.dayPnlUsd >= 0n || -known.dayPnlUsd < rule.maxDailyLossUsd) &&
           (rule.ordersPerMinute === null || recent + 1 <= rule.ordersPerMinute) &&

@@ -1,0 +1,17 @@
+import type { Gateway, Venue } from '../gateway.js';
+import type { Address } from '../ports.js';
+import { GuardrailError } from './rules.js';
+
+/** A trader at the end of its quota is worth a look: either the quota is too small, or the bot has gone wild. Once a day each. */
+export async function tellQuota({ alerts }: Gateway, { definition }: Venue, trader: Address, error: unknown): Promise<void> {
+  if (!(error instanceof GuardrailError) || error.refusal.rule !== 'daily-transactions') return;
+  const { bound, used, freesAt } = error.refusal;
+  await alerts.raiseAlert({
+    kind: 'quota-reached',
+    chain: definition.slug,
+    subject: trader,
+    message: `${trader} has used ${used} of ${bound} transactions of today on ${definition.name}: nothing is opened for it until the day ends.`,
+    details: { trader, used, quota: bound },
+    expiresAt: freesAt,
+  });
+}
