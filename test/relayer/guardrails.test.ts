@@ -5,7 +5,6 @@ import { givenRules, type RuleSet } from '../../core/relay/rules.js';
 import { createSigningGuard } from '../../relayer/signing-guard.js';
 import { eventually } from '../harness/eventually.js';
 import { FACADE_CHAIN, newFacadeTrader, type FacadeTrader } from '../harness/facade-trader.js';
-import { firstChain } from '../harness/first-chain.js';
 import { startGatewayBeside, type GatewayBeside } from '../harness/gateway-beside.js';
 import { order, postExchange, signL1 } from '../harness/hl-exchange.js';
 import { startTestSandbox, type Reply, type TestSandbox } from '../harness/sandbox.js';
