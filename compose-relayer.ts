@@ -1,5 +1,6 @@
 import type { ChainDefinition, ChainSlug } from './core/chains.js';
 import { ConfigError, type ChainConfig } from './core/config.js';
+import type { FacadeSettings } from './core/facade/facade-variables.js';
 import type { Gateway, Venue } from './core/gateway.js';
 import type { Chain, Clock, Logger, Store } from './core/ports.js';
 import { followRooms } from './core/relay/follow-rooms.js';
@@ -10,7 +11,8 @@ import type { Relayer } from './core/relay/relayer.js';
 import type { RelayerConfig } from './core/relay/relayer-variables.js';
 import { namesTarget } from './facade/trade/names-target.js';
 import { reencode } from './facade/trade/reencode.js';
-import { givenRules, type RuleSettings } from './core/relay/rules.js';
+import { givenRules } from './core/relay/rules.js';
+import type { RelayJob, RelayPurpose } from './core/relay/relay-store.js';
 import { createRelayer, type RunningRelayer } from './relayer/create-relayer.js';
 import { openWallets } from './relayer/open-wallets.js';
 import { createSigningGuard } from './relayer/signing-guard.js';
@@ -40,8 +42,8 @@ interface Parts {
   readonly wallets: readonly Wallet[];
   readonly node: Chain;
   readonly store: Store;
-  /** What the settings allow traders. */
-  readonly rules: RuleSettings;
+  /** What the settings allow traders, and what a scheduled cancel may do. */
+  readonly facade: Pick<FacadeSettings, 'rules' | 'flattens'>;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -51,7 +53,7 @@ const MAX_GAS = 8_000_000n;
 
 export function composeRelayer(
   { maxFeePerGas, lane = LANE_DEFAULTS, areDrillsAllowed = false }: RelayerConfig,
-  { chain, wallets, node, store, rules, clock, log }: Parts,
+  { chain, wallets, node, store, facade, clock, log }: Parts,
 ): RunningRelayer {
   const { slug } = chain;
   return createRelayer({
@@ -68,21 +70,26 @@ export function composeRelayer(
       maxFeePerGas,
       maxGas: MAX_GAS,
       ...lane.waits,
-      guard: createSigningGuard({ store: store.rules, given: (trader) => givenRules(rules, trader), clock }),
+      guard: createSigningGuard({ store: store.rules, given: (trader) => givenRules(facade.rules, trader), clock }),
       async reencode(action, job) {
+        if (isFlattening(job) && !facade.flattens) return [];
         if (!(await namesTarget(store, chain, action, job))) return [];
         const units = new Map((await store.facade.assets.all(slug)).map(({ pairIndex, multiplier }) => [pairIndex, BigInt(multiplier)]));
         return reencode(action, job, (asset) => units.get(asset) ?? 1n);
       },
     },
     async onRefused({ orderId, purpose, trader }) {
-      if (orderId !== null && trader !== null && purpose === 'action') await store.orders.giveUp(slug, trader, orderId, clock.now());
+      if (orderId !== null && trader !== null && MAKES_ORDERS.has(purpose)) await store.orders.giveUp(slug, trader, orderId, clock.now());
     },
     async onSigned({ orderId, purpose }, hash) {
-      if (orderId !== null && purpose === 'action') await store.orders.recordHash(slug, orderId, hash, clock.now());
+      if (orderId !== null && MAKES_ORDERS.has(purpose)) await store.orders.recordHash(slug, orderId, hash, clock.now());
     },
   });
 }
+
+/** A reclaim names the order that it takes back; these name one of their own. */
+const MAKES_ORDERS: ReadonlySet<RelayPurpose> = new Set(['action', 'scheduled-cancel']);
+const isFlattening = ({ context }: RelayJob): boolean => (context as { readonly kind?: unknown } | null)?.kind === 'flatten';
 
 const isRunning = (relayer: Relayer | null): relayer is RunningRelayer => relayer !== null && 'start' in relayer;
 

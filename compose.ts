@@ -16,6 +16,7 @@ import { createHotReplies } from './core/hot-replies.js';
 import { createCandleRecorder } from './core/markets/candle-recorder.js';
 import { lapseOrders } from './core/orders/lapse-orders.js';
 import type { Clock, Logger, Store } from './core/ports.js';
+import { createAlerts } from './core/relay/alerts.js';
 import { watchJournal } from './core/journal/watch-journal.js';
 import { createStreams } from './core/stream/venue-stream.js';
 import { followChain } from './core/tracking/follow-chain.js';
@@ -26,12 +27,10 @@ import { createApp } from './native-api/app.js';
 import { createClientReader } from './native-api/client.js';
 import type { Listening } from './native-api/listen.js';
 import { composeRelayer, openRelayers, runRelayer, type WalletsOfChains } from './compose-relayer.js';
+import { operatorRouters, runAlerts } from './compose-operator.js';
 import { createTradeHandlers } from './facade/trade/trade-handlers.js';
 import { facadeSocket } from './facade/ws/facade-socket.js';
 import { createSockets } from './native-api/sockets.js';
-import { readStrictJson } from './native-api/strict-json.js';
-import { operatorRouter, type OperatorDoorOptions } from './relayer/operator/operator-door.js';
-import { OPERATOR_ROUTES } from './relayer/operator/operator-routes.js';
 import { nativeSocket } from './native-api/ws/native-socket.js';
 
 interface Surroundings {
@@ -62,7 +61,7 @@ export interface ComposeOptions extends Surroundings {
 export async function startGateway(options: ComposeOptions): Promise<Gateway> {
   const { config, store, lifecycle, clock, log } = options;
   const wallets = await openRelayers(config.chains, { clock, log });
-  const venues = config.chains.map((chain) => createVenue(chain, { store, rules: config.facade.rules, clock, log, wallets }));
+  const venues = config.chains.map((chain) => createVenue(chain, { store, facade: config.facade, clock, log, wallets }));
   const { mode, serviceName, commit } = config;
   const crypto = await loadCrypto(log);
   const entrance = await lifecycle.start(
@@ -81,6 +80,7 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
     clock,
     log,
     entrance,
+    alerts: createAlerts({ store: store.alerts, clock, log, tells: config.operator.alerts.webhook !== null }),
     orders: config.orders,
     facade: config.facade,
     randomBytes: systemRandom,
@@ -106,7 +106,7 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
         createFacade(gateway, { clientOf: createClientReader(entrance), hot, trade }),
         createApp(gateway, hot, {
           extraRoutes: options.extraRoutes ?? [],
-          operatorRoutes: [operatorRouter(operatorParts(gateway, config))],
+          operatorRoutes: operatorRouters(gateway, config),
         }),
       ),
       sockets,
@@ -152,15 +152,13 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
       );
     }),
   );
+  await lifecycle.start(
+    'alerts',
+    () => runAlerts(gateway, config),
+    (stop) => stop(),
+  );
   return gateway;
 }
-
-const operatorParts = (gateway: Gateway, { operator }: Config): OperatorDoorOptions => ({
-  gateway,
-  token: operator.token,
-  routes: OPERATOR_ROUTES,
-  readJson: readStrictJson,
-});
 
 /** Bodies of the facade are not ours to judge by the native door's rules, so it is asked before them. */
 const eitherDoor =
@@ -170,10 +168,13 @@ const eitherDoor =
 
 interface VenueParts extends Pick<ComposeOptions, 'store' | 'clock' | 'log'> {
   readonly wallets: WalletsOfChains;
-  readonly rules: Config['facade']['rules'];
+  readonly facade: Config['facade'];
 }
 
-function createVenue({ chain, rpcUrls, wsUrls, relayer, ...hosts }: ChainConfig, { store, rules, clock, log, wallets }: VenueParts): Venue {
+function createVenue(
+  { chain, rpcUrls, wsUrls, relayer, ...hosts }: ChainConfig,
+  { store, facade, clock, log, wallets }: VenueParts,
+): Venue {
   const own = log.child({ chain: chain.slug });
   const node = createViemChain({ definition: chain, rpcUrls, wsUrls, clock, log: own });
   const feed = createBackendFeed({ chain, node, endpoints: endpointsOf(hosts), clock, log });
@@ -181,7 +182,7 @@ function createVenue({ chain, rpcUrls, wsUrls, relayer, ...hosts }: ChainConfig,
     definition: chain,
     chain: node,
     feed,
-    relayer: relayer && composeRelayer(relayer, { chain, wallets: wallets.get(chain.slug) ?? [], node, store, rules, clock, log: own }),
+    relayer: relayer && composeRelayer(relayer, { chain, wallets: wallets.get(chain.slug) ?? [], node, store, facade, clock, log: own }),
     candles: createCandleRecorder({ chain: chain.slug, feed, store: store.candles, clock, log: own }),
     clock,
     log: own,

@@ -7,6 +7,8 @@ export interface FacadeSettings {
   readonly leverage: number;
   /** How long an answer is held back for the outcome of its order. */
   readonly holdMs: number;
+  /** Whether a scheduled cancel also closes what is open. */
+  readonly flattens: boolean;
   /** What traders may do before an operator says otherwise. */
   readonly rules: RuleSettings;
 }
@@ -25,13 +27,15 @@ const whole = (least: number, most: number) =>
 export const FACADE_VARIABLES = {
   FACADE_LEVERAGE: whole(1, 1_000).default(5),
   FACADE_HOLD_MS: whole(0, LONGEST_HOLD_MS).default(6_500),
+  FACADE_SCHEDULE_CANCEL: z.enum(['cancel', 'flatten'], 'must be cancel or flatten').default('cancel'),
   ...RULE_VARIABLES,
 };
 
 type Variables = z.output<z.ZodObject<typeof FACADE_VARIABLES>>;
 
-export const facadeSettings = ({ FACADE_LEVERAGE, FACADE_HOLD_MS, ...rules }: Variables): FacadeSettings => ({
+export const facadeSettings = ({ FACADE_LEVERAGE, FACADE_HOLD_MS, FACADE_SCHEDULE_CANCEL, ...rules }: Variables): FacadeSettings => ({
   leverage: FACADE_LEVERAGE,
   holdMs: FACADE_HOLD_MS,
+  flattens: FACADE_SCHEDULE_CANCEL === 'flatten',
   rules: ruleSettings(rules),
 });

@@ -61,6 +61,8 @@ export interface ExchangeStore {
   ofCloid(chain: ChainSlug, trader: Address, cloid: string): Promise<ExchangeRecord[]>;
   /** By the ids of our orders; those that came another way are absent. */
   ofOrders(chain: ChainSlug, orderIds: readonly bigint[]): Promise<ReadonlyMap<bigint, ExchangeRecord>>;
+  /** Those of these trades that an order placed by then has opened. */
+  orderedBefore(chain: ChainSlug, trader: Address, tradeIndices: readonly number[], at: number): Promise<number[]>;
   /** null unsets it. */
   schedule(cancel: Omit<ScheduledCancel, 'dueAt'> & { readonly dueAt: number | null }): Promise<void>;
   /** Takes what is due, each by one of those who ask. Whoever does not say `fired` in time, perhaps because he died, leaves it to be taken again. */

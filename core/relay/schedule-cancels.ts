@@ -1,6 +1,7 @@
 import type { AgentCaller } from '../access/caller.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { Cancel } from '../ports.js';
+import { flattenPositions } from './flatten-positions.js';
 import { relayCancels } from './relay-cancels.js';
 import type { ScheduledCancel } from './exchange-store.js';
 
@@ -12,8 +13,8 @@ const AGAIN_MS = 20_000;
 const GIVE_UP_MS = 600_000;
 
 /**
- * The dead man's switch: whoever does not move its time forward in time has all entries canceled. Protections stay: they are what keeps
- * a position from getting worse while nobody looks. Each schedule is taken by one replica at a time, until it is done, also after a restart.
+ * The dead man's switch: whoever does not move its time forward in time has all entries canceled, and where the operator chose so what
+ * is open closed. Protections stay: they are what keeps a position from getting worse while nobody looks. Each schedule is taken by one replica at a time, until it is done, also after a restart.
  */
 export function runScheduledCancels(gateway: Gateway, venue: Venue): Cancel {
   const { clock, log, definition } = venue;
@@ -42,13 +43,15 @@ async function fire(gateway: Gateway, venue: Venue, cancel: ScheduledCancel): Pr
     gateway.store.account.liveOrders(slug, trader),
   ]);
   const sender = await venue.relayer?.walletFor(trader);
-  if (!signed || !known || sender === undefined) return;
+  // A relayer that is switched off fires when it is switched on again, however late that is.
+  if (!signed || !known || sender === undefined || venue.relayer?.standing(sender).mode !== 'running') return;
   const caller: AgentCaller = { via: 'agent', trader, agent, sender, mode: 'relayed', scope: known.scope };
   // What was placed after the switch fired is not what it was set for.
   const entries = live.filter(({ order }) => !order.reduceOnly && order.action === 'open' && order.createdAt <= dueAt);
   venue.log.info('relay.schedule-fired', { trader, dueAt, orders: entries.length });
   const items = entries.map(({ id }, item) => ({ item, name: { oid: id }, pairIndex: null }));
   const outcomes = await relayCancels(gateway, venue, caller, signed, { items, holdMs: HOLD_MS, purpose: 'scheduled-cancel' });
-  const isDone = outcomes.every(({ kind }) => kind === 'done' || kind === 'gone');
-  if (isDone || venue.clock.now() - dueAt > GIVE_UP_MS) await gateway.store.exchange.fired(cancel);
+  const isCanceled = outcomes.every(({ kind }) => kind === 'done' || kind === 'gone');
+  const isFlat = !gateway.facade.flattens || (await flattenPositions(gateway, venue, { caller, signed, cancel, holdMs: HOLD_MS }));
+  if ((isCanceled && isFlat) || venue.clock.now() - dueAt > GIVE_UP_MS) await gateway.store.exchange.fired(cancel);
 }

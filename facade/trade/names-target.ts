@@ -35,6 +35,10 @@ export async function namesTarget(store: Store, definition: Definition, signed: 
       const held = positions.find(({ tradeIndex }) => tradeIndex === context.context.tradeIndex);
       return action.type === 'updateIsolatedMargin' && held?.position.pairIndex === action.asset;
     }
+    case 'flatten': {
+      const positions = await store.account.openPositions(definition.slug, signed.trader);
+      return positions.some(({ tradeIndex }) => tradeIndex === context.tradeIndex);
+    }
     case 'room':
       return job.purpose === 'action' && guards(store, definition.slug, signed, context);
     case 'cancel':

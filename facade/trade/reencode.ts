@@ -5,6 +5,7 @@ import { MAX_SLIPPAGE_P } from '../../core/domain/relay/price-bound.js';
 import { leverageForMargin } from '../../core/domain/relay/margin.js';
 import { translateOrder } from '../../core/domain/relay/translate-order.js';
 import type { Hex } from '../../core/ports.js';
+import type { FlattenJobContext } from '../../core/relay/flatten-positions.js';
 import type { CancelJobContext } from '../../core/relay/relay-cancels.js';
 import type { RoomJobContext } from '../../core/relay/follow-rooms.js';
 import type { MarginJobContext } from '../../core/relay/relay-margin.js';
@@ -17,7 +18,7 @@ import { isTradeType, TRADE_SCHEMAS, type TradeAction, type WireOrder } from '..
 import { exchangeOrder } from './read-order.js';
 
 /** Beside the kind, what each job keeps of its translation. `multiplier` is of the market's coin. */
-export type JobContext = OrderJobContext | ReplaceJobContext | CancelJobContext | MarginJobContext | RoomJobContext;
+export type JobContext = OrderJobContext | ReplaceJobContext | CancelJobContext | MarginJobContext | RoomJobContext | FlattenJobContext;
 
 /**
  * What a stored action means on the Diamond, worked out from its signed text: the calls among which the one to be signed must be. Called
@@ -61,6 +62,11 @@ function intentsOf(
         sl: null,
         slippageP,
       }));
+    case 'flatten': {
+      const { tradeIndex, expectedPrice } = context;
+      const isMeant = purpose === 'scheduled-cancel' && action.type === 'scheduleCancel' && action.time !== undefined;
+      return isMeant ? [{ kind: 'close', tradeIndex, expectedPrice, slippageP: null }] : [];
+    }
     case 'cancel':
       return mayTakeBack(action, purpose) && onlyTakesBack(context.intent) ? [context.intent] : [];
     case 'margin': {

@@ -66,6 +66,10 @@ export function createExchangeStore(db: Knex): ExchangeStore {
         found.flatMap((record) => record.legs.flatMap(({ orderId }) => (orderId === null ? [] : [[orderId, record] as const]))),
       );
     },
+    orderedBefore: async (chain, trader, tradeIndices, at) =>
+      (await rows<{ trade_index: string }>(ORDERED_BEFORE, { chain, trader, tradeIndices: [...tradeIndices], at })).map((row) =>
+        Number(row.trade_index),
+      ),
     async schedule({ chain, trader, agent, action, dueAt }) {
       if (dueAt === null)
         await rows('delete from scheduled_cancels where chain = :chain and trader = :trader returning 1', { chain, trader });
@@ -124,3 +128,8 @@ const SCHEDULE = `
   insert into scheduled_cancels (chain, trader, agent, action, due_at) values (:chain, :trader, :agent, :action, :dueAt)
   on conflict (chain, trader) do update set agent = excluded.agent, action = excluded.action, due_at = excluded.due_at, fired_at = null
   returning 1`;
+
+const ORDERED_BEFORE = `
+  select distinct event.trade_index from chain_events event join orders on orders.id = event.order_id
+  where event.chain = :chain and event.trader = :trader and event.trade_index = any (:tradeIndices::bigint[]) and not event.orphaned
+  and orders.state->>'action' = 'open' and (orders.state->>'createdAt')::bigint <= :at`;

@@ -1,0 +1,80 @@
+import type { AgentCaller } from '../access/caller.js';
+import type { ListedPosition } from '../account/account-store.js';
+import { GatewayError } from '../errors.js';
+import type { Gateway, Venue } from '../gateway.js';
+import { closePosition } from '../orders/close-position.js';
+import { watchOrders } from './await-orders.js';
+import type { ScheduledCancel } from './exchange-store.js';
+import { requireLane } from './require-lane.js';
+import type { SignedAction } from './relay-store.js';
+import { sendTransaction } from './send-write.js';
+
+/** What the relayer needs to work out again what it is asked to sign: a close of a whole position, at the price of that moment. */
+export interface FlattenJobContext {
+  readonly kind: 'flatten';
+  readonly tradeIndex: number;
+  readonly expectedPrice: bigint;
+}
+
+interface Flattening {
+  readonly caller: AgentCaller;
+  readonly signed: SignedAction;
+  readonly cancel: ScheduledCancel;
+  readonly holdMs: number;
+}
+
+/**
+ * Closes at the market what the trader of a schedule holds. A position with an order under way is left to that order, so one that was
+ * asked for before is not asked for twice, by whichever replica. True when nothing is left.
+ */
+export async function flattenPositions(gateway: Gateway, venue: Venue, flattening: Flattening): Promise<boolean> {
+  const { caller, cancel, holdMs } = flattening;
+  const watch = watchOrders(gateway, venue, caller.trader);
+  try {
+    const held = await positionsMeant(gateway, cancel);
+    const live = await gateway.store.account.liveOrders(cancel.chain, caller.trader);
+    const busy = new Set(live.flatMap(({ order: { status, tradeIndex } }) => (status === 'open' ? [] : [tradeIndex])));
+    const free = held.filter(({ tradeIndex }) => !busy.has(tradeIndex));
+    if (held.length > 0) venue.log.info('relay.schedule-flattens', { trader: caller.trader, positions: held.length, asked: free.length });
+    const asked = await Promise.all(free.map((position) => closeOne(gateway, venue, flattening, position)));
+    await watch.over(
+      asked.flatMap((id) => id ?? []),
+      holdMs,
+    );
+    return free.length === held.length && asked.every((id) => id !== null && watch.state(id)?.status === 'filled');
+  } finally {
+    watch.stop();
+  }
+}
+
+/** What was opened after the switch fired is not what it was set for, unless it was ordered before. */
+async function positionsMeant({ store }: Gateway, { chain, trader, dueAt }: ScheduledCancel): Promise<readonly ListedPosition[]> {
+  const held = await store.account.openPositions(chain, trader);
+  const late = held.filter(({ position }) => position.openedAt > dueAt).map(({ tradeIndex }) => tradeIndex);
+  if (late.length === 0) return held;
+  const meant = new Set(await store.exchange.orderedBefore(chain, trader, late, dueAt));
+  return held.filter(({ tradeIndex }) => !late.includes(tradeIndex) || meant.has(tradeIndex));
+}
+
+/** Null when it cannot be asked for now: another round will try again. */
+async function closeOne(
+  gateway: Gateway,
+  venue: Venue,
+  { caller, signed }: Flattening,
+  { id, tradeIndex, position }: ListedPosition,
+): Promise<bigint | null> {
+  try {
+    requireLane(venue, caller);
+    const expectedPrice = venue.feed.price(position.pairIndex).mark;
+    const { order, transaction } = await closePosition(gateway, venue, caller, id.toString(), { expectedPrice });
+    if (transaction === null) return null;
+    const context: FlattenJobContext = { kind: 'flatten', tradeIndex, expectedPrice };
+    const orderId = BigInt(order.id);
+    await sendTransaction(venue, caller, { action: signed, orderId, transaction, context, purpose: 'scheduled-cancel' });
+    return orderId;
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    venue.log.warn('relay.schedule-not-flattened', { trader: caller.trader, position: id, error });
+    return null;
+  }
+}
