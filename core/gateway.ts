@@ -7,6 +7,7 @@ import type { Changes } from './tracking/changes.js';
 import type { JournalEntry } from './journal/journal-store.js';
 import type { CandleRecorder } from './markets/candle-recorder.js';
 import type { OrderSettings } from './orders/order-variables.js';
+import type { Alerts } from './relay/alerts.js';
 import type { Relayer } from './relay/relayer.js';
 import type { NoticeSource } from './notifications/notice-source.js';
 import type { CatchUp } from './tracking/catch-up.js';
@@ -66,6 +67,8 @@ export interface Gateway {
   readonly facade: FacadeSettings;
   /** Signatures, nonces, limits. */
   readonly entrance: Entrance;
+  /** Where what goes wrong is reported to whoever runs the service. */
+  readonly alerts: Alerts;
   readonly bus: Bus<GatewayEvents>;
 }
 

@@ -14,6 +14,7 @@ import type { NotificationStore } from './notifications/notification-store.js';
 import type { JournalStore } from './journal/journal-store.js';
 import type { MarketConfig, PricePoint, Session } from './domain/market.js';
 import type { RelayNode } from './relay/relayer.js';
+import type { AlertStore } from './relay/alert-store.js';
 import type { GasLedger } from './relay/gas-ledger.js';
 import type { ExchangeStore } from './relay/exchange-store.js';
 import type { RoomStore } from './relay/room-store.js';
@@ -212,6 +213,7 @@ export interface Store {
   readonly journal: JournalStore;
   readonly relay: RelayStore;
   readonly gas: GasLedger;
+  readonly alerts: AlertStore;
   readonly rules: RulesStore;
   readonly exchange: ExchangeStore;
   readonly rooms: RoomStore;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { CHAIN_SLUGS } from '../chains.js';
 import { readSecret, type ReadText } from './relayer-variables.js';
 
 /** Who runs the service: what shows them the way in, and where they are called. */
@@ -13,26 +14,45 @@ export interface OperatorSettings {
 export interface AlertSettings {
   /** Functions for the same reason: the address may hold a secret too. Null: alerts are stored and shown, nobody is called. */
   readonly webhook: { readonly url: () => string; readonly secret: () => string } | null;
-  /** Wei below which a wallet's owner is called, on a chain that has no figure of its own. */
-  readonly lowBalance: bigint;
+  /** Wei below which the owner of a wallet is called: coins are not worth the same everywhere. */
+  readonly lowBalance: (chain: string) => bigint;
   /** Less than this many days left at the pace of the last week; 0 = never. */
   readonly lowRunwayDays: number;
 }
 
 export const SHORTEST_TOKEN = 16;
 const NATIVE_DECIMALS = 18;
+const DEFAULT_LOW_BALANCE = '0.01';
 const SECRET = /^[\x21-\x7e]+$/;
 
+const isChain = (name: string): boolean => CHAIN_SLUGS.some((slug) => slug === name);
 const isLongEnough = (text: string): boolean => text.length >= SHORTEST_TOKEN && SECRET.test(text);
 const SECRET_RULE = `must be at least ${SHORTEST_TOKEN} printable characters without a space`;
 
 /** Native units, as a person writes them: `0.05`. */
-export const NATIVE_AMOUNT = /^(?:0|[1-9]\d{0,9})(?:\.\d{1,18})?$/;
+const NATIVE_AMOUNT = /^(?:0|[1-9]\d{0,9})(?:\.\d{1,18})?$/;
 
-export function nativeAmount(text: string): bigint {
+function nativeAmount(text: string): bigint {
   const [whole = '0', fraction = ''] = text.split('.');
   return BigInt(whole + fraction.padEnd(NATIVE_DECIMALS, '0'));
 }
+
+/** `0.01` for every chain, or `0.01,polygon=5` with a figure of its own for one. */
+const LowBalance = z.string().transform((text, context): AlertSettings['lowBalance'] => {
+  const parts = text.split(',').map((part) => part.trim().split('='));
+  const isRight = parts.every(([name = '', amount]) => NATIVE_AMOUNT.test(amount ?? name) && (amount === undefined || isChain(name)));
+  const everywhere = parts.filter(({ length }) => length === 1);
+  if (!isRight || everywhere.length > 1 || parts.some(({ length }) => length > 2)) {
+    context.addIssue({
+      code: 'custom',
+      message: 'must be an amount of the native coin such as 0.05, or with some chains of their own: 0.05,polygon=5',
+    });
+    return z.NEVER;
+  }
+  const own = new Map(parts.flatMap(([name = '', amount]) => (amount === undefined ? [] : [[name, nativeAmount(amount)] as const])));
+  const usual = nativeAmount(everywhere[0]?.[0] ?? DEFAULT_LOW_BALANCE);
+  return (chain) => own.get(chain) ?? usual;
+});
 
 const Secret = z.string().refine(isLongEnough, SECRET_RULE);
 
@@ -44,7 +64,7 @@ export const OPERATOR_VARIABLES = {
   ALERT_WEBHOOK_URL: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).optional(),
   ALERT_WEBHOOK_SECRET: Secret.optional(),
   ALERT_WEBHOOK_SECRET_FILE: z.string().optional(),
-  ALERT_LOW_BALANCE: z.string().regex(NATIVE_AMOUNT, 'must be an amount of the native coin such as 0.05').default('0.01'),
+  ALERT_LOW_BALANCE: LowBalance.prefault(DEFAULT_LOW_BALANCE),
   ALERT_LOW_RUNWAY_DAYS: z.coerce.number('must be a number').min(0, 'must be 0 to 365').max(365, 'must be 0 to 365').default(3),
 };
 
@@ -59,7 +79,7 @@ export function operatorSettings(variables: Variables, readText: ReadText, probl
     areMetricsPublic: variables.METRICS_PUBLIC === 'true',
     alerts: {
       webhook: webhookOf(variables, source),
-      lowBalance: nativeAmount(variables.ALERT_LOW_BALANCE),
+      lowBalance: variables.ALERT_LOW_BALANCE,
       lowRunwayDays: variables.ALERT_LOW_RUNWAY_DAYS,
     },
   };

@@ -4,4 +4,11 @@ import { RULES_ROUTES } from './rules-routes.js';
 import { STATUS_ROUTES } from './status-routes.js';
 
 /** The table: one file per family, one line per family here. */
-export const OPERATOR_ROUTES: readonly OperatorRoute[] = [...STATUS_ROUTES, ...ALERT_ROUTES, ...RULES_ROUTES];
+export const OPERATOR_ROUTES: readonly OperatorRoute[] = [
+  ...STATUS_ROUTES,
+  ...ALERT_ROUTES,
+  ...RULES_ROUTES,
+  ...SWITCH_ROUTES,
+  ...DRILL_ROUTES,
+  ...ROTATION_ROUTES,
+];

@@ -14,7 +14,7 @@ const SLUG = 'arbitrum-sepolia';
 const HOUR_MS = 3_600_000;
 const FUNDED = 10n * 10n ** 18n;
 /** A resting order that nobody has: the Diamond reverts. */
-const CANCEL_NOTHING = `0x${'85886333'}${'0'.repeat(61)}3e7` as const;
+const CANCEL_NOTHING = `0x85886333${'0'.repeat(61)}3e7` as const;
 
 let sandbox: TestSandbox;
 let chain: ChainControls;

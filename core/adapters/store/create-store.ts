@@ -12,6 +12,7 @@ import { createNotificationStore } from './notification-store.js';
 import { createOrdersStore } from './orders-store.js';
 import { createSignerStore } from './signer-store.js';
 import { createExchangeStore } from './exchange-store.js';
+import { createAlertStore } from './alert-store.js';
 import { createGasLedger } from './gas-ledger-store.js';
 import { createRelayStore } from './relay-store.js';
 import { createRulesStore } from './rules-store.js';
@@ -59,6 +60,7 @@ export function createStore(options: DatabaseOptions): KnexStore {
     spend: withFaults(createSpendStore(db)),
     relay: withFaults({ ...createRelayStore(db) }),
     gas: withFaults({ ...createGasLedger(db) }),
+    alerts: withFaults({ ...createAlertStore(db) }),
     rules: withFaults({ ...createRulesStore(db) }),
     switches: withFaults({ ...createSwitchStore({ db, transaction: (work) => runTransaction(db, work) }) }),
     exchange: withFaults({ ...createExchangeStore(db) }),

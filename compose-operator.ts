@@ -1,0 +1,30 @@
+import type { Router } from 'express';
+import { createAlertWebhook } from './core/adapters/alert-webhook.js';
+import type { Config } from './core/config.js';
+import type { Gateway } from './core/gateway.js';
+import { deliverAlerts } from './core/relay/alerts-deliver.js';
+import { watchAlerts } from './core/relay/alerts-watch.js';
+import { readStrictJson } from './native-api/strict-json.js';
+import { operatorRouter } from './relayer/operator/operator-door.js';
+import { OPERATOR_ROUTES } from './relayer/operator/operator-routes.js';
+
+/** What is served to whoever runs the service. */
+export const operatorRouters = (gateway: Gateway, { operator }: Config): readonly Router[] => [
+  operatorRouter({ gateway, token: operator.token, routes: OPERATOR_ROUTES, readJson: readStrictJson }),
+];
+
+/** Looks after wallets, lanes and nodes, and calls the operator where one wants to be called. */
+export function runAlerts(gateway: Gateway, { operator: { alerts } }: Config): () => void {
+  const stopWatching = watchAlerts(gateway, alerts);
+  if (alerts.webhook === null) return stopWatching;
+  const stopDelivering = deliverAlerts({
+    store: gateway.store.alerts,
+    post: createAlertWebhook(alerts.webhook),
+    clock: gateway.clock,
+    log: gateway.log,
+  });
+  return () => {
+    stopWatching();
+    stopDelivering();
+  };
+}

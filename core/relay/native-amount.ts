@@ -1,0 +1,8 @@
+const DECIMALS = 18;
+
+/** Wei as a person reads them: `0.05`, every digit kept. */
+export function formatNative(wei: bigint): string {
+  const digits = (wei < 0n ? -wei : wei).toString().padStart(DECIMALS + 1, '0');
+  const fraction = digits.slice(-DECIMALS).replace(/0+$/, '');
+  return `${wei < 0n ? '-' : ''}${digits.slice(0, -DECIMALS)}${fraction === '' ? '' : `.${fraction}`}`;
+}
