@@ -52,6 +52,37 @@ describe('the configuration of a deployment', () => {
     for (const name of ['PORT', 'LOG_LEVEL', 'DATABASE_URL', 'RPC_URL_BASE ', 'RPC_URL_BASEE']) expect(problems.join('\n')).toContain(name);
   });
 
+  it('reads what traders of the facade may do, and bounds nothing by itself', () => {
+    const trader = `0x${'Ab'.repeat(20)}`;
+    const { rules } = readConfig({
+      ...production,
+      FACADE_MAX_OPEN_NOTIONAL_USD: '25000.5',
+      FACADE_DAILY_TRANSACTIONS: '0',
+      FACADE_ALLOWED_TRADERS: ` ${trader}, `,
+    }).facade;
+    expect(rules).toEqual({
+      rules: { reduceOnly: false, maxOpenNotionalUsd: '25000.5', maxDailyLossUsd: null, ordersPerMinute: null, dailyTransactions: 0 },
+      allowed: new Set([trader.toLowerCase()]),
+      blocked: new Set(),
+    });
+    expect(readConfig(production).facade.rules).toMatchObject({
+      rules: { maxOpenNotionalUsd: null, dailyTransactions: null },
+      allowed: null,
+    });
+    const wrong = {
+      FACADE_MAX_OPEN_NOTIONAL_USD: '-1',
+      FACADE_MAX_DAILY_LOSS_USD: '1e3',
+      FACADE_ORDERS_PER_MINUTE: '0',
+      FACADE_DAILY_TRANSACTIONS: '1.5',
+      FACADE_REDUCE_ONLY: 'maybe',
+      FACADE_ALLOWED_TRADERS: '0x12',
+      FACADE_BLOCKED_TRADERS: `${trader} you`,
+    };
+    const problems = problemsOf(() => readConfig({ ...production, ...wrong }));
+    expect(problems).toHaveLength(7);
+    for (const name of Object.keys(wrong)) expect(problems.join('\n')).toContain(name);
+  });
+
   it('asks for a chain when none is configured', () => {
     expect(problemsOf(() => readConfig({ DATABASE_URL: production.DATABASE_URL }))).toEqual([
       expect.stringContaining('no chain is configured'),
@@ -68,8 +99,11 @@ describe('the configuration of a deployment', () => {
   });
 
   it('says what a bot gets that never chose, within what clients bear', () => {
-    expect(readConfig(production).facade).toEqual({ leverage: 5, holdMs: 6_500 });
-    expect(readConfig({ ...production, FACADE_LEVERAGE: '2', FACADE_HOLD_MS: '8000' }).facade).toEqual({ leverage: 2, holdMs: 8_000 });
+    expect(readConfig(production).facade).toMatchObject({ leverage: 5, holdMs: 6_500 });
+    expect(readConfig({ ...production, FACADE_LEVERAGE: '2', FACADE_HOLD_MS: '8000' }).facade).toMatchObject({
+      leverage: 2,
+      holdMs: 8_000,
+    });
     expect(problemsOf(() => readConfig({ ...production, FACADE_LEVERAGE: '0', FACADE_HOLD_MS: '8001' }))).toEqual([
       'FACADE_LEVERAGE must be at least 1',
       'FACADE_HOLD_MS must be at most 8000',
