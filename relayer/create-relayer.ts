@@ -2,7 +2,7 @@ import type { Address, Cancel } from '../core/ports.js';
 import type { Relayer } from '../core/relay/relayer.js';
 import { isOver, type RelayJob } from '../core/relay/relay-store.js';
 import { createSwitchBoard } from '../core/relay/switch-board.js';
-import type { SwitchStore } from '../core/relay/switches.js';
+import type { SwitchStore, WalletStanding } from '../core/relay/switches.js';
 import { createLane, type Lane, type LaneOptions } from './lane.js';
 import { createAssignment } from './wallet-assignment.js';
 import type { Wallet } from './wallet.js';
@@ -42,7 +42,7 @@ export function createRelayer(options: RelayerOptions): RunningRelayer {
   const addresses = wallets.map(({ address }) => address);
 
   const board = createSwitchBoard({ store: switches, slug, clock, log });
-  const standing = board.of;
+  const standing = (wallet: Address): WalletStanding => board.of(wallet);
   const walletFor = createAssignment({ slug, addresses, store, moves: switches, standing, delegateOf, clock });
   /** Half a sentence: it becomes the reason of a refusal. */
   const hold = (wallet: Address): string | null => {

@@ -27,6 +27,7 @@ export function createSwitchBoard({ store, slug, clock, log }: BoardOptions): Sw
   let switches: readonly RelaySwitch[] = [];
   let asked = 0;
   let heard = 0;
+  const isKnown = (): boolean => heard > 0;
   let stopLooking: Cancel = () => undefined;
 
   /** Answers may overtake each other; the one to the latest question counts. */
@@ -39,9 +40,9 @@ export function createSwitchBoard({ store, slug, clock, log }: BoardOptions): Sw
   }
 
   async function start(): Promise<void> {
-    while (heard === 0 && !stopping.signal.aborted) {
+    while (!isKnown() && !stopping.signal.aborted) {
       await refresh().catch((error: unknown) => log.warn('relay.switches-unknown', { error }));
-      if (heard === 0) await clock.sleep(LOOK_MS, stopping.signal);
+      if (!isKnown()) await clock.sleep(LOOK_MS, stopping.signal);
     }
     if (store === null || stopping.signal.aborted) return;
     stopLooking = clock.every(LOOK_MS, () => {

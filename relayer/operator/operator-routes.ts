@@ -1,7 +1,10 @@
 import { ALERT_ROUTES } from './alert-routes.js';
 import type { OperatorRoute } from './operator-route.js';
 import { RULES_ROUTES } from './rules-routes.js';
+import { DRILL_ROUTES } from './drill-routes.js';
+import { ROTATION_ROUTES } from './rotation-routes.js';
 import { STATUS_ROUTES } from './status-routes.js';
+import { SWITCH_ROUTES } from './switch-routes.js';
 
 /** The table: one file per family, one line per family here. */
 export const OPERATOR_ROUTES: readonly OperatorRoute[] = [

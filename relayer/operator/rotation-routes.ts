@@ -1,0 +1,94 @@
+import { z } from 'zod';
+import { delegationTx } from '../../core/access/delegation-transactions.js';
+import { GatewayError } from '../../core/errors.js';
+import type { Gateway, Venue } from '../../core/gateway.js';
+import type { Address } from '../../core/ports.js';
+import { operatorRoute } from './operator-route.js';
+import { relayedVenue } from './switch-routes.js';
+
+const Wallet = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]{40}$/, 'must be an address')
+  .transform((text) => text.toLowerCase() as Address);
+const Where = z.strictObject({ chain: z.string().optional(), wallet: Wallet });
+const Retire = z.strictObject({ chain: z.string().optional(), wallet: Wallet, isRetiring: z.boolean() });
+
+/** More are counted and not listed: the list is for people. */
+const MOST_LISTED = 1_000;
+const ASKED_AT_ONCE = 20;
+
+/** From one wallet to another. Only traders can delegate, so a rotation takes as long as the last of them. */
+export const ROTATION_ROUTES = [
+  operatorRoute({
+    method: 'GET',
+    path: '/rotation',
+    query: Where,
+    handle: ({ gateway, query }) => describeRotation(gateway, relayedVenue(gateway, query.chain), query.wallet),
+  }),
+  operatorRoute({
+    method: 'POST',
+    path: '/rotation',
+    body: Retire,
+    async handle({ gateway, body: { chain, wallet, isRetiring } }) {
+      const venue = relayedVenue(gateway, chain);
+      const { slug } = venue.definition;
+      if (isRetiring && successorsOf(venue, wallet).length === 0)
+        throw new GatewayError('UNSUPPORTED', {
+          reason: `${wallet} is the only wallet that stays: configure its successor beside it and restart first.`,
+        });
+      requireOwn(venue, wallet);
+      await gateway.store.switches.retire(slug, wallet, isRetiring, gateway.clock.now());
+      gateway.log.warn('relay.retiring', { chain: slug, wallet, isRetiring });
+      await venue.relayer?.lookAtSwitches();
+      return describeRotation(gateway, venue, wallet);
+    },
+  }),
+];
+
+function requireOwn({ relayer }: Venue, wallet: Address): void {
+  if (relayer?.wallets().includes(wallet) !== true)
+    throw new GatewayError('UNSUPPORTED', { reason: `${wallet} is no wallet of the relayer there.` });
+}
+
+const successorsOf = ({ relayer }: Venue, wallet: Address): readonly Address[] =>
+  (relayer?.wallets() ?? []).filter((other) => other !== wallet && relayer?.standing(other).isRetiring === false);
+
+/** Who has delegated is what the chain says, now: nothing we remember counts. */
+async function describeRotation(gateway: Gateway, venue: Venue, wallet: Address): Promise<object> {
+  requireOwn(venue, wallet);
+  const { definition, relayer } = venue;
+  await relayer?.lookAtSwitches();
+  const successors = successorsOf(venue, wallet);
+  const [work] = await gateway.store.switches.work(definition.slug, [wallet]);
+  const traders = await gateway.store.switches.tradersOf(definition.slug, wallet, MOST_LISTED);
+  const delegates = await delegatesOf(venue, traders);
+  const waiting = traders.filter((_, at) => delegates[at] === wallet);
+  const unknown = delegates.filter((delegate) => delegate === 'unknown').length;
+  const openJobs = (work?.queued ?? 0) + (work?.sent ?? 0);
+  return {
+    chain: definition.slug,
+    wallet,
+    isRetiring: relayer?.standing(wallet).isRetiring ?? false,
+    successors,
+    traders: work?.traders ?? 0,
+    openJobs,
+    /** Nobody has delegated to it any more, and it has nothing to do. */
+    isDone: waiting.length === 0 && unknown === 0 && openJobs === 0 && (work?.traders ?? 0) <= MOST_LISTED,
+    unknown,
+    waiting: waiting.map((trader) => ({ trader, delegationTx: txFor(venue, successors, trader) })),
+  };
+}
+
+function txFor({ definition }: Venue, successors: readonly Address[], trader: Address): object | null {
+  const successor = successors[Number(BigInt(trader) % BigInt(successors.length || 1))];
+  return successor === undefined ? null : delegationTx(definition, successor);
+}
+
+async function delegatesOf({ chain }: Venue, traders: readonly Address[]): Promise<(Address | null | 'unknown')[]> {
+  const found: (Address | null | 'unknown')[] = [];
+  for (let from = 0; from < traders.length; from += ASKED_AT_ONCE) {
+    const some = traders.slice(from, from + ASKED_AT_ONCE);
+    found.push(...(await Promise.all(some.map((trader) => chain.delegateOf(trader).catch(() => 'unknown' as const)))));
+  }
+  return found;
+}

@@ -1,0 +1,109 @@
+import { z } from 'zod';
+import { venueOf, type Gateway, type Venue } from '../../core/gateway.js';
+import { GatewayError } from '../../core/errors.js';
+import type { Address } from '../../core/ports.js';
+import { SWITCH_MODES, type SwitchMode } from '../../core/relay/switches.js';
+import { operatorRoute } from './operator-route.js';
+
+const Wallet = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]{40}$/, 'must be an address')
+  .transform((text) => text.toLowerCase() as Address);
+/** Traders read it: one line. */
+const Reason = z
+  .string()
+  .trim()
+  .min(1)
+  .max(200)
+  .regex(/^[^\p{Cc}]*$/u, 'must be one line');
+
+const Change = z.strictObject({
+  /** Absent: every chain that is relayed on. */
+  chain: z.string().optional(),
+  /** Absent: every wallet of the chain. */
+  wallet: Wallet.optional(),
+  mode: z.enum(SWITCH_MODES, `must be one of ${SWITCH_MODES.join(', ')}`),
+  reason: Reason.optional(),
+});
+const Where = z.strictObject({ chain: z.string().optional(), wallet: Wallet.optional() });
+
+/** Pause, drain and resume: stored, so that every replica obeys within a second and a restart changes nothing. */
+export const SWITCH_ROUTES = [
+  operatorRoute({
+    method: 'GET',
+    path: '/switches',
+    query: Where,
+    handle: async ({ gateway, query }) => describeSwitches(gateway, query),
+  }),
+  operatorRoute({
+    method: 'POST',
+    path: '/switches',
+    body: Change,
+    async handle({ gateway, body: { mode, reason = null, ...where } }) {
+      const venues = chosen(gateway, where);
+      for (const venue of venues) await turn(gateway, venue, where.wallet ?? null, { mode, reason: mode === 'running' ? null : reason });
+      return describeSwitches(gateway, where);
+    },
+  }),
+];
+
+interface Place {
+  readonly chain?: string | undefined;
+  readonly wallet?: Address | undefined;
+}
+
+/** The venues that are meant; a wallet must be theirs. */
+function chosen(gateway: Gateway, { chain, wallet }: Place): readonly Venue[] {
+  const named = chain === undefined ? [...gateway.venues.values()] : [venueOf(gateway, chain)];
+  const venues = named.filter(({ relayer }) => relayer !== null && (wallet === undefined || relayer.wallets().includes(wallet)));
+  if (venues.length > 0) return venues;
+  const reason = wallet === undefined ? 'No relayer serves there.' : `${wallet} is no wallet of the relayer there.`;
+  throw new GatewayError('UNSUPPORTED', { reason });
+}
+
+export function relayedVenue(gateway: Gateway, chain: string | undefined): Venue {
+  const venues = chosen(gateway, { chain });
+  const [venue] = venues;
+  if (venues.length > 1 || venue === undefined)
+    throw new GatewayError('UNSUPPORTED', { reason: `Several chains are relayed on; name one of ${venues.map(slugOf).join(', ')}.` });
+  return venue;
+}
+
+const slugOf = ({ definition }: Venue): string => definition.slug;
+
+async function turn(
+  { store, clock, log }: Gateway,
+  { definition: { slug }, relayer }: Venue,
+  wallet: Address | null,
+  change: { readonly mode: SwitchMode; readonly reason: string | null },
+): Promise<void> {
+  // Who lets a whole chain run again means every wallet of it.
+  const others = wallet === null && change.mode === 'running' ? await store.switches.all(slug) : [];
+  for (const other of others) if (other.wallet !== null) await store.switches.set(slug, other.wallet, change, clock.now());
+  await store.switches.set(slug, wallet, change, clock.now());
+  log.warn('relay.switched', { chain: slug, wallet, mode: change.mode, reason: change.reason });
+  await relayer?.lookAtSwitches();
+}
+
+async function describeSwitches(gateway: Gateway, where: Place): Promise<object> {
+  return { chains: await Promise.all(chosen(gateway, where).map((venue) => describeVenue(gateway, venue, where.wallet))) };
+}
+
+async function describeVenue({ store }: Gateway, venue: Venue, only: Address | undefined): Promise<object> {
+  const { definition, relayer } = venue;
+  await relayer?.lookAtSwitches();
+  const wallets = (relayer?.wallets() ?? []).filter((wallet) => only === undefined || wallet === only);
+  const work = await store.switches.work(definition.slug, wallets);
+  return {
+    chain: definition.slug,
+    wallets: work.map(({ wallet, queued, sent, traders }) => ({
+      wallet,
+      ...relayer?.standing(wallet),
+      queued,
+      sent,
+      /** Nothing of it is under way. */
+      isEmpty: queued + sent === 0,
+      traders,
+    })),
+  };
+}
