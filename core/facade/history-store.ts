@@ -2,6 +2,7 @@ import type { ChainSlug } from '../chains.js';
 import type { Executed, OrderKey } from '../domain/chain-event.js';
 import type { Order } from '../domain/order.js';
 import type { Address } from '../ports.js';
+import type { RelayPurpose } from '../relay/relay-store.js';
 
 /** An order as anybody may see it: one that was prepared natively is nobody's business before the chain knows it. */
 export interface SeenOrder {
@@ -19,6 +20,8 @@ export interface SeenFill {
   /** The order that was executed; null where the contract acted by itself, or for an order nobody knows. */
   readonly by: { readonly id: bigint; readonly isRelayed: boolean } | null;
 }
+
+export type TakenBack = Extract<RelayPurpose, 'scheduled-cancel' | 'reclaim'>;
 
 /** Epoch ms, both ends included. */
 export interface FillWindow {
@@ -50,6 +53,8 @@ export interface HistoryStore {
   orderAt(chain: ChainSlug, trader: Address, orderKey: OrderKey): Promise<SeenOrder | null>;
   /** The last thing that was executed on a trade. */
   lastExecution(chain: ChainSlug, trader: Address, tradeIndex: number): Promise<Executed | null>;
+  /** Orders that nobody asked to cancel and the relayer took back: when their schedule came due, or because the oracle never answered. */
+  takenBack(chain: ChainSlug, orderIds: readonly bigint[]): Promise<ReadonlyMap<bigint, TakenBack>>;
   /** What changed the size of a position. */
   fills(chain: ChainSlug, trader: Address, window: FillWindow): Promise<SeenFill[]>;
   /** How much each market's net position (1e18 base units) moved after a moment; only the newest fills are looked at. */

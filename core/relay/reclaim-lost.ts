@@ -2,7 +2,7 @@ import type { AgentCaller } from '../access/caller.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { Cancel } from '../ports.js';
 import { prepareTransaction } from '../orders/prepare-transaction.js';
-import type { CancelJobContext } from './relay-cancels.js';
+import type { CancelJobContext } from './cancel-work.js';
 import type { Unreclaimed } from './relay-store.js';
 import { sendWrite } from './send-write.js';
 import { takesWork } from './require-lane.js';

@@ -11,7 +11,11 @@ import { BASE_SCALE, PRICE_SCALE, ZERO_TEXT, formatExact, formatSize } from '../
 import { coinPrice, coinSize, type Asset } from '../universe.js';
 
 export type OrderType = 'Market' | 'Limit' | 'Stop Market' | 'Stop Limit' | 'Take Profit Market' | 'Take Profit Limit';
-export type HlStatus = 'open' | 'filled' | 'canceled' | 'rejected' | 'reduceOnlyRejected';
+export type HlStatus = 'open' | 'filled' | 'canceled' | 'rejected' | 'reduceOnlyRejected' | UnaskedCancel;
+
+/** Cancels that nobody asked for, as far as the chain tells why. */
+export const UNASKED_CANCELS = ['siblingFilledCanceled', 'reduceOnlyCanceled', 'liquidatedCanceled', 'scheduledCancel'] as const;
+export type UnaskedCancel = (typeof UNASKED_CANCELS)[number];
 
 /** An order as `frontendOpenOrders` tells it. */
 export interface FrontendOrder {

@@ -1,5 +1,7 @@
 import { baseSize, collateralOf } from '../../core/account/describe-order.js';
 import { toUnits } from '../../core/domain/decimal.js';
+import type { Executed } from '../../core/domain/chain-event.js';
+import { levelOf } from '../../core/domain/level.js';
 import { E8 } from '../../core/domain/pricing/units.js';
 import type { SeenOrder } from '../../core/facade/history-store.js';
 import type { KnownProtection } from '../../core/facade/protection-store.js';
@@ -9,6 +11,7 @@ import type { ExchangeRecord } from '../../core/relay/exchange-store.js';
 import { BASE_SCALE, ZERO_TEXT } from '../format.js';
 import type { Universe } from '../universe.js';
 import { recordStatus } from './bot-order-status.js';
+import { withCancelWords } from './cancel-words.js';
 import { positionBase } from './open-orders.js';
 import { isTrade, showOrder, showProtection, showRecord, sizeOf, statusOf } from './order-shapes.js';
 import type { FrontendOrder, HlStatus, Protected } from './order-shapes.js';
@@ -44,12 +47,11 @@ export async function orderHistory(whose: Whose, limit: number): Promise<OrderWi
     const key = records.get(order.id)?.oid ?? order.id;
     groups.set(key, [...(groups.get(key) ?? []), order]);
   }
-  return [...groups.values()].flatMap((group) => {
+  const shown = [...groups.values()].flatMap((group) => {
     const record = group[0] && records.get(group[0].id);
-    return (record ? [recordStatus(whose, record, group)] : group.map((order) => withStatus(whose, order))).filter(
-      (shown) => shown !== null,
-    );
+    return (record ? [recordStatus(whose, record, group)] : group.map((order) => withStatus(whose, order))).filter((each) => each !== null);
   });
+  return withCancelWords(whose, shown);
 }
 
 /** By number, or by the client's own id; null where the trader has no such order. */
@@ -58,12 +60,23 @@ export async function findOrder(whose: Whose, oid: number | string): Promise<Ord
   const { exchange, facade } = gateway.store;
   const { slug } = venue.definition;
   const record = typeof oid === 'string' ? await exchange.findByCloid(slug, trader, oid) : await exchange.find(slug, trader, BigInt(oid));
-  if (record !== null) return findRecorded(whose, record);
+  if (record !== null) return tellCancels(whose, await findRecorded(whose, record));
   if (typeof oid === 'string') return null;
   const seen = await facade.history.order(slug, trader, BigInt(oid));
-  if (seen !== null) return withStatus(whose, seen);
+  if (seen !== null) return (await endOfLevel(whose, seen)) ?? withStatus(whose, seen);
   const guard = await facade.protections.find(slug, trader, BigInt(oid));
   return guard && protectionStatus(whose, guard, null);
+}
+
+/** A level that was set by an order of its own ends as any level does. */
+async function endOfLevel(whose: Whose, { id, order }: SeenOrder): Promise<OrderWithStatus | null> {
+  const kind = levelOf(order);
+  if (kind === null || order.status !== 'canceled' || order.tradeIndex === null) return null;
+  return protectionStatus(whose, { id, kind, price: order.price, tradeIndex: order.tradeIndex, seenAt: order.createdAt }, null);
+}
+
+async function tellCancels(whose: Whose, shown: OrderWithStatus | null): Promise<OrderWithStatus | null> {
+  return shown && ((await withCancelWords(whose, [shown]))[0] ?? shown);
 }
 
 async function findRecorded(whose: Whose, record: ExchangeRecord): Promise<OrderWithStatus | null> {
@@ -110,7 +123,15 @@ async function onClosed({ gateway, venue, trader }: Whose, { tradeIndex, kind, p
   const { terms, action, place, sizeToken, collateralPriceUsd } = last;
   const priceUsd = collateralPriceUsd ?? collateralOf(venue.feed.config(), terms.collateralIndex)?.priceUsd ?? E8;
   const held = { base: toUnits(baseSize(sizeToken ?? 0n, priceUsd), BASE_SCALE, 'down'), long: terms.long };
-  return { pairIndex: terms.pairIndex, held, status: action === kind && terms[kind] === price ? 'filled' : 'canceled', at: place.at };
+  // One that was moved or taken away before the end is just canceled.
+  return { pairIndex: terms.pairIndex, held, status: terms[kind] === price ? endOf(kind, action) : 'canceled', at: place.at };
+}
+
+/** What becomes of a level when its position ends. */
+function endOf(kind: KnownProtection['kind'], action: Executed['action']): HlStatus {
+  if (action === kind) return 'filled';
+  if (action === 'tp' || action === 'sl') return 'siblingFilledCanceled';
+  return action === 'liquidation' ? 'liquidatedCanceled' : 'reduceOnlyCanceled';
 }
 
 async function onOrder({ gateway, venue, trader }: Whose, { tradeIndex, kind, price }: KnownProtection): Promise<Standing | null> {

@@ -6,7 +6,7 @@ import { leverageForMargin } from '../../core/domain/relay/margin.js';
 import { translateOrder } from '../../core/domain/relay/translate-order.js';
 import type { Hex } from '../../core/ports.js';
 import type { FlattenJobContext } from '../../core/relay/flatten-positions.js';
-import type { CancelJobContext } from '../../core/relay/relay-cancels.js';
+import type { CancelJobContext } from '../../core/relay/cancel-work.js';
 import type { RoomJobContext } from '../../core/relay/follow-rooms.js';
 import type { MarginJobContext } from '../../core/relay/relay-margin.js';
 import type { ReplaceJobContext } from '../../core/relay/relay-modify.js';

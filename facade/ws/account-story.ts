@@ -6,12 +6,14 @@ import type { JournalHub } from '../../core/stream/journal-hub.js';
 import { createTopic } from '../../core/stream/topic.js';
 import type { InfoContext } from '../info/info-type.js';
 import type { OrderWithStatus, Whose } from '../info/order-status.js';
+import { describeCancels, type NonUserCancel } from './cancel-news.js';
 import { describeFills, type FillNews } from './fill-news.js';
 import { createOrderNews } from './order-news.js';
 
 /** What became of an account with some entries of its journal. Made once for all lines; empty lists where nothing did. */
 export interface News extends FillNews {
   readonly orders: readonly OrderWithStatus[];
+  readonly nonUserCancels: readonly NonUserCancel[];
 }
 
 export interface StoryListener {
@@ -52,7 +54,8 @@ export function createAccountStory({ gateway, venue, journal, readContext, trade
     const whose = await readWhose();
     const orders = await orderNews.describe(whose, own);
     const fills = await describeFills(whose, own);
-    if (!isStopped) news.tell({ orders, ...fills });
+    const nonUserCancels = await describeCancels(whose, orders);
+    if (!isStopped) news.tell({ orders, nonUserCancels, ...fills });
   };
 
   const begin = async (): Promise<void> => {

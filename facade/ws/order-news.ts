@@ -3,6 +3,7 @@ import type { Order } from '../../core/domain/order.js';
 import type { JournalEntry, JournalFact } from '../../core/journal/journal-store.js';
 import type { ExchangeRecord } from '../../core/relay/exchange-store.js';
 import { recordStatus } from '../info/bot-order-status.js';
+import { withCancelWords } from '../info/cancel-words.js';
 import { isTrade, showOrder, statusOf } from '../info/order-shapes.js';
 import type { OrderWithStatus, Whose } from '../info/order-status.js';
 import { createProtectionNews } from './protection-news.js';
@@ -49,7 +50,7 @@ export function createOrderNews(): OrderNews {
     async describe(whose, entries) {
       const changes = entries.flatMap(({ fact }) => changesOf(fact));
       const shown = changes.length === 0 ? [] : await showChanges(whose, changes);
-      return [...shown, ...(await protections.describe(whose))].filter(isNews);
+      return (await withCancelWords(whose, [...shown, ...(await protections.describe(whose))])).filter(isNews);
     },
   };
 }

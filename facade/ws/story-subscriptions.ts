@@ -71,9 +71,10 @@ const CHANNELS = {
   },
   userEvents: {
     snapshot: null,
-    texts: textsOnce(({ fills, liquidations }) => [
+    texts: textsOnce(({ fills, liquidations, nonUserCancels }) => [
       ...(fills.length === 0 ? [] : [frameText('user', { fills })]),
       ...liquidations.map((liquidation) => frameText('user', { liquidation })),
+      ...(nonUserCancels.length === 0 ? [] : [frameText('user', { nonUserCancel: nonUserCancels })]),
     ]),
   },
   userFills: {

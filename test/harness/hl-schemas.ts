@@ -175,6 +175,7 @@ const Status = z.enum([
   'reduceOnlyCanceled',
   'reduceOnlyRejected',
   'siblingFilledCanceled',
+  'liquidatedCanceled',
   'scheduledCancel',
 ]);
 export const HistoricalOrder = z.strictObject({ order: FrontendOrder, status: Status, statusTimestamp: Int });

@@ -30,6 +30,7 @@ const UserEvent = z.union([
       liquidated_account_value: Dec,
     }),
   }),
+  z.strictObject({ nonUserCancel: z.array(z.strictObject({ coin: Coin, oid: Int })).min(1) }),
 ]);
 
 const WebData3 = z.strictObject({

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import type { OrderKey } from '../../domain/chain-event.js';
-import { NEWEST_FILLS, type HistoryStore, type SeenFill, type SeenOrder } from '../../facade/history-store.js';
+import { NEWEST_FILLS, type HistoryStore, type SeenFill, type SeenOrder, type TakenBack } from '../../facade/history-store.js';
 import { readEvent, readOrder } from './tracking-rows.js';
 
 interface OrderRow {
@@ -71,6 +71,12 @@ const LAST_EXECUTION = `
   where chain = :chain and trader = :trader and trade_index = :tradeIndex and is_fill and not orphaned
   order by block_number desc, log_index desc limit 1`;
 
+/** Sent, and not known to have come to nothing. */
+const TAKEN_BACK = `
+  select order_id, purpose from relay_jobs
+  where chain = :chain and order_id = any(:ids::bigint[]) and purpose in ('scheduled-cancel', 'reclaim')
+    and state not in ('queued', 'numbered', 'refused', 'replaced', 'reverted')`;
+
 const KNOWN = `
   select exists (select from orders where chain = :chain and trader = :trader)
     or exists (select from positions where chain = :chain and trader = :trader) as known`;
@@ -95,6 +101,11 @@ export function createHistoryStore(db: Knex): HistoryStore {
       const [row] = await rows<{ event: string }>(LAST_EXECUTION, { chain, trader, tradeIndex });
       const executed = row && readEvent(row.event);
       return executed?.kind === 'executed' ? executed : null;
+    },
+    async takenBack(chain, orderIds) {
+      if (orderIds.length === 0) return new Map();
+      const found = await rows<{ order_id: bigint; purpose: TakenBack }>(TAKEN_BACK, { chain, ids: orderIds.map(String) });
+      return new Map(found.map(({ order_id, purpose }) => [order_id, purpose]));
     },
     async fills(chain, trader, { from, to, limit, newestFirst }) {
       const sql = fillsSql(newestFirst ? 'desc' : 'asc');

@@ -1,0 +1,64 @@
+import type { AgentCaller } from '../access/caller.js';
+import type { Intent } from '../domain/intent.js';
+import { GatewayError } from '../errors.js';
+import type { Gateway, Venue } from '../gateway.js';
+import { prepareTransaction } from '../orders/prepare-transaction.js';
+import type { OrderWatch } from './await-orders.js';
+import type { RelayPurpose, SignedAction } from './relay-store.js';
+import { requireLane } from './require-lane.js';
+import { sendWrite } from './send-write.js';
+
+export type CancelOutcome =
+  | { readonly kind: 'done' }
+  /** Unknown, filled or canceled already. */
+  | { readonly kind: 'gone' }
+  /** It can still fill; when nothing does, it can be had back from then on. */
+  | { readonly kind: 'executing'; readonly reclaimableAt: number | null }
+  | { readonly kind: 'failed'; readonly error: GatewayError };
+
+/** What the relayer compares with the signed action: which order it names, and that the call only takes something back. */
+export interface CancelJobContext {
+  readonly kind: 'cancel';
+  readonly item: number;
+  readonly intent: Intent;
+}
+
+/** One signed action that takes things back, and the time it has. */
+export interface Work {
+  readonly gateway: Gateway;
+  readonly venue: Venue;
+  readonly caller: AgentCaller;
+  readonly action: SignedAction;
+  readonly watch: OrderWatch;
+  readonly end: number;
+  readonly purpose: RelayPurpose;
+}
+
+export const isKnown = (error: unknown): error is GatewayError => error instanceof GatewayError;
+
+export const leftOf = ({ venue, end }: Work): number => Math.max(0, end - venue.clock.now());
+
+/** False when the contract says that there is nothing left to take back. */
+export async function sendCancel(work: Work, item: number, intent: Intent, orderId: bigint | null): Promise<boolean> {
+  const { gateway, venue, caller, action, purpose } = work;
+  requireLane(venue, caller);
+  try {
+    const write = await prepareTransaction(gateway, venue, caller, { intent, takes: null });
+    const context: CancelJobContext = { kind: 'cancel', item, intent };
+    // Where nobody named the order, its number stays with the job: its owner is told who took it back.
+    const { handedOver } = await sendWrite(venue, caller, {
+      action,
+      orderId: purpose === 'action' ? null : orderId,
+      write,
+      context,
+      purpose,
+    });
+    const over = new AbortController();
+    await Promise.race([handedOver, venue.clock.sleep(leftOf(work), over.signal)]);
+    over.abort();
+    return true;
+  } catch (error) {
+    if (isKnown(error) && (error.code === 'SIMULATION_REVERTED' || error.code === 'ORDER_NOT_MODIFIABLE') && orderId !== null) return false;
+    throw error;
+  }
+}
