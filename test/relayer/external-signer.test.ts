@@ -13,7 +13,7 @@ import { createExternalWallets } from '../../relayer/external-signer.js';
 import type { Unsigned, Wallet } from '../../relayer/wallet.js';
 import { newTrader } from '../harness/chain-trader.js';
 import { eventually } from '../harness/eventually.js';
-import { firstChain } from '../harness/facade-trader.js';
+import { firstChain } from '../harness/first-chain.js';
 import { startGatewayBeside, type GatewayBeside } from '../harness/gateway-beside.js';
 import { approveAgent, order, orderAction, postExchange, signL1 } from '../harness/hl-exchange.js';
 import { createKeptLog, type KeptLog } from '../harness/kept-log.js';

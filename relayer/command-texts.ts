@@ -1,0 +1,92 @@
+import { coins, table } from './command-table.js';
+
+/** What the door answers, as far as it is shown. */
+export interface SwitchesReply {
+  readonly chains: readonly {
+    readonly chain: string;
+    readonly wallets: readonly {
+      readonly wallet: string;
+      readonly mode: string;
+      readonly reason: string | null;
+      readonly isRetiring: boolean;
+      readonly queued: number;
+      readonly sent: number;
+      readonly isEmpty: boolean;
+      readonly traders: number;
+    }[];
+  }[];
+}
+
+export interface StatusReply {
+  readonly chains: readonly {
+    readonly chain: string;
+    readonly wallets: readonly {
+      readonly address: string;
+      readonly balance?: string | null;
+      readonly runwayDays?: number | null;
+      readonly trouble?: string | null;
+    }[];
+  }[];
+}
+
+type Row = SwitchesReply['chains'][number]['wallets'][number];
+
+const modeOf = ({ mode, isRetiring }: Row): string => (isRetiring ? `${mode}, retiring` : mode);
+
+export function switchesText({ chains }: SwitchesReply): string {
+  const rows = chains.flatMap(({ chain, wallets }) =>
+    wallets.map((row) => [chain, row.wallet, modeOf(row), `${row.queued}`, `${row.sent}`, `${row.traders}`, row.reason ?? '']),
+  );
+  return table(['chain', 'wallet', 'mode', 'queued', 'sent', 'traders', 'reason'], rows);
+}
+
+export function statusText(status: StatusReply, { chains }: SwitchesReply): string {
+  const found = (chain: string, wallet: string) =>
+    status.chains.find((each) => each.chain === chain)?.wallets.find(({ address }) => address === wallet);
+  const rows = chains.flatMap(({ chain, wallets }) =>
+    wallets.map((row) => {
+      const { balance = null, runwayDays = null, trouble = null } = found(chain, row.wallet) ?? {};
+      const runway = runwayDays === null ? '–' : runwayDays.toFixed(1);
+      const work = [`${row.queued}`, `${row.sent}`, `${row.traders}`];
+      return [chain, row.wallet, modeOf(row), coins(balance), runway, ...work, trouble ?? row.reason ?? ''];
+    }),
+  );
+  return table(['chain', 'wallet', 'mode', 'balance', 'runway (d)', 'queued', 'sent', 'traders', 'remark'], rows);
+}
+
+export interface RotationReply {
+  readonly chain: string;
+  readonly wallet: string;
+  readonly isRetiring: boolean;
+  readonly successors: readonly string[];
+  readonly traders: number;
+  readonly openJobs: number;
+  readonly isDone: boolean;
+  readonly unknown: number;
+  readonly waiting: readonly { readonly trader: string; readonly delegationTx: { readonly to: string; readonly data: string } | null }[];
+}
+
+/** Who has to do what next. */
+export function rotationText(reply: RotationReply): string {
+  const { chain, wallet, isRetiring, successors, traders, openJobs, isDone, unknown, waiting } = reply;
+  if (!isRetiring) return `${chain}: ${wallet} stays, and takes new traders again.`;
+  const head = table(
+    ['chain', 'retiring', 'successors', 'traders', 'to delegate', 'under way'],
+    [[chain, wallet, successors.join(' '), `${traders}`, `${waiting.length}`, `${openJobs}`]],
+  );
+  const list = table(
+    ['trader', 'sends to', 'data'],
+    waiting.map(({ trader, delegationTx }) => [trader, delegationTx?.to ?? '–', delegationTx?.data ?? '–']),
+  );
+  const doubt = unknown === 0 ? '' : `\n${unknown} traders could not be asked for: the node did not answer.`;
+  return [head, doubt, waiting.length === 0 ? '' : `\nStill delegated to it:\n${list}`, `\n${nextStep(isDone, waiting.length)}`]
+    .filter(Boolean)
+    .join('\n');
+}
+
+const nextStep = (isDone: boolean, waiting: number): string =>
+  isDone
+    ? 'Nobody depends on it any more: drain it, then take its key out of the settings and restart.'
+    : waiting > 0
+      ? 'These traders send the transaction above from their own wallets; each moves with its next action. Run this again to see who is left.'
+      : 'It still has something under way; run this again in a moment.';
