@@ -16,11 +16,11 @@ interface KnownRow extends OrderRow {
 const SELECT = `
   select ${ORDER_COLUMNS}, fingerprint, given.tag, given.data, given.gas,
     array(
-      select data from order_tags where order_id = orders.id and purpose = 'place' and order_tags.id < given.id order by order_tags.id
+      select data from order_tags where order_id = orders.id and purpose = 'place' and order_tags.id < given.tag_id order by order_tags.id
     ) as former_data,
     array(select hash from order_hashes where order_id = orders.id order by order_hashes.id) as hashes
   from orders left join lateral (
-    select id, tag, data, gas from order_tags where order_id = orders.id and purpose = 'place' order by order_tags.id desc limit 1
+    select id as tag_id, tag, data, gas from order_tags where order_id = orders.id and purpose = 'place' order by order_tags.id desc limit 1
   ) given on true
   where orders.chain = :chain and orders.state is not null`;
 
