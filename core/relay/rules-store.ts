@@ -31,9 +31,9 @@ export interface RulesStore {
   put(row: StoredRules): Promise<void>;
   /** False when there was nothing. */
   remove(chain: StoredRules['chain'], trader: StoredRules['trader']): Promise<boolean>;
-  /** Only what a rule asks for is counted, unless all of it is wanted. One statement. */
+  /** Only what a rule asks for is counted, unless all of it is wanted. */
   standing(chain: ChainSlug, trader: Address, question: GuardQuestion, wanted: 'needed' | 'all'): Promise<Standing>;
-  /** What binds a trader, and how many transactions of the day came before this job; counted only where there is a quota. One statement. */
+  /** What binds a trader, and how many transactions of the day came before this job; counted only where there is a quota. */
   before(job: {
     readonly chain: ChainSlug;
     readonly trader: Address;

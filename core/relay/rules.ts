@@ -54,6 +54,16 @@ export function givenRules({ rules, allowed, blocked }: RuleSettings, trader: Ad
   return { defaults, own: allowed?.has(trader) ? { access: 'allowed' } : {} };
 }
 
+/** Field by field, the narrower over the wider; a field that is there and null bounds nothing. */
+export function mergeRules(
+  { defaults, own }: GivenRules,
+  rows: readonly Pick<StoredRules, 'chain' | 'trader' | 'rules'>[],
+  { chain, trader }: { readonly chain: ChainSlug; readonly trader: Address },
+): RuleSet {
+  const row = (where: string, whose: string): RuleSet => rows.find((each) => each.chain === where && each.trader === whose)?.rules ?? {};
+  return { ...defaults, ...row(ANY, ANY), ...row(chain, ANY), ...own, ...row(ANY, trader), ...row(chain, trader) };
+}
+
 const usd = (text: string | null | undefined): bigint | null => (text == null ? null : toUnits(parseDecimal(text), USD_DECIMALS, 'down'));
 
 /** What several sets came to, in the units that are reckoned with. */

@@ -13,8 +13,7 @@ import { knownOrders } from './known-orders.js';
 import { lockOrders, moveOrder, timesHappened } from './move-order.js';
 import { givenEvents, givenOrders } from './order-rows.js';
 import { guardOpening } from './rules-guard.js';
-import { guardValues, type GuardRow } from './rules-store.js';
-import { GUARD_COLUMNS, WITH_RULE } from './rules-sql.js';
+import { RULES_OF } from './rules-sql.js';
 import { createSpendStore } from './spend-store.js';
 import { eventRows, orderRows, ownEventKey } from './tracking-rows.js';
 
@@ -22,14 +21,14 @@ const unsentOf = `chain = :chain and agent = :agent and status = 'prepared' and 
 
 /** Every rule that only holds if nobody else writes meanwhile: one clientId one order, so many unsent, so much a day. */
 
-/** Four statements, three where nothing is spent: every one of them is a round trip that other orders of the trader wait for. */
+/** Four statements, three where nothing is spent, one more where a bound of the operator has to be counted: every one of them is a round trip that other orders of the trader wait for. */
 export async function placeOrder(trx: Knex.Transaction, draft: Draft): Promise<Placed> {
   const { chain, agent, order, maxUnsent, spend } = draft;
   await lockTrader(trx, chain, order.trader);
-  const { id, known, unsent, earliest, ...found } = await lookAround(trx, draft);
+  const { id, known, unsent, earliest, rules } = await lookAround(trx, draft);
   if (known !== null) return { kind: 'known', stored: await knownById(trx, chain, known) };
   if (unsent >= maxUnsent) return { kind: 'too-many', earliestExpiry: Number(earliest ?? order.createdAt) };
-  if (draft.guard) guardOpening(draft.guard, found);
+  if (draft.guard) await guardOpening(trx, { chain, trader: order.trader }, draft.guard, rules);
   const overCap = spend === null ? null : await reserve(trx, id, spend);
   if (overCap !== null) return overCap;
   const event: OwnEvent = { kind: 'prepared', order, ...(draft.steps && { steps: draft.steps }), ...nowhere(order) };
@@ -56,16 +55,17 @@ export async function placeOrder(trx: Knex.Transaction, draft: Draft): Promise<P
 const nowhere = ({ trader, createdAt }: Order) => ({ trader, orderKey: null, tradeIndex: null, place: placeOffChain(createdAt) });
 const lower = (tag: Hex): Hex => tag.toLowerCase() as Hex;
 
-interface Around extends GuardRow {
+interface Around {
   readonly id: bigint;
   readonly known: bigint | null;
   readonly unsent: number;
   readonly earliest: bigint | null;
+  /** What is set for the trader; only read for an opening that the relayer sends. */
+  readonly rules: string | null;
 }
 
 async function lookAround(trx: Knex.Transaction, { chain, agent, order, guard }: Draft): Promise<Around> {
-  const { rows } = await trx.raw<{ rows: [Around] }>(guard ? LOOK_AND_GUARD : LOOK_AROUND, {
-    ...(guard && guardValues(guard, false)),
+  const { rows } = await trx.raw<{ rows: [Around] }>(guard ? `${LOOK_AROUND}, ${RULES_OF}` : LOOK_AROUND, {
     chain,
     agent,
     trader: order.trader,
@@ -112,9 +112,6 @@ const LOOK_AROUND = `
     (select id from orders where chain = :chain and trader = :trader and client_id = cast(:clientId as text)) as known,
     (select count(*)::int from orders where ${unsentOf}) as unsent,
     (select min(expires_at) from orders where ${unsentOf}) as earliest`;
-
-/** The same in one statement with what the operator's rules are judged by: the trader is locked, so what it says holds until the order is stored. */
-const LOOK_AND_GUARD = `${WITH_RULE} ${LOOK_AROUND}, ${GUARD_COLUMNS} from rule`;
 
 /** The order, its first event, its bytes and what its account is told: as one statement they cannot be half there. */
 const WRITE = `

@@ -1,18 +1,12 @@
-/** Later ones win, field by field; a field that is there and null bounds nothing. Four rows by their keys. */
-const rulesOf = (chain: string, trader: string): string =>
-  `coalesce((select rules from relay_rules where chain = ${chain} and trader = ${trader}), '{}')`;
-
-const EFFECTIVE = `
-  :defaults::jsonb || ${rulesOf(`'*'`, `'*'`)} || ${rulesOf(':chain', `'*'`)}
-  || :own::jsonb || ${rulesOf(`'*'`, ':trader')} || ${rulesOf(':chain', ':trader')}`;
-
-/** Goes before a statement that selects from `rule`. */
-export const WITH_RULE = `with rule as materialized (select ${EFFECTIVE} as rules)`;
+/** Four rows at most, by their keys; which of them wins is said by `mergeRules`. */
+export const RULES_OF = `(
+  select jsonb_agg(jsonb_build_object('chain', chain, 'trader', trader, 'rules', rules))::text
+  from relay_rules where chain in ('*', :chain) and trader in ('*', :trader)) as rules`;
 
 const units = (column: string, field: string): string => `coalesce((${column} -> '${field}' ->> '$n')::numeric, 0)`;
 const byCollateral = (parts: string): string => `(
-    select coalesce(jsonb_object_agg(collateral, total::text), '{}')::text
-    from (select collateral, trunc(sum(amount)) as total from (${parts}) as parts group by collateral) as sums)`;
+  select coalesce(jsonb_object_agg(collateral, total::text), '{}')::text
+  from (select collateral, trunc(sum(amount)) as total from (${parts}) as parts group by collateral) as sums)`;
 
 const OPEN = byCollateral(`
   select (state ->> 'collateralIndex')::integer as collateral, ${units('state', 'collateralAmount')} * ${units('state', 'leverage')} / 1000 as amount
@@ -35,35 +29,38 @@ const PNL = byCollateral(`
 
 /** Newest first, no more of them than can matter. */
 const MINUTE = `(
-    select coalesce(jsonb_agg(at), '[]')::text from (
-      select (state ->> 'createdAt')::bigint as at from orders
-      where chain = :chain and trader = :trader and agent is not null and state ->> 'action' = 'open'
-        and (state ->> 'createdAt')::bigint > :minute
-      order by (state ->> 'createdAt')::bigint desc limit (rules ->> 'ordersPerMinute')::integer) as newest)`;
+  select coalesce(jsonb_agg(at), '[]')::text from (
+    select (state ->> 'createdAt')::bigint as at from orders
+    where chain = :chain and trader = :trader and agent is not null and state ->> 'action' = 'open'
+      and (state ->> 'createdAt')::bigint > :minute
+    order by (state ->> 'createdAt')::bigint desc limit cast(:most as integer)) as newest)`;
 
-const SENT = `(
-    select count(*)::integer from relay_jobs
-    where chain = :chain and trader = :trader and created_at >= :day and state <> 'refused'`;
+/** What was refused has never cost anything. */
+const SENT = `
+  select count(*)::integer from relay_jobs
+  where chain = :chain and trader = :trader and created_at >= :day and state <> 'refused'`;
 
 /** An order is stored a moment before what sends it: until then it counts by itself. */
-const UNQUEUED = `(
-    select count(*)::integer from orders
-    where chain = :chain and trader = :trader and is_live and status = 'prepared' and not is_sent and agent is not null
-      and not exists (select from relay_jobs job where job.chain = orders.chain and job.order_id = orders.id))`;
+const UNQUEUED = `
+  select count(*)::integer from orders
+  where chain = :chain and trader = :trader and is_live and status = 'prepared' and not is_sent and agent is not null
+    and not exists (select from relay_jobs job where job.chain = orders.chain and job.order_id = orders.id)`;
 
-const wanted = (rule: string, fact: string, name: string): string =>
-  `case when :all or rules ->> '${rule}' is not null then ${fact} end as ${name}`;
+/** What there is to count, by the rule that asks for it. */
+const COLUMNS = {
+  maxOpenNotionalUsd: `${OPEN} as open, ${INSTEAD} as instead`,
+  maxDailyLossUsd: `${PNL} as pnl`,
+  ordersPerMinute: `${MINUTE} as minute`,
+  dailyTransactions: `(${SENT}) + (${UNQUEUED}) as transactions`,
+} as const;
 
-/** Columns of a statement that selects from `rule`. */
-export const GUARD_COLUMNS = `
-  rules::text, ${wanted('maxOpenNotionalUsd', OPEN, 'open')}, ${wanted('maxOpenNotionalUsd', INSTEAD, 'instead')},
-  ${wanted('maxDailyLossUsd', PNL, 'pnl')}, ${wanted('ordersPerMinute', MINUTE, 'minute')},
-  ${wanted('dailyTransactions', `${SENT}) + ${UNQUEUED}`, 'transactions')}`;
+export type CountedRule = keyof typeof COLUMNS;
+export const COUNTED_RULES = Object.keys(COLUMNS) as readonly CountedRule[];
 
-export const STANDING = `${WITH_RULE} select ${GUARD_COLUMNS} from rule`;
+/** Nothing is planned, and nothing counted, that no rule asks for. */
+export const countFor = (rules: readonly CountedRule[]): string => `select ${rules.map((rule) => COLUMNS[rule]).join(', ')}`;
 
-export const BEFORE_JOB = `${WITH_RULE}
-  select rules::text, case when rules ->> 'dailyTransactions' is not null then ${SENT} and id < :id) end as transactions from rule`;
+export const SENT_BEFORE = `select (${SENT} and id < :id) as transactions`;
 
 export const PUT_RULES = `
   insert into relay_rules (chain, trader, rules, updated_at) values (:chain, :trader, :rules::jsonb, :updatedAt)

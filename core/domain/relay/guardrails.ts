@@ -60,9 +60,19 @@ export const minuteAgo = (at: number): number => at - MINUTE_MS;
  * so that nobody's funds are trapped. What lasts longest is said first.
  */
 export function guardRefusal(rules: RelayRules, facts: GuardFacts, asked: AskedOpening): GuardRefusal | null {
-  if (rules.access === 'blocked') return { rule: 'blocked' };
-  if (rules.reduceOnly) return { rule: 'reduce-only' };
-  return lossRefusal(rules, facts) ?? quotaRefusal(rules, facts) ?? notionalRefusal(rules, facts, asked) ?? paceRefusal(rules, facts);
+  return (
+    standingRefusal(rules) ??
+    lossRefusal(rules, facts) ??
+    quotaRefusal(rules, facts) ??
+    notionalRefusal(rules, facts, asked) ??
+    paceRefusal(rules, facts)
+  );
+}
+
+/** What holds whatever the trader has or does. */
+export function standingRefusal({ access, reduceOnly }: RelayRules): GuardRefusal | null {
+  if (access === 'blocked') return { rule: 'blocked' };
+  return reduceOnly ? { rule: 'reduce-only' } : null;
 }
 
 /** The loss that reaches the bound is the last one. */
