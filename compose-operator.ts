@@ -1,16 +1,20 @@
 import type { Router } from 'express';
 import { createAlertWebhook } from './core/adapters/alert-webhook.js';
+import { createPromMetrics } from './core/adapters/prom-metrics.js';
 import type { Config } from './core/config.js';
 import type { Gateway } from './core/gateway.js';
+import { collectMetrics } from './core/metrics-collect.js';
 import { deliverAlerts } from './core/relay/alerts-deliver.js';
 import { watchAlerts } from './core/relay/alerts-watch.js';
 import { readStrictJson } from './native-api/strict-json.js';
+import { metricsRouter } from './relayer/operator/metrics-door.js';
 import { operatorRouter } from './relayer/operator/operator-door.js';
 import { OPERATOR_ROUTES } from './relayer/operator/operator-routes.js';
 
 /** What is served to whoever runs the service. */
 export const operatorRouters = (gateway: Gateway, { operator }: Config): readonly Router[] => [
   operatorRouter({ gateway, token: operator.token, routes: OPERATOR_ROUTES, readJson: readStrictJson }),
+  metricsRouter({ settings: operator, render: createPromMetrics(() => collectMetrics(gateway)) }),
 ];
 
 /** Looks after wallets, lanes and nodes, and calls the operator where one wants to be called. */

@@ -13,6 +13,7 @@ import type { ChainConfig, Config, DatabaseConfig } from './core/config.js';
 import { recordFunding } from './core/facade/record-funding.js';
 import { createGateway, type Gateway, type Venue } from './core/gateway.js';
 import { createHotReplies } from './core/hot-replies.js';
+import { createMetricsBook } from './core/metrics.js';
 import { createCandleRecorder } from './core/markets/candle-recorder.js';
 import { lapseOrders } from './core/orders/lapse-orders.js';
 import type { Clock, Logger, Store } from './core/ports.js';
@@ -80,6 +81,7 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
     clock,
     log,
     entrance,
+    metrics: createMetricsBook(),
     alerts: createAlerts({ store: store.alerts, clock, log, tells: config.operator.alerts.webhook !== null }),
     orders: config.orders,
     facade: config.facade,

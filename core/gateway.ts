@@ -9,6 +9,7 @@ import type { CandleRecorder } from './markets/candle-recorder.js';
 import type { OrderSettings } from './orders/order-variables.js';
 import type { Alerts } from './relay/alerts.js';
 import type { Relayer } from './relay/relayer.js';
+import type { MetricsBook } from './metrics.js';
 import type { NoticeSource } from './notifications/notice-source.js';
 import type { CatchUp } from './tracking/catch-up.js';
 import type { BlockHead, Chain, ChainFacts, Clock, Logger, MarketFeed, RandomBytes, Store } from './ports.js';
@@ -67,6 +68,8 @@ export interface Gateway {
   readonly facade: FacadeSettings;
   /** Signatures, nonces, limits. */
   readonly entrance: Entrance;
+  /** What is counted while requests are served. */
+  readonly metrics: MetricsBook;
   /** Where what goes wrong is reported to whoever runs the service. */
   readonly alerts: Alerts;
   readonly bus: Bus<GatewayEvents>;

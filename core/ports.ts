@@ -12,6 +12,7 @@ import type { CandleStore } from './markets/candle-store.js';
 import type { DiamondLog } from './domain/diamond-log.js';
 import type { NotificationStore } from './notifications/notification-store.js';
 import type { JournalStore } from './journal/journal-store.js';
+import type { MetricsStore } from './metrics-store.js';
 import type { MarketConfig, PricePoint, Session } from './domain/market.js';
 import type { RelayNode } from './relay/relayer.js';
 import type { AlertStore } from './relay/alert-store.js';
@@ -97,9 +98,17 @@ export interface EndpointHealth {
   readonly lastError: { readonly at: number; readonly text: string } | null;
 }
 
+/** Requests to one node since the start. */
+export interface EndpointTraffic {
+  readonly host: string;
+  readonly answered: number;
+  readonly failed: number;
+}
+
 export interface Chain {
   /** The nodes behind this port, in the order in which they are preferred. */
   endpoints(): readonly EndpointHealth[];
+  traffic(): readonly EndpointTraffic[];
   /** What only the relayer asks: counters, fees, sending, receipts. */
   readonly relay: RelayNode;
   /** The trader's trading delegate, null when none is set; the contract emits no event for it. */
@@ -214,6 +223,7 @@ export interface Store {
   readonly relay: RelayStore;
   readonly gas: GasLedger;
   readonly alerts: AlertStore;
+  readonly metrics: MetricsStore;
   readonly rules: RulesStore;
   readonly exchange: ExchangeStore;
   readonly rooms: RoomStore;

@@ -34,9 +34,14 @@ export function createFacade(gateway: Gateway, { clientOf, hot, trade }: FacadeP
     const client = clientOf(request);
     if (request.method === 'OPTIONS') return answerPreflight(response);
     const window = gateway.entrance.countAddress(client.address);
-    const send = (answer: Answer): void => sendAnswer(response, client, window, answer);
     const [, slug = '', word = ''] = PATH.exec(request.url ?? '') ?? [];
     const door = doors.get(word);
+    const since = performance.now();
+    const send = (answer: Answer): void => {
+      sendAnswer(response, client, window, answer);
+      const operation = answer.operation ?? (door === undefined ? 'other' : word);
+      gateway.metrics.request('facade', operation, answer.status, performance.now() - since);
+    };
     if (door === undefined) return send(NOWHERE);
     serve({ gateway, door, slug, client, request, send }, window);
   };

@@ -25,6 +25,8 @@ export interface Answer {
   readonly type: string;
   readonly body: Buffer | string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** What was asked for, from our own tables; the door's word where that is not known. */
+  readonly operation?: string;
   /** Buckets it counted against besides that of the address. */
   readonly windows?: readonly Window[];
 }

@@ -1,10 +1,11 @@
 import { GatewayError } from '../core/errors.js';
 import type { Gateway } from '../core/gateway.js';
 import type { Window } from '../core/limits.js';
+import { ACTIONS } from './actions/index.js';
 import type { TradeHandlers } from './actions/trade-handlers.js';
 import { JSON_TYPE, type Answer, type Door } from './door.js';
 import { createExchange } from './exchange.js';
-import { readOrderedJson } from './signing/ordered-json.js';
+import { readOrderedJson, type Json, type JsonObject } from './signing/ordered-json.js';
 
 /** JSON that fits no schema is told apart from what is no JSON. */
 const FITS_NO_SCHEMA = 422;
@@ -17,15 +18,23 @@ export function createExchangeDoor(gateway: Gateway, trade: TradeHandlers | null
     async answer({ venue, bytes }) {
       const json = readOrderedJson(bytes);
       const windows: Window[] = [];
+      const operation = actionIn(json);
       try {
         const reply = await exchange(venue, { json, text: bytes.toString('utf8'), onCounted: (window) => windows.push(window) });
-        return { status: 200, type: JSON_TYPE, body: JSON.stringify(reply), windows };
+        return { status: 200, type: JSON_TYPE, body: JSON.stringify(reply), operation, windows };
       } catch (error) {
         if (!isTold(error)) throw error;
-        return { ...answerError(error, error.code === 'VALIDATION_ERROR' ? FITS_NO_SCHEMA : error.status), windows };
+        return { ...answerError(error, error.code === 'VALIDATION_ERROR' ? FITS_NO_SCHEMA : error.status), operation, windows };
       }
     },
   };
+}
+
+/** A name from our own table: what clients make up is not worth a line of its own. */
+function actionIn(json: Json): string {
+  const action = json instanceof Map ? (json as JsonObject).get('action') : undefined;
+  const type = action instanceof Map ? (action as JsonObject).get('type') : undefined;
+  return typeof type === 'string' && ACTIONS.has(type) ? type : 'exchange';
 }
 
 const isTold = (error: unknown): error is GatewayError => error instanceof GatewayError;

@@ -7,6 +7,8 @@ import { answerHotFirst } from './answer-hot-first.js';
 import { createClientReader, setClientHeaders, type ReadClient } from './client.js';
 import { docsRouter } from './docs.js';
 import type { HotReplies } from '../core/hot-replies.js';
+import { measureRequests } from './measure-requests.js';
+import { createOperationNamer } from './operation-name.js';
 import { openApiDocument } from './openapi.js';
 import type { Operation } from './operation.js';
 import { OPERATIONS } from './operations/index.js';
@@ -25,12 +27,8 @@ export interface OtherRoutes {
 /** The native API of a gateway, and what else is served beside it. */
 export function createApp(gateway: Gateway, hot: HotReplies, { extraRoutes = [], operatorRoutes = [] }: OtherRoutes = {}): RequestListener {
   const clientOf = createClientReader(gateway.entrance);
-  return answerHotFirst(
-    gateway,
-    clientOf,
-    hot,
-    createHost({ gateway, operations: OPERATIONS, extraRoutes, operatorRoutes, clientOf, hot }),
-  );
+  const host = createHost({ gateway, operations: OPERATIONS, extraRoutes, operatorRoutes, clientOf, hot });
+  return measureRequests(gateway.metrics, createOperationNamer(OPERATIONS), answerHotFirst(gateway, clientOf, hot, host));
 }
 
 export interface HostOptions {

@@ -53,8 +53,12 @@ export function createSockets(gateway: Gateway, routes: readonly SocketRoute[]):
   };
 
   const accept = ({ route, venue }: Taken, socket: WebSocket, client: Client): void => {
-    const hosted = hostLine(gateway, socket, () => lines.delete(hosted));
+    const door = route.prefix === '/hl' ? 'facade' : 'native';
+    const hosted = hostLine(gateway, socket, () => {
+      if (lines.delete(hosted)) gateway.metrics.sessions(door, -1);
+    });
     lines.add(hosted);
+    gateway.metrics.sessions(door, 1);
     hosted.listen(route.open(venue, hosted.line, client));
   };
 

@@ -30,6 +30,8 @@ const ALLOWED: readonly { room: string; sees: readonly string[]; packages?: read
       'core/relay',
       'core/facade',
       'core/journal/journal-store.ts',
+      'core/metrics.ts',
+      'core/metrics-store.ts',
     ],
   },
   { room: 'core', sees: [], packages: ['zod', 'viem/utils', 'viem'] },

@@ -7,6 +7,7 @@ import { createAccountReader } from './account-state.js';
 import { createDayFigures } from './day-figures.js';
 import { createTraderLookup } from './trader-of.js';
 import { INFO_TYPES } from './info-types.js';
+import { createScale } from './info-weights.js';
 import type { InfoContext, InfoType } from './info-type.js';
 
 /** The words Hyperliquid answers a body with that fits nothing. */
@@ -18,35 +19,55 @@ const LONGEST_HOT = 256;
 
 export interface InfoDoor extends Door {
   /** The answer to one request that was parsed already, as the stream's `post` asks it; null where no request type fits. */
-  readonly ask: (venue: Venue, request: unknown) => Promise<{ readonly type: string; readonly data: unknown } | null>;
+  readonly ask: (venue: Venue, request: unknown, address: string) => Promise<{ readonly type: string; readonly data: unknown } | null>;
 }
 
 /** Every read of the facade: one table of types, and the answers that everybody gets kept as bytes. */
 export function createInfoDoor(gateway: Gateway, hot: HotReplies): InfoDoor {
   const contextOf = createInfoContexts(gateway);
+  /** What stored bytes are the answer to. */
+  const typeOf = new WeakMap<Buffer, string>();
 
-  const answerWith = async (venue: Venue, row: InfoType, fields: unknown): Promise<unknown> => row.answer(await contextOf(venue), fields);
+  const scale = createScale(gateway);
 
-  const answerRow = async (venue: Venue, { row, fields }: Fitting, key: string | null): Promise<Answer> => {
-    const make = async () => ({ status: 200, body: JSON.stringify(await answerWith(venue, row, fields)) });
+  const answerWith = async (venue: Venue, { row, fields }: Fitting, address: string): Promise<unknown> => {
+    const answer = await row.answer(await contextOf(venue), fields);
+    scale.charge(address, row.type, answer);
+    return answer;
+  };
+
+  const answerRow = async (venue: Venue, fitting: Fitting, key: string | null, address: string): Promise<Answer> => {
+    const { row } = fitting;
+    const told = { type: JSON_TYPE, operation: row.type, windows: [scale.weigh(address, row.type)] };
+    const make = async () => ({ status: 200, body: JSON.stringify(await answerWith(venue, fitting, address)) });
     const isStored = row.hot === true && key !== null;
-    return { type: JSON_TYPE, ...(isStored ? await hot.answer(venue, key, make) : await make()) };
+    if (!isStored) return { ...told, ...(await make()) };
+    const stored = await hot.answer(venue, key, make);
+    typeOf.set(stored.body, row.type);
+    return { ...told, ...stored };
+  };
+
+  const answerStored = (body: Buffer, address: string): Answer => {
+    const operation = typeOf.get(body) ?? 'info';
+    return { status: 200, type: JSON_TYPE, operation, body, windows: [scale.weigh(address, operation)] };
   };
 
   return {
     refuse,
-    answer({ venue, bytes }) {
+    answer({ venue, bytes, client: { address } }) {
       const key = bytes.length > LONGEST_HOT ? null : `${venue.definition.slug} ${bytes.toString('latin1')}`;
       const stored = key === null ? null : hot.find(key);
-      if (stored !== null) return { status: 200, type: JSON_TYPE, body: stored };
+      if (stored !== null) return answerStored(stored, address);
       const request = parse(bytes);
       if (request === undefined) return UNREADABLE;
       const fitting = fit(request);
-      return fitting === null ? UNFITTING : answerRow(venue, fitting, key);
+      return fitting === null ? UNFITTING : answerRow(venue, fitting, key, address);
     },
-    async ask(venue, request) {
+    async ask(venue, request, address) {
       const fitting = fit(request);
-      return fitting === null ? null : { type: fitting.row.type, data: await answerWith(venue, fitting.row, fitting.fields) };
+      if (fitting === null) return null;
+      scale.weigh(address, fitting.row.type);
+      return { type: fitting.row.type, data: await answerWith(venue, fitting, address) };
     },
   };
 }

@@ -65,7 +65,13 @@ export function openSession({ gateway, feeds, line, peer, limits, info, exchange
   const say = (text: string): void => outbox.push(text);
   const mayPass = createMessageRate(clock, limits.messages);
   const mayErr = createMessageRate(clock, limits.refusals);
-  const subscriptions = createSubscriptions({ feeds, outbox, limits, lose: (reason) => hangUp('away', reason) });
+  const subscriptions = createSubscriptions({
+    feeds,
+    outbox,
+    limits,
+    onCount: (change) => gateway.metrics.subscriptions('facade', change),
+    lose: (reason) => hangUp('away', reason),
+  });
   const posts = createPosts({ gateway, venue, peer, info, exchange, most: limits.pendingPosts, say });
 
   /** A peer that neither speaks nor reads is gone, whatever the network says. */

@@ -13,6 +13,7 @@ export interface SubscriptionLimits {
 
 export interface SubscriptionsOptions extends Omit<OpenContext, 'context'> {
   readonly limits: SubscriptionLimits;
+  readonly onCount: (change: number) => void;
 }
 
 type Method = 'subscribe' | 'unsubscribe';
@@ -35,7 +36,7 @@ interface Subscription {
   readonly user: Address | null;
 }
 
-export function createSubscriptions({ limits, ...shared }: SubscriptionsOptions): Subscriptions {
+export function createSubscriptions({ limits, onCount, ...shared }: SubscriptionsOptions): Subscriptions {
   const { feeds, outbox } = shared;
   const held = new Map<string, Subscription>();
   let turn: Promise<void> = Promise.resolve();
@@ -61,6 +62,7 @@ export function createSubscriptions({ limits, ...shared }: SubscriptionsOptions)
     if (opened === null) return complain(`Invalid subscription ${JSON.stringify(asked)}`);
     if (isOver) return opened.stop();
     held.set(key, { stop: opened.stop, user });
+    onCount(1);
     outbox.push(echoText('subscribe', { ...row.defaults, ...asked, ...(user === null ? {} : { user }) }));
     opened.begin();
   };
@@ -69,6 +71,7 @@ export function createSubscriptions({ limits, ...shared }: SubscriptionsOptions)
     const known = held.get(key);
     if (known === undefined) return complain(`Already unsubscribed: ${JSON.stringify(asked)}`);
     held.delete(key);
+    onCount(-1);
     known.stop();
     const user = userOf(fields);
     outbox.push(echoText('unsubscribe', { ...row.defaults, ...asked, ...(user === null ? {} : { user }) }));
@@ -94,6 +97,7 @@ export function createSubscriptions({ limits, ...shared }: SubscriptionsOptions)
     clear() {
       isOver = true;
       for (const { stop } of held.values()) stop();
+      onCount(-held.size);
       held.clear();
     },
   };

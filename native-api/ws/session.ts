@@ -49,7 +49,7 @@ export function openSession({ gateway, stream, line, peer, limits }: SessionOpti
   const { requestId } = peer;
   const { clock } = gateway;
   const chain = venue.definition.slug;
-  const subscriptions = createSubscriptions(limits.subscriptions);
+  const subscriptions = createSubscriptions(limits.subscriptions, (change) => gateway.metrics.subscriptions('native', change));
   const outbox = createOutbox(line, limits.outbox, {
     onSlow: () => hangUp('slow', 'slow consumer'),
     onFault: (error) => complain(error),

@@ -16,11 +16,11 @@ export interface Subscriptions {
   clear(): void;
 }
 
-export function createSubscriptions(most: number): Subscriptions {
+export function createSubscriptions(most: number, onCount: (change: 1 | -1) => void): Subscriptions {
   const held = new Map<string, { readonly topic: Topic; readonly stop: Cancel }>();
   const remove = (topic: Topic): boolean => {
     const known = held.get(keyOf(topic));
-    held.delete(keyOf(topic));
+    if (held.delete(keyOf(topic))) onCount(-1);
     known?.stop();
     return known !== undefined;
   };
@@ -31,7 +31,10 @@ export function createSubscriptions(most: number): Subscriptions {
       const reason = `A connection holds at most ${most} subscriptions; end some of them`;
       throw new GatewayError('RATE_LIMITED', { scope: 'ip', retryAfterSeconds: 1, reason });
     },
-    add: (topic, stop) => void held.set(keyOf(topic), { topic, stop }),
+    add(topic, stop) {
+      held.set(keyOf(topic), { topic, stop });
+      onCount(1);
+    },
     remove,
     removePrivate() {
       const topics = [...held.values()].map(({ topic }) => topic).filter(({ channel }) => isPrivate(channel));

@@ -1,4 +1,5 @@
 import { ALERT_ROUTES } from './alert-routes.js';
+import { COST_ROUTES } from './cost-routes.js';
 import type { OperatorRoute } from './operator-route.js';
 import { RULES_ROUTES } from './rules-routes.js';
 import { DRILL_ROUTES } from './drill-routes.js';
@@ -9,6 +10,7 @@ import { SWITCH_ROUTES } from './switch-routes.js';
 /** The table: one file per family, one line per family here. */
 export const OPERATOR_ROUTES: readonly OperatorRoute[] = [
   ...STATUS_ROUTES,
+  ...COST_ROUTES,
   ...ALERT_ROUTES,
   ...RULES_ROUTES,
   ...SWITCH_ROUTES,

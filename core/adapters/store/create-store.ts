@@ -13,6 +13,7 @@ import { createOrdersStore } from './orders-store.js';
 import { createSignerStore } from './signer-store.js';
 import { createExchangeStore } from './exchange-store.js';
 import { createAlertStore } from './alert-store.js';
+import { createMetricsStore } from './metrics-store.js';
 import { createGasLedger } from './gas-ledger-store.js';
 import { createRelayStore } from './relay-store.js';
 import { createRulesStore } from './rules-store.js';
@@ -61,6 +62,7 @@ export function createStore(options: DatabaseOptions): KnexStore {
     relay: withFaults({ ...createRelayStore(db) }),
     gas: withFaults({ ...createGasLedger(db) }),
     alerts: withFaults({ ...createAlertStore(db) }),
+    metrics: withFaults({ ...createMetricsStore(db) }),
     rules: withFaults({ ...createRulesStore(db) }),
     switches: withFaults({ ...createSwitchStore({ db, transaction: (work) => runTransaction(db, work) }) }),
     exchange: withFaults({ ...createExchangeStore(db) }),

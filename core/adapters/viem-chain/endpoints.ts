@@ -21,6 +21,8 @@ export interface Endpoint {
   latencyMs: number | null;
   lastError: { readonly at: number; readonly text: string } | null;
   lookedAt: number;
+  /** Requests, each with all its calls. */
+  readonly traffic: { answered: number; failed: number };
 }
 
 export interface EndpointsOptions {
@@ -96,11 +98,13 @@ export function createEndpoints({ urls, expectedBlockMs, now, log }: EndpointsOp
       return due;
     },
     answered(endpoint, ms) {
+      endpoint.traffic.answered += 1;
       endpoint.latencyMs = endpoint.latencyMs === null ? ms : endpoint.latencyMs * 0.8 + ms * 0.2;
       back(endpoint);
     },
     failed(endpoint, why, restMs) {
       const at = now();
+      endpoint.traffic.failed += 1;
       endpoint.failures = at - endpoint.failedAt > STEADY_MS ? 1 : endpoint.failures + 1;
       endpoint.failedAt = at;
       endpoint.lastError = { at, text: why };
@@ -146,6 +150,7 @@ const freshEndpoint = (url: string, host: string): Endpoint => ({
   latencyMs: null,
   lastError: null,
   lookedAt: 0,
+  traffic: { answered: 0, failed: 0 },
 });
 
 /** Two keys at one provider are two endpoints of one host. */

@@ -34,6 +34,7 @@ export function createViemChain({ definition, rpcUrls, wsUrls = [], clock, log }
   return {
     relay: createRelayNode(client),
     endpoints: () => endpoints.health(),
+    traffic: () => endpoints.all.map(({ host, traffic }) => ({ host, ...traffic })),
     views: (calls, block) => ask(() => views(calls, block)),
     identify: () => ask(() => identify(client, definition)),
     delegateOf: (trader) => delegateOf(client, definition, trader),

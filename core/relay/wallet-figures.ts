@@ -1,0 +1,45 @@
+import type { ChainSlug } from '../chains.js';
+import type { Gateway, Venue } from '../gateway.js';
+import type { Address } from '../ports.js';
+import { runwayDays, type Burn } from './gas-ledger.js';
+import type { LaneHealth } from './relayer.js';
+
+/** A relayer wallet as its operator wants to see it. */
+export interface WalletFigures {
+  readonly chain: ChainSlug;
+  readonly address: Address;
+  /** Wei; null while no node answers. */
+  readonly balance: bigint | null;
+  readonly burn: Burn;
+  readonly runwayDays: number | null;
+  readonly lane: LaneHealth | null;
+  readonly openByState: Readonly<Record<string, number>>;
+  readonly oldestOpenMs: number | null;
+  readonly traders: number;
+}
+
+/** All wallets of a chain, whichever replica sends for them. */
+export async function readWallets({ store, clock }: Gateway, { definition: { slug }, relayer, chain }: Venue): Promise<WalletFigures[]> {
+  if (relayer === null) return [];
+  const [lanes, jobs, traders] = await Promise.all([relayer.lanes(), store.gas.openJobs(slug), store.gas.assigned(slug)]);
+  return Promise.all(
+    relayer.wallets().map(async (address): Promise<WalletFigures> => {
+      const [balance, burn] = await Promise.all([
+        chain.nativeBalance(address).catch(() => null),
+        store.gas.burn(slug, address, clock.now()),
+      ]);
+      const own = jobs.filter(({ wallet }) => wallet === address);
+      return {
+        chain: slug,
+        address,
+        balance,
+        burn,
+        runwayDays: balance === null ? null : runwayDays(balance, burn),
+        lane: lanes.find(({ wallet }) => wallet === address) ?? null,
+        openByState: Object.fromEntries(own.map(({ state, count }) => [state, count])),
+        oldestOpenMs: own.length === 0 ? null : clock.now() - Math.min(...own.map(({ oldestAt }) => oldestAt)),
+        traders: traders.get(address) ?? 0,
+      };
+    }),
+  );
+}

@@ -1,0 +1,24 @@
+import express, { type Router } from 'express';
+import type { OperatorSettings } from '../../core/relay/operator-variables.js';
+import { operatorGuard } from './operator-guard.js';
+
+export interface MetricsDoorOptions {
+  readonly settings: Pick<OperatorSettings, 'token' | 'areMetricsPublic'>;
+  readonly render: () => Promise<{ readonly type: string; readonly text: string }>;
+}
+
+/** `GET /metrics`: for the operator's token, unless everybody may see how much is traded. */
+export function metricsRouter({ settings: { token, areMetricsPublic }, render }: MetricsDoorOptions): Router {
+  const router = express.Router({ strict: true, caseSensitive: true });
+  if (token === null && !areMetricsPublic) return router;
+  if (token !== null && !areMetricsPublic) router.use('/metrics', operatorGuard(token()));
+  router.get('/metrics', async (_request, response) => {
+    const { type, text } = await render();
+    const bytes = Buffer.from(text);
+    response.setHeader('Cache-Control', 'no-store');
+    response.setHeader('Content-Type', type);
+    response.setHeader('Content-Length', bytes.length);
+    response.end(bytes);
+  });
+  return router;
+}

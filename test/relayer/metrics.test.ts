@@ -1,0 +1,147 @@
+import { Wallet } from 'ethers';
+import { WebSocket } from 'ws';
+import { createMetricsBook } from '../../core/metrics.js';
+import { eventually } from '../harness/eventually.js';
+import { newFacadeTrader } from '../harness/facade-trader.js';
+import { order, orderAction, postExchange, signL1 } from '../harness/hl-exchange.js';
+import { startTestSandbox, type Reply, type TestSandbox } from '../harness/sandbox.js';
+
+const TOKEN = 'a-token-of-sixteen-or-more';
+const CHAIN = 'arbitrum-sepolia';
+let sandbox: TestSandbox;
+
+beforeAll(async () => {
+  sandbox = await startTestSandbox({ OPERATOR_TOKEN: TOKEN });
+});
+afterAll(() => sandbox.stop());
+
+const AS_OPERATOR = { headers: { Authorization: `Bearer ${TOKEN}` } };
+const ask = (path: string): Promise<Reply> => sandbox.call(path, AS_OPERATOR);
+
+async function scrape(): Promise<string> {
+  const response = await fetch(`${sandbox.url}/metrics`, AS_OPERATOR);
+  expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/plain; version=0.0.4; charset=utf-8']);
+  return response.text();
+}
+
+/** The value of the one line that has this name and all of these labels; null when there is none. */
+function valueIn(text: string, name: string, labels: Record<string, string> = {}): number | null {
+  const wanted = Object.entries(labels).map(([label, value]) => `${label}="${value}"`);
+  const lines = text.split('\n').filter((line) => /^[a-z_0-9]+/.exec(line)?.[0] === name && wanted.every((label) => line.includes(label)));
+  expect(lines.length).toBeLessThanOrEqual(1);
+  return lines[0] === undefined ? null : Number(lines[0].split(' ').at(-1));
+}
+
+interface Status {
+  readonly chains: readonly {
+    readonly wallets: readonly {
+      readonly balanceWei: string;
+      readonly burn: { readonly dayWei: string };
+      readonly runwayDays: number;
+      readonly traders: number;
+    }[];
+    readonly today: {
+      readonly total: { readonly transactions: number; readonly costWei: string };
+      readonly topTraders: readonly { readonly trader: string }[];
+    };
+  }[];
+}
+
+describe('the metrics', () => {
+  it('are for the operator alone', async () => {
+    const response = await fetch(`${sandbox.url}/metrics`);
+    expect([response.status, ((await response.json()) as { code: string }).code]).toEqual([401, 'UNAUTHENTICATED']);
+  });
+
+  it('count requests of both doors by operation and code, those from stored bytes too', async () => {
+    const native = { door: 'native', operation: 'listMarkets', code: '200' };
+    const facade = { door: 'facade', operation: 'meta', code: '200' };
+    const before = await scrape();
+    for (let at = 0; at < 3; at += 1) {
+      await sandbox.get(`/v1/${CHAIN}/markets`);
+      await fetch(`${sandbox.url}/hl/${CHAIN}/info`, { method: 'POST', body: '{"type":"meta"}' });
+    }
+    await sandbox.get(`/v1/${CHAIN}/orders/abc`);
+    const after = await scrape();
+    for (const labels of [native, facade])
+      expect(valueIn(after, 'gateway_http_requests_total', labels)).toBe((valueIn(before, 'gateway_http_requests_total', labels) ?? 0) + 3);
+    const { operation } = native;
+    expect(valueIn(after, 'gateway_http_request_seconds_count', { operation })).toBe(
+      valueIn(after, 'gateway_http_request_seconds_bucket', { operation, le: '+Inf' }),
+    );
+  });
+
+  it('tell of chains, nodes, sockets and the process', async () => {
+    const socket = new WebSocket(`${sandbox.url.replace('http', 'ws')}/v1/${CHAIN}/ws`);
+    await new Promise((resolve) => socket.once('open', resolve));
+    socket.send(JSON.stringify({ op: 'subscribe', channel: 'prices' }));
+    await eventually(scrape, (text) => valueIn(text, 'gateway_subscriptions', { door: 'native' }) === 1);
+    const text = await scrape();
+    expect(valueIn(text, 'gateway_sockets', { door: 'native' })).toBe(1);
+    expect(valueIn(text, 'gateway_follower_lag_blocks', { chain: CHAIN })).toBeLessThan(50);
+    expect(valueIn(text, 'gateway_chain_head_age_seconds', { chain: CHAIN })).toBeLessThan(10);
+    expect(valueIn(text, 'gateway_rpc_requests_total', { chain: CHAIN, outcome: 'answered' })).toBeGreaterThan(0);
+    expect(valueIn(text, 'gateway_nodejs_eventloop_lag_p99_seconds')).not.toBeNull();
+    expect(valueIn(text, 'gateway_store_up')).toBe(1);
+    socket.terminate();
+    await eventually(
+      scrape,
+      (later) =>
+        valueIn(later, 'gateway_sockets', { door: 'native' }) === 0 && valueIn(later, 'gateway_subscriptions', { door: 'native' }) === 0,
+    );
+  });
+
+  it('and the status add up to what the relayer paid for a bot, without naming it in a label', async () => {
+    const [before] = ((await ask('/relayer/status')).body as Status).chains;
+    const bot = await newFacadeTrader(sandbox);
+    const { body } = await postExchange(
+      sandbox.url,
+      CHAIN,
+      await signL1(new Wallet(bot.agentKey), orderAction(order({ p: '20000', t: { limit: { tif: 'Gtc' } } }))),
+    );
+    expect(body).toMatchObject({ status: 'ok' });
+    const labels = { chain: CHAIN, action: 'order', outcome: 'mined' };
+    const text = await eventually(scrape, (now) => valueIn(now, 'gateway_relayer_transactions', labels) === 1);
+    const { body: seen } = await ask('/relayer/status');
+    const [chain] = (seen as Status).chains;
+    const [wallet] = chain?.wallets ?? [];
+    const cost = Number(chain?.today.total.costWei) / 1e18;
+    expect(valueIn(text, 'gateway_relayer_cost_native', labels)).toBeCloseTo(cost, 12);
+    expect(wallet).toMatchObject({ burn: { dayWei: chain?.today.total.costWei }, traders: (before?.wallets[0]?.traders ?? 0) + 1 });
+    expect(wallet?.runwayDays).toBeCloseTo(Number(wallet?.balanceWei) / Number(wallet?.burn.dayWei), 0);
+    expect(chain?.today.topTraders.map(({ trader }) => trader)).toEqual([bot.address.toLowerCase()]);
+    expect(text.toLowerCase()).not.toContain(bot.address.toLowerCase());
+    const { body: costs } = await ask(`/relayer/costs?chain=${CHAIN}&by=trader`);
+    expect(costs).toMatchObject({
+      rows: [{ key: bot.address.toLowerCase(), transactions: 1, costWei: chain?.today.total.costWei }],
+      leftOut: 0,
+    });
+  });
+
+  it('cost less than two microseconds a request', () => {
+    const book = createMetricsBook();
+    const rounds = 200_000;
+    for (let at = 0; at < rounds; at += 1) book.request('native', 'listMarkets', 200, at % 20);
+    const since = performance.now();
+    for (let at = 0; at < rounds; at += 1) book.request('native', 'listMarkets', 200, at % 20);
+    expect(((performance.now() - since) * 1_000) / rounds).toBeLessThan(2);
+  });
+});
+
+describe('the costs', () => {
+  it.each([
+    ['', 'chain'],
+    [`?chain=${CHAIN}&by=colour`, 'by'],
+    [`?chain=${CHAIN}&from=2026-13-01`, 'from'],
+    [`?chain=${CHAIN}&from=2026-02-02&to=2026-02-01`, 'from'],
+    [`?chain=${CHAIN}&limit=5000`, 'limit'],
+    [`?chain=${CHAIN}&colour=red`, ''],
+  ])('refuse %s for its %s', async (query, path) => {
+    const { status, body } = await ask(`/relayer/costs${query}`);
+    expect([status, body]).toMatchObject([400, { code: 'VALIDATION_ERROR', details: { issues: [{ path }] } }]);
+  });
+
+  it('know only chains that are served', async () => {
+    expect((await ask('/relayer/costs?chain=base')).body).toMatchObject({ code: 'CHAIN_NOT_FOUND' });
+  });
+});
