@@ -6,7 +6,7 @@ import type { SwitchStore, WalletStanding } from '../core/relay/switches.js';
 export interface AssignmentOptions {
   readonly slug: ChainSlug;
   readonly addresses: readonly Address[];
-  readonly store: Pick<RelayStore, 'walletOf' | 'assignWallet'>;
+  readonly store: Pick<RelayStore, 'walletOf' | 'assignWallet' | 'lease'>;
   readonly moves: Pick<SwitchStore, 'moveTrader'> | null;
   readonly standing: (wallet: Address) => WalletStanding;
   /** The trader's delegate on chain: who has delegated to one of ours already keeps it. */
@@ -52,9 +52,17 @@ export function createAssignment(options: AssignmentOptions): (trader: Address) 
     return to === wallet ? wallet : moves.moveTrader(slug, trader, wallet, to);
   }
 
+  /** By a replica with other settings, for example while they are exchanged one by one: whoever runs the lane holds its lease. */
+  async function isServed(wallet: Address): Promise<boolean> {
+    const lease = await store.lease(slug, wallet);
+    await lease?.release();
+    return lease === null;
+  }
+
   return async (trader) => {
     const known = await store.walletOf(slug, trader);
     if (known !== null && addresses.includes(known)) return isWelcoming(known) ? known : leave(trader, known);
+    if (known !== null && (await isServed(known))) return known;
     const delegate = await delegateOf(trader);
     const ours = addresses.find((address) => address === delegate) ?? choose(trader, delegate);
     // A wallet whose key is not here any more serves nobody.
