@@ -1,9 +1,10 @@
 import { venueOf } from '../../core/gateway.js';
 import type { ChainControls } from '../../sandbox/controls.js';
-import { BUSY_AGENTS, done, newAgentTrader, prepared, type AgentTrader, type Json } from '../harness/agent-trader.js';
+import { BUSY_AGENTS, done, newAgentTrader, prepared, type AgentTrader, type Answer, type Json } from '../harness/agent-trader.js';
 import { expectViewEqualsChain } from '../harness/chain-checker.js';
 import { diamondCall, price } from '../harness/diamond-calls.js';
 import { eventually } from '../harness/eventually.js';
+import { hlInfo, type HlInfo } from '../harness/hl-info.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
 import { movesOf, toldAfter } from '../scenarios/told.js';
 
@@ -13,12 +14,14 @@ const SOL = 2;
 let sandbox: TestSandbox;
 let chain: ChainControls;
 let agent: AgentTrader;
+let info: HlInfo;
 
 beforeAll(async () => {
   sandbox = await startTestSandbox(BUSY_AGENTS);
   const [first] = sandbox.controls.chains;
   if (!first) throw new Error('the sandbox has no chain');
   chain = first;
+  info = hlInfo(sandbox);
 });
 beforeEach(async () => {
   await priceIs('150');
@@ -31,7 +34,7 @@ const priceIs = async (at: string): Promise<void> => {
   sandbox.controls.prices.jump(SOL, at);
   await eventually(
     () => venueOf(sandbox.gateway, chain.definition.slug).feed.price(SOL).mark,
-    (mark) => mark === price(Number(at)),
+    (mark) => Math.abs(Number(mark) / Number(price(Number(at))) - 1) < 0.003,
   );
 };
 const idOf = (order: Json): string => String(order['id']);
@@ -167,7 +170,92 @@ describe('a limit or stop that only reduces', () => {
       () => agent.position(),
       (now) => now['size'] !== position['size'],
     );
-    expect(await agent.order(tp)).toMatchObject({ status: 'open', size: left['size'] });
+    await eventually(
+      () => agent.order(tp),
+      ({ status, size }) => status === 'open' && size === left['size'],
+    );
+    await viewEqualsChain();
+  });
+});
+
+describe('on the facade it', () => {
+  interface Listed {
+    readonly oid: number;
+    readonly triggerPx: string;
+    readonly orderType: string;
+    readonly sz: string;
+  }
+  const listed = () => info.ask<Listed[]>('frontendOpenOrders', { user: agent.trader.account.address });
+  const statusOf = async (oid: number) =>
+    (await info.ask<{ order: { status: string; order: Listed } }>('orderStatus', { user: agent.trader.account.address, oid })).order;
+
+  it('is listed once, under the id it has everywhere, wherever it is moved to', async () => {
+    const position = await open();
+    const id = idOf(await agent.place(reducing(position, 'limit', '160'), 'open'));
+    expect(await listed()).toMatchObject([{ oid: Number(id), orderType: 'Take Profit Market', triggerPx: '160.0', reduceOnly: true }]);
+    await agent.send(prepared(await agent.update(id, { price: '155' })));
+    await eventually(listed, ([first]) => first?.triggerPx === '155.0');
+    expect((await listed()).map(({ oid }) => oid)).toEqual([Number(id)]);
+    expect(await statusOf(Number(id))).toMatchObject({ status: 'open', order: { triggerPx: '155.0', orderType: 'Take Profit Market' } });
+    sandbox.controls.prices.jump(SOL, '156');
+    await agent.reaches(id, 'filled');
+    expect(await listed()).toEqual([]);
+    expect(await statusOf(Number(id))).toMatchObject({ status: 'filled', order: { sz: '0.0' } });
+    const [fill] = await info.ask<{ oid: number }[]>('userFills', { user: agent.trader.account.address });
+    expect(fill?.oid).toBe(Number(id));
+  });
+
+  it('leaves its number to nobody when another level takes its place', async () => {
+    const position = await open();
+    const id = idOf(await agent.place(reducing(position, 'stop', '145'), 'open'));
+    await agent.send(prepared(await agent.adjust(String(position['id']), { sl: '144' })));
+    await agent.reaches(id, 'canceled');
+    const [other] = await listed();
+    expect(other).toMatchObject({ triggerPx: '144.0', orderType: 'Stop Market' });
+    expect(other?.oid).not.toBe(Number(id));
+    expect(await statusOf(Number(id))).toMatchObject({ status: 'canceled' });
+  });
+});
+
+describe('a limit or stop that only reduces is refused', () => {
+  const refusal = ({ status, body }: Answer) => [status, body['code']];
+
+  it('for a part of a position, on the wrong side of the price, and where there is nothing to reduce', async () => {
+    expect(refusal(await agent.create(reducing({ side: 'long', size: '8' }, 'limit', '160')))).toEqual([422, 'UNSUPPORTED']);
+    const position = await open();
+    const part = await agent.create(reducing(position, 'limit', '160', { size: '3' }));
+    expect(refusal(part)).toEqual([422, 'UNSUPPORTED']);
+    expect(String(part.body['message'])).toContain('the whole of one position');
+    expect(refusal(await agent.create(reducing(position, 'limit', '149')))).toEqual([400, 'VALIDATION_ERROR']);
+    expect(refusal(await agent.create(reducing(position, 'stop', '151')))).toEqual([400, 'VALIDATION_ERROR']);
+    expect(refusal(await agent.create(reducing(position, 'limit', '160', { side: 'long' })))).toEqual([422, 'UNSUPPORTED']);
+    expect(refusal(await agent.create(reducing(position, 'limit', '160.123456789012')))).toEqual([422, 'PRECISION_ERROR']);
+    expect(refusal(await agent.create(reducing(position, 'limit', '160', { tp: '170' })))).toEqual([400, 'VALIDATION_ERROR']);
+    expect(await agent.openOrders()).toEqual([]);
+    await viewEqualsChain();
+  });
+
+  it('as any other size, with levels of its own, and once it is over, when it is changed', async () => {
+    const position = await open();
+    const id = idOf(await agent.place(reducing(position, 'limit', '160'), 'open'));
+    expect(refusal(await agent.update(id, { size: '3' }))).toEqual([422, 'UNSUPPORTED']);
+    expect((await agent.update(id, { size: position['size'] })).body).toMatchObject({ transaction: null });
+    expect(refusal(await agent.update(id, { sl: '140' }))).toEqual([400, 'VALIDATION_ERROR']);
+    expect(refusal(await agent.update(id, { price: '149' }))).toEqual([400, 'VALIDATION_ERROR']);
+    await agent.send(prepared(await agent.adjust(String(position['id']), { tp: '0' })));
+    await agent.reaches(id, 'canceled');
+    expect(refusal(await agent.update(id, { price: '161' }))).toEqual([409, 'ORDER_NOT_MODIFIABLE']);
+    await viewEqualsChain();
+  });
+
+  it('never twice for one clientId, which is handed out again while it waits', async () => {
+    const position = await open();
+    const wish = reducing(position, 'stop', '145', { clientId: 'guard' });
+    const [one, two] = [done(await agent.create(wish)), done(await agent.create(wish))];
+    expect(two).toEqual(one);
+    expect(refusal(await agent.create({ ...wish, price: '144' }))).toEqual([409, 'IDEMPOTENCY_CONFLICT']);
+    expect((await agent.cancel(idOf(one.order))).body).toMatchObject({ order: { status: 'expired' }, transaction: null });
+    expect(done(await agent.create(wish)).order).toMatchObject({ id: idOf(one.order), status: 'prepared' });
     await viewEqualsChain();
   });
 });

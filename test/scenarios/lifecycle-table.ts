@@ -109,6 +109,46 @@ export const ORDER_ROWS: readonly Row[] = [
     ),
   },
   {
+    row: 'a limit or stop that only reduces is prepared, set as a level of its position, and hit',
+    move: 'open → filled',
+    proof: elsewhere('native-api/reduce-only-levels.test.ts', 'as %s rests on a %s at %s and is filled when the price gets there'),
+  },
+  {
+    row: 'the level is moved by updateOrder',
+    move: 'open → open',
+    proof: elsewhere('native-api/reduce-only-levels.test.ts', 'is moved by PATCH and stays the same order'),
+  },
+  {
+    row: 'the position of the level is resized',
+    move: 'open → open',
+    proof: elsewhere('native-api/reduce-only-levels.test.ts', 'closes whatever its position has become'),
+  },
+  {
+    row: 'the level is removed by cancelOrder',
+    move: 'open → canceled',
+    proof: elsewhere('native-api/reduce-only-levels.test.ts', 'is cancelled by DELETE, and the position keeps its other level'),
+  },
+  {
+    row: 'the level is replaced or removed by others, or the position closed without it',
+    move: 'open → canceled',
+    proof: elsewhere('native-api/reduce-only-levels.test.ts', 'is canceled when the other level closes the position, and by a liquidation'),
+  },
+  {
+    row: 'the level is set after its order had expired',
+    move: 'expired → open',
+    proof: elsewhere('core/tracking/level-orders.test.ts', 'land after it had expired, and it rests'),
+  },
+  {
+    row: 'the transaction that sets the level is mined but reverted',
+    move: 'prepared → rejected',
+    proof: elsewhere('core/tracking/level-orders.test.ts', 'that failed reject it once their hash is known'),
+  },
+  {
+    row: 'the block that set, moved, removed or hit the level is reorganised away, one to five blocks deep',
+    move: null,
+    proof: elsewhere('core/tracking/level-orders.test.ts', 'that takes back %s leaves it as it was, one to five blocks deep'),
+  },
+  {
     row: 'an update of a pending request is refused',
     move: null,
     proof: elsewhere('native-api/update-order.test.ts', 'refuses one that is prepared, waits for the oracle, is filled or canceled'),
