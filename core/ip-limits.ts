@@ -3,14 +3,18 @@ import { measureWindow, windowStart, type Window } from './limits.js';
 import type { Cancel, Clock, Logger } from './ports.js';
 
 export interface IpLimits {
-  /** Counts one request of an address and measures its window. No database, no waiting. */
-  count(bucket: string): Window;
+  /** Counts a request of an address, or what it weighs, and measures its window. No database, no waiting. */
+  count(bucket: string, weight?: number): Window;
+  /** Adds what a request turned out to weigh besides: it is answered already, those after it pay. */
+  charge(bucket: string, weight: number): void;
   /** Merges no more. */
   stop(): void;
 }
 
 export interface IpLimitsOptions {
   readonly limit: number;
+  /** What is counted, for the database; requests unless it says otherwise. */
+  readonly subject?: string;
   readonly store: Pick<AdmissionStore, 'addCounts'>;
   readonly clock: Clock;
   readonly log: Logger;
@@ -32,7 +36,7 @@ export const MERGE_MS = 100;
  * reads never wait for the database. No replica lets more than the limit through; together they overshoot it by at most what the others
  * let through between two merges, and while the database is down by at most one limit for each other replica.
  */
-export function createIpLimits({ limit, store, clock, log }: IpLimitsOptions): IpLimits {
+export function createIpLimits({ limit, subject = 'ip', store, clock, log }: IpLimitsOptions): IpLimits {
   let window = 0;
   let counters = new Map<string, Counter>();
   let untold = new Set<string>();
@@ -81,7 +85,7 @@ export function createIpLimits({ limit, store, clock, log }: IpLimitsOptions): I
     try {
       const totals = await store.addCounts(
         start,
-        merged.map(({ bucket, requests }) => ({ subject: `ip:${bucket}`, requests })),
+        merged.map(({ bucket, requests }) => ({ subject: `${subject}:${bucket}`, requests })),
       );
       merged.forEach(({ counter, local }, index) => {
         counter.told = local;
@@ -97,18 +101,24 @@ export function createIpLimits({ limit, store, clock, log }: IpLimitsOptions): I
     }
   };
 
+  const add = (bucket: string, counter: Counter, weight: number): void => {
+    counter.local += weight;
+    untold.add(bucket);
+    schedule();
+  };
+
   return {
-    count(bucket) {
+    count(bucket, weight = 1) {
       const now = clock.now();
       enter(windowStart(now));
       const counter = counterOf(bucket);
-      const used = counter.local + counter.elsewhere + 1;
-      const measured = measureWindow('ip', limit, used, now);
-      if (measured.isExceeded) return measured;
-      counter.local += 1;
-      untold.add(bucket);
-      schedule();
+      const measured = measureWindow('ip', limit, counter.local + counter.elsewhere + weight, now);
+      if (!measured.isExceeded) add(bucket, counter, weight);
       return measured;
+    },
+    charge(bucket, weight) {
+      enter(windowStart(clock.now()));
+      add(bucket, counterOf(bucket), weight);
     },
     stop() {
       isStopped = true;

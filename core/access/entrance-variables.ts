@@ -24,11 +24,15 @@ const Proxies = z.string().transform((text, context): TrustedProxies => {
 /** The same for production and sandbox. */
 export const ENTRANCE_VARIABLES = {
   RATE_LIMIT_IP: Limit.default(LAUNCH_LIMITS.ip),
+  /** Unset: twice the requests, because the lightest question weighs two. */
+  RATE_LIMIT_INFO_WEIGHT: Limit.optional(),
   RATE_LIMIT_AGENT: Limit.default(LAUNCH_LIMITS.agent),
   RATE_LIMIT_AGENT_WRITES: Limit.default(LAUNCH_LIMITS['agent-writes']),
   HEADER_PREFIXES: Prefixes.default(['X-Service-']),
   TRUSTED_PROXIES: Proxies.default([]),
 };
+
+const LIGHTEST = 2;
 
 type Variables = z.output<z.ZodObject<typeof ENTRANCE_VARIABLES>>;
 
@@ -38,6 +42,7 @@ export const entranceSettings = (variables: Variables): EntranceSettings => ({
     agent: variables.RATE_LIMIT_AGENT,
     'agent-writes': variables.RATE_LIMIT_AGENT_WRITES,
   },
+  infoWeight: variables.RATE_LIMIT_INFO_WEIGHT ?? LIGHTEST * variables.RATE_LIMIT_IP,
   headerPrefixes: variables.HEADER_PREFIXES,
   trustedProxies: variables.TRUSTED_PROXIES,
 });

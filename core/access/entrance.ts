@@ -13,6 +13,8 @@ import type { Crypto } from './signature.js';
 
 export interface EntranceSettings {
   readonly limits: LimitNumbers;
+  /** What an address may ask of the facade's info door in a minute: its questions weigh differently. */
+  readonly infoWeight: number;
   /** `X-Service-` and such; the first is ours. */
   readonly headerPrefixes: readonly string[];
   readonly trustedProxies: TrustedProxies;
@@ -33,6 +35,10 @@ export interface Entrance {
   readonly clientAddress: (socketAddress: string, forwardedFor: string | undefined) => string;
   /** Counts a request of an address; waits for nothing. */
   readonly countAddress: (address: string) => Window;
+  /** The same for what a question weighs, before it is answered. */
+  readonly countWeight: (address: string, weight: number) => Window;
+  /** And after it is, for what the answer weighs. */
+  readonly chargeWeight: (address: string, weight: number) => void;
   readonly stop: () => void;
 }
 
@@ -47,8 +53,9 @@ export interface EntranceOptions extends EntranceSettings {
 const PRUNE_MS = 15_000;
 
 export function createEntrance(options: EntranceOptions): Entrance {
-  const { limits, headerPrefixes, trustedProxies, serviceName, crypto, store, clock, log } = options;
+  const { limits, infoWeight, headerPrefixes, trustedProxies, serviceName, crypto, store, clock, log } = options;
   const addresses = createIpLimits({ limit: limits.ip, store: store.admission, clock, log });
+  const weights = createIpLimits({ limit: infoWeight, subject: 'info-weight', store: store.admission, clock, log });
   const stopPruning = clock.every(PRUNE_MS, () => {
     store.admission.prune(clock.now()).catch((error: unknown) => log.warn('admission.not-pruned', { error }));
   });
@@ -69,9 +76,12 @@ export function createEntrance(options: EntranceOptions): Entrance {
     ),
     clientAddress: (socketAddress, forwardedFor) => clientAddress(socketAddress, forwardedFor, trustedProxies),
     countAddress: (address) => addresses.count(addressBucket(address)),
+    countWeight: (address, weight) => weights.count(addressBucket(address), weight),
+    chargeWeight: (address, weight) => weights.charge(addressBucket(address), weight),
     stop() {
       stopPruning();
       addresses.stop();
+      weights.stop();
     },
   };
 }

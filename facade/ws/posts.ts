@@ -35,7 +35,7 @@ export function createPosts({ gateway, venue, peer, info, exchange, most, say }:
   let pending = 0;
 
   const ask = async ({ payload }: Post): Promise<PostResponse> => {
-    const answer = await info.ask(venue, payload);
+    const answer = await info.ask(venue, payload, peer.address);
     return answer === null ? { type: 'error', payload: UNFITTING } : { type: 'info', payload: answer };
   };
 

@@ -9,6 +9,7 @@ describe('the settings of the entrance', () => {
   it('are the launch values when nothing is said', () => {
     expect(settings({})).toEqual({
       limits: { ip: 600, agent: 300, 'agent-writes': 60 },
+      infoWeight: 1_200,
       headerPrefixes: ['X-Service-'],
       trustedProxies: [],
     });
@@ -22,6 +23,8 @@ describe('the settings of the entrance', () => {
       HEADER_PREFIXES: 'X-Service-, X-Brand-',
     });
     expect(limits).toEqual({ ip: 1, agent: 2, 'agent-writes': 3 });
+    expect(settings({ RATE_LIMIT_IP: '7' }).infoWeight).toBe(14);
+    expect(settings({ RATE_LIMIT_INFO_WEIGHT: '5000' }).infoWeight).toBe(5_000);
     expect(headerPrefixes).toEqual(['X-Service-', 'X-Brand-']);
   });
 

@@ -1,5 +1,7 @@
 import { gzipSync } from 'node:zlib';
-import { hlInfo, type HlInfo } from '../../harness/hl-info.js';
+import { eventually } from '../../harness/eventually.js';
+import { hlInfo, type HlInfo, type InfoReply } from '../../harness/hl-info.js';
+import { hlSocket } from '../../harness/hl-socket.js';
 import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
 
 let sandbox: TestSandbox;
@@ -83,6 +85,48 @@ describe('the info door', () => {
     const { headers } = await info.send('{}', { headers: { 'X-Request-Id': 'mine-7' } });
     expect([headers.get('x-request-id'), headers.get('cf-ray')]).toEqual(['mine-7', 'mine-7']);
   });
+});
+
+describe('an address that asks too much', () => {
+  it('pays for each question what it weighs, and for long answers more, over HTTP and over a line alike', async () => {
+    const strict = await startTestSandbox({ RATE_LIMIT_INFO_WEIGHT: '200' });
+    const door = hlInfo(strict);
+    const left = ({ headers }: InfoReply) => Number(headers.get('ratelimit-remaining'));
+    const ask = async (body: object) => door.send(JSON.stringify(body));
+    try {
+      const user = `0x${'12'.repeat(20)}`;
+      // What is counted in one minute is free again in the next: all of it has to happen in the same one.
+      await eventually(
+        () => 60 - (Date.now() % 60_000) / 1_000,
+        (seconds) => seconds > 15,
+      );
+      const first = await ask({ type: 'allMids' });
+      const steps: [object, number][] = [
+        [{ type: 'allMids' }, 2],
+        [{ type: 'clearinghouseState', user }, 2],
+        [{ type: 'meta' }, 20],
+        [{ type: 'meta' }, 20],
+        [{ type: 'userFees', user }, 20],
+        [{ type: 'userRole', user }, 60],
+        [{ type: 'orderStatus', user, oid: 1 }, 2],
+      ];
+      let before = left(first);
+      for (const [body, weight] of steps) {
+        const reply = await ask(body);
+        expect([body, reply.status, before - left(reply)]).toEqual([body, 200, weight]);
+        before = left(reply);
+      }
+      const line = await hlSocket(strict.url);
+      expect(await line.post('info', { type: 'userRole', user })).toMatchObject({ type: 'info' });
+      expect(await line.post('info', { type: 'userRole', user })).toMatchObject({ type: 'error' });
+      const refused = await ask({ type: 'meta' });
+      expect(refused).toMatchObject({ status: 429, text: 'null', type: 'application/json' });
+      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+      await line.close();
+    } finally {
+      await strict.stop();
+    }
+  }, 60_000);
 });
 
 describe('an address that asks too often', () => {

@@ -1,0 +1,59 @@
+import type { Gateway } from '../../core/gateway.js';
+import { refuseExceeded, type Window } from '../../core/limits.js';
+
+/** What Hyperliquid counts a question with: most bots pace themselves by these numbers. */
+
+const LIGHT = 2;
+const USUAL = 20;
+const HEAVY = 60;
+
+const WEIGHTS: ReadonlyMap<string, number> = new Map([
+  ['l2Book', LIGHT],
+  ['allMids', LIGHT],
+  ['clearinghouseState', LIGHT],
+  ['orderStatus', LIGHT],
+  ['spotClearinghouseState', LIGHT],
+  ['exchangeStatus', LIGHT],
+  ['userRole', HEAVY],
+]);
+
+/** Long answers weigh one more for every so many items. */
+const ITEMS_PER_WEIGHT: ReadonlyMap<string, number> = new Map([
+  ['recentTrades', 20],
+  ['historicalOrders', 20],
+  ['userFills', 20],
+  ['userFillsByTime', 20],
+  ['fundingHistory', 20],
+  ['userFunding', 20],
+  ['userNonFundingLedgerUpdates', 20],
+  ['twapHistory', 20],
+  ['userTwapSliceFills', 20],
+  ['userTwapSliceFillsByTime', 20],
+  ['delegatorHistory', 20],
+  ['delegatorRewards', 20],
+  ['candleSnapshot', 60],
+]);
+
+const weightOf = (answer: unknown, itemsPerWeight: number | undefined): number =>
+  itemsPerWeight === undefined || !Array.isArray(answer) ? 0 : Math.floor(answer.length / itemsPerWeight);
+
+export interface Scale {
+  /** Counts a question against what its address may ask in a minute. Throws when that is used up. */
+  weigh(address: string, type: string): Window;
+  /** What the answer weighs besides is paid by the questions after it. */
+  charge(address: string, type: string, answer: unknown): void;
+}
+
+export function createScale({ entrance }: Pick<Gateway, 'entrance'>): Scale {
+  return {
+    weigh(address, type) {
+      const window = entrance.countWeight(address, WEIGHTS.get(type) ?? USUAL);
+      refuseExceeded([window]);
+      return window;
+    },
+    charge(address, type, answer) {
+      const weight = weightOf(answer, ITEMS_PER_WEIGHT.get(type));
+      if (weight > 0) entrance.chargeWeight(address, weight);
+    },
+  };
+}
