@@ -5,6 +5,7 @@ import { givenRules, type RuleSet } from '../../core/relay/rules.js';
 import { createSigningGuard } from '../../relayer/signing-guard.js';
 import { eventually } from '../harness/eventually.js';
 import { FACADE_CHAIN, newFacadeTrader, type FacadeTrader } from '../harness/facade-trader.js';
+import { firstChain } from '../harness/first-chain.js';
 import { startGatewayBeside, type GatewayBeside } from '../harness/gateway-beside.js';
 import { order, postExchange, signL1 } from '../harness/hl-exchange.js';
 import { startTestSandbox, type Reply, type TestSandbox } from '../harness/sandbox.js';
@@ -285,6 +286,29 @@ describe('a trader whom the operator holds back', () => {
     expect(statuses(await send(bot, { type: 'cancel', cancels: [{ a: BTC, o: oidOf(rests) }] }))).toEqual(['success']);
     expect((await place(bot, [closing('0.1')])).every(isTaken)).toBe(true);
     await held(bot, 0);
+  });
+
+  it('gets back what the oracle never answered, although it is blocked and its quota is used up', async () => {
+    const bot = await newFacadeTrader(sandbox);
+    const chain = firstChain(sandbox);
+    const before = await bot.trader.usdc();
+    chain.setOraclePolicy(BTC, { mode: 'hold' });
+    try {
+      const answer = place(bot, [buy('0.1')]);
+      await eventually(
+        () => bot.trader.pending(),
+        (pending) => pending === 1,
+      );
+      await setRules(bot, { access: 'blocked', dailyTransactions: 0 });
+      await chain.mine(400);
+      await eventually(
+        () => bot.trader.usdc(),
+        (usdc) => usdc === before,
+      );
+      await answer;
+    } finally {
+      chain.setOraclePolicy(BTC, { mode: 'auto' });
+    }
   });
 
   it('is everybody where the default is to block, except who is allowed by name', async () => {
