@@ -1,19 +1,35 @@
-import { createLogger } from '../core/adapters/log.js';
-import { systemClock } from '../core/adapters/system-clock.js';
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { Session } from 'node:inspector/promises';
+import { fileURLToPath } from 'node:url';
 import type { Config } from '../core/config.js';
-import { startGateway, startStore } from '../compose.js';
-import { createLifecycle } from '../lifecycle.js';
-import { listen } from '../native-api/listen.js';
 
-/** A gateway in a process of its own, so that its processor time is nobody else's: no node, no oracle, no load generator. */
+/**
+ * A gateway in a process of its own, so that its processor time is nobody else's: no node, no oracle, no load generator. It runs what is
+ * built, as production does: the loader that runs sources adds work to every function it loads.
+ */
+execFileSync(process.execPath, [fileURLToPath(new URL('../scripts/build.mjs', import.meta.url))]);
+const built = <Module>(path: string): Promise<Module> => import(new URL(`../dist/${path}`, import.meta.url).href) as Promise<Module>;
+const { createLogger } = await built<typeof import('../core/adapters/log.js')>('core/adapters/log.js');
+const { systemClock } = await built<typeof import('../core/adapters/system-clock.js')>('core/adapters/system-clock.js');
+const { startGateway, startStore } = await built<typeof import('../compose.js')>('compose.js');
+const { createLifecycle } = await built<typeof import('../lifecycle.js')>('lifecycle.js');
+const { listen } = await built<typeof import('../native-api/listen.js')>('native-api/listen.js');
+
 const log = createLogger('silent');
 const lifecycle = createLifecycle(log);
+const session = new Session();
 
 /** A key travels as text: functions cannot. */
 export interface GatewayUnderMeasurement {
   readonly config: Omit<Config, 'chains'> & { readonly chains: readonly Omit<Config['chains'][number], 'relayer'>[] };
   /** Of the relayer on every chain; null = the facade is read-only. */
   readonly relayerKey: `0x${string}` | null;
+}
+
+/** Where the time goes, for whoever wants to know: between two such messages all is recorded and written there. */
+export interface ProfileTo {
+  readonly profile: string;
 }
 
 process.once('message', (message) => void start(message as GatewayUnderMeasurement));
@@ -26,6 +42,25 @@ async function start({ config: given, relayerKey }: GatewayUnderMeasurement): Pr
   const surroundings = { lifecycle, clock: systemClock, log };
   const store = await startStore(surroundings, config.database);
   await startGateway({ ...surroundings, config, store, http });
-  process.on('message', () => process.send?.(process.cpuUsage()));
+  process.on('message', (message) => void answer(message as 'cpu' | ProfileTo));
   process.send?.(http.url);
+}
+
+/** Of all threads: also what compiles, collects garbage and reads sockets for us. */
+async function answer(message: 'cpu' | ProfileTo): Promise<void> {
+  if (message !== 'cpu') await record(message.profile);
+  process.send?.(process.cpuUsage());
+}
+
+let isRecording = false;
+
+async function record(path: string): Promise<void> {
+  if (isRecording) writeFileSync(path, JSON.stringify((await session.post('Profiler.stop')).profile));
+  else {
+    session.connect();
+    await session.post('Profiler.enable');
+    await session.post('Profiler.setSamplingInterval', { interval: 200 });
+    await session.post('Profiler.start');
+  }
+  isRecording = !isRecording;
 }

@@ -1,0 +1,91 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { systemClock } from '../core/adapters/system-clock.js';
+import { done, type AgentTrader, type Json } from '../test/harness/agent-trader.js';
+import { quantile } from './median.js';
+
+/** Enough for the compiler to have seen what runs often: a gateway lives for weeks, its first minute is told apart. */
+const COLD = 100;
+const WARM_UP = Number(process.env['W'] ?? 700);
+const [BLOCKS, BLOCK] = [Number(process.env['B'] ?? 20), 25];
+/** What an order leaves to be done behind its answer is done by then: it is told on, its address is counted. */
+const SETTLE_MS = 400;
+const IDLE_MS = 600;
+
+export interface Preparing {
+  /** Milliseconds of processor time for one order. */
+  readonly first: number;
+  readonly median: number;
+  readonly low: number;
+  readonly high: number;
+  /** Milliseconds of processor time a second of the gateway when nobody asks it anything; taken off. */
+  readonly idle: number;
+}
+
+export interface PreparingOptions {
+  readonly gateway: ChildProcess;
+  readonly agent: AgentTrader;
+  readonly order: (changes?: Json) => Json;
+  /** A file for the profile of what is measured. */
+  readonly profile: string | undefined;
+}
+
+/**
+ * Processor time of the gateway's process, all threads. Orders come one after the other, in blocks, so that asking for the time costs a
+ * small part of what is measured; between blocks nobody asks, which tells what following the chain and the prices costs meanwhile.
+ */
+export async function measurePreparing({ gateway, agent, order, profile }: PreparingOptions): Promise<Preparing> {
+  const create = async (turn: number): Promise<void> =>
+    void done(await agent.create(turn % 2 ? order() : order({ type: 'market', price: undefined })));
+  const block = async (count: number): Promise<Spent> =>
+    spend(gateway, async () => {
+      for (let turn = 0; turn < count; turn += 1) await create(turn);
+      await systemClock.sleep(SETTLE_MS);
+    });
+  const rest = (): Promise<Spent> => spend(gateway, () => systemClock.sleep(IDLE_MS));
+
+  const early = await rest();
+  const cold = await block(COLD);
+  for (let turn = COLD; turn < WARM_UP; turn += 1) await create(turn);
+  await systemClock.sleep(SETTLE_MS);
+  if (profile !== undefined) await ask(gateway, { profile });
+  const [busy, idle]: [Spent[], Spent[]] = [[], []];
+  for (let turn = 0; turn < BLOCKS; turn += 1) {
+    idle.push(await rest());
+    busy.push(await block(BLOCK));
+  }
+  if (profile !== undefined) await ask(gateway, { profile });
+  const perMs = quantile(idle.map(shareOf), 0.5);
+  const each = busy.map(({ cpuMs, ms }) => (cpuMs - ms * perMs) / BLOCK);
+  return {
+    first: (cold.cpuMs - cold.ms * shareOf(early)) / COLD,
+    median: quantile(each, 0.5),
+    low: quantile(each, 0.1),
+    high: quantile(each, 0.9),
+    idle: perMs * 1000,
+  };
+}
+
+interface Spent {
+  readonly ms: number;
+  readonly cpuMs: number;
+}
+
+const shareOf = ({ cpuMs, ms }: Spent): number => cpuMs / ms;
+
+async function spend(gateway: ChildProcess, work: () => Promise<unknown>): Promise<Spent> {
+  const [since, before] = [performance.now(), await cpuOf(gateway)];
+  await work();
+  return { cpuMs: (await cpuOf(gateway)) - before, ms: performance.now() - since };
+}
+
+async function cpuOf(gateway: ChildProcess): Promise<number> {
+  const { user, system } = await ask(gateway, 'cpu');
+  return (user + system) / 1000;
+}
+
+async function ask(gateway: ChildProcess, question: 'cpu' | { readonly profile: string }): Promise<NodeJS.CpuUsage> {
+  gateway.send(question);
+  const [used] = (await once(gateway, 'message')) as [NodeJS.CpuUsage];
+  return used;
+}
