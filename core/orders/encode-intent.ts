@@ -1,3 +1,4 @@
+import { prepareEncodeFunctionData } from 'viem';
 import { encodeFunctionData, parseAbi } from 'viem/utils';
 import type { Intent, OpenTerms, ProtectIntent } from '../domain/intent.js';
 import type { OrderType } from '../domain/order.js';
@@ -19,6 +20,10 @@ const abi = parseAbi([
   'function multicall(bytes[] data) returns (bytes[] results)',
   'function delegatedTradingAction(address trader, bytes callData) returns (bytes)',
 ]);
+
+/** Those of every order. A selector is the hash of a signature, which takes longer to make than all the rest of the call. */
+const OPEN_TRADE = prepareEncodeFunctionData({ abi, functionName: 'openTrade' });
+const DELEGATED = prepareEncodeFunctionData({ abi, functionName: 'delegatedTradingAction' });
 
 const NO_REFERRER: Address = '0x0000000000000000000000000000000000000000';
 
@@ -74,7 +79,7 @@ const FUNCTION = {
 /** What the sender has to send: the trader the call itself, anybody else the call on the trader's behalf. */
 export function wrapFor(sender: Address, trader: Address, inner: Hex): Hex {
   if (sender.toLowerCase() === trader.toLowerCase()) return inner;
-  return encodeFunctionData({ abi, functionName: 'delegatedTradingAction', args: [trader, inner] });
+  return encodeFunctionData({ ...DELEGATED, args: [trader, inner] });
 }
 
 function callsOf(intent: Intent, trader: Address): Hex[] {
@@ -126,7 +131,7 @@ function open(terms: OpenTerms, trader: Address): Hex {
     positionSizeToken: 0n,
     __placeholder: 0,
   };
-  return encodeFunctionData({ abi, functionName: 'openTrade', args: [trade, Number(terms.slippageP), NO_REFERRER] });
+  return encodeFunctionData({ ...OPEN_TRADE, args: [trade, Number(terms.slippageP), NO_REFERRER] });
 }
 
 const withdraw = ({ tradeIndex }: { readonly tradeIndex: number }): Hex =>

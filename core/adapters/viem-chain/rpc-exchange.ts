@@ -1,4 +1,5 @@
 import { redactText } from '../../redact.js';
+import { post, PostFault, type Posted, type PostOptions, type RpcPlace } from './rpc-post.js';
 
 export interface RpcCall {
   readonly method: string;
@@ -27,57 +28,39 @@ export class ExchangeFault extends Error {
   }
 }
 
-export interface RpcPlace {
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-}
-
-/** `fetch` refuses addresses with a user in them; providers that use one mean basic authentication. */
-export function rpcPlace(address: string): RpcPlace {
-  const url = new URL(address);
-  const user = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
-  const headers: Record<string, string> = { 'content-type': 'application/json' };
-  if (user !== ':') headers['authorization'] = `Basic ${Buffer.from(user).toString('base64')}`;
-  url.username = '';
-  url.password = '';
-  return { url: url.href, headers };
-}
-
-const LARGEST_ANSWER = 64 * 1024 * 1024;
-
 /** One HTTP request: all calls are answered, each in its place, or it throws. */
-export async function exchange({ url, headers }: RpcPlace, calls: readonly RpcCall[], timeoutMs: number): Promise<RpcAnswer[]> {
-  const messages = calls.map(({ method, params }, id) => ({ jsonrpc: '2.0', id, method, ...(params === undefined ? {} : { params }) }));
-  const body = JSON.stringify(messages.length === 1 ? messages[0] : messages);
-  const { response, text } = await post(url, { method: 'POST', headers, body }, timeoutMs);
-  refuseStatus(response);
-  return inOrder(parsed(text), calls.length);
+export async function exchange(place: RpcPlace, calls: readonly RpcCall[], timeoutMs: number): Promise<RpcAnswer[]> {
+  const messages = calls.map(({ method, params }, id) => ({ jsonrpc: '2.0', id, method, params }));
+  const posted = await postOrFault(place, JSON.stringify(messages.length === 1 ? messages[0] : messages), {
+    timeoutMs,
+    isLarge: calls.some(({ method }) => method === 'eth_getLogs'),
+  });
+  refuseStatus(posted);
+  return inOrder(parsed(posted.text), calls.length);
 }
 
-async function post(url: string, init: RequestInit, timeoutMs: number): Promise<{ response: Response; text: string }> {
-  const signal = AbortSignal.timeout(timeoutMs);
+async function postOrFault(place: RpcPlace, body: string, options: PostOptions): Promise<Posted> {
   try {
-    const response = await fetch(url, { ...init, signal });
-    if (Number(response.headers.get('content-length') ?? 0) > LARGEST_ANSWER) throw new ExchangeFault('its answer is too large');
-    return { response, text: await response.text() };
+    return await post(place, body, options);
   } catch (error) {
-    if (error instanceof ExchangeFault) throw error;
-    throw new ExchangeFault(signal.aborted ? `no answer within ${timeoutMs / 1000} s` : `cannot be reached${codeIn(error)}`);
+    if (!(error instanceof PostFault)) throw error;
+    throw new ExchangeFault(wordsOf(error, options.timeoutMs));
   }
 }
 
-function codeIn(error: unknown): string {
-  const cause: unknown = typeof error === 'object' && error !== null && 'cause' in error ? error.cause : null;
-  return typeof cause === 'object' && cause !== null && 'code' in cause && typeof cause.code === 'string' ? ` (${cause.code})` : '';
+function wordsOf({ kind, message: code }: PostFault, timeoutMs: number): string {
+  if (kind === 'too-large') return 'its answer is too large';
+  if (kind === 'silent') return `no answer within ${timeoutMs / 1000} s`;
+  return `cannot be reached${code === '' ? '' : ` (${code})`}`;
 }
 
 /** A refusal by status is about us or the endpoint; the other statuses carry the node's own words. */
-function refuseStatus({ status, headers }: Response): void {
+function refuseStatus({ status, headers }: Posted): void {
   if (status < 500 && ![401, 403, 404, 408, 413, 429].includes(status)) return;
-  throw new ExchangeFault(`HTTP ${status}`, { isTooMany: status === 413, retryAfterMs: retryAfter(headers.get('retry-after')) });
+  throw new ExchangeFault(`HTTP ${status}`, { isTooMany: status === 413, retryAfterMs: retryAfter(headers['retry-after']) });
 }
 
-function retryAfter(header: string | null): number | null {
+function retryAfter(header: string | undefined): number | null {
   const seconds = Number(header ?? Number.NaN);
   return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : null;
 }
