@@ -6,8 +6,8 @@ import { quantile } from './median.js';
 
 /** Enough for the compiler to have seen what runs often: a gateway lives for weeks, its first minute is told apart. */
 const COLD = 100;
-const WARM_UP = Number(process.env['W'] ?? 700);
-const [BLOCKS, BLOCK] = [Number(process.env['B'] ?? 20), 25];
+const WARM_UP = 700;
+const [BLOCKS, BLOCK] = [20, 25];
 /** What an order leaves to be done behind its answer is done by then: it is told on, its address is counted. */
 const SETTLE_MS = 400;
 const IDLE_MS = 600;

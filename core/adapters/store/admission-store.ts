@@ -1,14 +1,15 @@
 import type { Knex } from 'knex';
 import type { AdmissionEntry, AdmissionStore, AdmissionVerdict, SubjectCount } from '../../access/admission.js';
 import { WINDOW_MS } from '../../limits.js';
-import { isLostRace } from './faults.js';
+import { tryAgain } from './faults.js';
+import { ask, statement } from './in-one-go.js';
 
 /**
  * Of two requests with one nonce the unique key lets one through, on whatever replica. Rows are written in key order, nonces before counts,
  * so that batches of two replicas wait for each other and never in a circle. Versions are read with the same snapshot: what another
  * replica has revoked before this statement is seen by it.
  */
-const ADMIT = `
+const ADMIT = statement(`
   with input as (
     select * from unnest(cast(:chains as text[]), cast(:credentials as text[]), cast(:nonces as text[]), cast(:expiries as bigint[]), cast(:writes as boolean[]))
       with ordinality as entry (chain, credential, nonce, expires_at, is_write, place)
@@ -36,9 +37,9 @@ const ADMIT = `
   from input
     left join good on good.place = input.place
     left join counted on counted.subject = input.chain || ':' || input.credential
-  order by input.place`;
+  order by input.place`);
 
-const ADD_COUNTS = `
+const ADD_COUNTS = statement(`
   with input as (
     select * from unnest(cast(:subjects as text[]), cast(:requests as bigint[])) with ordinality as entry (subject, requests, place)
   ), counted as (
@@ -47,7 +48,7 @@ const ADD_COUNTS = `
     on conflict (window_start, subject) do update set requests = request_counts.requests + excluded.requests
     returning subject, requests
   )
-  select counted.requests from input join counted using (subject) order by input.place`;
+  select counted.requests from input join counted using (subject) order by input.place`);
 
 interface VerdictRow {
   readonly is_fresh: boolean;
@@ -59,12 +60,11 @@ interface VerdictRow {
 /** Kept longer than promised, for replicas whose clocks differ. */
 const NONCE_GRACE_MS = 60_000;
 const PRUNE_CHUNK = 5_000;
-const TRIES = 3;
 
 export function createAdmissionStore(db: Knex) {
   return {
     async admit(window: number, entries: readonly AdmissionEntry[]): Promise<AdmissionVerdict[]> {
-      const rows = await tryAgain(async () => (await db.raw<{ rows: VerdictRow[] }>(ADMIT, { window, ...columnsOf(entries) })).rows);
+      const rows = await tryAgain(() => ask<VerdictRow>(db, ADMIT, { window, ...columnsOf(entries) }));
       return rows.map(({ is_fresh: isFresh, requests, writes, version }) => ({
         isFresh,
         requests: Number(requests),
@@ -74,7 +74,7 @@ export function createAdmissionStore(db: Knex) {
     },
     async addCounts(window: number, counts: readonly SubjectCount[]): Promise<number[]> {
       const given = { window, subjects: counts.map(({ subject }) => subject), requests: counts.map(({ requests }) => requests) };
-      const rows = await tryAgain(async () => (await db.raw<{ rows: { requests: bigint }[] }>(ADD_COUNTS, given)).rows);
+      const rows = await tryAgain(() => ask<{ requests: bigint }>(db, ADD_COUNTS, given));
       return rows.map(({ requests }) => Number(requests));
     },
     async prune(now: number): Promise<void> {
@@ -91,17 +91,6 @@ const columnsOf = (entries: readonly AdmissionEntry[]): Record<string, unknown[]
   expiries: entries.map(({ keepUntil }) => keepUntil),
   writes: entries.map(({ isWrite }) => isWrite),
 });
-
-/** A statement that lost against another one was undone as a whole. */
-async function tryAgain<Result>(work: () => Promise<Result>): Promise<Result> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await work();
-    } catch (error) {
-      if (!isLostRace(error) || tries === TRIES) throw error;
-    }
-  }
-}
 
 /** In small bites that wait for nobody: requests go on meanwhile, and replicas that prune together share the work. */
 async function prune(db: Knex, table: string, column: string, before: number): Promise<void> {

@@ -33,6 +33,19 @@ export function isUnavailable(error: unknown): boolean {
 
 export const isLostRace = (error: unknown): boolean => LOST_RACES.has(codeOf(error) ?? '');
 
+const TRIES = 5;
+
+/** For work that is one statement: what lost against another one was undone as a whole. */
+export async function tryAgain<Result>(work: () => Promise<Result>): Promise<Result> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isLostRace(error) || tries === TRIES) throw error;
+    }
+  }
+}
+
 /** What a caller can wait out becomes NOT_READY; a bug of ours stays what it is and becomes INTERNAL at the door. */
 export const asFault = (error: unknown): unknown =>
   !(error instanceof GatewayError) && isUnavailable(error)

@@ -1,0 +1,95 @@
+import type { Knex } from 'knex';
+import pg from 'pg';
+
+/** A statement written once with names for its values (`:chain`) and sent with numbers, as the server knows them. */
+export interface Statement {
+  /** As written, for whoever runs it as part of a transaction. */
+  readonly named: string;
+  readonly text: string;
+  readonly names: readonly string[];
+}
+
+/** A name that is used twice is one value, so each use says its type: `cast(:chain as text)`. */
+export function statement(named: string): Statement {
+  const names: string[] = [];
+  const text = named.replace(/(?<!:):([a-zA-Z]\w*)/g, (_match, name: string) => {
+    if (!names.includes(name)) names.push(name);
+    return `$${names.indexOf(name) + 1}`;
+  });
+  return { named, text, names };
+}
+
+export type Values = Readonly<Record<string, unknown>>;
+
+/** The query builder of the pool spends more time on a statement than the driver does; what runs with every request goes past it. */
+interface ConnectionPool {
+  acquireConnection(): Promise<pg.Client>;
+  releaseConnection(connection: pg.Client): Promise<void>;
+}
+
+const valuesOf = ({ names }: Statement, values: Values): unknown[] => names.map((name) => values[name] ?? null);
+
+/** One statement, one round trip. */
+export const ask = <Row>(db: Knex, asked: Statement, values: Values): Promise<Row[]> =>
+  borrowed(db, async (connection) => {
+    const { rows } = await connection.query({ text: asked.text, values: valuesOf(asked, values) });
+    return rows as Row[];
+  });
+
+export interface Before {
+  /** Without rows in its answer. */
+  readonly text: string;
+  readonly values: readonly unknown[];
+}
+
+/**
+ * Two statements in one round trip and one transaction, each seeing what was committed before it began: what the first waits for, the
+ * second sees. The server treats everything between two syncs as one transaction and skips the rest after a failure.
+ */
+export const askAfter = <Row>(db: Knex, before: Before, asked: Statement, values: Values): Promise<Row[]> =>
+  borrowed(
+    db,
+    (connection) =>
+      new Promise<Row[]>((resolve, reject) => {
+        const query = new pg.Query({ text: asked.text, values: valuesOf(asked, values) }, (error: unknown, answer: unknown) => {
+          if (error) reject(error instanceof Error ? error : new Error('the database failed without a word'));
+          else resolve(lastRows(answer) as Row[]);
+        });
+        const submit = query.submit.bind(query);
+        query.submit = (wire) => {
+          wire.stream.cork();
+          try {
+            sendAhead(wire, before);
+            return submit(wire);
+          } finally {
+            wire.stream.uncork();
+          }
+        };
+        connection.query(query);
+      }),
+  );
+
+/** Unnamed, and not followed by a sync: that of the statement behind it ends both. */
+function sendAhead(wire: pg.Connection, { text, values }: Before): void {
+  wire.parse({ name: '', text, types: [] }, true);
+  wire.bind({ values: [...values] as (string | null)[] }, true);
+  wire.execute({}, true);
+}
+
+/** The driver counts an answer for each of them. */
+function lastRows(answer: unknown): unknown[] {
+  const last: unknown = Array.isArray(answer) ? answer.at(-1) : answer;
+  if (typeof last !== 'object' || last === null || !('rows' in last) || !Array.isArray(last.rows))
+    throw new TypeError('the driver answered without rows');
+  return last.rows;
+}
+
+async function borrowed<Result>(db: Knex, work: (connection: pg.Client) => Promise<Result>): Promise<Result> {
+  const pool = db.client as ConnectionPool;
+  const connection = await pool.acquireConnection();
+  try {
+    return await work(connection);
+  } finally {
+    await pool.releaseConnection(connection);
+  }
+}
