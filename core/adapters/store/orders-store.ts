@@ -97,7 +97,9 @@ async function recordHash(
     { chain, id, hash, at } as never,
   );
   if (rows.length === 0) return;
-  const told = await moveOrder(trx, chain, row, { happened: { kind: 'sent', hash, number: hash }, at });
+  // A replacement may be signed while its forerunner is mined: what the chain tells of an order comes after all that we do with it.
+  const isOnChain = row.order.status !== 'prepared' && row.order.status !== 'expired';
+  const told = isOnChain ? [] : await moveOrder(trx, chain, row, { happened: { kind: 'sent', hash, number: hash }, at });
   await trx('orders').where({ chain, id }).update({ is_sent: true });
   await appendJournal(trx, chain, at, told);
 }
