@@ -180,8 +180,9 @@ describe('a lane that cannot send', () => {
   it('because its wallet is empty is fenced on every replica, and heals when money comes', async () => {
     const bench = await relayBench(chain, store, { eth: '0' });
     const purse = await openPurse(bench.client, bench.wallet);
-    const replicas = [start(bench), start(bench)];
-    const { job } = await (replicas[0] as RunningRelayer).send(await requestOf(bench));
+    const first = start(bench);
+    const replicas = [first, start(bench)];
+    const { job } = await first.send(await requestOf(bench));
     await eventually(
       () => replicas.map((relayer) => relayer.fence(bench.wallet)?.reason),
       (reasons) => reasons.every((reason) => reason === `its wallet ${bench.wallet} has too little to pay for gas`),
@@ -199,10 +200,17 @@ describe('a lane that cannot send', () => {
     const bench = await relayBench(chain, store);
     const purse = await openPurse(bench.client, bench.wallet);
     let isDown = false;
-    const gone = <Rest extends unknown[], Result>(call: (...rest: Rest) => Promise<Result>) =>
-      ((...rest: Rest) => (isDown ? Promise.reject(new Error('connection refused')) : call(...rest))) as typeof call;
-    const { account, fees, send, receipts, knows } = bench.node;
-    const node = { account: gone(account), fees: gone(fees), send: gone(send), receipts: gone(receipts), knows: gone(knows) };
+    const whileUp = async <Result>(call: () => Promise<Result>): Promise<Result> => {
+      if (isDown) throw new Error('connection refused');
+      return call();
+    };
+    const node: RelayNode = {
+      account: (wallet) => whileUp(() => bench.node.account(wallet)),
+      fees: () => whileUp(() => bench.node.fees()),
+      send: (raw) => whileUp(() => bench.node.send(raw)),
+      receipts: (hashes) => whileUp(() => bench.node.receipts(hashes)),
+      knows: (hash) => whileUp(() => bench.node.knows(hash)),
+    };
     const relayer = start(bench, { node });
     await mined(bench, relayer);
     isDown = true;

@@ -1,0 +1,196 @@
+import type { ChainControls } from '../../sandbox/controls.js';
+import type { RequestHook } from '../../sandbox/fault-plan.js';
+import { expectViewEqualsChain } from '../harness/chain-checker.js';
+import { eventually } from '../harness/eventually.js';
+import { order, orderAction } from '../harness/hl-exchange.js';
+import { expectRelayInvariants, openPurse, type Purse } from '../harness/relay-invariants.js';
+import { startRelayVenue, type RelayedBot, type RelayVenue } from '../harness/relay-venue.js';
+import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+
+/** Bots of a gateway whose node, chain and purse misbehave: what they are told, and what the chain holds afterwards. */
+
+const SLUG = 'arbitrum-sepolia';
+const BTC = 0;
+const TIMEOUT_BLOCKS = 200;
+const QUICK = { stuckMs: 400, doubtMs: 1_000, tooLateMs: 2_000, patienceMs: 1_000, jammedMs: 5_000 } as const;
+
+let sandbox: TestSandbox;
+let chain: ChainControls;
+let venue: RelayVenue;
+let purse: Purse;
+
+beforeAll(async () => {
+  sandbox = await startTestSandbox();
+  const [first] = sandbox.controls.chains;
+  if (!first) throw new Error('the sandbox has no chain');
+  chain = first;
+  sandbox.controls.prices.jump(BTC, '60000');
+  venue = await startRelayVenue(sandbox, { waits: QUICK });
+  await eventually(
+    () => venue.gateway.venues.get(SLUG)?.feed.lastPrice(BTC)?.oracle,
+    (price) => price === 60_000n * 10n ** 10n,
+  );
+});
+beforeEach(async () => void (purse = await openPurse(venue.client, venue.wallet)));
+afterEach(async () => {
+  await chain.setBaseFee(1);
+  chain.setOraclePolicy(null, { mode: 'auto' });
+});
+afterAll(async () => {
+  await venue.stop();
+  await sandbox.stop();
+});
+
+const relay = () => venue.gateway.store.relay;
+const buy = (s: string) => order({ a: BTC, b: true, p: '63000', s, t: { limit: { tif: 'Ioc' } } });
+const rest = (p: string) => order({ a: BTC, b: true, p, s: '0.01', t: { limit: { tif: 'Alo' } } });
+const statuses = (body: unknown) =>
+  (body as { response: { data: { statuses: Record<string, Record<string, unknown>>[] } } }).response.data.statuses;
+
+/** After every fault: nothing twice, nothing lost, every wei booked, and the bot sees what the chain holds. */
+async function expectWhole(bot: RelayedBot): Promise<void> {
+  await expectRelayInvariants(purse, { slug: SLUG, store: relay() });
+  await expectViewEqualsChain(venue.gateway, SLUG, bot.trader, 20_000);
+}
+
+const isSend = (body: unknown): boolean => JSON.stringify(body).includes('eth_sendRawTransaction');
+
+/** Does this with the first transaction that is sent, and nothing with the others. */
+function once(act: RequestHook): RequestHook {
+  let isDone = false;
+  return (body) => {
+    if (isDone || !isSend(body)) return undefined;
+    isDone = true;
+    return act(body);
+  };
+}
+
+const forward = async (body: unknown): Promise<unknown> =>
+  (await fetch(chain.rpcUrl, { method: 'POST', body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } })).json();
+
+interface Call {
+  readonly id: unknown;
+  readonly method: string;
+}
+
+/** A node behind the others: it counts as if nothing had ever been sent. */
+const staleCounts: RequestHook = async (body) => {
+  const calls = (Array.isArray(body) ? body : [body]) as Call[];
+  const stale = new Set(calls.filter(({ method }) => method === 'eth_getTransactionCount').map(({ id }) => id));
+  if (stale.size === 0) return undefined;
+  const replies = await forward(body);
+  const old = (reply: { id: unknown }): object => (stale.has(reply.id) ? { ...reply, result: '0x0' } : reply);
+  return { reply: Array.isArray(replies) ? replies.map(old) : old(replies as { id: unknown }) };
+};
+
+const FAULTS: Readonly<Record<string, RequestHook>> = {
+  'takes a transaction and forgets it': once(() => ({ answer: `0x${'11'.repeat(32)}` })),
+  'answers an error after it took a transaction': once(async (body) => {
+    await forward(body);
+    return { answer: { error: { code: -32000, message: 'internal error' } } };
+  }),
+  'breaks the line after it took a transaction': once(() => 'forget'),
+  'breaks the line before it heard of a transaction': once(() => 'reset'),
+  'is overloaded': once(() => 'refuse'),
+  'counts nonces from the past': staleCounts,
+};
+
+describe('a node that', () => {
+  it.each(Object.keys(FAULTS))('%s loses and doubles no order', async (name) => {
+    const bot = await venue.newBot();
+    const heal = venue.proxy.onRequest(FAULTS[name] ?? (() => undefined));
+    try {
+      await bot.send(orderAction(rest('50000')));
+      await bot.send(orderAction(buy('0.02')));
+      await eventually(
+        () => bot.trader.trades(),
+        (trades) => trades.length === 2 && trades.some(({ tradeType }) => tradeType === 0),
+      );
+      await expectWhole(bot);
+    } finally {
+      heal();
+    }
+  });
+});
+
+describe('a chain that takes blocks back', () => {
+  it('gets the same orders again, once', async () => {
+    const bot = await venue.newBot();
+    await chain.mine(8);
+    await bot.send(orderAction(rest('50000')));
+    await bot.send(orderAction(rest('49000')));
+    await chain.reorg(4, true);
+    await eventually(
+      () => bot.trader.trades(),
+      (trades) => trades.length === 2,
+    );
+    await expectWhole(bot);
+  });
+});
+
+describe('a bot whose relayer cannot send', () => {
+  it('hears at once why and since when, may still do what needs no transaction, and is served again afterwards', async () => {
+    const bot = await venue.newBot();
+    const [resting] = statuses(await bot.send(orderAction(rest('50000'))));
+    const cancel = { type: 'cancel', cancels: [{ a: BTC, o: resting?.['resting']?.['oid'] }] };
+    await chain.setBaseFee(80);
+    await eventually(
+      () => venue.gateway.venues.get(SLUG)?.relayer?.fence(venue.wallet) ?? null,
+      (fence) => fence !== null,
+    );
+    const told =
+      /^Not sent: the relayer cannot send now, because gas costs 80 gwei, and the most it may pay is 50, since 2\d{3}-.*Z \(\d+ s\)\. It tries again every second; sign and send the action again in a moment\./;
+    expect(await bot.send(orderAction(buy('0.02')))).toEqual({ status: 'err', response: expect.stringMatching(told) });
+    expect(statuses(await bot.send(cancel))).toEqual([{ error: expect.stringMatching(told) }]);
+    expect(await bot.send({ type: 'updateLeverage', asset: BTC, isCross: true, leverage: 7 })).toMatchObject({ status: 'ok' });
+    await chain.setBaseFee(1);
+    await eventually(
+      () => bot.send(cancel),
+      (body) => statuses(body)[0] === ('success' as never),
+    );
+    expect(await bot.trader.trades()).toHaveLength(0);
+    await expectWhole(bot);
+  });
+
+  it('takes back an order that nobody has sent yet without a transaction', async () => {
+    const asleep = await startRelayVenue(sandbox, { waits: QUICK, isHeld: true, holdMs: 300 });
+    try {
+      const bot = await asleep.newBot();
+      const [queued] = statuses(await bot.send(orderAction(rest('50000'))));
+      const cancel = { type: 'cancel', cancels: [{ a: BTC, o: queued?.['resting']?.['oid'] }] };
+      expect(statuses(await bot.send(cancel))).toEqual(['success']);
+      await asleep.releaseLane();
+      expect(statuses(await bot.send(orderAction(rest('48000'))))[0]).toMatchObject({ resting: { oid: expect.any(Number) } });
+      await eventually(
+        () => bot.trader.trades(),
+        (trades) => trades.length === 1,
+      );
+      await expectViewEqualsChain(asleep.gateway, SLUG, bot.trader, 20_000);
+    } finally {
+      await asleep.stop();
+    }
+  });
+});
+
+describe('margin that the oracle never moved', () => {
+  it('comes back to the trader by itself', async () => {
+    const bot = await venue.newBot();
+    await bot.send(orderAction(buy('0.02')));
+    await eventually(
+      () => bot.trader.trades(),
+      (trades) => trades.length === 1,
+    );
+    const before = await bot.trader.usdc();
+    chain.setOraclePolicy(null, { mode: 'hold' });
+    await bot.send({ type: 'updateIsolatedMargin', asset: BTC, isBuy: true, ntli: 50_000_000 });
+    expect(await bot.trader.pending()).toBe(1);
+    expect(await bot.trader.usdc()).toBeLessThan(before);
+    await chain.mine(TIMEOUT_BLOCKS);
+    await eventually(
+      () => bot.trader.pending(),
+      (pending) => pending === 0,
+    );
+    expect(await bot.trader.usdc()).toBe(before);
+    await expectWhole(bot);
+  });
+});
