@@ -96,4 +96,4 @@ const notForUs = (tag: string, isTestnet: boolean): string =>
   } The tag is agentNameTag of GET /v1/{chain}; a name has at most 16 characters.`;
 
 const noAccountHint = (chain: string): string =>
-  `The address holds nothing on ${chain}; if it is not the one that signed, other fields were signed than were sent.`;
+  `The address holds nothing on ${chain}; if it is not the one that signed, other fields were signed than were sent. ${TEXTS.noContracts}`;

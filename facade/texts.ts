@@ -1,11 +1,16 @@
 import type { NonceVerdict } from '../core/access/signer-nonces.js';
 import type { ErrorDetails } from '../core/errors.js';
 
+/** A contract has no key, and the form of these signatures has no place for what it says instead. */
+const NO_CONTRACT_WALLETS =
+  'A contract wallet cannot sign in this form: it registers its agent at the native API (POST /v1/{chain}/agents).';
+
 /** Sentences that clients compare with, letter by letter. What we add comes after them. */
 export const TEXTS = {
   unknownSigner: (address: string) => `User or API Wallet ${address} does not exist.`,
   noAccount: (address: string) => `Must deposit before performing actions. User: ${address}`,
-  unrecoverable: 'Unable to recover signer.',
+  unrecoverable: `Unable to recover signer. ${NO_CONTRACT_WALLETS}`,
+  noContracts: NO_CONTRACT_WALLETS,
   expired: 'Action already expired',
   vault: (address: string) => `Vault not registered: ${address}`,
   overWeight: 'Signed action over weight limit of 200.',

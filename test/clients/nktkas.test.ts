@@ -4,7 +4,7 @@ import { Wallet } from 'ethers';
 import * as earlier from 'nktkas-0.30';
 import { WebSocket } from 'ws';
 import { SymbolConverter as EarlierSymbolConverter } from 'nktkas-0.30/utils';
-import { type FacadeTrader } from '../harness/facade-trader.js';
+import { FACADE_CHAIN, type FacadeTrader } from '../harness/facade-trader.js';
 import { firstChain } from '../harness/first-chain.js';
 import { newTrader } from '../harness/chain-trader.js';
 import { eventually } from '../harness/eventually.js';
@@ -74,6 +74,16 @@ const buy = (s: string, fields: OrderFields = {}) => ({
   ...fields,
 });
 const sell = (s: string, fields: OrderFields = {}) => buy(s, { b: false, p: String(PRICE * 0.95), ...fields });
+
+/** As the client signs it without being told anything: for the main network, where the name has to carry the deployment's tag. */
+async function approvesTagged({ clients, slash }: Version, wallet: Wallet): Promise<void> {
+  const master = new clients.ExchangeClient({ transport: new clients.HttpTransport({ apiUrl: `${bench.base}${slash}` }), wallet });
+  const { body } = await bench.sandbox.get(`/v1/${FACADE_CHAIN}`);
+  const { agentNameTag } = body as { agentNameTag: string };
+  const agentAddress = new Wallet(Wallet.createRandom().privateKey).address;
+  await expect(master.approveAgent({ agentAddress, agentName: 'bot' })).rejects.toThrow(agentNameTag);
+  expect(await master.approveAgent({ agentAddress, agentName: `${agentNameTag} bot` })).toMatchObject(DONE);
+}
 
 interface Bot extends FacadeTrader {
   readonly info: current.InfoClient;
@@ -145,6 +155,7 @@ describe.each(VERSIONS)('unmodified', (version) => {
       const exchange = new version.clients.ExchangeClient({ transport, wallet: agent });
       await exchange.order({ orders: [buy('0.01')], grouping: 'na' });
       await onlyTrade(trader, ({ long }) => long);
+      await approvesTagged(version, new Wallet(trader.privateKey));
     });
 
     flow('opens and closes at the market', async () => {
