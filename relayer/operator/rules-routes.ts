@@ -33,6 +33,13 @@ const show = ({ chain, trader, ...row }: StoredRules): object => ({
   ...row,
 });
 
+/** Whoever changes the rules of a trader has seen the alert about its quota; if it is still used up, the next refusal raises it again. */
+async function settleAlerts({ alerts, venues }: Gateway, { chain, trader }: Place): Promise<void> {
+  if (trader === ANY) return;
+  const chains = chain === ANY ? [...venues.keys()] : [chain];
+  for (const each of chains) await alerts.recoverAlert({ kind: 'quota-reached', chain: each, subject: trader }, 'The rules were changed.');
+}
+
 /** What traders of the facade may do, set for all, for a chain, for a trader, or for a trader on a chain. */
 export const RULES_ROUTES = [
   operatorRoute({
@@ -54,6 +61,7 @@ export const RULES_ROUTES = [
     async handle({ gateway, params, body }) {
       const row: StoredRules = { ...placeOf(gateway, params), rules: body, updatedAt: gateway.clock.now() };
       await gateway.store.rules.put(row);
+      await settleAlerts(gateway, row);
       gateway.log.info('relay.rules-set', { chain: params.chain, trader: params.trader, rules: body });
       return show(row);
     },
@@ -63,8 +71,9 @@ export const RULES_ROUTES = [
     path: '/rules/:chain/:trader',
     params: Whose,
     async handle({ gateway, params }) {
-      const { chain, trader } = placeOf(gateway, params);
-      const removed = await gateway.store.rules.remove(chain, trader);
+      const place = placeOf(gateway, params);
+      const removed = await gateway.store.rules.remove(place.chain, place.trader);
+      await settleAlerts(gateway, place);
       if (removed) gateway.log.info('relay.rules-removed', { chain: params.chain, trader: params.trader });
       return { removed };
     },

@@ -77,6 +77,10 @@ const held = ({ trader }: FacadeTrader, count: number) =>
     () => trader.trades(),
     (trades) => trades.length === count,
   );
+async function alertsOf({ address }: FacadeTrader): Promise<object[]> {
+  const { body } = await sandbox.call('/relayer/alerts', { headers: { Authorization: `Bearer ${TOKEN}` } });
+  return (body as { open: { subject: string }[] }).open.filter(({ subject }) => subject === address.toLowerCase());
+}
 const rateLimit = async (user: string): Promise<unknown> =>
   (await sandbox.post(`/hl/${FACADE_CHAIN}/info`, { type: 'userRateLimit', user })).body;
 const refusal = (text: string) => [{ error: expect.stringMatching(new RegExp(`^${text} asset=\\d+$`)) }];
@@ -178,15 +182,15 @@ describe('a daily quota of transactions', () => {
     const text = String.raw`Too many cumulative requests sent \(4 > 3\) for the daily quota of transactions, which resets at ${TIME}\. ${WAY_OUT}`;
     expect(await place(bot, [resting()])).toEqual(refusal(text));
     expect(await place(bot, [resting()], beside.url)).toEqual(refusal(text));
-    const alerts = await sandbox.call('/relayer/alerts', { headers: { Authorization: `Bearer ${TOKEN}` } });
-    const told = (alerts.body as { open: { subject: string }[] }).open.filter(({ subject }) => subject === bot.address.toLowerCase());
-    expect(told).toMatchObject([{ kind: 'quota-reached', chain: FACADE_CHAIN, details: { used: 3, quota: 3 } }]);
+    expect(await alertsOf(bot)).toMatchObject([{ kind: 'quota-reached', chain: FACADE_CHAIN, details: { used: 3, quota: 3 } }]);
     expect((await place(bot, [stopLoss('0.1', '54000')])).every(isTaken)).toBe(true);
     const rest = answers.find((status) => 'resting' in status);
     expect(statuses(await send(bot, { type: 'cancel', cancels: [{ a: BTC, o: oidOf(rest) }] }))).toEqual(['success']);
     expect((await place(bot, [closing('0.1')])).every(isTaken)).toBe(true);
     await held(bot, 0);
     expect(await rateLimit(bot.address)).toMatchObject({ nRequestsUsed: 6, nRequestsCap: 3 });
+    await setRules(bot, { dailyTransactions: 30 });
+    expect(await alertsOf(bot)).toEqual([]);
   });
 
   it('is not passed by orders that come at once through two replicas, nor forgotten by one that starts anew', async () => {
