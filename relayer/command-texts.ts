@@ -22,9 +22,9 @@ export interface StatusReply {
     readonly chain: string;
     readonly wallets: readonly {
       readonly address: string;
-      readonly balance?: string | null;
-      readonly runwayDays?: number | null;
-      readonly trouble?: string | null;
+      readonly balanceWei: string | null;
+      readonly runwayDays: number | null;
+      readonly lane: { readonly reason: string | null; readonly trouble: string | null };
     }[];
   }[];
 }
@@ -45,10 +45,10 @@ export function statusText(status: StatusReply, { chains }: SwitchesReply): stri
     status.chains.find((each) => each.chain === chain)?.wallets.find(({ address }) => address === wallet);
   const rows = chains.flatMap(({ chain, wallets }) =>
     wallets.map((row) => {
-      const { balance = null, runwayDays = null, trouble = null } = found(chain, row.wallet) ?? {};
+      const { balanceWei = null, runwayDays = null, lane = null } = found(chain, row.wallet) ?? {};
       const runway = runwayDays === null ? '–' : runwayDays.toFixed(1);
       const work = [`${row.queued}`, `${row.sent}`, `${row.traders}`];
-      return [chain, row.wallet, modeOf(row), coins(balance), runway, ...work, trouble ?? row.reason ?? ''];
+      return [chain, row.wallet, modeOf(row), coins(balanceWei), runway, ...work, lane?.reason ?? lane?.trouble ?? row.reason ?? ''];
     }),
   );
   return table(['chain', 'wallet', 'mode', 'balance', 'runway (d)', 'queued', 'sent', 'traders', 'remark'], rows);

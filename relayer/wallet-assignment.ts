@@ -46,7 +46,8 @@ export function createAssignment(options: AssignmentOptions): (trader: Address) 
   }
 
   async function leave(trader: Address, wallet: Address): Promise<Address> {
-    const delegate = await recentDelegate(trader);
+    // While no node answers, everything stays as it is.
+    const delegate = await recentDelegate(trader).catch(() => wallet);
     if (moves === null || delegate === wallet) return wallet;
     const to = choose(trader, delegate);
     return to === wallet ? wallet : moves.moveTrader(slug, trader, wallet, to);

@@ -53,7 +53,10 @@ async function describeChain(gateway: Gateway, venue: Venue): Promise<object> {
 const priced = ({ rows }: Costs) => rows.map((row) => ({ ...row, cost: formatNative(row.costWei) }));
 
 /** Amounts in wei, exact, and in the chain's own coin for people. */
-const describeWallet = ({ address, balance, burn, runwayDays, lane, openByState, oldestOpenMs, traders }: WalletFigures, venue: Venue) => ({
+const describeWallet = (
+  { address, balance, burn, runwayDays, lane, owner, openByState, oldestOpenMs, traders }: WalletFigures,
+  venue: Venue,
+) => ({
   address,
   balanceWei: balance,
   balance: balance === null ? null : formatNative(balance),
@@ -65,7 +68,10 @@ const describeWallet = ({ address, balance, burn, runwayDays, lane, openByState,
   },
   runwayDays,
   traders,
+  /** What the operator has set by hand. */
+  switch: venue.relayer?.standing(address) ?? null,
   lane: {
+    owner,
     state: lane?.state ?? 'ok',
     since: lane?.since ?? null,
     reason: lane?.reason ?? null,

@@ -1,0 +1,119 @@
+import { Wallet } from 'ethers';
+import type { Address } from '../../core/ports.js';
+import type { RelayJob } from '../../core/relay/relay-store.js';
+import { reencode } from '../../facade/trade/reencode.js';
+import type { ChainTrader } from '../harness/chain-trader.js';
+import { eventually } from '../harness/eventually.js';
+import { newFacadeTrader } from '../harness/facade-trader.js';
+import { startGatewayBeside, type GatewayBeside } from '../harness/gateway-beside.js';
+import { order, orderAction, postExchange, signL1 } from '../harness/hl-exchange.js';
+import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+
+const CHAIN = 'arbitrum-sepolia';
+const BTC = 0;
+const PRICE = 60_000;
+
+let sandbox: TestSandbox;
+let beside: GatewayBeside;
+
+beforeAll(async () => {
+  sandbox = await startTestSandbox({ FACADE_SCHEDULE_CANCEL: 'flatten' });
+  sandbox.controls.prices.jump(BTC, String(PRICE));
+  await eventually(
+    () => sandbox.gateway.venues.get(CHAIN)?.feed.lastPrice(BTC)?.oracle,
+    (price) => price === BigInt(PRICE) * 10n ** 10n,
+  );
+  beside = await startGatewayBeside(sandbox, { relays: true });
+  await eventually(
+    () => beside.get('/ready'),
+    ({ status }) => status === 200,
+  );
+});
+afterAll(async () => {
+  await beside.stop();
+  await sandbox.stop();
+});
+
+const limit = (tif: string) => ({ limit: { tif } });
+const buy = (s: string, changes: object = {}) => order({ a: BTC, b: true, p: String(PRICE * 1.05), s, t: limit('Ioc'), ...changes });
+
+interface Bot {
+  readonly trader: ChainTrader;
+  readonly address: Address;
+  send(action: Record<string, unknown>): Promise<unknown>;
+}
+
+async function newBot(): Promise<Bot> {
+  const { trader, agentKey, address } = await newFacadeTrader(sandbox);
+  const agent = new Wallet(agentKey);
+  const send = async (action: Record<string, unknown>) => (await postExchange(sandbox.url, CHAIN, await signL1(agent, action))).body;
+  return { trader, address: address.toLowerCase() as Address, send };
+}
+
+const settled = (trader: ChainTrader, count: number) =>
+  eventually(
+    () => trader.trades(),
+    (trades) => trades.length === count,
+    60_000,
+  );
+
+/** What the relayer signed for a schedule of the trader. */
+async function scheduledJobs(trader: Address): Promise<RelayJob[]> {
+  const { store } = sandbox.gateway;
+  const jobs = await Promise.all(Array.from({ length: 400 }, (_, at) => store.relay.job(CHAIN, BigInt(at + 1))));
+  return jobs.flatMap((job) => (job?.trader === trader && job.purpose === 'scheduled-cancel' ? [job] : []));
+}
+
+describe("a dead man's switch that flattens", () => {
+  it('cancels entries and closes positions once, however many replicas look at it', async () => {
+    const bot = await newBot();
+    const stop = buy('0.1', { b: false, r: true, p: '50000', t: { trigger: { isMarket: true, triggerPx: '55000', tpsl: 'sl' } } });
+    await bot.send(orderAction(buy('0.1')));
+    await bot.send(orderAction(stop, buy('0.1', { p: '50000', t: limit('Gtc') })));
+    await settled(bot.trader, 2);
+    expect(await bot.send({ type: 'scheduleCancel', time: Date.now() + 5_200 })).toMatchObject({ status: 'ok' });
+    await settled(bot.trader, 0);
+    const jobs = await eventually(
+      () => scheduledJobs(bot.address),
+      (found) => found.length > 1 && found.every(({ state }) => state === 'mined'),
+    );
+    expect(jobs.map(({ context }) => (context as { kind: string }).kind).sort()).toEqual(['cancel', 'flatten']);
+    // Whoever comes back starts afresh.
+    expect(await bot.send(orderAction(buy('0.1')))).toMatchObject({ response: { data: { statuses: [{ filled: expect.anything() }] } } });
+    expect(await settled(bot.trader, 1)).toHaveLength(1);
+  });
+
+  it('fires when nobody could fire it in time: a replica that comes later does it, once', async () => {
+    const bot = await newBot();
+    await bot.send(orderAction(buy('0.1')));
+    await settled(bot.trader, 1);
+    const { store } = sandbox.gateway;
+    const [pausedAt] = [Date.now()];
+    expect(await bot.send({ type: 'scheduleCancel', time: pausedAt + 5_200 })).toMatchObject({ status: 'ok' });
+    await store.switches.set(CHAIN, null, { mode: 'paused', reason: null }, pausedAt);
+    await beside.stop();
+    await eventually(
+      () => Date.now(),
+      (now) => now > pausedAt + 6_000,
+    );
+    expect(await bot.trader.trades()).toHaveLength(1);
+    expect(await scheduledJobs(bot.address)).toEqual([]);
+    beside = await startGatewayBeside(sandbox, { relays: true });
+    await store.switches.set(CHAIN, null, { mode: 'running', reason: null }, Date.now());
+    await settled(bot.trader, 0);
+    expect(await scheduledJobs(bot.address)).toHaveLength(1);
+  });
+});
+
+describe('the policy', () => {
+  it('lets a close stand for nothing but a schedule', () => {
+    const signed = (action: object) =>
+      ({ trader: `0x${'12'.repeat(20)}`, envelope: JSON.stringify({ action }) }) as unknown as Parameters<typeof reencode>[0];
+    const context = { kind: 'flatten', tradeIndex: 3, expectedPrice: 6n * 10n ** 14n };
+    const meaning = (action: object, purpose: RelayJob['purpose']) => reencode(signed(action), { context, purpose }, () => 1n);
+    expect(meaning({ type: 'scheduleCancel', time: 1 }, 'scheduled-cancel')).toHaveLength(1);
+    expect(meaning({ type: 'scheduleCancel' }, 'scheduled-cancel')).toEqual([]);
+    expect(meaning({ type: 'scheduleCancel', time: 1 }, 'action')).toEqual([]);
+    expect(meaning({ type: 'cancel', cancels: [{ a: 0, o: 1 }] }, 'scheduled-cancel')).toEqual([]);
+  });
+});
