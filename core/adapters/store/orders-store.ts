@@ -2,10 +2,11 @@ import type { Knex } from 'knex';
 import type { ChainSlug } from '../../chains.js';
 import type { KnownOrder, OrdersStore, OrderStory } from '../../orders/orders-store.js';
 import type { Address } from '../../ports.js';
+import { tryAgain } from './faults.js';
 import { appendJournal, type Told } from './journal-rows.js';
 import { knownOrders } from './known-orders.js';
 import { lockOrders, moveOrder, timesHappened, type LockedOrder } from './move-order.js';
-import { keepTag, knownByClientId, placeOrder, renewOrder } from './place-order.js';
+import { keepTag, knownByClientId, placeGuarded, placeOrder, renewOrder } from './place-order.js';
 import { readEvent } from './tracking-rows.js';
 
 export interface OrdersStoreParts {
@@ -21,7 +22,9 @@ export function createOrdersStore({ db, transaction }: OrdersStoreParts): Orders
     (await knownOrders(db, chain, condition, values))[0] ?? null;
 
   return {
-    place: (draft) => transaction((trx) => placeOrder(trx, draft)),
+    place({ guard, ...draft }) {
+      return guard ? transaction((trx) => placeGuarded(trx, draft, guard)) : tryAgain(() => placeOrder(db, draft));
+    },
     renew: (_chain, id, draft) => transaction((trx) => renewOrder(trx, id, draft)),
     find: (chain, trader, id) => one(chain, 'id = :id and trader = :trader', { id, trader }),
     findByClientId: (chain, trader, clientId) => knownByClientId(db, chain, trader, clientId),

@@ -6,73 +6,63 @@ import { shapeOf } from '../../domain/order-shape.js';
 import type { Order } from '../../domain/order.js';
 import type { Draft, HandedOut, KnownOrder, Placed } from '../../orders/orders-store.js';
 import type { Address, Hex } from '../../ports.js';
+import type { OpeningGuard } from '../../relay/rules-store.js';
 import type { StoredOrder } from '../../tracking/tracking-store.js';
-import { encodeExact } from './exact-json.js';
-import { appendJournal, JOURNAL_CHANNEL } from './journal-rows.js';
+import { askAfter, type Values } from './in-one-go.js';
+import { appendJournal } from './journal-rows.js';
 import { knownOrders } from './known-orders.js';
 import { lockOrders, moveOrder, timesHappened } from './move-order.js';
-import { givenEvents, givenOrders } from './order-rows.js';
+import { AROUND, aroundValues, PLACE, placeValues, unsentOf, type AroundRow, type PlaceRow } from './place-statement.js';
 import { guardOpening } from './rules-guard.js';
 import { RULES_OF } from './rules-sql.js';
 import { createSpendStore } from './spend-store.js';
-import { eventRows, orderRows, ownEventKey } from './tracking-rows.js';
-
-const unsentOf = `chain = :chain and agent = :agent and status = 'prepared' and not is_sent and expires_at > :now`;
 
 /** Every rule that only holds if nobody else writes meanwhile: one clientId one order, so many unsent, so much a day. */
 
-/** Four statements, three where nothing is spent, one more where a bound of the operator has to be counted: every one of them is a round trip that other orders of the trader wait for. */
-export async function placeOrder(trx: Knex.Transaction, draft: Draft): Promise<Placed> {
-  const { chain, agent, order, maxUnsent, spend } = draft;
-  await lockTrader(trx, chain, order.trader);
-  const { id, known, unsent, earliest, rules } = await lookAround(trx, draft);
-  if (known !== null) return { kind: 'known', stored: await knownById(trx, chain, known) };
-  if (unsent >= maxUnsent) return { kind: 'too-many', earliestExpiry: Number(earliest ?? order.createdAt) };
-  if (draft.guard) await guardOpening(trx, { chain, trader: order.trader }, draft.guard, rules);
-  const overCap = spend === null ? null : await reserve(trx, id, spend);
-  if (overCap !== null) return overCap;
-  const event: OwnEvent = { kind: 'prepared', order, ...(draft.steps && { steps: draft.steps }), ...nowhere(order) };
+/** One round trip, in which no other order of the trader is looked at or written. */
+export async function placeOrder(db: Knex, draft: Draft): Promise<Placed> {
+  const { values, stored } = made(draft);
+  const [row] = await askAfter<PlaceRow>(db, { text: LOCK_FIRST, values: [lockName(draft)] }, PLACE, values);
+  return answerOf(db, draft, stored, row);
+}
+
+/** The operator's rules are judged by what is asked just before; the trader is locked, so it holds until the order is stored. */
+export async function placeGuarded(trx: Knex.Transaction, draft: Draft, guard: OpeningGuard): Promise<Placed> {
+  const { values, stored } = made(draft);
+  await lockTrader(trx, draft);
+  const { rows } = await trx.raw<{ rows: [AroundRow & { readonly rules: string | null }] }>(LOOK_FOR_RULES, aroundValues(draft) as never);
+  const [{ known, unsent, rules }] = rows;
+  const whose = { chain: draft.chain, trader: draft.order.trader };
+  if (known === null && unsent < draft.maxUnsent) await guardOpening(trx, whose, guard, rules);
+  const placed = await trx.raw<{ rows: PlaceRow[] }>(PLACE.named, values as never);
+  return answerOf(trx, draft, stored, placed.rows[0]);
+}
+
+const LOOK_FOR_RULES = `select ${AROUND}, ${RULES_OF}`;
+
+function made(draft: Draft): { readonly values: Values; readonly stored: Order } {
+  const { order, steps } = draft;
+  const event: OwnEvent = { kind: 'prepared', order, ...(steps && { steps }), ...nowhere(order) };
   const stored = foldOrder(null, event);
   if (stored === null) throw new Error('an order that is prepared is one');
-  await write(trx, draft, { id, event, order: stored });
-  const { tag, data, gas, fingerprint } = draft;
-  return {
-    kind: 'placed',
-    stored: {
-      id,
-      order: stored,
-      orderKey: null,
-      agent,
-      fingerprint,
-      repeatOf: null,
-      transaction: { tag: lower(tag), data, gas },
-      formerData: [],
-      hashes: [],
-    },
-  };
+  return { stored, values: placeValues(draft, event, stored) };
 }
 
 const nowhere = ({ trader, createdAt }: Order) => ({ trader, orderKey: null, tradeIndex: null, place: placeOffChain(createdAt) });
-const lower = (tag: Hex): Hex => tag.toLowerCase() as Hex;
 
-interface Around {
-  readonly id: bigint;
-  readonly known: bigint | null;
-  readonly unsent: number;
-  readonly earliest: bigint | null;
-  /** What is set for the trader; only read for an opening that the relayer sends. */
-  readonly rules: string | null;
-}
+/** Of an order that nobody has sent. */
+const UNSEEN = { orderKey: null, repeatOf: null, formerData: [], hashes: [] } as const;
 
-async function lookAround(trx: Knex.Transaction, { chain, agent, order, guard }: Draft): Promise<Around> {
-  const { rows } = await trx.raw<{ rows: [Around] }>(guard ? `${LOOK_AROUND}, ${RULES_OF}` : LOOK_AROUND, {
-    chain,
-    agent,
-    trader: order.trader,
-    clientId: order.clientId,
-    now: order.createdAt,
-  } as never);
-  return rows[0];
+async function answerOf(db: Knex, draft: Draft, order: Order, row: PlaceRow | undefined): Promise<Placed> {
+  const { chain, agent, maxUnsent, spend, fingerprint, tag, data, gas } = draft;
+  if (row === undefined) throw new Error('the database says nothing of an order that was to be placed');
+  const { id, known, unsent, earliest, is_placed: isPlaced } = row;
+  if (known !== null) return { kind: 'known', stored: await knownById(db, chain, known) };
+  if (unsent >= maxUnsent) return { kind: 'too-many', earliestExpiry: Number(earliest ?? order.createdAt) };
+  if (!isPlaced && spend !== null) return { kind: 'over-cap', spentUsd: await createSpendStore(db).spent(spend.account) };
+  if (!isPlaced) throw new Error('an order that nothing speaks against was not placed');
+  const transaction = { tag: tag.toLowerCase() as Hex, data, gas };
+  return { kind: 'placed', stored: { ...UNSEEN, id, order, agent, fingerprint, transaction } };
 }
 
 async function reserve(trx: Knex.Transaction, id: bigint, spend: NonNullable<Draft['spend']>): Promise<Placed | null> {
@@ -81,62 +71,9 @@ async function reserve(trx: Knex.Transaction, id: bigint, spend: NonNullable<Dra
   return isReserved ? null : { kind: 'over-cap', spentUsd: await store.spent(spend.account) };
 }
 
-interface Written {
-  readonly id: bigint;
-  readonly event: OwnEvent;
-  readonly order: Order;
-}
-
-async function write(trx: Knex.Transaction, draft: Draft, { id, event, order }: Written): Promise<void> {
-  const { chain, agent, fingerprint, tag, data, gas } = draft;
-  const row: StoredOrder = { id, trader: order.trader, orderKey: null, homeKey: null, agent, repeatOf: null, order };
-  await trx.raw(WRITE, {
-    chain,
-    id,
-    trader: order.trader,
-    at: order.createdAt,
-    events: eventRows([{ event, orderId: id, key: ownEventKey(id, 'prepared', 0) }]),
-    orders: orderRows([row]),
-    fingerprint,
-    tag: lower(tag),
-    shape: shapeOf(order),
-    data,
-    gas,
-    fact: encodeExact({ kind: 'order', id, order }),
-    channel: JOURNAL_CHANNEL,
-  } as never);
-}
-
-const LOOK_AROUND = `
-  select nextval('entity_ids') as id,
-    (select id from orders where chain = :chain and trader = :trader and client_id = cast(:clientId as text)) as known,
-    (select count(*)::int from orders where ${unsentOf}) as unsent,
-    (select min(expires_at) from orders where ${unsentOf}) as earliest`;
-
-/** The order, its first event, its bytes and what its account is told: as one statement they cannot be half there. */
-const WRITE = `
-  with happened as (
-    insert into chain_events (chain, event_key, trader, kind, order_key, order_id, trade_index, block_number, log_index, is_fill, event)
-    select :chain, event_key, trader, kind, order_key, order_id, trade_index, block_number, log_index, is_fill, event::jsonb
-    from ${givenEvents(':events')}
-  ), placed as (
-    insert into orders (id, chain, trader, agent, client_id, fingerprint, status, is_live, expires_at, state)
-    select id, :chain, trader, agent, client_id, :fingerprint, status, is_live, expires_at, state::jsonb from ${givenOrders(':orders')}
-  ), tagged as (
-    insert into order_tags (chain, tag, order_id, purpose, shape, data, gas)
-    values (:chain, :tag, :id, 'place', :shape, :data, cast(:gas as bigint))
-  ), clock as (
-    insert into account_clocks (chain, trader, cursor) values (:chain, :trader, 1)
-    on conflict (chain, trader) do update set cursor = account_clocks.cursor + 1 returning cursor
-  ), told as (
-    insert into journal (chain, trader, cursor, at, kind, order_id, fact)
-    select :chain, :trader, cursor, :at, 'order', :id, cast(:fact as jsonb) from clock returning 1
-  )
-  select pg_notify(:channel, '') from told`;
-
 export async function renewOrder(trx: Knex.Transaction, id: bigint, draft: Draft): Promise<Placed | { readonly kind: 'moved-on' }> {
   const { chain, order } = draft;
-  await lockTrader(trx, chain, order.trader);
+  await lockTrader(trx, draft);
   const [row] = await lockOrders(trx, chain, 'id = :id and trader = :trader for update', { id, trader: order.trader });
   if (row?.order.status !== 'expired' || row.isSent) return { kind: 'moved-on' };
   return handOut(trx, draft, { row, kind: 'renewed' });
@@ -166,7 +103,7 @@ async function handOut(trx: Knex.Transaction, draft: Draft, { row, kind }: Handi
   return { kind: 'placed', stored: await knownById(trx, chain, row.id) };
 }
 
-async function knownById(trx: Knex.Transaction, chain: ChainSlug, id: bigint): Promise<KnownOrder> {
+async function knownById(trx: Knex, chain: ChainSlug, id: bigint): Promise<KnownOrder> {
   const [stored] = await knownOrders(trx, chain, 'id = :id', { id });
   if (!stored) throw new Error(`order ${id} was stored and is not there`);
   return stored;
@@ -184,8 +121,11 @@ export async function keepTag(
 }
 
 /** Orders of one trader are prepared one after the other, on whichever replica. */
-const lockTrader = (trx: Knex.Transaction, chain: ChainSlug, trader: Address): Knex.Raw =>
-  trx.raw('select pg_advisory_xact_lock(hashtextextended(?, 0))', [`diamond-gateway orders ${chain} ${trader}`]);
+const lockName = ({ chain, order }: Draft): string => `diamond-gateway orders ${chain} ${order.trader}`;
+const LOCK = 'pg_advisory_xact_lock(hashtextextended($1, 0))';
+/** The lock is never null, so nothing is answered. */
+const LOCK_FIRST = `select 1 where ${LOCK} is null`;
+const lockTrader = (trx: Knex.Transaction, draft: Draft): Knex.Raw => trx.raw(`select ${LOCK.replace('$1', '?')}`, [lockName(draft)]);
 
 async function countUnsent(trx: Knex.Transaction, chain: ChainSlug, agent: Address, now: number) {
   const { rows } = await trx.raw<{ rows: [{ count: number; earliest: bigint | null }] }>(

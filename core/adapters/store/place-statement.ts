@@ -1,0 +1,111 @@
+import type { OwnEvent } from '../../domain/chain-event.js';
+import { formatDecimal, type Decimal } from '../../domain/decimal.js';
+import { shapeOf } from '../../domain/order-shape.js';
+import { isLive, type Order } from '../../domain/order.js';
+import type { Draft } from '../../orders/orders-store.js';
+import { encodeExact } from './exact-json.js';
+import { statement, type Values } from './in-one-go.js';
+import { JOURNAL_CHANNEL } from './journal-rows.js';
+
+const [chain, trader, agent] = ['cast(:chain as text)', 'cast(:trader as text)', 'cast(:agent as text)'];
+
+export const unsentOf = `chain = ${chain} and agent = ${agent} and status = 'prepared' and not is_sent and expires_at > cast(:now as bigint)`;
+
+/** What speaks against placing it. */
+export interface AroundRow {
+  readonly known: bigint | null;
+  readonly unsent: number;
+  readonly earliest: bigint | null;
+}
+
+export const AROUND = `
+    (select id from orders where chain = ${chain} and trader = ${trader} and client_id = cast(:clientId as text)) as known,
+    (select count(*)::int from orders where ${unsentOf}) as unsent,
+    (select min(expires_at) from orders where ${unsentOf}) as earliest`;
+
+export const aroundValues = ({ chain, agent, order }: Draft): Values => ({
+  chain,
+  agent,
+  trader: order.trader,
+  clientId: order.clientId,
+  now: order.createdAt,
+});
+
+export interface PlaceRow extends AroundRow {
+  readonly id: bigint;
+  readonly is_placed: boolean;
+}
+
+const [usd, cap] = ['cast(:usd as numeric)', 'cast(:cap as numeric)'];
+const spender = `${chain}, cast(:spender as text), cast(:spentFor as text), cast(:day as integer)`;
+
+/**
+ * The looks, the day's spending, the order, its first event, its bytes and what its account is told: as one statement they cannot be half
+ * there. The day's row is locked by its own update, and its condition judged on what the last holder of the lock left.
+ */
+export const PLACE = statement(`
+  with around as materialized (
+    select nextval('entity_ids') as id, ${AROUND}
+  ), free as (
+    select id from around where known is null and unsent < cast(:maxUnsent as integer)
+  ), total as (
+    insert into agent_spend as known (chain, agent, trader, day, spent_usd)
+    select ${spender}, ${usd} from free where ${usd} is not null and (${cap} is null or ${usd} <= ${cap})
+    on conflict (chain, agent, trader, day) do update set spent_usd = known.spent_usd + excluded.spent_usd
+      where ${cap} is null or known.spent_usd + excluded.spent_usd <= ${cap}
+    returning 1
+  ), reserved as (
+    insert into spend_reservations (chain, agent, trader, day, id, usd) select ${spender}, free.id::text, ${usd} from free, total
+  ), good as (
+    select id from free where ${usd} is null or exists (select from total)
+  ), happened as (
+    insert into chain_events (chain, event_key, trader, kind, order_id, block_number, log_index, is_fill, event)
+    select ${chain}, 'order:' || id || '/prepared/0', ${trader}, 'prepared', id, cast(:block as bigint), -1, false, cast(:event as jsonb)
+    from good
+  ), placed as (
+    insert into orders (id, chain, trader, agent, client_id, fingerprint, status, is_live, expires_at, state)
+    select id, ${chain}, ${trader}, ${agent}, cast(:clientId as text), cast(:fingerprint as text), cast(:status as text),
+      cast(:isLive as boolean), cast(:expiresAt as bigint), cast(:state as jsonb)
+    from good
+  ), tagged as (
+    insert into order_tags (chain, tag, order_id, purpose, shape, data, gas)
+    select ${chain}, cast(:tag as text), id, 'place', cast(:shape as text), cast(:data as text), cast(:gas as bigint) from good
+  ), clock as (
+    insert into account_clocks (chain, trader, cursor) select ${chain}, ${trader}, 1 from good
+    on conflict (chain, trader) do update set cursor = account_clocks.cursor + 1 returning cursor
+  ), told as (
+    insert into journal (chain, trader, cursor, at, kind, order_id, fact)
+    select ${chain}, ${trader}, cursor, cast(:now as bigint), 'order', id,
+      jsonb_build_object('kind', 'order', 'id', jsonb_build_object('$n', id::text), 'order', cast(:state as jsonb))
+    from clock, good returning 1
+  )
+  select around.*, exists (select from good) as is_placed, (select pg_notify(cast(:channel as text), '') from told) as notified
+  from around`);
+
+/** `order` is what the event makes of it. */
+export function placeValues(draft: Draft, event: OwnEvent, order: Order): Values {
+  const { agent, fingerprint, spend, maxUnsent, tag, data, gas } = draft;
+  return {
+    ...aroundValues(draft),
+    maxUnsent,
+    spender: spend?.account.agent ?? agent,
+    spentFor: spend?.account.trader ?? order.trader,
+    day: spend?.account.day ?? null,
+    usd: text(spend?.usd ?? null),
+    cap: text(spend?.capUsd ?? null),
+    block: event.place.blockNumber,
+    event: encodeExact(event),
+    fingerprint,
+    status: order.status,
+    isLive: isLive(order),
+    expiresAt: order.expiresAt,
+    state: encodeExact(order),
+    tag: tag.toLowerCase(),
+    shape: shapeOf(order),
+    data,
+    gas,
+    channel: JOURNAL_CHANNEL,
+  };
+}
+
+const text = (usd: Decimal | null): string | null => (usd === null ? null : formatDecimal(usd));
