@@ -1,11 +1,13 @@
 import { venueOf } from '../../../core/gateway.js';
 import type { ChainControls } from '../../../sandbox/controls.js';
-import { BUSY_AGENTS, done, newAgentTrader, prepared, type AgentTrader, type Json } from '../../harness/agent-trader.js';
+import { agentTrader, BUSY_AGENTS, done, newAgentTrader, prepared, type AgentTrader, type Json } from '../../harness/agent-trader.js';
 import { expectViewEqualsChain } from '../../harness/chain-checker.js';
 import { diamondCall, price } from '../../harness/diamond-calls.js';
 import { eventually } from '../../harness/eventually.js';
+import { startGatewayBeside } from '../../harness/gateway-beside.js';
 import { ownOrders } from '../../harness/own-orders.js';
 import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
+import { throughUrl } from '../../scenarios/through-url.js';
 
 /** Orders that are the take profit or stop loss of a position, through all that a chain does to transactions. */
 
@@ -204,7 +206,8 @@ describe('a position with levels that are orders', () => {
     await priceIs('60000', BTC);
     // So small that the second moves the price by nothing anybody can see.
     const tiny = { market: 'BTC/USD', side: 'long', type: 'market', size: '0.001', leverage: '5' };
-    for (const _ of [1, 2]) await agent.place(tiny, 'filled');
+    await agent.place(tiny, 'filled');
+    await agent.place(tiny, 'filled');
     const onBtc = async () => (await agent.positions()).filter(({ market }) => market === 'BTC/USD');
     const [{ size } = { size: '' }] = await eventually(onBtc, (open) => open.length === 2);
     const wish = (at: string) => reducing('limit', at, { market: 'BTC/USD', size });
@@ -214,6 +217,30 @@ describe('a position with levels that are orders', () => {
     await agent.reaches(two.id, 'open');
     expect((await onBtc()).map(({ tp }) => tp)).toEqual(['61000', '62000']);
     expect(await statusOf(one.id)).toBe('open');
+    await viewEqualsChain();
+  });
+
+  it('is told and changed by a gateway that started afterwards as by the one that made it', async () => {
+    const id = await rest('limit', '160');
+    const beside = await startGatewayBeside(sandbox);
+    try {
+      const other = agentTrader(
+        throughUrl(sandbox, () => beside.url),
+        chain,
+        agent.trader,
+        agent.wallet,
+      );
+      const moved = await eventually(
+        () => other.update(id, { price: '165' }),
+        ({ status }) => status === 200, // the feed of a gateway that just started may know no price yet
+      );
+      expect(await other.order(id)).toEqual(await agent.order(id));
+      await agent.send(prepared(moved));
+      await priced(id, '165');
+    } finally {
+      await beside.stop();
+    }
+    expect(await statusOf(id)).toBe('open');
     await viewEqualsChain();
   });
 
