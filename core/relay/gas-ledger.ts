@@ -48,6 +48,15 @@ export interface Burn {
   readonly weekWei: bigint;
 }
 
+/** A replica, as the database sees it. */
+export interface LaneOwner {
+  /** Null where it comes from the database's own machine without a network. */
+  readonly host: string | null;
+  readonly connection: number;
+  /** Epoch ms: since when it is connected. */
+  readonly since: number;
+}
+
 /**
  * What every transaction of the relayer cost. It is booked in the statement that settles a job, and taken back in the one that unsettles
  * it, so that its sum is what left the wallets. Money that moves past the relayer (funding, a key used elsewhere) is not in it.
@@ -62,6 +71,8 @@ export interface GasLedger {
   openJobs(
     chain: ChainSlug,
   ): Promise<readonly { readonly wallet: Address; readonly state: RelayState; readonly count: number; readonly oldestAt: number }[]>;
+  /** Whose database connection holds the wallet's lane now; null while no replica sends for it. */
+  laneOwner(chain: ChainSlug, wallet: Address): Promise<LaneOwner | null>;
   /** How many traders each wallet serves. */
   assigned(chain: ChainSlug): Promise<ReadonlyMap<string, number>>;
 }

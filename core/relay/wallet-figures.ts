@@ -1,7 +1,7 @@
 import type { ChainSlug } from '../chains.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { Address } from '../ports.js';
-import { runwayDays, type Burn } from './gas-ledger.js';
+import { runwayDays, type Burn, type LaneOwner } from './gas-ledger.js';
 import type { LaneHealth } from './relayer.js';
 
 /** A relayer wallet as its operator wants to see it. */
@@ -13,6 +13,7 @@ export interface WalletFigures {
   readonly burn: Burn;
   readonly runwayDays: number | null;
   readonly lane: LaneHealth | null;
+  readonly owner: LaneOwner | null;
   readonly openByState: Readonly<Record<string, number>>;
   readonly oldestOpenMs: number | null;
   readonly traders: number;
@@ -24,9 +25,10 @@ export async function readWallets({ store, clock }: Gateway, { definition: { slu
   const [lanes, jobs, traders] = await Promise.all([relayer.lanes(), store.gas.openJobs(slug), store.gas.assigned(slug)]);
   return Promise.all(
     relayer.wallets().map(async (address): Promise<WalletFigures> => {
-      const [balance, burn] = await Promise.all([
+      const [balance, burn, owner] = await Promise.all([
         chain.nativeBalance(address).catch(() => null),
         store.gas.burn(slug, address, clock.now()),
+        store.gas.laneOwner(slug, address),
       ]);
       const own = jobs.filter(({ wallet }) => wallet === address);
       return {
@@ -34,6 +36,7 @@ export async function readWallets({ store, clock }: Gateway, { definition: { slu
         address,
         balance,
         burn,
+        owner,
         runwayDays: balance === null ? null : runwayDays(balance, burn),
         lane: lanes.find(({ wallet }) => wallet === address) ?? null,
         openByState: Object.fromEntries(own.map(({ state, count }) => [state, count])),

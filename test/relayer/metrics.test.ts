@@ -108,6 +108,7 @@ describe('the metrics', () => {
     const cost = Number(chain?.today.total.costWei) / 1e18;
     expect(valueIn(text, 'gateway_relayer_cost_native', labels)).toBeCloseTo(cost, 12);
     expect(wallet).toMatchObject({ burn: { dayWei: chain?.today.total.costWei }, traders: (before?.wallets[0]?.traders ?? 0) + 1 });
+    expect(wallet).toMatchObject({ lane: { state: 'ok', owner: { connection: expect.any(Number) as number }, openJobs: {} } });
     expect(wallet?.runwayDays).toBeCloseTo(Number(wallet?.balanceWei) / Number(wallet?.burn.dayWei), 0);
     expect(chain?.today.topTraders.map(({ trader }) => trader)).toEqual([bot.address.toLowerCase()]);
     expect(text.toLowerCase()).not.toContain(bot.address.toLowerCase());

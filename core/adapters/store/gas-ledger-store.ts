@@ -2,6 +2,7 @@ import type { Knex } from 'knex';
 import type { ChainSlug } from '../../chains.js';
 import type { Address } from '../../ports.js';
 import { DAY_MS, dayOf, type CostGroup, type GasLedger } from '../../relay/gas-ledger.js';
+import { laneName, leaseHolder } from './named-lease.js';
 import type { RelayState } from '../../relay/relay-store.js';
 
 interface SumRow {
@@ -48,6 +49,7 @@ export function createGasLedger(db: Knex): GasLedger {
       const found = await rows<{ wallet: Address; state: RelayState; count: bigint; oldest_at: bigint }>(OPEN_JOBS, { chain });
       return found.map(({ oldest_at, count, ...row }) => ({ ...row, count: Number(count), oldestAt: Number(oldest_at) }));
     },
+    laneOwner: (chain, wallet) => leaseHolder(db, laneName(chain, wallet)),
     async assigned(chain) {
       const sql = 'select wallet, count(*) as count from relay_wallets where chain = :chain group by wallet';
       const found = await rows<{ wallet: string; count: bigint }>(sql, { chain });

@@ -16,6 +16,29 @@ interface ConnectionPool {
 const PREFIX = 'diamond-gateway ';
 const ENDS = ['end', 'error'] as const;
 
+/** Who holds it sends for the wallet. */
+export const laneName = (chain: string, wallet: string): string => `relays ${chain} ${wallet}`;
+
+/** Which connection holds a lease; null when nobody does. */
+export async function leaseHolder(db: Knex, name: string): Promise<LeaseHolder | null> {
+  const { rows } = await db.raw<{ rows: { host: string | null; pid: number; since: bigint }[] }>(HOLDER, { name: PREFIX + name });
+  const [row] = rows;
+  return row ? { host: row.host, connection: row.pid, since: Number(row.since) } : null;
+}
+
+export interface LeaseHolder {
+  readonly host: string | null;
+  readonly connection: number;
+  readonly since: number;
+}
+
+/** A lock of 64 bits is kept in two halves. */
+const HOLDER = `
+  select host(client_addr) as host, activity.pid, (extract(epoch from backend_start) * 1000)::bigint as since
+  from pg_locks lock join pg_stat_activity activity on activity.pid = lock.pid
+  where locktype = 'advisory' and granted and objsubid = 1 and lock.database = (select oid from pg_database where datname = current_database())
+  and ((classid::bigint << 32) | objid::bigint) = hashtextextended(:name, 0)`;
+
 /** An advisory lock of a connection of its own: a replica that dies or loses the database gives it up by that. null = somebody else has it. */
 export async function lease(db: Knex, name: string): Promise<Lease | null> {
   const pool = db.client as ConnectionPool;

@@ -4,7 +4,7 @@ import type { Address } from '../../ports.js';
 import { isOver, type RelayJob, type RelayStore } from '../../relay/relay-store.js';
 import * as SQL from './relay-sql.js';
 import { encodeExact } from './exact-json.js';
-import { lease } from './named-lease.js';
+import { laneName, lease } from './named-lease.js';
 import {
   ACTION_COLUMNS,
   JOB_COLUMNS,
@@ -98,6 +98,6 @@ export function createRelayStore(db: Knex): RelayStore {
       const [row] = await rows<{ wallet: Address }>(SQL.ASSIGN, { chain, trader, wallet });
       return row?.wallet ?? wallet;
     },
-    lease: (chain, wallet) => lease(db, `relays ${chain} ${wallet}`),
+    lease: (chain, wallet) => lease(db, laneName(chain, wallet)),
   };
 }
