@@ -1,0 +1,49 @@
+import { HL_INFO_SCHEMAS } from '../../harness/hl-schemas.js';
+import { hlInfo } from '../../harness/hl-info.js';
+import { HL_SOCKET_SCHEMAS } from '../../harness/hl-socket-schemas.js';
+import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
+import { SUBSCRIPTION_NAMES } from '../../../facade/ws/subscription-types.js';
+
+/** The shapes that everything clients see is held to are worth as much as what they refuse. */
+
+let sandbox: TestSandbox;
+beforeAll(async () => (sandbox = await startTestSandbox()));
+afterAll(() => sandbox.stop());
+
+/** Copies of a value, each with one unknown field in one of its objects. */
+function withStrangers(value: unknown): unknown[] {
+  if (Array.isArray(value)) {
+    const [first] = value as unknown[];
+    return value.length === 0 ? [] : withStrangers(first).map((changed) => [changed, ...(value as unknown[]).slice(1)]);
+  }
+  if (typeof value !== 'object' || value === null) return [];
+  const fields = Object.entries(value).flatMap(([key, field]) => withStrangers(field).map((changed) => ({ ...value, [key]: changed })));
+  return [{ ...value, stranger_field: { odd: true } }, ...fields];
+}
+
+describe('the shape of an answer', () => {
+  const user = `0x${'34'.repeat(20)}`;
+  const fields: Record<string, object> = {
+    candleSnapshot: { req: { coin: 'BTC', interval: '1m', startTime: 0 } },
+    marginTable: { id: 50 },
+    maxBuilderFee: { user, builder: user },
+    orderStatus: { user, oid: 1 },
+  };
+  const usual = { user, coin: 'BTC', startTime: 0, vaultAddress: user, source: 'a', nonce: 1, dex: '' };
+
+  it.each([...HL_INFO_SCHEMAS.keys()])('of %s takes no field that nobody described', async (type) => {
+    const { text, status } = await hlInfo(sandbox).send(JSON.stringify({ type, ...(fields[type] ?? usual) }));
+    expect([type, status]).toEqual([type, 200]);
+    const answer: unknown = JSON.parse(text);
+    const schema = HL_INFO_SCHEMAS.get(type);
+    expect(schema?.safeParse(answer).success).toBe(true);
+    for (const changed of withStrangers(answer)) expect([type, schema?.safeParse(changed).success]).toEqual([type, false]);
+  });
+
+  it('is there for every channel that can be subscribed to', () => {
+    // Nothing is ever said on this one.
+    const silent = new Set(['notification', 'userEvents', 'outcomeMetaUpdates']);
+    expect(SUBSCRIPTION_NAMES.filter((name) => !silent.has(name) && !HL_SOCKET_SCHEMAS.has(name))).toEqual([]);
+    expect(HL_SOCKET_SCHEMAS.has('user')).toBe(true);
+  });
+});
