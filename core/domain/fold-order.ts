@@ -55,7 +55,10 @@ const ORDER_ACTION = {
   liquidation: 'close',
 } as const satisfies Record<Executed['action'], Order['action']>;
 
-type Beginning = Pick<Requested | Rested | Guarded, 'trader' | 'tradeIndex' | 'terms' | 'sizeCollateral' | 'sizeToken' | 'slippageP' | 'place'>;
+type Beginning = Pick<
+  Requested | Rested | Guarded,
+  'trader' | 'tradeIndex' | 'terms' | 'sizeCollateral' | 'sizeToken' | 'slippageP' | 'place'
+>;
 
 function draft(event: Beginning, kind: Pick<Order, 'type' | 'action'>): Order {
   const { terms } = event;
