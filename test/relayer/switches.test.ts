@@ -1,6 +1,7 @@
 import { Wallet } from 'ethers';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import type { ChainConfig } from '../../core/config.js';
+import { encodeIntent, wrapFor } from '../../core/orders/encode-intent.js';
 import type { Address } from '../../core/ports.js';
 import { newTrader, type ChainTrader } from '../harness/chain-trader.js';
 import { eventually } from '../harness/eventually.js';
@@ -191,6 +192,40 @@ describe('a relayer that drains', () => {
       () => firstWallet(),
       ({ isEmpty }) => isEmpty,
     );
+    expect(await trader.trades()).toHaveLength(1);
+  });
+});
+
+describe('a relayer that was not told to flatten', () => {
+  it('signs no close for a schedule, however well it is made', async () => {
+    const { agent, trader } = await newBot();
+    const address = trader.account.address.toLowerCase() as Address;
+    const oracle = venue().feed.lastPrice(0)?.oracle ?? 0n;
+    const dear = String((oracle * 105n) / 100n / 10n ** 10n);
+    expect(await post(agent, orderAction(order({ p: dear, s: '0.1' })))).toMatchObject({
+      response: { data: { statuses: [{ filled: {} }] } },
+    });
+    const [position] = await eventually(
+      () => sandbox.gateway.store.account.openPositions(CHAIN, address),
+      ({ length }) => length === 1,
+    );
+    if (!position) throw new Error('no position');
+    const { tradeIndex } = position;
+    const envelope = JSON.stringify({ action: { type: 'scheduleCancel', time: Date.now() + 60_000 } });
+    const proof = { actionHash: `0x${'00'.repeat(32)}`, form: 'canonical', network: 'a', nonce: 2n, receivedAt: Date.now() } as const;
+    const { id } = await sandbox.gateway.store.relay.recordAction({ chain: CHAIN, signer: address, trader: address, envelope, ...proof });
+    const inner = encodeIntent({ kind: 'close', tradeIndex, expectedPrice: oracle, slippageP: null }, address);
+    const sent = await venue().relayer?.send({
+      trader: address,
+      purpose: 'scheduled-cancel',
+      parent: id,
+      orderId: null,
+      data: wrapFor(relayer(), address, inner),
+      gas: 3_000_000n,
+      context: { kind: 'flatten', tradeIndex, expectedPrice: oracle },
+      notAfter: null,
+    });
+    expect(await sent?.handedOver).toMatchObject({ state: 'refused', note: 'it is not what the signed action means' });
     expect(await trader.trades()).toHaveLength(1);
   });
 });
