@@ -81,8 +81,11 @@ export function composeRelayer(
     async onRefused({ orderId, purpose, trader }) {
       if (orderId !== null && trader !== null && MAKES_ORDERS.has(purpose)) await store.orders.giveUp(slug, trader, orderId, clock.now());
     },
-    async onSigned({ orderId, purpose }, hash) {
-      if (orderId !== null && MAKES_ORDERS.has(purpose)) await store.orders.recordHash(slug, orderId, hash, clock.now());
+    async onSigned(signed) {
+      const sent = signed.flatMap(({ job: { orderId, purpose }, hash }) =>
+        orderId !== null && MAKES_ORDERS.has(purpose) ? [{ id: orderId, hash }] : [],
+      );
+      await store.orders.recordHashes(slug, sent, clock.now());
     },
   });
 }

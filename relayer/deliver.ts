@@ -1,10 +1,11 @@
 import type { ChainDefinition, ChainSlug } from '../core/chains.js';
-import type { Clock, Hex, Logger } from '../core/ports.js';
+import type { Clock, Logger } from '../core/ports.js';
 import type { NodeFees, RelayNode, SendVerdict } from '../core/relay/relayer.js';
 import { isOver, type RelayJob, type RelayStore } from '../core/relay/relay-store.js';
-import { bumpedFees, firstFees, gwei, type FeeSettings, type Fees } from './fees.js';
+import { bumpedFees, firstFees, gwei, type FeeSettings } from './fees.js';
 import type { LaneFence } from './fence.js';
 import type { LaneWaits } from '../core/relay/lane-waits.js';
+import { createSigning, NO_OP_GAS, type SignedJob } from './sign-jobs.js';
 import type { Wallet } from './wallet.js';
 
 export type DeliverySettings = FeeSettings & Pick<LaneWaits, 'stuckMs' | 'tooLateMs'>;
@@ -17,8 +18,8 @@ export interface DeliveryOptions {
   readonly settings: DeliverySettings;
   readonly clock: Clock;
   readonly log: Logger;
-  /** A transaction of an order is about to be sent: it must be known before it can be mined. */
-  readonly onSigned: (job: RelayJob, hash: Hex) => Promise<void>;
+  /** Transactions of orders are about to be sent: they must be known before they can be mined. */
+  readonly onSigned: (signed: readonly SignedJob[]) => Promise<void>;
   /** Every step of a job, after it is stored. */
   readonly onStep: (job: RelayJob) => void;
   /** Hears why nothing gets through, and when something did. */
@@ -29,8 +30,10 @@ export interface DeliveryOptions {
 
 /** From a numbered job to a transaction in the hands of a node: attempts of one nonce, of which one at most can be mined. */
 export interface Delivery {
-  /** The first attempt, stored and not yet sent. */
-  signFirst(job: RelayJob): Promise<RelayJob>;
+  /** The first attempts of these, stored and not yet sent. What cannot be signed now is left out, and tried again by `push`. */
+  signFirst(jobs: readonly RelayJob[]): Promise<RelayJob[]>;
+  /** Hands over the newest attempts of these, all at once. */
+  handAll(jobs: readonly RelayJob[]): Promise<void>;
   /** Sends the newest attempt. The same bytes again are the same transaction again. */
   handOver(job: RelayJob): Promise<void>;
   /** The next step of a job that has its nonce. */
@@ -44,15 +47,14 @@ export interface Delivery {
   forgetAllBut(jobs: readonly RelayJob[]): void;
 }
 
-/** Of a transaction that does nothing but use up a nonce. */
-export const NO_OP_GAS = 100_000n;
 const SEND_AGAIN_MS = 1_000;
 /** Older than this, fees are asked before the next signature. */
 const FEES_KEPT_MS = 10_000;
 
 export function createDelivery(options: DeliveryOptions): Delivery {
-  const { definition, wallet, node, store, settings, clock, log, onStep, onSigned, fence, onNonceTooLow } = options;
+  const { definition, wallet, node, store, settings, clock, log, onStep, fence, onNonceTooLow } = options;
   const { slug } = definition;
+  const signing = createSigning(options);
   let fees: { readonly value: NodeFees; readonly at: number } | null = null;
   /** When a job was last handed to the node, by id. */
   const sentAt = new Map<bigint, number>();
@@ -62,7 +64,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   async function push(job: RelayJob): Promise<void> {
     if (isOver(job.state)) return;
     const isNoOp = job.purpose === 'no-op' || isTooLate(job);
-    if (job.state === 'numbered') return sign(job, firstFees(await currentFees(), settings), isNoOp).then(handOver);
+    if (job.state === 'numbered') return signing.sign(job, firstFees(await currentFees(), settings), isNoOp).then(handOver);
     if (job.state !== 'accepted' && isTooLate(job) && !(await isLeftToTheNode(job))) return giveNonceAway(job);
     const sent = sentAt.get(job.id) ?? job.acceptedAt ?? 0;
     const wait = job.state === 'accepted' ? settings.stuckMs : SEND_AGAIN_MS;
@@ -81,35 +83,32 @@ export function createDelivery(options: DeliveryOptions): Delivery {
 
   const currentFees = async (): Promise<NodeFees> => (fees !== null && clock.now() - fees.at < FEES_KEPT_MS ? fees.value : renewFees());
 
-  async function sign(job: RelayJob, offer: Fees, isNoOp: boolean): Promise<RelayJob> {
-    if (job.nonce === null) throw new Error(`Relay job ${job.id} has no nonce.`);
-    const call = isNoOp
-      ? { to: wallet.address, data: '0x' as const, gas: NO_OP_GAS }
-      : { to: definition.diamond, data: job.data, gas: job.gas };
-    const signed = await wallet.sign({ chainId: definition.chainId, nonce: job.nonce, ...call, ...offer }).catch((error: unknown) => {
-      fence.meet('key', 'its key cannot be used');
-      throw error;
-    });
-    fence.clear('key');
-    const attempt = { ...signed, ...offer, isNoOp, signedAt: clock.now() };
-    const stored = await store.addAttempt(slug, job.id, attempt);
-    if (!isNoOp) await onSigned(stored, attempt.hash);
-    onStep(stored);
-    return stored;
+  const handOver = (job: RelayJob): Promise<void> => handAll([job]);
+
+  /** Sends the newest attempts. The same bytes again are the same transaction again. */
+  async function handAll(jobs: readonly RelayJob[]): Promise<void> {
+    const answers = await Promise.all(jobs.map(async (job) => ({ job, answer: await sendNewest(job) })));
+    const accepted = answers.filter(({ answer }) => answer?.verdict === 'accepted').map(({ job }) => job);
+    if (accepted.length > 0) {
+      fence.clear('funds');
+      fence.clear('node');
+      const ids = accepted.map(({ id }) => id);
+      (await store.accept(slug, ids, clock.now())).forEach(onStep);
+    }
+    await Promise.all(
+      answers.map(({ job, answer }) => (answer === null || answer.verdict === 'accepted' ? undefined : heard(job, answer))),
+    );
   }
 
-  /** Sends the newest attempt. The same bytes again are the same transaction again. */
-  async function handOver(job: RelayJob): Promise<void> {
+  async function sendNewest(job: RelayJob): Promise<SendVerdict | null> {
     const attempt = job.attempts.at(-1);
-    if (!attempt) return;
+    if (!attempt) return null;
     sentAt.set(job.id, clock.now());
-    const answer = await node.send(attempt.raw).catch((): SendVerdict => ({ verdict: 'unknown', note: 'the node did not answer' }));
-    await heard(job, answer);
+    return node.send(attempt.raw).catch((): SendVerdict => ({ verdict: 'unknown', note: 'the node did not answer' }));
   }
 
   async function heard(job: RelayJob, { verdict, note }: SendVerdict): Promise<void> {
     told(job, { verdict, note });
-    if (verdict === 'accepted') return onStep(await store.setState(slug, job.id, 'accepted', clock.now(), null));
     log.warn('relay.not-accepted', { job: job.id, verdict, note });
     // Too low a nonce may be our own transaction, mined already: the receipts decide, in the next turn.
     if (job.state !== 'accepted') onStep(await store.setState(slug, job.id, 'unknown', clock.now(), note));
@@ -120,8 +119,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
 
   /** What an answer says of the lane, beside the job. */
   function told(job: RelayJob, { verdict, note }: SendVerdict): void {
-    if (verdict === 'accepted') fence.clear('funds');
-    if (verdict === 'accepted' || verdict === 'nonce-too-low') fence.clear('node');
+    if (verdict === 'nonce-too-low') fence.clear('node');
     if (verdict === 'unknown' || verdict === 'underpriced') fence.meet('node', `its node does not take transactions (${note ?? verdict})`);
     if (verdict !== 'no-funds') return;
     const last = job.attempts.at(-1);
@@ -156,7 +154,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       sentAt.set(job.id, clock.now());
       return;
     }
-    await handOver(await sign(job, offer, last.isNoOp));
+    await handOver(await signing.sign(job, offer, last.isNoOp));
   }
 
   /** The call is not to be sent any more, but the nonce is taken: a no-op uses it, so that those behind it can go on. */
@@ -166,7 +164,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     const now = await currentFees();
     // Where the cap leaves no room above the call, a no-op at today's price will do if the node does not have the call.
     const offer = bumpedFees(now, last, settings) ?? ((await node.knows(last.hash)) ? null : firstFees(now, settings));
-    await handOver(offer ? await sign(job, offer, true) : job);
+    await handOver(offer ? await signing.sign(job, offer, true) : job);
   }
 
   function forgetAllBut(jobs: readonly RelayJob[]): void {
@@ -175,7 +173,8 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   }
 
   return {
-    signFirst: async (job) => sign(job, firstFees(await currentFees(), settings), false),
+    signFirst: async (jobs) => signing.signAll(jobs, firstFees(await currentFees(), settings)),
+    handAll,
     handOver,
     push,
     renewFees,

@@ -1,6 +1,6 @@
 import type { Address } from '../core/ports.js';
 import type { Fence } from '../core/relay/relayer.js';
-import type { RelayJob } from '../core/relay/relay-store.js';
+import type { RelayJob, SignedAction } from '../core/relay/relay-store.js';
 import type { Lease } from '../core/tracking/tracking-store.js';
 import { createDelivery, type DeliveryOptions, type DeliverySettings } from './deliver.js';
 import { createFence } from './fence.js';
@@ -25,6 +25,8 @@ export interface Lane {
 }
 
 const PACE_MS = 1_000;
+/** Jobs that are numbered, signed and sent together. */
+const AT_ONCE = 100;
 
 /** One wallet's transactions in the order of their nonces. One lane at a time works for a wallet, on whichever replica holds the lease. */
 export function createLane(options: LaneOptions): Lane {
@@ -68,48 +70,60 @@ export function createLane(options: LaneOptions): Lane {
   async function turn(): Promise<void> {
     if (!(await owns())) return fence.adopt(await store.lane(slug, address));
     const isDue = lookout.isDue();
-    const open = await store.open(slug, address);
-    if (!lookout.hasLooked()) await lookout.lookAtChain(open);
-    const sending: Promise<void>[] = [];
-    for (const job of open) {
-      const signed = job.nonce === null ? await beginOrSkip(job) : null;
-      if (signed) sending.push(delivery.handOver(signed));
-    }
-    await Promise.all(sending);
-    if (isDue) await lookout.look(open);
+    if (!lookout.hasLooked()) await lookout.lookAtChain(await store.open(slug, address));
+    for (let isMore = true; isMore;) isMore = await beginSome();
+    if (isDue) await lookout.look(await store.open(slug, address));
   }
 
-  /** A job that cannot be judged or signed keeps nobody else waiting: it is tried again until its time is over. */
-  async function beginOrSkip(job: RelayJob): Promise<RelayJob | null> {
+  /** Jobs without a number, in the order they came, many of them in one go; true when there may be more. */
+  async function beginSome(): Promise<boolean> {
+    const queued = await store.queued(slug, address, AT_ONCE);
+    if (queued.length === 0) return false;
+    await delivery.currentFees().catch(failed);
+    const passed = await judge(queued);
+    const numbered = passed.length === 0 ? [] : await store.number(slug, address, passed, lookout.chainNonce());
+    await delivery.handAll(await delivery.signFirst(numbered));
+    // Where one stays behind it would only be found again: the next turn tries it once more.
+    return queued.length === AT_ONCE && passed.length === queued.length;
+  }
+
+  /** Those that may be signed. A trader's are judged one after the other: what one is allowed depends on those before it. */
+  async function judge(queued: readonly RelayJob[]): Promise<bigint[]> {
+    const parents = [...new Set(queued.flatMap(({ parent }) => parent ?? []))];
+    const actions = new Map((await store.actions(slug, parents)).map((action) => [action.id, action]));
+    const byTrader = new Map<Address | null, RelayJob[]>();
+    for (const job of queued) byTrader.set(job.trader, [...(byTrader.get(job.trader) ?? []), job]);
+    const passed: bigint[] = [];
+    const judgeInOrder = async (jobs: readonly RelayJob[]): Promise<void> => {
+      for (const job of jobs) if (await passes(job, actions)) passed.push(job.id);
+    };
+    await Promise.all([...byTrader.values()].map(judgeInOrder));
+    return passed;
+  }
+
+  /** A job that cannot be judged keeps nobody else waiting: it is tried again until its time is over. */
+  async function passes(job: RelayJob, actions: ReadonlyMap<bigint, SignedAction>): Promise<boolean> {
     try {
-      return await begin(job);
+      if (job.notAfter !== null && clock.now() > job.notAfter)
+        return await refuse(job, `its time was over before it could be sent${because(fence.now())}`);
+      // A nonce taken by what cannot be sent would keep others waiting.
+      if (fence.now() !== null) return false;
+      const refusal = await refusalOf(job, (job.parent === null ? null : actions.get(job.parent)) ?? null, settings);
+      return refusal === null ? true : await refuse(job, refusal);
     } catch (error) {
       log.warn('relay.not-begun', { wallet: address, job: job.id, error });
-      return null;
+      return false;
     }
   }
 
-  /** A job without a number: the last moment at which it can still be refused without a trace on chain. Signed when it passes. */
-  async function begin(job: RelayJob): Promise<RelayJob | null> {
-    if (job.notAfter !== null && clock.now() > job.notAfter)
-      return refuse(job, `its time was over before it could be sent${because(fence.now())}`);
-    await delivery.currentFees().catch(failed);
-    // A nonce taken by what cannot be sent would keep others waiting.
-    if (fence.now() !== null) return null;
-    const action = job.parent === null ? null : await store.action(slug, job.parent);
-    const refusal = await refusalOf(job, action, settings);
-    if (refusal !== null) return refuse(job, refusal);
-    const numbered = await store.number(slug, job.id, lookout.chainNonce());
-    return numbered && delivery.signFirst(numbered);
-  }
-
-  async function refuse(job: RelayJob, note: string): Promise<null> {
+  /** The last moment at which it leaves no trace on chain. */
+  async function refuse(job: RelayJob, note: string): Promise<false> {
     const refused = await store.refuse(slug, job.id, note);
-    if (!refused) return null;
+    if (!refused) return false;
     log.warn('relay.refused', { job: job.id, note });
     await onRefused(refused);
     onStep(refused);
-    return null;
+    return false;
   }
 
   const done = run();

@@ -1,5 +1,6 @@
 import type { RelayJob } from '../core/relay/relay-store.js';
-import { NO_OP_GAS, type Delivery } from './deliver.js';
+import type { Delivery } from './deliver.js';
+import { NO_OP_GAS } from './sign-jobs.js';
 import { firstFees } from './fees.js';
 import type { LaneFence } from './fence.js';
 import type { LaneOptions } from './lane.js';

@@ -72,6 +72,8 @@ export interface OrdersStore {
   expectReplacement(chain: ChainSlug, id: bigint, transaction: HandedOut, order: Order): Promise<void>;
   /** Repeated calls change nothing. */
   recordHash(chain: ChainSlug, id: bigint, hash: Hex, at: number): Promise<KnownOrder>;
+  /** The same for many in one step, and no word about those that are gone. */
+  recordHashes(chain: ChainSlug, sent: readonly { readonly id: bigint; readonly hash: Hex }[], at: number): Promise<void>;
   /** The owner gives up an order nobody has sent; false when it is no longer prepared, or a hash is known. */
   giveUp(chain: ChainSlug, trader: Address, id: bigint, at: number): Promise<boolean>;
   /** Prepared orders whose time is up become expired, those with a known hash only where named; says how many. */

@@ -5,6 +5,7 @@ import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { Address, Hex } from '../ports.js';
 import { encodeIntent, functionsOf, wrapFor } from './encode-intent.js';
+import { knownGas, learnGas } from './known-gas.js';
 import type { HandedOut } from './orders-store.js';
 import { refuseShortage } from './precheck-funds.js';
 import type { OpeningQuestion, Rehearsal, Rehearsed } from './rehearsal.js';
@@ -42,8 +43,8 @@ const TAG_BYTES = 16;
 const GAS_MARGIN = 20n;
 
 /**
- * Encodes, tags and rehearses a write: exactly one round trip to the node, and nothing stored. Throws what the chain would say, so
- * that whatever is returned can be sent as it is.
+ * Encodes, tags and rehearses a write: one round trip to the node, a second only for what the first refused, and nothing stored. Throws
+ * what the chain would say, so that whatever is returned can be sent as it is.
  */
 export async function prepareTransaction(
   gateway: Gateway,
@@ -58,15 +59,29 @@ export async function prepareTransaction(
   const data = appendTag(wrapFor(sender, trader, inner), tag);
   const token = takes === null ? null : addressOf(takes.collateral);
   const validatedAt = venue.clock.now();
-  const rehearsed = await rehearse(venue, { trader, sender, data, token, ...(opening === undefined ? {} : { opening }) });
+  const kept = caller.mode === 'relayed' ? knownGas(venue, intent) : null;
+  const rehearsed = await rehearse(venue, {
+    trader,
+    sender,
+    data,
+    token,
+    ...(opening === undefined ? {} : { opening }),
+    ...(kept === null ? {} : { gas: kept }),
+  });
   const simulatedAt = venue.clock.now();
   const { revert, delegate } = rehearsed;
   if (sender !== trader && (delegate !== sender || revert?.name === 'DelegateNotApproved')) throw notTheDelegate(venue, caller, delegate);
   if (takes !== null && rehearsed.token !== null) refuseShortage(venue, caller, { ...takes, ...rehearsed.token, inner });
   if (revert !== null) throw await refusalOf(gateway, venue, caller, { intent, inner, revert });
-  const gas = rehearsed.gas === null ? null : (rehearsed.gas * (100n + GAS_MARGIN)) / 100n;
+  const gas = kept !== null && rehearsed.gas === kept ? kept : gasFor(venue, caller, intent, rehearsed.gas);
   const handedOut = { tag, data, gas, steps: { validatedAt, simulatedAt } };
   return { handedOut, inner, rehearsed, transaction: transactionOf(venue, handedOut, venue.clock.now() + gateway.orders.preparedMs) };
+}
+
+/** What the relayer sends may cost what it likes up to its gas, so it is learned with room; who sends himself is told what it takes. */
+function gasFor(venue: Venue, { mode }: AgentCaller, intent: Intent, estimate: bigint | null): bigint | null {
+  if (estimate === null) return null;
+  return mode === 'relayed' ? learnGas(venue, intent, estimate) : (estimate * (100n + GAS_MARGIN)) / 100n;
 }
 
 /** The same bytes again, as long as they may be sent. */

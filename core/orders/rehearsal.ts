@@ -11,6 +11,11 @@ export interface Rehearsal {
   readonly token: Address | null;
   /** The position it opens; asked beside it is what the oracle's callback will hold against it. Absent where it opens none. */
   readonly opening?: OpeningQuestion;
+  /**
+   * It is to be sent with this much gas, so it is tried with exactly that and nothing is estimated. A call that passes proves who its
+   * delegate is and that the collateral is there; these are asked only when it fails.
+   */
+  readonly gas?: bigint;
 }
 
 export interface OpeningQuestion {
@@ -38,7 +43,7 @@ export interface Revert {
 
 export interface Rehearsed {
   readonly revert: Revert | null;
-  /** From the sender's account; null when it could not be estimated. */
+  /** From the sender's account: what was given if that did, otherwise an estimate; null when it could not be estimated. */
   readonly gas: bigint | null;
   /** The trader's trading delegate at the same moment; null also when the sender is the trader and nobody was asked. */
   readonly delegate: Address | null;

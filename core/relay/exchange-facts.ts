@@ -1,5 +1,4 @@
 import type { AgentCaller } from '../access/caller.js';
-import type { ListedOrder } from '../account/account-store.js';
 import { maxLeverageOf } from '../domain/market.js';
 import type { ExchangeOrder, NettedTrade, TranslationContext } from '../domain/relay/exchange-order.js';
 import { MAX_SLIPPAGE_P } from '../domain/relay/price-bound.js';
@@ -21,7 +20,6 @@ export interface ExchangeFacts {
   readonly leverage: ReadonlyMap<number, LeverageSetting>;
   /** Where the bot never chose one. */
   readonly usualLeverage: number;
-  readonly live: readonly ListedOrder[];
 }
 
 const LEVERAGE_UNIT = 1_000n;
@@ -29,20 +27,13 @@ const LEAST_CUSHION_P = 50n;
 const PERCENT = 100_000n;
 
 export async function exchangeFacts({ store, facade }: Gateway, venue: Venue, { trader }: AgentCaller): Promise<ExchangeFacts> {
-  const { slug } = venue.definition;
-  const [positions, live, leverage] = await Promise.all([
-    store.account.openPositions(slug, trader),
-    store.account.liveOrders(slug, trader),
-    store.facade.leverage.of(slug, trader),
-  ]);
+  const { positions, busy, leverage } = await store.exchange.facts(venue.definition.slug, trader);
   return {
     block: venue.state.followed.block ?? 0n,
     positions: positions.map(({ tradeIndex, position }) => ({ ...position, tradeIndex })),
-    // What is prepared for a trade is as good as pending: the relayer sends it the next moment.
-    busy: new Set(live.flatMap(({ order }) => (order.status !== 'open' && order.tradeIndex !== null ? [order.tradeIndex] : []))),
+    busy,
     leverage,
     usualLeverage: facade.leverage,
-    live,
   };
 }
 

@@ -1,5 +1,7 @@
 import type { ChainSlug } from '../chains.js';
 import type { ExchangeOrder, Leg } from '../domain/relay/exchange-order.js';
+import type { PositionState } from '../domain/position.js';
+import type { LeverageSetting } from '../facade/leverage-store.js';
 import type { Address } from '../ports.js';
 
 /** What the bot wrote, letter by letter, for whoever shows the order again. */
@@ -49,7 +51,17 @@ export interface ScheduledCancel {
   readonly dueAt: number;
 }
 
+/** What the translation of a trader's orders stands on. */
+export interface TraderFacts {
+  readonly positions: readonly { readonly tradeIndex: number; readonly position: PositionState }[];
+  /** Trades that an order is about which is prepared or waits for the oracle. */
+  readonly busy: ReadonlySet<number>;
+  readonly leverage: ReadonlyMap<number, LeverageSetting>;
+}
+
 export interface ExchangeStore {
+  /** One question, however many orders rest. */
+  facts(chain: ChainSlug, trader: Address): Promise<TraderFacts>;
   /** A second record of the same oid changes nothing. */
   record(record: ExchangeRecord): Promise<void>;
   find(chain: ChainSlug, trader: Address, oid: bigint): Promise<ExchangeRecord | null>;

@@ -83,6 +83,11 @@ export interface Mined {
   readonly costWei: bigint;
 }
 
+export interface NewAttempt {
+  readonly id: bigint;
+  readonly attempt: Attempt;
+}
+
 /** Collateral that waits in the contract for somebody to ask for it. */
 export interface Unreclaimed {
   readonly orderId: bigint;
@@ -96,11 +101,15 @@ export interface Unreclaimed {
 export interface RelayStore {
   recordAction(action: Omit<SignedAction, 'id'>): Promise<SignedAction>;
   action(chain: ChainSlug, id: bigint): Promise<SignedAction | null>;
+  /** Those of them that are stored. */
+  actions(chain: ChainSlug, ids: readonly bigint[]): Promise<SignedAction[]>;
   queue(request: RelayRequest, at: number): Promise<RelayJob>;
   /** Requests of bots that the oracle did not answer in time and that nobody is taking back; one just tried is left alone for a while. */
   unreclaimed(chain: ChainSlug, triedBefore: number): Promise<Unreclaimed[]>;
   /** Jobs of the wallet that are not over: numbered ones by nonce, then queued ones by age. */
   open(chain: ChainSlug, wallet: Address): Promise<RelayJob[]>;
+  /** Those of them that have no nonce yet, oldest first, so many at a time. */
+  queued(chain: ChainSlug, wallet: Address, limit: number): Promise<RelayJob[]>;
   job(chain: ChainSlug, id: bigint): Promise<RelayJob | null>;
   /** Those of them that exist. */
   jobs(chain: ChainSlug, ids: readonly bigint[]): Promise<RelayJob[]>;
@@ -108,8 +117,11 @@ export interface RelayStore {
   jobsOfOrder(chain: ChainSlug, orderId: bigint): Promise<RelayJob[]>;
   /** By the hash of any attempt. */
   jobByHash(chain: ChainSlug, hash: Hex): Promise<RelayJob | null>;
-  /** Takes the next nonce of the wallet for a queued job; `atLeast` is what the chain says, for a lane that was never used or fell behind. */
-  number(chain: ChainSlug, id: bigint, atLeast: number): Promise<RelayJob | null>;
+  /**
+   * Takes the next nonces of the wallet for those of these jobs that are queued, in the order of their ids; `atLeast` is what the chain
+   * says, for a lane that was never used or fell behind. The jobs as they are now, in that order.
+   */
+  number(chain: ChainSlug, wallet: Address, ids: readonly bigint[], atLeast: number): Promise<RelayJob[]>;
   /** Nonces of a range that no job is going to use: nobody has them, or who had them was given up. The lowest of them. */
   holes(chain: ChainSlug, wallet: Address, from: number, below: number): Promise<number[]>;
   /** A no-op for a nonce that no job has, so that those above it can be mined. A job that was given up is opened again, to give the nonce away; null when a job has it after all. */
@@ -120,9 +132,12 @@ export interface RelayStore {
   lane(chain: ChainSlug, wallet: Address): Promise<LaneHealth>;
   /** Kept for all replicas to see; null takes it away. */
   fenceLane(chain: ChainSlug, wallet: Address, fence: Fence | null): Promise<void>;
-  addAttempt(chain: ChainSlug, id: bigint, attempt: Attempt): Promise<RelayJob>;
+  /** One for each job; all of them or none. */
+  addAttempt(chain: ChainSlug, attempts: readonly NewAttempt[]): Promise<RelayJob[]>;
   /** A job that is over stays as it is. */
   setState(chain: ChainSlug, id: bigint, state: RelayState, at: number, note: string | null): Promise<RelayJob>;
+  /** A node has them; those that are over stay as they are. */
+  accept(chain: ChainSlug, ids: readonly bigint[], at: number): Promise<RelayJob[]>;
   /** Null when it has a nonce by now, from whoever: then it is too late. */
   refuse(chain: ChainSlug, id: bigint, note: string): Promise<RelayJob | null>;
   settle(chain: ChainSlug, id: bigint, state: 'mined' | 'reverted' | 'replaced', mined: Mined): Promise<RelayJob>;

@@ -97,7 +97,7 @@ describe('a lane', () => {
   });
 });
 
-type Step = 'queue' | 'number' | 'addAttempt' | 'send' | 'setState';
+type Step = 'queue' | 'number' | 'addAttempt' | 'send' | 'accept';
 
 /** Dies once at a step, before or after the step took effect; everything after the death hangs, as it does in a dead process. */
 function mortal(bench: RelayBench, step: Step, when: 'before' | 'after'): { node: RelayNode; store: RelayStore; died: Promise<void> } {
@@ -123,7 +123,8 @@ function mortal(bench: RelayBench, step: Step, when: 'before' | 'after'): { node
       ...kept,
       number: guard('number', (...rest: Parameters<RelayStore['number']>) => kept.number(...rest)),
       addAttempt: guard('addAttempt', (...rest: Parameters<RelayStore['addAttempt']>) => kept.addAttempt(...rest)),
-      setState: guard('setState', (...rest: Parameters<RelayStore['setState']>) => kept.setState(...rest)),
+      accept: guard('accept', (...rest: Parameters<RelayStore['accept']>) => kept.accept(...rest)),
+      queued: guard('queued', (...rest: Parameters<RelayStore['queued']>) => kept.queued(...rest)),
       open: guard('open', (...rest: Parameters<RelayStore['open']>) => kept.open(...rest)),
       // A dead process holds no lease: its connection is gone.
       lease: async (...rest) => {
@@ -136,7 +137,7 @@ function mortal(bench: RelayBench, step: Step, when: 'before' | 'after'): { node
 }
 
 describe('a process that dies', () => {
-  it.each((['number', 'addAttempt', 'send', 'setState'] as const).flatMap((step) => [[step, 'before'] as const, [step, 'after'] as const]))(
+  it.each((['number', 'addAttempt', 'send', 'accept'] as const).flatMap((step) => [[step, 'before'] as const, [step, 'after'] as const]))(
     'at %s, %s it takes effect, leaves an order that the next process sends exactly once',
     async (step, when) => {
       const bench = await relayBench(chain, store);

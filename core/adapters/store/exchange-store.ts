@@ -3,6 +3,7 @@ import type { ChainSlug } from '../../chains.js';
 import type { ExchangeOrder } from '../../domain/relay/exchange-order.js';
 import type { Address } from '../../ports.js';
 import type { ExchangeLeg, ExchangeRecord, ExchangeStore, ScheduledCancel, WireTerms } from '../../relay/exchange-store.js';
+import { FACTS, readFacts, type FactsRow } from './trader-facts.js';
 import { decodeExact, encodeExact } from './exact-json.js';
 
 interface Row {
@@ -40,6 +41,11 @@ export function createExchangeStore(db: Knex): ExchangeStore {
     (await rows<Row>(`${RECORDS} where o.chain = :chain and ${where}`, values)).map(readRecord);
 
   return {
+    async facts(chain, trader) {
+      const [row] = await rows<FactsRow>(FACTS, { chain, trader });
+      if (!row) throw new Error('The facts of a trader were not read.');
+      return readFacts(row);
+    },
     async record({ order, wire, legs, ...record }) {
       await rows(RECORD, { ...record, terms: encodeExact({ order, wire }), legs: JSON.stringify(legs.map(writeLeg)) });
     },

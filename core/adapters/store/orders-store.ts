@@ -7,6 +7,7 @@ import { appendJournal, type Told } from './journal-rows.js';
 import { knownOrders } from './known-orders.js';
 import { lockOrders, moveOrder, timesHappened, type LockedOrder } from './move-order.js';
 import { keepTag, knownByClientId, placeGuarded, placeOrder, renewOrder } from './place-order.js';
+import { recordHashes } from './record-hashes.js';
 import { readEvent } from './tracking-rows.js';
 
 export interface OrdersStoreParts {
@@ -38,10 +39,13 @@ export function createOrdersStore({ db, transaction }: OrdersStoreParts): Orders
       ),
     expectReplacement: (chain, id, given, order) => keepTag(db, chain, id, { purpose: 'replace', transaction: given, order }),
     async recordHash(chain, id, hash, at) {
-      await transaction((trx) => recordHash(trx, chain, { id, hash: hash.toLowerCase() as typeof hash, at }));
+      await transaction((trx) => recordHashes(trx, chain, [{ id, hash }], at));
       const order = await one(chain, 'id = :id', { id });
       if (!order) throw new Error(`there is no order ${id}`);
       return order;
+    },
+    async recordHashes(chain, sent, at) {
+      if (sent.length > 0) await transaction((trx) => recordHashes(trx, chain, sent, at));
     },
     giveUp: (chain, trader, id, at) =>
       transaction(async (trx) => {
@@ -85,26 +89,6 @@ async function lapse(
   { because, at }: { readonly because: 'time' | 'owner'; readonly at: number },
 ): Promise<Told[]> {
   return moveOrder(trx, chain, row, { happened: { kind: 'lapsed', because, number: await timesHappened(trx, row.id, 'lapsed') }, at });
-}
-
-async function recordHash(
-  trx: Knex.Transaction,
-  chain: ChainSlug,
-  { id, hash, at }: { readonly id: bigint; readonly hash: `0x${string}`; readonly at: number },
-): Promise<void> {
-  const [row] = await lockOrders(trx, chain, 'id = :id for update', { id });
-  if (!row) return;
-  const { rows } = await trx.raw<{ rows: unknown[] }>(
-    `insert into order_hashes (chain, order_id, hash, seen_at) values (:chain, :id, :hash, :at)
-     on conflict (order_id, hash) do nothing returning 1`,
-    { chain, id, hash, at } as never,
-  );
-  if (rows.length === 0) return;
-  // A replacement may be signed while its forerunner is mined: what the chain tells of an order comes after all that we do with it.
-  const isOnChain = row.order.status !== 'prepared' && row.order.status !== 'expired';
-  const told = isOnChain ? [] : await moveOrder(trx, chain, row, { happened: { kind: 'sent', hash, number: hash }, at });
-  await trx('orders').where({ chain, id }).update({ is_sent: true });
-  await appendJournal(trx, chain, at, told);
 }
 
 async function story(db: Knex, chain: ChainSlug, trader: Address, id: bigint): Promise<OrderStory | null> {

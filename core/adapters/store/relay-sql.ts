@@ -37,18 +37,25 @@ export const BY_HASH = `
   select ${JOB_COLUMNS} from relay_jobs
   where id = (select job_id from relay_hashes where chain = :chain and hash = :hash)`;
 
-/** The lane's row is locked until the job has its number, so numbers are dense and never given twice. */
-const TAKE_NONCE = `
-  insert into relay_lanes as lane (chain, wallet, next_nonce) select chain, wallet, :atLeast::bigint + 1 from wanted
-  on conflict (chain, wallet) do update set next_nonce = greatest(lane.next_nonce, :atLeast::bigint) + 1
-  returning next_nonce - 1 as nonce`;
+export const QUEUED = `
+  select ${JOB_COLUMNS} from relay_jobs where chain = :chain and wallet = :wallet and not is_over and nonce is null
+  order by id limit :limit`;
 
+/** The lane's row is locked until the jobs have their numbers, so numbers are dense and never given twice. */
 export const NUMBER = `
   with wanted as (
-    select chain, wallet from relay_jobs where chain = :chain and id = :id and state = 'queued' for update
-  ), taken as (${TAKE_NONCE})
-  update relay_jobs set state = 'numbered', nonce = taken.nonce from taken
-  where relay_jobs.chain = :chain and relay_jobs.id = :id returning ${JOB_COLUMNS.replace('nonce,', 'relay_jobs.nonce,')}`;
+    select id from relay_jobs where chain = :chain and wallet = :wallet and id = any(:ids::bigint[]) and state = 'queued' order by id for update
+  ), counted as (
+    select id, row_number() over (order by id) - 1 as place, count(*) over () as jobs from wanted
+  ), taken as (
+    insert into relay_lanes as lane (chain, wallet, next_nonce) select :chain, :wallet, :atLeast::bigint + jobs from counted where place = 0
+    on conflict (chain, wallet) do update
+      set next_nonce = greatest(lane.next_nonce, :atLeast::bigint) + (select jobs from counted where place = 0)
+    returning next_nonce - (select jobs from counted where place = 0) as first
+  )
+  update relay_jobs set state = 'numbered', nonce = taken.first + counted.place from taken, counted
+  where relay_jobs.chain = :chain and relay_jobs.id = counted.id
+  returning ${JOB_COLUMNS.replace('id,', 'relay_jobs.id,').replace('nonce,', 'relay_jobs.nonce,')}`;
 
 export const FILL_GAP = `
   insert into relay_jobs (chain, wallet, purpose, data, gas, context, state, nonce, created_at)
@@ -100,13 +107,19 @@ export const FENCE_LANE = `
   values (:chain, :wallet, 0, :since::bigint, :reason::text)
   on conflict (chain, wallet) do update set fenced_since = excluded.fenced_since, fence_reason = excluded.fence_reason`;
 
-/** The hash is findable from the moment the raw bytes exist. */
+/** A hash is findable from the moment the raw bytes exist. */
 export const ADD_ATTEMPT = `
-  with known as (
-    insert into relay_hashes (chain, hash, job_id) values (:chain, :hash, :id) on conflict (chain, hash) do nothing
+  with given as materialized (
+    select * from jsonb_to_recordset(:attempts::jsonb) as row(id bigint, hash text, attempt jsonb)
+  ), known as (
+    insert into relay_hashes (chain, hash, job_id) select :chain, hash, id from given order by hash on conflict (chain, hash) do nothing
   )
-  update relay_jobs set attempts = attempts || :attempt::jsonb, state = case when state = 'numbered' then 'signed' else state end
-  where chain = :chain and id = :id returning ${JOB_COLUMNS}`;
+  update relay_jobs set attempts = attempts || given.attempt, state = case when state = 'numbered' then 'signed' else state end from given
+  where relay_jobs.chain = :chain and relay_jobs.id = given.id returning ${JOB_COLUMNS.replace('id,', 'relay_jobs.id,')}`;
+
+export const ACCEPT = `
+  update relay_jobs set state = 'accepted', note = null, accepted_at = coalesce(accepted_at, :at::bigint)
+  where chain = :chain and id = any(:ids::bigint[]) and not is_over returning ${JOB_COLUMNS}`;
 
 export const ASSIGN = `
   insert into relay_wallets as known (chain, trader, wallet) values (:chain, :trader, :wallet)

@@ -11,7 +11,7 @@ import {
   readAction,
   readJob,
   readLane,
-  writeAttempt,
+  writeAttempts,
   writeMined,
   type ActionRow,
   type JobRow,
@@ -41,6 +41,13 @@ export function createRelayStore(db: Knex): RelayStore {
       const [row] = await rows<ActionRow>(`select ${ACTION_COLUMNS} from relay_actions where chain = :chain and id = :id`, { chain, id });
       return row ? readAction(row) : null;
     },
+    actions: async (chain, ids) =>
+      (
+        await rows<ActionRow>(`select ${ACTION_COLUMNS} from relay_actions where chain = :chain and id = any(:ids::bigint[])`, {
+          chain,
+          ids: ids.map(String),
+        })
+      ).map(readAction),
     queue: ({ gas, context, ...request }, at) => one(SQL.QUEUE, { ...request, gas: gas.toString(), context: encodeExact(context), at }),
     unreclaimed: async (chain, triedBefore) =>
       (
@@ -50,13 +57,15 @@ export function createRelayStore(db: Knex): RelayStore {
         })
       ).map(({ order_id, order_key, ...row }) => ({ ...row, orderId: order_id, requestIndex: Number(order_key.slice('request:'.length)) })),
     open: (chain, wallet) => jobs(SQL.OPEN, { chain, wallet }),
+    queued: (chain, wallet, limit) => jobs(SQL.QUEUED, { chain, wallet, limit }),
     job: async (chain, id) => (await jobs(SQL.JOB, { chain, id }))[0] ?? null,
     jobs: (chain, ids) =>
       jobs(`select ${JOB_COLUMNS} from relay_jobs where chain = :chain and id = any(:ids::bigint[])`, { chain, ids: ids.map(String) }),
     jobsOfOrder: (chain, orderId) =>
       jobs(`select ${JOB_COLUMNS} from relay_jobs where chain = :chain and order_id = :orderId order by id`, { chain, orderId }),
     jobByHash: async (chain, hash) => (await jobs(SQL.BY_HASH, { chain, hash }))[0] ?? null,
-    number: async (chain, id, atLeast) => (await jobs(SQL.NUMBER, { chain, id, atLeast }))[0] ?? null,
+    number: async (chain, wallet, ids, atLeast) =>
+      (await jobs(SQL.NUMBER, { chain, wallet, ids: ids.map(String), atLeast })).sort((a, b) => (a.nonce ?? 0) - (b.nonce ?? 0)),
     holes: async (chain, wallet, from, below) =>
       (await rows<{ nonce: bigint }>(SQL.HOLES, { chain, wallet, from, below })).map(({ nonce }) => Number(nonce)),
     fillGap: async (chain, wallet, nonce, gas, at) =>
@@ -73,9 +82,10 @@ export function createRelayStore(db: Knex): RelayStore {
     async fenceLane(chain, wallet, fence) {
       await rows(SQL.FENCE_LANE, { chain, wallet, since: fence?.since ?? null, reason: fence?.reason ?? null });
     },
-    addAttempt: (chain, id, attempt) => one(SQL.ADD_ATTEMPT, { chain, id, hash: attempt.hash, attempt: writeAttempt(attempt) }),
+    addAttempt: (chain, attempts) => jobs(SQL.ADD_ATTEMPT, { chain, attempts: writeAttempts(attempts) }),
     setState: async (chain, id, state, at, note) =>
       (await jobs(SQL.SET_STATE, { chain, id, state, over: isOver(state), note, at }))[0] ?? one(SQL.JOB, { chain, id }),
+    accept: (chain, ids, at) => jobs(SQL.ACCEPT, { chain, ids: ids.map(String), at }),
     refuse: async (chain, id, note) => (await jobs(SQL.REFUSE, { chain, id, note }))[0] ?? null,
     settle: (chain, id, state, mined) =>
       update(chain, id, 'state = :state, is_over = true, mined = :mined::jsonb, mined_block = :block, note = null', {

@@ -1,4 +1,4 @@
-import { decodeFunctionResult, encodeFunctionData, erc20Abi, prepareEncodeFunctionData, type PublicClient } from 'viem';
+import { decodeFunctionResult, encodeFunctionData, erc20Abi, numberToHex, prepareEncodeFunctionData, type PublicClient } from 'viem';
 import type { ChainDefinition } from '../../chains.js';
 import type { OpeningFacts, OpeningQuestion, Rehearsal, Rehearsed, Revert } from '../../orders/rehearsal.js';
 import type { Address, Hex } from '../../ports.js';
@@ -10,8 +10,10 @@ import { revertOf } from './decode-revert.js';
  * not answer; what the contract refuses is an answer.
  */
 export async function rehearse(client: PublicClient, { diamond }: ChainDefinition, rehearsal: Rehearsal): Promise<Rehearsed> {
-  const { trader, sender, data, token, opening } = rehearsal;
+  const { trader, sender, data, token, opening, gas: given } = rehearsal;
   const call = { from: sender, to: diamond, data };
+  const passed = given === undefined ? null : await tryWith(client, diamond, rehearsal, given);
+  if (passed !== null) return passed;
   const [revert, gas, delegate, funds, facts] = await Promise.all([
     refusalOf(client, call),
     estimate(client, call),
@@ -22,10 +24,28 @@ export async function rehearse(client: PublicClient, { diamond }: ChainDefinitio
   return { revert, gas: revert === null ? gas : null, delegate, token: funds, opening: facts };
 }
 
+/** The call as it will be sent, gas and all; null when it fails, for want of gas or otherwise: then everything is asked to say why. */
+async function tryWith(
+  client: PublicClient,
+  diamond: Address,
+  { trader, sender, data, opening }: Rehearsal,
+  gas: bigint,
+): Promise<Rehearsed | null> {
+  const [isPassed, facts] = await Promise.all([
+    ask(client, { from: sender, to: diamond, data, gas: numberToHex(gas) }).then(
+      () => true,
+      () => false,
+    ),
+    opening === undefined ? null : openingFacts(client, diamond, trader, opening),
+  ]);
+  return isPassed ? { revert: null, gas, delegate: sender, token: null, opening: facts } : null;
+}
+
 interface Call {
   readonly from?: Address;
   readonly to: Address;
   readonly data: Hex;
+  readonly gas?: Hex;
 }
 
 const ask = (client: PublicClient, call: Call): Promise<Hex> => client.request({ method: 'eth_call', params: [call, 'latest'] });

@@ -1,0 +1,69 @@
+import type { Hex } from '../core/ports.js';
+import type { NewAttempt, RelayJob } from '../core/relay/relay-store.js';
+import type { DeliveryOptions } from './deliver.js';
+import type { Fees } from './fees.js';
+
+export interface SignedJob {
+  readonly job: RelayJob;
+  readonly hash: Hex;
+}
+
+export interface Signing {
+  /** One more attempt of a job, stored and not yet sent; a no-op uses up its nonce and does nothing else. */
+  sign(job: RelayJob, offer: Fees, isNoOp: boolean): Promise<RelayJob>;
+  /** The first attempts of many, in the order of their nonces; those whose signature failed are left out. */
+  signAll(jobs: readonly RelayJob[], offer: Fees): Promise<RelayJob[]>;
+}
+
+/** Of a transaction that does nothing but use up a nonce. */
+export const NO_OP_GAS = 100_000n;
+
+type SigningParts = Pick<DeliveryOptions, 'definition' | 'wallet' | 'store' | 'clock' | 'log' | 'onSigned' | 'onStep' | 'fence'>;
+
+/** From a nonce to stored bytes: nothing leaves before they are. */
+export function createSigning({ definition, wallet, store, clock, log, onSigned, onStep, fence }: SigningParts): Signing {
+  const { slug } = definition;
+
+  /** The bytes, in nobody's hands yet. */
+  async function attemptOf(job: RelayJob, offer: Fees, isNoOp: boolean): Promise<NewAttempt> {
+    if (job.nonce === null) throw new Error(`Relay job ${job.id} has no nonce.`);
+    const call = isNoOp
+      ? { to: wallet.address, data: '0x' as const, gas: NO_OP_GAS }
+      : { to: definition.diamond, data: job.data, gas: job.gas };
+    const signed = await wallet.sign({ chainId: definition.chainId, nonce: job.nonce, ...call, ...offer }).catch((error: unknown) => {
+      fence.meet('key', 'its key cannot be used');
+      throw error;
+    });
+    fence.clear('key');
+    return { id: job.id, attempt: { ...signed, ...offer, isNoOp, signedAt: clock.now() } };
+  }
+
+  /** Stored with its hash before anybody may see it. */
+  async function keep(attempts: readonly NewAttempt[]): Promise<RelayJob[]> {
+    if (attempts.length === 0) return [];
+    const stored = await store.addAttempt(slug, attempts);
+    const signed = stored.flatMap((job) => {
+      const last = job.attempts.at(-1);
+      return last && !last.isNoOp ? [{ job, hash: last.hash }] : [];
+    });
+    if (signed.length > 0) await onSigned(signed);
+    stored.forEach(onStep);
+    return stored;
+  }
+
+  async function sign(job: RelayJob, offer: Fees, isNoOp: boolean): Promise<RelayJob> {
+    const [stored] = await keep([await attemptOf(job, offer, isNoOp)]);
+    if (!stored) throw new Error(`Relay job ${job.id} is not stored.`);
+    return stored;
+  }
+
+  async function signAll(jobs: readonly RelayJob[], offer: Fees): Promise<RelayJob[]> {
+    const made = await Promise.allSettled(jobs.map((job) => attemptOf(job, offer, false)));
+    const failures = made.flatMap((each) => (each.status === 'rejected' ? [each.reason as unknown] : []));
+    if (failures.length > 0) log.warn('relay.not-signed', { wallet: wallet.address, jobs: failures.length, error: failures[0] });
+    const kept = await keep(made.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : [])));
+    return kept.sort((a, b) => (a.nonce ?? 0) - (b.nonce ?? 0));
+  }
+
+  return { sign, signAll };
+}
