@@ -14,6 +14,8 @@ const ORDERS = 100;
 const WARM_UP = 150;
 const COUNTED = 20;
 const IDLE_MS = 3_000;
+const BETWEEN_BLOCKS = 20;
+const SETTLE_MS = 3_000;
 const profile = process.env['BENCH_PROFILE'] ?? null;
 
 /** Answers wait for no outcome: with no block there is none. */
@@ -103,12 +105,20 @@ async function processorTime(on: Stage, bot: Bot, post: Ask): Promise<number[]> 
   const used: number[] = [];
   if (profile !== null) await on.usage({ profile });
   for (let turn = 0; turn < ORDERS; turn += 1) {
+    if (turn % BETWEEN_BLOCKS === BETWEEN_BLOCKS - 1) await letBlocksCome(on);
     const body = await signOrder(bot);
     const one = await measured(on, () => relayedBody(body, post));
     used.push(one.used - asking.used - one.took * perMs);
   }
   if (profile !== null) await on.usage({ profile });
   return used;
+}
+
+/** A lane whose transactions get into no block for long is fenced. */
+async function letBlocksCome(on: Stage): Promise<void> {
+  await on.venue({ kind: 'pause', paused: false });
+  await systemClock.sleep(SETTLE_MS);
+  await on.venue({ kind: 'pause', paused: true });
 }
 
 async function measured(on: Stage, work: () => Promise<void>): Promise<{ readonly used: number; readonly took: number }> {
