@@ -34,7 +34,7 @@ export async function relayOrders(
     for (const each of prepared) sent.push('outcome' in each ? each : await sendItem(gateway, venue, caller, action, each));
     const flip = (each: Sent): Promise<Sent> => openAfterClose(gateway, venue, caller, action, watch, { sent: each, end });
     const [settled] = await Promise.all([
-      Promise.all(sent.map((each) => ('outcome' in each || each.held === null ? each : flip(each)))),
+      Promise.all(sent.map(async (each) => ('outcome' in each || each.held === null ? each : flip(each)))),
       settle(venue, watch, sent, end),
     ]);
     const rest = (each: Sent): Promise<ItemOutcome> => leaveToRest(gateway, venue, caller, action, facts, each);
