@@ -17,21 +17,36 @@ export interface GatewayProcess {
   /** SIGKILL: nothing is finished, nothing is said. */
   kill(): Promise<void>;
   /** Resolves when `/ready` answers 200. */
-  start(): Promise<void>;
+  start(settings?: Record<string, string>): Promise<void>;
+  /** Resolves when it has died by itself. */
+  died(): Promise<void>;
+  /** Where it listens now. */
+  url(): string;
   /** The process is dead while this happens, and lives again afterwards. */
   deadWhile(act: () => Promise<unknown>): Promise<void>;
   stop(): Promise<void>;
 }
 
-export async function createGatewayProcess(sandbox: TestSandbox): Promise<GatewayProcess> {
+export interface GatewayProcessOptions {
+  /** What node is given; the built production gateway where nothing else is said. */
+  readonly program?: readonly string[];
+  readonly settings?: Record<string, string>;
+}
+
+const PRODUCTION = ['--enable-source-maps', 'dist/main.js'] as const;
+
+export async function createGatewayProcess(
+  sandbox: TestSandbox,
+  { program = PRODUCTION, settings = {} }: GatewayProcessOptions = {},
+): Promise<GatewayProcess> {
   const database = await createTestDatabase();
-  const environment = { ...basics(), ...variables(sandbox), DATABASE_URL: database.url };
+  const environment = { ...basics(), ...variables(sandbox), ...settings, DATABASE_URL: database.url };
   const ended = new AbortController();
   let running: SandboxProcess | null = null;
   let url = '';
 
-  async function start(): Promise<void> {
-    running = startProcess(process.execPath, ['--enable-source-maps', 'dist/main.js'], { env: environment });
+  async function start(more: Record<string, string> = {}): Promise<void> {
+    running = startProcess(process.execPath, program, { env: { ...environment, ...more } });
     const [, at = ''] = await running.until(/"url":"(http:[^"]+)"/);
     url = at;
     await eventually(
@@ -41,9 +56,10 @@ export async function createGatewayProcess(sandbox: TestSandbox): Promise<Gatewa
   }
 
   async function kill(): Promise<void> {
-    running?.child.kill('SIGKILL');
-    await running?.exit;
+    const dying = running;
     running = null;
+    dying?.child.kill('SIGKILL');
+    await dying?.exit;
   }
 
   await start();
@@ -62,6 +78,12 @@ export async function createGatewayProcess(sandbox: TestSandbox): Promise<Gatewa
     books: { ...sandbox.gateway, store },
     kill,
     start,
+    async died() {
+      const dying = running;
+      await dying?.exit;
+      if (running === dying) running = null;
+    },
+    url: () => url,
     async deadWhile(act) {
       await kill();
       await act();

@@ -1,0 +1,70 @@
+import { readFileSync } from 'node:fs';
+import { createLogger } from '../../core/adapters/log.js';
+import { systemClock } from '../../core/adapters/system-clock.js';
+import { readConfig } from '../../core/config.js';
+import type { Store } from '../../core/ports.js';
+import { startGateway, startStore } from '../../compose.js';
+import { readLauncher, runProgram } from '../../lifecycle.js';
+import { listen } from '../../native-api/listen.js';
+
+/**
+ * The production gateway with a fate: it kills itself, by the signal that cannot be caught, right after the step DOOM of an order's way to
+ * the chain has taken effect, counted from the signed action on. It tells each step, so that the test knows how many there are.
+ */
+
+const WRITES = /^(?:record|place|queue$|queueAll|number|sign|add|accept|setState|settle$|keep|save|assign)/;
+const FIRST = 'recordAction';
+
+const doom = Number(process.env['DOOM'] ?? '0');
+let steps = 0;
+let isOnItsWay = false;
+
+/** Only what is written counts: to die after a read is to die after the write before it. */
+function doomed<Part extends object>(part: Part): Part {
+  const wrapped = Object.entries(part).map(([name, method]: [string, unknown]) => {
+    if (typeof method !== 'function' || !WRITES.test(name)) return [name, method];
+    return [
+      name,
+      async (...rest: unknown[]): Promise<unknown> => {
+        const result: unknown = await (method as (...rest: unknown[]) => Promise<unknown>)(...rest);
+        isOnItsWay ||= name.startsWith(FIRST);
+        if (isOnItsWay) step(name);
+        return result;
+      },
+    ];
+  });
+  return Object.fromEntries(wrapped) as Part;
+}
+
+function step(name: string): void {
+  steps += 1;
+  process.stdout.write(`step ${steps} ${name}\n`);
+  if (steps === doom) process.kill(process.pid, 'SIGKILL');
+}
+
+const doomedStore = (store: Store): Store => ({
+  ...store,
+  relay: doomed(store.relay),
+  orders: doomed(store.orders),
+  exchange: doomed(store.exchange),
+});
+
+const config = readConfig(process.env, (path) => readFileSync(path, 'utf8'));
+const log = createLogger(config.logLevel);
+const clock = systemClock;
+
+await runProgram({
+  log,
+  clock,
+  launcher: readLauncher(process.env),
+  async run(lifecycle) {
+    const http = await lifecycle.start(
+      'http',
+      () => listen(config.host, config.port),
+      (made) => made.close(),
+    );
+    const store = doomedStore(await startStore({ lifecycle, clock, log }, config.database));
+    await startGateway({ config, store, lifecycle, clock, log, http });
+    log.info('gateway.listening', { url: http.url });
+  },
+});
