@@ -198,7 +198,7 @@ describe('what rests on chain', () => {
       order: { triggerCondition: 'Triggered', sz: '0.0' },
     });
     const sl = children.find(({ triggerPx }) => triggerPx === '2700.0');
-    expect((await statusOf(trader, sl?.oid ?? 0)).order.status).toBe('canceled');
+    expect((await statusOf(trader, sl?.oid ?? 0)).order.status).toBe('siblingFilledCanceled');
     sandbox.controls.prices.jump(1, '3000');
   }, 60_000);
 
