@@ -23,6 +23,7 @@ const ALLOWED: ReadonlySet<string> = new Set(TRADING_CALLS.map(selectorOf));
 const named = (...names: readonly string[]): ReadonlySet<string> =>
   new Set(TRADING_CALLS.filter((signature) => names.includes(signature.split('(', 1)[0] ?? '')).map(selectorOf));
 const OPENS = named('openTrade', 'increasePositionSize');
+const CLOSES = named('closeTradeMarket', 'decreasePositionSize');
 const CARES = named('updateOpenOrder', 'updateTp', 'updateSl', 'updateMaxClosingSlippageP', 'updateLeverage');
 const DELEGATED = parseAbi([
   'function delegatedTradingAction(address trader, bytes callData) returns (bytes)',
@@ -58,10 +59,11 @@ export async function refusalOf(job: RelayJob, action: SignedAction | null, sett
   return nature === null || guard === undefined ? null : guard(job, nature);
 }
 
-/** Null for what takes risk away: nothing holds that up. A cancel may take a level away, and is no change of it. */
+/** Null for what takes risk away: nothing holds that up. A close sets its slippage beside, a cancel may take a level away: neither cares. */
 function natureOf({ purpose, context }: RelayJob, inner: Hex): JobNature | null {
   const selectors = callsOf(inner).map((call) => call.slice(0, SELECTOR_END));
   if (selectors.some((selector) => OPENS.has(selector))) return 'opens';
+  if (selectors.some((selector) => CLOSES.has(selector))) return null;
   const isCancel = purpose !== 'action' || (context as { readonly kind?: unknown } | null)?.kind === 'cancel';
   return !isCancel && selectors.some((selector) => CARES.has(selector)) ? 'cares' : null;
 }

@@ -1,0 +1,60 @@
+import type { Intent, OpenTerms } from '../../core/domain/intent.js';
+import { encodeIntent, wrapFor } from '../../core/orders/encode-intent.js';
+import type { Address, Hex } from '../../core/ports.js';
+import type { RelayJob, SignedAction } from '../../core/relay/relay-store.js';
+import { refusalOf } from '../../relayer/policy.js';
+import type { JobNature } from '../../relayer/signing-guard.js';
+
+const TRADER: Address = `0x${'12'.repeat(20)}`;
+const WALLET: Address = `0x${'34'.repeat(20)}`;
+const ACTION = { chain: 'arbitrum-sepolia', trader: TRADER } as SignedAction;
+
+const terms: OpenTerms = {
+  type: 'limit',
+  pairIndex: 0,
+  collateralIndex: 1,
+  long: true,
+  leverage: 10_000n,
+  collateralAmount: 1_000_000n,
+  price: 10n ** 15n,
+  tp: 0n,
+  sl: 0n,
+  slippageP: 1_000n,
+};
+
+/** What the operator's rules are asked about a call; null when they are not asked at all. */
+async function askedAbout(intent: Intent, kind = 'order'): Promise<JobNature | null> {
+  const inner = encodeIntent(intent, TRADER);
+  const job = { chain: ACTION.chain, wallet: WALLET, trader: TRADER, purpose: 'action', gas: 1n, context: { kind } };
+  let asked: JobNature | null = null;
+  const refusal = await refusalOf({ ...job, data: wrapFor(WALLET, TRADER, inner) } as unknown as RelayJob, ACTION, {
+    maxGas: 2n,
+    reencode: () => Promise.resolve<readonly Hex[]>([inner]),
+    guard(_job, nature) {
+      asked = nature;
+      return Promise.resolve(null);
+    },
+  });
+  expect(refusal).toBeNull();
+  return asked;
+}
+
+describe("the operator's rules, before a signature", () => {
+  it('are asked about what opens, and about levels and margin', async () => {
+    expect(await askedAbout({ kind: 'open', ...terms })).toBe('opens');
+    expect(await askedAbout({ kind: 'replace', tradeIndex: 1, by: terms })).toBe('opens');
+    expect(await askedAbout({ kind: 'protect', tradeIndex: 1, tp: null, sl: 5n, slippageP: 2_000n })).toBe('cares');
+    expect(await askedAbout({ kind: 'leverage', tradeIndex: 1, leverage: 5_000n }, 'margin')).toBe('cares');
+  });
+
+  it('are never asked about a way out, although a close sets its slippage with it', async () => {
+    const close = { tradeIndex: 1, expectedPrice: 10n ** 15n };
+    for (const slippageP of [null, 1_000n]) {
+      expect(await askedAbout({ kind: 'close', ...close, slippageP })).toBeNull();
+      expect(await askedAbout({ kind: 'decrease', ...close, collateralDelta: 5n, slippageP })).toBeNull();
+    }
+    expect(await askedAbout({ kind: 'withdraw', tradeIndex: 1 }, 'cancel')).toBeNull();
+    expect(await askedAbout({ kind: 'protect', tradeIndex: 1, tp: 0n, sl: null }, 'cancel')).toBeNull();
+    expect(await askedAbout({ kind: 'reclaim', requestIndex: 1 }, 'cancel')).toBeNull();
+  });
+});
