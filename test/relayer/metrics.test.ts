@@ -135,6 +135,8 @@ describe('the costs', () => {
     [`?chain=${CHAIN}&by=colour`, 'by'],
     [`?chain=${CHAIN}&from=2026-13-01`, 'from'],
     [`?chain=${CHAIN}&from=2026-02-02&to=2026-02-01`, 'from'],
+    [`?chain=${CHAIN}&from=1970-01-01`, 'from'],
+    [`?chain=${CHAIN}&from=2024-01-01&to=2025-01-01`, 'from'],
     [`?chain=${CHAIN}&limit=5000`, 'limit'],
     [`?chain=${CHAIN}&colour=red`, ''],
   ])('refuse %s for its %s', async (query, path) => {
