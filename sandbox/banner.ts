@@ -2,7 +2,7 @@ import { DEMO_ROLES } from './accounts.js';
 import type { SandboxControls } from './controls.js';
 
 /** Shown once, when everything answers. */
-export function banner(url: string, controls: SandboxControls, operatorToken: string): string {
+export function banner(url: string, controls: SandboxControls, operatorToken: string | null): string {
   const [first] = controls.chains;
   const slug = first?.definition.slug ?? '';
   return [
@@ -22,7 +22,7 @@ export function banner(url: string, controls: SandboxControls, operatorToken: st
     `  curl -s -X POST ${url}/sandbox/price -d '{"market":"BTC/USD","price":"65000"}'`,
     '',
     '  the operator of the relayer',
-    `  curl -s -H 'Authorization: Bearer ${operatorToken}' ${url}/relayer/status`,
+    `  curl -s -H "Authorization: Bearer ${operatorToken ?? '$OPERATOR_TOKEN'}" ${url}/relayer/status`,
     '',
     '  Ctrl-C ends everything.',
     '',

@@ -1,5 +1,6 @@
 import { createLogger } from '../core/adapters/log.js';
 import { systemClock } from '../core/adapters/system-clock.js';
+import { forgetSecrets } from '../core/relay/relayer-variables.js';
 import { readLauncher, readOrExit, runProgram } from '../lifecycle.js';
 import { banner } from './banner.js';
 import { readSandboxSettings } from './settings.js';
@@ -7,6 +8,7 @@ import { startSandbox } from './start-sandbox.js';
 
 /** `npm start`: the whole venue on loopback. */
 const settings = readOrExit(() => readSandboxSettings(process.env));
+forgetSecrets(process.env);
 const log = createLogger(settings.LOG_LEVEL);
 const clock = systemClock;
 
@@ -15,7 +17,13 @@ await runProgram({
   clock,
   launcher: readLauncher(process.env),
   async run(lifecycle) {
-    const { url, controls, config } = await startSandbox({ settings, lifecycle, clock, log, write: (line) => process.stdout.write(line) });
-    process.stdout.write(`${banner(url, controls, config.operator.token?.() ?? '')}\n`);
+    const { url, controls, publicToken } = await startSandbox({
+      settings,
+      lifecycle,
+      clock,
+      log,
+      write: (line) => process.stdout.write(line),
+    });
+    process.stdout.write(`${banner(url, controls, publicToken)}\n`);
   },
 });

@@ -71,7 +71,7 @@ const ChainBody = z.discriminatedUnion('action', [
 ]);
 
 /** Exists in the sandbox only, and answers only callers on this machine: the reply holds private keys. */
-export function sandboxRouter(controls: SandboxControls, operatorToken: string): Router {
+export function sandboxRouter(controls: SandboxControls, operatorToken: string | null): Router {
   const router = express.Router();
   router.use('/sandbox', loopbackOnly);
   router.get('/sandbox', (_request, response) => void response.json({ ...describe(controls), operatorToken }));

@@ -6,11 +6,17 @@ import type { SandboxSettings } from './settings.js';
 
 const TOKEN_BYTES = 18;
 
+export interface SandboxOperator {
+  readonly operator: OperatorSettings & { readonly token: () => string };
+  /** What everybody on this machine may know; null where the token is somebody's own, who may use it elsewhere too. */
+  readonly publicToken: string | null;
+}
+
 /** Somebody who tries the sandbox is its operator: without a token of their own they get one, shown at the start. */
-export function sandboxOperator(settings: SandboxSettings): OperatorSettings & { readonly token: () => string } {
+export function sandboxOperator(settings: SandboxSettings): SandboxOperator {
   const problems: string[] = [];
   const operator = operatorSettings(settings, (path) => readFileSync(path, 'utf8'), problems);
   if (problems.length > 0) throw new ConfigError(problems);
   const made = Buffer.from(systemRandom(TOKEN_BYTES)).toString('base64url');
-  return { ...operator, token: operator.token ?? (() => made) };
+  return { operator: { ...operator, token: operator.token ?? (() => made) }, publicToken: operator.token === null ? made : null };
 }

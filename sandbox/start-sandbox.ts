@@ -33,6 +33,8 @@ export interface Sandbox {
   readonly controls: SandboxControls;
   /** What its gateway was started with, for another one beside it. */
   readonly config: Config;
+  /** The operator's, where the sandbox made it. */
+  readonly publicToken: string | null;
 }
 
 const READY_POLL_MS = 50;
@@ -62,7 +64,7 @@ export async function startSandbox({ settings, lifecycle, clock, log, write }: S
     startStore({ lifecycle, clock, log }, database),
     startVenue(lifecycle, { settings, folder, clock, log, progress }),
   );
-  const operator = sandboxOperator(settings);
+  const { operator, publicToken } = sandboxOperator(settings);
   const config: Config = {
     mode: 'sandbox',
     host: settings.HOST,
@@ -86,7 +88,7 @@ export async function startSandbox({ settings, lifecycle, clock, log, write }: S
     clock,
     log,
     http,
-    extraRoutes: [sandboxRouter(venue.controls, operator.token())],
+    extraRoutes: [sandboxRouter(venue.controls, publicToken)],
   });
   await lifecycle.start(
     'demo agents',
@@ -98,7 +100,7 @@ export async function startSandbox({ settings, lifecycle, clock, log, write }: S
     () => untilReady(gateway, lifecycle.stopping),
     () => undefined,
   );
-  return { url: http.url, gateway, controls: venue.controls, config };
+  return { url: http.url, gateway, controls: venue.controls, config, publicToken };
 }
 
 /** Waits for both even if one fails: what the other is about to start must be known before everything is ended. */

@@ -6,11 +6,14 @@ import { runCommand } from '../../relayer/command.js';
 import { newFacadeTrader } from '../harness/facade-trader.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
 
-const TOKEN = 'the-token-of-the-operator';
 const CHAIN = 'arbitrum-sepolia';
 
 let sandbox: TestSandbox;
-beforeAll(async () => void (sandbox = await startTestSandbox({ OPERATOR_TOKEN: TOKEN })));
+let token: string;
+beforeAll(async () => {
+  sandbox = await startTestSandbox();
+  token = sandbox.config.operator.token?.() ?? '';
+});
 afterAll(() => sandbox.stop());
 afterEach(() => run(['resume']));
 
@@ -24,9 +27,9 @@ async function run(words: readonly string[], changes: Record<string, string | un
   const out: string[] = [];
   const complaints: string[] = [];
   const code = await runCommand(words, {
-    environment: { GATEWAY_URL: `${sandbox.url}/`, OPERATOR_TOKEN: TOKEN, ...changes },
+    environment: { GATEWAY_URL: `${sandbox.url}/`, OPERATOR_TOKEN: token, ...changes },
     readText: (file) => {
-      if (file === '/run/token') return `${TOKEN}\n`;
+      if (file === '/run/token') return `${token}\n`;
       throw new Error('no such file');
     },
     clock: systemClock,
@@ -112,7 +115,7 @@ describe('npm run relayer --', () => {
 
   it('is a program of its own', async () => {
     const program = path.resolve(import.meta.dirname, '../../dist/relayer-command.js');
-    const environment = { ...process.env, GATEWAY_URL: sandbox.url, OPERATOR_TOKEN: TOKEN };
+    const environment = { ...process.env, GATEWAY_URL: sandbox.url, OPERATOR_TOKEN: token };
     const { stdout } = await promisify(execFile)(process.execPath, [program, 'status'], { env: environment, timeout: 25_000 });
     expect(stdout).toContain(wallet());
     await expect(promisify(execFile)(process.execPath, [program, 'explode'], { env: environment })).rejects.toMatchObject({ code: 2 });

@@ -40,6 +40,10 @@ describe("the operator's door", () => {
     });
   });
 
+  it('is not opened by the sandbox, which tells a token that it made itself and no other', async () => {
+    expect((await sandbox.get('/sandbox')).body).toMatchObject({ operatorToken: null });
+  });
+
   it('names what is offered where something else was asked for', async () => {
     expect(codeOf(await ask('/relayer/nothing-here'))).toEqual([404, 'UNSUPPORTED']);
     const wrong = await ask('/relayer/status', { method: 'DELETE' });
