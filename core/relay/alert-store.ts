@@ -66,6 +66,7 @@ export interface AlertStore {
   delivered(id: bigint, at: number): Promise<void>;
   /** `dueAt` null: it is given up. */
   failed(id: bigint, error: string, dueAt: number | null): Promise<void>;
+  /** At most so many of either state, newest first. */
   undelivered(limit: number): Promise<AlertDelivery[]>;
   /** Begins again with one that was given up; null when there is no such one. */
   retry(id: bigint, at: number): Promise<AlertDelivery | null>;

@@ -53,12 +53,7 @@ export function createAlertStore(db: Knex): AlertStore {
     async failed(id, error, dueAt) {
       await rows(FAILED, { id, error, dueAt });
     },
-    undelivered: async (limit) =>
-      (
-        await rows<DeliveryRow>(`select ${DELIVERY} from alert_deliveries where state <> 'delivered' order by id desc limit :limit`, {
-          limit,
-        })
-      ).map(readDelivery),
+    undelivered: async (limit) => (await rows<DeliveryRow>(UNDELIVERED, { limit })).map(readDelivery),
     async retry(id, at) {
       const [row] = await rows<DeliveryRow>(RETRY, { id, at });
       return row ? readDelivery(row) : null;
@@ -142,6 +137,12 @@ const CLAIM = `
       where earlier.alert_id = due.alert_id and earlier.state = 'pending' and earlier.id < due.id)
     order by id limit :limit for update skip locked)
   returning ${DELIVERY}`;
+
+/** Each state from its own index: what was delivered is never read, however much of it there is. */
+const UNDELIVERED = `
+  (select ${DELIVERY} from alert_deliveries where state = 'pending' order by id desc limit :limit)
+  union all (select ${DELIVERY} from alert_deliveries where state = 'dead' order by id desc limit :limit)
+  order by id desc`;
 
 const FAILED = `
   update alert_deliveries set last_error = :error, due_at = coalesce(:dueAt::bigint, due_at),
