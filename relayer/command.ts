@@ -51,7 +51,8 @@ export async function runCommand(words: readonly string[], surroundings: Command
 
 async function connect({ environment, readText }: CommandSurroundings): Promise<OperatorClient> {
   const url = (environment['GATEWAY_URL'] ?? `http://127.0.0.1:${environment['PORT'] ?? '8080'}`).replace(/\/+$/, '');
-  if (!/^https?:\/\/./.test(url) || !URL.canParse(url)) throw new CommandError('GATEWAY_URL must be an http or https URL.');
+  if (!/^https?:\/\/[^@]+$/.test(url) || !URL.canParse(url))
+    throw new CommandError('GATEWAY_URL must be an http or https URL without user info.');
   const token = tokenOf(environment, readText) ?? (await sandboxToken(url));
   if (token === null) throw new CommandError('Set OPERATOR_TOKEN or OPERATOR_TOKEN_FILE to what the gateway was started with.');
   return createOperatorClient({ url, token });

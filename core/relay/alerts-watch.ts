@@ -72,12 +72,28 @@ async function checkVenue(watch: Watch, venue: Venue, open: readonly Alert[]): P
     ...lanes.flatMap((lane) => [checkLane(watch, venue, lane), checkKey(lane)]),
     ...(await Promise.allSettled(balances)).flatMap((one) => (one.status === 'fulfilled' ? [one.value] : [])),
   ];
-  for (const finding of findings) {
+  for (const finding of [...findings, ...left(venue, open)]) {
     const { isWrong, message, ...rest } = finding;
     const name = { kind: rest.kind, subject: rest.subject, chain: venue.definition.slug };
     if (isWrong) await watch.alerts.raiseAlert({ ...rest, chain: name.chain, message });
     else if (isOpen(rest.kind, rest.subject)) await watch.alerts.recoverAlert(name, message);
   }
+}
+
+const ABOUT_WALLETS: ReadonlySet<AlertKind> = new Set(['low-balance', 'lane-jammed', 'key-trouble']);
+
+/** Of a wallet that was taken out of the settings: nothing can be wrong with it any more. */
+function left({ definition, relayer }: Venue, open: readonly Alert[]): Finding[] {
+  const wallets: readonly string[] = relayer?.wallets() ?? [];
+  return open
+    .filter(({ chain, kind, subject }) => chain === definition.slug && ABOUT_WALLETS.has(kind) && !wallets.includes(subject))
+    .map(({ kind, subject }) => ({
+      kind,
+      subject,
+      isWrong: false,
+      message: `${subject} is no wallet of the relayer any more.`,
+      details: {},
+    }));
 }
 
 async function checkBalance({ gateway, settings }: Watch, venue: Venue, wallet: Address, isOpen: boolean): Promise<Finding> {

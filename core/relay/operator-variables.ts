@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CHAIN_SLUGS } from '../chains.js';
-import { readSecret, type ReadText } from './relayer-variables.js';
+import { hasUserInfo, readSecret, type ReadText } from './relayer-variables.js';
 
 /** Who runs the service: what shows them the way in, and where they are called. */
 export interface OperatorSettings {
@@ -61,7 +61,10 @@ export const OPERATOR_VARIABLES = {
   OPERATOR_TOKEN: Secret.optional(),
   OPERATOR_TOKEN_FILE: z.string().optional(),
   METRICS_PUBLIC: z.enum(['true', 'false'], 'must be true or false').default('false'),
-  ALERT_WEBHOOK_URL: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).optional(),
+  ALERT_WEBHOOK_URL: z
+    .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+    .refine((text) => !URL.canParse(text) || !hasUserInfo(new URL(text)), 'must hold no user info: messages are signed instead')
+    .optional(),
   ALERT_WEBHOOK_SECRET: Secret.optional(),
   ALERT_WEBHOOK_SECRET_FILE: z.string().optional(),
   ALERT_LOW_BALANCE: LowBalance.prefault(DEFAULT_LOW_BALANCE),

@@ -1,10 +1,11 @@
 import { chainVariable } from '../chains.js';
 import type { Address } from '../ports.js';
+import { hasUserInfo } from './relayer-variables.js';
 import { secretOf, type KeyParts } from './relayer-variables-keys.js';
 
 /** Somebody who signs for us over HTTP. */
 export interface SignerConfig {
-  /** May hold user info, hence a function. */
+  /** Its path may be a secret, hence a function. */
   readonly url: () => string;
   /** Null: it asks for none. */
   readonly token: (() => string) | null;
@@ -27,7 +28,8 @@ export function readSigner(parts: KeyParts): SignerConfig | null {
     return null;
   }
   const url = httpUrl(text);
-  if (url === null) problems.push(`${urlName} must be an http or https URL`);
+  if (url === null)
+    problems.push(`${urlName} must be an http or https URL without user info, query and fragment: its token goes elsewhere`);
   else if (url.protocol === 'http:' && !LOOPBACK.has(url.hostname))
     warnings.push(`${urlName} is not https: whoever is on the way can read its token`);
   const wallets = (listed ?? '')
@@ -45,5 +47,6 @@ const countOf = (text: string): number => text.split(/[\s,]+/).filter((part) => 
 
 function httpUrl(text: string): URL | null {
   const url = URL.canParse(text) ? new URL(text) : null;
-  return url?.protocol === 'http:' || url?.protocol === 'https:' ? url : null;
+  if (url === null || hasUserInfo(url) || /[?#]/.test(text)) return null;
+  return url.protocol === 'http:' || url.protocol === 'https:' ? url : null;
 }

@@ -33,7 +33,7 @@ export interface ChainSource {
 /** Read by this process and nobody it starts. */
 const SECRET_VARIABLES = ['RELAYER_KEY', 'RELAYER_KEYSTORE_PASSWORD', 'RELAYER_SIGNER_TOKEN'] as const;
 
-const OTHER_SECRETS: ReadonlySet<string> = new Set(['OPERATOR_TOKEN', 'ALERT_WEBHOOK_SECRET']);
+const OTHER_SECRETS: ReadonlySet<string> = new Set(['OPERATOR_TOKEN', 'ALERT_WEBHOOK_SECRET', 'ALERT_WEBHOOK_URL']);
 
 export const RELAYER_VARIABLES = [
   ...SECRET_VARIABLES,
@@ -70,7 +70,7 @@ export function readRelayer(slug: ChainSlug, source: ChainSource): RelayerConfig
 export const walletCount = ({ keys, keystores = [], signer = null }: RelayerConfig): number =>
   keys().length + keystores.length + (signer?.wallets.length ?? 0);
 
-/** What a process inherits can be read by whoever looks at it from outside, and it starts others: nobody needs these any more. */
+/** What this process starts inherits what is left, and needs none of these. Its own beginning stays in sight of its user: files are better. */
 export function forgetSecrets(environment: Record<string, string | undefined>): void {
   for (const name of Object.keys(environment))
     if (OTHER_SECRETS.has(name) || SECRET_VARIABLES.some((secret) => name.startsWith(`${secret}_`) && !name.startsWith(`${secret}_FILE_`)))
@@ -99,4 +99,9 @@ export function readSecret(readText: ReadText, path: string): string | null {
   } catch {
     return null;
   }
+}
+
+/** `fetch` takes no address with a name and a password in it: every call would fail, and its error quotes them. */
+export function hasUserInfo(url: URL): boolean {
+  return url.username !== '' || url.password !== '';
 }

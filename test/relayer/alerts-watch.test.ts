@@ -87,6 +87,18 @@ describe('the watch', () => {
     await passUntil(clock, (kinds) => !kinds.includes('rpc-trouble'));
   });
 
+  it('ends what it said of a wallet that was taken out of the settings, and of nobody else', async () => {
+    const { alerts } = sandbox.gateway.store;
+    const clock = newClock();
+    const gone = { chain: CHAIN, subject: `0x${'ab'.repeat(20)}`, message: 'It is empty.', details: {}, expiresAt: null };
+    for (const kind of ['low-balance', 'key-trouble', 'quota-reached'] as const)
+      await alerts.raise({ ...gone, kind }, { at: clock.now(), tells: false, repeatMs: null });
+    watch(clock);
+    await passUntil(clock, (kinds) => !kinds.includes('low-balance') && !kinds.includes('key-trouble'));
+    expect(await openKinds()).toEqual(['quota-reached']);
+    await alerts.recover({ ...gone, kind: 'quota-reached' }, { at: clock.now(), tells: false, message: '' });
+  });
+
   it('is kept by one replica, and by another when that one is gone', async () => {
     const { alerts } = sandbox.gateway.store;
     const at = (now += 1_000_000_000);
@@ -120,6 +132,9 @@ describe('the settings of the operator', () => {
     expect(said).toContain('RPC_URL_BASE');
     expect(problemsOf({ OPERATOR_TOKEN: 'too-short' })).toContain('OPERATOR_TOKEN must be at least 16');
     expect(said + problemsOf({ OPERATOR_TOKEN: 'too-short' })).not.toMatch(/too-short|127\.0\.0\.1/);
+    const inUrl = problemsOf({ ALERT_WEBHOOK_URL: 'https://me:hidden@host/hook', ALERT_WEBHOOK_SECRET: 'x'.repeat(16) });
+    expect(inUrl).toContain('ALERT_WEBHOOK_URL must hold no user info');
+    expect(inUrl).not.toContain('hidden');
     for (const low of ['much', '0.1,0.2', 'mars=1', '1=2=3', ''])
       expect([low, problemsOf({ ALERT_LOW_BALANCE: low }).includes('ALERT_LOW_BALANCE')]).toEqual([low, low !== '']);
   });

@@ -118,6 +118,13 @@ describe('a configuration of keys', () => {
         'RELAYER_SIGNER_WALLETS_BASE must be addresses separated by commas, none of them twice',
       ],
     ],
+    ...['https://me:s3cret@signer', 'https://signer/?key=s3cret', 'https://signer/#s3cret'].map(
+      (url): [string, Record<string, string>, string[]] => [
+        'a signer at an address that cannot be asked',
+        { RELAYER_SIGNER_URL_BASE: url, RELAYER_SIGNER_WALLETS_BASE: `0x${'ab'.repeat(20)}` },
+        ['RELAYER_SIGNER_URL_BASE must be an http or https URL without user info'],
+      ],
+    ),
     [
       'a wallet named twice',
       { RELAYER_SIGNER_URL_BASE: 'https://signer', RELAYER_SIGNER_WALLETS_BASE: `0x${'AB'.repeat(20)},0x${'ab'.repeat(20)}` },
@@ -139,7 +146,7 @@ describe('a configuration of keys', () => {
   it('is printed by nobody: not inspected, not as JSON, not in the log', () => {
     const relayer = relayerOf({
       ...KEYSTORES,
-      RELAYER_SIGNER_URL_BASE: 'https://me:s3cret@signer',
+      RELAYER_SIGNER_URL_BASE: 'https://signer/s3cret',
       RELAYER_SIGNER_TOKEN_BASE: 's3cret',
       RELAYER_SIGNER_WALLETS_BASE: `0x${'cd'.repeat(20)}`,
       RELAYER_KEY_BASE: KEYS[0],
@@ -182,6 +189,8 @@ describe('a configuration of keys', () => {
       RELAYER_KEYSTORE_PASSWORD_BASE: PASSWORD,
       RELAYER_SIGNER_TOKEN_BASE: 's3cret',
       OPERATOR_TOKEN: 's3cret',
+      ALERT_WEBHOOK_URL: 'https://host/s3cret',
+      ALERT_WEBHOOK_SECRET: 's3cret',
       PORT: '1',
     };
     forgetSecrets(environment);
