@@ -36,6 +36,7 @@ async function spentBy({ wallet }: AgentTrader): Promise<number> {
   return rows[0]?.spent ?? 0;
 }
 
+const statusesOf = (answers: readonly { readonly status: number }[]): number[] => answers.map(({ status }) => status);
 const many = <Result>(count: number, work: (at: number) => Promise<Result>): Promise<Result[]> =>
   Promise.all(Array.from({ length: count }, (_, at) => work(at)));
 
@@ -81,10 +82,11 @@ describe('a daily cap', () => {
 });
 
 describe('unsent orders', () => {
-  it('are fifty and no more, also when sixty are asked for at once', async () => {
+  it('are fifty and no more, also when fifteen ask for the last five at once', async () => {
     const agent = await newAgentTrader(sandbox, chain, { usdc: '100000' });
-    const answers = await many(60, () => agent.create(LIMIT));
-    const refused = answers.filter(({ status }) => status !== 201);
+    // A node has so much time for all it is asked at once: sixty estimates together are more than a busy one can give.
+    for (let wave = 0; wave < 3; wave += 1) expect(statusesOf(await many(15, () => agent.create(LIMIT)))).toEqual(Array(15).fill(201));
+    const refused = (await many(15, () => agent.create(LIMIT))).filter(({ status }) => status !== 201);
     expect(refused).toHaveLength(10);
     for (const answer of refused) {
       expect(refusal(answer)).toEqual([429, 'RATE_LIMITED']);
