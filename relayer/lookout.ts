@@ -4,7 +4,7 @@ import { NO_OP_GAS } from './sign-jobs.js';
 import { firstFees } from './fees.js';
 import type { LaneFence } from './fence.js';
 import type { LaneOptions } from './lane.js';
-import { settleJobs } from './settle.js';
+import { settleJobs, type SettleMemory } from './settle.js';
 
 export interface LookoutOptions extends LaneOptions {
   readonly fence: LaneFence;
@@ -35,7 +35,7 @@ const USUAL_GAS = 500_000n;
 export function createLookout(options: LookoutOptions): Lookout {
   const { definition, wallet, node, store, settings, clock, log, onStep, fence, delivery, paceMs } = options;
   const { slug } = definition;
-  const doubts = new Map<bigint, number>();
+  const memory: SettleMemory = { doubts: new Map(), isOneBranch: false };
   let chainNonce: number | null = null;
   let isBlockSeen = true;
   let lookedAt = 0;
@@ -68,7 +68,7 @@ export function createLookout(options: LookoutOptions): Lookout {
     const { nonce, balance } = await node.account(wallet.address);
     chainNonce = nonce;
     const { doubtMs } = settings;
-    await settleJobs({ store, node, slug, wallet: wallet.address, clock, log, onStep, doubts, doubtMs }, numbered, nonce);
+    await settleJobs({ store, node, slug, wallet: wallet.address, clock, log, onStep, memory, doubtMs }, numbered, nonce);
     if (numbered.length === 0) await store.resetLane(slug, wallet.address, nonce);
     else await fillHoles(numbered, nonce);
     if (!numbered.some(isUnsent)) fence.clear('node');
@@ -113,7 +113,8 @@ export function createLookout(options: LookoutOptions): Lookout {
     forget() {
       chainNonce = null;
       waiting = null;
-      doubts.clear();
+      memory.doubts.clear();
+      memory.isOneBranch = false;
     },
   };
 }

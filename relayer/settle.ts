@@ -1,7 +1,7 @@
 import type { ChainSlug } from '../core/chains.js';
 import type { Address, Clock, Logger } from '../core/ports.js';
 import type { Receipt, RelayNode } from '../core/relay/relayer.js';
-import type { RelayJob, RelayStore } from '../core/relay/relay-store.js';
+import type { MinedBlock, RelayJob, RelayStore, Settled } from '../core/relay/relay-store.js';
 
 interface Parts {
   readonly store: RelayStore;
@@ -12,36 +12,85 @@ interface Parts {
   readonly log: Logger;
   readonly onStep: (job: RelayJob) => void;
   readonly doubtMs: number;
+  readonly memory: SettleMemory;
+}
+
+/** What one look leaves for the next. */
+export interface SettleMemory {
   /** Since when a job's nonce is seen used without a transaction of ours, by id. */
   readonly doubts: Map<bigint, number>;
+  /** All blocks that are stored were seen to stand, on one branch: while the newest does, so do those before it. */
+  isOneBranch: boolean;
 }
+
+type Receipts = ReadonlyMap<string, Receipt>;
 
 /** Blocks, and nonces given up, that a reorganisation or a late receipt may still undo. */
 const SETTLED_AFTER = 64;
+const NEWEST_ONLY = 0;
 
 /** Finds out which of these jobs are in a block by now, and which of those before them still are. */
 export async function settleJobs(parts: Parts, numbered: readonly RelayJob[], chainNonce: number): Promise<void> {
-  const { store, slug, wallet, node, doubts } = parts;
+  const { store, node, slug, wallet, onStep, memory } = parts;
   const waiting = numbered.filter(({ attempts }) => attempts.length > 0);
-  const recent = await store.settledLately(slug, wallet, { blocks: SETTLED_AFTER, nonce: chainNonce - SETTLED_AFTER });
-  const hashes = [...waiting, ...recent].flatMap(({ attempts }) => attempts.map(({ hash }) => hash));
-  if (hashes.length === 0) return;
-  const found = await node.receipts(hashes);
-  const receipts = new Map(found.flatMap((receipt) => (receipt ? [[receipt.hash, receipt] as const] : [])));
-  for (const job of waiting) await settle(parts, job, receiptOf(job, receipts), chainNonce);
-  for (const job of recent) await settleAgain(parts, job, receiptOf(job, receipts));
-  for (const id of doubts.keys()) if (!waiting.some((job) => job.id === id)) doubts.delete(id);
+  const fresh = await receiptsOfWaiting(node, waiting, chainNonce);
+  // After the receipts: what stands now stood when they were written, unless the branch changed twice, which the next look sees.
+  const gone = await goneBlocks(parts, [...fresh.values()]);
+  const recent = await store.settledIn(slug, wallet, gone, chainNonce - SETTLED_AFTER);
+  const receipts: Receipts = new Map([...fresh, ...(await receiptsOf(node, recent))]);
+  const settled = [...waiting, ...recent].flatMap((job) => settledBy(job, receipts));
+  if (settled.length > 0) (await store.settle(slug, settled)).forEach(onStep);
+  for (const job of waiting) if (!receiptOf(job, receipts)) await doubt(parts, job, chainNonce);
+  for (const job of recent) if (!receiptOf(job, receipts) && job.mined !== null) await takeBack(parts, job);
+  const ids = new Set(waiting.map(({ id }) => id));
+  for (const id of memory.doubts.keys()) if (!ids.has(id)) memory.doubts.delete(id);
+  memory.isOneBranch = gone.length === 0;
 }
 
-const receiptOf = ({ attempts }: RelayJob, receipts: ReadonlyMap<string, Receipt>): Receipt | null =>
+/** A nonce that is still to come has no receipt. A node may count late, though: where the next one has one, all are asked for. */
+async function receiptsOfWaiting(node: RelayNode, waiting: readonly RelayJob[], chainNonce: number): Promise<Receipts> {
+  const isPast = ({ nonce }: RelayJob): boolean => nonce !== null && nonce < chainNonce;
+  const [next, ...later] = waiting.filter((job) => !isPast(job));
+  const found = await receiptsOf(node, [...waiting.filter(isPast), ...(next ? [next] : [])]);
+  return next && receiptOf(next, found) ? new Map([...found, ...(await receiptsOf(node, later))]) : found;
+}
+
+async function receiptsOf(node: RelayNode, jobs: readonly RelayJob[]): Promise<Receipts> {
+  const hashes = jobs.flatMap(({ attempts }) => attempts.map(({ hash }) => hash));
+  const found = hashes.length === 0 ? [] : await node.receipts(hashes);
+  return new Map(found.flatMap((receipt) => (receipt ? [[receipt.hash, receipt] as const] : [])));
+}
+
+/** Blocks that hold jobs of ours as far as we know, and are not on the chain any more. */
+async function goneBlocks(parts: Parts, fresh: readonly Receipt[]): Promise<MinedBlock[]> {
+  const { store, node, slug, wallet, memory } = parts;
+  const blocks = await store.minedBlocks(slug, wallet, memory.isOneBranch ? NEWEST_ONLY : SETTLED_AFTER);
+  if (blocks.length === 0) return [];
+  const hashes = await node.blockHashes(blocks.map(({ number }) => number));
+  const gone = blocks.filter(({ hash }, at) => hashes[at] !== hash);
+  const [newest] = blocks;
+  const isBefore = ({ blockNumber, blockHash }: Receipt): boolean =>
+    newest !== undefined && blockNumber <= newest.number && blockHash !== newest.hash;
+  if (!memory.isOneBranch || (gone.length === 0 && !fresh.some(isBefore))) return gone;
+  memory.isOneBranch = false;
+  return goneBlocks(parts, fresh);
+}
+
+const receiptOf = ({ attempts }: RelayJob, receipts: Receipts): Receipt | null =>
   attempts.map(({ hash }) => receipts.get(hash)).find((receipt) => receipt !== undefined) ?? null;
 
-async function settle(parts: Parts, job: RelayJob, receipt: Receipt | null, chainNonce: number): Promise<void> {
-  const { store, slug, clock, log, onStep, doubts, doubtMs } = parts;
-  if (receipt) return onStep(await store.settle(slug, job.id, outcomeOf(job, receipt), receipt));
-  if (job.nonce === null || job.nonce >= chainNonce) return void doubts.delete(job.id);
-  const since = doubts.get(job.id) ?? clock.now();
-  doubts.set(job.id, since);
+function settledBy(job: RelayJob, receipts: Receipts): Settled[] {
+  const receipt = receiptOf(job, receipts);
+  if (receipt === null || receipt.blockHash === job.mined?.blockHash) return [];
+  return [{ id: job.id, state: outcomeOf(job, receipt), mined: receipt }];
+}
+
+/** No receipt for it, though others may have its nonce. */
+async function doubt(parts: Parts, job: RelayJob, chainNonce: number): Promise<void> {
+  const { store, slug, clock, log, onStep, doubtMs, memory } = parts;
+  if (job.nonce === null || job.nonce >= chainNonce) return void memory.doubts.delete(job.id);
+  const since = memory.doubts.get(job.id) ?? clock.now();
+  memory.doubts.set(job.id, since);
   if (clock.now() - since < doubtMs) return;
   // Not sent under another nonce: an order that comes minutes late is worse than one that is told not to have happened.
   log.error('relay.nonce-used-elsewhere', { job: job.id, wallet: job.wallet, nonce: job.nonce });
@@ -53,11 +102,8 @@ function outcomeOf({ attempts }: RelayJob, { hash, succeeded }: Receipt): 'mined
   return succeeded ? 'mined' : 'reverted';
 }
 
-/** The chain may put the transaction into another block, or drop it; and what was given up may be found after all. */
-async function settleAgain({ store, slug, clock, log, onStep }: Parts, job: RelayJob, receipt: Receipt | null): Promise<void> {
-  if (receipt && receipt.blockHash === job.mined?.blockHash) return;
-  if (receipt) return onStep(await store.settle(slug, job.id, outcomeOf(job, receipt), receipt));
-  if (job.mined === null) return;
+/** Its block is gone, and no other has it. */
+async function takeBack({ store, slug, clock, log, onStep }: Parts, job: RelayJob): Promise<void> {
   log.warn('relay.block-gone', { job: job.id });
   onStep(await store.unsettle(slug, job.id, clock.now()));
 }

@@ -88,6 +88,17 @@ export interface NewAttempt {
   readonly attempt: Attempt;
 }
 
+export interface Settled {
+  readonly id: bigint;
+  readonly state: 'mined' | 'reverted' | 'replaced';
+  readonly mined: Mined;
+}
+
+export interface MinedBlock {
+  readonly number: bigint;
+  readonly hash: Hex;
+}
+
 /** Collateral that waits in the contract for somebody to ask for it. */
 export interface Unreclaimed {
   readonly orderId: bigint;
@@ -140,14 +151,14 @@ export interface RelayStore {
   accept(chain: ChainSlug, ids: readonly bigint[], at: number): Promise<RelayJob[]>;
   /** Null when it has a nonce by now, from whoever: then it is too late. */
   refuse(chain: ChainSlug, id: bigint, note: string): Promise<RelayJob | null>;
-  settle(chain: ChainSlug, id: bigint, state: 'mined' | 'reverted' | 'replaced', mined: Mined): Promise<RelayJob>;
+  /** They are in blocks, each in its own way. */
+  settle(chain: ChainSlug, settled: readonly Settled[]): Promise<RelayJob[]>;
   /** A block that held it is gone. */
   unsettle(chain: ChainSlug, id: bigint, at: number): Promise<RelayJob>;
-  /**
-   * What the chain may still think over: jobs in the newest `blocks` that hold any, and jobs from `nonce` on that were given up because
-   * somebody else's transaction was seen in their place.
-   */
-  settledLately(chain: ChainSlug, wallet: Address, since: { readonly blocks: number; readonly nonce: number }): Promise<RelayJob[]>;
+  /** The blocks that hold the wallet's jobs, from the newest of them down to so many below it. */
+  minedBlocks(chain: ChainSlug, wallet: Address, blocks: number): Promise<MinedBlock[]>;
+  /** Jobs in these blocks, and jobs from `nonce` on that were given up because somebody else's transaction was seen in their place. */
+  settledIn(chain: ChainSlug, wallet: Address, blocks: readonly MinedBlock[], nonce: number): Promise<RelayJob[]>;
   walletOf(chain: ChainSlug, trader: Address): Promise<Address | null>;
   /** Keeps the first assignment. */
   assignWallet(chain: ChainSlug, trader: Address, wallet: Address): Promise<Address>;

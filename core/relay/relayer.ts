@@ -11,6 +11,8 @@ export interface RelayNode {
   send(raw: Hex): Promise<SendVerdict>;
   /** Receipts of these transactions, null where there is none. */
   receipts(hashes: readonly Hex[]): Promise<readonly (Receipt | null)[]>;
+  /** Of the blocks at these heights, null where there is none. */
+  blockHashes(numbers: readonly bigint[]): Promise<readonly (Hex | null)[]>;
   /** Whether the node knows the transaction, mined or not. */
   knows(hash: Hex): Promise<boolean>;
 }

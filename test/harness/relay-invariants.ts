@@ -67,7 +67,7 @@ export async function expectRelayInvariants(purse: Purse, { slug, store, strange
   expectOnce(ours.filter(({ input }) => input !== '0x').map(({ input }) => input));
   const spent = purse.balance + funded - (await client.getBalance({ address: wallet, blockNumber: head }));
   expect(sum(sent.map(({ cost }) => cost))).toBe(spent);
-  const books = await store.settledLately(slug, wallet, { blocks: 1_000_000_000, nonce: 0 });
+  const books = await store.settledIn(slug, wallet, await store.minedBlocks(slug, wallet, 1_000_000_000), 0);
   const booked = books.flatMap(({ mined }) => (mined === null || mined.blockNumber <= purse.block ? [] : [mined.costWei]));
   const foreign = sent.filter(({ hash }) => strangers.includes(hash)).map(({ cost }) => cost);
   expect(sum(booked) + sum(foreign)).toBe(spent);

@@ -209,6 +209,7 @@ describe('a lane that cannot send', () => {
       fees: () => whileUp(() => bench.node.fees()),
       send: (raw) => whileUp(() => bench.node.send(raw)),
       receipts: (hashes) => whileUp(() => bench.node.receipts(hashes)),
+      blockHashes: (numbers) => whileUp(() => bench.node.blockHashes(numbers)),
       knows: (hash) => whileUp(() => bench.node.knows(hash)),
     };
     const relayer = start(bench, { node });

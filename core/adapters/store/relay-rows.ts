@@ -1,6 +1,6 @@
 import type { ChainSlug } from '../../chains.js';
 import type { Address, Hex } from '../../ports.js';
-import type { Attempt, Mined, NewAttempt, RelayJob, RelayPurpose, RelayState, SignedAction } from '../../relay/relay-store.js';
+import type { Attempt, Mined, NewAttempt, RelayJob, RelayPurpose, RelayState, Settled, SignedAction } from '../../relay/relay-store.js';
 import type { LaneHealth } from '../../relay/relayer.js';
 import { decodeExact, encodeExact } from './exact-json.js';
 
@@ -53,7 +53,8 @@ export const readJob = (row: JobRow): RelayJob => ({
 /** Each as the list of one that is appended to the job's own. */
 export const writeAttempts = (attempts: readonly NewAttempt[]): string =>
   encodeExact(attempts.map(({ id, attempt }) => ({ id: id.toString(), hash: attempt.hash, attempt: [attempt] })));
-export const writeMined = (mined: Mined): string => encodeExact(mined);
+export const writeSettled = (settled: readonly Settled[]): string =>
+  encodeExact(settled.map(({ id, state, mined }) => ({ id: id.toString(), state, mined, block: mined.blockNumber.toString() })));
 
 export interface LaneRow {
   next_nonce: bigint | null;

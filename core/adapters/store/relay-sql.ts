@@ -18,13 +18,13 @@ export const OPEN = `
   select ${JOB_COLUMNS} from relay_jobs where chain = :chain and wallet = :wallet and not is_over
   order by nonce nulls last, id`;
 
-/** Whatever asked the oracle for something on behalf of a bot: its orders, and changes of its margin. */
+/** Whatever asked the oracle for something on behalf of a bot: its orders, changes of its margin, and closes of its switch. */
 export const UNRECLAIMED = `
   select orders.id as order_id, action.trader, action.signer as agent, action.id as action, orders.order_key
   from orders
   join lateral (
     select parent from relay_jobs job
-    where job.chain = orders.chain and job.order_id = orders.id and job.purpose = 'action' order by job.id desc limit 1
+    where job.chain = orders.chain and job.order_id = orders.id and job.purpose in ('action', 'scheduled-cancel') order by job.id limit 1
   ) sent on true
   join relay_actions action on action.id = sent.parent
   where orders.chain = :chain and orders.status = 'timed_out' and orders.order_key like 'request:%'
@@ -41,10 +41,15 @@ export const QUEUED = `
   select ${JOB_COLUMNS} from relay_jobs where chain = :chain and wallet = :wallet and not is_over and nonce is null
   order by id limit :limit`;
 
-/** The lane's row is locked until the jobs have their numbers, so numbers are dense and never given twice. */
+/**
+ * The lane's row is locked until the jobs have their numbers, so numbers are dense and never given twice. An order that was given up, or
+ * lapsed in the queue, is told to be over: what would make it gets none.
+ */
 export const NUMBER = `
   with wanted as (
-    select id from relay_jobs where chain = :chain and wallet = :wallet and id = any(:ids::bigint[]) and state = 'queued' order by id for update
+    select id from relay_jobs job where chain = :chain and wallet = :wallet and id = any(:ids::bigint[]) and state = 'queued'
+    and not exists (select from orders where orders.id = job.order_id and orders.status = 'expired' and not orders.is_sent)
+    order by id for update
   ), counted as (
     select id, row_number() over (order by id) - 1 as place, count(*) over () as jobs from wanted
   ), taken as (
@@ -83,11 +88,22 @@ export const REFUSE = `
   update relay_jobs set state = 'refused', is_over = true, note = :note
   where chain = :chain and id = :id and state = 'queued' returning ${JOB_COLUMNS}`;
 
-export const SETTLED_LATELY = `
+export const SETTLE = `
+  update relay_jobs set state = given.state, is_over = true, mined = given.mined, mined_block = given.block, note = null
+  from jsonb_to_recordset(:settled::jsonb) as given(id bigint, state text, mined jsonb, block bigint)
+  where relay_jobs.chain = :chain and relay_jobs.id = given.id
+  returning ${JOB_COLUMNS.replace('id,', 'relay_jobs.id,').replace(' state,', ' relay_jobs.state,').replace('mined::text', 'relay_jobs.mined::text')}`;
+
+const NEWEST = 'select max(mined_block) from relay_jobs where chain = :chain and wallet = :wallet and mined_block is not null';
+
+/** One height may be there twice: two jobs may have been seen on two branches. */
+export const MINED_BLOCKS = `
+  select distinct mined_block as number, mined->>'blockHash' as hash from relay_jobs
+  where chain = :chain and wallet = :wallet and mined_block >= (${NEWEST}) - :blocks::bigint order by 1 desc`;
+
+export const SETTLED_IN = `
   select ${JOB_COLUMNS} from relay_jobs where chain = :chain and wallet = :wallet and (
-    mined_block >= (
-      select max(mined_block) from relay_jobs where chain = :chain and wallet = :wallet and mined_block is not null
-    ) - :blocks::bigint
+    (mined_block = any(:numbers::bigint[]) and mined->>'blockHash' = any(:hashes::text[]))
     or (nonce >= :nonce and state = 'refused')
   ) order by nonce`;
 

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import type { ChainSlug } from '../../chains.js';
 import type { Address } from '../../ports.js';
-import { isOver, type RelayJob, type RelayStore } from '../../relay/relay-store.js';
+import { isOver, type MinedBlock, type RelayJob, type RelayStore } from '../../relay/relay-store.js';
 import * as SQL from './relay-sql.js';
 import { encodeExact } from './exact-json.js';
 import { laneName, lease } from './named-lease.js';
@@ -12,7 +12,7 @@ import {
   readJob,
   readLane,
   writeAttempts,
-  writeMined,
+  writeSettled,
   type ActionRow,
   type JobRow,
   type LaneRow,
@@ -87,12 +87,7 @@ export function createRelayStore(db: Knex): RelayStore {
       (await jobs(SQL.SET_STATE, { chain, id, state, over: isOver(state), note, at }))[0] ?? one(SQL.JOB, { chain, id }),
     accept: (chain, ids, at) => jobs(SQL.ACCEPT, { chain, ids: ids.map(String), at }),
     refuse: async (chain, id, note) => (await jobs(SQL.REFUSE, { chain, id, note }))[0] ?? null,
-    settle: (chain, id, state, mined) =>
-      update(chain, id, 'state = :state, is_over = true, mined = :mined::jsonb, mined_block = :block, note = null', {
-        state,
-        mined: writeMined(mined),
-        block: mined.blockNumber,
-      }),
+    settle: (chain, settled) => jobs(SQL.SETTLE, { chain, settled: writeSettled(settled) }),
     unsettle: (chain, id, at) =>
       update(
         chain,
@@ -100,7 +95,15 @@ export function createRelayStore(db: Knex): RelayStore {
         `state = 'unknown', is_over = false, mined = null, mined_block = null, accepted_at = :at::bigint, note = 'its block is gone'`,
         { at },
       ),
-    settledLately: (chain, wallet, since) => jobs(SQL.SETTLED_LATELY, { chain, wallet, ...since }),
+    minedBlocks: (chain, wallet, blocks) => rows<MinedBlock>(SQL.MINED_BLOCKS, { chain, wallet, blocks }),
+    settledIn: (chain, wallet, gone, nonce) =>
+      jobs(SQL.SETTLED_IN, {
+        chain,
+        wallet,
+        nonce,
+        numbers: gone.map(({ number }) => String(number)),
+        hashes: gone.map(({ hash }) => hash),
+      }),
     walletOf: async (chain, trader) =>
       (await rows<{ wallet: Address }>('select wallet from relay_wallets where chain = :chain and trader = :trader', { chain, trader }))[0]
         ?.wallet ?? null,

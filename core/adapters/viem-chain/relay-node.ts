@@ -53,6 +53,7 @@ export function createRelayNode(client: PublicClient): RelayNode {
       }
     },
     receipts: (hashes) => Promise.all(hashes.map((hash) => receiptOf(client, hash))),
+    blockHashes: (numbers) => Promise.all(numbers.map((number) => blockHashOf(client, number))),
     knows: async (hash) => (await client.request({ method: 'eth_getTransactionByHash', params: [hash] })) !== null,
   };
 }
@@ -65,6 +66,11 @@ const priorityFeeOf = async (client: PublicClient): Promise<bigint> => {
     return 0n;
   }
 };
+
+async function blockHashOf(client: PublicClient, number: bigint): Promise<Hex | null> {
+  const block = await client.request({ method: 'eth_getBlockByNumber', params: [numberToHex(number), false] });
+  return block?.hash ?? null;
+}
 
 async function receiptOf(client: PublicClient, hash: Hex): Promise<Receipt | null> {
   const receipt = await client.request({ method: 'eth_getTransactionReceipt', params: [hash] });
