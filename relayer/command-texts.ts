@@ -63,6 +63,7 @@ export interface RotationReply {
   readonly openJobs: number;
   readonly isDone: boolean;
   readonly unknown: number;
+  readonly next: string | null;
   readonly waiting: readonly { readonly trader: string; readonly delegationTx: { readonly to: string; readonly data: string } | null }[];
 }
 

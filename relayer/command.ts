@@ -121,8 +121,19 @@ async function drill({ client, chain, wallet, show }: Work): Promise<number> {
   return isHealed ? 0 : NOT_DONE;
 }
 
-async function rotate({ client, chain, wallet, undo, show }: Work): Promise<number> {
-  const reply = (await client.post('/rotation', { chain, wallet, isRetiring: !undo })) as RotationReply;
+async function rotate({ client, chain, wallet, undo, show, note }: Work): Promise<number> {
+  let reply = (await client.post('/rotation', { chain, wallet, isRetiring: !undo })) as RotationReply;
+  while (reply.isRetiring && reply.next !== null) {
+    note(`${reply.waiting.length} still delegated to it, up to ${reply.next} …`);
+    const more = (await client.get('/rotation', { chain, wallet, after: reply.next })) as RotationReply;
+    reply = joined(reply, more);
+  }
   show(reply, rotationText(reply));
   return 0;
+}
+
+/** The pages of a list, as if it had been one. */
+function joined(before: RotationReply, more: RotationReply): RotationReply {
+  const [waiting, unknown] = [[...before.waiting, ...more.waiting], before.unknown + more.unknown];
+  return { ...more, waiting, unknown, isDone: more.isDone && waiting.length === 0 && unknown === 0 };
 }

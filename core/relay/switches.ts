@@ -44,7 +44,8 @@ export interface SwitchStore {
   set(chain: ChainSlug, wallet: Address | null, change: Pick<RelaySwitch, 'mode' | 'reason'>, at: number): Promise<void>;
   retire(chain: ChainSlug, wallet: Address, isRetiring: boolean, at: number): Promise<void>;
   work(chain: ChainSlug, wallets: readonly Address[]): Promise<WalletWork[]>;
-  tradersOf(chain: ChainSlug, wallet: Address, atMost: number): Promise<Address[]>;
+  /** By their addresses, from behind `after` on. */
+  tradersOf(chain: ChainSlug, wallet: Address, page: { readonly after: Address | null; readonly atMost: number }): Promise<Address[]>;
   /** Only if it is still assigned to `from`; what it is assigned to afterwards. */
   moveTrader(chain: ChainSlug, trader: Address, from: Address, to: Address): Promise<Address>;
   /** Leaves out a nonce and gives the next one to a no-op; null where a job of the lane is open, and a gap would hold it up. */

@@ -10,11 +10,12 @@ const Wallet = z
   .string()
   .regex(/^0x[0-9a-fA-F]{40}$/, 'must be an address')
   .transform((text) => text.toLowerCase() as Address);
-const Where = z.strictObject({ chain: z.string().optional(), wallet: Wallet });
+/** `after`: the `next` of the page before. */
+const Where = z.strictObject({ chain: z.string().optional(), wallet: Wallet, after: Wallet.optional() });
 const Retire = z.strictObject({ chain: z.string().optional(), wallet: Wallet, isRetiring: z.boolean() });
 
-/** More are counted and not listed: the list is for people. */
-const MOST_LISTED = 1_000;
+/** Each is asked of a node: more would keep the answer waiting for too long. */
+const PAGE = 1_000;
 const ASKED_AT_ONCE = 20;
 
 /** From one wallet to another. Only traders can delegate, so a rotation takes as long as the last of them. */
@@ -23,7 +24,7 @@ export const ROTATION_ROUTES = [
     method: 'GET',
     path: '/rotation',
     query: Where,
-    handle: ({ gateway, query }) => describeRotation(gateway, relayedVenue(gateway, query.chain), query.wallet),
+    handle: ({ gateway, query }) => describeRotation(gateway, relayedVenue(gateway, query.chain), query.wallet, query.after ?? null),
   }),
   operatorRoute({
     method: 'POST',
@@ -40,7 +41,7 @@ export const ROTATION_ROUTES = [
       await gateway.store.switches.retire(slug, wallet, isRetiring, gateway.clock.now());
       gateway.log.warn('relay.retiring', { chain: slug, wallet, isRetiring });
       await venue.relayer?.lookAtSwitches();
-      return describeRotation(gateway, venue, wallet);
+      return describeRotation(gateway, venue, wallet, null);
     },
   }),
 ];
@@ -54,13 +55,14 @@ const successorsOf = ({ relayer }: Venue, wallet: Address): readonly Address[] =
   (relayer?.wallets() ?? []).filter((other) => other !== wallet && relayer?.standing(other).isRetiring === false);
 
 /** Who has delegated is what the chain says, now: nothing we remember counts. */
-async function describeRotation(gateway: Gateway, venue: Venue, wallet: Address): Promise<object> {
+async function describeRotation(gateway: Gateway, venue: Venue, wallet: Address, after: Address | null): Promise<object> {
   requireOwn(venue, wallet);
   const { definition, relayer } = venue;
   await relayer?.lookAtSwitches();
   const successors = successorsOf(venue, wallet);
   const [work] = await gateway.store.switches.work(definition.slug, [wallet]);
-  const traders = await gateway.store.switches.tradersOf(definition.slug, wallet, MOST_LISTED);
+  const traders = await gateway.store.switches.tradersOf(definition.slug, wallet, { after, atMost: PAGE });
+  const next = traders.length < PAGE ? null : (traders.at(-1) ?? null);
   const delegates = await delegatesOf(venue, traders);
   const waiting = traders.filter((_, at) => delegates[at] === wallet);
   const unknown = delegates.filter((delegate) => delegate === 'unknown').length;
@@ -72,8 +74,10 @@ async function describeRotation(gateway: Gateway, venue: Venue, wallet: Address)
     successors,
     traders: work?.traders ?? 0,
     openJobs,
-    /** Nobody has delegated to it any more, and it has nothing to do. */
-    isDone: waiting.length === 0 && unknown === 0 && openJobs === 0 && (work?.traders ?? 0) <= MOST_LISTED,
+    /** From here to the end nobody has delegated to it any more, and it has nothing to do. */
+    isDone: waiting.length === 0 && unknown === 0 && openJobs === 0 && next === null,
+    /** Of whom the next page begins behind; null on the last. */
+    next,
     unknown,
     waiting: waiting.map((trader) => ({ trader, delegationTx: txFor(venue, successors, trader) })),
   };

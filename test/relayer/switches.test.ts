@@ -1,8 +1,10 @@
 import { Wallet } from 'ethers';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import type { ChainConfig } from '../../core/config.js';
+import { systemClock } from '../../core/adapters/system-clock.js';
 import { encodeIntent, wrapFor } from '../../core/orders/encode-intent.js';
 import type { Address } from '../../core/ports.js';
+import { runCommand } from '../../relayer/command.js';
 import { newTrader, type ChainTrader } from '../harness/chain-trader.js';
 import { eventually } from '../harness/eventually.js';
 import { newFacadeTrader } from '../harness/facade-trader.js';
@@ -310,6 +312,32 @@ describe('a rotation', () => {
       body: { message: expect.stringContaining('is the only wallet that stays') },
     });
     expect((await operate(beside.url, 'POST', '/rotation', { wallet: old, isRetiring: false })).body).toMatchObject({ isRetiring: false });
+  });
+
+  it('is done when the last of more traders than fit on a page has delegated', async () => {
+    const { relay } = sandbox.gateway.store;
+    const { trader } = await traderOf(old);
+    expect(await assigned(trader)).toBe(old);
+    // Who left without a word comes first in the list, and fills a page of it.
+    const silent = Array.from({ length: 1_001 }, (_, at) => `0x${(at + 1).toString(16).padStart(40, '0')}` as const);
+    await Promise.all(silent.map((each) => relay.assignWallet(CHAIN, each, old)));
+    const page = async (after = ''): Promise<Rotation> =>
+      (await operate(beside.url, 'GET', `/rotation?wallet=${old}${after && `&after=${after}`}`)).body as Rotation;
+    expect(await page()).toMatchObject({ isDone: false, traders: 1_002, waiting: [], next: silent[999] });
+    const last = await page(silent[999]);
+    expect(last).toMatchObject({ isDone: false, waiting: [{ trader: trader.account.address.toLowerCase() }], next: null });
+    const { delegationTx } = last.waiting[0] ?? {};
+    if (delegationTx) await trader.send(delegationTx.to, delegationTx.data);
+    const out: string[] = [];
+    await runCommand(['rotate', '--wallet', old, '--json'], {
+      environment: { GATEWAY_URL: beside.url, OPERATOR_TOKEN: TOKEN },
+      readText: () => '',
+      clock: systemClock,
+      write: (text) => void out.push(text),
+      complain: (text) => void out.push(text),
+    });
+    expect(JSON.parse(out.join(''))).toMatchObject({ isDone: true, traders: 1_002, waiting: [], next: null });
+    await operate(beside.url, 'POST', '/rotation', { wallet: old, isRetiring: false });
   });
 
   it('leaves traders to a wallet that another replica runs, and gives those of one that is gone to the next', async () => {

@@ -42,8 +42,8 @@ export function createSwitchStore({ db, transaction }: { readonly db: Knex; read
         traders: Number(row.traders),
       }));
     },
-    tradersOf: async (chain, wallet, atMost) =>
-      (await rows<{ trader: Address }>(TRADERS, { chain, wallet, atMost })).map(({ trader }) => trader),
+    tradersOf: async (chain, wallet, { after, atMost }) =>
+      (await rows<{ trader: Address }>(TRADERS, { chain, wallet, after: after ?? '', atMost })).map(({ trader }) => trader),
     async moveTrader(chain, trader, from, to) {
       const [moved] = await rows<{ wallet: Address }>(MOVE, { chain, trader, from, to });
       if (moved) return moved.wallet;
@@ -79,7 +79,8 @@ const WORK = `
     (select count(*) from relay_wallets known where known.chain = :chain and known.wallet = wanted.wallet) as traders
   from unnest(:wallets::text[]) with ordinality as wanted (wallet, place) order by wanted.place`;
 
-const TRADERS = 'select trader from relay_wallets where chain = :chain and wallet = :wallet order by trader limit :atMost';
+const TRADERS = `
+  select trader from relay_wallets where chain = :chain and wallet = :wallet and trader > :after order by trader limit :atMost`;
 
 const MOVE = 'update relay_wallets set wallet = :to where chain = :chain and trader = :trader and wallet = :from returning wallet';
 const ASSIGNED = 'select wallet from relay_wallets where chain = :chain and trader = :trader';
