@@ -54,14 +54,18 @@ async function ofRecord({ store }: Shelf, { definition }: Place, { trader }: Who
 async function ofId({ store }: Shelf, { definition }: Place, { trader }: Whose, id: bigint): Promise<Target | null> {
   const { slug } = definition;
   const order = await store.orders.find(slug, trader, id);
-  const level = order && levelOf(order.order);
-  if (level && order.order.status === 'open' && order.order.tradeIndex !== null) {
-    const { pairIndex, tradeIndex, price } = order.order;
-    return { pairIndex, record: null, orders: [], protections: [{ tradeIndex, kind: level, price }] };
-  }
+  const level = order && levelTarget(order);
+  if (level) return { pairIndex: order.order.pairIndex, record: null, orders: [], protections: [level] };
   if (order !== null) return { pairIndex: order.order.pairIndex, record: null, orders: [order], protections: [] };
   const protection = await store.facade.protections.find(slug, trader, id);
   const position =
     protection && (await store.account.openPositions(slug, trader)).find(({ tradeIndex }) => tradeIndex === protection.tradeIndex);
   return protection && position ? { pairIndex: position.position.pairIndex, record: null, orders: [], protections: [protection] } : null;
+}
+
+/** What has to be taken away from its position when it is canceled; null for every order that is no level, or does not rest. */
+export function levelTarget({ order }: KnownOrder): Target['protections'][number] | null {
+  const kind = levelOf(order);
+  const { tradeIndex, price, status } = order;
+  return kind === null || tradeIndex === null || status !== 'open' ? null : { tradeIndex, kind, price };
 }

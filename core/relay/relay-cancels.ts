@@ -7,7 +7,7 @@ import type { KnownOrder } from '../orders/orders-store.js';
 import { isOverdue, reclaimableAt } from '../orders/reclaim-time.js';
 import { watchOrders } from './await-orders.js';
 import { isKnown, leftOf, sendCancel, type CancelOutcome, type Work } from './cancel-work.js';
-import { findTarget, type OrderName } from './find-target.js';
+import { findTarget, levelTarget, type OrderName } from './find-target.js';
 import type { RelayPurpose, SignedAction } from './relay-store.js';
 import { removeLevel } from './remove-level.js';
 import { withdrawQueued } from './withdraw-queued.js';
@@ -88,6 +88,8 @@ async function cancelOrder(work: Work, item: number, known: KnownOrder): Promise
   const now = isWaiting ? await gateway.store.orders.find(venue.definition.slug, caller.trader, known.id) : known;
   if (now === null || isGone(now)) return GONE;
   if (now.orderKey === null && (await isNeverSent(work, now.id))) return GONE;
+  const level = levelTarget(now);
+  if (level !== null) return removeLevel(work, item, level, null);
   const intent = takeBack(venue, now);
   if (intent === null) return { kind: 'executing', reclaimableAt: reclaimableAt(venue, now.order) ?? null };
   const isSent = await sendCancel(work, item, intent, now.id);
