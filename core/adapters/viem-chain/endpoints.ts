@@ -1,5 +1,5 @@
 import type { EndpointHealth, Logger } from '../../ports.js';
-import { rpcPlace, type RpcPlace } from './rpc-post.js';
+import { rpcPlace, type RpcPlace } from './rpc-place.js';
 
 /** One node, with what we know of its health. Written by `createEndpoints` alone, except for the two that the transport learns. */
 export interface Endpoint {

@@ -1,5 +1,6 @@
 import { redactText } from '../../redact.js';
-import { post, PostFault, type Posted, type PostOptions, type RpcPlace } from './rpc-post.js';
+import type { RpcPlace } from './rpc-place.js';
+import { post, PostFault, type Posted, type PostOptions } from './rpc-post.js';
 
 export interface RpcCall {
   readonly method: string;
@@ -56,7 +57,8 @@ function wordsOf({ kind, message: code }: PostFault, timeoutMs: number): string 
 
 /** A refusal by status is about us or the endpoint; the other statuses carry the node's own words. */
 function refuseStatus({ status, headers }: Posted): void {
-  if (status < 500 && ![401, 403, 404, 408, 413, 429].includes(status)) return;
+  const isAnswer = status < 300 || (status >= 400 && status < 500);
+  if (isAnswer && ![401, 403, 404, 408, 413, 429].includes(status)) return;
   throw new ExchangeFault(`HTTP ${status}`, { isTooMany: status === 413, retryAfterMs: retryAfter(headers['retry-after']) });
 }
 

@@ -1,47 +1,10 @@
-import {
-  Agent as PlainAgent,
-  request as plainRequest,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  type RequestOptions,
-} from 'node:http';
-import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
-import { urlToHttpOptions } from 'node:url';
+import { request as plainRequest, type ClientRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
+import { request as tlsRequest } from 'node:https';
 import { createGunzip } from 'node:zlib';
-
-/** A node as HTTP reaches it, worked out once. */
-export interface RpcPlace {
-  /** Without its user. */
-  readonly url: string;
-  readonly options: RequestOptions;
-  readonly isTls: boolean;
-}
-
-/** Providers whose addresses hold a user mean basic authentication. */
-export function rpcPlace(address: string): RpcPlace {
-  const url = new URL(address);
-  const { auth, ...options } = urlToHttpOptions(url);
-  const user = auth === undefined || auth === ':' ? null : auth;
-  const isTls = url.protocol === 'https:';
-  url.username = '';
-  url.password = '';
-  return {
-    url: url.href,
-    isTls,
-    options: {
-      ...options,
-      method: 'POST',
-      agent: isTls ? TLS : PLAIN,
-      headers: {
-        Accept: '*/*',
-        'Content-Type': 'application/json',
-        ...(user === null ? {} : { Authorization: `Basic ${Buffer.from(user).toString('base64')}` }),
-      },
-    },
-  };
-}
+import { movedTo, type RpcPlace } from './rpc-place.js';
 
 export interface PostOptions {
+  /** For everything until the last byte of the answer. */
   readonly timeoutMs: number;
   /** Large answers are worth being compressed; small ones are sooner sent than packed. */
   readonly isLarge: boolean;
@@ -53,10 +16,10 @@ export interface Posted {
   readonly text: string;
 }
 
-/** Its message is a code such as ECONNREFUSED, or empty. */
+/** Its message is a code such as ECONNREFUSED, or empty. `closed`: a connection from earlier, on which no word came back. */
 export class PostFault extends Error {
   override readonly name = 'PostFault';
-  readonly kind: 'silent' | 'unreachable' | 'too-large';
+  readonly kind: 'silent' | 'unreachable' | 'closed' | 'too-large';
 
   constructor(kind: PostFault['kind'], code = '') {
     super(code);
@@ -65,34 +28,42 @@ export class PostFault extends Error {
 }
 
 const LARGEST_ANSWER = 64 * 1024 * 1024;
-/** Shorter than servers keep a connection that nobody uses, so that hardly any request meets one that is being closed. */
-const IDLE_MS = 4_000;
-
-const PLAIN = new PlainAgent({ keepAlive: true, timeout: IDLE_MS });
-const TLS = new TlsAgent({ keepAlive: true, timeout: IDLE_MS });
-
 const MOVED: ReadonlySet<number> = new Set([307, 308]);
 const MOST_MOVES = 3;
 
 /** Node's own client: `fetch` spends more time on streams and signals than a node's answer takes to read. */
-export async function post(place: RpcPlace, body: string, options: PostOptions): Promise<Posted> {
-  let at = place;
-  for (let moves = 0; ; moves += 1) {
-    const posted = await postOnce(at, body, options);
+export async function post(place: RpcPlace, body: string, { timeoutMs, isLarge }: PostOptions): Promise<Posted> {
+  const end = performance.now() + timeoutMs;
+  let at: RpcPlace | null = place;
+  for (let moves = 0; moves <= MOST_MOVES; moves += 1) {
+    const posted = await postSurely(at, body, { end, isLarge });
     const { location } = posted.headers;
-    if (!MOVED.has(posted.status) || location === undefined || moves === MOST_MOVES) return posted;
+    if (!MOVED.has(posted.status) || location === undefined) return posted;
     at = movedTo(at, location);
+    if (at === null) throw new PostFault('unreachable', 'it has moved to no address');
+  }
+  throw new PostFault('unreachable', 'it moves in circles');
+}
+
+interface Sending {
+  readonly end: number;
+  readonly isLarge: boolean;
+}
+
+/**
+ * Servers close what lies idle, and may do so just when we write: that says nothing about them, so it is asked again, on a connection of
+ * its own. Should the first have been heard after all, nothing is done twice: a question is none the worse, a transaction is the same one.
+ */
+async function postSurely(place: RpcPlace, body: string, sending: Sending): Promise<Posted> {
+  try {
+    return await postOnce(place, body, sending);
+  } catch (error) {
+    if (!(error instanceof PostFault) || error.kind !== 'closed') throw error;
+    return postOnce({ ...place, options: { ...place.options, agent: false } }, body, sending);
   }
 }
 
-/** Nobody but the node we were told of hears who we are. */
-function movedTo({ url, options }: RpcPlace, location: string): RpcPlace {
-  if (!URL.canParse(location, url)) throw new PostFault('unreachable', 'it has moved to no address');
-  const moved = rpcPlace(new URL(location, url).href);
-  return new URL(moved.url).origin === new URL(url).origin ? { ...moved, options: { ...moved.options, headers: options.headers } } : moved;
-}
-
-function postOnce({ options, isTls }: RpcPlace, body: string, { timeoutMs, isLarge }: PostOptions): Promise<Posted> {
+function postOnce({ options, isTls }: RpcPlace, body: string, { end, isLarge }: Sending): Promise<Posted> {
   return new Promise((resolve, reject) => {
     const sent = (isTls ? tlsRequest : plainRequest)(options, (response) => {
       collect(response, (fault, text) => {
@@ -102,13 +73,14 @@ function postOnce({ options, isTls }: RpcPlace, body: string, { timeoutMs, isLar
         reject(fault);
       });
     });
-    const timer = setTimeout(() => {
+    const giveUp = (): void => {
       sent.destroy();
       reject(new PostFault('silent'));
-    }, timeoutMs);
+    };
+    const timer = setTimeout(giveUp, Math.max(end - performance.now(), 0));
     sent.on('error', (error: NodeJS.ErrnoException) => {
       clearTimeout(timer);
-      reject(new PostFault('unreachable', error.code));
+      reject(new PostFault(isClosed(sent, error) ? 'closed' : 'unreachable', error.code));
     });
     if (isLarge) sent.setHeader('Accept-Encoding', 'gzip');
     sent.setHeader('Content-Length', Buffer.byteLength(body));
@@ -116,14 +88,19 @@ function postOnce({ options, isTls }: RpcPlace, body: string, { timeoutMs, isLar
   });
 }
 
-/** All of an answer as text; called once. */
+const isClosed = ({ reusedSocket }: ClientRequest, { code }: NodeJS.ErrnoException): boolean =>
+  reusedSocket && (code === 'ECONNRESET' || code === 'EPIPE');
+
+/** All of an answer as text. Whoever is done with it does not care to hear so twice. */
 function collect(response: IncomingMessage, done: (fault: PostFault | null, text: string) => void): void {
-  const isPacked = response.headers['content-encoding'] === 'gzip';
+  if (Number(response.headers['content-length'] ?? 0) > LARGEST_ANSWER) return done(new PostFault('too-large'), '');
+  const isPacked = response.headers['content-encoding']?.toLowerCase() === 'gzip';
   const source = isPacked ? response.pipe(createGunzip()) : response;
   const chunks: Buffer[] = [];
   let length = 0;
   const fail = (kind: PostFault['kind'], code?: string): void => {
-    source.off('data', onData).off('end', onEnd);
+    source.off('data', onData).off('end', onEnd).destroy();
+    chunks.length = 0;
     done(new PostFault(kind, code), '');
   };
   const onData = (chunk: Buffer): void => {
@@ -132,8 +109,7 @@ function collect(response: IncomingMessage, done: (fault: PostFault | null, text
     else chunks.push(chunk);
   };
   const onEnd = (): void => done(null, chunks.length === 1 && chunks[0] ? chunks[0].toString() : Buffer.concat(chunks, length).toString());
-  if (Number(response.headers['content-length'] ?? 0) > LARGEST_ANSWER) return fail('too-large');
   source.on('data', onData).on('end', onEnd);
   response.on('error', (error: NodeJS.ErrnoException) => fail('unreachable', error.code));
-  if (isPacked) source.on('error', () => fail('unreachable'));
+  if (isPacked) source.on('error', () => fail('unreachable', 'its answer is badly packed'));
 }

@@ -168,7 +168,7 @@ describe('with two nodes,', () => {
 
   it('one that comes and goes is left alone longer each time, and nobody who asks notices', async () => {
     let turn = 0;
-    first.onRequest(() => ((turn += 1) % 2 === 0 ? 'reset' : undefined));
+    first.onRequest(() => ((turn += 1) % 2 === 0 ? 'refuse' : undefined));
     const rests = (): number => log.entries.filter(({ event }) => event === 'chain.endpoint-rests').length;
     await eventually(
       async () => (await balance(), rests()),

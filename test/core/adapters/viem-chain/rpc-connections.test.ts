@@ -1,0 +1,154 @@
+import { execFile } from 'node:child_process';
+import type { ServerResponse } from 'node:http';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { exchange } from '../../../../core/adapters/viem-chain/rpc-exchange.js';
+import { rpcPlace } from '../../../../core/adapters/viem-chain/rpc-place.js';
+import { answer, closeOddNodes, RESULT, SIMPLE, startBytes, startOddNode, type Handler } from '../../../harness/odd-node.js';
+
+afterEach(closeOddNodes);
+
+const ask = (url: string, timeoutMs = 5_000): ReturnType<typeof exchange> =>
+  exchange(rpcPlace(url), [{ method: 'eth_blockNumber' }], timeoutMs);
+const withUser = (url: string): string => url.replace('http://', 'http://user:hunter2@');
+const saidBy = (asked: Promise<unknown>): Promise<string> =>
+  asked.then(
+    () => 'answered',
+    (error: unknown) => (error instanceof Error ? error.message : 'nothing'),
+  );
+const move =
+  (to: string, status = 307): Handler =>
+  (_request, response) =>
+    void response.writeHead(status, { location: to }).end();
+
+describe('a node that has moved', () => {
+  it.each([307, 308])('is followed with the same question and the same user (%i)', async (status) => {
+    const node = await startOddNode((...given) => (given[0].url === '/v2/key' ? move('/v3/key?a=b', status) : answer)(...given));
+    expect(await ask(withUser(`${node.url}v2/key`))).toEqual([{ id: 0, result: '0x1' }]);
+    const user = `Basic ${Buffer.from('user:hunter2').toString('base64')}`;
+    expect(node.heard.map(({ path, user: heard }) => [path, heard])).toEqual([
+      ['/v2/key', user],
+      ['/v3/key?a=b', user],
+    ]);
+    expect(node.heard[1]?.body).toBe(node.heard[0]?.body);
+  });
+
+  it('to somebody else is followed without a word of who asks, also on the way back', async () => {
+    const stranger = await startOddNode((_request, response) => void response.writeHead(307, { location: `${home.url}again` }).end());
+    const home = await startOddNode((...given) => (given[0].url === '/again' ? answer : move(`${stranger.url}there`))(...given));
+    expect(await ask(withUser(home.url))).toEqual([{ id: 0, result: '0x1' }]);
+    expect([home.heard[0]?.user === undefined, stranger.heard[0]?.user, home.heard[1]?.user]).toEqual([false, undefined, undefined]);
+  });
+
+  it('in circles is left after a few rounds', async () => {
+    const node = await startOddNode(move('/'));
+    expect(await saidBy(ask(node.url))).toBe('cannot be reached (it moves in circles)');
+    expect(node.heard).toHaveLength(4);
+  });
+
+  it.each(['http://', 'file:///etc/passwd', 'ftp://127.0.0.1/', 'javascript:0', 'data:,0x1'])('to %s is nowhere', async (location) => {
+    const node = await startOddNode(move(location));
+    expect(await saidBy(ask(node.url))).toBe('cannot be reached (it has moved to no address)');
+  });
+
+  it('to an address with a user that cannot be decoded is asked there', async () => {
+    const there = await startOddNode(answer);
+    const node = await startOddNode(move(there.url.replace('http://', 'http://50%:%zz@')));
+    expect(await ask(node.url)).toHaveLength(1);
+    expect(there.heard[0]?.user).toBe(`Basic ${Buffer.from('50%:%zz').toString('base64')}`);
+  });
+
+  it('for good without an address, or in a way that drops the question, has given no answer', async () => {
+    for (const status of [301, 302, 303, 307]) {
+      const node = await startOddNode((_request, response) => void response.writeHead(status).end(RESULT));
+      expect(await saidBy(ask(node.url))).toBe(`HTTP ${status}`);
+    }
+  });
+
+  it('again and again, slowly, has no more time than any other', async () => {
+    const node = await startOddNode((...given) => void setTimeout(() => move('/')(...given), 200));
+    const since = performance.now();
+    expect(await saidBy(ask(node.url, 500))).toBe('no answer within 0.5 s');
+    expect(performance.now() - since).toBeLessThan(2_000);
+  });
+});
+
+describe('a connection that is kept', () => {
+  it('carries one question after the other', async () => {
+    const ports = new Set<number | undefined>();
+    const node = await startOddNode((request, response) => (ports.add(request.socket.remotePort), void response.end(RESULT)));
+    for (let round = 0; round < 20; round += 1) await ask(node.url);
+    expect(ports.size).toBe(1);
+  });
+
+  it.each(['reset', 'closed'] as const)('and %s just when we write costs nobody an answer', async (how) => {
+    const url = await startBytes((socket, nth) => {
+      if (nth !== 2) return void socket.write(SIMPLE);
+      if (how === 'reset') socket.resetAndDestroy();
+      else socket.end();
+    });
+    expect(await ask(url)).toHaveLength(1);
+    expect(await ask(url)).toHaveLength(1);
+  });
+
+  it('and always broken is a fault of the node after two tries', async () => {
+    let heard = 0;
+    const url = await startBytes((socket, nth) => (nth === 1 ? socket.write(SIMPLE) : ((heard += 1), socket.resetAndDestroy())));
+    await ask(url);
+    expect(await saidBy(ask(url))).toBe('cannot be reached (ECONNRESET)');
+    expect(heard).toBe(2);
+  });
+
+  it('and broken after the first word of an answer is not asked again', async () => {
+    let heard = 0;
+    const url = await startBytes((socket, nth) => {
+      if (nth === 1) return void socket.write(SIMPLE);
+      heard += 1;
+      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{', () => socket.resetAndDestroy());
+    });
+    await ask(url);
+    expect(await saidBy(ask(url))).toBe('cannot be reached (ECONNRESET)');
+    expect(heard).toBe(1);
+  });
+
+  it('carries a transaction again in the same bytes and no others', async () => {
+    const raw = `0x02${'ab'.repeat(100)}`;
+    let isFirst = true;
+    const node = await startOddNode((request, response, body) => {
+      if (body.includes('eth_sendRawTransaction') && isFirst) return void ((isFirst = false), request.socket.resetAndDestroy());
+      response.end(RESULT);
+    });
+    await ask(node.url);
+    await exchange(rpcPlace(node.url), [{ method: 'eth_sendRawTransaction', params: [raw] }], 5_000);
+    const [, first, second, ...others] = node.heard.map(({ body }) => body);
+    expect(first).toContain(raw);
+    expect([second, others]).toEqual([first, []]);
+  });
+});
+
+describe('many at once', () => {
+  it('wait for the node alone, not for each other', async () => {
+    const held: ServerResponse[] = [];
+    const node = await startOddNode((_request, response) => {
+      held.push(response);
+      if (held.length === 200) for (const one of held) one.end(RESULT);
+    });
+    expect(await Promise.all(Array.from({ length: 200 }, () => ask(node.url, 20_000)))).toHaveLength(200);
+  }, 30_000);
+
+  it('leave nothing open that keeps a process alive', async () => {
+    const node = await startOddNode(answer);
+    const [place, client] = ['rpc-place.ts', 'rpc-post.ts'].map((name) =>
+      fileURLToPath(new URL(`../../../../core/adapters/viem-chain/${name}`, import.meta.url)),
+    );
+    const program = `
+      const { rpcPlace } = await import(${JSON.stringify(place)});
+      const { post } = await import(${JSON.stringify(client)});
+      await Promise.all(Array.from({ length: 20 }, () => post(rpcPlace(${JSON.stringify(node.url)}), '{}', { timeoutMs: 60000, isLarge: false })));
+      const since = performance.now();
+      process.on('exit', () => console.log(performance.now() - since));`;
+    const ran = await promisify(execFile)(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', program]);
+    expect(node.heard).toHaveLength(20);
+    expect(Number(ran.stdout)).toBeLessThan(1_000); // a connection is kept for longer than this
+  }, 30_000);
+});
