@@ -39,7 +39,7 @@ export const ask = <Row>(db: Knex, asked: Statement, values: Values): Promise<Ro
 export interface Before {
   /** Without rows in its answer. */
   readonly text: string;
-  readonly values: readonly unknown[];
+  readonly values: readonly (string | null)[];
 }
 
 /**
@@ -51,7 +51,9 @@ export const askAfter = <Row>(db: Knex, before: Before, asked: Statement, values
     db,
     (connection) =>
       new Promise<Row[]>((resolve, reject) => {
-        const query = new pg.Query({ text: asked.text, values: valuesOf(asked, values) }, (error: unknown, answer: unknown) => {
+        // Without values the driver would send it the simple way, which a server that skips to the next sync never answers.
+        const sent = { text: asked.text, values: valuesOf(asked, values), queryMode: 'extended' };
+        const query = new pg.Query(sent, (error: unknown, answer: unknown) => {
           if (error) reject(error instanceof Error ? error : new Error('the database failed without a word'));
           else resolve(lastRows(answer) as Row[]);
         });
@@ -72,7 +74,7 @@ export const askAfter = <Row>(db: Knex, before: Before, asked: Statement, values
 /** Unnamed, and not followed by a sync: that of the statement behind it ends both. */
 function sendAhead(wire: pg.Connection, { text, values }: Before): void {
   wire.parse({ name: '', text, types: [] }, true);
-  wire.bind({ values: [...values] as (string | null)[] }, true);
+  wire.bind({ values: [...values] }, true);
   wire.execute({}, true);
 }
 

@@ -1,0 +1,151 @@
+import type { Knex } from 'knex';
+import { connectDatabase } from '../../../../core/adapters/store/connect-database.js';
+import { isUnavailable } from '../../../../core/adapters/store/faults.js';
+import { ask, askAfter, statement, type Before } from '../../../../core/adapters/store/in-one-go.js';
+import { createTestDatabase, type TestDatabase } from '../../../harness/database.js';
+import { eventually } from '../../../harness/eventually.js';
+import { createKeptLog } from '../../../harness/kept-log.js';
+
+let server: TestDatabase;
+/** Two replicas, each with one connection so that a broken one would be met again, and somebody who looks on. */
+let replicas: readonly [Knex, Knex];
+let onlooker: Knex;
+
+const connect = (poolSize: number): Knex => connectDatabase({ url: server.url, log: createKeptLog(), poolSize });
+
+beforeAll(async () => {
+  server = await createTestDatabase();
+  replicas = [connect(1), connect(1)];
+  onlooker = connect(4);
+  await onlooker.raw('create table kept (word text not null)');
+});
+beforeEach(() => onlooker.raw('delete from kept'));
+afterAll(async () => {
+  await Promise.all([...replicas, onlooker].map((db) => db.destroy()));
+  await server.drop();
+});
+
+const LOCK: Before = { text: 'select 1 where pg_advisory_xact_lock(hashtextextended($1, 0)) is null', values: ['the lock'] };
+const KEEP = statement('insert into kept (word) values (cast(:word as text)) returning word');
+/** One too many is what a second replica would make of it if it did not see the first. */
+const KEEP_FIRST = statement('insert into kept (word) select cast(:word as text) where not exists (select from kept) returning word');
+const words = async (): Promise<string[]> =>
+  (await onlooker<{ word: string }>('kept').select('word').orderBy('word')).map(({ word }) => word);
+
+async function waitersForLocks(): Promise<number> {
+  const { rows } = await onlooker.raw<{ rows: [{ count: number }] }>(
+    "select count(*)::int as count from pg_locks where locktype = 'advisory' and not granted",
+  );
+  return rows[0].count;
+}
+
+const untilWaiting = (count: number): Promise<number> => eventually(waitersForLocks, (waiting) => waiting === count);
+
+/** Holds the lock until its work is done. */
+const holding = (work: (trx: Knex.Transaction) => Promise<void>): Promise<void> =>
+  onlooker.transaction(async (trx) => {
+    await trx.raw("select pg_advisory_xact_lock(hashtextextended('the lock', 0))");
+    await work(trx);
+  });
+
+const failureOf = (asked: Promise<unknown>): Promise<unknown> =>
+  asked.then(
+    () => 'answered',
+    (error: unknown) => error,
+  );
+
+describe('two statements in one go', () => {
+  const insert: Before = { text: 'insert into kept (word) values ($1)', values: ['first'] };
+
+  it('are both done, and the second is answered', async () => {
+    expect(await askAfter(replicas[0], insert, KEEP, { word: 'second' })).toEqual([{ word: 'second' }]);
+    expect(await words()).toEqual(['first', 'second']);
+  });
+
+  it.each([
+    ['the second', insert, statement('select 1 / cast(:nothing as integer)'), { nothing: 0 }, '22012'],
+    ['the second, for what it was given', insert, KEEP, { word: 'no \0 word' }, '22021'],
+    ['the second, for how it is written', insert, statement('selec :word'), { word: '' }, '42601'],
+    ['the first, and the second was given nothing', { ...insert, values: [null] }, statement('select 1'), {}, '23502'],
+    ['the first', { text: 'insert into kept (word) values ($1)', values: [null] }, KEEP, { word: 'second' }, '23502'],
+    ['the first, for how it is written', { text: 'insert into nowhere values ($1)', values: ['x'] }, KEEP, { word: 'second' }, '42P01'],
+  ])('leave nothing when %s fails, and the connection as it was', async (_which, before: Before, asked, values, code) => {
+    expect(await failureOf(askAfter(replicas[0], before, asked, values))).toMatchObject({ code });
+    expect(await words()).toEqual([]);
+    expect(await ask(replicas[0], statement('select count(*)::int as count from kept'), {})).toEqual([{ count: 0 }]);
+    expect(await askAfter(replicas[0], LOCK, KEEP, { word: 'after' })).toEqual([{ word: 'after' }]);
+    expect(await words()).toEqual(['after']);
+  });
+
+  it('give the lock back when they fail', async () => {
+    await failureOf(askAfter(replicas[0], LOCK, statement('select 1 / cast(:nothing as integer)'), { nothing: 0 }));
+    await expect(askAfter(replicas[1], LOCK, KEEP, { word: 'other' })).resolves.toHaveLength(1);
+  });
+
+  it('see what they have waited for: of two replicas at one lock one passes', async () => {
+    let outcome: Promise<unknown[][]> = Promise.resolve([]);
+    await holding(async () => {
+      const both = replicas.map((db, at) => askAfter(db, LOCK, KEEP_FIRST, { word: `replica ${at}` }));
+      await untilWaiting(2);
+      outcome = Promise.all(both);
+    });
+    expect((await outcome).map((rows) => rows.length).sort()).toEqual([0, 1]);
+    expect(await words()).toHaveLength(1);
+  });
+
+  it('see what was committed by whoever held the lock before them', async () => {
+    let waiting: Promise<unknown[]> = Promise.resolve([]);
+    await holding(async (trx) => {
+      waiting = askAfter(replicas[0], LOCK, KEEP_FIRST, { word: 'late' });
+      await untilWaiting(1);
+      await trx.raw("insert into kept values ('early')");
+    });
+    expect(await waiting).toEqual([]);
+    expect(await words()).toEqual(['early']);
+  });
+
+  it('are neither of them done when the connection is lost in between, which is the fault of the database', async () => {
+    let lost: Promise<unknown> = Promise.resolve(null);
+    await holding(async (trx) => {
+      lost = failureOf(askAfter(replicas[0], LOCK, KEEP, { word: 'lost' }));
+      await untilWaiting(1);
+      await trx.raw("select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and not granted");
+      await lost;
+    });
+    expect(isUnavailable(await lost)).toBe(true);
+    expect(await words()).toEqual([]);
+    expect(await askAfter(replicas[0], LOCK, KEEP, { word: 'again' })).toEqual([{ word: 'again' }]);
+  });
+
+  it('do not wait for a lock for ever', async () => {
+    const impatient = connectDatabase({
+      url: server.url,
+      log: createKeptLog(),
+      poolSize: 1,
+      limits: { statementMs: 5_000, lockMs: 200, idleTransactionMs: 5_000 },
+    });
+    try {
+      await holding(async () => {
+        expect(isUnavailable(await failureOf(askAfter(impatient, LOCK, KEEP, { word: 'hasty' })))).toBe(true);
+      });
+      expect(await askAfter(impatient, LOCK, KEEP, { word: 'calm' })).toHaveLength(1);
+    } finally {
+      await impatient.destroy();
+    }
+  });
+});
+
+describe('a statement', () => {
+  it('numbers its names, one number for each, and leaves casts alone', () => {
+    expect(statement("select :b::text, cast(:a as text), :b, 'x'::text")).toMatchObject({
+      text: "select $1::text, cast($2 as text), $1, 'x'::text",
+      names: ['b', 'a'],
+    });
+  });
+
+  it('takes what it is not given for null', async () => {
+    expect(
+      await ask(replicas[0], statement('select cast(:given as bigint) as a, cast(:other as text) as b'), { given: 2n ** 53n + 1n }),
+    ).toEqual([{ a: 2n ** 53n + 1n, b: null }]);
+  });
+});
