@@ -89,23 +89,29 @@ async function foundBefore(
   return unknown.length === 0 ? [] : findTrades(venue, unknown, first);
 }
 
-/** Reads the newest blocks once more: a node behind a balancer may have told a block before its logs. */
-export async function takeInLate(gateway: Gateway, venue: Venue, cursor: ChainCursor, range: LogRange): Promise<void> {
+/**
+ * Reads the newest blocks once more: a node behind a balancer may have told a block before its logs. False when the cursor does not stand
+ * there any more, because blocks have to be taken in anew.
+ */
+export async function takeInLate(gateway: Gateway, venue: Venue, cursor: ChainCursor, range: LogRange): Promise<boolean> {
   const { blocks, logs } = range;
-  if (blocks.at(-1)?.hash !== cursor.hash || logs.length === 0) return;
+  if (blocks.at(-1)?.hash !== cursor.hash || logs.length === 0) return true;
   const known = await gateway.store.tracking.knownLogs(
     venue.definition.slug,
     logs.map(({ place }) => place),
   );
   const inputs = await readInputs(venue, range, known);
+  let stands = true;
   const { events } = await change(gateway, venue, cursor, async (unit) => {
     const told = interpretRange(logs, await unit.positions(tradesMentioned(logs)));
     const overlooked = await overlookedLevel(unit, told, inputs);
     const block = blocks.find(({ number }) => number === overlooked);
+    stands = block === undefined;
     if (block) return readAgainFrom(unit, venue, cursor, block);
     return { block: cursor.number, changes: await applyLate(unit, told, inputs) };
   });
   if (events.length > 0) venue.log.warn('chain.late-logs', { events: events.length });
+  return stands;
 }
 
 /** As if the chain had been reorganised there: the blocks are taken in once more, this time with all they hold. */

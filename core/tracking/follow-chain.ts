@@ -74,7 +74,10 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
     settle(reached, head);
     stands = reached.hash === null ? null : reached;
     if (reached.number < head.number) return true;
-    await rereadNowAndThen(reached);
+    if (!(await rereadNowAndThen(reached))) {
+      stands = null;
+      return true;
+    }
     await seeTo(reached);
     return false;
   }
@@ -153,14 +156,14 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
     return known.find(({ hash }) => canonical.has(hash)) ?? lastCommon(oldest.number);
   }
 
-  /** Every block is read again twice at least, the second time some seconds after it came. */
-  async function rereadNowAndThen(cursor: ChainCursor): Promise<void> {
+  /** Every block is read again twice at least, the second time some seconds after it came. False = the cursor went back by it. */
+  async function rereadNowAndThen(cursor: ChainCursor): Promise<boolean> {
     rereadUpTo ??= { last: cursor.number, before: cursor.number };
-    if (clock.now() - rereadAt < REREAD_EVERY_MS || cursor.number < cursor.startBlock) return;
+    if (clock.now() - rereadAt < REREAD_EVERY_MS || cursor.number < cursor.startBlock) return true;
     rereadAt = clock.now();
     const from = most(least(cursor.number - REREAD_BLOCKS, rereadUpTo.before), cursor.number - REREAD_MOST) + 1n;
     rereadUpTo = { last: cursor.number, before: rereadUpTo.last };
-    await takeInLate(gateway, venue, cursor, await venue.chain.logs(most(from, cursor.startBlock), cursor.number));
+    return takeInLate(gateway, venue, cursor, await venue.chain.logs(most(from, cursor.startBlock), cursor.number));
   }
 
   function settle(cursor: ChainCursor | null, head: BlockHead): void {

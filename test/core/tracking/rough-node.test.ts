@@ -169,8 +169,16 @@ describe('a follower on a rough node', () => {
       (block) => block > blockNumber,
     );
     reveal();
+    const askedFrom: bigint[] = [];
+    proxy.onRequest((body) => {
+      const isBack = gateway.log.entries.some(({ event }) => event === 'chain.read-again');
+      const asked = questionsIn(body).find(({ method }) => method === 'eth_getLogs')?.params?.[0] as { fromBlock?: string } | undefined;
+      if (isBack && asked?.fromBlock !== undefined) askedFrom.push(BigInt(asked.fromBlock));
+      return undefined;
+    });
     await trader.send(chain.definition.diamond, diamondCall('updateTp', [index, price(62_000)]));
     await reaches(gateway, trader, id, 'canceled');
+    expect(askedFrom[0]).toBe(blockNumber);
     const story = await gateway.gateway.store.orders.story(CHAIN, lowerOf(trader), id);
     expect(story?.events.map(({ event }) => event.kind)).toEqual(['prepared', 'guarded', 'guardGone']);
     await expectViewEqualsChain(gateway.gateway, CHAIN, trader);
