@@ -1,5 +1,5 @@
 import type { ChainDefinition, ChainSlug } from '../core/chains.js';
-import type { Clock, Logger } from '../core/ports.js';
+import type { Clock, Hex, Logger } from '../core/ports.js';
 import type { NodeFees, RelayNode, SendVerdict } from '../core/relay/relayer.js';
 import { isOver, type RelayJob, type RelayStore } from '../core/relay/relay-store.js';
 import { bumpedFees, firstFees, gwei, type FeeSettings } from './fees.js';
@@ -52,12 +52,14 @@ const SEND_AGAIN_MS = 1_000;
 const FEES_KEPT_MS = 10_000;
 
 export function createDelivery(options: DeliveryOptions): Delivery {
-  const { definition, wallet, node, store, settings, clock, log, onStep, fence, onNonceTooLow } = options;
+  const { definition, wallet, node, store, settings, clock, log, onSigned, onStep, fence, onNonceTooLow } = options;
   const { slug } = definition;
   const signing = createSigning(options);
   let fees: { readonly value: NodeFees; readonly at: number } | null = null;
   /** When a job was last handed to the node, by id. */
   const sentAt = new Map<bigint, number>();
+  /** The newest hash of a job that those who wait for it know, by id. */
+  const made = new Map<bigint, Hex>();
   let wanting = 0n;
 
   /** The next step of a job that has its nonce. */
@@ -87,6 +89,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
 
   /** Sends the newest attempts. The same bytes again are the same transaction again. */
   async function handAll(jobs: readonly RelayJob[]): Promise<void> {
+    await makeKnown(jobs);
     const answers = await Promise.all(jobs.map(async (job) => ({ job, answer: await sendNewest(job) })));
     const accepted = answers.filter(({ answer }) => answer?.verdict === 'accepted').map(({ job }) => job);
     if (accepted.length > 0) {
@@ -95,9 +98,18 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       const ids = accepted.map(({ id }) => id);
       (await store.accept(slug, ids, clock.now())).forEach(onStep);
     }
-    await Promise.all(
-      answers.map(({ job, answer }) => (answer === null || answer.verdict === 'accepted' ? undefined : heard(job, answer))),
-    );
+    const others = answers.flatMap(({ job, answer }) => (answer && answer.verdict !== 'accepted' ? [heard(job, answer)] : []));
+    await Promise.all(others);
+  }
+
+  /** Here and not where they are signed: who signed them may have died since, or failed to tell. */
+  async function makeKnown(jobs: readonly RelayJob[]): Promise<void> {
+    const signed = jobs.flatMap((job) => {
+      const last = job.attempts.at(-1);
+      return last && !last.isNoOp && made.get(job.id) !== last.hash ? [{ job, hash: last.hash }] : [];
+    });
+    if (signed.length > 0) await onSigned(signed);
+    for (const { job, hash } of signed) made.set(job.id, hash);
   }
 
   async function sendNewest(job: RelayJob): Promise<SendVerdict | null> {
@@ -169,7 +181,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
 
   function forgetAllBut(jobs: readonly RelayJob[]): void {
     const ids = new Set(jobs.map(({ id }) => id));
-    for (const id of sentAt.keys()) if (!ids.has(id)) sentAt.delete(id);
+    for (const known of [sentAt, made]) for (const id of known.keys()) if (!ids.has(id)) known.delete(id);
   }
 
   return {

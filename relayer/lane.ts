@@ -43,7 +43,8 @@ export function createLane(options: LaneOptions): Lane {
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
       await turn().catch(failed);
-      if (lease) await fence.save().catch((error: unknown) => log.warn('relay.fence-not-told', { wallet: address, error }));
+      // Who lost the lane meanwhile has nothing to say about it.
+      if (lease?.isHeld()) await fence.save().catch((error: unknown) => log.warn('relay.fence-not-told', { wallet: address, error }));
       // `stop` aborts it too: a signal made of two would be kept by the one that lives as long as the lane.
       if (!wake.signal.aborted) await clock.sleep(PACE_MS, wake.signal);
       wake = new AbortController();

@@ -18,10 +18,10 @@ export interface Signing {
 /** Of a transaction that does nothing but use up a nonce. */
 export const NO_OP_GAS = 100_000n;
 
-type SigningParts = Pick<DeliveryOptions, 'definition' | 'wallet' | 'store' | 'clock' | 'log' | 'onSigned' | 'onStep' | 'fence'>;
+type SigningParts = Pick<DeliveryOptions, 'definition' | 'wallet' | 'store' | 'clock' | 'log' | 'onStep' | 'fence'>;
 
 /** From a nonce to stored bytes: nothing leaves before they are. */
-export function createSigning({ definition, wallet, store, clock, log, onSigned, onStep, fence }: SigningParts): Signing {
+export function createSigning({ definition, wallet, store, clock, log, onStep, fence }: SigningParts): Signing {
   const { slug } = definition;
 
   /** The bytes, in nobody's hands yet. */
@@ -42,11 +42,6 @@ export function createSigning({ definition, wallet, store, clock, log, onSigned,
   async function keep(attempts: readonly NewAttempt[]): Promise<RelayJob[]> {
     if (attempts.length === 0) return [];
     const stored = await store.addAttempt(slug, attempts);
-    const signed = stored.flatMap((job) => {
-      const last = job.attempts.at(-1);
-      return last && !last.isNoOp ? [{ job, hash: last.hash }] : [];
-    });
-    if (signed.length > 0) await onSigned(signed);
     stored.forEach(onStep);
     return stored;
   }

@@ -9,6 +9,7 @@ import type { RelayJob, RelayStore, SignedAction } from '../../core/relay/relay-
 import type { RelayNode } from '../../core/relay/relayer.js';
 import { createRelayer, type RunningRelayer } from '../../relayer/create-relayer.js';
 import { LANE_WAITS, type LaneWaits } from '../../core/relay/lane-waits.js';
+import type { SignedJob } from '../../relayer/sign-jobs.js';
 import { createWallet } from '../../relayer/wallet.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { newTrader, type ChainTrader } from './chain-trader.js';
@@ -41,6 +42,7 @@ interface Parts {
   readonly waits: Partial<LaneWaits>;
   readonly maxFeePerGas: bigint;
   readonly reencode: (action: SignedAction, job: RelayJob) => Promise<readonly Hex[]>;
+  readonly onSigned: (signed: readonly SignedJob[]) => Promise<void>;
 }
 
 const GWEI = 1_000_000_000n;
@@ -86,7 +88,7 @@ export async function relayBench(chain: ChainControls, store: RelayStore, { eth 
           maxGas: 5_000_000n,
           reencode: parts.reencode ?? ((_action, job) => Promise.resolve(innerOf(job))),
         },
-        onSigned: () => Promise.resolve(),
+        onSigned: parts.onSigned ?? (() => Promise.resolve()),
         onRefused: () => Promise.resolve(),
       });
       relayer.start();

@@ -1,7 +1,9 @@
 import { systemClock } from '../../core/adapters/system-clock.js';
+import type { Hex } from '../../core/ports.js';
 import type { RelayJob, RelayStore } from '../../core/relay/relay-store.js';
 import type { RelayNode } from '../../core/relay/relayer.js';
 import type { RunningRelayer } from '../../relayer/create-relayer.js';
+import type { SignedJob } from '../../relayer/sign-jobs.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { eventually } from '../harness/eventually.js';
 import { relayBench, requestOf, type RelayBench } from '../harness/relay-bench.js';
@@ -142,12 +144,16 @@ describe('a process that dies', () => {
     async (step, when) => {
       const bench = await relayBench(chain, store);
       const { node, store: deadly, died } = mortal(bench, step, when);
-      const doomed = bench.start({ node, store: deadly });
+      const known: Hex[] = [];
+      const onSigned = (signed: readonly SignedJob[]) => Promise.resolve(void known.push(...signed.map(({ hash }) => hash)));
+      const doomed = bench.start({ node, store: deadly, onSigned });
       const { job } = await doomed.send(await requestOf(bench));
       await died;
-      start(bench);
+      start(bench, { onSigned });
       const [over] = await whenOver(bench, [job.id]);
       expect(over?.state).toBe('mined');
+      // Its order hears of a transaction before it can be mined, whoever signed it.
+      expect(known).toContain(over?.mined?.hash);
       await expectOnce(bench, over ? [over] : []);
     },
   );

@@ -15,6 +15,10 @@ export interface OrdersStoreParts {
   readonly transaction: <Result>(work: (trx: Knex.Transaction) => Promise<Result>) => Promise<Result>;
 }
 
+/** What has a nonce of the relayer's is signed the next moment. */
+const NOT_UNDER_WAY = `not exists (
+  select from relay_jobs job where job.chain = orders.chain and job.order_id = orders.id and job.nonce is not null and not job.is_over)`;
+
 /** So many orders lapse in one step; the rest in the next. */
 const LAPSE_AT_ONCE = 200;
 
@@ -49,7 +53,7 @@ export function createOrdersStore({ db, transaction }: OrdersStoreParts): Orders
     },
     giveUp: (chain, trader, id, at) =>
       transaction(async (trx) => {
-        const [row] = await lockOrders(trx, chain, 'id = :id and trader = :trader for update', { id, trader });
+        const [row] = await lockOrders(trx, chain, `id = :id and trader = :trader and ${NOT_UNDER_WAY} for update`, { id, trader });
         if (row?.order.status !== 'prepared' || row.isSent) return false;
         await appendJournal(trx, chain, at, await lapse(trx, chain, row, { because: 'owner', at }));
         return true;

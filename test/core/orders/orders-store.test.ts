@@ -1,8 +1,10 @@
+import pg from 'pg';
 import { createStore, type KnexStore } from '../../../core/adapters/store/create-store.js';
 import { migrate } from '../../../core/adapters/store/migrate.js';
 import { formatDecimal } from '../../../core/domain/decimal.js';
 import type { Placed } from '../../../core/orders/orders-store.js';
 import type { Address } from '../../../core/ports.js';
+import type { RelayPurpose } from '../../../core/relay/relay-store.js';
 import { createTestDatabase, type TestDatabase } from '../../harness/database.js';
 import { createKeptLog } from '../../harness/kept-log.js';
 import { newTag, orderDraft, type DraftWishes } from '../../harness/order-draft.js';
@@ -41,6 +43,14 @@ async function placed(trader: Address, wishes: DraftWishes = {}) {
   const answer = await store.orders.place(draft(trader, wishes));
   if (answer.kind !== 'placed') throw new Error(`it was ${answer.kind}`);
   return answer.stored;
+}
+
+/** In the relayer's queue, for an action of the trader. */
+async function queued(trader: Address, orderId: bigint, purpose: RelayPurpose = 'action') {
+  const proof = { envelope: '{}', actionHash: '0x00', form: 'canonical', network: 'a', nonce: 1n, receivedAt: NOW } as const;
+  const { id } = await store.relay.recordAction({ chain: CHAIN, signer: trader, trader, ...proof });
+  const call = { data: '0x', gas: 1n, context: null, notAfter: null } as const;
+  return store.relay.queue({ chain: CHAIN, wallet: trader, trader, purpose, parent: id, orderId, ...call }, NOW);
 }
 
 describe('an order that is placed', () => {
@@ -154,6 +164,21 @@ describe('an order nobody sends', () => {
     ]);
   });
 
+  it('is not sent by the relayer after it was given up, and not given up after the relayer took a nonce for it', async () => {
+    const trader = newTrader();
+    const [given, numbered] = [await placed(trader), await placed(trader)];
+    const jobs = [await queued(trader, given.id), await queued(trader, numbered.id)];
+    expect(await store.orders.giveUp(CHAIN, trader, given.id, NOW)).toBe(true);
+    const sent = await store.relay.number(
+      CHAIN,
+      trader,
+      jobs.map(({ id }) => id),
+      0,
+    );
+    expect(sent.map(({ orderId, state }) => ({ orderId, state }))).toEqual([{ orderId: numbered.id, state: 'numbered' }]);
+    expect(await store.orders.giveUp(CHAIN, trader, numbered.id, NOW)).toBe(false);
+  });
+
   it('is handed out afresh under its old id and clientId, reserving anew', async () => {
     const trader = newTrader();
     const wishes = { order: { clientId: 'again' }, spend: { usd: '60', cap: '100' } };
@@ -193,5 +218,27 @@ describe('a hash', () => {
     await store.orders.lapse(CHAIN, NOW + 5, [id]);
     expect((await store.orders.find(CHAIN, trader, id))?.order.status).toBe('expired');
     expect(await store.orders.renew(CHAIN, id, draft(trader))).toEqual({ kind: 'moved-on' });
+  });
+});
+
+describe('a request that the oracle left unanswered', () => {
+  it('is taken back for its bot once, also where a switch has asked for it', async () => {
+    const trader = newTrader();
+    const made = await Promise.all(
+      (['action', 'scheduled-cancel'] as const).map(async (purpose) => {
+        const { id } = await placed(trader);
+        const { parent } = await queued(trader, id, purpose);
+        return { orderId: id, action: parent };
+      }),
+    );
+    const client = new pg.Client(database.url);
+    await client.connect();
+    for (const { orderId } of made)
+      await client.query("update orders set status = 'timed_out', order_key = 'request:' || id where id = $1", [orderId]);
+    await client.end();
+    const lost = async () => (await store.relay.unreclaimed(CHAIN, NOW)).map(({ orderId, action }) => ({ orderId, action }));
+    expect(await lost()).toEqual(expect.arrayContaining(made));
+    for (const { orderId } of made) await queued(trader, orderId, 'reclaim');
+    expect(await lost()).toEqual([]);
   });
 });
