@@ -51,8 +51,8 @@ export interface HistoryStore {
   ordersOf(chain: ChainSlug, trader: Address, ids: readonly bigint[]): Promise<SeenOrder[]>;
   /** The order that is, or once was, at this place of the chain. */
   orderAt(chain: ChainSlug, trader: Address, orderKey: OrderKey): Promise<SeenOrder | null>;
-  /** The last thing that was executed on a trade. */
-  lastExecution(chain: ChainSlug, trader: Address, tradeIndex: number): Promise<Executed | null>;
+  /** The last thing that was executed on each of these trades. */
+  lastExecutions(chain: ChainSlug, trader: Address, tradeIndices: readonly number[]): Promise<ReadonlyMap<number, Executed>>;
   /** Orders that nobody asked to cancel and the relayer took back: when their schedule came due, or because the oracle never answered. */
   takenBack(chain: ChainSlug, orderIds: readonly bigint[]): Promise<ReadonlyMap<bigint, TakenBack>>;
   /** What changed the size of a position. */

@@ -2,6 +2,7 @@ import { baseSize, collateralOf } from '../../core/account/describe-order.js';
 import { toUnits } from '../../core/domain/decimal.js';
 import type { Executed } from '../../core/domain/chain-event.js';
 import { levelOf } from '../../core/domain/level.js';
+import type { Order } from '../../core/domain/order.js';
 import { E8 } from '../../core/domain/pricing/units.js';
 import type { SeenOrder } from '../../core/facade/history-store.js';
 import type { KnownProtection } from '../../core/facade/protection-store.js';
@@ -47,9 +48,12 @@ export async function orderHistory(whose: Whose, limit: number): Promise<OrderWi
     const key = records.get(order.id)?.oid ?? order.id;
     groups.set(key, [...(groups.get(key) ?? []), order]);
   }
+  const ends = await endsOfLevels(whose, seen);
   const shown = [...groups.values()].flatMap((group) => {
     const record = group[0] && records.get(group[0].id);
-    return (record ? [recordStatus(whose, record, group)] : group.map((order) => withStatus(whose, order))).filter((each) => each !== null);
+    return (record ? [recordStatus(whose, record, group)] : group.map((order) => ends(withStatus(whose, order), order))).filter(
+      (each) => each !== null,
+    );
   });
   return withCancelWords(whose, shown);
 }
@@ -63,17 +67,28 @@ export async function findOrder(whose: Whose, oid: number | string): Promise<Ord
   if (record !== null) return tellCancels(whose, await findRecorded(whose, record));
   if (typeof oid === 'string') return null;
   const seen = await facade.history.order(slug, trader, BigInt(oid));
-  if (seen !== null) return (await endOfLevel(whose, seen)) ?? withStatus(whose, seen);
+  if (seen !== null) return (await endsOfLevels(whose, [seen]))(withStatus(whose, seen), seen);
   const guard = await facade.protections.find(slug, trader, BigInt(oid));
   return guard && protectionStatus(whose, guard, null);
 }
 
-/** A level that was set by an order of its own ends as any level does. */
-async function endOfLevel(whose: Whose, { id, order }: SeenOrder): Promise<OrderWithStatus | null> {
-  const kind = levelOf(order);
-  if (kind === null || order.status !== 'canceled' || order.tradeIndex === null) return null;
-  return protectionStatus(whose, { id, kind, price: order.price, tradeIndex: order.tradeIndex, seenAt: order.createdAt }, null);
+type Ending = (shown: OrderWithStatus | null, seen: SeenOrder) => OrderWithStatus | null;
+
+/** A level that was set by an order of its own and stood as long as its position ends as any level does. */
+async function endsOfLevels({ gateway, venue, trader }: Whose, seen: readonly SeenOrder[]): Promise<Ending> {
+  const trades = seen.flatMap(({ order }) => (isTakenLevel(order) && order.tradeIndex !== null ? [order.tradeIndex] : []));
+  const last = await gateway.store.facade.history.lastExecutions(venue.definition.slug, trader, [...new Set(trades)]);
+  return (shown, { order }) => {
+    const kind = levelOf(order);
+    const executed = last.get(order.tradeIndex ?? -1);
+    if (shown === null || kind === null || !isTakenLevel(order) || executed?.after !== null) return shown;
+    // One that went before is just canceled, also where another stood at the same price in the end.
+    const stood = executed.terms[kind] === order.price && order.updatedAt >= executed.place.at && executed.action !== kind;
+    return stood ? { ...shown, status: endOf(kind, executed.action) } : shown;
+  };
 }
+
+const isTakenLevel = (order: Order): boolean => levelOf(order) !== null && order.status === 'canceled';
 
 async function tellCancels(whose: Whose, shown: OrderWithStatus | null): Promise<OrderWithStatus | null> {
   return shown && ((await withCancelWords(whose, [shown]))[0] ?? shown);
@@ -86,7 +101,11 @@ async function findRecorded(whose: Whose, record: ExchangeRecord): Promise<Order
   const ids = record.legs.flatMap(({ orderId }) => orderId ?? []);
   if (ids.length > 0) return recordStatus(whose, record, await history.ordersOf(slug, trader, ids));
   const guard = await protections.find(slug, trader, record.oid);
-  return guard && protectionStatus(whose, guard, record);
+  if (guard !== null) return protectionStatus(whose, guard, record);
+  // The position had that very level by an order of its own: the bot was given its number.
+  const seen = await history.order(slug, trader, record.oid);
+  const shown = seen && (await endsOfLevels(whose, [seen]))(withStatus(whose, seen), seen);
+  return shown && { ...shown, order: { ...shown.order, cloid: record.cloid } };
 }
 
 interface Standing {
@@ -118,8 +137,8 @@ async function onPosition(
 }
 
 async function onClosed({ gateway, venue, trader }: Whose, { tradeIndex, kind, price }: KnownProtection): Promise<Standing | null> {
-  const last = await gateway.store.facade.history.lastExecution(venue.definition.slug, trader, tradeIndex);
-  if (last === null) return null;
+  const last = (await gateway.store.facade.history.lastExecutions(venue.definition.slug, trader, [tradeIndex])).get(tradeIndex);
+  if (!last) return null;
   const { terms, action, place, sizeToken, collateralPriceUsd } = last;
   const priceUsd = collateralPriceUsd ?? collateralOf(venue.feed.config(), terms.collateralIndex)?.priceUsd ?? E8;
   const held = { base: toUnits(baseSize(sizeToken ?? 0n, priceUsd), BASE_SCALE, 'down'), long: terms.long };

@@ -66,10 +66,12 @@ const TOTALS = `
     trunc(sum(${BASE} * ${field('price')} / 10000000000))::text as volume, sum(${field('netPnl')})::text as pnl
   from (${NEWEST}) as newest group by 1, 2 order by 1`;
 
-const LAST_EXECUTION = `
-  select event::text from chain_events
-  where chain = :chain and trader = :trader and trade_index = :tradeIndex and is_fill and not orphaned
-  order by block_number desc, log_index desc limit 1`;
+const LAST_EXECUTIONS = `
+  select last.event::text from unnest(cast(:tradeIndices as bigint[])) as wanted(trade_index) cross join lateral (
+    select event from chain_events
+    where chain = :chain and trader = :trader and trade_index = wanted.trade_index and is_fill and not orphaned
+    order by block_number desc, log_index desc limit 1
+  ) last`;
 
 /** Sent, and not known to have come to nothing. */
 const TAKEN_BACK = `
@@ -97,10 +99,11 @@ export function createHistoryStore(db: Knex): HistoryStore {
       const sql = `${ORDERS} and (orders.home_key = :key or orders.order_key = :key) order by orders.id desc limit 1`;
       return seen(await rows(sql, { chain, trader, key }))[0] ?? null;
     },
-    async lastExecution(chain, trader, tradeIndex) {
-      const [row] = await rows<{ event: string }>(LAST_EXECUTION, { chain, trader, tradeIndex });
-      const executed = row && readEvent(row.event);
-      return executed?.kind === 'executed' ? executed : null;
+    async lastExecutions(chain, trader, tradeIndices) {
+      if (tradeIndices.length === 0) return new Map();
+      const found = await rows<{ event: string }>(LAST_EXECUTIONS, { chain, trader, tradeIndices });
+      const events = found.map(({ event }) => readEvent(event));
+      return new Map(events.flatMap((event) => (event.kind === 'executed' ? [[event.tradeIndex, event] as const] : [])));
     },
     async takenBack(chain, orderIds) {
       if (orderIds.length === 0) return new Map();
