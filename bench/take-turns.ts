@@ -2,6 +2,7 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { systemClock } from '../core/adapters/system-clock.js';
 import type { Job, Outcome } from './load.js';
+import { median } from './median.js';
 
 /**
  * Rates are requests per second of the server's processor time, which is what one core gives however busy the rest of the machine is; each
@@ -10,6 +11,8 @@ import type { Job, Outcome } from './load.js';
 export interface Turns {
   /** By name. A first round warms up and is thrown away. */
   take<Name extends string>(jobs: Readonly<Record<Name, Job>>): Promise<Record<Name, number>>;
+  /** One turn each, nothing thrown away: for ratios whose parts have to be of the same moment. */
+  round<Name extends string>(jobs: Readonly<Record<Name, Job>>): Promise<Record<Name, number>>;
   stop(): void;
 }
 
@@ -21,14 +24,20 @@ export async function createTurns(): Promise<Turns> {
   const load = fork(new URL('./load.ts', import.meta.url), { execArgv: ['--import', 'tsx'] });
   await once(load, 'message');
   const idleUsPerSecond = await timeIdleness();
+  const round = async <Name extends string>(jobs: Readonly<Record<Name, Job>>): Promise<Record<Name, number>> => {
+    const rates: [string, number][] = [];
+    for (const [name, job] of Object.entries<Job>(jobs)) rates.push([name, await runJob(load, job, idleUsPerSecond)]);
+    return Object.fromEntries(rates) as Record<Name, number>;
+  };
   return {
+    round,
     async take<Name extends string>(jobs: Readonly<Record<Name, Job>>) {
       const names = Object.keys(jobs) as Name[];
       const rates = Object.fromEntries(names.map((name) => [name, []])) as unknown as Record<Name, number[]>;
-      for (let round = 0; round <= ROUNDS; round += 1)
+      for (let turn = 0; turn <= ROUNDS; turn += 1)
         for (const name of names) {
           const measured = await runJob(load, jobs[name], idleUsPerSecond);
-          if (round > 0) rates[name].push(measured);
+          if (turn > 0) rates[name].push(measured);
         }
       return Object.fromEntries(names.map((name) => [name, median(rates[name])])) as Record<Name, number>;
     },
@@ -56,10 +65,6 @@ async function timeIdleness(): Promise<number> {
 
 export function microseconds({ user, system }: NodeJS.CpuUsage): number {
   return user + system;
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
 /** Prints name, ratio and target of each row; the exit code, which is not 0 only when asked to be strict and missed by far. */
