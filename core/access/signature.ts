@@ -1,5 +1,5 @@
 import { hexToBytes } from 'viem/utils';
-import type { Address, Hex } from '../ports.js';
+import type { Address } from '../ports.js';
 
 /** 32 bytes. */
 export type Keccak = (bytes: Uint8Array) => Uint8Array;
@@ -30,7 +30,7 @@ const PARITIES: ReadonlyMap<number | undefined, 0 | 1> = new Map([
 /** Null for everything but 65 bytes with v 0, 1, 27 or 28 and s in the lower half: each signature has one spelling of its numbers. */
 export function parseSignature(text: string): RecoverableSignature | null {
   if (!SHAPE.test(text)) return null;
-  const bytes = hexToBytes(text as Hex);
+  const bytes = Buffer.from(text.slice(2), 'hex'); // its shape is known, and a general decoder takes ten times as long
   const yParity = PARITIES.get(bytes[64]);
   if (yParity === undefined || isAboveHalf(bytes.subarray(32, 64))) return null;
   return { compact: bytes.subarray(0, 64), yParity };
