@@ -1,5 +1,5 @@
 /** What can be wrong enough to call somebody. */
-export const ALERT_KINDS = ['low-balance', 'lane-jammed', 'quota-reached', 'key-trouble', 'rpc-trouble'] as const;
+export const ALERT_KINDS = ['low-balance', 'lane-jammed', 'quota-reached', 'key-trouble', 'rpc-trouble', 'schedule-given-up'] as const;
 export type AlertKind = (typeof ALERT_KINDS)[number];
 export const ALERT_EVENTS = ['opened', 'repeated', 'recovered'] as const;
 export const DELIVERY_STATES = ['pending', 'delivered', 'dead'] as const;

@@ -4,13 +4,16 @@ import type { Cancel } from '../ports.js';
 import { flattenPositions } from './flatten-positions.js';
 import { relayCancels } from './relay-cancels.js';
 import type { ScheduledCancel } from './exchange-store.js';
+import { DAY_MS } from './gas-ledger.js';
+import type { SignedAction } from './relay-store.js';
 
 const LOOK_MS = 500;
 const HOLD_MS = 6_500;
 /** Longer than one round of cancels takes: whoever has not finished by then is dead. */
 const AGAIN_MS = 20_000;
-/** What cannot be canceled for so long is not tried any more. */
+/** What cannot be done for so long is not tried any more, and somebody is called. */
 const GIVE_UP_MS = 600_000;
+const MOST_REMEMBERED = 10_000;
 
 /**
  * The dead man's switch: whoever does not move its time forward in time has all entries canceled, and where the operator chose so what
@@ -18,12 +21,16 @@ const GIVE_UP_MS = 600_000;
  */
 export function runScheduledCancels(gateway: Gateway, venue: Venue): Cancel {
   const { clock, log, definition } = venue;
+  // Counted from the first try: one that came due while nothing could be sent has all its time before it.
+  const begun = new Map<bigint, number>();
   let isBusy = false;
   const look = async (): Promise<void> => {
     const due = await gateway.store.exchange.takeDue(definition.slug, clock.now(), clock.now() + AGAIN_MS);
     // Not waited for: one trader's slow orders must not hold up another's switch.
     for (const cancel of due)
-      void fire(gateway, venue, cancel).catch((error: unknown) => log.warn('relay.schedule-failed', { trader: cancel.trader, error }));
+      void fire(gateway, venue, cancel, begun).catch((error: unknown) =>
+        log.warn('relay.schedule-failed', { trader: cancel.trader, error }),
+      );
   };
   return clock.every(LOOK_MS, () => {
     if (isBusy || venue.relayer === null) return;
@@ -34,18 +41,41 @@ export function runScheduledCancels(gateway: Gateway, venue: Venue): Cancel {
   });
 }
 
-async function fire(gateway: Gateway, venue: Venue, cancel: ScheduledCancel): Promise<void> {
-  const { trader, agent, action, dueAt } = cancel;
+async function fire(gateway: Gateway, venue: Venue, cancel: ScheduledCancel, begun: Map<bigint, number>): Promise<void> {
+  const { clock, log } = venue;
+  const ready = await readyFor(gateway, venue, cancel);
+  if (ready === null) return;
+  if (begun.size >= MOST_REMEMBERED) begun.clear();
+  const since = begun.get(cancel.action) ?? clock.now();
+  begun.set(cancel.action, since);
+  const isDone = await takeBack(gateway, venue, cancel, ready).catch((error: unknown) => {
+    log.warn('relay.schedule-failed', { trader: cancel.trader, error });
+    return false;
+  });
+  if (!isDone && clock.now() - since <= GIVE_UP_MS) return;
+  if (!isDone) await tellGivenUp(gateway, venue, cancel);
+  begun.delete(cancel.action);
+  await gateway.store.exchange.fired(cancel);
+}
+
+interface Ready {
+  readonly caller: AgentCaller;
+  readonly signed: SignedAction;
+}
+
+/** Null: a relayer that is switched off fires when it is switched on again, however late that is. */
+async function readyFor(gateway: Gateway, venue: Venue, { trader, agent, action }: ScheduledCancel): Promise<Ready | null> {
   const { slug } = venue.definition;
-  const [known, signed, live] = await Promise.all([
-    gateway.store.access.findAgent(slug, agent),
-    gateway.store.relay.action(slug, action),
-    gateway.store.account.liveOrders(slug, trader),
-  ]);
+  const [known, signed] = await Promise.all([gateway.store.access.findAgent(slug, agent), gateway.store.relay.action(slug, action)]);
   const sender = await venue.relayer?.walletFor(trader);
-  // A relayer that is switched off fires when it is switched on again, however late that is.
-  if (!signed || !known || sender === undefined || venue.relayer?.standing(sender).mode !== 'running') return;
-  const caller: AgentCaller = { via: 'agent', trader, agent, sender, mode: 'relayed', scope: known.scope };
+  if (!signed || !known || sender === undefined || venue.relayer?.standing(sender).mode !== 'running') return null;
+  return { caller: { via: 'agent', trader, agent, sender, mode: 'relayed', scope: known.scope }, signed };
+}
+
+/** True when nothing is left of what the schedule was set for. */
+async function takeBack(gateway: Gateway, venue: Venue, cancel: ScheduledCancel, { caller, signed }: Ready): Promise<boolean> {
+  const { trader, dueAt } = cancel;
+  const live = await gateway.store.account.liveOrders(cancel.chain, trader);
   // What was placed after the switch fired is not what it was set for.
   const entries = live.filter(({ order }) => !order.reduceOnly && order.action === 'open' && order.createdAt <= dueAt);
   venue.log.info('relay.schedule-fired', { trader, dueAt, orders: entries.length });
@@ -53,5 +83,18 @@ async function fire(gateway: Gateway, venue: Venue, cancel: ScheduledCancel): Pr
   const outcomes = await relayCancels(gateway, venue, caller, signed, { items, holdMs: HOLD_MS, purpose: 'scheduled-cancel' });
   const isCanceled = outcomes.every(({ kind }) => kind === 'done' || kind === 'gone');
   const isFlat = !gateway.facade.flattens || (await flattenPositions(gateway, venue, { caller, signed, cancel, holdMs: HOLD_MS }));
-  if ((isCanceled && isFlat) || venue.clock.now() - dueAt > GIVE_UP_MS) await gateway.store.exchange.fired(cancel);
+  return isCanceled && isFlat;
+}
+
+/** The trader counts on it and is away: whoever runs the service is the only one left to act. */
+async function tellGivenUp({ alerts, facade }: Gateway, { definition, clock }: Venue, { trader, dueAt }: ScheduledCancel): Promise<void> {
+  const what = facade.flattens ? 'cancel its entries and close its positions' : 'cancel its entries';
+  await alerts.raiseAlert({
+    kind: 'schedule-given-up',
+    chain: definition.slug,
+    subject: trader,
+    message: `The dead man's switch of ${trader} on ${definition.name} could not ${what} for ten minutes and is not tried any more.`,
+    details: { trader, dueAt },
+    expiresAt: clock.now() + DAY_MS,
+  });
 }

@@ -1,17 +1,22 @@
 import { Wallet } from 'ethers';
+import { venueOf } from '../../core/gateway.js';
 import type { Address } from '../../core/ports.js';
+import { createAlerts } from '../../core/relay/alerts.js';
 import type { RelayJob } from '../../core/relay/relay-store.js';
+import { runScheduledCancels } from '../../core/relay/schedule-cancels.js';
 import { reencode } from '../../facade/trade/reencode.js';
 import type { ChainTrader } from '../harness/chain-trader.js';
 import { eventually } from '../harness/eventually.js';
 import { newFacadeTrader } from '../harness/facade-trader.js';
 import { startGatewayBeside, type GatewayBeside } from '../harness/gateway-beside.js';
 import { order, orderAction, postExchange, signL1 } from '../harness/hl-exchange.js';
+import { createManualClock } from '../harness/manual-clock.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
 
 const CHAIN = 'arbitrum-sepolia';
 const BTC = 0;
 const PRICE = 60_000;
+const HOUR_MS = 3_600_000;
 
 let sandbox: TestSandbox;
 let beside: GatewayBeside;
@@ -102,6 +107,42 @@ describe("a dead man's switch that flattens", () => {
     await store.switches.set(CHAIN, null, { mode: 'running', reason: null }, Date.now());
     await settled(bot.trader, 0);
     expect(await scheduledJobs(bot.address)).toHaveLength(1);
+  });
+});
+
+describe("a dead man's switch that cannot close anything", () => {
+  it('is tried for ten minutes, however late it began, and then calls the operator', async () => {
+    const bot = await newBot();
+    await bot.send(orderAction(buy('0.1')));
+    await settled(bot.trader, 1);
+    const dueAt = Date.now() + HOUR_MS;
+    expect(await bot.send({ type: 'scheduleCancel', time: dueAt })).toMatchObject({ status: 'ok' });
+    const { gateway, controls, log } = sandbox;
+    const venue = venueOf(gateway, CHAIN);
+    // Nobody was there when it came due, and the market is closed when somebody comes.
+    const clock = createManualClock(dueAt + HOUR_MS);
+    const alerts = createAlerts({ store: gateway.store.alerts, clock, log, tells: false });
+    controls.prices.setOpen(BTC, false);
+    const stop = runScheduledCancels({ ...gateway, clock, alerts }, { ...venue, clock });
+    try {
+      const open = await eventually(
+        () => {
+          clock.advance(20_000);
+          return gateway.store.alerts.open();
+        },
+        (found) => found.some(({ kind }) => kind === 'schedule-given-up'),
+      );
+      expect(clock.now() - dueAt - HOUR_MS).toBeGreaterThan(600_000);
+      expect(open).toMatchObject([{ chain: CHAIN, subject: bot.address, details: { dueAt } }]);
+      await eventually(
+        () => gateway.store.exchange.takeDue(CHAIN, clock.now() + HOUR_MS, clock.now() + HOUR_MS),
+        (due) => due.length === 0,
+      );
+    } finally {
+      stop();
+      controls.prices.setOpen(BTC, true);
+    }
+    expect(await bot.trader.trades()).toHaveLength(1);
   });
 });
 
