@@ -96,10 +96,13 @@ export const SETTLE = `
 
 const NEWEST = 'select max(mined_block) from relay_jobs where chain = :chain and wallet = :wallet and mined_block is not null';
 
-/** One height may be there twice: two jobs may have been seen on two branches. */
+/**
+ * One height may be there twice: two jobs may have been seen on two branches. Both ends of the range are named: with one of them open, the
+ * planner expects a third of all history.
+ */
 export const MINED_BLOCKS = `
   select distinct mined_block as number, mined->>'blockHash' as hash from relay_jobs
-  where chain = :chain and wallet = :wallet and mined_block >= (${NEWEST}) - :blocks::bigint order by 1 desc`;
+  where chain = :chain and wallet = :wallet and mined_block between (${NEWEST}) - :blocks::bigint and (${NEWEST}) order by 1 desc`;
 
 export const SETTLED_IN = `
   select ${JOB_COLUMNS} from relay_jobs where chain = :chain and wallet = :wallet and (

@@ -1,3 +1,5 @@
+const DAY_MS = 86_400_000;
+
 /** Four rows at most, by their keys; which of them wins is said by `mergeRules`. */
 export const RULES_OF = `(
   select jsonb_agg(jsonb_build_object('chain', chain, 'trader', trader, 'rules', rules))::text
@@ -20,12 +22,15 @@ const INSTEAD = byCollateral(`
   select (state ->> 'collateralIndex')::integer as collateral, ${units('state', 'sizeCollateral')} as amount
   from orders where chain = :chain and trader = :trader and is_live and order_key = cast(:instead as text)`);
 
-/** What a close comes to is told after its fees; those of openings and of changed leverage are told beside. */
+/**
+ * What a close comes to is told after its fees; those of openings and of changed leverage are told beside. The day has an end, with room
+ * for clocks that are ahead: without one the planner expects a third of all history, and reads it.
+ */
 const PNL = byCollateral(`
   select (event -> 'terms' ->> 'collateralIndex')::integer as collateral, ${units('event', 'netPnl')}
     - case when event ->> 'action' in ('open', 'increase', 'leverage') then ${units('event', 'fee')} else 0 end as amount
   from chain_events where chain = :chain and trader = :trader and is_fill and not orphaned
-    and ((event -> 'place' ->> 'at')::bigint) >= :day`);
+    and ((event -> 'place' ->> 'at')::bigint) between cast(:day as bigint) and cast(:day as bigint) + ${2 * DAY_MS}`);
 
 /** Newest first, no more of them than can matter. */
 const MINUTE = `(

@@ -18,6 +18,7 @@ import { relayRules } from './0017-relay-rules.js';
 import { switches } from './0018-switches.js';
 import { lanes } from './0019-lanes.js';
 import { owedRooms } from './0022-owed-rooms.js';
+import { timedOutOrders } from './0023-timed-out-orders.js';
 import type { Migration } from './migration.js';
 
 /** In the order in which they are applied. */
@@ -42,4 +43,5 @@ export const MIGRATIONS: readonly Migration[] = [
   switches,
   lanes,
   owedRooms,
+  timedOutOrders,
 ];
