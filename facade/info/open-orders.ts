@@ -99,7 +99,7 @@ function attachedOrders({ universe, config, positions, protections, ofProtection
   for (const own of protections) {
     const [asset, held] = [assetOf(own.tradeIndex), heldOn(own.tradeIndex)];
     const record = ofProtections.get(own.id);
-    if (!asset || !held || told.has(own) || record?.manner !== 'protection') continue;
+    if (!asset || !held || told.has(own) || record?.manner !== 'protection' || levelPrice(record) !== own.price) continue;
     const members = protections.filter(
       (other) => isSameOrder(other, own) && record.legs.some((leg) => leg.tradeIndex === other.tradeIndex),
     );
@@ -113,6 +113,9 @@ function attachedOrders({ universe, config, positions, protections, ofProtection
   }
   return rows;
 }
+
+/** The order whose number a bot was given may have been moved since, and not by the bot. */
+const levelPrice = ({ order: { style, limit } }: ExchangeRecord): bigint => (style.kind === 'trigger' ? style.trigger : limit);
 
 const isSameOrder = (a: Protection, b: Protection): boolean => a.kind === b.kind && a.price === b.price;
 
