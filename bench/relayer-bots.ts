@@ -8,8 +8,9 @@ import { CHAIN, type StageTrader } from './relayer-stage.js';
 export interface Bot {
   readonly trader: StageTrader;
   readonly agent: Wallet;
-  /** Whole dollars of the orders it has signed. */
+  /** Whole dollars of the orders it has signed, and of those of them that were answered as resting. */
   readonly prices: number[];
+  readonly resting: number[];
 }
 
 const LOWEST_PRICE = 30_000;
@@ -20,15 +21,24 @@ export async function approveBot(url: string, trader: StageTrader): Promise<Bot>
     async () => (await postExchange(url, CHAIN, await approveAgent(master, agent.address, null, { network: 'Testnet' }))).body,
     (body) => (body as { status?: string }).status === 'ok',
   );
-  return { trader, agent, prices: [] };
+  return { trader, agent, prices: [], resting: [] };
 }
 
 /** Signed ahead, so that signing takes nothing from what is measured. */
-export async function signOrder({ agent, prices }: Bot): Promise<string> {
+export const signOrder = async (bot: Bot): Promise<string> => (await signPriced(bot)).body;
+
+export interface SignedOrder {
+  readonly bot: Bot;
+  readonly price: number;
+  readonly body: string;
+}
+
+export async function signPriced(bot: Bot): Promise<SignedOrder> {
+  const { agent, prices } = bot;
   const price = LOWEST_PRICE + prices.length;
   prices.push(price);
   const wire = order({ a: 0, b: true, p: String(price), s: '0.01', r: false, t: { limit: { tif: 'Gtc' } } });
-  return JSON.stringify(await signL1(agent, { type: 'order', orders: [wire], grouping: 'na' }));
+  return { bot, price, body: JSON.stringify(await signL1(agent, { type: 'order', orders: [wire], grouping: 'na' })) };
 }
 
 export type Post = (body: string) => Promise<string>;

@@ -95,18 +95,23 @@ const CALLS = parseAbi([
   'function openTrade(Trade trade, uint16 maxSlippageP, address referrer)',
 ]);
 
+export interface SeenOrder {
+  readonly trader: string;
+  /** Dollars; the contract's own, which is the bot's without the spread. */
+  readonly price: number;
+}
+
 export interface SeenOnChain {
   readonly transactions: number;
   readonly reverted: number;
   readonly tags: ReadonlySet<Hex>;
-  /** `trader price` of every order, as often as it is there. */
-  readonly orders: readonly string[];
+  readonly orders: readonly SeenOrder[];
 }
 
 /** Reads every block since: what the relayer sent, and whose orders at which prices came of it. */
 export async function scanBlocks(node: Node, relayer: Address, from: number): Promise<SeenOnChain> {
   const tags = new Set<Hex>();
-  const orders: string[] = [];
+  const orders: SeenOrder[] = [];
   let [transactions, reverted] = [0, 0];
   const head = await node.blockNumber();
   for (let number = from; number <= head; number += 1) {
@@ -123,10 +128,12 @@ export async function scanBlocks(node: Node, relayer: Address, from: number): Pr
   return { transactions, reverted, tags, orders };
 }
 
-function orderIn(input: Hex): string {
+const NO_ORDER: SeenOrder = { trader: '', price: 0 };
+
+function orderIn(input: Hex): SeenOrder {
   const outer = decodeFunctionData({ abi: CALLS, data: input });
-  if (outer.functionName !== 'delegatedTradingAction') return 'something else';
+  if (outer.functionName !== 'delegatedTradingAction') return NO_ORDER;
   const inner = decodeFunctionData({ abi: CALLS, data: outer.args[1] });
-  if (inner.functionName !== 'openTrade') return 'something else';
-  return `${outer.args[0].toLowerCase()} ${inner.args[0].openPrice / PRICE_UNIT}`;
+  if (inner.functionName !== 'openTrade') return NO_ORDER;
+  return { trader: outer.args[0].toLowerCase(), price: Number(inner.args[0].openPrice) / Number(PRICE_UNIT) };
 }

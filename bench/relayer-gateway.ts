@@ -56,11 +56,13 @@ function heapUsed(): number | null {
 }
 
 let isRecording = false;
+let isConnected = false;
 
 async function record(file: string): Promise<void> {
   if (isRecording) writeFileSync(file, JSON.stringify((await session.post('Profiler.stop')).profile));
   else {
-    session.connect();
+    if (!isConnected) session.connect();
+    isConnected = true;
     await session.post('Profiler.enable');
     await session.post('Profiler.setSamplingInterval', { interval: 200 });
     await session.post('Profiler.start');
