@@ -2,44 +2,62 @@ import type { Intent } from '../domain/intent.js';
 import type { Venue } from '../gateway.js';
 import { functionsOf } from './encode-intent.js';
 
-/** What calls of one kind were given lately. */
+/** What calls of one kind are tried with. */
 interface Known {
   readonly gas: bigint;
   /** When somebody last set out to estimate it. */
   askedAt: number;
 }
 
+interface Kinds {
+  readonly known: Map<string, Known>;
+  /** Whoever is the first of his kind to ask. */
+  readonly first: Map<string, Promise<unknown>>;
+}
+
 /** Where the fee of a rollup's data is part of the gas, it moves with the other chain: what was learned grows old. */
 const KEPT_MS = 30_000;
 /** On top of an estimate, in percent: others of its kind touch storage that this one did not. */
-const ROOM = 50n;
+const ROOM = 30n;
 
-const known = new WeakMap<Venue, Map<string, Known>>();
+const kindsOf = new WeakMap<Venue, Kinds>();
 
 /**
- * The gas to try a call with instead of having it estimated, which costs a node ten times as much as the call itself. It is no guess: the
- * call is rehearsed with exactly this much, and estimated after all when it fails. Null when none was seen of late; then whoever asked
- * estimates, while those behind him go on with what was known.
+ * Work with the gas to try a call with instead of having it estimated, which costs a node ten times as much as the call itself. It is no
+ * guess: the call is rehearsed with exactly this much, and estimated after all when it fails. Null when none was seen of late; then whoever
+ * asked estimates, while those behind him go on with what was known. Where nothing was, they wait for him once, so that a hundred who come
+ * together do not ask for a hundred estimates.
  */
-export function knownGas(venue: Venue, intent: Intent): bigint | null {
-  const kind = gasOf(venue).get(kindOf(intent));
+export async function withKnownGas<Result>(venue: Venue, intent: Intent, work: (gas: bigint | null) => Promise<Result>): Promise<Result> {
+  const { known, first } = kinds(venue);
+  const kind = kindOf(intent);
+  const leader = first.get(kind);
+  if (known.has(kind)) return work(keptGas(venue, known.get(kind)));
+  if (leader) {
+    await leader.catch(() => undefined);
+    return work(keptGas(venue, known.get(kind)));
+  }
+  const own = work(null);
+  first.set(kind, own);
+  return own.finally(() => first.delete(kind));
+}
+
+function keptGas({ clock }: Venue, kind: Known | undefined): bigint | null {
   if (kind === undefined) return null;
-  const now = venue.clock.now();
+  const now = clock.now();
   if (now - kind.askedAt < KEPT_MS) return kind.gas;
   kind.askedAt = now;
   return null;
 }
 
-/** After an estimate that was asked for, also because the known gas did not do. Answers what the call is to be given. */
-export function learnGas(venue: Venue, intent: Intent, estimate: bigint): bigint {
-  const gas = (estimate * (100n + ROOM)) / 100n;
-  gasOf(venue).set(kindOf(intent), { gas, askedAt: venue.clock.now() });
-  return gas;
+/** After an estimate that was asked for, also because the known gas did not do. */
+export function learnGas(venue: Venue, intent: Intent, estimate: bigint): void {
+  kinds(venue).known.set(kindOf(intent), { gas: (estimate * (100n + ROOM)) / 100n, askedAt: venue.clock.now() });
 }
 
-function gasOf(venue: Venue): Map<string, Known> {
-  const own = known.get(venue) ?? new Map<string, Known>();
-  known.set(venue, own);
+function kinds(venue: Venue): Kinds {
+  const own = kindsOf.get(venue) ?? { known: new Map<string, Known>(), first: new Map<string, Promise<unknown>>() };
+  kindsOf.set(venue, own);
   return own;
 }
 

@@ -5,7 +5,7 @@ import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { Address, Hex } from '../ports.js';
 import { encodeIntent, functionsOf, wrapFor } from './encode-intent.js';
-import { knownGas, learnGas } from './known-gas.js';
+import { learnGas, withKnownGas } from './known-gas.js';
 import type { HandedOut } from './orders-store.js';
 import { refuseShortage } from './precheck-funds.js';
 import type { OpeningQuestion, Rehearsal, Rehearsed } from './rehearsal.js';
@@ -39,7 +39,7 @@ export interface PreparedWrite {
 }
 
 const TAG_BYTES = 16;
-/** On top of the estimate, in percent: the state moves on until the transaction is mined. */
+/** On top of what the call passed with, in percent: the state moves on until the transaction is mined. */
 const GAS_MARGIN = 20n;
 
 /**
@@ -59,29 +59,16 @@ export async function prepareTransaction(
   const data = appendTag(wrapFor(sender, trader, inner), tag);
   const token = takes === null ? null : addressOf(takes.collateral);
   const validatedAt = venue.clock.now();
-  const kept = caller.mode === 'relayed' ? knownGas(venue, intent) : null;
-  const rehearsed = await rehearse(venue, {
-    trader,
-    sender,
-    data,
-    token,
-    ...(opening === undefined ? {} : { opening }),
-    ...(kept === null ? {} : { gas: kept }),
-  });
+  const rehearsal = { trader, sender, data, token, ...(opening === undefined ? {} : { opening }) };
+  const rehearsed = await (caller.mode === 'relayed' ? rehearseLearning(venue, intent, rehearsal) : rehearse(venue, rehearsal));
   const simulatedAt = venue.clock.now();
   const { revert, delegate } = rehearsed;
   if (sender !== trader && (delegate !== sender || revert?.name === 'DelegateNotApproved')) throw notTheDelegate(venue, caller, delegate);
   if (takes !== null && rehearsed.token !== null) refuseShortage(venue, caller, { ...takes, ...rehearsed.token, inner });
   if (revert !== null) throw await refusalOf(gateway, venue, caller, { intent, inner, revert });
-  const gas = kept !== null && rehearsed.gas === kept ? kept : gasFor(venue, caller, intent, rehearsed.gas);
+  const gas = rehearsed.gas === null ? null : (rehearsed.gas * (100n + GAS_MARGIN)) / 100n;
   const handedOut = { tag, data, gas, steps: { validatedAt, simulatedAt } };
   return { handedOut, inner, rehearsed, transaction: transactionOf(venue, handedOut, venue.clock.now() + gateway.orders.preparedMs) };
-}
-
-/** What the relayer sends may cost what it likes up to its gas, so it is learned with room; who sends himself is told what it takes. */
-function gasFor(venue: Venue, { mode }: AgentCaller, intent: Intent, estimate: bigint | null): bigint | null {
-  if (estimate === null) return null;
-  return mode === 'relayed' ? learnGas(venue, intent, estimate) : (estimate * (100n + GAS_MARGIN)) / 100n;
 }
 
 /** The same bytes again, as long as they may be sent. */
@@ -109,6 +96,14 @@ async function rehearse({ chain }: Venue, rehearsal: Rehearsal): Promise<Rehears
     throw new GatewayError('UPSTREAM_UNAVAILABLE', { upstream: 'chain node' }, { cause: error });
   }
 }
+
+/** What the relayer sends is of few kinds: what one of them took is enough for the next, or it is estimated after all. */
+const rehearseLearning = (venue: Venue, intent: Intent, rehearsal: Rehearsal): Promise<Rehearsed> =>
+  withKnownGas(venue, intent, async (kept) => {
+    const rehearsed = await rehearse(venue, kept === null ? rehearsal : { ...rehearsal, gas: kept });
+    if (rehearsed.gas !== null && rehearsed.gas !== kept) learnGas(venue, intent, rehearsed.gas);
+    return rehearsed;
+  });
 
 const addressOf = ({ address }: Collateral): Address => address;
 
