@@ -2,6 +2,7 @@ import { createAgent } from '../core/access/agents.js';
 import { agentNameTag, approveFacadeAgent } from '../core/access/facade-agents.js';
 import { masterDigest } from '../core/access/master-signature.js';
 import { signedScope, type ScopeText } from '../core/access/scope-text.js';
+import { GatewayError, type ErrorCode } from '../core/errors.js';
 import type { Gateway, Venue } from '../core/gateway.js';
 import type { Address } from '../core/ports.js';
 import type { DemoRole, SandboxAccounts } from './accounts.js';
@@ -9,10 +10,23 @@ import type { DemoRole, SandboxAccounts } from './accounts.js';
 const NAME = 'demo';
 const SCOPE: ScopeText = { markets: 'all', maxLeverage: null, dailySpendCapUsd: null, expiresAt: null, permissions: 'trade' };
 
+const ATTEMPTS = 5;
+const PASSING: ReadonlySet<ErrorCode> = new Set(['UPSTREAM_UNAVAILABLE', 'NOT_READY']);
+
 type DemoAccounts = Pick<SandboxAccounts, DemoRole>;
 
 /** The demo traders authorise their agents on every chain, each at its door; what a former run left in force stays. */
 export async function authoriseDemo(gateway: Gateway, accounts: DemoAccounts): Promise<void> {
+  for (let attempt = 1; ; attempt += 1)
+    try {
+      return await authoriseAll(gateway, accounts);
+    } catch (error) {
+      // On a machine that is busy with starting all of this, an answer may come too late once.
+      if (attempt === ATTEMPTS || !(error instanceof GatewayError && PASSING.has(error.code))) throw error;
+    }
+}
+
+async function authoriseAll(gateway: Gateway, accounts: DemoAccounts): Promise<void> {
   await Promise.all([...gateway.venues.values()].map((venue) => authoriseOn(gateway, venue, accounts)));
   // One after the other: a wallet's approvals share one set of nonces, whatever the chain.
   let nonce = BigInt(gateway.clock.now());
