@@ -13,11 +13,12 @@ interface Sent {
   readonly hash: Hex;
 }
 
-/** Orders whose transactions are about to be sent or were reported: three statements for all of them. What is known already changes nothing. */
+/** Orders whose transactions are about to be sent or were reported: four statements for all of them. What is known already changes nothing. */
 export async function recordHashes(trx: Knex.Transaction, chain: ChainSlug, sent: readonly Sent[], at: number): Promise<void> {
   const hashes = new Map(sent.map(({ id, hash }) => [id, hash.toLowerCase() as Hex]));
   const given = JSON.stringify([...hashes].map(([id, hash]) => ({ id: id.toString(), hash })));
-  const fresh = await lockOrders(trx, chain, FRESH, { ids: [...hashes.keys()].map(String), given });
+  const locked = await lockOrders(trx, chain, 'id = any(:ids::bigint[]) order by id for update', { ids: [...hashes.keys()].map(String) });
+  const fresh = await keepHashes(trx, chain, locked, { given, at });
   if (fresh.length === 0) return;
   const events: KeyedEvent[] = [];
   const told: Told[] = [];
@@ -32,7 +33,7 @@ export async function recordHashes(trx: Knex.Transaction, chain: ChainSlug, sent
     moved.splice(-1, 1, { ...row, order });
     if (order !== row.order) told.push({ trader: row.trader, fact: { kind: 'order', id: row.id, order } });
   }
-  await trx.raw(RECORD, { chain, at, given, events: eventRows(events), orders: orderRows(moved) } as never);
+  await trx.raw(RECORD, { chain, events: eventRows(events), orders: orderRows(moved) } as never);
   await appendJournal(trx, chain, at, told);
 }
 
@@ -41,17 +42,27 @@ const isOnChain = ({ order: { status } }: LockedOrder): boolean => status !== 'p
 
 const GIVEN = 'jsonb_to_recordset(:given::jsonb) as given(id bigint, hash text)';
 
-/** Locked in one order everywhere. */
-const FRESH = `id = any(:ids::bigint[]) and not exists (
-    select from order_hashes known, ${GIVEN} where given.id = orders.id and known.order_id = orders.id and known.hash = given.hash
-  ) order by id for update`;
+/** Those whose hash nobody has kept yet. Only who holds the order's row can say: before that, somebody else may be about to keep it. */
+async function keepHashes(
+  trx: Knex.Transaction,
+  chain: ChainSlug,
+  locked: readonly LockedOrder[],
+  { given, at }: { readonly given: string; readonly at: number },
+): Promise<LockedOrder[]> {
+  if (locked.length === 0) return [];
+  const ids = locked.map(({ id }) => id.toString());
+  const { rows } = await trx.raw<{ rows: { order_id: bigint }[] }>(KEEP, { chain, at, given, ids } as never);
+  const kept = new Set(rows.map(({ order_id }) => order_id));
+  return locked.filter(({ id }) => kept.has(id));
+}
+
+const KEEP = `
+  insert into order_hashes (chain, order_id, hash, seen_at) select :chain, id, hash, :at from ${GIVEN} where id = any(:ids::bigint[])
+  on conflict (order_id, hash) do nothing returning order_id`;
 
 /** Being sent moves no order from its place and changes no status: only its text and what is known of its way. */
 const RECORD = `
-  with hashed as (
-    insert into order_hashes (chain, order_id, hash, seen_at) select :chain, id, hash, :at from ${GIVEN}
-    where id in (select id from ${givenOrders(':orders')}) on conflict (order_id, hash) do nothing
-  ), happened as (
+  with happened as (
     insert into chain_events (chain, event_key, trader, kind, order_key, order_id, trade_index, block_number, log_index, is_fill, event)
     select :chain, event_key, trader, kind, order_key, order_id, trade_index, block_number, log_index, is_fill, event::jsonb
     from ${givenEvents(':events')} on conflict (chain, event_key) do nothing

@@ -1,0 +1,159 @@
+import { createStore, type KnexStore } from '../../../core/adapters/store/create-store.js';
+import { migrate } from '../../../core/adapters/store/migrate.js';
+import type { Address, Hex } from '../../../core/ports.js';
+import type { NewAttempt, RelayJob } from '../../../core/relay/relay-store.js';
+import { createTestDatabase, type TestDatabase } from '../../harness/database.js';
+import { createKeptLog } from '../../harness/kept-log.js';
+import { orderDraft } from '../../harness/order-draft.js';
+
+const CHAIN = 'base';
+const NOW = Date.UTC(2026, 0, 6, 15);
+let database: TestDatabase;
+/** Two replicas of one deployment. */
+let stores: readonly [KnexStore, KnexStore];
+let store: KnexStore;
+
+beforeAll(async () => {
+  const log = createKeptLog();
+  database = await createTestDatabase();
+  await migrate({ url: database.url, log });
+  stores = [createStore({ log, url: database.url }), createStore({ log, url: database.url })];
+  [store] = stores;
+});
+afterAll(async () => {
+  await Promise.all(stores.map((one) => one.close()));
+  await database.drop();
+});
+
+let last = 0;
+const newAddress = (): Address => `0x${String((last += 1)).padStart(40, '0')}`;
+
+async function placed(trader: Address): Promise<bigint> {
+  const answer = await store.orders.place(orderDraft(CHAIN, trader, { now: NOW }));
+  if (answer.kind !== 'placed') throw new Error(`it was ${answer.kind}`);
+  return answer.stored.id;
+}
+
+async function queue(wallet: Address, count: number): Promise<RelayJob[]> {
+  const trader = newAddress();
+  const proof = { envelope: '{}', actionHash: '0x00', form: 'canonical', network: 'a', nonce: 1n, receivedAt: NOW } as const;
+  const { id: parent } = await store.relay.recordAction({ chain: CHAIN, signer: trader, trader, ...proof });
+  const request = {
+    chain: CHAIN,
+    wallet,
+    trader,
+    purpose: 'action',
+    parent,
+    data: '0x01',
+    gas: 1n,
+    context: null,
+    notAfter: null,
+  } as const;
+  const jobs: RelayJob[] = [];
+  for (let at = 0; at < count; at += 1) jobs.push(await store.relay.queue({ ...request, orderId: await placed(trader) }, NOW));
+  return jobs;
+}
+
+const idsOf = (jobs: readonly RelayJob[]): bigint[] => jobs.map(({ id }) => id);
+const hashOf = (id: bigint, place = 0): Hex => `0x${id.toString(16)}${place}`;
+const attemptOf = (id: bigint, place = 0): NewAttempt => ({
+  id,
+  attempt: { hash: hashOf(id, place), raw: '0x02', maxFeePerGas: 1n, maxPriorityFeePerGas: 1n, isNoOp: false, signedAt: NOW },
+});
+
+describe('many jobs of a wallet', () => {
+  it('get dense nonces in the order they came, from what the chain says', async () => {
+    const wallet = newAddress();
+    const ids = idsOf(await queue(wallet, 5));
+    const numbered = await store.relay.number(CHAIN, wallet, [...ids].reverse(), 7);
+    expect(numbered.map(({ id, nonce, state }) => ({ id, nonce, state }))).toEqual(
+      ids.map((id, at) => ({ id, nonce: 7 + at, state: 'numbered' })),
+    );
+    expect((await store.relay.lane(CHAIN, wallet)).nextNonce).toBe(12);
+  });
+
+  it('get each nonce once, also where two replicas number the same jobs and others at the same moment', async () => {
+    const wallet = newAddress();
+    const ids = idsOf(await queue(wallet, 30));
+    const parts = [ids, ids.slice(0, 20), ids.slice(10), [...ids].reverse()];
+    const given = await Promise.all(parts.map((part, at) => stores[at % 2 === 0 ? 0 : 1].relay.number(CHAIN, wallet, part, 0)));
+    expect(idsOf(given.flat()).sort((a, b) => Number(a - b))).toEqual(ids);
+    const nonces = (await store.relay.jobs(CHAIN, ids)).map(({ nonce }) => nonce);
+    expect(nonces.sort((a, b) => Number(a) - Number(b))).toEqual(ids.map((_, at) => at));
+    expect((await store.relay.lane(CHAIN, wallet)).nextNonce).toBe(30);
+  });
+
+  it('move no number when none of them is queued any more', async () => {
+    const wallet = newAddress();
+    const ids = idsOf(await queue(wallet, 2));
+    await store.relay.number(CHAIN, wallet, ids, 0);
+    expect(await store.relay.number(CHAIN, wallet, ids, 0)).toEqual([]);
+    expect((await store.relay.lane(CHAIN, wallet)).nextNonce).toBe(2);
+  });
+
+  it('are found by the hash of any attempt, and what two replicas signed stands side by side', async () => {
+    const wallet = newAddress();
+    const ids = idsOf(await queue(wallet, 4));
+    await store.relay.number(CHAIN, wallet, ids, 0);
+    await Promise.all(
+      [0, 1].map((at) =>
+        stores[at === 0 ? 0 : 1].relay.addAttempt(
+          CHAIN,
+          ids.map((id) => attemptOf(id, at)),
+        ),
+      ),
+    );
+    for (const id of ids) {
+      const found = await Promise.all([0, 1].map((at) => store.relay.jobByHash(CHAIN, hashOf(id, at))));
+      expect(found.map((job) => job?.id)).toEqual([id, id]);
+      expect(found[0]?.state).toBe('signed');
+      expect(found[0]?.attempts.map(({ hash }) => hash).sort()).toEqual([hashOf(id, 0), hashOf(id, 1)]);
+    }
+  });
+
+  it('are settled in one go, and what was over before a node answered stays over', async () => {
+    const wallet = newAddress();
+    const ids = idsOf(await queue(wallet, 3));
+    await store.relay.number(CHAIN, wallet, ids, 0);
+    await store.relay.addAttempt(
+      CHAIN,
+      ids.map((id) => attemptOf(id)),
+    );
+    const block = { blockNumber: 9n, blockHash: '0xb9', gasUsed: 21_000n, costWei: 5n } as const;
+    const states = ['mined', 'reverted'] as const;
+    const settled = ids.slice(0, 2).map((id, at) => ({ id, state: states[at] ?? 'mined', mined: { hash: hashOf(id), ...block } }));
+    await store.relay.settle(CHAIN, settled);
+    await store.relay.accept(CHAIN, ids, NOW);
+    expect((await store.relay.jobs(CHAIN, ids)).sort((a, b) => Number(a.id - b.id)).map(({ state }) => state)).toEqual([
+      'mined',
+      'reverted',
+      'accepted',
+    ]);
+    const blocks = await store.relay.minedBlocks(CHAIN, wallet, 64);
+    expect(blocks).toEqual([{ number: 9n, hash: '0xb9' }]);
+    expect(idsOf(await store.relay.settledIn(CHAIN, wallet, blocks, 0))).toEqual(ids.slice(0, 2));
+    expect(await store.relay.settledIn(CHAIN, wallet, [{ number: 9n, hash: '0xother' }], 0)).toEqual([]);
+  });
+});
+
+describe('hashes of many orders', () => {
+  it('are kept and told once, whoever reports them, and leave orders that moved on as they are', async () => {
+    const trader = newAddress();
+    const ids = [await placed(trader), await placed(trader), await placed(trader)];
+    const [first, second, gone] = ids;
+    if (first === undefined || second === undefined || gone === undefined) throw new Error('no orders');
+    await store.orders.giveUp(CHAIN, trader, gone, NOW);
+    const sent = ids.map((id) => ({ id, hash: hashOf(id) }));
+    await Promise.all([0, 1].map((at) => stores[at === 0 ? 0 : 1].orders.recordHashes(CHAIN, sent, NOW)));
+    await store.orders.recordHashes(CHAIN, sent, NOW + 1);
+    for (const id of [first, second]) {
+      const story = await store.orders.story(CHAIN, trader, id);
+      expect(story?.events.map(({ event }) => event.kind)).toEqual(['prepared', 'sent']);
+      expect((await store.orders.find(CHAIN, trader, id))?.order).toMatchObject({ status: 'prepared', txHash: hashOf(id) });
+    }
+    expect(await store.orders.giveUp(CHAIN, trader, first, NOW)).toBe(false);
+    const facts = await store.journal.after(CHAIN, trader, 0n, 100);
+    const told = facts.flatMap(({ fact }) => (fact.kind === 'order' && fact.id === first ? [fact.order.txHash] : []));
+    expect(told).toEqual([null, hashOf(first)]);
+  });
+});
