@@ -1,4 +1,13 @@
-import { decodeEventLog, encodeEventTopics, formatLog, numberToHex, type Log, type PublicClient } from 'viem';
+import {
+  decodeEventLog,
+  encodeEventTopics,
+  formatLog,
+  numberToHex,
+  toEventSelector,
+  type AbiEvent,
+  type Log,
+  type PublicClient,
+} from 'viem';
 import type { ChainDefinition } from '../../chains.js';
 import { BEGINNINGS, DIAMOND_LOG_NAMES, type DiamondLog } from '../../domain/diamond-log.js';
 import { ChainMovedError, type BlockHead, type Hex, type LogRange } from '../../ports.js';
@@ -6,6 +15,10 @@ import { diamondAbi } from '../diamond-abi.js';
 
 const WANTED_TOPICS = DIAMOND_LOG_NAMES.flatMap((eventName) => encodeEventTopics({ abi: diamondAbi, eventName })[0]);
 const WANTED: ReadonlySet<string> = new Set(DIAMOND_LOG_NAMES);
+/** Each alone under its topic: among all of them, every one would be hashed for every log to find out which it is. */
+const EVENTS: ReadonlyMap<Hex, readonly [AbiEvent]> = new Map(
+  diamondAbi.flatMap((item) => (item.type === 'event' && WANTED.has(item.name) ? [[toEventSelector(item), [item]] as const] : [])),
+);
 /** So few blocks are read whole, in one round trip; of longer ranges only the headers that matter. */
 const FEW_BLOCKS = 12n;
 
@@ -85,9 +98,10 @@ function decode(log: MinedLog, blocks: ReadonlyMap<bigint, BlockHead>): DiamondL
   const block = blocks.get(log.blockNumber);
   if (!block) throw new ChainMovedError(`a log names block ${log.blockNumber}, which was not asked for`);
   if (block.hash !== log.blockHash) throw new ChainMovedError(`a log names another block ${log.blockNumber}`);
+  const abi = log.topics[0] && EVENTS.get(log.topics[0]);
+  if (!abi) return null;
   try {
-    const { eventName, args } = decodeEventLog({ abi: diamondAbi, topics: log.topics, data: log.data });
-    if (!WANTED.has(eventName)) return null;
+    const { eventName, args } = decodeEventLog({ abi, topics: log.topics, data: log.data });
     const { blockNumber, blockHash, transactionHash: txHash, logIndex } = log;
     return { name: eventName, args, place: { blockNumber, blockHash, txHash, logIndex, at: Number(block.timestamp) * 1000 } } as DiamondLog;
   } catch {
