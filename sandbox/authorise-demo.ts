@@ -2,7 +2,7 @@ import { createAgent } from '../core/access/agents.js';
 import { agentNameTag, approveFacadeAgent } from '../core/access/facade-agents.js';
 import { masterDigest } from '../core/access/master-signature.js';
 import { signedScope, type ScopeText } from '../core/access/scope-text.js';
-import { GatewayError, type ErrorCode } from '../core/errors.js';
+import { GatewayError } from '../core/errors.js';
 import type { Gateway, Venue } from '../core/gateway.js';
 import type { Address } from '../core/ports.js';
 import type { DemoRole, SandboxAccounts } from './accounts.js';
@@ -11,7 +11,8 @@ const NAME = 'demo';
 const SCOPE: ScopeText = { markets: 'all', maxLeverage: null, dailySpendCapUsd: null, expiresAt: null, permissions: 'trade' };
 
 const ATTEMPTS = 5;
-const PASSING: ReadonlySet<ErrorCode> = new Set(['UPSTREAM_UNAVAILABLE', 'NOT_READY']);
+const isPassing = (error: unknown): boolean =>
+  error instanceof GatewayError && ['UPSTREAM_UNAVAILABLE', 'NOT_READY'].includes(String(error.code));
 
 type DemoAccounts = Pick<SandboxAccounts, DemoRole>;
 
@@ -22,7 +23,7 @@ export async function authoriseDemo(gateway: Gateway, accounts: DemoAccounts): P
       return await authoriseAll(gateway, accounts);
     } catch (error) {
       // On a machine that is busy with starting all of this, an answer may come too late once.
-      if (attempt === ATTEMPTS || !(error instanceof GatewayError && PASSING.has(error.code))) throw error;
+      if (attempt === ATTEMPTS || !isPassing(error)) throw error;
     }
 }
 
