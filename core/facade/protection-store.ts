@@ -22,6 +22,8 @@ export interface ProtectionStore {
    * that a resting order opened keeps the ids of that order's protections.
    */
   identify(chain: ChainSlug, trader: Address, protections: readonly Protection[], at: number): Promise<KnownProtection[]>;
+  /** Another number for one that is set again: its last one stays with whoever had it. null when it is no longer under that number. */
+  renumber(chain: ChainSlug, trader: Address, id: bigint, at: number): Promise<bigint | null>;
   /** With the slot it is on now: that of the position once its order was filled. */
   find(chain: ChainSlug, trader: Address, id: bigint): Promise<KnownProtection | null>;
 }

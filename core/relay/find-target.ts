@@ -40,15 +40,21 @@ async function ofCloid(gateway: Shelf, venue: Place, caller: Whose, cloid: strin
 
 const LIVE_STATUSES: ReadonlySet<OrderStatus> = new Set(['prepared', 'pending', 'open', 'timed_out']);
 
-async function ofRecord({ store }: Shelf, { definition }: Place, { trader }: Whose, record: ExchangeRecord): Promise<Target> {
+async function ofRecord(gateway: Shelf, venue: Place, caller: Whose, record: ExchangeRecord): Promise<Target> {
+  const { store } = gateway;
+  const { slug } = venue.definition;
   const ids = record.legs.flatMap(({ orderId }) => orderId ?? []);
-  const orders = await Promise.all(ids.map((id) => store.orders.find(definition.slug, trader, id)));
+  const orders = await Promise.all(ids.map((id) => store.orders.find(slug, caller.trader, id)));
+  const own = { pairIndex: record.pairIndex, record, orders: orders.flatMap((order) => order ?? []) };
+  const isNumbered = ids.length > 0 || (await store.facade.protections.find(slug, caller.trader, record.oid)) !== null;
+  // Its number is that of an order which has the level, or of nothing any more: what stands there now was set again under another.
+  if (!isNumbered) return { ...own, protections: [], ...(await ofId(gateway, venue, caller, record.oid)), record };
   const { style, limit } = record.order;
   const level = style.kind === 'trigger' ? { kind: style.tpsl, price: style.trigger } : { kind: 'tp' as const, price: limit };
   const protections = record.legs.flatMap(({ role, tradeIndex }) =>
     role === 'protect' && tradeIndex !== null ? [{ tradeIndex, ...level }] : [],
   );
-  return { pairIndex: record.pairIndex, record, orders: orders.flatMap((order) => order ?? []), protections };
+  return { ...own, protections };
 }
 
 async function ofId({ store }: Shelf, { definition }: Place, { trader }: Whose, id: bigint): Promise<Target | null> {

@@ -54,7 +54,7 @@ export async function sendItem(
     await tellQuota(gateway, venue, caller.trader, error);
     return failed(error);
   }
-  const oid = stored.find((id) => id !== null) ?? (await protectionId(gateway, venue, caller, prepared));
+  const oid = stored.find((id) => id !== null) ?? (await protectionId(gateway, venue, caller, action, prepared));
   await record(gateway, venue, caller, action, { prepared, oid, stored });
   await oweRooms(gateway, venue, caller, action, { prepared, oid, stored });
   const held = heldLeg(prepared, stored);
@@ -150,13 +150,21 @@ const legRecord = ({ role, intent, sizeBase }: Leg, orderId: bigint | null): Exc
   sizeBase,
 });
 
-/** The number under which the protection is listed. */
-async function protectionId({ store }: Gateway, venue: Venue, { trader }: AgentCaller, { legs }: Prepared): Promise<bigint> {
+/** The number under which the protection is listed. What was set there before, and is set again, is another order. */
+async function protectionId(
+  { store }: Gateway,
+  { definition: { slug }, clock }: Venue,
+  { trader }: AgentCaller,
+  action: SignedAction,
+  { legs, asked }: Prepared,
+): Promise<bigint> {
   const [intent] = legs.map(({ leg }) => leg.intent);
   if (intent?.kind !== 'protect') throw new TypeError('an exchange order without a leg');
   const kind = intent.tp === null ? 'sl' : 'tp';
   const protection = { tradeIndex: intent.tradeIndex, kind, price: intent.tp ?? intent.sl ?? 0n } as const;
-  const [known] = await store.facade.protections.identify(venue.definition.slug, trader, [protection], venue.clock.now());
+  const [known] = await store.facade.protections.identify(slug, trader, [protection], clock.now());
   if (!known) throw new TypeError('a protection without a number');
-  return known.id;
+  const former = await store.exchange.find(slug, trader, known.id);
+  if (former === null || (former.action === action.id && former.item === asked.item)) return known.id;
+  return (await store.facade.protections.renumber(slug, trader, known.id, clock.now())) ?? known.id;
 }

@@ -104,8 +104,16 @@ async function findRecorded(whose: Whose, record: ExchangeRecord): Promise<Order
   if (guard !== null) return protectionStatus(whose, guard, record);
   // The position had that very level by an order of its own: the bot was given its number.
   const seen = await history.order(slug, trader, record.oid);
-  const shown = seen && (await endsOfLevels(whose, [seen]))(withStatus(whose, seen), seen);
+  if (seen === null) return setAgain(whose, record);
+  const shown = (await endsOfLevels(whose, [seen]))(withStatus(whose, seen), seen);
   return shown && { ...shown, order: { ...shown.order, cloid: record.cloid } };
+}
+
+/** What stands there now was set again, under a number of its own. */
+function setAgain({ universe }: Whose, record: ExchangeRecord): OrderWithStatus | null {
+  const asset = universe.assets[record.pairIndex];
+  const left = record.legs.reduce((sum, { sizeBase }) => sum + sizeBase, 0n);
+  return asset ? { order: showRecord(asset, record, { left }), status: 'canceled', statusTimestamp: record.createdAt } : null;
 }
 
 interface Standing {

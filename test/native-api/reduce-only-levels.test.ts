@@ -1,9 +1,11 @@
+import { Wallet } from 'ethers';
 import { venueOf } from '../../core/gateway.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { BUSY_AGENTS, done, newAgentTrader, prepared, type AgentTrader, type Answer, type Json } from '../harness/agent-trader.js';
 import { expectViewEqualsChain } from '../harness/chain-checker.js';
 import { diamondCall, price } from '../harness/diamond-calls.js';
 import { eventually } from '../harness/eventually.js';
+import { approveAgent, order, postExchange, signL1 } from '../harness/hl-exchange.js';
 import { hlInfo, type HlInfo } from '../harness/hl-info.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
 import { movesOf, toldAfter } from '../scenarios/told.js';
@@ -186,7 +188,7 @@ describe('on the facade it', () => {
     readonly sz: string;
   }
   const listed = () => info.ask<Listed[]>('frontendOpenOrders', { user: agent.trader.account.address });
-  const statusOf = async (oid: number) =>
+  const statusOf = async (oid: number | string) =>
     (await info.ask<{ order: { status: string; order: Listed } }>('orderStatus', { user: agent.trader.account.address, oid })).order;
 
   it('is listed once, under the id it has everywhere, wherever it is moved to', async () => {
@@ -214,6 +216,107 @@ describe('on the facade it', () => {
     expect(other).toMatchObject({ triggerPx: '144.0', orderType: 'Stop Market' });
     expect(other?.oid).not.toBe(Number(id));
     expect(await statusOf(Number(id))).toMatchObject({ status: 'canceled' });
+  });
+
+  it('stays canceled when another sets the same price again, also when that one is filled', async () => {
+    const position = await open();
+    const [first, second, third] = [
+      idOf(await agent.place(reducing(position, 'limit', '160'), 'open')),
+      idOf(await agent.place(reducing(position, 'limit', '165'), 'open')),
+      idOf(await agent.place(reducing(position, 'limit', '160'), 'open')),
+    ].map(Number);
+    const ends = async () => Promise.all([first, second, third].map(async (id) => (await statusOf(id ?? 0)).status));
+    expect(await ends()).toEqual(['canceled', 'canceled', 'open']);
+    const sl = Number(idOf(await agent.place(reducing(position, 'stop', '140'), 'open')));
+    sandbox.controls.prices.jump(SOL, '161');
+    await agent.reaches(String(third), 'filled');
+    expect(await ends()).toEqual(['canceled', 'canceled', 'filled']);
+    const history = await info.ask<{ status: string; order: Listed }[]>('historicalOrders', { user: agent.trader.account.address });
+    expect([(await statusOf(sl)).status, history.find(({ order }) => order.oid === sl)?.status]).toEqual(
+      Array(2).fill('siblingFilledCanceled'),
+    );
+  });
+
+  /** The same trader, through the relayer. */
+  async function botOf({ trader }: AgentTrader) {
+    await trader.send(chain.definition.diamond, diamondCall('setTradingDelegate', [sandbox.controls.relayer]));
+    const key = new Wallet(Wallet.createRandom().privateKey);
+    const { slug } = chain.definition;
+    await postExchange(sandbox.url, slug, await approveAgent(new Wallet(trader.privateKey), key.address, null, { network: 'Testnet' }));
+    return async (action: Json): Promise<unknown[]> => {
+      const { body } = await postExchange(sandbox.url, slug, await signL1(key, action));
+      return (body as { response: { data: { statuses: unknown[] } } }).response.data.statuses;
+    };
+  }
+  const takeProfit = (size: unknown, px: string, c?: string) => ({
+    type: 'order',
+    orders: [
+      order({ a: SOL, b: false, p: px, s: size, r: true, t: { trigger: { isMarket: true, triggerPx: px, tpsl: 'tp' } }, ...(c && { c }) }),
+    ],
+    grouping: 'na',
+  });
+
+  it('is canceled by a bot that names it, and by nothing else that the bot does not name', async () => {
+    agent = await newAgentTrader(sandbox, chain, { self: true });
+    const position = await open();
+    const tp = idOf(await agent.place(reducing(position, 'limit', '160'), 'open'));
+    const sl = idOf(await agent.place(reducing(position, 'stop', '145'), 'open'));
+    const bot = await botOf(agent);
+    expect(await bot({ type: 'cancel', cancels: [{ a: SOL, o: Number(tp) }] })).toEqual(['success']);
+    await agent.reaches(tp, 'canceled');
+    expect(await agent.position()).toMatchObject({ tp: '0', sl: '145' });
+    expect((await agent.order(sl))['status']).toBe('open');
+    expect(await bot({ type: 'cancel', cancels: [{ a: SOL, o: Number(tp) }] })).toMatchObject([{ error: expect.any(String) }]);
+    expect((await listed()).map(({ oid }) => oid)).toEqual([Number(sl)]);
+    await viewEqualsChain();
+  });
+
+  it('is canceled by a bot also when it is mined only after the bot asked', async () => {
+    agent = await newAgentTrader(sandbox, chain, { self: true });
+    const position = await open();
+    const bot = await botOf(agent);
+    const { order: waits, transaction } = done(await agent.create(reducing(position, 'limit', '160')));
+    const canceled = bot({ type: 'cancel', cancels: [{ a: SOL, o: Number(waits['id']) }] });
+    if (transaction === null) throw new Error('there is nothing to send');
+    await agent.send(transaction);
+    expect(await canceled).toEqual(['success']);
+    await agent.reaches(idOf(waits), 'canceled');
+    await viewEqualsChain();
+  });
+
+  it('and the trigger of a bot at the same price are found by every name that was given out', async () => {
+    agent = await newAgentTrader(sandbox, chain, { self: true });
+    const position = await open();
+    const id = idOf(await agent.place(reducing(position, 'limit', '160'), 'open'));
+    const bot = await botOf(agent);
+    const cloid = `0x${'7'.repeat(32)}`;
+    expect(await bot(takeProfit('8', '160', cloid))).toEqual([{ resting: { oid: Number(id), cloid } }]);
+    const { oid } = (await statusOf(cloid)).order;
+    expect(await listed()).toMatchObject([{ oid, triggerPx: '160.0' }]);
+    expect(await statusOf(oid)).toMatchObject({ status: 'open', order: { triggerPx: '160.0' } });
+    await agent.send(prepared(await agent.update(id, { price: '165' })));
+    await eventually(listed, ([first]) => first?.triggerPx === '165.0');
+    expect((await statusOf(Number(id))).order).toMatchObject({ triggerPx: '165.0' });
+    await viewEqualsChain();
+  });
+
+  it('was set by a bot before, and again under another name, which is an order of its own', async () => {
+    agent = await newAgentTrader(sandbox, chain, { self: true });
+    await open();
+    const bot = await botOf(agent);
+    const [first, second] = ['1', '2'].map((digit) => `0x${digit.repeat(32)}`) as [string, string];
+    const cancel = (cloid: string) => bot({ type: 'cancelByCloid', cancels: [{ asset: SOL, cloid }] });
+    await bot(takeProfit('8', '160', first));
+    expect(await cancel(first)).toEqual(['success']);
+    await bot(takeProfit('8', '160', second));
+    await eventually(listed, ({ length }) => length === 1);
+    expect([(await statusOf(first)).status, (await statusOf(second)).status]).toEqual(['canceled', 'open']);
+    expect((await listed()).map(({ oid }) => oid)).toEqual([(await statusOf(second)).order.oid]);
+    // A late word about the first must not take the second away.
+    expect(await cancel(first)).toMatchObject([{ error: expect.any(String) }]);
+    expect(await agent.position()).toMatchObject({ tp: '160' });
+    expect(await cancel(second)).toEqual(['success']);
+    await viewEqualsChain();
   });
 });
 

@@ -68,6 +68,7 @@ export function createProtectionStore(db: Knex): ProtectionStore {
         return found ? [{ ...protection, id: found.id, seenAt: Number(found.seen_at) }] : [];
       });
     },
+    renumber: async (chain, trader, id, at) => (await rows<{ id: bigint }>(RENUMBER, { chain, trader, id, at }))[0]?.id ?? null,
     async find(chain, trader, id) {
       const [row] = await rows<Row>(`${PROTECTIONS} and id = :id`, { chain, trader, id });
       if (!row) return null;
@@ -86,6 +87,9 @@ export function createProtectionStore(db: Knex): ProtectionStore {
 const HOLDERS = `
   select id, order_key, state -> 'price' ->> '$n' as price, (state ->> 'createdAt')::bigint as seen_at from orders
   where chain = :chain and trader = :trader and order_key = any(cast(:keys as text[]))`;
+
+const RENUMBER = `
+  update protections set id = nextval('entity_ids'), seen_at = :at where chain = :chain and trader = :trader and id = :id returning id`;
 
 const placeOf = ({ kind, tradeIndex, price }: Protection): string => `${levelKey(kind, tradeIndex)}/${price}`;
 
