@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { exchange } from '../../../../core/adapters/viem-chain/rpc-exchange.js';
-import { rpcPlace } from '../../../../core/adapters/viem-chain/rpc-place.js';
+import { movedTo, rpcPlace } from '../../../../core/adapters/viem-chain/rpc-place.js';
 import { answer, closeOddNodes, RESULT, SIMPLE, startBytes, startOddNode, type Handler } from '../../../harness/odd-node.js';
 
 afterEach(closeOddNodes);
@@ -49,6 +49,14 @@ describe('a node that has moved', () => {
   it.each(['http://', 'file:///etc/passwd', 'ftp://127.0.0.1/', 'javascript:0', 'data:,0x1'])('to %s is nowhere', async (location) => {
     const node = await startOddNode(move(location));
     expect(await saidBy(ask(node.url))).toBe('cannot be reached (it has moved to no address)');
+  });
+
+  it('from a safe address to one where others can listen and answer is nowhere', () => {
+    const place = rpcPlace('https://user:hunter2@node.example/v2');
+    expect(movedTo(place, 'http://node.example/v2')).toBeNull();
+    expect(movedTo(place, '//other.example/v3')).toMatchObject({ url: 'https://other.example/v3', isTls: true });
+    expect(JSON.stringify(movedTo(place, 'https://node.example:8443/'))).not.toContain('Authorization');
+    expect(movedTo(place, '/v3')?.options.headers).toEqual(place.options.headers);
   });
 
   it('to an address with a user that cannot be decoded is asked there', async () => {
