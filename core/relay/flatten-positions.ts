@@ -48,7 +48,10 @@ export async function flattenPositions(gateway: Gateway, venue: Venue, flattenin
 }
 
 /** What was opened after the switch fired is not what it was set for, unless it was ordered before. */
-async function positionsMeant({ store }: Gateway, { chain, trader, dueAt }: ScheduledCancel): Promise<readonly ListedPosition[]> {
+export async function positionsMeant(
+  { store }: Pick<Gateway, 'store'>,
+  { chain, trader, dueAt }: Pick<ScheduledCancel, 'chain' | 'trader' | 'dueAt'>,
+): Promise<readonly ListedPosition[]> {
   const held = await store.account.openPositions(chain, trader);
   const late = held.filter(({ position }) => position.openedAt > dueAt).map(({ tradeIndex }) => tradeIndex);
   if (late.length === 0) return held;

@@ -1,9 +1,11 @@
 import type { ChainSlug } from '../../core/chains.js';
 import type { Intent } from '../../core/domain/intent.js';
+import type { TranslationContext } from '../../core/domain/relay/exchange-order.js';
 import { indexOf } from '../../core/orders/find-order.js';
 import type { KnownOrder } from '../../core/orders/orders-store.js';
 import type { Store } from '../../core/ports.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
+import { positionsMeant } from '../../core/relay/flatten-positions.js';
 import { findTarget, type OrderName, type Target } from '../../core/relay/find-target.js';
 import type { RelayJob, SignedAction } from '../../core/relay/relay-store.js';
 import type { RoomJobContext } from '../../core/relay/follow-rooms.js';
@@ -27,17 +29,22 @@ export async function namesTarget(store: Store, definition: Definition, signed: 
   };
   switch (context.kind) {
     case 'order':
-      return true;
+      return areTradesOf(store, definition.slug, signed, context.context);
     case 'replace':
       return isAmong({ kind: 'withdraw', tradeIndex: context.tradeIndex }, await target(context.item));
     case 'margin': {
+      const { tradeIndex, collateralAmount, leverage } = context.context;
       const positions = await store.account.openPositions(definition.slug, signed.trader);
-      const held = positions.find(({ tradeIndex }) => tradeIndex === context.context.tradeIndex);
-      return action.type === 'updateIsolatedMargin' && held?.position.pairIndex === action.asset;
+      const held = positions.find((open) => open.tradeIndex === tradeIndex)?.position;
+      // Of a position that has changed since, the same leverage would move another amount than was signed.
+      const isAsItWas = held?.collateralAmount === collateralAmount && held.leverage === leverage;
+      return action.type === 'updateIsolatedMargin' && held?.pairIndex === action.asset && isAsItWas;
     }
     case 'flatten': {
-      const positions = await store.account.openPositions(definition.slug, signed.trader);
-      return positions.some(({ tradeIndex }) => tradeIndex === context.tradeIndex);
+      const dueAt = action.type === 'scheduleCancel' ? action.time : undefined;
+      if (dueAt === undefined || job.createdAt < dueAt) return false;
+      const meant = await positionsMeant({ store }, { chain: definition.slug, trader: signed.trader, dueAt });
+      return meant.some(({ tradeIndex }) => tradeIndex === context.tradeIndex);
     }
     case 'room':
       return job.purpose === 'action' && guards(store, definition.slug, signed, context);
@@ -46,6 +53,20 @@ export async function namesTarget(store: Store, definition: Definition, signed: 
         ? isAmong(context.intent, await target(context.item))
         : isOwn(store, definition.slug, signed, job, context.intent);
   }
+}
+
+/** Whether the trades that an order was taken to be against are of its market, and of the side they were taken for. */
+async function areTradesOf(
+  store: Store,
+  chain: ChainSlug,
+  { trader }: SignedAction,
+  { trades, pairIndex }: TranslationContext,
+): Promise<boolean> {
+  const held = trades.length === 0 ? [] : await store.account.openPositions(chain, trader);
+  return held.every(({ tradeIndex, position }) => {
+    const taken = trades.find((trade) => trade.tradeIndex === tradeIndex);
+    return taken === undefined || (position.pairIndex === pairIndex && position.long === taken.long);
+  });
 }
 
 /** Whether the trade is the one that the bot's order of this very action opened, or put its level on. */
@@ -90,8 +111,10 @@ const isOn = ({ orderKey }: KnownOrder, intent: Intent): boolean => {
 function isAmong(intent: Intent, target: Target | null): boolean {
   if (target === null) return false;
   if (intent.kind !== 'protect') return target.orders.some((order) => isOn(order, intent));
-  const kind = intent.tp === null ? 'sl' : 'tp';
-  return target.protections.some((protection) => protection.tradeIndex === intent.tradeIndex && protection.kind === kind);
+  const kinds = (['tp', 'sl'] as const).filter((kind) => intent[kind] !== null);
+  const isNamed = (kind: 'tp' | 'sl'): boolean =>
+    target.protections.some((protection) => protection.tradeIndex === intent.tradeIndex && protection.kind === kind);
+  return kinds.length > 0 && kinds.every(isNamed);
 }
 
 /** What nobody names: a schedule's entries, and requests that the oracle left unanswered. */

@@ -58,7 +58,8 @@ async function takenCloids({ gateway, venue, caller }: TradeWork, read: readonly
 
 /** The first order is the parent; the triggers after it become take profit and stop loss of what it opens. */
 async function withChildren(work: TradeWork, wires: readonly WireOrder[], read: readonly ReadOrder[]): Promise<ExchangeReply> {
-  const [parent, ...children] = read;
+  const [parent, ...others] = read;
+  const children = others.map((child) => asChild(child, wires[0]));
   const triggers = children.flatMap((child) => (child.kind === 'order' && child.item.order.style.kind === 'trigger' ? [child.item] : []));
   if (!parent || triggers.length === 0) return refused('Unexpected number of trigger orders');
   const levels = attachedLevels(triggers.map(({ order }) => order));
@@ -72,4 +73,12 @@ async function withChildren(work: TradeWork, wires: readonly WireOrder[], read: 
   const ofChild = (child: ReadOrder, at: number): ItemStatus =>
     child.kind === 'error' ? itemError(child.text, wires[at + 1]?.a ?? 0) : waiting;
   return statuses('order', [status, ...children.map(ofChild)]);
+}
+
+/** A level guards what its parent opens: in the same market, on the other side. */
+function asChild(child: ReadOrder, parent: WireOrder | undefined): ReadOrder {
+  if (child.kind === 'error') return child;
+  const { pairIndex, order } = child.item;
+  if (pairIndex !== parent?.a) return { kind: 'error', text: ITEM_TEXTS.invalidAsset };
+  return order.isBuy === parent.b ? { kind: 'error', text: ITEM_TEXTS.reduceOnly } : child;
 }

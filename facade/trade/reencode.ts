@@ -52,7 +52,7 @@ function intentsOf(
     case 'order':
     case 'replace': {
       const wire = orderOf(action, context.item);
-      return wire === null || !areSigned(action, context.context, multiplierOf) ? [] : orderIntents(wire, context, multiplierOf(wire.a));
+      return wire === null || !areSigned(action, context, multiplierOf) ? [] : orderIntents(wire, context, multiplierOf(wire.a));
     }
     case 'room':
       return roomsOf(action, context.item, multiplierOf).map((slippageP) => ({
@@ -82,24 +82,32 @@ function orderOf(action: TradeAction, item: number): WireOrder | null {
   return action.type === 'batchModify' ? (action.modifies[item]?.order ?? null) : null;
 }
 
-/** Take profit and stop loss of an opening are triggers of the same action, or none. */
+/** Take profit and stop loss of an opening are triggers behind the parent of the same action, or none. Those are no orders of their own. */
 function areSigned(
   action: TradeAction,
-  { tp, sl }: { readonly tp: bigint; readonly sl: bigint },
+  { item, context: { tp, sl } }: OrderJobContext | ReplaceJobContext,
   multiplierOf: (asset: number) => bigint,
 ): boolean {
-  const orders = action.type === 'order' ? action.orders : [];
-  const levels = orders.map((wire) => exchangeOrder({ multiplier: multiplierOf(wire.a) }, wire).style);
+  const children = childrenOf(action);
+  if (children !== null && item > 0) return false;
+  const levels = (children ?? []).map((wire) => exchangeOrder({ multiplier: multiplierOf(wire.a) }, wire).style);
   const isSigned = (level: bigint, tpsl: 'tp' | 'sl'): boolean =>
     level === 0n || levels.some((style) => style.kind === 'trigger' && style.tpsl === tpsl && style.trigger === level);
   return isSigned(tp, 'tp') && isSigned(sl, 'sl');
 }
 
+/** What stands behind a parent and can guard what it opens; null where there is no parent. */
+function childrenOf(action: TradeAction): readonly WireOrder[] | null {
+  if (action.type !== 'order' || action.grouping !== 'normalTpsl') return null;
+  const [parent, ...children] = action.orders;
+  return children.filter(({ a, b }) => a === parent?.a && b !== parent.b);
+}
+
 /** How far the levels of an item may be followed: those behind a parent, or the item where it is a level itself. */
 function roomsOf(action: TradeAction, item: number, multiplierOf: (asset: number) => bigint): readonly bigint[] {
-  const isParent = action.type === 'order' && action.grouping === 'normalTpsl';
-  const wires = isParent ? action.orders.slice(1) : [orderOf(action, item)];
-  return wires.flatMap((wire) => {
+  const children = childrenOf(action);
+  const isParent = children !== null;
+  return (children ?? [orderOf(action, item)]).flatMap((wire) => {
     const level = wire && exchangeOrder({ multiplier: multiplierOf(wire.a) }, wire);
     return level?.style.kind === 'trigger' && (isParent || level.reduceOnly) ? [levelRoom(level, MAX_SLIPPAGE_P)] : [];
   });

@@ -121,6 +121,92 @@ describe('the relayer, asked to give levels their room', () => {
   });
 });
 
+describe('the relayer, asked about a position', () => {
+  const trader = () => owner.address.toLowerCase() as `0x${string}`;
+  const isNamed = (action: object, context: object, job: object = {}) => {
+    const signed = { id: 1n, trader: trader(), envelope: JSON.stringify({ action }) } as unknown as SignedAction;
+    return namesTarget(store, firstChain(sandbox).definition, signed, { purpose: 'action', context, ...job } as unknown as RelayJob);
+  };
+  const held = async () => {
+    const [only] = await store.account.openPositions(FACADE_CHAIN, trader());
+    if (!only) throw new Error('nothing is open');
+    return only;
+  };
+
+  it('moves margin only while the position is what the margin was reckoned with', async () => {
+    const { tradeIndex, position } = await held();
+    const { collateralAmount, leverage } = position;
+    const asks = (changes: object) =>
+      isNamed(
+        { type: 'updateIsolatedMargin', asset: BTC, isBuy: true, ntli: 1_000_000 },
+        { kind: 'margin', context: { tradeIndex, collateralAmount, leverage, ...changes } },
+      );
+    expect(await asks({})).toBe(true);
+    expect(await asks({ collateralAmount: collateralAmount + 1n })).toBe(false);
+    expect(await asks({ leverage: leverage + 1n })).toBe(false);
+  });
+
+  it('closes it for a schedule that is due, unless it was opened later', async () => {
+    const { tradeIndex, position } = await held();
+    const asks = (time: number, createdAt: number) =>
+      isNamed({ type: 'scheduleCancel', time }, { kind: 'flatten', tradeIndex }, { purpose: 'scheduled-cancel', createdAt });
+    const due = position.openedAt + 10_000;
+    expect(await asks(due, due)).toBe(true);
+    expect(await asks(due, due - 1)).toBe(false);
+    expect(await asks(1, due)).toBe(false);
+  });
+
+  it('closes it for an order of its own market, and only against its side', async () => {
+    const { tradeIndex, position } = await held();
+    const asks = (pairIndex: number, long: boolean) =>
+      isNamed({ type: 'order', orders: [], grouping: 'na' }, { kind: 'order', context: { pairIndex, trades: [{ tradeIndex, long }] } });
+    expect(await asks(BTC, position.long)).toBe(true);
+    expect(await asks(BTC, !position.long)).toBe(false);
+    expect(await asks(BTC + 1, position.long)).toBe(false);
+  });
+
+  it('takes away one level for the cancel of one', async () => {
+    const { tradeIndex } = await held();
+    const [seen] = await store.facade.protections.identify(FACADE_CHAIN, trader(), [{ tradeIndex, kind: 'tp', price: 5n }], 1);
+    const cancel = { type: 'cancel', cancels: [{ a: BTC, o: Number(seen?.id) }] };
+    expect(await isBelieved(cancel, { kind: 'protect', tradeIndex, tp: 0n, sl: null })).toBe(true);
+    expect(await isBelieved(cancel, { kind: 'protect', tradeIndex, tp: 0n, sl: 0n })).toBe(false);
+  });
+});
+
+describe('levels of an opening', () => {
+  const level = (changes: object) => order({ a: BTC, b: false, p: '10000', s: '0.01', r: true, t: STOP, ...changes });
+  const STOP = { trigger: { isMarket: true, triggerPx: '10000', tpsl: 'sl' } };
+  const parent = () => order({ a: BTC, b: true, p: '60000', s: '0.01', r: false, t: { limit: { tif: 'Gtc' } } });
+  /** How many calls an action with this level may mean, where the opening is to have it. */
+  function meanings(child: object, grouping: string, item = 0): number {
+    const signed = { trader: owner.address, envelope: JSON.stringify({ action: { type: 'order', orders: [parent(), child], grouping } }) };
+    const units = { precision: 10n ** 6n, precisionDelta: 10n ** 12n, priceUsd: 10n ** 8n };
+    const prices = { oracle: 7n * 10n ** 14n, mark: 7n * 10n ** 14n, predicted: 7n * 10n ** 14n };
+    const terms = { leverage: 10_000n, sizeStep: 10n ** 13n, cushionP: 50n, maxSlippageP: 65_000n, tp: 0n, sl: 10n ** 14n };
+    const context = { block: 1n, pairIndex: BTC, collateralIndex: 1, collateral: units, trades: [], ...prices, ...terms };
+    const job = { purpose: 'action', context: { kind: 'order', item, leg: 0, context, isLeftToRest: false } } as const;
+    return reencode(signed as unknown as SignedAction, job, () => 1n).length;
+  }
+
+  it('are those that were signed behind it, of its market and against its side', () => {
+    expect(meanings(level({}), 'normalTpsl')).toBe(1);
+    expect(meanings(level({}), 'na')).toBe(0);
+    expect(meanings(level({ a: BTC + 1 }), 'normalTpsl')).toBe(0);
+    expect(meanings(level({ b: true }), 'normalTpsl')).toBe(0);
+    expect(meanings(level({}), 'normalTpsl', 1)).toBe(0);
+  });
+
+  it('are refused by their own sentence where they are of another market, or of the same side', async () => {
+    const action = { type: 'order', orders: [parent(), level({}), level({ a: BTC + 1 }), level({ b: true })], grouping: 'normalTpsl' };
+    const { response } = (await send(action)) as { response: { data: { statuses: unknown[] } } };
+    expect(response.data.statuses.slice(2)).toEqual([
+      { error: expect.stringContaining('Order has invalid asset.') },
+      { error: expect.stringContaining('Reduce only order would increase position.') },
+    ]);
+  });
+});
+
 describe('a schedule', () => {
   it('that was taken by a process which died is taken again, and once it is done never more', async () => {
     const trader = owner.address.toLowerCase() as `0x${string}`;
