@@ -1,0 +1,66 @@
+import { createStore, type KnexStore } from '../../../core/adapters/store/create-store.js';
+import { migrate } from '../../../core/adapters/store/migrate.js';
+import type { ChainCursor, Checkpoint } from '../../../core/tracking/tracking-store.js';
+import { createTestDatabase, type TestDatabase } from '../../harness/database.js';
+import { createKeptLog } from '../../harness/kept-log.js';
+
+/** Blocks in which nothing happened move the cursor by one statement, which has to hold against everybody else who moves it. */
+
+const CHAIN = 'base';
+let database: TestDatabase;
+/** Two replicas of one deployment. */
+let stores: readonly [KnexStore, KnexStore];
+
+beforeAll(async () => {
+  const log = createKeptLog();
+  database = await createTestDatabase();
+  await migrate({ url: database.url, log });
+  stores = [createStore({ log, url: database.url }), createStore({ log, url: database.url })];
+});
+afterAll(async () => {
+  await Promise.all(stores.map((one) => one.close()));
+  await database.drop();
+});
+
+/** A block of a branch. */
+const block = (number: number, branch = 'a'): Checkpoint => ({
+  number: BigInt(number),
+  hash: `0x${branch.repeat(4)}${String(number).padStart(60, '0')}`,
+});
+const at = (number: number, branch?: string): ChainCursor => ({ startBlock: 1n, ...block(number, branch) });
+const begin = (number: number) => stores[0].tracking.change(CHAIN, (unit) => unit.setCursor(at(number)));
+const stands = () => stores[1].tracking.cursor(CHAIN);
+const passedBelow = (number: number) => stores[1].tracking.checkpoints(CHAIN, BigInt(number), 3);
+
+describe('a cursor that passes quiet blocks', () => {
+  it('is moved by one of two replicas that believe in the same block', async () => {
+    await begin(10);
+    const moves = await Promise.all(stores.map(({ tracking }) => tracking.pass(CHAIN, at(10), block(12), [block(11), block(12)])));
+    expect(moves.sort()).toEqual([false, true]);
+    expect(await stands()).toEqual(at(12));
+    expect(await passedBelow(20)).toEqual([block(12), block(11), block(10)]);
+  });
+
+  it('stays where it is for whoever believes in a block of another branch, and nothing of that branch is remembered', async () => {
+    await begin(10);
+    expect(await stores[1].tracking.pass(CHAIN, at(10, 'b'), block(11, 'b'), [block(11, 'b')])).toBe(false);
+    expect(await stands()).toEqual(at(10));
+    expect((await passedBelow(20))[0]).toEqual(block(10));
+  });
+
+  it('waits for a step that takes blocks back, and does not go on from what is gone', async () => {
+    await begin(10);
+    expect(await stores[0].tracking.pass(CHAIN, at(10), block(12), [block(11), block(12)])).toBe(true);
+    const late: Promise<boolean>[] = [];
+    await stores[0].tracking.change(CHAIN, async (unit) => {
+      await unit.cursor();
+      late.push(stores[1].tracking.pass(CHAIN, at(12), block(13), [block(13)]));
+      await unit.setCursor(at(10));
+    });
+    expect(await Promise.all(late)).toEqual([false]);
+    expect(await stands()).toEqual(at(10));
+    expect((await passedBelow(20))[0]).toEqual(block(10));
+    expect(await stores[1].tracking.pass(CHAIN, at(10), block(11, 'b'), [block(11, 'b')])).toBe(true);
+    expect((await passedBelow(20)).slice(0, 2)).toEqual([block(11, 'b'), block(10)]);
+  });
+});
