@@ -1,6 +1,6 @@
 // Checks a relay proof offline: node scripts/verify-proof.mjs proof.json
 // The signature is the agent's, over the body in the proof; and what was sent is for its trader, market and side, no larger and at no worse a
-// price than was signed. Needs viem and @msgpack/msgpack, and believes nothing of the service that made the proof.
+// price than was signed; what a schedule or a lost request led to takes back or closes what the context names, and nothing else. Needs viem and @msgpack/msgpack, and believes nothing of the service that made the proof.
 import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { encode } from '@msgpack/msgpack';
@@ -105,7 +105,13 @@ async function signerOf(envelope, hash, network) {
 }
 
 const isSame = (a, b) => a.toLowerCase() === b.toLowerCase();
-const decode = (data) => decodeFunctionData({ abi: ABI, data });
+const decode = (data) => {
+  try {
+    return decodeFunctionData({ abi: ABI, data });
+  } catch {
+    return { functionName: 'an unknown call', args: [] };
+  }
+};
 const price = (text) => {
   const [whole, fraction = ''] = text.split('.');
   return BigInt(whole + fraction.padEnd(10, '0').slice(0, 10));
@@ -123,42 +129,122 @@ export async function problemsOf(proof) {
   check(isSame(signer, proof.signer), `the envelope is signed by ${signer}, not by the signer named`);
   const outer = decode(proof.data);
   check(outer.functionName === 'delegatedTradingAction', 'the call is not a delegated one');
-  const [trader, inner] = outer.args;
+  const [trader = '', inner = '0x'] = outer.args;
   check(isSame(trader, proof.trader), 'the call is for another trader');
   const first = decode(inner);
   const calls = first.functionName === 'multicall' ? first.args[0].map(decode) : [first];
   const multiplier = BigInt(proof.multiplier);
   check(multiplier === 1n || multiplier === 1000n, `no asset is counted in ${multiplier}s`);
-  if (proof.purpose === 'action') checkMeaning(calls, envelope.action, { ...JSON.parse(proof.context), multiplier }, check);
-  else
-    check(
-      calls.every(({ functionName }) => ['cancelOpenOrder', 'cancelOrderAfterTimeout', 'updateTp', 'updateSl'].includes(functionName)),
-      'it does more than take something back',
-    );
+  const context = JSON.parse(proof.context);
+  const isWhole = checkShape(calls, { ...proof, context, action: envelope.action }, check);
+  if (isWhole) MEANING[context.kind](calls, envelope.action, { ...context, multiplier, trader: proof.trader }, check);
   return problems;
 }
 
-function checkMeaning(calls, action, { multiplier, ...context }, check) {
-  const order = action.orders?.[context.item] ?? action.modifies?.[context.item]?.order ?? action.order;
-  const triggers = (action.orders ?? [order]).filter((each) => each?.t.trigger);
-  if (context.kind === 'room') checkRoom(calls, triggers, check);
+const ROOM = 'updateMaxClosingSlippageP';
+const CLOSES = ['closeTradeMarket', 'decreasePositionSize'];
+const LEVELS = ['updateTp', 'updateSl'];
+const TAKES_BACK = ['cancel', 'cancelByCloid', 'modify', 'batchModify'];
+const PLACES = ['order', 'modify', 'batchModify'];
+
+/** What each kind of transaction may consist of, call by call, and which signed actions may have led to it. */
+const SHAPES = {
+  order: ['openTrade', ...[...CLOSES, ...LEVELS, LEVELS.join()].flatMap((calls) => [calls, `${ROOM},${calls}`])],
+  replace: ['cancelOpenOrder,openTrade'],
+  room: [ROOM],
+  margin: ['updateLeverage'],
+  cancel: ['cancelOpenOrder', 'cancelOrderAfterTimeout', ...LEVELS],
+  flatten: ['closeTradeMarket'],
+};
+const CAUSES = {
+  action: { order: PLACES, replace: ['modify', 'batchModify'], room: PLACES, margin: ['updateIsolatedMargin'], cancel: TAKES_BACK },
+  'scheduled-cancel': { cancel: ['scheduleCancel'], flatten: ['scheduleCancel'] },
+  reclaim: { cancel: null },
+};
+
+function checkShape(calls, { purpose, context: { kind }, action }, check) {
+  const causes = CAUSES[purpose]?.[kind];
+  const isCaused = causes === null || causes?.includes(action.type) === true;
+  check(isCaused, `nobody signed for it: a transaction of the kind ${kind} for ${purpose} under the action ${action.type}`);
+  const names = calls.map(({ functionName }) => functionName).join();
+  const isShaped = SHAPES[kind]?.includes(names) === true;
+  check(isShaped, `it does more than a transaction of the kind ${kind} may: ${names}`);
+  const trades = calls.filter(({ functionName }) => functionName !== 'openTrade').map(({ args }) => args[0]);
+  check(kind !== 'order' || new Set(trades).size < 2, 'it changes several trades at once');
+  return isCaused && isShaped;
+}
+
+const MEANING = {
+  order: checkMeaning,
+  replace(calls, action, context, check) {
+    check(calls[0].args[0] === context.tradeIndex, `it takes back order ${calls[0].args[0]}, meant was ${context.tradeIndex}`);
+    checkMeaning(calls.slice(1), action, context, check);
+  },
+  room(calls, action, { item, tradeIndex }, check) {
+    check(calls[0].args[0] === tradeIndex, `it gives room to trade ${calls[0].args[0]}, meant was ${tradeIndex}`);
+    const orders = action.grouping === 'normalTpsl' ? action.orders.slice(1) : [orderOf(action, item)];
+    const most = orders
+      .filter((order) => order?.t.trigger)
+      .map(roomOf)
+      .reduce((a, b) => (a > b ? a : b), 0n);
+    const given = BigInt(calls[0].args[1]);
+    check(given <= most, `levels may be followed further than was signed: ${given} > ${most}`);
+  },
+  margin([{ args }], action, { context }, check) {
+    check(args[0] === context.tradeIndex, `it changes trade ${args[0]}, meant was ${context.tradeIndex}`);
+    const signed = leverageFor(BigInt(action.ntli), context);
+    check(BigInt(args[1]) === signed, `it sets the leverage ${args[1]}, signed was ${signed}`);
+  },
+  cancel([{ functionName, args }], action, { intent }, check) {
+    const meant = {
+      withdraw: 'cancelOpenOrder',
+      reclaim: 'cancelOrderAfterTimeout',
+      protect: intent.tp === null ? 'updateSl' : 'updateTp',
+    };
+    check(functionName === meant[intent.kind], `it calls ${functionName}, meant was to ${intent.kind}`);
+    const target = intent.kind === 'reclaim' ? intent.requestIndex : intent.tradeIndex;
+    check(args[0] === target, `it takes back ${args[0]}, meant was ${target}`);
+    check(!LEVELS.includes(functionName) || args[1] === 0n, 'it sets a level, and should take one away');
+  },
+  flatten([{ args }], action, { tradeIndex, expectedPrice }, check) {
+    check(typeof action.time === 'number', 'the schedule was taken away, not set');
+    check(args[0] === tradeIndex, `it closes trade ${args[0]}, meant was ${tradeIndex}`);
+    check(args[1] === units(expectedPrice), 'it closes at another price than that of the moment');
+  },
+};
+
+const units = (field) => BigInt(field.$n);
+const orderOf = (action, item) => action.orders?.[item] ?? action.modifies?.[item]?.order ?? action.order;
+
+/** The steps of leverage are rounded against nobody: never more margin is moved than was signed. */
+function leverageFor(microUsd, { collateralAmount, leverage, collateral }) {
+  const isAdded = microUsd > 0n;
+  const moved = ((isAdded ? microUsd : -microUsd) * units(collateral.precision) * 10n ** 8n) / (units(collateral.priceUsd) * 1_000_000n);
+  const held = units(collateralAmount);
+  const wanted = isAdded ? held + moved : held - moved;
+  return wanted <= 0n ? null : (held * units(leverage) + (isAdded ? wanted - 1n : 0n)) / wanted;
+}
+
+function checkMeaning(calls, action, { multiplier, trader, ...context }, check) {
+  const order = orderOf(action, context.item);
+  if (!order) return check(false, `the action has no item ${context.item}`);
+  const triggers = (action.orders ?? [order]).filter((each) => each.t.trigger);
   const opened = calls.find(({ functionName }) => functionName === 'openTrade');
-  if (opened && order) checkOpening(opened.args, order, context, multiplier, check);
-  const closing = calls.find(({ functionName }) => functionName === 'closeTradeMarket' || functionName === 'decreasePositionSize');
-  const slippage = calls.find(({ functionName }) => functionName === 'updateMaxClosingSlippageP');
-  if (closing && order) {
+  if (opened) {
+    check(isSame(opened.args[0].user, trader), 'it opens for another trader');
+    check(!order.r, 'it opens, and the order may only reduce');
+    checkOpening(opened.args, order, context, multiplier, check);
+  }
+  const closing = calls.find(({ functionName }) => CLOSES.includes(functionName));
+  const slippage = calls.find(({ functionName }) => functionName === ROOM);
+  if (closing) {
     const [index] = closing.args;
     const expected = closing.args.at(-1);
     const isOpposite = context.context.trades.some(({ tradeIndex, long }) => tradeIndex === index && long !== order.b);
     check(isOpposite && context.context.pairIndex === order.a, `it closes trade ${index}, which the order is not against`);
+    check(closing.functionName === 'closeTradeMarket' || closing.args[2] === 0, 'it changes the leverage of what is left');
     checkBound(expected, BigInt(slippage?.args[1] ?? 1000), order, multiplier, check);
-  }
-  if (!closing) checkLevels(calls, order, { ...context, triggers, multiplier }, check);
-  if (!order)
-    check(
-      calls.every(({ functionName }) => !['openTrade', 'closeTradeMarket', 'decreasePositionSize'].includes(functionName)),
-      'it trades, and the action is no order',
-    );
+  } else checkLevels(calls, order, { ...context, triggers, multiplier }, check);
 }
 
 const DEFAULT_ROOM = 1_000n;
@@ -170,13 +256,6 @@ function roomOf({ b: isBuy, p, t: { trigger } }) {
   const away = ((isBuy ? limit - level : level - limit) * 100_000n) / level;
   const room = away <= 0n && trigger.isMarket ? MARKET_ROOM : away;
   return room < DEFAULT_ROOM ? DEFAULT_ROOM : room;
-}
-
-function checkRoom(calls, triggers, check) {
-  check(calls.length === 1 && calls[0].functionName === 'updateMaxClosingSlippageP', 'it does more than give levels their room');
-  const most = triggers.map(roomOf).reduce((a, b) => (a > b ? a : b), 0n);
-  const given = BigInt(calls[0].args[1]);
-  check(given <= most, `levels may be followed further than was signed: ${given} > ${most}`);
 }
 
 /** Take profits and stop losses: at a price that was signed, on a trade the order is against, or taken away. */
@@ -203,7 +282,6 @@ function checkOpening([trade, slippageP], order, { context }, multiplier, check)
   check(trade.pairIndex === order.a, `it trades asset ${trade.pairIndex}, signed was ${order.a}`);
   check(trade.long === order.b, 'it trades the other side');
   checkBound(trade.openPrice, BigInt(slippageP), order, multiplier, check);
-  const units = (field) => BigInt(field.$n);
   const { collateral, predicted } = context;
   const at = trade.tradeType === 0 ? units(predicted) : trade.openPrice;
   const value = trade.collateralAmount * BigInt(trade.leverage) * units(collateral.priceUsd);

@@ -3,9 +3,12 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { Wallet } from 'ethers';
-import { parseEventLogs } from 'viem';
+import { decodeFunctionData, encodeFunctionData, parseEventLogs } from 'viem';
 import { diamondAbi } from '../../core/adapters/diamond-abi.js';
 import { venueOf } from '../../core/gateway.js';
+import { encodeIntent, wrapFor } from '../../core/orders/encode-intent.js';
+import type { Intent } from '../../core/domain/intent.js';
+import type { RelayJob } from '../../core/relay/relay-store.js';
 import { createUniverses } from '../../facade/universe.js';
 import { eventually } from '../harness/eventually.js';
 import { newFacadeTrader, FACADE_CHAIN, type FacadeTrader } from '../harness/facade-trader.js';
@@ -20,7 +23,7 @@ let who: FacadeTrader;
 let folder: string;
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox();
+  sandbox = await startTestSandbox({ FACADE_SCHEDULE_CANCEL: 'flatten' });
   who = await newFacadeTrader(sandbox);
   folder = await makeThrowAwayFolder('diamond-gateway-proof');
 });
@@ -69,6 +72,30 @@ async function proofOfLast(
   const { status, body } = await sandbox.get(`/v1/${FACADE_CHAIN}/account/${whose.address}/proofs/${hash}`, headers);
   expect(status).toBe(200);
   return body as Record<string, string>;
+}
+
+/** Of all that was mined for a trader, by kind. */
+async function minedProofs(whose: FacadeTrader, purpose: RelayJob['purpose'], count: number): Promise<Record<string, string>[]> {
+  const { store } = sandbox.gateway;
+  const mine = async (): Promise<RelayJob[]> =>
+    (await Promise.all(Array.from({ length: 200 }, (_, at) => store.relay.job(FACADE_CHAIN, BigInt(at + 1))))).flatMap((job) =>
+      job?.trader === whose.address.toLowerCase() && job.purpose === purpose && job.mined !== null ? [job] : [],
+    );
+  const jobs = await eventually(mine, ({ length }) => length === count, 30_000);
+  const headers = { 'X-Service-Api-Key': await apiKeyOf(whose) };
+  const kindOf = ({ context }: RelayJob): string => (context as { kind: string }).kind;
+  const sorted = jobs.sort((a, b) => kindOf(a).localeCompare(kindOf(b)));
+  const proofs = await Promise.all(
+    sorted.map(({ mined }) => sandbox.get(`/v1/${FACADE_CHAIN}/account/${whose.address}/proofs/${mined?.hash}`, headers)),
+  );
+  return proofs.map(({ body }) => body as Record<string, string>);
+}
+
+/** The same call on trade 77. */
+function moved({ data = '' }: Record<string, string>): string {
+  const selector = data.search(/85886333|36ce736b/) + 8;
+  if (selector < 8) throw new Error('neither a cancel nor a close');
+  return `${data.slice(0, selector)}${(77).toString(16).padStart(64, '0')}${data.slice(selector + 64)}`;
 }
 
 async function apiKeyOf({ trader, address }: FacadeTrader): Promise<string> {
@@ -153,6 +180,79 @@ describe('a relayed transaction', () => {
     expect((await verify({ ...level, envelope: level['envelope']?.replace('"700"', '"750"') })).said).toContain(
       'its level may be followed',
     );
+  });
+
+  it('that nobody asked for at that moment takes back or closes what it names, and nothing else', async () => {
+    const away = await newFacadeTrader(sandbox);
+    const send = async (action: Record<string, unknown>) =>
+      postExchange(sandbox.url, FACADE_CHAIN, await signL1(new Wallet(away.agentKey), action));
+    const held = order({ a: ETH, b: true, p: '9000', s: '1', r: false, t: IOC });
+    await send({ type: 'order', orders: [held], grouping: 'na' });
+    await send({ type: 'order', orders: [{ ...held, p: '1000', t: GTC }], grouping: 'na' });
+    await send({ type: 'scheduleCancel', time: Date.now() + 5_200 });
+    const [canceled = {}, closed = {}] = await minedProofs(away, 'scheduled-cancel', 2);
+    for (const proof of [canceled, closed]) {
+      expect(await verify(proof)).toEqual(HOLDS);
+      expect((await verify({ ...proof, purpose: 'action' })).said).toContain('nobody signed for it');
+      expect((await verify({ ...proof, data: moved(proof) })).said).toMatch(/it (?:takes back|closes trade) 77, meant was \d/);
+    }
+    const trader = away.address;
+    const dataOf = (...intents: Intent[]) => {
+      const calls = intents.map((intent) => encodeIntent(intent, trader));
+      const inner = calls[1] ? encodeFunctionData({ abi: diamondAbi, functionName: 'multicall', args: [calls] }) : (calls[0] ?? '0x');
+      return wrapFor('0x00000000000000000000000000000000000000ff', trader, inner);
+    };
+    const [lost, another] = [5, 6].map((requestIndex) => ({ kind: 'reclaim', requestIndex }) as const);
+    if (!lost || !another) throw new Error('there are two');
+    const reclaim = { ...canceled, purpose: 'reclaim', context: JSON.stringify({ kind: 'cancel', item: 0, intent: lost }) };
+    expect(await verify({ ...reclaim, data: dataOf(lost) })).toEqual(HOLDS);
+    expect((await verify({ ...reclaim, data: dataOf(another) })).said).toContain('it takes back 6, meant was 5');
+    expect((await verify({ ...reclaim, data: dataOf(lost, another) })).said).toContain('it does more than');
+    const close = { kind: 'close', tradeIndex: 0, expectedPrice: 1n, slippageP: null } as const;
+    expect((await verify({ ...reclaim, data: dataOf(close) })).said).toContain('it does more than');
+  });
+
+  it('of a cancel, a change and margin names what they are about', async () => {
+    const busy = await newFacadeTrader(sandbox);
+    const send = async (action: Record<string, unknown>) =>
+      (await postExchange(sandbox.url, FACADE_CHAIN, await signL1(new Wallet(busy.agentKey), action))).body;
+    await send({ type: 'order', orders: [order({ a: ETH, b: true, p: '9000', s: '1', r: false, t: IOC })], grouping: 'na' });
+    await send({ type: 'updateIsolatedMargin', asset: ETH, isBuy: true, ntli: 50_000_000 });
+    const resting = order({ a: BTC, b: true, p: '40000', s: '0.1', r: false, t: GTC });
+    const placed = await send({ type: 'order', orders: [resting], grouping: 'na' });
+    const [status] = (placed as { response: { data: { statuses: Answered[] } } }).response.data.statuses;
+    const cloid = `0x${'1c'.repeat(16)}`;
+    await send({ type: 'modify', oid: status?.resting?.oid, order: { ...resting, p: '39000', c: cloid } });
+    await send({ type: 'cancelByCloid', cancels: [{ asset: BTC, cloid }] });
+    const proofs = await minedProofs(busy, 'action', 5);
+    expect(proofs.map(({ context = '{}' }) => (JSON.parse(context) as { kind: string }).kind)).toEqual([
+      'cancel',
+      'margin',
+      'order',
+      'order',
+      'replace',
+    ]);
+    for (const proof of proofs) expect(await verify(proof)).toEqual(HOLDS);
+    const [canceled, margin, , , replaced] = proofs;
+    expect((await verify({ ...canceled, context: canceled?.['context']?.replace('"tradeIndex":', '"tradeIndex":7') })).said).toContain(
+      'meant was 7',
+    );
+    expect((await verify({ ...margin, envelope: margin?.['envelope']?.replace('50000000', '40000000') })).said).toContain(
+      'it sets the leverage',
+    );
+    expect((await verify({ ...replaced, context: replaced?.['context']?.replace('"tradeIndex":', '"tradeIndex":7') })).said).toContain(
+      'meant was 7',
+    );
+  });
+
+  it('of two calls where one was signed does not hold', async () => {
+    const proof = await proofOf(order({ a: BTC, b: true, p: '42000', s: '0.1', r: false, t: GTC }));
+    const { args } = decodeFunctionData({ abi: diamondAbi, data: proof['data'] as `0x${string}` });
+    const [trader, inner] = args as [`0x${string}`, `0x${string}`];
+    const twice = encodeFunctionData({ abi: diamondAbi, functionName: 'multicall', args: [[inner, inner]] });
+    const data = encodeFunctionData({ abi: diamondAbi, functionName: 'delegatedTradingAction', args: [trader, twice] });
+    expect((await verify({ ...proof, data })).said).toContain('it does more than');
+    expect((await verify({ ...proof, data: `${data.slice(0, 2)}12345678${data.slice(10)}` })).said).toContain('not a delegated one');
   });
 
   it('has none for anybody else', async () => {
