@@ -5,14 +5,15 @@
  *
  *   SIGNER_KEY=0x… SIGNER_TOKEN=… SIGNER_CHAIN=42161 SIGNER_TO=0xDiamond… node examples/external-signer.mjs
  *
- * SIGNER_PORT defaults to 8547 (0 = any free one). It listens on loopback only.
+ * SIGNER_PORT defaults to 8547 (0 = any free one), SIGNER_MAX_FEE_GWEI to 100: what a unit of gas may cost, as RELAYER_MAX_FEE_GWEI_<CHAIN>
+ * says on the other side. It listens on loopback only.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
 import { privateKeyToAccount, sign } from 'viem/accounts';
 import { keccak256, serializeTransaction } from 'viem/utils';
 
-const { SIGNER_KEY, SIGNER_TOKEN, SIGNER_CHAIN, SIGNER_TO, SIGNER_PORT = '8547' } = process.env;
+const { SIGNER_KEY, SIGNER_TOKEN, SIGNER_CHAIN, SIGNER_TO, SIGNER_PORT = '8547', SIGNER_MAX_FEE_GWEI = '100' } = process.env;
 if (!SIGNER_KEY || !SIGNER_TOKEN || !SIGNER_CHAIN || !SIGNER_TO) {
   console.error('SIGNER_KEY, SIGNER_TOKEN, SIGNER_CHAIN and SIGNER_TO are needed.');
   process.exit(1);
@@ -21,18 +22,23 @@ const account = privateKeyToAccount(SIGNER_KEY); // KEY
 const address = account.address.toLowerCase();
 const diamond = SIGNER_TO.toLowerCase();
 const MOST_GAS = 8_000_000n;
+const MOST_FEE = BigInt(SIGNER_MAX_FEE_GWEI) * 10n ** 9n;
+/** Of `delegatedTradingAction(address,bytes)`. */
+const DELEGATED = '0x737b84cd';
 const MAX_BODY = 256_000;
 
 const digestOf = (text) => createHash('sha256').update(text).digest();
 const isAllowed = ({ authorization = '' }) => timingSafeEqual(digestOf(authorization), digestOf(`Bearer ${SIGNER_TOKEN}`));
 
 /** RULES: the relayer's own rules once more, on this side of the wall. Null when it may be signed. */
-function refusal({ chainId, to, value, data, gas }) {
+function refusal({ chainId, to, value, data, gas, maxFeePerGas }) {
   if (chainId !== Number(SIGNER_CHAIN)) return 'another chain';
   if (value !== '0') return 'it moves value';
   if (BigInt(gas) > MOST_GAS) return 'too much gas';
-  const isNoOp = to.toLowerCase() === address && data === '0x';
-  return isNoOp || to.toLowerCase() === diamond ? null : 'another contract';
+  if (BigInt(maxFeePerGas) > MOST_FEE) return 'too dear';
+  if (to.toLowerCase() === address && data === '0x') return null;
+  if (to.toLowerCase() !== diamond) return 'another contract';
+  return data.toLowerCase().startsWith(DELEGATED) ? null : 'another call';
 }
 
 async function signFor(request) {

@@ -244,10 +244,12 @@ describe('the reference signer', () => {
     const parts = { clock: createManualClock(), log: createKeptLog() };
     const wallets = (token: string) => createExternalWallets({ url: () => signerUrl, token: () => token, wallets: [ADDRESS] }, parts);
     const { chainId, diamond } = firstChain(sandbox).definition;
-    const fine = { ...TRANSACTION, chainId, to: diamond };
+    const fine = { ...TRANSACTION, chainId, to: diamond, data: '0x737b84cd' as const };
     await expect(wallets('another')[0]?.sign(fine)).rejects.toThrow('refused with 401');
     await expect(wallets(TOKEN)[0]?.sign({ ...fine, to: DIAMOND })).rejects.toThrow('refused with 403');
     await expect(wallets(TOKEN)[0]?.sign({ ...fine, chainId: 1 })).rejects.toThrow('refused with 403');
+    await expect(wallets(TOKEN)[0]?.sign({ ...fine, data: '0x604755cf' })).rejects.toThrow('refused with 403');
+    await expect(wallets(TOKEN)[0]?.sign({ ...fine, maxFeePerGas: 101n * 10n ** 9n })).rejects.toThrow('refused with 403');
     await expect(wallets(TOKEN)[0]?.sign(fine)).resolves.toMatchObject({ raw: expect.stringMatching(/^0x02/) });
   });
 });
