@@ -56,6 +56,7 @@ export function composeRelayer(
   { chain, wallets, node, store, facade, clock, log }: Parts,
 ): RunningRelayer {
   const { slug } = chain;
+  const unitsOf = createUnits(store, slug, clock);
   return createRelayer({
     definition: chain,
     wallets,
@@ -74,7 +75,7 @@ export function composeRelayer(
       async reencode(action, job) {
         if (isFlattening(job) && !facade.flattens) return [];
         if (!(await namesTarget(store, chain, action, job))) return [];
-        const units = new Map((await store.facade.assets.all(slug)).map(({ pairIndex, multiplier }) => [pairIndex, BigInt(multiplier)]));
+        const units = await unitsOf();
         return reencode(action, job, (asset) => units.get(asset) ?? 1n);
       },
     },
@@ -88,6 +89,24 @@ export function composeRelayer(
       await store.orders.recordHashes(slug, sent, clock.now());
     },
   });
+}
+
+/** So long jobs are judged by the same units: a unit that is fixed stays, only new ones come. */
+const UNITS_KEPT_MS = 1_000;
+
+/** How many of the contract's units one of the facade's is, by pair. */
+function createUnits(store: Store, slug: ChainSlug, clock: Clock): () => Promise<ReadonlyMap<number, bigint>> {
+  let kept: { readonly at: number; readonly units: Promise<ReadonlyMap<number, bigint>> } | null = null;
+  const read = async (): Promise<ReadonlyMap<number, bigint>> =>
+    new Map((await store.facade.assets.all(slug)).map(({ pairIndex, multiplier }) => [pairIndex, BigInt(multiplier)]));
+  return async () => {
+    if (kept === null || clock.now() - kept.at >= UNITS_KEPT_MS) kept = { at: clock.now(), units: read() };
+    const { units } = kept;
+    return units.catch((error: unknown) => {
+      if (kept?.units === units) kept = null;
+      throw error;
+    });
+  };
 }
 
 /** A reclaim names the order that it takes back; these name one of their own. */

@@ -36,6 +36,8 @@ export function createLane(options: LaneOptions): Lane {
   const stopping = new AbortController();
   let wake = new AbortController();
   let lease: Lease | null = null;
+  /** Something of the wallet's was under way at the last turn: then a block is worth a turn of its own. */
+  let isBusy = true;
   const fence = createFence({ slug, wallet: address, store, settings, clock, log });
   const delivery = createDelivery({ ...options, fence, onNonceTooLow: () => wake.abort() });
   const lookout = createLookout({ ...options, fence, delivery, paceMs: PACE_MS });
@@ -69,17 +71,24 @@ export function createLane(options: LaneOptions): Lane {
 
   /** New jobs first: nothing they need has to be asked of the node. */
   async function turn(): Promise<void> {
-    if (!(await owns())) return fence.adopt(await store.lane(slug, address));
+    if (!(await owns())) {
+      isBusy = false;
+      return fence.adopt(await store.lane(slug, address));
+    }
     const isDue = lookout.isDue();
     if (!lookout.hasLooked()) await lookout.lookAtChain(await store.open(slug, address));
     for (let isMore = true; isMore;) isMore = await beginSome();
-    if (isDue) await lookout.look(await store.open(slug, address));
+    if (!isDue) return;
+    const open = await store.open(slug, address);
+    isBusy = open.length > 0;
+    await lookout.look(open);
   }
 
   /** Jobs without a number, in the order they came, many of them in one go; true when there may be more. */
   async function beginSome(): Promise<boolean> {
     const queued = await store.queued(slug, address, AT_ONCE);
     if (queued.length === 0) return false;
+    isBusy = true;
     await delivery.currentFees().catch(failed);
     const passed = await judge(queued);
     const numbered = passed.length === 0 ? [] : await store.number(slug, address, passed, lookout.chainNonce());
@@ -132,7 +141,7 @@ export function createLane(options: LaneOptions): Lane {
     wake: () => wake.abort(),
     look() {
       lookout.blockSeen();
-      wake.abort();
+      if (isBusy) wake.abort();
     },
     trouble: () => fence.trouble(),
     fence: () => fence.now(),
