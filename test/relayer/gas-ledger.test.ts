@@ -105,6 +105,8 @@ describe('the gas ledger', () => {
 
   it('follows the chain through reorganisations: what is dropped is taken back, what comes again is booked again', async () => {
     const bench = await relayBench(chain, store);
+    // What gave the trader a delegate and collateral must not go with the order.
+    await chain.mine(3);
     const relayer = start(bench, { waits: { stuckMs: 300 } });
     const first = await relayer.send(await requestOf(bench));
     await whenIn(first.job.id, 'mined');

@@ -134,6 +134,8 @@ describe('a lane', () => {
 
   it('brings back a transaction whose block is gone although nothing else is to be sent', async () => {
     const bench = await relayBench(chain, store);
+    // What gave the trader a delegate and collateral must not go with the order.
+    await chain.mine(3);
     const relayer = start(bench, { waits: { stuckMs: 300 } });
     const { job } = await relayer.send(await requestOf(bench));
     await whenIn(job.id, 'mined');
