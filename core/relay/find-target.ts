@@ -21,17 +21,32 @@ type Shelf = Pick<Gateway, 'store'>;
 type Place = Pick<Venue, 'definition'>;
 type Whose = Pick<AgentCaller, 'trader'>;
 
-/** Any order of the trader, wherever it was made; null when there is none of that name. */
-export async function findTarget(gateway: Shelf, venue: Place, caller: Whose, name: OrderName): Promise<Target | null> {
+/**
+ * Any order of the trader, wherever it was made; null when there is none of that name. `maker`: an action that may itself have made an
+ * order of that name, as a change that keeps the cloid does, and cannot mean that one.
+ */
+export async function findTarget(
+  gateway: Shelf,
+  venue: Place,
+  caller: Whose,
+  name: OrderName,
+  maker: bigint | null = null,
+): Promise<Target | null> {
   const { slug } = venue.definition;
-  if ('cloid' in name) return ofCloid(gateway, venue, caller, name.cloid);
+  if ('cloid' in name) return ofCloid(gateway, venue, caller, { ...name, maker });
   const record = await gateway.store.exchange.find(slug, caller.trader, name.oid);
   return record === null ? ofId(gateway, venue, caller, name.oid) : ofRecord(gateway, venue, caller, record);
 }
 
 /** The newest of that name that lives: a change that failed leaves the older one standing. Where none does, the newest. */
-async function ofCloid(gateway: Shelf, venue: Place, caller: Whose, cloid: string): Promise<Target | null> {
-  const records = await gateway.store.exchange.ofCloid(venue.definition.slug, caller.trader, cloid);
+async function ofCloid(
+  gateway: Shelf,
+  venue: Place,
+  caller: Whose,
+  { cloid, maker }: { readonly cloid: string; readonly maker: bigint | null },
+): Promise<Target | null> {
+  const named = await gateway.store.exchange.ofCloid(venue.definition.slug, caller.trader, cloid);
+  const records = named.filter(({ action }) => action !== maker);
   const targets = await Promise.all(records.map((record) => ofRecord(gateway, venue, caller, record)));
   const lives = ({ orders, protections }: Target): boolean =>
     protections.length > 0 || orders.some(({ order }) => LIVE_STATUSES.has(order.status));

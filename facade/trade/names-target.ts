@@ -25,7 +25,7 @@ export async function namesTarget(store: Store, definition: Definition, signed: 
   if (action === null) return false;
   const target = async (item: number): Promise<Target | null> => {
     const name = nameIn(action, item);
-    return name && findTarget({ store } satisfies Looked, { definition }, signed, name);
+    return name && findTarget({ store } satisfies Looked, { definition }, signed, name, signed.id);
   };
   switch (context.kind) {
     case 'order':

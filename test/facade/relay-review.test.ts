@@ -163,6 +163,23 @@ describe('a change', () => {
     expect(await relayed()).toBe(before + 1);
   });
 
+  it('of an order by its cloid, which the new one keeps, happens, and again', async () => {
+    const bot = await newBot();
+    const c = `0x${'c2'.repeat(16)}`;
+    await bot.send(orders(rest('0.1', { c })));
+    await tradesOf(bot, ({ length }) => length === 1);
+    for (const p of ['49000', '48000']) {
+      const [moved] = statuses(await bot.send({ type: 'batchModify', modifies: [{ oid: c, order: rest('0.1', { p, c }) }] }));
+      expect(moved).toMatchObject({ resting: { oid: expect.any(Number) } });
+      // It rests a little below `p`, so that what is paid in the end is no more than that.
+      const limit = units(Number(p));
+      await tradesOf(bot, ([trade]) => trade !== undefined && trade.openPrice <= limit && trade.openPrice > (limit * 99n) / 100n);
+    }
+    expect(await bot.trader.trades()).toHaveLength(1);
+    expect(statuses(await bot.send({ type: 'cancelByCloid', cancels: [{ asset: BTC, cloid: c }] }))).toEqual(['success']);
+    await tradesOf(bot, ({ length }) => length === 0);
+  });
+
   it('of a filled order changes nothing, and twice in a batch happens once', async () => {
     const bot = await newBot();
     const [filled] = statuses(await bot.send(orders(buy('0.1'))));
