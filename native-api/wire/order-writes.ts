@@ -18,12 +18,10 @@ const tp = notNegative.optional().meta({ description: 'Take profit; `"0"` remove
 
 export const UpdateOrderRequest = z
   .strictObject({
-    price: positive
-      .optional()
-      .meta({
-        description:
-          'Trigger price. The collateral stays, so the size follows the price unless one is given beside it; one that only reduces closes all of its position wherever it stands.',
-      }),
+    price: positive.optional().meta({
+      description:
+        'Trigger price. The collateral stays, so the size follows the price unless one is given beside it; one that only reduces closes all of its position wherever it stands.',
+    }),
     size: positive.optional().meta({ description: 'Base units. Takes a new order in the place of the old one; the id stays.' }),
     sl,
     tp,
