@@ -174,12 +174,15 @@ describe('the nonces of a signer', () => {
 
   it('are not spent by what comes too often; the answer says when to come back', async () => {
     const agent = await newAgent(HERE);
-    const bodies = await Promise.all(Array.from({ length: AGENT_LIMIT + 20 }, () => noop(agent)));
-    // A minute may end in between; then one of the two halves is counted in full.
-    const answers = [...(await postAll(bodies)), ...(await postAll(await Promise.all(bodies.map(() => noop(agent)))))];
-    const over = answers.filter(({ answer }) => answer.status === 429);
+    const tooMany = async () => {
+      const bodies = await Promise.all(Array.from({ length: AGENT_LIMIT + 20 }, () => noop(agent)));
+      return (await postAll(bodies)).filter(({ answer }) => answer.status === 429);
+    };
+    const first = await tooMany();
+    // A minute may have ended in between; it does not end twice.
+    const over = first.length >= 20 ? first : await tooMany();
     expect(over.length).toBeGreaterThanOrEqual(20);
-    const [refused] = over;
+    const refused = over.at(-1);
     expect(refused?.answer).toMatchObject({
       body: { code: 'RATE_LIMITED', msg: expect.any(String), data: null, details: { scope: 'agent' } },
     });

@@ -39,8 +39,8 @@ afterAll(() => sandbox.stop());
 const priceIs = async (at: string, pair = SOL): Promise<void> => {
   sandbox.controls.prices.jump(pair, at);
   await eventually(
-    () => venueOf(sandbox.gateway, chain.definition.slug).feed.price(pair).mark,
-    (mark) => Math.abs(Number(mark) / Number(price(Number(at))) - 1) < 0.001,
+    () => venueOf(sandbox.gateway, chain.definition.slug).feed.price(pair),
+    ({ index, oracle }) => index === price(Number(at)) && oracle === index,
   );
 };
 const idOf = (order: Json): string => String(order['id']);
