@@ -2,6 +2,7 @@ import { venueOf } from '../../../core/gateway.js';
 import type { ChainControls } from '../../../sandbox/controls.js';
 import { agentTrader, BUSY_AGENTS, done, newAgentTrader, prepared, type AgentTrader, type Json } from '../../harness/agent-trader.js';
 import { expectViewEqualsChain } from '../../harness/chain-checker.js';
+import { DEPTHS } from '../../harness/depths.js';
 import { diamondCall, price } from '../../harness/diamond-calls.js';
 import { eventually } from '../../harness/eventually.js';
 import { startGatewayBeside } from '../../harness/gateway-beside.js';
@@ -12,7 +13,6 @@ import { throughUrl } from '../../scenarios/through-url.js';
 /** Orders that are the take profit or stop loss of a position, through all that a chain does to transactions. */
 
 const [BTC, SOL] = [0, 2];
-const DEPTHS = [1, 2, 3, 4, 5];
 let sandbox: TestSandbox;
 let chain: ChainControls;
 let own: ReturnType<typeof ownOrders>;
@@ -88,7 +88,7 @@ const SCENES: Readonly<Record<string, (id: string) => Promise<{ hash: `0x${strin
 const slot = async (): Promise<number> => (await agent.trader.trades())[0]?.index ?? 0;
 
 describe('a reorganisation of an order that is a level of a position', () => {
-  it.each(Object.entries(SCENES))('that takes back %s leaves it as it was, one to five blocks deep', async (_what, scene) => {
+  it.each(Object.entries(SCENES))('that takes back %s leaves it as it was, however deep', async (_what, scene) => {
     const id = await rest('limit', '160');
     for (const depth of DEPTHS) {
       await calm();
@@ -99,10 +99,12 @@ describe('a reorganisation of an order that is a level of a position', () => {
       await priced(id, '160');
       await viewEqualsChain();
     }
-    expect((await own.told(agent.trader)).filter((told) => told.startsWith(`correction ${id} open`)).length).toBeGreaterThanOrEqual(5);
+    expect((await own.told(agent.trader)).filter((told) => told.startsWith(`correction ${id} open`)).length).toBeGreaterThanOrEqual(
+      DEPTHS.length,
+    );
   });
 
-  it('that takes back its beginning makes it wait again, one to five blocks deep, and it keeps its id', async () => {
+  it('that takes back its beginning makes it wait again, however deep, and it keeps its id', async () => {
     for (const depth of DEPTHS) {
       const { id, transaction } = await make(reducing('stop', `${140 + depth}`));
       await calm();

@@ -2,6 +2,7 @@ import { venueOf, type Venue } from '../../../core/gateway.js';
 import type { ChainControls } from '../../../sandbox/controls.js';
 import { expectViewEqualsChain } from '../../harness/chain-checker.js';
 import { newTrader, type ChainTrader } from '../../harness/chain-trader.js';
+import { DEPTHS } from '../../harness/depths.js';
 import { diamondCall, price } from '../../harness/diamond-calls.js';
 import { eventually } from '../../harness/eventually.js';
 import { ownOrders } from '../../harness/own-orders.js';
@@ -86,7 +87,7 @@ async function answered(
 }
 
 describe('a reorganisation of an order made here', () => {
-  const cases = Object.entries(SCENES).flatMap(([kind, scene]) => [1, 2, 3, 4, 5].map((depth) => [kind, depth, scene] as const));
+  const cases = Object.entries(SCENES).flatMap(([kind, scene]) => DEPTHS.map((depth) => [kind, depth, scene] as const));
 
   it.each(cases)(
     'that takes back %s, %i blocks deep, leaves the order as the chain has it, and tells the way there',
@@ -105,7 +106,7 @@ describe('a reorganisation of an order made here', () => {
     },
   );
 
-  it.each([1, 2, 3, 4, 5])('%i blocks deep, its transactions mined again, keeps every id', async (depth) => {
+  it.each(DEPTHS)('%i blocks deep, its transactions mined again, keeps every id', async (depth) => {
     const trader = await newTrader(chain);
     const resting = await own.place(trader, { trade: LIMIT });
     const market = await own.place(trader, { trade: MARKET });

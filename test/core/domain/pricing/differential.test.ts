@@ -8,7 +8,9 @@ import type { Round, Tally } from './differential-round.js';
 import { compareTrade, compareViews } from './differential-views.js';
 import { furnish, grantTiers } from './differential-world.js';
 
-const ROUNDS = 16;
+/** A few rounds meet most outcomes; all of them are met by `npm run test:slow`. */
+const isSlow = process.env['SLOW_TESTS'] === '1';
+const ROUNDS = isSlow ? 16 : 5;
 const COUNTS = { actions: 70, views: 30 };
 const DAY = 86_400n;
 
@@ -52,12 +54,12 @@ async function play(plan: RoundPlan, label: string, tally: Tally): Promise<void>
 }
 
 describe('our pricing and the sandbox contract', () => {
-  it('agree to the last digit over a thousand random actions and their views, whatever the outcome', async () => {
+  it('agree to the last digit over hundreds of random actions and their views, whatever the outcome', async () => {
     const tally: Tally = { mismatches: [], outcomes: new Map(), compared: 0 };
     const plans = fc.sample(roundPlan(COUNTS), { seed: SEED, numRuns: ROUNDS });
     for (const [index, plan] of plans.entries()) await play(plan, `round ${index}`, tally);
     expect(tally.mismatches.slice(0, 20)).toEqual([]);
-    expect([...tally.outcomes.keys()]).toEqual(expect.arrayContaining(OUTCOMES));
-    expect(tally.compared).toBeGreaterThan(15_000);
+    if (isSlow) expect([...tally.outcomes.keys()]).toEqual(expect.arrayContaining(OUTCOMES));
+    expect(tally.compared).toBeGreaterThan(ROUNDS * 900);
   }, 180_000);
 });

@@ -1,0 +1,3 @@
+// The same at every depth.
+await import('./level-orders.test.js');
+export {};
