@@ -1,0 +1,3 @@
+// The same with both fates of every kind.
+await import('./reorganisation.test.js');
+export {};
