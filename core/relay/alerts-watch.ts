@@ -100,7 +100,7 @@ async function checkBalance({ gateway, settings }: Watch, venue: Venue, wallet: 
   const { slug } = venue.definition;
   const [balance, burn] = await Promise.all([venue.chain.nativeBalance(wallet), gateway.store.gas.burn(slug, wallet, gateway.clock.now())]);
   const days = runwayDays(balance, burn);
-  const threshold = settings.lowBalance(slug);
+  const threshold = settings.lowBalance.own.get(slug) ?? settings.lowBalance.usual;
   const [leastBalance, leastDays] = isOpen ? [enough(threshold), settings.lowRunwayDays * 1.1] : [threshold, settings.lowRunwayDays];
   const isWrong = balance < leastBalance || (days !== null && days < leastDays);
   const lasts = days === null ? '' : `, which lasts for ${days} days`;

@@ -15,7 +15,7 @@ export interface AlertSettings {
   /** Functions for the same reason: the address may hold a secret too. Null: alerts are stored and shown, nobody is called. */
   readonly webhook: { readonly url: () => string; readonly secret: () => string } | null;
   /** Wei below which the owner of a wallet is called: coins are not worth the same everywhere. */
-  readonly lowBalance: (chain: string) => bigint;
+  readonly lowBalance: { readonly usual: bigint; readonly own: ReadonlyMap<string, bigint> };
   /** Less than this many days left at the pace of the last week; 0 = never. */
   readonly lowRunwayDays: number;
 }
@@ -51,7 +51,7 @@ const LowBalance = z.string().transform((text, context): AlertSettings['lowBalan
   }
   const own = new Map(parts.flatMap(([name = '', amount]) => (amount === undefined ? [] : [[name, nativeAmount(amount)] as const])));
   const usual = nativeAmount(everywhere[0]?.[0] ?? DEFAULT_LOW_BALANCE);
-  return (chain) => own.get(chain) ?? usual;
+  return { usual, own };
 });
 
 const Secret = z.string().refine(isLongEnough, SECRET_RULE);

@@ -141,6 +141,6 @@ describe('the settings of the operator', () => {
 
   it('give a chain a threshold of its own where coins are worth less', () => {
     const { lowBalance } = readConfig({ ...BASE, ALERT_LOW_BALANCE: '0.02, polygon=5' }).operator.alerts;
-    expect([lowBalance('arbitrum'), lowBalance('polygon')]).toEqual([2n * 10n ** 16n, 5n * 10n ** 18n]);
+    expect(lowBalance).toEqual({ usual: 2n * 10n ** 16n, own: new Map([['polygon', 5n * 10n ** 18n]]) });
   });
 });
