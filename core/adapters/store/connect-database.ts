@@ -67,11 +67,30 @@ export function connectDatabase({ log, poolSize = 10, ...reach }: DatabaseOption
   return knex({
     client: 'pg',
     connection: connectionSettings(reach),
-    pool: { min: 0, max: poolSize, idleTimeoutMillis: 30_000 },
+    pool: { min: 0, max: poolSize, idleTimeoutMillis: 30_000, afterCreate: discardWhenDoomed },
     acquireConnectionTimeout: ACQUIRE_MS,
     log: driverLog(log),
     compileSqlOnError: false, // values would end up in error messages, and from there in logs
   });
+}
+
+/** After these the server closes; the words come in its own language, so the usual codes are known too. */
+const LAST_WORDS: ReadonlySet<string> = new Set(['FATAL', 'PANIC']);
+const LAST_CODES = /^57P0|^25P03$/;
+
+interface PooledConnection {
+  /** The driver's wire, which its own types leave out. */
+  readonly connection: NodeJS.EventEmitter;
+  /** The pool does not lend a connection that bears it. */
+  __knex__disposed?: unknown;
+}
+
+/** A server that ends a connection says so before the socket closes: in between the pool would lend it to the next who asks. */
+function discardWhenDoomed(pooled: PooledConnection, done: (error: null, pooled: PooledConnection) => void): void {
+  pooled.connection.on('errorMessage', (message: { readonly severity?: string; readonly code?: string }) => {
+    if (LAST_WORDS.has(message.severity ?? '') || LAST_CODES.test(message.code ?? '')) pooled.__knex__disposed = message;
+  });
+  done(null, pooled);
 }
 
 const limitSettings = ({ statementMs, lockMs, idleTransactionMs }: DatabaseLimits) => ({
