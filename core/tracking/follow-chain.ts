@@ -14,9 +14,9 @@ const PACE_MS = 1_000;
 const REREAD_EVERY_MS = 5_000;
 const REREAD_BLOCKS = 32n;
 const REREAD_MOST = 1_000n;
-const LOOK_BACK_MS = 24 * 3_600_000;
+export const LOOK_BACK_MS = 24 * 3_600_000;
 /** Blocks per question: halved when the node refuses, grown while it answers. */
-const BATCH = { first: 1_000n, most: 10_000n } as const;
+export const LOG_BATCH = { first: 1_000n, most: 10_000n } as const;
 const FORK_SEARCH = 64;
 
 /** Follows the Diamond's logs from where the database left off, on one replica at a time. Resolves the returned promise when it has ended. */
@@ -33,7 +33,7 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
   let lease: Lease | null = null;
   /** Where our own last step left the cursor. Every step makes sure that it still stands there. */
   let stands: ChainCursor | null = null;
-  let batch: bigint = BATCH.first;
+  let batch: bigint = LOG_BATCH.first;
   let rereadAt = clock.now();
   let rereadUpTo: { readonly last: bigint; readonly before: bigint } | null = null;
   let wake = new AbortController();
@@ -132,7 +132,7 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
       const to = least(from + batch - 1n, head);
       try {
         const range = await venue.chain.logs(from, to);
-        if (to < head) batch = least(batch * 2n, BATCH.most);
+        if (to < head) batch = least(batch * 2n, LOG_BATCH.most);
         return range;
       } catch (error) {
         if (to === from || error instanceof ChainMovedError) throw error;
