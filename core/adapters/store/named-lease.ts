@@ -1,27 +1,15 @@
 import type { Knex } from 'knex';
-import type { Lease } from '../../tracking/tracking-store.js';
+import { lockName } from './lease-keeper.js';
 
-/** What we need of the driver's connection. */
-interface Connection {
-  query(sql: string, values: readonly unknown[]): Promise<{ rows: { held: boolean }[] }>;
-  once(event: 'end' | 'error', listener: () => void): unknown;
-  off(event: 'end' | 'error', listener: () => void): unknown;
-}
+/** Who holds it follows the chain. It only spares work; that nothing is applied twice is the cursor's doing, which every change checks. */
+export const followerName = (chain: string): string => `follows ${chain}`;
 
-interface ConnectionPool {
-  acquireConnection(): Promise<Connection>;
-  releaseConnection(connection: Connection): Promise<void>;
-}
-
-const PREFIX = 'diamond-gateway ';
-const ENDS = ['end', 'error'] as const;
-
-/** Who holds it sends for the wallet. */
+/** Who holds it sends for the wallet. That no number is given twice is the doing of the lane's row. */
 export const laneName = (chain: string, wallet: string): string => `relays ${chain} ${wallet}`;
 
 /** Which connection holds a lease; null when nobody does. */
 export async function leaseHolder(db: Knex, name: string): Promise<LeaseHolder | null> {
-  const { rows } = await db.raw<{ rows: { host: string | null; pid: number; since: bigint }[] }>(HOLDER, { name: PREFIX + name });
+  const { rows } = await db.raw<{ rows: { host: string | null; pid: number; since: bigint }[] }>(HOLDER, { name: lockName(name) });
   const [row] = rows;
   return row ? { host: row.host, connection: row.pid, since: Number(row.since) } : null;
 }
@@ -38,33 +26,3 @@ const HOLDER = `
   from pg_locks lock join pg_stat_activity activity on activity.pid = lock.pid
   where locktype = 'advisory' and granted and objsubid = 1 and lock.database = (select oid from pg_database where datname = current_database())
   and ((classid::bigint << 32) | objid::bigint) = hashtextextended(:name, 0)`;
-
-/** An advisory lock of a connection of its own: a replica that dies or loses the database gives it up by that. null = somebody else has it. */
-export async function lease(db: Knex, name: string): Promise<Lease | null> {
-  const pool = db.client as ConnectionPool;
-  const connection = await pool.acquireConnection();
-  const ask = async (call: string): Promise<boolean> => {
-    const { rows } = await connection.query(`select ${call}(hashtextextended($1, 0)) as held`, [PREFIX + name]);
-    return rows[0]?.held === true;
-  };
-  let held = await ask('pg_try_advisory_lock').catch(async (error: unknown) => {
-    await pool.releaseConnection(connection);
-    throw error;
-  });
-  if (!held) {
-    await pool.releaseConnection(connection);
-    return null;
-  }
-  const lost = (): void => void (held = false);
-  for (const event of ENDS) connection.once(event, lost);
-  return {
-    isHeld: () => held,
-    async release() {
-      if (held) await ask('pg_advisory_unlock').catch(() => undefined);
-      held = false;
-      // The pool lends the connection to others afterwards.
-      for (const event of ENDS) connection.off(event, lost);
-      await pool.releaseConnection(connection);
-    },
-  };
-}

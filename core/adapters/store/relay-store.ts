@@ -4,7 +4,8 @@ import type { Address } from '../../ports.js';
 import { isOver, type MinedBlock, type RelayJob, type RelayStore } from '../../relay/relay-store.js';
 import * as SQL from './relay-sql.js';
 import { encodeExact } from './exact-json.js';
-import { laneName, lease } from './named-lease.js';
+import type { LeaseKeeper } from './lease-keeper.js';
+import { laneName } from './named-lease.js';
 import {
   ACTION_COLUMNS,
   JOB_COLUMNS,
@@ -19,7 +20,7 @@ import {
 } from './relay-rows.js';
 
 /** Each method is one statement: it holds or it does not. */
-export function createRelayStore(db: Knex): RelayStore {
+export function createRelayStore(db: Knex, leases: LeaseKeeper): RelayStore {
   const rows = async <Row>(sql: string, values: Record<string, unknown>): Promise<Row[]> =>
     (await db.raw<{ rows: Row[] }>(sql, values as never)).rows;
   const jobs = async (sql: string, values: Record<string, unknown>): Promise<RelayJob[]> => (await rows<JobRow>(sql, values)).map(readJob);
@@ -111,6 +112,6 @@ export function createRelayStore(db: Knex): RelayStore {
       const [row] = await rows<{ wallet: Address }>(SQL.ASSIGN, { chain, trader, wallet });
       return row?.wallet ?? wallet;
     },
-    lease: (chain, wallet) => lease(db, laneName(chain, wallet)),
+    lease: (chain, wallet) => leases.lease(laneName(chain, wallet)),
   };
 }

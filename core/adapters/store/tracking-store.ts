@@ -2,17 +2,19 @@ import type { Knex } from 'knex';
 import type { OrderKey } from '../../domain/chain-event.js';
 import type { Address, Hex } from '../../ports.js';
 import { logKey, tradeRefKey, type TrackingStore, type TrackingUnit } from '../../tracking/tracking-store.js';
-import { leaseChain } from './chain-lease.js';
+import type { LeaseKeeper } from './lease-keeper.js';
+import { followerName } from './named-lease.js';
 import { tradeRefs } from './tracking-rows.js';
 import { KNOWN_EVENTS, PASS, WAITING } from './tracking-sql.js';
 import { createTrackingUnit, readCursor, type CursorRow } from './tracking-unit.js';
 
 export interface TrackingStoreParts {
   readonly db: Knex;
+  readonly leases: LeaseKeeper;
   readonly transaction: <Result>(work: (trx: Knex.Transaction) => Promise<Result>) => Promise<Result>;
 }
 
-export function createTrackingStore({ db, transaction }: TrackingStoreParts): TrackingStore {
+export function createTrackingStore({ db, leases, transaction }: TrackingStoreParts): TrackingStore {
   return {
     cursor: async (chain) =>
       readCursor(
@@ -79,6 +81,6 @@ export function createTrackingStore({ db, transaction }: TrackingStoreParts): Tr
     },
     change: <Result>(chain: Parameters<TrackingStore['cursor']>[0], work: (unit: TrackingUnit) => Promise<Result>) =>
       transaction((trx) => work(createTrackingUnit(trx, chain))),
-    lease: (chain) => leaseChain(db, chain),
+    lease: (chain) => leases.lease(followerName(chain)),
   };
 }

@@ -1,0 +1,95 @@
+import pg from 'pg';
+import { createLeaseKeeper, type LeaseKeeper } from '../../../../core/adapters/store/lease-keeper.js';
+import { openDatabaseLine, type DatabaseLine } from '../../../harness/cluster-line.js';
+import { createTestDatabase, type TestDatabase } from '../../../harness/database.js';
+import { eventually, until } from '../../../harness/eventually.js';
+import { createKeptLog } from '../../../harness/kept-log.js';
+
+/** Two replicas, one of them on a line that can be cut. */
+
+let database: TestDatabase;
+let line: DatabaseLine;
+let far: LeaseKeeper;
+let near: LeaseKeeper;
+
+const keeperAt = (url: string): LeaseKeeper =>
+  createLeaseKeeper({
+    createClient: () => new pg.Client({ connectionString: url, connectionTimeoutMillis: 1_000, query_timeout: 4_000 }),
+    log: createKeptLog(),
+  });
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  line = await openDatabaseLine(database.url);
+  far = keeperAt(line.url);
+  near = keeperAt(database.url);
+});
+afterAll(async () => {
+  await Promise.all([far.close(), near.close()]);
+  await line.close();
+  await database.drop();
+});
+
+const taken = (keeper: LeaseKeeper, name: string, deadlineMs?: number) =>
+  eventually(
+    () => keeper.lease(name),
+    (lease) => lease !== null,
+    deadlineMs,
+  );
+
+describe('a lease', () => {
+  it('is given to one of many who ask at once, also of the same replica', async () => {
+    const asked = await Promise.all(Array.from({ length: 20 }, (_, n) => (n % 2 === 0 ? far : near).lease('one of many')));
+    const held = asked.filter((lease) => lease !== null);
+    expect(held.map((lease) => lease.isHeld())).toEqual([true]);
+    await held[0]?.release();
+    expect(held[0]?.isHeld()).toBe(false);
+    expect((await near.lease('one of many'))?.isHeld()).toBe(true);
+  });
+
+  it('is the next one’s the moment it is given back, and others are kept', async () => {
+    const [kept, given] = [await near.lease('kept'), await near.lease('given')];
+    await given?.release();
+    expect(await far.lease('given')).not.toBeNull();
+    expect(await far.lease('kept')).toBeNull();
+    expect(kept?.isHeld()).toBe(true);
+  });
+
+  it('ends with its connection, and is had again over the next one', async () => {
+    const lease = await far.lease('reset');
+    line.reset();
+    await until(() => lease?.isHeld() === false);
+    expect((await taken(near, 'reset'))?.isHeld()).toBe(true);
+    expect((await taken(far, 'another'))?.isHeld()).toBe(true);
+  });
+
+  it('is doubted by who is cut off before anybody else can have it, which is within ten seconds', async () => {
+    const lease = await far.lease('cut off');
+    expect(lease?.isHeld()).toBe(true);
+    line.freeze();
+    const cutAt = Date.now();
+    const next = await eventually(
+      async () => {
+        const got = await near.lease('cut off');
+        // The moment it was given to another one, the first must not believe in it any more.
+        return got === null ? null : { got, isDoubted: lease?.isHeld() === false };
+      },
+      (got) => got !== null,
+      10_000,
+    );
+    expect(next?.isDoubted).toBe(true);
+    expect(Date.now() - cutAt).toBeLessThan(10_000);
+    line.heal();
+    expect(lease?.isHeld()).toBe(false);
+    expect(await far.lease('cut off').catch(() => null)).toBeNull();
+    await next.got?.release();
+    expect(
+      (
+        await eventually(
+          () => far.lease('cut off').catch(() => null),
+          (got) => got !== null,
+        )
+      )?.isHeld(),
+    ).toBe(true);
+  });
+});
