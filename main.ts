@@ -1,18 +1,20 @@
-import { readFileSync, statSync } from 'node:fs';
 import { createLogger } from './core/adapters/log.js';
 import { systemClock } from './core/adapters/system-clock.js';
 import { readConfig } from './core/config.js';
-import { forgetSecrets } from './core/relay/relayer-variables.js';
+import { forgetSecrets } from './core/secret-settings.js';
 import { startGateway, startStore } from './compose.js';
 import { readLauncher, readOrExit, runProgram } from './lifecycle.js';
 import { listen } from './native-api/listen.js';
+import { readSettings } from './read-settings.js';
 
-/** Production: one gateway, configured by the environment alone. */
-const isShared = (path: string): boolean => (statSync(path).mode & 0o077) !== 0;
-const config = readOrExit(() => readConfig(process.env, (path) => readFileSync(path, 'utf8'), isShared));
+/** Production: one gateway, configured by the environment and the file it names. */
+const { settings: config, warnings } = readOrExit(() =>
+  readSettings(process.env, (variables, { readText, isShared }) => readConfig(variables, readText, isShared)),
+);
 forgetSecrets(process.env);
 const log = createLogger(config.logLevel);
 const clock = systemClock;
+for (const warning of [...warnings, ...(config.warnings ?? [])]) log.warn('config.warning', { warning });
 
 await runProgram({
   log,

@@ -3,9 +3,10 @@ import { openDatabase } from './core/adapters/store/open-database.js';
 import { systemClock } from './core/adapters/system-clock.js';
 import { readDatabase } from './core/config.js';
 import { readOrExit, runToEnd } from './lifecycle.js';
+import { readSettings } from './read-settings.js';
 
 /** Brings the schema up to date and ends. The gateway does the same at its start; this is for those who want it done before. */
-const database = readOrExit(() => readDatabase(process.env));
+const { settings: database } = readOrExit(() => readSettings(process.env, readDatabase));
 
 await runToEnd(async () => {
   const store = await openDatabase({ ...database, clock: systemClock, log: createLogger('info') });

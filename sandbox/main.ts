@@ -1,13 +1,14 @@
 import { createLogger } from '../core/adapters/log.js';
 import { systemClock } from '../core/adapters/system-clock.js';
-import { forgetSecrets } from '../core/relay/relayer-variables.js';
+import { forgetSecrets } from '../core/secret-settings.js';
 import { readLauncher, readOrExit, runProgram } from '../lifecycle.js';
+import { readSettings } from '../read-settings.js';
 import { banner } from './banner.js';
 import { readSandboxSettings } from './settings.js';
 import { startSandbox } from './start-sandbox.js';
 
 /** `npm start`: the whole venue on loopback. */
-const settings = readOrExit(() => readSandboxSettings(process.env));
+const { settings } = readOrExit(() => readSettings(process.env, readSandboxSettings));
 forgetSecrets(process.env);
 const log = createLogger(settings.LOG_LEVEL);
 const clock = systemClock;

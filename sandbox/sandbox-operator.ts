@@ -1,6 +1,4 @@
-import { readFileSync } from 'node:fs';
 import { systemRandom } from '../core/adapters/system-random.js';
-import { ConfigError } from '../core/config.js';
 import { operatorSettings, type OperatorSettings } from '../core/relay/operator-variables.js';
 import type { SandboxSettings } from './settings.js';
 
@@ -14,9 +12,7 @@ export interface SandboxOperator {
 
 /** Somebody who tries the sandbox is its operator: without a token of their own they get one, shown at the start. */
 export function sandboxOperator(settings: SandboxSettings): SandboxOperator {
-  const problems: string[] = [];
-  const operator = operatorSettings(settings, (path) => readFileSync(path, 'utf8'), problems);
-  if (problems.length > 0) throw new ConfigError(problems);
+  const operator = operatorSettings(settings);
   const made = Buffer.from(systemRandom(TOKEN_BYTES)).toString('base64url');
   return { operator: { ...operator, token: operator.token ?? (() => made) }, publicToken: operator.token === null ? made : null };
 }

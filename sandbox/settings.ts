@@ -1,11 +1,13 @@
 import { z } from 'zod';
 import { ENTRANCE_VARIABLES } from '../core/access/entrance-variables.js';
 import { ChainList } from '../core/chain-list.js';
-import { POOL_VARIABLES } from '../core/database-pool.js';
-import { ConfigError, DatabaseUrl, LOG_LEVELS, Port, describeIssues, present, type Environment } from '../core/config.js';
+import { LOG_LEVELS, Port } from '../core/config.js';
+import { ConfigError, describeIssues, type Environment } from '../core/config-source.js';
+import { DATABASE_VARIABLES, DatabaseUrl } from '../core/database-variables.js';
 import { FACADE_VARIABLES } from '../core/facade/facade-variables.js';
 import { ORDER_VARIABLES } from '../core/orders/order-variables.js';
-import { OPERATOR_VARIABLES } from '../core/relay/operator-variables.js';
+import { OPERATOR_VARIABLES, operatorProblems } from '../core/relay/operator-variables.js';
+import { openSource, type SourceFiles } from '../core/secret-settings.js';
 
 const Milliseconds = z.coerce
   .number('must be a number')
@@ -25,7 +27,7 @@ const Settings = z.object({
   ...OPERATOR_VARIABLES,
   /** Absent: a PostgreSQL server of our own, started and ended with the sandbox. */
   DATABASE_URL: DatabaseUrl.optional(),
-  ...POOL_VARIABLES,
+  ...DATABASE_VARIABLES,
   SANDBOX_CHAINS: z.string().default('arbitrum-sepolia').pipe(ChainList),
   SANDBOX_SEED: z.string().min(1).max(64).default('diamond'),
   SANDBOX_DATA: z.string().optional(),
@@ -39,20 +41,23 @@ export type SandboxSettings = z.output<typeof Settings>;
 /** Settings of a real deployment: with one of these present somebody meant production, and a sandbox must not answer in its place. */
 const PRODUCTION_ONLY = /^(?:RPC_URL_|RELAYER_)/;
 
-export function readSandboxSettings(environment: Environment): SandboxSettings {
-  const variables = present(environment);
+/** What no other process may see is read here as in production; without `files` no file can be named. */
+export function readSandboxSettings(environment: Environment, files?: SourceFiles): SandboxSettings {
+  const source = openSource(environment, files);
+  const { variables, problems } = source;
   const settings = Settings.safeParse(variables);
-  const problems = [
-    ...Object.keys(variables)
-      .filter((name) => PRODUCTION_ONLY.test(name))
-      .map((name) => `${name} is set, but npm start is always the sandbox; use npm run start:production, or unset it`),
-    ...Object.keys(variables)
-      .filter((name) => name.startsWith('SANDBOX_') && !(name in Settings.shape))
-      .map((name) => `${name} is no setting of the sandbox`),
-    ...(settings.success ? [] : describeIssues(settings.error)),
-  ];
+  const names = Object.keys(variables);
+  for (const name of names.filter((name) => PRODUCTION_ONLY.test(name)))
+    problems.push(`${name} is set, but npm start is always the sandbox; use npm run start:production, or unset it`);
+  for (const name of names.filter((name) => name.startsWith('SANDBOX_') && !(name in Settings.shape)))
+    problems.push(`${name} is no setting of the sandbox`);
+  if (!settings.success) problems.push(...describeIssues(settings.error, source));
+  problems.push(...operatorProblems(source));
   if (!settings.success || problems.length > 0) throw new ConfigError(problems);
   if (settings.data.SANDBOX_RPC_URL !== undefined && settings.data.SANDBOX_CHAINS.length > 1)
     throw new ConfigError(['SANDBOX_RPC_URL serves one chain, but SANDBOX_CHAINS names several']);
   return settings.data;
 }
+
+/** Names of its own, for whoever lists all settings. */
+export const SANDBOX_SETTINGS: readonly string[] = Object.keys(Settings.shape).filter((name) => name.startsWith('SANDBOX_'));

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { CHAIN_SLUGS } from '../chains.js';
-import { hasUserInfo, readSecret, type ReadText } from './relayer-variables.js';
+import type { Source } from '../config-source.js';
+import { hasUserInfo } from '../user-info.js';
 
 /** Who runs the service: what shows them the way in, and where they are called. */
 export interface OperatorSettings {
@@ -59,54 +60,33 @@ const Secret = z.string().refine(isLongEnough, SECRET_RULE);
 /** The same for production and sandbox. */
 export const OPERATOR_VARIABLES = {
   OPERATOR_TOKEN: Secret.optional(),
-  OPERATOR_TOKEN_FILE: z.string().optional(),
   METRICS_PUBLIC: z.enum(['true', 'false'], 'must be true or false').default('false'),
   ALERT_WEBHOOK_URL: z
     .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
     .refine((text) => !URL.canParse(text) || !hasUserInfo(new URL(text)), 'must hold no user info: messages are signed instead')
     .optional(),
   ALERT_WEBHOOK_SECRET: Secret.optional(),
-  ALERT_WEBHOOK_SECRET_FILE: z.string().optional(),
   ALERT_LOW_BALANCE: LowBalance.prefault(DEFAULT_LOW_BALANCE),
   ALERT_LOW_RUNWAY_DAYS: z.coerce.number('must be a number').min(0, 'must be 0 to 365').max(365, 'must be 0 to 365').default(3),
 };
 
 type Variables = z.output<z.ZodObject<typeof OPERATOR_VARIABLES>>;
 
-/** What is wrong goes to `problems`; no problem quotes a value. */
-export function operatorSettings(variables: Variables, readText: ReadText, problems: string[]): OperatorSettings {
-  const source = { readText, problems };
-  const token = secretOf('OPERATOR_TOKEN', variables.OPERATOR_TOKEN, variables.OPERATOR_TOKEN_FILE, source);
+export function operatorSettings(variables: Variables): OperatorSettings {
+  const { OPERATOR_TOKEN: token, ALERT_WEBHOOK_URL: url, ALERT_WEBHOOK_SECRET: secret } = variables;
   return {
-    token: token === null ? null : () => token,
+    token: token === undefined ? null : () => token,
     areMetricsPublic: variables.METRICS_PUBLIC === 'true',
     alerts: {
-      webhook: webhookOf(variables, source),
+      webhook: url === undefined || secret === undefined ? null : { url: () => url, secret: () => secret },
       lowBalance: variables.ALERT_LOW_BALANCE,
       lowRunwayDays: variables.ALERT_LOW_RUNWAY_DAYS,
     },
   };
 }
 
-interface Source {
-  readonly readText: ReadText;
-  readonly problems: string[];
-}
-
-function webhookOf(variables: Variables, source: Source): AlertSettings['webhook'] {
-  const url = variables.ALERT_WEBHOOK_URL;
-  const secret = secretOf('ALERT_WEBHOOK_SECRET', variables.ALERT_WEBHOOK_SECRET, variables.ALERT_WEBHOOK_SECRET_FILE, source);
-  if (url !== undefined && secret !== null) return { url: () => url, secret: () => secret };
-  if ((url === undefined) !== (secret === null))
-    source.problems.push('ALERT_WEBHOOK_URL and ALERT_WEBHOOK_SECRET (or its file) are set together or not at all');
-  return null;
-}
-
-function secretOf(name: string, text: string | undefined, path: string | undefined, { readText, problems }: Source): string | null {
-  if (text !== undefined && path !== undefined) problems.push(`${name} and ${name}_FILE are both set; keep one of them`);
-  if (text !== undefined || path === undefined) return text ?? null;
-  const read = readSecret(readText, path)?.trim() ?? null;
-  if (read !== null && isLongEnough(read)) return read;
-  problems.push(`${name}_FILE ${read === null ? 'must name a file that can be read' : SECRET_RULE}`);
-  return null;
-}
+/** What no variable shows by itself. */
+export const operatorProblems = ({ isGiven }: Pick<Source, 'isGiven'>): string[] =>
+  isGiven('ALERT_WEBHOOK_URL') === isGiven('ALERT_WEBHOOK_SECRET')
+    ? []
+    : ['ALERT_WEBHOOK_URL and ALERT_WEBHOOK_SECRET are set together or not at all, each in a variable or in a file'];

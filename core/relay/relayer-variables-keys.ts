@@ -1,11 +1,12 @@
 import { chainVariable, type ChainSlug } from '../chains.js';
+import type { Source } from '../config-source.js';
 import { isDemoKey } from '../demo-key.js';
-import { readSecret, type ChainSource } from './relayer-variables.js';
+import { readSecret } from '../secret-settings.js';
 
 /** Where to look for the keys of a chain. */
 export interface KeyParts {
   readonly slug: ChainSlug;
-  readonly source: ChainSource;
+  readonly source: Source;
   readonly warnings: string[];
 }
 
@@ -28,7 +29,7 @@ const isKey = (text: string): text is Key => PRIVATE_KEY.test(text) && BigInt(te
 /** Plain keys, from a variable or from a file. */
 export function readKeys(parts: KeyParts): readonly Key[] {
   const { problems } = parts.source;
-  const found = secretOf(parts, 'RELAYER_KEY', 'RELAYER_KEY_FILE');
+  const found = secretOf(parts, 'RELAYER_KEY');
   if (found === null) return [];
   const keys = listed(found.text);
   const problem = problemOf(keys);
@@ -52,7 +53,7 @@ const listed = (text: string): string[] =>
 export function readKeystores(parts: KeyParts): readonly Keystore[] {
   const { variables, problems, readText } = parts.source;
   const name = chainVariable('RELAYER_KEYSTORE', parts.slug);
-  const password = secretOf(parts, 'RELAYER_KEYSTORE_PASSWORD', 'RELAYER_KEYSTORE_PASSWORD_FILE');
+  const password = secretOf(parts, 'RELAYER_KEYSTORE_PASSWORD');
   const paths = (variables[name] ?? '').split(',').flatMap((path) => path.trim() || []);
   if (paths.length === 0) {
     if (password !== null) problems.push(`${password.name} is set, but ${name} names no file`);
@@ -61,7 +62,7 @@ export function readKeystores(parts: KeyParts): readonly Keystore[] {
   const texts = paths.map((path) => readSecret(readText, path));
   const areFiles = texts.every((text) => text !== null && isKeystore(text));
   if (!areFiles) problems.push(`${name} must name files of the JSON keystore format, separated by commas`);
-  if (password === null && !isSet(parts, 'RELAYER_KEYSTORE_PASSWORD', 'RELAYER_KEYSTORE_PASSWORD_FILE'))
+  if (!parts.source.isGiven(chainVariable('RELAYER_KEYSTORE_PASSWORD', parts.slug)))
     problems.push(`${name} needs ${chainVariable('RELAYER_KEYSTORE_PASSWORD', parts.slug)} or its file`);
   if (!areFiles || password === null) return [];
   return texts.map((text, at) => ({
@@ -80,25 +81,9 @@ function isKeystore(text: string): boolean {
   }
 }
 
-const isSet = ({ slug, source }: KeyParts, ...names: readonly string[]): boolean =>
-  names.some((name) => source.variables[chainVariable(name, slug)] !== undefined);
-
-/** A secret in a variable, or in a file that another variable names; null where there is none, or something is wrong with it. */
-export function secretOf({ slug, source, warnings }: KeyParts, inline: string, inFile: string): { name: string; text: string } | null {
-  const { variables, readText, problems, isShared } = source;
-  const [name, fileName] = [chainVariable(inline, slug), chainVariable(inFile, slug)];
-  const [text, path] = [variables[name], variables[fileName]];
-  if (text !== undefined && path !== undefined) {
-    problems.push(`${name} and ${fileName} are both set; keep one of them`);
-    return null;
-  }
-  if (path === undefined) return text === undefined ? null : { name, text };
-  const read = readSecret(readText, path);
-  if (read === null) {
-    problems.push(`${fileName} must name a file that can be read`);
-    return null;
-  }
-  if (isShared?.(path) === true) warnings.push(`the file of ${fileName} can be read by others than its owner: chmod 600 it`);
-  // A password may end in a space, but the last line end is the editor's.
-  return { name: fileName, text: read.replace(/\r?\n$/, '') };
+/** Null where there is none, or something is wrong with its file. */
+export function secretOf({ slug, source }: Omit<KeyParts, 'warnings'>, name: string): { name: string; text: string } | null {
+  const setting = chainVariable(name, slug);
+  const text = source.variables[setting];
+  return text === undefined ? null : { name: source.nameOf(setting), text };
 }

@@ -1,6 +1,6 @@
 import { chainVariable } from '../chains.js';
 import type { Address } from '../ports.js';
-import { hasUserInfo } from './relayer-variables.js';
+import { hasUserInfo } from '../user-info.js';
 import { secretOf, type KeyParts } from './relayer-variables-keys.js';
 
 /** Somebody who signs for us over HTTP. */
@@ -21,15 +21,16 @@ export function readSigner(parts: KeyParts): SignerConfig | null {
   const { variables, problems } = source;
   const [urlName, walletsName] = [chainVariable('RELAYER_SIGNER_URL', slug), chainVariable('RELAYER_SIGNER_WALLETS', slug)];
   const [text, listed] = [variables[urlName], variables[walletsName]];
-  const token = secretOf(parts, 'RELAYER_SIGNER_TOKEN', 'RELAYER_SIGNER_TOKEN_FILE');
+  const token = secretOf(parts, 'RELAYER_SIGNER_TOKEN');
   if (text === undefined) {
+    if (source.isGiven(urlName)) return null;
     for (const name of [...(listed === undefined ? [] : [walletsName]), ...(token === null ? [] : [token.name])])
       problems.push(`${name} is set, but ${urlName} is not`);
     return null;
   }
   const url = httpUrl(text);
   if (url === null)
-    problems.push(`${urlName} must be an http or https URL without user info, query and fragment: its token goes elsewhere`);
+    problems.push(`${source.nameOf(urlName)} must be an http or https URL without user info, query and fragment: its token goes elsewhere`);
   else if (url.protocol === 'http:' && !LOOPBACK.has(url.hostname))
     warnings.push(`${urlName} is not https: whoever is on the way can read its token`);
   const wallets = (listed ?? '')

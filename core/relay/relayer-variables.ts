@@ -1,4 +1,5 @@
 import { chainVariable, type ChainSlug } from '../chains.js';
+import type { Source } from '../config-source.js';
 import { LANE_VARIABLES, readLaneConfig, type LaneConfig } from './lane-variables.js';
 import { readKeys, readKeystores, type Keystore } from './relayer-variables-keys.js';
 import { readSigner, type SignerConfig } from './relayer-variables-signer.js';
@@ -18,31 +19,13 @@ export interface RelayerConfig {
   readonly warnings?: readonly string[];
 }
 
-/** The text of a file, or a throw. */
-export type ReadText = (path: string) => string;
-
-/** Where the settings of a chain come from, and where what is wrong with them goes. */
-export interface ChainSource {
-  readonly variables: Readonly<Record<string, string>>;
-  readonly readText: ReadText;
-  /** Whether others than its owner may read the file. */
-  readonly isShared?: (path: string) => boolean;
-  readonly problems: string[];
-}
-
 /** Read by this process and nobody it starts. */
-const SECRET_VARIABLES = ['RELAYER_KEY', 'RELAYER_KEYSTORE_PASSWORD', 'RELAYER_SIGNER_TOKEN'] as const;
-
-const OTHER_SECRETS: ReadonlySet<string> = new Set(['OPERATOR_TOKEN', 'ALERT_WEBHOOK_SECRET', 'ALERT_WEBHOOK_URL']);
+const SECRETS = ['RELAYER_KEY', 'RELAYER_KEYSTORE_PASSWORD', 'RELAYER_SIGNER_URL', 'RELAYER_SIGNER_TOKEN'] as const;
 
 export const RELAYER_VARIABLES = [
-  ...SECRET_VARIABLES,
-  'RELAYER_KEY_FILE',
+  ...SECRETS,
   'RELAYER_KEYSTORE',
-  'RELAYER_KEYSTORE_PASSWORD_FILE',
-  'RELAYER_SIGNER_URL',
   'RELAYER_SIGNER_WALLETS',
-  'RELAYER_SIGNER_TOKEN_FILE',
   'RELAYER_MAX_FEE_GWEI',
   ...LANE_VARIABLES,
   'RELAYER_DRILLS',
@@ -55,11 +38,11 @@ const DEFAULT_MAX_FEE_GWEI = '100';
 const GWEI = 1_000_000_000n;
 
 /** Who sends on this chain; null where nobody is named. No problem quotes a value: it is a secret, or was meant to be one. */
-export function readRelayer(slug: ChainSlug, source: ChainSource): RelayerConfig | null {
+export function readRelayer(slug: ChainSlug, source: Source): RelayerConfig | null {
   const maxFeePerGas = readMaxFee(slug, source);
   const areDrillsAllowed = readDrills(slug, source);
   const lane = readLaneConfig(slug, source);
-  const warnings: string[] = [];
+  const warnings = SECRETS.flatMap((name) => source.warningsOf(chainVariable(name, slug)));
   const parts = { slug, source, warnings };
   const [keys, keystores, signer] = [readKeys(parts), readKeystores(parts), readSigner(parts)];
   if (keys.length === 0 && keystores.length === 0 && signer === null) return null;
@@ -70,14 +53,7 @@ export function readRelayer(slug: ChainSlug, source: ChainSource): RelayerConfig
 export const walletCount = ({ keys, keystores = [], signer = null }: RelayerConfig): number =>
   keys().length + keystores.length + (signer?.wallets.length ?? 0);
 
-/** What this process starts inherits what is left, and needs none of these. Its own beginning stays in sight of its user: files are better. */
-export function forgetSecrets(environment: Record<string, string | undefined>): void {
-  for (const name of Object.keys(environment))
-    if (OTHER_SECRETS.has(name) || SECRET_VARIABLES.some((secret) => name.startsWith(`${secret}_`) && !name.startsWith(`${secret}_FILE_`)))
-      Reflect.deleteProperty(environment, name);
-}
-
-function readMaxFee(slug: ChainSlug, { variables, problems }: ChainSource): bigint {
+function readMaxFee(slug: ChainSlug, { variables, problems }: Source): bigint {
   const name = chainVariable('RELAYER_MAX_FEE_GWEI', slug);
   const fee = variables[name] ?? DEFAULT_MAX_FEE_GWEI;
   if (/^[1-9]\d{0,8}$/.test(fee)) return BigInt(fee) * GWEI;
@@ -85,23 +61,9 @@ function readMaxFee(slug: ChainSlug, { variables, problems }: ChainSource): bigi
   return 0n;
 }
 
-function readDrills(slug: ChainSlug, { variables, problems }: ChainSource): boolean {
+function readDrills(slug: ChainSlug, { variables, problems }: Source): boolean {
   const name = chainVariable('RELAYER_DRILLS', slug);
   const said = variables[name] ?? 'refuse';
   if (said !== 'allow' && said !== 'refuse') problems.push(`${name} must be allow or refuse`);
   return said === 'allow';
-}
-
-/** Null where the file cannot be read; why not may quote its path, which may be the key of somebody who mixed the two up. */
-export function readSecret(readText: ReadText, path: string): string | null {
-  try {
-    return readText(path);
-  } catch {
-    return null;
-  }
-}
-
-/** `fetch` takes no address with a name and a password in it: every call would fail, and its error quotes them. */
-export function hasUserInfo(url: URL): boolean {
-  return url.username !== '' || url.password !== '';
 }
