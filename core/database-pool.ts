@@ -7,17 +7,24 @@ export const POOL_VARIABLES = {
     .int('must be a whole number')
     .min(2, 'must be at least 2')
     .max(500, 'must be at most 500')
-    .default(10),
+    .optional(),
 };
 
 /** Chains that are followed, and wallets that send on them. */
-export interface LeaseHolders {
+export interface Writers {
   readonly chains: number;
   readonly wallets: number;
 }
 
-/** Whoever follows a chain or sends from a wallet keeps a connection for as long as it does, on top of those that requests share. */
-export const poolSizeFor = (shared: number, { chains, wallets }: LeaseHolders): number => shared + chains + wallets;
+/** Requests share these; the follower of each chain and the lane of each wallet write beside them. */
+const FOR_REQUESTS = 8;
+const FOR_A_CHAIN = 2;
 
-/** What the embedded server takes, less a few for the journal, migrations and whoever looks in. */
+export const poolSizeFor = (given: number | undefined, { chains, wallets }: Writers): number =>
+  given ?? FOR_REQUESTS + FOR_A_CHAIN * chains + wallets;
+
+/** Connections of a gateway outside its pool: the journal's, and the one that holds its leases. */
+export const BESIDE_THE_POOL = 2;
+
+/** What the embedded server takes, less those beside the pool, migrations and whoever looks in. */
 export const MOST_EMBEDDED = 50;

@@ -1,19 +1,27 @@
 import { GatewayError } from '../../errors.js';
 
-/** SQLSTATE classes and codes that say "not now": connection lost, shutting down, out of resources, cancelled by a limit. */
-const TRANSIENT_STATES = /^(?:08...|53...|57P0.|57014|55P03|58...)$/;
+/** SQLSTATE classes and codes that say "not now": connection lost, shutting down, out of resources, ended by a limit, no writes for now. */
+const TRANSIENT_STATES = /^(?:08...|53...|57P0.|57014|55P03|58...|25006|25P0[34])$/;
+/** The way to the database is shut until somebody changes something: a password, a certificate, the database itself. */
+const SHUT_OUT = /^(?:28...|3D000|ERR_TLS_.*|ERR_SSL_.*|CERT_.*|SELF_SIGNED_.*|DEPTH_ZERO_.*|UNABLE_TO_.*|HOSTNAME_MISMATCH)$/;
+const NO_TLS = 'does not support SSL connections';
 const NETWORK_CODES = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
   'EPIPE',
   'ETIMEDOUT',
+  'ECONNABORTED',
+  'EADDRNOTAVAIL',
+  'EHOSTDOWN',
+  'ENETDOWN',
   'EHOSTUNREACH',
   'ENETUNREACH',
   'ENOTFOUND',
   'EAI_AGAIN',
 ]);
 /** The driver has no code for these. */
-const DRIVER_WORDS = /Connection terminated|timeout expired|Query read timeout|connection error and is not queryable|Timeout acquiring/;
+const DRIVER_WORDS =
+  /Connection terminated|timeout expired|Query read timeout|(?:connection error|was closed) and is not queryable|Timeout acquiring|establishing an SSL connection/;
 /** The transaction lost against another one and was undone as a whole. */
 const LOST_RACES = new Set(['40001', '40P01']);
 
@@ -22,10 +30,17 @@ const codeOf = (error: unknown): string | null =>
 const messageOf = (error: unknown): string =>
   typeof error === 'object' && error !== null && 'message' in error && typeof error.message === 'string' ? error.message : '';
 
+/** Whether we are kept out until somebody does something about it; waiting does not help. */
+export const isShutOut = (error: unknown): boolean => SHUT_OUT.test(codeOf(error) ?? '') || messageOf(error).includes(NO_TLS);
+
+/** Whether the certificate is what keeps us out. */
+export const isDistrusted = (error: unknown): boolean => isShutOut(error) && !/^(?:28...|3D000)$/.test(codeOf(error) ?? '');
+
 /** Whether the database, and not the question, is what failed. A host with several addresses fails with one error for each. */
 export function isUnavailable(error: unknown): boolean {
   const code = codeOf(error);
   if (code !== null && (NETWORK_CODES.has(code) || TRANSIENT_STATES.test(code))) return true;
+  if (isShutOut(error)) return true;
   if (typeof error === 'object' && error !== null && 'errors' in error && Array.isArray(error.errors))
     return error.errors.some(isUnavailable);
   return DRIVER_WORDS.test(messageOf(error));

@@ -1,28 +1,32 @@
 import type { Knex } from 'knex';
 import type { Logger } from '../../ports.js';
-import { connectDatabase } from './connect-database.js';
+import { connectDatabase, type DatabaseOptions } from './connect-database.js';
+import { isUnavailable } from './faults.js';
 import { NOW_MS, type Migration } from './migrations/migration.js';
 import { MIGRATIONS } from './migrations/registry.js';
 import { StoreStartError } from './store-start-error.js';
 
+const OLDEST_SERVER = 15;
 /** Any number will do that nobody else uses as an advisory lock in this database. */
 const LOCK = 7_402_681_935;
 /** How long a starter waits for another one that is migrating. */
 const LOCK_PATIENCE = '120s';
+/** Behind a step that waits for a table everybody else who wants the table waits too, so it waits briefly; who calls tries again. */
+const TABLE_PATIENCE = '2s';
 
-export interface MigrateOptions {
-  readonly url: string;
+export interface MigrateOptions extends Pick<DatabaseOptions, 'url' | 'ca'> {
   readonly log: Logger;
   readonly migrations?: readonly Migration[];
 }
 
 /**
  * Brings the schema up to date and tells which steps that took. All steps are one transaction behind one lock: of many starters one does the
- * work and the others find it done; one that dies half-way has done nothing.
+ * work and the others find it done; one that dies half-way has done nothing. A schema that is newer than we are is left as it is.
  */
-export async function migrate({ url, log, migrations = MIGRATIONS }: MigrateOptions): Promise<readonly string[]> {
-  const db = connectDatabase({ url, log, applicationName: 'diamond-gateway migrate', poolSize: 1, limits: null });
+export async function migrate({ log, migrations = MIGRATIONS, ...reach }: MigrateOptions): Promise<readonly string[]> {
+  const db = connectDatabase({ ...reach, log, applicationName: 'diamond-gateway migrate', poolSize: 1, limits: null });
   try {
+    await requireServer(db);
     const applied = await db.transaction((trx) => applyMissing(trx, migrations, log));
     for (const name of applied) log.info('store.migrated', { name });
     return applied;
@@ -31,10 +35,26 @@ export async function migrate({ url, log, migrations = MIGRATIONS }: MigrateOpti
   }
 }
 
+/** What we do not know how to use is refused before anything is changed. */
+async function requireServer(db: Knex): Promise<void> {
+  const { rows } = await db.raw<{ rows: { version: number; encoding: string }[] }>(
+    `select current_setting('server_version_num')::integer as version, current_setting('server_encoding') as encoding`,
+  );
+  const problem = serverProblem(rows[0] ?? { version: 0, encoding: '' });
+  if (problem !== null) throw new StoreStartError('unsupported', problem);
+}
+
+export function serverProblem({ version, encoding }: { readonly version: number; readonly encoding: string }): string | null {
+  const major = Math.floor(version / 10_000);
+  if (major < OLDEST_SERVER) return `The database server is PostgreSQL ${major}; it must be ${OLDEST_SERVER} or later.`;
+  return encoding === 'UTF8' ? null : `The database has the encoding ${encoding}; it must be made with UTF8.`;
+}
+
 async function applyMissing(trx: Knex.Transaction, migrations: readonly Migration[], log: Logger): Promise<string[]> {
   // A server may have limits of its own; a migration takes the time it takes.
   await trx.raw(`set local statement_timeout = 0; set local lock_timeout = '${LOCK_PATIENCE}'`);
   await trx.raw('select pg_advisory_xact_lock(?)', [LOCK]);
+  await trx.raw(`set local lock_timeout = '${TABLE_PATIENCE}'`);
   await trx.raw(`create table if not exists migrations (name text primary key, applied_at bigint not null default ${NOW_MS})`);
   const known = new Set(migrations.map(({ name }) => name));
   const done = new Set(await trx('migrations').pluck<string[]>('name'));
@@ -50,6 +70,7 @@ async function apply(trx: Knex.Transaction, { name, up }: Migration): Promise<vo
     await up(trx);
     await trx('migrations').insert({ name });
   } catch (error) {
+    if (isUnavailable(error)) throw error; // nothing is wrong with the step
     const said = error instanceof Error ? error.message : String(error);
     throw new StoreStartError('migration-failed', `The database migration ${name} failed and nothing was changed: ${said}.`, {
       cause: error,

@@ -1,0 +1,104 @@
+import { z } from 'zod';
+import { MOST_EMBEDDED, POOL_VARIABLES, poolSizeFor, type Writers } from './database-pool.js';
+
+export interface DatabaseLimits {
+  /** A statement that runs longer is ended by the server. */
+  readonly statementMs: number;
+  /** A wait for a row or table lock. */
+  readonly lockMs: number;
+  /** A transaction in which nothing happens: its locks would stop others. */
+  readonly idleTransactionMs: number;
+}
+
+export type DatabaseConfig =
+  /** `ca`: the certificates (PEM) that the server's own must come from; absent: those this system trusts. */
+  (
+    | { readonly kind: 'server'; readonly url: string; readonly ca?: string }
+    /** `durable: false` spares the disk where nobody will miss the data after a power cut. */
+    | { readonly kind: 'embedded'; readonly folder: string; readonly durable?: boolean }
+  ) & { readonly poolSize?: number; readonly limits?: DatabaseLimits };
+
+export const DEFAULT_LIMITS: DatabaseLimits = { statementMs: 10_000, lockMs: 5_000, idleTransactionMs: 15_000 };
+
+/** As the driver understands them: every mode but the last two checks the server's certificate and its name. */
+const SSL_MODES = ['verify-full', 'verify-ca', 'require', 'prefer', 'no-verify', 'disable'] as const;
+const URL_WORDS = 'must be a postgres:// URL, or embedded:<folder>';
+
+export const DatabaseUrl = z
+  .string(URL_WORDS)
+  .regex(/^(?:postgres(?:ql)?:\/\/.+|embedded:.+)$/, URL_WORDS)
+  .refine((text) => text.startsWith('embedded:') || isReadable(text), { error: URL_WORDS, abort: true })
+  .refine((text) => SSL_MODES.some((mode) => mode === (sslModeOf(text) ?? mode)), `has an sslmode that is none of ${SSL_MODES.join(', ')}`)
+  .transform((text): DatabaseConfig =>
+    text.startsWith('embedded:') ? { kind: 'embedded', folder: text.slice('embedded:'.length) } : { kind: 'server', url: text },
+  );
+
+/** A server that is reached through a socket of this machine has no host between `@` and `/`. */
+const isReadable = (url: string): boolean => URL.canParse(url.replace('@/', '@socket/'));
+
+export const sslModeOf = (url: string): string | null => /[?&]sslmode=([^&]*)/.exec(url)?.[1] ?? null;
+
+const Milliseconds = z.coerce
+  .number('must be a number')
+  .int('must be a whole number')
+  .min(100, 'must be at least 100')
+  .max(600_000, 'must be at most 600000');
+
+/** The same for production and sandbox. */
+export const DATABASE_VARIABLES = {
+  ...POOL_VARIABLES,
+  DATABASE_CA_FILE: z.string().optional(),
+  DATABASE_STATEMENT_MS: Milliseconds.default(DEFAULT_LIMITS.statementMs),
+  DATABASE_LOCK_MS: Milliseconds.default(DEFAULT_LIMITS.lockMs),
+  DATABASE_IDLE_TRANSACTION_MS: Milliseconds.default(DEFAULT_LIMITS.idleTransactionMs),
+};
+
+/** The text of a file, or a throw. */
+type ReadText = (path: string) => string;
+
+type Read = z.output<z.ZodObject<typeof DATABASE_VARIABLES>> & { readonly DATABASE_URL: DatabaseConfig };
+
+export interface DatabaseSource {
+  readonly holders: Writers;
+  readonly readText: ReadText;
+  /** What is wrong is added here. */
+  readonly problems: string[];
+}
+
+export function databaseSettings(read: Read, { holders, readText, problems }: DatabaseSource): DatabaseConfig {
+  const { DATABASE_URL: database } = read;
+  const poolSize = poolSizeFor(read.DATABASE_POOL, holders);
+  if (database.kind === 'embedded' && poolSize > MOST_EMBEDDED)
+    problems.push(`DATABASE_POOL must be at most ${MOST_EMBEDDED} with an embedded database; ${poolSize} are wanted for these chains`);
+  if (read.DATABASE_LOCK_MS > read.DATABASE_STATEMENT_MS)
+    problems.push('DATABASE_LOCK_MS must be at most DATABASE_STATEMENT_MS: a statement that waits for a lock is running');
+  const limits = {
+    statementMs: read.DATABASE_STATEMENT_MS,
+    lockMs: read.DATABASE_LOCK_MS,
+    idleTransactionMs: read.DATABASE_IDLE_TRANSACTION_MS,
+  };
+  return { ...database, ...readCertificate(read, readText, problems), poolSize, limits };
+}
+
+function readCertificate(
+  { DATABASE_URL: database, DATABASE_CA_FILE: path }: Read,
+  readText: ReadText,
+  problems: string[],
+): { ca?: string } {
+  if (path === undefined) return {};
+  if (database.kind === 'embedded') {
+    problems.push('DATABASE_CA_FILE is for a server, but DATABASE_URL is embedded');
+    return {};
+  }
+  const mode = sslModeOf(database.url);
+  if (mode === 'disable' || mode === 'no-verify')
+    problems.push(`DATABASE_CA_FILE is set, but sslmode=${mode} in DATABASE_URL checks no certificate`);
+  try {
+    const ca = readText(path);
+    if (/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/.test(ca)) return { ca };
+    problems.push('DATABASE_CA_FILE holds no certificate in PEM format');
+  } catch {
+    problems.push('DATABASE_CA_FILE cannot be read');
+  }
+  return {};
+}
