@@ -8,6 +8,7 @@ import { isLostRace, withFaults } from './faults.js';
 import { createAccountStore } from './account-store.js';
 import { createFacadeStore } from './facade-store.js';
 import { createJournalStore } from './journal-store.js';
+import { createLeaseKeeper } from './lease-keeper.js';
 import { createNotificationStore } from './notification-store.js';
 import { createOrdersStore } from './orders-store.js';
 import { createSignerStore } from './signer-store.js';
@@ -35,12 +36,18 @@ export interface KnexStore extends Store {
 }
 
 const TRIES = 5;
+/** Nothing it asks takes time: an answer that does not come at once is worth nothing. */
+const LEASE_LIMITS = { statementMs: 1_000, lockMs: 1_000, idleTransactionMs: 5_000 };
 
 export function createStore(options: DatabaseOptions): KnexStore {
   const { db, createClient } = reachDatabase(options);
   const journal = createJournalStore({
     db,
     createClient: () => createClient({ applicationName: 'diamond-gateway journal' }),
+    log: options.log,
+  });
+  const leases = createLeaseKeeper({
+    createClient: () => createClient({ applicationName: 'diamond-gateway leases', limits: LEASE_LIMITS }),
     log: options.log,
   });
   const queries = withFaults({
@@ -59,7 +66,7 @@ export function createStore(options: DatabaseOptions): KnexStore {
     candles: withFaults(createCandleStore(db)),
     access: withFaults(createAccessStore({ db, transaction: (work) => runTransaction(db, work) })),
     spend: withFaults(createSpendStore(db)),
-    relay: withFaults({ ...createRelayStore(db) }),
+    relay: withFaults({ ...createRelayStore(db, leases) }),
     gas: withFaults({ ...createGasLedger(db) }),
     alerts: withFaults({ ...createAlertStore(db) }),
     metrics: withFaults({ ...createMetricsStore(db) }),
@@ -69,7 +76,7 @@ export function createStore(options: DatabaseOptions): KnexStore {
     rooms: withFaults({ ...createRoomStore(db) }),
     admission: withFaults(createAdmissionStore(db)),
     signers: withFaults(createSignerStore({ db, transaction: (work) => runTransaction(db, work) })),
-    tracking: withFaults({ ...createTrackingStore({ db, transaction: (work) => runTransaction(db, work) }) }),
+    tracking: withFaults({ ...createTrackingStore({ db, leases, transaction: (work) => runTransaction(db, work) }) }),
     account: withFaults({ ...createAccountStore(db) }),
     orders: withFaults({ ...createOrdersStore({ db, transaction: (work) => runTransaction(db, work) }) }),
     facade: createFacadeStore(db),
@@ -78,7 +85,7 @@ export function createStore(options: DatabaseOptions): KnexStore {
     transaction: transaction as KnexStore['transaction'],
     journal: withFaults({ ...journal.store }),
     async close() {
-      await journal.close();
+      await Promise.all([leases.close(), journal.close()]);
       await db.destroy();
     },
   };
