@@ -164,3 +164,12 @@ export class GatewayError<Code extends ErrorCode = ErrorCode> extends Error {
     this.status = status;
   }
 }
+
+/** An outage of our own is over in seconds or not soon; a second spreads those who come back. */
+const OUTAGE_SECONDS = 1;
+
+/** How long to wait before trying again; null where trying again does not help. */
+export function retryAfterSeconds(error: GatewayError): number | null {
+  if (error.code === 'RATE_LIMITED') return (error as GatewayError<'RATE_LIMITED'>).details.retryAfterSeconds;
+  return error.code === 'NOT_READY' ? OUTAGE_SECONDS : null;
+}

@@ -135,12 +135,15 @@ function failures(codes: readonly ErrorCode[]): OperationObject['responses'] {
       String(status),
       {
         description: listed.join(', '),
-        headers: status === 429 ? { ...RATE_HEADERS, 'Retry-After': ref('headers', 'Retry-After') } : RATE_HEADERS,
+        headers: listed.some(mayBeTriedAgain) ? { ...RATE_HEADERS, 'Retry-After': ref('headers', 'Retry-After') } : RATE_HEADERS,
         content: json({ allOf: [ref('schemas', 'Error'), { properties: { code: { enum: listed } } }] }),
       },
     ]),
   );
 }
+
+/** Those say when. */
+const mayBeTriedAgain = (code: ErrorCode): boolean => code === 'RATE_LIMITED' || code === 'NOT_READY';
 
 const ERROR_SCHEMA: JsonSchema = {
   type: 'object',

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ErrorRequestHandler, Request, Response } from 'express';
-import { GatewayError } from '../core/errors.js';
+import { GatewayError, retryAfterSeconds } from '../core/errors.js';
 import type { Logger } from '../core/ports.js';
 
 export interface ErrorBody {
@@ -61,10 +61,8 @@ export function answerError(log: Logger): ErrorRequestHandler {
 }
 
 export function sendError(response: ServerResponse, error: GatewayError, status = error.status): void {
-  if (error.code === 'RATE_LIMITED') {
-    const { retryAfterSeconds } = (error as GatewayError<'RATE_LIMITED'>).details;
-    response.setHeader('Retry-After', retryAfterSeconds);
-  }
+  const wait = retryAfterSeconds(error);
+  if (wait !== null) response.setHeader('Retry-After', wait);
   const details = Object.keys(error.details).length > 0 ? { details: error.details } : {};
   sendJson(response, status, { code: error.code, message: error.message, ...details } satisfies ErrorBody);
 }

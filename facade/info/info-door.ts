@@ -1,4 +1,4 @@
-import type { GatewayError } from '../../core/errors.js';
+import { retryAfterSeconds, type GatewayError } from '../../core/errors.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
 import type { HotReplies } from '../../core/hot-replies.js';
 import { JSON_TYPE, TEXT_TYPE, type Answer, type Door } from '../door.js';
@@ -110,10 +110,9 @@ function fit(request: unknown): Fitting | null {
 
 /** Texts, never the error object of the native door: clients take an object for something else. */
 function refuse(error: GatewayError): Answer {
-  if (error.code === 'RATE_LIMITED') {
-    const { retryAfterSeconds } = (error as GatewayError<'RATE_LIMITED'>).details;
-    return { status: 429, type: JSON_TYPE, body: 'null', headers: { 'Retry-After': String(retryAfterSeconds) } };
-  }
+  const wait = retryAfterSeconds(error);
+  const headers = wait === null ? {} : { headers: { 'Retry-After': String(wait) } };
+  if (error.code === 'RATE_LIMITED') return { status: 429, type: JSON_TYPE, body: 'null', ...headers };
   if (error.code === 'VALIDATION_ERROR') return UNFITTING;
-  return { status: error.status, type: TEXT_TYPE, body: error.message };
+  return { status: error.status, type: TEXT_TYPE, body: error.message, ...headers };
 }
