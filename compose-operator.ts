@@ -3,7 +3,7 @@ import { createAlertWebhook } from './core/adapters/alert-webhook.js';
 import { createPromMetrics } from './core/adapters/prom-metrics.js';
 import type { Config } from './core/config.js';
 import type { Gateway } from './core/gateway.js';
-import { collectMetrics } from './core/metrics-collect.js';
+import { createMetricsCollector } from './core/metrics-collect.js';
 import { deliverAlerts } from './core/relay/alerts-deliver.js';
 import { watchAlerts } from './core/relay/alerts-watch.js';
 import { readStrictJson } from './native-api/strict-json.js';
@@ -14,7 +14,7 @@ import { OPERATOR_ROUTES } from './relayer/operator/operator-routes.js';
 /** What is served to whoever runs the service. */
 export const operatorRouters = (gateway: Gateway, { operator }: Config): readonly Router[] => [
   operatorRouter({ gateway, token: operator.token, routes: OPERATOR_ROUTES, readJson: readStrictJson }),
-  metricsRouter({ settings: operator, render: createPromMetrics(() => collectMetrics(gateway)) }),
+  metricsRouter({ settings: operator, render: createPromMetrics(createMetricsCollector(gateway, process.versions.node), gateway.clock) }),
 ];
 
 /** Looks after wallets, lanes and nodes, and calls the operator where one wants to be called. */

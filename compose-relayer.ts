@@ -2,7 +2,9 @@ import type { ChainDefinition, ChainSlug } from './core/chains.js';
 import { ConfigError, type ChainConfig } from './core/config.js';
 import type { FacadeSettings } from './core/facade/facade-variables.js';
 import type { Gateway, Venue } from './core/gateway.js';
+import type { Metrics } from './core/metrics.js';
 import type { Chain, Clock, Logger, Store } from './core/ports.js';
+import { measureRelay } from './core/relay/measure-relay.js';
 import { followRooms } from './core/relay/follow-rooms.js';
 import { LANE_DEFAULTS } from './core/relay/lane-variables.js';
 import { reclaimLost } from './core/relay/reclaim-lost.js';
@@ -44,6 +46,7 @@ interface Parts {
   readonly store: Store;
   /** What the settings allow traders, and what a scheduled cancel may do. */
   readonly facade: Pick<FacadeSettings, 'rules' | 'flattens'>;
+  readonly metrics: Pick<Metrics, 'took'>;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -53,7 +56,7 @@ const MAX_GAS = 8_000_000n;
 
 export function composeRelayer(
   { maxFeePerGas, lane = LANE_DEFAULTS, areDrillsAllowed = false }: RelayerConfig,
-  { chain, wallets, node, store, facade, clock, log }: Parts,
+  { chain, wallets, node, store, facade, metrics, clock, log }: Parts,
 ): RunningRelayer {
   const { slug } = chain;
   const unitsOf = createUnits(store, slug, clock);
@@ -62,7 +65,7 @@ export function composeRelayer(
     wallets,
     node: node.relay,
     delegateOf: (trader) => node.delegateOf(trader),
-    store: store.relay,
+    store: measureRelay(store.relay, metrics, clock),
     switches: store.switches,
     areDrillsAllowed,
     clock,

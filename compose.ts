@@ -13,7 +13,7 @@ import type { ChainConfig, Config, DatabaseConfig } from './core/config.js';
 import { recordFunding } from './core/facade/record-funding.js';
 import { createGateway, type Gateway, type Venue } from './core/gateway.js';
 import { createHotReplies } from './core/hot-replies.js';
-import { createMetricsBook } from './core/metrics.js';
+import { createMetricsBook, type Metrics } from './core/metrics.js';
 import { createCandleRecorder } from './core/markets/candle-recorder.js';
 import { lapseOrders } from './core/orders/lapse-orders.js';
 import type { Clock, Logger, Store } from './core/ports.js';
@@ -21,8 +21,9 @@ import { createAlerts } from './core/relay/alerts.js';
 import { watchJournal } from './core/journal/watch-journal.js';
 import { createStreams } from './core/stream/venue-stream.js';
 import { followChain } from './core/tracking/follow-chain.js';
+import { measureOrders } from './core/tracking/measure-orders.js';
 import { watchHead } from './core/tracking/watch-head.js';
-import type { Lifecycle } from './lifecycle.js';
+import type { Ending, Lifecycle } from './lifecycle.js';
 import { createFacade, isFacadePath } from './facade/app.js';
 import { createApp } from './native-api/app.js';
 import { createClientReader } from './native-api/client.js';
@@ -40,12 +41,17 @@ interface Surroundings {
   readonly log: Logger;
 }
 
+/** A node or a database that hangs keeps nobody from ending: another replica goes on where this one stops. */
+const LAST_WORDS_MS = 2_000;
+const OF_A_CHAIN: Ending = { withinMs: LAST_WORDS_MS, isBeside: true };
+
 /** The store on a migrated database; the first slow step, and one that nothing else has to wait for. */
 export function startStore({ lifecycle, clock, log }: Surroundings, database: DatabaseConfig): Promise<Store> {
   return lifecycle.start(
     'database',
     () => openDatabase({ ...database, clock, log, signal: lifecycle.stopping, onFailure: (error) => lifecycle.fail(error) }),
     (made) => made.close(),
+    database.kind === 'server' ? { withinMs: LAST_WORDS_MS } : {},
   );
 }
 
@@ -62,7 +68,8 @@ export interface ComposeOptions extends Surroundings {
 export async function startGateway(options: ComposeOptions): Promise<Gateway> {
   const { config, store, lifecycle, clock, log } = options;
   const wallets = await openRelayers(config.chains, { clock, log });
-  const venues = config.chains.map((chain) => createVenue(chain, { store, facade: config.facade, clock, log, wallets }));
+  const metrics = createMetricsBook();
+  const venues = config.chains.map((chain) => createVenue(chain, { store, facade: config.facade, clock, log, wallets, metrics }));
   const { mode, serviceName, commit } = config;
   const crypto = await loadCrypto(log);
   const entrance = await lifecycle.start(
@@ -81,13 +88,18 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
     clock,
     log,
     entrance,
-    metrics: createMetricsBook(),
+    metrics,
     alerts: createAlerts({ store: store.alerts, clock, log, tells: config.operator.alerts.webhook !== null }),
     orders: config.orders,
     facade: config.facade,
     randomBytes: systemRandom,
     stopping: lifecycle.stopping,
   });
+  await lifecycle.start(
+    'measurements of orders',
+    () => measureOrders(gateway),
+    (stop) => stop(),
+  );
   // Before the doors: whoever subscribes or waits hears of everything that is written from then on.
   await lifecycle.start(
     'journal',
@@ -115,42 +127,51 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
     );
   // Registered after what the doors need, so that requests under way are finished before it is taken from them.
   await lifecycle.start('doors', openDoors, () => options.http.close());
+  // Nobody new is let in while the chains are handed over.
+  lifecycle.stopping.addEventListener('abort', () => void options.http.close());
   await Promise.all(
     venues.map(async (venue, at) => {
       await lifecycle.start(
         `head of ${venue.definition.slug}`,
         () => watchHead(gateway, venue),
         (stop) => stop(),
+        OF_A_CHAIN,
       );
       await lifecycle.start(
         `follower of ${venue.definition.slug}`,
         () => followChain(gateway, venue, { startBlock: config.chains[at]?.startBlock ?? null }),
         (stop) => stop(),
+        OF_A_CHAIN,
       );
       await lifecycle.start(
         `prepared orders of ${venue.definition.slug}`,
         () => lapseOrders(gateway, venue),
         (stop) => stop(),
+        OF_A_CHAIN,
       );
       await lifecycle.start(
         `relayer of ${venue.definition.slug}`,
         () => runRelayer(gateway, venue, config.chains[at]?.relayer?.lane),
         (stop) => stop(),
+        OF_A_CHAIN,
       );
       await lifecycle.start(
         `funding of ${venue.definition.slug}`,
         () => recordFunding(store.facade.funding, venue),
         (stop) => stop(),
+        OF_A_CHAIN,
       );
       await lifecycle.start(
         `candles of ${venue.definition.slug}`,
         () => venue.candles.start(),
         () => venue.candles.stop(),
+        OF_A_CHAIN,
       );
       await lifecycle.start(
         `feed of ${venue.definition.slug}`,
         () => startFeed(venue),
         () => venue.feed.stop(),
+        OF_A_CHAIN,
       );
     }),
   );
@@ -158,6 +179,7 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
     'alerts',
     () => runAlerts(gateway, config),
     (stop) => stop(),
+    OF_A_CHAIN,
   );
   return gateway;
 }
@@ -170,12 +192,13 @@ const eitherDoor =
 
 interface VenueParts extends Pick<ComposeOptions, 'store' | 'clock' | 'log'> {
   readonly wallets: WalletsOfChains;
+  readonly metrics: Metrics;
   readonly facade: Config['facade'];
 }
 
 function createVenue(
   { chain, rpcUrls, wsUrls, relayer, ...hosts }: ChainConfig,
-  { store, facade, clock, log, wallets }: VenueParts,
+  { store, facade, clock, log, wallets, metrics }: VenueParts,
 ): Venue {
   const own = log.child({ chain: chain.slug });
   const node = createViemChain({ definition: chain, rpcUrls, wsUrls, clock, log: own });
@@ -184,7 +207,8 @@ function createVenue(
     definition: chain,
     chain: node,
     feed,
-    relayer: relayer && composeRelayer(relayer, { chain, wallets: wallets.get(chain.slug) ?? [], node, store, facade, clock, log: own }),
+    relayer:
+      relayer && composeRelayer(relayer, { chain, wallets: wallets.get(chain.slug) ?? [], node, store, facade, metrics, clock, log: own }),
     candles: createCandleRecorder({ chain: chain.slug, feed, store: store.candles, clock, log: own }),
     clock,
     log: own,

@@ -1,13 +1,27 @@
+import { createHistogram, type Histogram, type HistogramCounts } from './histogram.js';
+import { METRICS, type MetricKey } from './metrics-table.js';
+
 /** What is counted while requests are served. It has to cost next to nothing: hot answers take microseconds themselves. */
 export type DoorName = 'native' | 'facade';
+/** A post on a WebSocket connection is a request like any other. */
+export type Transport = 'http' | 'ws';
 
 export interface Metrics {
   /** `operation` comes from a closed list, never from a client. */
-  request(door: DoorName, operation: string, status: number, ms: number): void;
+  request(door: DoorName, operation: string, status: number, ms: number, transport?: Transport): void;
+  /** What the answer to an action of the facade says; the status code is 200 either way. */
+  action(action: string, outcome: 'ok' | 'err'): void;
   sessions(door: DoorName, change: 1 | -1): void;
   subscriptions(door: DoorName, change: number): void;
+  /** Asked with every scrape: bytes that wait for slow readers. */
+  watchBacklog(read: () => number): void;
+  /** Orders that have come to their end. */
+  finished(chain: string, status: string, count: number): void;
+  /** How long something took; the labels are those of the table. */
+  took(metric: TimedMetric, labels: readonly string[], ms: number): void;
 }
 
+export type TimedMetric = 'orderSeconds' | 'relaySeconds' | 'journalLag';
 export type Labels = Readonly<Record<string, string | number>>;
 
 /** One metric with all its values, as Prometheus tells them. */
@@ -16,82 +30,127 @@ export interface MetricFamily {
   readonly help: string;
   readonly type: 'counter' | 'gauge' | 'histogram';
   /** `metricName` where it differs, as `_bucket`, `_sum` and `_count` of a histogram do. */
-  readonly values: readonly { readonly value: number; readonly labels: Labels; readonly metricName?: string }[];
+  readonly values: readonly MetricValue[];
+}
+
+export interface MetricValue {
+  readonly value: number;
+  readonly labels: Labels;
+  readonly metricName?: string;
 }
 
 export interface MetricsBook extends Metrics {
   families(): readonly MetricFamily[];
 }
 
+/** The family of a row of the table. */
+export const familyOf = (key: MetricKey, values: readonly MetricValue[]): MetricFamily => {
+  const { name, help, type } = METRICS[key];
+  return { name, help, type, values };
+};
+
+export function histogramValues(key: MetricKey, labels: Labels, { bounds, counts, sum }: HistogramCounts): MetricValue[] {
+  const { name } = METRICS[key];
+  let count = 0;
+  const cumulated = counts.map((own, at) => ({
+    metricName: `${name}_bucket`,
+    value: (count += own),
+    labels: { ...labels, le: bounds[at] ?? '+Inf' },
+  }));
+  return [...cumulated, { metricName: `${name}_sum`, value: sum, labels }, { metricName: `${name}_count`, value: count, labels }];
+}
+
 /** Seconds, upper ends. */
-const BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const;
+const REQUEST_BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const;
+const STORY_BOUNDS: Readonly<Record<TimedMetric, readonly number[]>> = {
+  orderSeconds: [0.25, 0.5, 1, 2, 4, 8, 15, 30, 60, 300, 3_600],
+  relaySeconds: [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60, 300],
+  journalLag: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
+};
 const DOORS: readonly DoorName[] = ['native', 'facade'];
 
 interface Slot {
+  readonly labels: Labels;
   readonly codes: Map<number, number>;
-  /** One more than bounds: the last holds what is above all of them. */
-  readonly buckets: number[];
-  sum: number;
-}
-
-const newSlot = (): Slot => ({ codes: new Map(), buckets: new Array<number>(BOUNDS.length + 1).fill(0), sum: 0 });
-
-function bucketOf(seconds: number): number {
-  let at = 0;
-  while (at < BOUNDS.length && seconds > (BOUNDS[at] ?? Infinity)) at += 1;
-  return at;
+  readonly seconds: Histogram;
 }
 
 /** Plain numbers in plain maps; what they mean to Prometheus is worked out when it asks. */
 export function createMetricsBook(): MetricsBook {
-  const slots: Readonly<Record<DoorName, Map<string, Slot>>> = { native: new Map(), facade: new Map() };
+  const slots = { native: { http: newSlots(), ws: newSlots() }, facade: { http: newSlots(), ws: newSlots() } };
   const open = { sessions: { native: 0, facade: 0 }, subscriptions: { native: 0, facade: 0 } };
+  const counts = { actions: createCounts(), finished: createCounts() };
+  const timed = new Map<TimedMetric, Map<string, { readonly labels: Labels; readonly seconds: Histogram }>>();
+  let backlog = (): number => 0;
   return {
-    request(door, operation, status, ms) {
-      let slot = slots[door].get(operation);
-      if (slot === undefined) slots[door].set(operation, (slot = newSlot()));
+    request(door, operation, status, ms, transport = 'http') {
+      const own = slots[door][transport];
+      let slot = own.get(operation);
+      if (slot === undefined) own.set(operation, (slot = newSlot({ door, transport, operation })));
       slot.codes.set(status, (slot.codes.get(status) ?? 0) + 1);
-      const seconds = ms / 1_000;
-      const at = bucketOf(seconds);
-      slot.buckets[at] = (slot.buckets[at] ?? 0) + 1;
-      slot.sum += seconds;
+      slot.seconds.observe(ms / 1_000);
     },
+    action: (action, outcome) => counts.actions.add({ action, outcome }, 1),
     sessions: (door, change) => void (open.sessions[door] += change),
     subscriptions: (door, change) => void (open.subscriptions[door] += change),
+    watchBacklog: (read) => void (backlog = read),
+    finished: (chain, status, count) => counts.finished.add({ chain, status }, count),
+    took(metric, given, ms) {
+      const own = timed.get(metric) ?? new Map<string, { labels: Labels; seconds: Histogram }>();
+      timed.set(metric, own);
+      const key = given.join(' ');
+      let slot = own.get(key);
+      if (slot === undefined) own.set(key, (slot = { labels: named(metric, given), seconds: createHistogram(STORY_BOUNDS[metric]) }));
+      slot.seconds.observe(Math.max(ms, 0) / 1_000);
+    },
     families() {
-      const all = DOORS.flatMap((door) => [...slots[door]].map(([operation, slot]) => ({ labels: { door, operation }, slot })));
+      const all = DOORS.flatMap((door) => [...slots[door].http.values(), ...slots[door].ws.values()]);
+      const codesOf = ({ labels, codes }: Slot): MetricValue[] =>
+        [...codes].map(([code, value]) => ({ value, labels: { ...labels, code } }));
       return [
-        {
-          ...REQUESTS,
-          values: all.flatMap(({ labels, slot }) => [...slot.codes].map(([code, value]) => ({ value, labels: { ...labels, code } }))),
-        },
-        { ...LATENCY, values: all.flatMap(({ labels, slot }) => histogramOf(labels, slot)) },
-        { ...SESSIONS, values: DOORS.map((door) => ({ value: open.sessions[door], labels: { door } })) },
-        { ...SUBSCRIPTIONS, values: DOORS.map((door) => ({ value: open.subscriptions[door], labels: { door } })) },
+        familyOf('requests', all.flatMap(codesOf)),
+        familyOf(
+          'latency',
+          all.flatMap(({ labels, seconds }) => histogramValues('latency', labels, seconds)),
+        ),
+        familyOf('actions', counts.actions.values()),
+        familyOf('sessions', doorValues(open.sessions)),
+        familyOf('subscriptions', doorValues(open.subscriptions)),
+        familyOf('backlog', [{ value: backlog(), labels: {} }]),
+        familyOf('ordersOver', counts.finished.values()),
+        ...TIMED.map((metric) => familyOf(metric, timedValues(metric, timed.get(metric)))),
       ];
     },
   };
 }
 
-function histogramOf(labels: Labels, { buckets, sum }: Slot): MetricFamily['values'][number][] {
-  let count = 0;
-  const cumulated = buckets.map((own, at) => ({
-    metricName: `${LATENCY.name}_bucket`,
-    value: (count += own),
-    labels: { ...labels, le: BOUNDS[at] ?? '+Inf' },
-  }));
-  return [
-    ...cumulated,
-    { metricName: `${LATENCY.name}_sum`, value: sum, labels },
-    { metricName: `${LATENCY.name}_count`, value: count, labels },
-  ];
+const TIMED: readonly TimedMetric[] = ['orderSeconds', 'relaySeconds', 'journalLag'];
+const newSlots = (): Map<string, Slot> => new Map();
+const newSlot = (labels: Labels): Slot => ({ labels, codes: new Map(), seconds: createHistogram(REQUEST_BOUNDS) });
+const named = (metric: TimedMetric, given: readonly string[]): Labels =>
+  Object.fromEntries(METRICS[metric].labels.map((label, at) => [label, given[at] ?? '']));
+const doorValues = (counts: Readonly<Record<DoorName, number>>): MetricValue[] =>
+  DOORS.map((door) => ({ value: counts[door], labels: { door } }));
+
+const timedValues = (
+  metric: TimedMetric,
+  slots: ReadonlyMap<string, { readonly labels: Labels; readonly seconds: Histogram }> = new Map(),
+): MetricValue[] => [...slots.values()].flatMap(({ labels, seconds }) => histogramValues(metric, labels, seconds));
+
+interface Counts {
+  add(labels: Labels, count: number): void;
+  values(): MetricValue[];
 }
 
-const REQUESTS = {
-  name: 'gateway_http_requests_total',
-  help: 'Requests answered, by door, operation and status code.',
-  type: 'counter',
-} as const;
-const LATENCY = { name: 'gateway_http_request_seconds', help: 'Time from a request to its answer.', type: 'histogram' } as const;
-const SESSIONS = { name: 'gateway_sockets', help: 'WebSocket connections that are open.', type: 'gauge' } as const;
-const SUBSCRIPTIONS = { name: 'gateway_subscriptions', help: 'Subscriptions of all open WebSocket connections.', type: 'gauge' } as const;
+function createCounts(): Counts {
+  const counts = new Map<string, { readonly labels: Labels; value: number }>();
+  return {
+    add(labels, count) {
+      const key = Object.values(labels).join(' ');
+      const known = counts.get(key);
+      if (known) known.value += count;
+      else counts.set(key, { labels, value: count });
+    },
+    values: () => [...counts.values()].map(({ labels, value }) => ({ labels, value })),
+  };
+}

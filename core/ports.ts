@@ -12,6 +12,7 @@ import type { CandleStore } from './markets/candle-store.js';
 import type { DiamondLog } from './domain/diamond-log.js';
 import type { NotificationStore } from './notifications/notification-store.js';
 import type { JournalStore } from './journal/journal-store.js';
+import type { HistogramCounts } from './histogram.js';
 import type { MetricsStore } from './metrics-store.js';
 import type { MarketConfig, PricePoint, Session } from './domain/market.js';
 import type { RelayNode } from './relay/relayer.js';
@@ -64,11 +65,25 @@ export interface BlockHead {
   readonly timestamp: bigint;
 }
 
-/** Facts read once from the configured node; the chain is the authority over our own tables. */
+/** What the Diamond takes as collateral. */
+export interface ChainCollateral {
+  readonly address: Address;
+  readonly decimals: number;
+  readonly isActive: boolean;
+}
+
+/** Facts read from the configured node at the start, and now and then; the chain is the authority over our own tables. */
 export interface ChainFacts {
   readonly chainId: number;
-  /** Selectors of ours that this Diamond does not serve, by function name. */
-  readonly missing: readonly string[];
+  /** Functions of ours that this Diamond does not serve, by name; null where it does not tell. */
+  readonly missing: readonly string[] | null;
+  /** In the order of their indices, from 1; null where it does not tell. */
+  readonly collaterals: readonly ChainCollateral[] | null;
+}
+
+/** The node is not of this chain, or has no Diamond: nothing that it says is about our venue. */
+export class ForeignChainError extends Error {
+  override readonly name = 'ForeignChainError';
 }
 
 /** Logs and the headers that vouch for them: at least those of the first and the last block, and of every block with a log. */
@@ -103,6 +118,17 @@ export interface EndpointTraffic {
   readonly host: string;
   readonly answered: number;
   readonly failed: number;
+  readonly methods: readonly MethodTraffic[];
+}
+
+/** Calls of one method, which travel several to a request. */
+export interface MethodTraffic {
+  readonly method: string;
+  readonly answered: number;
+  /** Answered with an error of the node's own. */
+  readonly refused: number;
+  readonly failed: number;
+  readonly seconds: HistogramCounts;
 }
 
 export interface Chain {
@@ -115,7 +141,7 @@ export interface Chain {
   delegateOf(trader: Address): Promise<Address | null>;
   /** A contract wallet's verdict on a digest (ERC-1271; ERC-6492 before it is deployed). */
   isValidSignature(wallet: Address, digest: Hex, signature: Hex): Promise<boolean>;
-  /** Asks the node who it is and what its Diamond serves; throws when it is another chain or no Diamond is there. */
+  /** Asks the node who it is and what its Diamond serves, in one round trip; throws ForeignChainError when it is another chain or no Diamond is there. */
   identify(): Promise<ChainFacts>;
   /** Several reads at one block, packed as far as the Diamond allows; fails as a whole. */
   views(calls: readonly { readonly to: Address; readonly data: Hex }[], block: bigint): Promise<readonly Hex[]>;

@@ -1,11 +1,22 @@
 import type { Gateway, Venue } from './gateway.js';
 import type { EndpointHealth } from './ports.js';
 import { isNearHead, type CatchUp } from './tracking/catch-up.js';
+import { factNotes } from './tracking/identify-venue.js';
+
+/** What a chain needs to be served, and who sends for bots on it. */
+export const CHAIN_PARTS = ['rpc', 'follower', 'feed', 'relayer'] as const;
+export type ChainPart = (typeof CHAIN_PARTS)[number];
 
 export interface ChainReadiness {
   readonly ready: boolean;
   /** Sentences for an operator; empty when ready. */
   readonly reasons: readonly string[];
+  /** Everything that is wrong, by what it concerns; a part that is not there has nothing wrong with it. */
+  readonly faults: Readonly<Record<ChainPart, readonly string[]>>;
+  /** Null where nobody sends. A lane that cannot send leaves all else in service, so it does not count against the chain. */
+  readonly relayer: { readonly ready: boolean; readonly reasons: readonly string[] } | null;
+  /** Sentences about what is not as expected and keeps nobody from being served: a write that is off, an address the chain knows better. */
+  readonly notes: readonly string[];
   readonly block: bigint | null;
   /** How far the chain's events are in. */
   readonly followed: { readonly block: bigint | null; readonly behind: bigint | null; readonly catchUp: CatchUp | null };
@@ -14,7 +25,7 @@ export interface ChainReadiness {
 
 export interface Readiness {
   readonly ready: boolean;
-  readonly database: { readonly ready: boolean };
+  readonly database: { readonly ready: boolean; readonly reasons: readonly string[] };
   readonly chains: Readonly<Record<string, ChainReadiness>>;
 }
 
@@ -23,15 +34,37 @@ const HEAD_STALE_MS = 30_000;
 const DATABASE_PATIENCE_MS = 2_000;
 
 export async function readiness(gateway: Gateway): Promise<Readiness> {
-  const database = { ready: await answersInTime(gateway) };
+  const fault = await databaseFault(gateway);
+  const database = { ready: fault === null, reasons: fault === null ? [] : [fault] };
   const chains = Object.fromEntries([...gateway.venues].map(([slug, venue]) => [slug, chainReadiness(venue)]));
   return { ready: database.ready && Object.values(chains).every((chain) => chain.ready), database, chains };
 }
 
 function chainReadiness(venue: Venue): ChainReadiness {
-  const reasons = [...chainReasons(venue), ...followReasons(venue), ...feedReasons(venue)];
+  const faults = { rpc: chainReasons(venue), follower: followReasons(venue), feed: feedReasons(venue), relayer: relayerReasons(venue) };
+  const reasons = [...faults.rpc, ...faults.follower, ...faults.feed];
   const block = venue.state.head?.block.number ?? null;
-  return { ready: reasons.length === 0, reasons, block, followed: followedOf(venue, block), endpoints: venue.chain.endpoints() };
+  return {
+    ready: reasons.length === 0,
+    reasons,
+    faults,
+    relayer: venue.relayer && { ready: faults.relayer.length === 0, reasons: faults.relayer },
+    notes: venue.state.facts === null ? [] : factNotes(venue, venue.state.facts),
+    block,
+    followed: followedOf(venue, block),
+    endpoints: venue.chain.endpoints(),
+  };
+}
+
+/** Each wallet that sends nothing now, and why. */
+function relayerReasons({ relayer }: Venue): string[] {
+  if (relayer === null) return [];
+  return relayer.wallets().flatMap((wallet) => {
+    const { mode, reason } = relayer.standing(wallet);
+    if (mode !== 'running') return [`the wallet ${wallet} is ${mode} by its operator${reason === null ? '' : `: ${reason}`}`];
+    const trouble = relayer.fence(wallet)?.reason ?? relayer.trouble(wallet);
+    return trouble === null ? [] : [`the wallet ${wallet} cannot send: ${trouble}`];
+  });
 }
 
 function followedOf({ state: { followed, catchUp } }: Venue, head: bigint | null): ChainReadiness['followed'] {
@@ -71,14 +104,17 @@ function feedReasons({ feed }: Venue): string[] {
   });
 }
 
-async function answersInTime({ store, clock }: Gateway): Promise<boolean> {
+/** Null when it answers in time. */
+async function databaseFault({ store, clock }: Gateway): Promise<string | null> {
   const patience = new AbortController();
   const answer = store.ping().then(
-    () => true,
-    () => false,
+    () => null,
+    () => 'the database cannot be asked',
   );
-  const gaveUp = clock.sleep(DATABASE_PATIENCE_MS, patience.signal).then(() => false);
-  const ready = await Promise.race([answer, gaveUp]);
+  const gaveUp = clock
+    .sleep(DATABASE_PATIENCE_MS, patience.signal)
+    .then(() => `the database has not answered within ${DATABASE_PATIENCE_MS / 1000} s`);
+  const fault = await Promise.race([answer, gaveUp]);
   patience.abort();
-  return ready;
+  return fault;
 }

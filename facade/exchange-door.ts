@@ -1,4 +1,4 @@
-import { GatewayError } from '../core/errors.js';
+import { GatewayError, retryAfterSeconds } from '../core/errors.js';
 import type { Gateway } from '../core/gateway.js';
 import type { Window } from '../core/limits.js';
 import { ACTIONS } from './actions/index.js';
@@ -21,6 +21,7 @@ export function createExchangeDoor(gateway: Gateway, trade: TradeHandlers | null
       const operation = actionIn(json);
       try {
         const reply = await exchange(venue, { json, text: bytes.toString('utf8'), onCounted: (window) => windows.push(window) });
+        gateway.metrics.action(operation, reply.status);
         return { status: 200, type: JSON_TYPE, body: JSON.stringify(reply), operation, windows };
       } catch (error) {
         if (!isTold(error)) throw error;
@@ -31,7 +32,7 @@ export function createExchangeDoor(gateway: Gateway, trade: TradeHandlers | null
 }
 
 /** A name from our own table: what clients make up is not worth a line of its own. */
-function actionIn(json: Json): string {
+export function actionIn(json: Json): string {
   const action = json instanceof Map ? (json as JsonObject).get('action') : undefined;
   const type = action instanceof Map ? (action as JsonObject).get('type') : undefined;
   return typeof type === 'string' && ACTIONS.has(type) ? type : 'exchange';
@@ -43,7 +44,7 @@ const isTold = (error: unknown): error is GatewayError => error instanceof Gatew
 export function answerError(error: GatewayError, status: number = error.status): Answer {
   const { code, message, details } = error;
   const shown = Object.keys(details).length > 0 ? { details } : {};
-  const headers =
-    error.code === 'RATE_LIMITED' ? { 'Retry-After': String((error as GatewayError<'RATE_LIMITED'>).details.retryAfterSeconds) } : {};
+  const wait = retryAfterSeconds(error);
+  const headers = wait === null ? {} : { 'Retry-After': String(wait) };
   return { status, type: JSON_TYPE, body: JSON.stringify({ code, message, ...shown, msg: message, data: null }), headers };
 }

@@ -14,7 +14,9 @@ import type { Upgrades } from './listen.js';
 export const FRAME_LIMIT_BYTES = 256 * 1024;
 /** How long a peer may take to answer a goodbye; less when the service stops, which waits for nobody. */
 const GOODBYE_MS = 5_000;
-const LAST_GOODBYE_MS = 2_000;
+const LAST_GOODBYE_MS = 1_500;
+/** What was asked on a line may still be answered before the service leaves it. */
+const LAST_ANSWERS_MS = 1_500;
 /** Questions of the protocol itself that are answered; more of them are a flood. */
 const PINGS = { burst: 20, perSecond: 5 };
 const PING_ROOM_BYTES = 64 * 1024;
@@ -51,6 +53,8 @@ export function createSockets(gateway: Gateway, routes: readonly SocketRoute[]):
     const venue = gateway.venues.get(chain);
     return route && venue && headers.upgrade?.toLowerCase() === 'websocket' ? { route, venue } : null;
   };
+
+  gateway.metrics.watchBacklog(() => [...lines].reduce((sum, { backlog }) => sum + backlog(), 0));
 
   const accept = ({ route, venue }: Taken, socket: WebSocket, client: Client): void => {
     const door = route.prefix === '/hl' ? 'facade' : 'native';
@@ -90,6 +94,8 @@ const headersOf = ({ requestId, ray }: Client, { limit, remaining, resetSeconds 
 
 interface HostedLine {
   readonly line: Line;
+  /** Bytes that wait for the network. */
+  backlog(): number;
   listen(listener: LineListener): void;
   /** Resolves when the line is gone. */
   leave(): Promise<void>;
@@ -126,18 +132,24 @@ function hostLine({ clock, log }: Gateway, socket: WebSocket, onGone: () => void
       cutAfter(GOODBYE_MS);
     },
   };
+  let unanswered = (): Promise<void> => Promise.resolve();
   return {
     line,
+    backlog: () => socket.bufferedAmount,
     listen(listener) {
+      unanswered = async () => listener.settled?.();
       socket.on('message', (data: Buffer, isBinary: boolean) => guard(() => listener.message(data, isBinary)));
       socket.on('ping', () => guard(() => listener.alive()));
       socket.on('pong', () => guard(() => listener.alive()));
       socket.on('close', () => guard(() => listener.closed()));
     },
-    leave() {
-      line.close(CLOSE_CODES.away, 'the service is stopping');
+    async leave() {
+      const over = new AbortController();
+      await Promise.race([unanswered(), gone, clock.sleep(LAST_ANSWERS_MS, over.signal)]);
+      over.abort();
+      line.close(CLOSE_CODES.restart, 'the service is stopping');
       cutAfter(LAST_GOODBYE_MS);
-      return gone;
+      await gone;
     },
   };
 }

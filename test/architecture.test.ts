@@ -13,6 +13,7 @@ const ALLOWED: readonly { room: string; sees: readonly string[]; packages?: read
       'core/domain',
       'core/errors.ts',
       'core/chains.ts',
+      'core/diamond-functions.ts',
       'core/config.ts',
       'core/database-pool.ts',
       'core/database-variables.ts',

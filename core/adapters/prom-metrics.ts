@@ -1,26 +1,55 @@
 import { collectDefaultMetrics, Registry } from 'prom-client';
-import type { MetricFamily } from '../metrics.js';
+import { familyOf, type MetricFamily } from '../metrics.js';
+import type { Clock } from '../ports.js';
+import { watchEventLoop } from './event-loop-delay.js';
 
 export interface RenderedMetrics {
   readonly type: string;
   readonly text: string;
 }
 
+/** However often it is asked, everything is collected once in this time. */
+const KEPT_MS = 1_000;
+
 /** Tells Prometheus, in its own words, what is collected and how the process itself is. Nothing is watched before somebody asks. */
-export function createPromMetrics(collect: () => Promise<readonly MetricFamily[]>): () => Promise<RenderedMetrics> {
-  let process: Registry | null = null;
-  const watchProcess = (): Registry => {
-    const register = new Registry();
-    collectDefaultMetrics({ register, prefix: 'gateway_' });
-    return register;
-  };
-  return async () => {
-    process ??= watchProcess();
+export function createPromMetrics(
+  collect: () => Promise<readonly MetricFamily[]>,
+  clock: Pick<Clock, 'now'>,
+): () => Promise<RenderedMetrics> {
+  let watched: Watched | null = null;
+  let kept: { readonly at: number; readonly text: Promise<RenderedMetrics> } | null = null;
+  const render = async (): Promise<RenderedMetrics> => {
+    watched ??= watchProcess();
     const ours = new Registry();
-    for (const family of await collect()) ours.registerMetric(asMetric(family));
-    const [own, ofProcess] = await Promise.all([ours.metrics(), process.metrics()]);
+    for (const family of [...(await collect()), watched.loop()]) ours.registerMetric(asMetric(family));
+    const [own, ofProcess] = await Promise.all([ours.metrics(), watched.register.metrics()]);
     return { type: ours.contentType, text: `${own}${ofProcess}` };
   };
+  return () => {
+    const now = clock.now();
+    if (kept !== null && now - kept.at < KEPT_MS && now >= kept.at) return kept.text;
+    const text = render();
+    kept = { at: now, text };
+    text.catch(() => (kept = null));
+    return text;
+  };
+}
+
+interface Watched {
+  readonly register: Registry;
+  readonly loop: () => MetricFamily;
+}
+
+function watchProcess(): Watched {
+  const register = new Registry();
+  collectDefaultMetrics({ register, prefix: 'gateway_' });
+  const delays = watchEventLoop();
+  const loop = (): MetricFamily =>
+    familyOf(
+      'loopDelay',
+      delays().map(({ quantile, seconds }) => ({ value: seconds, labels: { quantile } })),
+    );
+  return { register, loop };
 }
 
 /** The registry asks a metric for its name and its values and nothing else. */

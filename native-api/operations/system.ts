@@ -10,9 +10,11 @@ const relayersOf = (relayer: RelayerDesk | null): Address[] => (relayer?.wallets
 
 const count = (blocks: bigint | null): number | null => (blocks === null ? null : Number(blocks));
 
-const chainReady = ({ ready, reasons, block, followed, endpoints }: ChainReadiness): ChainReady => ({
+const chainReady = ({ ready, reasons, notes, relayer, block, followed, endpoints }: ChainReadiness): ChainReady => ({
   ready,
   reasons: [...reasons],
+  notes: [...notes],
+  relayer: relayer && { ready: relayer.ready, reasons: [...relayer.reasons] },
   block: count(block),
   followed: {
     block: count(followed.block),
@@ -50,7 +52,11 @@ export const systemOperations: readonly Operation[] = [
     statuses: [200, 503],
     handle: async ({ gateway }) => {
       const { ready, database, chains } = await readiness(gateway);
-      return { ready, database, chains: Object.fromEntries(Object.entries(chains).map(([slug, chain]) => [slug, chainReady(chain)])) };
+      return {
+        ready,
+        database: { ready: database.ready, reasons: [...database.reasons] },
+        chains: Object.fromEntries(Object.entries(chains).map(([slug, chain]) => [slug, chainReady(chain)])),
+      };
     },
   }),
 

@@ -34,13 +34,20 @@ const Endpoint = z.object({
 const ChainReady = z.object({
   ready: z.boolean(),
   reasons: z.array(z.string()),
+  /** What is not as expected, and keeps nobody from being served. */
+  notes: z.array(z.string()),
+  relayer: z.object({ ready: z.boolean(), reasons: z.array(z.string()) }).nullable(),
   block: z.int().nullable(),
   followed: z.object({ block: z.int().nullable(), behind: z.int().nullable(), catchUp: CatchUp.nullable() }),
   endpoints: z.array(Endpoint),
 });
 export type ChainReady = z.output<typeof ChainReady>;
 export const Ready = z
-  .object({ ready: z.boolean(), database: z.object({ ready: z.boolean() }), chains: z.record(z.string(), ChainReady) })
+  .object({
+    ready: z.boolean(),
+    database: z.object({ ready: z.boolean(), reasons: z.array(z.string()) }),
+    chains: z.record(z.string(), ChainReady),
+  })
   .meta({ id: 'Ready' });
 
 export const ChainInfo = z

@@ -29,7 +29,7 @@ describe('a running gateway', () => {
     expect(status).toBe(200);
     expect(body).toMatchObject({
       ready: true,
-      database: { ready: true },
+      database: { ready: true, reasons: [] },
       chains: { 'arbitrum-sepolia': { ready: true, reasons: [] }, base: { ready: true, reasons: [] } },
     });
   });

@@ -62,12 +62,37 @@ describe('the metrics', () => {
       await fetch(`${sandbox.url}/hl/${CHAIN}/info`, { method: 'POST', body: '{"type":"meta"}' });
     }
     await sandbox.get(`/v1/${CHAIN}/orders/abc`);
-    const after = await scrape();
-    for (const labels of [native, facade])
-      expect(valueIn(after, 'gateway_http_requests_total', labels)).toBe((valueIn(before, 'gateway_http_requests_total', labels) ?? 0) + 3);
+    const countIn = (text: string, labels: Record<string, string>): number => valueIn(text, 'gateway_http_requests_total', labels) ?? 0;
+    const after = await eventually(scrape, (text) => countIn(text, native) >= countIn(before, native) + 3);
+    for (const labels of [native, facade]) expect(countIn(after, labels)).toBe(countIn(before, labels) + 3);
     const { operation } = native;
     expect(valueIn(after, 'gateway_http_request_seconds_count', { operation })).toBe(
       valueIn(after, 'gateway_http_request_seconds_bucket', { operation, le: '+Inf' }),
+    );
+  });
+
+  it('count what is posted on a line of the facade, as over HTTP', async () => {
+    const socket = new WebSocket(`${sandbox.url.replace('http', 'ws')}/hl/${CHAIN}/ws`);
+    await new Promise((resolve) => socket.once('open', resolve));
+    const post = (id: number, type: string, payload: object): void =>
+      socket.send(JSON.stringify({ method: 'post', id, request: { type, payload } }));
+    post(1, 'info', { type: 'meta' });
+    post(2, 'info', { type: 'no-such-thing' });
+    post(3, 'action', { action: { type: 'order' } });
+    const door = { door: 'facade', transport: 'ws' };
+    const text = await eventually(
+      scrape,
+      (now) => valueIn(now, 'gateway_http_requests_total', { ...door, operation: 'order', code: '400' }) === 1,
+    );
+    expect(valueIn(text, 'gateway_http_requests_total', { ...door, operation: 'meta', code: '200' })).toBe(1);
+    expect(valueIn(text, 'gateway_http_requests_total', { ...door, operation: 'info', code: '422' })).toBe(1);
+    socket.terminate();
+  });
+
+  it('are collected once a second, however often they are asked for', async () => {
+    await eventually(
+      () => Promise.all(Array.from({ length: 8 }, scrape)),
+      (texts) => new Set(texts).size === 1,
     );
   });
 
@@ -81,6 +106,16 @@ describe('the metrics', () => {
     expect(valueIn(text, 'gateway_follower_lag_blocks', { chain: CHAIN })).toBeLessThan(50);
     expect(valueIn(text, 'gateway_chain_head_age_seconds', { chain: CHAIN })).toBeLessThan(10);
     expect(valueIn(text, 'gateway_rpc_requests_total', { chain: CHAIN, outcome: 'answered' })).toBeGreaterThan(0);
+    const head = { chain: CHAIN, method: 'eth_getBlockByNumber' };
+    expect(valueIn(text, 'gateway_rpc_calls_total', { ...head, outcome: 'answered' })).toBeGreaterThan(0);
+    expect(valueIn(text, 'gateway_rpc_call_seconds_count', head)).toBeGreaterThan(0);
+    expect(valueIn(text, 'gateway_event_loop_delay_seconds', { quantile: '0.99' })).not.toBeNull();
+    expect(valueIn(text, 'gateway_database_pool_connections', { state: 'used' })).not.toBeNull();
+    expect(valueIn(text, 'gateway_database_pool_wait_seconds_count')).toBeGreaterThan(0);
+    expect(valueIn(text, 'gateway_feed_age_seconds', { chain: CHAIN, part: 'price' })).toBeLessThan(30);
+    expect(valueIn(text, 'gateway_build_info', { mode: 'sandbox' })).toBe(1);
+    expect(valueIn(text, 'gateway_ready')).toBe(1);
+    for (const part of ['rpc', 'follower', 'feed', 'relayer']) expect(valueIn(text, 'gateway_part_ready', { chain: CHAIN, part })).toBe(1);
     expect(valueIn(text, 'gateway_nodejs_eventloop_lag_p99_seconds')).not.toBeNull();
     expect(valueIn(text, 'gateway_store_up')).toBe(1);
     socket.terminate();
@@ -101,6 +136,7 @@ describe('the metrics', () => {
     );
     expect(body).toMatchObject({ status: 'ok' });
     const labels = { chain: CHAIN, action: 'order', outcome: 'mined' };
+    await eventually(scrape, (now) => valueIn(now, 'gateway_order_seconds_count', { chain: CHAIN, type: 'limit', phase: 'mined' }) === 1);
     const text = await eventually(scrape, (now) => valueIn(now, 'gateway_relayer_transactions', labels) === 1);
     const { body: seen } = await ask('/relayer/status');
     const [chain] = (seen as Status).chains;

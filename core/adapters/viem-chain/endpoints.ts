@@ -1,4 +1,5 @@
 import type { EndpointHealth, Logger } from '../../ports.js';
+import { createCallCounter, type CallCounter } from './count-calls.js';
 import { rpcPlace, type RpcPlace } from './rpc-place.js';
 
 /** One node, with what we know of its health. Written by `createEndpoints` alone, except for the two that the transport learns. */
@@ -23,6 +24,7 @@ export interface Endpoint {
   lookedAt: number;
   /** Requests, each with all its calls. */
   readonly traffic: { answered: number; failed: number };
+  readonly calls: CallCounter;
 }
 
 export interface EndpointsOptions {
@@ -151,6 +153,7 @@ const freshEndpoint = (url: string, host: string): Endpoint => ({
   lastError: null,
   lookedAt: 0,
   traffic: { answered: 0, failed: 0 },
+  calls: createCallCounter(),
 });
 
 /** Two keys at one provider are two endpoints of one host. */

@@ -50,13 +50,16 @@ export function createLine(endpoints: Endpoints, chain: { readonly chainId: numb
     const since = performance.now();
     try {
       const answers = await proven(endpoint, calls, timeoutMs);
-      endpoints.answered(endpoint, performance.now() - since);
+      const ms = performance.now() - since;
+      endpoints.answered(endpoint, ms);
+      endpoint.calls.count(calls, answers, ms);
       for (const [at, call] of calls.entries()) noteHead(endpoint, call, answers[at]);
       return { answers };
     } catch (error) {
       const fault = error instanceof ExchangeFault ? error : null;
       const why = redactText(fault?.message ?? 'its answer could not be read');
       endpoints.failed(endpoint, why, fault?.retryAfterMs ?? null);
+      endpoint.calls.count(calls, null, performance.now() - since);
       return { fault: why };
     }
   }

@@ -34,7 +34,7 @@ export function createViemChain({ definition, rpcUrls, wsUrls = [], clock, log }
   return {
     relay: createRelayNode(client),
     endpoints: () => endpoints.health(),
-    traffic: () => endpoints.all.map(({ host, traffic }) => ({ host, ...traffic })),
+    traffic: () => endpoints.all.map(({ host, traffic, calls }) => ({ host, ...traffic, methods: calls.methods() })),
     views: (calls, block) => ask(() => views(calls, block)),
     identify: () => ask(() => identify(client, definition)),
     delegateOf: (trader) => delegateOf(client, definition, trader),
