@@ -3,16 +3,24 @@ import { redactText } from './core/redact.js';
 import { StartError } from './core/start-error.js';
 
 /** A second signal this soon is the same Ctrl-C: a terminal sends it to the whole group and npm forwards it once more. */
-const SAME_SIGNAL_MS = 3_000;
+const SAME_SIGNAL_MS = 500;
 /** An end that takes longer than this is forced; children notice our death by themselves. */
 const PATIENCE_MS = 9_000;
 const LAUNCHER_POLL_MS = 500;
+
+/** How a part may end. */
+export interface Ending {
+  /** A program that ends waits no longer for it: what it was doing is finished by another replica, or at the next start. */
+  readonly withinMs?: number;
+  /** It ends together with those before and after it that say the same. */
+  readonly isBeside?: boolean;
+}
 
 export interface Lifecycle {
   /** Aborts when the process is asked to stop or cannot go on. */
   readonly stopping: AbortSignal;
   /** Runs one step of the start. What it made is ended with `stop`, in reverse order, also when a signal came in the middle. */
-  start<Part>(name: string, make: () => Promise<Part> | Part, stop: (part: Part) => Promise<void> | void): Promise<Part>;
+  start<Part>(name: string, make: () => Promise<Part> | Part, stop: (part: Part) => Promise<void> | void, ending?: Ending): Promise<Part>;
   /** A running part broke for good: the program ends with this as its last line. */
   fail(error: unknown): void;
 }
@@ -66,7 +74,7 @@ export async function runToEnd(work: () => Promise<void>): Promise<void> {
 /** Runs a main: signals, the order of the end, the exit code and the one clear line on failure live here and nowhere else. */
 export async function runProgram({ log, clock, launcher, run }: Program): Promise<never> {
   const stopping = new AbortController();
-  const lifecycle = createLifecycle(log, stopping);
+  const lifecycle = createLifecycle(log, stopping, clock);
   const asked = new Promise<void>((resolve) => stopping.signal.addEventListener('abort', () => resolve()));
   stopping.signal.addEventListener('abort', () => void clock.after(PATIENCE_MS, () => process.exit(1)));
   listenForSignals(clock, () => stopping.abort());
@@ -88,6 +96,7 @@ export async function runProgram({ log, clock, launcher, run }: Program): Promis
 interface StartedPart {
   readonly name: string;
   readonly stop: () => Promise<void> | void;
+  readonly ending: Ending;
 }
 
 /** A signal aborts without a reason of its own, which the platform fills with an AbortError. */
@@ -98,37 +107,47 @@ export interface OwnedLifecycle extends Lifecycle {
   end(): Promise<void>;
 }
 
-/** Without signals or exits: for whoever embeds the venue. `runProgram` adds the process around it. */
-export function createLifecycle(log: Logger, stopping = new AbortController()): OwnedLifecycle {
+/** Without signals or exits: for whoever embeds the venue. `runProgram` adds the process around it, and a clock: only then is anything left behind. */
+export function createLifecycle(log: Logger, stopping = new AbortController(), clock: Clock | null = null): OwnedLifecycle {
   const parts: StartedPart[] = [];
   const goOn = (): void => {
     if (stopping.signal.aborted) throw new Interrupted();
   };
   return {
     stopping: stopping.signal,
-    async start(name, make, stop) {
+    async start(name, make, stop, ending = {}) {
       goOn();
       const part = await make();
-      parts.push({ name, stop: () => stop(part) });
+      parts.push({ name, stop: () => stop(part), ending });
       goOn();
       return part;
     },
     fail: (error) => stopping.abort(error),
     async end() {
       stopping.abort();
-      await endAll(parts, log);
+      await endAll(parts, log, clock);
     },
   };
 }
 
-async function endAll(parts: StartedPart[], log: Logger): Promise<void> {
+async function endAll(parts: StartedPart[], log: Logger, clock: Clock | null): Promise<void> {
   for (let part = parts.pop(); part !== undefined; part = parts.pop()) {
-    const { name, stop } = part;
-    log.debug('lifecycle.stopping', { part: name });
-    await Promise.resolve()
-      .then(stop)
-      .catch((error: unknown) => log.error('lifecycle.stop-failed', { part: name, error }));
+    const together = [part];
+    while (part.ending.isBeside && parts.at(-1)?.ending.isBeside) together.push(...parts.splice(-1));
+    await Promise.all(together.map((each) => endPart(each, log, clock)));
   }
+}
+
+async function endPart({ name, stop, ending: { withinMs } }: StartedPart, log: Logger, clock: Clock | null): Promise<void> {
+  log.debug('lifecycle.stopping', { part: name });
+  const ended = Promise.resolve()
+    .then(stop)
+    .catch((error: unknown) => log.error('lifecycle.stop-failed', { part: name, error }));
+  if (clock === null || withinMs === undefined) return ended;
+  const over = new AbortController();
+  const isLeft = await Promise.race([ended.then(() => false), clock.sleep(withinMs, over.signal).then(() => true)]);
+  over.abort();
+  if (isLeft) log.warn('lifecycle.left-behind', { part: name, withinMs });
 }
 
 function listenForSignals(clock: Clock, stop: () => void): void {

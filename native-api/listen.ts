@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { GatewayError } from '../core/errors.js';
 import { StartError } from '../core/start-error.js';
@@ -25,7 +25,14 @@ const DRAIN_MS = 3_000;
 /** Binds before anything slow is started: an address that is taken should be known at once. */
 export async function listen(host: string, port: number): Promise<Listening> {
   let handler: RequestListener = (_request, response) => answerStarting(response);
-  const receive: RequestListener = (request, response) => (isHostless(request) ? answerHostless(response) : handler(request, response));
+  const underWay = new Set<ServerResponse>();
+  let isClosing = false;
+  const receive: RequestListener = (request, response) => {
+    underWay.add(response);
+    response.once('close', () => underWay.delete(response));
+    if (isClosing) lastOfItsConnection(response);
+    return isHostless(request) ? answerHostless(response) : handler(request, response);
+  };
   // Node would refuse these two by itself, with an answer that has no name and no code.
   const server = createServer({ requireHostHeader: false }, receive).on('checkExpectation', receive);
   server.on('clientError', answerUnreadable);
@@ -44,8 +51,17 @@ export async function listen(host: string, port: number): Promise<Listening> {
       handler = next;
       upgrades = taker ?? null;
     },
-    close: () => (closing ??= drain(server, upgrades)),
+    close() {
+      isClosing = true;
+      underWay.forEach(lastOfItsConnection);
+      return (closing ??= drain(server, upgrades));
+    },
   };
+}
+
+/** Who is told so asks elsewhere, instead of on a connection that is about to end. */
+function lastOfItsConnection(response: ServerResponse): void {
+  if (!response.headersSent) response.setHeader('Connection', 'close');
 }
 
 /** What is sent while there is no service yet, or no request that could be read: nothing is counted, but the answer has a name. */

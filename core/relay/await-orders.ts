@@ -9,6 +9,8 @@ export interface OrderWatch {
   settled(ids: readonly bigint[], ms: number): Promise<void>;
   /** Resolves when nothing can happen to any of them any more, or the time is up. */
   over(ids: readonly bigint[], ms: number): Promise<void>;
+  /** Aborts when the service is about to end: nobody's answer is held any longer. */
+  readonly ending: AbortSignal;
   stop(): void;
 }
 
@@ -18,7 +20,7 @@ const isOver = (status: OrderStatus): boolean =>
   status === 'filled' || status === 'rejected' || status === 'canceled' || status === 'expired';
 
 /** Listens to the trader's journal from now on, so that nothing is missed between sending and waiting; holds nothing of the database. */
-export function watchOrders({ bus }: Gateway, venue: Venue, trader: Address): OrderWatch {
+export function watchOrders({ bus, stopping }: Gateway, venue: Venue, trader: Address): OrderWatch {
   const states = new Map<bigint, Order | null>();
   const waiting = new Set<() => void>();
   const cancel = bus.on('journal', (told) => {
@@ -42,17 +44,31 @@ export function watchOrders({ bus }: Gateway, venue: Venue, trader: Address): Or
       const stopTimer = venue.clock.after(ms, () => finish());
       const finish = (): void => {
         stopTimer();
+        stopping.removeEventListener('abort', finish);
         waiting.delete(look);
         resolve();
       };
       waiting.add(look);
-      look();
+      stopping.addEventListener('abort', finish);
+      if (stopping.aborted) finish();
+      else look();
     });
 
   return {
     state: (id) => states.get(id) ?? null,
     settled: (ids, ms) => wait(ids, ms, isSettled),
     over: (ids, ms) => wait(ids, ms, isOver),
+    ending: stopping,
     stop: cancel,
   };
+}
+
+/** Until all are done, the time is up or the service ends. */
+export async function soonest({ clock }: Venue, { ending }: OrderWatch, all: readonly Promise<unknown>[], ms: number): Promise<void> {
+  const over = new AbortController();
+  const end = (): void => over.abort();
+  ending.addEventListener('abort', end);
+  if (!ending.aborted) await Promise.race([Promise.all(all), clock.sleep(ms, over.signal)]);
+  ending.removeEventListener('abort', end);
+  end();
 }

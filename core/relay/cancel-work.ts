@@ -3,7 +3,7 @@ import type { Intent } from '../domain/intent.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import { prepareTransaction } from '../orders/prepare-transaction.js';
-import type { OrderWatch } from './await-orders.js';
+import { soonest, type OrderWatch } from './await-orders.js';
 import type { RelayPurpose, SignedAction } from './relay-store.js';
 import { requireLane } from './require-lane.js';
 import { sendWrite } from './send-write.js';
@@ -40,7 +40,7 @@ export const leftOf = ({ venue, end }: Work): number => Math.max(0, end - venue.
 
 /** False when the contract says that there is nothing left to take back. */
 export async function sendCancel(work: Work, item: number, intent: Intent, orderId: bigint | null): Promise<boolean> {
-  const { gateway, venue, caller, action, purpose } = work;
+  const { gateway, venue, caller, action, watch, purpose } = work;
   requireLane(venue, caller);
   try {
     const write = await prepareTransaction(gateway, venue, caller, { intent, takes: null });
@@ -53,9 +53,7 @@ export async function sendCancel(work: Work, item: number, intent: Intent, order
       context,
       purpose,
     });
-    const over = new AbortController();
-    await Promise.race([handedOver, venue.clock.sleep(leftOf(work), over.signal)]);
-    over.abort();
+    await soonest(venue, watch, [handedOver], leftOf(work));
     return true;
   } catch (error) {
     if (isKnown(error) && (error.code === 'SIMULATION_REVERTED' || error.code === 'ORDER_NOT_MODIFIABLE') && orderId !== null) return false;

@@ -2,7 +2,7 @@ import type { AgentCaller } from '../access/caller.js';
 import type { Order } from '../domain/order.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
-import { isSettled, watchOrders, type OrderWatch } from './await-orders.js';
+import { isSettled, soonest, watchOrders, type OrderWatch } from './await-orders.js';
 import { exchangeFacts, type ExchangeFacts } from './exchange-facts.js';
 import { planItems, planRest, prepareItem, type ExchangeItem, type Failure, type ItemOutcome } from './plan-items.js';
 import type { RelayState, SignedAction } from './relay-store.js';
@@ -67,12 +67,11 @@ async function openAfterClose(
 }
 
 /** Until every order is executed, refused or resting, or the time is up. */
-export async function settle({ clock }: Venue, watch: OrderWatch, sent: readonly (Sent | Failure)[], end: number): Promise<void> {
+export async function settle(venue: Venue, watch: OrderWatch, sent: readonly (Sent | Failure)[], end: number): Promise<void> {
   const live = sent.flatMap((each) => ('outcome' in each ? [] : [each]));
-  const left = (): number => Math.max(0, end - clock.now());
-  const over = new AbortController();
-  await Promise.race([Promise.all(live.flatMap(({ jobs }) => jobs.map((job) => job.handedOver))), clock.sleep(left(), over.signal)]);
-  over.abort();
+  const left = (): number => Math.max(0, end - venue.clock.now());
+  const handedOver = live.flatMap(({ jobs }) => jobs.map((job) => job.handedOver));
+  await soonest(venue, watch, handedOver, left());
   await watch.settled(
     live.flatMap(({ orderIds }) => orderIds),
     left(),

@@ -13,8 +13,10 @@ export interface LineListener {
   alive(): void;
   /** The line is gone, whoever ended it; called once. */
   closed(): void;
+  /** Resolves when nothing that was asked waits for its answer; absent where answers do not wait. */
+  settled?(): Promise<void>;
 }
 
-/** Going away; broke the rules of talking; cannot keep up. */
-export const CLOSE_CODES = { away: 1001, policy: 1008, slow: 1013 } as const;
+/** Going away; broke the rules of talking; the service restarts; cannot keep up. */
+export const CLOSE_CODES = { away: 1001, policy: 1008, restart: 1012, slow: 1013 } as const;
 export type CloseCode = (typeof CLOSE_CODES)[keyof typeof CLOSE_CODES];

@@ -101,6 +101,7 @@ export function openSession({ gateway, feeds, line, peer, limits, info, exchange
 
   return {
     alive: () => void (lastSaid = clock.now()),
+    settled: () => posts.settled(),
     message(bytes, isBinary) {
       if (isOver) return;
       if (!mayPass()) return refuse();

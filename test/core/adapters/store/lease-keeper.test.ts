@@ -82,7 +82,7 @@ describe('a lease', () => {
     line.heal();
     expect(lease?.isHeld()).toBe(false);
     expect(await far.lease('cut off').catch(() => null)).toBeNull();
-    await next.got?.release();
+    await next?.got.release();
     expect(
       (
         await eventually(
