@@ -13,7 +13,7 @@ import type { ChainConfig, Config, DatabaseConfig } from './core/config.js';
 import { recordFunding } from './core/facade/record-funding.js';
 import { createGateway, type Gateway, type Venue } from './core/gateway.js';
 import { createHotReplies } from './core/hot-replies.js';
-import { createMetricsBook } from './core/metrics.js';
+import { createMetricsBook, type Metrics } from './core/metrics.js';
 import { createCandleRecorder } from './core/markets/candle-recorder.js';
 import { lapseOrders } from './core/orders/lapse-orders.js';
 import type { Clock, Logger, Store } from './core/ports.js';
@@ -21,6 +21,7 @@ import { createAlerts } from './core/relay/alerts.js';
 import { watchJournal } from './core/journal/watch-journal.js';
 import { createStreams } from './core/stream/venue-stream.js';
 import { followChain } from './core/tracking/follow-chain.js';
+import { measureOrders } from './core/tracking/measure-orders.js';
 import { watchHead } from './core/tracking/watch-head.js';
 import type { Ending, Lifecycle } from './lifecycle.js';
 import { createFacade, isFacadePath } from './facade/app.js';
@@ -67,7 +68,8 @@ export interface ComposeOptions extends Surroundings {
 export async function startGateway(options: ComposeOptions): Promise<Gateway> {
   const { config, store, lifecycle, clock, log } = options;
   const wallets = await openRelayers(config.chains, { clock, log });
-  const venues = config.chains.map((chain) => createVenue(chain, { store, facade: config.facade, clock, log, wallets }));
+  const metrics = createMetricsBook();
+  const venues = config.chains.map((chain) => createVenue(chain, { store, facade: config.facade, clock, log, wallets, metrics }));
   const { mode, serviceName, commit } = config;
   const crypto = await loadCrypto(log);
   const entrance = await lifecycle.start(
@@ -86,13 +88,18 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
     clock,
     log,
     entrance,
-    metrics: createMetricsBook(),
+    metrics,
     alerts: createAlerts({ store: store.alerts, clock, log, tells: config.operator.alerts.webhook !== null }),
     orders: config.orders,
     facade: config.facade,
     randomBytes: systemRandom,
     stopping: lifecycle.stopping,
   });
+  await lifecycle.start(
+    'measurements of orders',
+    () => measureOrders(gateway),
+    (stop) => stop(),
+  );
   // Before the doors: whoever subscribes or waits hears of everything that is written from then on.
   await lifecycle.start(
     'journal',
@@ -185,12 +192,13 @@ const eitherDoor =
 
 interface VenueParts extends Pick<ComposeOptions, 'store' | 'clock' | 'log'> {
   readonly wallets: WalletsOfChains;
+  readonly metrics: Metrics;
   readonly facade: Config['facade'];
 }
 
 function createVenue(
   { chain, rpcUrls, wsUrls, relayer, ...hosts }: ChainConfig,
-  { store, facade, clock, log, wallets }: VenueParts,
+  { store, facade, clock, log, wallets, metrics }: VenueParts,
 ): Venue {
   const own = log.child({ chain: chain.slug });
   const node = createViemChain({ definition: chain, rpcUrls, wsUrls, clock, log: own });
@@ -199,7 +207,8 @@ function createVenue(
     definition: chain,
     chain: node,
     feed,
-    relayer: relayer && composeRelayer(relayer, { chain, wallets: wallets.get(chain.slug) ?? [], node, store, facade, clock, log: own }),
+    relayer:
+      relayer && composeRelayer(relayer, { chain, wallets: wallets.get(chain.slug) ?? [], node, store, facade, metrics, clock, log: own }),
     candles: createCandleRecorder({ chain: chain.slug, feed, store: store.candles, clock, log: own }),
     clock,
     log: own,

@@ -54,6 +54,8 @@ export function createSockets(gateway: Gateway, routes: readonly SocketRoute[]):
     return route && venue && headers.upgrade?.toLowerCase() === 'websocket' ? { route, venue } : null;
   };
 
+  gateway.metrics.watchBacklog(() => [...lines].reduce((sum, { backlog }) => sum + backlog(), 0));
+
   const accept = ({ route, venue }: Taken, socket: WebSocket, client: Client): void => {
     const door = route.prefix === '/hl' ? 'facade' : 'native';
     const hosted = hostLine(gateway, socket, () => {
@@ -92,6 +94,8 @@ const headersOf = ({ requestId, ray }: Client, { limit, remaining, resetSeconds 
 
 interface HostedLine {
   readonly line: Line;
+  /** Bytes that wait for the network. */
+  readonly backlog: () => number;
   listen(listener: LineListener): void;
   /** Resolves when the line is gone. */
   leave(): Promise<void>;
@@ -131,6 +135,7 @@ function hostLine({ clock, log }: Gateway, socket: WebSocket, onGone: () => void
   let unanswered = (): Promise<void> => Promise.resolve();
   return {
     line,
+    backlog: () => socket.bufferedAmount,
     listen(listener) {
       unanswered = async () => listener.settled?.();
       socket.on('message', (data: Buffer, isBinary: boolean) => guard(() => listener.message(data, isBinary)));

@@ -2,8 +2,11 @@ import { GatewayError } from '../../core/errors.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
 import { refuseExceeded } from '../../core/limits.js';
 import type { Peer } from '../../core/stream/socket-route.js';
+import { ACTIONS } from '../actions/index.js';
+import { actionIn } from '../exchange-door.js';
 import type { Exchange } from '../exchange.js';
 import type { InfoDoor } from '../info/info-door.js';
+import { INFO_TYPES } from '../info/info-types.js';
 import { isObject, readOrderedJson, writeOrderedJson, type Json } from '../signing/ordered-json.js';
 import { errorText, postText, type PostResponse } from './frames.js';
 import type { ClientFrame } from './read-frame.js';
@@ -30,6 +33,8 @@ export interface Posts {
   settled(): Promise<void>;
 }
 
+/** What the same question is answered over HTTP. */
+const FITS_NO_SCHEMA = 422;
 const UNFITTING = 'Failed to deserialize the JSON body into the target type';
 
 /** Requests on a line: the same code as over HTTP, any number side by side up to a limit, none of which keeps the line from talking. */
@@ -43,15 +48,23 @@ export function createPosts({ gateway, venue, peer, info, exchange, most, say }:
 
   const act = async (bytes: Uint8Array): Promise<PostResponse> => {
     const json = payloadOf(readOrderedJson(bytes));
-    return { type: 'action', payload: await exchange(venue, { json, text: writeOrderedJson(json) }) };
+    const reply = await exchange(venue, { json, text: writeOrderedJson(json) });
+    gateway.metrics.action(actionIn(json), reply.status);
+    return { type: 'action', payload: reply };
   };
 
   const respond = async (post: Post, bytes: Uint8Array): Promise<PostResponse> => {
+    const since = performance.now();
+    const counted = (response: PostResponse, status: number): PostResponse => {
+      gateway.metrics.request('facade', operationOf(post), status, performance.now() - since, 'ws');
+      return response;
+    };
     try {
       refuseExceeded([gateway.entrance.countAddress(peer.address)]);
-      return await (post.type === 'info' ? ask(post) : act(bytes));
+      const response = await (post.type === 'info' ? ask(post) : act(bytes));
+      return counted(response, response.type === 'error' ? FITS_NO_SCHEMA : 200);
     } catch (error) {
-      return { type: 'error', payload: wordsFor(error, { gateway, venue, peer }) };
+      return counted({ type: 'error', payload: wordsFor(error, { gateway, venue, peer }) }, isKnown(error) ? error.status : 500);
     }
   };
 
@@ -69,6 +82,16 @@ export function createPosts({ gateway, venue, peer, info, exchange, most, say }:
     },
   };
 }
+
+/** From our own tables, as over HTTP: what clients make up is not worth a line of its own. */
+function operationOf({ type, payload }: Post): string {
+  const asked = type === 'info' ? payload : isRecord(payload) ? payload['action'] : null;
+  const name = isRecord(asked) ? asked['type'] : null;
+  if (type === 'info') return typeof name === 'string' && INFO_TYPES.has(name) ? name : 'info';
+  return typeof name === 'string' && ACTIONS.has(name) ? name : 'exchange';
+}
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null;
 
 function payloadOf(frame: Json): Json {
   const request = isObject(frame) ? frame.get('request') : undefined;
