@@ -38,25 +38,37 @@ type Happened =
   | (Pick<Sent, 'kind' | 'hash'> & { readonly number: string })
   | (Pick<Lapsed, 'kind' | 'because'> & { readonly number: number });
 
-/** What to tell the account; nothing when it changes nothing. */
-export async function moveOrder(
-  trx: Knex.Transaction,
-  chain: ChainSlug,
-  row: StoredOrder,
-  { happened, at }: { readonly happened: Happened; readonly at: number },
-): Promise<Told[]> {
-  const { number, ...what } = happened;
-  const event: OwnEvent = { ...what, trader: row.trader, orderKey: null, tradeIndex: null, place: placeOffChain(at) };
-  await appendEvents(trx, chain, [{ event, orderId: row.id, key: ownEventKey(row.id, event.kind, number) }]);
-  const order = foldOrder(row.order, event);
-  if (order === null || order === row.order) return [];
-  await saveOrders(trx, chain, [{ ...row, order }]);
-  return [{ trader: row.trader, fact: { kind: 'order', id: row.id, order } }];
+interface Move {
+  readonly row: StoredOrder;
+  readonly happened: Happened;
 }
 
-/** How often this has happened to the order; its row is locked, so nobody counts the same. */
-export async function timesHappened(trx: Knex.Transaction, id: bigint, kind: OwnEvent['kind']): Promise<number> {
-  const sql = 'select count(*)::int as times from chain_events where order_id = :id and kind = :kind';
-  const { rows } = await trx.raw<{ rows: { times: number }[] }>(sql, { id, kind } as never);
-  return rows[0]?.times ?? 0;
+/** All of them in the statements of one. Answers what to tell the accounts; nothing of those that it does not change. */
+export async function moveOrders(trx: Knex.Transaction, chain: ChainSlug, moves: readonly Move[], at: number): Promise<Told[]> {
+  const steps = moves.map(({ row, happened: { number, ...what } }) => {
+    const event: OwnEvent = { ...what, trader: row.trader, orderKey: null, tradeIndex: null, place: placeOffChain(at) };
+    return { row, event, key: ownEventKey(row.id, event.kind, number), order: foldOrder(row.order, event) };
+  });
+  await appendEvents(
+    trx,
+    chain,
+    steps.map(({ row, event, key }) => ({ event, orderId: row.id, key })),
+  );
+  const moved = steps.flatMap(({ row, order }) => (order === null || order === row.order ? [] : [{ ...row, order }]));
+  await saveOrders(trx, chain, moved);
+  return moved.map(({ id, trader, order }) => ({ trader, fact: { kind: 'order', id, order } }));
+}
+
+/** How often this has happened to each of the orders; their rows are locked, so nobody counts the same. */
+export async function timesHappened(
+  trx: Knex.Transaction,
+  ids: readonly bigint[],
+  kind: OwnEvent['kind'],
+): Promise<(id: bigint) => number> {
+  if (ids.length === 0) return () => 0;
+  const sql = `
+    select order_id, count(*)::int as times from chain_events where order_id = any(cast(:ids as bigint[])) and kind = :kind group by order_id`;
+  const { rows } = await trx.raw<{ rows: { order_id: bigint; times: number }[] }>(sql, { ids: ids.map(String), kind } as never);
+  const times = new Map(rows.map((row) => [row.order_id, row.times]));
+  return (id) => times.get(id) ?? 0;
 }

@@ -3,9 +3,10 @@ import type { ChainSlug } from '../../chains.js';
 import type { KnownOrder, OrdersStore, OrderStory } from '../../orders/orders-store.js';
 import type { Address } from '../../ports.js';
 import { tryAgain } from './faults.js';
+import { ask, statement } from './in-one-go.js';
 import { appendJournal, type Told } from './journal-rows.js';
 import { knownOrders } from './known-orders.js';
-import { lockOrders, moveOrder, timesHappened, type LockedOrder } from './move-order.js';
+import { lockOrders, moveOrders, timesHappened, type LockedOrder } from './move-order.js';
 import { keepTag, knownByClientId, placeGuarded, placeOrder, renewOrder } from './place-order.js';
 import { recordHashes } from './record-hashes.js';
 import { readEvent } from './tracking-rows.js';
@@ -18,6 +19,10 @@ export interface OrdersStoreParts {
 /** What has a nonce of the relayer's is signed the next moment. */
 const NOT_UNDER_WAY = `not exists (
   select from relay_jobs job where job.chain = orders.chain and job.order_id = orders.id and job.nonce is not null and not job.is_over)`;
+
+const DUE = `status = 'prepared' and expires_at <= :now and (not is_sent or id = any(cast(:sent as bigint[])))`;
+
+const ANY_DUE = statement(`select 1 from orders where chain = :chain and ${DUE} limit 1`);
 
 /** So many orders lapse in one step; the rest in the next. */
 const LAPSE_AT_ONCE = 200;
@@ -55,15 +60,18 @@ export function createOrdersStore({ db, transaction }: OrdersStoreParts): Orders
       transaction(async (trx) => {
         const [row] = await lockOrders(trx, chain, `id = :id and trader = :trader and ${NOT_UNDER_WAY} for update`, { id, trader });
         if (row?.order.status !== 'prepared' || row.isSent) return false;
-        await appendJournal(trx, chain, at, await lapse(trx, chain, row, { because: 'owner', at }));
+        await appendJournal(trx, chain, at, await lapse(trx, chain, [row], { because: 'owner', at }));
         return true;
       }),
     async lapse(chain, now, sent = []) {
-      for (let total = 0; ;) {
+      // Asked twice a second on every chain, and seldom is one due: no transaction for the answer no.
+      const [isDue] = await ask(db, ANY_DUE, { chain, now, sent });
+      for (let total = 0; isDue !== undefined;) {
         const count = await transaction((trx) => lapseSome(trx, chain, now, sent));
         total += count;
         if (count < LAPSE_AT_ONCE) return total;
       }
+      return 0;
     },
     sent: (chain, limit, after = 0n) =>
       knownOrders(db, chain, `status = 'prepared' and is_sent and id > :after order by id limit :limit`, { limit, after }),
@@ -76,23 +84,24 @@ async function lapseSome(trx: Knex.Transaction, chain: ChainSlug, now: number, s
   const due = await lockOrders(
     trx,
     chain,
-    `status = 'prepared' and expires_at <= :now and (not is_sent or id = any(cast(:sent as bigint[])))
+    `${DUE}
      order by id limit ${LAPSE_AT_ONCE} for update skip locked`,
     { now, sent },
   );
-  const told: Told[] = [];
-  for (const row of due) told.push(...(await lapse(trx, chain, row, { because: 'time', at: now })));
-  await appendJournal(trx, chain, now, told);
+  if (due.length > 0) await appendJournal(trx, chain, now, await lapse(trx, chain, due, { because: 'time', at: now }));
   return due.length;
 }
 
 async function lapse(
   trx: Knex.Transaction,
   chain: ChainSlug,
-  row: LockedOrder,
+  rows: readonly LockedOrder[],
   { because, at }: { readonly because: 'time' | 'owner'; readonly at: number },
 ): Promise<Told[]> {
-  return moveOrder(trx, chain, row, { happened: { kind: 'lapsed', because, number: await timesHappened(trx, row.id, 'lapsed') }, at });
+  const ids = rows.map(({ id }) => id);
+  const timesOf = await timesHappened(trx, ids, 'lapsed');
+  const moves = rows.map((row) => ({ row, happened: { kind: 'lapsed', because, number: timesOf(row.id) } as const }));
+  return moveOrders(trx, chain, moves, at);
 }
 
 async function story(db: Knex, chain: ChainSlug, trader: Address, id: bigint): Promise<OrderStory | null> {
