@@ -66,7 +66,8 @@ export function openSource(environment: Environment, { readText, isShared } = NO
     else if (text.trim() === '') problems.push(`${name} names a file that is empty`);
     else if (isShared(path)) warnings.set(setting, `the file of ${name} can be read by others than its owner: chmod 600 it`);
     Reflect.deleteProperty(variables, setting);
-    if (text !== null && text.trim() !== '') variables[setting] = EXACT.test(setting) ? text.replace(/\r?\n$/, '') : text.trim();
+    if (text !== null && text.trim() !== '')
+      variables[setting] = setting.startsWith('RELAYER_KEYSTORE_PASSWORD_') ? text.replace(/\r?\n$/, '') : text.trim();
   }
   return {
     variables,

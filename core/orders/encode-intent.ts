@@ -1,5 +1,6 @@
 import { prepareEncodeFunctionData } from 'viem';
 import { encodeFunctionData, parseAbi } from 'viem/utils';
+import type { WriteName } from '../diamond-functions.js';
 import type { Intent, OpenTerms, ProtectIntent } from '../domain/intent.js';
 import type { OrderType } from '../domain/order.js';
 import type { Address, Hex } from '../ports.js';
@@ -42,22 +43,22 @@ export function encodeIntent(intent: Intent, trader: Address): Hex {
 }
 
 /** What the Diamond has to serve for it. */
-export function functionsOf(intent: Intent): string[] {
+export function functionsOf(intent: Intent): WriteName[] {
   const names = namesOf(intent);
   return names.length > 1 ? [...names, 'multicall'] : names;
 }
 
 /** In step with `callsOf`. */
-function namesOf(intent: Intent): string[] {
+function namesOf(intent: Intent): WriteName[] {
   switch (intent.kind) {
     case 'close':
     case 'decrease':
-      return [...(intent.slippageP === null ? [] : ['updateMaxClosingSlippageP']), FUNCTION[intent.kind]];
+      return [...(intent.slippageP === null ? [] : [FUNCTION.closingSlippage]), FUNCTION[intent.kind]];
     case 'protect':
       return [
-        ...(intent.slippageP === undefined ? [] : ['updateMaxClosingSlippageP']),
-        ...(intent.tp === null ? [] : ['updateTp']),
-        ...(intent.sl === null ? [] : ['updateSl']),
+        ...(intent.slippageP === undefined ? [] : [FUNCTION.closingSlippage]),
+        ...(intent.tp === null ? [] : [FUNCTION.tp]),
+        ...(intent.sl === null ? [] : [FUNCTION.sl]),
       ];
     case 'replace':
       return [FUNCTION.withdraw, FUNCTION.open];
@@ -74,7 +75,10 @@ const FUNCTION = {
   amend: 'updateOpenOrder',
   withdraw: 'cancelOpenOrder',
   reclaim: 'cancelOrderAfterTimeout',
-} as const;
+  tp: 'updateTp',
+  sl: 'updateSl',
+  closingSlippage: 'updateMaxClosingSlippageP',
+} as const satisfies Record<string, WriteName>;
 
 /** What the sender has to send: the trader the call itself, anybody else the call on the trader's behalf. */
 export function wrapFor(sender: Address, trader: Address, inner: Hex): Hex {

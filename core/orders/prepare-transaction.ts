@@ -10,6 +10,7 @@ import type { HandedOut } from './orders-store.js';
 import { refuseShortage } from './precheck-funds.js';
 import type { OpeningQuestion, Rehearsal, Rehearsed } from './rehearsal.js';
 import { notTheDelegate, refusalOf } from './refuse-revert.js';
+import { requireServed } from './require-served.js';
 import { appendTag } from './tag.js';
 
 /** For the agent to sign and broadcast. */
@@ -53,7 +54,7 @@ export async function prepareTransaction(
   { intent, takes, opening }: WriteRequest,
 ): Promise<PreparedWrite> {
   const { trader, sender } = caller;
-  requireServed(venue, [...functionsOf(intent), ...(sender === trader ? [] : ['delegatedTradingAction'])]);
+  requireServed(venue, [...functionsOf(intent), ...(sender === trader ? [] : (['delegatedTradingAction'] as const))]);
   const inner = encodeIntent(intent, trader);
   const tag = newTag(gateway);
   const data = appendTag(wrapFor(sender, trader, inner), tag);
@@ -80,14 +81,6 @@ export const transactionOf = ({ definition }: Venue, { data, gas }: HandedOut, e
   gas: gas?.toString() ?? null,
   expiresAt,
 });
-
-/** A facet may be missing on a chain, or be taken away by an upgrade: then the operation is off, not half done. */
-function requireServed({ definition, state }: Venue, functions: readonly string[]): void {
-  if (state.facts === null) throw new GatewayError('NOT_READY', { reason: 'the node has not been asked what the contracts serve' });
-  const missing = functions.find((name) => state.facts?.missing.includes(name));
-  if (missing !== undefined)
-    throw new GatewayError('UNSUPPORTED', { reason: `The contracts on ${definition.slug} do not serve ${missing}, which this needs.` });
-}
 
 async function rehearse({ chain }: Venue, rehearsal: Rehearsal): Promise<Rehearsed> {
   try {

@@ -2,6 +2,7 @@ import type { Gateway, Venue } from '../gateway.js';
 import type { BlockHead, Cancel } from '../ports.js';
 import { redactText } from '../redact.js';
 import { createCatchUpMeter, isNearHead } from './catch-up.js';
+import { createIdentification, type Identification } from './identify-venue.js';
 
 const SLOWEST_POLL_MS = 1000;
 const TELL_PROGRESS_MS = 10_000;
@@ -20,8 +21,9 @@ export function watchHead(gateway: Gateway, venue: Venue): Cancel {
 async function follow(gateway: Gateway, venue: Venue, signal: AbortSignal): Promise<void> {
   const pause = Math.min(venue.definition.expectedBlockMs, SLOWEST_POLL_MS);
   const weigh = progressOf(venue);
+  const identification = createIdentification(venue);
   while (!signal.aborted) {
-    await look(gateway, venue);
+    await look(gateway, venue, identification);
     weigh();
     await venue.clock.sleep(pause, signal);
   }
@@ -55,28 +57,24 @@ function hear(gateway: Gateway, venue: Venue, block: BlockHead): void {
   gateway.bus.emit('head', { venue, block });
 }
 
-async function look(gateway: Gateway, venue: Venue): Promise<void> {
+async function look(gateway: Gateway, venue: Venue, identification: Identification): Promise<void> {
   const { state } = venue;
   try {
-    state.facts ??= await identify(venue);
+    await identification.ensure();
     const before = state.head;
     const block = await venue.chain.head();
     // Something newer was heard meanwhile.
     if (state.head !== before && state.head !== null && block.number < state.head.block.number) return;
     const isNew = state.head?.block.hash !== block.hash;
     state.head = { block, seenAt: isNew ? venue.clock.now() : (state.head?.seenAt ?? venue.clock.now()) };
-    if (state.fault !== null) venue.log.info('chain.recovered', { block: block.number });
+    const wasAway = state.fault !== null;
+    if (wasAway) venue.log.info('chain.recovered', { block: block.number });
     state.fault = null;
+    identification.refresh(wasAway);
     if (isNew) gateway.bus.emit('head', { venue, block });
   } catch (error) {
     const fault = redactText(error instanceof Error ? error.message.split('\n', 1).join('') : 'the node did not answer');
     if (state.fault !== fault) venue.log.warn('chain.unavailable', { fault });
     state.fault = fault;
   }
-}
-
-async function identify(venue: Venue): Promise<Venue['state']['facts']> {
-  const facts = await venue.chain.identify();
-  venue.log.info('chain.identified', { chainId: facts.chainId, missing: facts.missing });
-  return facts;
 }

@@ -1,50 +1,58 @@
-import { encodeFunctionData, toFunctionSelector, type PublicClient } from 'viem';
+import { decodeFunctionResult, encodeFunctionData, RpcRequestError, BaseError, type PublicClient } from 'viem';
 import type { ChainDefinition } from '../../chains.js';
-import type { ChainFacts } from '../../ports.js';
+import { USED_SELECTORS } from '../../diamond-functions.js';
+import { ForeignChainError, type Address, type ChainCollateral, type ChainFacts, type Hex } from '../../ports.js';
 import { diamondAbi } from '../diamond-abi.js';
+import { troubleOf } from './node-trouble.js';
 
-/** What the gateway will ever call on the Diamond; a selector it does not serve turns the operation that needs it off. */
-const USED_FUNCTIONS = [
-  'setTradingDelegate',
-  'removeTradingDelegate',
-  'getTradingDelegate',
-  'delegatedTradingAction',
-  'multicall',
-  'openTrade',
-  'closeTradeMarket',
-  'updateOpenOrder',
-  'cancelOpenOrder',
-  'updateTp',
-  'updateSl',
-  'updateMaxClosingSlippageP',
-  'updateLeverage',
-  'increasePositionSize',
-  'decreasePositionSize',
-  'cancelOrderAfterTimeout',
-  'getTrades',
-  'getTradeInfos',
-  'getTradesLiquidationParams',
-  'getPendingOrders',
-  'getCounters',
-  'getCollaterals',
-  'getTradeFeesDataArray',
-  'getTradingActivated',
-  'getMarketOrdersTimeoutBlocks',
-] as const;
-
-/** Asks the node who it is and what its Diamond serves. */
+/** Asks the node who it is, what its Diamond serves and what it takes as collateral; all of it travels as one batch. */
 export async function identify(client: PublicClient, { chainId, diamond, slug }: ChainDefinition): Promise<ChainFacts> {
-  const [found, code] = await Promise.all([client.getChainId(), client.getCode({ address: diamond })]);
-  if (found !== chainId) throw new Error(`the node serves chain id ${found}, but ${slug} is ${chainId}`);
-  if (code === undefined) throw new Error(`there is no contract at the Diamond's address ${diamond}`);
-  const served = await Promise.all(USED_FUNCTIONS.map((name) => isServed(client, diamond, name)));
-  return { chainId, missing: USED_FUNCTIONS.filter((_, position) => !served[position]) };
+  const selectors = [...USED_SELECTORS];
+  const [found, code, collaterals, ...facets] = await Promise.all([
+    client.getChainId(),
+    client.getCode({ address: diamond }),
+    answerOf(client, diamond, encodeFunctionData({ abi: diamondAbi, functionName: 'getCollaterals' })),
+    ...selectors.map(([, selector]) =>
+      answerOf(client, diamond, encodeFunctionData({ abi: diamondAbi, functionName: 'facetAddress', args: [selector] })),
+    ),
+  ]);
+  if (found !== chainId) throw new ForeignChainError(`the node serves chain id ${found}, but ${slug} is ${chainId}`);
+  if (code === undefined) throw new ForeignChainError(`there is no contract at the Diamond's address ${diamond}`);
+  // One answer that is no address, and the others mean nothing either: it has no table of its facets.
+  const isTold = facets.every((answer) => answer !== null && WORD.test(answer));
+  return {
+    chainId,
+    missing: isTold ? selectors.flatMap(([name], at) => (BigInt(facets[at] ?? 0) === 0n ? [name] : [])) : null,
+    collaterals: collaterals === null ? null : readCollaterals(collaterals),
+  };
 }
 
-async function isServed(client: PublicClient, diamond: `0x${string}`, name: (typeof USED_FUNCTIONS)[number]): Promise<boolean> {
-  const item = diamondAbi.find((entry) => entry.type === 'function' && entry.name === name);
-  if (item?.type !== 'function') throw new Error(`${name} is missing from our own ABI`);
-  const data = encodeFunctionData({ abi: diamondAbi, functionName: 'facetAddress', args: [toFunctionSelector(item)] });
-  const { data: answer } = await client.call({ to: diamond, data });
-  return answer !== undefined && BigInt(answer) !== 0n;
+const WORD = /^0x0{24}[0-9a-f]{40}$/i;
+
+/** Null where the contract refuses; throws where the node is the trouble. */
+async function answerOf(client: PublicClient, to: Address, data: Hex): Promise<Hex | null> {
+  try {
+    return (await client.call({ to, data })).data ?? '0x';
+  } catch (error) {
+    if (isRefusal(error)) return null;
+    throw error;
+  }
+}
+
+function isRefusal(error: unknown): boolean {
+  const answered = error instanceof BaseError ? error.walk((cause) => cause instanceof RpcRequestError) : null;
+  return answered instanceof RpcRequestError && troubleOf('eth_call', { code: answered.code, message: answered.details }) === 'question';
+}
+
+function readCollaterals(data: Hex): readonly ChainCollateral[] | null {
+  try {
+    const rows = decodeFunctionResult({ abi: diamondAbi, functionName: 'getCollaterals', data });
+    return rows.map(({ collateral, isActive, precision }) => ({
+      address: collateral,
+      isActive,
+      decimals: precision.toString().length - 1,
+    }));
+  } catch {
+    return null;
+  }
 }

@@ -1,0 +1,14 @@
+import type { WriteName } from '../diamond-functions.js';
+import { GatewayError } from '../errors.js';
+import type { Venue } from '../gateway.js';
+
+/** A facet may be missing on a chain, or be taken away by an upgrade: then the operation is off, not half done. */
+export function requireServed(
+  { definition, state: { facts } }: Pick<Venue, 'definition' | 'state'>,
+  functions: readonly WriteName[],
+): void {
+  if (facts === null) throw new GatewayError('NOT_READY', { reason: 'the node has not been asked what the contracts serve' });
+  const missing = functions.find((name) => facts.missing?.includes(name));
+  if (missing !== undefined)
+    throw new GatewayError('UNSUPPORTED', { reason: `The contracts on ${definition.slug} do not serve ${missing}, which this needs.` });
+}

@@ -1,0 +1,69 @@
+import { collateralDifferences, PUBLISHED_COLLATERALS } from '../chain-collaterals.js';
+import { isWriteName, USED_SELECTORS, WRITE_FUNCTIONS } from '../diamond-functions.js';
+import type { Venue } from '../gateway.js';
+import { ForeignChainError, type ChainFacts } from '../ports.js';
+import { redactText } from '../redact.js';
+
+/** Facets are changed by votes that take days: this often is often enough, and costs one request. */
+const AGAIN_MS = 10 * 60_000;
+/** After a look that failed. */
+const RETRY_MS = 60_000;
+/** A node that comes and goes is not asked each time. */
+const SOONEST_MS = 5_000;
+
+export interface Identification {
+  /** Makes sure that the node has been asked; throws while it cannot be, or is another chain's. */
+  ensure(): Promise<void>;
+  /** Asks again when it is time, or at once after the node was away; nobody waits for it. */
+  refresh(wasAway: boolean): void;
+}
+
+/** Keeps `venue.state.facts` true. */
+export function createIdentification(venue: Venue): Identification {
+  const { state, clock, log, chain } = venue;
+  let dueAt = Number.NEGATIVE_INFINITY;
+  let askedAt = Number.NEGATIVE_INFINITY;
+  let isAsking = false;
+
+  async function ask(): Promise<void> {
+    askedAt = clock.now();
+    const facts = await chain.identify();
+    const notes = factNotes(venue, facts);
+    if (state.facts === null) log.info('chain.identified', { chainId: facts.chainId, missing: facts.missing });
+    if (notes.join() !== (state.facts === null ? '' : factNotes(venue, state.facts).join())) log.warn('chain.differs', { notes });
+    state.facts = facts;
+    dueAt = clock.now() + AGAIN_MS;
+  }
+
+  function failed(error: unknown): void {
+    dueAt = clock.now() + RETRY_MS;
+    const fault = redactText(error instanceof Error ? (error.message.split('\n', 1)[0] ?? '') : String(error));
+    log.warn('chain.not-identified', { fault });
+    // What is known was learnt of our chain, and this is another: the next look at the head finds out who answers now.
+    if (error instanceof ForeignChainError) state.facts = null;
+  }
+
+  return {
+    async ensure() {
+      if (state.facts === null) await ask();
+    },
+    refresh(wasAway) {
+      const soonest = wasAway ? askedAt + SOONEST_MS : dueAt;
+      if (isAsking || clock.now() < soonest) return;
+      isAsking = true;
+      void ask()
+        .catch(failed)
+        .finally(() => (isAsking = false));
+    },
+  };
+}
+
+/** Sentences for an operator: what the chain does not serve, or holds otherwise than we were told. The service goes on with what the chain says. */
+export function factNotes({ definition }: Pick<Venue, 'definition'>, { missing, collaterals }: ChainFacts): string[] {
+  const differences = collaterals === null ? [] : collateralDifferences(PUBLISHED_COLLATERALS[definition.slug], collaterals);
+  if (missing === null) return ['the Diamond does not tell which functions it serves: they are unchecked', ...differences];
+  return [...missing.map(missingNote), ...differences];
+}
+
+const missingNote = (name: string): string =>
+  `the Diamond does not serve ${name} (${USED_SELECTORS.get(name) ?? 'unknown'}): ${isWriteName(name) ? `${WRITE_FUNCTIONS[name].turnsOff} is off` : 'what is read with it is missing'}`;

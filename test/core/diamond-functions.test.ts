@@ -1,0 +1,94 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { decodeFunctionData, toFunctionSelector, type Hex } from 'viem';
+import { diamondAbi } from '../../core/adapters/diamond-abi.js';
+import { delegationTx, revocationTx } from '../../core/access/delegation-transactions.js';
+import { chainBySlug } from '../../core/chains.js';
+import { READ_FUNCTIONS, USED_SELECTORS, WRITE_FUNCTIONS } from '../../core/diamond-functions.js';
+import type { Intent, OpenTerms } from '../../core/domain/intent.js';
+import { encodeIntent, functionsOf, wrapFor } from '../../core/orders/encode-intent.js';
+
+const TRADER = '0x1111111111111111111111111111111111111111';
+const AGENT = '0x2222222222222222222222222222222222222222';
+const TERMS: OpenTerms = {
+  type: 'limit',
+  pairIndex: 0,
+  collateralIndex: 3,
+  long: true,
+  leverage: 10_000n,
+  collateralAmount: 100n,
+  price: 600n,
+  tp: 0n,
+  sl: 0n,
+  slippageP: 1_000n,
+};
+
+/** One of each kind, and each way in which one of them takes more calls or fewer. */
+const INTENTS: { readonly [Kind in Intent['kind']]: readonly Extract<Intent, { kind: Kind }>[] } = {
+  open: [{ kind: 'open', ...TERMS }],
+  close: [
+    { kind: 'close', tradeIndex: 1, expectedPrice: 1n, slippageP: null },
+    { kind: 'close', tradeIndex: 1, expectedPrice: 1n, slippageP: 5n },
+  ],
+  decrease: [
+    { kind: 'decrease', tradeIndex: 1, collateralDelta: 1n, expectedPrice: 1n, slippageP: null },
+    { kind: 'decrease', tradeIndex: 1, collateralDelta: 1n, expectedPrice: 1n, slippageP: 5n },
+  ],
+  leverage: [{ kind: 'leverage', tradeIndex: 1, leverage: 5_000n }],
+  protect: [
+    { kind: 'protect', tradeIndex: 1, tp: 1n, sl: null },
+    { kind: 'protect', tradeIndex: 1, tp: null, sl: 1n },
+    { kind: 'protect', tradeIndex: 1, tp: 1n, sl: 1n, slippageP: 5n },
+  ],
+  amend: [{ kind: 'amend', tradeIndex: 1, price: 1n, tp: 0n, sl: 0n, slippageP: 5n }],
+  replace: [{ kind: 'replace', tradeIndex: 1, by: TERMS }],
+  withdraw: [{ kind: 'withdraw', tradeIndex: 1 }],
+  reclaim: [{ kind: 'reclaim', requestIndex: 1 }],
+};
+
+/** The functions that a call really reaches, with those inside it. */
+function calledBy(data: Hex): string[] {
+  const { functionName, args } = decodeFunctionData({ abi: diamondAbi, data });
+  if (functionName === 'multicall') return [functionName, ...args[0].flatMap(calledBy)];
+  if (functionName === 'delegatedTradingAction') return [functionName, ...calledBy(args[1])];
+  return [functionName];
+}
+
+const root = path.resolve(import.meta.dirname, '../..');
+const sources = (folder: string): string[] =>
+  readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts') && !/diamond-(?:abi|signatures)\.ts$/.test(name))
+    .map((name) => readFileSync(path.join(root, folder, name), 'utf8'));
+
+describe('the functions that the gateway calls', () => {
+  it('are listed with the selectors that the contracts give them', () => {
+    const selectors = [...USED_SELECTORS.keys()].map((name) => {
+      const item = diamondAbi.find((entry) => entry.type === 'function' && entry.name === name);
+      return [name, item?.type === 'function' ? toFunctionSelector(item) : null];
+    });
+    expect([...USED_SELECTORS]).toEqual(selectors);
+    expect(new Set(USED_SELECTORS.values()).size).toBe(USED_SELECTORS.size);
+  });
+
+  it.each(Object.values(INTENTS).flat())('are known of a write before it is encoded: $kind', (intent) => {
+    const inner = encodeIntent(intent, TRADER);
+    expect(calledBy(inner).sort()).toEqual([...functionsOf(intent)].sort());
+    expect(calledBy(wrapFor(AGENT, TRADER, inner)).sort()).toEqual([...functionsOf(intent), 'delegatedTradingAction'].sort());
+  });
+
+  it('are all that anything encodes, and nothing that nobody does', () => {
+    const chain = chainBySlug('base');
+    const delegations = [delegationTx(chain, AGENT), revocationTx(chain)].flatMap(({ data }) => calledBy(data as Hex));
+    const writes = Object.values(INTENTS)
+      .flat()
+      .flatMap((intent) => calledBy(wrapFor(AGENT, TRADER, encodeIntent(intent, TRADER))));
+    expect([...new Set([...writes, ...delegations])].sort()).toEqual(Object.keys(WRITE_FUNCTIONS).sort());
+  });
+
+  it('are all that the adapters read', () => {
+    const ofDiamond = new Set<string>(diamondAbi.flatMap((item) => (item.type === 'function' ? [item.name] : [])));
+    const asked = sources('core').flatMap((text) => [...text.matchAll(/(?:functionName: |\.view\()'(\w+)'/g)].map(([, name = '']) => name));
+    const isRead = (name: string): boolean => ofDiamond.has(name) && !(name in WRITE_FUNCTIONS) && name !== 'facetAddress';
+    expect([...new Set(asked)].filter(isRead).sort()).toEqual(Object.keys(READ_FUNCTIONS).sort());
+  });
+});
