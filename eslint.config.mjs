@@ -1,6 +1,15 @@
 import tseslint from 'typescript-eslint';
 
-const environmentReaders = ['main.ts', 'migrate.ts', 'relayer-command.ts', 'sandbox/main.ts', 'test/**', 'scripts/**', 'bench/**'];
+const environmentReaders = [
+  'main.ts',
+  'migrate.ts',
+  'relayer-command.ts',
+  'probe-command.ts',
+  'sandbox/main.ts',
+  'test/**',
+  'scripts/**',
+  'bench/**',
+];
 
 export default tseslint.config(
   { ignores: ['dist/**', 'coverage/**', 'sandbox/contracts/artefact.ts', 'core/adapters/diamond-abi.ts'] },

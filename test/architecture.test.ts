@@ -59,7 +59,7 @@ const ALLOWED: readonly { room: string; sees: readonly string[]; packages?: read
     packages: ['viem', 'zod', 'ethers', 'node:'],
   },
   // A command of its own: it looks through the same adapters as the gateway, and at no key.
-  { room: 'probe', sees: ['core'], packages: ['viem', 'node:'] },
+  { room: 'probe', sees: ['core'], packages: ['viem', 'ws', 'node:'] },
   { room: 'sandbox', sees: ['core', 'native-api', 'facade', 'relayer', 'compose.ts', 'lifecycle.ts', 'read-settings.ts'] },
 ];
 /** Doors and use cases never reach into adapters; mains, the sandbox and tests wire them. */

@@ -1,0 +1,34 @@
+/** `differs`: it answers, but not as the code expects. `unreachable`: it gives no answer that says anything. */
+export const VERDICTS = ['ok', 'differs', 'unreachable'] as const;
+export type Verdict = (typeof VERDICTS)[number];
+
+export interface Finding {
+  /** What was looked at: a node, the Diamond, a backend, by its host. */
+  readonly part: string;
+  readonly check: string;
+  readonly expected: string;
+  readonly found: string;
+  readonly verdict: Verdict;
+}
+
+export interface Outcome {
+  readonly found: string;
+  readonly verdict: Verdict;
+}
+
+export const ok = (found: string): Outcome => ({ found, verdict: 'ok' });
+export const differs = (found: string): Outcome => ({ found, verdict: 'differs' });
+export const unreachable = (found: string): Outcome => ({ found, verdict: 'unreachable' });
+export const judge = (isOk: boolean, found: string): Outcome => (isOk ? ok(found) : differs(found));
+
+/** The worst of all decides: 0 as expected, 1 something differs, 2 something could not be looked at. */
+export const exitCodeOf = (findings: readonly Pick<Finding, 'verdict'>[]): number =>
+  Math.max(0, ...findings.map(({ verdict }) => VERDICTS.indexOf(verdict)));
+
+const MOST_SHOWN = 6;
+
+/** Some of many, and how many more there are. */
+export function few(items: readonly string[], most = MOST_SHOWN): string {
+  const rest = items.length - most;
+  return rest > 0 ? `${items.slice(0, most).join(', ')} and ${rest} more` : items.join(', ');
+}
