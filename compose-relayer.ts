@@ -9,12 +9,14 @@ import { followRooms } from './core/relay/follow-rooms.js';
 import { LANE_DEFAULTS } from './core/relay/lane-variables.js';
 import { reclaimLost } from './core/relay/reclaim-lost.js';
 import { runScheduledCancels } from './core/relay/schedule-cancels.js';
-import type { Relayer } from './core/relay/relayer.js';
+import type { Relayer, RelayNode } from './core/relay/relayer.js';
+import { traceRelay } from './core/relay/trace-relay.js';
+import type { Tracer } from './core/tracing.js';
 import type { RelayerConfig } from './core/relay/relayer-variables.js';
 import { namesTarget } from './facade/trade/names-target.js';
 import { reencode } from './facade/trade/reencode.js';
 import { givenRules } from './core/relay/rules.js';
-import type { RelayJob, RelayPurpose } from './core/relay/relay-store.js';
+import type { RelayJob, RelayPurpose, RelayStore } from './core/relay/relay-store.js';
 import { createRelayer, type RunningRelayer } from './relayer/create-relayer.js';
 import { openWallets } from './relayer/open-wallets.js';
 import { createSigningGuard } from './relayer/signing-guard.js';
@@ -47,6 +49,7 @@ interface Parts {
   /** What the settings allow traders, and what a scheduled cancel may do. */
   readonly facade: Pick<FacadeSettings, 'rules' | 'flattens'>;
   readonly metrics: Pick<Metrics, 'took'>;
+  readonly tracer: Tracer | null;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -56,16 +59,14 @@ const MAX_GAS = 8_000_000n;
 
 export function composeRelayer(
   { maxFeePerGas, lane = LANE_DEFAULTS, areDrillsAllowed = false }: RelayerConfig,
-  { chain, wallets, node, store, facade, metrics, clock, log }: Parts,
+  { chain, wallets, node, store, facade, metrics, tracer, clock, log }: Parts,
 ): RunningRelayer {
   const { slug } = chain;
   const unitsOf = createUnits(store, slug, clock);
   return createRelayer({
     definition: chain,
-    wallets,
-    node: node.relay,
+    ...tracedParts(wallets, measureRelay(store.relay, metrics, clock), node.relay, tracer),
     delegateOf: (trader) => node.delegateOf(trader),
-    store: measureRelay(store.relay, metrics, clock),
     switches: store.switches,
     areDrillsAllowed,
     clock,
@@ -92,6 +93,17 @@ export function composeRelayer(
       await store.orders.recordHashes(slug, sent, clock.now());
     },
   });
+}
+
+/** What the relayer works with; each step as a span below the request that caused it, where there is a tracer. */
+function tracedParts(wallets: readonly Wallet[], store: RelayStore, node: RelayNode, tracer: Tracer | null) {
+  if (tracer === null) return { wallets, store, node };
+  const steps = traceRelay(store, node, tracer);
+  const signing = wallets.map((wallet): Wallet => ({
+    ...wallet,
+    sign: (transaction) => steps.sign(wallet.address, transaction.nonce, () => wallet.sign(transaction)),
+  }));
+  return { wallets: signing, store: steps.store, node: steps.node };
 }
 
 /** So long jobs are judged by the same units: a unit that is fixed stays, only new ones come. */

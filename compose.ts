@@ -18,6 +18,8 @@ import { createCandleRecorder } from './core/markets/candle-recorder.js';
 import { lapseOrders } from './core/orders/lapse-orders.js';
 import type { Clock, Logger, Store } from './core/ports.js';
 import { createAlerts } from './core/relay/alerts.js';
+import { traceStore } from './core/trace-store.js';
+import type { Tracer } from './core/tracing.js';
 import { watchJournal } from './core/journal/watch-journal.js';
 import { createStreams } from './core/stream/venue-stream.js';
 import { followChain } from './core/tracking/follow-chain.js';
@@ -30,6 +32,7 @@ import { createClientReader } from './native-api/client.js';
 import type { Listening } from './native-api/listen.js';
 import { composeRelayer, openRelayers, runRelayer, type WalletsOfChains } from './compose-relayer.js';
 import { operatorRouters, runAlerts } from './compose-operator.js';
+import { openTraces } from './compose-traces.js';
 import { createTradeHandlers } from './facade/trade/trade-handlers.js';
 import { facadeSocket } from './facade/ws/facade-socket.js';
 import { createSockets } from './native-api/sockets.js';
@@ -66,10 +69,13 @@ export interface ComposeOptions extends Surroundings {
 
 /** Configuration → adapters → gateway → doors. The one place where they meet, for production and sandbox alike. */
 export async function startGateway(options: ComposeOptions): Promise<Gateway> {
-  const { config, store, lifecycle, clock, log } = options;
+  const { config, lifecycle, clock, log } = options;
+  const version = packageVersion();
+  const { tracer, scopes } = await openTraces({ config, version, lifecycle, clock, log });
+  const store = tracer === null ? options.store : traceStore(options.store, tracer);
   const wallets = await openRelayers(config.chains, { clock, log });
   const metrics = createMetricsBook();
-  const venues = config.chains.map((chain) => createVenue(chain, { store, facade: config.facade, clock, log, wallets, metrics }));
+  const venues = config.chains.map((chain) => createVenue(chain, { store, facade: config.facade, clock, log, wallets, metrics, tracer }));
   const { mode, serviceName, commit } = config;
   const crypto = await loadCrypto(log);
   const entrance = await lifecycle.start(
@@ -82,7 +88,8 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
     serviceName,
     commit,
     notices: config.notificationsUrl === null ? null : createBackendNotices(config.notificationsUrl),
-    version: packageVersion(),
+    version,
+    scopes,
     venues,
     store,
     clock,
@@ -193,22 +200,24 @@ const eitherDoor =
 interface VenueParts extends Pick<ComposeOptions, 'store' | 'clock' | 'log'> {
   readonly wallets: WalletsOfChains;
   readonly metrics: Metrics;
+  readonly tracer: Tracer | null;
   readonly facade: Config['facade'];
 }
 
 function createVenue(
   { chain, rpcUrls, wsUrls, relayer, ...hosts }: ChainConfig,
-  { store, facade, clock, log, wallets, metrics }: VenueParts,
+  { store, facade, clock, log, wallets, metrics, tracer }: VenueParts,
 ): Venue {
   const own = log.child({ chain: chain.slug });
-  const node = createViemChain({ definition: chain, rpcUrls, wsUrls, clock, log: own });
+  const node = createViemChain({ definition: chain, rpcUrls, wsUrls, clock, log: own, tracer });
   const feed = createBackendFeed({ chain, node, endpoints: endpointsOf(hosts), clock, log });
   return {
     definition: chain,
     chain: node,
     feed,
     relayer:
-      relayer && composeRelayer(relayer, { chain, wallets: wallets.get(chain.slug) ?? [], node, store, facade, metrics, clock, log: own }),
+      relayer &&
+      composeRelayer(relayer, { chain, wallets: wallets.get(chain.slug) ?? [], node, store, facade, metrics, tracer, clock, log: own }),
     candles: createCandleRecorder({ chain: chain.slug, feed, store: store.candles, clock, log: own }),
     clock,
     log: own,

@@ -9,6 +9,7 @@ import { FACADE_VARIABLES, facadeSettings, type FacadeSettings } from './facade/
 import { ORDER_VARIABLES, orderSettings, type OrderSettings } from './orders/order-variables.js';
 import { OPERATOR_VARIABLES, operatorProblems, operatorSettings, type OperatorSettings } from './relay/operator-variables.js';
 import { walletCount } from './relay/relayer-variables.js';
+import { TRACING_VARIABLES, traceSettings, type TraceSettings } from './tracing-variables.js';
 import { openSource, SECRET_SETTINGS, type SourceFiles } from './secret-settings.js';
 
 export { ConfigError, type ChainConfig, type DatabaseConfig, type Environment };
@@ -32,6 +33,8 @@ export interface Config {
   readonly orders: OrderSettings;
   readonly facade: FacadeSettings;
   readonly operator: OperatorSettings;
+  /** Where traces go; null or absent: there are none. */
+  readonly traces?: TraceSettings | null;
   /** What is not wrong, but should be better; said at the start. What a relayer is warned of stands with it. */
   readonly warnings?: readonly string[];
 }
@@ -58,6 +61,7 @@ const Common = z.object({
   ...ORDER_VARIABLES,
   ...FACADE_VARIABLES,
   ...OPERATOR_VARIABLES,
+  ...TRACING_VARIABLES,
   PRICING_URL: HttpUrl.default(PRICING_URL),
   GLOBAL_URL: HttpUrl.default(GLOBAL_URL),
 });
@@ -108,6 +112,7 @@ export function readConfig(environment: Environment, readText?: ReadText, isShar
     orders: orderSettings(common.data),
     facade: facadeSettings(common.data),
     operator: operatorSettings(common.data),
+    traces: traceSettings(common.data),
     warnings: warningsOf(source, chains),
   };
 }

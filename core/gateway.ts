@@ -10,6 +10,7 @@ import type { OrderSettings } from './orders/order-variables.js';
 import type { Alerts } from './relay/alerts.js';
 import type { Relayer } from './relay/relayer.js';
 import type { MetricsBook } from './metrics.js';
+import type { RequestScopes } from './request-scope.js';
 import type { NoticeSource } from './notifications/notice-source.js';
 import type { CatchUp } from './tracking/catch-up.js';
 import type { BlockHead, Chain, ChainFacts, Clock, Logger, MarketFeed, RandomBytes, Store } from './ports.js';
@@ -68,6 +69,8 @@ export interface Gateway {
   readonly facade: FacadeSettings;
   /** Signatures, nonces, limits. */
   readonly entrance: Entrance;
+  /** Requests followed through all they cause; null where nobody looks. */
+  readonly scopes: RequestScopes | null;
   /** What is counted while requests are served. */
   readonly metrics: MetricsBook;
   /** Where what goes wrong is reported to whoever runs the service. */

@@ -3,6 +3,7 @@ import { GatewayError } from '../core/errors.js';
 import { venueOf, type Gateway } from '../core/gateway.js';
 import type { HotReplies } from '../core/hot-replies.js';
 import type { Window } from '../core/limits.js';
+import type { OpenScope, RequestScopes } from '../core/request-scope.js';
 import type { TradeHandlers } from './actions/trade-handlers.js';
 import { createCompatDoor } from './compat.js';
 import { COMPAT_REPORT } from './compat-report.js';
@@ -37,14 +38,26 @@ export function createFacade(gateway: Gateway, { clientOf, hot, trade }: FacadeP
     const [, slug = '', word = ''] = PATH.exec(request.url ?? '') ?? [];
     const door = doors.get(word);
     const since = performance.now();
+    const scope = gateway.scopes === null ? null : openScope(gateway.scopes, request);
     const send = (answer: Answer): void => {
       sendAnswer(response, client, window, answer);
       const operation = answer.operation ?? (door === undefined ? 'other' : word);
       gateway.metrics.request('facade', operation, answer.status, performance.now() - since);
+      scope?.close(operation, answer.status);
     };
     if (door === undefined) return send(NOWHERE);
-    serve({ gateway, door, slug, client, request, send }, window);
+    serve({ gateway, door, slug, client, request, scope, send }, window);
   };
+}
+
+function openScope(scopes: RequestScopes, { method = '', headers }: IncomingMessage): OpenScope {
+  const traceparent = headers['traceparent'];
+  return scopes.open({
+    door: 'facade',
+    transport: 'http',
+    method,
+    traceparent: Array.isArray(traceparent) ? undefined : traceparent,
+  });
 }
 
 const NOWHERE: Answer = { status: 404, type: TEXT_TYPE, body: 'There is nothing at this path.' };
@@ -55,12 +68,14 @@ interface Call {
   readonly slug: string;
   readonly client: Client;
   readonly request: IncomingMessage;
+  readonly scope: OpenScope | null;
   readonly send: (answer: Answer) => void;
 }
 
-function serve(call: Call, { isExceeded, scope, resetSeconds }: Window): void {
-  const { gateway, door, slug, client, request, send } = call;
-  if (isExceeded) return send(door.refuse(new GatewayError('RATE_LIMITED', { scope, retryAfterSeconds: resetSeconds })));
+function serve(call: Call, window: Window): void {
+  const { gateway, door, slug, client, request, scope, send } = call;
+  if (window.isExceeded)
+    return send(door.refuse(new GatewayError('RATE_LIMITED', { scope: window.scope, retryAfterSeconds: window.resetSeconds })));
   const { method = 'POST' } = door;
   if (request.method !== method)
     return send({ status: 405, type: TEXT_TYPE, body: `Only ${method} is offered here.`, headers: { Allow: method } });
@@ -69,7 +84,10 @@ function serve(call: Call, { isExceeded, scope, resetSeconds }: Window): void {
       if (error !== null) throw error;
       return door.answer({ venue: venueOf(gateway, slug), bytes, client });
     };
-    answer().then(send, (fault: unknown) => send(door.refuse(known(fault, call))));
+    const serveIt = (): void => void answer().then(send, (fault: unknown) => send(door.refuse(known(fault, call))));
+    // After the body was read: what tells of a body's bytes is the connection's.
+    if (scope === null) serveIt();
+    else scope.run(client.requestId, serveIt);
   });
 }
 

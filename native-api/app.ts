@@ -7,7 +7,7 @@ import { answerHotFirst } from './answer-hot-first.js';
 import { createClientReader, setClientHeaders, type ReadClient } from './client.js';
 import { docsRouter } from './docs.js';
 import type { HotReplies } from '../core/hot-replies.js';
-import { measureRequests } from './measure-requests.js';
+import { enterScope, measureRequests } from './measure-requests.js';
 import { createOperationNamer } from './operation-name.js';
 import { openApiDocument } from './openapi.js';
 import type { Operation } from './operation.js';
@@ -28,7 +28,8 @@ export interface OtherRoutes {
 export function createApp(gateway: Gateway, hot: HotReplies, { extraRoutes = [], operatorRoutes = [] }: OtherRoutes = {}): RequestListener {
   const clientOf = createClientReader(gateway.entrance);
   const host = createHost({ gateway, operations: OPERATIONS, extraRoutes, operatorRoutes, clientOf, hot });
-  return measureRequests(gateway.metrics, createOperationNamer(OPERATIONS), answerHotFirst(gateway, clientOf, hot, host));
+  const { metrics, scopes } = gateway;
+  return measureRequests({ metrics, scopes, nameOf: createOperationNamer(OPERATIONS) }, answerHotFirst(gateway, clientOf, hot, host));
 }
 
 export interface HostOptions {
@@ -49,6 +50,7 @@ export function createHost({ gateway, operations, extraRoutes, operatorRoutes = 
 
   app.use(receive(gateway, clientOf, extraRoutes.length > 0));
   app.use(readBody);
+  if (gateway.scopes !== null) app.use(enterScope);
   for (const router of [...extraRoutes, ...operatorRoutes]) app.use(router);
   app.use(docsRouter(openApiDocument(operations, gateway.entrance.headerPrefixes[0] ?? '')));
   app.use(nativeRouter(gateway, operations, hot));

@@ -7,6 +7,7 @@ import { DATABASE_VARIABLES, DatabaseUrl } from '../core/database-variables.js';
 import { FACADE_VARIABLES } from '../core/facade/facade-variables.js';
 import { ORDER_VARIABLES } from '../core/orders/order-variables.js';
 import { OPERATOR_VARIABLES, operatorProblems } from '../core/relay/operator-variables.js';
+import { TRACING_VARIABLES } from '../core/tracing-variables.js';
 import { openSource, type SourceFiles } from '../core/secret-settings.js';
 
 const Milliseconds = z.coerce
@@ -25,6 +26,7 @@ const Settings = z.object({
   ...ORDER_VARIABLES,
   ...FACADE_VARIABLES,
   ...OPERATOR_VARIABLES,
+  ...TRACING_VARIABLES,
   /** Absent: a PostgreSQL server of our own, started and ended with the sandbox. */
   DATABASE_URL: DatabaseUrl.optional(),
   ...DATABASE_VARIABLES,

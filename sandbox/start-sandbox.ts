@@ -6,6 +6,7 @@ import type { Gateway } from '../core/gateway.js';
 import { orderSettings } from '../core/orders/order-variables.js';
 import type { Clock, Logger } from '../core/ports.js';
 import { readiness } from '../core/readiness.js';
+import { traceSettings } from '../core/tracing-variables.js';
 import { startGateway, startStore } from '../compose.js';
 import type { Lifecycle } from '../lifecycle.js';
 import { listen } from '../native-api/listen.js';
@@ -79,6 +80,7 @@ export async function startSandbox({ settings, lifecycle, clock, log, write }: S
     orders: orderSettings(settings),
     facade: facadeSettings(settings),
     operator,
+    traces: traceSettings(settings),
   };
   progress.step('starting the gateway');
   const gateway = await startGateway({

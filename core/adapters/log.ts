@@ -2,16 +2,27 @@ import { pino, type DestinationStream, type Logger as Pino } from 'pino';
 import type { LogFields, Logger } from '../ports.js';
 import type { LogLevel } from '../config.js';
 import { redact } from '../redact.js';
+import { scopeFields } from './request-scopes.js';
 
 /** One JSON object per line on standard error by default: standard output belongs to what a person asked for. */
 export function createLogger(level: LogLevel, destination: DestinationStream = pino.destination(2)): Logger {
   return wrap(
     pino(
-      { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, formatters: { level: (label) => ({ level: label }) } },
+      {
+        level,
+        base: null,
+        timestamp: pino.stdTimeFunctions.isoTime,
+        formatters: { level: (label) => ({ level: label }) },
+        mixin: scopeFields,
+        mixinMergeStrategy: ownFirst,
+      },
       destination,
     ),
   );
 }
+
+/** A line that names its request itself knows better. */
+const ownFirst = (own: object, ofScope: object): object => ({ ...ofScope, ...own });
 
 function wrap(sink: Pino): Logger {
   const write =

@@ -1,6 +1,7 @@
 import { GatewayError } from '../../core/errors.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
 import { refuseExceeded } from '../../core/limits.js';
+import type { OpenScope } from '../../core/request-scope.js';
 import type { Peer } from '../../core/stream/socket-route.js';
 import { ACTIONS } from '../actions/index.js';
 import { actionIn } from '../exchange-door.js';
@@ -53,10 +54,12 @@ export function createPosts({ gateway, venue, peer, info, exchange, most, say }:
     return { type: 'action', payload: reply };
   };
 
-  const respond = async (post: Post, bytes: Uint8Array): Promise<PostResponse> => {
+  const respond = async (post: Post, bytes: Uint8Array, scope: OpenScope | null): Promise<PostResponse> => {
     const since = performance.now();
     const counted = (response: PostResponse, status: number): PostResponse => {
-      gateway.metrics.request('facade', operationOf(post), status, performance.now() - since, 'ws');
+      const operation = operationOf(post);
+      gateway.metrics.request('facade', operation, status, performance.now() - since, 'ws');
+      scope?.close(operation, status);
       return response;
     };
     try {
@@ -68,10 +71,15 @@ export function createPosts({ gateway, venue, peer, info, exchange, most, say }:
     }
   };
 
+  const followed = (post: Post, bytes: Uint8Array): Promise<PostResponse> => {
+    const scope = gateway.scopes?.open({ door: 'facade', transport: 'ws', method: 'POST' }) ?? null;
+    return scope === null ? respond(post, bytes, null) : scope.run(peer.requestId, () => respond(post, bytes, scope));
+  };
+
   return {
     answer(post, bytes) {
       if (pending.size >= most) return say(errorText(`too many pending post requests id=${post.id}`));
-      const answered = respond(post, bytes).then((response) => {
+      const answered = followed(post, bytes).then((response) => {
         pending.delete(answered);
         say(postText(post.id, response));
       });

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { BaseError, custom, RpcRequestError, type Transport } from 'viem';
 import { redactText } from '../../redact.js';
+import type { Span, Tracer } from '../../tracing.js';
 import type { Endpoint, Endpoints } from './endpoints.js';
 import { createLine, type Line } from './line.js';
 import { troubleOf } from './node-trouble.js';
@@ -29,6 +30,8 @@ interface Question {
 interface Entry {
   readonly call: RpcCall;
   readonly question: Question | null;
+  /** Null outside of any trace. */
+  readonly span: Span | null;
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: Error) => void;
 }
@@ -37,6 +40,7 @@ export interface RpcTransportOptions {
   readonly endpoints: Endpoints;
   readonly chainId: number;
   readonly slug: string;
+  readonly tracer?: Tracer | null;
 }
 
 /** Time for a batch on all nodes together; a node that keeps silent is left for the next one sooner. */
@@ -48,7 +52,7 @@ const SECOND_TRY_AFTER_MS = 100;
  * Calls of one turn of the event loop travel together, to one node, and are answered by one node. When it fails, the whole batch goes to
  * the next at once, so that nobody's answers are ever mixed.
  */
-export function createRpcTransport({ endpoints, chainId, slug }: RpcTransportOptions): RpcTransport {
+export function createRpcTransport({ endpoints, chainId, slug, tracer = null }: RpcTransportOptions): RpcTransport {
   const line = createLine(endpoints, { chainId, slug });
   const questions = new AsyncLocalStorage<Question>();
   const isOnly = endpoints.all.length === 1;
@@ -64,7 +68,8 @@ export function createRpcTransport({ endpoints, chainId, slug }: RpcTransportOpt
   const request = ({ method, params }: { method: string; params?: unknown }): Promise<unknown> =>
     new Promise((resolve, reject) => {
       const call: RpcCall = params === undefined ? { method } : { method, params };
-      if (waiting.push({ call, question: questions.getStore() ?? null, resolve, reject }) === 1) setImmediate(flush);
+      const span = tracer === null ? null : spanFor(tracer, slug, method);
+      if (waiting.push({ call, question: questions.getStore() ?? null, span, resolve, reject }) === 1) setImmediate(flush);
     });
 
   return {
@@ -116,7 +121,19 @@ async function carry(load: Load): Promise<void> {
   if (pinned !== null) for (const { question } of entries) if (question !== null) question.isBroken = true;
   if (troubled !== null) return deliver(entries, troubled.endpoint, troubled.answers);
   const error = new NoNodeError([...new Set(faults), ...(pinned === null ? endpoints.leftOut(isAboutHead) : [])]);
-  for (const { reject } of entries) reject(error);
+  for (const { span, reject } of entries) {
+    span?.end('no node answered');
+    reject(error);
+  }
+}
+
+/** The method alone: what is asked and answered is the trader's business. */
+function spanFor(tracer: Tracer, chain: string, method: string): Span | null {
+  if (tracer.current() === null) return null;
+  return tracer.begin(`rpc ${method}`, {
+    kind: 'client',
+    fields: { 'rpc.system': 'jsonrpc', 'rpc.method': method, 'gateway.chain': chain },
+  });
 }
 
 const NEWEST: ReadonlySet<unknown> = new Set(['latest', 'safe', 'finalized']);
@@ -135,8 +152,10 @@ function isGood(endpoint: Endpoint, calls: readonly RpcCall[], answers: readonly
 }
 
 function deliver(entries: readonly Entry[], endpoint: Endpoint, answers: readonly RpcAnswer[]): void {
-  for (const [at, { call, question, resolve, reject }] of entries.entries()) {
+  for (const [at, { call, question, span, resolve, reject }] of entries.entries()) {
     const answer = answers[at];
+    span?.note({ 'server.address': endpoint.host, 'rpc.batch_size': entries.length });
+    span?.end(answer !== undefined && 'result' in answer ? undefined : 'refused');
     if (question !== null) question.endpoint = endpoint;
     if (answer === undefined) reject(new NoNodeError([`${endpoint.host}: its answer is not complete`]));
     else if ('result' in answer) resolve(answer.result);

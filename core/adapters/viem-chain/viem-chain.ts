@@ -1,6 +1,7 @@
 import { createPublicClient } from 'viem';
 import type { ChainDefinition } from '../../chains.js';
 import type { Chain, Clock, Logger } from '../../ports.js';
+import type { Tracer } from '../../tracing.js';
 import { accountFacts, chainTrades, openOrders, openTrades } from './account.js';
 import { delegateOf } from './delegation.js';
 import { createEndpoints } from './endpoints.js';
@@ -22,13 +23,15 @@ export interface ViemChainOptions {
   readonly wsUrls?: readonly string[];
   readonly clock: Clock;
   readonly log: Logger;
+  /** Null or absent: calls are no spans. */
+  readonly tracer?: Tracer | null;
 }
 
 /** The Chain port over JSON-RPC. One file per question; calls of one turn of the event loop travel as one batch, to one node. */
-export function createViemChain({ definition, rpcUrls, wsUrls = [], clock, log }: ViemChainOptions): Chain {
+export function createViemChain({ definition, rpcUrls, wsUrls = [], clock, log, tracer = null }: ViemChainOptions): Chain {
   const { chainId, slug, expectedBlockMs } = definition;
   const endpoints = createEndpoints({ urls: rpcUrls, expectedBlockMs, now: () => clock.now(), log });
-  const { transport, ask } = createRpcTransport({ endpoints, chainId, slug });
+  const { transport, ask } = createRpcTransport({ endpoints, chainId, slug, tracer });
   const client = createPublicClient({ transport, cacheTime: 0 });
   const views = createViews(client, definition);
   return {

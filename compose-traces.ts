@@ -1,0 +1,35 @@
+import { createRequestScopes } from './core/adapters/request-scopes.js';
+import type { Config } from './core/config.js';
+import type { Clock, Logger } from './core/ports.js';
+import type { RequestScopes } from './core/request-scope.js';
+import type { Tracer } from './core/tracing.js';
+import type { Lifecycle } from './lifecycle.js';
+
+interface Parts {
+  readonly config: Pick<Config, 'traces' | 'logLevel'>;
+  readonly version: string;
+  readonly lifecycle: Lifecycle;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export interface Traces {
+  readonly tracer: Tracer | null;
+  /** Null where nobody would look: requests are not followed then. */
+  readonly scopes: RequestScopes | null;
+}
+
+/** Before everything else, so that its end comes last and the spans of the end are sent too. */
+export async function openTraces({ config: { traces = null, logLevel }, version, lifecycle, clock, log }: Parts): Promise<Traces> {
+  const tracer =
+    traces === null
+      ? null
+      : (
+          await lifecycle.start(
+            'traces',
+            async () => (await import('./core/adapters/otel-traces.js')).openOtelTraces({ settings: traces, version, clock }),
+            (made) => made.close(),
+          )
+        ).tracer;
+  return { tracer, scopes: tracer === null && logLevel !== 'debug' ? null : createRequestScopes(log, tracer) };
+}
