@@ -2,7 +2,14 @@ import { CHAIN_SLUGS, chainVariable } from './chains.js';
 import { present, type Environment, type ReadText, type Source } from './config-source.js';
 
 /** Settings that are secrets, or may hold one: providers put keys into addresses. Each may stand in a file instead. */
-export const SECRET_SETTINGS = ['DATABASE_URL', 'OPERATOR_TOKEN', 'ALERT_WEBHOOK_URL', 'ALERT_WEBHOOK_SECRET'] as const;
+export const SECRET_SETTINGS = [
+  'DATABASE_URL',
+  'OPERATOR_TOKEN',
+  'ALERT_WEBHOOK_URL',
+  'ALERT_WEBHOOK_SECRET',
+  'OTEL_EXPORTER_OTLP_HEADERS',
+  'OTEL_EXPORTER_OTLP_TRACES_HEADERS',
+] as const;
 
 /** The same, for each chain. */
 export const SECRET_CHAIN_SETTINGS = [
@@ -15,7 +22,8 @@ export const SECRET_CHAIN_SETTINGS = [
 ] as const;
 
 /** A password may begin and end in a space; of its file only the last line end is the editor's. */
-const EXACT = /^RELAYER_KEYSTORE_PASSWORD_/;
+const valueOf = (setting: string, text: string): string =>
+  setting.startsWith('RELAYER_KEYSTORE_PASSWORD_') ? text.replace(/\r?\n$/, '') : text.trim();
 
 interface SecretName {
   readonly setting: string;
@@ -47,36 +55,55 @@ const NO_FILES: SourceFiles = {
   isShared: () => false,
 };
 
+interface Given {
+  /** What the operator calls it. */
+  readonly name: string;
+  /** Null where something is wrong with it. */
+  readonly value: string | null;
+  readonly problem?: string;
+  readonly warning?: string;
+}
+
 /** Puts what files hold in the place of the settings that they are for. The one place where a secret is read from a file. */
-export function openSource(environment: Environment, { readText, isShared } = NO_FILES): Source {
-  const given = present(environment);
-  const variables: Record<string, string> = { ...given };
-  const problems: string[] = [];
-  const namedAs = new Map<string, string>();
-  const warnings = new Map<string, string>();
-  for (const { setting, files } of SECRET_NAMES) {
-    const names = [setting, ...files].filter((name) => given[name] !== undefined);
-    const [name, second] = names;
-    if (name === undefined || (name === setting && second === undefined)) continue;
-    namedAs.set(setting, name);
-    const path = given[name] ?? '';
-    const text = second === undefined ? readSecret(readText, path) : null;
-    if (second !== undefined) problems.push(`${names.join(' and ')} are both set; keep one of them`);
-    else if (text === null) problems.push(`${name} must name a file that can be read`);
-    else if (text.trim() === '') problems.push(`${name} names a file that is empty`);
-    else if (isShared(path)) warnings.set(setting, `the file of ${name} can be read by others than its owner: chmod 600 it`);
-    Reflect.deleteProperty(variables, setting);
-    if (text !== null && text.trim() !== '')
-      variables[setting] = setting.startsWith('RELAYER_KEYSTORE_PASSWORD_') ? text.replace(/\r?\n$/, '') : text.trim();
-  }
+export function openSource(environment: Environment, files = NO_FILES): Source {
+  const variables = present(environment);
+  const found = new Map(
+    SECRET_NAMES.flatMap((secret) => {
+      const given = fromFile(secret, variables, files);
+      return given === null ? [] : [[secret.setting, given] as const];
+    }),
+  );
+  for (const [setting, { value }] of found)
+    if (value === null) Reflect.deleteProperty(variables, setting);
+    else variables[setting] = value;
   return {
     variables,
-    readText,
-    problems,
-    nameOf: (setting) => namedAs.get(setting) ?? setting,
-    isGiven: (setting) => variables[setting] !== undefined || namedAs.has(setting),
-    warningsOf: (setting) => [warnings.get(setting) ?? []].flat(),
+    readText: files.readText,
+    problems: [...found.values()].flatMap(({ problem = [] }) => problem),
+    nameOf: (setting) => found.get(setting)?.name ?? setting,
+    isGiven: (setting) => variables[setting] !== undefined || found.has(setting),
+    warningsOf: (setting) => [found.get(setting)?.warning ?? []].flat(),
   };
+}
+
+/** Null where no file is named. */
+function fromFile(
+  { setting, files }: SecretName,
+  variables: Readonly<Record<string, string>>,
+  { readText, isShared }: SourceFiles,
+): Given | null {
+  const names = [setting, ...files].filter((name) => variables[name] !== undefined);
+  const [name = setting] = names;
+  if (names.length > 1) return { name, value: null, problem: `${names.join(' and ')} are both set; keep one of them` };
+  if (name === setting) return null;
+  const path = variables[name] ?? '';
+  const text = readSecret(readText, path);
+  if (text === null) return { name, value: null, problem: `${name} must name a file that can be read` };
+  if (text.trim() === '') return { name, value: null, problem: `${name} names a file that is empty` };
+  const value = valueOf(setting, text);
+  return isShared(path)
+    ? { name, value, warning: `the file of ${name} can be read by others than its owner: chmod 600 it` }
+    : { name, value };
 }
 
 /** Null where the file cannot be read; why not may quote its path, which may be the key of somebody who mixed the two up. */

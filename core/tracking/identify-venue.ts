@@ -48,8 +48,8 @@ export function createIdentification(venue: Venue): Identification {
       if (state.facts === null) await ask();
     },
     refresh(wasAway) {
-      const soonest = wasAway ? askedAt + SOONEST_MS : dueAt;
-      if (isAsking || clock.now() < soonest) return;
+      if (wasAway) dueAt = Math.min(dueAt, askedAt + SOONEST_MS);
+      if (isAsking || clock.now() < dueAt) return;
       isAsking = true;
       void ask()
         .catch(failed)
