@@ -15,6 +15,10 @@ const connect = (poolSize: number): Knex => connectDatabase({ url: server.url, l
 
 beforeAll(async () => {
   server = await createTestDatabase();
+  // As some servers are set up: a transaction would see nothing of what was committed while it waited.
+  const [owner, name] = [connect(1), new URL(server.url).pathname.slice(1)];
+  await owner.raw(`alter database ${name} set default_transaction_isolation = 'repeatable read'`);
+  await owner.destroy();
   replicas = [connect(1), connect(1)];
   onlooker = connect(4);
   await onlooker.raw('create table kept (word text not null)');
