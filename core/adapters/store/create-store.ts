@@ -5,6 +5,7 @@ import { createAdmissionStore } from './admission-store.js';
 import { createCandleStore } from './candle-store.js';
 import { reachDatabase, type DatabaseOptions } from './connect-database.js';
 import { isLostRace, withFaults } from './faults.js';
+import { expectWrites } from './session.js';
 import { createAccountStore } from './account-store.js';
 import { createFacadeStore } from './facade-store.js';
 import { createJournalStore } from './journal-store.js';
@@ -51,9 +52,7 @@ export function createStore(options: DatabaseOptions): KnexStore {
     log: options.log,
   });
   const queries = withFaults({
-    async ping(): Promise<void> {
-      await db.raw('select 1');
-    },
+    ping: () => expectWrites(db),
     async instanceId(): Promise<string> {
       const row = await db<{ instance_id: string }>('deployment').first('instance_id');
       if (row === undefined) throw new Error('The table deployment is empty.');

@@ -1,3 +1,4 @@
+import type { Knex } from 'knex';
 import type pg from 'pg';
 import type { DatabaseLimits } from '../../database-variables.js';
 
@@ -38,8 +39,22 @@ const limitSettings = ({ statementMs, lockMs, idleTransactionMs }: DatabaseLimit
 export async function beginSession(connection: Pick<pg.Client, 'query'>, limits: DatabaseLimits | null): Promise<void> {
   const settings = Object.entries({ ...FIXED, ...limitSettings(limits ?? NO_LIMITS) });
   const said = settings.map(([name, value]) => `set_config('${name}', '${value}', false)`);
-  const { rows } = await connection.query<{ is_read_only: boolean }>(
-    `select ${said.join(', ')}, pg_is_in_recovery() or current_setting('default_transaction_read_only')::boolean as is_read_only`,
-  );
-  if (rows[0]?.is_read_only !== false) throw Object.assign(new Error('the database takes no writes at present'), { code: READ_ONLY });
+  const { rows } = await connection.query<Answer>(`select ${said.join(', ')}, ${IS_READ_ONLY}`);
+  refuseReader(rows);
+}
+
+/** Whether the database answers, and would store something. */
+export async function expectWrites(db: Knex): Promise<void> {
+  const { rows } = await db.raw<{ rows: Answer[] }>(`select ${IS_READ_ONLY}`);
+  refuseReader(rows);
+}
+
+interface Answer {
+  readonly is_read_only: boolean;
+}
+
+const IS_READ_ONLY = `pg_is_in_recovery() or current_setting('transaction_read_only')::boolean as is_read_only`;
+
+function refuseReader([answer]: readonly Answer[]): void {
+  if (answer?.is_read_only !== false) throw Object.assign(new Error('the database takes no writes at present'), { code: READ_ONLY });
 }
