@@ -10,6 +10,8 @@ export interface DatabaseLine {
   reset(): void;
   /** Statements since the last call, one entry for each time the server was asked and waited for. */
   roundTrips(): string[];
+  /** From which the server sees this line's connections come. */
+  ports(): number[];
   close(): Promise<void>;
 }
 
@@ -60,6 +62,7 @@ export async function openDatabaseLine(target: string, { isDeaf = false }: LineO
     },
     reset: () => each((socket) => socket.destroy()),
     roundTrips: () => asked.splice(0),
+    ports: () => [...pairs].map(([, upstream]) => upstream.localPort ?? 0),
     async close() {
       each((socket) => socket.destroy());
       await new Promise<void>((resolve) => server.close(() => resolve()));

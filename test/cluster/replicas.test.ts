@@ -1,0 +1,130 @@
+import { agentTrader, newAgentTrader, refusal, type AgentTrader, type Answer, type Json } from '../harness/agent-trader.js';
+import { expectViewEqualsChain } from '../harness/chain-checker.js';
+import { CLUSTER_CHAIN, otherThan, startCluster, untilOwned, type Cluster, type ClusterBot } from '../harness/cluster-start.js';
+import { eventually, until } from '../harness/eventually.js';
+import { firstChain } from '../harness/first-chain.js';
+import { order, orderAction, postExchange, signL1 } from '../harness/hl-exchange.js';
+import { EVERYTHING } from '../harness/master-wallet.js';
+import { expectRelayInvariants } from '../harness/relay-invariants.js';
+import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import { signRequest } from '../harness/signed-request.js';
+
+/** Two gateways as they are run in production, on one database and one chain: whoever asks cannot tell that they are two. */
+
+const WRITE_LIMIT = 12;
+const TAKEOVER_MS = 10_000;
+
+let sandbox: TestSandbox;
+let cluster: Cluster;
+let bot: ClusterBot;
+
+beforeAll(async () => {
+  sandbox = await startTestSandbox({ SANDBOX_BLOCK_MS: '200' });
+  sandbox.controls.prices.jump(0, '60000');
+  cluster = await startCluster(sandbox, { settings: { RATE_LIMIT_AGENT_WRITES: String(WRITE_LIMIT) } });
+  bot = await cluster.newBot();
+}, 60_000);
+afterAll(async () => {
+  await cluster.stop();
+  await sandbox.stop();
+});
+
+/** What counts in a minute must not straddle its turn. */
+const untilMinuteLasts = (): Promise<void> => until(() => Date.now() % 60_000 < 50_000);
+
+const bothWays = (agent: AgentTrader): readonly AgentTrader[] =>
+  cluster.members.map(({ front }) => agentTrader(front, firstChain(sandbox), agent.trader, agent.wallet));
+
+const newAgent = (scope = EVERYTHING): Promise<AgentTrader> =>
+  newAgentTrader(cluster.members[0].front, firstChain(sandbox), { usdc: '100000', scope });
+
+/** By turns through both, all at once. */
+const attack = <Reply>(count: number, ask: (turn: number) => Promise<Reply>): Promise<Reply[]> =>
+  Promise.all(Array.from({ length: count }, (_, turn) => ask(turn)));
+
+const buy = (changes: Json = {}): Json => ({ market: 'BTC/USD', side: 'long', type: 'market', size: '0.05', leverage: '10', ...changes });
+const resting = (price: number) => orderAction(order({ p: String(price), t: { limit: { tif: 'Alo' } } }));
+const passed = (answers: readonly Answer[]): Answer[] => answers.filter(({ status }) => status < 300);
+
+describe('two replicas under attack', () => {
+  it('take one of twenty copies of a signed request', async () => {
+    const { wallet, trader } = await newAgent();
+    const path = `/v1/${CLUSTER_CHAIN}/account/${trader.account.address}`;
+    const headers = await signRequest(wallet, firstChain(sandbox).definition, { operationId: 'getAccount', method: 'GET', path });
+    const answers = await attack(20, (turn) => fetch(`${cluster.members[turn % 2]?.url()}${path}`, { headers }));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array.from({ length: 19 }, () => 401)]);
+  });
+
+  it('take one of ten copies of a bot’s signed action', async () => {
+    const before = (await bot.trader.trades()).length;
+    const body = await signL1(bot.agent, resting(41_000));
+    const answers = await attack(10, (turn) => postExchange(cluster.members[turn % 2]?.url() ?? '', CLUSTER_CHAIN, body));
+    expect(answers.filter((answer) => (answer.body as { status: string }).status === 'ok')).toHaveLength(1);
+    await expectRelayInvariants(cluster.purse, { slug: CLUSTER_CHAIN, store: cluster.books.store.relay });
+    expect(await bot.trader.trades()).toHaveLength(before + 1);
+  });
+
+  it('count the writes of an agent together, and its spending, and its client ids', async () => {
+    const [free, capped, twice] = [await newAgent(), await newAgent({ ...EVERYTHING, dailySpendCapUsd: '1000' }), await newAgent()];
+    const through = (agent: AgentTrader, count: number, body: Json): Promise<Answer[]> => {
+      const ways = bothWays(agent);
+      return attack(count, (turn) => ways[turn % 2]?.create(body) ?? Promise.reject(new Error('no way')));
+    };
+    await untilMinuteLasts();
+    const writes = await through(free, WRITE_LIMIT + 8, buy());
+    expect(passed(writes)).toHaveLength(WRITE_LIMIT);
+    expect(new Set(writes.filter(({ status }) => status >= 300).map((answer) => refusal(answer).join()))).toEqual(
+      new Set(['429,RATE_LIMITED']),
+    );
+    const spent = await through(capped, WRITE_LIMIT, buy());
+    const [refused] = spent.filter(({ status }) => status >= 300);
+    const { requestedUsd, capUsd } = refused?.body['details'] as { requestedUsd: string; capUsd: string };
+    expect(passed(spent)).toHaveLength(Math.floor(Number(capUsd) / Number(requestedUsd)));
+    const named = await through(twice, 8, buy({ clientId: 'once' }));
+    expect(new Set(passed(named).map(({ body }) => (body['order'] as Json)['id'])).size).toBe(1);
+    expect(passed(named)).toHaveLength(8);
+  }, 60_000);
+});
+
+describe('two replicas of which one dies', () => {
+  it('fill a bot’s order at the one that does not follow the chain, within the held answer', async () => {
+    const { owner } = await untilOwned(cluster, 'follower');
+    const { owner: sender } = await untilOwned(cluster, 'lane');
+    for (const member of new Set([otherThan(cluster, owner), otherThan(cluster, sender)])) {
+      const answer = await bot.send(member, orderAction(order({ p: '61000' })));
+      expect(answer).toMatchObject({ status: 'ok', response: { data: { statuses: [{ filled: { totalSz: '0.01' } }] } } });
+    }
+  });
+
+  it('follow the chain on within ten seconds after kill -9 of the follower', async () => {
+    const { owner } = await untilOwned(cluster, 'follower');
+    const other = otherThan(cluster, owner);
+    await owner.kill();
+    const { ms } = await untilOwned(cluster, 'follower', other);
+    const answer = await bot.send(other, orderAction(order({ p: '61000' })));
+    expect(answer).toMatchObject({ response: { data: { statuses: [{ filled: { totalSz: '0.01' } }] } } });
+    expect(ms).toBeLessThan(TAKEOVER_MS);
+    await owner.start();
+  }, 60_000);
+
+  it('send each order once when kill -9 hits the sender with orders in flight', async () => {
+    const { owner } = await untilOwned(cluster, 'lane');
+    const other = otherThan(cluster, owner);
+    const before = (await bot.trader.trades()).length;
+    const answers = attack(8, (turn) => bot.send(turn < 6 ? other : owner, resting(42_000 + 10 * turn)).catch(() => null));
+    await eventually(
+      () => cluster.books.store.relay.open(CLUSTER_CHAIN, cluster.relayer),
+      (open) => open.length > 0,
+    );
+    const killedAt = Date.now();
+    await owner.kill();
+    const { ms } = await untilOwned(cluster, 'lane', other);
+    expect(ms).toBeLessThan(TAKEOVER_MS);
+    for (const answer of (await answers).slice(0, 6)) expect(answer).toMatchObject({ status: 'ok' });
+    await expectRelayInvariants(cluster.purse, { slug: CLUSTER_CHAIN, store: cluster.books.store.relay });
+    expect(Date.now() - killedAt).toBeLessThan(2 * TAKEOVER_MS);
+    const placed = (await bot.trader.trades()).length - before;
+    expect([6, 7, 8]).toContain(placed);
+    await expectViewEqualsChain(cluster.books, CLUSTER_CHAIN, bot.trader, 20_000);
+  }, 60_000);
+});
