@@ -1,9 +1,10 @@
-import { readFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
+import path from 'node:path';
 import type { Router } from 'express';
 import { createBackendNotices } from './core/adapters/backend-notices.js';
 import { createBackendFeed } from './core/adapters/backend-feed/backend-feed.js';
 import { endpointsOf } from './core/adapters/backend-feed/endpoints.js';
+import { readRelease } from './core/adapters/own-release.js';
 import { loadCrypto } from './core/adapters/recover/load-crypto.js';
 import { openDatabase } from './core/adapters/store/open-database.js';
 import { systemRandom } from './core/adapters/system-random.js';
@@ -67,10 +68,13 @@ export interface ComposeOptions extends Surroundings {
   readonly extraRoutes?: readonly Router[];
 }
 
+/** Compiled code lies one folder deeper than the sources. */
+const PACKAGE_FOLDERS = [import.meta.dirname, path.join(import.meta.dirname, '..')];
+
 /** Configuration → adapters → gateway → doors. The one place where they meet, for production and sandbox alike. */
 export async function startGateway(options: ComposeOptions): Promise<Gateway> {
   const { config, lifecycle, clock, log } = options;
-  const version = packageVersion();
+  const { version, commit: checkedOut } = readRelease(PACKAGE_FOLDERS);
   const { tracer, scopes } = await openTraces({ config, version, lifecycle, clock, log });
   const store = tracer === null ? options.store : traceStore(options.store, tracer);
   const wallets = await openRelayers(config.chains, { clock, log });
@@ -86,7 +90,7 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
   const gateway = createGateway({
     mode,
     serviceName,
-    commit,
+    commit: commit === 'unknown' ? (checkedOut ?? commit) : commit,
     notices: config.notificationsUrl === null ? null : createBackendNotices(config.notificationsUrl),
     version,
     scopes,
@@ -228,16 +232,4 @@ function createVenue(
 /** A backend that is down must not keep the others from starting: the feed goes on trying, and `/ready` says so. */
 function startFeed(venue: Venue): void {
   venue.feed.start().catch((error: unknown) => venue.log.error('feed.start-failed', { error }));
-}
-
-/** Compiled code lies one folder deeper than the sources. */
-function packageVersion(): string {
-  for (const place of ['./package.json', '../package.json']) {
-    try {
-      return (JSON.parse(readFileSync(new URL(place, import.meta.url), 'utf8')) as { version: string }).version;
-    } catch {
-      continue;
-    }
-  }
-  return 'unknown';
 }
