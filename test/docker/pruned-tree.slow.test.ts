@@ -192,7 +192,7 @@ describe('the image of the sandbox', () => {
     const settings = { ...readCompose().services['sandbox']?.environment, PORT: '0', TMPDIR: scratch };
     const running = start(sandboxImage, sandboxImage.command, settings);
     const url = await urlOf(running, /ready: (http:\S+)/);
-    const health = (await (await fetch(`${url}/health`)).json());
+    const health = await (await fetch(`${url}/health`)).json();
     expect(health).toMatchObject({ mode: 'sandbox', version: VERSION, commit: COMMIT });
     expect((await fetch(`${url}/sandbox`)).status).toBe(200);
     await stop(running);
