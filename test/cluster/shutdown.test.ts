@@ -1,0 +1,173 @@
+import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { connect as connectSocket } from 'node:net';
+import { systemClock } from '../../core/adapters/system-clock.js';
+import { createFaultProxy, type FaultProxy } from '../../sandbox/fault-proxy.js';
+import {
+  CLUSTER_CHAIN,
+  otherThan,
+  startCluster,
+  untilOwned,
+  type Cluster,
+  type ClusterBot,
+  type Member,
+} from '../harness/cluster-start.js';
+import { eventually } from '../harness/eventually.js';
+import { firstChain } from '../harness/first-chain.js';
+import { order, orderAction, signL1 } from '../harness/hl-exchange.js';
+import { expectRelayInvariants } from '../harness/relay-invariants.js';
+import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import { connect } from '../native-api/ws/socket-client.js';
+
+/** How a gateway of production ends: with a word to everybody, and not a moment later than it has to. */
+
+const LIMIT_MS = 10_000;
+
+let sandbox: TestSandbox;
+let cluster: Cluster;
+let bot: ClusterBot;
+let proxy: FaultProxy;
+
+beforeAll(async () => {
+  sandbox = await startTestSandbox({ SANDBOX_BLOCK_MS: '200' });
+  sandbox.controls.prices.jump(0, '60000');
+  proxy = await createFaultProxy({ target: firstChain(sandbox).rpcUrl, clock: systemClock });
+  cluster = await startCluster(sandbox, { settings: { RPC_URL_ARBITRUM_SEPOLIA: proxy.url } });
+  bot = await cluster.newBot();
+}, 60_000);
+afterAll(async () => {
+  await cluster.stop();
+  await proxy.close();
+  await sandbox.stop();
+});
+
+async function ended(member: Member, signal: NodeJS.Signals = 'SIGTERM'): Promise<{ code: number | null; ms: number }> {
+  const since = Date.now();
+  member.signal(signal);
+  const code = await member.ended();
+  return { code, ms: Date.now() - since };
+}
+
+/** Headers promise a body that never ends. */
+function hangingRequest(url: string): Promise<void> {
+  const { port } = new URL(url);
+  return new Promise((resolve) => {
+    const socket = connectSocket(Number(port), '127.0.0.1', () => {
+      socket.write(`POST /hl/${CLUSTER_CHAIN}/info HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{`);
+      resolve();
+    });
+    socket.on('error', () => undefined);
+  });
+}
+
+/** It opens a line and never answers the goodbye. */
+function silentSocket(url: string): Promise<void> {
+  const { port } = new URL(url);
+  return new Promise((resolve) => {
+    const socket = connectSocket(Number(port), '127.0.0.1', () =>
+      socket.write(
+        `GET /v1/${CLUSTER_CHAIN}/ws HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n` +
+          'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
+      ),
+    );
+    socket.on('error', () => undefined).once('data', () => resolve());
+  });
+}
+
+interface RawAnswer {
+  readonly headers: IncomingMessage['headers'];
+  readonly body: string;
+}
+
+/** As a client that keeps its connections. */
+async function heldOrder(member: Member): Promise<RawAnswer> {
+  const text = JSON.stringify(await signL1(bot.agent, orderAction(order({ p: '61000' }))));
+  const headers = { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) };
+  return new Promise((resolve, reject) => {
+    const options = { method: 'POST', headers, agent: new Agent({ keepAlive: true }) };
+    const asked = httpRequest(`${member.url()}/hl/${CLUSTER_CHAIN}/exchange`, options, (answer) => {
+      let body = '';
+      answer.on('data', (chunk: Buffer) => (body += chunk.toString())).on('end', () => resolve({ headers: answer.headers, body }));
+    });
+    asked.on('error', reject).end(text);
+  });
+}
+
+const refusesConnections = (url: string): Promise<boolean> =>
+  new Promise((resolve) => {
+    const probe = httpRequest(`${url}/health`, { agent: false }, (answer) => {
+      answer.resume();
+      resolve(false);
+    });
+    probe.on('error', () => resolve(true)).end();
+  });
+
+describe('a gateway that is asked to end', () => {
+  it('answers what it holds, closes its sockets with 1012, lets nobody in, and hands chain and lane over at once', async () => {
+    const { owner: leaving } = await untilOwned(cluster, 'follower');
+    const staying = otherThan(cluster, leaving);
+    const chain = firstChain(sandbox);
+    chain.setOraclePolicy(null, { mode: 'hold' });
+    const socket = await connect(leaving.url());
+    const answer = heldOrder(leaving);
+    await eventually(
+      () => cluster.books.store.account.ordersBefore(CLUSTER_CHAIN, bot.trader.account.address.toLowerCase() as `0x${string}`, null, 10),
+      (orders) => orders.some(({ order: { status } }) => status === 'pending'),
+    );
+    const since = Date.now();
+    leaving.signal('SIGTERM');
+    const closeCode = await socket.closed;
+    const held = await answer;
+    const heldMs = Date.now() - since;
+    expect(closeCode).toBe(1012);
+    expect(held.headers.connection).toBe('close');
+    expect(JSON.parse(held.body)).toMatchObject({
+      status: 'ok',
+      response: { data: { statuses: [{ resting: { oid: expect.any(Number) } }] } },
+    });
+    expect(heldMs).toBeLessThan(4_000);
+    expect(await refusesConnections(leaving.url())).toBe(true);
+    expect(await leaving.ended()).toBe(0);
+    expect(Date.now() - since).toBeLessThan(LIMIT_MS);
+    const taken = [await untilOwned(cluster, 'follower', staying), await untilOwned(cluster, 'lane', staying)];
+    for (const { ms } of taken) expect(ms).toBeLessThan(2_500);
+    chain.setOraclePolicy(null, { mode: 'auto' });
+    await expectRelayInvariants(cluster.purse, { slug: CLUSTER_CHAIN, store: cluster.books.store.relay });
+    await leaving.start();
+  }, 60_000);
+
+  it('ends with 0 in time although a client hangs, a body never comes and its node is stuck', async () => {
+    const [member] = cluster.members;
+    await hangingRequest(member.url());
+    await silentSocket(member.url());
+    proxy.set({ mode: 'slow', latencyMs: 60_000 });
+    const { code, ms } = await ended(member);
+    proxy.set({ mode: 'ok' });
+    expect(code).toBe(0);
+    expect(ms).toBeLessThan(LIMIT_MS);
+  }, 60_000);
+
+  it('ends with 0 in time although its database is silent', async () => {
+    const [first, member] = cluster.members;
+    member.line.freeze();
+    const { code, ms } = await ended(member);
+    member.line.heal();
+    expect(code).toBe(0);
+    expect(ms).toBeLessThan(LIMIT_MS);
+    await first.start();
+  }, 60_000);
+
+  it('ends at once when it is told twice', async () => {
+    const [member] = cluster.members;
+    await hangingRequest(member.url());
+    member.signal('SIGTERM');
+    await eventually(
+      () => refusesConnections(member.url()),
+      (refuses) => refuses,
+    );
+    const since = Date.now();
+    const told = setInterval(() => member.signal('SIGINT'), 100);
+    await member.ended();
+    clearInterval(told);
+    expect(Date.now() - since).toBeLessThan(2_000);
+  }, 60_000);
+});
