@@ -3,6 +3,18 @@ import path from 'node:path';
 
 const root = path.resolve(import.meta.dirname, '..');
 
+const { dependencies, optionalDependencies } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as Record<
+  'dependencies' | 'optionalDependencies',
+  Record<string, string>
+>;
+
+/** Packages that a file loads when it is loaded: types are gone by then, and Node has its own. */
+const packagesOf = (file: string): string[] =>
+  [...readFileSync(path.join(root, file), 'utf8').matchAll(/^(?:import|export)\s+(?!type\s)(?:[^'";]*?\sfrom\s+)?['"]([^.'"][^'"]*)['"]/gm)]
+    .map(([, name = '']) => name)
+    .filter((name) => !name.startsWith('node:'))
+    .map((name) => name.split('/', name.startsWith('@') ? 2 : 1).join('/'));
+
 const importsOf = (file: string): string[] =>
   [...readFileSync(path.join(root, file), 'utf8').matchAll(/(?:^import\s+|\bfrom\s+|\bimport\(\s*)['"](\.[^'"]+)['"]/gm)].map(
     ([, target]) => path.posix.normalize(path.posix.join(path.posix.dirname(file), target ?? '')).replace(/\.js$/, '.ts'),
@@ -23,5 +35,16 @@ describe('a production entry', () => {
     const loaded = reachable(entry);
     expect(loaded).toContain(neighbour);
     expect(loaded.filter((file) => file.startsWith('sandbox/'))).toEqual([]);
+  });
+
+  it.each(['main.ts', 'migrate.ts', 'relayer-command.ts'])('%s needs no package that a production install leaves out', (entry) => {
+    const needed = [...new Set(reachable(entry).flatMap(packagesOf))];
+    expect(needed.filter((name) => !(name in dependencies))).toEqual([]);
+  });
+
+  it('loads what it is known to load, and the sandbox only what its own install has', () => {
+    expect(reachable('main.ts').flatMap(packagesOf)).toEqual(expect.arrayContaining(['express', 'pg', 'viem']));
+    const venue = [...new Set(reachable('sandbox/main.ts').flatMap(packagesOf))];
+    expect(venue.filter((name) => !(name in dependencies) && !(name in optionalDependencies))).toEqual([]);
   });
 });
