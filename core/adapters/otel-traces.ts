@@ -30,7 +30,7 @@ export interface OtelOptions {
 /** Waiting spans; the newest beyond them are dropped, so that a dead collector costs this much memory and no more. */
 const MOST_WAITING = 2_048;
 const SEND_EVERY_MS = 1_000;
-const EXPORT_MS = 5_000;
+const EXPORT_MS = 3_000;
 const LAST_WORDS_MS = 1_000;
 const LONGEST_VALUE = 256;
 const KINDS = { server: SpanKind.SERVER, client: SpanKind.CLIENT } as const;

@@ -29,9 +29,9 @@ export interface Reply {
 }
 
 /** The sandbox as `npm start` runs it, in this process and on a database of its own: `beforeAll(start)`, `afterAll(stop)`. */
-export async function startTestSandbox(settings: Record<string, string> = {}): Promise<TestSandbox> {
+export async function startTestSandbox(settings: Record<string, string> = {}, kept: KeptLog = createKeptLog()): Promise<TestSandbox> {
   const database = await createTestDatabase();
-  const log = createKeptLog();
+  const log = kept;
   const lifecycle = createLifecycle(log);
   const stop = async (): Promise<void> => {
     await lifecycle.end();

@@ -1,0 +1,143 @@
+import { spawnSync } from 'node:child_process';
+import path from 'node:path';
+import { Writable } from 'node:stream';
+import { createLogger } from '../../../core/adapters/log.js';
+import { openOtelTraces, type OtelTraces } from '../../../core/adapters/otel-traces.js';
+import { createRequestScopes } from '../../../core/adapters/request-scopes.js';
+import { systemClock } from '../../../core/adapters/system-clock.js';
+import { TRACING_VARIABLES, traceSettings, type TraceSettings } from '../../../core/tracing-variables.js';
+import { z } from 'zod';
+import { startOtlpReceiver } from '../../harness/otlp-receiver.js';
+
+const settingsOf = (given: Record<string, string>): TraceSettings | null => traceSettings(z.object(TRACING_VARIABLES).parse(given));
+
+function tracesTo(url: string, given: Record<string, string> = {}): OtelTraces {
+  const settings = settingsOf({ OTEL_EXPORTER_OTLP_ENDPOINT: url, ...given });
+  if (settings === null) throw new Error('no traces are wanted');
+  return openOtelTraces({ settings, version: '1', clock: systemClock });
+}
+
+const msOf = async (work: () => Promise<unknown>): Promise<number> => {
+  const since = performance.now();
+  await work();
+  return performance.now() - since;
+};
+
+describe('traces', () => {
+  it('are not even loaded where no collector is configured', () => {
+    const dist = path.resolve(import.meta.dirname, '../../../dist');
+    const script = `
+      import { createRequire } from 'node:module';
+      const { cache } = createRequire(import.meta.url);
+      // The library of metrics loads the bare interface for itself.
+      const loaded = () => Object.keys(cache).filter((file) => /@opentelemetry\\/(?!api\\/)/.test(file)).length;
+      await import('${dist}/compose.js');
+      const before = loaded();
+      await import('${dist}/core/adapters/otel-traces.js');
+      console.log(JSON.stringify({ before, after: loaded() > 0 }));
+      process.exit(0);`;
+    const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' });
+    expect([stdout.trim(), stderr]).toEqual(['{"before":0,"after":true}', '']);
+  });
+
+  it('are sent before the end, and a collector that keeps silent delays the end by a second at most', async () => {
+    const good = await startOtlpReceiver();
+    const traces = tracesTo(`${good.url}/`);
+    traces.tracer.begin('the last one').end();
+    await traces.close();
+    expect(good.spans().map(({ name }) => name)).toEqual(['the last one']);
+    await good.stop();
+    const silent = await startOtlpReceiver({ answers: false });
+    const held = tracesTo(silent.url);
+    held.tracer.begin('nobody takes it').end();
+    expect(await msOf(() => held.close())).toBeLessThan(1_800);
+    await silent.stop();
+  });
+
+  it('to a collector that is gone are dropped, without holding up or growing', async () => {
+    const gone = await startOtlpReceiver();
+    await gone.stop();
+    const traces = tracesTo(gone.url);
+    const since = performance.now();
+    for (let at = 0; at < 20_000; at += 1) traces.tracer.begin('dropped').end();
+    expect(((performance.now() - since) * 1_000) / 20_000).toBeLessThan(200);
+    expect(await msOf(() => traces.close())).toBeLessThan(1_800);
+  });
+
+  it.each([
+    [{ OTEL_TRACES_SAMPLER: 'always_off' }, 0],
+    [{ OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '0' }, 0],
+    [{ OTEL_TRACES_SAMPLER: 'parentbased_traceidratio', OTEL_TRACES_SAMPLER_ARG: '0' }, 1],
+    [{ OTEL_TRACES_SAMPLER: 'parentbased_always_off' }, 1],
+    [{}, 2],
+  ])('are sampled as %p says: %i of a stranger’s and our own', async (sampler, count) => {
+    const collector = await startOtlpReceiver();
+    const traces = tracesTo(collector.url, sampler);
+    traces.tracer.begin('asked for', { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' }).end();
+    traces.tracer.begin('our own').end();
+    await traces.close();
+    expect(collector.spans()).toHaveLength(count);
+    await collector.stop();
+  });
+
+  it.each([
+    [{}, null],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318', OTEL_SDK_DISABLED: 'true' }, null],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318' }, 'http://c:4318/v1/traces'],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318/', OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'https://t/x' }, 'https://t/x'],
+  ])('go where %p says', (given: Record<string, string>, url) => expect(settingsOf(given)?.url() ?? null).toBe(url));
+
+  it('are refused with every wrong setting named, and no value of them', () => {
+    const read = z.object(TRACING_VARIABLES).safeParse({
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'ftp://c',
+      OTEL_EXPORTER_OTLP_HEADERS: 'secret',
+      OTEL_TRACES_SAMPLER: 'sometimes',
+      OTEL_TRACES_SAMPLER_ARG: '2',
+      OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
+    });
+    expect(read.error?.issues.map(({ path: [name] }) => name).sort()).toEqual([
+      'OTEL_EXPORTER_OTLP_ENDPOINT',
+      'OTEL_EXPORTER_OTLP_HEADERS',
+      'OTEL_EXPORTER_OTLP_PROTOCOL',
+      'OTEL_TRACES_SAMPLER',
+      'OTEL_TRACES_SAMPLER_ARG',
+    ]);
+    expect(JSON.stringify(read.error?.issues.map(({ message }) => message))).not.toContain('secret');
+  });
+});
+
+describe('a request that is followed', () => {
+  it('has its name on the lines of everything it waits for, and on no others', async () => {
+    let written = '';
+    const sink = new Writable({
+      write(chunk: Buffer, _encoding, done) {
+        written += chunk.toString();
+        done();
+      },
+    });
+    const log = createLogger('debug', sink);
+    const scopes = createRequestScopes(log, null);
+    const scope = scopes.open({ door: 'native', transport: 'http', method: 'GET' });
+    const other = scopes.open({ door: 'facade', transport: 'http', method: 'POST' });
+    await Promise.all([
+      scope.run('first', async () => {
+        await systemClock.sleep(1);
+        log.child({ chain: 'base' }).warn('deep.inside');
+      }),
+      other.run('second', async () => {
+        await systemClock.sleep(1);
+        log.info('named.itself', { requestId: 'of its own' });
+      }),
+    ]);
+    log.info('outside');
+    scope.close('listMarkets', 200);
+    const lines = written.trim().split('\n');
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+      { event: 'deep.inside', chain: 'base', requestId: 'first' },
+      { event: 'named.itself', requestId: 'of its own' },
+      { event: 'outside' },
+      { event: 'request.answered', requestId: 'first', operation: 'listMarkets', status: 200 },
+    ]);
+    expect(lines[2]).not.toContain('requestId');
+  });
+});
