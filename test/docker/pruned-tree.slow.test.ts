@@ -41,6 +41,12 @@ afterAll(async () => {
   rmSync(place, { recursive: true, force: true });
 });
 
+const started = new Set<ChildProcess>();
+afterEach(() => {
+  for (const child of started) child.kill('SIGKILL');
+  started.clear();
+});
+
 interface Running {
   readonly child: ChildProcess;
   readonly output: () => string;
@@ -56,6 +62,7 @@ function start({ folder, environment, user }: PlainImage, command: readonly stri
     stdio: ['ignore', 'pipe', 'pipe'],
     ...(isRoot ? { uid: user, gid: user } : {}),
   });
+  started.add(child);
   let text = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (text += chunk.toString()));
   return { child, output: () => text, exit: once(child, 'close') };
@@ -177,7 +184,7 @@ describe('the image of the gateway', () => {
     expect(await get(account, { headers })).toMatchObject({ status: 200, body: { address: trader.address } });
     const meta = await get('/hl/arbitrum-sepolia/info', { method: 'POST', body: '{"type":"meta"}' });
     expect(meta).toMatchObject({ status: 200, body: { universe: expect.arrayContaining([]) } });
-    expect((await fetch(`${url}/docs/`)).status).toBe(200);
+    expect((await fetch(`${url}/docs/swagger-ui-bundle.js`)).status).toBe(200);
     expect((await fetch(`${url}/metrics`)).status).toBe(401);
 
     await stop(running);
