@@ -155,6 +155,53 @@ describe('the metrics', () => {
     });
   });
 
+  it('and /ready name a relayer that sends nothing, which takes nothing else out of service', async () => {
+    const set = (mode: string, reason?: string): Promise<Reply> =>
+      sandbox.call('/relayer/switches', {
+        method: 'POST',
+        headers: { ...AS_OPERATOR.headers, 'Content-Type': 'application/json' },
+        body: JSON.stringify({ chain: CHAIN, mode, ...(reason === undefined ? {} : { reason }) }),
+      });
+    const part = { chain: CHAIN, part: 'relayer' };
+    expect((await set('paused', 'a new node')).status).toBe(200);
+    const text = await eventually(scrape, (now) => valueIn(now, 'gateway_part_ready', part) === 0);
+    expect([valueIn(text, 'gateway_ready'), valueIn(text, 'gateway_part_ready', { chain: CHAIN, part: 'rpc' })]).toEqual([1, 1]);
+    const { status, body } = await sandbox.get('/ready');
+    expect([status, body]).toMatchObject([
+      200,
+      {
+        chains: {
+          [CHAIN]: {
+            ready: true,
+            reasons: [],
+            relayer: { ready: false, reasons: [expect.stringMatching(/paused by its operator: a new node$/)] },
+          },
+        },
+      },
+    ]);
+    await set('running');
+    await eventually(scrape, (now) => valueIn(now, 'gateway_part_ready', part) === 1);
+  });
+
+  it('and /ready name a node that is gone, its endpoint and its failed calls among them', async () => {
+    const calls = { chain: CHAIN, method: 'eth_getBlockByNumber', outcome: 'failed' };
+    const before = valueIn(await scrape(), 'gateway_rpc_calls_total', calls) ?? 0;
+    await sandbox.post('/sandbox/chain', { action: 'rpc', mode: 'down' });
+    const text = await eventually(
+      scrape,
+      (now) =>
+        valueIn(now, 'gateway_part_ready', { chain: CHAIN, part: 'rpc' }) === 0 &&
+        (valueIn(now, 'gateway_rpc_calls_total', calls) ?? 0) > before,
+    );
+    expect([valueIn(text, 'gateway_ready'), valueIn(text, 'gateway_rpc_endpoint_up', { chain: CHAIN })]).toEqual([0, 0]);
+    expect((await sandbox.get('/ready')).body).toMatchObject({
+      database: { ready: true, reasons: [] },
+      chains: { [CHAIN]: { ready: false } },
+    });
+    await sandbox.post('/sandbox/chain', { action: 'rpc', mode: 'ok' });
+    await eventually(scrape, (now) => valueIn(now, 'gateway_ready') === 1);
+  });
+
   it('cost less than two microseconds a request', () => {
     const book = createMetricsBook();
     const rounds = 200_000;
