@@ -126,7 +126,7 @@ const RECORD = `
   on conflict do nothing returning 1`;
 
 /** `fired_at` is when it first came due; `due_at` moves on until it is done. */
-const TAKE_DUE = `
+export const TAKE_DUE = `
   update scheduled_cancels set fired_at = coalesce(fired_at, due_at), due_at = :againAt where chain = :chain and due_at <= :now
   returning chain, trader, agent, action, fired_at`;
 

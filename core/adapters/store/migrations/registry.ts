@@ -19,6 +19,7 @@ import { switches } from './0018-switches.js';
 import { lanes } from './0019-lanes.js';
 import { owedRooms } from './0022-owed-rooms.js';
 import { timedOutOrders } from './0023-timed-out-orders.js';
+import { dueAndRefused } from './0024-due-and-refused.js';
 import type { Migration } from './migration.js';
 
 /** In the order in which they are applied. */
@@ -44,4 +45,5 @@ export const MIGRATIONS: readonly Migration[] = [
   lanes,
   owedRooms,
   timedOutOrders,
+  dueAndRefused,
 ];

@@ -61,19 +61,15 @@ function open({ sslmode, ca, host = '127.0.0.1' }: Wish) {
   return openDatabase({ kind: 'server', url: url.href, ...(ca === undefined ? {} : { ca }), clock: systemClock, log: createKeptLog() });
 }
 
+const SEEN = `select ssl from pg_stat_ssl join pg_stat_activity using (pid) where application_name like 'diamond-gateway%'`;
+
 /** Whether the server sees each connection of the store encrypted, those outside the pool included. */
 async function encryption(wish: Wish): Promise<readonly boolean[]> {
   const store = await open(wish);
   try {
     const lease = await store.tracking.lease('base');
     await store.journal.listen(() => undefined);
-    const seen = async (): Promise<boolean[]> =>
-      (
-        await store.db<{ ssl: boolean }>('pg_stat_ssl')
-          .join('pg_stat_activity', 'pg_stat_activity.pid', 'pg_stat_ssl.pid')
-          .whereLike('application_name', 'diamond-gateway%')
-          .select('ssl')
-      ).map(({ ssl }) => ssl);
+    const seen = async (): Promise<boolean[]> => (await store.db.raw<{ rows: { ssl: boolean }[] }>(SEEN)).rows.map(({ ssl }) => ssl);
     const all = await eventually(seen, (found) => found.length >= 3);
     await lease?.release();
     return [...new Set(all)];

@@ -1,0 +1,42 @@
+import type { Knex } from 'knex';
+import { connectDatabase } from '../../../../core/adapters/store/connect-database.js';
+import { migrate } from '../../../../core/adapters/store/migrate.js';
+import { MIGRATIONS } from '../../../../core/adapters/store/migrations/registry.js';
+import { createTestDatabase, type TestDatabase } from '../../../harness/database.js';
+import { createKeptLog } from '../../../harness/kept-log.js';
+import { addRows, contentsOf, schemaOf } from './schema.js';
+import { expectKept } from './upgrade.js';
+
+const log = createKeptLog();
+const upTo = (database: TestDatabase, count: number) => migrate({ url: database.url, log, migrations: MIGRATIONS.slice(0, count) });
+
+let [grown, fresh]: (TestDatabase | undefined)[] = [];
+let db: Knex;
+beforeAll(async () => {
+  [grown, fresh] = [await createTestDatabase(), await createTestDatabase()];
+  db = connectDatabase({ url: grown.url, log });
+});
+afterAll(async () => {
+  await db.destroy();
+  await grown?.drop();
+  await fresh?.drop();
+});
+
+it('a database that was in use through every release keeps each row of each, and ends like one that is new', async () => {
+  if (!grown || !fresh) throw new Error('there is no database');
+  let before = await contentsOf(db);
+  for (let step = 1; step <= MIGRATIONS.length; step += 1) {
+    await upTo(grown, step);
+    expectKept(before, await contentsOf(db));
+    await addRows(db, step);
+    before = await contentsOf(db);
+    expect([...before].filter(([, rows]) => rows.length === 0).map(([table]) => table)).toEqual([]);
+  }
+  await upTo(fresh, MIGRATIONS.length);
+  const other = connectDatabase({ url: fresh.url, log });
+  try {
+    expect(await schemaOf(db)).toEqual(await schemaOf(other));
+  } finally {
+    await other.destroy();
+  }
+});
