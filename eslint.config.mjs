@@ -2,6 +2,7 @@ import tseslint from 'typescript-eslint';
 
 const environmentReaders = [
   'main.ts',
+  'config-check.ts',
   'migrate.ts',
   'relayer-command.ts',
   'probe-command.ts',

@@ -18,6 +18,8 @@ export interface ChainConfig {
   readonly globalUrl: string;
   /** Where an empty database begins to follow the chain; null = a day before now. */
   readonly startBlock: bigint | null;
+  /** Blocks that must stand on top of one before its events count; absent: none. */
+  readonly confirmations?: number;
   /** Who sends for the traders of the facade; null: the facade can be read there, not traded through. */
   readonly relayer: RelayerConfig | null;
 }
@@ -30,11 +32,12 @@ export const CHAIN_SETTINGS = [
   'PRICING_URL',
   'GLOBAL_URL',
   'START_BLOCK',
+  'CONFIRMATIONS',
   ...RELAYER_VARIABLES,
 ] as const;
 
 /** Of every name that begins like one of them. */
-const CHAIN_PREFIX = /^(?:(?:RPC|RPC_WS|BACKEND|PRICING|GLOBAL)_URL|START_BLOCK)_/;
+const CHAIN_PREFIX = /^(?:(?:RPC|RPC_WS|BACKEND|PRICING|GLOBAL)_URL|START_BLOCK|CONFIRMATIONS)_/;
 
 export const HttpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
 const isHttpUrl = (text: string): boolean => HttpUrl.safeParse(text).success;
@@ -82,6 +85,7 @@ function readChain(slug: ChainSlug, source: Source, shared: SharedHosts): ChainC
     pricingUrl: host('PRICING_URL', shared.pricingUrl),
     globalUrl: host('GLOBAL_URL', shared.globalUrl),
     startBlock: readStartBlock(slug, source),
+    confirmations: readConfirmations(slug, source),
     relayer: readRelayer(slug, source),
   };
 }
@@ -95,6 +99,17 @@ function readStartBlock(slug: ChainSlug, { variables, problems }: Source): bigin
   if (/^\d{1,15}$/.test(text)) return BigInt(text);
   problems.push(`${chainVariable('START_BLOCK', slug)} must be a block number`);
   return null;
+}
+
+/** More than any of these chains has ever taken back is only delay. */
+const MOST_CONFIRMATIONS = 256;
+
+function readConfirmations(slug: ChainSlug, { variables, problems }: Source): number {
+  const name = chainVariable('CONFIRMATIONS', slug);
+  const text = variables[name] ?? '0';
+  if (/^\d{1,3}$/.test(text) && Number(text) <= MOST_CONFIRMATIONS) return Number(text);
+  problems.push(`${name} must be 0 to ${MOST_CONFIRMATIONS} blocks`);
+  return 0;
 }
 
 /** With both places where `_FILE` may stand. */

@@ -8,6 +8,8 @@ import type { ChainCursor, Checkpoint, Lease } from './tracking-store.js';
 export interface FollowOptions {
   /** Where to begin on an empty database; null = a day before now. */
   readonly startBlock: bigint | null;
+  /** Blocks that must stand on top of one before its events are taken in; absent: none, and what is reorganised is taken back. */
+  readonly confirmations?: number;
 }
 
 const PACE_MS = 1_000;
@@ -63,8 +65,8 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
 
   /** True while there is more to do at once. */
   async function round(): Promise<boolean> {
-    const head = state.head?.block;
-    if (!head || state.fault !== null) return false;
+    const head = state.head === null || state.fault !== null ? null : await confirmed(state.head.block);
+    if (head === null) return false;
     if (!(await leads())) {
       settle(await tracking.cursor(slug), head);
       return false;
@@ -80,6 +82,14 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
     }
     await seeTo(reached);
     return false;
+  }
+
+  /** The newest block with enough others on top of it. */
+  async function confirmed(newest: BlockHead): Promise<BlockHead | null> {
+    const wanted = newest.number - BigInt(options.confirmations ?? 0);
+    if (wanted === newest.number || wanted < 0n) return wanted < 0n ? null : newest;
+    const [block] = await venue.chain.blocks([wanted]);
+    return block ?? null;
   }
 
   /** What happens by the passing of time alone. */

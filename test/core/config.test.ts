@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { inspect } from 'node:util';
 import { ConfigError, readConfig } from '../../core/config.js';
 import { sandboxAccounts } from '../../sandbox/accounts.js';
@@ -168,19 +167,6 @@ describe('the configuration of a deployment', () => {
     );
     expect(problems).toHaveLength(4);
     expect(problems.join('\n')).not.toContain('hunter2');
-  });
-});
-
-describe('.env.example', () => {
-  /** As docker and systemd read it: everything after the sign is the value. */
-  const lines = readFileSync(new URL('../../.env.example', import.meta.url), 'utf8').split('\n');
-  const variables = Object.fromEntries(
-    lines.filter((line) => /^[A-Z]/.test(line)).map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
-  );
-
-  it('is a configuration as it stands, but for what only the operator knows', () => {
-    expect(problemsOf(() => readSandboxSettings(variables))).toEqual([]);
-    expect(readConfig({ ...variables, ...production }).port).toBe(8080);
   });
 });
 
