@@ -150,7 +150,11 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
       );
       await lifecycle.start(
         `follower of ${venue.definition.slug}`,
-        () => followChain(gateway, venue, { startBlock: config.chains[at]?.startBlock ?? null }),
+        () =>
+          followChain(gateway, venue, {
+            startBlock: config.chains[at]?.startBlock ?? null,
+            confirmations: config.chains[at]?.confirmations ?? 0,
+          }),
         (stop) => stop(),
         OF_A_CHAIN,
       );
