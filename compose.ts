@@ -4,6 +4,7 @@ import type { Router } from 'express';
 import { createBackendNotices } from './core/adapters/backend-notices.js';
 import { createBackendFeed } from './core/adapters/backend-feed/backend-feed.js';
 import { endpointsOf } from './core/adapters/backend-feed/endpoints.js';
+import { createHttp, type Http } from './core/adapters/backend-feed/http.js';
 import { readRelease } from './core/adapters/own-release.js';
 import { loadCrypto } from './core/adapters/recover/load-crypto.js';
 import { openDatabase } from './core/adapters/store/open-database.js';
@@ -79,7 +80,9 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
   const store = tracer === null ? options.store : traceStore(options.store, tracer);
   const wallets = await openRelayers(config.chains, { clock, log });
   const metrics = createMetricsBook();
-  const venues = config.chains.map((chain) => createVenue(chain, { store, facade: config.facade, clock, log, wallets, metrics, tracer }));
+  const backends = createHttp(clock);
+  const parts = { store, facade: config.facade, clock, log, wallets, metrics, tracer, backends };
+  const venues = config.chains.map((chain) => createVenue(chain, parts));
   const { mode, serviceName, commit } = config;
   const crypto = await loadCrypto(log);
   const entrance = await lifecycle.start(
@@ -137,9 +140,10 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
       sockets,
     );
   // Registered after what the doors need, so that requests under way are finished before it is taken from them.
-  await lifecycle.start('doors', openDoors, () => options.http.close());
+  const closeDoors = doorsClosing(options);
+  await lifecycle.start('doors', openDoors, closeDoors);
   // Nobody new is let in while the chains are handed over.
-  lifecycle.stopping.addEventListener('abort', () => void options.http.close());
+  lifecycle.stopping.addEventListener('abort', () => void closeDoors());
   await Promise.all(
     venues.map(async (venue, at) => {
       await lifecycle.start(
@@ -199,6 +203,16 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
   return gateway;
 }
 
+/** Balancers that ask `/ready` now and then are given the time to read that we leave. */
+function doorsClosing({ config, clock, http }: ComposeOptions): () => Promise<void> {
+  let closing: Promise<void> | null = null;
+  const close = async (): Promise<void> => {
+    if (config.shutdownDelayMs > 0) await clock.sleep(config.shutdownDelayMs);
+    await http.close();
+  };
+  return () => (closing ??= close());
+}
+
 /** Bodies of the facade are not ours to judge by the native door's rules, so it is asked before them. */
 const eitherDoor =
   (facade: RequestListener, native: RequestListener): RequestListener =>
@@ -210,15 +224,17 @@ interface VenueParts extends Pick<ComposeOptions, 'store' | 'clock' | 'log'> {
   readonly metrics: Metrics;
   readonly tracer: Tracer | null;
   readonly facade: Config['facade'];
+  /** One for all chains: they share the pricing host, which is asked one question at a time. */
+  readonly backends: Http;
 }
 
 function createVenue(
   { chain, rpcUrls, wsUrls, relayer, ...hosts }: ChainConfig,
-  { store, facade, clock, log, wallets, metrics, tracer }: VenueParts,
+  { store, facade, clock, log, wallets, metrics, tracer, backends }: VenueParts,
 ): Venue {
   const own = log.child({ chain: chain.slug });
   const node = createViemChain({ definition: chain, rpcUrls, wsUrls, clock, log: own, tracer });
-  const feed = createBackendFeed({ chain, node, endpoints: endpointsOf(hosts), clock, log });
+  const feed = createBackendFeed({ chain, node, endpoints: endpointsOf(hosts), clock, log, http: backends });
   return {
     definition: chain,
     chain: node,

@@ -1,12 +1,12 @@
-import { decodeEventLog, decodeFunctionResult, encodeFunctionData, numberToHex, toEventSelector, toFunctionSelector } from 'viem';
+import { decodeEventLog, decodeFunctionResult, encodeFunctionData, numberToHex, toEventSelector } from 'viem';
 import type { AbiEvent, ContractFunctionName, Hex } from 'viem';
 import { diamondAbi } from '../core/adapters/diamond-abi.js';
+import { isWriteName, USED_SELECTORS, WRITE_FUNCTIONS } from '../core/diamond-functions.js';
 import type { MarketConfig } from '../core/domain/market.js';
 import { NodeRefusal, type AskNode } from './ask-node.js';
 import { differs, few, judge, ok, type Outcome } from './finding.js';
 import type { Looker } from './look.js';
 import type { ChainConfig, GoodNode } from './probe-node.js';
-import { USED_SELECTORS } from './used-selectors.js';
 
 /** Enough to meet every common event of a busy chain, few enough for one answer. */
 const LOG_BLOCKS = 2_000n;
@@ -36,27 +36,26 @@ export async function probeDiamond(
 const lookAtSelectors = (look: Looker, ask: AskNode, diamond: Hex) =>
   look({
     check: 'functions',
-    expected: `all ${USED_SELECTORS.length} that the gateway calls are served`,
+    expected: `all ${USED_SELECTORS.size} that the gateway calls are served`,
     timeoutMs: 15_000,
     run: async () => {
-      const missing: string[] = [];
-      for (let at = 0; at < USED_SELECTORS.length; at += AT_ONCE)
+      const [missing, names] = [[] as string[], [...USED_SELECTORS]];
+      for (let at = 0; at < names.length; at += AT_ONCE)
         await Promise.all(
-          USED_SELECTORS.slice(at, at + AT_ONCE).map(async (name) => {
-            if (!(await isServed(ask, diamond, name))) missing.push(name);
+          names.slice(at, at + AT_ONCE).map(async ([name, selector]) => {
+            if (!(await isServed(ask, diamond, selector)))
+              missing.push(isWriteName(name) ? `${name} (${WRITE_FUNCTIONS[name].turnsOff})` : name);
           }),
         );
-      return judge(missing.length === 0, missing.length === 0 ? `all ${USED_SELECTORS.length}` : `missing: ${few(missing.sort(), 20)}`);
+      return judge(missing.length === 0, missing.length === 0 ? `all ${names.length}` : `missing: ${few(missing.sort(), 20)}`);
     },
   });
 
 /** Single calls: what a provider makes of batches is looked at elsewhere. */
 const AT_ONCE = 8;
 
-async function isServed(ask: AskNode, diamond: Hex, name: string): Promise<boolean> {
-  const item = diamondAbi.find((entry) => entry.type === 'function' && entry.name === name);
-  if (item?.type !== 'function') throw new Error(`${name} is missing from our own ABI`);
-  const data = encodeFunctionData({ abi: diamondAbi, functionName: 'facetAddress', args: [toFunctionSelector(item)] });
+async function isServed(ask: AskNode, diamond: Hex, selector: Hex): Promise<boolean> {
+  const data = encodeFunctionData({ abi: diamondAbi, functionName: 'facetAddress', args: [selector] });
   return BigInt((await ask.call(diamond, data)).padEnd(3, '0')) !== 0n;
 }
 

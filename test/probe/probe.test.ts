@@ -84,7 +84,7 @@ describe('a probe of an odd node', () => {
       method === 'eth_call' && (call as { data?: string }).data === question ? { result: `0x${'0'.repeat(64)}` } : undefined,
     );
     expect(verdicts(findings)).toEqual({ ...ALL_OK, 'arbitrum-sepolia Diamond: functions': 'differs' });
-    expect(found(findings, 'functions')).toBe('missing: closeTradeMarket');
+    expect(found(findings, 'functions')).toBe('missing: closeTradeMarket (closing positions)');
     expect(code).toBe(1);
   });
 

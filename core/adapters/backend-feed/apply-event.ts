@@ -29,6 +29,9 @@ const EVENTS: Readonly<Record<string, Apply>> = {
   },
   oiWindowUpdated: (sections, value) => replaceWindow(sections, value),
   deepReorg: () => 'refetch',
+  // Open interest moved, but nobody has seen what these say of it.
+  updateLeverage: () => 'refetch',
+  updatePositionSize: () => 'refetch',
 };
 
 export function applyEvent(sections: Partial<Sections>, name: string, value: unknown): Outcome {

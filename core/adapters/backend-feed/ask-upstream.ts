@@ -21,6 +21,8 @@ export interface UpstreamOptions {
   readonly http: Http;
   readonly clock: Clock;
   readonly signal: AbortSignal;
+  /** 0 to 1: many replicas must not come back in one wave. */
+  readonly random: () => number;
 }
 
 const RETRY_MS = 250;
@@ -32,7 +34,7 @@ const LONGEST_COOLDOWN_MS = 60_000;
 const MOST_WAITING = { perLine: 32, total: 256 } as const;
 
 /** For questions a client waits for: they fail quickly, and never pile up before a host that does not answer. */
-export function createUpstream({ name, http, clock, signal }: UpstreamOptions): Upstream {
+export function createUpstream({ name, http, clock, signal, random }: UpstreamOptions): Upstream {
   const queue = createFairQueue(MOST_WAITING);
   let closedUntil = 0;
 
@@ -54,7 +56,7 @@ export function createUpstream({ name, http, clock, signal }: UpstreamOptions): 
     } catch (error) {
       const patience = patienceOf(error);
       if (patience === null || patience > LONGEST_RETRY_MS) throw error;
-      await clock.sleep(Math.max(RETRY_MS, patience), signal);
+      await clock.sleep(Math.max(RETRY_MS * (0.5 + random() / 2), patience), signal);
       return once(url, read);
     }
   };

@@ -66,7 +66,7 @@ export function createBackendFeed(options: BackendFeedOptions): BackendFeed {
     : null;
   const layers = createConfigLayers(config, onchain, clock);
   const stopping = new AbortController();
-  const asking = { http, clock, signal: stopping.signal };
+  const asking = { http, clock, random, signal: stopping.signal };
   const charts = createCharts({ pricingUrl: endpoints.pricingUrl, upstream: createUpstream({ name: 'charts', ...asking }), clock });
   const history = createTradeHistory({
     globalUrl: endpoints.globalUrl,

@@ -13,17 +13,29 @@ export function readCandles(body: unknown, sizeMs: number): Candle[] {
   const table = field(body, 'table');
   if (!Array.isArray(table)) throw new ShapeError('table is not an array');
   if (table.length > MAX_ROWS) throw new ShapeError(`table has ${table.length} rows`);
-  const read = table.map(readRow).filter((row) => row !== null);
+  const rows = table.map(readRow).filter((row) => row !== null);
+  const read = withOpening(
+    rows.sort((a, b) => a.time - b.time),
+    sizeMs,
+  );
   if ((table.length - read.length) * TOLERATED > table.length) throw new ShapeError('table has unreadable rows');
   // A resolution that is not really offered is answered with another one.
   if (read.some(({ time }) => floorTo(time, sizeMs) !== time)) throw new Refused('candles of another resolution');
   const candles: Candle[] = [];
-  for (const candle of read.sort((a, b) => a.time - b.time)) {
+  for (const candle of read) {
     const last = candles.at(-1);
     if (last?.time === candle.time) candles[candles.length - 1] = join(last, candle);
     else candles.push(candle);
   }
   return candles;
+}
+
+/** The newest candle is still growing; where it alone is stamped with its last tick, it belongs to the opening before. */
+function withOpening(ascending: readonly Candle[], sizeMs: number): readonly Candle[] {
+  const [newest, ...others] = [...ascending].reverse();
+  const isOdd = ({ time }: Candle): boolean => floorTo(time, sizeMs) !== time;
+  if (newest === undefined || others.length === 0 || others.some(isOdd)) return ascending;
+  return [...others.reverse(), { ...newest, time: floorTo(newest.time, sizeMs) }];
 }
 
 function readRow(row: unknown): Candle | null {

@@ -17,6 +17,8 @@ export interface ConfigLayers {
 
 /** The chain is asked a little before the backend's word runs out, so that nobody notices the change. */
 const ASK_CHAIN_AFTER_MS = 90_000;
+/** Who starts while the backend is away has no old word to stand on meanwhile. */
+const ASK_CHAIN_AT_START_MS = 15_000;
 
 /** The backend's configuration while it is fresh, then the chain's own. */
 export function createConfigLayers(backend: ConfigSource, onchain: OnchainConfig | null, clock: Clock): ConfigLayers {
@@ -43,6 +45,6 @@ export function createConfigLayers(backend: ConfigSource, onchain: OnchainConfig
       if (fromBackend()) return 'backend';
       return fromChain() ? 'chain' : null;
     },
-    watch: () => onchain?.need(backendAge() > ASK_CHAIN_AFTER_MS),
+    watch: () => onchain?.need(backendAge() > (backend.refreshedAt() === null ? ASK_CHAIN_AT_START_MS : ASK_CHAIN_AFTER_MS)),
   };
 }

@@ -22,18 +22,34 @@ export class HttpFault extends Error {
 }
 
 export interface Http {
-  /** One request in flight per host; the others wait their turn. Rejects with HttpFault. */
+  /** One request in flight per host; the others wait their turn. A host that asked for patience is not asked. Rejects with HttpFault. */
   getJson(url: string, signal: AbortSignal): Promise<unknown>;
 }
 
 /** Feeds of several chains share the pricing host, so they may share one of these. */
 export function createHttp(clock: Clock): Http {
   const lanes = new Map<string, Promise<unknown>>();
+  const rests = new Map<string, { readonly until: number; readonly status: number | null }>();
+
+  /** Patience is asked of the client, not of the question: whatever else it would ask there waits as well. */
+  const ask = async (host: string, url: string, signal: AbortSignal): Promise<unknown> => {
+    const rest = rests.get(host);
+    const left = (rest?.until ?? 0) - clock.now();
+    if (rest && left > 0) throw new HttpFault(`HTTP ${rest.status}`, left, rest.status);
+    rests.delete(host);
+    try {
+      return await get(clock, url, signal);
+    } catch (error) {
+      if (error instanceof HttpFault && error.retryAfterMs > 0)
+        rests.set(host, { until: clock.now() + error.retryAfterMs, status: error.status });
+      throw error;
+    }
+  };
 
   return {
     getJson(url, signal) {
       const { host } = new URL(url);
-      const turn = (lanes.get(host) ?? Promise.resolve()).then(() => get(clock, url, signal));
+      const turn = (lanes.get(host) ?? Promise.resolve()).then(() => ask(host, url, signal));
       const settled = turn.catch(() => undefined);
       lanes.set(host, settled);
       void settled.then(() => {
@@ -74,8 +90,8 @@ async function refusal(response: Response, now: number): Promise<HttpFault> {
   return new HttpFault(`HTTP ${response.status}`, retryAfter(response.headers.get('retry-after'), now), response.status);
 }
 
-function retryAfter(header: string | null, now: number): number {
-  if (header === null) return 0;
+export function retryAfter(header: string | null | undefined, now: number): number {
+  if (header === null || header === undefined) return 0;
   const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - now;
   return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS) : 0;
 }

@@ -1,6 +1,8 @@
+import type { IncomingMessage } from 'node:http';
 import { WebSocket } from 'ws';
 import type { Cancel, Clock, Logger } from '../../ports.js';
 import { createBackoff } from './backoff.js';
+import { retryAfter } from './http.js';
 
 export interface SocketOptions {
   /** What the line carries, for the log. */
@@ -36,9 +38,9 @@ export function openSocket(options: SocketOptions): Cancel {
   const dial = (): void => {
     if (stopped) return;
     options.onDial?.();
-    hangUp = connect(options, backoff.reset, (reason) => {
+    hangUp = connect(options, backoff.reset, (reason, patienceMs) => {
       if (stopped) return;
-      const retryMs = backoff.next();
+      const retryMs = backoff.next(patienceMs);
       options.log.info('feed.line-lost', { line: options.name, reason, retryMs });
       options.onFault(reason);
       cancelRedial = clock.after(retryMs, dial);
@@ -54,20 +56,20 @@ export function openSocket(options: SocketOptions): Cancel {
 }
 
 /** One connection. `onEnd` is called exactly once, whatever happens, unless it was hung up. */
-function connect(options: SocketOptions, onGood: () => void, onEnd: (reason: string) => void): Cancel {
+function connect(options: SocketOptions, onGood: () => void, onEnd: (reason: string, patienceMs: number) => void): Cancel {
   const { clock, silenceMs, keepAlive } = options;
   const socket = new WebSocket(options.url, { maxPayload: options.maxPayload, followRedirects: false });
   let ended = false;
   const dialledAt = clock.now();
   let lastFrameAt = dialledAt;
   let received = 0;
-  const end = (reason: string | null): void => {
+  const end = (reason: string | null, patienceMs = 0): void => {
     if (ended) return;
     ended = true;
     stopWatch();
     stopKeepAlive?.();
     socket.terminate();
-    if (reason !== null) onEnd(reason);
+    if (reason !== null) onEnd(reason, patienceMs);
   };
   const stopWatch = clock.every(Math.ceil(silenceMs / 5), () => {
     received = 0;
@@ -85,6 +87,9 @@ function connect(options: SocketOptions, onGood: () => void, onEnd: (reason: str
     if (lastFrameAt - dialledAt >= PROVEN_MS) onGood();
     handle(options, frame);
   });
+  socket.on('unexpected-response', (_request, { statusCode = 0, headers }: IncomingMessage) =>
+    end(`HTTP ${statusCode}`, retryAfter(headers['retry-after'], clock.now())),
+  );
   socket.on('error', (error: Error & { code?: string }) => end(error.code ?? error.message));
   socket.on('close', (code: number) => end(`closed with ${code}`));
   return () => end(null);

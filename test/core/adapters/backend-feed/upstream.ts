@@ -21,6 +21,8 @@ export interface Upstream {
   /** Every connection so far, refused ones included. */
   readonly dials: Record<Stream, number>;
   refuseSockets: boolean;
+  /** What a refused socket is told, as HTTP; null = the connection just breaks. */
+  socketRefusal: string | null;
   stop(): Promise<void>;
 }
 
@@ -52,6 +54,7 @@ export async function createUpstream(): Promise<Upstream> {
   server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
     const stream: Stream = request.url === '/v4' ? 'prices' : 'events';
     dials[stream] += 1;
+    if (upstream.socketRefusal !== null) return void socket.end(upstream.socketRefusal);
     if (upstream.refuseSockets) return void socket.destroy();
     hub.handleUpgrade(request, socket, head, (client) => {
       sockets[stream].add(client);
@@ -75,6 +78,7 @@ export async function createUpstream(): Promise<Upstream> {
     inFlight,
     dials,
     refuseSockets: false,
+    socketRefusal: null,
     async stop() {
       for (const client of hub.clients) client.terminate();
       server.closeAllConnections();
