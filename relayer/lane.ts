@@ -1,6 +1,6 @@
 import type { Address } from '../core/ports.js';
 import type { Fence } from '../core/relay/relayer.js';
-import type { RelayJob, SignedAction } from '../core/relay/relay-store.js';
+import type { Refusal, RelayJob, SignedAction } from '../core/relay/relay-store.js';
 import type { Lease } from '../core/tracking/tracking-store.js';
 import { createDelivery, type DeliveryOptions, type DeliverySettings } from './deliver.js';
 import { createFence } from './fence.js';
@@ -115,7 +115,7 @@ export function createLane(options: LaneOptions): Lane {
   async function passes(job: RelayJob, actions: ReadonlyMap<bigint, SignedAction>): Promise<boolean> {
     try {
       if (job.notAfter !== null && clock.now() > job.notAfter)
-        return await refuse(job, `its time was over before it could be sent${because(fence.now())}`);
+        return await refuse(job, { reason: 'too-late', note: `its time was over before it could be sent${because(fence.now())}` });
       // A nonce taken by what cannot be sent would keep others waiting.
       if (fence.now() !== null) return false;
       const refusal = await refusalOf(job, (job.parent === null ? null : actions.get(job.parent)) ?? null, settings);
@@ -127,10 +127,10 @@ export function createLane(options: LaneOptions): Lane {
   }
 
   /** The last moment at which it leaves no trace on chain. */
-  async function refuse(job: RelayJob, note: string): Promise<false> {
-    const refused = await store.refuse(slug, job.id, note);
+  async function refuse(job: RelayJob, refusal: Refusal): Promise<false> {
+    const refused = await store.refuse(slug, job.id, refusal);
     if (!refused) return false;
-    log.warn('relay.refused', { job: job.id, note });
+    log.warn('relay.refused', { job: job.id, ...refusal });
     await onRefused(refused);
     onStep(refused);
     return false;

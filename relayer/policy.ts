@@ -1,5 +1,5 @@
 import { decodeFunctionData, parseAbi, toFunctionSelector } from 'viem/utils';
-import type { RelayJob, SignedAction } from '../core/relay/relay-store.js';
+import type { Refusal, RelayJob, SignedAction } from '../core/relay/relay-store.js';
 import type { Address, Hex } from '../core/ports.js';
 import type { JobNature, SigningGuard } from './signing-guard.js';
 
@@ -42,22 +42,26 @@ export interface PolicySettings {
 }
 
 /** The last question before a signature: null when the job may be signed, otherwise why not. It believes nothing that it can work out itself. */
-export async function refusalOf(job: RelayJob, action: SignedAction | null, settings: PolicySettings): Promise<string | null> {
+export async function refusalOf(job: RelayJob, action: SignedAction | null, settings: PolicySettings): Promise<Refusal | null> {
   const { maxGas, reencode, guard, hold } = settings;
-  if (job.gas > maxGas) return `gas ${job.gas} is above the cap of ${maxGas}`;
-  if (job.purpose === 'no-op') return job.data === '0x' ? null : 'a no-op carries data';
+  if (job.gas > maxGas) return { reason: 'gas-cap', note: `gas ${job.gas} is above the cap of ${maxGas}` };
+  if (job.purpose === 'no-op') return job.data === '0x' ? null : broken('a no-op carries data');
   const held = hold?.(job.wallet) ?? null;
-  if (held !== null) return held;
-  if (action?.chain !== job.chain) return 'its signed action is not stored';
-  if (action.trader !== job.trader) return 'its signed action is of another trader';
+  if (held !== null) return { reason: 'paused', note: held };
+  if (action?.chain !== job.chain) return broken('its signed action is not stored');
+  if (action.trader !== job.trader) return broken('its signed action is of another trader');
   const inner = innerCall(job);
-  if (inner === null) return 'it is no delegated call for its trader';
-  if (!callsOf(inner).every((call) => ALLOWED.has(call.slice(0, SELECTOR_END)))) return 'it calls something that is not on the list';
+  if (inner === null) return broken('it is no delegated call for its trader');
+  if (!callsOf(inner).every((call) => ALLOWED.has(call.slice(0, SELECTOR_END))))
+    return broken('it calls something that is not on the list');
   const meanings = await reencode(action, job);
-  if (!meanings.some((meant) => meant.toLowerCase() === inner.toLowerCase())) return 'it is not what the signed action means';
+  if (!meanings.some((meant) => meant.toLowerCase() === inner.toLowerCase())) return broken('it is not what the signed action means');
   const nature = natureOf(job, inner);
   return nature === null || guard === undefined ? null : guard(job, nature);
 }
+
+/** What no action of a trader can mean: somebody has tampered, or we have a mistake. */
+const broken = (note: string): Refusal => ({ reason: 'policy', note });
 
 /** Null for what takes risk away: nothing holds that up. A close sets its slippage beside, a cancel may take a level away: neither cares. */
 function natureOf({ purpose, context }: RelayJob, inner: Hex): JobNature | null {

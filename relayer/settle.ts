@@ -85,6 +85,8 @@ function settledBy(job: RelayJob, receipts: Receipts): Settled[] {
   return [{ id: job.id, state: outcomeOf(job, receipt), mined: receipt }];
 }
 
+const NOT_OURS = 'its nonce was used by another transaction';
+
 /** No receipt for it, though others may have its nonce. */
 async function doubt(parts: Parts, job: RelayJob, chainNonce: number): Promise<void> {
   const { store, slug, clock, log, onStep, doubtMs, memory } = parts;
@@ -94,7 +96,7 @@ async function doubt(parts: Parts, job: RelayJob, chainNonce: number): Promise<v
   if (clock.now() - since < doubtMs) return;
   // Not sent under another nonce: an order that comes minutes late is worse than one that is told not to have happened.
   log.error('relay.nonce-used-elsewhere', { job: job.id, wallet: job.wallet, nonce: job.nonce });
-  onStep(await store.setState(slug, job.id, 'refused', clock.now(), 'its nonce was used by another transaction'));
+  onStep(await store.setState(slug, job.id, 'refused', clock.now(), NOT_OURS, 'nonce-used-elsewhere'));
 }
 
 function outcomeOf({ attempts }: RelayJob, { hash, succeeded }: Receipt): 'mined' | 'reverted' | 'replaced' {

@@ -1,14 +1,14 @@
 import type { Address, Clock } from '../core/ports.js';
 import { careQuota, dayStart, nextDay, type RelayRules } from '../core/domain/relay/guardrails.js';
 import type { GivenRules } from '../core/relay/rules.js';
-import type { RelayJob } from '../core/relay/relay-store.js';
+import type { Refusal, RelayJob } from '../core/relay/relay-store.js';
 import type { RulesStore } from '../core/relay/rules-store.js';
 
 /** opens: makes a position, or grows one · cares: changes the levels or the margin of what is there. All else takes risk away. */
 export type JobNature = 'opens' | 'cares';
 
 /** Why the operator's rules keep a job from being signed; null when they do not. */
-export type SigningGuard = (job: RelayJob, nature: JobNature) => Promise<string | null>;
+export type SigningGuard = (job: RelayJob, nature: JobNature) => Promise<Refusal | null>;
 
 export interface SigningGuardOptions {
   readonly store: Pick<RulesStore, 'before'>;
@@ -29,7 +29,7 @@ export function createSigningGuard({ store, given, clock }: SigningGuardOptions)
     if (freeSince.size >= MOST_REMEMBERED) freeSince.clear();
     if (isFree(rules)) freeSince.set(trader, clock.now());
     else freeSince.delete(trader);
-    return nature === 'opens' ? openingNote(rules, transactions, createdAt) : quotaNote(careBound(rules), transactions, createdAt);
+    return nature === 'opens' ? openingRefusal(rules, transactions, createdAt) : quotaRefusal(careBound(rules), transactions, createdAt);
   };
 }
 
@@ -38,14 +38,15 @@ const isFree = ({ access, reduceOnly, dailyTransactions }: RelayRules): boolean 
 
 const careBound = ({ dailyTransactions }: RelayRules): number | null => (dailyTransactions === null ? null : careQuota(dailyTransactions));
 
-function openingNote({ access, reduceOnly, dailyTransactions }: RelayRules, used: number, at: number): string | null {
-  if (access === 'blocked') return 'Trading is halted for this user by the operator';
-  if (reduceOnly) return 'Only reduce-only orders allowed for this user';
-  return quotaNote(dailyTransactions, used, at);
+function openingRefusal({ access, reduceOnly, dailyTransactions }: RelayRules, used: number, at: number): Refusal | null {
+  if (access === 'blocked') return { reason: 'rules', note: 'Trading is halted for this user by the operator' };
+  if (reduceOnly) return { reason: 'rules', note: 'Only reduce-only orders allowed for this user' };
+  return quotaRefusal(dailyTransactions, used, at);
 }
 
-function quotaNote(bound: number | null, used: number, at: number): string | null {
+function quotaRefusal(bound: number | null, used: number, at: number): Refusal | null {
   if (bound === null || used < bound) return null;
   const resets = new Date(nextDay(at)).toISOString();
-  return `Too many cumulative requests sent (${used + 1} > ${bound}) for the daily quota of transactions, which resets at ${resets}`;
+  const note = `Too many cumulative requests sent (${used + 1} > ${bound}) for the daily quota of transactions, which resets at ${resets}`;
+  return { reason: 'quota', note };
 }

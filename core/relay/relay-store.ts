@@ -12,6 +12,16 @@ export type RelayPurpose = (typeof RELAY_PURPOSES)[number];
  * answered for it · unknown: it was sent and the answer did not say whether it arrived · accepted: a node has it ·
  * mined, reverted: in a block · refused: not sent, and never will be · replaced: its nonce went to a no-op.
  */
+/** Why a job was never sent, in words that stay few: they are counted. */
+export const REFUSAL_REASONS = ['too-late', 'gas-cap', 'policy', 'paused', 'rules', 'quota', 'nonce-used-elsewhere', 'canceled'] as const;
+export type RefusalReason = (typeof REFUSAL_REASONS)[number];
+
+export interface Refusal {
+  readonly reason: RefusalReason;
+  /** For people. */
+  readonly note: string;
+}
+
 export const RELAY_STATES = ['queued', 'numbered', 'signed', 'unknown', 'accepted', 'mined', 'reverted', 'refused', 'replaced'] as const;
 export type RelayState = (typeof RELAY_STATES)[number];
 export const isOver = (state: RelayState): boolean =>
@@ -146,11 +156,11 @@ export interface RelayStore {
   /** One for each job; all of them or none. */
   addAttempt(chain: ChainSlug, attempts: readonly NewAttempt[]): Promise<RelayJob[]>;
   /** A job that is over stays as it is. */
-  setState(chain: ChainSlug, id: bigint, state: RelayState, at: number, note: string | null): Promise<RelayJob>;
+  setState(chain: ChainSlug, id: bigint, state: RelayState, at: number, note: string | null, reason?: RefusalReason): Promise<RelayJob>;
   /** A node has them; those that are over stay as they are. */
   accept(chain: ChainSlug, ids: readonly bigint[], at: number): Promise<RelayJob[]>;
   /** Null when it has a nonce by now, from whoever: then it is too late. */
-  refuse(chain: ChainSlug, id: bigint, note: string): Promise<RelayJob | null>;
+  refuse(chain: ChainSlug, id: bigint, refusal: Refusal): Promise<RelayJob | null>;
   /** They are in blocks, each in its own way. */
   settle(chain: ChainSlug, settled: readonly Settled[]): Promise<RelayJob[]>;
   /** A block that held it is gone. */

@@ -2,7 +2,7 @@ import { traced, type Span, type Tracer } from '../tracing.js';
 import type { RelayStore } from './relay-store.js';
 import type { RelayNode } from './relayer.js';
 
-/** Jobs whose trace is remembered; a job beyond them is sent all the same, without its steps in the trace. */
+/** Jobs whose trace is remembered; one that is forgotten is sent all the same, without its steps in the trace. */
 const MOST_REMEMBERED = 10_000;
 
 export interface TracedRelay {
@@ -39,6 +39,13 @@ export function traceRelay(store: RelayStore, node: RelayNode, tracer: Tracer): 
     known.delete(id);
   };
 
+  /** Those that another replica sends are never heard of again here; they go when their turn has come. */
+  const remember = (id: bigint, span: Span): void => {
+    const [oldest] = known.keys();
+    if (known.size >= MOST_REMEMBERED && oldest !== undefined) forget(oldest);
+    known.set(id, { span, traits: [] });
+  };
+
   const step = <Result>(id: bigint | undefined, name: string, work: () => Promise<Result>): Promise<Result> => {
     const parent = id === undefined ? undefined : known.get(id)?.span;
     return parent === undefined ? work() : traced(tracer, name, { parent, fields: { 'relay.job': String(id) } }, work);
@@ -50,7 +57,7 @@ export function traceRelay(store: RelayStore, node: RelayNode, tracer: Tracer): 
       async queue(request, at) {
         const parent = tracer.current();
         const job = await store.queue(request, at);
-        if (parent !== null && known.size < MOST_REMEMBERED) known.set(job.id, { span: parent, traits: [] });
+        if (parent !== null) remember(job.id, parent);
         return job;
       },
       async number(chain, wallet, ids, atLeast) {
@@ -64,8 +71,8 @@ export function traceRelay(store: RelayStore, node: RelayNode, tracer: Tracer): 
         for (const { id, attempt } of attempts) learn(id, attempt.raw);
         return jobs;
       },
-      async refuse(chain, id, note) {
-        const job = await step(id, 'relay.refused', () => store.refuse(chain, id, note));
+      async refuse(chain, id, refusal) {
+        const job = await step(id, 'relay.refused', () => store.refuse(chain, id, refusal));
         if (job !== null) forget(id);
         return job;
       },

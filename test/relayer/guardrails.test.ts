@@ -249,8 +249,11 @@ describe('the relayer, before it signs', () => {
     const more = async () => relay.queue({ ...job, wallet: NOBODY, orderId: null }, Date.now());
     let last = job;
     for (let sent = 1; sent <= 101; sent += 1) last = await more();
-    expect(await guard(last, 'opens')).toMatch(/^Too many cumulative requests sent \(102 > 1\)/);
-    expect(await guard(await more(), 'cares')).toMatch(/^Too many cumulative requests sent \(103 > 101\)/);
+    expect(await guard(last, 'opens')).toMatchObject({
+      reason: 'quota',
+      note: expect.stringMatching(/^Too many cumulative requests sent \(102 > 1\)/),
+    });
+    expect((await guard(await more(), 'cares'))?.note).toMatch(/^Too many cumulative requests sent \(103 > 101\)/);
     expect(await guard({ ...last, id: last.id - 1n }, 'cares')).toBeNull();
   });
 });

@@ -76,16 +76,16 @@ export const HOLES = `
 
 /** Its order was told not to have happened, so from now on it only gives its nonce away: its time is over. */
 export const REOPEN = `
-  update relay_jobs set state = 'unknown', is_over = false, not_after = 0, accepted_at = null, note = 'its nonce is free again'
+  update relay_jobs set state = 'unknown', is_over = false, not_after = 0, accepted_at = null, refusal = null, note = 'its nonce is free again'
   where chain = :chain and wallet = :wallet and nonce = :nonce and state = 'refused' returning ${JOB_COLUMNS}`;
 
 export const SET_STATE = `
-  update relay_jobs set state = :state, is_over = :over, note = :note,
+  update relay_jobs set state = :state, is_over = :over, note = :note, refusal = :reason::text,
   accepted_at = coalesce(accepted_at, case when :state = 'accepted' then :at::bigint end)
   where chain = :chain and id = :id and not is_over returning ${JOB_COLUMNS}`;
 
 export const REFUSE = `
-  update relay_jobs set state = 'refused', is_over = true, note = :note
+  update relay_jobs set state = 'refused', is_over = true, note = :note, refusal = :reason::text
   where chain = :chain and id = :id and state = 'queued' returning ${JOB_COLUMNS}`;
 
 export const SETTLE = `

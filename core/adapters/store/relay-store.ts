@@ -84,10 +84,10 @@ export function createRelayStore(db: Knex, leases: LeaseKeeper): RelayStore {
       await rows(SQL.FENCE_LANE, { chain, wallet, since: fence?.since ?? null, reason: fence?.reason ?? null });
     },
     addAttempt: (chain, attempts) => jobs(SQL.ADD_ATTEMPT, { chain, attempts: writeAttempts(attempts) }),
-    setState: async (chain, id, state, at, note) =>
-      (await jobs(SQL.SET_STATE, { chain, id, state, over: isOver(state), note, at }))[0] ?? one(SQL.JOB, { chain, id }),
+    setState: async (chain, id, state, at, note, reason) =>
+      (await jobs(SQL.SET_STATE, { chain, id, state, over: isOver(state), note, at, reason: reason ?? null }))[0] ?? one(SQL.JOB, { chain, id }),
     accept: (chain, ids, at) => jobs(SQL.ACCEPT, { chain, ids: ids.map(String), at }),
-    refuse: async (chain, id, note) => (await jobs(SQL.REFUSE, { chain, id, note }))[0] ?? null,
+    refuse: async (chain, id, { note, reason }) => (await jobs(SQL.REFUSE, { chain, id, note, reason }))[0] ?? null,
     settle: (chain, settled) => jobs(SQL.SETTLE, { chain, settled: writeSettled(settled) }),
     unsettle: (chain, id, at) =>
       update(

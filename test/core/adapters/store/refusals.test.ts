@@ -1,0 +1,67 @@
+import type { KnexStore } from '../../../../core/adapters/store/create-store.js';
+import { openDatabase } from '../../../../core/adapters/store/open-database.js';
+import { systemClock } from '../../../../core/adapters/system-clock.js';
+import type { Address } from '../../../../core/ports.js';
+import type { RelayJob } from '../../../../core/relay/relay-store.js';
+import { createTestDatabase, type TestDatabase } from '../../../harness/database.js';
+import { createKeptLog } from '../../../harness/kept-log.js';
+
+const [WALLET, TRADER] = ['0xaa', '0xbb'] as Address[] as [Address, Address];
+
+let database: TestDatabase;
+let store: KnexStore;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  store = await openDatabase({ kind: 'server', url: database.url, clock: systemClock, log: createKeptLog() });
+});
+afterAll(async () => {
+  await store.close();
+  await database.drop();
+});
+
+async function queue(): Promise<RelayJob> {
+  const action = await store.relay.recordAction({
+    chain: 'base',
+    signer: TRADER,
+    trader: TRADER,
+    envelope: '{}',
+    actionHash: '0x',
+    form: 'canonical',
+    network: 'a',
+    nonce: 1n,
+    receivedAt: 1,
+  });
+  return store.relay.queue(
+    {
+      chain: 'base',
+      wallet: WALLET,
+      trader: TRADER,
+      purpose: 'action',
+      parent: action.id,
+      orderId: null,
+      data: '0x',
+      gas: 1n,
+      context: null,
+      notAfter: null,
+    },
+    1,
+  );
+}
+
+const counted = async () => Object.fromEntries((await store.gas.refusals()).map(({ reason, count }) => [reason, count]));
+
+describe('jobs that were never sent', () => {
+  it('are counted by the reason that is given, whatever the words beside it are', async () => {
+    await store.relay.refuse('base', (await queue()).id, { reason: 'paused', note: 'no nonce, no quota, no signed action' });
+    await store.relay.setState('base', (await queue()).id, 'refused', 1, 'somebody else', 'nonce-used-elsewhere');
+    expect(await counted()).toEqual({ paused: 1, 'nonce-used-elsewhere': 1 });
+  });
+
+  it('are counted by their note where a gateway of an earlier release refused them', async () => {
+    const { id } = await queue();
+    await store.db.raw("update relay_jobs set state = 'refused', is_over = true, note = 'gas 5 is above the cap of 4' where id = ?", [
+      String(id),
+    ]);
+    expect(await counted()).toMatchObject({ 'gas-cap': 1 });
+  });
+});
