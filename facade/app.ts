@@ -33,7 +33,10 @@ export function createFacade(gateway: Gateway, { clientOf, hot, trade }: FacadeP
   ]);
   return (request, response) => {
     const client = clientOf(request);
-    if (request.method === 'OPTIONS') return answerPreflight(response);
+    if (request.method === 'OPTIONS') {
+      gateway.metrics.request('facade', 'preflight', PREFLIGHT, 0);
+      return answerPreflight(response, client);
+    }
     const window = gateway.entrance.countAddress(client.address);
     const [, slug = '', word = ''] = PATH.exec(request.url ?? '') ?? [];
     const door = doors.get(word);
@@ -101,8 +104,11 @@ function known(fault: unknown, { gateway, slug, client, request }: Call): Gatewa
   return new GatewayError('INTERNAL', { requestId });
 }
 
-function answerPreflight(response: ServerResponse): void {
-  response.writeHead(204, {
+const PREFLIGHT = 204;
+
+function answerPreflight(response: ServerResponse, { requestId }: Client): void {
+  response.writeHead(PREFLIGHT, {
+    'X-Request-Id': requestId,
     'Access-Control-Allow-Origin': '*',
     'Access-Control-Allow-Methods': 'POST',
     'Access-Control-Allow-Headers': '*',

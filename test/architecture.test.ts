@@ -37,6 +37,7 @@ const ALLOWED: readonly { room: string; sees: readonly string[]; packages?: read
       'core/histogram.ts',
       'core/request-scope.ts',
       'core/tracing.ts',
+      'core/tracing-variables.ts',
       'core/metrics-store.ts',
     ],
   },

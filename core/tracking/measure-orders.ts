@@ -1,44 +1,46 @@
 import { isLive, type Order } from '../domain/order.js';
-import type { Gateway, Venue } from '../gateway.js';
+import type { Gateway } from '../gateway.js';
 import type { Cancel } from '../ports.js';
+import type { Changes } from './changes.js';
 import type { StoredOrder } from './tracking-store.js';
 
-/** Orders on their way whose request was seen; more than this are not timed. */
-const MOST_TIMED = 20_000;
-/** Orders that ended lately: a reorganisation may end them once more. */
-const MOST_ENDED = 20_000;
+/** Orders on their way whose request was seen, and orders that ended lately: of more than these the oldest are forgotten. */
+const MOST_KNOWN = 20_000;
 
 /** Times orders and counts their ends as the chain tells them, on the replica that follows it. */
 export function measureOrders({ bus, metrics, clock }: Gateway): Cancel {
-  const seenAt = new Map<bigint, number>();
-  const ended = new Set<bigint>();
+  const requestedAt = new Map<bigint, number>();
+  /** A reorganisation may end an order once more. */
+  const ended = new Map<bigint, number>();
 
-  const timeRequest = (chain: string, { id, agent }: StoredOrder, { type, createdAt }: Order): void => {
-    if (agent === null || seenAt.has(id) || seenAt.size >= MOST_TIMED) return;
-    seenAt.set(id, clock.now());
+  const timeRequest = (chain: string, { id }: StoredOrder, { type, createdAt }: Order): void => {
+    if (requestedAt.has(id)) return;
+    remember(requestedAt, id, clock.now());
     metrics.took('orderSeconds', [chain, type, 'mined'], clock.now() - createdAt);
   };
 
-  const end = (chain: string, stored: StoredOrder, order: Order): void => {
-    const { id } = stored;
+  const end = (chain: string, { id }: StoredOrder, { status, type }: Order): void => {
     if (ended.has(id)) return;
-    if (ended.size >= MOST_ENDED) ended.clear();
-    ended.add(id);
-    metrics.finished(chain, order.status, 1);
-    if (order.requestedBlock !== null) timeRequest(chain, stored, order);
-    const since = seenAt.get(id);
-    if (order.status === 'filled' && since !== undefined) metrics.took('orderSeconds', [chain, order.type, 'filled'], clock.now() - since);
-    seenAt.delete(id);
+    remember(ended, id, clock.now());
+    metrics.finished(chain, status, 1);
+    const since = requestedAt.get(id);
+    if (status === 'filled' && since !== undefined) metrics.took('orderSeconds', [chain, type, 'filled'], clock.now() - since);
+    requestedAt.delete(id);
   };
 
-  const measure = ({ definition: { slug } }: Venue, stored: StoredOrder): void => {
-    const { order } = stored;
-    if (order === null) return;
-    if (!isLive(order)) return end(slug, stored, order);
-    if (order.requestedBlock !== null) timeRequest(slug, stored, order);
+  const measure = (chain: string, { events, orders }: Changes): void => {
+    const news = new Set(events.map(({ trader, place }) => `${trader} ${place.blockNumber}`));
+    for (const stored of orders) {
+      const { order, agent, trader } = stored;
+      if (order === null) continue;
+      // A request from before we looked says nothing about the time it took.
+      const isNews = order.requestedBlock !== null && news.has(`${trader} ${order.requestedBlock}`);
+      if (isNews && agent !== null) timeRequest(chain, stored, order);
+      if (!isLive(order)) end(chain, stored, order);
+    }
   };
 
-  const stopTracked = bus.on('tracked', ({ venue, changes }) => changes.orders.forEach((stored) => measure(venue, stored)));
+  const stopTracked = bus.on('tracked', ({ venue, changes }) => measure(venue.definition.slug, changes));
   const stopJournal = bus.on('journal', ({ venue, entries }) => {
     for (const { at } of entries) metrics.took('journalLag', [venue.definition.slug], clock.now() - at);
   });
@@ -46,4 +48,10 @@ export function measureOrders({ bus, metrics, clock }: Gateway): Cancel {
     stopTracked();
     stopJournal();
   };
+}
+
+function remember(known: Map<bigint, number>, id: bigint, at: number): void {
+  const [oldest] = known.keys();
+  if (known.size >= MOST_KNOWN && oldest !== undefined) known.delete(oldest);
+  known.set(id, at);
 }
