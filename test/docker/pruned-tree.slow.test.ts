@@ -39,7 +39,7 @@ afterAll(async () => {
   await sandbox.stop();
   spawnSync('chmod', ['-R', 'u+w', place]);
   rmSync(place, { recursive: true, force: true });
-});
+}, 600_000);
 
 const started = new Set<ChildProcess>();
 afterEach(() => {
