@@ -33,6 +33,8 @@ export interface Config {
   readonly orders: OrderSettings;
   readonly facade: FacadeSettings;
   readonly operator: OperatorSettings;
+  /** How long a gateway that ends lets requests in after `/ready` has said so. */
+  readonly shutdownDelayMs: number;
   /** Where traces go; null or absent: there are none. */
   readonly traces?: TraceSettings | null;
   /** What is not wrong, but should be better; said at the start. What a relayer is warned of stands with it. */
@@ -48,6 +50,10 @@ export const Port = z.coerce
   .min(0, 'must be 0 to 65535')
   .max(65535, 'must be 0 to 65535');
 
+/** Together with everything that follows, an end takes less than ten seconds. */
+const MOST_DELAY_MS = 3_000;
+const DELAY_RANGE = `must be 0 to ${MOST_DELAY_MS}`;
+
 const Common = z.object({
   PORT: Port.default(8080),
   HOST: z.string().min(1).default('0.0.0.0'),
@@ -56,6 +62,12 @@ const Common = z.object({
   ...DATABASE_VARIABLES,
   SERVICE_NAME: z.string().min(1).max(64).default('Diamond Gateway'),
   COMMIT: z.string().max(64).default('unknown'),
+  SHUTDOWN_DELAY_MS: z.coerce
+    .number('must be a number')
+    .int('must be a whole number')
+    .min(0, DELAY_RANGE)
+    .max(MOST_DELAY_MS, DELAY_RANGE)
+    .default(0),
   NOTIFICATIONS_URL: HttpUrl.optional(),
   ...ENTRANCE_VARIABLES,
   ...ORDER_VARIABLES,
@@ -97,7 +109,7 @@ export function readConfig(environment: Environment, readText?: ReadText, isShar
     ? databaseSettings(common.data, { holders: leaseHolders(chains), readText: source.readText, problems })
     : null;
   if (!common.success || database === null || problems.length > 0) throw new ConfigError(problems);
-  const { PORT, HOST, LOG_LEVEL, SERVICE_NAME, COMMIT, NOTIFICATIONS_URL } = common.data;
+  const { PORT, HOST, LOG_LEVEL, SERVICE_NAME, COMMIT, SHUTDOWN_DELAY_MS, NOTIFICATIONS_URL } = common.data;
   return {
     mode: 'production',
     host: HOST,
@@ -112,6 +124,7 @@ export function readConfig(environment: Environment, readText?: ReadText, isShar
     orders: orderSettings(common.data),
     facade: facadeSettings(common.data),
     operator: operatorSettings(common.data),
+    shutdownDelayMs: SHUTDOWN_DELAY_MS,
     traces: traceSettings(common.data),
     warnings: warningsOf(source, chains),
   };

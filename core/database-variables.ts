@@ -18,7 +18,7 @@ export type DatabaseConfig =
     | { readonly kind: 'embedded'; readonly folder: string; readonly durable?: boolean }
   ) & { readonly poolSize?: number; readonly limits?: DatabaseLimits };
 
-export const DEFAULT_LIMITS: DatabaseLimits = { statementMs: 10_000, lockMs: 5_000, idleTransactionMs: 15_000 };
+export const DEFAULT_LIMITS: DatabaseLimits = { statementMs: 10_000, lockMs: 5_000, idleTransactionMs: 5_000 };
 
 /** As the driver understands them: every mode but the last two checks the server's certificate and its name. */
 const SSL_MODES = ['verify-full', 'verify-ca', 'require', 'prefer', 'no-verify', 'disable'] as const;

@@ -25,6 +25,8 @@ export interface ChainReadiness {
 
 export interface Readiness {
   readonly ready: boolean;
+  /** It was asked to end: whoever spreads requests leaves it out. */
+  readonly stopping: boolean;
   readonly database: { readonly ready: boolean; readonly reasons: readonly string[] };
   readonly chains: Readonly<Record<string, ChainReadiness>>;
 }
@@ -37,7 +39,9 @@ export async function readiness(gateway: Gateway): Promise<Readiness> {
   const fault = await databaseFault(gateway);
   const database = { ready: fault === null, reasons: fault === null ? [] : [fault] };
   const chains = Object.fromEntries([...gateway.venues].map(([slug, venue]) => [slug, chainReadiness(venue)]));
-  return { ready: database.ready && Object.values(chains).every((chain) => chain.ready), database, chains };
+  const stopping = gateway.stopping.aborted;
+  const isServing = database.ready && Object.values(chains).every((chain) => chain.ready);
+  return { ready: isServing && !stopping, stopping, database, chains };
 }
 
 function chainReadiness(venue: Venue): ChainReadiness {

@@ -75,6 +75,7 @@ export async function startSandbox({ settings, lifecycle, clock, log, write }: S
     chains: venue.chainConfigs,
     serviceName: settings.SERVICE_NAME,
     commit: settings.COMMIT,
+    shutdownDelayMs: 0,
     notificationsUrl: null,
     entrance: entranceSettings(settings),
     orders: orderSettings(settings),

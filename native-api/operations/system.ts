@@ -51,9 +51,10 @@ export const systemOperations: readonly Operation[] = [
     status: (answer) => (answer.ready ? 200 : 503),
     statuses: [200, 503],
     handle: async ({ gateway }) => {
-      const { ready, database, chains } = await readiness(gateway);
+      const { ready, stopping, database, chains } = await readiness(gateway);
       return {
         ready,
+        stopping,
         database: { ready: database.ready, reasons: [...database.reasons] },
         chains: Object.fromEntries(Object.entries(chains).map(([slug, chain]) => [slug, chainReady(chain)])),
       };

@@ -45,6 +45,7 @@ export type ChainReady = z.output<typeof ChainReady>;
 export const Ready = z
   .object({
     ready: z.boolean(),
+    stopping: z.boolean(),
     database: z.object({ ready: z.boolean(), reasons: z.array(z.string()) }),
     chains: z.record(z.string(), ChainReady),
   })
