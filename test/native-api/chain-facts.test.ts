@@ -1,18 +1,18 @@
 import { Wallet } from 'ethers';
-import { decodeFunctionData, decodeFunctionResult, encodeFunctionResult, type Hex } from 'viem';
 import { diamondAbi } from '../../core/adapters/diamond-abi.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { BUSY_AGENTS, newAgentTrader, refusal, type AgentTrader } from '../harness/agent-trader.js';
 import { chainTrader } from '../harness/chain-trader.js';
 import { controlCall } from '../harness/diamond-calls.js';
+import { createTestDatabase } from '../harness/database.js';
 import { eventually } from '../harness/eventually.js';
 import { newFacadeTrader } from '../harness/facade-trader.js';
 import { firstChain } from '../harness/first-chain.js';
 import { startGatewayBeside, type GatewayBeside } from '../harness/gateway-beside.js';
 import { order, postExchange, signL1 } from '../harness/hl-exchange.js';
-import { createMovedClock } from '../harness/moved-clock.js';
-import { closeOddNodes, startOddNode } from '../harness/odd-node.js';
+import { closeOddNodes } from '../harness/odd-node.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import { startTwistedNode } from '../harness/twisted-node.js';
 
 const SLUG = 'arbitrum-sepolia';
 const UPDATE_LEVERAGE = '0x0bce9aaa';
@@ -66,56 +66,6 @@ async function loseNode(): Promise<void> {
   await eventually(readyOf, ({ ready }) => ready);
 }
 
-interface RpcCall {
-  readonly id: number;
-  readonly method: string;
-  readonly params?: readonly unknown[];
-}
-type Twist = (call: RpcCall, answer: Record<string, unknown>) => Record<string, unknown>;
-
-/** The node of the chain, but for what the twist makes of its answers. */
-async function twistedNode(twist: Twist): Promise<string> {
-  const { url } = await startOddNode((_request, response, body) => {
-    const calls = [JSON.parse(body) as RpcCall | RpcCall[]].flat();
-    const forward = async (): Promise<void> => {
-      const reply = await fetch(chain.rpcUrl, { method: 'POST', body, headers: { 'Content-Type': 'application/json' } });
-      const answers = [(await reply.json()) as Record<string, unknown> | Record<string, unknown>[]].flat();
-      const twisted = answers.map((answer) => {
-        const call = calls.find(({ id }) => id === answer['id']);
-        return call === undefined ? answer : twist(call, answer);
-      });
-      response.setHeader('Content-Type', 'application/json');
-      response.end(JSON.stringify(body.trimStart().startsWith('[') ? twisted : twisted[0]));
-    };
-    forward().catch(() => response.destroy());
-  });
-  return url;
-}
-
-const calldata = ({ method, params }: RpcCall): Hex | null =>
-  method === 'eth_call' ? ((params?.[0] as { readonly data?: Hex } | undefined)?.data ?? null) : null;
-const asks = (call: RpcCall, name: string): boolean => {
-  const data = calldata(call);
-  if (data === null) return false;
-  try {
-    return decodeFunctionData({ abi: diamondAbi, data }).functionName === name;
-  } catch {
-    return false;
-  }
-};
-
-/** A gateway whose first chain is reached through the twisted node; the other chain is as it was. */
-async function behind<Result>(twist: Twist, work: (other: GatewayBeside) => Promise<Result>): Promise<Result> {
-  const url = await twistedNode(twist);
-  const chains = sandbox.config.chains.map((config) => (config.chain.slug === SLUG ? { ...config, rpcUrls: [url], wsUrls: [] } : config));
-  const other = await startGatewayBeside({ ...sandbox, config: { ...sandbox.config, chains } });
-  try {
-    return await work(other);
-  } finally {
-    await other.stop();
-  }
-}
-
 describe('a gateway in front of contracts that are as expected', () => {
   it('has nothing to note', async () => {
     expect(await readyOf()).toMatchObject({ ready: true, chains: { [SLUG]: { notes: [] }, polygon: { notes: [] } } });
@@ -153,131 +103,57 @@ describe('a contract that lost a function while its node was away', () => {
   }, 60_000);
 });
 
-describe('an upgrade while the gateway runs', () => {
-  it('is noticed within minutes, without a restart', async () => {
-    const clock = createMovedClock();
-    const other = await startGatewayBeside(sandbox, { clock });
+describe('a node of another chain', () => {
+  it('closes that chain alone', async () => {
+    const url = await startTwistedNode(chain.rpcUrl, (call, answer) =>
+      call.method === 'eth_chainId' ? { ...answer, result: '0x1' } : answer,
+    );
+    const chains = sandbox.config.chains.map((config) => (config.chain.slug === SLUG ? { ...config, rpcUrls: [url], wsUrls: [] } : config));
+    const other = await startGatewayBeside({ ...sandbox, config: { ...sandbox.config, chains } });
     try {
-      await eventually(
+      const reason = `the node serves chain id 1, but ${SLUG} is 421614`;
+      const { chains } = await eventually(
         () => readyOf(other),
-        ({ ready }) => ready,
+        ({ chains }) => chains['polygon']?.ready === true && JSON.stringify(chains[SLUG]?.reasons).includes(reason),
       );
-      await without([UPDATE_LEVERAGE], async () => {
-        expect(await notesOf(other)).toEqual([]);
-        clock.move(10 * 60_000);
-        expect(
-          await eventually(
-            () => notesOf(other),
-            (notes) => notes?.length === 1,
-          ),
-        ).toEqual([NOTE]);
-        expect(other.log.entries.filter(({ event }) => event === 'chain.differs')).toHaveLength(1);
-      });
-      clock.move(10 * 60_000);
-      await eventually(
-        () => notesOf(other),
-        (notes) => notes?.length === 0,
-      );
+      expect(chains[SLUG]).toMatchObject({ ready: false, notes: [] });
+      expect((await other.get('/health')).status).toBe(200);
+      expect((await other.get('/v1/polygon/markets')).status).toBe(200);
     } finally {
       await other.stop();
     }
   }, 30_000);
 });
 
-describe('a node that answers oddly', () => {
-  it('with a contract that does not tell its functions leaves everything on, unchecked', async () => {
-    const refuse: Twist = (call, { id, ...answer }) =>
-      asks(call, 'facetAddress')
-        ? { jsonrpc: '2.0', id, error: { code: 3, message: 'execution reverted', data: '0x' } }
-        : { id, ...answer };
-    await behind(refuse, async (other) => {
-      await eventually(
-        () => readyOf(other),
-        ({ ready }) => ready,
-      );
-      expect(await notesOf(other)).toEqual(['the Diamond does not tell which functions it serves: they are unchecked']);
-      expect(other.gateway.venues.get(SLUG)?.state.facts?.missing).toBeNull();
-    });
-  }, 30_000);
-
-  it('with other collaterals than were published is believed, and the difference told', async () => {
-    const other: Hex = '0x00000000000000000000000000000000000000AA';
-    const swap: Twist = (call, answer) => {
-      if (!asks(call, 'getCollaterals')) return answer;
-      const rows = decodeFunctionResult({ abi: diamondAbi, functionName: 'getCollaterals', data: answer['result'] as Hex });
-      const result = rows
-        .slice(0, 3)
-        .map((row, at) => (at === 0 ? { ...row, collateral: other } : at === 1 ? { ...row, precision: 100n } : row));
-      return { ...answer, result: encodeFunctionResult({ abi: diamondAbi, functionName: 'getCollaterals', result }) };
-    };
-    await behind(swap, async (gateway) => {
-      await eventually(
-        () => readyOf(gateway),
-        ({ ready }) => ready,
-      );
-      expect(await notesOf(gateway)).toEqual([
-        expect.stringContaining(`collateral 1 (DAI) is ${other} in the Diamond, but was published as 0xfBb7`),
-        "collateral 2 (WETH) has 2 decimals in the Diamond, but was published with 18; the Diamond's are used",
-        'collateral 4 (GNS) was published, but the Diamond has none',
-      ]);
-      expect(gateway.gateway.venues.get(SLUG)?.state.facts?.collaterals?.[0]?.address).toBe(other);
-    });
-  }, 30_000);
-
-  it.each<[string, Twist, string]>([
-    [
-      'of another chain',
-      (call, answer) => (call.method === 'eth_chainId' ? { ...answer, result: '0x1' } : answer),
-      `the node serves chain id 1, but ${SLUG} is 421614`,
-    ],
-    [
-      'without the contract',
-      (call, answer) => (call.method === 'eth_getCode' ? { ...answer, result: '0x' } : answer),
-      "there is no contract at the Diamond's address",
-    ],
-  ])(
-    '%s closes that chain alone',
-    async (_, twist, reason) => {
-      await behind(twist, async (other) => {
-        const { chains } = await eventually(
-          () => readyOf(other),
-          ({ chains }) => chains['polygon']?.ready === true && JSON.stringify(chains[SLUG]?.reasons).includes(reason),
-        );
-        expect(chains[SLUG]).toMatchObject({ ready: false, notes: [] });
-        expect((await other.get('/health')).status).toBe(200);
-        expect((await other.get('/v1/polygon/markets')).status).toBe(200);
-        expect(other.gateway.venues.get(SLUG)?.state.facts).toBeNull();
-      });
-    },
-    30_000,
-  );
-
-  it('for a moment after the start loses its chain until it is itself again', async () => {
-    const clock = createMovedClock();
-    let isForeign = false;
-    const url = await twistedNode((call, answer) => (isForeign && call.method === 'eth_chainId' ? { ...answer, result: '0x1' } : answer));
+describe('a chain whose events have to be confirmed', () => {
+  it('is followed that many blocks behind its head, and is ready', async () => {
+    const database = await createTestDatabase();
     const chains = sandbox.config.chains
       .filter(({ chain: { slug } }) => slug === SLUG)
-      .map((config) => ({ ...config, rpcUrls: [url], wsUrls: [] }));
-    const other = await startGatewayBeside({ ...sandbox, config: { ...sandbox.config, chains } }, { clock });
+      .map((config) => ({ ...config, confirmations: 7, startBlock: 1n }));
+    const config = { ...sandbox.config, chains, database: { kind: 'server' as const, url: database.url } };
+    const other = await startGatewayBeside({ ...sandbox, config });
+    await chain.pauseMining(true);
     try {
+      const state = other.gateway.venues.get(SLUG)?.state;
+      const behind = (): bigint | null =>
+        state?.head && state.followed.block !== null ? state.head.block.number - state.followed.block : null;
       await eventually(
         () => readyOf(other),
         ({ ready }) => ready,
       );
-      isForeign = true;
-      clock.move(10 * 60_000);
+      await eventually(behind, (blocks) => blocks === 7n);
+      const before = state?.followed.block ?? 0n;
+      await chain.mine(3);
       await eventually(
-        () => readyOf(other),
-        ({ chains }) => JSON.stringify(chains[SLUG]?.reasons).includes('chain id 1'),
+        () => state?.followed.block,
+        (block) => block === before + 3n,
       );
-      isForeign = false;
-      await eventually(
-        () => readyOf(other),
-        ({ ready }) => ready,
-      );
+      expect(behind()).toBe(7n);
     } finally {
+      await chain.pauseMining(false);
       await other.stop();
+      await database.drop();
     }
   }, 30_000);
 });
