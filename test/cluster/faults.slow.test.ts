@@ -1,0 +1,172 @@
+import { rm } from 'node:fs/promises';
+import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../core/adapters/store/embedded/start-embedded-postgres.js';
+import { systemClock } from '../../core/adapters/system-clock.js';
+import { agentTrader, newAgentTrader } from '../harness/agent-trader.js';
+import { expectViewEqualsChain } from '../harness/chain-checker.js';
+import { startLastingClient } from '../harness/cluster-client.js';
+import {
+  CLUSTER_CHAIN,
+  otherThan,
+  startCluster,
+  untilOwned,
+  type Cluster,
+  type ClusterBot,
+  type Member,
+} from '../harness/cluster-start.js';
+import { price } from '../harness/diamond-calls.js';
+import { eventually, until } from '../harness/eventually.js';
+import { firstChain } from '../harness/first-chain.js';
+import { order, orderAction } from '../harness/hl-exchange.js';
+import { createKeptLog } from '../harness/kept-log.js';
+import { expectRelayInvariants } from '../harness/relay-invariants.js';
+import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import { makeThrowAwayFolder } from '../harness/throw-away-folder.js';
+
+/** Two replicas on a database server of their own, one of them deaf to notices, through everything a night can bring. */
+
+const TAKEOVER_MS = 10_000;
+
+let sandbox: TestSandbox;
+let server: EmbeddedPostgres;
+let folder: string;
+let cluster: Cluster;
+let bot: ClusterBot;
+let asked = 40_000;
+
+beforeAll(async () => {
+  sandbox = await startTestSandbox({ SANDBOX_BLOCK_MS: '200' });
+  sandbox.controls.prices.jump(0, '60000');
+  folder = await makeThrowAwayFolder('diamond-gateway-cluster');
+  server = await startEmbeddedPostgres({ folder, log: createKeptLog(), clock: systemClock, durable: false });
+  cluster = await startCluster(sandbox, { databaseUrl: server.url, secondLine: { isDeaf: true }, settings: { FACADE_HOLD_MS: '8000' } });
+  bot = await cluster.newBot();
+}, 120_000);
+afterAll(async () => {
+  await cluster.stop();
+  await server.stop();
+  await rm(folder, { recursive: true, force: true });
+  await sandbox.stop();
+});
+
+/** A price of its own for each: what is sent twice shows. */
+const resting = () => orderAction(order({ p: String((asked += 10)), t: { limit: { tif: 'Alo' } } }));
+const market = () => orderAction(order({ p: '61000' }));
+const FILLED = { response: { data: { statuses: [{ filled: { totalSz: '0.01' } }] } } };
+
+async function expectEverythingInOrder(): Promise<void> {
+  await expectRelayInvariants(cluster.purse, { slug: CLUSTER_CHAIN, store: cluster.books.store.relay });
+  await expectViewEqualsChain(cluster.books, CLUSTER_CHAIN, bot.trader, 30_000);
+}
+
+const readyStatus = async (member: Member): Promise<number> => (await fetch(`${member.url()}/ready`)).status;
+const untilReady = (member: Member): Promise<unknown> =>
+  eventually(
+    () => readyStatus(member),
+    (status) => status === 200,
+  );
+
+describe('two replicas', () => {
+  it('answer a bot at the deaf one in time when the other follows the chain', async () => {
+    const [hearing, deaf] = cluster.members;
+    deaf.signal('SIGTERM');
+    await deaf.ended();
+    await deaf.start();
+    await untilOwned(cluster, 'follower', hearing);
+    for (let turn = 0; turn < 3; turn += 1) expect(await bot.send(deaf, market())).toMatchObject(FILLED);
+    await expectEverythingInOrder();
+  }, 120_000);
+
+  it('live through kill -9 of the database again and again, say 503 and when to come back meanwhile, and lose nothing', async () => {
+    const agent = await newAgentTrader(cluster.members[0].front, firstChain(sandbox));
+    const ways = cluster.members.map(({ front }) => agentTrader(front, firstChain(sandbox), agent.trader, agent.wallet));
+    const seen = new Map<string, number>();
+    let isOver = false;
+    const reading = ways.map(async (way) => {
+      while (!isOver) {
+        const { status, headers } = await way.call('getAccount', 'GET', `/account/${agent.trader.account.address}`);
+        const what = `${status}${status === 503 ? ` Retry-After ${headers.get('Retry-After') === null ? 'no' : 'yes'}` : ''}`;
+        seen.set(what, (seen.get(what) ?? 0) + 1);
+      }
+    });
+    const before = (await bot.trader.trades()).length;
+    let placed = 0;
+    for (let turn = 0; turn < 4; turn += 1) {
+      const sending = bot.send(cluster.members[turn % 2] ?? cluster.members[0], resting());
+      const { pid, state } = server;
+      const dying = pid();
+      if (dying !== null) process.kill(dying, 'SIGKILL');
+      const answer = (await sending) as { status?: string };
+      if (answer.status === 'ok') placed += 1;
+      await until(() => state() === 'running' && pid() !== dying);
+    }
+    await Promise.all(cluster.members.map(untilReady));
+    isOver = true;
+    await Promise.all(reading);
+    for (const member of cluster.members) expect(await bot.send(member, market())).toMatchObject(FILLED);
+    await expectEverythingInOrder();
+    expect((await bot.trader.trades()).length - before).toBeGreaterThanOrEqual(placed + 2);
+    expect([...seen.keys()].filter((what) => what !== '200')).toEqual(['503 Retry-After yes']);
+  }, 240_000);
+
+  it('hand over when one is cut off from the database, which sends nothing more and comes back when it is healed', async () => {
+    await Promise.all(cluster.members.map(untilReady));
+    const { owner } = await untilOwned(cluster, 'lane');
+    const other = otherThan(cluster, owner);
+    const before = (await bot.trader.trades()).length;
+    const inFlight = Promise.all(Array.from({ length: 6 }, () => bot.send(other, resting())));
+    await eventually(
+      () => cluster.books.store.relay.open(CLUSTER_CHAIN, cluster.relayer),
+      (open) => open.length > 0,
+    );
+    owner.line.freeze();
+    const cutAt = Date.now();
+    await eventually(
+      () => readyStatus(owner),
+      (status) => status === 503,
+      10_000,
+    );
+    const { ms } = await untilOwned(cluster, 'lane', other);
+    await untilOwned(cluster, 'follower', other);
+    expect(Date.now() - cutAt).toBeLessThan(TAKEOVER_MS + 2_000);
+    expect(ms).toBeLessThan(TAKEOVER_MS);
+    expect((await inFlight).map((answer) => (answer as { status: string }).status)).toEqual(Array.from({ length: 6 }, () => 'ok'));
+    expect(await bot.send(other, market())).toMatchObject(FILLED);
+    owner.line.heal();
+    await untilReady(owner);
+    expect(await bot.send(owner, market())).toMatchObject(FILLED);
+    await expectEverythingInOrder();
+    expect(await bot.trader.trades()).toHaveLength(before + 8);
+  }, 240_000);
+
+  it('are restarted one after the other under load, and a client with a cursor misses nothing and hears nothing twice', async () => {
+    const agent = await newAgentTrader(cluster.members[0].front, firstChain(sandbox), { usdc: '100000' });
+    const client = await startLastingClient(agent, firstChain(sandbox), cluster.members);
+    const over = new AbortController();
+    const isOver = (): boolean => over.signal.aborted;
+    let sent = 0;
+    const load = (async () => {
+      for (; !isOver(); sent += 1) await agent.trader.open({ tradeType: 1, openPrice: price(40_000 + sent) });
+    })();
+    for (const member of cluster.members) {
+      const since = sent;
+      member.signal('SIGTERM');
+      expect(await member.ended()).toBe(0);
+      await member.start();
+      await until(() => sent > since + 2);
+    }
+    over.abort();
+    await load;
+    const trader = agent.trader.account.address.toLowerCase() as `0x${string}`;
+    const told = async (): Promise<number[]> =>
+      (await cluster.books.store.journal.after(CLUSTER_CHAIN, trader, 0n, 1_000)).flatMap(({ fact, cursor }) =>
+        fact.kind === 'order' ? [Number(cursor)] : [],
+      );
+    await eventually(told, (cursors) => cursors.length >= sent);
+    const all = await told();
+    await until(() => client.cursors.length >= all.length, 20_000);
+    expect(client.cursors).toEqual(all);
+    expect(client.codes).toContain(1012);
+    await client.stop();
+    await expectViewEqualsChain(cluster.books, CLUSTER_CHAIN, agent.trader, 30_000);
+  }, 240_000);
+});
