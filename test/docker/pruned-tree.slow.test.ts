@@ -34,7 +34,7 @@ beforeAll(async () => {
   sandboxImage = builder.build('sandbox');
   for (const { folder } of [gateway, sandboxImage]) spawnSync('chmod', ['-R', 'a-w,a+rX', folder]);
   sandbox = await startTestSandbox();
-}, 600_000);
+}, 1_800_000);
 afterAll(async () => {
   await sandbox.stop();
   spawnSync('chmod', ['-R', 'u+w', place]);
