@@ -7,9 +7,9 @@ export interface TestDatabase {
 }
 
 /** An empty database of one's own on the server of this run: `beforeAll(create)`, `afterAll(drop)`. */
-export async function createTestDatabase(): Promise<TestDatabase> {
+export async function createTestDatabase(options = ''): Promise<TestDatabase> {
   const name = `test_${randomBytes(8).toString('hex')}`;
-  await asAdministrator(`create database ${name} strategy file_copy`);
+  await asAdministrator(`create database ${name} strategy file_copy ${options}`);
   const url = new URL(serverUrl());
   url.pathname = `/${name}`;
   return { url: url.href, drop: () => asAdministrator(`drop database if exists ${name} with (force)`) };

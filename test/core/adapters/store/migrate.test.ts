@@ -1,5 +1,6 @@
 import { connectDatabase } from '../../../../core/adapters/store/connect-database.js';
-import { migrate } from '../../../../core/adapters/store/migrate.js';
+import { isUnavailable } from '../../../../core/adapters/store/faults.js';
+import { migrate, serverProblem } from '../../../../core/adapters/store/migrate.js';
 import type { Migration } from '../../../../core/adapters/store/migrations/migration.js';
 import { MIGRATIONS } from '../../../../core/adapters/store/migrations/registry.js';
 import { createTestDatabase, type TestDatabase } from '../../../harness/database.js';
@@ -68,5 +69,37 @@ describe('the migrations', () => {
     expect(log.entries.filter(({ event }) => event === 'store.schema-newer')).toEqual([
       { level: 'warn', event: 'store.schema-newer', fields: { unknown: ['9999-newer'] } },
     ]);
+  });
+
+  it('wait briefly for a table that is in use, and are done when it is free', async () => {
+    await run();
+    const change = step('9999-change', 'alter table orders add column more text');
+    const db = connectDatabase({ url: database.url, log });
+    await db.transaction(async (trx) => {
+      await trx('orders').select('id');
+      const failure: unknown = await run([...MIGRATIONS, change]).catch((error: unknown) => error);
+      expect(isUnavailable(failure)).toBe(true);
+    });
+    await db.destroy();
+    expect(await run([...MIGRATIONS, change])).toEqual(['9999-change']);
+  });
+});
+
+describe('a database server', () => {
+  it('that is too old is refused in one sentence', () => {
+    expect(serverProblem({ version: 140_012, encoding: 'UTF8' })).toBe('The database server is PostgreSQL 14; it must be 15 or later.');
+    expect(serverProblem({ version: 150_000, encoding: 'UTF8' })).toBeNull();
+  });
+
+  it('whose database cannot hold every text is refused before anything is made in it', async () => {
+    const narrow = await createTestDatabase("encoding 'LATIN1' template template0 locale 'C'");
+    await expect(migrate({ url: narrow.url, log })).rejects.toMatchObject({
+      problem: 'unsupported',
+      message: 'The database has the encoding LATIN1; it must be made with UTF8.',
+    });
+    const db = connectDatabase({ url: narrow.url, log });
+    expect(await db('pg_tables').where({ schemaname: 'public' })).toEqual([]);
+    await db.destroy();
+    await narrow.drop();
   });
 });

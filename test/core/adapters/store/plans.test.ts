@@ -1,4 +1,5 @@
-import knex, { type Knex } from 'knex';
+import type { Knex } from 'knex';
+import { connectDatabase } from '../../../../core/adapters/store/connect-database.js';
 import { TAKE_DUE } from '../../../../core/adapters/store/exchange-store.js';
 import { migrate } from '../../../../core/adapters/store/migrate.js';
 import { MINED_BLOCKS, OPEN, SETTLED_IN, UNRECLAIMED } from '../../../../core/adapters/store/relay-sql.js';
@@ -32,7 +33,7 @@ const PAST = [
 beforeAll(async () => {
   database = await createTestDatabase();
   await migrate({ url: database.url, log: createKeptLog() });
-  db = knex({ client: 'pg', connection: database.url });
+  db = connectDatabase({ url: database.url, log: createKeptLog() });
   for (const statement of PAST) await db.raw(statement);
 });
 afterAll(async () => {

@@ -56,7 +56,7 @@ describe('the store', () => {
     );
     expect(rows).toEqual([
       { name: 'application_name', setting: 'diamond-gateway' },
-      { name: 'idle_in_transaction_session_timeout', setting: '15000' },
+      { name: 'idle_in_transaction_session_timeout', setting: '5000' },
       { name: 'lock_timeout', setting: '5000' },
       { name: 'statement_timeout', setting: '10000' },
     ]);
