@@ -1,6 +1,7 @@
 import type { Agent } from '../domain/agent.js';
 import { GatewayError, type TransactionRequest } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
+import { requireServed } from '../orders/require-served.js';
 import type { Address, Hex } from '../ports.js';
 import type { MasterClaim, Registration, Takeover } from './access-store.js';
 import { answerOf, standingOf, viewOf, type AgentAnswer, type AgentView } from './agent-status.js';
@@ -45,7 +46,9 @@ export async function createAgent(gateway: Gateway, venue: Venue, request: Autho
     cosignature: agentSignature === null ? null : { agent, signature: agentSignature },
   });
   // Asked before anything is stored: an answer we could not complete must not leave a registration behind.
-  if (agent !== trader) await freshDelegate(venue, trader);
+  const delegate = agent === trader ? agent : await freshDelegate(venue, trader);
+  // Who cannot delegate any more would wait for ever with a transaction that fails.
+  if (delegate !== agent && venue.state.facts !== null) requireServed(venue, ['setTradingDelegate']);
   const isConsented = agentSignature !== null || agent === trader;
   const registration: Registration = { agent, trader, name, scope, mode: 'self', createdAt: venue.clock.now() };
   const saved = await authorise(gateway, venue, claim, registration, isConsented);

@@ -25,7 +25,7 @@ export const agentOperations: readonly Operation[] = [
     reply: AgentReply,
     status: () => 201,
     statuses: [201],
-    errors: ['TRADER_MISMATCH', 'UPSTREAM_UNAVAILABLE', 'NOT_READY'],
+    errors: ['TRADER_MISMATCH', 'UNSUPPORTED', 'UPSTREAM_UNAVAILABLE', 'NOT_READY'],
     handle: ({ gateway, venue, body }) => createAgent(gateway, venue, body),
   }),
 

@@ -10,13 +10,18 @@ import { newFacadeTrader } from '../harness/facade-trader.js';
 import { firstChain } from '../harness/first-chain.js';
 import { startGatewayBeside, type GatewayBeside } from '../harness/gateway-beside.js';
 import { order, postExchange, signL1 } from '../harness/hl-exchange.js';
+import { agentsOf, authorization, domainOf, signWith } from '../harness/master-wallet.js';
 import { closeOddNodes } from '../harness/odd-node.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
 import { startTwistedNode } from '../harness/twisted-node.js';
 
 const SLUG = 'arbitrum-sepolia';
 const UPDATE_LEVERAGE = '0x0bce9aaa';
-const NOTE = `the Diamond does not serve updateLeverage (${UPDATE_LEVERAGE}): changing leverage and margin is off`;
+const SET_DELEGATE = '0x604755cf';
+const NOTES = [
+  `the Diamond does not serve updateLeverage (${UPDATE_LEVERAGE}): changing leverage and margin is off`,
+  `the Diamond does not serve setTradingDelegate (${SET_DELEGATE}): delegating to an agent is off`,
+];
 
 let sandbox: TestSandbox;
 let chain: ChainControls;
@@ -58,6 +63,13 @@ async function without(selectors: readonly string[], work: () => Promise<void>):
   }
 }
 
+/** Registers an agent of the same trader. */
+async function register({ address }: { readonly address: string }) {
+  const domain = await domainOf(sandbox, SLUG);
+  const sign = signWith(new Wallet(agent.trader.privateKey), domain);
+  return agentsOf(sandbox, SLUG).create(await authorization(domain, sign, { trader: agent.trader.account.address, agent: address }));
+}
+
 /** The node is gone for a moment, as far as the gateway can see. */
 async function loseNode(): Promise<void> {
   chain.setRpcFault({ mode: 'down' });
@@ -79,15 +91,20 @@ describe('a contract that lost a function while its node was away', () => {
       (await postExchange(sandbox.url, SLUG, await signL1(new Wallet(bot.agentKey), action))).body;
     const buy = order({ a: 0, b: true, p: '63000', s: '0.02', r: false, t: { limit: { tif: 'Ioc' } } });
     expect(JSON.stringify(await send({ type: 'order', orders: [buy], grouping: 'na' }))).toContain('filled');
-    await without([UPDATE_LEVERAGE], async () => {
+    await without([UPDATE_LEVERAGE, SET_DELEGATE], async () => {
       await loseNode();
-      expect(await eventually(notesOf, (notes) => notes?.length === 1)).toEqual([NOTE]);
+      expect(await eventually(notesOf, (notes) => notes?.length === 2)).toEqual(NOTES);
       expect((await readyOf()).chains['polygon']?.notes).toEqual([]);
       const refused = await agent.adjust(position, { leverage: '5' });
       expect([refusal(refused), refused.body['message']]).toEqual([
         [422, 'UNSUPPORTED'],
         `The contracts on ${SLUG} do not serve updateLeverage, which this needs.`,
       ]);
+      expect(await register(Wallet.createRandom())).toMatchObject({
+        status: 422,
+        body: { code: 'UNSUPPORTED', message: expect.stringContaining('setTradingDelegate') },
+      });
+      expect((await register(agent.wallet)).status).toBe(201);
       expect((await agent.adjust(position, { tp: '71000' })).status).toBe(200);
       expect((await agent.close(position)).status).toBe(200);
       expect(await send({ type: 'updateIsolatedMargin', asset: 0, isBuy: true, ntli: 30_000_000 })).toEqual({
