@@ -67,10 +67,17 @@ export function createCandleStore(db: Knex) {
       return new Map(rows.map(({ pair_index, close }) => [pair_index, BigInt(close)]));
     },
     async prune(chain, before) {
-      await db('candles').where({ chain }).andWhere('time', '<', before).del();
+      for (let gone = PRUNED_AT_ONCE; gone === PRUNED_AT_ONCE;)
+        gone = (await db.raw<{ rowCount: number }>(PRUNE, [chain, before])).rowCount;
     },
   } satisfies CandleStore;
 }
+
+/** In bites that end within the limit of a statement, however long nobody was here to prune. */
+const PRUNED_AT_ONCE = 20_000;
+const PRUNE = `
+  delete from candles where ctid = any (array(
+    select ctid from candles where chain = ? and time < ? limit ${PRUNED_AT_ONCE} for update skip locked))`;
 
 const columns = (minutes: readonly MinuteCandle[]): (number[] | string[])[] => [
   minutes.map(({ pairIndex }) => pairIndex),
