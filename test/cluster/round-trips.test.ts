@@ -1,0 +1,69 @@
+import { BUSY_AGENTS, newAgentTrader, type AgentTrader } from '../harness/agent-trader.js';
+import { openDatabaseLine, type DatabaseLine } from '../harness/cluster-line.js';
+import { createTestDatabase, type TestDatabase } from '../harness/database.js';
+import { firstChain } from '../harness/first-chain.js';
+import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+
+/** What a request costs the database that all replicas share: counted on the wire, between a running gateway and its server. */
+
+const REQUESTS = 40;
+const BASE = '/v1/arbitrum-sepolia';
+
+let database: TestDatabase;
+let line: DatabaseLine;
+let sandbox: TestSandbox;
+let agent: AgentTrader;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  line = await openDatabaseLine(database.url);
+  sandbox = await startTestSandbox({ ...BUSY_AGENTS, SANDBOX_BLOCK_MS: '500', DATABASE_URL: line.url });
+  agent = await newAgentTrader(sandbox, firstChain(sandbox));
+}, 60_000);
+afterAll(async () => {
+  await sandbox.stop();
+  await line.close();
+  await database.drop();
+});
+
+/** Statements that were asked with every request. What the gateway asks by itself, now and then, comes less often than that. */
+async function perRequest(ask: () => Promise<{ readonly status: number }>): Promise<string[]> {
+  await ask();
+  line.roundTrips();
+  for (let turn = 0; turn < REQUESTS; turn += 1) expect((await ask()).status).toBe(200);
+  const counts = new Map<string, number>();
+  for (const text of line.roundTrips()) counts.set(text, (counts.get(text) ?? 0) + 1);
+  return [...counts].flatMap(([text, count]) => Array.from({ length: Math.floor(count / REQUESTS) }, () => text));
+}
+
+/** Nonce and limits. */
+const isAdmission = (text: string): boolean => text.includes('insert into nonces');
+
+const signed = (operationId: string, path: string) => (): Promise<{ status: number }> => agent.call(operationId, 'GET', path);
+
+describe('a request costs the database', () => {
+  it.each(['', '/markets', '/prices', '/markets/BTC-USD/book'])('nothing when it is public: %s', async (path) => {
+    const found = await sandbox.get(`${BASE}${path}`);
+    if (found.status !== 200) throw new Error(`${path} answers ${found.status}`);
+    expect(await perRequest(() => sandbox.get(`${BASE}${path}`))).toEqual([]);
+  });
+
+  it.each([
+    ['getAccount', '', 1],
+    ['listPositions', '/positions', 1],
+    ['listOpenOrders', '/orders', 2],
+    ['listEvents', '/events', 1],
+  ] as const)('one round trip to be let in when it is signed, and what it asks for: %s', async (operationId, path, reads) => {
+    const asked = await perRequest(signed(operationId, `/account/${agent.trader.account.address}${path}`));
+    expect(asked.filter(isAdmission)).toHaveLength(1);
+    expect(asked.filter((text) => !isAdmission(text))).toHaveLength(reads);
+  });
+
+  it('less than that when many come at once: they are let in together', async () => {
+    line.roundTrips();
+    const ask = signed('listPositions', `/account/${agent.trader.account.address}/positions`);
+    const answers = await Promise.all(Array.from({ length: REQUESTS }, ask));
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+    expect(line.roundTrips().filter(isAdmission).length).toBeLessThan(REQUESTS / 2);
+  });
+});
