@@ -67,16 +67,14 @@ function nodeFamilies(venues: readonly Venue[], each: Each): MetricFamily[] {
     familyOf(
       'rpcCalls',
       each(({ chain }) =>
-        chain
-          .traffic()
-          .flatMap(({ host, methods }) =>
-            methods.flatMap(({ method, answered, refused, failed }) =>
-              Object.entries({ answered, refused, failed }).map(([outcome, value]) => ({
-                value,
-                labels: { endpoint: host, method, outcome },
-              })),
-            ),
+        chain.traffic().flatMap(({ host, methods }) =>
+          methods.flatMap(({ method, answered, refused, failed }) =>
+            Object.entries({ answered, refused, failed }).map(([outcome, value]) => ({
+              value,
+              labels: { endpoint: host, method, outcome },
+            })),
           ),
+        ),
       ),
     ),
     familyOf('rpcLatency', venues.flatMap(callTimes)),

@@ -5,7 +5,7 @@ import { watchEventLoop } from './event-loop-delay.js';
 
 export interface RenderedMetrics {
   readonly type: string;
-  readonly text: string;
+  readonly bytes: Buffer;
 }
 
 /** However often it is asked, everything is collected once in this time. */
@@ -17,21 +17,23 @@ export function createPromMetrics(
   clock: Pick<Clock, 'now'>,
 ): () => Promise<RenderedMetrics> {
   let watched: Watched | null = null;
-  let kept: { readonly at: number; readonly text: Promise<RenderedMetrics> } | null = null;
+  let kept: { readonly at: number; readonly rendered: Promise<RenderedMetrics> } | null = null;
+  let isRendering = false;
   const render = async (): Promise<RenderedMetrics> => {
     watched ??= watchProcess();
     const ours = new Registry();
     for (const family of [...(await collect()), watched.loop()]) ours.registerMetric(asMetric(family));
     const [own, ofProcess] = await Promise.all([ours.metrics(), watched.register.metrics()]);
-    return { type: ours.contentType, text: `${own}${ofProcess}` };
+    return { type: ours.contentType, bytes: Buffer.from(`${own}${ofProcess}`) };
   };
   return () => {
     const now = clock.now();
-    if (kept !== null && now - kept.at < KEPT_MS && now >= kept.at) return kept.text;
-    const text = render();
-    kept = { at: now, text };
-    text.catch(() => (kept = null));
-    return text;
+    if (kept !== null && (isRendering || Math.abs(now - kept.at) < KEPT_MS)) return kept.rendered;
+    isRendering = true;
+    const rendered = render().finally(() => (isRendering = false));
+    kept = { at: now, rendered };
+    rendered.catch(() => (kept = null));
+    return rendered;
   };
 }
 

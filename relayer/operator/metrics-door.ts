@@ -4,7 +4,7 @@ import { operatorGuard } from './operator-guard.js';
 
 export interface MetricsDoorOptions {
   readonly settings: Pick<OperatorSettings, 'token' | 'areMetricsPublic'>;
-  readonly render: () => Promise<{ readonly type: string; readonly text: string }>;
+  readonly render: () => Promise<{ readonly type: string; readonly bytes: Buffer }>;
 }
 
 /** `GET /metrics`: for the operator's token, unless everybody may see how much is traded. */
@@ -13,8 +13,7 @@ export function metricsRouter({ settings: { token, areMetricsPublic }, render }:
   if (token === null && !areMetricsPublic) return router;
   if (token !== null && !areMetricsPublic) router.use('/metrics', operatorGuard(token()));
   router.get('/metrics', async (_request, response) => {
-    const { type, text } = await render();
-    const bytes = Buffer.from(text);
+    const { type, bytes } = await render();
     response.setHeader('Cache-Control', 'no-store');
     response.setHeader('Content-Type', type);
     response.setHeader('Content-Length', bytes.length);
