@@ -70,6 +70,7 @@ function parse(words: readonly string[]) {
   try {
     return parseArgs({ args: [...words], options: OPTIONS, allowPositionals: false }).values;
   } catch (error) {
-    throw misuse(error instanceof Error ? (error.message.split('. ', 1)[0] ?? 'Not understood') : 'Not understood');
+    const told = typeof error === 'object' && error !== null && 'message' in error ? String(error.message) : 'Not understood';
+    throw misuse(told.split('. ', 1).join(''));
   }
 }

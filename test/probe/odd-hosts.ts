@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 
-/** Hosts between the probe and the sandbox that say something else than the truth, on real ports: `afterEach(closeOddHosts)`. */
+/** Hosts between the probe and the sandbox that say something else than the truth, on real ports: `afterAll(closeOddHosts)`. */
 
 const open: { readonly server: Server; readonly sockets: Set<Socket> }[] = [];
 
@@ -23,6 +23,15 @@ async function serve(handler: (request: IncomingMessage, response: ServerRespons
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   open.push({ server, sockets });
   return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+}
+
+/** Nobody listens there any more. */
+export async function deadHost(): Promise<string> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return `http://127.0.0.1:${port}`;
 }
 
 interface Call {
