@@ -264,7 +264,7 @@ describe('the end of a line', () => {
     await until(() => streamOf(venue).size() === 0 && counted.count() === 0);
   });
 
-  it('comes with 1001 when the service stops, which waits for nobody', async () => {
+  it('comes with 1012 when the service stops, which waits for nobody', async () => {
     const beside = await startGatewayBeside(sandbox);
     const [polite, deaf] = [await open(beside.url), await open(beside.url)];
     await eventually(
@@ -276,7 +276,7 @@ describe('the end of a line', () => {
     const began = Date.now();
     await beside.stop();
     expect(Date.now() - began).toBeLessThan(9_000);
-    expect(await polite.closed).toBe(1001);
+    expect(await polite.closed).toBe(1012);
     await expect(connect(beside.url)).rejects.toThrow();
   });
 });
