@@ -153,17 +153,18 @@ describe('a gateway that is asked to end', () => {
     member.line.heal();
     expect(code).toBe(0);
     expect(ms).toBeLessThan(LIMIT_MS);
-    await first.start();
+    await first.start({ SHUTDOWN_DELAY_MS: '3000' });
   }, 60_000);
 
-  it('ends at once when it is told twice', async () => {
+  it('says in /ready that it ends while a balancer may still ask, and ends at once when it is told twice', async () => {
     const [member] = cluster.members;
     await hangingRequest(member.url());
     member.signal('SIGTERM');
-    await eventually(
-      () => refusesConnections(member.url()),
-      (refuses) => refuses,
+    const ready = await eventually(
+      () => member.front.get('/ready'),
+      ({ status }) => status === 503,
     );
+    expect(ready.body).toMatchObject({ ready: false, stopping: true, database: { ready: true } });
     const since = Date.now();
     const told = setInterval(() => member.signal('SIGINT'), 100);
     await member.ended();
