@@ -1,4 +1,5 @@
 import type { ChainSlug } from './chains.js';
+import type { Collateral } from './domain/market.js';
 import type { Address, ChainCollateral } from './ports.js';
 
 /** What was published about a collateral. Some of it was never read on chain, so the chain is asked at the start, and is right. */
@@ -48,3 +49,11 @@ export function collateralDifferences(published: readonly PublishedCollateral[],
     return null;
   }).filter((text) => text !== null);
 }
+
+/** The same for what the backend says now: nothing is opened with a collateral whose token is in doubt. */
+export const collateralDoubts = (told: readonly Collateral[], found: readonly ChainCollateral[]): string[] =>
+  told.flatMap(({ index, symbol, address }) => {
+    const real = found[index - 1]?.address;
+    if (real === undefined || real.toLowerCase() === address.toLowerCase()) return [];
+    return [`collateral ${index} (${symbol}) is ${real} in the Diamond, but ${address} at the backend: opening with it is off`];
+  });

@@ -1,7 +1,7 @@
 import type { Gateway, Venue } from './gateway.js';
 import type { EndpointHealth } from './ports.js';
 import { isNearHead, type CatchUp } from './tracking/catch-up.js';
-import { factNotes } from './tracking/identify-venue.js';
+import { venueNotes } from './tracking/identify-venue.js';
 
 /** What a chain needs to be served, and who sends for bots on it. */
 export const CHAIN_PARTS = ['rpc', 'follower', 'feed', 'relayer'] as const;
@@ -53,7 +53,7 @@ function chainReadiness(venue: Venue): ChainReadiness {
     reasons,
     faults,
     relayer: venue.relayer && { ready: faults.relayer.length === 0, reasons: faults.relayer },
-    notes: venue.state.facts === null ? [] : factNotes(venue, venue.state.facts),
+    notes: venueNotes(venue),
     block,
     followed: followedOf(venue, block),
     endpoints: venue.chain.endpoints(),

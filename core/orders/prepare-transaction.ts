@@ -10,7 +10,7 @@ import type { HandedOut } from './orders-store.js';
 import { refuseShortage } from './precheck-funds.js';
 import type { OpeningQuestion, Rehearsal, Rehearsed } from './rehearsal.js';
 import { notTheDelegate, refusalOf } from './refuse-revert.js';
-import { requireServed } from './require-served.js';
+import { requireAgreed, requireServed } from './require-served.js';
 import { appendTag } from './tag.js';
 
 /** For the agent to sign and broadcast. */
@@ -55,6 +55,7 @@ export async function prepareTransaction(
 ): Promise<PreparedWrite> {
   const { trader, sender } = caller;
   requireServed(venue, [...functionsOf(intent), ...(sender === trader ? [] : (['delegatedTradingAction'] as const))]);
+  if (takes !== null) requireAgreed(venue, takes.collateral);
   const inner = encodeIntent(intent, trader);
   const tag = newTag(gateway);
   const data = appendTag(wrapFor(sender, trader, inner), tag);

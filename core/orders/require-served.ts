@@ -1,4 +1,5 @@
 import type { WriteName } from '../diamond-functions.js';
+import type { Collateral } from '../domain/market.js';
 import { GatewayError } from '../errors.js';
 import type { Venue } from '../gateway.js';
 
@@ -11,4 +12,11 @@ export function requireServed(
   const missing = functions.find((name) => facts.missing?.includes(name));
   if (missing !== undefined)
     throw new GatewayError('UNSUPPORTED', { reason: `The contracts on ${definition.slug} do not serve ${missing}, which this needs.` });
+}
+
+/** The backend names the token, the contract takes it: while they disagree, what a trader is shown and approves would be another token. */
+export function requireAgreed({ state: { facts } }: Pick<Venue, 'state'>, { index, symbol, address }: Collateral): void {
+  const real = facts?.collaterals?.[index - 1]?.address;
+  if (real !== undefined && real.toLowerCase() !== address.toLowerCase())
+    throw new GatewayError('NOT_READY', { reason: `the backend and the contracts name different tokens for the collateral ${symbol}` });
 }

@@ -1,4 +1,4 @@
-import { collateralDifferences, PUBLISHED_COLLATERALS } from '../chain-collaterals.js';
+import { collateralDifferences, collateralDoubts, PUBLISHED_COLLATERALS } from '../chain-collaterals.js';
 import { isWriteName, USED_SELECTORS, WRITE_FUNCTIONS } from '../diamond-functions.js';
 import type { Venue } from '../gateway.js';
 import { ForeignChainError, type ChainFacts } from '../ports.js';
@@ -67,3 +67,11 @@ export function factNotes({ definition }: Pick<Venue, 'definition'>, { missing, 
 
 const missingNote = (name: string): string =>
   `the Diamond does not serve ${name} (${USED_SELECTORS.get(name) ?? 'unknown'}): ${isWriteName(name) ? `${WRITE_FUNCTIONS[name].turnsOff} is off` : 'what is read with it is missing'}`;
+
+/** All that is to be noted of the venue now; empty before its node was asked. */
+export function venueNotes({ definition, state: { facts }, feed }: Venue): string[] {
+  if (facts === null) return [];
+  const { collaterals } = facts;
+  const isComparable = collaterals !== null && feed.status().configFrom === 'backend';
+  return [...factNotes({ definition }, facts), ...(isComparable ? collateralDoubts(feed.config().collaterals, collaterals) : [])];
+}

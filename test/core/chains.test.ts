@@ -1,6 +1,8 @@
 import { getAddress } from 'viem';
-import { collateralDifferences, PUBLISHED_COLLATERALS } from '../../core/chain-collaterals.js';
+import { collateralDifferences, collateralDoubts, PUBLISHED_COLLATERALS } from '../../core/chain-collaterals.js';
 import { CHAINS, CHAIN_SLUGS } from '../../core/chains.js';
+import type { Collateral } from '../../core/domain/market.js';
+import { requireAgreed } from '../../core/orders/require-served.js';
 import { COLLATERALS } from '../../sandbox/deploy-collaterals.js';
 
 describe('the chains', () => {
@@ -49,5 +51,27 @@ describe('collaterals that differ', () => {
     ['more', [USDC, OTHER, OTHER], [/^collateral 3 at 0x0+aa is in the Diamond, but was not published/]],
   ])('are told one by one: %s', (_, found, expected) => {
     expect(collateralDifferences(published, found)).toEqual(expected.map((text) => expect.stringMatching(text) as string));
+  });
+
+  it('between backend and contract keep openings with them off, and no others', () => {
+    const figures = { isActive: true, precision: 0n, precisionDelta: 0n, priceUsd: 0n, pairs: [] };
+    const told: readonly Collateral[] = [
+      { ...figures, index: 1, symbol: 'USDC', address: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913', decimals: 6 },
+      { ...figures, index: 2, symbol: 'BtcUSD', address: '0x00000000000000000000000000000000000000bb', decimals: 8 },
+      { ...figures, index: 3, symbol: 'NEW', address: '0x00000000000000000000000000000000000000cc', decimals: 8 },
+    ];
+    const found = [USDC, OTHER];
+    expect(collateralDoubts(told, found)).toEqual([expect.stringMatching(/^collateral 2 \(BtcUSD\) is 0x0+aa .* 0x0+bb at the backend/)]);
+    const facts = { chainId: 8453, missing: [], collaterals: found };
+    const state = { facts, head: null, fault: null, followed: { block: null, caughtUpAt: null, fault: null }, catchUp: null };
+    const refused = told.filter((collateral) => {
+      try {
+        requireAgreed({ state }, collateral);
+        return false;
+      } catch (error) {
+        return (error as { code?: string }).code === 'NOT_READY';
+      }
+    });
+    expect(refused.map(({ symbol }) => symbol)).toEqual(['BtcUSD']);
   });
 });

@@ -127,6 +127,7 @@ describe('a node that answers oddly', () => {
         expect.stringContaining(`collateral 1 (DAI) is ${other} in the Diamond, but was published as 0xfBb7`),
         "collateral 2 (WETH) has 2 decimals in the Diamond, but was published with 18; the Diamond's are used",
         'collateral 4 (GNS) was published, but the Diamond has none',
+        expect.stringContaining(`collateral 1 (DAI) is ${other} in the Diamond, but 0xfBb7`),
       ]);
       expect(gateway.gateway.venues.get(SLUG)?.state.facts?.collaterals?.[0]?.address).toBe(other);
     });
