@@ -64,91 +64,102 @@ const PREFIX = 'diamond-gateway ';
 /** As the server keeps it. */
 export const lockName = (name: string): string => PREFIX + name;
 
-async function openSession(client: pg.Client, log: Logger, onOver: () => void): Promise<Session> {
-  // A lock of a session may be taken twice by it: that nobody else here has it is for us to know.
-  const taken = new Set<string>();
+interface Pulse {
+  ask<Row>(sql: string, values?: readonly unknown[]): Promise<Row | undefined>;
+  /** Heard of a moment ago. */
+  isTrusted(): boolean;
+  isOver(): boolean;
+  /** For good: what the server still has to say would come too late. */
+  giveUp(reason: string): void;
+  end(): Promise<void>;
+}
+
+function createPulse(client: pg.Client, log: Logger, onOver: () => void): Pulse {
   let isOver = false;
   let heardAt = performance.now();
-  let beat: NodeJS.Timeout | undefined;
-
   const over = (): void => {
     if (isOver) return;
     isOver = true;
-    clearInterval(beat);
     onOver();
   };
   client.on('error', over).on('end', over);
-  const isTrusted = (): boolean => !isOver && performance.now() - heardAt < BELIEF_MS;
-
-  async function ask<Row>(sql: string, values: readonly unknown[] = []): Promise<Row | undefined> {
-    const askedAt = performance.now();
-    const { rows } = await client.query(sql, [...values]);
-    heardAt = Math.max(heardAt, askedAt);
-    return rows[0] as Row | undefined;
-  }
-
-  /** For good: what the server still has to say to it would come too late. */
-  const giveUp = (reason: string): void => {
-    if (isOver) return;
-    log.warn('leases.lost', { reason, leases: [...taken] });
-    over();
-    void hangUp(client);
-  };
-
-  const call = async (name: string, lock: string): Promise<boolean> =>
-    (await ask<{ held: boolean }>(`select ${lock}(hashtextextended($1, 0)) as held`, [lockName(name)]))?.held === true;
-
-  async function start(): Promise<void> {
-    await client.connect();
-    await ask(`set idle_session_timeout = ${SERVER_WAIT_MS}`);
-    const pid = await backend();
-    let isAsking = false;
-    beat = setInterval(() => {
-      if (!isTrusted()) return giveUp('the database does not answer');
-      if (isAsking) return;
-      isAsking = true;
-      backend()
-        .then((now) => now !== pid && giveUp('the connection is shared with others'))
-        .catch(() => giveUp('the database does not answer'))
-        .finally(() => (isAsking = false));
-    }, BEAT_MS);
-    beat.unref();
-  }
-
-  const backend = async (): Promise<number> => (await ask<{ pid: number }>('select pg_backend_pid() as pid'))?.pid ?? 0;
-
-  await start().catch((error: unknown) => {
-    over();
-    void hangUp(client);
-    throw error;
-  });
-
   return {
-    async take(name) {
-      if (taken.has(name)) return null;
-      taken.add(name);
-      const isOurs = await call(name, 'pg_try_advisory_lock').catch((error: unknown) => {
-        taken.delete(name);
-        throw error;
-      });
-      if (!isOurs) {
-        taken.delete(name);
-        return null;
-      }
-      let isReleased = false;
-      return {
-        isHeld: () => !isReleased && isTrusted(),
-        async release() {
-          if (isReleased) return;
-          isReleased = true;
-          if (!isOver) await call(name, 'pg_advisory_unlock').catch(() => giveUp('a lease could not be given back'));
-          taken.delete(name);
-        },
-      };
+    isOver: () => isOver,
+    isTrusted: () => !isOver && performance.now() - heardAt < BELIEF_MS,
+    async ask<Row>(sql: string, values: readonly unknown[] = []) {
+      const askedAt = performance.now();
+      const { rows } = await client.query(sql, [...values]);
+      heardAt = Math.max(heardAt, askedAt);
+      return rows[0] as Row | undefined;
+    },
+    giveUp(reason) {
+      if (isOver) return;
+      log.warn('leases.lost', { reason });
+      over();
+      void hangUp(client);
     },
     async end() {
       over();
       await hangUp(client);
+    },
+  };
+}
+
+async function openSession(client: pg.Client, log: Logger, onOver: () => void): Promise<Session> {
+  let beat: NodeJS.Timeout | undefined;
+  const pulse = createPulse(client, log, () => {
+    clearInterval(beat);
+    onOver();
+  });
+  try {
+    await client.connect();
+    await pulse.ask(`set idle_session_timeout = ${SERVER_WAIT_MS}`);
+    const pid = await backendOf(pulse);
+    beat = setInterval(createBeat(pulse, pid), BEAT_MS);
+    beat.unref();
+  } catch (error) {
+    void pulse.end();
+    throw error;
+  }
+  // A lock of a session may be taken twice by it: that nobody else here has it is for us to know.
+  const taken = new Set<string>();
+  return { take: (name) => take(pulse, taken, name), end: () => pulse.end() };
+}
+
+const backendOf = async (pulse: Pulse): Promise<number> => (await pulse.ask<{ pid: number }>('select pg_backend_pid() as pid'))?.pid ?? 0;
+
+function createBeat(pulse: Pulse, pid: number): () => void {
+  let isAsking = false;
+  return () => {
+    if (!pulse.isTrusted()) return pulse.giveUp('the database does not answer');
+    if (isAsking) return;
+    isAsking = true;
+    backendOf(pulse)
+      .then((now) => now !== pid && pulse.giveUp('the connection is shared with others'))
+      .catch(() => pulse.giveUp('the database does not answer'))
+      .finally(() => (isAsking = false));
+  };
+}
+
+async function take(pulse: Pulse, taken: Set<string>, name: string): Promise<Lease | null> {
+  if (taken.has(name)) return null;
+  taken.add(name);
+  const call = async (lock: string): Promise<boolean> =>
+    (await pulse.ask<{ held: boolean }>(`select ${lock}(hashtextextended($1, 0)) as held`, [lockName(name)]))?.held === true;
+  let isHeld = false;
+  try {
+    isHeld = await call('pg_try_advisory_lock');
+  } finally {
+    if (!isHeld) taken.delete(name);
+  }
+  if (!isHeld) return null;
+  return {
+    isHeld: () => isHeld && pulse.isTrusted(),
+    async release() {
+      if (!isHeld) return;
+      isHeld = false;
+      if (!pulse.isOver()) await call('pg_advisory_unlock').catch(() => pulse.giveUp('a lease could not be given back'));
+      taken.delete(name);
     },
   };
 }
