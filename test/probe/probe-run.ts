@@ -45,3 +45,39 @@ export async function probe(environment: Environment, ...words: readonly string[
 /** `part: check` → verdict, without the ports that differ from run to run. */
 export const verdicts = (findings: readonly Finding[]): Record<string, string> =>
   Object.fromEntries(findings.map(({ part, check, verdict }) => [`${part.replace(/ 127\.0\.0\.1:\d+/, '')}: ${check}`, verdict]));
+
+export const NODE = 'RPC_URL_ARBITRUM_SEPOLIA';
+export const BACKEND = 'BACKEND_URL_ARBITRUM_SEPOLIA';
+export const found = ({ findings }: ProbeRun, check: string): string | undefined => findings.find((one) => one.check === check)?.found;
+
+/** Every line of a venue that is as expected. */
+export const ALL_OK = {
+  ...lines('arbitrum-sepolia node', [
+    'chain id',
+    'newest block',
+    'clock',
+    'calls per request',
+    'history to follow from',
+    'state of the past',
+    'rehearsal',
+    'blocks per eth_getLogs',
+  ]),
+  ...lines('arbitrum-sepolia node line', ['new blocks over WebSocket']),
+  ...lines('arbitrum-sepolia Diamond', ['code', 'functions', 'markets', 'events']),
+  ...lines('arbitrum-sepolia backend', [
+    'trading variables',
+    'trading variables, read',
+    'age of the trading variables',
+    'events over WebSocket',
+  ]),
+  ...lines('pricing', [
+    'charts',
+    'prices over WebSocket',
+    ...['1m', '5m', '15m', '30m', '1h', '4h', '1d'].map((interval) => `candles of ${interval}`),
+  ]),
+  ...lines('history', ['history of chain 421614']),
+};
+
+function lines(part: string, checks: readonly string[]): Record<string, string> {
+  return Object.fromEntries(checks.map((check) => [`${part}: ${check}`, 'ok']));
+}
