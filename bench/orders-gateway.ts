@@ -1,9 +1,7 @@
 import { execFileSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
-import { Session } from 'node:inspector/promises';
 import { fileURLToPath } from 'node:url';
-import pg from 'pg';
 import type { Config } from '../core/config.js';
+import { createRecording } from './recording.js';
 
 /**
  * A gateway in a process of its own, so that its processor time is nobody else's: no node, no oracle, no load generator. It runs what is
@@ -18,9 +16,8 @@ const { createLifecycle } = await built<typeof import('../lifecycle.js')>('lifec
 const { listen } = await built<typeof import('../native-api/listen.js')>('native-api/listen.js');
 
 const log = createLogger('silent');
-const statements = countStatements();
 const lifecycle = createLifecycle(log);
-const session = new Session();
+const record = createRecording();
 
 /** A key travels as text: functions cannot. */
 export interface GatewayUnderMeasurement {
@@ -52,39 +49,4 @@ async function start({ config: given, relayerKey }: GatewayUnderMeasurement): Pr
 async function answer(message: 'cpu' | ProfileTo): Promise<void> {
   if (message !== 'cpu') await record(message.profile);
   process.send?.(process.cpuUsage());
-}
-
-/** What the database is asked, by how often, from the first recording to the second: fewer round trips are what makes it cheaper. */
-function countStatements(): Map<string, number> {
-  const counts = new Map<string, number>();
-  const query = Reflect.get(pg.Client.prototype, 'query') as (...given: unknown[]) => unknown;
-  Reflect.set(pg.Client.prototype, 'query', function (this: pg.Client, asked: string | { readonly text: string }, ...rest: unknown[]) {
-    const text = (typeof asked === 'string' ? asked : asked.text).replace(/\s+/g, ' ').slice(0, 120);
-    counts.set(text, (counts.get(text) ?? 0) + 1);
-    return query.call(this, asked, ...rest);
-  });
-  return counts;
-}
-
-let isRecording = false;
-
-async function record(path: string): Promise<void> {
-  if (isRecording) {
-    writeFileSync(path, JSON.stringify((await session.post('Profiler.stop')).profile));
-    writeFileSync(
-      `${path}.statements.json`,
-      JSON.stringify(
-        [...statements].sort(([, one], [, other]) => other - one),
-        null,
-        1,
-      ),
-    );
-  } else {
-    statements.clear();
-    session.connect();
-    await session.post('Profiler.enable');
-    await session.post('Profiler.setSamplingInterval', { interval: 200 });
-    await session.post('Profiler.start');
-  }
-  isRecording = !isRecording;
 }

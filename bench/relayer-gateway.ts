@@ -1,6 +1,5 @@
-import { writeFileSync } from 'node:fs';
-import { Session } from 'node:inspector/promises';
 import type { Environment } from '../core/config.js';
+import { createRecording } from './recording.js';
 
 /**
  * The gateway with its relayer, set up by variables as in production, in a process that tells what it uses. It runs what is built: the
@@ -16,7 +15,7 @@ const { listen } = await built<typeof import('../native-api/listen.js')>('native
 
 const log = createLogger(process.env['BENCH_LOG'] === undefined ? 'silent' : 'warn');
 const lifecycle = createLifecycle(log);
-const session = new Session();
+const record = createRecording();
 
 export interface Usage {
   /** Microseconds of processor time since the start, of all threads. */
@@ -53,19 +52,4 @@ function heapUsed(): number | null {
   globalThis.gc();
   globalThis.gc();
   return process.memoryUsage().heapUsed;
-}
-
-let isRecording = false;
-let isConnected = false;
-
-async function record(file: string): Promise<void> {
-  if (isRecording) writeFileSync(file, JSON.stringify((await session.post('Profiler.stop')).profile));
-  else {
-    if (!isConnected) session.connect();
-    isConnected = true;
-    await session.post('Profiler.enable');
-    await session.post('Profiler.setSamplingInterval', { interval: 200 });
-    await session.post('Profiler.start');
-  }
-  isRecording = !isRecording;
 }
