@@ -95,7 +95,7 @@ export function createRelayer(options: RelayerOptions): RunningRelayer {
     areDrillsAllowed: () => areDrillsAllowed,
     async send(request) {
       if (request.trader === null) throw new Error('The facade sends for traders only.');
-      const wallet = await walletFor(request.trader);
+      const wallet = request.wallet ?? (await walletFor(request.trader));
       const job = await store.queue({ ...request, chain: slug, wallet }, clock.now());
       const over = handedOver(job);
       lanes.get(wallet)?.wake();

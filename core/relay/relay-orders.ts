@@ -90,6 +90,8 @@ export async function outcomeOf(
   const filled = orders.filter(({ status }) => status === 'filled');
   const isAllTold = orders.length === orderIds.length && orders.every(({ status }) => isSettled(status));
   if (filled.length > 0 && isAllTold) return { kind: 'filled', oid, orders: filled };
+  if (isAllTold && orders.length > 0 && orders.every(({ status }) => status === 'open'))
+    return { kind: 'resting', oid, txHash: orders[0]?.txHash ?? null };
   const states = await Promise.all(jobs.map(({ job }) => store.relay.job(definition.slug, job.id)));
   const isRunning = (id: bigint): boolean =>
     !isSettled(watch.state(id)?.status ?? 'pending') && !states.some((job) => job?.orderId === id && NEVER_SENT.has(job.state));

@@ -53,12 +53,14 @@ export interface LaneHealth {
   readonly nextNonce: number | null;
 }
 
+export type RequestToSend = Omit<RelayRequest, 'chain' | 'wallet'> & Partial<Pick<RelayRequest, 'wallet'>>;
+
 /** The relayer of one chain, as the facade sees it. */
 export interface Relayer extends RelayerDesk {
   /** Once assigned it stays. */
   walletFor(trader: Address): Promise<Address>;
-  /** Stores the job, and sends it as soon as the lane's turn comes. Resolves when it is stored; `handedOver` when a node has it or it is refused, at the latest after some seconds. */
-  send(request: Omit<RelayRequest, 'chain' | 'wallet'>): Promise<{ readonly job: RelayJob; readonly handedOver: Promise<RelayJob> }>;
+  /** Stores the job, for the wallet it was tried with where one is named, and sends it as soon as the lane's turn comes. Resolves when it is stored; `handedOver` when a node has it or it is refused, at the latest after some seconds. */
+  send(request: RequestToSend): Promise<{ readonly job: RelayJob; readonly handedOver: Promise<RelayJob> }>;
   /** What the wallet's lane met last, when nothing has got through since; null while it sends. */
   trouble(wallet: Address): string | null;
   /** A wallet for which nothing is to be asked now, and why; null while it sends. On every replica, within a second. */

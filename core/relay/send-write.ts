@@ -19,12 +19,13 @@ export interface RelayedTransaction {
 type Queued = Promise<{ readonly job: RelayJob; readonly handedOver: Promise<RelayJob> }>;
 
 /** Into the relayer's queue: stored when it resolves. */
-export function sendTransaction(venue: Venue, { trader }: AgentCaller, relayed: RelayedTransaction): Queued {
+export function sendTransaction(venue: Venue, { trader, sender }: AgentCaller, relayed: RelayedTransaction): Queued {
   const { relayer, definition } = venue;
   if (relayer === null) throw new GatewayError('CHAIN_READ_ONLY', { chain: definition.slug });
   const { action, orderId, transaction, context, purpose = 'action' } = relayed;
   return relayer.send({
     trader,
+    wallet: sender,
     purpose,
     parent: action.id,
     orderId,

@@ -5,6 +5,7 @@ import type { Address } from '../../ports.js';
 import type { ExchangeLeg, ExchangeRecord, ExchangeStore, ScheduledCancel, WireTerms } from '../../relay/exchange-store.js';
 import { FACTS, readFacts, type FactsRow } from './trader-facts.js';
 import { decodeExact, encodeExact } from './exact-json.js';
+import { ask, statement } from './in-one-go.js';
 
 interface Row {
   chain: ChainSlug;
@@ -42,12 +43,12 @@ export function createExchangeStore(db: Knex): ExchangeStore {
 
   return {
     async facts(chain, trader) {
-      const [row] = await rows<FactsRow>(FACTS, { chain, trader });
+      const [row] = await ask<FactsRow>(db, FACTS, { chain, trader });
       if (!row) throw new Error('The facts of a trader were not read.');
       return readFacts(row);
     },
     async record({ order, wire, legs, ...record }) {
-      await rows(RECORD, { ...record, terms: encodeExact({ order, wire }), legs: JSON.stringify(legs.map(writeLeg)) });
+      await ask(db, RECORD, { ...record, terms: encodeExact({ order, wire }), legs: JSON.stringify(legs.map(writeLeg)) });
     },
     find: async (chain, trader, oid) => (await records('o.trader = :trader and o.oid = :oid', { chain, trader, oid }))[0] ?? null,
     async ofOids(chain, trader, oids) {
@@ -113,7 +114,7 @@ function readRecord({ pair_index, created_at, terms, legs, ...row }: Row): Excha
   return { ...row, pairIndex: pair_index, createdAt: Number(created_at), order, wire, legs: read };
 }
 
-const RECORD = `
+const RECORD = statement(`
   with added as (
     insert into exchange_orders (chain, oid, trader, agent, action, item, cloid, pair_index, manner, terms, created_at)
     values (:chain, :oid, :trader, :agent, :action, :item, :cloid, :pairIndex, :manner, :terms::jsonb, :createdAt)
@@ -123,7 +124,7 @@ const RECORD = `
   select added.chain, added.oid, leg.seq, leg.item->>'role', (leg.item->>'order_id')::bigint, (leg.item->>'trade_index')::bigint,
     (leg.item->>'size_base')::numeric
   from added, jsonb_array_elements(:legs::jsonb) with ordinality as leg(item, seq)
-  on conflict do nothing returning 1`;
+  on conflict do nothing returning 1`);
 
 /** `fired_at` is when it first came due; `due_at` moves on until it is done. */
 export const TAKE_DUE = `

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Knex } from 'knex';
 import pg from 'pg';
 
@@ -7,6 +8,8 @@ export interface Statement {
   readonly named: string;
   readonly text: string;
   readonly names: readonly string[];
+  /** By which a connection knows it again: the server reads and plans it once, and is told the name from then on. */
+  readonly name: string;
 }
 
 /** A name that is used twice is one value, so each use says its type: `cast(:chain as text)`. */
@@ -16,15 +19,20 @@ export function statement(named: string): Statement {
     if (!names.includes(name)) names.push(name);
     return `$${names.indexOf(name) + 1}`;
   });
-  return { named, text, names };
+  return { named, text, names, name: `dg_${createHash('sha256').update(text).digest('hex').slice(0, 24)}` };
 }
 
 export type Values = Readonly<Record<string, unknown>>;
 
 /** The query builder of the pool spends more time on a statement than the driver does; what runs with every request goes past it. */
 interface ConnectionPool {
-  acquireConnection(): Promise<pg.Client>;
-  releaseConnection(connection: pg.Client): Promise<void>;
+  acquireConnection(): Promise<Lent>;
+  releaseConnection(connection: Lent): Promise<void>;
+}
+
+interface Lent extends pg.Client {
+  /** The pool does not lend a connection that bears it. */
+  __knex__disposed?: unknown;
 }
 
 const valuesOf = ({ names }: Statement, values: Values): unknown[] => names.map((name) => values[name] ?? null);
@@ -32,7 +40,7 @@ const valuesOf = ({ names }: Statement, values: Values): unknown[] => names.map(
 /** One statement, one round trip. */
 export const ask = <Row>(db: Knex, asked: Statement, values: Values): Promise<Row[]> =>
   borrowed(db, async (connection) => {
-    const { rows } = await connection.query({ text: asked.text, values: valuesOf(asked, values) });
+    const { rows } = await connection.query({ name: asked.name, text: asked.text, values: valuesOf(asked, values) });
     return rows as Row[];
   });
 
@@ -52,8 +60,10 @@ export const askAfter = <Row>(db: Knex, before: Before, asked: Statement, values
     (connection) =>
       new Promise<Row[]>((resolve, reject) => {
         // Without values the driver would send it the simple way, which a server that skips to the next sync never answers.
-        const sent = { text: asked.text, values: valuesOf(asked, values), queryMode: 'extended' };
+        const sent = { name: asked.name, text: asked.text, values: valuesOf(asked, values), queryMode: 'extended' };
         const query = new pg.Query(sent, (error: unknown, answer: unknown) => {
+          // The driver cannot tell which of the two was read when it failed, and would ask for a name that the server has not heard.
+          if (error) connection.__knex__disposed = error;
           if (error) reject(error instanceof Error ? error : new Error('the database failed without a word'));
           else resolve(lastRows(answer) as Row[]);
         });
@@ -86,7 +96,7 @@ function lastRows(answer: unknown): unknown[] {
   return last.rows;
 }
 
-async function borrowed<Result>(db: Knex, work: (connection: pg.Client) => Promise<Result>): Promise<Result> {
+async function borrowed<Result>(db: Knex, work: (connection: Lent) => Promise<Result>): Promise<Result> {
   const pool = db.client as ConnectionPool;
   const connection = await pool.acquireConnection();
   try {

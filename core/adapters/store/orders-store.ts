@@ -7,7 +7,7 @@ import { ask, statement } from './in-one-go.js';
 import { appendJournal, type Told } from './journal-rows.js';
 import { knownOrders } from './known-orders.js';
 import { lockOrders, moveOrders, timesHappened, type LockedOrder } from './move-order.js';
-import { keepTag, knownByClientId, placeGuarded, placeOrder, renewOrder } from './place-order.js';
+import { keepTag, knownByClientId, placeGuarded, placeOrder, placeUnruled, renewOrder } from './place-order.js';
 import { recordHashes } from './record-hashes.js';
 import { readEvent } from './tracking-rows.js';
 
@@ -32,8 +32,9 @@ export function createOrdersStore({ db, transaction }: OrdersStoreParts): Orders
     (await knownOrders(db, chain, condition, values))[0] ?? null;
 
   return {
-    place({ guard, ...draft }) {
-      return guard ? transaction((trx) => placeGuarded(trx, draft, guard)) : tryAgain(() => placeOrder(db, draft));
+    async place({ guard, ...draft }) {
+      if (!guard) return tryAgain(() => placeOrder(db, draft));
+      return (await tryAgain(() => placeUnruled(db, draft, guard))) ?? transaction((trx) => placeGuarded(trx, draft, guard));
     },
     renew: (_chain, id, draft) => transaction((trx) => renewOrder(trx, id, draft)),
     find: (chain, trader, id) => one(chain, 'id = :id and trader = :trader', { id, trader }),

@@ -12,8 +12,18 @@ import { askAfter, type Values } from './in-one-go.js';
 import { appendJournal } from './journal-rows.js';
 import { knownOrders } from './known-orders.js';
 import { lockOrders, moveOrders, timesHappened } from './move-order.js';
-import { AROUND, aroundValues, PLACE, placeValues, unsentOf, type AroundRow, type PlaceRow } from './place-statement.js';
-import { guardOpening } from './rules-guard.js';
+import {
+  AROUND,
+  aroundValues,
+  PLACE,
+  PLACE_UNRULED,
+  placeValues,
+  unsentOf,
+  type AroundRow,
+  type PlaceRow,
+  type UnruledRow,
+} from './place-statement.js';
+import { guardOpening, isUnbound } from './rules-guard.js';
 import { RULES_OF } from './rules-sql.js';
 import { createSpendStore } from './spend-store.js';
 
@@ -26,17 +36,27 @@ export async function placeOrder(db: Knex, draft: Draft): Promise<Placed> {
   return answerOf(db, draft, stored, row);
 }
 
+/** The same where the operator asks nothing of anybody, which the statement makes sure of; null where he does, and nothing is placed. */
+export async function placeUnruled(db: Knex, draft: Draft, guard: OpeningGuard): Promise<Placed | null> {
+  if (!isUnbound(guard, whoseOf(draft))) return null;
+  const { values, stored } = made(draft);
+  const [row] = await askAfter<UnruledRow>(db, { text: LOCK_FIRST, values: [lockName(draft)] }, PLACE_UNRULED, values);
+  const isRuled = row !== undefined && row.rules !== null && row.known === null && row.unsent < draft.maxUnsent;
+  return isRuled ? null : answerOf(db, draft, stored, row);
+}
+
 /** The operator's rules are judged by what is asked just before; the trader is locked, so it holds until the order is stored. */
 export async function placeGuarded(trx: Knex.Transaction, draft: Draft, guard: OpeningGuard): Promise<Placed> {
   const { values, stored } = made(draft);
   await lockTrader(trx, draft);
   const { rows } = await trx.raw<{ rows: [AroundRow & { readonly rules: string | null }] }>(LOOK_FOR_RULES, aroundValues(draft) as never);
   const [{ known, unsent, rules }] = rows;
-  const whose = { chain: draft.chain, trader: draft.order.trader };
-  if (known === null && unsent < draft.maxUnsent) await guardOpening(trx, whose, guard, rules);
+  if (known === null && unsent < draft.maxUnsent) await guardOpening(trx, whoseOf(draft), guard, rules);
   const placed = await trx.raw<{ rows: PlaceRow[] }>(PLACE.named, values as never);
   return answerOf(trx, draft, stored, placed.rows[0]);
 }
+
+const whoseOf = ({ chain, order: { trader } }: Draft) => ({ chain, trader });
 
 const LOOK_FOR_RULES = `select ${AROUND}, ${RULES_OF}`;
 

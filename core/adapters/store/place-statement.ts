@@ -6,6 +6,7 @@ import type { Draft } from '../../orders/orders-store.js';
 import { encodeExact } from './exact-json.js';
 import { statement, type Values } from './in-one-go.js';
 import { JOURNAL_CHANNEL } from './journal-rows.js';
+import { RULES_OF } from './rules-sql.js';
 
 const [chain, trader, agent] = ['cast(:chain as text)', 'cast(:trader as text)', 'cast(:agent as text)'];
 
@@ -36,6 +37,10 @@ export interface PlaceRow extends AroundRow {
   readonly is_placed: boolean;
 }
 
+export interface UnruledRow extends PlaceRow {
+  readonly rules: string | null;
+}
+
 const [usd, cap] = ['cast(:usd as numeric)', 'cast(:cap as numeric)'];
 const spender = `${chain}, cast(:spender as text), cast(:spentFor as text), cast(:day as integer)`;
 
@@ -43,11 +48,11 @@ const spender = `${chain}, cast(:spender as text), cast(:spentFor as text), cast
  * The looks, the day's spending, the order, its first event, its bytes and what its account is told: as one statement they cannot be half
  * there. The day's row is locked by its own update, and its condition judged on what the last holder of the lock left.
  */
-export const PLACE = statement(`
+const placing = (looks: string, condition: string): string => `
   with around as materialized (
-    select nextval('entity_ids') as id, ${AROUND}
+    select nextval('entity_ids') as id, ${looks}
   ), free as (
-    select id from around where known is null and unsent < cast(:maxUnsent as integer)
+    select id from around where known is null and unsent < cast(:maxUnsent as integer) and ${condition}
   ), total as (
     insert into agent_spend as known (chain, agent, trader, day, spent_usd)
     select ${spender}, ${usd} from free where ${usd} is not null and (${cap} is null or ${usd} <= ${cap})
@@ -80,7 +85,12 @@ export const PLACE = statement(`
     from clock, good returning 1
   )
   select around.*, exists (select from good) as is_placed, (select pg_notify(cast(:channel as text), '') from told) as notified
-  from around`);
+  from around`;
+
+export const PLACE = statement(placing(AROUND, 'true'));
+
+/** For whom the operator has set no rule. Where there is one nothing is placed, and the row says so. */
+export const PLACE_UNRULED = statement(placing(`${AROUND}, ${RULES_OF}`, 'rules is null'));
 
 /** `order` is what the event makes of it. */
 export function placeValues(draft: Draft, event: OwnEvent, order: Order): Values {

@@ -1,16 +1,17 @@
+import { statement } from './in-one-go.js';
 import { ACTION_COLUMNS, JOB_COLUMNS } from './relay-rows.js';
 
 /** The statements of the relay store. */
 
-export const RECORD_ACTION = `
+export const RECORD_ACTION = statement(`
   insert into relay_actions (chain, signer, trader, envelope, action_hash, form, network, nonce, received_at)
   values (:chain, :signer, :trader, :envelope, :actionHash, :form, :network, :nonce::numeric, :receivedAt)
-  returning ${ACTION_COLUMNS}`;
+  returning ${ACTION_COLUMNS}`);
 
-export const QUEUE = `
+export const QUEUE = statement(`
   insert into relay_jobs (chain, wallet, trader, purpose, parent, order_id, data, gas, context, not_after, state, created_at)
   values (:chain, :wallet, :trader, :purpose, :parent, :orderId, :data, :gas::numeric, :context::jsonb, :notAfter, 'queued', :at)
-  returning ${JOB_COLUMNS}`;
+  returning ${JOB_COLUMNS}`);
 
 export const JOB = `select ${JOB_COLUMNS} from relay_jobs where chain = :chain and id = :id`;
 
@@ -139,6 +140,8 @@ export const ADD_ATTEMPT = `
 export const ACCEPT = `
   update relay_jobs set state = 'accepted', note = null, accepted_at = coalesce(accepted_at, :at::bigint)
   where chain = :chain and id = any(:ids::bigint[]) and not is_over returning ${JOB_COLUMNS}`;
+
+export const WALLET_OF = statement('select wallet from relay_wallets where chain = :chain and trader = :trader');
 
 export const ASSIGN = `
   insert into relay_wallets as known (chain, trader, wallet) values (:chain, :trader, :wallet)

@@ -4,6 +4,7 @@ import type { Address } from '../../ports.js';
 import { isOver, type MinedBlock, type RelayJob, type RelayStore } from '../../relay/relay-store.js';
 import * as SQL from './relay-sql.js';
 import { encodeExact } from './exact-json.js';
+import { ask } from './in-one-go.js';
 import type { LeaseKeeper } from './lease-keeper.js';
 import { laneName } from './named-lease.js';
 import {
@@ -34,7 +35,7 @@ export function createRelayStore(db: Knex, leases: LeaseKeeper): RelayStore {
 
   return {
     async recordAction(action) {
-      const [row] = await rows<ActionRow>(SQL.RECORD_ACTION, { ...action, nonce: action.nonce.toString() });
+      const [row] = await ask<ActionRow>(db, SQL.RECORD_ACTION, { ...action, nonce: action.nonce.toString() });
       if (!row) throw new Error('The action was not stored.');
       return readAction(row);
     },
@@ -49,7 +50,11 @@ export function createRelayStore(db: Knex, leases: LeaseKeeper): RelayStore {
           ids: ids.map(String),
         })
       ).map(readAction),
-    queue: ({ gas, context, ...request }, at) => one(SQL.QUEUE, { ...request, gas: gas.toString(), context: encodeExact(context), at }),
+    async queue({ gas, context, ...request }, at) {
+      const [row] = await ask<JobRow>(db, SQL.QUEUE, { ...request, gas: gas.toString(), context: encodeExact(context), at });
+      if (!row) throw new Error('The relay job was not stored.');
+      return readJob(row);
+    },
     unreclaimed: async (chain, triedBefore) =>
       (
         await rows<{ order_id: bigint; trader: Address; agent: Address; action: bigint; order_key: string }>(SQL.UNRECLAIMED, {
@@ -105,9 +110,7 @@ export function createRelayStore(db: Knex, leases: LeaseKeeper): RelayStore {
         numbers: gone.map(({ number }) => String(number)),
         hashes: gone.map(({ hash }) => hash),
       }),
-    walletOf: async (chain, trader) =>
-      (await rows<{ wallet: Address }>('select wallet from relay_wallets where chain = :chain and trader = :trader', { chain, trader }))[0]
-        ?.wallet ?? null,
+    walletOf: async (chain, trader) => (await ask<{ wallet: Address }>(db, SQL.WALLET_OF, { chain, trader }))[0]?.wallet ?? null,
     async assignWallet(chain, trader, wallet) {
       const [row] = await rows<{ wallet: Address }>(SQL.ASSIGN, { chain, trader, wallet });
       return row?.wallet ?? wallet;

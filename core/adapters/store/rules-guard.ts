@@ -16,3 +16,9 @@ export async function guardOpening(trx: Knex.Transaction, whose: Whose, guard: O
   const refusal = guardRefusal(rules, facts, { ...guard, insteadUsd });
   if (refusal !== null) throw new GuardrailError(refusal);
 }
+
+/** Whether nothing has to be counted or refused as long as the database holds no rule for the trader. */
+export function isUnbound({ given }: OpeningGuard, whose: Whose): boolean {
+  const rules = readRulesOf(null, given, whose);
+  return standingRefusal(rules) === null && neededFor(rules).length === 0;
+}

@@ -3,7 +3,7 @@ const DAY_MS = 86_400_000;
 /** Four rows at most, by their keys; which of them wins is said by `mergeRules`. */
 export const RULES_OF = `(
   select jsonb_agg(jsonb_build_object('chain', chain, 'trader', trader, 'rules', rules))::text
-  from relay_rules where chain in ('*', :chain) and trader in ('*', :trader)) as rules`;
+  from relay_rules where chain in ('*', cast(:chain as text)) and trader in ('*', cast(:trader as text))) as rules`;
 
 const units = (column: string, field: string): string => `coalesce((${column} -> '${field}' ->> '$n')::numeric, 0)`;
 const byCollateral = (parts: string): string => `(

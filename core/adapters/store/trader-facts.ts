@@ -1,4 +1,5 @@
 import type { TraderFacts } from '../../relay/exchange-store.js';
+import { statement } from './in-one-go.js';
 import { readPosition } from './tracking-rows.js';
 
 /** JSON as text: bigints in it survive only that way. */
@@ -9,14 +10,14 @@ export interface FactsRow {
 }
 
 /** What is prepared for a trade is as good as pending: the relayer sends it the next moment. */
-export const FACTS = `
+export const FACTS = statement(`
   select
     (select coalesce(json_agg(json_build_array(trade_index, state::text) order by trade_index), '[]')::text from positions
      where chain = :chain and trader = :trader and is_open and state is not null) as positions,
     array(select (state->>'tradeIndex')::int from orders
      where chain = :chain and trader = :trader and is_live and status <> 'open' and state->>'tradeIndex' is not null) as busy,
     (select coalesce(json_agg(json_build_array(pair_index, leverage, is_cross)), '[]')::text from leverage_settings
-     where chain = :chain and trader = :trader) as leverage`;
+     where chain = :chain and trader = :trader) as leverage`);
 
 export function readFacts({ positions, busy, leverage }: FactsRow): TraderFacts {
   const held = JSON.parse(positions) as [number, string][];
