@@ -1,3 +1,4 @@
+import { loadNativeSigning } from './core/adapters/recover/native-sign.js';
 import type { ChainDefinition, ChainSlug } from './core/chains.js';
 import { ConfigError, type ChainConfig } from './core/config.js';
 import type { FacadeSettings } from './core/facade/facade-variables.js';
@@ -29,11 +30,12 @@ export async function openRelayers(
   chains: readonly ChainConfig[],
   { clock, log }: { readonly clock: Clock; readonly log: Logger },
 ): Promise<WalletsOfChains> {
+  const curve = await loadNativeSigning();
   const opened = await Promise.all(
     chains.map(async ({ chain: { slug }, relayer }) => {
       for (const warning of relayer?.warnings ?? []) log.warn('relay.config', { chain: slug, warning });
       const own = log.child({ chain: slug });
-      return { slug, ...(relayer ? await openWallets(relayer, { clock, log: own }) : { wallets: [], problems: [] }) };
+      return { slug, ...(relayer ? await openWallets(relayer, { clock, log: own, curve }) : { wallets: [], problems: [] }) };
     }),
   );
   const problems = opened.flatMap((each) => each.problems);

@@ -3,7 +3,7 @@ import type { Clock, Logger } from '../core/ports.js';
 import type { RelayerConfig } from '../core/relay/relayer-variables.js';
 import { createExternalWallets } from './external-signer.js';
 import { openKeystore } from './keystore.js';
-import { createWallet, type Wallet } from './wallet.js';
+import { createWallet, type SigningCurve, type Wallet } from './wallet.js';
 
 export interface OpenedWallets {
   /** Plain keys first, then keystores, then the external signer's. */
@@ -15,14 +15,14 @@ export interface OpenedWallets {
 /** The one place where a key becomes a wallet. */
 export async function openWallets(
   { keys, keystores = [], signer = null }: RelayerConfig,
-  { clock, log }: { readonly clock: Clock; readonly log: Logger },
+  { clock, log, curve = null }: { readonly clock: Clock; readonly log: Logger; readonly curve?: SigningCurve | null },
 ): Promise<OpenedWallets> {
   const opened = await Promise.all(keystores.map(async (keystore) => ({ name: keystore.name, key: await openKeystore(keystore) })));
   const problems = opened.flatMap(({ name, key }) => {
     if (key === null) return [`${name} is not opened by its password`];
     return isDemoKey(key) ? [`${name} has a key of the sandbox, which everybody knows`] : [];
   });
-  const own = [...keys(), ...opened.flatMap(({ key }) => key ?? [])].map(createWallet);
+  const own = [...keys(), ...opened.flatMap(({ key }) => key ?? [])].map((key) => createWallet(key, curve));
   const wallets = [...own, ...(signer === null ? [] : createExternalWallets(signer, { clock, log }))];
   const addresses = wallets.map(({ address }) => address);
   const twice = addresses.filter((address, at) => addresses.indexOf(address) !== at);

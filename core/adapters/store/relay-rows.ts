@@ -39,7 +39,10 @@ export const readJob = (row: JobRow): RelayJob => ({
   orderId: row.order_id,
   data: row.data,
   gas: BigInt(row.gas),
-  context: decodeExact(row.context),
+  // Read by those who judge a job, and not by the many steps after that.
+  get context() {
+    return decodeExact(row.context);
+  },
   notAfter: row.not_after === null ? null : Number(row.not_after),
   state: row.state,
   nonce: row.nonce === null ? null : Number(row.nonce),
