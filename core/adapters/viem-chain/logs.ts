@@ -1,23 +1,16 @@
-import {
-  decodeEventLog,
-  encodeEventTopics,
-  formatLog,
-  numberToHex,
-  toEventSelector,
-  type AbiEvent,
-  type Log,
-  type PublicClient,
-} from 'viem';
+import { encodeEventTopics, formatLog, numberToHex, toEventSelector, type Log, type PublicClient } from 'viem';
 import type { ChainDefinition } from '../../chains.js';
 import { BEGINNINGS, DIAMOND_LOG_NAMES, type DiamondLog } from '../../domain/diamond-log.js';
 import { ChainMovedError, type BlockHead, type Hex, type LogRange } from '../../ports.js';
 import { diamondAbi } from '../diamond-abi.js';
+import { eventDecoder, type EventDecoder } from './event-decoder.js';
 
 const WANTED_TOPICS = DIAMOND_LOG_NAMES.flatMap((eventName) => encodeEventTopics({ abi: diamondAbi, eventName })[0]);
 const WANTED: ReadonlySet<string> = new Set(DIAMOND_LOG_NAMES);
-/** Each alone under its topic: among all of them, every one would be hashed for every log to find out which it is. */
-const EVENTS: ReadonlyMap<Hex, readonly [AbiEvent]> = new Map(
-  diamondAbi.flatMap((item) => (item.type === 'event' && WANTED.has(item.name) ? [[toEventSelector(item), [item]] as const] : [])),
+const EVENTS: ReadonlyMap<Hex, { readonly name: string; readonly read: EventDecoder }> = new Map(
+  diamondAbi.flatMap((item) =>
+    item.type === 'event' && WANTED.has(item.name) ? [[toEventSelector(item), { name: item.name, read: eventDecoder(item) }] as const] : [],
+  ),
 );
 /** So few blocks are read whole, in one round trip; of longer ranges only the headers that matter. */
 const FEW_BLOCKS = 12n;
@@ -98,12 +91,16 @@ function decode(log: MinedLog, blocks: ReadonlyMap<bigint, BlockHead>): DiamondL
   const block = blocks.get(log.blockNumber);
   if (!block) throw new ChainMovedError(`a log names block ${log.blockNumber}, which was not asked for`);
   if (block.hash !== log.blockHash) throw new ChainMovedError(`a log names another block ${log.blockNumber}`);
-  const abi = log.topics[0] && EVENTS.get(log.topics[0]);
-  if (!abi) return null;
+  const event = log.topics[0] && EVENTS.get(log.topics[0]);
+  if (!event) return null;
   try {
-    const { eventName, args } = decodeEventLog({ abi, topics: log.topics, data: log.data });
+    const args = event.read(log.topics, log.data);
     const { blockNumber, blockHash, transactionHash: txHash, logIndex } = log;
-    return { name: eventName, args, place: { blockNumber, blockHash, txHash, logIndex, at: Number(block.timestamp) * 1000 } } as DiamondLog;
+    return {
+      name: event.name,
+      args,
+      place: { blockNumber, blockHash, txHash, logIndex, at: Number(block.timestamp) * 1000 },
+    } as DiamondLog;
   } catch {
     return null;
   }
