@@ -14,7 +14,8 @@ import type { Agent } from '../../domain/agent.js';
 import type { Address } from '../../ports.js';
 import { AGENT_COLUMNS, agentOf, type AgentRow } from './agent-row.js';
 import { approveAgent, removeAgent } from './facade-agents.js';
-import { isLostRace } from './faults.js';
+import { tryAgain } from './faults.js';
+import { ask, statement } from './in-one-go.js';
 import { IS_FREE, KEEP_HIGHEST, refusalOf, type NonceRow } from './take-nonce.js';
 
 export interface SignerStoreOptions {
@@ -26,26 +27,26 @@ const FOUND = `
   found as (
     select ${AGENT_COLUMNS.map((column) => `agents.${column}`).join(', ')}
     from unnest(cast(:candidates as text[])) with ordinality as candidate (address, place)
-      join agents on agents.chain = :chain and agents.agent = candidate.address and agents.mode = 'relayed'
+      join agents on agents.chain = cast(:chain as text) and agents.agent = candidate.address and agents.mode = 'relayed'
     order by candidate.place limit 1
   )`;
 
-const CLAIM = `
+const CLAIM = statement(`
   with ${FOUND}, live as (
-    select agent from found where revoked_at is null and (expires_at is null or expires_at > :now)
+    select agent from found where revoked_at is null and (expires_at is null or expires_at > cast(:now as bigint))
   ), counted as (
     insert into request_counts (window_start, subject, requests, writes)
-    select cast(:window as bigint), :bucket || ':' || :chain || ':' || agent, cast(:weight as bigint), 0 from live
+    select cast(:window as bigint), cast(:bucket as text) || ':' || cast(:chain as text) || ':' || agent, cast(:weight as bigint), 0 from live
     on conflict (window_start, subject) do update set requests = request_counts.requests + excluded.requests
     returning requests
   ), taken as (
     insert into signer_nonces as known (signer, kept)
-    select live.agent, array[cast(:nonce as bigint)] from live, counted where counted.requests <= :limit
+    select live.agent, array[cast(:nonce as bigint)] from live, counted where counted.requests <= cast(:limit as bigint)
     on conflict (signer) do update set kept = ${KEEP_HIGHEST} where ${IS_FREE}
     returning signer
   )
   select found.*, (select requests from counted) as used, exists (select from taken) as is_taken, books.kept, books.floor
-  from found left join signer_nonces as books on books.signer = found.agent`;
+  from found left join signer_nonces as books on books.signer = found.agent`);
 
 interface ClaimRow extends AgentRow {
   readonly used: bigint | null;
@@ -53,8 +54,6 @@ interface ClaimRow extends AgentRow {
   readonly kept: readonly bigint[] | null;
   readonly floor: bigint | null;
 }
-
-const TRIES = 3;
 
 export function createSignerStore({ db, transaction }: SignerStoreOptions) {
   return {
@@ -65,14 +64,8 @@ export function createSignerStore({ db, transaction }: SignerStoreOptions) {
     async claim(claim: SignerClaim): Promise<SignerVerdict> {
       const { chain, candidates, nonce, now, count } = claim;
       const given = { chain, candidates: [...candidates], nonce: nonce.toString(), now, ...count };
-      for (let tries = 1; ; tries += 1) {
-        try {
-          const { rows } = await db.raw<{ rows: ClaimRow[] }>(CLAIM, given);
-          return verdictOf(rows[0], claim);
-        } catch (error) {
-          if (!isLostRace(error) || tries === TRIES) throw error;
-        }
-      }
+      const [row] = await tryAgain(() => ask<ClaimRow>(db, CLAIM, given));
+      return verdictOf(row, claim);
     },
     async acquaintances(addresses: readonly Address[]): Promise<readonly Acquaintance[]> {
       const { rows } = await db.raw<{ rows: Acquaintance[] }>(
