@@ -39,9 +39,17 @@ export const CHAIN_SETTINGS = [
 /** Of every name that begins like one of them. */
 const CHAIN_PREFIX = /^(?:(?:RPC|RPC_WS|BACKEND|PRICING|GLOBAL)_URL|START_BLOCK|CONFIRMATIONS)_/;
 
-export const HttpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
-const isHttpUrl = (text: string): boolean => HttpUrl.safeParse(text).success;
+const isHttpUrl = (text: string): boolean => z.url({ protocol: /^https?$/ }).safeParse(text).success;
+const HOST_WORDS = 'must be an http or https URL without user info, query and fragment';
+/** Of a host that is asked by paths behind its address, which a query would swallow, and to which nobody logs in. */
+export const HostUrl = z.string(HOST_WORDS).refine(isHostUrl, HOST_WORDS);
 const isSocketUrl = (text: string): boolean => /^wss?:\/\/./.test(text) && URL.canParse(text);
+
+function isHostUrl(text: string): boolean {
+  if (!isHttpUrl(text)) return false;
+  const { username, password, search, hash } = new URL(text);
+  return `${username}${password}${search}${hash}` === '' && !/[?#]/.test(text);
+}
 
 /** Hosts that serve every chain, unless one of them has its own. */
 export interface SharedHosts {
@@ -74,7 +82,7 @@ function readChain(slug: ChainSlug, source: Source, shared: SharedHosts): ChainC
   if (!wsUrls.every(isSocketUrl)) problems.push(`${source.nameOf(wsName)} must be ws or wss URLs separated by commas`);
   const host = (name: string, usual: string): string => {
     const url = variables[chainVariable(name, slug)] ?? usual;
-    if (!isHttpUrl(url)) problems.push(`${chainVariable(name, slug)} must be an http or https URL`);
+    if (!isHostUrl(url)) problems.push(`${chainVariable(name, slug)} ${HOST_WORDS}`);
     return url;
   };
   return {

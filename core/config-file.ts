@@ -37,7 +37,7 @@ export function readConfigFile(environment: Readonly<Record<string, string>>, fi
   const isExposed = SECRET_NAMES.some(({ setting }) => (values[setting] ?? '').trim() !== '') && files.isShared(path);
   return {
     variables: { ...withoutRivals(values, environment), ...environment },
-    problems: lineProblems(text),
+    problems: lineProblems(text, values),
     warnings: isExposed ? [`the file of ${CONFIG_FILE} holds secrets and can be read by others than its owner: chmod 600 it`] : [],
   };
 }
@@ -58,7 +58,7 @@ const ASSIGNMENT = /^\s*(?:export\s+)?([^\s=#]+)\s*=\s*(.*)$/;
 const isSetting = (name: string): boolean => SETTING_NAMES.has(name) || name.startsWith('SANDBOX_');
 
 /** Lines are named by number: what stands in one that makes no sense may be a secret in the wrong place. */
-function lineProblems(text: string): string[] {
+function lineProblems(text: string, values: ReturnType<ParseLines>): string[] {
   const lines = text.split(/\r?\n/);
   const seenAt = new Map<string, number>();
   const problems: string[] = [];
@@ -66,20 +66,28 @@ function lineProblems(text: string): string[] {
     const [line, number] = [lines[at] ?? '', at + 1];
     if (/^\s*(?:#|$)/.test(line)) continue;
     const [, name, value = ''] = ASSIGNMENT.exec(line) ?? [];
+    const { end, isPlain } = extentOf(lines, at, value);
     if (name === undefined) problems.push(`line ${number} of the file of ${CONFIG_FILE} is no NAME=value`);
     else if (!isSetting(name)) problems.push(`line ${number} of the file of ${CONFIG_FILE} names no setting`);
     else if (seenAt.has(name))
       problems.push(`${name} is set twice in the file of ${CONFIG_FILE}, in lines ${seenAt.get(name)} and ${number}`);
-    else seenAt.set(name, number);
-    at = endOfValue(lines, at, value);
+    // The parser and this look must agree, or a bound on somebody's money would be lost without a word.
+    else if (!isPlain || values[name] === undefined)
+      problems.push(`${name} in line ${number} of the file of ${CONFIG_FILE} would not be read as it is written: ${HOW}`);
+    if (name !== undefined && !seenAt.has(name)) seenAt.set(name, number);
+    at = end;
   }
   return problems;
 }
 
-/** The line in which a quoted value ends; one that never does is the rest of its own line. */
-function endOfValue(lines: readonly string[], at: number, value: string): number {
+const HOW = 'begin the line with the name, quote a value with a #, and write nothing but a comment behind a quote';
+
+/** The line in which a value ends; one whose quote is never closed is the rest of its own line. Plain: all of it is the value. */
+function extentOf(lines: readonly string[], at: number, value: string): { readonly end: number; readonly isPlain: boolean } {
   const quote = /^["'`]/.exec(value)?.[0];
-  if (quote === undefined || value.includes(quote, 1)) return at;
+  if (quote === undefined) return { end: at, isPlain: !/\S#/.test(value) };
+  const isClosed = (text: string, from: number): boolean => /^\s*(?:#|$)/.test(text.slice(text.indexOf(quote, from) + 1));
+  if (value.includes(quote, 1)) return { end: at, isPlain: isClosed(value, 1) };
   const end = lines.findIndex((line, later) => later > at && line.includes(quote));
-  return end === -1 ? at : end;
+  return end === -1 ? { end: at, isPlain: false } : { end, isPlain: isClosed(lines[end] ?? '', 0) };
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ENTRANCE_VARIABLES, entranceSettings } from './access/entrance-variables.js';
 import type { EntranceSettings } from './access/entrance.js';
 import { chainVariable } from './chains.js';
-import { HttpUrl, readChains, type ChainConfig } from './config-chain.js';
+import { HostUrl, readChains, type ChainConfig } from './config-chain.js';
 import { ConfigError, describeIssues, type Environment, type ReadText, type Source } from './config-source.js';
 import { DATABASE_VARIABLES, DatabaseUrl, databaseSettings, type DatabaseConfig } from './database-variables.js';
 import { FACADE_VARIABLES, facadeSettings, type FacadeSettings } from './facade/facade-variables.js';
@@ -68,14 +68,14 @@ const Common = z.object({
     .min(0, DELAY_RANGE)
     .max(MOST_DELAY_MS, DELAY_RANGE)
     .default(0),
-  NOTIFICATIONS_URL: HttpUrl.optional(),
+  NOTIFICATIONS_URL: HostUrl.optional(),
   ...ENTRANCE_VARIABLES,
   ...ORDER_VARIABLES,
   ...FACADE_VARIABLES,
   ...OPERATOR_VARIABLES,
   ...TRACING_VARIABLES,
-  PRICING_URL: HttpUrl.default(PRICING_URL),
-  GLOBAL_URL: HttpUrl.default(GLOBAL_URL),
+  PRICING_URL: HostUrl.default(PRICING_URL),
+  GLOBAL_URL: HostUrl.default(GLOBAL_URL),
 });
 
 /** Every setting that is no chain's own, but for the files of secrets. */

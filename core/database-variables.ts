@@ -23,15 +23,20 @@ export const DEFAULT_LIMITS: DatabaseLimits = { statementMs: 10_000, lockMs: 5_0
 /** As the driver understands them: every mode but the last two checks the server's certificate and its name. */
 const SSL_MODES = ['verify-full', 'verify-ca', 'require', 'prefer', 'no-verify', 'disable'] as const;
 const URL_WORDS = 'must be a postgres:// URL, or embedded:<folder>';
+const PASSWORD_WORDS = 'has a user or a password with a sign that must be percent-encoded, such as / ? # or @';
 
 export const DatabaseUrl = z
   .string(URL_WORDS)
   .regex(/^(?:postgres(?:ql)?:\/\/.+|embedded:.+)$/, URL_WORDS)
+  .refine((text) => text.startsWith('embedded:') || !hasLostPassword(text), { error: PASSWORD_WORDS, abort: true })
   .refine((text) => text.startsWith('embedded:') || isReadable(text), { error: URL_WORDS, abort: true })
   .refine((text) => SSL_MODES.some((mode) => mode === (sslModeOf(text) ?? mode)), `has an sslmode that is none of ${SSL_MODES.join(', ')}`)
   .transform((text): DatabaseConfig =>
     text.startsWith('embedded:') ? { kind: 'embedded', folder: text.slice('embedded:'.length) } : { kind: 'server', url: text },
   );
+
+/** The host ends at the first of these signs: a part of the password would be the host, and be shown as such. */
+const hasLostPassword = (url: string): boolean => /^[^/]*\/\/[^/?#]*(?:[/#][^?]*|\?[^=]*)@/.test(url);
 
 /** A server that is reached through a socket of this machine has no host between `@` and `/`. */
 const isReadable = (url: string): boolean => URL.canParse(url.replace('@/', '@socket/'));

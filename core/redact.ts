@@ -11,10 +11,14 @@ const MAX_DEPTH = 6;
 /** 32-byte words are hidden in free text, because a private key is one; hashes that may be shown travel in fields of their own name. */
 export const redactText = (text: string): string => text.replace(URL_PATTERN, redactUrl).replace(PRIVATE_KEY, HIDDEN);
 
-/** Keeps what an operator needs to recognise an endpoint: scheme, host and port. Providers put API keys into user info, path and query. */
+/**
+ * Keeps what an operator needs to recognise an endpoint: scheme, host and port. Providers put API keys into user info, path and query. Where
+ * an @ follows the host, what looks like one may be the beginning of a password that should have been encoded.
+ */
 export function redactUrl(text: string): string {
   if (!URL.canParse(text)) return HIDDEN;
   const parsed = new URL(text);
+  if (`${parsed.pathname}${parsed.search}${parsed.hash}`.includes('@')) return HIDDEN;
   const hidden = parsed.username !== '' || parsed.password !== '' || parsed.search !== '' || parsed.pathname.length > 1;
   return `${parsed.protocol}//${parsed.host}${hidden ? '/…' : ''}`;
 }

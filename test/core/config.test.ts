@@ -170,6 +170,34 @@ describe('the configuration of a deployment', () => {
   });
 });
 
+describe('addresses', () => {
+  it.each([
+    'https://user:hunter2@host.example',
+    'https://host.example/?key=hunter2',
+    'https://host.example/#hunter2',
+    'ftp://host.example',
+  ])('of hosts that are asked by path say where, and nothing else: %s', (url) => {
+    const variables = { BACKEND_URL_BASE: url, PRICING_URL_BASE: url, GLOBAL_URL: url, NOTIFICATIONS_URL: url };
+    const problems = problemsOf(() => readConfig({ ...production, ...variables }));
+    expect(problems).toHaveLength(4);
+    for (const name of Object.keys(variables)) expect(problems.join()).toContain(`${name} must be an http or https URL without user info`);
+    expect(problems.join()).not.toContain('hunter2');
+    expect(readConfig({ ...production, PRICING_URL: 'https://host.example/prefix/' }).chains[0]?.pricingUrl).toContain('/prefix');
+  });
+
+  it.each([
+    'postgres://gateway:hunt@er2/x@db.example/gateway',
+    'postgres://gateway:12/hunter2@db.example/gateway',
+    'postgres://u:hunt#er2@db/x',
+  ])('of databases with a password that would be taken for a host are refused: %s', (url) => {
+    expect(problemsOf(() => readConfig({ ...production, DATABASE_URL: url }))).toEqual([
+      'DATABASE_URL has a user or a password with a sign that must be percent-encoded, such as / ? # or @',
+    ]);
+    const readable = 'postgres://db.example/gateway?user=me@server';
+    expect(readConfig({ ...production, DATABASE_URL: readable }).database).toMatchObject({ url: readable });
+  });
+});
+
 describe('the settings of the sandbox', () => {
   it('need nothing', () => {
     expect(readSandboxSettings({})).toMatchObject({ PORT: 8080, HOST: '127.0.0.1', SANDBOX_BLOCK_MS: 250, SANDBOX_ORACLE_MS: 500 });

@@ -8,6 +8,7 @@ describe('what leaves the process', () => {
   it('names an endpoint without its credentials', () => {
     expect(redactUrl('https://rpc.example:8545/v2/abcdef?key=1')).toBe('https://rpc.example:8545/…');
     expect(redactUrl('postgres://gateway:hunter2@db.example/gateway')).toBe('postgres://db.example/…');
+    expect(redactUrl('https://user:12/hunter2@rpc.example/')).toBe('[redacted]');
     expect(redactUrl('http://127.0.0.1:8545')).toBe('http://127.0.0.1:8545');
   });
 

@@ -122,6 +122,22 @@ describe('a file of settings', () => {
     expect(problems.join()).not.toMatch(/hunter2|MZXW/i);
   });
 
+  it.each([
+    ['a mark of its encoding before the name', '\uFEFFFACADE_MAX_OPEN_NOTIONAL_USD=5', 1],
+    ['a tab before the name', 'PORT=1\n\tFACADE_MAX_OPEN_NOTIONAL_USD=5', 2],
+    ['two spaces after export', 'export  FACADE_MAX_OPEN_NOTIONAL_USD=5', 1],
+    ['a # inside a value', 'FACADE_MAX_OPEN_NOTIONAL_USD=5#0', 1],
+    ['more behind a quote', 'FACADE_MAX_OPEN_NOTIONAL_USD="5"0', 1],
+    ['a quote that the next line closes', 'FACADE_MAX_OPEN_NOTIONAL_USD="5\nCOMMIT="x"', 1],
+    ['a quote that nothing closes', 'FACADE_MAX_OPEN_NOTIONAL_USD="5', 1],
+  ])('with %s is refused, not read without it', (_, text, line) => {
+    expect(problemsOf(() => read({ ...production, CONFIG_FILE: file(`${text}\n`) }))).toContainEqual(
+      expect.stringMatching(
+        new RegExp(`^FACADE_MAX_OPEN_NOTIONAL_USD in line ${line} of the file of CONFIG_FILE would not be read as it is written`),
+      ),
+    );
+  });
+
   it('that is not there is the only thing that is told', () => {
     expect(problemsOf(() => read({ PORT: 'x', CONFIG_FILE: path.join(folder, 's3cret') }))).toEqual([
       'CONFIG_FILE must name a file that can be read',
