@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { Clock, Logger } from './core/ports.js';
 import { redactText } from './core/redact.js';
 import { StartError } from './core/start-error.js';
@@ -110,6 +111,8 @@ export interface OwnedLifecycle extends Lifecycle {
 /** Without signals or exits: for whoever embeds the venue. `runProgram` adds the process around it, and a clock: only then is anything left behind. */
 export function createLifecycle(log: Logger, stopping = new AbortController(), clock: Clock | null = null): OwnedLifecycle {
   const parts: StartedPart[] = [];
+  // Every request that waits for something listens to it while it waits: many at a time are no leak.
+  setMaxListeners(0, stopping.signal);
   const goOn = (): void => {
     if (stopping.signal.aborted) throw new Interrupted();
   };

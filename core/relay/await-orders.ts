@@ -68,7 +68,10 @@ export async function soonest({ clock }: Venue, { ending }: OrderWatch, all: rea
   const over = new AbortController();
   const end = (): void => over.abort();
   ending.addEventListener('abort', end);
-  if (!ending.aborted) await Promise.race([Promise.all(all), clock.sleep(ms, over.signal)]);
-  ending.removeEventListener('abort', end);
-  end();
+  try {
+    if (!ending.aborted) await Promise.race([Promise.all(all), clock.sleep(ms, over.signal)]);
+  } finally {
+    ending.removeEventListener('abort', end);
+    end();
+  }
 }

@@ -57,7 +57,7 @@ export async function listenToJournal(
   async function keepListening(): Promise<void> {
     for (let pause: number = RECONNECT_MS.first; !isOver(); pause = Math.min(pause * 2, RECONNECT_MS.most)) {
       const made = createClient();
-      const ended = new Promise<void>((resolve) => made.once('end', resolve).on('error', () => resolve()));
+      const end = endOf(made, stopping.signal);
       try {
         await made.connect();
         made.on('notification', notice.ring);
@@ -65,12 +65,13 @@ export async function listenToJournal(
         client = made;
         pause = RECONNECT_MS.first;
         notice.ring();
-        await Promise.race([ended, aborted(stopping.signal)]);
+        await end.came;
         if (!isOver()) log.warn('journal.connection-lost');
       } catch (error) {
         log.warn('journal.cannot-listen', { error });
       }
       client = null;
+      end.forget();
       hangUp(made);
       await retry.wait(pause);
     }
@@ -116,8 +117,14 @@ function hangUp(client: pg.Client): void {
   client.end().catch(() => undefined);
 }
 
-const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => (signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve(), { once: true })));
+/** Of the connection, or of everything. Whoever no longer waits for it says so: connections come and go, and everything ends once. */
+function endOf(client: pg.Client, over: AbortSignal): { readonly came: Promise<void>; readonly forget: () => void } {
+  let end: () => void = () => undefined;
+  const came = new Promise<void>((resolve) => (end = resolve));
+  client.once('end', end).on('error', () => end());
+  over.addEventListener('abort', end);
+  return { came, forget: () => over.removeEventListener('abort', end) };
+}
 
 interface Bell {
   readonly ring: () => void;

@@ -77,6 +77,14 @@ interface Pulse {
 function createPulse(client: pg.Client, log: Logger, onOver: () => void): Pulse {
   let isOver = false;
   let heardAt = performance.now();
+  // Leases are asked for at any time, but the driver takes one question after the other.
+  let lastTurn: Promise<unknown> = Promise.resolve();
+  const send = async <Row>(sql: string, values: readonly unknown[]): Promise<Row | undefined> => {
+    const sentAt = performance.now();
+    const { rows } = await client.query(sql, [...values]);
+    heardAt = Math.max(heardAt, sentAt);
+    return rows[0] as Row | undefined;
+  };
   const over = (): void => {
     if (isOver) return;
     isOver = true;
@@ -86,11 +94,10 @@ function createPulse(client: pg.Client, log: Logger, onOver: () => void): Pulse 
   return {
     isOver: () => isOver,
     isTrusted: () => !isOver && performance.now() - heardAt < BELIEF_MS,
-    async ask<Row>(sql: string, values: readonly unknown[] = []) {
-      const askedAt = performance.now();
-      const { rows } = await client.query(sql, [...values]);
-      heardAt = Math.max(heardAt, askedAt);
-      return rows[0] as Row | undefined;
+    ask<Row>(sql: string, values: readonly unknown[] = []) {
+      const turn = lastTurn.then(() => send<Row>(sql, values));
+      lastTurn = turn.catch(() => undefined);
+      return turn;
     },
     giveUp(reason) {
       if (isOver) return;

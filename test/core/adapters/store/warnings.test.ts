@@ -1,0 +1,57 @@
+import { spawn } from 'node:child_process';
+import path from 'node:path';
+import { createTestDatabase } from '../../../harness/database.js';
+
+const STORE = path.resolve(import.meta.dirname, '../../../../dist/core/adapters/store');
+
+/** Leases asked for at once, as by the followers and wallets of many chains, and a journal whose connection is lost again and again. */
+const SCRIPT = `
+  import { openDatabase } from '${STORE}/open-database.js';
+  import { reachDatabase } from '${STORE}/connect-database.js';
+  import { createLeaseKeeper } from '${STORE}/lease-keeper.js';
+  import { listenToJournal } from '${STORE}/journal-listener.js';
+  import { systemClock } from '${STORE}/../system-clock.js';
+
+  const log = { debug() {}, info() {}, warn() {}, error() {}, child: () => log };
+  const url = process.env.DATABASE_URL;
+  const store = await openDatabase({ kind: 'server', url, clock: systemClock, log });
+  const { db, createClient } = reachDatabase({ url, log });
+
+  const keeper = createLeaseKeeper({ createClient: () => createClient({ applicationName: 'leases' }), log });
+  const held = await Promise.all(Array.from({ length: 20 }, (_, at) => keeper.lease('lease ' + at)));
+  await keeper.close();
+
+  const listener = await listenToJournal(
+    { db, log, createClient: () => createClient({ applicationName: 'journal' }) }, () => undefined);
+  const lost = new Set();
+  while (lost.size < 12) {
+    const { rows } = await db.raw(\`
+      select pid, pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and application_name = 'journal'
+        and state = 'idle' and query <> '' and query not like '%set_config%'\`);
+    for (const { pid } of rows) lost.add(pid);
+    await systemClock.sleep(5);
+  }
+  await listener.stop();
+  await db.destroy();
+  await store.close();
+  console.log(JSON.stringify({ held: held.filter((lease) => lease !== null).length, lost: lost.size }));`;
+
+describe('a database that many use at once, and that is lost again and again', () => {
+  it('makes the runtime and the driver warn of nothing', async () => {
+    const database = await createTestDatabase();
+    try {
+      const child = spawn(process.execPath, ['--input-type=module', '--trace-warnings', '-e', SCRIPT], {
+        env: { DATABASE_URL: database.url },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
+      let [output, complaint] = ['', ''];
+      child.stdout.on('data', (part: Buffer) => (output += part.toString()));
+      child.stderr.on('data', (part: Buffer) => (complaint += part.toString()));
+      const code = await new Promise((resolve) => child.on('close', resolve));
+      expect([code, complaint, output.trim()]).toEqual([0, '', '{"held":20,"lost":12}']);
+    } finally {
+      await database.drop();
+    }
+  });
+});
