@@ -39,10 +39,12 @@ const valuesOf = ({ names }: Statement, values: Values): unknown[] => names.map(
 
 /** One statement, one round trip. */
 export const ask = <Row>(db: Knex, asked: Statement, values: Values): Promise<Row[]> =>
-  borrowed(db, async (connection) => {
-    const { rows } = await connection.query({ name: asked.name, text: asked.text, values: valuesOf(asked, values) });
-    return rows as Row[];
-  });
+  borrowed(db, (connection) =>
+    byName(connection, asked, async (called) => {
+      const { rows } = await connection.query({ ...called, text: asked.text, values: valuesOf(asked, values) });
+      return rows as Row[];
+    }),
+  );
 
 export interface Before {
   /** Without rows in its answer. */
@@ -55,31 +57,35 @@ export interface Before {
  * second sees. The server treats everything between two syncs as one transaction and skips the rest after a failure.
  */
 export const askAfter = <Row>(db: Knex, before: Before, asked: Statement, values: Values): Promise<Row[]> =>
-  borrowed(
-    db,
-    (connection) =>
-      new Promise<Row[]>((resolve, reject) => {
-        // Without values the driver would send it the simple way, which a server that skips to the next sync never answers.
-        const sent = { name: asked.name, text: asked.text, values: valuesOf(asked, values), queryMode: 'extended' };
-        const query = new pg.Query(sent, (error: unknown, answer: unknown) => {
-          // The driver cannot tell which of the two was read when it failed, and would ask for a name that the server has not heard.
-          if (error) connection.__knex__disposed = error;
-          if (error) reject(error instanceof Error ? error : new Error('the database failed without a word'));
-          else resolve(lastRows(answer) as Row[]);
-        });
-        const submit = query.submit.bind(query);
-        query.submit = (wire) => {
-          wire.stream.cork();
-          try {
-            sendAhead(wire, before);
-            return submit(wire);
-          } finally {
-            wire.stream.uncork();
-          }
-        };
-        connection.query(query);
-      }),
-  );
+  borrowed(db, (connection) => byName(connection, asked, (called) => sendBoth<Row>(connection, before, asked, { called, values })));
+
+interface Sent {
+  readonly called: Called;
+  readonly values: Values;
+}
+
+const sendBoth = <Row>(connection: Lent, before: Before, asked: Statement, { called, values }: Sent): Promise<Row[]> =>
+  new Promise<Row[]>((resolve, reject) => {
+    // Without values the driver would send it the simple way, which a server that skips to the next sync never answers.
+    const sent = { ...called, text: asked.text, values: valuesOf(asked, values), queryMode: 'extended' };
+    const query = new pg.Query(sent, (error: unknown, answer: unknown) => {
+      // The driver cannot tell which of the two was read when it failed, and would ask for a name that the server has not heard.
+      if (error) connection.__knex__disposed = error;
+      if (error) reject(error instanceof Error ? error : new Error('the database failed without a word'));
+      else resolve(lastRows(answer) as Row[]);
+    });
+    const submit = query.submit.bind(query);
+    query.submit = (wire) => {
+      wire.stream.cork();
+      try {
+        sendAhead(wire, before);
+        return submit(wire);
+      } finally {
+        wire.stream.uncork();
+      }
+    };
+    connection.query(query);
+  });
 
 /** Unnamed, and not followed by a sync: that of the statement behind it ends both. */
 function sendAhead(wire: pg.Connection, { text, values }: Before): void {
@@ -94,6 +100,22 @@ function lastRows(answer: unknown): unknown[] {
   if (typeof last !== 'object' || last === null || !('rows' in last) || !Array.isArray(last.rows))
     throw new TypeError('the driver answered without rows');
   return last.rows;
+}
+
+type Called = Partial<Pick<Statement, 'name'>>;
+
+/** What it answers has another form than when the server read it, or the server knows no such name. Nothing of it was done. */
+const OUTDATED: ReadonlySet<unknown> = new Set(['0A000', '26000']);
+
+/** Another release may change the tables while we run: then it is asked without its name, and this connection is not lent again. */
+async function byName<Result>(connection: Lent, { name }: Statement, send: (called: Called) => Promise<Result>): Promise<Result> {
+  try {
+    return await send({ name });
+  } catch (error) {
+    if (!(error instanceof pg.DatabaseError) || !OUTDATED.has(error.code)) throw error;
+    connection.__knex__disposed = error;
+    return send({});
+  }
 }
 
 async function borrowed<Result>(db: Knex, work: (connection: Lent) => Promise<Result>): Promise<Result> {

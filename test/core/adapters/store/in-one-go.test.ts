@@ -139,6 +139,34 @@ describe('two statements in one go', () => {
   });
 });
 
+describe('a statement that a connection knows by name', () => {
+  const everything = statement('select * from kept');
+  const changed = (to: string) => onlooker.raw(`alter table kept alter column remark type ${to} using null`);
+  beforeAll(() => onlooker.raw('alter table kept add column remark text'));
+
+  it('is read anew after a replica of another release has changed the tables', async () => {
+    await ask(replicas[0], everything, {});
+    await changed('integer');
+    expect(await ask(replicas[0], everything, {})).toEqual([]);
+    expect(await ask(replicas[0], everything, {})).toEqual([]);
+  });
+
+  it('is read anew behind another, and both are done once', async () => {
+    const insert: Before = { text: 'insert into kept (word) values ($1)', values: ['first'] };
+    const look = statement('select *, 1 as one from kept');
+    await askAfter(replicas[0], LOCK, look, {});
+    await changed('bigint');
+    expect(await askAfter(replicas[0], insert, look, {})).toMatchObject([{ word: 'first', one: 1 }]);
+    expect(await words()).toEqual(['first']);
+  });
+
+  it('is told anew to a server that has forgotten it', async () => {
+    await ask(replicas[0], everything, {});
+    await replicas[0].raw('deallocate all');
+    expect(await ask(replicas[0], everything, {})).toEqual([]);
+  });
+});
+
 describe('a statement', () => {
   it('numbers its names, one number for each, and leaves casts alone', () => {
     expect(statement("select :b::text, cast(:a as text), :b, 'x'::text")).toMatchObject({
