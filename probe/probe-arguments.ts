@@ -71,6 +71,9 @@ function parse(words: readonly string[]) {
     return parseArgs({ args: [...words], options: OPTIONS, allowPositionals: false }).values;
   } catch (error) {
     const told = typeof error === 'object' && error !== null && 'message' in error ? String(error.message) : 'Not understood';
-    throw misuse(told.split('. ', 1).join(''));
+    // A word in the wrong place may be an address with a key.
+    throw misuse(
+      told.startsWith('Unexpected argument') ? 'Give every address behind its option; several, with commas.' : told.split('. ', 1).join(''),
+    );
   }
 }

@@ -1,10 +1,10 @@
 import { endpointsOf } from '../core/adapters/backend-feed/endpoints.js';
 import { createHttp, type Http } from '../core/adapters/backend-feed/http.js';
+import { createMask } from '../core/mask-secrets.js';
 import type { Clock } from '../core/ports.js';
 import { StartError } from '../core/start-error.js';
 import { exitCodeOf, type Finding } from './finding.js';
 import { createProbe, type Probe } from './look.js';
-import { createMask } from './mask-secrets.js';
 import { readArguments, USAGE } from './probe-arguments.js';
 import { probeHistory, probeVariables } from './probe-backend.js';
 import { probedChains } from './probe-config.js';

@@ -35,6 +35,7 @@ const ALLOWED: readonly { room: string; sees: readonly string[]; packages?: read
       'core/journal/journal-store.ts',
       'core/metrics.ts',
       'core/histogram.ts',
+      'core/mask-secrets.ts',
       'core/request-scope.ts',
       'core/tracing.ts',
       'core/tracing-variables.ts',

@@ -66,6 +66,11 @@ describe('the words of the command', () => {
     ['a chain and all of them', ['--chain', 'base', '--all'], /either --chain or --all/],
     ['a chain nobody knows', ['--chain', 'mars'], /There is no chain "mars"/],
     ['a word nobody knows', ['--chain', 'base', '--fast'], /Unknown option '--fast'/],
+    [
+      'an address without its option',
+      ['--chain', 'base', 'https://hunter22.example/key'],
+      /^(?!(?:.|\n)*hunter22)Give every address behind its option/,
+    ],
     ['hosts for all', ['--all', '--rpc', 'http://127.0.0.1:1'], /--all takes its hosts from the environment/],
     ['a chain without a node', ['--chain', 'base'], /RPC_URL_BASE/],
     ['an address that is none', ['--chain', 'base', '--rpc', 'nowhere', '--backend', 'ftp://x'], /RPC_URL_BASE(?:.|\n)*BACKEND_URL_BASE/],

@@ -1,3 +1,4 @@
+import type { Mask } from '../../mask-secrets.js';
 import { redactText } from '../../redact.js';
 import type { RpcPlace } from './rpc-place.js';
 import { post, PostFault, type Posted, type PostOptions } from './rpc-post.js';
@@ -37,7 +38,7 @@ export async function exchange(place: RpcPlace, calls: readonly RpcCall[], timeo
     isLarge: calls.some(({ method }) => method === 'eth_getLogs'),
   });
   refuseStatus(posted);
-  return inOrder(parsed(posted.text), calls.length);
+  return inOrder(parsed(posted.text), calls.length, place.mask);
 }
 
 async function postOrFault(place: RpcPlace, body: string, options: PostOptions): Promise<Posted> {
@@ -75,12 +76,12 @@ function parsed(text: string): unknown {
   }
 }
 
-function inOrder(body: unknown, count: number): RpcAnswer[] {
-  if (!Array.isArray(body) && count > 1) throw refusedWhole(body);
+function inOrder(body: unknown, count: number, mask: Mask): RpcAnswer[] {
+  if (!Array.isArray(body) && count > 1) throw refusedWhole(body, mask);
   const items: unknown[] = Array.isArray(body) ? body : [body];
   const answers: RpcAnswer[] = [];
   for (const item of items) {
-    const answer = answerIn(item);
+    const answer = answerIn(item, mask);
     if (answer !== null) answers[answer.id ?? 0] = answer;
   }
   if (Object.keys(answers).length !== count || answers.length !== count) throw new ExchangeFault('its answer is not complete');
@@ -88,27 +89,27 @@ function inOrder(body: unknown, count: number): RpcAnswer[] {
 }
 
 /** One error for a whole batch: the endpoint takes no batch, or none of this length, or nothing from us now. */
-function refusedWhole(body: unknown): ExchangeFault {
-  const answer = answerIn(body);
+function refusedWhole(body: unknown, mask: Mask): ExchangeFault {
+  const answer = answerIn(body, mask);
   if (answer === null || !('error' in answer)) return new ExchangeFault('its answer is not complete');
   const { code, message } = answer.error;
   const isTooMany = code === -32600 || /batch|too many|invalid request|array/i.test(message);
   return new ExchangeFault(redactText(message).slice(0, 200), { isTooMany: isTooMany && !/rate|per second|limit exceeded/i.test(message) });
 }
 
-function answerIn(item: unknown): (RpcAnswer & { readonly id: number | null }) | null {
+function answerIn(item: unknown, mask: Mask): (RpcAnswer & { readonly id: number | null }) | null {
   if (typeof item !== 'object' || item === null) return null;
   const id = 'id' in item && typeof item.id === 'number' ? item.id : null;
-  if ('error' in item && item.error !== null && item.error !== undefined) return { id, error: failureIn(item.error) };
+  if ('error' in item && item.error !== null && item.error !== undefined) return { id, error: failureIn(item.error, mask) };
   return 'result' in item ? { id, result: item.result } : null;
 }
 
-function failureIn(error: unknown): RpcFailure {
+function failureIn(error: unknown, mask: Mask): RpcFailure {
   const fields = typeof error === 'object' && error !== null ? error : { message: String(error) };
   const code = 'code' in fields ? Number(fields.code) : Number.NaN;
   return {
     code: Number.isFinite(code) ? code : -32603,
-    message: 'message' in fields && typeof fields.message === 'string' ? fields.message : 'the node said nothing',
+    message: 'message' in fields && typeof fields.message === 'string' ? mask(fields.message) : 'the node said nothing',
     ...('data' in fields ? { data: fields.data } : {}),
   };
 }

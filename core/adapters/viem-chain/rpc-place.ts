@@ -1,6 +1,7 @@
 import { Agent as PlainAgent, type RequestOptions } from 'node:http';
 import { Agent as TlsAgent } from 'node:https';
 import { urlToHttpOptions } from 'node:url';
+import { hideAddress, type Mask } from '../../mask-secrets.js';
 
 /** A node as HTTP reaches it, worked out once. */
 export interface RpcPlace {
@@ -8,6 +9,8 @@ export interface RpcPlace {
   readonly url: string;
   readonly options: RequestOptions;
   readonly isTls: boolean;
+  /** Takes what is secret of the address out of what the node says. */
+  readonly mask: Mask;
 }
 
 /** Shorter than servers keep a connection that nobody uses, so that hardly any request meets one that is being closed. */
@@ -28,6 +31,7 @@ export function rpcPlace(address: string): RpcPlace {
   return {
     url: url.href,
     isTls,
+    mask: hideAddress([address]),
     options: {
       ...urlToHttpOptions(url),
       method: 'POST',

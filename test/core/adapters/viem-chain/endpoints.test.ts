@@ -6,6 +6,7 @@ import { createFaultProxy, type FaultProxy } from '../../../../sandbox/fault-pro
 import { createMovedClock, type MovedClock } from '../../../harness/moved-clock.js';
 import { eventually } from '../../../harness/eventually.js';
 import { createKeptLog, type KeptLog } from '../../../harness/kept-log.js';
+import { closeOddNodes, startOddNode } from '../../../harness/odd-node.js';
 import { startTestSandbox, type TestSandbox } from '../../../harness/sandbox.js';
 
 /** Two ways to one real node, each of them as bad as the test wants. */
@@ -33,6 +34,7 @@ beforeEach(async () => {
   clock = createMovedClock();
   chain = chainOf([withKey(first.url), withKey(second.url)]);
 });
+afterEach(closeOddNodes);
 afterEach(() => Promise.all([first.close(), second.close()]));
 
 const chainOf = (rpcUrls: readonly string[]): Chain => createViemChain({ definition: controls.definition, rpcUrls, clock, log });
@@ -84,6 +86,22 @@ describe('with two nodes,', () => {
     expect(callsTo(first, 'eth_getBalance')).toBe(1);
     expect(told()).toContain(hostOf(first));
     expect(told()).not.toMatch(/SECRET-KEY|hunter2/);
+  });
+
+  it.each([
+    ['an answer', -32005, 'key SECRET-KEY of user (dXNlcjpodW50ZXIy) has no access'],
+    ['a refusal of all', -32600, 'unauthorized: SECRET-KEY'],
+  ])('one that repeats its key in %s is told without it', async (_, code, message) => {
+    const odd = await startOddNode((_request, response, body) => {
+      const refusal = { jsonrpc: '2.0', id: 0, error: { code, message } };
+      response.end(JSON.stringify(body.startsWith('[') && code === -32005 ? [refusal, { ...refusal, id: 1 }] : refusal));
+    });
+    chain = chainOf([withKey(odd.url.replace(/\/$/, ''))]);
+    await expect(balance()).rejects.toThrow();
+    chain = chainOf([withKey(odd.url.replace(/\/$/, '')), withKey(second.url)]);
+    await balance();
+    expect(told()).toContain('[redacted]');
+    expect(told()).not.toMatch(/SECRET-KEY|hunter2|dXNlcjpodW50ZXIy/);
   });
 
   it('one that hangs costs one wait, not one for every question', async () => {
