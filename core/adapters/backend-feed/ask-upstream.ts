@@ -1,7 +1,7 @@
 import { GatewayError } from '../../errors.js';
 import type { Clock } from '../../ports.js';
 import { createFairQueue } from './fair-queue.js';
-import { HttpFault, type Http } from './http.js';
+import { HttpFault, isAboutQuestion, type Http } from './http.js';
 import { ShapeError } from './problems.js';
 
 export type UpstreamName = 'charts' | 'history';
@@ -44,7 +44,7 @@ export function createUpstream({ name, http, clock, signal, random }: UpstreamOp
     try {
       return read(await http.getJson(url, signal));
     } catch (error) {
-      if (error instanceof HttpFault && isRefusal(error.status)) throw new Refused(error.message, { cause: error });
+      if (error instanceof HttpFault && isAboutQuestion(error.status)) throw new Refused(error.message, { cause: error });
       throw error;
     }
   };
@@ -76,9 +76,6 @@ export function createUpstream({ name, http, clock, signal, random }: UpstreamOp
     ask: (url, read, line = '') => queue.take(line, () => attempt(url, read)) ?? Promise.reject(unavailable()),
   };
 }
-
-/** 408 and 429 ask for patience; the other 4xx are about the question. */
-const isRefusal = (status: number | null): boolean => status !== null && status >= 400 && status < 500 && status !== 408 && status !== 429;
 
 /** How long the failure asks for patience, or null when it is not one that passes. */
 function patienceOf(error: unknown): number | null {

@@ -26,6 +26,10 @@ export interface Http {
   getJson(url: string, signal: AbortSignal): Promise<unknown>;
 }
 
+/** 408 and 429 ask for patience; the other 4xx are about the question, and say nothing about the next one. */
+export const isAboutQuestion = (status: number | null): boolean =>
+  status !== null && status >= 400 && status < 500 && status !== 408 && status !== 429;
+
 /** Feeds of several chains share the pricing host, so they may share one of these. */
 export function createHttp(clock: Clock): Http {
   const lanes = new Map<string, Promise<unknown>>();
@@ -40,7 +44,7 @@ export function createHttp(clock: Clock): Http {
     try {
       return await get(clock, url, signal);
     } catch (error) {
-      if (error instanceof HttpFault && error.retryAfterMs > 0)
+      if (error instanceof HttpFault && error.retryAfterMs > 0 && !isAboutQuestion(error.status))
         rests.set(host, { until: clock.now() + error.retryAfterMs, status: error.status });
       throw error;
     }

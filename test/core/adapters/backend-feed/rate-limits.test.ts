@@ -10,10 +10,10 @@ import { json, type Handler } from './upstream.js';
 import { tradingVariables } from './wire-fixtures.js';
 
 const tooMany =
-  (seconds: number): Handler =>
+  (seconds: number, status = 429): Handler =>
   (request, response) => {
     response.setHeader('retry-after', String(seconds));
-    json({ error: 'slow down' }, 429)(request, response);
+    json({ error: 'slow down' }, status)(request, response);
   };
 
 describe('a host that asks for patience', () => {
@@ -68,6 +68,15 @@ describe('a host that asks for patience', () => {
     ]);
     expect(rig.upstream.requests).toEqual(['/slow/1']);
     rig.clock.advance(15_000);
+    expect(await http.getJson(`${pricingUrl}/charts`, signal)).toMatchObject({ closes: expect.any(Array) });
+  });
+
+  it('with its refusal of one question is asked the next', async () => {
+    const http = createHttp(rig.clock);
+    const { signal } = new AbortController();
+    const { pricingUrl } = rig.upstream.endpoints;
+    rig.upstream.handle('/unknown', tooMany(300, 404));
+    await expect(http.getJson(`${pricingUrl}/unknown`, signal)).rejects.toMatchObject({ status: 404 });
     expect(await http.getJson(`${pricingUrl}/charts`, signal)).toMatchObject({ closes: expect.any(Array) });
   });
 
