@@ -9,6 +9,7 @@ import { createMessageRate } from '../core/stream/message-rate.js';
 import type { SocketRoute } from '../core/stream/socket-route.js';
 import { createClientReader, type Client } from './client.js';
 import type { Upgrades } from './listen.js';
+import { createTextSender } from './send-text.js';
 
 /** Above it a frame breaks the protocol's own rules here and ends the line with 1009. */
 export const FRAME_LIMIT_BYTES = 256 * 1024;
@@ -56,9 +57,9 @@ export function createSockets(gateway: Gateway, routes: readonly SocketRoute[]):
 
   gateway.metrics.watchBacklog(() => [...lines].reduce((sum, { backlog }) => sum + backlog(), 0));
 
-  const accept = ({ route, venue }: Taken, socket: WebSocket, client: Client): void => {
+  const accept = ({ route, venue }: Taken, socket: WebSocket, stream: Duplex, client: Client): void => {
     const door = route.prefix === '/hl' ? 'facade' : 'native';
-    const hosted = hostLine(gateway, socket, () => {
+    const hosted = hostLine(gateway, { socket, stream }, () => {
       if (lines.delete(hosted)) gateway.metrics.sessions(door, -1);
     });
     lines.add(hosted);
@@ -75,7 +76,7 @@ export function createSockets(gateway: Gateway, routes: readonly SocketRoute[]):
       // Declined, it is counted as a plain request and hears its 429.
       if (window.isExceeded) return decline();
       shaking.set(request, { headers: headersOf(client, window), decline });
-      server.handleUpgrade(request, socket, head, (opened) => accept(taken, opened, client));
+      server.handleUpgrade(request, socket, head, (opened) => accept(taken, opened, socket, client));
     },
     async close() {
       isClosing = true;
@@ -101,7 +102,13 @@ interface HostedLine {
   leave(): Promise<void>;
 }
 
-function hostLine({ clock, log }: Gateway, socket: WebSocket, onGone: () => void): HostedLine {
+interface Opened {
+  readonly socket: WebSocket;
+  /** What it speaks over. */
+  readonly stream: Duplex;
+}
+
+function hostLine({ clock, log }: Gateway, { socket, stream }: Opened, onGone: () => void): HostedLine {
   let cancelCut: Cancel = () => undefined;
   const mayAsk = createMessageRate(clock, PINGS);
   const cutAfter = (ms: number): void => {
@@ -126,7 +133,7 @@ function hostLine({ clock, log }: Gateway, socket: WebSocket, onGone: () => void
     }
   };
   const line: Line = {
-    send: (text, sent) => socket.send(text, () => sent()),
+    send: createTextSender(socket, stream),
     close(code, reason) {
       socket.close(code, reason);
       cutAfter(GOODBYE_MS);
