@@ -14,6 +14,9 @@ export interface Signer {
 
 export interface Job {
   readonly url: string;
+  /** Replicas of the same service; the connections go to each in turn. */
+  readonly others?: readonly string[];
+  /** `{signer}` stands for the address of whoever signs. */
   readonly path: string;
   readonly count: number;
   readonly connections: number;
@@ -25,6 +28,8 @@ export interface Job {
 
 export interface Outcome {
   readonly seconds: number;
+  /** Microseconds of processor time that the generator itself used meanwhile. */
+  readonly cpu: number;
   /** First lines of answers that were not 200, with how many there were of each. */
   readonly failures: Readonly<Record<string, number>>;
 }
@@ -37,8 +42,8 @@ let nonces = BigInt(Date.now()) * 1_000_000n;
 
 function requestsOf({ url, path, count, signed, body }: Job): Buffer[] {
   if (body !== undefined) return [posted(url, path, body)];
-  const head = `GET ${path} HTTP/1.1\r\nHost: ${new URL(url).host}\r\n`;
-  if (!signed) return [Buffer.from(`${head}\r\n`)];
+  const { host } = new URL(url);
+  if (!signed) return [Buffer.from(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\n\r\n`)];
   const digest = createRequestDigest(keccak, signed.serviceName);
   return Array.from({ length: count }, (_, index) => {
     const signer = signed.signers[index % signed.signers.length];
@@ -46,7 +51,8 @@ function requestsOf({ url, path, count, signed, body }: Job): Buffer[] {
     const timestamp = Date.now() + AHEAD_MS;
     const nonce = String((nonces += 1n));
     const { operationId } = signed;
-    const request = { operationId, method: 'GET', path, body: new Uint8Array(), timestamp, nonce };
+    const own = path.replace('{signer}', signer.address);
+    const request = { operationId, method: 'GET', path: own, body: new Uint8Array(), timestamp, nonce };
     const made = curve.signMessageHashRecoverableCompact(
       Buffer.from(signer.privateKey, 'hex'),
       digest(chainBySlug('arbitrum-sepolia'), request),
@@ -55,7 +61,7 @@ function requestsOf({ url, path, count, signed, body }: Job): Buffer[] {
     const signature = `0x${Buffer.from(made.signature).toString('hex')}${(27 + made.recoveryId).toString(16)}`;
     const credentials = { Agent: signer.address, Timestamp: String(timestamp), Nonce: nonce, Signature: signature };
     return Buffer.from(
-      `${head}${Object.entries(credentials)
+      `GET ${own} HTTP/1.1\r\nHost: ${host}\r\n${Object.entries(credentials)
         .map(([name, value]) => `X-Service-${name}: ${value}\r\n`)
         .join('')}\r\n`,
     );
@@ -73,10 +79,13 @@ async function run(job: Job): Promise<Outcome> {
   let sent = 0;
   const next = (): Buffer | undefined => (sent < job.count ? requests[sent++ % requests.length] : undefined);
   process.send?.('signed');
-  const sockets = await Promise.all(Array.from({ length: job.connections }, () => open(job.url)));
+  const urls = [job.url, ...(job.others ?? [])];
+  const sockets = await Promise.all(Array.from({ length: job.connections }, (_, index) => open(urls[index % urls.length] ?? job.url)));
   const since = performance.now();
+  const before = process.cpuUsage();
   await Promise.all(sockets.map((socket) => drive(socket, next, (line) => (failures[line] = (failures[line] ?? 0) + 1))));
-  return { seconds: (performance.now() - since) / 1000, failures };
+  const { user, system } = process.cpuUsage(before);
+  return { seconds: (performance.now() - since) / 1000, cpu: user + system, failures };
 }
 
 function open(url: string): Promise<Socket> {

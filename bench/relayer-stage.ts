@@ -59,7 +59,7 @@ export async function openStage(variables: Readonly<Record<string, string>> = {}
   };
 }
 
-const settingsOf = ({ rpcUrl, backendUrl, pricingUrl }: VenueUrls): Record<string, string> => ({
+export const settingsOf = ({ rpcUrl, backendUrl, pricingUrl }: VenueUrls): Record<string, string> => ({
   RPC_WS_URL_ARBITRUM_SEPOLIA: rpcUrl.replace(/^http/, 'ws'),
   BACKEND_URL_ARBITRUM_SEPOLIA: backendUrl,
   START_BLOCK_ARBITRUM_SEPOLIA: '0',
@@ -70,11 +70,11 @@ const settingsOf = ({ rpcUrl, backendUrl, pricingUrl }: VenueUrls): Record<strin
   RATE_LIMIT_AGENT_WRITES: UNLIMITED,
 });
 
-const start = (file: string, flags: readonly string[]): ChildProcess =>
+export const start = (file: string, flags: readonly string[]): ChildProcess =>
   fork(new URL(file, import.meta.url), { execArgv: ['--import', 'tsx', ...flags], serialization: 'advanced' });
 
 /** One question at a time; a process that is gone answers with an error. */
-async function ask(child: ChildProcess, question: object | string): Promise<unknown> {
+export async function ask(child: ChildProcess, question: object | string): Promise<unknown> {
   const gone = new AbortController();
   const answer = once(child, 'message', { signal: gone.signal }) as Promise<[unknown]>;
   const lost = (): void => gone.abort(new Error('a process of the benchmark is gone'));
@@ -84,7 +84,7 @@ async function ask(child: ChildProcess, question: object | string): Promise<unkn
   return given;
 }
 
-async function leave(child: ChildProcess): Promise<void> {
+export async function leave(child: ChildProcess): Promise<void> {
   if (!child.connected) return;
   const ended = once(child, 'exit');
   child.disconnect();

@@ -1,0 +1,43 @@
+import { measureReads, showReads } from './cluster-reads.js';
+import { DOORS, measureSockets, showSockets, type SocketsMeasured } from './cluster-sockets.js';
+import { openClusterStage } from './cluster-stage.js';
+import { report } from './take-turns.js';
+
+/** What a second replica brings, and what very many sockets cost one. `--quick` is a look in passing, `--only=reads|sockets` one part. */
+const isQuick = process.argv.includes('--quick');
+const only = process.argv.find((word) => word.startsWith('--only='))?.slice('--only='.length);
+const READS = isQuick ? { rounds: 2, requests: 2_000 } : { rounds: 7, requests: 6_000 };
+const SOCKETS = { clients: 2_000, seconds: isQuick ? 4 : 20 };
+const TARGETS = { deliveryMs: 250, idleBytes: 40 * 1024, loopMs: 50 } as const;
+
+const stage = await openClusterStage();
+try {
+  process.exitCode = await measure();
+} finally {
+  await stage.end();
+}
+process.exit();
+
+async function measure(): Promise<number> {
+  const rows: (readonly [string, number, number])[] = [];
+  if (only !== 'sockets')
+    rows.push(...showReads(await measureReads(stage, [await stage.startReplica(), await stage.startReplica()], READS)));
+  for (const door of only === 'reads' ? [] : DOORS) {
+    // A fresh process each time: what another part left in memory is not a socket's.
+    const measured = await measureSockets(stage, await stage.startReplica(), door, SOCKETS);
+    showSockets(measured);
+    rows.push(...rowsOf(measured));
+  }
+  return report(rows);
+}
+
+/** How often the limit fits into what was measured: 1 and more is met. */
+function rowsOf({ door, deliveryMs, idleRss, loopMs }: SocketsMeasured): (readonly [string, number, number])[] {
+  return [
+    ...(deliveryMs
+      ? [[`${door}: ${TARGETS.deliveryMs} ms / p99 delivery`, TARGETS.deliveryMs / Math.max(1, deliveryMs.p99), 1] as const]
+      : []),
+    [`${door}: 40 KiB / memory of an idle socket`, TARGETS.idleBytes / idleRss, 1],
+    [`${door}: ${TARGETS.loopMs} ms / p99 of the event loop`, TARGETS.loopMs / Math.max(1, loopMs[1]), 1],
+  ];
+}
