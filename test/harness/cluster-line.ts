@@ -6,6 +6,8 @@ export interface DatabaseLine {
   /** Nothing gets through in either direction, and nobody is told: as when a cable is pulled. What was said arrives after `heal`. */
   freeze(): void;
   heal(): void;
+  /** The connections there are fall silent, and new ones go through: as when a router on the way forgets them. */
+  abandon(): void;
   /** Ends every connection; new ones go through. */
   reset(): void;
   /** Statements since the last call, one entry for each time the server was asked and waited for. */
@@ -60,6 +62,7 @@ export async function openDatabaseLine(target: string, { isDeaf = false }: LineO
       isFrozen = false;
       each((socket) => socket.resume());
     },
+    abandon: () => each((socket) => socket.pause()),
     reset: () => each((socket) => socket.destroy()),
     roundTrips: () => asked.splice(0),
     ports: () => [...pairs].map(([, upstream]) => upstream.localPort ?? 0),

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import knex, { type Knex } from 'knex';
 import pg from 'pg';
 import { DEFAULT_LIMITS, sslModeOf, type DatabaseLimits } from '../../database-variables.js';
@@ -22,6 +23,9 @@ const CONNECT_MS = 3_000;
 const ACQUIRE_MS = 5_000;
 /** The server's own limit comes first; this one ends the wait for a server that does not speak any more. */
 const SILENCE_MS = 3_000;
+/** The driver's own limit comes last: it ends the question and leaves the connection as it is, to be lent again. */
+const DRIVER_MS = 500;
+const silenceAfter = ({ statementMs, idleTransactionMs }: DatabaseLimits): number => Math.max(statementMs, idleTransactionMs) + SILENCE_MS;
 /** A connection in which nothing happens is asked for a sign of life after this long, by the system. */
 const KEEP_ALIVE_MS = 10_000;
 
@@ -53,7 +57,7 @@ const connectionSettings = ({ url, ca, applicationName = 'diamond-gateway', limi
   keepAlive: true,
   keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
   types: exactTypes(),
-  ...(limits === null ? {} : { query_timeout: limits.statementMs + SILENCE_MS }),
+  ...(limits === null ? {} : { query_timeout: silenceAfter(limits) + DRIVER_MS }),
 });
 
 const UNVERIFIED: ReadonlySet<string> = new Set(['disable', 'no-verify']);
@@ -87,8 +91,10 @@ export function reachDatabase({ log, poolSize = 10, ...reach }: DatabaseOptions)
   });
 
   function prepare(pooled: Watched, done: (error: unknown, pooled: Watched) => void): void {
+    const { limits = DEFAULT_LIMITS } = reach;
     watch(pooled);
-    beginSession(pooled, reach.limits === undefined ? DEFAULT_LIMITS : reach.limits).then(
+    if (limits !== null) leaveWhenSilent(pooled, silenceAfter(limits));
+    beginSession(pooled, limits).then(
       () => done(null, pooled),
       (error: unknown) => {
         hangUp(pooled); // the pool forgets what it could not prepare
@@ -121,7 +127,7 @@ const LAST_CODES = /^57P0|^25P0[34]$/;
 
 type Watched = pg.Client & {
   /** The driver's wire, which its own types leave out. */
-  readonly connection: NodeJS.EventEmitter;
+  readonly connection: NodeJS.EventEmitter & { readonly stream: Socket };
   /** The pool does not lend a connection that bears it. */
   __knex__disposed?: unknown;
 };
@@ -148,6 +154,18 @@ function createWatch(log: Logger): (client: pg.Client) => void {
       if (message.code === READ_ONLY && all.has(watched)) setImmediate(leave, message);
     });
   };
+}
+
+/**
+ * Where the way to the server is gone without a word, the system keeps a connection for a quarter of an hour, and whoever is lent it waits in
+ * vain. For longer than any statement or pause may take, nothing is said only there, or where nobody needed it.
+ */
+function leaveWhenSilent(pooled: Watched, ms: number): void {
+  const { stream } = pooled.connection;
+  stream.setTimeout(ms, () => {
+    pooled.__knex__disposed = 'silent';
+    stream.destroy();
+  });
 }
 
 function hangUp(client: pg.Client): void {

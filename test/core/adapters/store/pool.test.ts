@@ -1,8 +1,12 @@
+import { connectDatabase } from '../../../../core/adapters/store/connect-database.js';
+import { isUnavailable } from '../../../../core/adapters/store/faults.js';
+import { ask, statement } from '../../../../core/adapters/store/in-one-go.js';
 import { openDatabase } from '../../../../core/adapters/store/open-database.js';
 import { systemClock } from '../../../../core/adapters/system-clock.js';
 import { CHAIN_SLUGS, chainVariable } from '../../../../core/chains.js';
 import { readConfig } from '../../../../core/config.js';
 import type { Lease } from '../../../../core/tracking/tracking-store.js';
+import { openDatabaseLine } from '../../../harness/cluster-line.js';
 import { createTestDatabase, type TestDatabase } from '../../../harness/database.js';
 import { createKeptLog } from '../../../harness/kept-log.js';
 
@@ -45,4 +49,24 @@ it('leaves requests their connections while every chain is followed and every wa
     await Promise.all(leases.map(async (lease) => lease?.release()));
     await store.close();
   });
+});
+
+it('lends nobody a connection on which the server has fallen silent', async () => {
+  const line = await openDatabaseLine(server.url);
+  const limits = { statementMs: 200, lockMs: 200, idleTransactionMs: 200 };
+  const db = connectDatabase({ url: line.url, log: createKeptLog(), poolSize: 1, limits });
+  const look = statement('select 1 as one');
+  try {
+    await ask(db, look, {});
+    line.abandon();
+    const failure: unknown = await ask(db, look, {}).catch((error: unknown) => error);
+    expect(isUnavailable(failure)).toBe(true);
+    expect(await ask(db, look, {})).toEqual([{ one: 1 }]);
+    line.abandon();
+    await expect(Promise.all([db.raw('select 1'), db.raw('select 1')])).rejects.toThrow('Connection terminated');
+    await db.raw('select 1');
+  } finally {
+    await line.close();
+    await db.destroy();
+  }
 });
