@@ -138,6 +138,31 @@ describe('two replicas', () => {
     expect(await bot.trader.trades()).toHaveLength(before + 8);
   }, 240_000);
 
+  it('hand over when one is stopped in the midst of its work, and nothing is sent or written twice when it goes on', async () => {
+    await Promise.all(cluster.members.map(untilReady));
+    const before = (await bot.trader.trades()).length;
+    for (let turn = 0; turn < 4; turn += 1) {
+      const { owner } = await untilOwned(cluster, turn % 2 === 0 ? 'lane' : 'follower');
+      const other = otherThan(cluster, owner);
+      const inFlight = Promise.all(Array.from({ length: 6 }, () => bot.send(other, resting())));
+      await eventually(
+        () => cluster.books.store.relay.open(CLUSTER_CHAIN, cluster.relayer),
+        (open) => open.length > turn,
+      );
+      owner.signal('SIGSTOP');
+      await Promise.all([untilOwned(cluster, 'lane', other), untilOwned(cluster, 'follower', other)]);
+      expect((await inFlight).map((answer) => (answer as { status: string }).status)).toEqual(Array.from({ length: 6 }, () => 'ok'));
+      const late = Promise.all(Array.from({ length: 2 }, () => bot.send(other, resting())));
+      owner.signal('SIGCONT');
+      expect((await late).map((answer) => (answer as { status: string }).status)).toEqual(['ok', 'ok']);
+      await untilReady(owner);
+      expect(await cluster.ownerOf('lane')).toBe(other);
+      expect(await bot.send(owner, market())).toMatchObject(FILLED);
+      await expectEverythingInOrder();
+    }
+    expect(await bot.trader.trades()).toHaveLength(before + 4 * 9);
+  }, 240_000);
+
   it('are restarted one after the other under load, and a client with a cursor misses nothing and hears nothing twice', async () => {
     const agent = await newAgentTrader(cluster.members[0].front, firstChain(sandbox), { usdc: '100000' });
     const client = await startLastingClient(agent, firstChain(sandbox), cluster.members);
