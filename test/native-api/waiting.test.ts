@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import pg from 'pg';
 import { venueOf } from '../../core/gateway.js';
@@ -134,6 +135,8 @@ describe('a request that would rather wait', () => {
   it('holds no connection to the database, and beyond sixteen of an agent is answered at once', async () => {
     const id = await pending();
     const atOnce: unknown[] = [];
+    const listeners = (): number => getEventListeners(sandbox.gateway.stopping, 'abort').length;
+    const before = listeners();
     const waiting = Array.from({ length: 20 }, async () => {
       const { headers, body } = await ask(id, 'wait=8');
       const said = `${headers.get('preference-applied') ?? 'no wait'}: ${String(body['status'])}`;
@@ -146,6 +149,7 @@ describe('a request that would rather wait', () => {
     expect(atOnce).toEqual(Array.from({ length: 4 }, () => 'no wait: pending'));
     chain.setOraclePolicy(null, { mode: 'auto' });
     expect((await Promise.all(waiting)).filter((said) => said === 'wait=8: filled')).toHaveLength(16);
+    expect(listeners()).toBe(before);
     expect((await ask(id, 'wait=8')).headers.get('preference-applied')).toBe('wait=8');
   });
 
@@ -159,11 +163,20 @@ describe('a request that would rather wait', () => {
     const id = await pending();
     const path = `/v1/${CHAIN}/orders/${id}`;
     const said: string[] = [];
-    const waiting = Array.from({ length: 20 }, async () => {
+    const asked = async (): Promise<Response> => {
       const headers = await signRequest(agent.wallet, chain.definition, { operationId: 'getOrder', method: 'GET', path });
-      const response = await fetch(`${beside.url}${path}`, { headers: { ...headers, Prefer: 'wait=8' } });
+      return fetch(`${beside.url}${path}`, { headers: { ...headers, Prefer: 'wait=8' } });
+    };
+    // A service that has just begun may have to connect first, and say so.
+    await eventually(
+      () => beside.get('/ready'),
+      ({ status }) => status === 200,
+    );
+    const waiting = Array.from({ length: 20 }, async () => {
+      const response = await eventually(asked, ({ status }) => beside.gateway.stopping.aborted || status !== 503);
+      const { status, code } = (await response.json()) as Json;
       said.push(`${response.headers.get('preference-applied') ?? 'no wait'}: ${response.status}`);
-      return ((await response.json()) as Json)['status'];
+      return status ?? code;
     });
     await until(() => said.length === 4);
     await beside.stop();
