@@ -63,7 +63,7 @@ const HEAD_MEMORY_MS = 60_000;
 
 /** The health of several nodes of one chain. Pure but for the time it is given: who decides what to send is the transport. */
 export function createEndpoints({ urls, expectedBlockMs, now, log }: EndpointsOptions): Endpoints {
-  const all = urls.map((url, at) => freshEndpoint(url, hostOf(urls, at)));
+  const all = urls.map((url, at) => freshEndpoint(url, hostOf(urls, at), urls.length === 1));
   const tolerance = BigInt(Math.max(FEWEST_LAG_BLOCKS, Math.ceil(LAG_MS / expectedBlockMs)));
   const isOnly = all.length === 1;
   const isUsable = ({ restUntil, isLagging, foreignChainId }: Endpoint): boolean =>
@@ -137,11 +137,12 @@ function healthOf(endpoint: Endpoint, isUsable: boolean): EndpointHealth {
 /** The only endpoint never rests, so its last word has to say how it is. */
 const isFailing = ({ lastError, head }: Endpoint): boolean => lastError !== null && lastError.at >= (head?.at ?? 0);
 
-const freshEndpoint = (url: string, host: string): Endpoint => ({
+/** Who the only one is, is asked of it before anything else; once it has failed, whoever comes back has to say so again. */
+const freshEndpoint = (url: string, host: string, isProven: boolean): Endpoint => ({
   place: rpcPlace(url),
   host,
   batchSize: BATCH_SIZE,
-  isProven: false,
+  isProven,
   foreignChainId: null,
   failures: 0,
   failedAt: 0,

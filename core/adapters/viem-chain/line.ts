@@ -17,8 +17,6 @@ const LOOK_MS = 3_000;
 
 /** The way to each node, and what is learnt of it on the way. */
 export function createLine(endpoints: Endpoints, chain: { readonly chainId: number; readonly slug: string }): Line {
-  const isOnly = endpoints.all.length === 1;
-
   async function exchangeAll(endpoint: Endpoint, calls: readonly RpcCall[], timeoutMs: number): Promise<RpcAnswer[]> {
     for (;;) {
       const size = endpoint.batchSize;
@@ -34,7 +32,7 @@ export function createLine(endpoints: Endpoints, chain: { readonly chainId: numb
 
   /** A node of another chain would answer everything, and all of it wrongly; so it says which it is before its first word counts. */
   async function proven(endpoint: Endpoint, calls: readonly RpcCall[], timeoutMs: number): Promise<RpcAnswer[]> {
-    if (isOnly || endpoint.isProven) return exchangeAll(endpoint, calls, timeoutMs);
+    if (endpoint.isProven) return exchangeAll(endpoint, calls, timeoutMs);
     const answers = await exchangeAll(endpoint, [...calls, CHAIN_ID], timeoutMs);
     const last = answers.pop();
     const chainId = last !== undefined && 'result' in last ? Number(last.result) : Number.NaN;

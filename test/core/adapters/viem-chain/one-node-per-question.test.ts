@@ -87,6 +87,18 @@ describe('a node of another chain', () => {
     await expect(chain.nativeBalance(TRADER)).rejects.toThrow('it serves chain id 1');
   });
 
+  it('is not believed where the only one was before it failed', async () => {
+    chain = chainOf(first);
+    expect(await amounts()).toEqual([1, 1, 1, 1, 1, 1]);
+    first.speak = () => undefined;
+    await expect(chain.head()).rejects.toThrow();
+    first.speak = foreign;
+    await expect(chain.head()).rejects.toThrow(`it serves chain id 1, but arbitrum-sepolia is ${chainId}`);
+    expect(chain.endpoints().map(({ state }) => state)).toEqual(['foreign']);
+    first.speak = provider(1);
+    expect((await chain.head()).number).toBe(1_000n);
+  });
+
   it('cannot make the true ones look late', async () => {
     first.speak = (method, params) => (method === 'eth_blockNumber' ? { result: hex(10n ** 9n) } : foreign(method, params));
     expect(await amounts()).toEqual([2, 2, 2, 2, 2, 2]);
