@@ -2,6 +2,7 @@ import type { Knex } from 'knex';
 import type { ChainSlug } from '../../chains.js';
 import type { KnownOrder, OrdersStore, OrderStory } from '../../orders/orders-store.js';
 import type { Address } from '../../ports.js';
+import { LANE_WAITS } from '../../relay/lane-waits.js';
 import { tryAgain } from './faults.js';
 import { ask, statement } from './in-one-go.js';
 import { appendJournal, type Told } from './journal-rows.js';
@@ -17,10 +18,15 @@ export interface OrdersStoreParts {
 }
 
 /** What has a nonce of the relayer's is signed the next moment. */
-const NOT_UNDER_WAY = `not exists (
-  select from relay_jobs job where job.chain = orders.chain and job.order_id = orders.id and job.nonce is not null and not job.is_over)`;
+const NUMBERED = `
+  select from relay_jobs job where job.chain = orders.chain and job.order_id = orders.id and job.nonce is not null and not job.is_over`;
 
-const DUE = `status = 'prepared' and expires_at <= :now and (not is_sent or id = any(cast(:sent as bigint[])))`;
+/** For so long after its time it may still be sent: told to be over before that, it would happen all the same. Clocks of replicas differ. */
+const MAY_BE_SENT_MS = 2 * LANE_WAITS.tooLateMs;
+const now = 'cast(:now as bigint)';
+
+const DUE = `status = 'prepared' and expires_at <= ${now} and (not is_sent or id = any(cast(:sent as bigint[])))
+  and not exists (${NUMBERED} and coalesce(job.not_after, ${now}) > ${now} - ${MAY_BE_SENT_MS})`;
 
 const ANY_DUE = statement(`select 1 from orders where chain = :chain and ${DUE} limit 1`);
 
@@ -59,7 +65,7 @@ export function createOrdersStore({ db, transaction }: OrdersStoreParts): Orders
     },
     giveUp: (chain, trader, id, at) =>
       transaction(async (trx) => {
-        const [row] = await lockOrders(trx, chain, `id = :id and trader = :trader and ${NOT_UNDER_WAY} for update`, { id, trader });
+        const [row] = await lockOrders(trx, chain, `id = :id and trader = :trader and not exists (${NUMBERED}) for update`, { id, trader });
         if (row?.order.status !== 'prepared' || row.isSent) return false;
         await appendJournal(trx, chain, at, await lapse(trx, chain, [row], { because: 'owner', at }));
         return true;
@@ -68,9 +74,9 @@ export function createOrdersStore({ db, transaction }: OrdersStoreParts): Orders
       // Asked twice a second on every chain, and seldom is one due: no transaction for the answer no.
       const [isDue] = await ask(db, ANY_DUE, { chain, now, sent });
       for (let total = 0; isDue !== undefined;) {
-        const count = await transaction((trx) => lapseSome(trx, chain, now, sent));
-        total += count;
-        if (count < LAPSE_AT_ONCE) return total;
+        const { looked, lapsed } = await transaction((trx) => lapseSome(trx, chain, now, sent));
+        total += lapsed;
+        if (looked < LAPSE_AT_ONCE) return total;
       }
       return 0;
     },
@@ -80,17 +86,20 @@ export function createOrdersStore({ db, transaction }: OrdersStoreParts): Orders
   };
 }
 
-async function lapseSome(trx: Knex.Transaction, chain: ChainSlug, now: number, sent: readonly bigint[]): Promise<number> {
+async function lapseSome(
+  trx: Knex.Transaction,
+  chain: ChainSlug,
+  now: number,
+  sent: readonly bigint[],
+): Promise<{ readonly looked: number; readonly lapsed: number }> {
   // A row that somebody else moves right now is looked at again the next time.
-  const due = await lockOrders(
-    trx,
-    chain,
-    `${DUE}
-     order by id limit ${LAPSE_AT_ONCE} for update skip locked`,
-    { now, sent },
-  );
-  if (due.length > 0) await appendJournal(trx, chain, now, await lapse(trx, chain, due, { because: 'time', at: now }));
-  return due.length;
+  const locked = await lockOrders(trx, chain, `${DUE} order by id limit ${LAPSE_AT_ONCE} for update skip locked`, { now, sent });
+  if (locked.length === 0) return { looked: 0, lapsed: 0 };
+  // Whoever gives a nonce locks the row too: one that was given since the look is seen now, and none is given after it.
+  const ids = locked.map(({ id }) => String(id));
+  const still = await lockOrders(trx, chain, `${DUE} and id = any(cast(:ids as bigint[])) order by id`, { now, sent, ids });
+  await appendJournal(trx, chain, now, await lapse(trx, chain, still, { because: 'time', at: now }));
+  return { looked: locked.length, lapsed: still.length };
 }
 
 async function lapse(

@@ -44,15 +44,17 @@ export const QUEUED = `
 
 /**
  * The lane's row is locked until the jobs have their numbers, so numbers are dense and never given twice. An order that was given up, or
- * lapsed in the queue, is told to be over: what would make it gets none.
+ * lapsed in the queue, is told to be over: what would make it gets none. Its row is locked, so that it does not lapse in the same moment.
  */
 export const NUMBER = `
   with wanted as (
-    select id from relay_jobs job where chain = :chain and wallet = :wallet and id = any(:ids::bigint[]) and state = 'queued'
-    and not exists (select from orders where orders.id = job.order_id and orders.status = 'expired' and not orders.is_sent)
+    select id, order_id from relay_jobs where chain = :chain and wallet = :wallet and id = any(:ids::bigint[]) and state = 'queued'
     order by id for update
+  ), made as materialized (
+    select id, status = 'expired' and not is_sent as is_over from orders where id in (select order_id from wanted) order by id for share
   ), counted as (
     select id, row_number() over (order by id) - 1 as place, count(*) over () as jobs from wanted
+    where not exists (select from made where made.id = wanted.order_id and made.is_over)
   ), taken as (
     insert into relay_lanes as lane (chain, wallet, next_nonce) select :chain, :wallet, :atLeast::bigint + jobs from counted where place = 0
     on conflict (chain, wallet) do update

@@ -4,8 +4,10 @@ import { migrate } from '../../../core/adapters/store/migrate.js';
 import { formatDecimal } from '../../../core/domain/decimal.js';
 import type { Placed } from '../../../core/orders/orders-store.js';
 import type { Address } from '../../../core/ports.js';
+import { LANE_WAITS } from '../../../core/relay/lane-waits.js';
 import type { RelayPurpose } from '../../../core/relay/relay-store.js';
 import { createTestDatabase, type TestDatabase } from '../../harness/database.js';
+import { eventually } from '../../harness/eventually.js';
 import { createKeptLog } from '../../harness/kept-log.js';
 import { newTag, orderDraft, type DraftWishes } from '../../harness/order-draft.js';
 
@@ -46,10 +48,10 @@ async function placed(trader: Address, wishes: DraftWishes = {}) {
 }
 
 /** In the relayer's queue, for an action of the trader. */
-async function queued(trader: Address, orderId: bigint, purpose: RelayPurpose = 'action') {
+async function queued(trader: Address, orderId: bigint, purpose: RelayPurpose = 'action', notAfter: number | null = null) {
   const proof = { envelope: '{}', actionHash: '0x00', form: 'canonical', network: 'a', nonce: 1n, receivedAt: NOW } as const;
   const { id } = await store.relay.recordAction({ chain: CHAIN, signer: trader, trader, ...proof });
-  const call = { data: '0x', gas: 1n, context: null, notAfter: null } as const;
+  const call = { data: '0x', gas: 1n, context: null, notAfter } as const;
   return store.relay.queue({ chain: CHAIN, wallet: trader, trader, purpose, parent: id, orderId, ...call }, NOW);
 }
 
@@ -177,6 +179,33 @@ describe('an order nobody sends', () => {
     );
     expect(sent.map(({ orderId, state }) => ({ orderId, state }))).toEqual([{ orderId: numbered.id, state: 'numbered' }]);
     expect(await store.orders.giveUp(CHAIN, trader, numbered.id, NOW)).toBe(false);
+  });
+
+  it('does not lapse while the relayer has a nonce for it and may send it', async () => {
+    const trader = newTrader();
+    const { id } = await placed(trader, { now: 30_000, forMs: 1_000 });
+    const job = await queued(trader, id, 'action', 31_000);
+    await store.relay.number(CHAIN, trader, [job.id], 0);
+    expect(await store.orders.lapse(CHAIN, 31_000 + LANE_WAITS.tooLateMs)).toBe(0);
+    expect((await store.orders.find(CHAIN, trader, id))?.order.status).toBe('prepared');
+    expect(await store.orders.lapse(CHAIN, 31_000 + 2 * LANE_WAITS.tooLateMs)).toBe(1);
+  });
+
+  it('gets no nonce when it lapses in the same moment', async () => {
+    const trader = newTrader();
+    const { id } = await placed(trader);
+    const job = await queued(trader, id);
+    let isDone = false;
+    let numbering: Promise<readonly unknown[]> = Promise.resolve([]);
+    await store.transaction(async (trx) => {
+      await trx.raw("update orders set status = 'expired' where id = ?", [id.toString()]);
+      numbering = store.relay.number(CHAIN, trader, [job.id], 0).finally(() => (isDone = true));
+      await eventually(
+        () => store.db.raw<{ rows: unknown[] }>('select from pg_locks where not granted'),
+        ({ rows }) => isDone || rows.length > 0,
+      );
+    });
+    expect(await numbering).toEqual([]);
   });
 
   it('is handed out afresh under its old id and clientId, reserving anew', async () => {
