@@ -126,13 +126,22 @@ export function readConfig(environment: Environment, readText?: ReadText, isShar
     operator: operatorSettings(common.data),
     shutdownDelayMs: SHUTDOWN_DELAY_MS,
     traces: traceSettings(common.data),
-    warnings: warningsOf(source, chains),
+    warnings: [...warningsOf(source, chains), ...chains.flatMap((chain) => lateAnswers(chain, common.data.FACADE_HOLD_MS))],
   };
 }
 
 function warningsOf(source: Source, chains: readonly ChainConfig[]): string[] {
   const own = chains.flatMap(({ chain: { slug } }) => ['RPC_URL', 'RPC_WS_URL'].map((name) => chainVariable(name, slug)));
   return [...SECRET_SETTINGS, ...own].flatMap((setting) => source.warningsOf(setting));
+}
+
+/** A bot waits for its answer only so long, and what follows a close is sent only within that time. */
+function lateAnswers({ chain: { slug, expectedBlockMs }, confirmations = 0, relayer }: ChainConfig, holdMs: number): string[] {
+  const lateMs = confirmations * expectedBlockMs;
+  if (relayer === null || lateMs === 0 || lateMs < holdMs) return [];
+  return [
+    `${chainVariable('CONFIRMATIONS', slug)} holds events back for about ${Math.round(lateMs / 1000)} s, longer than FACADE_HOLD_MS: orders of the facade are answered before they are known to be executed, and one that turns a position around only closes it`,
+  ];
 }
 
 const leaseHolders = (chains: readonly ChainConfig[]) => ({

@@ -81,6 +81,16 @@ describe('the configuration of a deployment', () => {
     for (const name of Object.keys(wrong)) expect(problems.join('\n')).toContain(name);
   });
 
+  it('warns of events that are held back for longer than an answer of the facade', () => {
+    const warnings = (more: Record<string, string>) =>
+      readConfig({ ...production, RELAYER_KEY_BASE: `0x${'a1'.repeat(32)}`, ...more }).warnings;
+    expect([warnings({ CONFIRMATIONS_BASE: '3' }), warnings({ FACADE_HOLD_MS: '0' })]).toEqual([[], []]);
+    expect(warnings({ CONFIRMATIONS_BASE: '4' })).toEqual([
+      expect.stringMatching(/^CONFIRMATIONS_BASE .* about 8 s, longer than FACADE_HOLD_MS/),
+    ]);
+    expect(readConfig({ ...production, CONFIRMATIONS_BASE: '4' }).warnings).toEqual([]);
+  });
+
   it('asks for a chain when none is configured', () => {
     expect(problemsOf(() => readConfig({ DATABASE_URL: production.DATABASE_URL }))).toEqual([
       expect.stringContaining('no chain is configured'),
