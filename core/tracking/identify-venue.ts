@@ -16,6 +16,8 @@ export interface Identification {
   ensure(): Promise<void>;
   /** Asks again when it is time, or at once after the node was away; nobody waits for it. */
   refresh(wasAway: boolean): void;
+  /** Resolves when nobody is being asked. */
+  settled(): Promise<void>;
 }
 
 /** Keeps `venue.state.facts` true. */
@@ -23,7 +25,7 @@ export function createIdentification(venue: Venue): Identification {
   const { state, clock, log, chain } = venue;
   let dueAt = Number.NEGATIVE_INFINITY;
   let askedAt = Number.NEGATIVE_INFINITY;
-  let isAsking = false;
+  let asking: Promise<void> | null = null;
 
   async function ask(): Promise<void> {
     askedAt = clock.now();
@@ -49,11 +51,13 @@ export function createIdentification(venue: Venue): Identification {
     },
     refresh(wasAway) {
       if (wasAway) dueAt = Math.min(dueAt, askedAt + SOONEST_MS);
-      if (isAsking || clock.now() < dueAt) return;
-      isAsking = true;
-      void ask()
+      if (asking !== null || clock.now() < dueAt) return;
+      asking = ask()
         .catch(failed)
-        .finally(() => (isAsking = false));
+        .finally(() => (asking = null));
+    },
+    async settled() {
+      await asking;
     },
   };
 }

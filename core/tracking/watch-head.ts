@@ -1,5 +1,5 @@
 import type { Gateway, Venue } from '../gateway.js';
-import type { BlockHead, Cancel } from '../ports.js';
+import type { BlockHead } from '../ports.js';
 import { redactText } from '../redact.js';
 import { createCatchUpMeter, isNearHead } from './catch-up.js';
 import { createIdentification, type Identification } from './identify-venue.js';
@@ -7,14 +7,18 @@ import { createIdentification, type Identification } from './identify-venue.js';
 const SLOWEST_POLL_MS = 1000;
 const TELL_PROGRESS_MS = 10_000;
 
-/** Keeps `venue.state` true: who the node is, its newest block and when we saw it, or why it cannot be asked. One loop per venue. */
-export function watchHead(gateway: Gateway, venue: Venue): Cancel {
+/**
+ * Keeps `venue.state` true: who the node is, its newest block and when we saw it, or why it cannot be asked. One loop per venue. It has ended
+ * when nothing it asked the node is under way any more.
+ */
+export function watchHead(gateway: Gateway, venue: Venue): () => Promise<void> {
   const stopping = new AbortController();
-  void follow(gateway, venue, stopping.signal);
+  const following = follow(gateway, venue, stopping.signal);
   const stopListening = venue.chain.heads((block) => hear(gateway, venue, block));
   return () => {
     stopListening();
     stopping.abort();
+    return following;
   };
 }
 
@@ -27,6 +31,7 @@ async function follow(gateway: Gateway, venue: Venue, signal: AbortSignal): Prom
     weigh();
     await venue.clock.sleep(pause, signal);
   }
+  await identification.settled();
 }
 
 /** Measures how far the events are behind, and tells it now and then while they are. */

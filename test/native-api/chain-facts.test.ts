@@ -1,6 +1,8 @@
 import { Wallet } from 'ethers';
 import { diamondAbi } from '../../core/adapters/diamond-abi.js';
+import { systemClock } from '../../core/adapters/system-clock.js';
 import type { ChainControls } from '../../sandbox/controls.js';
+import { createFaultProxy } from '../../sandbox/fault-proxy.js';
 import { BUSY_AGENTS, newAgentTrader, refusal, type AgentTrader } from '../harness/agent-trader.js';
 import { chainTrader } from '../harness/chain-trader.js';
 import { controlCall } from '../harness/diamond-calls.js';
@@ -11,6 +13,7 @@ import { firstChain } from '../harness/first-chain.js';
 import { startGatewayBeside, type GatewayBeside } from '../harness/gateway-beside.js';
 import { order, postExchange, signL1 } from '../harness/hl-exchange.js';
 import { agentsOf, authorization, domainOf, signWith } from '../harness/master-wallet.js';
+import { createMovedClock } from '../harness/moved-clock.js';
 import { closeOddNodes } from '../harness/odd-node.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
 import { startTwistedNode } from '../harness/twisted-node.js';
@@ -35,7 +38,7 @@ beforeAll(async () => {
   agent = await newAgentTrader(sandbox, chain);
   await agent.place({ market: 'BTC/USD', side: 'long', type: 'market', size: '0.02', leverage: '10' }, 'filled');
   position = String((await agent.position())['id']);
-}, 60_000);
+});
 afterEach(closeOddNodes);
 afterAll(() => sandbox.stop());
 
@@ -117,7 +120,7 @@ describe('a contract that lost a function while its node was away', () => {
     await loseNode();
     await eventually(notesOf, (notes) => notes?.length === 0);
     expect((await agent.adjust(position, { leverage: '5' })).status).toBe(200);
-  }, 60_000);
+  });
 });
 
 describe('a node of another chain', () => {
@@ -139,7 +142,45 @@ describe('a node of another chain', () => {
     } finally {
       await other.stop();
     }
-  }, 30_000);
+  });
+});
+
+describe('a gateway that ends while a node is asked again what its contracts serve', () => {
+  it('waits for the answer: nothing of it goes on afterwards', async () => {
+    const proxy = await createFaultProxy({ target: chain.rpcUrl, clock: systemClock });
+    const clock = createMovedClock();
+    const other = await startGatewayBeside(sandbox, { clock, hosts: { rpcUrls: [proxy.url] } });
+    const told: string[] = [];
+    try {
+      await eventually(
+        () => other.gateway.venues.get(SLUG)?.state.head ?? null,
+        (head) => head !== null,
+      );
+      let answer: () => void = () => undefined;
+      const held = new Promise<undefined>((resolve) => (answer = () => resolve(undefined)));
+      proxy.onRequest((body) => {
+        if (!JSON.stringify(body).includes('eth_getCode')) return undefined;
+        told.push('asked');
+        return held;
+      });
+      clock.move(11 * 60_000);
+      await eventually(
+        () => told.length,
+        (asked) => asked > 0,
+      );
+      // Longer than everything else takes to end.
+      systemClock.after(1_500, () => {
+        told.push('answered');
+        answer();
+      });
+      await other.stop();
+      told.push('ended');
+      expect(told.slice(-2)).toEqual(['answered', 'ended']);
+    } finally {
+      await other.stop();
+      await proxy.close();
+    }
+  });
 });
 
 describe('a chain whose events have to be confirmed', () => {
@@ -172,5 +213,5 @@ describe('a chain whose events have to be confirmed', () => {
       await other.stop();
       await database.drop();
     }
-  }, 30_000);
+  });
 });
