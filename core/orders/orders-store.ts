@@ -76,7 +76,7 @@ export interface OrdersStore {
   recordHashes(chain: ChainSlug, sent: readonly { readonly id: bigint; readonly hash: Hex }[], at: number): Promise<void>;
   /** The owner gives up an order nobody has sent; false when it is no longer prepared, or a hash is known. */
   giveUp(chain: ChainSlug, trader: Address, id: bigint, at: number): Promise<boolean>;
-  /** Prepared orders whose time is up become expired, those with a known hash only where named; says how many. */
+  /** Prepared orders whose time is up become expired, those with a known hash only where named, none that the relayer may be sending; says how many. */
   lapse(chain: ChainSlug, now: number, sent?: readonly bigint[]): Promise<number>;
   /** Prepared orders with a known hash, oldest first: their transaction may have failed or been forgotten. */
   sent(chain: ChainSlug, limit: number, after?: bigint): Promise<KnownOrder[]>;
