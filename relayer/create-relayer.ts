@@ -93,10 +93,10 @@ export function createRelayer(options: RelayerOptions): RunningRelayer {
     standing,
     lookAtSwitches: () => board.refresh(),
     areDrillsAllowed: () => areDrillsAllowed,
-    async send(request) {
+    async send({ record, ...request }) {
       if (request.trader === null) throw new Error('The facade sends for traders only.');
       const wallet = request.wallet ?? (await walletFor(request.trader));
-      const job = await store.queue({ ...request, chain: slug, wallet }, clock.now());
+      const job = await store.queue({ ...request, chain: slug, wallet }, clock.now(), record);
       const over = handedOver(job);
       lanes.get(wallet)?.wake();
       return { job, handedOver: over };

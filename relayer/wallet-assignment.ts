@@ -17,20 +17,36 @@ export interface AssignmentOptions {
 /** A trader of a wallet that retires may delegate to another one at any moment; asked for this often at most. */
 const DELEGATE_AGE_MS = 2_000;
 const MOST_REMEMBERED = 10_000;
+/** A trader's wallet changes only after it began to retire, which is seen sooner than this. */
+const WALLET_AGE_MS = 2_000;
 
 /** Which wallet serves a trader. Once assigned it stays, until the wallet is gone, or retires and the trader has left it. */
 export function createAssignment(options: AssignmentOptions): (trader: Address) => Promise<Address> {
   const { slug, addresses, store, moves, standing, delegateOf, clock } = options;
-  const recent = new Map<Address, { readonly at: number; readonly delegate: Promise<Address | null> }>();
+  const delegates = new Map<Address, { readonly at: number; readonly delegate: Promise<Address | null> }>();
 
   function recentDelegate(trader: Address): Promise<Address | null> {
-    const known = recent.get(trader);
+    const known = delegates.get(trader);
     if (known && clock.now() - known.at < DELEGATE_AGE_MS) return known.delegate;
-    if (recent.size >= MOST_REMEMBERED) recent.clear();
+    if (delegates.size >= MOST_REMEMBERED) delegates.clear();
     const delegate = delegateOf(trader);
-    recent.set(trader, { at: clock.now(), delegate });
-    delegate.catch(() => recent.delete(trader));
+    delegates.set(trader, { at: clock.now(), delegate });
+    delegate.catch(() => delegates.delete(trader));
     return delegate;
+  }
+
+  const settled = new Map<Address, { readonly at: number; readonly wallet: Address }>();
+
+  /** Bots send many orders a second: their wallet is not asked for with each of them. */
+  function recentWallet(trader: Address): Address | null {
+    const known = settled.get(trader);
+    return known && clock.now() - known.at < WALLET_AGE_MS && isWelcoming(known.wallet) ? known.wallet : null;
+  }
+
+  function settle(trader: Address, wallet: Address): Address {
+    if (settled.size >= MOST_REMEMBERED) settled.clear();
+    settled.set(trader, { at: clock.now(), wallet });
+    return wallet;
   }
 
   const isWelcoming = (address: Address): boolean => !standing(address).isRetiring;
@@ -61,8 +77,10 @@ export function createAssignment(options: AssignmentOptions): (trader: Address) 
   }
 
   return async (trader) => {
+    const recent = recentWallet(trader);
+    if (recent !== null) return recent;
     const known = await store.walletOf(slug, trader);
-    if (known !== null && addresses.includes(known)) return isWelcoming(known) ? known : leave(trader, known);
+    if (known !== null && addresses.includes(known)) return isWelcoming(known) ? settle(trader, known) : leave(trader, known);
     if (known !== null && (await isServed(known))) return known;
     const delegate = await delegateOf(trader);
     const ours = addresses.find((address) => address === delegate) ?? choose(trader, delegate);

@@ -1,5 +1,6 @@
 import type { ChainSlug } from '../chains.js';
 import type { Address, Hex } from '../ports.js';
+import type { ExchangeRecord } from './exchange-store.js';
 import type { Fence, LaneHealth } from './relayer.js';
 import type { Lease } from '../tracking/tracking-store.js';
 
@@ -124,7 +125,8 @@ export interface RelayStore {
   action(chain: ChainSlug, id: bigint): Promise<SignedAction | null>;
   /** Those of them that are stored. */
   actions(chain: ChainSlug, ids: readonly bigint[]): Promise<SignedAction[]>;
-  queue(request: RelayRequest, at: number): Promise<RelayJob>;
+  /** In one step with the record of the order it sends, where one is given. */
+  queue(request: RelayRequest, at: number, record?: ExchangeRecord): Promise<RelayJob>;
   /** Requests of bots that the oracle did not answer in time and that nobody is taking back; one just tried is left alone for a while. */
   unreclaimed(chain: ChainSlug, triedBefore: number): Promise<Unreclaimed[]>;
   /** Jobs of the wallet that are not over: numbered ones by nonce, then queued ones by age. */

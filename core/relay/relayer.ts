@@ -1,4 +1,5 @@
 import type { Address, BlockHead, Hex, RelayerDesk } from '../ports.js';
+import type { ExchangeRecord } from './exchange-store.js';
 import type { Mined, RelayJob, RelayRequest } from './relay-store.js';
 import type { WalletStanding } from './switches.js';
 
@@ -53,13 +54,18 @@ export interface LaneHealth {
   readonly nextNonce: number | null;
 }
 
-export type RequestToSend = Omit<RelayRequest, 'chain' | 'wallet'> & Partial<Pick<RelayRequest, 'wallet'>>;
+export interface RequestToSend extends Omit<RelayRequest, 'chain' | 'wallet'> {
+  /** The one it was tried with; otherwise the trader's. */
+  readonly wallet?: Address;
+  /** Stored with the job, in one step. */
+  readonly record?: ExchangeRecord;
+}
 
 /** The relayer of one chain, as the facade sees it. */
 export interface Relayer extends RelayerDesk {
   /** Once assigned it stays. */
   walletFor(trader: Address): Promise<Address>;
-  /** Stores the job, for the wallet it was tried with where one is named, and sends it as soon as the lane's turn comes. Resolves when it is stored; `handedOver` when a node has it or it is refused, at the latest after some seconds. */
+  /** Stores the job, and sends it as soon as the lane's turn comes. Resolves when it is stored; `handedOver` when a node has it or it is refused, at the latest after some seconds. */
   send(request: RequestToSend): Promise<{ readonly job: RelayJob; readonly handedOver: Promise<RelayJob> }>;
   /** What the wallet's lane met last, when nothing has got through since; null while it sends. */
   trouble(wallet: Address): string | null;

@@ -1,7 +1,7 @@
 import type { AgentCaller } from '../access/caller.js';
 import type { Leg, TranslationContext } from '../domain/relay/exchange-order.js';
 import type { Gateway, Venue } from '../gateway.js';
-import type { ExchangeLeg } from './exchange-store.js';
+import type { ExchangeLeg, ExchangeRecord } from './exchange-store.js';
 import { oweRooms } from './owe-rooms.js';
 import { failed, type Failure, type Prepared } from './plan-items.js';
 import type { SignedAction } from './relay-store.js';
@@ -55,12 +55,18 @@ export async function sendItem(
     return failed(error);
   }
   const oid = stored.find((id) => id !== null) ?? (await protectionId(gateway, venue, caller, action, prepared));
-  await record(gateway, venue, caller, action, { prepared, oid, stored });
+  const record = recordOf(venue, caller, action, { prepared, oid, stored });
+  // What one leg sends is stored in one step with it; of several, none may be sent before the record is there.
+  const isAlone = prepared.legs.length === 1;
+  if (!isAlone) await gateway.store.exchange.record(record);
   await oweRooms(gateway, venue, caller, action, { prepared, oid, stored });
   const held = heldLeg(prepared, stored);
   const jobs: SentJob[] = [];
   for (const at of prepared.legs.keys())
-    if (at !== held?.at) jobs.push(await sendLeg(venue, caller, action, prepared, { at, orderId: stored[at] ?? null, jobContext }));
+    if (at !== held?.at)
+      jobs.push(
+        await sendLeg(venue, caller, action, prepared, { at, orderId: stored[at] ?? null, jobContext, ...(isAlone && { record }) }),
+      );
   return { ...prepared, oid, orderIds: stored.flatMap((id) => (id === held?.orderId ? [] : (id ?? []))), jobs, held };
 }
 
@@ -75,6 +81,7 @@ interface LegToSend {
   readonly at: number;
   readonly orderId: bigint | null;
   readonly jobContext?: unknown;
+  readonly record?: ExchangeRecord;
 }
 
 async function sendLeg(
@@ -82,12 +89,12 @@ async function sendLeg(
   caller: AgentCaller,
   action: SignedAction,
   { asked, context, isLeftToRest, legs }: Prepared,
-  { at, orderId, jobContext }: LegToSend,
+  { at, orderId, jobContext, record }: LegToSend,
 ): Promise<SentJob> {
   const write = legs[at]?.write;
   if (!write) throw new TypeError('an exchange order without that leg');
   const job: OrderJobContext = { kind: 'order', item: asked.item, leg: at, context, isLeftToRest };
-  return sendWrite(venue, caller, { action, orderId, write, context: jobContext ?? job });
+  return sendWrite(venue, caller, { action, orderId, write, context: jobContext ?? job, ...(record && { record }) });
 }
 
 /** The second half of a flip, after the first is executed. */
@@ -120,28 +127,26 @@ export interface ToRecord {
   readonly stored: readonly (bigint | null)[];
 }
 
-const record = (
-  { store }: Gateway,
+const recordOf = (
   { definition, clock }: Venue,
   { trader, agent }: AgentCaller,
   action: SignedAction,
   { prepared: { asked, manner, legs }, oid, stored }: ToRecord,
-): Promise<void> =>
-  store.exchange.record({
-    chain: definition.slug,
-    oid,
-    trader,
-    agent,
-    action: action.id,
-    item: asked.item,
-    cloid: asked.cloid,
-    pairIndex: asked.pairIndex,
-    manner,
-    order: asked.order,
-    wire: asked.wire,
-    createdAt: clock.now(),
-    legs: legs.map(({ leg }, at) => legRecord(leg, stored[at] ?? null)),
-  });
+): ExchangeRecord => ({
+  chain: definition.slug,
+  oid,
+  trader,
+  agent,
+  action: action.id,
+  item: asked.item,
+  cloid: asked.cloid,
+  pairIndex: asked.pairIndex,
+  manner,
+  order: asked.order,
+  wire: asked.wire,
+  createdAt: clock.now(),
+  legs: legs.map(({ leg }, at) => legRecord(leg, stored[at] ?? null)),
+});
 
 const legRecord = ({ role, intent, sizeBase }: Leg, orderId: bigint | null): ExchangeLeg => ({
   role,

@@ -2,6 +2,7 @@ import type { AgentCaller } from '../access/caller.js';
 import { GatewayError } from '../errors.js';
 import type { Venue } from '../gateway.js';
 import type { PreparedTransaction, PreparedWrite } from '../orders/prepare-transaction.js';
+import type { ExchangeRecord } from './exchange-store.js';
 import type { RelayJob, RelayPurpose, SignedAction } from './relay-store.js';
 
 /** Where the node could not estimate: more than any trading call takes. */
@@ -14,6 +15,8 @@ export interface RelayedTransaction {
   /** What the relayer needs to work out again what it is asked to sign. */
   readonly context: unknown;
   readonly purpose?: RelayPurpose;
+  /** Of the bot's order, where it is stored with what sends it. */
+  readonly record?: ExchangeRecord;
 }
 
 type Queued = Promise<{ readonly job: RelayJob; readonly handedOver: Promise<RelayJob> }>;
@@ -22,7 +25,7 @@ type Queued = Promise<{ readonly job: RelayJob; readonly handedOver: Promise<Rel
 export function sendTransaction(venue: Venue, { trader, sender }: AgentCaller, relayed: RelayedTransaction): Queued {
   const { relayer, definition } = venue;
   if (relayer === null) throw new GatewayError('CHAIN_READ_ONLY', { chain: definition.slug });
-  const { action, orderId, transaction, context, purpose = 'action' } = relayed;
+  const { action, orderId, transaction, context, purpose = 'action', record } = relayed;
   return relayer.send({
     trader,
     wallet: sender,
@@ -33,6 +36,7 @@ export function sendTransaction(venue: Venue, { trader, sender }: AgentCaller, r
     gas: transaction.gas === null ? FALLBACK_GAS : BigInt(transaction.gas),
     context,
     notAfter: transaction.expiresAt,
+    ...(record && { record }),
   });
 }
 

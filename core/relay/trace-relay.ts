@@ -54,9 +54,9 @@ export function traceRelay(store: RelayStore, node: RelayNode, tracer: Tracer): 
   return {
     store: {
       ...store,
-      async queue(request, at) {
+      async queue(request, at, record) {
         const parent = tracer.current();
-        const job = await store.queue(request, at);
+        const job = await store.queue(request, at, record);
         if (parent !== null) remember(job.id, parent);
         return job;
       },

@@ -5,7 +5,7 @@ import type { Address } from '../../ports.js';
 import type { ExchangeLeg, ExchangeRecord, ExchangeStore, ScheduledCancel, WireTerms } from '../../relay/exchange-store.js';
 import { FACTS, readFacts, type FactsRow } from './trader-facts.js';
 import { decodeExact, encodeExact } from './exact-json.js';
-import { ask, statement } from './in-one-go.js';
+import { ask, statement, type Values } from './in-one-go.js';
 
 interface Row {
   chain: ChainSlug;
@@ -47,8 +47,8 @@ export function createExchangeStore(db: Knex): ExchangeStore {
       if (!row) throw new Error('The facts of a trader were not read.');
       return readFacts(row);
     },
-    async record({ order, wire, legs, ...record }) {
-      await ask(db, RECORD, { ...record, terms: encodeExact({ order, wire }), legs: JSON.stringify(legs.map(writeLeg)) });
+    async record(record) {
+      await ask(db, RECORD, recordValues(record));
     },
     find: async (chain, trader, oid) => (await records('o.trader = :trader and o.oid = :oid', { chain, trader, oid }))[0] ?? null,
     async ofOids(chain, trader, oids) {
@@ -96,6 +96,26 @@ export function createExchangeStore(db: Knex): ExchangeStore {
   };
 }
 
+export const recordValues = ({ order, wire, legs, ...record }: ExchangeRecord): Values => ({
+  ...record,
+  terms: encodeExact({ order, wire }),
+  legs: JSON.stringify(legs.map(writeLeg)),
+});
+
+/** The names of its values: those of `recordValues`. */
+export const RECORDED = `
+  added as (
+    insert into exchange_orders (chain, oid, trader, agent, action, item, cloid, pair_index, manner, terms, created_at)
+    values (:chain, :oid, :trader, :agent, :action, :item, :cloid, :pairIndex, :manner, :terms::jsonb, :createdAt)
+    on conflict (chain, oid) do nothing returning chain, oid
+  ), added_legs as (
+    insert into exchange_legs (chain, oid, seq, role, order_id, trade_index, size_base)
+    select added.chain, added.oid, leg.seq, leg.item->>'role', (leg.item->>'order_id')::bigint, (leg.item->>'trade_index')::bigint,
+      (leg.item->>'size_base')::numeric
+    from added, jsonb_array_elements(:legs::jsonb) with ordinality as leg(item, seq)
+    on conflict do nothing
+  )`;
+
 const writeLeg = ({ role, orderId, tradeIndex, sizeBase }: ExchangeLeg): object => ({
   role,
   order_id: orderId?.toString() ?? null,
@@ -114,17 +134,7 @@ function readRecord({ pair_index, created_at, terms, legs, ...row }: Row): Excha
   return { ...row, pairIndex: pair_index, createdAt: Number(created_at), order, wire, legs: read };
 }
 
-const RECORD = statement(`
-  with added as (
-    insert into exchange_orders (chain, oid, trader, agent, action, item, cloid, pair_index, manner, terms, created_at)
-    values (:chain, :oid, :trader, :agent, :action, :item, :cloid, :pairIndex, :manner, :terms::jsonb, :createdAt)
-    on conflict (chain, oid) do nothing returning chain, oid
-  )
-  insert into exchange_legs (chain, oid, seq, role, order_id, trade_index, size_base)
-  select added.chain, added.oid, leg.seq, leg.item->>'role', (leg.item->>'order_id')::bigint, (leg.item->>'trade_index')::bigint,
-    (leg.item->>'size_base')::numeric
-  from added, jsonb_array_elements(:legs::jsonb) with ordinality as leg(item, seq)
-  on conflict do nothing returning 1`);
+const RECORD = statement(`with ${RECORDED} select 1`);
 
 /** `fired_at` is when it first came due; `due_at` moves on until it is done. */
 export const TAKE_DUE = `

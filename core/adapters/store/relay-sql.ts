@@ -1,3 +1,4 @@
+import { RECORDED } from './exchange-store.js';
 import { statement } from './in-one-go.js';
 import { ACTION_COLUMNS, JOB_COLUMNS } from './relay-rows.js';
 
@@ -8,10 +9,15 @@ export const RECORD_ACTION = statement(`
   values (:chain, :signer, :trader, :envelope, :actionHash, :form, :network, :nonce::numeric, :receivedAt)
   returning ${ACTION_COLUMNS}`);
 
-export const QUEUE = statement(`
+const QUEUED_JOB = `
   insert into relay_jobs (chain, wallet, trader, purpose, parent, order_id, data, gas, context, not_after, state, created_at)
   values (:chain, :wallet, :trader, :purpose, :parent, :orderId, :data, :gas::numeric, :context::jsonb, :notAfter, 'queued', :at)
-  returning ${JOB_COLUMNS}`);
+  returning ${JOB_COLUMNS}`;
+
+export const QUEUE = statement(QUEUED_JOB);
+
+/** The bot's record of the order with what sends it: both or none. */
+export const QUEUE_RECORDED = statement(`with ${RECORDED}, job as (${QUEUED_JOB}) select * from job`);
 
 export const JOB = `select ${JOB_COLUMNS} from relay_jobs where chain = :chain and id = :id`;
 

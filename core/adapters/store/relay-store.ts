@@ -4,6 +4,7 @@ import type { Address } from '../../ports.js';
 import { isOver, type MinedBlock, type RelayJob, type RelayStore } from '../../relay/relay-store.js';
 import * as SQL from './relay-sql.js';
 import { encodeExact } from './exact-json.js';
+import { recordValues } from './exchange-store.js';
 import { ask } from './in-one-go.js';
 import type { LeaseKeeper } from './lease-keeper.js';
 import { laneName } from './named-lease.js';
@@ -50,8 +51,11 @@ export function createRelayStore(db: Knex, leases: LeaseKeeper): RelayStore {
           ids: ids.map(String),
         })
       ).map(readAction),
-    async queue({ gas, context, ...request }, at) {
-      const [row] = await ask<JobRow>(db, SQL.QUEUE, { ...request, gas: gas.toString(), context: encodeExact(context), at });
+    async queue({ gas, context, ...request }, at, record) {
+      const values = { ...request, gas: gas.toString(), context: encodeExact(context), at };
+      const [row] = await (record
+        ? ask<JobRow>(db, SQL.QUEUE_RECORDED, { ...recordValues(record), ...values })
+        : ask<JobRow>(db, SQL.QUEUE, values));
       if (!row) throw new Error('The relay job was not stored.');
       return readJob(row);
     },
@@ -90,7 +94,8 @@ export function createRelayStore(db: Knex, leases: LeaseKeeper): RelayStore {
     },
     addAttempt: (chain, attempts) => jobs(SQL.ADD_ATTEMPT, { chain, attempts: writeAttempts(attempts) }),
     setState: async (chain, id, state, at, note, reason) =>
-      (await jobs(SQL.SET_STATE, { chain, id, state, over: isOver(state), note, at, reason: reason ?? null }))[0] ?? one(SQL.JOB, { chain, id }),
+      (await jobs(SQL.SET_STATE, { chain, id, state, over: isOver(state), note, at, reason: reason ?? null }))[0] ??
+      one(SQL.JOB, { chain, id }),
     accept: (chain, ids, at) => jobs(SQL.ACCEPT, { chain, ids: ids.map(String), at }),
     refuse: async (chain, id, { note, reason }) => (await jobs(SQL.REFUSE, { chain, id, note, reason }))[0] ?? null,
     settle: (chain, settled) => jobs(SQL.SETTLE, { chain, settled: writeSettled(settled) }),
