@@ -37,7 +37,11 @@ const KINDS = { server: SpanKind.SERVER, client: SpanKind.CLIENT } as const;
 
 /** Traces over OTLP/HTTP. The one file that loads OpenTelemetry; it is imported only where an endpoint is configured. */
 export function openOtelTraces({ settings, version, clock }: OtelOptions): OtelTraces {
-  const exporter = new OTLPTraceExporter({ url: settings.url(), headers: settings.headers(), timeoutMillis: EXPORT_MS });
+  let isOver = false;
+  // Asked for before every try, so that what is being tried again and again ends with us.
+  const headers = (): Promise<Record<string, string>> =>
+    isOver ? Promise.reject(new Error('the traces are closed')) : Promise.resolve(settings.headers());
+  const exporter = new OTLPTraceExporter({ url: settings.url(), headers, timeoutMillis: EXPORT_MS });
   const provider = new TracerProvider({
     resource: resourceFromAttributes({ 'service.name': settings.serviceName, 'service.version': version }),
     sampler: samplerOf(settings),
@@ -77,6 +81,7 @@ export function openOtelTraces({ settings, version, clock }: OtelOptions): OtelT
       const patience = new AbortController();
       const gaveUp = clock.sleep(LAST_WORDS_MS, patience.signal);
       await Promise.race([provider.shutdown().catch(() => undefined), gaveUp]);
+      isOver = true;
       patience.abort();
     },
   };

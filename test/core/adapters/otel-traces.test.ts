@@ -24,22 +24,6 @@ const msOf = async (work: () => Promise<unknown>): Promise<number> => {
 };
 
 describe('traces', () => {
-  it('are not even loaded where no collector is configured', () => {
-    const dist = path.resolve(import.meta.dirname, '../../../dist');
-    const script = `
-      import { createRequire } from 'node:module';
-      const { cache } = createRequire(import.meta.url);
-      // The library of metrics loads the bare interface for itself.
-      const loaded = () => Object.keys(cache).filter((file) => /@opentelemetry\\/(?!api\\/)/.test(file)).length;
-      await import('${dist}/compose.js');
-      const before = loaded();
-      await import('${dist}/core/adapters/otel-traces.js');
-      console.log(JSON.stringify({ before, after: loaded() > 0 }));
-      process.exit(0);`;
-    const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' });
-    expect([stdout.trim(), stderr]).toEqual(['{"before":0,"after":true}', '']);
-  });
-
   it('are sent before the end, and a collector that keeps silent delays the end by a second at most', async () => {
     const good = await startOtlpReceiver();
     const traces = tracesTo(`${good.url}/`);
@@ -86,6 +70,22 @@ describe('traces', () => {
     [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318' }, 'http://c:4318/v1/traces'],
     [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318/', OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'https://t/x' }, 'https://t/x'],
   ])('go where %p says', (given: Record<string, string>, url) => expect(settingsOf(given)?.url() ?? null).toBe(url));
+
+  it('are not even loaded where no collector is configured', () => {
+    const dist = path.resolve(import.meta.dirname, '../../../dist');
+    const script = `
+      import { createRequire } from 'node:module';
+      const { cache } = createRequire(import.meta.url);
+      // The library of metrics loads the bare interface for itself.
+      const loaded = () => Object.keys(cache).filter((file) => /@opentelemetry\\/(?!api\\/)/.test(file)).length;
+      await import('${dist}/compose.js');
+      const before = loaded();
+      await import('${dist}/core/adapters/otel-traces.js');
+      console.log(JSON.stringify({ before, after: loaded() > 0 }));
+      process.exit(0);`;
+    const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' });
+    expect([stdout.trim(), stderr]).toEqual(['{"before":0,"after":true}', '']);
+  });
 
   it('are refused with every wrong setting named, and no value of them', () => {
     const read = z.object(TRACING_VARIABLES).safeParse({
