@@ -27,29 +27,51 @@ const NEWS = [Buffer.from('{"channel":"prices"'), Buffer.from('{"channel":"allMi
 const STAMP_DIGITS = 13;
 const SLOWEST_MS = 20_000;
 const ALIVE = textFrame('{"op":"pong"}');
+const LONGEST_SILENCE_MS = 60_000;
 const ALIVE_EVERY_MS = 10_000;
 
 let sockets: Socket[] = [];
 let counts = new Uint32Array(0);
+let heard = new Uint8Array(0);
 let delays: Uint32Array | null = null;
 let bytes = 0;
 let keepAlive: NodeJS.Timeout | undefined;
 
-process.on('message', (order) => void obey(order as ClientOrder).then((answer) => process.send?.(answer)));
+process.on('message', (order) => {
+  obey(order as ClientOrder).then(
+    (answer) => process.send?.(answer),
+    (error: unknown) => {
+      process.stderr.write(`${String(error)}\n`);
+      process.exit(1);
+    },
+  );
+});
 process.once('disconnect', () => process.exit());
 
 async function obey(order: ClientOrder): Promise<Measured | null> {
   if (order.kind === 'open') await openAll(order);
-  if (order.kind === 'say') for (const socket of sockets) socket.write(textFrame(order.text));
+  if (order.kind === 'say') await sayAll(order.text);
   if (order.kind === 'close') await closeAll();
   return order.kind === 'measure' ? measure(order.seconds) : null;
 }
 
 async function openAll({ url, path, count }: Extract<ClientOrder, { kind: 'open' }>): Promise<void> {
   counts = new Uint32Array(count);
+  heard = new Uint8Array(count);
   for (let from = 0; from < count; from += 50)
     sockets.push(...(await Promise.all(Array.from({ length: Math.min(50, count - from) }, (_, index) => open(url, path, from + index)))));
   keepAlive = setInterval(() => sockets.forEach((socket) => socket.write(ALIVE)), ALIVE_EVERY_MS);
+}
+
+/** Resolves when everybody has heard something of it. */
+async function sayAll(text: string): Promise<void> {
+  const frame = textFrame(text);
+  for (const socket of sockets) socket.write(frame);
+  const until = Date.now() + LONGEST_SILENCE_MS;
+  while (heard.includes(0)) {
+    if (Date.now() > until) throw new Error(`${heard.filter((one) => one === 0).length} of ${sockets.length} sockets heard nothing`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
 }
 
 /** A place has a limit of lines per address; on Linux all of 127.0.0.0/8 is this machine. */
@@ -76,9 +98,10 @@ function open(url: string, path: string, index: number): Promise<Socket> {
 }
 
 function hear(index: number, buffer: Buffer, from: number, to: number): void {
-  if (delays === null) return;
+  if (delays === null && heard[index] === 1) return;
   const isNews = NEWS.some((start) => buffer.compare(start, 0, start.length, from, Math.min(to, from + start.length)) === 0);
-  if (!isNews || isSnapshot(buffer, from)) return;
+  if (isNews) heard[index] = 1;
+  if (delays === null || !isNews || isSnapshot(buffer, from)) return;
   counts[index] = (counts[index] ?? 0) + 1;
   bytes += to - from;
   const at = buffer.indexOf(STAMP, from);

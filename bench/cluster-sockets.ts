@@ -27,6 +27,8 @@ export const DOORS: readonly Door[] = [
 export interface SocketsMeasured extends Measured {
   readonly door: string;
   readonly clients: number;
+  /** Bytes of the replica before anybody came. */
+  readonly emptyRss: number;
   /** Bytes of one idle line. */
   readonly idleRss: number;
   readonly idleHeap: number;
@@ -62,6 +64,7 @@ export async function measureSockets(
       ...measured,
       door: door.name,
       clients,
+      emptyRss: empty.rss,
       idleRss: (idle.rss - empty.rss) / clients,
       idleHeap: (idle.heap - empty.heap) / clients,
       loopMs: after.loopMs,
@@ -79,9 +82,11 @@ const settle = (): Promise<void> => new Promise((resolve) => setTimeout(resolve,
 const kib = (bytes: number): string => `${(bytes / 1024).toFixed(1)} KiB`;
 
 export function showSockets(measured: SocketsMeasured): void {
-  const { door, clients, seconds, frames, bytes, fewest, deliveryMs, loopMs, idleRss, idleHeap, gatewayCpu, gatewayWaited, cpu } = measured;
+  const { door, clients, emptyRss, seconds, frames, bytes, fewest, deliveryMs, loopMs, idleRss, idleHeap, gatewayCpu, gatewayWaited, cpu } =
+    measured;
   const share = (us: number): string => `${((us / 1e6 / seconds) * 100).toFixed(0)} % of a core`;
   console.log(`${clients} sockets on one replica, ${door}, ${UPDATES_PER_SECOND} updates/s from the source`);
+  console.log(`  alone        ${(emptyRss / 1024 / 1024).toFixed(0)} MiB of resident memory for the replica`);
   console.log(`  idle         ${kib(idleRss)} of resident memory, ${kib(idleHeap)} of heap a socket`);
   console.log(
     `  told         ${(frames / clients / seconds).toFixed(1)} frames/s a socket (fewest ${(fewest / seconds).toFixed(1)}) of ${(bytes / frames).toFixed(0)} bytes`,

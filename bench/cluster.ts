@@ -3,11 +3,12 @@ import { DOORS, measureSockets, showSockets, type SocketsMeasured } from './clus
 import { openClusterStage } from './cluster-stage.js';
 import { report } from './take-turns.js';
 
-/** What a second replica brings, and what very many sockets cost one. `--quick` is a look in passing, `--only=reads|sockets` one part. */
+/** What a second replica brings, and what very many sockets cost one. `--quick` is a look in passing, `--only=reads|sockets` one part, `--clients=` another crowd. */
 const isQuick = process.argv.includes('--quick');
-const only = process.argv.find((word) => word.startsWith('--only='))?.slice('--only='.length);
-const READS = isQuick ? { rounds: 2, requests: 2_000 } : { rounds: 7, requests: 6_000 };
-const SOCKETS = { clients: 2_000, seconds: isQuick ? 4 : 20 };
+const wordOf = (name: string): string | undefined => process.argv.find((word) => word.startsWith(`--${name}=`))?.slice(name.length + 3);
+const only = wordOf('only');
+const READS = isQuick ? { rounds: 3, requests: 1_500 } : { rounds: 7, requests: 3_000 };
+const SOCKETS = { clients: Number(wordOf('clients') ?? 2_000), seconds: isQuick ? 4 : 20 };
 const TARGETS = { deliveryMs: 250, idleBytes: 40 * 1024, loopMs: 50 } as const;
 
 const stage = await openClusterStage();
