@@ -6,7 +6,7 @@ import { redactText } from '../redact.js';
 
 /** Facets are changed by votes that take days: this often is often enough, and costs one request. */
 const AGAIN_MS = 10 * 60_000;
-/** After a look that failed. */
+/** After a look that failed, or that turned something off: one node in doubt must not keep it off for long. */
 const RETRY_MS = 60_000;
 /** A node that comes and goes is not asked each time. */
 const SOONEST_MS = 5_000;
@@ -34,7 +34,7 @@ export function createIdentification(venue: Venue): Identification {
     if (state.facts === null) log.info('chain.identified', { chainId: facts.chainId, missing: facts.missing });
     if (notes.join() !== (state.facts === null ? '' : factNotes(venue, state.facts).join())) log.warn('chain.differs', { notes });
     state.facts = facts;
-    dueAt = clock.now() + AGAIN_MS;
+    dueAt = clock.now() + (facts.missing?.length ? RETRY_MS : AGAIN_MS);
   }
 
   function failed(error: unknown): void {
