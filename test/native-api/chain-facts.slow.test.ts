@@ -1,8 +1,7 @@
 import { decodeFunctionResult, encodeFunctionResult, type Hex } from 'viem';
 import { diamondAbi } from '../../core/adapters/diamond-abi.js';
 import type { ChainControls } from '../../sandbox/controls.js';
-import { chainTrader } from '../harness/chain-trader.js';
-import { controlCall } from '../harness/diamond-calls.js';
+import { readyOf, without } from '../harness/chain-facts.js';
 import { eventually } from '../harness/eventually.js';
 import { firstChain } from '../harness/first-chain.js';
 import { startGatewayBeside, type GatewayBeside } from '../harness/gateway-beside.js';
@@ -25,29 +24,7 @@ beforeAll(async () => {
 afterEach(closeOddNodes);
 afterAll(() => sandbox.stop());
 
-interface ReadyBody {
-  readonly ready: boolean;
-  readonly chains: Record<string, { ready: boolean; reasons: string[]; notes: string[] }>;
-}
-const readyOf = async (from: Pick<GatewayBeside, 'get'> = sandbox): Promise<ReadyBody> => (await from.get('/ready')).body as ReadyBody;
-const notesOf = async (from?: Pick<GatewayBeside, 'get'>) => (await readyOf(from)).chains[SLUG]?.notes;
-
-/** Takes functions out of the contract for as long as the work lasts. */
-async function without(selectors: readonly string[], work: () => Promise<void>): Promise<void> {
-  const operator = chainTrader(chain, sandbox.controls.accounts.operator.privateKey);
-  const { diamond } = chain.definition;
-  const facets = await operator.client.readContract({ address: diamond, abi: diamondAbi, functionName: 'facets' });
-  const fewer = facets.map(({ facetAddress, functionSelectors }) => ({
-    facetAddress,
-    functionSelectors: functionSelectors.filter((selector) => !selectors.includes(selector)),
-  }));
-  await operator.send(diamond, controlCall('sandboxSetFacets', [fewer]));
-  try {
-    await work();
-  } finally {
-    await operator.send(diamond, controlCall('sandboxSetFacets', [facets]));
-  }
-}
+const notesOf = async (from: Pick<GatewayBeside, 'get'> = sandbox) => (await readyOf(from)).chains[SLUG]?.notes;
 
 /** A gateway whose first chain is reached through the twisted node; the other chain is as it was. */
 async function behind<Result>(twist: Twist, work: (other: GatewayBeside) => Promise<Result>): Promise<Result> {
@@ -70,7 +47,7 @@ describe('an upgrade while the gateway runs', () => {
         () => readyOf(other),
         ({ ready }) => ready,
       );
-      await without([UPDATE_LEVERAGE], async () => {
+      await without(sandbox, [UPDATE_LEVERAGE], async () => {
         expect(await notesOf(other)).toEqual([]);
         clock.move(10 * 60_000);
         expect(

@@ -1,12 +1,10 @@
 import { Wallet } from 'ethers';
-import { diamondAbi } from '../../core/adapters/diamond-abi.js';
 import { systemClock } from '../../core/adapters/system-clock.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { createFaultProxy } from '../../sandbox/fault-proxy.js';
 import { BUSY_AGENTS, newAgentTrader, refusal, type AgentTrader } from '../harness/agent-trader.js';
-import { chainTrader } from '../harness/chain-trader.js';
-import { controlCall } from '../harness/diamond-calls.js';
 import { createTestDatabase } from '../harness/database.js';
+import { readyOf, without } from '../harness/chain-facts.js';
 import { eventually } from '../harness/eventually.js';
 import { newFacadeTrader } from '../harness/facade-trader.js';
 import { firstChain } from '../harness/first-chain.js';
@@ -42,29 +40,7 @@ beforeAll(async () => {
 afterEach(closeOddNodes);
 afterAll(() => sandbox.stop());
 
-interface ReadyBody {
-  readonly ready: boolean;
-  readonly chains: Record<string, { ready: boolean; reasons: string[]; notes: string[] }>;
-}
-const readyOf = async (from: Pick<GatewayBeside, 'get'> = sandbox): Promise<ReadyBody> => (await from.get('/ready')).body as ReadyBody;
-const notesOf = async (from?: Pick<GatewayBeside, 'get'>) => (await readyOf(from)).chains[SLUG]?.notes;
-
-/** Takes functions out of the contract for as long as the work lasts. */
-async function without(selectors: readonly string[], work: () => Promise<void>): Promise<void> {
-  const operator = chainTrader(chain, sandbox.controls.accounts.operator.privateKey);
-  const { diamond } = chain.definition;
-  const facets = await operator.client.readContract({ address: diamond, abi: diamondAbi, functionName: 'facets' });
-  const fewer = facets.map(({ facetAddress, functionSelectors }) => ({
-    facetAddress,
-    functionSelectors: functionSelectors.filter((selector) => !selectors.includes(selector)),
-  }));
-  await operator.send(diamond, controlCall('sandboxSetFacets', [fewer]));
-  try {
-    await work();
-  } finally {
-    await operator.send(diamond, controlCall('sandboxSetFacets', [facets]));
-  }
-}
+const notesOf = async (from: Pick<GatewayBeside, 'get'> = sandbox) => (await readyOf(from)).chains[SLUG]?.notes;
 
 /** Registers an agent of the same trader. */
 async function register({ address }: { readonly address: string }) {
@@ -76,14 +52,20 @@ async function register({ address }: { readonly address: string }) {
 /** The node is gone for a moment, as far as the gateway can see. */
 async function loseNode(): Promise<void> {
   chain.setRpcFault({ mode: 'down' });
-  await eventually(readyOf, ({ chains }) => chains[SLUG]?.ready === false);
+  await eventually(
+    () => readyOf(sandbox),
+    ({ chains }) => chains[SLUG]?.ready === false,
+  );
   chain.setRpcFault({ mode: 'ok' });
-  await eventually(readyOf, ({ ready }) => ready);
+  await eventually(
+    () => readyOf(sandbox),
+    ({ ready }) => ready,
+  );
 }
 
 describe('a gateway in front of contracts that are as expected', () => {
   it('has nothing to note', async () => {
-    expect(await readyOf()).toMatchObject({ ready: true, chains: { [SLUG]: { notes: [] }, polygon: { notes: [] } } });
+    expect(await readyOf(sandbox)).toMatchObject({ ready: true, chains: { [SLUG]: { notes: [] }, polygon: { notes: [] } } });
   });
 });
 
@@ -94,10 +76,10 @@ describe('a contract that lost a function while its node was away', () => {
       (await postExchange(sandbox.url, SLUG, await signL1(new Wallet(bot.agentKey), action))).body;
     const buy = order({ a: 0, b: true, p: '63000', s: '0.02', r: false, t: { limit: { tif: 'Ioc' } } });
     expect(JSON.stringify(await send({ type: 'order', orders: [buy], grouping: 'na' }))).toContain('filled');
-    await without([UPDATE_LEVERAGE, SET_DELEGATE], async () => {
+    await without(sandbox, [UPDATE_LEVERAGE, SET_DELEGATE], async () => {
       await loseNode();
       expect(await eventually(notesOf, (notes) => notes?.length === 2)).toEqual(NOTES);
-      expect((await readyOf()).chains['polygon']?.notes).toEqual([]);
+      expect((await readyOf(sandbox)).chains['polygon']?.notes).toEqual([]);
       const refused = await agent.adjust(position, { leverage: '5' });
       expect([refusal(refused), refused.body['message']]).toEqual([
         [422, 'UNSUPPORTED'],
