@@ -47,6 +47,12 @@ async function create(body: Json = LIMIT): Promise<{ id: string; transaction: Pr
   return { id: idOf(done(answer).order), transaction: prepared(answer) };
 }
 
+const untilOpen = (wanted: boolean): Promise<unknown> =>
+  eventually(
+    () => sandbox.get(`/v1/${chain.definition.slug}/markets/BTC-USD`),
+    ({ body }) => (body as { isOpen: boolean }).isOpen === wanted,
+  );
+
 describe('POST /orders/{id}/submit', () => {
   it('answers with the order after its event when the transaction is mined', async () => {
     const { id, transaction } = await create();
@@ -134,11 +140,10 @@ describe('POST /orders/{id}/submit', () => {
       await agent.trader.client.waitForTransactionReceipt({ hash });
       expect((await agent.submit(id, hash, 5)).body).toMatchObject({ id, status: 'rejected', reason: 'PAUSED', txHash: hash });
     } finally {
+      // A pause that is heard of only after its end would close the market to the next test.
+      await untilOpen(false);
       await operator.send(chain.definition.diamond, controlCall('sandboxSetTradingActivated', [0]));
-      await eventually(
-        () => sandbox.get(`/v1/${chain.definition.slug}/markets/BTC-USD`),
-        ({ body }) => (body as { isOpen: boolean }).isOpen,
-      );
+      await untilOpen(true);
     }
     await viewEqualsChain();
   }, 30_000);

@@ -6,7 +6,7 @@ import type { Lease } from '../../../../core/tracking/tracking-store.js';
 import { newAgentTrader, BUSY_AGENTS, type AgentTrader } from '../../../harness/agent-trader.js';
 import { expectViewEqualsChain } from '../../../harness/chain-checker.js';
 import { createTestDatabase, type TestDatabase } from '../../../harness/database.js';
-import { eventually } from '../../../harness/eventually.js';
+import { eventually, until } from '../../../harness/eventually.js';
 import { FACADE_CHAIN, newFacadeTrader } from '../../../harness/facade-trader.js';
 import { firstChain } from '../../../harness/first-chain.js';
 import { postExchange, signL1 } from '../../../harness/hl-exchange.js';
@@ -141,7 +141,7 @@ describe('connections to a server that takes no writes any more', () => {
       await expect(store.transaction((trx) => trx('traders_met').insert(ROW))).rejects.toMatchObject({ code: 'NOT_READY' });
 
       await eventually(pids, (found) => found.every((pid) => !before.includes(pid)));
-      expect(lease?.isHeld()).toBe(false);
+      await until(() => lease?.isHeld() === false);
       await eventually(
         () => store.transaction((trx) => trx('traders_met').insert(ROW)).then(String, String),
         (said) => !said.includes('Not ready'),
