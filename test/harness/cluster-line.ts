@@ -106,15 +106,19 @@ function createMessages(isTyped: boolean, take: (type: string, message: Buffer) 
 
 const textOf = (message: Buffer, from: number): string => message.toString('utf8', from, message.indexOf(0, from));
 
-/** A simple query is a round trip, and so is everything up to a sync. */
+const afterText = (message: Buffer, from: number): number => message.indexOf(0, from) + 1;
+
+/** A simple query is a round trip, and so is everything up to a sync. A statement that has a name is read once and bound often. */
 function createStatementReader(told: (text: string) => void): (bytes: Buffer) => void {
-  let parsed: string[] = [];
+  const texts = new Map<string, string>();
+  let bound: string[] = [];
   return createMessages(false, (type, message) => {
     if (type === 'Q') told(textOf(message, TYPED));
-    if (type === 'P') parsed.push(textOf(message, message.indexOf(0, TYPED) + 1));
+    if (type === 'P') texts.set(textOf(message, TYPED), textOf(message, afterText(message, TYPED)));
+    if (type === 'B') bound.push(texts.get(textOf(message, afterText(message, TYPED))) ?? '');
     if (type !== 'S') return;
-    told(parsed.join('; '));
-    parsed = [];
+    told(bound.join('; '));
+    bound = [];
   });
 }
 

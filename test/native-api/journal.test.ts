@@ -10,6 +10,7 @@ import { startGatewayBeside } from '../harness/gateway-beside.js';
 import { agentsOf, authorization, domainOf, keyIssue, revocation, signWith } from '../harness/master-wallet.js';
 import { createMovedClock } from '../harness/moved-clock.js';
 import { firstChain } from '../harness/first-chain.js';
+import { reorgAway } from '../harness/reorg-away.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
 
 const CHAIN = 'arbitrum-sepolia';
@@ -215,8 +216,7 @@ describe('the journal of an account', () => {
     await open(reader);
     const before = await untilOpened(reader, 1);
     const { blockNumber } = await reader.trader.client.getTransactionReceipt({ hash: String(lastFill(before)) as `0x${string}` });
-    const above = Number((await reader.trader.client.getBlockNumber()) - blockNumber);
-    await chain.reorg(above + 1, true);
+    await reorgAway(chain, reader.trader.client, blockNumber);
     const after = await eventually(
       () => reader.events(),
       ({ data }) => data.some(({ kind }) => kind === 'correction'),

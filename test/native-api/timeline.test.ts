@@ -3,6 +3,7 @@ import { BUSY_AGENTS, done, newAgentTrader, prepared, refusal, type AgentTrader,
 import { price } from '../harness/diamond-calls.js';
 import { eventually } from '../harness/eventually.js';
 import { firstChain } from '../harness/first-chain.js';
+import { reorgAway } from '../harness/reorg-away.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
 
 let sandbox: TestSandbox;
@@ -132,8 +133,7 @@ describe('the timeline of an order', () => {
     chain.setOraclePolicy(null, { mode: 'hold' });
     const { id, txHash } = await agent.place(order(), 'pending');
     const { blockNumber } = await agent.trader.client.getTransactionReceipt({ hash: txHash as `0x${string}` });
-    const above = Number((await agent.trader.client.getBlockNumber()) - blockNumber);
-    await chain.reorg(above + 2, true);
+    await reorgAway(chain, agent.trader.client, blockNumber);
     const told = await eventually(
       () => timeline(id),
       (found) => named(found).includes('reorganised'),

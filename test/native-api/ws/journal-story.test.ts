@@ -2,6 +2,7 @@ import type { ChainControls } from '../../../sandbox/controls.js';
 import { done, newAgentTrader, type AgentTrader } from '../../harness/agent-trader.js';
 import { price } from '../../harness/diamond-calls.js';
 import { firstChain } from '../../harness/first-chain.js';
+import { reorgAway } from '../../harness/reorg-away.js';
 import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
 import { connect, expectContinuous, isData, isOp, wsAuth, type Message, type SocketClient } from './socket-client.js';
 
@@ -70,8 +71,7 @@ it('tells as a correction what a reorganisation takes back', async () => {
   const rested = await client.find(isData('orders', isOpen));
   const { id } = rested['data'] as { id: string };
   const { blockNumber } = await agent.trader.client.getTransactionReceipt({ hash });
-  const above = Number((await agent.trader.client.getBlockNumber()) - blockNumber);
-  await chain.reorg(above + 1, true);
+  await reorgAway(chain, agent.trader.client, blockNumber);
   const undone = await client.find(isData('orders', (message) => message['correction'] === true));
   expect(undone).toMatchObject({ snapshot: false, id, data: null });
   expect(Number(undone['cursor'])).toBeGreaterThan(Number(rested['cursor']));
