@@ -146,7 +146,7 @@ export const ORDER_ROWS: readonly Row[] = [
   {
     row: 'the block that set, moved, removed or hit the level is reorganised away, one to five blocks deep',
     move: null,
-    proof: elsewhere('core/tracking/level-orders.test.ts', 'that takes back %s leaves it as it was, one to five blocks deep'),
+    proof: elsewhere('core/tracking/level-orders.test.ts', 'that takes back %s leaves it as it was, however deep'),
   },
   {
     row: 'an update of a pending request is refused',
