@@ -2,39 +2,31 @@ import type { RequestListener } from 'node:http';
 import path from 'node:path';
 import type { Router } from 'express';
 import { createBackendNotices } from './core/adapters/backend-notices.js';
-import { createBackendFeed } from './core/adapters/backend-feed/backend-feed.js';
-import { endpointsOf } from './core/adapters/backend-feed/endpoints.js';
-import { createHttp, type Http } from './core/adapters/backend-feed/http.js';
+import { createHttp } from './core/adapters/backend-feed/http.js';
 import { readRelease } from './core/adapters/own-release.js';
 import { loadCrypto } from './core/adapters/recover/load-crypto.js';
 import { openDatabase } from './core/adapters/store/open-database.js';
 import { systemRandom } from './core/adapters/system-random.js';
-import { createViemChain } from './core/adapters/viem-chain/viem-chain.js';
 import { createEntrance } from './core/access/entrance.js';
-import type { ChainConfig, Config, DatabaseConfig } from './core/config.js';
-import { recordFunding } from './core/facade/record-funding.js';
-import { createGateway, type Gateway, type Venue } from './core/gateway.js';
+import type { Config, DatabaseConfig } from './core/config.js';
+import { createGateway, type Gateway } from './core/gateway.js';
 import { createHotReplies } from './core/hot-replies.js';
-import { createMetricsBook, type Metrics } from './core/metrics.js';
-import { createCandleRecorder } from './core/markets/candle-recorder.js';
-import { lapseOrders } from './core/orders/lapse-orders.js';
+import { createMetricsBook } from './core/metrics.js';
 import type { Clock, Logger, Store } from './core/ports.js';
 import { createAlerts } from './core/relay/alerts.js';
 import { traceStore } from './core/trace-store.js';
-import type { Tracer } from './core/tracing.js';
 import { watchJournal } from './core/journal/watch-journal.js';
 import { createStreams } from './core/stream/venue-stream.js';
-import { followChain } from './core/tracking/follow-chain.js';
 import { measureOrders } from './core/tracking/measure-orders.js';
-import { watchHead } from './core/tracking/watch-head.js';
-import type { Ending, Lifecycle } from './lifecycle.js';
+import type { Lifecycle } from './lifecycle.js';
 import { createFacade, isFacadePath } from './facade/app.js';
 import { createApp } from './native-api/app.js';
 import { createClientReader } from './native-api/client.js';
 import type { Listening } from './native-api/listen.js';
-import { composeRelayer, openRelayers, runRelayer, type WalletsOfChains } from './compose-relayer.js';
+import { openRelayers } from './compose-relayer.js';
 import { operatorRouters, runAlerts } from './compose-operator.js';
 import { openTraces } from './compose-traces.js';
+import { createVenue, LAST_WORDS, runVenue } from './compose-venue.js';
 import { createTradeHandlers } from './facade/trade/trade-handlers.js';
 import { facadeSocket } from './facade/ws/facade-socket.js';
 import { createSockets } from './native-api/sockets.js';
@@ -46,17 +38,13 @@ interface Surroundings {
   readonly log: Logger;
 }
 
-/** A node or a database that hangs keeps nobody from ending: another replica goes on where this one stops. */
-const LAST_WORDS_MS = 2_000;
-const OF_A_CHAIN: Ending = { withinMs: LAST_WORDS_MS, isBeside: true };
-
 /** The store on a migrated database; the first slow step, and one that nothing else has to wait for. */
 export function startStore({ lifecycle, clock, log }: Surroundings, database: DatabaseConfig): Promise<Store> {
   return lifecycle.start(
     'database',
     () => openDatabase({ ...database, clock, log, signal: lifecycle.stopping, onFailure: (error) => lifecycle.fail(error) }),
     (made) => made.close(),
-    database.kind === 'server' ? { withinMs: LAST_WORDS_MS } : {},
+    database.kind === 'server' ? { withinMs: LAST_WORDS.withinMs } : {},
   );
 }
 
@@ -144,61 +132,12 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
   await lifecycle.start('doors', openDoors, closeDoors);
   // Nobody new is let in while the chains are handed over.
   lifecycle.stopping.addEventListener('abort', () => void closeDoors());
-  await Promise.all(
-    venues.map(async (venue, at) => {
-      await lifecycle.start(
-        `head of ${venue.definition.slug}`,
-        () => watchHead(gateway, venue),
-        (stop) => stop(),
-        OF_A_CHAIN,
-      );
-      await lifecycle.start(
-        `follower of ${venue.definition.slug}`,
-        () =>
-          followChain(gateway, venue, {
-            startBlock: config.chains[at]?.startBlock ?? null,
-            confirmations: config.chains[at]?.confirmations ?? 0,
-          }),
-        (stop) => stop(),
-        OF_A_CHAIN,
-      );
-      await lifecycle.start(
-        `prepared orders of ${venue.definition.slug}`,
-        () => lapseOrders(gateway, venue),
-        (stop) => stop(),
-        OF_A_CHAIN,
-      );
-      await lifecycle.start(
-        `relayer of ${venue.definition.slug}`,
-        () => runRelayer(gateway, venue, config.chains[at]?.relayer?.lane),
-        (stop) => stop(),
-        OF_A_CHAIN,
-      );
-      await lifecycle.start(
-        `funding of ${venue.definition.slug}`,
-        () => recordFunding(store.facade.funding, venue),
-        (stop) => stop(),
-        OF_A_CHAIN,
-      );
-      await lifecycle.start(
-        `candles of ${venue.definition.slug}`,
-        () => venue.candles.start(),
-        () => venue.candles.stop(),
-        OF_A_CHAIN,
-      );
-      await lifecycle.start(
-        `feed of ${venue.definition.slug}`,
-        () => startFeed(venue),
-        () => venue.feed.stop(),
-        OF_A_CHAIN,
-      );
-    }),
-  );
+  await Promise.all(venues.map((venue, at) => runVenue(gateway, venue, config.chains[at] ?? null, lifecycle)));
   await lifecycle.start(
     'alerts',
     () => runAlerts(gateway, config),
     (stop) => stop(),
-    OF_A_CHAIN,
+    LAST_WORDS,
   );
   return gateway;
 }
@@ -218,38 +157,3 @@ const eitherDoor =
   (facade: RequestListener, native: RequestListener): RequestListener =>
   (request, response) =>
     (isFacadePath(request.url ?? '') ? facade : native)(request, response);
-
-interface VenueParts extends Pick<ComposeOptions, 'store' | 'clock' | 'log'> {
-  readonly wallets: WalletsOfChains;
-  readonly metrics: Metrics;
-  readonly tracer: Tracer | null;
-  readonly facade: Config['facade'];
-  /** One for all chains: they share the pricing host, which is asked one question at a time. */
-  readonly backends: Http;
-}
-
-function createVenue(
-  { chain, rpcUrls, wsUrls, relayer, ...hosts }: ChainConfig,
-  { store, facade, clock, log, wallets, metrics, tracer, backends }: VenueParts,
-): Venue {
-  const own = log.child({ chain: chain.slug });
-  const node = createViemChain({ definition: chain, rpcUrls, wsUrls, clock, log: own, tracer });
-  const feed = createBackendFeed({ chain, node, endpoints: endpointsOf(hosts), clock, log, http: backends });
-  return {
-    definition: chain,
-    chain: node,
-    feed,
-    relayer:
-      relayer &&
-      composeRelayer(relayer, { chain, wallets: wallets.get(chain.slug) ?? [], node, store, facade, metrics, tracer, clock, log: own }),
-    candles: createCandleRecorder({ chain: chain.slug, feed, store: store.candles, clock, log: own }),
-    clock,
-    log: own,
-    state: { facts: null, head: null, fault: null, followed: { block: null, caughtUpAt: null, fault: null }, catchUp: null },
-  };
-}
-
-/** A backend that is down must not keep the others from starting: the feed goes on trying, and `/ready` says so. */
-function startFeed(venue: Venue): void {
-  venue.feed.start().catch((error: unknown) => venue.log.error('feed.start-failed', { error }));
-}
