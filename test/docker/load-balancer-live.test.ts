@@ -69,7 +69,7 @@ async function freePorts(count: number): Promise<number[]> {
 
 const live = isInstalled ? describe : describe.skip;
 
-live('HAProxy with these settings', () => {
+live(`HAProxy with these settings${isInstalled ? '' : ' (not run: no haproxy is installed, and HAPROXY names none)'}`, () => {
   let folder: string;
   let balancer: ChildProcess;
   let gateways: Upstream[];
