@@ -4,6 +4,7 @@ import type { ChainControls } from '../../sandbox/controls.js';
 import { createFaultProxy } from '../../sandbox/fault-proxy.js';
 import { agentTrader, done, newAgentTrader, prepared, refusal, type AgentTrader, type Json } from '../harness/agent-trader.js';
 import { expectViewEqualsChain } from '../harness/chain-checker.js';
+import { cutOff } from '../harness/cut-off.js';
 import { eventually } from '../harness/eventually.js';
 import { startGatewayBeside } from '../harness/gateway-beside.js';
 import { EVERYTHING } from '../harness/master-wallet.js';
@@ -67,21 +68,7 @@ describe('a database that goes away while an order is stored', () => {
   it('is a 503 that leaves nothing half written', async () => {
     const own = await newAgentTrader(sandbox, chain, { scope: { ...EVERYTHING, dailySpendCapUsd: '1000000' } });
     const before = await traces(own);
-    await database.query('begin');
-    await database.query('lock table orders in share row exclusive mode');
-    const answer = own.create(limit());
-    await eventually(
-      async () =>
-        (
-          await database.query(
-            `select pg_terminate_backend(pid) from pg_stat_activity
-             where datname = current_database() and wait_event_type = 'Lock' and pid <> pg_backend_pid()`,
-          )
-        ).rowCount,
-      (ended) => ended !== null && ended > 0,
-    );
-    expect(refusal(await answer)).toEqual([503, 'NOT_READY']);
-    await database.query('rollback');
+    expect(refusal(await cutOff(database, 'orders', () => own.create(limit())))).toEqual([503, 'NOT_READY']);
     expect(await traces(own)).toEqual(before);
     expect((await own.create(limit())).status).toBe(201);
   });

@@ -12,12 +12,12 @@ import {
   prepared,
   refusal,
   type AgentTrader,
-  type Answer,
   type Json,
 } from '../harness/agent-trader.js';
 import { expectViewEqualsChain } from '../harness/chain-checker.js';
 import { chainTrader } from '../harness/chain-trader.js';
 import { controlCall } from '../harness/diamond-calls.js';
+import { cutOff } from '../harness/cut-off.js';
 import { eventually } from '../harness/eventually.js';
 import { startGatewayBeside, type BesideOptions } from '../harness/gateway-beside.js';
 import { agentsOf, authorization, domainOf, EVERYTHING, signWith, type ScopeBody } from '../harness/master-wallet.js';
@@ -178,7 +178,7 @@ describe('a database that goes away while a change is stored', () => {
     const before = await traces();
     // A busy node, or a price that is late, may refuse it before anything would be stored.
     const refused = await eventually(
-      () => cutOff(table, write),
+      () => cutOff(database, table, write),
       ({ status, body }) => status === 200 || JSON.stringify(body).includes('the database does not answer'),
     );
     expect(refusal(refused)).toEqual([503, 'NOT_READY']);
@@ -187,23 +187,6 @@ describe('a database that goes away while a change is stored', () => {
   });
 
   /** Locks the table, and ends whatever connection waits for it until there is an answer. */
-  async function cutOff(table: string, write: () => Promise<Answer>): Promise<Answer> {
-    await database.query('begin');
-    try {
-      await database.query(`lock table ${table} in share row exclusive mode`);
-      let isAnswered = false;
-      const answer = write().finally(() => (isAnswered = true));
-      await eventually(endWaiting, () => isAnswered);
-      return await answer;
-    } finally {
-      await database.query('rollback');
-    }
-  }
-  const endWaiting = () =>
-    database.query(
-      `select pg_terminate_backend(pid) from pg_stat_activity
-       where datname = current_database() and wait_event_type = 'Lock' and pid <> pg_backend_pid()`,
-    );
 });
 
 describe('a Diamond that takes only one call at a time', () => {

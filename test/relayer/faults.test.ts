@@ -180,10 +180,15 @@ describe('margin that the oracle never moved', () => {
       () => bot.trader.trades(),
       (trades) => trades.length === 1,
     );
+    await expectViewEqualsChain(venue.gateway, SLUG, bot.trader, 20_000);
     const before = await bot.trader.usdc();
     chain.setOraclePolicy(null, { mode: 'hold' });
-    await bot.send({ type: 'updateIsolatedMargin', asset: BTC, isBuy: true, ntli: 50_000_000 });
-    expect(await bot.trader.pending()).toBe(1);
+    const margin = { type: 'updateIsolatedMargin', asset: BTC, isBuy: true, ntli: 50_000_000 };
+    expect(await bot.send(margin)).toMatchObject({ status: 'ok' });
+    await eventually(
+      () => bot.trader.pending(),
+      (pending) => pending === 1,
+    );
     expect(await bot.trader.usdc()).toBeLessThan(before);
     await chain.mine(TIMEOUT_BLOCKS);
     await eventually(

@@ -1,0 +1,25 @@
+import type pg from 'pg';
+import { eventually } from './eventually.js';
+
+const END_WAITING = `select pg_terminate_backend(pid) from pg_stat_activity
+  where datname = current_database() and wait_event_type = 'Lock' and pid <> pg_backend_pid()`;
+
+/** Does something while a table is locked, and ends every connection that waits for it: the answer of whoever lost it. */
+export async function cutOff<Answer>(database: pg.Client, table: string, write: () => Promise<Answer>): Promise<Answer> {
+  await database.query('begin');
+  try {
+    await database.query(`lock table ${table} in share row exclusive mode`);
+    let isAnswered = false;
+    const answer = write().finally(() => (isAnswered = true));
+    await eventually(
+      async () => {
+        await database.query('select pg_stat_clear_snapshot()'); // a transaction sees the connections of its first look only
+        await database.query(END_WAITING);
+      },
+      () => isAnswered,
+    );
+    return await answer;
+  } finally {
+    await database.query('rollback');
+  }
+}
