@@ -25,6 +25,8 @@ export interface Engine {
   request(method: string, params?: readonly unknown[]): Promise<RpcAnswer>;
   /** For calls that cannot be refused: the result, or a throw. */
   ask<Result>(method: string, params?: readonly unknown[]): Promise<Result>;
+  /** Lets go of the chain and its threads, whoever still holds this. */
+  close(): void;
 }
 
 /** The package is CommonJS with a native binding and may be absent in a production install: loaded on first use only. */
@@ -85,7 +87,7 @@ function settings(edr: typeof Edr, options: EngineOptions): Edr.ProviderConfig {
 
 export async function createEngine(options: EngineOptions): Promise<Engine> {
   const edr = load();
-  const provider = await (
+  let provider: Edr.Provider | null = await (
     await context(edr)
   ).createProvider(
     edr.L1_CHAIN_TYPE,
@@ -96,6 +98,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   );
 
   async function request(method: string, params: readonly unknown[] = []): Promise<RpcAnswer> {
+    if (provider === null) throw new Error('the chain is closed');
     const response = await provider.handleRequest(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }));
     const answer = (typeof response.data === 'string' ? JSON.parse(response.data) : response.data) as {
       result?: unknown;
@@ -111,5 +114,6 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
       if ('error' in answer) throw new Error(`${method}: ${answer.error.message}`);
       return answer.result as Result;
     },
+    close: () => (provider = null),
   };
 }

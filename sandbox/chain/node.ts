@@ -88,6 +88,7 @@ export async function createChainNode(options: ChainNodeOptions): Promise<Runnin
     await server.close();
     filters.close();
     await gate.exclusive(() => Promise.resolve(journal?.close()));
+    engine.close();
   }
 
   return {
