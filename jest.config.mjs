@@ -2,21 +2,13 @@
 const isSlow = process.env.SLOW_TESTS === '1';
 
 export default {
-  testEnvironment: 'node',
   testMatch: [isSlow ? '<rootDir>/test/**/*.slow.test.ts' : '<rootDir>/test/**/*.test.ts'],
   testPathIgnorePatterns: ['/node_modules/', ...(isSlow ? [] : ['\\.slow\\.test\\.ts$'])],
-  extensionsToTreatAsEsm: ['.ts'],
-  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
-  modulePathIgnorePatterns: ['<rootDir>/dist/'],
-  transform: {
-    '^.+\\.ts$': [
-      '@swc/jest',
-      { jsc: { parser: { syntax: 'typescript' }, target: 'es2022' }, module: { type: 'es6' }, sourceMaps: 'inline' },
-    ],
-  },
-  globalSetup: '<rootDir>/test/harness/global-setup.mjs',
-  globalTeardown: '<rootDir>/test/harness/global-teardown.mjs',
-  testTimeout: 120_000, // slowness is no failure: the machine may be busy with something else
+  runtime: '<rootDir>/test/runner/shared-runtime.cjs',
+  testEnvironment: '<rootDir>/test/runner/shared-environment.cjs',
+  globalSetup: '<rootDir>/test/runner/global-setup.mjs',
+  globalTeardown: '<rootDir>/test/runner/global-teardown.mjs',
+  testTimeout: isSlow ? 300_000 : 120_000, // slowness is no failure: the machine may be busy with something else
   maxWorkers: 2,
-  coverageProvider: 'babel',
+  workerIdleMemoryLimit: '2GB', // a worker that has grown is replaced between two files
 };

@@ -23,7 +23,7 @@ function runTests(): JestResults {
   const folder = mkdtempSync(path.join(tmpdir(), 'compat-'));
   try {
     const results = path.join(folder, 'results.json');
-    const jest = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning', 'node_modules/jest/bin/jest.js'];
+    const jest = ['--import', 'tsx', 'node_modules/jest/bin/jest.js'];
     spawnSync(
       process.execPath,
       [...jest, 'test/clients', `--testNamePattern=^(?!.*${REPORT_TEST}$)`, '--json', `--outputFile=${results}`],

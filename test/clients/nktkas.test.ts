@@ -21,6 +21,7 @@ import {
   startClientBench,
   type ClientBench,
 } from './client-bench.js';
+import { lendGlobal } from '../harness/lend-global.js';
 import { describeClient } from './describe-client.js';
 
 /** Node has a socket of its own from 22 on, and the client wants it there; 0.30 dispatches an event on it when it closes. */
@@ -31,11 +32,15 @@ class NodeSocket extends WebSocket {
 }
 
 let bench: ClientBench;
+let takeBack: () => void;
 beforeAll(async () => {
-  Object.assign(globalThis, { WebSocket: NodeSocket });
+  takeBack = lendGlobal('WebSocket', NodeSocket);
   bench = await startClientBench();
 });
-afterAll(() => bench.stop());
+afterAll(async () => {
+  takeBack();
+  await bench.stop();
+});
 
 type Clients = Pick<typeof current, 'HttpTransport' | 'InfoClient' | 'ExchangeClient' | 'WebSocketTransport' | 'SubscriptionClient'>;
 

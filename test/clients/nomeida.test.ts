@@ -1,5 +1,4 @@
 import { createRequire } from 'node:module';
-import { jest } from '@jest/globals';
 import { BASE_URLS, Hyperliquid, WSS_URLS, type ClearinghouseState, type OrderRequest, type OrderResponse } from 'hyperliquid';
 import { eventually } from '../harness/eventually.js';
 import type { FacadeTrader } from '../harness/facade-trader.js';
@@ -14,20 +13,25 @@ import {
   startClientBench,
   type ClientBench,
 } from './client-bench.js';
+import { lendGlobal } from '../harness/lend-global.js';
 import { describeClient } from './describe-client.js';
 
 let bench: ClientBench;
+let takeBack: () => void;
 beforeAll(async () => {
   // It prints every order, and that Node has no socket of its own.
-  for (const method of ['log', 'warn'] as const) jest.spyOn(console, method).mockImplementation(() => undefined);
+  Object.assign(console, { log: () => undefined, warn: () => undefined });
   bench = await startClientBench();
   // It has no setting for its address, but these are its own and exported.
   BASE_URLS.PRODUCTION = bench.base;
   WSS_URLS.PRODUCTION = bench.stream;
   // As a module it looks for the socket's package here.
-  Object.assign(globalThis, { require: createRequire(import.meta.url) });
+  takeBack = lendGlobal('require', createRequire(import.meta.url));
 });
-afterAll(() => bench.stop());
+afterAll(async () => {
+  takeBack();
+  await bench.stop();
+});
 
 const COIN = 'BTC-PERP';
 const opened: Hyperliquid[] = [];

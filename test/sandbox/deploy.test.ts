@@ -1,4 +1,3 @@
-import { describe, expect, it } from '@jest/globals';
 import { CHAIN_SLUGS, chainBySlug } from '../../core/chains.js';
 import { createEngine } from '../../sandbox/chain/engine.js';
 import { deployDiamond, type Deployment, type Request } from '../../sandbox/deploy.js';

@@ -1,4 +1,3 @@
-import { describe, expect, it } from '@jest/globals';
 import { toEventSelector, toFunctionSelector, type AbiFunction } from 'viem';
 import { diamondAbi } from '../../../core/adapters/diamond-abi.js';
 import { DIAMOND_CODE, FACETS, SOURCES_HASH, TOKEN_CODE, sandboxControlAbi } from '../../../sandbox/contracts/artefact.js';

@@ -1,4 +1,3 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
 import { type Hex } from 'viem';
 import { argsOf, controlCall, diamondCall, price, usdc, type Trade } from '../../harness/diamond-calls.js';
 import { setMarket, setPair } from '../../harness/diamond-markets.js';

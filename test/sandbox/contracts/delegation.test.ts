@@ -1,4 +1,3 @@
-import { beforeAll, describe, expect, it } from '@jest/globals';
 import { decodeAbiParameters, zeroAddress, type Hex } from 'viem';
 import { RevertedError, argsOf, diamondCall, errorOf, packed, price, trade, usdc } from '../../harness/diamond-calls.js';
 import { setMarket } from '../../harness/diamond-markets.js';

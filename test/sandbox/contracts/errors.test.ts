@@ -1,4 +1,3 @@
-import { beforeAll, describe, expect, it } from '@jest/globals';
 import { zeroAddress, type Hex } from 'viem';
 import { argsOf, controlCall, diamondCall, errorOf, packed, price, trade, usdc, type Trade } from '../../harness/diamond-calls.js';
 import { setMarket } from '../../harness/diamond-markets.js';

@@ -1,4 +1,3 @@
-import { describe, expect, it } from '@jest/globals';
 import { zeroAddress, type Hex } from 'viem';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { RevertedError, controlCall, diamondCall, packed, price, trade } from '../../harness/diamond-calls.js';

@@ -1,4 +1,3 @@
-import { beforeAll, describe, expect, it } from '@jest/globals';
 import { parseEther, zeroAddress } from 'viem';
 import { argsOf, controlCall, diamondCall, price, trade, usdc } from '../../harness/diamond-calls.js';
 import { setMarket, setPair } from '../../harness/diamond-markets.js';

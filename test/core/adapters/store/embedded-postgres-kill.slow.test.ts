@@ -3,7 +3,6 @@ import { existsSync, readFileSync } from 'node:fs';
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import path from 'node:path';
-import { jest } from '@jest/globals';
 import pg from 'pg';
 import { ROLE } from '../../../../core/adapters/store/embedded/cluster.js';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../../../core/adapters/store/embedded/start-embedded-postgres.js';
@@ -14,8 +13,6 @@ import type { Clock } from '../../../../core/ports.js';
 import { eventually, until } from '../../../harness/eventually.js';
 import { createKeptLog } from '../../../harness/kept-log.js';
 import { nobodyIsLeftOn, processesOn, startOwner, type Owner } from './owner.js';
-
-jest.setTimeout(180_000); // whole processes start here, on machines that may be busy
 
 let scratch: string;
 beforeAll(async () => (scratch = await makeThrowAwayFolder('diamond-gateway-kill')));
