@@ -2,7 +2,7 @@ import type { Gateway, Venue } from '../gateway.js';
 import { directoryOf } from '../markets/directory.js';
 import { listPrices, type Price } from '../markets/list-prices.js';
 import type { Cancel } from '../ports.js';
-import { createTopic } from './topic.js';
+import { createCrowdTopic } from './topic.js';
 
 export interface PriceSource {
   /** Every price as it is now; one that did not change is the same object. */
@@ -13,30 +13,31 @@ export interface PriceSource {
 
 /** Throws NOT_READY while there is nothing to tell. */
 export function createPriceSource({ bus }: Gateway, venue: Venue): PriceSource {
-  const topic = createTopic<readonly Price[]>('prices', venue.log);
+  const topic = createCrowdTopic<readonly Price[]>('prices', venue.log);
   const latest = new Map(listPrices(venue).map((price) => [price.market, price]));
 
   let moved = new Set<number>();
+  let isTelling = false;
 
-  const tell = (): void => {
-    const changed = listPrices(venue, moved);
-    moved = new Set();
+  const tell = async (): Promise<void> => {
+    const pairs = moved;
+    moved = new Set(); // before anything fails: what cannot be told now is told when it moves again
+    const changed = listPrices(venue, pairs);
     for (const price of changed) latest.set(price.market, price);
-    if (changed.length > 0) topic.tell(changed);
+    if (changed.length > 0) await topic.tell(changed);
   };
 
-  /** Frames that piled up while we were busy arrive in one go and are told as one: a crowd that is told slowly hears less often, not late. */
+  /** What changes while a crowd is being told is told as one afterwards: a crowd that is told slowly hears less often, not late. */
+  const settle = async (): Promise<void> => {
+    isTelling = true;
+    await Promise.resolve(); // frames that piled up arrive in one go
+    while (moved.size > 0) await tell().catch((error: unknown) => venue.log.error('stream.prices-not-told', { error }));
+    isTelling = false;
+  };
+
   const change = (pairs: readonly number[]): void => {
-    if (moved.size === 0) queueMicrotask(() => settle());
     for (const pair of pairs) moved.add(pair);
-  };
-
-  const settle = (): void => {
-    try {
-      tell();
-    } catch (error) {
-      venue.log.error('stream.prices-not-told', { error });
-    }
+    if (!isTelling) void settle();
   };
 
   const forgetDelisted = (): void => {
