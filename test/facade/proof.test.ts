@@ -78,9 +78,12 @@ async function proofOfLast(
 async function minedProofs(whose: FacadeTrader, purpose: RelayJob['purpose'], count: number): Promise<Record<string, string>[]> {
   const { store } = sandbox.gateway;
   const mine = async (): Promise<RelayJob[]> =>
-    (await Promise.all(Array.from({ length: 200 }, (_, at) => store.relay.job(FACADE_CHAIN, BigInt(at + 1))))).flatMap((job) =>
-      job?.trader === whose.address.toLowerCase() && job.purpose === purpose && job.mined !== null ? [job] : [],
-    );
+    (
+      await store.relay.jobs(
+        FACADE_CHAIN,
+        Array.from({ length: 400 }, (_, at) => BigInt(at + 1)),
+      )
+    ).filter((job) => job.trader === whose.address.toLowerCase() && job.purpose === purpose && job.mined !== null);
   const jobs = await eventually(mine, ({ length }) => length === count, 30_000);
   const headers = { 'X-Service-Api-Key': await apiKeyOf(whose) };
   const kindOf = ({ context }: RelayJob): string => (context as { kind: string }).kind;
