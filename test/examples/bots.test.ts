@@ -10,7 +10,11 @@ afterAll(() => sandbox.stop());
 
 const run = async (name: string): Promise<string[]> => {
   const script = path.resolve(import.meta.dirname, '../../examples', name);
-  const { stdout } = await promisify(execFile)(process.execPath, [script, sandbox.url], { timeout: 60_000 });
+  const ended = promisify(execFile)(process.execPath, [script, sandbox.url], { timeout: 100_000 });
+  // What it printed says which step failed, and why.
+  const { stdout } = await ended.catch((error: Error & { stdout: string }) => {
+    throw new Error(`${error.message}\n${error.stdout}`, { cause: error });
+  });
   return stdout.trimEnd().split('\n');
 };
 
