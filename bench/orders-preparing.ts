@@ -7,17 +7,27 @@ import { quantile } from './median.js';
 /** Enough for the compiler to have seen what runs often: a gateway lives for weeks, its first minute is told apart. */
 const COLD = 100;
 const WARM_UP = 700;
-const [BLOCKS, BLOCK] = [20, 25];
+const [BLOCKS, BLOCK] = [20, 64];
+/** Orders that are under way at the same moment in a gateway that is busy. */
+const AT_ONCE = 64;
 /** What an order leaves to be done behind its answer is done by then: it is told on, its address is counted. */
 const SETTLE_MS = 400;
 const IDLE_MS = 600;
 
-export interface Preparing {
-  /** Milliseconds of processor time for one order. */
-  readonly first: number;
+/** Milliseconds of processor time for one order. */
+export interface Cost {
   readonly median: number;
   readonly low: number;
   readonly high: number;
+}
+
+export interface Preparing {
+  /** The mean of the first orders of a process. */
+  readonly first: number;
+  /** Each order comes when the one before is answered: the machine falls asleep and is woken for every message of it. */
+  readonly apart: Cost;
+  /** Orders come while others are under way, as they do when a core is busy. */
+  readonly together: Cost;
   /** Milliseconds of processor time a second of the gateway when nobody asks it anything; taken off. */
   readonly idle: number;
 }
@@ -26,42 +36,47 @@ export interface PreparingOptions {
   readonly gateway: ChildProcess;
   readonly agent: AgentTrader;
   readonly order: (changes?: Json) => Json;
-  /** A file for the profile of what is measured. */
+  /** A file for the profile of what is measured together, and of nothing else. */
   readonly profile: string | undefined;
 }
 
 /**
- * Processor time of the gateway's process, all threads. Orders come one after the other, in blocks, so that asking for the time costs a
- * small part of what is measured; between blocks nobody asks, which tells what following the chain and the prices costs meanwhile.
+ * Processor time of the gateway's process, all threads. Orders come in blocks, so that asking for the time costs a small part of what is
+ * measured; between blocks nobody asks, which tells what following the chain and the prices costs meanwhile.
  */
 export async function measurePreparing({ gateway, agent, order, profile }: PreparingOptions): Promise<Preparing> {
   const create = async (turn: number): Promise<void> =>
     void done(await agent.create(turn % 2 ? order() : order({ type: 'market', price: undefined })));
-  const block = async (count: number): Promise<Spent> =>
+  const lane = async (first: number, count: number, lanes: number): Promise<void> => {
+    for (let turn = first; turn < count; turn += lanes) await create(turn);
+  };
+  const block = async (count: number, lanes: number): Promise<Spent> =>
     spend(gateway, async () => {
-      for (let turn = 0; turn < count; turn += 1) await create(turn);
+      await Promise.all(Array.from({ length: lanes }, (_, first) => lane(first, count, lanes)));
       await systemClock.sleep(SETTLE_MS);
     });
   const rest = (): Promise<Spent> => spend(gateway, () => systemClock.sleep(IDLE_MS));
 
   const early = await rest();
-  const cold = await block(COLD);
-  for (let turn = COLD; turn < WARM_UP; turn += 1) await create(turn);
-  await systemClock.sleep(SETTLE_MS);
+  const cold = await block(COLD, 1);
+  await block(WARM_UP, AT_ONCE);
   if (profile !== undefined) await ask(gateway, { profile });
-  const [busy, idle]: [Spent[], Spent[]] = [[], []];
+  const [apart, together, idle]: [Spent[], Spent[], Spent[]] = [[], [], []];
   for (let turn = 0; turn < BLOCKS; turn += 1) {
     idle.push(await rest());
-    busy.push(await block(BLOCK));
+    together.push(await block(BLOCK, AT_ONCE));
   }
   if (profile !== undefined) await ask(gateway, { profile });
+  for (let turn = 0; turn < BLOCKS / 2; turn += 1) apart.push(await block(BLOCK, 1));
   const perMs = quantile(idle.map(shareOf), 0.5);
-  const each = busy.map(({ cpuMs, ms }) => (cpuMs - ms * perMs) / BLOCK);
+  const costOf = (blocks: readonly Spent[]): Cost => {
+    const each = blocks.map(({ cpuMs, ms }) => (cpuMs - ms * perMs) / BLOCK);
+    return { median: quantile(each, 0.5), low: quantile(each, 0.1), high: quantile(each, 0.9) };
+  };
   return {
     first: (cold.cpuMs - cold.ms * shareOf(early)) / COLD,
-    median: quantile(each, 0.5),
-    low: quantile(each, 0.1),
-    high: quantile(each, 0.9),
+    apart: costOf(apart),
+    together: costOf(together),
     idle: perMs * 1000,
   };
 }

@@ -12,6 +12,7 @@ import { waitOf } from './prefer.js';
 import { addWindows } from './rate-headers.js';
 import { bodyOf } from './read-body.js';
 import { JSON_TYPE, sendBytes } from './respond.js';
+import { textOf } from './wire/encoder.js';
 
 const VERB = { GET: 'get', POST: 'post', PATCH: 'patch', DELETE: 'delete' } as const;
 
@@ -32,6 +33,7 @@ interface Answer {
 
 /** The order of work: who asks (over the bytes, before anything reads them), how often they asked already, then what they ask. */
 function serve(gateway: Gateway, operation: Operation, hot: HotReplies): RequestHandler {
+  const replyText = textOf(operation.reply);
   return async (request, response) => {
     const venue = operation.scope === 'venue' ? venueOf(gateway, String(request.params['chain'])) : null;
     const caller = venue === null ? null : await identify(gateway, venue, operation, request, response);
@@ -40,7 +42,7 @@ function serve(gateway: Gateway, operation: Operation, hot: HotReplies): Request
     refuseStrangers(operation, caller, request);
     const answer = async (): Promise<Answer> => {
       const said = await handle(gateway, venue, operation, input);
-      return { status: operation.status?.(said) ?? 200, body: JSON.stringify(operation.reply.encode(said)) };
+      return { status: operation.status?.(said) ?? 200, body: replyText(said) };
     };
     // What is stored is anybody's who asks for the URL.
     const isHot = operation.hot === true && operation.auth === 'none' && venue !== null;

@@ -15,15 +15,16 @@ import { readAtCursor, type AtCursor } from '../../core/stream/read-at-cursor.js
 import type { Held } from '../../core/stream/shared.js';
 import type { StateSource, ToldState } from '../../core/stream/state-source.js';
 import { Account, FillHistoryEntry, Order, Position } from '../wire/account.js';
+import { textOf } from '../wire/encoder.js';
 import type { ChannelContext, OpenChannel } from './channel.js';
 import type { Frame } from './frames.js';
 
 const RECENT_FILLS = 50;
 
-const orderText = createOnce((order: CoreOrder) => JSON.stringify(Order.encode(order)));
-const fillText = createOnce((fill: CoreFill) => JSON.stringify(FillHistoryEntry.encode(fill)));
-const positionsText = createOnce((positions: CorePosition[]) => JSON.stringify(positions.map((position) => Position.encode(position))));
-const accountText = createOnce((account: CoreAccount) => JSON.stringify(Account.encode(account)));
+const orderText = createOnce<CoreOrder, string>(textOf(Order));
+const fillText = createOnce<CoreFill, string>(textOf(FillHistoryEntry));
+const positionsText = createOnce<CorePosition[], string>(textOf(Position.array()));
+const accountText = createOnce<CoreAccount, string>(textOf(Account));
 const listText = <Item>(items: readonly Item[], textOf: (item: Item) => string): string => `[${items.map(textOf).join(',')}]`;
 
 function ownerOf({ trader }: ChannelContext): Address {

@@ -6,15 +6,16 @@ import type { Cancel } from '../../core/ports.js';
 import { createConflated, mergeBy } from '../../core/stream/conflate.js';
 import { createOnce } from '../../core/stream/once.js';
 import { Candle, MarketTrade, OrderBook, Price } from '../wire/markets.js';
+import { textOf } from '../wire/encoder.js';
 import type { OpenChannel } from './channel.js';
 
 const RECENT_TRADES = 100;
 
-const priceText = createOnce((price: CorePrice) => JSON.stringify(Price.encode(price)));
-const bookText = createOnce((book: CoreBook) => JSON.stringify(OrderBook.encode(book)));
-const tradeText = createOnce((trade: ShownTrade) => JSON.stringify(MarketTrade.encode(trade)));
-const candleText = createOnce((candle: ShownCandle) => JSON.stringify(Candle.encode(candle)));
-const listOf = <Item>(textOf: (item: Item) => string) => createOnce((items: readonly Item[]) => `[${items.map(textOf).join(',')}]`);
+const priceText = createOnce<CorePrice, string>(textOf(Price));
+const bookText = createOnce<CoreBook, string>(textOf(OrderBook));
+const tradeText = createOnce<ShownTrade, string>(textOf(MarketTrade));
+const candleText = createOnce<ShownCandle, string>(textOf(Candle));
+const listOf = <Item>(itemText: (item: Item) => string) => createOnce((items: readonly Item[]) => `[${items.map(itemText).join(',')}]`);
 const pricesText = listOf(priceText);
 const candlesText = listOf(candleText);
 

@@ -1,5 +1,6 @@
 import { openApiDocument, type OpenApiDocument, type OperationObject } from '../../native-api/openapi.js';
 import { OPERATIONS } from '../../native-api/operations/index.js';
+import { encoderOf } from '../../native-api/wire/encoder.js';
 import { schemaProblems } from './json-schema.js';
 
 interface Documented {
@@ -30,6 +31,15 @@ export function checkReply(operationId: string, status: number, body: unknown): 
   if (!response) throw new Error(`${operationId} documents no status ${status}; it answered ${JSON.stringify(body).slice(0, 400)}`);
   const problems = schemaProblems(document, response.content['application/json'].schema, body);
   if (problems.length > 0) throw new Error(`${operationId} ${status} breaks its contract:\n${problems.slice(0, 20).join('\n')}`);
+  if (status < 300) checkEncoding(operationId, body);
+}
+
+/** What we answer is written by an encoder made from the schema; the schema itself has to write the same. */
+function checkEncoding(operationId: string, body: unknown): void {
+  const reply = OPERATIONS.find(({ id }) => id === operationId)?.reply;
+  if (!reply) return;
+  const value: unknown = reply.decode(body);
+  expect(encoderOf(reply)(value)).toEqual(reply.encode(value));
 }
 
 /** The operation behind a request, null for routes outside the contract. */
