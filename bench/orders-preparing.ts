@@ -6,10 +6,10 @@ import { quantile } from './median.js';
 
 /** Enough for the compiler to have seen what runs often: a gateway lives for weeks, its first minute is told apart. */
 const COLD = 100;
-const WARM_UP = 700;
-const [BLOCKS, BLOCK] = [20, 64];
+const WARM_UP = 3_000;
+const [BLOCKS, BLOCK] = [20, 72];
 /** Orders that are under way at the same moment in a gateway that is busy. */
-const AT_ONCE = 64;
+const AT_ONCE = 24;
 /** What an order leaves to be done behind its answer is done by then: it is told on, its address is counted. */
 const SETTLE_MS = 400;
 const IDLE_MS = 600;
