@@ -10,12 +10,14 @@ afterAll(() => sandbox.stop());
 
 const run = async (name: string): Promise<string[]> => {
   const script = path.resolve(import.meta.dirname, '../../examples', name);
-  const ended = promisify(execFile)(process.execPath, [script, sandbox.url], { timeout: 100_000 });
-  // What it printed says which step failed, and why.
-  const { stdout } = await ended.catch((error: Error & { stdout: string }) => {
-    throw new Error(`${error.message}\n${error.stdout}`, { cause: error });
-  });
-  return stdout.trimEnd().split('\n');
+  try {
+    const { stdout } = await promisify(execFile)(process.execPath, [script, sandbox.url], { timeout: 100_000 });
+    return stdout.trimEnd().split('\n');
+  } catch (error) {
+    // What it printed says which step failed, and why.
+    const { message, stdout } = error as Error & { stdout: string };
+    throw new Error(`${message}\n${stdout}`, { cause: error });
+  }
 };
 
 describe('the examples', () => {
