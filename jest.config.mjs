@@ -10,5 +10,5 @@ export default {
   globalTeardown: '<rootDir>/test/runner/global-teardown.mjs',
   testTimeout: isSlow ? 300_000 : 120_000, // slowness is no failure: the machine may be busy with something else
   maxWorkers: 2,
-  workerIdleMemoryLimit: '2GB', // a worker that has grown is replaced between two files
+  workerIdleMemoryLimit: '1GB', // a worker whose heap has grown is replaced between two files
 };

@@ -108,3 +108,21 @@ describe('the house', () => {
     expect(complaints.filter(Boolean)).toEqual([]);
   });
 });
+
+describe('the tests, whose files share the modules of a worker', () => {
+  const files = readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
+  const textOf = (file: string): string => readFileSync(path.join(import.meta.dirname, file), 'utf8');
+
+  it('have no helper that registers anything when it is imported: that would be for the first file only', () => {
+    const helpers = files.filter((file) => !file.endsWith('.test.ts'));
+    expect(helpers.length).toBeGreaterThan(20);
+    expect(helpers.filter((file) => /^(?:before|after)(?:All|Each)\(|^(?:describe|it|test)[.(]/m.test(textOf(file)))).toEqual([]);
+  });
+
+  it('teach the matchers nothing that later files would hear of', () => {
+    const words = ['expect', 'extend'].join('.');
+    expect(files.filter((file) => textOf(file).includes(words) || /addEqualityTester|addSnapshotSerializer/.test(textOf(file)))).toEqual([
+      path.basename(import.meta.filename),
+    ]);
+  });
+});

@@ -19,11 +19,16 @@ export function createPriceSource({ bus }: Gateway, venue: Venue): PriceSource {
   let moved = new Set<number>();
   let isTelling = false;
 
+  const look = (pairs: ReadonlySet<number>): readonly Price[] => {
+    const changed = listPrices(venue, pairs);
+    for (const price of changed) latest.set(price.market, price);
+    return changed;
+  };
+
   const tell = async (): Promise<void> => {
     const pairs = moved;
     moved = new Set(); // before anything fails: what cannot be told now is told when it moves again
-    const changed = listPrices(venue, pairs);
-    for (const price of changed) latest.set(price.market, price);
+    const changed = look(pairs);
     if (changed.length > 0) await topic.tell(changed);
   };
 
@@ -31,8 +36,21 @@ export function createPriceSource({ bus }: Gateway, venue: Venue): PriceSource {
   const settle = async (): Promise<void> => {
     isTelling = true;
     await Promise.resolve(); // frames that piled up arrive in one go
-    while (moved.size > 0) await tell().catch((error: unknown) => venue.log.error('stream.prices-not-told', { error }));
-    isTelling = false;
+    try {
+      while (moved.size > 0) await tell().catch((error: unknown) => venue.log.error('stream.prices-not-told', { error }));
+    } finally {
+      isTelling = false;
+    }
+  };
+
+  /** Whoever comes while a crowd is being told begins with what is known now, and hears it again. */
+  const all = (): readonly Price[] => {
+    try {
+      if (moved.size > 0) look(moved);
+    } catch (error) {
+      venue.log.error('stream.prices-not-told', { error });
+    }
+    return [...latest.values()];
   };
 
   const change = (pairs: readonly number[]): void => {
@@ -49,5 +67,5 @@ export function createPriceSource({ bus }: Gateway, venue: Venue): PriceSource {
     bus.on('prices', (event) => event.venue === venue && change(event.pairs)),
     bus.on('config', (event) => event.venue === venue && forgetDelisted()),
   ];
-  return { all: () => [...latest.values()], listen: topic.listen, stop: () => cancels.forEach((cancel) => cancel()) };
+  return { all, listen: topic.listen, stop: () => cancels.forEach((cancel) => cancel()) };
 }

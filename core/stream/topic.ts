@@ -44,8 +44,8 @@ export function createCrowdTopic<Item>(name: string, log: Logger): CrowdTopic<It
     async tell(item) {
       const all = [...listeners];
       for (let from = 0; from < all.length; from += AT_ONCE) {
-        if (from > 0) await new Promise((resolve) => setImmediate(resolve));
         tellSome(all.slice(from, from + AT_ONCE), item);
+        if (all.length > AT_ONCE) await new Promise((resolve) => setImmediate(resolve));
       }
     },
   };

@@ -31,8 +31,6 @@ export function encoderOf(schema: z.core.$ZodType): Encode {
     case 'enum':
     case 'literal':
     case 'null':
-    case 'custom':
-    case 'unknown':
       return asItIs;
     default:
       return bySchema(schema);
@@ -74,7 +72,8 @@ function unlessAbsent(encode: Encode): Encode {
 
 /** A codec turns round what its outer half gives it; a plain pipe hands it on. */
 function pipeEncoder({ in: wire, out, reverseTransform }: z.core.$ZodPipeDef): Encode {
-  const [outer, inner] = [encoderOf(out), encoderOf(wire)];
+  const outer = out._zod.def.type === 'custom' ? asItIs : encoderOf(out); // a type of ours, which has no form but its own
+  const inner = encoderOf(wire);
   if (reverseTransform === undefined) return outer === asItIs ? inner : (value) => inner(outer(value));
   const turn = reverseTransform as (value: unknown) => unknown;
   return (value) => inner(turn(outer(value)));

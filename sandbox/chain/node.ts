@@ -87,8 +87,11 @@ export async function createChainNode(options: ChainNodeOptions): Promise<Runnin
     await miner.stop();
     await server.close();
     filters.close();
-    await gate.exclusive(() => Promise.resolve(journal?.close()));
-    engine.close();
+    await gate.exclusive(() => {
+      journal?.close();
+      engine.close();
+      return Promise.resolve();
+    });
   }
 
   return {

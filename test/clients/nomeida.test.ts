@@ -18,6 +18,7 @@ import { describeClient } from './describe-client.js';
 
 let bench: ClientBench;
 let takeBack: () => void;
+const theirs = { base: BASE_URLS.PRODUCTION, stream: WSS_URLS.PRODUCTION };
 beforeAll(async () => {
   // It prints every order, and that Node has no socket of its own.
   Object.assign(console, { log: () => undefined, warn: () => undefined });
@@ -30,6 +31,8 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   takeBack();
+  Object.assign(BASE_URLS, { PRODUCTION: theirs.base });
+  Object.assign(WSS_URLS, { PRODUCTION: theirs.stream });
   await bench.stop();
 });
 

@@ -11,6 +11,7 @@ export async function cutOff<Answer>(database: pg.Client, table: string, write: 
     await database.query(`lock table ${table} in share row exclusive mode`);
     let isAnswered = false;
     const answer = write().finally(() => (isAnswered = true));
+    answer.catch(() => undefined); // it is asked for below, unless the wait for it fails
     await eventually(
       async () => {
         await database.query('select pg_stat_clear_snapshot()'); // a transaction sees the connections of its first look only

@@ -68,7 +68,10 @@ describe('a database that goes away while an order is stored', () => {
   it('is a 503 that leaves nothing half written', async () => {
     const own = await newAgentTrader(sandbox, chain, { scope: { ...EVERYTHING, dailySpendCapUsd: '1000000' } });
     const before = await traces(own);
-    expect(refusal(await cutOff(database, 'orders', () => own.create(limit())))).toEqual([503, 'NOT_READY']);
+    expect(await cutOff(database, 'orders', () => own.create(limit()))).toMatchObject({
+      status: 503,
+      body: { code: 'NOT_READY', details: { reason: 'the database does not answer' } },
+    });
     expect(await traces(own)).toEqual(before);
     expect((await own.create(limit())).status).toBe(201);
   });

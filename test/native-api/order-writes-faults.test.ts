@@ -185,8 +185,6 @@ describe('a database that goes away while a change is stored', () => {
     expect(await traces()).toEqual(before);
     expect((await decided(write)).status).toBe(200);
   });
-
-  /** Locks the table, and ends whatever connection waits for it until there is an answer. */
 });
 
 describe('a Diamond that takes only one call at a time', () => {

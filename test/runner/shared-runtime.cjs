@@ -19,6 +19,7 @@ module.exports = class SharedRuntime extends Runtime {
   requireInternalModule(path) {
     delete globalThis[Symbol.for('EVENT_HANDLERS')];
     delete require.cache[path];
+    module.children.length = 0; // or every instance is kept
     return require(path);
   }
 };
