@@ -37,7 +37,7 @@ beforeAll(async () => {
   sandbox = await startTestSandbox({ SANDBOX_BLOCK_MS: '200' });
   sandbox.controls.prices.jump(0, '60000');
   folder = await makeThrowAwayFolder('diamond-gateway-cluster');
-  server = await startEmbeddedPostgres({ folder, log: createKeptLog(), clock: systemClock, durable: false });
+  server = await startEmbeddedPostgres({ folder, log: createKeptLog(), clock: systemClock, durable: true }); // it is killed, and has to keep what it took
   cluster = await startCluster(sandbox, { databaseUrl: server.url, secondLine: { isDeaf: true }, settings: { FACADE_HOLD_MS: '8000' } });
   bot = await cluster.newBot();
 }, 120_000);
@@ -83,8 +83,9 @@ describe('two replicas', () => {
     let isOver = false;
     const reading = ways.map(async (way) => {
       while (!isOver) {
-        const { status, headers } = await way.call('getAccount', 'GET', `/account/${agent.trader.account.address}`);
-        const what = `${status}${status === 503 ? ` Retry-After ${headers.get('Retry-After') === null ? 'no' : 'yes'}` : ''}`;
+        const { status, headers, body } = await way.call('getAccount', 'GET', `/account/${agent.trader.account.address}`);
+        const refused = `${status} ${String((body as { code?: unknown }).code)} Retry-After ${headers.get('Retry-After') === null ? 'no' : 'yes'}`;
+        const what = status === 200 ? '200' : refused;
         seen.set(what, (seen.get(what) ?? 0) + 1);
       }
     });
@@ -105,7 +106,7 @@ describe('two replicas', () => {
     for (const member of cluster.members) expect(await bot.send(member, market())).toMatchObject(FILLED);
     await expectEverythingInOrder();
     expect((await bot.trader.trades()).length - before).toBeGreaterThanOrEqual(placed + 2);
-    expect([...seen.keys()].filter((what) => what !== '200')).toEqual(['503 Retry-After yes']);
+    expect([...seen.keys()].filter((what) => what !== '200')).toEqual(['503 NOT_READY Retry-After yes']);
   }, 240_000);
 
   it('hand over when one is cut off from the database, which sends nothing more and comes back when it is healed', async () => {
