@@ -6,9 +6,9 @@ export type Encode = (value: unknown) => unknown;
 const asItIs: Encode = (value) => value;
 
 /**
- * What a schema's own `encode` makes of a value, without asking again whether the value fits: what we answer is ours, and its types and
- * the tests say that it does. The schema is walked once, which leaves a small part of the work for each answer. What a walk cannot
- * know (which of several forms a value has) is left to the schema.
+ * What a schema's own `encode` makes of a value. The schema is walked once, which leaves a small part of the work for each answer: fields
+ * that must be there are, and each is of its kind, or nothing is answered; patterns and bounds are left to types and tests. What a walk
+ * cannot know (which of several forms a value has) is left to the schema.
  */
 export function encoderOf(schema: z.core.$ZodType): Encode {
   const { def } = (schema as z.core.$ZodTypes)._zod;
@@ -25,16 +25,30 @@ export function encoderOf(schema: z.core.$ZodType): Encode {
     case 'pipe':
       return pipeEncoder(def);
     case 'string':
+      return changes(def.checks) ? bySchema(schema) : only((value) => typeof value === 'string', 'a text');
     case 'number':
-      return changes(def.checks) ? bySchema(schema) : asItIs;
+      return changes(def.checks) ? bySchema(schema) : only(Number.isFinite, 'a number');
     case 'boolean':
+      return only((value) => typeof value === 'boolean', 'true or false');
     case 'enum':
+      return oneOf(Object.values(def.entries));
     case 'literal':
-    case 'null':
-      return asItIs;
+      return oneOf(def.values);
     default:
       return bySchema(schema);
   }
+}
+
+const only =
+  (is: (value: unknown) => boolean, what: string): Encode =>
+  (value) => {
+    if (!is(value)) throw new TypeError(`a reply has ${typeof value} where ${what} belongs`);
+    return value;
+  };
+
+function oneOf(values: readonly unknown[]): Encode {
+  const known = new Set(values);
+  return only((value) => known.has(value), 'one of a few words');
 }
 
 const bySchema =
@@ -43,30 +57,32 @@ const bySchema =
     z.encode(schema, value);
 
 function objectEncoder(shape: Readonly<Record<string, z.core.$ZodType>>): Encode {
-  const fields = Object.entries(shape).map(([key, field]) => [key, encoderOf(field)] as const);
+  const fields = Object.entries(shape).map(([key, field]) => ({
+    key,
+    encode: encoderOf(field),
+    isOptional: field._zod.optout === 'optional',
+  }));
   return (value) => {
     const given = value as Readonly<Record<string, unknown>>;
     const made: Record<string, unknown> = {};
-    for (const [key, encode] of fields) {
+    for (const { key, encode, isOptional } of fields) {
       const field = given[key];
       if (field !== undefined) made[key] = encode(field);
+      else if (!isOptional) throw new TypeError(`a reply lacks ${key}`);
     }
     return made;
   };
 }
 
 function listEncoder(encode: Encode): Encode {
-  if (encode === asItIs) return asItIs;
   return (value) => (value as readonly unknown[]).map(encode);
 }
 
 function recordEncoder(encode: Encode): Encode {
-  if (encode === asItIs) return asItIs;
   return (value) => Object.fromEntries(Object.entries(value as object).map(([key, item]) => [key, encode(item)]));
 }
 
 function unlessAbsent(encode: Encode): Encode {
-  if (encode === asItIs) return asItIs;
   return (value) => (value === null || value === undefined ? value : encode(value));
 }
 

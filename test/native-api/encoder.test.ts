@@ -45,7 +45,19 @@ describe('an encoder made from a schema', () => {
     expect(textOf(Known)({ id: '1', note: undefined, secret: 'x' } as never)).toBe('{"id":"1"}');
   });
 
-  it('is made for every reply', () => {
-    for (const { reply } of OPERATIONS) expect(encoderOf(reply)).toBeInstanceOf(Function);
+  it.each([
+    ['lacks a field', { at: undefined, side: 'long', isOpen: true, name: 'x' }],
+    ['has no number where one belongs', { at: Number.NaN, side: 'long', isOpen: true, name: 'x' }],
+    ['has a word that nobody knows', { at: 1, side: 'up', isOpen: true, name: 'x' }],
+    ['has a text for a truth', { at: 1, side: 'long', isOpen: 'yes', name: 'x' }],
+    ['has nothing for a text', { at: 1, side: 'long', isOpen: true, name: null }],
+  ])('writes nothing of what %s, as the schema would not', (_what, value) => {
+    const Strict = z.object({ at: EpochMs, side: z.enum(['long', 'short']), isOpen: z.boolean(), name: z.string() });
+    expect(() => Strict.encode(value as never)).toThrow();
+    expect(() => textOf(Strict)(value as never)).toThrow(TypeError);
+  });
+
+  it('writes nothing for any operation that is answered with nothing', () => {
+    for (const { reply } of OPERATIONS) expect(() => encoderOf(reply)({})).toThrow();
   });
 });
