@@ -56,7 +56,8 @@ console.log(`created: ${created.agent.status}`);
 
 // 4. The trader names the agent as its delegate on chain, once, by sending the transaction the answer carries.
 const { chains } = await call('/sandbox');
-const node = new JsonRpcProvider(chains.find((each) => each.chain === chain).rpcUrl, undefined, { polling: true, pollingInterval: 100 });
+const { rpcUrl } = chains.find((each) => each.chain === chain);
+const node = new JsonRpcProvider(rpcUrl, undefined, { polling: true, pollingInterval: 100, cacheTimeout: -1 });
 const sent = await trader.connect(node).sendTransaction(created.delegationTx);
 await sent.wait();
 let status = '';

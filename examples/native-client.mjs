@@ -3,7 +3,8 @@ import { JsonRpcProvider, Wallet, keccak256, toUtf8Bytes } from 'ethers';
 
 /** `agentKey` never leaves this process; the agent needs a little native token for gas. */
 export async function nativeClient({ url, chain, agentKey, trader, rpcUrl }) {
-  const node = new JsonRpcProvider(rpcUrl, undefined, { staticNetwork: true, pollingInterval: 100 });
+  // Without its cache: for 250 ms ethers would answer with the count of transactions from before the last one.
+  const node = new JsonRpcProvider(rpcUrl, undefined, { staticNetwork: true, pollingInterval: 100, cacheTimeout: -1 });
   const agent = new Wallet(agentKey, node);
   const { signing } = await (await fetch(`${url}/v1/${chain}`)).json();
   let nonce = BigInt(Date.now()) * 1000n;

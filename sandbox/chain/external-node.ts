@@ -63,7 +63,9 @@ export async function createExternalNode({ url, clock, log, pollMs = 250 }: Exte
     async mine(blocks, { secondsPerBlock = 0 } = {}) {
       requireCount('blocks', blocks, 100_000);
       await lever('mine', ['hardhat_mine', 'anvil_mine'], [quantity(blocks), quantity(secondsPerBlock)]);
-      return head();
+      const mined = await head();
+      watch.saw(mined);
+      return mined;
     },
     async pauseMining() {
       await lever('mining', ['evm_setAutomine', 'anvil_setAutomine'], [false]);
@@ -114,6 +116,8 @@ async function lastBlocks(
 
 interface HeadWatch {
   on(listener: (head: BlockHead) => void): Cancel;
+  /** A head somebody knows of: it is told at once, also where the first look, which only says where things stand, would take it for an old one. */
+  saw(head: BlockHead): void;
   close(): Promise<void>;
 }
 
@@ -122,15 +126,20 @@ function createHeadWatch(head: () => Promise<BlockHead>, clock: Clock, pollMs: n
   const listeners = new Set<(head: BlockHead) => void>();
   const ended = new AbortController();
   let looking: Promise<void> | null = null;
+  let last: BlockHead | null = null;
+
+  function saw(next: BlockHead): void {
+    if (next.hash === last?.hash) return;
+    last = next;
+    for (const listener of [...listeners]) listener(next);
+  }
 
   async function look(): Promise<void> {
-    let last = await head().catch(() => null);
+    last = await head().catch(() => null);
     while (listeners.size > 0 && !ended.signal.aborted) {
       await clock.sleep(pollMs, ended.signal);
       const next = await head().catch((error: unknown) => warn(String(error)));
-      if (next === undefined || next.hash === last?.hash) continue;
-      last = next;
-      for (const listener of [...listeners]) listener(next);
+      if (next !== undefined) saw(next);
     }
     looking = null;
   }
@@ -141,6 +150,7 @@ function createHeadWatch(head: () => Promise<BlockHead>, clock: Clock, pollMs: n
       looking ??= look();
       return () => void listeners.delete(listener);
     },
+    saw,
     async close() {
       listeners.clear();
       ended.abort();
