@@ -2,7 +2,7 @@ import { systemClock } from '../core/adapters/system-clock.js';
 import { createFaultProxy } from '../sandbox/fault-proxy.js';
 import { eventually } from '../test/harness/eventually.js';
 import { quantile } from './median.js';
-import { approveBot, createPoster, pour, signOrder, type Bot, type Post } from './relayer-bots.js';
+import { approveBot, createPoster, signOrder, type Bot, type Post } from './relayer-bots.js';
 import { CHAIN, openStage, type Stage } from './relayer-stage.js';
 
 /**
@@ -20,17 +20,16 @@ const WARM_UP = 3_000;
 const WARM_UP_TURN = 200;
 const COUNTED = 20;
 const IDLE_MS = 600;
-/** A lane whose transactions get into no block for long is fenced. */
-const MINE_MS = 2_500;
-/** What an order leaves to be done behind its answer is done by then. */
+/** Between two blocks of orders everything of the first is mined and told. */
+const MINE_MS = 1_000;
+/** What an order leaves to be done once it is sent is done by then. */
 const SETTLE_MS = 300;
 const profile = process.env['BENCH_PROFILE'] ?? null;
 
-/** Answers wait for no outcome: with no block there is none. */
-const stage = await openStage({ FACADE_HOLD_MS: '0' });
+const stage = await openStage();
 const proxy = await createFaultProxy({ target: stage.rpcUrl, clock: systemClock });
 let sent = 0;
-let onSent = (): void => undefined;
+let onSent: () => void = () => undefined;
 
 try {
   process.exitCode = await measure(stage);
@@ -51,7 +50,7 @@ async function measure(on: Stage): Promise<number> {
     async () => post(await signOrder(first)),
     (body) => body.includes('resting'),
   );
-  for (let done = 0; done < WARM_UP; done += WARM_UP_TURN) await relayAll(await signed(bots, WARM_UP_TURN), post, AT_ONCE);
+  for (let done = 0; done < WARM_UP; done += WARM_UP_TURN) await (await send(await signed(bots, WARM_UP_TURN), post, AT_ONCE)).answered;
   const asked = await questions(first, post);
   await on.venue({ kind: 'pause', paused: true });
   const { together, apart, idle } = await processorTime(on, bots, post);
@@ -73,17 +72,24 @@ async function signed(bots: readonly Bot[], count: number): Promise<string[]> {
   return bodies;
 }
 
-/** Resolves when all of them are answered and with the node. */
-async function relayAll(bodies: readonly string[], post: Post, atOnce: number): Promise<void> {
-  const until = sent + bodies.length;
-  const areSent = new Promise<void>((resolve) => {
-    onSent = () => void (sent >= until && resolve());
-  });
-  await pour(bodies, atOnce, async (body) => {
-    const answer = await post(body);
-    if (!answer.includes('resting')) throw new Error(answer);
-  });
-  await areSent;
+/** So many on their way at a time. Resolves when the node has all of them; they are answered when they are in blocks. */
+async function send(bodies: readonly string[], post: Post, atOnce: number): Promise<{ readonly answered: Promise<unknown> }> {
+  const before = sent;
+  const answers: Promise<void>[] = [];
+  for (const body of bodies) {
+    await sentAtLeast(before + answers.length + 1 - atOnce);
+    answers.push(post(body).then(expectResting));
+  }
+  await Promise.race([sentAtLeast(before + bodies.length), Promise.all(answers)]);
+  return { answered: Promise.all(answers) };
+}
+
+async function sentAtLeast(count: number): Promise<void> {
+  while (sent < count) await new Promise<void>((resolve) => (onSent = resolve));
+}
+
+function expectResting(answer: string): void {
+  if (!answer.includes('resting')) throw new Error(answer);
 }
 
 function countSent(): void {
@@ -106,7 +112,9 @@ async function questions(bot: Bot, post: Post): Promise<number> {
   });
   for (let turn = 0; turn < COUNTED; turn += 1) {
     sentBefore = sent;
-    await relayAll([await signOrder(bot)], post, 1);
+    await (
+      await send([await signOrder(bot)], post, 1)
+    ).answered;
   }
   stop();
   return asked / COUNTED;
@@ -122,12 +130,15 @@ async function processorTime(on: Stage, bots: readonly Bot[], post: Post) {
   const [together, apart, idle]: [Spent[], Spent[], Spent[]] = [[], [], []];
   const block = async (atOnce: number): Promise<Spent> => {
     const bodies = await signed(bots, BLOCK);
+    let answered: Promise<unknown> = Promise.resolve();
     const spent = await spend(on, async () => {
-      if (atOnce > 1) await relayAll(bodies, post, atOnce);
-      else for (const body of bodies) await relayAll([body], post, 1);
+      ({ answered } = await send(bodies, post, atOnce));
       await systemClock.sleep(SETTLE_MS);
     });
-    await letBlocksCome(on);
+    await on.venue({ kind: 'pause', paused: false });
+    await answered;
+    await systemClock.sleep(MINE_MS);
+    await on.venue({ kind: 'pause', paused: true });
     return spent;
   };
   for (let turn = 0; turn < BLOCKS; turn += 1) {
@@ -147,12 +158,6 @@ async function processorTime(on: Stage, bots: readonly Bot[], post: Post) {
       0.5,
     );
   return { together: costOf(together), apart: costOf(apart), idle: perMs * 1000 };
-}
-
-async function letBlocksCome(on: Stage): Promise<void> {
-  await on.venue({ kind: 'pause', paused: false });
-  await systemClock.sleep(MINE_MS);
-  await on.venue({ kind: 'pause', paused: true });
 }
 
 async function spend(on: Stage, work: () => Promise<void>): Promise<Spent> {

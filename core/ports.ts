@@ -232,7 +232,7 @@ export interface RelayerDesk {
   /** At least one; the first is the one `GET /v1/{chain}` publishes as `relayer`. */
   wallets(): readonly Address[];
   /** The wallet that serves a trader, and therefore has to be its trading delegate; null while none can be named. */
-  walletFor(trader: Address): Promise<Address | null>;
+  walletFor(trader: Address, known?: Address | null): Promise<Address | null>;
 }
 
 export interface Store {

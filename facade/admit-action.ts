@@ -1,7 +1,7 @@
-import { requireDelegate } from '../core/access/agent-status.js';
 import { callerOf } from '../core/access/authenticate.js';
 import type { AgentCaller } from '../core/access/caller.js';
 import { judgeByClock } from '../core/access/signer-nonces.js';
+import type { ActionProof, KeptAction } from '../core/access/signer-store.js';
 import { isExpired, type Agent } from '../core/domain/agent.js';
 import { checkMayTrade } from '../core/domain/scope.js';
 import type { Gateway, Venue } from '../core/gateway.js';
@@ -21,6 +21,8 @@ export interface Admittance {
   readonly candidates: readonly Address[];
   readonly nonce: bigint;
   readonly weight: Weight;
+  /** Of an action that trades. */
+  readonly proof?: ActionProof;
   /** Called as soon as it is counted, so that an error after that carries the window too. */
   readonly onCounted: OnCounted;
 }
@@ -28,19 +30,20 @@ export interface Admittance {
 export type OnCounted = (window: Window) => void;
 
 export type Admission =
-  | { readonly kind: 'admitted'; readonly agent: Agent }
+  | { readonly kind: 'admitted'; readonly agent: Agent; readonly kept: KeptAction | null }
   /** Nobody whose actions count: nothing was stored. */
   | { readonly kind: 'stranger' }
   | { readonly kind: 'refused'; readonly text: string };
 
-/** Who signed, and whether this nonce is still theirs to spend; both in one round trip. Throws RATE_LIMITED. */
+/** Who signed, and whether this nonce is still theirs to spend; what trades is kept. All in one round trip. Throws RATE_LIMITED. */
 export async function admitAction({ store, entrance }: Gateway, venue: Venue, admittance: Admittance): Promise<Admission> {
-  const { candidates, nonce, weight, onCounted } = admittance;
+  const { candidates, nonce, weight, onCounted, proof } = admittance;
   const now = venue.clock.now();
   const limit = entrance.limits[weight.scope];
   const {
     agent,
     used,
+    kept,
     nonce: verdict,
   } = await store.signers.claim({
     chain: venue.definition.slug,
@@ -48,12 +51,13 @@ export async function admitAction({ store, entrance }: Gateway, venue: Venue, ad
     nonce,
     now,
     count: { window: windowStart(now), bucket: `facade-${weight.scope}`, weight: weight.weight, limit },
+    ...(proof && { proof }),
   });
   if (agent === null || used === null) return { kind: 'stranger' };
   const window = measureWindow(weight.scope, limit, used, now);
   onCounted(window);
   refuseExceeded([window]);
-  if (verdict === null || verdict.kind === 'taken') return { kind: 'admitted', agent };
+  if (verdict === null || verdict.kind === 'taken') return { kind: 'admitted', agent, kept };
   return { kind: 'refused', text: nonceText(nonce, verdict) };
 }
 
@@ -76,9 +80,7 @@ export function refusalOf(
 }
 
 /** The agent as use cases know callers, once it may trade. */
-export async function traderCaller(venue: Venue, agent: Agent): Promise<AgentCaller> {
+export async function traderCaller(venue: Venue, agent: Agent, wallet: Address | null): Promise<AgentCaller> {
   checkMayTrade(agent.scope, agent.agent);
-  const caller = await callerOf(venue, agent);
-  await requireDelegate(venue, caller);
-  return caller;
+  return callerOf(venue, agent, wallet);
 }

@@ -1,10 +1,11 @@
 import { bytesToHex } from 'viem/utils';
+import type { ActionProof } from '../core/access/signer-store.js';
 import { GatewayError, type ErrorCode } from '../core/errors.js';
 import type { Gateway, Venue } from '../core/gateway.js';
 import type { ActionRow } from './actions/action-row.js';
 import { ACTIONS } from './actions/index.js';
 import { isTradeType, itemsOf, opensRisk, type TradeAction } from './actions/trade.js';
-import type { SignedEnvelope, TradeContext, TradeHandlers } from './actions/trade-handlers.js';
+import type { TradeContext, TradeHandlers } from './actions/trade-handlers.js';
 import { admitAction, findSigner, refusalOf, traderCaller, type OnCounted, type Weight } from './admit-action.js';
 import { diagnose } from './doctor.js';
 import { readEnvelope, type Envelope } from './envelope.js';
@@ -59,19 +60,23 @@ export function createExchange(gateway: Gateway, trade: TradeHandlers | null): E
 
   const act = async (call: L1Call, { text, onCounted = ignore }: ExchangeRequest): Promise<ExchangeReply> => {
     const { venue, row, envelope, decoded } = call;
+    const proof = row.verdict.kind === 'trade' ? proofOf(call, text) : undefined;
     const admission = await admitAction(gateway, venue, {
       candidates: addressesOf(call),
       nonce: envelope.nonce,
       weight: weightOf(row, decoded.action),
       onCounted,
+      ...(proof && { proof }),
     });
     if (admission.kind === 'refused') return refused(admission.text);
     if (admission.kind === 'stranger') return row.verdict.kind === 'no-op' ? DONE : unknownSigner(call);
+    const { agent, kept } = admission;
     if (row.verdict.kind !== 'trade' || trade === null) return DONE;
-    const signed = signedEnvelope(call, admission.agent.agent, text);
-    return settle(async () =>
-      runTrade(trade, { gateway, venue, caller: await traderCaller(venue, admission.agent), signed }, decoded.action),
-    );
+    if (kept === null) throw new Error('an action that trades was not kept');
+    return settle(async () => {
+      const caller = await traderCaller(venue, agent, kept.wallet);
+      return runTrade(trade, { gateway, venue, caller, ...kept }, decoded.action);
+    });
   };
 
   /** The text clients know, then what we think of it. */
@@ -129,12 +134,11 @@ function weightOf({ verdict }: L1Row, action: unknown): Weight {
   return { scope: opensRisk(trade) ? 'agent-writes' : 'agent', weight: 1 + Math.floor(itemsOf(trade) / ITEMS_PER_WEIGHT) };
 }
 
-function signedEnvelope({ venue, envelope, candidates }: L1Call, signer: string, text: string): SignedEnvelope {
-  const found = candidates.find((candidate) => candidate.signer === signer);
-  if (found === undefined) throw new RangeError('The books named a signer whom nobody asked about.');
-  const { form, network, actionHash } = found;
-  return { text, actionHash: bytesToHex(actionHash), form, network, nonce: envelope.nonce, receivedAt: venue.clock.now() };
-}
+const proofOf = ({ venue, candidates }: L1Call, envelope: string): ActionProof => ({
+  envelope,
+  receivedAt: venue.clock.now(),
+  readings: candidates.map(({ actionHash, form, network }) => ({ actionHash: bytesToHex(actionHash), form, network })),
+});
 
 /** The seam of the handlers: the row's schema made the action, so its type names its handler. */
 function runTrade(handlers: TradeHandlers, context: TradeContext, action: unknown): Promise<ExchangeReply> {

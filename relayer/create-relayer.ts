@@ -1,5 +1,5 @@
 import type { Address, Cancel } from '../core/ports.js';
-import type { Relayer } from '../core/relay/relayer.js';
+import type { QueuedJob, Relayer } from '../core/relay/relayer.js';
 import { isOver, type RelayJob } from '../core/relay/relay-store.js';
 import { createSwitchBoard } from '../core/relay/switch-board.js';
 import type { SwitchStore, WalletStanding } from '../core/relay/switches.js';
@@ -72,6 +72,12 @@ export function createRelayer(options: RelayerOptions): RunningRelayer {
     });
   }
 
+  function follow(job: RelayJob): QueuedJob {
+    const over = handedOver(job);
+    lanes.get(job.wallet)?.wake();
+    return { job, handedOver: over };
+  }
+
   /** Another replica may own the lane, so besides our own steps the stored states are looked at, all in one question. */
   function watch(): void {
     if (isWatching) return;
@@ -96,10 +102,11 @@ export function createRelayer(options: RelayerOptions): RunningRelayer {
     async send({ record, ...request }) {
       if (request.trader === null) throw new Error('The facade sends for traders only.');
       const wallet = request.wallet ?? (await walletFor(request.trader));
-      const job = await store.queue({ ...request, chain: slug, wallet }, clock.now(), record);
-      const over = handedOver(job);
-      lanes.get(wallet)?.wake();
-      return { job, handedOver: over };
+      return follow(await store.queue({ ...request, chain: slug, wallet }, clock.now(), record));
+    },
+    async place(relayed) {
+      const placed = await store.placeAndQueue(relayed);
+      return placed.kind === 'placed' ? { ...placed, ...follow(placed.job) } : placed;
     },
     trouble: (wallet) => lanes.get(wallet)?.trouble() ?? null,
     fence: (wallet) => lanes.get(wallet)?.fence() ?? null,

@@ -21,7 +21,7 @@ const MOST_REMEMBERED = 10_000;
 const WALLET_AGE_MS = 2_000;
 
 /** Which wallet serves a trader. Once assigned it stays, until the wallet is gone, or retires and the trader has left it. */
-export function createAssignment(options: AssignmentOptions): (trader: Address) => Promise<Address> {
+export function createAssignment(options: AssignmentOptions): (trader: Address, known?: Address | null) => Promise<Address> {
   const { slug, addresses, store, moves, standing, delegateOf, clock } = options;
   const delegates = new Map<Address, { readonly at: number; readonly delegate: Promise<Address | null> }>();
 
@@ -76,10 +76,10 @@ export function createAssignment(options: AssignmentOptions): (trader: Address) 
     return lease === null;
   }
 
-  return async (trader) => {
+  return async (trader, given) => {
     const recent = recentWallet(trader);
     if (recent !== null) return recent;
-    const known = await store.walletOf(slug, trader);
+    const known = given === undefined ? await store.walletOf(slug, trader) : given;
     if (known !== null && addresses.includes(known)) return isWelcoming(known) ? settle(trader, known) : leave(trader, known);
     if (known !== null && (await isServed(known))) return known;
     const delegate = await delegateOf(trader);

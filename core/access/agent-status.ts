@@ -25,11 +25,12 @@ interface Standing {
   readonly delegate: Address | null;
 }
 
-/** Who broadcasts for the agent: itself; for agents of the facade the relayer, and null where none serves. */
+/** Who broadcasts for the agent: itself; for agents of the facade the relayer, and null where none serves. `wallet` is what the books say, where they were just asked. */
 export const senderOf = async (
   { relayer }: Pick<Venue, 'relayer'>,
   agent: Pick<Agent, 'agent' | 'trader' | 'mode'>,
-): Promise<Address | null> => (agent.mode === 'self' ? agent.agent : (relayer?.walletFor(agent.trader) ?? null));
+  wallet?: Address | null,
+): Promise<Address | null> => (agent.mode === 'self' ? agent.agent : (relayer?.walletFor(agent.trader, wallet) ?? null));
 
 /** The chain is asked only where the answer depends on it, so a revocation holds while every node is down. */
 export async function standingOf(venue: Venue, agent: Agent): Promise<Standing> {

@@ -139,8 +139,8 @@ function refuseRelayed({ definition, clock }: Venue, { agent, mode, scope, revok
 }
 
 /** Also for the facade, whose agents are sent for by the relayer. */
-export async function callerOf(venue: Venue, agent: Agent): Promise<AgentCaller> {
-  const sender = await senderOf(venue, agent);
+export async function callerOf(venue: Venue, agent: Agent, wallet?: Address | null): Promise<AgentCaller> {
+  const sender = await senderOf(venue, agent, wallet);
   if (sender === null) throw new GatewayError('CHAIN_READ_ONLY', { chain: venue.definition.slug });
   return { via: 'agent', trader: agent.trader, agent: agent.agent, sender, mode: agent.mode, scope: agent.scope };
 }

@@ -1,6 +1,8 @@
 import type { ChainSlug } from '../chains.js';
 import type { Agent, AgentMode } from '../domain/agent.js';
 import type { Address } from '../ports.js';
+import type { TraderFacts } from '../relay/exchange-store.js';
+import type { SignedAction } from '../relay/relay-store.js';
 import type { Registration } from './access-store.js';
 import type { NonceVerdict } from './signer-nonces.js';
 
@@ -19,6 +21,18 @@ export interface SignerClaim {
     readonly weight: number;
     readonly limit: number;
   };
+  /** Of an action that trades: kept from the moment the nonce is its own. */
+  readonly proof?: ActionProof;
+}
+
+/** What was signed, and how it was found out. */
+export interface ActionProof {
+  /** The body as it arrived. */
+  readonly envelope: string;
+  /** Epoch ms. */
+  readonly receivedAt: number;
+  /** How the signature was read to be each candidate's, in their order. */
+  readonly readings: readonly Pick<SignedAction, 'actionHash' | 'form' | 'network'>[];
 }
 
 export interface SignerVerdict {
@@ -28,6 +42,15 @@ export interface SignerVerdict {
   readonly used: number | null;
   /** Null when it was not claimed: no agent that may act, or a window that is full. */
   readonly nonce: NonceVerdict | null;
+  /** The action with its proof, and what its translation stands on; null where no proof was given, or the nonce is not its own. */
+  readonly kept: KeptAction | null;
+}
+
+export interface KeptAction {
+  readonly action: SignedAction;
+  readonly facts: TraderFacts;
+  /** Of the relayer's wallets the one that the trader was given; null while it has none. */
+  readonly wallet: Address | null;
 }
 
 /** An address as somebody met it before, on whichever chain. */
@@ -70,7 +93,7 @@ export type ApprovalOutcome =
 export interface SignerStore {
   /** The first candidate that is an agent of the facade on this chain, revoked and expired ones included. */
   find(chain: ChainSlug, candidates: readonly Address[]): Promise<Agent | null>;
-  /** Finds, counts and claims in one statement: of two that carry the same nonce, to whichever replicas and chains, one gets it. */
+  /** Finds, counts, claims and keeps in one statement: of two that carry the same nonce, to whichever replicas and chains, one gets it. */
   claim(claim: SignerClaim): Promise<SignerVerdict>;
   /** Where these addresses are known from; for explanations only. */
   acquaintances(addresses: readonly Address[]): Promise<readonly Acquaintance[]>;

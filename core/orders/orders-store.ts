@@ -32,8 +32,12 @@ export interface Draft extends HandedOut {
   readonly guard?: OpeningGuard;
 }
 
-export type Placed =
-  | { readonly kind: 'placed'; readonly stored: KnownOrder }
+export type Placed = PlacedWith<unknown>;
+
+/** With what was stored beside it. */
+export type PlacedWith<Beside> = ({ readonly kind: 'placed'; readonly stored: KnownOrder } & Beside) | NotPlaced;
+
+export type NotPlaced =
   /** The clientId is taken, by the same order or by another one: compare fingerprints. Nothing was stored. */
   | { readonly kind: 'known'; readonly stored: KnownOrder }
   | { readonly kind: 'over-cap'; readonly spentUsd: Decimal }

@@ -9,6 +9,7 @@ import { collateralForBaseSize, positionSizeCollateral, tokenToBase } from '../d
 import type { LeverageSetting } from '../facade/leverage-store.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { PositionFigures } from '../orders/find-position.js';
+import type { TraderFacts } from './exchange-store.js';
 import { currentPrice, orderMarket, type Opening, type OrderMarket } from '../orders/order-request.js';
 import { predictCallback } from '../orders/precheck-callback.js';
 
@@ -26,8 +27,13 @@ const LEVERAGE_UNIT = 1_000n;
 const LEAST_CUSHION_P = 50n;
 const PERCENT = 100_000n;
 
-export async function exchangeFacts({ store, facade }: Gateway, venue: Venue, { trader }: AgentCaller): Promise<ExchangeFacts> {
-  const { positions, busy, leverage } = await store.exchange.facts(venue.definition.slug, trader);
+export async function exchangeFacts(
+  { store, facade }: Gateway,
+  venue: Venue,
+  { trader }: AgentCaller,
+  known?: TraderFacts,
+): Promise<ExchangeFacts> {
+  const { positions, busy, leverage } = known ?? (await store.exchange.facts(venue.definition.slug, trader));
   return {
     block: venue.state.followed.block ?? 0n,
     positions: positions.map(({ tradeIndex, position }) => ({ ...position, tradeIndex })),

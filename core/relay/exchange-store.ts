@@ -62,6 +62,8 @@ export interface TraderFacts {
 export interface ExchangeStore {
   /** One question, however many orders rest. */
   facts(chain: ChainSlug, trader: Address): Promise<TraderFacts>;
+  /** Those of these names that an order bears which still lives. */
+  liveCloids(chain: ChainSlug, trader: Address, cloids: readonly string[]): Promise<ReadonlySet<string>>;
   /** A second record of the same oid changes nothing. */
   record(record: ExchangeRecord): Promise<void>;
   find(chain: ChainSlug, trader: Address, oid: bigint): Promise<ExchangeRecord | null>;

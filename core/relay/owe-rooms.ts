@@ -3,11 +3,16 @@ import { DEFAULT_CLOSING_SLIPPAGE_P } from '../domain/pricing/slippage.js';
 import { levelRoom } from '../domain/relay/level-room.js';
 import { MAX_SLIPPAGE_P } from '../domain/relay/price-bound.js';
 import type { Gateway, Venue } from '../gateway.js';
+import type { Prepared } from './plan-items.js';
 import type { SignedAction } from './relay-store.js';
 import type { ToRecord } from './send-item.js';
 
 /** A protection sets its room itself; it is looked at once more, because a close that was on its way may have set another. */
 const SECOND_LOOK_MS = 15_000;
+
+const roomOf = ({ asked, manner }: Prepared): bigint => (manner === 'protection' ? levelRoom(asked.order, MAX_SLIPPAGE_P) : asked.roomP);
+
+export const owesRooms = (prepared: Prepared): boolean => roomOf(prepared) > DEFAULT_CLOSING_SLIPPAGE_P;
 
 /** Stored before anything is sent, so that no kill leaves a stop loss without its room. */
 export async function oweRooms(
@@ -15,16 +20,16 @@ export async function oweRooms(
   { definition, clock }: Venue,
   { trader, agent }: AgentCaller,
   action: SignedAction,
-  { prepared: { asked, legs, manner }, oid, stored }: ToRecord,
+  { prepared, oid, stored }: ToRecord,
 ): Promise<void> {
+  if (!owesRooms(prepared)) return;
+  const { asked, legs } = prepared;
   const owed = { chain: definition.slug, trader, agent, action: action.id, item: asked.item, oid };
-  const followed = manner === 'protection' ? levelRoom(asked.order, MAX_SLIPPAGE_P) : asked.roomP;
-  if (followed <= DEFAULT_CLOSING_SLIPPAGE_P) return;
   for (const [at, { leg }] of legs.entries()) {
     const orderId = leg.role === 'open' ? (stored[at] ?? null) : null;
     const tradeIndex = leg.intent.kind === 'protect' ? leg.intent.tradeIndex : null;
     if (orderId === null && tradeIndex === null) continue;
     const dueAt = clock.now() + (orderId === null ? SECOND_LOOK_MS : 0);
-    await store.rooms.owe({ ...owed, orderId, tradeIndex, roomP: followed }, dueAt);
+    await store.rooms.owe({ ...owed, orderId, tradeIndex, roomP: roomOf(prepared) }, dueAt);
   }
 }

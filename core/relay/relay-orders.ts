@@ -5,6 +5,7 @@ import type { Gateway, Venue } from '../gateway.js';
 import { isSettled, soonest, watchOrders, type OrderWatch } from './await-orders.js';
 import { exchangeFacts, type ExchangeFacts } from './exchange-facts.js';
 import { planItems, planRest, prepareItem, type ExchangeItem, type Failure, type ItemOutcome } from './plan-items.js';
+import type { TraderFacts } from './exchange-store.js';
 import type { RelayState, SignedAction } from './relay-store.js';
 import { dropHeld, sendHeld, sendItem, type Sent } from './send-item.js';
 
@@ -12,6 +13,8 @@ export interface RelayOptions {
   readonly items: readonly ExchangeItem[];
   /** How long the answer may be held back for the outcome. */
   readonly holdMs: number;
+  /** As they were when the action was kept; asked for where it came before that. */
+  readonly facts?: TraderFacts;
 }
 
 /**
@@ -23,9 +26,9 @@ export async function relayOrders(
   venue: Venue,
   caller: AgentCaller,
   action: SignedAction,
-  { items, holdMs }: RelayOptions,
+  { items, holdMs, facts: known }: RelayOptions,
 ): Promise<ItemOutcome[]> {
-  const facts = await exchangeFacts(gateway, venue, caller);
+  const facts = await exchangeFacts(gateway, venue, caller, known);
   const watch = watchOrders(gateway, venue, caller.trader);
   const end = venue.clock.now() + holdMs;
   try {

@@ -1,6 +1,7 @@
 import type { ChainSlug } from '../chains.js';
+import type { Draft, PlacedWith } from '../orders/orders-store.js';
 import type { Address, Hex } from '../ports.js';
-import type { ExchangeRecord } from './exchange-store.js';
+import type { ExchangeLeg, ExchangeRecord } from './exchange-store.js';
 import type { Fence, LaneHealth } from './relayer.js';
 import type { Lease } from '../tracking/tracking-store.js';
 
@@ -119,12 +120,23 @@ export interface Unreclaimed {
   readonly requestIndex: number;
 }
 
+/** An order of a bot that is one request on chain, with the bot's record of it and what sends it. All of them bear the new order's id. */
+export interface RelayedOrder {
+  readonly draft: Draft;
+  readonly request: Omit<RelayRequest, 'chain' | 'orderId'>;
+  readonly record: Omit<ExchangeRecord, 'oid' | 'legs'> & { readonly leg: Omit<ExchangeLeg, 'orderId'> };
+}
+
+/** What is not placed is not sent either. */
+export type PlacedJob = PlacedWith<{ readonly job: RelayJob }>;
+
 /** What the relayer remembers. Every step is stored before the next one is taken, so that a kill between any two loses and doubles nothing. */
 export interface RelayStore {
-  recordAction(action: Omit<SignedAction, 'id'>): Promise<SignedAction>;
   action(chain: ChainSlug, id: bigint): Promise<SignedAction | null>;
   /** Those of them that are stored. */
   actions(chain: ChainSlug, ids: readonly bigint[]): Promise<SignedAction[]>;
+  /** The order, its record and the job in one step. */
+  placeAndQueue(relayed: RelayedOrder): Promise<PlacedJob>;
   /** In one step with the record of the order it sends, where one is given. */
   queue(request: RelayRequest, at: number, record?: ExchangeRecord): Promise<RelayJob>;
   /** Requests of bots that the oracle did not answer in time and that nobody is taking back; one just tried is left alone for a while. */

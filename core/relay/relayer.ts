@@ -1,6 +1,7 @@
 import type { Address, BlockHead, Hex, RelayerDesk } from '../ports.js';
+import type { PlacedWith } from '../orders/orders-store.js';
 import type { ExchangeRecord } from './exchange-store.js';
-import type { Mined, RelayJob, RelayRequest } from './relay-store.js';
+import type { Mined, RelayedOrder, RelayJob, RelayRequest } from './relay-store.js';
 import type { WalletStanding } from './switches.js';
 
 /** What the relayer asks of a node. */
@@ -61,12 +62,21 @@ export interface RequestToSend extends Omit<RelayRequest, 'chain' | 'wallet'> {
   readonly record?: ExchangeRecord;
 }
 
+/** In the queue. */
+export interface QueuedJob {
+  readonly job: RelayJob;
+  /** When a node has it or it is refused, at the latest after some seconds. */
+  readonly handedOver: Promise<RelayJob>;
+}
+
 /** The relayer of one chain, as the facade sees it. */
 export interface Relayer extends RelayerDesk {
-  /** Once assigned it stays. */
-  walletFor(trader: Address): Promise<Address>;
-  /** Stores the job, and sends it as soon as the lane's turn comes. Resolves when it is stored; `handedOver` when a node has it or it is refused, at the latest after some seconds. */
-  send(request: RequestToSend): Promise<{ readonly job: RelayJob; readonly handedOver: Promise<RelayJob> }>;
+  /** Once assigned it stays. `known` is what the books say, where they were just asked. */
+  walletFor(trader: Address, known?: Address | null): Promise<Address>;
+  /** Stores the job, and sends it as soon as the lane's turn comes. Resolves when it is stored. */
+  send(request: RequestToSend): Promise<QueuedJob>;
+  /** The same for an order that is stored in the same step. What is not placed is not sent. */
+  place(relayed: RelayedOrder): Promise<PlacedWith<QueuedJob>>;
   /** What the wallet's lane met last, when nothing has got through since; null while it sends. */
   trouble(wallet: Address): string | null;
   /** A wallet for which nothing is to be asked now, and why; null while it sends. On every replica, within a second. */

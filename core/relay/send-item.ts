@@ -1,13 +1,15 @@
 import type { AgentCaller } from '../access/caller.js';
 import type { Leg, TranslationContext } from '../domain/relay/exchange-order.js';
 import type { Gateway, Venue } from '../gateway.js';
+import type { Draft, Placed } from '../orders/orders-store.js';
 import type { ExchangeLeg, ExchangeRecord } from './exchange-store.js';
-import { oweRooms } from './owe-rooms.js';
+import { oweRooms, owesRooms } from './owe-rooms.js';
 import { failed, type Failure, type Prepared } from './plan-items.js';
 import type { SignedAction } from './relay-store.js';
 import { tellQuota } from './rules-alert.js';
-import { sendWrite } from './send-write.js';
-import { storeLeg } from './write-leg.js';
+import type { QueuedJob } from './relayer.js';
+import { relayerOf, requestOf, sendWrite } from './send-write.js';
+import { storeLeg, type PreparedLeg } from './write-leg.js';
 
 /** What the relayer needs to work out again what it is asked to sign. */
 export interface OrderJobContext {
@@ -18,21 +20,16 @@ export interface OrderJobContext {
   readonly isLeftToRest: boolean;
 }
 
-type SentJob = Awaited<ReturnType<typeof sendWrite>>;
-
 export interface Sent extends Prepared {
   readonly oid: bigint;
   /** Of what was handed to the relayer. */
   readonly orderIds: readonly bigint[];
-  readonly jobs: readonly SentJob[];
+  readonly jobs: readonly QueuedJob[];
   /** The opening of a flip, stored and kept back: its place among the legs, and its order. */
   readonly held: { readonly at: number; readonly orderId: bigint } | null;
 }
 
-/**
- * Leg by leg, in the order in which they have to be mined: our orders first, then the bot's record, then the relayer's queue. What opens
- * the other side is kept back until the closes before it are executed: the oracle may refuse them, and the opening would stand beside them.
- */
+/** Handed to the relayer; what the rules say against it is an outcome, not an error. `jobContext` says what it stands in for, where it does. */
 export async function sendItem(
   gateway: Gateway,
   venue: Venue,
@@ -41,27 +38,74 @@ export async function sendItem(
   prepared: Prepared,
   jobContext?: unknown,
 ): Promise<Sent | Failure> {
-  const stored: (bigint | null)[] = [];
+  const [only] = prepared.legs;
+  const isOneStep = prepared.legs.length === 1 && only?.draft && !owesRooms(prepared);
+  const send = { prepared, jobContext };
+  return isOneStep ? sendAtOnce(gateway, venue, caller, action, send, only) : sendLegByLeg(gateway, venue, caller, action, send);
+}
+
+interface ToSend {
+  readonly prepared: Prepared;
+  readonly jobContext: unknown;
+}
+
+/** What is one request on chain: our order, the bot's record of it and the relayer's job are stored in one step. */
+async function sendAtOnce(
+  gateway: Gateway,
+  venue: Venue,
+  caller: AgentCaller,
+  action: SignedAction,
+  { prepared, jobContext }: ToSend,
+  { leg, draft, write }: PreparedLeg,
+): Promise<Sent | Failure> {
+  if (draft === null) throw new TypeError('an order without a draft');
+  const relayed = {
+    request: requestOf(caller, { action, transaction: write.transaction, context: jobContext ?? contextOf(prepared, 0) }),
+    record: { ...recordOf(venue, caller, action, prepared), leg: legRecord(leg) },
+  };
+  const named = { clientId: prepared.asked.cloid, isInstead: jobContext !== undefined };
   try {
-    for (const [at, { draft }] of prepared.legs.entries())
-      stored.push(
-        draft === null
-          ? null
-          : (await storeLeg(gateway, venue, draft, at === 0 ? prepared.asked.cloid : null, jobContext !== undefined)).id,
-      );
+    const { stored, job, handedOver } = await storeLeg(venue, draft, named, (it) => relayerOf(venue).place({ ...relayed, draft: it }));
+    return { ...prepared, oid: stored.id, orderIds: [stored.id], jobs: [{ job, handedOver }], held: null };
+  } catch (error) {
+    await tellQuota(gateway, venue, caller.trader, error);
+    return failed(error);
+  }
+}
+
+/**
+ * In the order in which they have to be mined: our orders first, then the bot's record, then the relayer's queue. What opens the other side
+ * is kept back until the closes before it are executed: the oracle may refuse them, and the opening would stand beside them.
+ */
+async function sendLegByLeg(
+  gateway: Gateway,
+  venue: Venue,
+  caller: AgentCaller,
+  action: SignedAction,
+  { prepared, jobContext }: ToSend,
+): Promise<Sent | Failure> {
+  const stored: (bigint | null)[] = [];
+  const place = (draft: Draft): Promise<Placed> => gateway.store.orders.place(draft);
+  const isInstead = jobContext !== undefined;
+  try {
+    for (const [at, { draft }] of prepared.legs.entries()) {
+      const clientId = at === 0 ? prepared.asked.cloid : null;
+      stored.push(draft === null ? null : (await storeLeg(venue, draft, { clientId, isInstead }, place)).stored.id);
+    }
   } catch (error) {
     await giveUp(gateway, venue, caller, stored);
     await tellQuota(gateway, venue, caller.trader, error);
     return failed(error);
   }
   const oid = stored.find((id) => id !== null) ?? (await protectionId(gateway, venue, caller, action, prepared));
-  const record = recordOf(venue, caller, action, { prepared, oid, stored });
+  const legs = prepared.legs.map(({ leg }, at) => ({ ...legRecord(leg), orderId: stored[at] ?? null }));
+  const record = { ...recordOf(venue, caller, action, prepared), oid, legs };
   // What one leg sends is stored in one step with it; of several, none may be sent before the record is there.
   const isAlone = prepared.legs.length === 1;
   if (!isAlone) await gateway.store.exchange.record(record);
   await oweRooms(gateway, venue, caller, action, { prepared, oid, stored });
   const held = heldLeg(prepared, stored);
-  const jobs: SentJob[] = [];
+  const jobs: QueuedJob[] = [];
   for (const at of prepared.legs.keys())
     if (at !== held?.at)
       jobs.push(
@@ -88,14 +132,21 @@ async function sendLeg(
   venue: Venue,
   caller: AgentCaller,
   action: SignedAction,
-  { asked, context, isLeftToRest, legs }: Prepared,
+  prepared: Prepared,
   { at, orderId, jobContext, record }: LegToSend,
-): Promise<SentJob> {
-  const write = legs[at]?.write;
+): Promise<QueuedJob> {
+  const write = prepared.legs[at]?.write;
   if (!write) throw new TypeError('an exchange order without that leg');
-  const job: OrderJobContext = { kind: 'order', item: asked.item, leg: at, context, isLeftToRest };
-  return sendWrite(venue, caller, { action, orderId, write, context: jobContext ?? job, ...(record && { record }) });
+  return sendWrite(venue, caller, { action, orderId, write, context: jobContext ?? contextOf(prepared, at), ...(record && { record }) });
 }
+
+const contextOf = ({ asked, context, isLeftToRest }: Prepared, leg: number): OrderJobContext => ({
+  kind: 'order',
+  item: asked.item,
+  leg,
+  context,
+  isLeftToRest,
+});
 
 /** The second half of a flip, after the first is executed. */
 export async function sendHeld(venue: Venue, caller: AgentCaller, action: SignedAction, sent: Sent): Promise<Sent> {
@@ -127,14 +178,14 @@ export interface ToRecord {
   readonly stored: readonly (bigint | null)[];
 }
 
+/** All of a record but the numbers that storing gives. */
 const recordOf = (
   { definition, clock }: Venue,
   { trader, agent }: AgentCaller,
   action: SignedAction,
-  { prepared: { asked, manner, legs }, oid, stored }: ToRecord,
-): ExchangeRecord => ({
+  { asked, manner }: Prepared,
+): Omit<ExchangeRecord, 'oid' | 'legs'> => ({
   chain: definition.slug,
-  oid,
   trader,
   agent,
   action: action.id,
@@ -145,12 +196,10 @@ const recordOf = (
   order: asked.order,
   wire: asked.wire,
   createdAt: clock.now(),
-  legs: legs.map(({ leg }, at) => legRecord(leg, stored[at] ?? null)),
 });
 
-const legRecord = ({ role, intent, sizeBase }: Leg, orderId: bigint | null): ExchangeLeg => ({
+const legRecord = ({ role, intent, sizeBase }: Leg): Omit<ExchangeLeg, 'orderId'> => ({
   role,
-  orderId,
   tradeIndex: 'tradeIndex' in intent ? intent.tradeIndex : null,
   sizeBase,
 });

@@ -3,7 +3,8 @@ import { GatewayError } from '../errors.js';
 import type { Venue } from '../gateway.js';
 import type { PreparedTransaction, PreparedWrite } from '../orders/prepare-transaction.js';
 import type { ExchangeRecord } from './exchange-store.js';
-import type { RelayJob, RelayPurpose, SignedAction } from './relay-store.js';
+import type { RelayedOrder, RelayPurpose, SignedAction } from './relay-store.js';
+import type { QueuedJob, Relayer } from './relayer.js';
 
 /** Where the node could not estimate: more than any trading call takes. */
 const FALLBACK_GAS = 3_000_000n;
@@ -19,29 +20,34 @@ export interface RelayedTransaction {
   readonly record?: ExchangeRecord;
 }
 
-type Queued = Promise<{ readonly job: RelayJob; readonly handedOver: Promise<RelayJob> }>;
-
 /** Into the relayer's queue: stored when it resolves. */
-export function sendTransaction(venue: Venue, { trader, sender }: AgentCaller, relayed: RelayedTransaction): Queued {
-  const { relayer, definition } = venue;
-  if (relayer === null) throw new GatewayError('CHAIN_READ_ONLY', { chain: definition.slug });
-  const { action, orderId, transaction, context, purpose = 'action', record } = relayed;
-  return relayer.send({
-    trader,
-    wallet: sender,
-    purpose,
-    parent: action.id,
-    orderId,
-    data: transaction.data,
-    gas: transaction.gas === null ? FALLBACK_GAS : BigInt(transaction.gas),
-    context,
-    notAfter: transaction.expiresAt,
-    ...(record && { record }),
-  });
+export function sendTransaction(venue: Venue, caller: AgentCaller, relayed: RelayedTransaction): Promise<QueuedJob> {
+  const { orderId, record } = relayed;
+  return relayerOf(venue).send({ ...requestOf(caller, relayed), orderId, ...(record && { record }) });
 }
+
+export function relayerOf({ relayer, definition }: Venue): Relayer {
+  if (relayer === null) throw new GatewayError('CHAIN_READ_ONLY', { chain: definition.slug });
+  return relayer;
+}
+
+/** What is asked of the relayer, but for the order that it is about. */
+export const requestOf = (
+  { trader, sender }: AgentCaller,
+  { action, transaction, context, purpose = 'action' }: Omit<RelayedTransaction, 'orderId' | 'record'>,
+): RelayedOrder['request'] => ({
+  trader,
+  wallet: sender,
+  purpose,
+  parent: action.id,
+  data: transaction.data,
+  gas: transaction.gas === null ? FALLBACK_GAS : BigInt(transaction.gas),
+  context,
+  notAfter: transaction.expiresAt,
+});
 
 export const sendWrite = (
   venue: Venue,
   caller: AgentCaller,
   { write, ...relayed }: Omit<RelayedTransaction, 'transaction'> & { readonly write: PreparedWrite },
-): Queued => sendTransaction(venue, caller, { ...relayed, transaction: write.transaction });
+): Promise<QueuedJob> => sendTransaction(venue, caller, { ...relayed, transaction: write.transaction });

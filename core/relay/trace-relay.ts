@@ -60,6 +60,12 @@ export function traceRelay(store: RelayStore, node: RelayNode, tracer: Tracer): 
         if (parent !== null) remember(job.id, parent);
         return job;
       },
+      async placeAndQueue(relayed) {
+        const parent = tracer.current();
+        const placed = await store.placeAndQueue(relayed);
+        if (parent !== null && placed.kind === 'placed') remember(placed.job.id, parent);
+        return placed;
+      },
       async number(chain, wallet, ids, atLeast) {
         const jobs = await store.number(chain, wallet, ids, atLeast);
         for (const { id, nonce } of jobs) learn(id, traitOf(wallet, nonce));

@@ -11,7 +11,7 @@ import { marketName } from '../account/describe-order.js';
 import { checkOpening, checkScope, notionalUsd, requireTradable } from '../orders/check-order.js';
 import type { PositionFigures } from '../orders/find-position.js';
 import { MAX_COLLATERAL, orderMarket, storedStopLoss, type Opening } from '../orders/order-request.js';
-import type { Draft, KnownOrder } from '../orders/orders-store.js';
+import type { Draft, NotPlaced } from '../orders/orders-store.js';
 import { preparedOrder, tooManyUnsent } from '../orders/place-order.js';
 import { closingSlippage, positionOrder } from '../orders/position-order.js';
 import { invalid } from '../orders/exact-units.js';
@@ -177,20 +177,19 @@ const draftOf = ({ definition }: Venue, { agent }: AgentCaller, order: Order, wr
  * Stores the order of a leg. A cloid that an order of the past has used stays with that one; ours is found by the exchange's record.
  * One that still lives keeps its name for itself, also against the same request sent twice at once, unless this one takes its place.
  */
-export async function storeLeg(
-  gateway: Gateway,
+export async function storeLeg<Stored extends { readonly kind: 'placed' }>(
   venue: Venue,
   draft: Draft,
-  clientId: string | null,
-  isInstead: boolean,
-): Promise<KnownOrder> {
-  const placed = await gateway.store.orders.place({ ...draft, order: { ...draft.order, clientId } });
+  { clientId, isInstead }: { readonly clientId: string | null; readonly isInstead: boolean },
+  place: (draft: Draft) => Promise<Stored | NotPlaced>,
+): Promise<Stored> {
+  const placed = await place({ ...draft, order: { ...draft.order, clientId } });
   switch (placed.kind) {
     case 'placed':
-      return placed.stored;
+      return placed;
     case 'known':
       if (!isInstead && LIVE.has(placed.stored.order.status)) throw new GatewayError('UNSUPPORTED', { reason: CLOID_TAKEN });
-      return storeLeg(gateway, venue, draft, null, isInstead);
+      return storeLeg(venue, draft, { clientId: null, isInstead }, place);
     case 'over-cap':
       throw draft.spend?.capUsd ? capExceeded(draft.spend.capUsd, placed.spentUsd, draft.spend.usd) : new TypeError('no cap, yet passed');
     case 'too-many':

@@ -1,5 +1,6 @@
+import { requireDelegate } from '../../core/access/agent-status.js';
 import { relayOrders } from '../../core/relay/relay-orders.js';
-import type { ExchangeItem } from '../../core/relay/plan-items.js';
+import type { ExchangeItem, ItemOutcome } from '../../core/relay/plan-items.js';
 import type { TradeActionOf, WireOrder } from '../actions/trade.js';
 import { refused, statuses, type ExchangeReply, type ItemStatus } from '../reply.js';
 import { attachedLevels } from './attached-levels.js';
@@ -26,12 +27,14 @@ const isError = (status: ItemStatus): boolean => typeof status === 'object' && '
 
 /** What can be read is relayed; what cannot has its sentence. One status per order, in order. */
 async function place(work: TradeWork, wires: readonly WireOrder[], read: readonly ReadOrder[]): Promise<ItemStatus[]> {
-  const { gateway, venue, caller, action, universe, holdMs } = work;
+  const { gateway, venue, caller, action, facts, universe, holdMs } = work;
   const taken = await takenCloids(work, read);
   const isFree = ({ cloid }: ExchangeItem): boolean => cloid === null || !taken.has(cloid);
   const items = read.flatMap((each) => (each.kind === 'order' && isFree(each.item) ? [each.item] : []));
-  const outcomes = await relayOrders(gateway, venue, caller, action, { items, holdMs });
+  const outcomes = await relayOrders(gateway, venue, caller, action, { items, holdMs, facts });
   throwIfAll(outcomes);
+  // What was tried on the chain was tried as the delegate. Where nothing was, that none of it can be sent is told before what else is wrong.
+  if (!outcomes.some(isSent)) await requireDelegate(venue, caller);
   return read.map((each, at): ItemStatus => {
     const asset = wires[at]?.a ?? 0;
     if (each.kind === 'error') return itemError(each.text, asset);
@@ -42,18 +45,14 @@ async function place(work: TradeWork, wires: readonly WireOrder[], read: readonl
   });
 }
 
+const isSent = ({ kind }: ItemOutcome): boolean => kind === 'filled' || kind === 'resting' || kind === 'rejected';
+
 /** A bot that repeats an order after a time-out must not get it twice: a name of something that still lives is taken. */
 async function takenCloids({ gateway, venue, caller }: TradeWork, read: readonly ReadOrder[]): Promise<ReadonlySet<string>> {
   const asked = read.flatMap((each) => (each.kind === 'order' && each.item.cloid !== null ? [each.item.cloid] : []));
   const twice = asked.filter((cloid, at) => asked.indexOf(cloid) !== at);
   if (asked.length === 0) return new Set();
-  const live = await gateway.store.account.liveOrders(venue.definition.slug, caller.trader);
-  const records = await gateway.store.exchange.ofOrders(
-    venue.definition.slug,
-    live.map(({ id }) => id),
-  );
-  const used = new Set([...records.values()].map(({ cloid }) => cloid));
-  return new Set([...asked.filter((cloid) => used.has(cloid)), ...twice]);
+  return new Set([...(await gateway.store.exchange.liveCloids(venue.definition.slug, caller.trader, asked)), ...twice]);
 }
 
 /** The first order is the parent; the triggers after it become take profit and stop loss of what it opens. */

@@ -1,6 +1,6 @@
+import { requireDelegate } from '../../core/access/agent-status.js';
 import type { Gateway } from '../../core/gateway.js';
 import { requireLane } from '../../core/relay/require-lane.js';
-import type { SignedAction } from '../../core/relay/relay-store.js';
 import { runScheduled, updateLeverage, updateMargin } from './settings.js';
 import { cancelByCloid, cancelByOid } from './cancel.js';
 import { batchModify, modify } from './modify.js';
@@ -10,9 +10,7 @@ import type { TradeActionOf, TradeType } from '../actions/trade.js';
 import type { ExchangeReply } from '../reply.js';
 import { createUniverses, type Universe } from '../universe.js';
 
-/** An action whose signed form is stored: from here on the relayer may be asked to sign for it. */
 export interface TradeWork extends TradeContext {
-  readonly action: SignedAction;
   readonly universe: Universe;
   /** How long the answer may be held back for the outcome. */
   readonly holdMs: number;
@@ -20,21 +18,14 @@ export interface TradeWork extends TradeContext {
 
 type Work<Type extends TradeType> = (work: TradeWork, action: TradeActionOf<Type>) => Promise<ExchangeReply>;
 
-/** Every action that trades, with the proof of it stored before anything is done. */
+/** Every action that trades. Its signed form is stored: the relayer may be asked to sign for it. */
 export function createTradeHandlers(gateway: Gateway): TradeHandlers {
   const { holdMs } = gateway.facade;
   const universes = createUniverses(gateway);
   const handler =
     <Type extends TradeType>(work: Work<Type>): TradeHandler<Type> =>
-    async (context, action) => {
-      const { venue, caller, signed } = context;
-      const { text: envelope, ...proof } = signed;
-      const [stored, universe] = await Promise.all([
-        gateway.store.relay.recordAction({ chain: venue.definition.slug, signer: caller.agent, trader: caller.trader, envelope, ...proof }),
-        universes.of(venue),
-      ]);
-      return work({ ...context, action: stored, universe, holdMs }, action);
-    };
+    async (context, action) =>
+      work({ ...context, universe: await universes.of(context.venue), holdMs }, action);
   /** What has to reach the chain is not begun while it cannot; cancels find out themselves, since some need no transaction. */
   const sender =
     <Type extends TradeType>(work: Work<Type>): TradeHandler<Type> =>
@@ -42,14 +33,21 @@ export function createTradeHandlers(gateway: Gateway): TradeHandlers {
       requireLane(context.venue, context.caller);
       return handler(work)(context, action);
     };
+  /** New orders are tried on the chain as they will be sent, which tells in the same question whether the trader has delegated. */
+  const delegated =
+    <Type extends TradeType>(work: TradeHandler<Type>): TradeHandler<Type> =>
+    async (context, action) => {
+      await requireDelegate(context.venue, context.caller);
+      return work(context, action);
+    };
   return {
     order: sender(placeOrders),
-    cancel: handler(cancelByOid),
-    cancelByCloid: handler(cancelByCloid),
-    modify: sender(modify),
-    batchModify: sender(batchModify),
-    scheduleCancel: handler(runScheduled),
-    updateLeverage: handler(updateLeverage),
-    updateIsolatedMargin: sender(updateMargin),
+    cancel: delegated(handler(cancelByOid)),
+    cancelByCloid: delegated(handler(cancelByCloid)),
+    modify: delegated(sender(modify)),
+    batchModify: delegated(sender(batchModify)),
+    scheduleCancel: delegated(handler(runScheduled)),
+    updateLeverage: delegated(handler(updateLeverage)),
+    updateIsolatedMargin: delegated(sender(updateMargin)),
   };
 }

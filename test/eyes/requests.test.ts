@@ -83,7 +83,7 @@ describe('a request', () => {
     });
     for (const name of [
       'rpc eth_call',
-      'db relay.queue',
+      'db relay.placeAndQueue',
       'relay.sign',
       'relay.store',
       'relay.broadcast',

@@ -10,6 +10,7 @@ import { FACADE_CHAIN, newFacadeTrader, type FacadeTrader } from '../harness/fac
 import { firstChain } from '../harness/first-chain.js';
 import { order, postExchange, signL1 } from '../harness/hl-exchange.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import { recordAction } from '../harness/record-action.js';
 
 const BTC = 0;
 
@@ -210,7 +211,7 @@ describe('levels of an opening', () => {
 describe('a schedule', () => {
   it('that was taken by a process which died is taken again, and once it is done never more', async () => {
     const trader = owner.address.toLowerCase() as `0x${string}`;
-    const action = await store.relay.recordAction({
+    const action = await recordAction(store, {
       chain: FACADE_CHAIN,
       signer: trader,
       trader,

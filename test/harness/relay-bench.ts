@@ -4,7 +4,7 @@ import { createRelayNode } from '../../core/adapters/viem-chain/relay-node.js';
 import { systemClock } from '../../core/adapters/system-clock.js';
 import type { OpenIntent } from '../../core/domain/intent.js';
 import { encodeIntent, wrapFor } from '../../core/orders/encode-intent.js';
-import type { Address, Clock, Hex } from '../../core/ports.js';
+import type { Address, Clock, Hex, Store } from '../../core/ports.js';
 import type { RelayJob, RelayStore, SignedAction } from '../../core/relay/relay-store.js';
 import type { RelayNode } from '../../core/relay/relayer.js';
 import { createRelayer, type RunningRelayer } from '../../relayer/create-relayer.js';
@@ -14,6 +14,7 @@ import { createWallet } from '../../relayer/wallet.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { newTrader, type ChainTrader } from './chain-trader.js';
 import { createKeptLog, type KeptLog } from './kept-log.js';
+import { recordAction } from './record-action.js';
 
 /** A relayer wallet of its own on a running sandbox chain, with a trader who has delegated to it. */
 export interface RelayBench {
@@ -47,7 +48,7 @@ interface Parts {
 
 const GWEI = 1_000_000_000n;
 
-export async function relayBench(chain: ChainControls, store: RelayStore, { eth = '10' } = {}): Promise<RelayBench> {
+export async function relayBench(chain: ChainControls, books: Store, { eth = '10' } = {}): Promise<RelayBench> {
   const key = generatePrivateKey();
   const signer = createWallet(key);
   if (eth !== '0') await chain.faucet.fund(signer.address, { eth });
@@ -57,6 +58,7 @@ export async function relayBench(chain: ChainControls, store: RelayStore, { eth 
   const node = createRelayNode(client);
   const log = createKeptLog();
   const { slug } = chain.definition;
+  const store = books.relay;
   let price = 100_000_000_000_000n;
   let actions = 0n;
 
@@ -96,7 +98,7 @@ export async function relayBench(chain: ChainControls, store: RelayStore, { eth 
     },
     orderCall: inner,
     action: () =>
-      store.recordAction({
+      recordAction(books, {
         chain: slug,
         signer: signer.address,
         trader: address,

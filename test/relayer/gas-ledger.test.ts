@@ -9,6 +9,7 @@ import { eventually } from '../harness/eventually.js';
 import { createMovedClock } from '../harness/moved-clock.js';
 import { relayBench, requestOf, type RelayBench } from '../harness/relay-bench.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import { recordAction } from '../harness/record-action.js';
 
 const SLUG = 'arbitrum-sepolia';
 const HOUR_MS = 3_600_000;
@@ -69,7 +70,7 @@ async function expectToTheWei(bench: RelayBench): Promise<void> {
 
 describe('the gas ledger', () => {
   it('equals what left the wallet to the wei: mined, reverted, given away and filling a gap', async () => {
-    const bench = await relayBench(chain, store);
+    const bench = await relayBench(chain, sandbox.gateway.store);
     const clock = createMovedClock();
     let isForgetful = false;
     const node: RelayNode = {
@@ -104,7 +105,7 @@ describe('the gas ledger', () => {
   });
 
   it('follows the chain through reorganisations: what is dropped is taken back, what comes again is booked again', async () => {
-    const bench = await relayBench(chain, store);
+    const bench = await relayBench(chain, sandbox.gateway.store);
     // What gave the trader a delegate and collateral must not go with the order.
     await chain.mine(3);
     const relayer = start(bench, { waits: { stuckMs: 300 } });
@@ -125,7 +126,7 @@ describe('the gas ledger', () => {
   });
 
   it('pays for a replacement once, at the fee of the one that was mined', async () => {
-    const bench = await relayBench(chain, store);
+    const bench = await relayBench(chain, sandbox.gateway.store);
     await chain.pauseMining(true);
     const relayer = start(bench, { waits: { stuckMs: 200 } });
     const { job, handedOver } = await relayer.send(await requestOf(bench));
@@ -147,15 +148,15 @@ describe('the gas ledger', () => {
     ['{"action":{"type":"order","note":"\\u0000"}}', 'other'],
     ['no JSON at all', 'other'],
   ])('books %s as %s', async (envelope, action) => {
-    const bench = await relayBench(chain, store);
-    const signed = await store.recordAction({ ...(await bench.action()), envelope });
+    const bench = await relayBench(chain, sandbox.gateway.store);
+    const signed = await recordAction(sandbox.gateway.store, { ...(await bench.action()), envelope });
     const { job } = await start(bench).send({ ...(await requestOf(bench)), parent: signed.id });
     await whenIn(job.id, 'mined');
     expect((await totalsOf(bench)).map((row) => row.action)).toEqual([action]);
   });
 
   it('counts why jobs were never sent', async () => {
-    const bench = await relayBench(chain, store);
+    const bench = await relayBench(chain, sandbox.gateway.store);
     const counted = async (): Promise<number> => (await ledger.refusals()).find(({ reason }) => reason === 'gas-cap')?.count ?? 0;
     const before = await counted();
     const { handedOver } = await start(bench).send({ ...(await requestOf(bench)), gas: 50_000_000n });
@@ -164,7 +165,7 @@ describe('the gas ledger', () => {
   });
 
   it('sums a week by days without losing the hours of its first day', async () => {
-    const bench = await relayBench(chain, store);
+    const bench = await relayBench(chain, sandbox.gateway.store);
     const { job } = await start(bench).send(await requestOf(bench));
     await whenIn(job.id, 'mined');
     const now = sandbox.gateway.clock.now();

@@ -19,7 +19,7 @@ let caller: AgentCaller;
 beforeAll(async () => {
   sandbox = await startTestSandbox();
   chain = firstChain(sandbox);
-  bench = await relayBench(chain, sandbox.gateway.store.relay);
+  bench = await relayBench(chain, sandbox.gateway.store);
   const scope = { markets: 'all', maxLeverage: null, dailySpendCapUsd: null, expiresAt: null, permissions: 'trade' } as const;
   const trader = bench.trader.account.address.toLowerCase() as Address;
   caller = { via: 'agent', trader, agent: bench.wallet, sender: bench.wallet, mode: 'relayed', scope };

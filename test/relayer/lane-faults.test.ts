@@ -85,7 +85,7 @@ const fencedFor = (bench: RelayBench): number[] =>
 
 describe('a key that somebody else uses too', () => {
   it('costs the order whose nonce is gone, told as not sent, and nobody else', async () => {
-    const bench = await relayBench(chain, store);
+    const bench = await relayBench(chain, sandbox.gateway.store);
     const purse = await openPurse(bench.client, bench.wallet);
     let stranger: Hex = '0x';
     const node = delayed(bench.node, async () => receipt(bench, (stranger = await bench.outside(0))));
@@ -98,7 +98,7 @@ describe('a key that somebody else uses too', () => {
   });
 
   it('and whose transaction a reorganisation takes back leaves no hole behind', async () => {
-    const bench = await relayBench(chain, store);
+    const bench = await relayBench(chain, sandbox.gateway.store);
     await chain.mine(3);
     const purse = await openPurse(bench.client, bench.wallet);
     let stranger: Hex = '0x';
@@ -119,7 +119,7 @@ describe('a key that somebody else uses too', () => {
   });
 
   it('and whose transactions we never met leaves no hole either when they are taken back', async () => {
-    const bench = await relayBench(chain, store);
+    const bench = await relayBench(chain, sandbox.gateway.store);
     await chain.mine(3);
     const purse = await openPurse(bench.client, bench.wallet);
     const stranger = await bench.outside(0);
@@ -138,7 +138,7 @@ describe('a key that somebody else uses too', () => {
   });
 
   it('and replaces what already waits for a block costs that order alone', async () => {
-    const bench = await relayBench(chain, store);
+    const bench = await relayBench(chain, sandbox.gateway.store);
     const purse = await openPurse(bench.client, bench.wallet);
     await chain.pauseMining(true);
     const relayer = start(bench, { waits: { stuckMs: 60_000 } });
@@ -154,7 +154,7 @@ describe('a key that somebody else uses too', () => {
 
 describe('a lane that cannot send', () => {
   it('because gas is dearer than allowed takes no nonce, says so, and goes on when it is cheaper', async () => {
-    const bench = await relayBench(chain, store);
+    const bench = await relayBench(chain, sandbox.gateway.store);
     const purse = await openPurse(bench.client, bench.wallet);
     const relayer = start(bench, { maxFeePerGas: 5n * GWEI });
     await mined(bench, relayer);
@@ -178,7 +178,7 @@ describe('a lane that cannot send', () => {
   });
 
   it('because its wallet is empty is fenced on every replica, and heals when money comes', async () => {
-    const bench = await relayBench(chain, store, { eth: '0' });
+    const bench = await relayBench(chain, sandbox.gateway.store, { eth: '0' });
     const purse = await openPurse(bench.client, bench.wallet);
     const first = start(bench);
     const replicas = [first, start(bench)];
@@ -197,7 +197,7 @@ describe('a lane that cannot send', () => {
   });
 
   it('because its node is gone heals with it', async () => {
-    const bench = await relayBench(chain, store);
+    const bench = await relayBench(chain, sandbox.gateway.store);
     const purse = await openPurse(bench.client, bench.wallet);
     let isDown = false;
     const whileUp = async <Result>(call: () => Promise<Result>): Promise<Result> => {
@@ -227,7 +227,7 @@ describe('a lane that cannot send', () => {
   });
 
   it('because no block comes is fenced, and heals with the next one', async () => {
-    const bench = await relayBench(chain, store);
+    const bench = await relayBench(chain, sandbox.gateway.store);
     const purse = await openPurse(bench.client, bench.wallet);
     const relayer = start(bench);
     await chain.pauseMining(true);
@@ -249,7 +249,7 @@ describe('a lane that cannot send', () => {
 
 describe('a transaction', () => {
   it('that reverts is paid for, booked as reverted, and holds nobody up', async () => {
-    const bench = await relayBench(chain, store);
+    const bench = await relayBench(chain, sandbox.gateway.store);
     const purse = await openPurse(bench.client, bench.wallet);
     const relayer = start(bench);
     const nothing = encodeIntent({ kind: 'withdraw', tradeIndex: 77 }, bench.trader.account.address.toLowerCase() as Address);
@@ -261,7 +261,7 @@ describe('a transaction', () => {
   });
 
   it('is sent once although two replicas both believe that the lane is theirs', async () => {
-    const bench = await relayBench(chain, store);
+    const bench = await relayBench(chain, sandbox.gateway.store);
     const purse = await openPurse(bench.client, bench.wallet);
     const greedy: RelayStore = { ...store, lease: () => Promise.resolve({ isHeld: () => true, release: () => Promise.resolve() }) };
     const [one, two] = [start(bench, { store: greedy }), start(bench, { store: greedy })];

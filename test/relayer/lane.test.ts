@@ -11,7 +11,6 @@ import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
 
 let sandbox: TestSandbox;
 let chain: ChainControls;
-let store: RelayStore;
 let running: RunningRelayer[] = [];
 
 beforeAll(async () => {
@@ -19,7 +18,6 @@ beforeAll(async () => {
   const [first] = sandbox.controls.chains;
   if (!first) throw new Error('the sandbox has no chain');
   chain = first;
-  store = sandbox.gateway.store.relay;
 });
 afterEach(async () => {
   await Promise.all(running.map((relayer) => relayer.stop()));
@@ -56,7 +54,7 @@ async function expectOnce(bench: RelayBench, jobs: readonly RelayJob[]): Promise
 
 describe('a lane', () => {
   it('mines every job once, in nonces without a hole', async () => {
-    const bench = await relayBench(chain, store);
+    const bench = await relayBench(chain, sandbox.gateway.store);
     const relayer = start(bench);
     const requests = await Promise.all(Array.from({ length: 20 }, () => requestOf(bench)));
     const sent = await Promise.all(requests.map((request) => relayer.send(request)));
@@ -72,7 +70,7 @@ describe('a lane', () => {
   });
 
   it('refuses what the signed action does not mean, before a nonce is taken', async () => {
-    const bench = await relayBench(chain, store);
+    const bench = await relayBench(chain, sandbox.gateway.store);
     const relayer = start(bench);
     const request = await requestOf(bench);
     const other = await requestOf(bench);
@@ -92,7 +90,7 @@ describe('a lane', () => {
   });
 
   it('does not send a job whose time is over', async () => {
-    const bench = await relayBench(chain, store);
+    const bench = await relayBench(chain, sandbox.gateway.store);
     const relayer = start(bench);
     const { handedOver } = await relayer.send(await requestOf(bench, { notAfter: systemClock.now() - 1 }));
     expect((await handedOver).state).toBe('refused');
@@ -143,7 +141,7 @@ describe('a process that dies', () => {
   it.each((['number', 'addAttempt', 'send', 'accept'] as const).flatMap((step) => [[step, 'before'] as const, [step, 'after'] as const]))(
     'at %s, %s it takes effect, leaves an order that the next process sends exactly once',
     async (step, when) => {
-      const bench = await relayBench(chain, store);
+      const bench = await relayBench(chain, sandbox.gateway.store);
       const { node, store: deadly, died } = mortal(bench, step, when);
       const known: Hex[] = [];
       const onSigned = (signed: readonly SignedJob[]) => Promise.resolve(void known.push(...signed.map(({ hash }) => hash)));
@@ -201,7 +199,7 @@ describe('a node that lies', () => {
   };
 
   it.each(Object.keys(lies))('and %s gets every order into the chain once', async (lie) => {
-    const bench = await relayBench(chain, store);
+    const bench = await relayBench(chain, sandbox.gateway.store);
     const faulty = lies[lie];
     if (!faulty) throw new Error(lie);
     const relayer = start(bench, { node: faulty(bench.node), waits: { stuckMs: 300 } });
@@ -218,7 +216,7 @@ describe('a node that lies', () => {
 
 describe('the chain', () => {
   it('that grows dearer gets a replacement with a higher fee, and mines one of the two', async () => {
-    const bench = await relayBench(chain, store);
+    const bench = await relayBench(chain, sandbox.gateway.store);
     await chain.pauseMining(true);
     const relayer = start(bench, { waits: { stuckMs: 200 } });
     const { job, handedOver } = await relayer.send(await requestOf(bench));
@@ -232,7 +230,7 @@ describe('the chain', () => {
   });
 
   it('that drops a block gets the same transaction again', async () => {
-    const bench = await relayBench(chain, store);
+    const bench = await relayBench(chain, sandbox.gateway.store);
     // What gave the trader a delegate and collateral must not go with the order.
     await chain.mine(3);
     const relayer = start(bench, { waits: { stuckMs: 300 } });
@@ -251,7 +249,7 @@ describe('the chain', () => {
 
 describe('two replicas', () => {
   it('share a lane, and the second takes over when the first is gone', async () => {
-    const bench = await relayBench(chain, store);
+    const bench = await relayBench(chain, sandbox.gateway.store);
     const first = bench.start();
     const warm = await first.send(await requestOf(bench));
     await warm.handedOver;
@@ -267,7 +265,7 @@ describe('two replicas', () => {
   });
 
   it('send everything once, also where the first loses the lane with a whole batch numbered and not signed', async () => {
-    const bench = await relayBench(chain, store);
+    const bench = await relayBench(chain, sandbox.gateway.store);
     const warm = await sentOnce(bench);
     const { store: slow, lose, isWaiting, goOn } = losing(bench);
     const first = start(bench, { store: slow });

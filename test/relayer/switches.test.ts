@@ -12,6 +12,7 @@ import { firstChain } from '../harness/first-chain.js';
 import { startGatewayBeside, type GatewayBeside } from '../harness/gateway-beside.js';
 import { approveAgent, order, orderAction, postExchange, signL1 } from '../harness/hl-exchange.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import { recordAction } from '../harness/record-action.js';
 
 const CHAIN = 'arbitrum-sepolia';
 const TOKEN = 'the-token-of-the-operator';
@@ -135,7 +136,7 @@ describe('a paused relayer', () => {
     const address = trader.account.address.toLowerCase() as Address;
     await operate(sandbox.url, 'POST', '/switches', { mode: 'paused', reason: 'now' });
     const proof = { actionHash: `0x${'00'.repeat(32)}`, form: 'canonical', network: 'a', nonce: 1n, receivedAt: Date.now() } as const;
-    const { id } = await sandbox.gateway.store.relay.recordAction({
+    const { id } = await recordAction(sandbox.gateway.store, {
       chain: CHAIN,
       signer: address,
       trader: address,
@@ -215,7 +216,7 @@ describe('a relayer that was not told to flatten', () => {
     const { tradeIndex } = position;
     const envelope = JSON.stringify({ action: { type: 'scheduleCancel', time: Date.now() + 60_000 } });
     const proof = { actionHash: `0x${'00'.repeat(32)}`, form: 'canonical', network: 'a', nonce: 2n, receivedAt: Date.now() } as const;
-    const { id } = await sandbox.gateway.store.relay.recordAction({ chain: CHAIN, signer: address, trader: address, envelope, ...proof });
+    const { id } = await recordAction(sandbox.gateway.store, { chain: CHAIN, signer: address, trader: address, envelope, ...proof });
     const inner = encodeIntent({ kind: 'close', tradeIndex, expectedPrice: oracle, slippageP: null }, address);
     const sent = await venue().relayer?.send({
       trader: address,

@@ -12,8 +12,8 @@ import { listen } from '../../native-api/listen.js';
  * the chain has taken effect, counted from the signed action on. It tells each step, so that the test knows how many there are.
  */
 
-const WRITES = /^(?:record|place|queue$|queueAll|number|sign|add|accept|setState|settle$|keep|save|assign)/;
-const FIRST = 'recordAction';
+const WRITES = /^(?:claim|record|place|queue$|queueAll|number|sign|add|accept|setState|settle$|keep|save|assign)/;
+const FIRST = 'claim';
 
 const doom = Number(process.env['DOOM'] ?? '0');
 let steps = 0;
@@ -44,6 +44,7 @@ function step(name: string): void {
 
 const doomedStore = (store: Store): Store => ({
   ...store,
+  signers: doomed(store.signers),
   relay: doomed(store.relay),
   orders: doomed(store.orders),
   exchange: doomed(store.exchange),

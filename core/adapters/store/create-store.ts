@@ -65,7 +65,7 @@ export function createStore(options: DatabaseOptions): KnexStore {
     candles: withFaults(createCandleStore(db)),
     access: withFaults(createAccessStore({ db, transaction: (work) => runTransaction(db, work) })),
     spend: withFaults(createSpendStore(db)),
-    relay: withFaults({ ...createRelayStore(db, leases) }),
+    relay: withFaults({ ...createRelayStore({ db, leases, transaction: (work) => runTransaction(db, work) }) }),
     gas: withFaults({ ...createGasLedger(db) }),
     alerts: withFaults({ ...createAlertStore(db) }),
     metrics: withFaults({ ...createMetricsStore(db) }),

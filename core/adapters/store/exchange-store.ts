@@ -47,6 +47,10 @@ export function createExchangeStore(db: Knex): ExchangeStore {
       if (!row) throw new Error('The facts of a trader were not read.');
       return readFacts(row);
     },
+    async liveCloids(chain, trader, cloids) {
+      const found = await ask<{ cloid: string }>(db, LIVE_CLOIDS, { chain, trader, cloids: [...cloids] });
+      return new Set(found.map(({ cloid }) => cloid));
+    },
     async record(record) {
       await ask(db, RECORD, recordValues(record));
     },
@@ -133,6 +137,13 @@ function readRecord({ pair_index, created_at, terms, legs, ...row }: Row): Excha
   }));
   return { ...row, pairIndex: pair_index, createdAt: Number(created_at), order, wire, legs: read };
 }
+
+const LIVE_CLOIDS = statement(`
+  select distinct cloid from exchange_orders o
+  where o.chain = cast(:chain as text) and o.trader = cast(:trader as text) and o.cloid = any(cast(:cloids as text[]))
+  and exists (
+    select from exchange_legs leg join orders on orders.id = leg.order_id
+    where leg.chain = o.chain and leg.oid = o.oid and orders.is_live)`);
 
 const RECORD = statement(`with ${RECORDED} select 1`);
 

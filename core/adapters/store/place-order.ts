@@ -6,21 +6,25 @@ import { shapeOf } from '../../domain/order-shape.js';
 import type { Order } from '../../domain/order.js';
 import type { Draft, HandedOut, KnownOrder, Placed } from '../../orders/orders-store.js';
 import type { Address, Hex } from '../../ports.js';
+import type { PlacedJob, RelayedOrder, RelayJob } from '../../relay/relay-store.js';
 import type { OpeningGuard } from '../../relay/rules-store.js';
 import type { StoredOrder } from '../../tracking/tracking-store.js';
-import { askAfter, type Values } from './in-one-go.js';
+import { tryAgain } from './faults.js';
+import { askAfter, type Statement, type Values } from './in-one-go.js';
 import { appendJournal } from './journal-rows.js';
 import { knownOrders } from './known-orders.js';
 import { lockOrders, moveOrders, timesHappened } from './move-order.js';
 import {
   AROUND,
   aroundValues,
-  PLACE,
-  PLACE_UNRULED,
+  PLACE_ALONE,
+  PLACE_RELAYED,
   placeValues,
+  relayedValues,
   unsentOf,
   type AroundRow,
   type PlaceRow,
+  type PlaceStatements,
   type UnruledRow,
 } from './place-statement.js';
 import { guardOpening, isUnbound } from './rules-guard.js';
@@ -29,44 +33,97 @@ import { createSpendStore } from './spend-store.js';
 
 /** Every rule that only holds if nobody else writes meanwhile: one clientId one order, so many unsent, so much a day. */
 
-/** One round trip, in which no other order of the trader is looked at or written. */
-export async function placeOrder(db: Knex, draft: Draft): Promise<Placed> {
-  const { values, stored } = made(draft);
-  const [row] = await askAfter<PlaceRow>(db, { text: LOCK_FIRST, values: [lockName(draft)] }, PLACE, values);
-  return answerOf(db, draft, stored, row);
+export interface PlaceParts {
+  readonly db: Knex;
+  readonly transaction: <Result>(work: (trx: Knex.Transaction) => Promise<Result>) => Promise<Result>;
 }
 
-/** The same where the operator asks nothing of anybody, which the statement makes sure of; null where he does, and nothing is placed. */
-export async function placeUnruled(db: Knex, draft: Draft, guard: OpeningGuard): Promise<Placed | null> {
-  if (!isUnbound(guard, whoseOf(draft))) return null;
-  const { values, stored } = made(draft);
-  const [row] = await askAfter<UnruledRow>(db, { text: LOCK_FIRST, values: [lockName(draft)] }, PLACE_UNRULED, values);
-  const isRuled = row !== undefined && row.rules !== null && row.known === null && row.unsent < draft.maxUnsent;
-  return isRuled ? null : answerOf(db, draft, stored, row);
+/** One round trip, in which no other order of the trader is looked at or written; more only where the operator has set rules. */
+export const placeOrder = async (parts: PlaceParts, draft: Draft): Promise<Placed> =>
+  (await place(parts, placingOf(draft, PLACE_ALONE, {}))).placed;
+
+/** The same with what relays it. */
+export async function placeRelayed(parts: PlaceParts, relayed: RelayedOrder): Promise<PlacedJob> {
+  const { draft } = relayed;
+  const { placed, job } = await place(parts, placingOf(draft, PLACE_RELAYED, relayedValues(relayed)));
+  if (placed.kind !== 'placed') return placed;
+  if (job === null) throw new Error('an order was placed without what sends it');
+  return { ...placed, job: queuedJob(relayed, job, placed.stored.id) };
 }
 
-/** The operator's rules are judged by what is asked just before; the trader is locked, so it holds until the order is stored. */
-export async function placeGuarded(trx: Knex.Transaction, draft: Draft, guard: OpeningGuard): Promise<Placed> {
-  const { values, stored } = made(draft);
-  await lockTrader(trx, draft);
-  const { rows } = await trx.raw<{ rows: [AroundRow & { readonly rules: string | null }] }>(LOOK_FOR_RULES, aroundValues(draft) as never);
-  const [{ known, unsent, rules }] = rows;
-  if (known === null && unsent < draft.maxUnsent) await guardOpening(trx, whoseOf(draft), guard, rules);
-  const placed = await trx.raw<{ rows: PlaceRow[] }>(PLACE.named, values as never);
-  return answerOf(trx, draft, stored, placed.rows[0]);
+const queuedJob = ({ draft, request, record }: RelayedOrder, id: bigint, orderId: bigint): RelayJob => ({
+  ...request,
+  chain: draft.chain,
+  id,
+  orderId,
+  state: 'queued',
+  nonce: null,
+  attempts: [],
+  createdAt: record.createdAt,
+  acceptedAt: null,
+  note: null,
+  mined: null,
+});
+
+interface Placing {
+  readonly draft: Draft;
+  readonly statements: PlaceStatements;
+  readonly values: Values;
+  /** What the first event makes of it. */
+  readonly stored: Order;
 }
 
-const whoseOf = ({ chain, order: { trader } }: Draft) => ({ chain, trader });
-
-const LOOK_FOR_RULES = `select ${AROUND}, ${RULES_OF}`;
-
-function made(draft: Draft): { readonly values: Values; readonly stored: Order } {
+function placingOf(draft: Draft, statements: PlaceStatements, beside: Values): Placing {
   const { order, steps } = draft;
   const event: OwnEvent = { kind: 'prepared', order, ...(steps && { steps }), ...nowhere(order) };
   const stored = foldOrder(null, event);
   if (stored === null) throw new Error('an order that is prepared is one');
-  return { stored, values: placeValues(draft, event, stored) };
+  return { draft, statements, stored, values: { ...placeValues(draft, event, stored), ...beside } };
 }
+
+interface Outcome {
+  readonly placed: Placed;
+  readonly job: bigint | null;
+}
+
+async function place({ db, transaction }: PlaceParts, placing: Placing): Promise<Outcome> {
+  const { draft, statements } = placing;
+  const { guard } = draft;
+  if (!guard) return tryAgain(async () => outcomeOf(db, placing, (await askLocked<PlaceRow>(db, statements.place, placing))[0]));
+  const isFree = isUnbound(guard, whoseOf(draft));
+  const unruled = isFree ? await tryAgain(() => placeUnruled(db, placing)) : null;
+  return unruled ?? transaction((trx) => placeGuarded(trx, placing, guard));
+}
+
+const askLocked = <Row>(db: Knex, asked: Statement, placing: Placing): Promise<Row[]> =>
+  askAfter<Row>(db, { text: LOCK_FIRST, values: [lockName(placing.draft)] }, asked, placing.values);
+
+/** Where the operator asks nothing of anybody, which the statement makes sure of; null where he does, and nothing is placed. */
+async function placeUnruled(db: Knex, placing: Placing): Promise<Outcome | null> {
+  const [row] = await askLocked<UnruledRow>(db, placing.statements.unruled, placing);
+  const isRuled = row !== undefined && row.rules !== null && row.known === null && row.unsent < placing.draft.maxUnsent;
+  return isRuled ? null : outcomeOf(db, placing, row);
+}
+
+/** The operator's rules are judged by what is asked just before; the trader is locked, so it holds until the order is stored. */
+async function placeGuarded(trx: Knex.Transaction, placing: Placing, guard: OpeningGuard): Promise<Outcome> {
+  const { draft, statements, values } = placing;
+  await lockTrader(trx, draft);
+  const { rows } = await trx.raw<{ rows: [AroundRow & { readonly rules: string | null }] }>(LOOK_FOR_RULES, aroundValues(draft) as never);
+  const [{ known, unsent, rules }] = rows;
+  if (known === null && unsent < draft.maxUnsent) await guardOpening(trx, whoseOf(draft), guard, rules);
+  const placed = await trx.raw<{ rows: PlaceRow[] }>(statements.place.named, values as never);
+  return outcomeOf(trx, placing, placed.rows[0]);
+}
+
+const outcomeOf = async (db: Knex, { draft, stored }: Placing, row: PlaceRow | undefined): Promise<Outcome> => ({
+  placed: await answerOf(db, draft, stored, row),
+  job: row?.job ?? null,
+});
+
+const whoseOf = ({ chain, order: { trader } }: Draft) => ({ chain, trader });
+
+const LOOK_FOR_RULES = `select ${AROUND}, ${RULES_OF}`;
 
 const nowhere = ({ trader, createdAt }: Order) => ({ trader, orderKey: null, tradeIndex: null, place: placeOffChain(createdAt) });
 

@@ -3,8 +3,9 @@ import { formatDecimal, type Decimal } from '../../domain/decimal.js';
 import { shapeOf } from '../../domain/order-shape.js';
 import { isLive, type Order } from '../../domain/order.js';
 import type { Draft } from '../../orders/orders-store.js';
+import type { RelayedOrder } from '../../relay/relay-store.js';
 import { encodeExact } from './exact-json.js';
-import { statement, type Values } from './in-one-go.js';
+import { statement, type Statement, type Values } from './in-one-go.js';
 import { JOURNAL_CHANNEL } from './journal-rows.js';
 import { RULES_OF } from './rules-sql.js';
 
@@ -35,6 +36,8 @@ export const aroundValues = ({ chain, agent, order }: Draft): Values => ({
 export interface PlaceRow extends AroundRow {
   readonly id: bigint;
   readonly is_placed: boolean;
+  /** Of what sends it, where that is stored with it. */
+  readonly job?: bigint;
 }
 
 export interface UnruledRow extends PlaceRow {
@@ -48,7 +51,7 @@ const spender = `${chain}, cast(:spender as text), cast(:spentFor as text), cast
  * The looks, the day's spending, the order, its first event, its bytes and what its account is told: as one statement they cannot be half
  * there. The day's row is locked by its own update, and its condition judged on what the last holder of the lock left.
  */
-const placing = (looks: string, condition: string): string => `
+const placing = (looks: string, condition: string, { parts, columns } = ALONE): string => `
   with around as materialized (
     select nextval('entity_ids') as id, ${looks}
   ), free as (
@@ -83,14 +86,55 @@ const placing = (looks: string, condition: string): string => `
     select ${chain}, ${trader}, cursor, cast(:now as bigint), 'order', id,
       jsonb_build_object('kind', 'order', 'id', jsonb_build_object('$n', id::text), 'order', cast(:state as jsonb))
     from clock, good returning 1
-  )
-  select around.*, exists (select from good) as is_placed, (select pg_notify(cast(:channel as text), '') from told) as notified
+  )${parts}
+  select around.*, exists (select from good) as is_placed, (select pg_notify(cast(:channel as text), '') from told) as notified${columns}
   from around`;
 
-export const PLACE = statement(placing(AROUND, 'true'));
+const ALONE = { parts: '', columns: '' };
 
-/** For whom the operator has set no rule. Where there is one nothing is placed, and the row says so. */
-export const PLACE_UNRULED = statement(placing(`${AROUND}, ${RULES_OF}`, 'rules is null'));
+/** The bot's record of an order of one leg, and what the relayer sends for it. */
+const RELAYED = {
+  parts: `, recorded as (
+    insert into exchange_orders (chain, oid, trader, agent, action, item, cloid, pair_index, manner, terms, created_at)
+    select ${chain}, id, ${trader}, ${agent}, cast(:parent as bigint), cast(:item as integer), cast(:cloid as text),
+      cast(:pairIndex as integer), cast(:manner as text), cast(:terms as jsonb), cast(:recordedAt as bigint)
+    from good
+  ), recorded_leg as (
+    insert into exchange_legs (chain, oid, seq, role, order_id, trade_index, size_base)
+    select ${chain}, id, 1, cast(:role as text), id, cast(:tradeIndex as bigint), cast(:sizeBase as numeric) from good
+  ), job as (
+    insert into relay_jobs (chain, wallet, trader, purpose, parent, order_id, data, gas, context, not_after, state, created_at)
+    select ${chain}, cast(:wallet as text), ${trader}, cast(:purpose as text), cast(:parent as bigint), id, cast(:data as text),
+      cast(:jobGas as numeric), cast(:context as jsonb), cast(:notAfter as bigint), 'queued', cast(:recordedAt as bigint)
+    from good returning id
+  )`,
+  columns: ', (select id from job) as job',
+};
+
+/** A way to place an order: alone, or with what relays it. */
+export interface PlaceStatements {
+  readonly place: Statement;
+  /** For whom the operator has set no rule. Where there is one nothing is placed, and the row says so. */
+  readonly unruled: Statement;
+}
+
+const placements = (beside: typeof ALONE): PlaceStatements => ({
+  place: statement(placing(AROUND, 'true', beside)),
+  unruled: statement(placing(`${AROUND}, ${RULES_OF}`, 'rules is null', beside)),
+});
+
+export const PLACE_ALONE = placements(ALONE);
+export const PLACE_RELAYED = placements(RELAYED);
+
+export function relayedValues({ request, record }: RelayedOrder): Values {
+  const { order, wire, leg, createdAt, item, cloid, pairIndex, manner } = record;
+  const { wallet, purpose, parent, gas, context, notAfter } = request;
+  return {
+    ...{ item, cloid, pairIndex, manner, recordedAt: createdAt, terms: encodeExact({ order, wire }) },
+    ...{ role: leg.role, tradeIndex: leg.tradeIndex, sizeBase: leg.sizeBase.toString() },
+    ...{ wallet, purpose, parent, notAfter, jobGas: gas.toString(), context: encodeExact(context) },
+  };
+}
 
 /** `order` is what the event makes of it. */
 export function placeValues(draft: Draft, event: OwnEvent, order: Order): Values {

@@ -4,11 +4,6 @@ import { ACTION_COLUMNS, JOB_COLUMNS } from './relay-rows.js';
 
 /** The statements of the relay store. */
 
-export const RECORD_ACTION = statement(`
-  insert into relay_actions (chain, signer, trader, envelope, action_hash, form, network, nonce, received_at)
-  values (:chain, :signer, :trader, :envelope, :actionHash, :form, :network, :nonce::numeric, :receivedAt)
-  returning ${ACTION_COLUMNS}`);
-
 const QUEUED_JOB = `
   insert into relay_jobs (chain, wallet, trader, purpose, parent, order_id, data, gas, context, not_after, state, created_at)
   values (:chain, :wallet, :trader, :purpose, :parent, :orderId, :data, :gas::numeric, :context::jsonb, :notAfter, 'queued', :at)
@@ -19,14 +14,21 @@ export const QUEUE = statement(QUEUED_JOB);
 /** The bot's record of the order with what sends it: both or none. */
 export const QUEUE_RECORDED = statement(`with ${RECORDED}, job as (${QUEUED_JOB}) select * from job`);
 
-export const JOB = `select ${JOB_COLUMNS} from relay_jobs where chain = :chain and id = :id`;
+const ACTIONS = `select ${ACTION_COLUMNS} from relay_actions where chain = :chain`;
+export const ACTION = statement(`${ACTIONS} and id = :id`);
+export const ACTIONS_OF = statement(`${ACTIONS} and id = any(:ids::bigint[])`);
 
-export const OPEN = `
+const JOBS = `select ${JOB_COLUMNS} from relay_jobs where chain = :chain`;
+export const JOBS_OF = statement(`${JOBS} and id = any(:ids::bigint[])`);
+export const JOBS_OF_ORDER = statement(`${JOBS} and order_id = :orderId order by id`);
+export const JOB = statement(`${JOBS} and id = :id`);
+
+export const OPEN = statement(`
   select ${JOB_COLUMNS} from relay_jobs where chain = :chain and wallet = :wallet and not is_over
-  order by nonce nulls last, id`;
+  order by nonce nulls last, id`);
 
 /** Whatever asked the oracle for something on behalf of a bot: its orders, changes of its margin, and closes of its switch. */
-export const UNRECLAIMED = `
+export const UNRECLAIMED = statement(`
   select orders.id as order_id, action.trader, action.signer as agent, action.id as action, orders.order_key
   from orders
   join lateral (
@@ -38,21 +40,21 @@ export const UNRECLAIMED = `
   and not exists (
     select from relay_jobs job where job.chain = :chain and job.purpose = 'reclaim' and job.order_id = orders.id
     and (not job.is_over or job.created_at >= :triedBefore))
-  limit 50`;
+  limit 50`);
 
-export const BY_HASH = `
+export const BY_HASH = statement(`
   select ${JOB_COLUMNS} from relay_jobs
-  where id = (select job_id from relay_hashes where chain = :chain and hash = :hash)`;
+  where id = (select job_id from relay_hashes where chain = :chain and hash = :hash)`);
 
-export const QUEUED = `
+export const QUEUED = statement(`
   select ${JOB_COLUMNS} from relay_jobs where chain = :chain and wallet = :wallet and not is_over and nonce is null
-  order by id limit :limit`;
+  order by id limit :limit`);
 
 /**
  * The lane's row is locked until the jobs have their numbers, so numbers are dense and never given twice. An order that was given up, or
  * lapsed in the queue, is told to be over: what would make it gets none. Its row is locked, so that it does not lapse in the same moment.
  */
-export const NUMBER = `
+export const NUMBER = statement(`
   with wanted as (
     select id, order_id from relay_jobs where chain = :chain and wallet = :wallet and id = any(:ids::bigint[]) and state = 'queued'
     order by id for update
@@ -69,39 +71,39 @@ export const NUMBER = `
   )
   update relay_jobs set state = 'numbered', nonce = taken.first + counted.place from taken, counted
   where relay_jobs.chain = :chain and relay_jobs.id = counted.id
-  returning ${JOB_COLUMNS.replace('id,', 'relay_jobs.id,').replace('nonce,', 'relay_jobs.nonce,')}`;
+  returning ${JOB_COLUMNS.replace('id,', 'relay_jobs.id,').replace('nonce,', 'relay_jobs.nonce,')}`);
 
-export const FILL_GAP = `
+export const FILL_GAP = statement(`
   insert into relay_jobs (chain, wallet, purpose, data, gas, context, state, nonce, created_at)
   values (:chain, :wallet, 'no-op', '0x', :gas::numeric, 'null', 'numbered', :nonce, :at)
-  on conflict (chain, wallet, nonce) where nonce is not null do nothing returning ${JOB_COLUMNS}`;
+  on conflict (chain, wallet, nonce) where nonce is not null do nothing returning ${JOB_COLUMNS}`);
 
-export const HOLES = `
+export const HOLES = statement(`
   select nonce from generate_series(:from::bigint, least(:below::bigint, :from::bigint + 1000) - 1) as nonce
   where not exists (
     select from relay_jobs job
     where job.chain = :chain and job.wallet = :wallet and job.nonce = nonce.nonce and job.state <> 'refused')
-  order by nonce limit 100`;
+  order by nonce limit 100`);
 
 /** Its order was told not to have happened, so from now on it only gives its nonce away: its time is over. */
-export const REOPEN = `
+export const REOPEN = statement(`
   update relay_jobs set state = 'unknown', is_over = false, not_after = 0, accepted_at = null, refusal = null, note = 'its nonce is free again'
-  where chain = :chain and wallet = :wallet and nonce = :nonce and state = 'refused' returning ${JOB_COLUMNS}`;
+  where chain = :chain and wallet = :wallet and nonce = :nonce and state = 'refused' returning ${JOB_COLUMNS}`);
 
-export const SET_STATE = `
+export const SET_STATE = statement(`
   update relay_jobs set state = :state, is_over = :over, note = :note, refusal = :reason::text,
   accepted_at = coalesce(accepted_at, case when :state = 'accepted' then :at::bigint end)
-  where chain = :chain and id = :id and not is_over returning ${JOB_COLUMNS}`;
+  where chain = :chain and id = :id and not is_over returning ${JOB_COLUMNS}`);
 
-export const REFUSE = `
+export const REFUSE = statement(`
   update relay_jobs set state = 'refused', is_over = true, note = :note, refusal = :reason::text
-  where chain = :chain and id = :id and state = 'queued' returning ${JOB_COLUMNS}`;
+  where chain = :chain and id = :id and state = 'queued' returning ${JOB_COLUMNS}`);
 
-export const SETTLE = `
+export const SETTLE = statement(`
   update relay_jobs set state = given.state, is_over = true, mined = given.mined, mined_block = given.block, note = null
   from jsonb_to_recordset(:settled::jsonb) as given(id bigint, state text, mined jsonb, block bigint)
   where relay_jobs.chain = :chain and relay_jobs.id = given.id
-  returning ${JOB_COLUMNS.replace('id,', 'relay_jobs.id,').replace(' state,', ' relay_jobs.state,').replace('mined::text', 'relay_jobs.mined::text')}`;
+  returning ${JOB_COLUMNS.replace('id,', 'relay_jobs.id,').replace(' state,', ' relay_jobs.state,').replace('mined::text', 'relay_jobs.mined::text')}`);
 
 const NEWEST = 'select max(mined_block) from relay_jobs where chain = :chain and wallet = :wallet and mined_block is not null';
 
@@ -109,48 +111,54 @@ const NEWEST = 'select max(mined_block) from relay_jobs where chain = :chain and
  * One height may be there twice: two jobs may have been seen on two branches. Both ends of the range are named: with one of them open, the
  * planner expects a third of all history.
  */
-export const MINED_BLOCKS = `
+export const MINED_BLOCKS = statement(`
   select distinct mined_block as number, mined->>'blockHash' as hash from relay_jobs
-  where chain = :chain and wallet = :wallet and mined_block between (${NEWEST}) - :blocks::bigint and (${NEWEST}) order by 1 desc`;
+  where chain = :chain and wallet = :wallet and mined_block between (${NEWEST}) - :blocks::bigint and (${NEWEST}) order by 1 desc`);
 
-export const SETTLED_IN = `
+export const SETTLED_IN = statement(`
   select ${JOB_COLUMNS} from relay_jobs where chain = :chain and wallet = :wallet and (
     (mined_block = any(:numbers::bigint[]) and mined->>'blockHash' = any(:hashes::text[]))
     or (nonce >= :nonce and state = 'refused')
-  ) order by nonce`;
+  ) order by nonce`);
 
-export const RESET_LANE = `
+/** Its block is gone. */
+export const UNSETTLE = statement(`
+  update relay_jobs set state = 'unknown', is_over = false, mined = null, mined_block = null, accepted_at = :at::bigint,
+    note = 'its block is gone'
+  where chain = :chain and id = :id returning ${JOB_COLUMNS}`);
+
+export const RESET_LANE = statement(`
   update relay_lanes set next_nonce = :nonce where chain = :chain and wallet = :wallet
   and not exists (select from relay_jobs where chain = :chain and wallet = :wallet and not is_over)
-  and not exists (select from relay_jobs where chain = :chain and wallet = :wallet and nonce >= :nonce) returning 1`;
+  and not exists (select from relay_jobs where chain = :chain and wallet = :wallet and nonce >= :nonce) returning 1`);
 
-export const LANE = `
+export const LANE = statement(`
   select lane.next_nonce, lane.fenced_since, lane.fence_reason, open.jobs, open.oldest from (
     select count(*) as jobs, min(created_at) as oldest from relay_jobs where chain = :chain and wallet = :wallet and not is_over
-  ) open left join relay_lanes lane on lane.chain = :chain and lane.wallet = :wallet`;
+  ) open left join relay_lanes lane on lane.chain = :chain and lane.wallet = :wallet`);
 
 /** A lane that was never used has no number of its own yet: the chain's will be above it. */
-export const FENCE_LANE = `
+export const FENCE_LANE = statement(`
   insert into relay_lanes as lane (chain, wallet, next_nonce, fenced_since, fence_reason)
   values (:chain, :wallet, 0, :since::bigint, :reason::text)
-  on conflict (chain, wallet) do update set fenced_since = excluded.fenced_since, fence_reason = excluded.fence_reason`;
+  on conflict (chain, wallet) do update set fenced_since = excluded.fenced_since, fence_reason = excluded.fence_reason`);
 
 /** A hash is findable from the moment the raw bytes exist. */
-export const ADD_ATTEMPT = `
+export const ADD_ATTEMPT = statement(`
   with given as materialized (
     select * from jsonb_to_recordset(:attempts::jsonb) as row(id bigint, hash text, attempt jsonb)
   ), known as (
     insert into relay_hashes (chain, hash, job_id) select :chain, hash, id from given order by hash on conflict (chain, hash) do nothing
   )
   update relay_jobs set attempts = attempts || given.attempt, state = case when state = 'numbered' then 'signed' else state end from given
-  where relay_jobs.chain = :chain and relay_jobs.id = given.id returning ${JOB_COLUMNS.replace('id,', 'relay_jobs.id,')}`;
+  where relay_jobs.chain = :chain and relay_jobs.id = given.id returning ${JOB_COLUMNS.replace('id,', 'relay_jobs.id,')}`);
 
-export const ACCEPT = `
+export const ACCEPT = statement(`
   update relay_jobs set state = 'accepted', note = null, accepted_at = coalesce(accepted_at, :at::bigint)
-  where chain = :chain and id = any(:ids::bigint[]) and not is_over returning ${JOB_COLUMNS}`;
+  where chain = :chain and id = any(:ids::bigint[]) and not is_over returning ${JOB_COLUMNS}`);
 
 export const WALLET_OF = statement('select wallet from relay_wallets where chain = :chain and trader = :trader');
 
-export const ASSIGN = `
+export const ASSIGN = statement(`
   insert into relay_wallets as known (chain, trader, wallet) values (:chain, :trader, :wallet)
-  on conflict (chain, trader) do update set wallet = known.wallet returning wallet`;
+  on conflict (chain, trader) do update set wallet = known.wallet returning wallet`);

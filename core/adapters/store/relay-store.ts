@@ -1,61 +1,40 @@
-import type { Knex } from 'knex';
-import type { ChainSlug } from '../../chains.js';
 import type { Address } from '../../ports.js';
 import { isOver, type MinedBlock, type RelayJob, type RelayStore } from '../../relay/relay-store.js';
 import * as SQL from './relay-sql.js';
 import { encodeExact } from './exact-json.js';
 import { recordValues } from './exchange-store.js';
-import { ask } from './in-one-go.js';
+import { ask, type Statement, type Values } from './in-one-go.js';
 import type { LeaseKeeper } from './lease-keeper.js';
 import { laneName } from './named-lease.js';
-import {
-  ACTION_COLUMNS,
-  JOB_COLUMNS,
-  readAction,
-  readJob,
-  readLane,
-  writeAttempts,
-  writeSettled,
-  type ActionRow,
-  type JobRow,
-  type LaneRow,
-} from './relay-rows.js';
+import { placeRelayed, type PlaceParts } from './place-order.js';
+import { readAction, readJob, readLane, writeAttempts, writeSettled, type ActionRow, type JobRow, type LaneRow } from './relay-rows.js';
+
+interface RelayStoreParts extends PlaceParts {
+  readonly leases: LeaseKeeper;
+}
 
 /** Each method is one statement: it holds or it does not. */
-export function createRelayStore(db: Knex, leases: LeaseKeeper): RelayStore {
-  const rows = async <Row>(sql: string, values: Record<string, unknown>): Promise<Row[]> =>
-    (await db.raw<{ rows: Row[] }>(sql, values as never)).rows;
-  const jobs = async (sql: string, values: Record<string, unknown>): Promise<RelayJob[]> => (await rows<JobRow>(sql, values)).map(readJob);
-  const one = async (sql: string, values: Record<string, unknown>): Promise<RelayJob> => {
-    const [job] = await jobs(sql, values);
+export function createRelayStore({ db, transaction, leases }: RelayStoreParts): RelayStore {
+  const rows = <Row>(asked: Statement, values: Values): Promise<Row[]> => ask<Row>(db, asked, values);
+  const jobs = async (asked: Statement, values: Values): Promise<RelayJob[]> => (await rows<JobRow>(asked, values)).map(readJob);
+  const one = async (asked: Statement, values: Values): Promise<RelayJob> => {
+    const [job] = await jobs(asked, values);
     if (!job) throw new Error('No such relay job.');
     return job;
   };
-  const update = (chain: ChainSlug, id: bigint, change: string, values: Record<string, unknown>): Promise<RelayJob> =>
-    one(`update relay_jobs set ${change} where chain = :chain and id = :id returning ${JOB_COLUMNS}`, { chain, id, ...values });
 
   return {
-    async recordAction(action) {
-      const [row] = await ask<ActionRow>(db, SQL.RECORD_ACTION, { ...action, nonce: action.nonce.toString() });
-      if (!row) throw new Error('The action was not stored.');
-      return readAction(row);
-    },
     async action(chain, id) {
-      const [row] = await rows<ActionRow>(`select ${ACTION_COLUMNS} from relay_actions where chain = :chain and id = :id`, { chain, id });
+      const [row] = await rows<ActionRow>(SQL.ACTION, { chain, id });
       return row ? readAction(row) : null;
     },
-    actions: async (chain, ids) =>
-      (
-        await rows<ActionRow>(`select ${ACTION_COLUMNS} from relay_actions where chain = :chain and id = any(:ids::bigint[])`, {
-          chain,
-          ids: ids.map(String),
-        })
-      ).map(readAction),
+    actions: async (chain, ids) => (await rows<ActionRow>(SQL.ACTIONS_OF, { chain, ids: ids.map(String) })).map(readAction),
+    placeAndQueue: (relayed) => placeRelayed({ db, transaction }, relayed),
     async queue({ gas, context, ...request }, at, record) {
       const values = { ...request, gas: gas.toString(), context: encodeExact(context), at };
       const [row] = await (record
-        ? ask<JobRow>(db, SQL.QUEUE_RECORDED, { ...recordValues(record), ...values })
-        : ask<JobRow>(db, SQL.QUEUE, values));
+        ? rows<JobRow>(SQL.QUEUE_RECORDED, { ...recordValues(record), ...values })
+        : rows<JobRow>(SQL.QUEUE, values));
       if (!row) throw new Error('The relay job was not stored.');
       return readJob(row);
     },
@@ -69,10 +48,8 @@ export function createRelayStore(db: Knex, leases: LeaseKeeper): RelayStore {
     open: (chain, wallet) => jobs(SQL.OPEN, { chain, wallet }),
     queued: (chain, wallet, limit) => jobs(SQL.QUEUED, { chain, wallet, limit }),
     job: async (chain, id) => (await jobs(SQL.JOB, { chain, id }))[0] ?? null,
-    jobs: (chain, ids) =>
-      jobs(`select ${JOB_COLUMNS} from relay_jobs where chain = :chain and id = any(:ids::bigint[])`, { chain, ids: ids.map(String) }),
-    jobsOfOrder: (chain, orderId) =>
-      jobs(`select ${JOB_COLUMNS} from relay_jobs where chain = :chain and order_id = :orderId order by id`, { chain, orderId }),
+    jobs: (chain, ids) => jobs(SQL.JOBS_OF, { chain, ids: ids.map(String) }),
+    jobsOfOrder: (chain, orderId) => jobs(SQL.JOBS_OF_ORDER, { chain, orderId }),
     jobByHash: async (chain, hash) => (await jobs(SQL.BY_HASH, { chain, hash }))[0] ?? null,
     number: async (chain, wallet, ids, atLeast) =>
       (await jobs(SQL.NUMBER, { chain, wallet, ids: ids.map(String), atLeast })).sort((a, b) => (a.nonce ?? 0) - (b.nonce ?? 0)),
@@ -99,13 +76,7 @@ export function createRelayStore(db: Knex, leases: LeaseKeeper): RelayStore {
     accept: (chain, ids, at) => jobs(SQL.ACCEPT, { chain, ids: ids.map(String), at }),
     refuse: async (chain, id, { note, reason }) => (await jobs(SQL.REFUSE, { chain, id, note, reason }))[0] ?? null,
     settle: (chain, settled) => jobs(SQL.SETTLE, { chain, settled: writeSettled(settled) }),
-    unsettle: (chain, id, at) =>
-      update(
-        chain,
-        id,
-        `state = 'unknown', is_over = false, mined = null, mined_block = null, accepted_at = :at::bigint, note = 'its block is gone'`,
-        { at },
-      ),
+    unsettle: (chain, id, at) => one(SQL.UNSETTLE, { chain, id, at }),
     minedBlocks: (chain, wallet, blocks) => rows<MinedBlock>(SQL.MINED_BLOCKS, { chain, wallet, blocks }),
     settledIn: (chain, wallet, gone, nonce) =>
       jobs(SQL.SETTLED_IN, {
@@ -115,7 +86,7 @@ export function createRelayStore(db: Knex, leases: LeaseKeeper): RelayStore {
         numbers: gone.map(({ number }) => String(number)),
         hashes: gone.map(({ hash }) => hash),
       }),
-    walletOf: async (chain, trader) => (await ask<{ wallet: Address }>(db, SQL.WALLET_OF, { chain, trader }))[0]?.wallet ?? null,
+    walletOf: async (chain, trader) => (await rows<{ wallet: Address }>(SQL.WALLET_OF, { chain, trader }))[0]?.wallet ?? null,
     async assignWallet(chain, trader, wallet) {
       const [row] = await rows<{ wallet: Address }>(SQL.ASSIGN, { chain, trader, wallet });
       return row?.wallet ?? wallet;

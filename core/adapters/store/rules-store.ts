@@ -2,6 +2,7 @@ import type { Knex } from 'knex';
 import type { RelayRules } from '../../domain/relay/guardrails.js';
 import type { GivenRules, RuleSet, StoredRules } from '../../relay/rules.js';
 import type { RulesStore } from '../../relay/rules-store.js';
+import { ask, statement } from './in-one-go.js';
 import { countFacts, neededFor, readRulesOf, type Whose } from './rules-facts.js';
 import { COUNTED_RULES, PUT_RULES, RULES_OF, SENT_BEFORE } from './rules-sql.js';
 
@@ -10,12 +11,14 @@ interface RulesRow extends Omit<StoredRules, 'rules' | 'updatedAt'> {
   readonly updated_at: bigint;
 }
 
+const RULES = statement(`select ${RULES_OF}`);
+
 export function createRulesStore(db: Knex): RulesStore {
   const rows = async <Row>(sql: string, values: Record<string, unknown>): Promise<Row[]> =>
     (await db.raw<{ rows: Row[] }>(sql, values as never)).rows;
 
   const rulesOf = async ({ chain, trader }: Whose, given: GivenRules): Promise<RelayRules> => {
-    const [row] = await rows<{ rules: string | null }>(`select ${RULES_OF}`, { chain, trader });
+    const [row] = await ask<{ rules: string | null }>(db, RULES, { chain, trader });
     return readRulesOf(row?.rules ?? null, given, { chain, trader });
   };
 

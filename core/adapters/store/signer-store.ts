@@ -1,9 +1,11 @@
 import type { Knex } from 'knex';
 import type {
   Acquaintance,
+  ActionProof,
   AgentApproval,
   AgentRemoval,
   ApprovalOutcome,
+  KeptAction,
   SignerClaim,
   SignerStore,
   SignerVerdict,
@@ -15,8 +17,9 @@ import type { Address } from '../../ports.js';
 import { AGENT_COLUMNS, agentOf, type AgentRow } from './agent-row.js';
 import { approveAgent, removeAgent } from './facade-agents.js';
 import { tryAgain } from './faults.js';
-import { ask, statement } from './in-one-go.js';
+import { ask, statement, type Values } from './in-one-go.js';
 import { IS_FREE, KEEP_HIGHEST, refusalOf, type NonceRow } from './take-nonce.js';
+import { factsOf, readFacts, type FactsRow } from './trader-facts.js';
 
 export interface SignerStoreOptions {
   readonly db: Knex;
@@ -25,13 +28,13 @@ export interface SignerStoreOptions {
 
 const FOUND = `
   found as (
-    select ${AGENT_COLUMNS.map((column) => `agents.${column}`).join(', ')}
+    select ${AGENT_COLUMNS.map((column) => `agents.${column}`).join(', ')}, candidate.place
     from unnest(cast(:candidates as text[])) with ordinality as candidate (address, place)
       join agents on agents.chain = cast(:chain as text) and agents.agent = candidate.address and agents.mode = 'relayed'
     order by candidate.place limit 1
   )`;
 
-const CLAIM = statement(`
+const claiming = ({ parts, columns } = UNKEPT): string => `
   with ${FOUND}, live as (
     select agent from found where revoked_at is null and (expires_at is null or expires_at > cast(:now as bigint))
   ), counted as (
@@ -44,11 +47,32 @@ const CLAIM = statement(`
     select live.agent, array[cast(:nonce as bigint)] from live, counted where counted.requests <= cast(:limit as bigint)
     on conflict (signer) do update set kept = ${KEEP_HIGHEST} where ${IS_FREE}
     returning signer
-  )
-  select found.*, (select requests from counted) as used, exists (select from taken) as is_taken, books.kept, books.floor
-  from found left join signer_nonces as books on books.signer = found.agent`);
+  )${parts}
+  select found.*, (select requests from counted) as used, exists (select from taken) as is_taken, books.kept, books.floor${columns}
+  from found left join signer_nonces as books on books.signer = found.agent`;
 
-interface ClaimRow extends AgentRow {
+const UNKEPT = { parts: '', columns: '' };
+
+const whose = (table: string): string => `${table}.chain = cast(:chain as text) and ${table}.trader = found.trader`;
+
+const KEPT = {
+  parts: `, proven as (
+    insert into relay_actions (chain, signer, trader, envelope, action_hash, form, network, nonce, received_at)
+    select cast(:chain as text), agent, trader, cast(:envelope as text), (cast(:hashes as text[]))[place], (cast(:forms as text[]))[place],
+      (cast(:networks as text[]))[place], cast(:nonce as bigint), cast(:receivedAt as bigint)
+    from found where exists (select from taken) returning id
+  )`,
+  columns: `, (select id from proven) as action, (select wallet from relay_wallets as given where ${whose('given')}) as wallet, ${factsOf(whose)}`,
+};
+
+const CLAIM = statement(claiming());
+const CLAIM_AND_KEEP = statement(claiming(KEPT));
+
+interface ClaimRow extends AgentRow, Partial<FactsRow> {
+  /** Which candidate it is, counted from 1. */
+  readonly place: bigint;
+  readonly action?: bigint | null;
+  readonly wallet?: Address | null;
   readonly used: bigint | null;
   readonly is_taken: boolean;
   readonly kept: readonly bigint[] | null;
@@ -63,8 +87,8 @@ export function createSignerStore({ db, transaction }: SignerStoreOptions) {
     },
     async claim(claim: SignerClaim): Promise<SignerVerdict> {
       const { chain, candidates, nonce, now, count } = claim;
-      const given = { chain, candidates: [...candidates], nonce: nonce.toString(), now, ...count };
-      const [row] = await tryAgain(() => ask<ClaimRow>(db, CLAIM, given));
+      const given = { chain, candidates: [...candidates], nonce: nonce.toString(), now, ...count, ...proofValues(claim.proof) };
+      const [row] = await tryAgain(() => ask<ClaimRow>(db, claim.proof ? CLAIM_AND_KEEP : CLAIM, given));
       return verdictOf(row, claim);
     },
     async acquaintances(addresses: readonly Address[]): Promise<readonly Acquaintance[]> {
@@ -82,11 +106,36 @@ export function createSignerStore({ db, transaction }: SignerStoreOptions) {
   } satisfies SignerStore;
 }
 
-function verdictOf(row: ClaimRow | undefined, { nonce, count }: SignerClaim): SignerVerdict {
-  if (row === undefined) return { agent: null, used: null, nonce: null };
+function verdictOf(row: ClaimRow | undefined, claim: SignerClaim): SignerVerdict {
+  const { nonce, count } = claim;
+  if (row === undefined) return { agent: null, used: null, nonce: null, kept: null };
   const used = row.used === null ? null : Number(row.used);
   const isClaimed = used !== null && used <= count.limit;
-  return { agent: agentOf(row), used, nonce: isClaimed ? nonceVerdict(row, nonce) : null };
+  return { agent: agentOf(row), used, nonce: isClaimed ? nonceVerdict(row, nonce) : null, kept: keptBy(row, claim) };
+}
+
+const proofValues = (proof: ActionProof | undefined): Values =>
+  proof === undefined
+    ? {}
+    : {
+        envelope: proof.envelope,
+        receivedAt: proof.receivedAt,
+        hashes: proof.readings.map(({ actionHash }) => actionHash),
+        forms: proof.readings.map(({ form }) => form),
+        networks: proof.readings.map(({ network }) => network),
+      };
+
+function keptBy(
+  { action: id, place, agent, trader, wallet = null, positions, busy, leverage }: ClaimRow,
+  claim: SignerClaim,
+): KeptAction | null {
+  const { chain, nonce, proof } = claim;
+  const reading = proof?.readings[Number(place) - 1];
+  if (id == null || !proof || !reading) return null;
+  if (positions === undefined || busy === undefined || leverage === undefined) throw new Error('the facts of a trader were not read');
+  const { envelope, receivedAt } = proof;
+  const action = { id, chain, signer: agent, trader, envelope, ...reading, nonce, receivedAt };
+  return { action, wallet, facts: readFacts({ positions, busy, leverage }) };
 }
 
 function nonceVerdict({ is_taken: isTaken, kept, floor }: ClaimRow, nonce: bigint): NonceVerdict {

@@ -9,15 +9,16 @@ export interface FactsRow {
   readonly leverage: string;
 }
 
-/** What is prepared for a trade is as good as pending: the relayer sends it the next moment. */
-export const FACTS = statement(`
-  select
+/** What is prepared for a trade is as good as pending: the relayer sends it the next moment. `whose` compares chain and trader of a table. */
+export const factsOf = (whose: (table: string) => string): string => `
     (select coalesce(json_agg(json_build_array(trade_index, state::text) order by trade_index), '[]')::text from positions
-     where chain = :chain and trader = :trader and is_open and state is not null) as positions,
+     where ${whose('positions')} and is_open and state is not null) as positions,
     array(select (state->>'tradeIndex')::int from orders
-     where chain = :chain and trader = :trader and is_live and status <> 'open' and state->>'tradeIndex' is not null) as busy,
+     where ${whose('orders')} and is_live and status <> 'open' and state->>'tradeIndex' is not null) as busy,
     (select coalesce(json_agg(json_build_array(pair_index, leverage, is_cross)), '[]')::text from leverage_settings
-     where chain = :chain and trader = :trader) as leverage`);
+     where ${whose('leverage_settings')}) as leverage`;
+
+export const FACTS = statement(`select ${factsOf(() => 'chain = :chain and trader = :trader')}`);
 
 export function readFacts({ positions, busy, leverage }: FactsRow): TraderFacts {
   const held = JSON.parse(positions) as [number, string][];

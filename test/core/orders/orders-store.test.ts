@@ -10,6 +10,7 @@ import { createTestDatabase, type TestDatabase } from '../../harness/database.js
 import { eventually } from '../../harness/eventually.js';
 import { createKeptLog } from '../../harness/kept-log.js';
 import { newTag, orderDraft, type DraftWishes } from '../../harness/order-draft.js';
+import { recordAction } from '../../harness/record-action.js';
 
 const CHAIN = 'base';
 const NOW = Date.UTC(2026, 0, 6, 15);
@@ -50,7 +51,7 @@ async function placed(trader: Address, wishes: DraftWishes = {}) {
 /** In the relayer's queue, for an action of the trader. */
 async function queued(trader: Address, orderId: bigint, purpose: RelayPurpose = 'action', notAfter: number | null = null) {
   const proof = { envelope: '{}', actionHash: '0x00', form: 'canonical', network: 'a', nonce: 1n, receivedAt: NOW } as const;
-  const { id } = await store.relay.recordAction({ chain: CHAIN, signer: trader, trader, ...proof });
+  const { id } = await recordAction(store, { chain: CHAIN, signer: trader, trader, ...proof });
   const call = { data: '0x', gas: 1n, context: null, notAfter } as const;
   return store.relay.queue({ chain: CHAIN, wallet: trader, trader, purpose, parent: id, orderId, ...call }, NOW);
 }

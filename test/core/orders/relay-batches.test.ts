@@ -5,6 +5,7 @@ import type { NewAttempt, RelayJob } from '../../../core/relay/relay-store.js';
 import { createTestDatabase, type TestDatabase } from '../../harness/database.js';
 import { createKeptLog } from '../../harness/kept-log.js';
 import { orderDraft } from '../../harness/order-draft.js';
+import { recordAction } from '../../harness/record-action.js';
 
 const CHAIN = 'base';
 const NOW = Date.UTC(2026, 0, 6, 15);
@@ -37,7 +38,7 @@ async function placed(trader: Address): Promise<bigint> {
 async function queue(wallet: Address, count: number): Promise<RelayJob[]> {
   const trader = newAddress();
   const proof = { envelope: '{}', actionHash: '0x00', form: 'canonical', network: 'a', nonce: 1n, receivedAt: NOW } as const;
-  const { id: parent } = await store.relay.recordAction({ chain: CHAIN, signer: trader, trader, ...proof });
+  const { id: parent } = await recordAction(store, { chain: CHAIN, signer: trader, trader, ...proof });
   const request = {
     chain: CHAIN,
     wallet,

@@ -8,6 +8,7 @@ import { eventually } from '../../harness/eventually.js';
 import { hlInfo, type HlInfo } from '../../harness/hl-info.js';
 import { ownOrders } from '../../harness/own-orders.js';
 import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
+import { recordAction } from '../../harness/record-action.js';
 
 const CHAIN = 'arbitrum-sepolia';
 const SECRET = 'native-client-id';
@@ -264,7 +265,7 @@ describe('what is on its way', () => {
     const own = ownOrders(sandbox, chain, venueOf(sandbox.gateway, CHAIN));
     const prepared = await own.place(trader, { agent, trade: { tradeType: 1, openPrice: price(50_010) } });
     const cloid = `0x${'0f'.repeat(16)}`;
-    const action = await store.relay.recordAction({
+    const action = await recordAction(store, {
       chain: CHAIN,
       signer: agent,
       trader: lowerOf(trader),

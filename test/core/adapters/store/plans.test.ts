@@ -43,10 +43,10 @@ afterAll(async () => {
 
 describe('what is asked every second, or before every opening', () => {
   const statements: Record<string, [string, Record<string, unknown>]> = {
-    'the open jobs of a wallet': [OPEN, { wallet: WALLET }],
-    'blocks that a reorganisation may still undo': [MINED_BLOCKS, { wallet: WALLET, blocks: 64 }],
-    'what was in blocks that are gone': [SETTLED_IN, { wallet: WALLET, numbers: [ROWS], hashes: ['0x'], nonce: ROWS - 64 }],
-    'requests that nobody answered': [UNRECLAIMED, { triedBefore: 0 }],
+    'the open jobs of a wallet': [OPEN.named, { wallet: WALLET }],
+    'blocks that a reorganisation may still undo': [MINED_BLOCKS.named, { wallet: WALLET, blocks: 64 }],
+    'what was in blocks that are gone': [SETTLED_IN.named, { wallet: WALLET, numbers: [ROWS], hashes: ['0x'], nonce: ROWS - 64 }],
+    'requests that nobody answered': [UNRECLAIMED.named, { triedBefore: 0 }],
     'cancels that are due, tried before or not': [TAKE_DUE, { now: 5_000, againAt: 6_000 }],
     "the day's loss": [countFor(['maxDailyLossUsd']), { trader: TRADER, day: (ROWS - 100) * 1000 }],
   };

@@ -5,6 +5,7 @@ import type { Address } from '../../../../core/ports.js';
 import type { RelayJob } from '../../../../core/relay/relay-store.js';
 import { createTestDatabase, type TestDatabase } from '../../../harness/database.js';
 import { createKeptLog } from '../../../harness/kept-log.js';
+import { recordAction } from '../../../harness/record-action.js';
 
 const [WALLET, TRADER] = ['0xaa', '0xbb'] as Address[] as [Address, Address];
 
@@ -20,7 +21,7 @@ afterAll(async () => {
 });
 
 async function queue(): Promise<RelayJob> {
-  const action = await store.relay.recordAction({
+  const action = await recordAction(store, {
     chain: 'base',
     signer: TRADER,
     trader: TRADER,
