@@ -25,6 +25,8 @@ export interface Lane {
 }
 
 const PACE_MS = 1_000;
+/** Said beforehand: left alone, each signal would make up an error with a stack of its own. */
+const WOKEN = 'woken';
 /** Jobs that are numbered, signed and sent together. */
 const AT_ONCE = 100;
 
@@ -39,7 +41,7 @@ export function createLane(options: LaneOptions): Lane {
   /** Something of the wallet's was under way at the last turn: then a block is worth a turn of its own. */
   let isBusy = true;
   const fence = createFence({ slug, wallet: address, store, settings, clock, log });
-  const delivery = createDelivery({ ...options, fence, onNonceTooLow: () => wake.abort() });
+  const delivery = createDelivery({ ...options, fence, onNonceTooLow: () => wake.abort(WOKEN) });
   const lookout = createLookout({ ...options, fence, delivery, paceMs: PACE_MS });
 
   async function run(): Promise<void> {
@@ -138,10 +140,10 @@ export function createLane(options: LaneOptions): Lane {
 
   const done = run();
   return {
-    wake: () => wake.abort(),
+    wake: () => wake.abort(WOKEN),
     look() {
       lookout.blockSeen();
-      if (isBusy) wake.abort();
+      if (isBusy) wake.abort(WOKEN);
     },
     trouble: () => fence.trouble(),
     fence: () => fence.now(),

@@ -1,4 +1,5 @@
-import { decodeFunctionData, parseAbi, toFunctionSelector } from 'viem/utils';
+import type { AbiParameter } from 'viem';
+import { decodeAbiParameters, parseAbiParameters, toFunctionSelector } from 'viem/utils';
 import type { Refusal, RelayJob, SignedAction } from '../core/relay/relay-store.js';
 import type { Address, Hex } from '../core/ports.js';
 import type { JobNature, SigningGuard } from './signing-guard.js';
@@ -25,10 +26,8 @@ const named = (...names: readonly string[]): ReadonlySet<string> =>
 const OPENS = named('openTrade', 'increasePositionSize');
 const CLOSES = named('closeTradeMarket', 'decreasePositionSize');
 const CARES = named('updateOpenOrder', 'updateTp', 'updateSl', 'updateMaxClosingSlippageP', 'updateLeverage');
-const DELEGATED = parseAbi([
-  'function delegatedTradingAction(address trader, bytes callData) returns (bytes)',
-  'function multicall(bytes[] data) returns (bytes[])',
-]);
+const DELEGATED = { selector: selectorOf('delegatedTradingAction(address,bytes)'), inputs: parseAbiParameters('address, bytes') };
+const MULTICALL = { selector: selectorOf('multicall(bytes[])'), inputs: parseAbiParameters('bytes[]') };
 const SELECTOR_END = 10;
 
 export interface PolicySettings {
@@ -52,11 +51,11 @@ export async function refusalOf(job: RelayJob, action: SignedAction | null, sett
   if (action.trader !== job.trader) return broken('its signed action is of another trader');
   const inner = innerCall(job);
   if (inner === null) return broken('it is no delegated call for its trader');
-  if (!callsOf(inner).every((call) => ALLOWED.has(call.slice(0, SELECTOR_END))))
-    return broken('it calls something that is not on the list');
+  const selectors = callsOf(inner).map((call) => call.slice(0, SELECTOR_END));
+  if (!selectors.every((selector) => ALLOWED.has(selector))) return broken('it calls something that is not on the list');
   const meanings = await reencode(action, job);
   if (!meanings.some((meant) => meant.toLowerCase() === inner.toLowerCase())) return broken('it is not what the signed action means');
-  const nature = natureOf(job, inner);
+  const nature = natureOf(job, selectors);
   return nature === null || guard === undefined ? null : guard(job, nature);
 }
 
@@ -64,8 +63,7 @@ export async function refusalOf(job: RelayJob, action: SignedAction | null, sett
 const broken = (note: string): Refusal => ({ reason: 'policy', note });
 
 /** Null for what takes risk away: nothing holds that up. A close sets its slippage beside, a cancel may take a level away: neither cares. */
-function natureOf({ purpose, context }: RelayJob, inner: Hex): JobNature | null {
-  const selectors = callsOf(inner).map((call) => call.slice(0, SELECTOR_END));
+function natureOf({ purpose, context }: RelayJob, selectors: readonly string[]): JobNature | null {
   if (selectors.some((selector) => OPENS.has(selector))) return 'opens';
   if (selectors.some((selector) => CLOSES.has(selector))) return null;
   const isCancel = purpose !== 'action' || (context as { readonly kind?: unknown } | null)?.kind === 'cancel';
@@ -73,19 +71,24 @@ function natureOf({ purpose, context }: RelayJob, inner: Hex): JobNature | null 
 }
 
 function innerCall({ data, trader }: RelayJob): Hex | null {
-  try {
-    const { functionName, args } = decodeFunctionData({ abi: DELEGATED, data });
-    return functionName === 'delegatedTradingAction' && args[0].toLowerCase() === trader ? args[1] : null;
-  } catch {
-    return null;
-  }
+  const args = argumentsOf(DELEGATED, data);
+  return args !== null && args[0].toLowerCase() === trader ? args[1] : null;
 }
 
-function callsOf(inner: Hex): readonly Hex[] {
+/** What cannot be taken apart is one call, which is on no list. */
+const callsOf = (inner: Hex): readonly Hex[] => argumentsOf(MULTICALL, inner)?.[0] ?? [inner];
+
+interface KnownCall<Inputs extends readonly AbiParameter[]> {
+  readonly selector: string;
+  readonly inputs: Inputs;
+}
+
+/** Null for another call, and for one whose arguments cannot be read. */
+function argumentsOf<const Inputs extends readonly AbiParameter[]>({ selector, inputs }: KnownCall<Inputs>, data: Hex) {
+  if (data.slice(0, SELECTOR_END) !== selector) return null;
   try {
-    const { functionName, args } = decodeFunctionData({ abi: DELEGATED, data: inner });
-    return functionName === 'multicall' ? args[0] : [inner];
+    return decodeAbiParameters(inputs, `0x${data.slice(SELECTOR_END)}`);
   } catch {
-    return [inner];
+    return null;
   }
 }

@@ -41,7 +41,7 @@ function slowly(privateKey: Hex): Wallet['sign'] {
 
 function quickly(privateKey: Hex, { keccak, sign }: SigningCurve): Wallet['sign'] {
   const key = hexToBytes(privateKey);
-  const hash = (bytes: Hex): Uint8Array => keccak(hexToBytes(bytes));
+  const hash = (bytes: Hex): Uint8Array => keccak(Buffer.from(bytes.slice(2), 'hex')); // made by us: a general decoder takes ten times as long
   const signed = (transaction: Unsigned): Pick<Attempt, 'hash' | 'raw'> => {
     const whole = complete(transaction);
     const { compact, yParity } = sign(hash(serializeTransaction(whole)), key);

@@ -1,10 +1,10 @@
-import { keccak256, stringToHex } from 'viem/utils';
 import { formatDecimal, type Decimal } from '../domain/decimal.js';
+import type { Gateway } from '../gateway.js';
 import type { Hex } from '../ports.js';
 import { DEFAULT_SLIPPAGE, type OrderRequest } from './order-request.js';
 
 /** What was asked for, in one spelling: `1.0` and `1`, `btc-usd` and `BTC/USD`, a default written out and left out are the same. */
-export function fingerprintOf(request: OrderRequest): Hex {
+export function fingerprintOf(gateway: Gateway, request: OrderRequest): Hex {
   const { market, side, type, size, leverage, price, collateral, sl, tp, reduceOnly, slippage } = request;
   const fields = [
     market,
@@ -19,8 +19,13 @@ export function fingerprintOf(request: OrderRequest): Hex {
     reduceOnly,
     text(slippage ?? (reduceOnly ? undefined : DEFAULT_SLIPPAGE)),
   ];
-  return keccak256(stringToHex(JSON.stringify(fields)));
+  return hashOf(gateway, Buffer.from(JSON.stringify(fields)));
 }
+
+/** Of what has no request of that kind: the trader's bare call. */
+export const fingerprintOfCall = (gateway: Gateway, inner: Hex): Hex => hashOf(gateway, Buffer.from(inner.slice(2), 'hex'));
+
+const hashOf = ({ entrance }: Gateway, bytes: Uint8Array): Hex => `0x${Buffer.from(entrance.crypto.keccak(bytes)).toString('hex')}`;
 
 /** None of the figures asks for anything when it is zero. */
 const text = (value: Decimal | undefined): string | null => (value === undefined || value.units === 0n ? null : formatDecimal(value));

@@ -51,7 +51,7 @@ async function draftOpening(gateway: Gateway, venue: Venue, caller: AgentCaller,
   const { agent, trader, scope } = caller;
   const account = { chain: venue.definition.slug, agent, trader, day: utcDay(now) };
   const spend = { account, usd: notionalUsd(opening), capUsd: scope.dailySpendCapUsd };
-  const fingerprint = fingerprintOf(request);
+  const fingerprint = fingerprintOf(gateway, request);
   const { maxUnsent } = gateway.orders;
   return { transaction, draft: { ...handedOut, chain: account.chain, agent, order, fingerprint, spend, maxUnsent } };
 }
@@ -121,7 +121,7 @@ async function answerKnown(
   known: KnownOrder,
 ): Promise<PreparedOrder> {
   const { id, order, hashes, transaction, agent } = known;
-  if (known.fingerprint !== fingerprintOf(request))
+  if (known.fingerprint !== fingerprintOf(gateway, request))
     throw new GatewayError('IDEMPOTENCY_CONFLICT', { clientId: request.clientId ?? '', id: id.toString() });
   const isUnsent = hashes.length === 0 && agent === caller.agent && (order.status === 'prepared' || order.status === 'expired');
   const now = venue.clock.now();

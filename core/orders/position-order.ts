@@ -1,4 +1,3 @@
-import { keccak256 } from 'viem/utils';
 import type { AgentCaller } from '../access/caller.js';
 import { tradePricing, type TradePricing } from '../account/trade-pricing.js';
 import { marketName } from '../account/describe-order.js';
@@ -15,9 +14,9 @@ import { DEFAULT_CLOSING_SLIPPAGE_P } from '../domain/pricing/slippage.js';
 import { clampStopLoss } from '../domain/pricing/stop-loss.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
-import type { Hex } from '../ports.js';
 import { PRICE_DECIMALS } from './exact-units.js';
 import type { HeldPosition, PositionFigures } from './find-position.js';
+import { fingerprintOfCall } from './order-fingerprint.js';
 import type { KnownOrder } from './orders-store.js';
 import { currentPrice } from './order-request.js';
 import { tooManyUnsent } from './place-order.js';
@@ -67,18 +66,19 @@ export const closingSlippage = ({ slippageP }: PositionFigures): bigint => slipp
 
 /** Stored as a whole, or not at all. Nothing is spent: it opens no exposure. */
 export async function placeChange(
-  { store, orders }: Gateway,
+  gateway: Gateway,
   venue: Venue,
   { agent }: AgentCaller,
   order: Order,
   { handedOut, inner }: PreparedWrite,
 ): Promise<KnownOrder> {
+  const { store, orders } = gateway;
   const placed = await store.orders.place({
     ...handedOut,
     chain: venue.definition.slug,
     agent,
     order,
-    fingerprint: fingerprintOf(inner),
+    fingerprint: fingerprintOfCall(gateway, inner),
     spend: null,
     maxUnsent: orders.maxUnsent,
   });
@@ -86,8 +86,6 @@ export async function placeChange(
   if (placed.kind === 'too-many') throw tooManyUnsent(venue, placed.earliestExpiry);
   throw new TypeError(`an order without clientId and spending cannot be ${placed.kind}`);
 }
-
-const fingerprintOf = (inner: Hex): Hex => keccak256(inner);
 
 export function collateralAt(venue: Venue, { collateralIndex, pairIndex }: PositionFigures): Collateral {
   const config = venue.feed.config();

@@ -35,7 +35,7 @@ export async function draftReduction(
     opposite,
   });
   const { maxUnsent } = gateway.orders;
-  const about = { chain: venue.definition.slug, agent: caller.agent, fingerprint: fingerprintOf(request), spend: null, maxUnsent };
+  const about = { chain: venue.definition.slug, agent: caller.agent, fingerprint: fingerprintOf(gateway, request), spend: null, maxUnsent };
   return {
     transaction: write.transaction,
     draft: { ...write.handedOut, ...about, order: { ...order, clientId: request.clientId ?? null } },

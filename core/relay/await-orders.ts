@@ -66,7 +66,7 @@ export function watchOrders({ bus, stopping }: Gateway, venue: Venue, trader: Ad
 /** Until all are done, the time is up or the service ends. */
 export async function soonest({ clock }: Venue, { ending }: OrderWatch, all: readonly Promise<unknown>[], ms: number): Promise<void> {
   const over = new AbortController();
-  const end = (): void => over.abort();
+  const end = (): void => over.abort('over'); // without a word of its own it would make up an error, with its stack
   ending.addEventListener('abort', end);
   try {
     if (!ending.aborted) await Promise.race([Promise.all(all), clock.sleep(ms, over.signal)]);

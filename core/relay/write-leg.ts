@@ -1,4 +1,3 @@
-import { keccak256 } from 'viem/utils';
 import type { AgentCaller } from '../access/caller.js';
 import type { CloseIntent, DecreaseIntent, OpenIntent, OpenTerms } from '../domain/intent.js';
 import type { Order, OrderStatus } from '../domain/order.js';
@@ -10,6 +9,7 @@ import type { Gateway, Venue } from '../gateway.js';
 import { marketName } from '../account/describe-order.js';
 import { checkOpening, checkScope, notionalUsd, requireTradable } from '../orders/check-order.js';
 import type { PositionFigures } from '../orders/find-position.js';
+import { fingerprintOfCall } from '../orders/order-fingerprint.js';
 import { MAX_COLLATERAL, orderMarket, storedStopLoss, type Opening } from '../orders/order-request.js';
 import type { Draft, NotPlaced } from '../orders/orders-store.js';
 import { preparedOrder, tooManyUnsent } from '../orders/place-order.js';
@@ -90,7 +90,7 @@ async function prepareOpening(
   const account = { chain: venue.definition.slug, agent, trader, day: utcDay(now) };
   const spend = { account, usd: notionalUsd(opening), capUsd: scope.dailySpendCapUsd };
   const guard = openingGuard(gateway, venue, trader, terms, instead);
-  return { leg, write, draft: { ...draftOf(venue, caller, order, write, spend), guard } };
+  return { leg, write, draft: { ...draftOf(gateway, venue, caller, order, write, spend), guard } };
 }
 
 function openingOf(venue: Venue, intent: OpenIntent, sizeBase: bigint): Opening {
@@ -146,7 +146,7 @@ async function prepareClosing(
   const write = await prepareTransaction(gateway, venue, caller, { intent, takes: null });
   const times = { now: venue.clock.now(), expiresAt: write.transaction.expiresAt };
   const order = positionOrder(caller, position, partOf(intent, position), times);
-  return { leg, write, draft: draftOf(venue, caller, order, write, null) };
+  return { leg, write, draft: draftOf(gateway, venue, caller, order, write, null) };
 }
 
 function partOf(intent: CloseIntent | DecreaseIntent, position: PositionFigures): Parameters<typeof positionOrder>[2] {
@@ -163,12 +163,19 @@ function partOf(intent: CloseIntent | DecreaseIntent, position: PositionFigures)
   };
 }
 
-const draftOf = ({ definition }: Venue, { agent }: AgentCaller, order: Order, write: PreparedWrite, spend: Draft['spend']): Draft => ({
+const draftOf = (
+  gateway: Gateway,
+  { definition }: Venue,
+  { agent }: AgentCaller,
+  order: Order,
+  write: PreparedWrite,
+  spend: Draft['spend'],
+): Draft => ({
   ...write.handedOut,
   chain: definition.slug,
   agent,
   order,
-  fingerprint: keccak256(write.inner),
+  fingerprint: fingerprintOfCall(gateway, write.inner),
   spend,
   maxUnsent: MAX_UNSENT,
 });
