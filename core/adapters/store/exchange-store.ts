@@ -138,7 +138,7 @@ function readRecord({ pair_index, created_at, terms, legs, ...row }: Row): Excha
   return { ...row, pairIndex: pair_index, createdAt: Number(created_at), order, wire, legs: read };
 }
 
-const LIVE_CLOIDS = statement(`
+export const LIVE_CLOIDS = statement(`
   select distinct cloid from exchange_orders o
   where o.chain = cast(:chain as text) and o.trader = cast(:trader as text) and o.cloid = any(cast(:cloids as text[]))
   and exists (

@@ -127,10 +127,11 @@ export const UNSETTLE = statement(`
     note = 'its block is gone'
   where chain = :chain and id = :id returning ${JOB_COLUMNS}`);
 
+/** The highest number is asked for by itself: for any job above an unknown one, the planner expects many and reads all history in vain. */
 export const RESET_LANE = statement(`
   update relay_lanes set next_nonce = :nonce where chain = :chain and wallet = :wallet
   and not exists (select from relay_jobs where chain = :chain and wallet = :wallet and not is_over)
-  and not exists (select from relay_jobs where chain = :chain and wallet = :wallet and nonce >= :nonce) returning 1`);
+  and :nonce > coalesce((select max(nonce) from relay_jobs where chain = :chain and wallet = :wallet and nonce is not null), -1) returning 1`);
 
 export const LANE = statement(`
   select lane.next_nonce, lane.fenced_since, lane.fence_reason, open.jobs, open.oldest from (

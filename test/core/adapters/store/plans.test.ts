@@ -1,8 +1,9 @@
 import type { Knex } from 'knex';
 import { connectDatabase } from '../../../../core/adapters/store/connect-database.js';
-import { TAKE_DUE } from '../../../../core/adapters/store/exchange-store.js';
+import { LIVE_CLOIDS, TAKE_DUE } from '../../../../core/adapters/store/exchange-store.js';
+import type { Statement } from '../../../../core/adapters/store/in-one-go.js';
 import { migrate } from '../../../../core/adapters/store/migrate.js';
-import { MINED_BLOCKS, OPEN, SETTLED_IN, UNRECLAIMED } from '../../../../core/adapters/store/relay-sql.js';
+import { HOLES, LANE, MINED_BLOCKS, OPEN, QUEUED, RESET_LANE, SETTLED_IN, UNRECLAIMED } from '../../../../core/adapters/store/relay-sql.js';
 import { countFor } from '../../../../core/adapters/store/rules-sql.js';
 import { createTestDatabase, type TestDatabase } from '../../../harness/database.js';
 import { createKeptLog } from '../../../harness/kept-log.js';
@@ -25,6 +26,11 @@ const PAST = [
      jsonb_build_object('place', jsonb_build_object('at', n * 1000), 'pad', repeat('0', 500)) from generate_series(1, ${ROWS}) n`,
   `insert into relay_actions (chain, signer, trader, envelope, action_hash, form, network, nonce, received_at)
    values ('${CHAIN}', '0xs', '${TRADER}', '{}', '0x', 'canonical', 'a', 1, 1)`,
+  `insert into relay_lanes (chain, wallet, next_nonce) values ('${CHAIN}', '${WALLET}', ${ROWS} + 1)`,
+  `insert into exchange_orders (chain, oid, trader, agent, action, item, cloid, pair_index, manner, terms, created_at)
+   select '${CHAIN}', n, '${TRADER}', '0xa', max(id), 0, 'cloid ' || n, 0, 'market', '{}', n from relay_actions, generate_series(1, ${ROWS}) n group by n`,
+  `insert into exchange_legs (chain, oid, seq, role, order_id, size_base)
+   select '${CHAIN}', n, 1, 'open', n, 1 from generate_series(1, ${ROWS}) n`,
   `insert into scheduled_cancels (chain, trader, agent, action, due_at, fired_at)
    select '${CHAIN}', '0x' || n, '0xa', max(id), n * 1000, case when n % 2 = 0 then n end from relay_actions, generate_series(1, ${ROWS}) n group by n`,
   'analyze',
@@ -60,5 +66,38 @@ describe('what is asked every second, or before every opening', () => {
     const expected = [...plan.matchAll(/(?:Index Scan(?: Backward)? using|Heap Scan on) .* rows=(\d+)/g)].map(([, count]) => Number(count));
     expect(expected.length).toBeGreaterThan(0);
     expect(Math.max(...expected)).toBeLessThan(ROWS / 10);
+  });
+});
+
+describe('what is prepared by its name, and planned once for all values', () => {
+  /** The server plans for the values at hand this often, and compares. */
+  const TIMES = 7;
+  const statements: Record<string, [Statement, Record<string, string>]> = {
+    'the open jobs of a wallet': [OPEN, {}],
+    'those without a number': [QUEUED, { limit: '100' }],
+    'the state of a lane': [LANE, {}],
+    'numbers that nothing was sent with': [HOLES, { from: `${ROWS - 5}`, below: `${ROWS}` }],
+    'the number that a lane goes on with': [RESET_LANE, { nonce: `${ROWS + 1}` }],
+    'blocks that a reorganisation may still undo': [MINED_BLOCKS, { blocks: '64' }],
+    'what was in blocks that are gone': [SETTLED_IN, { numbers: `{${ROWS}}`, hashes: '{0x}', nonce: `${ROWS - 64}` }],
+    'requests that nobody answered': [UNRECLAIMED, { triedBefore: '0' }],
+    'names of orders that still live': [LIVE_CLOIDS, { cloids: '{cloid 1,cloid 2}' }],
+  };
+
+  it.each(Object.keys(statements))('%s: is found by an index, however long the past is', async (name) => {
+    const [asked, given] = statements[name] ?? [OPEN, {}];
+    const values: Record<string, string> = { chain: CHAIN, wallet: WALLET, trader: TRADER, ...given };
+    const execute = `explain execute asked (${asked.names.map((each) => `'${values[each] ?? ''}'`).join(', ')})`;
+    const plans: string[] = [];
+    await db.transaction(async (trx) => {
+      await trx.raw(`prepare asked as ${asked.text}`);
+      for (let times = 0; times < TIMES; times += 1) {
+        const { rows } = await trx.raw<{ rows: Record<'QUERY PLAN', string>[] }>(execute);
+        plans.push(rows.map((row) => row['QUERY PLAN']).join('\n'));
+      }
+      await trx.raw('deallocate asked');
+    });
+    expect(plans.at(-1)).toContain('Index');
+    expect(plans.at(-1)?.match(/Seq Scan on (?:orders|relay_jobs|exchange_orders|exchange_legs)|Gather/g)).toBeNull();
   });
 });
