@@ -16,10 +16,15 @@ export async function placeOrders(work: TradeWork, action: OrderAction): Promise
   const { orders, grouping } = action;
   const read = orders.map((wire, at) => readOrder(work.universe.assets[wire.a], wire, at));
   if (grouping === 'normalTpsl') return withChildren(work, orders, read);
-  if (grouping === 'positionTpsl' && !orders.some(isTrigger)) return refused('Unexpected number of trigger orders');
+  if (grouping === 'positionTpsl' && !orders.some(isTrigger)) return withoutTrigger(work);
   const placed = await place(work, orders, read);
   const isProtection = grouping === 'positionTpsl';
   return statuses('order', isProtection ? placed.map((status) => (isError(status) ? status : 'waitingForTrigger')) : placed);
+}
+
+async function withoutTrigger({ venue, caller }: TradeWork): Promise<ExchangeReply> {
+  await requireDelegate(venue, caller);
+  return refused('Unexpected number of trigger orders');
 }
 
 const isTrigger = ({ t }: WireOrder): boolean => 'trigger' in t;
@@ -60,7 +65,7 @@ async function withChildren(work: TradeWork, wires: readonly WireOrder[], read: 
   const [parent, ...others] = read;
   const children = others.map((child) => asChild(child, wires[0]));
   const triggers = children.flatMap((child) => (child.kind === 'order' && child.item.order.style.kind === 'trigger' ? [child.item] : []));
-  if (!parent || triggers.length === 0) return refused('Unexpected number of trigger orders');
+  if (!parent || triggers.length === 0) return withoutTrigger(work);
   const levels = attachedLevels(triggers.map(({ order }) => order));
   const guarded: ReadOrder = parent.kind === 'error' ? parent : { kind: 'order', item: { ...parent.item, ...levels } };
   const [status = itemError(ITEM_TEXTS.invalidAsset, 0)] = await place(work, wires.slice(0, 1), [guarded]);

@@ -50,6 +50,29 @@ describe('an agent whose trader delegates to somebody else', () => {
     }
   });
 
+  it('hears it before anything else that is wrong with an order', async () => {
+    const level = order({ b: false, r: true, t: { trigger: { isMarket: true, triggerPx: '50000', tpsl: 'sl' } } });
+    const grouped = (grouping: string, ...orders: Record<string, unknown>[]) => ({ ...orderAction(...orders), grouping });
+    const orders: Record<string, unknown>[] = [
+      orderAction(order(), order({ a: 9_999 })),
+      orderAction(order({ a: 9_999 })),
+      orderAction(order({ s: '0' })),
+      orderAction(order({ b: false, r: true })),
+      orderAction(order({ c: `0x${'1'.repeat(32)}` }), order({ c: `0x${'1'.repeat(32)}` })),
+      orderAction(level),
+      grouped('normalTpsl', order(), level),
+      grouped('normalTpsl', order({ a: 9_999 }), level),
+      grouped('normalTpsl', order()),
+      grouped('positionTpsl', level),
+      grouped('positionTpsl', order()),
+    ];
+    for (const action of orders) {
+      const { agent } = await newAgent();
+      const { body } = await post(await signL1(agent, action));
+      expect([action, body]).toMatchObject([action, { status: 'err', response: expect.stringContaining('is not set'), delegationTx: {} }]);
+    }
+  });
+
   it('may trade as soon as the transaction is mined', async () => {
     const { agent, trader } = await newAgent();
     const { body } = await post(await signL1(agent, CANCEL));
