@@ -1,0 +1,148 @@
+import type { SignerClaim } from '../../../core/access/signer-store.js';
+import { createStore, type KnexStore } from '../../../core/adapters/store/create-store.js';
+import { migrate } from '../../../core/adapters/store/migrate.js';
+import type { Address } from '../../../core/ports.js';
+import type { RelayedOrder } from '../../../core/relay/relay-store.js';
+import type { OpeningGuard } from '../../../core/relay/rules-store.js';
+import { createTestDatabase, type TestDatabase } from '../../harness/database.js';
+import { createKeptLog } from '../../harness/kept-log.js';
+import { orderDraft, type DraftWishes } from '../../harness/order-draft.js';
+import { recordAction } from '../../harness/record-action.js';
+
+const CHAIN = 'base';
+const NOW = Date.UTC(2026, 0, 6, 15);
+let database: TestDatabase;
+/** Two replicas of one deployment. */
+let stores: readonly [KnexStore, KnexStore];
+let store: KnexStore;
+
+beforeAll(async () => {
+  const log = createKeptLog();
+  database = await createTestDatabase();
+  await migrate({ url: database.url, log });
+  stores = [createStore({ log, url: database.url }), createStore({ log, url: database.url })];
+  [store] = stores;
+});
+afterAll(async () => {
+  await Promise.all(stores.map((one) => one.close()));
+  await database.drop();
+});
+
+let last = 0;
+const newAddress = (): Address => `0x${String((last += 1)).padStart(40, '0')}`;
+const oneOf = (at: number): KnexStore => stores[at % 2 === 0 ? 0 : 1];
+
+describe('a signed action', () => {
+  async function newAgent(standing: { revoked_at?: number; expires_at?: number } = {}): Promise<{ agent: Address; trader: Address }> {
+    const who = { agent: newAddress(), trader: newAddress() };
+    const row = { chain: CHAIN, ...who, name: who.agent, permissions: 'trade', mode: 'relayed', created_at: NOW, ...standing };
+    await store.db('agents').insert(row);
+    return who;
+  }
+
+  function claimOf(candidates: readonly Address[], after: number, limit = 100): SignerClaim {
+    const readings = candidates.map((_, at) => ({
+      actionHash: `0x0${at}` as const,
+      form: at < 2 ? ('canonical' as const) : ('as-sent' as const),
+      network: at % 2 === 0 ? ('a' as const) : ('b' as const),
+    }));
+    const count = { window: 0, bucket: 'test', weight: 1, limit };
+    return { chain: CHAIN, candidates, nonce: BigInt(NOW + after), now: NOW, count, proof: { envelope: '{}', receivedAt: NOW, readings } };
+  }
+
+  const keptFor = (trader: Address): Promise<Record<string, unknown>[]> =>
+    store.db('relay_actions').where({ trader }).select('signer', 'action_hash', 'form', 'network');
+
+  it('is kept with the reading under which its signer was found, also where an address is named twice', async () => {
+    const { agent, trader } = await newAgent();
+    const { kept } = await store.signers.claim(claimOf([newAddress(), newAddress(), agent, agent], 0));
+    const reading = { form: 'as-sent', network: 'a' };
+    expect(kept?.action).toMatchObject({ signer: agent, trader, actionHash: '0x02', ...reading });
+    expect(await keptFor(trader)).toEqual([{ signer: agent, action_hash: '0x02', ...reading }]);
+  });
+
+  it('is kept once, however often and wherever it comes at once', async () => {
+    const { agent, trader } = await newAgent();
+    const verdicts = await Promise.all(Array.from({ length: 20 }, (_, at) => oneOf(at).signers.claim(claimOf([agent], 0))));
+    expect(verdicts.flatMap(({ kept }) => kept ?? [])).toHaveLength(1);
+    expect(await keptFor(trader)).toHaveLength(1);
+  });
+
+  it('is not kept where it came too often, or its agent may not act any more', async () => {
+    const { agent, trader } = await newAgent();
+    expect(await store.signers.claim(claimOf([agent], 0, 0))).toMatchObject({ used: 1, nonce: null, kept: null });
+    expect(await keptFor(trader)).toEqual([]);
+    for (const standing of [{ revoked_at: NOW }, { expires_at: NOW }]) {
+      const gone = await newAgent(standing);
+      expect(await store.signers.claim(claimOf([gone.agent, agent], 0))).toMatchObject({ used: null, nonce: null, kept: null });
+      expect(await keptFor(gone.trader)).toEqual([]);
+    }
+  });
+});
+
+describe('an order that is stored with what sends it', () => {
+  async function newOrders(): Promise<(wishes?: DraftWishes, guard?: OpeningGuard) => RelayedOrder> {
+    const trader = newAddress();
+    const proof = { envelope: '{}', actionHash: '0x00', form: 'canonical', network: 'a', nonce: 1n, receivedAt: NOW } as const;
+    const { id: action } = await recordAction(store, { chain: CHAIN, signer: trader, trader, ...proof });
+    const order = { isBuy: true, limit: 1n, size: 1n, reduceOnly: false, style: { kind: 'limit', tif: 'Ioc' } } as const;
+    const wire = { limitPx: '1', sz: '1', tif: 'Ioc', triggerPx: null, isMarket: null, tpsl: null };
+    const leg = { role: 'open', tradeIndex: null, sizeBase: 10n ** 30n } as const;
+    const who = { chain: CHAIN, trader, agent: trader } as const;
+    const record = { ...who, action, item: 0, cloid: null, pairIndex: 0, manner: 'market', order, wire, leg, createdAt: NOW } as const;
+    return (wishes = {}, guard) => {
+      const draft = { ...orderDraft(CHAIN, trader, { now: NOW, ...wishes }), ...(guard && { guard }) };
+      const call = { data: draft.data, gas: 1n, context: { block: 7n }, notAfter: NOW };
+      return { draft, record, request: { trader, wallet: trader, purpose: 'action', parent: action, ...call } };
+    };
+  }
+
+  const TABLES = [
+    'orders',
+    'order_tags',
+    'chain_events',
+    'journal',
+    'spend_reservations',
+    'agent_spend',
+    'exchange_orders',
+    'exchange_legs',
+  ];
+  const written = async (): Promise<string[]> => {
+    const rows = await Promise.all([...TABLES, 'relay_jobs'].map((table) => store.db(table).count<{ count: bigint }[]>()));
+    return rows.map(([row]) => String(row?.count));
+  };
+
+  it('has the very job that the queue holds', async () => {
+    const placed = await store.relay.placeAndQueue((await newOrders())());
+    if (placed.kind !== 'placed') throw new Error(placed.kind);
+    expect(await store.relay.jobsOfOrder(CHAIN, placed.stored.id)).toEqual([placed.job]);
+    expect(await store.exchange.ofOrders(CHAIN, [placed.stored.id])).toHaveProperty('size', 1);
+  });
+
+  it('leaves nothing behind where anything speaks against it', async () => {
+    const orderOf = await newOrders();
+    expect(await store.relay.placeAndQueue(orderOf({ order: { clientId: 'taken' } }))).toMatchObject({ kind: 'placed' });
+    const before = await written();
+    expect(await store.relay.placeAndQueue(orderOf({ order: { clientId: 'taken' } }))).toMatchObject({ kind: 'known' });
+    expect(await store.relay.placeAndQueue(orderOf({ maxUnsent: 1 }))).toMatchObject({ kind: 'too-many' });
+    expect(await store.relay.placeAndQueue(orderOf({ spend: { usd: '10', cap: '9' } }))).toMatchObject({ kind: 'over-cap' });
+    const asked = { collaterals: new Map(), instead: null, now: NOW, notionalUsd: 1n, freedUsd: 0n };
+    const given = { defaults: {}, own: { access: 'blocked' } } as const;
+    await expect(store.relay.placeAndQueue(orderOf({}, { ...asked, given }))).rejects.toThrow();
+    const { trader } = orderOf().record;
+    await store.rules.put({ chain: CHAIN, trader, rules: { reduceOnly: true }, updatedAt: NOW });
+    await expect(store.relay.placeAndQueue(orderOf({}, { ...asked, given: { defaults: {}, own: {} } }))).rejects.toThrow();
+    expect(await written()).toEqual(before);
+  });
+
+  it('is one, and within the cap, where many come at once to two replicas', async () => {
+    const orderOf = await newOrders();
+    const raced = async (wishes: DraftWishes): Promise<number> => {
+      const answers = await Promise.all(Array.from({ length: 12 }, (_, at) => oneOf(at).relay.placeAndQueue(orderOf(wishes))));
+      return answers.filter(({ kind }) => kind === 'placed').length;
+    };
+    expect(await raced({ order: { clientId: 'one' } })).toBe(1);
+    expect(await raced({ spend: { usd: '10', cap: '35' } })).toBe(3);
+    expect(await store.relay.queued(CHAIN, orderOf().request.wallet, 100)).toHaveLength(4);
+  });
+});
