@@ -46,11 +46,13 @@ export interface RpcTransportOptions {
 /** Time for a batch on all nodes together; a node that keeps silent is left for the next one sooner. */
 const PATIENCE_MS = 8_000;
 const SILENCE_MS = 3_000;
+/** Calls of a batch: providers refuse long ones, and who asked for little should not wait for the answers of a hundred others. */
+const MOST_AT_ONCE = 100;
 const SECOND_TRY_AFTER_MS = 100;
 
 /**
- * Calls of one turn of the event loop travel together, to one node, and are answered by one node. When it fails, the whole batch goes to
- * the next at once, so that nobody's answers are ever mixed.
+ * Calls of one turn of the event loop travel together, to one node, as far as a batch may be long. When the node fails, the whole batch goes
+ * to the next at once, so that nobody's answers are ever mixed.
  */
 export function createRpcTransport({ endpoints, chainId, slug, tracer = null }: RpcTransportOptions): RpcTransport {
   const line = createLine(endpoints, { chainId, slug });
@@ -62,7 +64,8 @@ export function createRpcTransport({ endpoints, chainId, slug, tracer = null }: 
     const entries = waiting;
     waiting = [];
     for (const pinned of new Set(entries.map(pinOf)))
-      void carry({ entries: entries.filter((entry) => pinOf(entry) === pinned), pinned, endpoints, line });
+      for (const batch of batchesOf(entries.filter((entry) => pinOf(entry) === pinned)))
+        void carry({ entries: batch, pinned, endpoints, line });
   }
 
   const request = ({ method, params }: { method: string; params?: unknown }): Promise<unknown> =>
@@ -85,6 +88,23 @@ export function createRpcTransport({ endpoints, chainId, slug, tracer = null }: 
       }
     },
   };
+}
+
+/** What belongs to one question stays together; all else is filled up in its order. */
+function batchesOf(entries: readonly Entry[]): Entry[][] {
+  if (entries.length <= MOST_AT_ONCE) return [[...entries]];
+  const together = new Map<unknown, Entry[]>();
+  for (const entry of entries) {
+    const key = entry.question ?? entry;
+    together.set(key, [...(together.get(key) ?? []), entry]);
+  }
+  const batches: Entry[][] = [];
+  for (const group of together.values()) {
+    const last = batches.at(-1);
+    if (last && last.length + group.length <= MOST_AT_ONCE) last.push(...group);
+    else batches.push(group);
+  }
+  return batches;
 }
 
 const pinOf = ({ question }: Entry): Endpoint | null => question?.endpoint ?? null;

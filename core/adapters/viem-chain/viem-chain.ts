@@ -27,7 +27,7 @@ export interface ViemChainOptions {
   readonly tracer?: Tracer | null;
 }
 
-/** The Chain port over JSON-RPC. One file per question; calls of one turn of the event loop travel as one batch, to one node. */
+/** The Chain port over JSON-RPC. One file per question; calls of one turn of the event loop travel in batches, those of one question in one, to one node. */
 export function createViemChain({ definition, rpcUrls, wsUrls = [], clock, log, tracer = null }: ViemChainOptions): Chain {
   const { chainId, slug, expectedBlockMs } = definition;
   const endpoints = createEndpoints({ urls: rpcUrls, expectedBlockMs, now: () => clock.now(), log });
@@ -45,14 +45,14 @@ export function createViemChain({ definition, rpcUrls, wsUrls = [], clock, log, 
     logs: (from, to) => ask(() => readLogs(client, definition, from, to)),
     replay: (transaction, block) => replay(client, transaction, block),
     inputs: (hashes) => readInputs(client, hashes),
-    trades: (refs, block) => chainTrades(client, definition, refs, block),
-    openOrders: (trader, block) => openOrders(client, definition, trader, block),
+    trades: (refs, block) => ask(() => chainTrades(client, definition, refs, block)),
+    openOrders: (trader, block) => ask(() => openOrders(client, definition, trader, block)),
     openTrades: (query) => ask(() => openTrades(client, definition, query)),
     nativeBalance: (address) => client.getBalance({ address }),
-    accountFacts: (trader, tokens) => accountFacts(client, definition, trader, tokens),
+    accountFacts: (trader, tokens) => ask(() => accountFacts(client, definition, trader, tokens)),
     blocks: (numbers) => readBlocks(client, numbers),
-    rehearse: (rehearsal) => rehearse(client, definition, rehearsal),
-    openingFacts: (trader, opening) => openingFacts(client, definition.diamond, trader, opening),
+    rehearse: (rehearsal) => ask(() => rehearse(client, definition, rehearsal)),
+    openingFacts: (trader, opening) => ask(() => openingFacts(client, definition.diamond, trader, opening)),
     transaction: (hash) => seenTransaction(client, hash),
     heads(listener) {
       const lines = wsUrls.map((url) => openHeadLine({ url, chainId, clock, log }, listener));

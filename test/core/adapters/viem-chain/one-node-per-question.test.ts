@@ -66,6 +66,18 @@ describe('the answers to one question', () => {
     expect(second.heard.flat().filter((method) => method === 'eth_getLogs')).toHaveLength(1);
   });
 
+  it('stay together when many ask at once, in batches that are never long', async () => {
+    let calls = 0;
+    first.speak = (method, params) =>
+      method === 'eth_call' && (calls += 1) === 130 ? { error: { code: -32603, message: 'internal error' } } : provider(1)(method, params);
+    const answers = await Promise.all(Array.from({ length: 40 }, amounts));
+    expect(answers.every((each) => new Set(each).size === 1)).toBe(true);
+    expect(new Set(answers.flat())).toEqual(new Set([1, 2]));
+    const lengths = [...first.heard, ...second.heard].map(({ length }) => length);
+    expect(Math.max(...lengths)).toBeLessThanOrEqual(100);
+    expect(Math.max(...lengths)).toBeGreaterThan(60);
+  });
+
   it('are taken in smaller portions from a node that refuses long batches', async () => {
     chain = chainOf(first);
     first.batchLimit = 3;
