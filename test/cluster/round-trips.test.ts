@@ -1,12 +1,15 @@
+import { Wallet } from 'ethers';
 import { BUSY_AGENTS, newAgentTrader, type AgentTrader } from '../harness/agent-trader.js';
 import { openDatabaseLine, type DatabaseLine } from '../harness/cluster-line.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 import { firstChain } from '../harness/first-chain.js';
+import { order, orderAction, postExchange, signL1 } from '../harness/hl-exchange.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
 
 /** What a request costs the database that all replicas share: counted on the wire, between a running gateway and its server. */
 
 const REQUESTS = 40;
+const BOT_ORDERS = 6;
 const BASE = '/v1/arbitrum-sepolia';
 
 let database: TestDatabase;
@@ -65,5 +68,26 @@ describe('a request costs the database', () => {
     const answers = await Promise.all(Array.from({ length: REQUESTS }, ask));
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
     expect(line.roundTrips().filter(isAdmission).length).toBeLessThan(REQUESTS / 2);
+  });
+
+  it("two round trips until a bot's order is in the relayer's queue: it is let in and kept, then placed with what sends it", async () => {
+    const bot = new Wallet(sandbox.controls.accounts['hl-agent'].privateKey);
+    let price = 30_000;
+    const place = async (): Promise<unknown> => {
+      const wire = order({ p: String((price += 1)), t: { limit: { tif: 'Gtc' } } });
+      return (await postExchange(sandbox.url, 'arbitrum-sepolia', await signL1(bot, orderAction(wire)))).body;
+    };
+    expect(await place()).toMatchObject({ status: 'ok' });
+    line.roundTrips();
+    const answers = await Promise.all(Array.from({ length: BOT_ORDERS }, place));
+    expect(JSON.stringify(answers).split('"resting"')).toHaveLength(BOT_ORDERS + 1);
+    const asked = line.roundTrips();
+    const about = (table: RegExp): number => asked.filter((text) => table.test(text)).length;
+    expect(about(/insert into signer_nonces/)).toBe(BOT_ORDERS);
+    expect(about(/insert into relay_jobs/)).toBe(BOT_ORDERS);
+    // What these two do beside, no other statement does.
+    expect(about(/insert into (?:signer_nonces|relay_actions|exchange_orders|relay_jobs)|from (?:leverage_settings|relay_wallets)/)).toBe(
+      2 * BOT_ORDERS,
+    );
   });
 });
