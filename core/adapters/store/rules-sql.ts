@@ -45,7 +45,7 @@ const SENT = `
   select count(*)::integer from relay_jobs
   where chain = :chain and trader = :trader and created_at >= :day and state <> 'refused'`;
 
-/** An order is stored a moment before what sends it: until then it counts by itself. */
+/** An order of several legs is stored a moment before what sends it: until then it counts by itself. */
 const UNQUEUED = `
   select count(*)::integer from orders
   where chain = :chain and trader = :trader and is_live and status = 'prepared' and not is_sent and agent is not null
