@@ -80,7 +80,7 @@ export function refusalOf(
 }
 
 /** The agent as use cases know callers, once it may trade. */
-export async function traderCaller(venue: Venue, agent: Agent, wallet: Address | null): Promise<AgentCaller> {
+export async function traderCaller(venue: Venue, agent: Agent, wallet: Address | null | undefined): Promise<AgentCaller> {
   checkMayTrade(agent.scope, agent.agent);
   return callerOf(venue, agent, wallet);
 }

@@ -1,5 +1,7 @@
 import { bytesToHex } from 'viem/utils';
-import type { ActionProof } from '../core/access/signer-store.js';
+import { requireDelegate } from '../core/access/agent-status.js';
+import type { AgentCaller } from '../core/access/caller.js';
+import type { ActionProof, KeptAction } from '../core/access/signer-store.js';
 import { GatewayError, type ErrorCode } from '../core/errors.js';
 import type { Gateway, Venue } from '../core/gateway.js';
 import type { ActionRow } from './actions/action-row.js';
@@ -72,11 +74,25 @@ export function createExchange(gateway: Gateway, trade: TradeHandlers | null): E
     if (admission.kind === 'stranger') return row.verdict.kind === 'no-op' ? DONE : unknownSigner(call);
     const { agent, kept } = admission;
     if (row.verdict.kind !== 'trade' || trade === null) return DONE;
-    if (kept === null) throw new Error('an action that trades was not kept');
     return settle(async () => {
-      const caller = await traderCaller(venue, agent, kept.wallet);
-      return runTrade(trade, { gateway, venue, caller, ...kept }, decoded.action);
+      const caller = await traderCaller(venue, agent, kept?.wallet);
+      return runTrade(trade, { gateway, venue, caller, ...(kept ?? (await keepFirst(call, caller, text))) }, decoded.action);
     });
+  };
+
+  /** The first of a trader for whom nothing was sent yet. */
+  const keepFirst = async (call: L1Call, caller: AgentCaller, text: string): Promise<KeptAction> => {
+    const { venue, envelope } = call;
+    await requireDelegate(venue, caller);
+    const { slug: chain } = venue.definition;
+    const kept = await gateway.store.signers.keep({
+      chain,
+      candidates: addressesOf(call),
+      nonce: envelope.nonce,
+      proof: proofOf(call, text),
+    });
+    if (kept === null) throw new Error('the agent of an action is gone');
+    return kept;
   };
 
   /** The text clients know, then what we think of it. */

@@ -21,8 +21,13 @@ export interface SignerClaim {
     readonly weight: number;
     readonly limit: number;
   };
-  /** Of an action that trades: kept from the moment the nonce is its own. */
+  /** Of an action that trades. */
   readonly proof?: ActionProof;
+}
+
+/** An action whose nonce is its own already. */
+export interface ToKeep extends Pick<SignerClaim, 'chain' | 'candidates' | 'nonce'> {
+  readonly proof: ActionProof;
 }
 
 /** What was signed, and how it was found out. */
@@ -42,10 +47,14 @@ export interface SignerVerdict {
   readonly used: number | null;
   /** Null when it was not claimed: no agent that may act, or a window that is full. */
   readonly nonce: NonceVerdict | null;
-  /** The action with its proof, and what its translation stands on; null where no proof was given, or the nonce is not its own. */
+  /**
+   * Of an action that came with its proof, once the nonce is its own. Null for a trader for whom nothing was ever sent: to sign costs
+   * nothing, so what strangers sign is not kept before they are known to have delegated.
+   */
   readonly kept: KeptAction | null;
 }
 
+/** An action with its proof, and what its translation stands on. */
 export interface KeptAction {
   readonly action: SignedAction;
   readonly facts: TraderFacts;
@@ -95,6 +104,8 @@ export interface SignerStore {
   find(chain: ChainSlug, candidates: readonly Address[]): Promise<Agent | null>;
   /** Finds, counts, claims and keeps in one statement: of two that carry the same nonce, to whichever replicas and chains, one gets it. */
   claim(claim: SignerClaim): Promise<SignerVerdict>;
+  /** What `claim` did not keep; null where none of the candidates is an agent. */
+  keep(action: ToKeep): Promise<KeptAction | null>;
   /** Where these addresses are known from; for explanations only. */
   acquaintances(addresses: readonly Address[]): Promise<readonly Acquaintance[]>;
   /** Registers an agent in place of the one of the same name, if there is one. */

@@ -2,6 +2,7 @@ import { Wallet } from 'ethers';
 import { chainTrader, newTrader, type ChainTrader } from '../harness/chain-trader.js';
 import { approveAgent, order, orderAction, postExchange, signL1 } from '../harness/hl-exchange.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import type { KnexStore } from '../../core/adapters/store/create-store.js';
 
 const CHAIN = 'arbitrum-sepolia';
 const WRITES = 6;
@@ -47,6 +48,9 @@ describe('an agent whose trader delegates to somebody else', () => {
         ]);
       }
       expect(await trader.trades()).toEqual([]);
+      // To sign costs nothing: what cannot be sent is not kept either.
+      const books = (sandbox.gateway.store as KnexStore).db('relay_actions');
+      expect(await books.where({ signer: agent.address.toLowerCase() })).toEqual([]);
     }
   });
 

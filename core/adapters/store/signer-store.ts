@@ -9,6 +9,7 @@ import type {
   SignerClaim,
   SignerStore,
   SignerVerdict,
+  ToKeep,
 } from '../../access/signer-store.js';
 import type { NonceVerdict } from '../../access/signer-nonces.js';
 import type { ChainSlug } from '../../chains.js';
@@ -55,24 +56,33 @@ const UNKEPT = { parts: '', columns: '' };
 
 const whose = (table: string): string => `${table}.chain = cast(:chain as text) and ${table}.trader = found.trader`;
 
-const KEPT = {
-  parts: `, proven as (
+const proving = (condition: string): string => `
+  proven as (
     insert into relay_actions (chain, signer, trader, envelope, action_hash, form, network, nonce, received_at)
     select cast(:chain as text), agent, trader, cast(:envelope as text), (cast(:hashes as text[]))[place], (cast(:forms as text[]))[place],
       (cast(:networks as text[]))[place], cast(:nonce as bigint), cast(:receivedAt as bigint)
-    from found where exists (select from taken) returning id
-  )`,
+    from found where ${condition} returning id
+  )`;
+
+const SENT_FOR = `exists (select from relay_jobs as job where ${whose('job')})`;
+
+const KEPT = {
+  parts: `, ${proving(`exists (select from taken) and ${SENT_FOR}`)}`,
   columns: `, (select id from proven) as action, (select wallet from relay_wallets as given where ${whose('given')}) as wallet, ${factsOf(whose)}`,
 };
 
 const CLAIM = statement(claiming());
 const CLAIM_AND_KEEP = statement(claiming(KEPT));
+const KEEP = statement(`with ${FOUND}, ${proving('true')} select found.agent, found.trader, found.place${KEPT.columns} from found`);
 
-interface ClaimRow extends AgentRow, Partial<FactsRow> {
+interface KeptRow extends Pick<AgentRow, 'agent' | 'trader'>, Partial<FactsRow> {
   /** Which candidate it is, counted from 1. */
   readonly place: bigint;
   readonly action?: bigint | null;
   readonly wallet?: Address | null;
+}
+
+interface ClaimRow extends AgentRow, KeptRow {
   readonly used: bigint | null;
   readonly is_taken: boolean;
   readonly kept: readonly bigint[] | null;
@@ -90,6 +100,11 @@ export function createSignerStore({ db, transaction }: SignerStoreOptions) {
       const given = { chain, candidates: [...candidates], nonce: nonce.toString(), now, ...count, ...proofValues(claim.proof) };
       const [row] = await tryAgain(() => ask<ClaimRow>(db, claim.proof ? CLAIM_AND_KEEP : CLAIM, given));
       return verdictOf(row, claim);
+    },
+    async keep(action: ToKeep): Promise<KeptAction | null> {
+      const { chain, candidates, nonce, proof } = action;
+      const [row] = await ask<KeptRow>(db, KEEP, { chain, candidates: [...candidates], nonce: nonce.toString(), ...proofValues(proof) });
+      return row === undefined ? null : keptBy(row, action);
     },
     async acquaintances(addresses: readonly Address[]): Promise<readonly Acquaintance[]> {
       const { rows } = await db.raw<{ rows: Acquaintance[] }>(
@@ -126,10 +141,9 @@ const proofValues = (proof: ActionProof | undefined): Values =>
       };
 
 function keptBy(
-  { action: id, place, agent, trader, wallet = null, positions, busy, leverage }: ClaimRow,
-  claim: SignerClaim,
+  { action: id, place, agent, trader, wallet = null, positions, busy, leverage }: KeptRow,
+  { chain, nonce, proof }: Pick<SignerClaim, 'chain' | 'nonce' | 'proof'>,
 ): KeptAction | null {
-  const { chain, nonce, proof } = claim;
   const reading = proof?.readings[Number(place) - 1];
   if (id == null || !proof || !reading) return null;
   if (positions === undefined || busy === undefined || leverage === undefined) throw new Error('the facts of a trader were not read');

@@ -50,11 +50,23 @@ describe('a signed action', () => {
     return { chain: CHAIN, candidates, nonce: BigInt(NOW + after), now: NOW, count, proof: { envelope: '{}', receivedAt: NOW, readings } };
   }
 
+  /** From then on a trader is none of those who only sign. */
+  async function sentFor(trader: Address): Promise<void> {
+    const nothing = { purpose: 'no-op', data: '0x', gas: 1, context: 'null', state: 'mined', is_over: true };
+    await store.db('relay_jobs').insert({ chain: CHAIN, wallet: newAddress(), trader, created_at: NOW, ...nothing });
+  }
+
+  async function knownAgent(): Promise<{ agent: Address; trader: Address }> {
+    const who = await newAgent();
+    await sentFor(who.trader);
+    return who;
+  }
+
   const keptFor = (trader: Address): Promise<Record<string, unknown>[]> =>
     store.db('relay_actions').where({ trader }).select('signer', 'action_hash', 'form', 'network');
 
   it('is kept with the reading under which its signer was found, also where an address is named twice', async () => {
-    const { agent, trader } = await newAgent();
+    const { agent, trader } = await knownAgent();
     const { kept } = await store.signers.claim(claimOf([newAddress(), newAddress(), agent, agent], 0));
     const reading = { form: 'as-sent', network: 'a' };
     expect(kept?.action).toMatchObject({ signer: agent, trader, actionHash: '0x02', ...reading });
@@ -62,21 +74,34 @@ describe('a signed action', () => {
   });
 
   it('is kept once, however often and wherever it comes at once', async () => {
-    const { agent, trader } = await newAgent();
+    const { agent, trader } = await knownAgent();
     const verdicts = await Promise.all(Array.from({ length: 20 }, (_, at) => oneOf(at).signers.claim(claimOf([agent], 0))));
     expect(verdicts.flatMap(({ kept }) => kept ?? [])).toHaveLength(1);
     expect(await keptFor(trader)).toHaveLength(1);
   });
 
   it('is not kept where it came too often, or its agent may not act any more', async () => {
-    const { agent, trader } = await newAgent();
+    const { agent, trader } = await knownAgent();
     expect(await store.signers.claim(claimOf([agent], 0, 0))).toMatchObject({ used: 1, nonce: null, kept: null });
     expect(await keptFor(trader)).toEqual([]);
     for (const standing of [{ revoked_at: NOW }, { expires_at: NOW }]) {
       const gone = await newAgent(standing);
+      await sentFor(gone.trader);
       expect(await store.signers.claim(claimOf([gone.agent, agent], 0))).toMatchObject({ used: null, nonce: null, kept: null });
       expect(await keptFor(gone.trader)).toEqual([]);
     }
+  });
+
+  it('of a trader for whom nothing was ever sent uses its nonce and is kept only when it is asked to be', async () => {
+    const { agent, trader } = await newAgent();
+    const { proof, ...claim } = claimOf([newAddress(), agent], 0);
+    if (!proof) throw new Error('no proof');
+    expect(await store.signers.claim({ ...claim, proof })).toMatchObject({ nonce: { kind: 'taken' }, kept: null });
+    expect(await keptFor(trader)).toEqual([]);
+    const kept = await store.signers.keep({ ...claim, proof });
+    expect(kept).toMatchObject({ action: { signer: agent, trader, actionHash: '0x01', nonce: claim.nonce }, wallet: null });
+    expect(await keptFor(trader)).toHaveLength(1);
+    expect(await store.signers.keep({ ...claim, proof, candidates: [newAddress()] })).toBeNull();
   });
 });
 
