@@ -1,5 +1,6 @@
 import type { AgentCaller } from '../access/caller.js';
 import type { Leg, TranslationContext } from '../domain/relay/exchange-order.js';
+import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { Draft, Placed } from '../orders/orders-store.js';
 import type { ExchangeLeg, ExchangeRecord } from './exchange-store.js';
@@ -68,6 +69,8 @@ async function sendAtOnce(
     const { stored, job, handedOver } = await storeLeg(venue, draft, named, (it) => relayerOf(venue).place({ ...relayed, draft: it }));
     return { ...prepared, oid: stored.id, orderIds: [stored.id], jobs: [{ job, handedOver }], held: null };
   } catch (error) {
+    // A database that breaks off may have stored it, and what it stored is sent: nobody is told that it was not.
+    if (error instanceof GatewayError && error.code === 'NOT_READY') throw error;
     await tellQuota(gateway, venue, caller.trader, error);
     return failed(error);
   }

@@ -1,6 +1,8 @@
 import { Wallet } from 'ethers';
+import pg from 'pg';
 import type { ChainControls } from '../../sandbox/controls.js';
 import type { ChainTrader } from '../harness/chain-trader.js';
+import { cutOff } from '../harness/cut-off.js';
 import { eventually } from '../harness/eventually.js';
 import { FACADE_CHAIN, newFacadeTrader } from '../harness/facade-trader.js';
 import { firstChain } from '../harness/first-chain.js';
@@ -28,17 +30,20 @@ afterAll(() => sandbox.stop());
 interface Bot {
   readonly trader: ChainTrader;
   readonly address: `0x${string}`;
+  post(action: Record<string, unknown>): ReturnType<typeof postExchange>;
   send(action: Record<string, unknown>): Promise<unknown>;
 }
 
 async function newBot(usdc?: string): Promise<Bot> {
   const { trader, address, agentKey } = await newFacadeTrader(sandbox, usdc);
   const agent = new Wallet(agentKey);
+  const post = async (action: Record<string, unknown>) => postExchange(sandbox.url, FACADE_CHAIN, await signL1(agent, action));
   return {
+    post,
     trader,
     address: address.toLowerCase() as `0x${string}`,
     async send(action) {
-      const { status, body } = await postExchange(sandbox.url, FACADE_CHAIN, await signL1(agent, action));
+      const { status, body } = await post(action);
       expect({ status, body }).toMatchObject({ status: 200 });
       return body;
     },
@@ -66,6 +71,24 @@ const relayed = async () => {
   const { nonce } = (await sandbox.gateway.venues.get(FACADE_CHAIN)?.chain.relay.account(address)) ?? { nonce: 0 };
   return nonce;
 };
+
+describe('a database that breaks off while an order is stored', () => {
+  it('is told to whoever sent it: that it was not placed would be a guess, and a bot that believes it sends twice', async () => {
+    const bot = await newBot();
+    const { database: settings } = sandbox.config;
+    const database = new pg.Client(settings.kind === 'server' ? settings.url : '');
+    await database.connect();
+    try {
+      const batch = orders(rest('0.1', { p: '1' }), rest('0.1'));
+      expect(await cutOff(database, 'exchange_legs', () => bot.post(batch))).toMatchObject({ status: 503, body: { code: 'NOT_READY' } });
+      expect(await bot.trader.trades()).toEqual([]);
+      expect(statuses(await bot.send(batch))).toMatchObject([{ error: expect.any(String) as string }, { resting: {} }]);
+      await tradesOf(bot, ({ length }) => length === 1);
+    } finally {
+      await database.end();
+    }
+  });
+});
 
 describe('numbers no contract can count', () => {
   const huge = `1${'0'.repeat(50)}`;
