@@ -13,7 +13,7 @@ export interface RelayOptions {
   readonly items: readonly ExchangeItem[];
   /** How long the answer may be held back for the outcome. */
   readonly holdMs: number;
-  /** As they were when the action was kept; asked for where it came before that. */
+  /** As they were when the action was kept; asked for anew where something was done since. */
   readonly facts?: TraderFacts;
 }
 

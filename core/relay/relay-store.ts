@@ -9,11 +9,6 @@ import type { Lease } from '../tracking/tracking-store.js';
 export const RELAY_PURPOSES = ['action', 'scheduled-cancel', 'reclaim', 'no-op'] as const;
 export type RelayPurpose = (typeof RELAY_PURPOSES)[number];
 
-/**
- * queued: stored, no nonce yet · numbered: a nonce is taken, nothing is signed · signed: the raw transaction is stored, no node has
- * answered for it · unknown: it was sent and the answer did not say whether it arrived · accepted: a node has it ·
- * mined, reverted: in a block · refused: not sent, and never will be · replaced: its nonce went to a no-op.
- */
 /** Why a job was never sent, in words that stay few: they are counted. */
 export const REFUSAL_REASONS = ['too-late', 'gas-cap', 'policy', 'paused', 'rules', 'quota', 'nonce-used-elsewhere', 'canceled'] as const;
 export type RefusalReason = (typeof REFUSAL_REASONS)[number];
@@ -24,6 +19,11 @@ export interface Refusal {
   readonly note: string;
 }
 
+/**
+ * queued: stored, no nonce yet · numbered: a nonce is taken, nothing is signed · signed: the raw transaction is stored, no node has
+ * answered for it · unknown: it was sent and the answer did not say whether it arrived · accepted: a node has it ·
+ * mined, reverted: in a block · refused: not sent, and never will be · replaced: its nonce went to a no-op.
+ */
 export const RELAY_STATES = ['queued', 'numbered', 'signed', 'unknown', 'accepted', 'mined', 'reverted', 'refused', 'replaced'] as const;
 export type RelayState = (typeof RELAY_STATES)[number];
 export const isOver = (state: RelayState): boolean =>

@@ -1,3 +1,4 @@
+import path from 'node:path';
 import { eventually } from './eventually.js';
 import { createPlayground, type Playground, type SandboxProcess } from './sandbox-process.js';
 
@@ -18,6 +19,8 @@ export interface SandboxProcesses {
   /** Until no process is left of any that was started. */
   readonly nothingLeft: () => Promise<unknown>;
   readonly readyUrl: (sandbox: SandboxProcess) => Promise<string>;
+  /** Kills one that has come so far by the signal that cannot be caught, and starts the next on its folder: what that one's `/ready` answers. */
+  readonly takenOverAfter: (phase: RegExp) => Promise<number>;
 }
 
 /** For a whole test file: each test has a playground of its own, and whatever it leaves running is ended. */
@@ -38,14 +41,25 @@ export function useSandboxProcesses(): SandboxProcesses {
     await nothingLeft();
     playground.remove();
   });
+  const start = (environment: Record<string, string> = {}): SandboxProcess => {
+    const started = playground.start(environment);
+    running.push(started);
+    return started;
+  };
+  const readyUrl = async (sandbox: SandboxProcess): Promise<string> => (await sandbox.until(READY))[1] ?? '';
   return {
     playground: () => playground,
-    start(environment = {}) {
-      const started = playground.start(environment);
-      running.push(started);
-      return started;
-    },
+    start,
     nothingLeft,
-    readyUrl: async (sandbox) => (await sandbox.until(READY))[1] ?? '',
+    readyUrl,
+    async takenOverAfter(phase) {
+      const data = path.join(playground.folder, 'data');
+      const killed = start({ SANDBOX_DATA: data });
+      await killed.until(phase);
+      killed.child.kill('SIGKILL');
+      await killed.exit;
+      await nothingLeft();
+      return (await fetch(`${await readyUrl(start({ SANDBOX_DATA: data }))}/ready`)).status;
+    },
   };
 }

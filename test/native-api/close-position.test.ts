@@ -7,12 +7,12 @@ import { eventually } from '../harness/eventually.js';
 import { EVERYTHING } from '../harness/master-wallet.js';
 import { firstChain } from '../harness/first-chain.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import { MARKET } from '../harness/trading-sandbox.js';
 
 let sandbox: TestSandbox;
 let chain: ChainControls;
 let agent: AgentTrader;
 
-const MARKET = { market: 'BTC/USD', side: 'long', type: 'market', size: '0.02', leverage: '10' };
 const TIMEOUT_BLOCKS = 200;
 
 beforeAll(async () => {

@@ -3,17 +3,7 @@ import pg from 'pg';
 import { systemClock } from '../../core/adapters/system-clock.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { createFaultProxy } from '../../sandbox/fault-proxy.js';
-import {
-  agentTrader,
-  BUSY_AGENTS,
-  decided,
-  done,
-  newAgentTrader,
-  prepared,
-  refusal,
-  type AgentTrader,
-  type Json,
-} from '../harness/agent-trader.js';
+import { agentTrader, decided, done, newAgentTrader, prepared, refusal, type AgentTrader, type Json } from '../harness/agent-trader.js';
 import { expectViewEqualsChain } from '../harness/chain-checker.js';
 import { chainTrader } from '../harness/chain-trader.js';
 import { controlCall } from '../harness/diamond-calls.js';
@@ -21,9 +11,9 @@ import { cutOff } from '../harness/cut-off.js';
 import { eventually } from '../harness/eventually.js';
 import { startGatewayBeside, type BesideOptions } from '../harness/gateway-beside.js';
 import { agentsOf, authorization, domainOf, EVERYTHING, signWith, type ScopeBody } from '../harness/master-wallet.js';
-import { firstChain } from '../harness/first-chain.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import type { TestSandbox } from '../harness/sandbox.js';
 import { diamondAbi } from '../../core/adapters/diamond-abi.js';
+import { LIMIT, MARKET, startTradingSandbox } from '../harness/trading-sandbox.js';
 
 let sandbox: TestSandbox;
 let chain: ChainControls;
@@ -32,13 +22,8 @@ let database: pg.Client;
 let position: string;
 let resting: string;
 
-const LIMIT = { market: 'BTC/USD', side: 'long', type: 'limit', size: '0.02', leverage: '10', price: '50000' };
-const MARKET = { market: 'BTC/USD', side: 'long', type: 'market', size: '0.02', leverage: '10' };
-
 beforeAll(async () => {
-  sandbox = await startTestSandbox(BUSY_AGENTS);
-  chain = firstChain(sandbox);
-  sandbox.controls.prices.jump(0, '60000');
+  ({ sandbox, chain } = await startTradingSandbox());
   database = new pg.Client(sandbox.config.database.kind === 'server' ? sandbox.config.database.url : '');
   await database.connect();
   agent = await newAgentTrader(sandbox, chain);

@@ -1,33 +1,20 @@
 import type { ChainControls } from '../../sandbox/controls.js';
-import {
-  BUSY_AGENTS,
-  done,
-  newAgentTrader,
-  prepared,
-  refusal,
-  type AgentTrader,
-  type Json,
-  type Prepared,
-} from '../harness/agent-trader.js';
+import { done, newAgentTrader, prepared, refusal, type AgentTrader, type Json, type Prepared } from '../harness/agent-trader.js';
 import { expectViewEqualsChain } from '../harness/chain-checker.js';
 import { chainTrader, newTrader } from '../harness/chain-trader.js';
 import { controlCall } from '../harness/diamond-calls.js';
 import { eventually } from '../harness/eventually.js';
-import { firstChain } from '../harness/first-chain.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import type { TestSandbox } from '../harness/sandbox.js';
+import { LIMIT, MARKET, startTradingSandbox } from '../harness/trading-sandbox.js';
 
 let sandbox: TestSandbox;
 let chain: ChainControls;
 let agent: AgentTrader;
 
-const LIMIT = { market: 'BTC/USD', side: 'long', type: 'limit', size: '0.02', leverage: '10', price: '50000' };
-const MARKET = { market: 'BTC/USD', side: 'long', type: 'market', size: '0.02', leverage: '10' };
 const UNKNOWN = `0x${'ab'.repeat(32)}`;
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox(BUSY_AGENTS);
-  chain = firstChain(sandbox);
-  sandbox.controls.prices.jump(0, '60000');
+  ({ sandbox, chain } = await startTradingSandbox());
 }, 60_000);
 /** Each test trades for a trader of its own: what one leaves behind concerns no other. */
 beforeEach(async () => {

@@ -9,7 +9,7 @@ import { READY, useSandboxProcesses } from '../harness/sandbox-processes.js';
 /** The sandbox as a person runs it, interrupted and killed; `every-step.slow.test.ts` does it at every step of the start. */
 
 const isRoot = process.getuid?.() === 0;
-const { playground, start, nothingLeft, readyUrl } = useSandboxProcesses();
+const { playground, start, nothingLeft, readyUrl, takenOverAfter } = useSandboxProcesses();
 
 beforeAll(() => {
   expect(existsSync(path.resolve(import.meta.dirname, '../../dist/sandbox/main.js'))).toBe(true); // `npm test` builds it
@@ -37,15 +37,7 @@ describe('Ctrl-C', () => {
 
 describe('kill -9', () => {
   it('leaves no process, and the next start takes the folder over', async () => {
-    const data = path.join(playground().folder, 'data');
-    const killed = start({ SANDBOX_DATA: data });
-    await killed.until(READY);
-    killed.child.kill('SIGKILL');
-    await killed.exit;
-    await nothingLeft();
-    const next = start({ SANDBOX_DATA: data });
-    const response = await fetch(`${await readyUrl(next)}/ready`);
-    expect(response.status).toBe(200);
+    expect(await takenOverAfter(READY)).toBe(200);
   });
 
   it('leaves a temporary folder that the next sandbox removes', async () => {

@@ -1,18 +1,17 @@
 import { CANCEL_REASONS } from '../../core/domain/pricing/cancel-reason.js';
 import { ORDER_REASONS } from '../../core/domain/order.js';
 import type { ChainControls } from '../../sandbox/controls.js';
-import { BUSY_AGENTS, done, newAgentTrader, prepared, type AgentTrader, type Json } from '../harness/agent-trader.js';
+import { done, newAgentTrader, prepared, type AgentTrader, type Json } from '../harness/agent-trader.js';
 import { expectViewEqualsChain } from '../harness/chain-checker.js';
 import { chainTrader } from '../harness/chain-trader.js';
 import { controlCall, tokenCall } from '../harness/diamond-calls.js';
 import { eventually } from '../harness/eventually.js';
-import { firstChain } from '../harness/first-chain.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import type { TestSandbox } from '../harness/sandbox.js';
 import { movesOf, toldAfter } from './told.js';
+import { MARKET, startTradingSandbox } from '../harness/trading-sandbox.js';
 
 /** Every reason of the interface, told to an agent that signed and broadcast the order itself. */
 
-const MARKET = { market: 'BTC/USD', side: 'long', type: 'market', size: '0.02', leverage: '10' };
 /** The number of the contract for each reason it can have; one that clients know no name of is OTHER. */
 const REFUSALS = [
   ...ORDER_REASONS.filter((reason) => reason !== 'NONE' && reason !== 'OTHER').map((reason) => [reason, CANCEL_REASONS.indexOf(reason)]),
@@ -25,9 +24,7 @@ let chain: ChainControls;
 let agent: AgentTrader;
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox(BUSY_AGENTS);
-  chain = firstChain(sandbox);
-  sandbox.controls.prices.jump(0, '60000');
+  ({ sandbox, chain } = await startTradingSandbox());
   agent = await newAgentTrader(sandbox, chain);
 });
 afterEach(() => chain.setOraclePolicy(null, { mode: 'auto' }));

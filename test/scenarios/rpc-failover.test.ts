@@ -1,19 +1,18 @@
 import { systemClock } from '../../core/adapters/system-clock.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { createFaultProxy, type FaultProxy } from '../../sandbox/fault-proxy.js';
-import { BUSY_AGENTS, done, newAgentTrader, prepared, refusal, type AgentTrader, type Json } from '../harness/agent-trader.js';
+import { done, newAgentTrader, prepared, refusal, type AgentTrader, type Json } from '../harness/agent-trader.js';
 import { expectViewEqualsChain } from '../harness/chain-checker.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 import { eventually } from '../harness/eventually.js';
 import { startGatewayBeside, type GatewayBeside } from '../harness/gateway-beside.js';
-import { firstChain } from '../harness/first-chain.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import type { TestSandbox } from '../harness/sandbox.js';
 import { throughUrl } from './through-url.js';
 import { movesOf, toldAfter } from './told.js';
+import { MARKET, startTradingSandbox } from '../harness/trading-sandbox.js';
 
 /** A gateway with two ways to its chain, which break while orders are in flight. */
 
-const MARKET = { market: 'BTC/USD', side: 'long', type: 'market', size: '0.02', leverage: '10' };
 const LIMIT = { ...MARKET, type: 'limit', price: '50000' };
 const LIFE = ['- → prepared', 'prepared → pending', 'pending → filled'];
 
@@ -25,9 +24,7 @@ let ways: [FaultProxy, FaultProxy];
 let agent: AgentTrader;
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox(BUSY_AGENTS);
-  chain = firstChain(sandbox);
-  sandbox.controls.prices.jump(0, '60000');
+  ({ sandbox, chain } = await startTradingSandbox());
   const way = (): Promise<FaultProxy> => createFaultProxy({ target: chain.rpcUrl, clock: systemClock });
   ways = [await way(), await way()];
   database = await createTestDatabase();

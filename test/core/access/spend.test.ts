@@ -2,29 +2,20 @@ import fc from 'fast-check';
 import type { AgentCaller } from '../../../core/access/caller.js';
 import { releaseSpend, reserveSpend, restoreSpend } from '../../../core/access/spend.js';
 import type { Reservation } from '../../../core/access/spend-store.js';
-import { createStore, type KnexStore } from '../../../core/adapters/store/create-store.js';
-import { migrate } from '../../../core/adapters/store/migrate.js';
 import { add, compare, decimal, formatDecimal, parseDecimal, ZERO, type Decimal } from '../../../core/domain/decimal.js';
 import type { Gateway, Venue } from '../../../core/gateway.js';
 import type { Address } from '../../../core/ports.js';
-import { createTestDatabase, type TestDatabase } from '../../harness/database.js';
-import { createKeptLog } from '../../harness/kept-log.js';
 import { createManualClock } from '../../harness/manual-clock.js';
+import { openReplicas, type Replicas } from '../../harness/replicas.js';
 
-let database: TestDatabase;
-/** Two replicas of one deployment. */
-let stores: readonly [KnexStore, KnexStore];
+let replicas: Replicas;
+let stores: Replicas['stores'];
 
 beforeAll(async () => {
-  const log = createKeptLog();
-  database = await createTestDatabase();
-  await migrate({ url: database.url, log });
-  stores = [createStore({ log, url: database.url }), createStore({ log, url: database.url })];
+  replicas = await openReplicas();
+  ({ stores } = replicas);
 });
-afterAll(async () => {
-  await Promise.all(stores.map((store) => store.close()));
-  await database.drop();
-});
+afterAll(() => replicas.close());
 
 let last = 0;
 const fresh = (): string => String((last += 1));

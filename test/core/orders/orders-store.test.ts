@@ -1,36 +1,28 @@
 import pg from 'pg';
-import { createStore, type KnexStore } from '../../../core/adapters/store/create-store.js';
-import { migrate } from '../../../core/adapters/store/migrate.js';
+import type { KnexStore } from '../../../core/adapters/store/create-store.js';
 import { formatDecimal } from '../../../core/domain/decimal.js';
 import type { Placed } from '../../../core/orders/orders-store.js';
 import type { Address } from '../../../core/ports.js';
 import { LANE_WAITS } from '../../../core/relay/lane-waits.js';
 import type { RelayPurpose } from '../../../core/relay/relay-store.js';
-import { createTestDatabase, type TestDatabase } from '../../harness/database.js';
 import { eventually } from '../../harness/eventually.js';
-import { createKeptLog } from '../../harness/kept-log.js';
 import { newTag, orderDraft, type DraftWishes } from '../../harness/order-draft.js';
 import { recordAction } from '../../harness/record-action.js';
+import { openReplicas, type Replicas } from '../../harness/replicas.js';
 
 const CHAIN = 'base';
 const NOW = Date.UTC(2026, 0, 6, 15);
 const DAY = Math.floor(NOW / 86_400_000);
-let database: TestDatabase;
-/** Two replicas of one deployment. */
-let stores: readonly [KnexStore, KnexStore];
+let replicas: Replicas;
+let stores: Replicas['stores'];
 let store: KnexStore;
 
 beforeAll(async () => {
-  const log = createKeptLog();
-  database = await createTestDatabase();
-  await migrate({ url: database.url, log });
-  stores = [createStore({ log, url: database.url }), createStore({ log, url: database.url })];
+  replicas = await openReplicas();
+  ({ stores } = replicas);
   [store] = stores;
 });
-afterAll(async () => {
-  await Promise.all(stores.map((one) => one.close()));
-  await database.drop();
-});
+afterAll(() => replicas.close());
 
 let last = 0;
 const newTrader = (): Address => `0x${String((last += 1)).padStart(40, '0')}`;
@@ -261,7 +253,7 @@ describe('a request that the oracle left unanswered', () => {
         return { orderId: id, action: parent };
       }),
     );
-    const client = new pg.Client(database.url);
+    const client = new pg.Client(replicas.url);
     await client.connect();
     for (const { orderId } of made)
       await client.query("update orders set status = 'timed_out', order_key = 'request:' || id where id = $1", [orderId]);

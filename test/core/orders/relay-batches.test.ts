@@ -1,30 +1,22 @@
-import { createStore, type KnexStore } from '../../../core/adapters/store/create-store.js';
-import { migrate } from '../../../core/adapters/store/migrate.js';
+import type { KnexStore } from '../../../core/adapters/store/create-store.js';
 import type { Address, Hex } from '../../../core/ports.js';
 import type { NewAttempt, RelayJob } from '../../../core/relay/relay-store.js';
-import { createTestDatabase, type TestDatabase } from '../../harness/database.js';
-import { createKeptLog } from '../../harness/kept-log.js';
 import { orderDraft } from '../../harness/order-draft.js';
 import { recordAction } from '../../harness/record-action.js';
+import { openReplicas, type Replicas } from '../../harness/replicas.js';
 
 const CHAIN = 'base';
 const NOW = Date.UTC(2026, 0, 6, 15);
-let database: TestDatabase;
-/** Two replicas of one deployment. */
-let stores: readonly [KnexStore, KnexStore];
+let replicas: Replicas;
+let stores: Replicas['stores'];
 let store: KnexStore;
 
 beforeAll(async () => {
-  const log = createKeptLog();
-  database = await createTestDatabase();
-  await migrate({ url: database.url, log });
-  stores = [createStore({ log, url: database.url }), createStore({ log, url: database.url })];
+  replicas = await openReplicas();
+  ({ stores } = replicas);
   [store] = stores;
 });
-afterAll(async () => {
-  await Promise.all(stores.map((one) => one.close()));
-  await database.drop();
-});
+afterAll(() => replicas.close());
 
 let last = 0;
 const newAddress = (): Address => `0x${String((last += 1)).padStart(40, '0')}`;

@@ -1,26 +1,17 @@
-import { createStore, type KnexStore } from '../../../core/adapters/store/create-store.js';
-import { migrate } from '../../../core/adapters/store/migrate.js';
 import type { ChainCursor, Checkpoint } from '../../../core/tracking/tracking-store.js';
-import { createTestDatabase, type TestDatabase } from '../../harness/database.js';
-import { createKeptLog } from '../../harness/kept-log.js';
+import { openReplicas, type Replicas } from '../../harness/replicas.js';
 
 /** Blocks in which nothing happened move the cursor by one statement, which has to hold against everybody else who moves it. */
 
 const CHAIN = 'base';
-let database: TestDatabase;
-/** Two replicas of one deployment. */
-let stores: readonly [KnexStore, KnexStore];
+let replicas: Replicas;
+let stores: Replicas['stores'];
 
 beforeAll(async () => {
-  const log = createKeptLog();
-  database = await createTestDatabase();
-  await migrate({ url: database.url, log });
-  stores = [createStore({ log, url: database.url }), createStore({ log, url: database.url })];
+  replicas = await openReplicas();
+  ({ stores } = replicas);
 });
-afterAll(async () => {
-  await Promise.all(stores.map((one) => one.close()));
-  await database.drop();
-});
+afterAll(() => replicas.close());
 
 /** A block of a branch. */
 const block = (number: number, branch = 'a'): Checkpoint => ({

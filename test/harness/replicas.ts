@@ -1,0 +1,27 @@
+import { createStore, type KnexStore } from '../../core/adapters/store/create-store.js';
+import { migrate } from '../../core/adapters/store/migrate.js';
+import { createTestDatabase } from './database.js';
+import { createKeptLog } from './kept-log.js';
+
+/** Two replicas of one deployment, as far as the database knows them. */
+export interface Replicas {
+  readonly url: string;
+  readonly stores: readonly [KnexStore, KnexStore];
+  close(): Promise<void>;
+}
+
+export async function openReplicas(): Promise<Replicas> {
+  const log = createKeptLog();
+  const database = await createTestDatabase();
+  const { url } = database;
+  await migrate({ url, log });
+  const stores = [createStore({ log, url }), createStore({ log, url })] as const;
+  return {
+    url,
+    stores,
+    async close() {
+      await Promise.all(stores.map((store) => store.close()));
+      await database.drop();
+    },
+  };
+}
