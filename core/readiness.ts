@@ -15,7 +15,7 @@ export interface ChainReadiness {
   readonly faults: Readonly<Record<ChainPart, readonly string[]>>;
   /** Null where nobody sends. A lane that cannot send leaves all else in service, so it does not count against the chain. */
   readonly relayer: { readonly ready: boolean; readonly reasons: readonly string[] } | null;
-  /** Sentences about what is not as expected and keeps nobody from being served: a write that is off, an address the chain knows better. */
+  /** Sentences about what is not as expected and keeps nobody from being served: a write that is off, an address the chain knows better, a backend the chain stands in for. */
   readonly notes: readonly string[];
   readonly block: bigint | null;
   /** How far the chain's events are in. */
@@ -53,7 +53,7 @@ function chainReadiness(venue: Venue): ChainReadiness {
     reasons,
     faults,
     relayer: venue.relayer && { ready: faults.relayer.length === 0, reasons: faults.relayer },
-    notes: venueNotes(venue),
+    notes: [...venueNotes(venue), ...feedNotes(venue)],
     block,
     followed: followedOf(venue, block),
     endpoints: venue.chain.endpoints(),
@@ -106,6 +106,15 @@ function feedReasons({ feed }: Venue): string[] {
     const isServed = parts[part].state === 'ok' || (part === 'config' && configFrom !== null);
     return isServed ? [] : [`the ${part} feed is ${parts[part].state}`];
   });
+}
+
+/** Nobody is refused anything for it, yet it lasts only as long as the node does: whoever keeps the backend in mind should know. */
+function feedNotes({ feed }: Venue): string[] {
+  const { parts, configFrom } = feed.status();
+  if (configFrom !== 'chain') return [];
+  const { ageMs } = parts.config;
+  const since = ageMs === null ? 'was not heard since the start' : `was last heard ${Math.round(ageMs / 1_000)} s ago`;
+  return [`the backend ${since}: the market configuration is read from the chain alone`];
 }
 
 /** Null when it answers in time. */

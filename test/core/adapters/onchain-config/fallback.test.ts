@@ -36,11 +36,14 @@ const wellAgain = (): void => {
 
 interface Ready {
   readonly ready: boolean;
-  readonly chains: Readonly<Record<string, { readonly ready: boolean; readonly reasons: readonly string[] }>>;
+  readonly chains: Readonly<
+    Record<string, { readonly ready: boolean; readonly reasons: readonly string[]; readonly notes: readonly string[] }>
+  >;
 }
 const ready = async () => {
   const { status, body } = await beside.get('/ready');
-  return { status, reasons: (body as Ready).chains['arbitrum-sepolia']?.reasons ?? [] };
+  const { reasons = [], notes = [] } = (body as Ready).chains['arbitrum-sepolia'] ?? {};
+  return { status, reasons, notes };
 };
 const venue = () => {
   const found = beside.gateway.venues.get('arbitrum-sepolia');
@@ -56,7 +59,7 @@ const markets = async (get: (path: string) => Promise<{ body: unknown }>): Promi
 };
 
 describe('a gateway that starts while the backend is away', () => {
-  it('says why it is not ready, stands on the chain alone after a quarter of a minute, and goes back when it can', async () => {
+  it('says why it is not ready, stands on the chain alone after a quarter of a minute, notes that, and goes back when it can', async () => {
     await start();
     await eventually(ready, ({ status, reasons }) => status === 503 && reasons.join() === 'the config feed is down');
     expect((await beside.get(`${BASE}/markets`)).status).toBe(503);
@@ -64,7 +67,8 @@ describe('a gateway that starts while the backend is away', () => {
     clock.move(16_000);
     await eventually(ready, ({ status }) => status === 200);
     expect(configFrom()).toBe('chain');
-    expect(await ready()).toEqual({ status: 200, reasons: [] });
+    const notes = ['the backend was not heard since the start: the market configuration is read from the chain alone'];
+    expect(await ready()).toEqual({ status: 200, reasons: [], notes });
     expect(await markets((path) => beside.get(path))).toEqual(await markets((path) => sandbox.get(path)));
     expect((await beside.get(`${BASE}/markets/BTC-USD/book`)).status).toBe(200);
 
@@ -72,6 +76,7 @@ describe('a gateway that starts while the backend is away', () => {
     clock.move(31_000);
     await eventually(configFrom, (from) => from === 'backend');
     await eventually(ready, ({ status }) => status === 200);
+    expect((await ready()).notes).toEqual([]);
   });
 });
 
@@ -81,6 +86,7 @@ describe('a backend that goes away under a gateway', () => {
     await start();
     await eventually(ready, ({ status }) => status === 200);
     expect(configFrom()).toBe('backend');
+    expect((await ready()).notes).toEqual([]);
     upstream.handle('/trading-variables/', json({ error: 'away' }, 503));
     const seen = new Set<string>();
     const readyAfter = async (seconds: number): Promise<void> => {
@@ -97,6 +103,9 @@ describe('a backend that goes away under a gateway', () => {
     await chainRead;
     await readyAfter(30);
     await eventually(configFrom, (from) => from === 'chain');
+    expect((await ready()).notes).toEqual([
+      expect.stringMatching(/^the backend was last heard 1\d\d s ago: the market configuration is read from the chain alone$/),
+    ]);
     expect([...seen].filter((reason) => reason.includes('config'))).toEqual([]);
     expect(venue().feed.status().parts.config.state).toBe('stale');
   });
