@@ -1,6 +1,7 @@
 import type { Gateway } from './gateway.js';
 import { familyOf, histogramValues, type MetricFamily, type MetricValue } from './metrics.js';
 import { chainFamilies } from './metrics-chains.js';
+import { createJournalFamilies } from './metrics-journal.js';
 import { createRelayFamilies } from './metrics-relayer.js';
 import { CHAIN_PARTS, readiness, type Readiness } from './readiness.js';
 
@@ -8,12 +9,13 @@ import { CHAIN_PARTS, readiness, type Readiness } from './readiness.js';
 export function createMetricsCollector(gateway: Gateway, node: string): () => Promise<readonly MetricFamily[]> {
   const venues = [...gateway.venues.values()];
   const relayFamilies = createRelayFamilies(gateway, venues);
+  const journal = createJournalFamilies(gateway);
   const { version, commit, mode } = gateway;
   const build = familyOf('build', [{ value: 1, labels: { version, commit, mode, node } }]);
   /** A database that does not answer takes its own figures with it, and none of the others. */
   const stored = async (): Promise<MetricFamily[]> => {
     try {
-      return (await Promise.all([relayFamilies(), countFamilies(gateway)])).flat();
+      return (await Promise.all([relayFamilies(), countFamilies(gateway), journal.depth()])).flat();
     } catch (error) {
       gateway.log.warn('metrics.store-failed', { error });
       return [];
@@ -27,6 +29,7 @@ export function createMetricsCollector(gateway: Gateway, node: string): () => Pr
       ...gateway.metrics.families(),
       ...chainFamilies(gateway, venues),
       ...(await poolFamilies(gateway)),
+      await journal.readAge(),
       ...(ready.database.ready ? await stored() : []),
     ];
   };

@@ -132,6 +132,18 @@ export const METRICS = {
     help: 'Time from an entry of an account’s journal to its arrival at this replica.',
     labels: ['chain'],
   }),
+  journalEntries: row({
+    name: 'gateway_journal_entries',
+    type: 'gauge',
+    help: 'Entries of all accounts’ journals, which are kept for ever.',
+    labels: ['chain'],
+  }),
+  journalAge: row({
+    name: 'gateway_journal_read_age_seconds',
+    type: 'gauge',
+    help: 'Since this replica had last read the journals of all chains to their end; about a second at most while all is well.',
+    labels: [],
+  }),
 
   balance: row({
     name: 'gateway_relayer_balance_native',

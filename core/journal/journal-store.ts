@@ -48,4 +48,6 @@ export interface JournalStore {
   ofOrder(chain: ChainSlug, orderId: bigint): Promise<JournalEntry[]>;
   /** Entries of every account as they are committed, by whichever replica; told once each, in order per account. */
   listen(listener: (entries: readonly JournalEntry[]) => void): Promise<Cancel>;
+  /** Milliseconds since whoever listens here had heard everything, the slowest of them; null while nobody listens. Asks nobody. */
+  heardAgo(): Promise<number | null>;
 }

@@ -1,9 +1,12 @@
 import { Wallet } from 'ethers';
+import pg from 'pg';
 import { WebSocket } from 'ws';
 import { createMetricsBook } from '../../core/metrics.js';
 import { eventually } from '../harness/eventually.js';
+import { startGatewayBeside } from '../harness/gateway-beside.js';
 import { newFacadeTrader } from '../harness/facade-trader.js';
 import { order, orderAction, postExchange, signL1 } from '../harness/hl-exchange.js';
+import { createMovedClock } from '../harness/moved-clock.js';
 import { startTestSandbox, type Reply, type TestSandbox } from '../harness/sandbox.js';
 
 const TOKEN = 'a-token-of-sixteen-or-more';
@@ -18,11 +21,12 @@ afterAll(() => sandbox.stop());
 const AS_OPERATOR = { headers: { Authorization: `Bearer ${TOKEN}` } };
 const ask = (path: string): Promise<Reply> => sandbox.call(path, AS_OPERATOR);
 
-async function scrape(): Promise<string> {
-  const response = await fetch(`${sandbox.url}/metrics`, AS_OPERATOR);
+async function scrapeOf(url: string): Promise<string> {
+  const response = await fetch(`${url}/metrics`, AS_OPERATOR);
   expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/plain; version=0.0.4; charset=utf-8']);
   return response.text();
 }
+const scrape = (): Promise<string> => scrapeOf(sandbox.url);
 
 /** The value of the one line that has this name and all of these labels; null when there is none. */
 function valueIn(text: string, name: string, labels: Record<string, string> = {}): number | null {
@@ -153,6 +157,38 @@ describe('the metrics', () => {
       rows: [{ key: bot.address.toLowerCase(), transactions: 1, costWei: chain?.today.total.costWei }],
       leftOut: 0,
     });
+  });
+
+  it('count what the journal holds, and say how long ago it was read to its end', async () => {
+    const database = new pg.Client(sandbox.config.database.kind === 'server' ? sandbox.config.database.url : '');
+    await database.connect();
+    const clock = createMovedClock();
+    const beside = await startGatewayBeside(sandbox, { clock });
+    try {
+      const held = async (): Promise<number> => {
+        const { rows } = await database.query<{ count: string }>('select count(*) from journal where chain = $1', [CHAIN]);
+        return Number(rows[0]?.count);
+      };
+      const counted = async (): Promise<number | null> => {
+        clock.move(60_000); // they are added up once a minute
+        return valueIn(await scrapeOf(beside.url), 'gateway_journal_entries', { chain: CHAIN });
+      };
+      expect(await held()).toBeGreaterThan(0);
+      await eventually(
+        async () => [await counted(), await held()],
+        ([told, there]) => told === there,
+      );
+      const age = async (): Promise<number> => valueIn(await scrape(), 'gateway_journal_read_age_seconds') ?? NaN;
+      await eventually(age, (seconds) => seconds < 2);
+      await database.query('begin');
+      await database.query('lock table journal in access exclusive mode');
+      await eventually(age, (seconds) => seconds > 2);
+      await database.query('rollback');
+      await eventually(age, (seconds) => seconds < 2);
+    } finally {
+      await database.end();
+      await beside.stop();
+    }
   });
 
   it('and /ready name a relayer that sends nothing, which takes nothing else out of service', async () => {

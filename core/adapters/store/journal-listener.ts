@@ -13,6 +13,8 @@ export interface ListenerParts {
 }
 
 export interface JournalListener {
+  /** Milliseconds since it was last at the end of the journal. */
+  readAgo(): number;
   stop(): Promise<void>;
 }
 
@@ -36,6 +38,7 @@ export async function listenToJournal(
   const [notice, retry] = [createBell(stopping.signal), createBell(stopping.signal)];
   let client: pg.Client | null = null;
   let position: FeedPosition = await borrowed(presentPosition);
+  let atEndSince = performance.now();
 
   async function borrowed<Result>(work: (connection: Connection) => Promise<Result>): Promise<Result> {
     const connection = await pool.acquireConnection();
@@ -80,6 +83,7 @@ export async function listenToJournal(
   /** True when something was found. */
   async function readOn(): Promise<boolean> {
     let hasFound = false;
+    const since = performance.now();
     for (let hasMore = true; hasMore && !isOver();) {
       const before = position;
       const step = await asked((connection) => readFeed(connection, before));
@@ -89,6 +93,7 @@ export async function listenToJournal(
       hasFound = true;
       tell(step.entries);
     }
+    atEndSince = since;
     return hasFound;
   }
 
@@ -106,6 +111,7 @@ export async function listenToJournal(
 
   const done = Promise.all([keepListening(), readAlong()]);
   return {
+    readAgo: () => performance.now() - atEndSince,
     async stop() {
       stopping.abort();
       await done;

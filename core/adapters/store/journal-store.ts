@@ -34,6 +34,7 @@ export function createJournalStore(parts: ListenerParts): ClosableJournalStore {
         listeners.add(made);
         return () => void made.stop().then(() => listeners.delete(made));
       },
+      heardAgo: () => Promise.resolve(listeners.size === 0 ? null : Math.max(...[...listeners].map((listener) => listener.readAgo()))),
     },
     async close() {
       await Promise.all([...listeners].map((listener) => listener.stop()));
