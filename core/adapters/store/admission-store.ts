@@ -2,7 +2,8 @@ import type { Knex } from 'knex';
 import type { AdmissionEntry, AdmissionStore, AdmissionVerdict, SubjectCount } from '../../access/admission.js';
 import { WINDOW_MS } from '../../limits.js';
 import { tryAgain } from './faults.js';
-import { ask, statement } from './in-one-go.js';
+import { ask } from './in-one-go.js';
+import { statement } from './statement.js';
 
 /**
  * Of two requests with one nonce the unique key lets one through, on whatever replica. Rows are written in key order, nonces before counts,

@@ -21,6 +21,7 @@ import { createRelayStore } from './relay-store.js';
 import { createRulesStore } from './rules-store.js';
 import { createRoomStore } from './room-store.js';
 import { createSwitchStore } from './switch-store.js';
+import { createSharedTrips } from './shared-trips.js';
 import { createSpendStore } from './spend-store.js';
 import { createTrackingStore } from './tracking-store.js';
 
@@ -42,6 +43,7 @@ const LEASE_LIMITS = { statementMs: 1_000, lockMs: 1_000, idleTransactionMs: 5_0
 
 export function createStore(options: DatabaseOptions): KnexStore {
   const { db, createClient } = reachDatabase(options);
+  const trips = createSharedTrips(db);
   const journal = createJournalStore({
     db,
     createClient: () => createClient({ applicationName: 'diamond-gateway journal' }),
@@ -65,19 +67,19 @@ export function createStore(options: DatabaseOptions): KnexStore {
     candles: withFaults(createCandleStore(db)),
     access: withFaults(createAccessStore({ db, transaction: (work) => runTransaction(db, work) })),
     spend: withFaults(createSpendStore(db)),
-    relay: withFaults({ ...createRelayStore({ db, leases, transaction: (work) => runTransaction(db, work) }) }),
+    relay: withFaults({ ...createRelayStore({ db, trips, leases, transaction: (work) => runTransaction(db, work) }) }),
     gas: withFaults({ ...createGasLedger(db) }),
     alerts: withFaults({ ...createAlertStore(db) }),
     metrics: withFaults({ ...createMetricsStore(db) }),
-    rules: withFaults({ ...createRulesStore(db) }),
+    rules: withFaults({ ...createRulesStore({ db, trips }) }),
     switches: withFaults({ ...createSwitchStore({ db, transaction: (work) => runTransaction(db, work) }) }),
     exchange: withFaults({ ...createExchangeStore(db) }),
     rooms: withFaults({ ...createRoomStore(db) }),
     admission: withFaults(createAdmissionStore(db)),
-    signers: withFaults(createSignerStore({ db, transaction: (work) => runTransaction(db, work) })),
+    signers: withFaults(createSignerStore({ db, trips, transaction: (work) => runTransaction(db, work) })),
     tracking: withFaults({ ...createTrackingStore({ db, leases, transaction: (work) => runTransaction(db, work) }) }),
     account: withFaults({ ...createAccountStore(db) }),
-    orders: withFaults({ ...createOrdersStore({ db, transaction: (work) => runTransaction(db, work) }) }),
+    orders: withFaults({ ...createOrdersStore({ db, trips, transaction: (work) => runTransaction(db, work) }) }),
     facade: createFacadeStore(db),
     notifications: withFaults({ ...createNotificationStore(db) }),
     db,

@@ -5,7 +5,8 @@ import type { Address } from '../../ports.js';
 import type { ExchangeLeg, ExchangeRecord, ExchangeStore, ScheduledCancel, WireTerms } from '../../relay/exchange-store.js';
 import { FACTS, readFacts, type FactsRow } from './trader-facts.js';
 import { decodeExact, encodeExact } from './exact-json.js';
-import { ask, statement, type Values } from './in-one-go.js';
+import { ask } from './in-one-go.js';
+import { statement, type Values } from './statement.js';
 
 interface Row {
   chain: ChainSlug;

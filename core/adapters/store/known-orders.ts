@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import type { ChainSlug } from '../../chains.js';
 import type { HandedOut, KnownOrder } from '../../orders/orders-store.js';
-import type { Hex } from '../../ports.js';
+import type { Address, Hex } from '../../ports.js';
 import { ORDER_COLUMNS, storedOrder, type OrderRow } from './order-rows.js';
 
 interface KnownRow extends OrderRow {
@@ -40,3 +40,13 @@ export async function knownOrders(
 }
 
 const handedOut = ({ tag, data, gas }: KnownRow): HandedOut | null => (tag === null || data === null ? null : { tag, data, gas });
+
+export async function knownByClientId(db: Knex, chain: ChainSlug, trader: Address, clientId: string) {
+  return (await knownOrders(db, chain, 'trader = :trader and client_id = :clientId', { trader, clientId }))[0] ?? null;
+}
+
+export async function knownById(db: Knex, chain: ChainSlug, id: bigint): Promise<KnownOrder> {
+  const [stored] = await knownOrders(db, chain, 'id = :id', { id });
+  if (!stored) throw new Error(`order ${id} was stored and is not there`);
+  return stored;
+}

@@ -3,12 +3,15 @@ import type { ChainSlug } from '../../chains.js';
 import type { KnownOrder, OrdersStore, OrderStory } from '../../orders/orders-store.js';
 import type { Address } from '../../ports.js';
 import { LANE_WAITS } from '../../relay/lane-waits.js';
-import { ask, statement } from './in-one-go.js';
+import { ask } from './in-one-go.js';
+import { statement } from './statement.js';
 import { appendJournal, type Told } from './journal-rows.js';
-import { knownOrders } from './known-orders.js';
+import { knownByClientId, knownOrders } from './known-orders.js';
 import { lockOrders, moveOrders, timesHappened, type LockedOrder } from './move-order.js';
-import { keepTag, knownByClientId, placeOrder, renewOrder, type PlaceParts } from './place-order.js';
+import { keepTag } from './order-tags.js';
+import { placeOrder, type PlaceParts } from './place-order.js';
 import { recordHashes } from './record-hashes.js';
+import { renewOrder } from './renew-order.js';
 import { readEvent } from './tracking-rows.js';
 
 /** What has a nonce of the relayer's is signed the next moment. */
@@ -27,12 +30,12 @@ const ANY_DUE = statement(`select 1 from orders where chain = :chain and ${DUE} 
 /** So many orders lapse in one step; the rest in the next. */
 const LAPSE_AT_ONCE = 200;
 
-export function createOrdersStore({ db, transaction }: PlaceParts): OrdersStore {
+export function createOrdersStore({ db, trips, transaction }: PlaceParts): OrdersStore {
   const one = async (chain: ChainSlug, condition: string, values: Record<string, unknown>): Promise<KnownOrder | null> =>
     (await knownOrders(db, chain, condition, values))[0] ?? null;
 
   return {
-    place: (draft) => placeOrder({ db, transaction }, draft),
+    place: (draft) => placeOrder({ db, trips, transaction }, draft),
     renew: (_chain, id, draft) => transaction((trx) => renewOrder(trx, id, draft)),
     find: (chain, trader, id) => one(chain, 'id = :id and trader = :trader', { id, trader }),
     findByClientId: (chain, trader, clientId) => knownByClientId(db, chain, trader, clientId),

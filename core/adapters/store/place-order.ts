@@ -1,19 +1,13 @@
 import type { Knex } from 'knex';
-import type { ChainSlug } from '../../chains.js';
 import { placeOffChain, type OwnEvent } from '../../domain/chain-event.js';
 import { foldOrder } from '../../domain/fold-order.js';
-import { shapeOf } from '../../domain/order-shape.js';
 import type { Order } from '../../domain/order.js';
-import type { Draft, HandedOut, KnownOrder, Placed } from '../../orders/orders-store.js';
-import type { Address, Hex } from '../../ports.js';
+import type { Draft, Placed } from '../../orders/orders-store.js';
+import type { Hex } from '../../ports.js';
 import type { PlacedJob, RelayedOrder, RelayJob } from '../../relay/relay-store.js';
 import type { OpeningGuard } from '../../relay/rules-store.js';
-import type { StoredOrder } from '../../tracking/tracking-store.js';
 import { tryAgain } from './faults.js';
-import { askAfter, type Statement, type Values } from './in-one-go.js';
-import { appendJournal } from './journal-rows.js';
-import { knownOrders } from './known-orders.js';
-import { lockOrders, moveOrders, timesHappened } from './move-order.js';
+import { knownById } from './known-orders.js';
 import {
   AROUND,
   aroundValues,
@@ -21,7 +15,6 @@ import {
   PLACE_RELAYED,
   placeValues,
   relayedValues,
-  unsentOf,
   type AroundRow,
   type PlaceRow,
   type PlaceStatements,
@@ -29,12 +22,16 @@ import {
 } from './place-statement.js';
 import { guardOpening, isUnbound } from './rules-guard.js';
 import { RULES_OF } from './rules-sql.js';
+import type { SharedTrips } from './shared-trips.js';
 import { createSpendStore } from './spend-store.js';
+import type { Statement, Values } from './statement.js';
+import { lockFirst, lockName, lockTrader } from './trader-lock.js';
 
 /** Every rule that only holds if nobody else writes meanwhile: one clientId one order, so many unsent, so much a day. */
 
 export interface PlaceParts {
   readonly db: Knex;
+  readonly trips: SharedTrips;
   readonly transaction: <Result>(work: (trx: Knex.Transaction) => Promise<Result>) => Promise<Result>;
 }
 
@@ -86,23 +83,23 @@ interface Outcome {
   readonly job: bigint | null;
 }
 
-async function place({ db, transaction }: PlaceParts, placing: Placing): Promise<Outcome> {
+async function place(parts: PlaceParts, placing: Placing): Promise<Outcome> {
   const { draft, statements } = placing;
   const { guard } = draft;
-  if (!guard) return tryAgain(async () => outcomeOf(db, placing, (await askLocked<PlaceRow>(db, statements.place, placing))[0]));
+  if (!guard) return tryAgain(async () => outcomeOf(parts.db, placing, (await askLocked<PlaceRow>(parts, statements.place, placing))[0]));
   const isFree = isUnbound(guard, whoseOf(draft));
-  const unruled = isFree ? await tryAgain(() => placeUnruled(db, placing)) : null;
-  return unruled ?? transaction((trx) => placeGuarded(trx, placing, guard));
+  const unruled = isFree ? await tryAgain(() => placeUnruled(parts, placing)) : null;
+  return unruled ?? parts.transaction((trx) => placeGuarded(trx, placing, guard));
 }
 
-const askLocked = <Row>(db: Knex, asked: Statement, placing: Placing): Promise<Row[]> =>
-  askAfter<Row>(db, { text: LOCK_FIRST, values: [lockName(placing.draft)] }, asked, placing.values);
+const askLocked = <Row>({ trips }: PlaceParts, asked: Statement, { draft, values }: Placing): Promise<Row[]> =>
+  trips.ask<Row>(asked, values, { order: lockName(draft), before: lockFirst(draft) });
 
 /** Where the operator asks nothing of anybody, which the statement makes sure of; null where he does, and nothing is placed. */
-async function placeUnruled(db: Knex, placing: Placing): Promise<Outcome | null> {
-  const [row] = await askLocked<UnruledRow>(db, placing.statements.unruled, placing);
+async function placeUnruled(parts: PlaceParts, placing: Placing): Promise<Outcome | null> {
+  const [row] = await askLocked<UnruledRow>(parts, placing.statements.unruled, placing);
   const isRuled = row !== undefined && row.rules !== null && row.known === null && row.unsent < placing.draft.maxUnsent;
-  return isRuled ? null : outcomeOf(db, placing, row);
+  return isRuled ? null : outcomeOf(parts.db, placing, row);
 }
 
 /** The operator's rules are judged by what is asked just before; the trader is locked, so it holds until the order is stored. */
@@ -140,76 +137,4 @@ async function answerOf(db: Knex, draft: Draft, order: Order, row: PlaceRow | un
   if (!isPlaced) throw new Error('an order that nothing speaks against was not placed');
   const transaction = { tag: tag.toLowerCase() as Hex, data, gas };
   return { kind: 'placed', stored: { ...UNSEEN, id, order, agent, fingerprint, transaction } };
-}
-
-async function reserve(trx: Knex.Transaction, id: bigint, spend: NonNullable<Draft['spend']>): Promise<Placed | null> {
-  const store = createSpendStore(trx);
-  const isReserved = await store.reserve({ ...spend.account, id: id.toString(), usd: spend.usd }, spend.capUsd);
-  return isReserved ? null : { kind: 'over-cap', spentUsd: await store.spent(spend.account) };
-}
-
-export async function renewOrder(trx: Knex.Transaction, id: bigint, draft: Draft): Promise<Placed | { readonly kind: 'moved-on' }> {
-  const { chain, order } = draft;
-  await lockTrader(trx, draft);
-  const [row] = await lockOrders(trx, chain, 'id = :id and trader = :trader for update', { id, trader: order.trader });
-  if (row?.order.status !== 'expired' || row.isSent) return { kind: 'moved-on' };
-  return handOut(trx, draft, { row, kind: 'renewed' });
-}
-
-export async function knownByClientId(db: Knex, chain: ChainSlug, trader: Address, clientId: string) {
-  return (await knownOrders(db, chain, 'trader = :trader and client_id = :clientId', { trader, clientId }))[0] ?? null;
-}
-
-interface Handing {
-  readonly row: StoredOrder;
-  readonly kind: 'renewed';
-}
-
-async function handOut(trx: Knex.Transaction, draft: Draft, { row, kind }: Handing): Promise<Placed> {
-  const { chain, agent, order, fingerprint, spend, maxUnsent, steps } = draft;
-  const at = order.createdAt;
-  const unsent = await countUnsent(trx, chain, agent, at);
-  if (unsent.count >= maxUnsent) return { kind: 'too-many', earliestExpiry: unsent.earliestExpiry };
-  const overCap = spend === null ? null : await reserve(trx, row.id, spend);
-  if (overCap !== null) return overCap;
-  const timesOf = await timesHappened(trx, [row.id], kind);
-  const happened = { kind, order, ...(steps && { steps }), number: timesOf(row.id) };
-  const told = await moveOrders(trx, chain, [{ row, happened }], at);
-  await trx('orders').where({ chain, id: row.id }).update({ fingerprint, agent });
-  await keepTag(trx, chain, row.id, { purpose: 'place', transaction: draft, order });
-  await appendJournal(trx, chain, at, told);
-  return { kind: 'placed', stored: await knownById(trx, chain, row.id) };
-}
-
-async function knownById(trx: Knex, chain: ChainSlug, id: bigint): Promise<KnownOrder> {
-  const [stored] = await knownOrders(trx, chain, 'id = :id', { id });
-  if (!stored) throw new Error(`order ${id} was stored and is not there`);
-  return stored;
-}
-
-export async function keepTag(
-  trx: Knex,
-  chain: ChainSlug,
-  id: bigint,
-  given: { readonly purpose: 'place' | 'replace'; readonly transaction: HandedOut; readonly order: Order },
-): Promise<void> {
-  const { tag, data, gas } = given.transaction;
-  const row = { chain, tag: tag.toLowerCase(), order_id: id, purpose: given.purpose, shape: shapeOf(given.order), data, gas };
-  await trx('order_tags').insert(row).onConflict(['chain', 'tag']).ignore();
-}
-
-/** Orders of one trader are prepared one after the other, on whichever replica. */
-const lockName = ({ chain, order }: Draft): string => `diamond-gateway orders ${chain} ${order.trader}`;
-const LOCK = 'pg_advisory_xact_lock(hashtextextended($1, 0))';
-/** The lock is never null, so nothing is answered. */
-const LOCK_FIRST = `select 1 where ${LOCK} is null`;
-const lockTrader = (trx: Knex.Transaction, draft: Draft): Knex.Raw => trx.raw(`select ${LOCK.replace('$1', '?')}`, [lockName(draft)]);
-
-async function countUnsent(trx: Knex.Transaction, chain: ChainSlug, agent: Address, now: number) {
-  const { rows } = await trx.raw<{ rows: [{ count: number; earliest: bigint | null }] }>(
-    `select count(*)::int as count, min(expires_at) as earliest from orders
-     where ${unsentOf}`,
-    { chain, agent, now },
-  );
-  return { count: rows[0].count, earliestExpiry: Number(rows[0].earliest ?? now) };
 }

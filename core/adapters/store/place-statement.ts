@@ -5,7 +5,7 @@ import { isLive, type Order } from '../../domain/order.js';
 import type { Draft } from '../../orders/orders-store.js';
 import type { RelayedOrder } from '../../relay/relay-store.js';
 import { encodeExact } from './exact-json.js';
-import { statement, type Statement, type Values } from './in-one-go.js';
+import { statement, type Statement, type Values } from './statement.js';
 import { JOURNAL_CHANNEL } from './journal-rows.js';
 import { RULES_OF } from './rules-sql.js';
 

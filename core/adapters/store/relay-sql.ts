@@ -1,5 +1,5 @@
 import { RECORDED } from './exchange-store.js';
-import { statement } from './in-one-go.js';
+import { statement } from './statement.js';
 import { ACTION_COLUMNS, JOB_COLUMNS } from './relay-rows.js';
 
 /** The statements of the relay store. */

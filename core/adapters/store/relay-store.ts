@@ -3,7 +3,8 @@ import { isOver, type MinedBlock, type RelayJob, type RelayStore } from '../../r
 import * as SQL from './relay-sql.js';
 import { encodeExact } from './exact-json.js';
 import { recordValues } from './exchange-store.js';
-import { ask, type Statement, type Values } from './in-one-go.js';
+import { ask } from './in-one-go.js';
+import type { Statement, Values } from './statement.js';
 import type { LeaseKeeper } from './lease-keeper.js';
 import { laneName } from './named-lease.js';
 import { placeRelayed, type PlaceParts } from './place-order.js';
@@ -14,7 +15,7 @@ interface RelayStoreParts extends PlaceParts {
 }
 
 /** Each method is one statement: it holds or it does not. */
-export function createRelayStore({ db, transaction, leases }: RelayStoreParts): RelayStore {
+export function createRelayStore({ db, trips, transaction, leases }: RelayStoreParts): RelayStore {
   const rows = <Row>(asked: Statement, values: Values): Promise<Row[]> => ask<Row>(db, asked, values);
   const jobs = async (asked: Statement, values: Values): Promise<RelayJob[]> => (await rows<JobRow>(asked, values)).map(readJob);
   const one = async (asked: Statement, values: Values): Promise<RelayJob> => {
@@ -29,7 +30,7 @@ export function createRelayStore({ db, transaction, leases }: RelayStoreParts): 
       return row ? readAction(row) : null;
     },
     actions: async (chain, ids) => (await rows<ActionRow>(SQL.ACTIONS_OF, { chain, ids: ids.map(String) })).map(readAction),
-    placeAndQueue: (relayed) => placeRelayed({ db, transaction }, relayed),
+    placeAndQueue: (relayed) => placeRelayed({ db, trips, transaction }, relayed),
     async queue({ gas, context, ...request }, at, record) {
       const values = { ...request, gas: gas.toString(), context: encodeExact(context), at };
       const [row] = await (record

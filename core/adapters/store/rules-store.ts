@@ -2,9 +2,10 @@ import type { Knex } from 'knex';
 import type { RelayRules } from '../../domain/relay/guardrails.js';
 import type { GivenRules, RuleSet, StoredRules } from '../../relay/rules.js';
 import type { RulesStore } from '../../relay/rules-store.js';
-import { ask, statement } from './in-one-go.js';
 import { countFacts, neededFor, readRulesOf, type Whose } from './rules-facts.js';
 import { COUNTED_RULES, PUT_RULES, RULES_OF, SENT_BEFORE } from './rules-sql.js';
+import { LOCKS_NOTHING, type SharedTrips } from './shared-trips.js';
+import { statement } from './statement.js';
 
 interface RulesRow extends Omit<StoredRules, 'rules' | 'updatedAt'> {
   readonly rules: string;
@@ -13,12 +14,12 @@ interface RulesRow extends Omit<StoredRules, 'rules' | 'updatedAt'> {
 
 const RULES = statement(`select ${RULES_OF}`);
 
-export function createRulesStore(db: Knex): RulesStore {
+export function createRulesStore({ db, trips }: { readonly db: Knex; readonly trips: SharedTrips }): RulesStore {
   const rows = async <Row>(sql: string, values: Record<string, unknown>): Promise<Row[]> =>
     (await db.raw<{ rows: Row[] }>(sql, values as never)).rows;
 
   const rulesOf = async ({ chain, trader }: Whose, given: GivenRules): Promise<RelayRules> => {
-    const [row] = await ask<{ rules: string | null }>(db, RULES, { chain, trader });
+    const [row] = await trips.ask<{ rules: string | null }>(RULES, { chain, trader }, LOCKS_NOTHING);
     return readRulesOf(row?.rules ?? null, given, { chain, trader });
   };
 

@@ -18,12 +18,15 @@ import type { Address } from '../../ports.js';
 import { AGENT_COLUMNS, agentOf, type AgentRow } from './agent-row.js';
 import { approveAgent, removeAgent } from './facade-agents.js';
 import { tryAgain } from './faults.js';
-import { ask, statement, type Values } from './in-one-go.js';
+import { ask } from './in-one-go.js';
+import type { SharedTrips } from './shared-trips.js';
+import { statement, type Values } from './statement.js';
 import { IS_FREE, KEEP_HIGHEST, refusalOf, type NonceRow } from './take-nonce.js';
 import { factsOf, readFacts, type FactsRow } from './trader-facts.js';
 
 export interface SignerStoreOptions {
   readonly db: Knex;
+  readonly trips: SharedTrips;
   readonly transaction: <Result>(work: (trx: Knex.Transaction) => Promise<Result>) => Promise<Result>;
 }
 
@@ -89,7 +92,7 @@ interface ClaimRow extends AgentRow, KeptRow {
   readonly floor: bigint | null;
 }
 
-export function createSignerStore({ db, transaction }: SignerStoreOptions) {
+export function createSignerStore({ db, trips, transaction }: SignerStoreOptions) {
   return {
     async find(chain: ChainSlug, candidates: readonly Address[]): Promise<Agent | null> {
       const { rows } = await db.raw<{ rows: AgentRow[] }>(`with ${FOUND} select * from found`, { chain, candidates: [...candidates] });
@@ -98,7 +101,8 @@ export function createSignerStore({ db, transaction }: SignerStoreOptions) {
     async claim(claim: SignerClaim): Promise<SignerVerdict> {
       const { chain, candidates, nonce, now, count } = claim;
       const given = { chain, candidates: [...candidates], nonce: nonce.toString(), now, ...count, ...proofValues(claim.proof) };
-      const [row] = await tryAgain(() => ask<ClaimRow>(db, claim.proof ? CLAIM_AND_KEEP : CLAIM, given));
+      const asked = claim.proof ? CLAIM_AND_KEEP : CLAIM;
+      const [row] = await tryAgain(() => trips.ask<ClaimRow>(asked, given, { order: candidates.join() }));
       return verdictOf(row, claim);
     },
     async keep(action: ToKeep): Promise<KeptAction | null> {

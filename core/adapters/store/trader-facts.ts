@@ -1,5 +1,5 @@
 import type { TraderFacts } from '../../relay/exchange-store.js';
-import { statement } from './in-one-go.js';
+import { statement } from './statement.js';
 import { readPosition } from './tracking-rows.js';
 
 /** JSON as text: bigints in it survive only that way. */

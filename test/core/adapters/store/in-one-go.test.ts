@@ -1,7 +1,9 @@
 import type { Knex } from 'knex';
 import { connectDatabase } from '../../../../core/adapters/store/connect-database.js';
 import { isUnavailable } from '../../../../core/adapters/store/faults.js';
-import { ask, askAfter, statement, type Before } from '../../../../core/adapters/store/in-one-go.js';
+import { ask, askAll } from '../../../../core/adapters/store/in-one-go.js';
+import type { Question } from '../../../../core/adapters/store/send-together.js';
+import { statement } from '../../../../core/adapters/store/statement.js';
 import { createTestDatabase, type TestDatabase } from '../../../harness/database.js';
 import { eventually } from '../../../harness/eventually.js';
 import { createKeptLog } from '../../../harness/kept-log.js';
@@ -29,7 +31,10 @@ afterAll(async () => {
   await server.drop();
 });
 
-const LOCK: Before = { text: 'select 1 where pg_advisory_xact_lock(hashtextextended($1, 0)) is null', values: ['the lock'] };
+const LOCK: Question = {
+  asked: statement('select 1 where pg_advisory_xact_lock(hashtextextended(cast(:name as text), 0)) is null'),
+  values: { name: 'the lock' },
+};
 const KEEP = statement('insert into kept (word) values (cast(:word as text)) returning word');
 /** One too many is what a second replica would make of it if it did not see the first. */
 const KEEP_FIRST = statement('insert into kept (word) select cast(:word as text) where not exists (select from kept) returning word');
@@ -59,10 +64,10 @@ const failureOf = (asked: Promise<unknown>): Promise<unknown> =>
   );
 
 describe('two statements in one go', () => {
-  const insert: Before = { text: 'insert into kept (word) values ($1)', values: ['first'] };
+  const insert: Question = { asked: statement('insert into kept (word) values (:word)'), values: { word: 'first' } };
 
   it('are both done, and the second is answered', async () => {
-    expect(await askAfter(replicas[0], insert, KEEP, { word: 'second' })).toEqual([{ word: 'second' }]);
+    expect(await askAll(replicas[0], [insert, { asked: KEEP, values: { word: 'second' } }])).toEqual([{ word: 'second' }]);
     expect(await words()).toEqual(['first', 'second']);
   });
 
@@ -70,26 +75,32 @@ describe('two statements in one go', () => {
     ['the second', insert, statement('select 1 / cast(:nothing as integer)'), { nothing: 0 }, '22012'],
     ['the second, for what it was given', insert, KEEP, { word: 'no \0 word' }, '22021'],
     ['the second, for how it is written', insert, statement('selec :word'), { word: '' }, '42601'],
-    ['the first, and the second was given nothing', { ...insert, values: [null] }, statement('select 1'), {}, '23502'],
-    ['the first', { text: 'insert into kept (word) values ($1)', values: [null] }, KEEP, { word: 'second' }, '23502'],
-    ['the first, for how it is written', { text: 'insert into nowhere values ($1)', values: ['x'] }, KEEP, { word: 'second' }, '42P01'],
-  ])('leave nothing when %s fails, and the connection as it was', async (_which, before: Before, asked, values, code) => {
-    expect(await failureOf(askAfter(replicas[0], before, asked, values))).toMatchObject({ code });
+    ['the first, and the second was given nothing', { ...insert, values: {} }, statement('select 1'), {}, '23502'],
+    ['the first', { ...insert, values: {} }, KEEP, { word: 'second' }, '23502'],
+    [
+      'the first, for how it is written',
+      { asked: statement('insert into nowhere values (:word)'), values: { word: 'x' } },
+      KEEP,
+      { word: 'second' },
+      '42P01',
+    ],
+  ])('leave nothing when %s fails, and the connection as it was', async (_which, before: Question, asked, values, code) => {
+    expect(await failureOf(askAll(replicas[0], [before, { asked: asked, values: values }]))).toMatchObject({ code });
     expect(await words()).toEqual([]);
     expect(await ask(replicas[0], statement('select count(*)::int as count from kept'), {})).toEqual([{ count: 0 }]);
-    expect(await askAfter(replicas[0], LOCK, KEEP, { word: 'after' })).toEqual([{ word: 'after' }]);
+    expect(await askAll(replicas[0], [LOCK, { asked: KEEP, values: { word: 'after' } }])).toEqual([{ word: 'after' }]);
     expect(await words()).toEqual(['after']);
   });
 
   it('give the lock back when they fail', async () => {
-    await failureOf(askAfter(replicas[0], LOCK, statement('select 1 / cast(:nothing as integer)'), { nothing: 0 }));
-    await expect(askAfter(replicas[1], LOCK, KEEP, { word: 'other' })).resolves.toHaveLength(1);
+    await failureOf(askAll(replicas[0], [LOCK, { asked: statement('select 1 / cast(:nothing as integer)'), values: { nothing: 0 } }]));
+    await expect(askAll(replicas[1], [LOCK, { asked: KEEP, values: { word: 'other' } }])).resolves.toHaveLength(1);
   });
 
   it('see what they have waited for: of two replicas at one lock one passes', async () => {
     let outcome: Promise<unknown[][]> = Promise.resolve([]);
     await holding(async () => {
-      const both = replicas.map((db, at) => askAfter(db, LOCK, KEEP_FIRST, { word: `replica ${at}` }));
+      const both = replicas.map((db, at) => askAll(db, [LOCK, { asked: KEEP_FIRST, values: { word: `replica ${at}` } }]));
       await untilWaiting(2);
       outcome = Promise.all(both);
     });
@@ -100,7 +111,7 @@ describe('two statements in one go', () => {
   it('see what was committed by whoever held the lock before them', async () => {
     let waiting: Promise<unknown[]> = Promise.resolve([]);
     await holding(async (trx) => {
-      waiting = askAfter(replicas[0], LOCK, KEEP_FIRST, { word: 'late' });
+      waiting = askAll(replicas[0], [LOCK, { asked: KEEP_FIRST, values: { word: 'late' } }]);
       await untilWaiting(1);
       await trx.raw("insert into kept values ('early')");
     });
@@ -111,14 +122,14 @@ describe('two statements in one go', () => {
   it('are neither of them done when the connection is lost in between, which is the fault of the database', async () => {
     let lost: Promise<unknown> = Promise.resolve(null);
     await holding(async (trx) => {
-      lost = failureOf(askAfter(replicas[0], LOCK, KEEP, { word: 'lost' }));
+      lost = failureOf(askAll(replicas[0], [LOCK, { asked: KEEP, values: { word: 'lost' } }]));
       await untilWaiting(1);
       await trx.raw("select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and not granted");
       await lost;
     });
     expect(isUnavailable(await lost)).toBe(true);
     expect(await words()).toEqual([]);
-    expect(await askAfter(replicas[0], LOCK, KEEP, { word: 'again' })).toEqual([{ word: 'again' }]);
+    expect(await askAll(replicas[0], [LOCK, { asked: KEEP, values: { word: 'again' } }])).toEqual([{ word: 'again' }]);
   });
 
   it('do not wait for a lock for ever', async () => {
@@ -130,9 +141,9 @@ describe('two statements in one go', () => {
     });
     try {
       await holding(async () => {
-        expect(isUnavailable(await failureOf(askAfter(impatient, LOCK, KEEP, { word: 'hasty' })))).toBe(true);
+        expect(isUnavailable(await failureOf(askAll(impatient, [LOCK, { asked: KEEP, values: { word: 'hasty' } }])))).toBe(true);
       });
-      expect(await askAfter(impatient, LOCK, KEEP, { word: 'calm' })).toHaveLength(1);
+      expect(await askAll(impatient, [LOCK, { asked: KEEP, values: { word: 'calm' } }])).toHaveLength(1);
     } finally {
       await impatient.destroy();
     }
@@ -152,11 +163,11 @@ describe('a statement that a connection knows by name', () => {
   });
 
   it('is read anew behind another, and both are done once', async () => {
-    const insert: Before = { text: 'insert into kept (word) values ($1)', values: ['first'] };
+    const insert: Question = { asked: statement('insert into kept (word) values (:word)'), values: { word: 'first' } };
     const look = statement('select *, 1 as one from kept');
-    await askAfter(replicas[0], LOCK, look, {});
+    await askAll(replicas[0], [LOCK, { asked: look, values: {} }]);
     await changed('bigint');
-    expect(await askAfter(replicas[0], insert, look, {})).toMatchObject([{ word: 'first', one: 1 }]);
+    expect(await askAll(replicas[0], [insert, { asked: look, values: {} }])).toMatchObject([{ word: 'first', one: 1 }]);
     expect(await words()).toEqual(['first']);
   });
 

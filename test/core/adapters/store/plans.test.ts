@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import { connectDatabase } from '../../../../core/adapters/store/connect-database.js';
 import { LIVE_CLOIDS, TAKE_DUE } from '../../../../core/adapters/store/exchange-store.js';
-import type { Statement } from '../../../../core/adapters/store/in-one-go.js';
+import type { Statement } from '../../../../core/adapters/store/statement.js';
 import { migrate } from '../../../../core/adapters/store/migrate.js';
 import { HOLES, LANE, MINED_BLOCKS, OPEN, QUEUED, RESET_LANE, SETTLED_IN, UNRECLAIMED } from '../../../../core/adapters/store/relay-sql.js';
 import { countFor } from '../../../../core/adapters/store/rules-sql.js';

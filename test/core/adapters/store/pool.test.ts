@@ -1,6 +1,7 @@
 import { connectDatabase } from '../../../../core/adapters/store/connect-database.js';
 import { isUnavailable } from '../../../../core/adapters/store/faults.js';
-import { ask, statement } from '../../../../core/adapters/store/in-one-go.js';
+import { ask } from '../../../../core/adapters/store/in-one-go.js';
+import { statement } from '../../../../core/adapters/store/statement.js';
 import { openDatabase } from '../../../../core/adapters/store/open-database.js';
 import { systemClock } from '../../../../core/adapters/system-clock.js';
 import { CHAIN_SLUGS, chainVariable } from '../../../../core/chains.js';

@@ -1,0 +1,25 @@
+import { createHash } from 'node:crypto';
+
+/** A statement written once with names for its values (`:chain`) and sent with numbers, as the server knows them. */
+export interface Statement {
+  /** As written, for whoever runs it as part of a transaction. */
+  readonly named: string;
+  readonly text: string;
+  readonly names: readonly string[];
+  /** By which a connection knows it again: the server reads and plans it once, and is told the name from then on. */
+  readonly name: string;
+}
+
+export type Values = Readonly<Record<string, unknown>>;
+
+/** A name that is used twice is one value, so each use says its type: `cast(:chain as text)`. */
+export function statement(named: string): Statement {
+  const names: string[] = [];
+  const text = named.replace(/(?<!:):([a-zA-Z]\w*)/g, (_match, name: string) => {
+    if (!names.includes(name)) names.push(name);
+    return `$${names.indexOf(name) + 1}`;
+  });
+  return { named, text, names, name: `dg_${createHash('sha256').update(text).digest('hex').slice(0, 24)}` };
+}
+
+export const valuesOf = ({ names }: Statement, values: Values): unknown[] => names.map((name) => values[name] ?? null);
