@@ -32,9 +32,13 @@ export interface WatchedTrade {
   readonly liqPrice: bigint | null;
 }
 
+export type TradeListener = (key: string, trade: WatchedTrade | null) => void;
+
 export interface OrderBook {
   readonly requests: ReadonlyMap<string, PendingRequest>;
   readonly trades: ReadonlyMap<string, WatchedTrade>;
+  /** Tells of every trade that is new, changed (as another object) or, as null, gone. */
+  onTrade(listener: TradeListener): void;
   /** Reads everybody again: at the start and after a reorganisation. */
   rebuild(): Promise<void>;
   /** Applies the Diamond's logs of these blocks. */
@@ -55,11 +59,23 @@ const hex = (value: bigint): Hex => `0x${value.toString(16)}`;
 export function createOrderBook(client: PublicClient, diamond: Address): OrderBook {
   const requests = new Map<string, PendingRequest>();
   const trades = new Map<string, WatchedTrade>();
+  const listeners: TradeListener[] = [];
   const contract = { address: diamond, abi: diamondAbi } as const;
+
+  function put(trade: WatchedTrade): void {
+    const key = keyOf(trade);
+    trades.set(key, trade);
+    for (const listener of listeners) listener(key, trade);
+  }
+
+  function remove(key: string): void {
+    trades.delete(key);
+    for (const listener of listeners) listener(key, null);
+  }
 
   function change(id: TradeId, fields: Partial<WatchedTrade>): void {
     const trade = trades.get(keyOf(id));
-    if (trade) trades.set(keyOf(id), { ...trade, liqPrice: null, ...fields });
+    if (trade) put({ ...trade, liqPrice: null, ...fields });
   }
 
   function apply({ name, args }: DiamondLog): void {
@@ -71,11 +87,9 @@ export function createOrderBook(client: PublicClient, diamond: Address): OrderBo
         requests.delete(keyOf(args.orderId));
         return;
       case 'TradeStored':
-        trades.set(keyOf(args), { ...args.trade, liqPrice: null });
-        return;
+        return put({ ...args.trade, liqPrice: null });
       case 'TradeClosed':
-        trades.delete(keyOf(args));
-        return;
+        return remove(keyOf(args));
       case 'TradeTpUpdated':
         return change(args, { tp: args.newTp });
       case 'TradeSlUpdated':
@@ -132,14 +146,15 @@ export function createOrderBook(client: PublicClient, diamond: Address): OrderBo
   return {
     requests,
     trades,
+    onTrade: (listener) => void listeners.push(listener),
     async rebuild() {
       const found: Awaited<ReturnType<typeof read>>[] = [];
       for (const user of await everyTrader()) found.push(await read(user));
       requests.clear();
-      trades.clear();
+      for (const key of [...trades.keys()]) remove(key);
       for (const one of found) {
         for (const request of one.requests) requests.set(keyOf(request), request);
-        for (const trade of one.trades) trades.set(keyOf(trade), trade);
+        one.trades.forEach(put);
       }
     },
     async refresh(fromBlock, toBlock) {

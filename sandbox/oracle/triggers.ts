@@ -6,18 +6,36 @@ export interface Trigger {
   readonly name: 'limit' | 'stop' | 'take profit' | 'stop loss' | 'liquidation';
 }
 
+/** A market price that is at the level, or beyond it on this side, reaches it. */
+export interface Level {
+  readonly side: 'below' | 'above';
+  readonly level: bigint;
+}
+
+export interface TriggerLevel extends Level {
+  readonly trigger: Trigger;
+}
+
+type Triggered = Pick<WatchedTrade, 'tradeType' | 'long' | 'openPrice' | 'tp' | 'sl'>;
+
 const LIMIT: Trigger = { orderType: 2, name: 'limit' };
 const STOP: Trigger = { orderType: 3, name: 'stop' };
 const TAKE_PROFIT: Trigger = { orderType: 4, name: 'take profit' };
 const STOP_LOSS: Trigger = { orderType: 5, name: 'stop loss' };
 
-/** Which trigger of the trade the market price has reached, if any. A limit waits for a better price, a stop for a worse one. */
-export function firesAt(trade: Pick<WatchedTrade, 'tradeType' | 'long' | 'openPrice' | 'tp' | 'sl'>, marketPrice: bigint): Trigger | null {
-  const { long, openPrice, tp, sl } = trade;
-  const below = (level: bigint): boolean => marketPrice <= level;
-  const above = (level: bigint): boolean => marketPrice >= level;
-  if (trade.tradeType === 1) return (long ? below(openPrice) : above(openPrice)) ? LIMIT : null;
-  if (trade.tradeType === 2) return (long ? above(openPrice) : below(openPrice)) ? STOP : null;
-  if (sl > 0n && (long ? below(sl) : above(sl))) return STOP_LOSS;
-  return tp > 0n && (long ? above(tp) : below(tp)) ? TAKE_PROFIT : null;
+export const isReached = ({ side, level }: Level, price: bigint): boolean => (side === 'below' ? price <= level : price >= level);
+
+/** What the market price may reach of the trade, the one that counts first first. A limit waits for a better price, a stop for a worse one. */
+export function levelsOf({ tradeType, long, openPrice, tp, sl }: Triggered): TriggerLevel[] {
+  const [worse, better] = long ? (['below', 'above'] as const) : (['above', 'below'] as const);
+  if (tradeType === 1) return [{ trigger: LIMIT, side: worse, level: openPrice }];
+  if (tradeType === 2) return [{ trigger: STOP, side: better, level: openPrice }];
+  const stopLoss: TriggerLevel = { trigger: STOP_LOSS, side: worse, level: sl };
+  const takeProfit: TriggerLevel = { trigger: TAKE_PROFIT, side: better, level: tp };
+  return [stopLoss, takeProfit].filter(({ level }) => level > 0n);
+}
+
+/** Which trigger of the trade the market price has reached, if any. */
+export function firesAt(trade: Triggered, marketPrice: bigint): Trigger | null {
+  return levelsOf(trade).find((level) => isReached(level, marketPrice))?.trigger ?? null;
 }

@@ -1,0 +1,154 @@
+import { createLevelList, type LevelList } from './level-list.js';
+import { keyOf, type WatchedTrade } from './order-book.js';
+import { levelsOf, type Level } from './triggers.js';
+
+/** Prices of one pair at one moment. */
+export interface PairPrices {
+  readonly pairIndex: number;
+  readonly oraclePrice: bigint;
+  /** Skew-adjusted, by collateral. */
+  readonly marketPrices: ReadonlyMap<number, bigint>;
+}
+
+/** How long nothing has to be known of a position's liquidation. */
+export interface LiquidationWatch {
+  /** Of the oracle's price. */
+  readonly near: Level;
+  /** Chain time, in seconds. */
+  readonly staleAt: number;
+}
+
+/**
+ * Open trades by the prices they wait for, so that a price costs by what it reaches and not by what rests. It may find too much (a position
+ * that is near its liquidation, or of which nothing is known yet), never too little.
+ */
+export interface TradeIndex {
+  /** In place of what stood under its key. */
+  set(trade: WatchedTrade): void;
+  delete(key: string): void;
+  /** From now on the position is found only when this says so; nothing when it has changed meanwhile. */
+  watchLiquidation(trade: WatchedTrade, watch: LiquidationWatch): void;
+  /** Pairs that anything is open of. */
+  pairs(): number[];
+  /** Collaterals of the pair in which a trade waits for the market price. */
+  collateralsOf(pairIndex: number): number[];
+  /** What these prices and this time reach, in the order in which it came. */
+  reachedBy(prices: readonly PairPrices[], chainTime: number): WatchedTrade[];
+}
+
+type Levels = Readonly<Record<Level['side'], LevelList<Entry>>>;
+
+interface Place {
+  readonly list: LevelList<Entry>;
+  readonly level: bigint;
+}
+
+interface Entry {
+  readonly trade: WatchedTrade;
+  /** Of its key's first appearance. */
+  readonly order: number;
+  readonly triggers: readonly Place[];
+  /** Empty as long as nothing is known, and always for what is no position. */
+  liquidation: readonly Place[];
+}
+
+interface Pair {
+  readonly entries: Set<Entry>;
+  readonly markets: Map<number, Levels>;
+  readonly oracle: Levels;
+  /** By the time at which what is known grows old. */
+  readonly stale: LevelList<Entry>;
+  /** Positions of whose liquidation nothing is known. */
+  readonly unknown: Set<Entry>;
+}
+
+const createLevels = (): Levels => ({ below: createLevelList('below'), above: createLevelList('above') });
+const isPosition = ({ tradeType }: WatchedTrade): boolean => tradeType === 0;
+
+export function createTradeIndex(): TradeIndex {
+  const entries = new Map<string, Entry>();
+  const pairs = new Map<number, Pair>();
+  let orders = 0;
+
+  function pairAt(pairIndex: number): Pair {
+    const known = pairs.get(pairIndex);
+    if (known) return known;
+    const made: Pair = {
+      entries: new Set(),
+      markets: new Map(),
+      oracle: createLevels(),
+      stale: createLevelList('above'),
+      unknown: new Set(),
+    };
+    pairs.set(pairIndex, made);
+    return made;
+  }
+
+  function marketAt({ markets }: Pair, collateralIndex: number): Levels {
+    const market = markets.get(collateralIndex) ?? createLevels();
+    markets.set(collateralIndex, market);
+    return market;
+  }
+
+  function put(trade: WatchedTrade, order: number): void {
+    const pair = pairAt(trade.pairIndex);
+    const market = marketAt(pair, trade.collateralIndex);
+    const triggers = levelsOf(trade).map(({ side, level }) => ({ list: market[side], level }));
+    const entry: Entry = { trade, order, triggers, liquidation: [] };
+    entries.set(keyOf(trade), entry);
+    pair.entries.add(entry);
+    addTo(triggers, entry);
+    if (isPosition(trade)) pair.unknown.add(entry);
+  }
+
+  function take(entry: Entry): void {
+    const pair = pairAt(entry.trade.pairIndex);
+    removeFrom([...entry.triggers, ...entry.liquidation], entry);
+    pair.entries.delete(entry);
+    pair.unknown.delete(entry);
+    entries.delete(keyOf(entry.trade));
+  }
+
+  function reachedOf({ pairIndex, oraclePrice, marketPrices }: PairPrices, chainTime: number): Entry[] {
+    const { markets, oracle, stale, unknown } = pairAt(pairIndex);
+    const byMarket = [...marketPrices].flatMap(([collateralIndex, price]) => reachedIn(markets.get(collateralIndex), price));
+    return [...byMarket, ...reachedIn(oracle, oraclePrice), ...stale.reachedBy(BigInt(chainTime)), ...unknown];
+  }
+
+  return {
+    set(trade) {
+      const before = entries.get(keyOf(trade));
+      if (before) take(before);
+      put(trade, before?.order ?? orders++);
+    },
+    delete(key) {
+      const entry = entries.get(key);
+      if (entry) take(entry);
+    },
+    watchLiquidation(trade, { near, staleAt }) {
+      const entry = entries.get(keyOf(trade));
+      if (entry?.trade !== trade) return;
+      const { oracle, stale, unknown } = pairAt(trade.pairIndex);
+      removeFrom(entry.liquidation, entry);
+      unknown.delete(entry);
+      entry.liquidation = [
+        { list: oracle[near.side], level: near.level },
+        { list: stale, level: BigInt(staleAt) },
+      ];
+      addTo(entry.liquidation, entry);
+    },
+    pairs: () => [...pairs].filter(([, pair]) => pair.entries.size > 0).map(([pairIndex]) => pairIndex),
+    collateralsOf: (pairIndex) =>
+      [...pairAt(pairIndex).markets].filter(([, { below, above }]) => below.size + above.size > 0).map(([collateral]) => collateral),
+    reachedBy(prices, chainTime) {
+      const reached = new Set(prices.flatMap((price) => reachedOf(price, chainTime)));
+      return [...reached].sort((one, other) => one.order - other.order).map(({ trade }) => trade);
+    },
+  };
+}
+
+const addTo = (places: readonly Place[], entry: Entry): void => places.forEach(({ list, level }) => list.add(level, entry));
+const removeFrom = (places: readonly Place[], entry: Entry): void => places.forEach(({ list, level }) => list.remove(level, entry));
+
+const reachedIn = (levels: Levels | undefined, price: bigint): Entry[] =>
+  levels ? [...levels.below.reachedBy(price), ...levels.above.reachedBy(price)] : [];
