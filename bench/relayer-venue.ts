@@ -7,16 +7,22 @@ import type { ChainControls } from '../sandbox/controls.js';
 import { openDataFolder } from '../sandbox/data-folder.js';
 import { readSandboxSettings } from '../sandbox/settings.js';
 import { startVenue } from '../sandbox/venue.js';
+import { createRecording } from './recording.js';
 
 /** The node, its oracle and the price backend in a process of their own: what they cost is not the gateway's. */
 const log = createLogger('silent');
 const lifecycle = createLifecycle(log);
+const record = createRecording();
 
 export type VenueOrder =
   | { readonly kind: 'start' }
   | { readonly kind: 'traders'; readonly count: number; readonly delegate: Address }
   | { readonly kind: 'fund'; readonly address: Address; readonly eth: string }
-  | { readonly kind: 'pause'; readonly paused: boolean };
+  | { readonly kind: 'pause'; readonly paused: boolean }
+  /** Microseconds of processor time since the start, of all threads. */
+  | { readonly kind: 'cpu' }
+  /** Between two of them all is recorded, and written to the file that the second one names. */
+  | { readonly kind: 'profile'; readonly file: string };
 
 export interface VenueUrls {
   readonly rpcUrl: string;
@@ -47,7 +53,16 @@ async function obey(order: VenueOrder): Promise<unknown> {
       return chain().faucet.fund(order.address, { eth: order.eth });
     case 'pause':
       return chain().pauseMining(order.paused);
+    case 'cpu':
+      return usedCpu();
+    case 'profile':
+      return record(order.file);
   }
+}
+
+function usedCpu(): number {
+  const { user, system } = process.cpuUsage();
+  return user + system;
 }
 
 /** The node itself, as raw transactions reach it: no proxy stands between. */

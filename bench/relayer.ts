@@ -5,10 +5,12 @@ import { CHAIN, openStage, type Stage } from './relayer-stage.js';
 /**
  * How many orders per second go through the facade into the node, against what the same node takes when signed transactions are sent to
  * it raw; that none is lost and none sent twice; and, with BENCH_ORDERS=50000, that the gateway's memory stays flat. `BENCH_BOT_ORDERS` is
- * how many orders a bot has under way at a time, `BENCH_PROFILE` a file for a profile of the gateway.
+ * how many orders a bot has under way at a time, `BENCH_PROFILE` a file for a profile of the gateway, `BENCH_VENUE_PROFILE` one for a profile
+ * of the venue.
  */
 const ORDERS = Number(process.env['BENCH_ORDERS'] ?? 2_000);
 const profile = process.env['BENCH_PROFILE'] ?? null;
+const venueProfile = process.env['BENCH_VENUE_PROFILE'] ?? null;
 const TRADERS = 20;
 const AT_ONCE = TRADERS * Number(process.env['BENCH_BOT_ORDERS'] ?? 5);
 /** Sent between two turns of the facade, so that both meet the same machine. */
@@ -81,8 +83,8 @@ async function relay(on: Stage, node: Node, { url, bots, count }: Load & { reado
   }
   const post = createPoster(`${url}/hl/${CHAIN}/exchange`);
   const first = await node.nonceOf(on.relayer);
-  if (profile !== null) await on.usage({ profile });
-  const before = { gateway: (await on.usage()).cpu, own: ownCpu() };
+  await profileBoth(on);
+  const before = { gateway: (await on.usage()).cpu, venue: await venueCpu(on), own: ownCpu() };
   let [resting, odd] = [0, 0];
   const started = performance.now();
   await pour(orders, AT_ONCE, async ({ bot, price, body }) => {
@@ -97,9 +99,19 @@ async function relay(on: Stage, node: Node, { url, bots, count }: Load & { reado
   const answeredAt = performance.now();
   await node.mined(on.relayer, first + resting);
   const took = performance.now() - started;
-  const cpu = (await on.usage()).cpu - before.gateway;
+  const used = { cpu: (await on.usage()).cpu - before.gateway, venue: (await venueCpu(on)) - before.venue, own: ownCpu() - before.own };
+  await profileBoth(on);
+  return { took, answering: answeredAt - started, resting, ...used };
+}
+
+/** The first call begins, the second ends. */
+async function profileBoth(on: Stage): Promise<void> {
   if (profile !== null) await on.usage({ profile });
-  return { took, answering: answeredAt - started, resting, cpu, own: ownCpu() - before.own };
+  if (venueProfile !== null) await on.venue({ kind: 'profile', file: venueProfile });
+}
+
+async function venueCpu(on: Stage): Promise<number> {
+  return (await on.venue({ kind: 'cpu' })) as number;
 }
 
 /** Microseconds of processor time of the bots. */
@@ -108,25 +120,40 @@ function ownCpu(): number {
   return user + system;
 }
 
+type Turn = Awaited<ReturnType<typeof relay>> & { readonly rawTook: number };
+
 /** Takes turns with the raw sender: what else the machine does slows both down alike. */
 async function relayAll(on: Stage, node: Node, load: Load, sendRawOnes: () => Promise<number>) {
-  let [took, resting, cpu, own, rawTook, turns] = [0, 0, 0, 0, 0, 0];
+  const turns: Turn[] = [];
   const heaps: { readonly orders: number; readonly heap: number }[] = [];
-  for (let done = 0; done < ORDERS; turns += 1) {
+  for (let [done, looked] = [0, 0]; done < ORDERS;) {
     const count = Math.min(TURN, ORDERS - done);
-    const part = await relay(on, node, { ...load, count });
-    [took, resting, cpu, own] = [took + part.took, resting + part.resting, cpu + part.cpu, own + part.own];
-    rawTook += await sendRawOnes();
+    turns.push({ ...(await relay(on, node, { ...load, count })), rawTook: await sendRawOnes() });
     done += count;
     if (done % CHUNK !== 0) continue;
     const { heap } = await on.usage('heap');
     if (heap !== null) heaps.push({ orders: done, heap });
+    const { rate, rawRate, cpu, venue } = figuresOf(turns.slice(looked));
+    looked = turns.length;
     console.log(
-      `${String(done).padStart(6)} orders: ${((heap ?? 0) / 2 ** 20).toFixed(1)} MiB, ${((resting / took) * 1000).toFixed(0)} per second`,
+      `${String(done).padStart(6)} orders: ${((heap ?? 0) / 2 ** 20).toFixed(1)} MiB; the last ones ${rate.toFixed(0)} per second, ` +
+        `raw ${rawRate.toFixed(0)}, ${(cpu / 1000).toFixed(1)} ms of the gateway and ${(venue / 1000).toFixed(1)} ms of the venue each`,
     );
   }
-  const rawRate = (turns * RAW) / (rawTook / 1000);
-  return { rate: resting / (took / 1000), rawRate, heaps, cpu: cpu / resting, own: own / resting };
+  return { ...figuresOf(turns), heaps };
+}
+
+/** Per second, and microseconds per order. */
+function figuresOf(turns: readonly Turn[]) {
+  const sum = (pick: (turn: Turn) => number): number => turns.reduce((total, turn) => total + pick(turn), 0);
+  const resting = sum((turn) => turn.resting);
+  return {
+    rate: (resting / sum(({ took }) => took)) * 1000,
+    rawRate: ((turns.length * RAW) / sum(({ rawTook }) => rawTook)) * 1000,
+    cpu: sum(({ cpu }) => cpu) / resting,
+    venue: sum(({ venue }) => venue) / resting,
+    own: sum(({ own }) => own) / resting,
+  };
 }
 
 /** The chain is the witness: every order that was answered as resting is in a block, once, and no other is. */
