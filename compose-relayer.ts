@@ -5,6 +5,8 @@ import type { FacadeSettings } from './core/facade/facade-variables.js';
 import type { Gateway, Venue } from './core/gateway.js';
 import type { Metrics } from './core/metrics.js';
 import type { Chain, Clock, Logger, Store } from './core/ports.js';
+import type { Alerts } from './core/relay/alerts.js';
+import { alertKeys } from './core/relay/key-alert.js';
 import { measureRelay } from './core/relay/measure-relay.js';
 import { followRooms } from './core/relay/follow-rooms.js';
 import { LANE_DEFAULTS } from './core/relay/lane-variables.js';
@@ -50,6 +52,7 @@ interface Parts {
   readonly store: Store;
   /** What the settings allow traders, and what a scheduled cancel may do. */
   readonly facade: Pick<FacadeSettings, 'rules' | 'flattens'>;
+  readonly alerts: Alerts;
   readonly metrics: Pick<Metrics, 'took'>;
   readonly tracer: Tracer | null;
   readonly clock: Clock;
@@ -61,13 +64,13 @@ const MAX_GAS = 8_000_000n;
 
 export function composeRelayer(
   { maxFeePerGas, lane = LANE_DEFAULTS, areDrillsAllowed = false }: RelayerConfig,
-  { chain, wallets, node, store, facade, metrics, tracer, clock, log }: Parts,
+  { chain, wallets, node, store, facade, alerts, metrics, tracer, clock, log }: Parts,
 ): RunningRelayer {
   const { slug } = chain;
   const unitsOf = createUnits(store, slug, clock);
   return createRelayer({
     definition: chain,
-    ...tracedParts(wallets, measureRelay(store.relay, metrics, clock), node.relay, tracer),
+    ...tracedParts(wallets, measureRelay(alertKeys(store.relay, alerts), metrics, clock), node.relay, tracer),
     delegateOf: (trader) => node.delegateOf(trader),
     switches: store.switches,
     areDrillsAllowed,

@@ -9,6 +9,7 @@ import { createCandleRecorder } from './core/markets/candle-recorder.js';
 import type { Metrics } from './core/metrics.js';
 import { lapseOrders } from './core/orders/lapse-orders.js';
 import type { Clock, Logger, Store } from './core/ports.js';
+import type { Alerts } from './core/relay/alerts.js';
 import type { Tracer } from './core/tracing.js';
 import { followChain } from './core/tracking/follow-chain.js';
 import { watchHead } from './core/tracking/watch-head.js';
@@ -21,6 +22,7 @@ export interface VenueParts {
   readonly log: Logger;
   readonly wallets: WalletsOfChains;
   readonly metrics: Metrics;
+  readonly alerts: Alerts;
   readonly tracer: Tracer | null;
   readonly facade: Config['facade'];
   /** One for all chains: they share the pricing host, which is asked one question at a time. */
@@ -29,7 +31,7 @@ export interface VenueParts {
 
 export function createVenue(
   { chain, rpcUrls, wsUrls, relayer, ...hosts }: ChainConfig,
-  { store, facade, clock, log, wallets, metrics, tracer, backends }: VenueParts,
+  { store, facade, clock, log, wallets, metrics, alerts, tracer, backends }: VenueParts,
 ): Venue {
   const own = log.child({ chain: chain.slug });
   const node = createViemChain({ definition: chain, rpcUrls, wsUrls, clock, log: own, tracer });
@@ -40,7 +42,18 @@ export function createVenue(
     feed,
     relayer:
       relayer &&
-      composeRelayer(relayer, { chain, wallets: wallets.get(chain.slug) ?? [], node, store, facade, metrics, tracer, clock, log: own }),
+      composeRelayer(relayer, {
+        chain,
+        wallets: wallets.get(chain.slug) ?? [],
+        node,
+        store,
+        facade,
+        alerts,
+        metrics,
+        tracer,
+        clock,
+        log: own,
+      }),
     candles: createCandleRecorder({ chain: chain.slug, feed, store: store.candles, clock, log: own }),
     clock,
     log: own,

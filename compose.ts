@@ -69,7 +69,8 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
   const wallets = await openRelayers(config.chains, { clock, log });
   const metrics = createMetricsBook();
   const backends = createHttp(clock);
-  const parts = { store, facade: config.facade, clock, log, wallets, metrics, tracer, backends };
+  const alerts = createAlerts({ store: store.alerts, clock, log, tells: config.operator.alerts.webhook !== null });
+  const parts = { store, facade: config.facade, clock, log, wallets, metrics, alerts, tracer, backends };
   const venues = config.chains.map((chain) => createVenue(chain, parts));
   const { mode, serviceName, commit } = config;
   const crypto = await loadCrypto(log);
@@ -91,7 +92,7 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
     log,
     entrance,
     metrics,
-    alerts: createAlerts({ store: store.alerts, clock, log, tells: config.operator.alerts.webhook !== null }),
+    alerts,
     orders: config.orders,
     facade: config.facade,
     randomBytes: systemRandom,

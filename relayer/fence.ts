@@ -1,23 +1,22 @@
 import type { ChainSlug } from '../core/chains.js';
 import type { Address, Clock, Logger } from '../core/ports.js';
-import type { Fence, LaneHealth } from '../core/relay/relayer.js';
+import { FENCE_CAUSES, type Fence, type FenceCause, type LaneHealth, type ToldFence } from '../core/relay/relayer.js';
 import type { RelayStore } from '../core/relay/relay-store.js';
 import type { LaneWaits } from '../core/relay/lane-waits.js';
 
-/** What can keep a lane from sending. Each is cleared by what disproves it, not by another one's end. */
-export const TROUBLES = ['fees', 'funds', 'key', 'node', 'stuck'] as const;
-export type Trouble = (typeof TROUBLES)[number];
+/** What stands is told again this often: an alert may have been ended, or a row restored, by somebody who did not know of it. */
+const AGAIN_MS = 30_000;
 
 export interface LaneFence {
   /** `since` is when it began, where that is known to be earlier. */
-  meet(trouble: Trouble, reason: string, since?: number): void;
-  clear(trouble: Trouble): void;
-  has(trouble: Trouble): boolean;
+  meet(cause: FenceCause, reason: string, since?: number): void;
+  clear(cause: FenceCause): void;
+  has(cause: FenceCause): boolean;
   /** Null while the lane may send. */
   now(): Fence | null;
   /** The newest trouble, believed or not. */
   trouble(): string | null;
-  /** Tells all replicas, when there is something new to tell. */
+  /** Tells all replicas, when there is something new to tell and now and then. */
   save(): Promise<void>;
   /** What the lane's owner told, for who is not. */
   adopt(lane: LaneHealth): void;
@@ -36,42 +35,43 @@ export interface FenceOptions {
 
 /** Whether a lane can send, by what it meets. */
 export function createFence({ slug, wallet, store, settings, clock, log }: FenceOptions): LaneFence {
-  const met = new Map<Trouble, Fence>();
+  const met = new Map<FenceCause, ToldFence>();
   let adopted: Fence | null = null;
   /** Undefined: whatever stands there was told by somebody else. */
-  let told: Fence | null | undefined;
+  let told: ToldFence | null | undefined;
+  let toldAt = 0;
   const { patienceMs } = settings;
-  const patience: Readonly<Record<Trouble, number>> = { fees: 0, funds: 0, key: patienceMs, node: patienceMs, stuck: 0 };
+  const patience: Readonly<Record<FenceCause, number>> = { fees: 0, funds: 0, key: patienceMs, node: patienceMs, stuck: 0 };
 
   /** The first that is believed, in the order of how much it explains. */
-  function now(): Fence | null {
-    if (adopted !== null) return adopted;
-    for (const trouble of TROUBLES) {
-      const fence = met.get(trouble);
-      if (fence && clock.now() - fence.since >= patience[trouble]) return fence;
+  function believed(): ToldFence | null {
+    for (const cause of FENCE_CAUSES) {
+      const fence = met.get(cause);
+      if (fence && clock.now() - fence.since >= patience[cause]) return fence;
     }
     return null;
   }
 
-  function announce(fence: Fence | null): void {
+  function announce(fence: ToldFence | null): void {
     if (fence !== null && told?.since !== fence.since) log.error('relay.fenced', { wallet, ...fence });
     if (fence === null && told) log.info('relay.healed', { wallet, reason: told.reason, ms: clock.now() - told.since });
   }
 
   return {
-    meet(trouble, reason, since = clock.now()) {
-      met.set(trouble, { reason, since: met.get(trouble)?.since ?? since });
+    meet(cause, reason, since = clock.now()) {
+      met.set(cause, { cause, reason, since: met.get(cause)?.since ?? since });
     },
-    clear: (trouble) => void met.delete(trouble),
-    has: (trouble) => met.has(trouble),
-    now,
+    clear: (cause) => void met.delete(cause),
+    has: (cause) => met.has(cause),
+    now: () => adopted ?? believed(),
     trouble: () => adopted?.reason ?? [...met.values()].at(-1)?.reason ?? null,
     async save() {
-      const fence = now();
-      if (told !== undefined && told?.since === fence?.since && told?.reason === fence?.reason) return;
+      const fence = believed();
+      const isNew = told === undefined || told?.since !== fence?.since || told?.reason !== fence?.reason;
+      if (!isNew && clock.now() - toldAt < AGAIN_MS) return;
       await store.fenceLane(slug, wallet, fence);
-      announce(fence);
-      told = fence;
+      if (isNew) announce(fence);
+      [told, toldAt] = [fence, clock.now()];
     },
     adopt({ since, reason }) {
       met.clear();

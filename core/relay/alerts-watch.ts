@@ -69,7 +69,7 @@ async function checkVenue(watch: Watch, venue: Venue, open: readonly Alert[]): P
   const balances = venue.relayer?.wallets().map((wallet) => checkBalance(watch, venue, wallet, isOpen('low-balance', wallet))) ?? [];
   const findings = [
     checkNodes(watch, venue),
-    ...lanes.flatMap((lane) => [checkLane(watch, venue, lane), checkKey(lane)]),
+    ...lanes.map((lane) => checkLane(watch, venue, lane)),
     ...(await Promise.allSettled(balances)).flatMap((one) => (one.status === 'fulfilled' ? [one.value] : [])),
   ];
   for (const finding of [...findings, ...left(venue, open)]) {
@@ -144,17 +144,6 @@ function checkLane(watch: Watch, { definition, clock }: Venue, lane: LaneHealth)
       ? `The lane of ${wallet} on ${definition.slug} makes no progress: ${reason ?? 'its oldest transaction is not mined'}.`
       : `The lane of ${wallet} on ${definition.slug} moves again.`,
     details: { openJobs, oldestOpenAt, nextNonce, reason },
-  };
-}
-
-function checkKey({ wallet, state, reason }: LaneHealth): Finding {
-  const isWrong = state === 'fenced' && reason !== null && /\bkey\b/.test(reason);
-  return {
-    kind: 'key-trouble',
-    subject: wallet,
-    isWrong,
-    message: isWrong ? `The wallet ${wallet} cannot sign: ${reason}.` : `The wallet ${wallet} signs again.`,
-    details: { reason },
   };
 }
 

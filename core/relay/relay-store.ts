@@ -2,7 +2,7 @@ import type { ChainSlug } from '../chains.js';
 import type { Draft, PlacedWith } from '../orders/orders-store.js';
 import type { Address, Hex } from '../ports.js';
 import type { ExchangeLeg, ExchangeRecord } from './exchange-store.js';
-import type { Fence, LaneHealth } from './relayer.js';
+import type { LaneHealth, ToldFence } from './relayer.js';
 import type { Lease } from '../tracking/tracking-store.js';
 
 /** Why the relayer may sign at all: the closed list. Everything but a no-op names the signed action it stands for. */
@@ -166,7 +166,7 @@ export interface RelayStore {
   /** The lane of a wallet; a wallet never used has one too. */
   lane(chain: ChainSlug, wallet: Address): Promise<LaneHealth>;
   /** Kept for all replicas to see; null takes it away. */
-  fenceLane(chain: ChainSlug, wallet: Address, fence: Fence | null): Promise<void>;
+  fenceLane(chain: ChainSlug, wallet: Address, fence: ToldFence | null): Promise<void>;
   /** One for each job; all of them or none. */
   addAttempt(chain: ChainSlug, attempts: readonly NewAttempt[]): Promise<RelayJob[]>;
   /** A job that is over stays as it is. */

@@ -35,11 +35,20 @@ export interface SendVerdict {
   readonly note: string | null;
 }
 
+/** What can keep a lane from sending. Each is cleared by what disproves it, not by another one's end. */
+export const FENCE_CAUSES = ['fees', 'funds', 'key', 'node', 'stuck'] as const;
+export type FenceCause = (typeof FENCE_CAUSES)[number];
+
 /** A lane that cannot send. Whoever asks for something new is refused; what is queued waits, or lapses when its time is over. */
 export interface Fence {
   /** Half a sentence, fit for the eyes of traders. */
   readonly reason: string;
   readonly since: number;
+}
+
+/** As the lane's owner tells it. */
+export interface ToldFence extends Fence {
+  readonly cause: FenceCause;
 }
 
 export interface LaneHealth {

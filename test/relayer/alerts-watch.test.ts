@@ -4,7 +4,7 @@ import type { Gateway } from '../../core/gateway.js';
 import { createAlerts } from '../../core/relay/alerts.js';
 import type { AlertKind } from '../../core/relay/alert-store.js';
 import { watchAlerts } from '../../core/relay/alerts-watch.js';
-import type { Cancel } from '../../core/ports.js';
+import type { Address, Cancel } from '../../core/ports.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { eventually } from '../harness/eventually.js';
 import { newFacadeTrader } from '../harness/facade-trader.js';
@@ -85,6 +85,27 @@ describe('the watch', () => {
     expect(await passUntil(clock, (kinds) => kinds.includes('rpc-trouble'))).toBeGreaterThanOrEqual(30_000);
     chain.setRpcFault({ mode: 'ok' });
     await passUntil(clock, (kinds) => !kinds.includes('rpc-trouble'));
+  });
+
+  it('makes nothing of the words in which a lane says why it stands', async () => {
+    const wallet = sandbox.controls.relayer.toLowerCase() as Address;
+    const clock = newClock();
+    const { alerts, relay } = sandbox.gateway.store;
+    const since = Date.now() - 60_000;
+    watch(clock);
+    // A check that tells the second is not the one that told the first: that one is over.
+    for (const reason of ['its node says that its key is wrong', 'its node wants another key'])
+      await eventually(
+        async () => {
+          await relay.fenceLane(CHAIN, wallet, { cause: 'node', reason, since });
+          clock.advance(5_000);
+          return alerts.open();
+        },
+        (open) => open.some(({ kind, details }) => kind === 'lane-jammed' && details['reason'] === reason),
+      );
+    expect(await openKinds()).toEqual(['lane-jammed']);
+    await relay.fenceLane(CHAIN, wallet, null);
+    await passUntil(clock, (kinds) => kinds.length === 0);
   });
 
   it('ends what it said of a wallet that was taken out of the settings, and of nobody else', async () => {

@@ -9,6 +9,7 @@ import { generatePrivateKey, privateKeyToAccount, sign } from 'viem/accounts';
 import { keccak256, recoverTransactionAddress } from 'viem';
 import { numberToHex, parseTransaction } from 'viem/utils';
 import type { Address, Hex } from '../../core/ports.js';
+import { LANE_DEFAULTS } from '../../core/relay/lane-variables.js';
 import { createExternalWallets } from '../../relayer/external-signer.js';
 import type { Unsigned, Wallet } from '../../relayer/wallet.js';
 import { newTrader } from '../harness/chain-trader.js';
@@ -26,6 +27,8 @@ const ADDRESS = privateKeyToAccount(KEY).address.toLowerCase() as Address;
 const TOKEN = 'a-token-of-the-signer';
 const DIAMOND = `0x${'d1'.repeat(20)}` as const;
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
+
+const QUICK = { ...LANE_DEFAULTS, waits: { ...LANE_DEFAULTS.waits, patienceMs: 300 } };
 
 const TRANSACTION: Unsigned = {
   chainId: 42_161,
@@ -212,7 +215,12 @@ describe('the reference signer', () => {
     });
     const [said] = (await once(signer.stdout ?? server, 'data')) as [Buffer];
     signerUrl = /http:\S+/.exec(said.toString())?.[0] ?? '';
-    const relayer = { keys: () => [], signer: { url: () => signerUrl, token: () => TOKEN, wallets: [ADDRESS] }, maxFeePerGas: 10n ** 13n };
+    const relayer = {
+      keys: () => [],
+      signer: { url: () => signerUrl, token: () => TOKEN, wallets: [ADDRESS] },
+      maxFeePerGas: 10n ** 13n,
+      lane: QUICK,
+    };
     const chains = sandbox.config.chains.map((each) => ({ ...each, relayer }));
     beside = await startGatewayBeside({ ...sandbox, config: { ...sandbox.config, chains } }, { relays: true });
     await eventually(
@@ -238,6 +246,31 @@ describe('the reference signer', () => {
       (trades) => trades.length === 1,
     );
     expect(held).toHaveLength(1);
+  });
+
+  it('that does not answer calls somebody, and one that answers again says so', async () => {
+    const { alerts } = beside.gateway.store;
+    // Nobody watches: whoever has the key to use knows best.
+    await alerts.lead('nobody', Date.now() + 3_600_000, Date.now() + 7_200_000);
+    const about = { kind: 'key-trouble', chain: 'arbitrum-sepolia', subject: ADDRESS };
+    const trader = await newTrader(firstChain(sandbox), { delegate: ADDRESS });
+    const agent = new EthersWallet(EthersWallet.createRandom().privateKey);
+    const post = (body: unknown) => postExchange(beside.url, 'arbitrum-sepolia', body);
+    await post(await approveAgent(new EthersWallet(trader.privateKey), agent.address, null, { network: 'Testnet' }));
+    const well = signerUrl;
+    signerUrl = 'http://127.0.0.1:1';
+    await post(await signL1(agent, orderAction(order({ p: '30000', s: '0.1', t: { limit: { tif: 'Gtc' } } }))));
+    const [open] = await eventually(
+      () => alerts.open(),
+      (found) => found.length > 0,
+    );
+    expect(open).toMatchObject({ ...about, message: `The wallet ${ADDRESS} cannot sign: its key cannot be used.` });
+    signerUrl = well;
+    await eventually(
+      () => alerts.open(),
+      (found) => found.length === 0,
+    );
+    expect(await alerts.recovered(1)).toMatchObject([{ ...about, id: open?.id }]);
   });
 
   it('does not sign for whoever lacks its token, nor what it has no rule for', async () => {
