@@ -3,6 +3,8 @@ export type SpanFields = Readonly<Record<string, string | number | boolean>>;
 
 export interface Span {
   readonly traceId: string;
+  /** By which it is a parent in another process too: W3C Trace Context. */
+  readonly traceparent: string;
   note(fields: SpanFields): void;
   rename(name: string): void;
   /** What the work begins belongs to this span, across everything it waits for. */

@@ -88,8 +88,10 @@ export function openOtelTraces({ settings, version, clock }: OtelOptions): OtelT
 }
 
 function spanOf(made: OtelSpan): Span {
+  const { traceId, spanId, traceFlags } = made.spanContext();
   const span: Span = {
-    traceId: made.spanContext().traceId,
+    traceId,
+    traceparent: `00-${traceId}-${spanId}-0${traceFlags & 1}`,
     note: (fields) => void made.setAttributes({ ...fields }),
     rename: (name) => void made.updateName(name),
     run: (work) => runInSpan(span, work),

@@ -3,6 +3,7 @@ import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { ChainSlug } from '../chains.js';
 import type { Address, Hex, Store } from '../ports.js';
+import { withoutTrace } from './job-trace.js';
 import type { RelayPurpose, RelayState, SignedAction } from './relay-store.js';
 
 /** Everything that shows why the relayer signed a transaction: what its owner signed, what it was taken to mean, and what was sent. */
@@ -61,6 +62,8 @@ export async function getRelayProof({ store }: Gateway, { definition }: Venue, {
     orderId: job.orderId?.toString() ?? null,
     multiplier: await multiplierOf(store, slug, job.context),
     blockNumber: job.mined === null ? null : Number(job.mined.blockNumber),
-    context: JSON.stringify(job.context, (_key, value: unknown) => (typeof value === 'bigint' ? { $n: value.toString() } : value)),
+    context: JSON.stringify(withoutTrace(job.context), (_key, value: unknown) =>
+      typeof value === 'bigint' ? { $n: value.toString() } : value,
+    ),
   };
 }

@@ -1,5 +1,6 @@
 import { traced, type Span, type Tracer } from '../tracing.js';
-import type { RelayStore } from './relay-store.js';
+import { traceOf, withTrace } from './job-trace.js';
+import type { RelayJob, RelayStore } from './relay-store.js';
 import type { RelayNode } from './relayer.js';
 
 /** Jobs whose trace is remembered; one that is forgotten is sent all the same, without its steps in the trace. */
@@ -18,8 +19,8 @@ interface Known {
 }
 
 /**
- * A lane works for many requests at once and in its own time; so what it does for a job is hung below the request that stored the job.
- * Where another replica owns the lane, the trace ends with the job's being stored.
+ * A lane works for many requests at once and in its own time; so what it does for a job is hung below the request that stored the job,
+ * whichever replica was asked.
  */
 export function traceRelay(store: RelayStore, node: RelayNode, tracer: Tracer): TracedRelay {
   const known = new Map<bigint, Known>();
@@ -39,11 +40,25 @@ export function traceRelay(store: RelayStore, node: RelayNode, tracer: Tracer): 
     known.delete(id);
   };
 
-  /** Those that another replica sends are never heard of again here; they go when their turn has come. */
+  /** Those that another replica sends end here when they are forgotten for newer ones. */
   const remember = (id: bigint, span: Span): void => {
     const [oldest] = known.keys();
     if (known.size >= MOST_REMEMBERED && oldest !== undefined) forget(oldest);
-    known.set(id, { span, traits: [] });
+    // The lane may have been quicker than the answer to who stored it.
+    known.set(id, { span, traits: known.get(id)?.traits ?? [] });
+  };
+
+  /** A job that another replica stored, or this one before it was started again: its trace goes on here. */
+  const adopt = (jobs: readonly RelayJob[]): void => {
+    for (const { id, wallet, nonce, attempts, context } of jobs.filter((job) => !known.has(job.id))) {
+      const traceparent = traceOf(context);
+      if (traceparent === null) continue;
+      const span = tracer.begin('relay.taken', { traceparent, fields: { 'relay.job': String(id) } });
+      span.end();
+      remember(id, span);
+      if (nonce !== null) learn(id, traitOf(wallet, nonce));
+      for (const { raw } of attempts) learn(id, raw);
+    }
   };
 
   const step = <Result>(id: bigint | undefined, name: string, work: () => Promise<Result>): Promise<Result> => {
@@ -56,15 +71,27 @@ export function traceRelay(store: RelayStore, node: RelayNode, tracer: Tracer): 
       ...store,
       async queue(request, at, record) {
         const parent = tracer.current();
-        const job = await store.queue(request, at, record);
-        if (parent !== null) remember(job.id, parent);
+        if (parent === null) return store.queue(request, at, record);
+        const job = await store.queue(tracedBy(request, parent), at, record);
+        remember(job.id, parent);
         return job;
       },
       async placeAndQueue(relayed) {
         const parent = tracer.current();
-        const placed = await store.placeAndQueue(relayed);
-        if (parent !== null && placed.kind === 'placed') remember(placed.job.id, parent);
+        if (parent === null) return store.placeAndQueue(relayed);
+        const placed = await store.placeAndQueue({ ...relayed, request: tracedBy(relayed.request, parent) });
+        if (placed.kind === 'placed') remember(placed.job.id, parent);
         return placed;
+      },
+      async queued(chain, wallet, limit) {
+        const jobs = await store.queued(chain, wallet, limit);
+        adopt(jobs);
+        return jobs;
+      },
+      async open(chain, wallet) {
+        const jobs = await store.open(chain, wallet);
+        adopt(jobs);
+        return jobs;
       },
       async number(chain, wallet, ids, atLeast) {
         const jobs = await store.number(chain, wallet, ids, atLeast);
@@ -98,3 +125,8 @@ export function traceRelay(store: RelayStore, node: RelayNode, tracer: Tracer): 
     sign: (wallet, nonce, work) => step(byTrait.get(traitOf(wallet, nonce)), 'relay.sign', work),
   };
 }
+
+const tracedBy = <Request extends { readonly context: unknown }>(request: Request, { traceparent }: Span): Request => ({
+  ...request,
+  context: withTrace(request.context, traceparent),
+});

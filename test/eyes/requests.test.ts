@@ -2,11 +2,14 @@ import { Writable } from 'node:stream';
 import { Wallet } from 'ethers';
 import { WebSocket } from 'ws';
 import { createLogger } from '../../core/adapters/log.js';
+import type { Address } from '../../core/ports.js';
 import { newAgentTrader } from '../harness/agent-trader.js';
 import { eventually } from '../harness/eventually.js';
+import { startGatewayBeside } from '../harness/gateway-beside.js';
 import { firstChain } from '../harness/first-chain.js';
 import { newFacadeTrader, type FacadeTrader } from '../harness/facade-trader.js';
 import { order, orderAction, postExchange, signL1, type ExchangeBody } from '../harness/hl-exchange.js';
+import { domainOf, keyIssue, signWith } from '../harness/master-wallet.js';
 import { startOtlpReceiver, type OtlpReceiver, type SeenSpan } from '../harness/otlp-receiver.js';
 import { signRequest } from '../harness/signed-request.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
@@ -96,6 +99,39 @@ describe('a request', () => {
       parentSpanId: broadcast?.spanId,
       attributes: { 'server.address': expect.stringMatching(/^127\.0\.0\.1:\d+$/) as string },
     });
+  });
+
+  it('of a bot at a replica that sends nothing is one trace too, which goes on where it is sent', async () => {
+    const beside = await startGatewayBeside(sandbox, { relays: true });
+    try {
+      await eventually(
+        () => beside.get('/ready'),
+        ({ status }) => status === 200,
+      );
+      const traceId = 'c0ffee1916cd43dd8448eb211c80319c';
+      const headers = { traceparent: `00-${traceId}-${PARENT.spanId}-01` };
+      const body = JSON.stringify(await restingOrder());
+      const answer = await fetch(`${beside.url}/hl/${CHAIN}/exchange`, { method: 'POST', headers, body });
+      const { response } = (await answer.json()) as { response: { data: { statuses: { resting: { oid: number } }[] } } };
+      const oid = response.data.statuses[0]?.resting.oid ?? 0;
+      const spans = await eventually(
+        () => traceOf(traceId),
+        (seen) => named(seen, 'relay.mined') !== undefined && named(seen, 'facade order') !== undefined,
+      );
+      for (const name of ['relay.taken', 'relay.sign', 'relay.store', 'relay.broadcast', 'rpc eth_sendRawTransaction', 'relay.mined'])
+        expect([name, isBelow(spans, named(spans, name), named(spans, 'facade order'))]).toEqual([name, true]);
+      // How it was watched is no part of why it was signed.
+      const { hashes } = (await sandbox.gateway.store.orders.find(CHAIN, bot.address.toLowerCase() as Address, BigInt(oid))) ?? {
+        hashes: [],
+      };
+      const sign = signWith(new Wallet(bot.trader.privateKey), await domainOf(sandbox));
+      const { body: key } = await sandbox.post(`/v1/${CHAIN}/api-keys`, await keyIssue(sign, bot.address, 'proofs'));
+      const { apiKey } = key as { apiKey: string };
+      const proof = await sandbox.get(`/v1/${CHAIN}/account/${bot.address}/proofs/${hashes[0]}`, { 'X-Service-Api-Key': apiKey });
+      expect([proof.status, JSON.stringify(proof.body).includes(traceId)]).toEqual([200, false]);
+    } finally {
+      await beside.stop();
+    }
   });
 
   it('of the native door is a trace of its own, and one that brings no good parent begins one', async () => {
