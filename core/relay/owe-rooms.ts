@@ -5,7 +5,6 @@ import { MAX_SLIPPAGE_P } from '../domain/relay/price-bound.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { Prepared } from './plan-items.js';
 import type { SignedAction } from './relay-store.js';
-import type { ToRecord } from './send-item.js';
 
 /** A protection sets its room itself; it is looked at once more, because a close that was on its way may have set another. */
 const SECOND_LOOK_MS = 15_000;
@@ -14,13 +13,20 @@ const roomOf = ({ asked, manner }: Prepared): bigint => (manner === 'protection'
 
 export const owesRooms = (prepared: Prepared): boolean => roomOf(prepared) > DEFAULT_CLOSING_SLIPPAGE_P;
 
+export interface StoredItem {
+  readonly prepared: Prepared;
+  readonly oid: bigint;
+  /** Of each leg; null where it is no order of ours. */
+  readonly stored: readonly (bigint | null)[];
+}
+
 /** Stored before anything is sent, so that no kill leaves a stop loss without its room. */
 export async function oweRooms(
   { store }: Gateway,
   { definition, clock }: Venue,
   { trader, agent }: AgentCaller,
   action: SignedAction,
-  { prepared, oid, stored }: ToRecord,
+  { prepared, oid, stored }: StoredItem,
 ): Promise<void> {
   if (!owesRooms(prepared)) return;
   const { asked, legs } = prepared;

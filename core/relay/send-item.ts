@@ -1,9 +1,10 @@
 import type { AgentCaller } from '../access/caller.js';
-import type { Leg, TranslationContext } from '../domain/relay/exchange-order.js';
+import type { TranslationContext } from '../domain/relay/exchange-order.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { Draft, Placed } from '../orders/orders-store.js';
-import type { ExchangeLeg, ExchangeRecord } from './exchange-store.js';
+import type { ExchangeRecord } from './exchange-store.js';
+import { legRecord, protectionId, recordOf } from './item-record.js';
 import { oweRooms, owesRooms } from './owe-rooms.js';
 import { failed, type Failure, type Prepared } from './plan-items.js';
 import type { SignedAction } from './relay-store.js';
@@ -173,55 +174,4 @@ async function giveUp(
   ids: readonly (bigint | null)[],
 ): Promise<void> {
   for (const id of ids) if (id !== null) await store.orders.giveUp(definition.slug, trader, id, clock.now());
-}
-
-export interface ToRecord {
-  readonly prepared: Prepared;
-  readonly oid: bigint;
-  readonly stored: readonly (bigint | null)[];
-}
-
-/** All of a record but the numbers that storing gives. */
-const recordOf = (
-  { definition, clock }: Venue,
-  { trader, agent }: AgentCaller,
-  action: SignedAction,
-  { asked, manner }: Prepared,
-): Omit<ExchangeRecord, 'oid' | 'legs'> => ({
-  chain: definition.slug,
-  trader,
-  agent,
-  action: action.id,
-  item: asked.item,
-  cloid: asked.cloid,
-  pairIndex: asked.pairIndex,
-  manner,
-  order: asked.order,
-  wire: asked.wire,
-  createdAt: clock.now(),
-});
-
-const legRecord = ({ role, intent, sizeBase }: Leg): Omit<ExchangeLeg, 'orderId'> => ({
-  role,
-  tradeIndex: 'tradeIndex' in intent ? intent.tradeIndex : null,
-  sizeBase,
-});
-
-/** The number under which the protection is listed. What was set there before, and is set again, is another order. */
-async function protectionId(
-  { store }: Gateway,
-  { definition: { slug }, clock }: Venue,
-  { trader }: AgentCaller,
-  action: SignedAction,
-  { legs, asked }: Prepared,
-): Promise<bigint> {
-  const [intent] = legs.map(({ leg }) => leg.intent);
-  if (intent?.kind !== 'protect') throw new TypeError('an exchange order without a leg');
-  const kind = intent.tp === null ? 'sl' : 'tp';
-  const protection = { tradeIndex: intent.tradeIndex, kind, price: intent.tp ?? intent.sl ?? 0n } as const;
-  const [known] = await store.facade.protections.identify(slug, trader, [protection], clock.now());
-  if (!known) throw new TypeError('a protection without a number');
-  const former = await store.exchange.find(slug, trader, known.id);
-  if (former === null || (former.action === action.id && former.item === asked.item)) return known.id;
-  return (await store.facade.protections.renumber(slug, trader, known.id, clock.now())) ?? known.id;
 }

@@ -1,0 +1,51 @@
+import type { AgentCaller } from '../access/caller.js';
+import type { Leg } from '../domain/relay/exchange-order.js';
+import type { Gateway, Venue } from '../gateway.js';
+import type { ExchangeLeg, ExchangeRecord } from './exchange-store.js';
+import type { Prepared } from './plan-items.js';
+import type { SignedAction } from './relay-store.js';
+
+/** What is written down of an item of an action, as the bot asked for it: all of a record but the numbers that storing gives. */
+export const recordOf = (
+  { definition, clock }: Venue,
+  { trader, agent }: AgentCaller,
+  action: SignedAction,
+  { asked, manner }: Prepared,
+): Omit<ExchangeRecord, 'oid' | 'legs'> => ({
+  chain: definition.slug,
+  trader,
+  agent,
+  action: action.id,
+  item: asked.item,
+  cloid: asked.cloid,
+  pairIndex: asked.pairIndex,
+  manner,
+  order: asked.order,
+  wire: asked.wire,
+  createdAt: clock.now(),
+});
+
+export const legRecord = ({ role, intent, sizeBase }: Leg): Omit<ExchangeLeg, 'orderId'> => ({
+  role,
+  tradeIndex: 'tradeIndex' in intent ? intent.tradeIndex : null,
+  sizeBase,
+});
+
+/** The number under which the protection is listed. What was set there before, and is set again, is another order. */
+export async function protectionId(
+  { store }: Gateway,
+  { definition: { slug }, clock }: Venue,
+  { trader }: AgentCaller,
+  action: SignedAction,
+  { legs, asked }: Prepared,
+): Promise<bigint> {
+  const [intent] = legs.map(({ leg }) => leg.intent);
+  if (intent?.kind !== 'protect') throw new TypeError('an exchange order without a leg');
+  const kind = intent.tp === null ? 'sl' : 'tp';
+  const protection = { tradeIndex: intent.tradeIndex, kind, price: intent.tp ?? intent.sl ?? 0n } as const;
+  const [known] = await store.facade.protections.identify(slug, trader, [protection], clock.now());
+  if (!known) throw new TypeError('a protection without a number');
+  const former = await store.exchange.find(slug, trader, known.id);
+  if (former === null || (former.action === action.id && former.item === asked.item)) return known.id;
+  return (await store.facade.protections.renumber(slug, trader, known.id, clock.now())) ?? known.id;
+}
