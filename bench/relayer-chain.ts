@@ -13,6 +13,8 @@ const USDC = 3;
 const NOBODY: Address = '0x0000000000000000000000000000000000000000';
 const PRICE_UNIT = 10n ** 10n;
 const MINED_WITHIN_MS = 120_000;
+/** Dollars. However many there are, their orders rest well below the market. */
+const RAW_PRICES = { lowest: 30_000, count: 20_000 } as const;
 
 /** The node as anybody may ask it. */
 export function createNode(rpcUrl: string) {
@@ -56,7 +58,7 @@ export async function createRawSender(stage: Stage, node: Node) {
       tradeType: 1,
       leverage: 5_000,
       collateralAmount: 60_000_000n,
-      openPrice: BigInt(30_000 + at) * PRICE_UNIT,
+      openPrice: BigInt(RAW_PRICES.lowest + (at % RAW_PRICES.count)) * PRICE_UNIT,
     });
     const inner = diamondCall('openTrade', [terms, 1_000, NOBODY]);
     return appendTag(diamondCall('delegatedTradingAction', [trader.address, inner]), `0x${at.toString(16).padStart(32, '0')}`);

@@ -165,8 +165,7 @@ async function checkChain(
   const seen = await scanBlocks(node, relayer, since);
   const resting = bots.flatMap((bot) => bot.resting.map((price) => `${bot.trader.address.toLowerCase()} ${price}`));
   // Every bot's first order has the lowest price: what became of it shows what the spread takes off all of them.
-  const lowest = Math.min(...seen.orders.map(({ price }) => price));
-  const spread = Math.min(...bots.flatMap((bot) => bot.resting)) / lowest;
+  const spread = least(bots.flatMap((bot) => bot.resting)) / least(seen.orders.map(({ price }) => price));
   const [once, told] = [new Set(seen.orders.map(({ trader, price }) => `${trader} ${Math.round(price * spread)}`)), new Set(resting)];
   const lost = resting.filter((order) => !once.has(order)).length;
   const untold = [...once].filter((order) => !told.has(order)).length;
@@ -188,6 +187,11 @@ function checkHeap(heaps: readonly { readonly orders: number; readonly heap: num
   const below = looks.reduce((sum, { orders }) => sum + (orders - x) ** 2, 0);
   const slope = above / below;
   return verdict('heap growth, bytes per order', slope, FLAT_BYTES, slope <= FLAT_BYTES);
+}
+
+/** Of any number: there are too many for the arguments of one call. */
+function least(values: readonly number[]): number {
+  return values.reduce((lowest, value) => Math.min(lowest, value), Infinity);
 }
 
 function mean(values: readonly number[]): number {
