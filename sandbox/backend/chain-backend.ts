@@ -120,7 +120,8 @@ export function createChainBackend({ chain, read, hours, clock, log, pollMs = PO
     const row = historyRow(entry, { id: rowId + 1, blockTime: await blockTime(entry.block), state, isLong });
     rowId += 1;
     rows.set(key, row);
-    for (const oldest of [...rows.keys()].slice(0, Math.max(0, rows.size - KEPT_ROWS))) rows.delete(oldest);
+    const [oldest] = rows.size > KEPT_ROWS ? rows.keys() : [];
+    if (oldest !== undefined) rows.delete(oldest);
     return row;
   };
 
