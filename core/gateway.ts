@@ -13,7 +13,8 @@ import type { MetricsBook } from './metrics.js';
 import type { RequestScopes } from './request-scope.js';
 import type { NoticeSource } from './notifications/notice-source.js';
 import type { CatchUp } from './tracking/catch-up.js';
-import type { BlockHead, Chain, ChainFacts, Clock, Logger, MarketFeed, RandomBytes, Store } from './ports.js';
+import type { MarketFeed } from './market-feed.js';
+import type { BlockHead, Chain, ChainFacts, Clock, Logger, RandomBytes, Store } from './ports.js';
 
 /** One chain with its ports bound; every use case takes it first. */
 export interface Venue {

@@ -1,6 +1,6 @@
 import type { Gateway, Venue } from './gateway.js';
 import { familyOf, histogramValues, type Labels, type MetricFamily, type MetricValue } from './metrics.js';
-import { FEED_PARTS } from './ports.js';
+import { FEED_PARTS } from './market-feed.js';
 
 interface Figure {
   readonly value: number | null;

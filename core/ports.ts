@@ -4,17 +4,14 @@ import type { SignerStore } from './access/signer-store.js';
 import type { SpendStore } from './access/spend-store.js';
 import type { AccountFacts, ChainTrade, OpenOrders, OpenTrades, OpenTradesQuery } from './account/account-chain.js';
 import type { AccountStore } from './account/account-store.js';
-import type { ChainSlug } from './chains.js';
 import type { FacadeStore } from './facade/facade-store.js';
 import type { TrackingStore } from './tracking/tracking-store.js';
-import type { Candle, CandleInterval } from './domain/candle.js';
 import type { CandleStore } from './markets/candle-store.js';
 import type { DiamondLog } from './domain/diamond-log.js';
 import type { NotificationStore } from './notifications/notification-store.js';
 import type { JournalStore } from './journal/journal-store.js';
 import type { HistogramCounts } from './histogram.js';
 import type { MetricsStore } from './metrics-store.js';
-import type { MarketConfig, PricePoint, Session } from './domain/market.js';
 import type { RelayNode } from './relay/relayer.js';
 import type { AlertStore } from './relay/alert-store.js';
 import type { GasLedger } from './relay/gas-ledger.js';
@@ -24,10 +21,12 @@ import type { SwitchStore } from './relay/switches.js';
 import type { RelayStore } from './relay/relay-store.js';
 import type { RulesStore } from './relay/rules-store.js';
 import type { OrdersStore } from './orders/orders-store.js';
-import type { MarketTrade } from './domain/market-trade.js';
 import type { OpeningFacts, OpeningQuestion, Rehearsal, Rehearsed, Revert, SeenTransaction } from './orders/rehearsal.js';
 
-/** What core asks of the outside. Each port has a production adapter; the sandbox runs the same adapters against local servers. */
+/**
+ * What core asks of the outside; markets and prices have a file of their own, market-feed.ts. Each port has a production adapter; the
+ * sandbox runs the same adapters against local servers.
+ */
 
 export type Address = `0x${string}`;
 export type Hex = `0x${string}`;
@@ -170,69 +169,6 @@ export interface Chain {
   transaction(hash: Hex): Promise<SeenTransaction | null>;
   /** Headers by number, ascending. */
   blocks(numbers: readonly bigint[]): Promise<readonly BlockHead[]>;
-}
-
-export const FEED_PARTS = ['config', 'price', 'events', 'history'] as const;
-export type FeedPart = (typeof FEED_PARTS)[number];
-export const FEED_STATES = ['ok', 'stale', 'down', 'absent'] as const;
-export type FeedState = (typeof FEED_STATES)[number];
-
-export interface FeedStatus {
-  readonly ready: boolean;
-  /** Whose configuration is served now; null when nobody has spoken lately enough. */
-  readonly configFrom: 'backend' | 'chain' | null;
-  readonly parts: Readonly<Record<FeedPart, { readonly state: FeedState; readonly ageMs: number | null; readonly lastError?: string }>>;
-}
-
-export interface FeedEvents {
-  /** Pair indices whose price changed. */
-  price: readonly number[];
-  config: MarketConfig;
-  status: FeedStatus;
-  /** Told once each, as they happen. */
-  trade: MarketTrade;
-}
-
-/** What upstream's charts say. */
-export interface Charts {
-  /** Ascending, gaps left as they are. */
-  readonly candles: readonly Candle[];
-  /** Epoch ms: nothing that happened later is in them; Infinity when all of them had ended. */
-  readonly knownUntil: number;
-}
-
-export interface MarketFeed {
-  readonly chain: ChainSlug;
-  start(): Promise<void>;
-  stop(): Promise<void>;
-  /** Never throws. */
-  status(): FeedStatus;
-  /** Throws NOT_READY before the first snapshot. */
-  config(): MarketConfig;
-  /** Throws NOT_READY when the pair has no price or its price is stale while it should move. */
-  price(pairIndex: number): PricePoint;
-  /** Last known prices, stale ones included. */
-  prices(): ReadonlyMap<number, PricePoint>;
-  lastPrice(pairIndex: number): PricePoint | null;
-  session(pairIndex: number, at: number): Session;
-  /** Candles that open in [from, to), both multiples of the interval. Throws UPSTREAM_UNAVAILABLE. */
-  candles(query: {
-    readonly pairIndex: number;
-    readonly interval: CandleInterval;
-    readonly from: number;
-    readonly to: number;
-  }): Promise<Charts>;
-  /** Executions of the last day, newest first. Throws UPSTREAM_UNAVAILABLE. */
-  recentTrades(query: { readonly pairIndex: number; readonly limit: number }): Promise<readonly MarketTrade[]>;
-  on<Kind extends keyof FeedEvents>(kind: Kind, listener: (event: FeedEvents[Kind]) => void): Cancel;
-}
-
-/** The relayer's wallets, as far as agents and their delegation are concerned. Addresses in lower case. */
-export interface RelayerDesk {
-  /** At least one; the first is the one `GET /v1/{chain}` publishes as `relayer`. */
-  wallets(): readonly Address[];
-  /** The wallet that serves a trader, and therefore has to be its trading delegate; null while none can be named. */
-  walletFor(trader: Address, known?: Address | null): Promise<Address | null>;
 }
 
 export interface Store {

@@ -10,6 +10,7 @@ const ALLOWED: readonly { room: string; sees: readonly string[]; packages?: read
     room: 'core/adapters',
     sees: [
       'core/ports.ts',
+      'core/market-feed.ts',
       'core/domain',
       'core/errors.ts',
       'core/chains.ts',

@@ -2,7 +2,8 @@ import type { ChainSlug } from '../chains.js';
 import { floorTo, MINUTE_MS, type Candle } from '../domain/candle.js';
 import { groupOf, type MarketConfig, type MarketGroup } from '../domain/market.js';
 import { classOpen } from '../domain/schedule.js';
-import type { Cancel, Clock, Logger, MarketFeed } from '../ports.js';
+import type { MarketFeed } from '../market-feed.js';
+import type { Cancel, Clock, Logger } from '../ports.js';
 import type { CandleStore, MinuteCandle } from './candle-store.js';
 
 export interface CandleRecorder {

@@ -1,4 +1,4 @@
-import type { Address, BlockHead, Hex, RelayerDesk } from '../ports.js';
+import type { Address, BlockHead, Hex } from '../ports.js';
 import type { PlacedWith } from '../orders/orders-store.js';
 import type { ExchangeRecord } from './exchange-store.js';
 import type { Mined, RelayedOrder, RelayJob, RelayRequest } from './relay-store.js';
@@ -79,8 +79,10 @@ export interface QueuedJob {
 }
 
 /** The relayer of one chain, as the facade sees it. */
-export interface Relayer extends RelayerDesk {
-  /** Once assigned it stays. `known` is what the books say, where they were just asked. */
+export interface Relayer {
+  /** At least one, in lower case; the first is the one `GET /v1/{chain}` publishes as `relayer`. */
+  wallets(): readonly Address[];
+  /** The wallet that serves a trader, and therefore has to be its trading delegate. Once assigned it stays. `known` is what the books say, where they were just asked. */
   walletFor(trader: Address, known?: Address | null): Promise<Address>;
   /** Stores the job, and sends it as soon as the lane's turn comes. Resolves when it is stored. */
   send(request: RequestToSend): Promise<QueuedJob>;

@@ -1,12 +1,13 @@
 import { getAddress } from 'viem/utils';
 import { agentNameTag } from '../../core/access/facade-agents.js';
 import { EMPTY_BODY_HASH, REQUEST_FIELDS, signingDomain } from '../../core/access/typed-data.js';
-import type { Address, RelayerDesk } from '../../core/ports.js';
+import type { Address } from '../../core/ports.js';
 import { readiness, type ChainReadiness } from '../../core/readiness.js';
+import type { Relayer } from '../../core/relay/relayer.js';
 import { gatewayOperation, venueOperation, type Operation } from '../operation.js';
 import { ChainInfo, Health, Ready, type ChainReady } from '../wire/system.js';
 
-const relayersOf = (relayer: RelayerDesk | null): Address[] => (relayer?.wallets() ?? []).map((wallet) => getAddress(wallet));
+const relayersOf = (relayer: Pick<Relayer, 'wallets'> | null): Address[] => (relayer?.wallets() ?? []).map((wallet) => getAddress(wallet));
 
 const count = (blocks: bigint | null): number | null => (blocks === null ? null : Number(blocks));
 

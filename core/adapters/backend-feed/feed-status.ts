@@ -1,5 +1,5 @@
 import { FLAGS_FRESH_MS } from '../../domain/schedule.js';
-import type { FeedPart, FeedState, FeedStatus } from '../../ports.js';
+import type { FeedPart, FeedState, FeedStatus } from '../../market-feed.js';
 import type { ConfigLayers } from './config-layers.js';
 import type { ConfigSource } from './config-source.js';
 import type { PriceSource } from './price-source.js';
