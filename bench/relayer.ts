@@ -1,4 +1,4 @@
-import { approveBot, createPoster, pour, signPriced, type Bot, type SignedOrder } from './relayer-bots.js';
+import { approveBot, createPoster, pour, signPriced, type Bot, type Post, type SignedOrder } from './relayer-bots.js';
 import { createNode, createRawSender, scanBlocks, type Node } from './relayer-chain.js';
 import { CHAIN, openStage, type Stage } from './relayer-stage.js';
 
@@ -37,9 +37,12 @@ async function measure(on: Stage): Promise<number> {
   const bots = await Promise.all((await on.traders(TRADERS, on.relayer)).map((trader) => approveBot(url, trader)));
   const since = (await node.blockNumber()) + 1;
   const raw = await createRawSender(on, node);
-  await relay(on, node, { url, bots, count: WARM_UP });
-  await sendRaw(node, on.rpcUrl, raw);
-  const { rate, rawRate, heaps, cpu, own } = await relayAll(on, node, { url, bots }, () => sendRaw(node, on.rpcUrl, raw));
+  // Connections of one turn serve the next: what a connection takes of the gateway's memory is no order's.
+  const load: Load = { post: createPoster(`${url}/hl/${CHAIN}/exchange`), bots };
+  const postRaw = createPoster(on.rpcUrl);
+  await relay(on, node, { ...load, count: WARM_UP });
+  await sendRaw(node, postRaw, raw);
+  const { rate, rawRate, heaps, cpu, own } = await relayAll(on, node, load, () => sendRaw(node, postRaw, raw));
   console.log(`raw transactions into the node      ${rawRate.toFixed(0).padStart(6)} per second`);
   console.log(
     `orders through the facade           ${rate.toFixed(0).padStart(6)} per second, ${(cpu / 1000).toFixed(2)} ms of the gateway and ${(own / 1000).toFixed(2)} ms of the bots each`,
@@ -56,9 +59,8 @@ function verdict(name: string, value: number, bound: number, isMet: boolean): bo
 }
 
 /** Milliseconds until all of them are in blocks. */
-async function sendRaw(node: Node, rpcUrl: string, raw: Awaited<ReturnType<typeof createRawSender>>): Promise<number> {
+async function sendRaw(node: Node, post: Post, raw: Awaited<ReturnType<typeof createRawSender>>): Promise<number> {
   const signed = await raw.sign(RAW);
-  const post = createPoster(rpcUrl);
   const started = performance.now();
   const first = await node.nonceOf(raw.address);
   await pour(signed, AT_ONCE, async (transaction) => {
@@ -70,18 +72,17 @@ async function sendRaw(node: Node, rpcUrl: string, raw: Awaited<ReturnType<typeo
 }
 
 interface Load {
-  readonly url: string;
+  readonly post: Post;
   readonly bots: readonly Bot[];
 }
 
 /** Milliseconds until every order that was answered as resting is in a block. Who is told that nothing was sent is only counted. */
-async function relay(on: Stage, node: Node, { url, bots, count }: Load & { readonly count: number }) {
+async function relay(on: Stage, node: Node, { post, bots, count }: Load & { readonly count: number }) {
   const orders: SignedOrder[] = [];
   for (let at = 0; at < count; at += 1) {
     const bot = bots[at % bots.length];
     if (bot) orders.push(await signPriced(bot));
   }
-  const post = createPoster(`${url}/hl/${CHAIN}/exchange`);
   const first = await node.nonceOf(on.relayer);
   await profileBoth(on);
   const before = { gateway: (await on.usage()).cpu, venue: await venueCpu(on), own: ownCpu() };
