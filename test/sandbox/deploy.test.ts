@@ -2,7 +2,9 @@ import { CHAIN_SLUGS, chainBySlug } from '../../core/chains.js';
 import { createEngine } from '../../sandbox/chain/engine.js';
 import { deployDiamond, type Deployment, type Request } from '../../sandbox/deploy.js';
 import { SANDBOX_MARKETS } from '../../sandbox/markets.js';
-import { createDiamondWorld, OPERATOR } from '../harness/diamond-world.js';
+import { closeWorlds, createDiamondWorld, OPERATOR } from '../harness/diamond-world.js';
+
+afterEach(closeWorlds);
 
 async function deployFresh(): Promise<{ deployment: Deployment; head: unknown; methods: ReadonlySet<string>; ms: number }> {
   const engine = await createEngine({ chainId: 421614, genesisTime: 1_750_000_000, balances: new Map() });
@@ -15,6 +17,7 @@ async function deployFresh(): Promise<{ deployment: Deployment; head: unknown; m
   const deployment = await deployDiamond({ request, chain: chainBySlug('arbitrum-sepolia'), operator: OPERATOR });
   const ms = performance.now() - start;
   const head = await engine.request('eth_getBlockByNumber', ['latest', false]);
+  engine.close();
   return { deployment, head, methods, ms };
 }
 
@@ -74,6 +77,14 @@ describe('a deployment', () => {
     expect(await world.read('pairMaxLeverage', [BigInt(tesla)])).toBe(4000n);
     expect((await world.read('getAllPairsRestrictedMaxLeverage', []))[tesla]).toBe(4000n);
     expect(await world.read('pairMaxLeverage', [0n])).toBe(150_000n);
+  });
+
+  it('ends with its world, of which nothing answers any more', async () => {
+    const [world, other] = [await createDiamondWorld(), await createDiamondWorld({ chain: 'base' })];
+    expect(await world.now()).toBeGreaterThan(0);
+    closeWorlds();
+    await expect(world.now()).rejects.toThrow('the chain is closed');
+    await expect(other.now()).rejects.toThrow('the chain is closed');
   });
 
   it('answers the loupe for what it serves and for what it does not', async () => {

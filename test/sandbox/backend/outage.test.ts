@@ -3,7 +3,7 @@ import { createMarketHours } from '../../../sandbox/backend/market-hours.js';
 import { createPriceBackend, type PriceBackend } from '../../../sandbox/backend/price-backend.js';
 import { createPriceWalk } from '../../../sandbox/backend/price-walk.js';
 import { SANDBOX_MARKETS } from '../../../sandbox/markets.js';
-import { createDiamondWorld } from '../../harness/diamond-world.js';
+import { closeWorlds, createDiamondWorld } from '../../harness/diamond-world.js';
 import { eventually } from '../../harness/eventually.js';
 import { createKeptLog } from '../../harness/kept-log.js';
 import { createManualClock } from '../../harness/manual-clock.js';
@@ -28,7 +28,10 @@ describe('a backend of two chains, one of which has no node', () => {
     });
     await backend.start();
   });
-  afterAll(() => backend.stop());
+  afterAll(async () => {
+    await backend.stop();
+    closeWorlds();
+  });
 
   const status = async (url: string): Promise<number> => (await fetch(url)).status;
 

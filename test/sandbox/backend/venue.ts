@@ -7,7 +7,7 @@ import { createMarketHours, type MarketHours } from '../../../sandbox/backend/ma
 import { createPriceBackend, type PriceBackend } from '../../../sandbox/backend/price-backend.js';
 import { createPriceWalk, type PriceWalk } from '../../../sandbox/backend/price-walk.js';
 import { SANDBOX_MARKETS } from '../../../sandbox/markets.js';
-import { createDiamondWorld, type DiamondWorld } from '../../harness/diamond-world.js';
+import { closeWorlds, createDiamondWorld, type DiamondWorld } from '../../harness/diamond-world.js';
 import { createKeptLog, type KeptLog } from '../../harness/kept-log.js';
 import { createManualClock, type ManualClock } from '../../harness/manual-clock.js';
 
@@ -46,6 +46,7 @@ export async function createVenue(): Promise<Venue> {
       walk.stop();
       await feed.stop();
       await backend.stop();
+      closeWorlds();
     },
   };
 }

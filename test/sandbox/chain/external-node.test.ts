@@ -25,6 +25,7 @@ async function hardhatLike() {
   later(() => {
     server.closeAllConnections();
     server.close();
+    engine.close();
   });
   const address = server.address();
   const node = await createExternalNode({

@@ -1,7 +1,7 @@
 import { type Hex } from 'viem';
 import { argsOf, controlCall, diamondCall, price, usdc, type Trade } from '../../harness/diamond-calls.js';
 import { setMarket, setPair } from '../../harness/diamond-markets.js';
-import { account, createDiamondWorld, type DiamondWorld } from '../../harness/diamond-world.js';
+import { account, closeWorlds, createDiamondWorld, type DiamondWorld } from '../../harness/diamond-world.js';
 import type { Receipt } from '../../harness/diamond-rpc.js';
 
 const P = price(60_000);
@@ -15,6 +15,7 @@ beforeEach(async () => {
   await world.fund(trader, { USDC: usdc(1_000_000) });
   await world.fund(other, { USDC: usdc(1_000_000) });
 });
+afterEach(closeWorlds);
 
 async function openReason(changes: Partial<Trade>, at: bigint, slippage = 60_000, between?: () => Promise<unknown>): Promise<number> {
   const id = await world.requestOpen(trader, changes, slippage);

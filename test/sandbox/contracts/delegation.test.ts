@@ -1,7 +1,7 @@
 import { decodeAbiParameters, zeroAddress, type Hex } from 'viem';
 import { RevertedError, argsOf, diamondCall, errorOf, packed, price, trade, usdc } from '../../harness/diamond-calls.js';
 import { setMarket } from '../../harness/diamond-markets.js';
-import { account, createDiamondWorld, type DiamondWorld } from '../../harness/diamond-world.js';
+import { account, closeWorlds, createDiamondWorld, type DiamondWorld } from '../../harness/diamond-world.js';
 
 describe('a delegate', () => {
   const trader = account(1);
@@ -17,6 +17,7 @@ describe('a delegate', () => {
     await world.fund(stranger, {});
     await world.send(trader, diamondCall('setTradingDelegate', [agent.address]));
   });
+  afterAll(closeWorlds);
 
   const acting = (data: Hex): Hex => diamondCall('delegatedTradingAction', [trader.address, data]);
   const opening = diamondCall('openTrade', [trade({ tradeType: 1, openPrice: price(59_000) }), 1000, zeroAddress]);

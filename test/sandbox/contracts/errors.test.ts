@@ -1,7 +1,7 @@
 import { zeroAddress, type Hex } from 'viem';
 import { argsOf, controlCall, diamondCall, errorOf, packed, price, trade, usdc, type Trade } from '../../harness/diamond-calls.js';
 import { setMarket } from '../../harness/diamond-markets.js';
-import { OPERATOR, account, createDiamondWorld, type DiamondWorld } from '../../harness/diamond-world.js';
+import { OPERATOR, account, closeWorlds, createDiamondWorld, type DiamondWorld } from '../../harness/diamond-world.js';
 
 const open = (changes: Partial<Trade> = {}, slippage = 1000): Hex => diamondCall('openTrade', [trade(changes), slippage, zeroAddress]);
 
@@ -20,6 +20,7 @@ beforeAll(async () => {
   const { logs } = await world.send(trader, open({ tradeType: 1, openPrice: price(59_000) }));
   order = argsOf(logs, 'OpenOrderPlaced').index;
 });
+afterAll(closeWorlds);
 
 describe('opening a trade is refused', () => {
   it.each<[string, string, Hex]>([

@@ -1,7 +1,7 @@
 import { parseEther, zeroAddress } from 'viem';
 import { argsOf, controlCall, diamondCall, errorOf, price, trade, usdc } from '../../harness/diamond-calls.js';
 import { setMarket } from '../../harness/diamond-markets.js';
-import { account, createDiamondWorld, type DiamondWorld } from '../../harness/diamond-world.js';
+import { account, closeWorlds, createDiamondWorld, type DiamondWorld } from '../../harness/diamond-world.js';
 
 const P = price(60_000);
 let world: DiamondWorld;
@@ -11,6 +11,7 @@ beforeAll(async () => {
   world = await createDiamondWorld();
   await setMarket(world);
 });
+afterAll(closeWorlds);
 
 /** A trader nobody else uses: indices start at zero. */
 const newTrader = () => world.fund(account(next++));

@@ -1,7 +1,7 @@
 import { parseEther } from 'viem';
 import { argsOf, controlCall, diamondCall, price, usdc } from '../../harness/diamond-calls.js';
 import { FUNDING_OFF, setMarket } from '../../harness/diamond-markets.js';
-import { account, createDiamondWorld, type DiamondWorld, type Id } from '../../harness/diamond-world.js';
+import { account, closeWorlds, createDiamondWorld, type DiamondWorld, type Id } from '../../harness/diamond-world.js';
 
 const P = price(60_000);
 const trader = account(1);
@@ -14,6 +14,7 @@ beforeEach(async () => {
   await world.fund(trader, { USDC: usdc(1_000_000) });
   await world.fund(other, { USDC: usdc(1_000_000) });
 });
+afterEach(closeWorlds);
 
 const impact = (usd: string, options: { up?: boolean; open?: boolean; profit?: boolean; increaseBlock?: bigint } = {}): Promise<bigint> => {
   const { up = true, open = true, profit = false, increaseBlock = 0n } = options;

@@ -2,7 +2,7 @@ import { zeroAddress, type Hex } from 'viem';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { RevertedError, controlCall, diamondCall, packed, price, trade } from '../../harness/diamond-calls.js';
 import { FUNDING_OFF, setMarket } from '../../harness/diamond-markets.js';
-import { OPERATOR, account, createDiamondWorld, type DiamondWorld, type Id } from '../../harness/diamond-world.js';
+import { OPERATOR, account, closeWorlds, createDiamondWorld, type DiamondWorld, type Id } from '../../harness/diamond-world.js';
 
 /** Small and seeded: the same walk every time, so that a failure can be looked at again. */
 function createDice(seed: number): (sides: number) => number {
@@ -18,6 +18,8 @@ const ACTIONS = 60;
 const USDC = { symbol: 'USDC', collateralIndex: 3, unit: 10n ** 6n } as const;
 const DAI = { symbol: 'DAI', collateralIndex: 1, unit: 10n ** 18n } as const;
 type Money = typeof USDC | typeof DAI;
+
+afterEach(closeWorlds);
 
 describe.each([
   [11, USDC],

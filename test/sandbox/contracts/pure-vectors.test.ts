@@ -1,7 +1,7 @@
 import { parseEther, zeroAddress } from 'viem';
 import { argsOf, controlCall, diamondCall, price, trade, usdc } from '../../harness/diamond-calls.js';
 import { setMarket, setPair } from '../../harness/diamond-markets.js';
-import { account, createDiamondWorld, type DiamondWorld } from '../../harness/diamond-world.js';
+import { account, closeWorlds, createDiamondWorld, type DiamondWorld } from '../../harness/diamond-world.js';
 import { depthBands } from '../../../sandbox/deploy-markets.js';
 
 const LIQUIDATION = {
@@ -21,6 +21,7 @@ describe('the Diamond computes', () => {
     await setMarket(world);
     await world.fund(trader, { USDC: usdc(2_000_000) });
   });
+  afterAll(closeWorlds);
 
   const liqInput = (changes: object) => ({
     collateralIndex: 3,

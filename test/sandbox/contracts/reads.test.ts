@@ -1,7 +1,7 @@
 import { zeroAddress } from 'viem';
 import { controlCall, diamondCall, price, trade, usdc } from '../../harness/diamond-calls.js';
 import { setMarket } from '../../harness/diamond-markets.js';
-import { account, createDiamondWorld, type DiamondWorld } from '../../harness/diamond-world.js';
+import { account, closeWorlds, createDiamondWorld, type DiamondWorld } from '../../harness/diamond-world.js';
 
 describe('the reads', () => {
   const P = price(60_000);
@@ -20,6 +20,7 @@ describe('the reads', () => {
     await world.open(two, P, { long: false });
     await world.requestOpen(two, { collateralAmount: usdc(50) });
   });
+  afterAll(closeWorlds);
 
   it('list what is open, trades and orders together, beside parallel arrays', async () => {
     const trades = await world.read('getTrades', [one.address]);

@@ -1,7 +1,15 @@
 import { parseEther, zeroAddress } from 'viem';
 import { argsOf, controlCall, diamondCall, errorOf, packed, price, trade, usdc, type Trade } from '../../harness/diamond-calls.js';
 import { setMarket } from '../../harness/diamond-markets.js';
-import { OPERATOR, account, createDiamondWorld, type Candle, type DiamondWorld, type Id } from '../../harness/diamond-world.js';
+import {
+  OPERATOR,
+  account,
+  closeWorlds,
+  createDiamondWorld,
+  type Candle,
+  type DiamondWorld,
+  type Id,
+} from '../../harness/diamond-world.js';
 
 const [LIMIT, STOP, TP, SL, LIQ] = [2, 3, 4, 5, 6];
 const P = price(60_000);
@@ -12,6 +20,7 @@ beforeAll(async () => {
   world = await createDiamondWorld();
   await setMarket(world);
 });
+afterAll(closeWorlds);
 
 const newTrader = () => world.fund(account(next++));
 const at = (value: number): Candle => ({ open: price(value), high: price(value), low: price(value), current: price(value) });

@@ -1,7 +1,7 @@
 import { zeroAddress } from 'viem';
 import { argsOf, diamondCall, packed, price, trade, usdc } from '../../harness/diamond-calls.js';
 import { FUNDING_OFF, setMarket } from '../../harness/diamond-markets.js';
-import { account, createDiamondWorld, type DiamondWorld, type Id } from '../../harness/diamond-world.js';
+import { account, closeWorlds, createDiamondWorld, type DiamondWorld, type Id } from '../../harness/diamond-world.js';
 import type { Receipt } from '../../harness/diamond-rpc.js';
 
 /**
@@ -21,6 +21,7 @@ describe('a trader who works through a day on BTC', () => {
     await world.fund(trader);
     await world.fund(other);
   });
+  afterAll(closeWorlds);
 
   const answered = async (
     request: Receipt,

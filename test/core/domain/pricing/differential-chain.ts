@@ -87,6 +87,7 @@ export interface DifferentialChain {
   fulfil(orderId: unknown, price: bigint): Promise<Receipt>;
   /** Answers of the latest block, in order. */
   read(calls: readonly Read[]): Promise<readonly unknown[]>;
+  close(): void;
 }
 
 export async function createDifferentialChain(): Promise<DifferentialChain> {
@@ -168,6 +169,7 @@ export async function createDifferentialChain(): Promise<DifferentialChain> {
   return {
     next: () => ({ timestamp: timestamp + gap, block: block + 1n }),
     latest: () => ({ timestamp, block }),
+    close: () => engine.close(),
     wait(seconds) {
       gap = seconds > 0n ? seconds : 1n;
     },

@@ -51,6 +51,7 @@ async function play(plan: RoundPlan, label: string, tally: Tally): Promise<void>
     const trade = round.trades[action.which % Math.max(round.trades.length, 1)];
     if (trade) await compareTrade(round, trade, round.prices[trade.pair] ?? 1n);
   }
+  chain.close();
 }
 
 describe('our pricing and the sandbox contract', () => {
