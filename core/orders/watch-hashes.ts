@@ -86,7 +86,7 @@ async function reject(gateway: Gateway, venue: Venue, cursor: ChainCursor, { ord
     if (!row || after === null || after === row.order) return { block: cursor.number, changes: NO_CHANGES };
     const moved = { ...row, order: after };
     await unit.append([{ event, orderId: id }]);
-    await unit.saveOrders([moved]);
+    unit.saveOrders([moved]);
     const told = [{ trader: row.trader, fact: { kind: 'order', id, order: after } }] as const;
     return { block: cursor.number, changes: { ...NO_CHANGES, events: [event], orders: [moved], told } };
   });

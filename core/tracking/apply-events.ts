@@ -18,8 +18,8 @@ export async function applyFresh(unit: TrackingUnit, events: readonly ChainEvent
   const linked = await link(unit, added, inputs);
   if (linked.moved.length > 0) return foldLinked(unit, linked);
   const stored = new Map((await unit.append(linked.steps)).map((one) => [one.event, one]));
-  await unit.saveOrders(linked.orders);
-  await unit.noteHashes(linked.hashes);
+  unit.saveOrders(linked.orders);
+  unit.noteHashes(linked.hashes);
   const trades = await moveTrades(unit, added);
   const told = linked.steps.flatMap((step): Told[] => {
     const { trader } = step.event;
@@ -86,11 +86,11 @@ export async function applyLate(unit: TrackingUnit, events: readonly ChainEvent[
 
 async function foldLinked(unit: TrackingUnit, linked: LinkedRows): Promise<Changes> {
   const stored = await unit.append(linked.steps);
-  for (const { trader, orderKey, to } of linked.moved) await unit.moveEvents({ trader, orderKey }, to);
+  for (const { trader, orderKey, to } of linked.moved) unit.moveEvents({ trader, orderKey }, to);
   const events = linked.steps.map(({ event }) => event);
   const orders = linked.orders.map((row) => ({ ...row, order: linked.before.get(row.id) ?? null }));
   const changes = await foldAgain(unit, { orders, trades: tradesOf(events) }, 'news');
-  await unit.noteHashes(linked.hashes);
+  unit.noteHashes(linked.hashes);
   return { ...changes, events, told: [...stored.flatMap(fillOf), ...changes.told] };
 }
 

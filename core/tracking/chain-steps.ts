@@ -41,7 +41,7 @@ export async function takeIn(gateway: Gateway, venue: Venue, cursor: ChainCursor
   await change(gateway, venue, cursor, async (unit) => {
     const before = found.length === 0 ? NO_CHANGES : await applyFresh(unit, found);
     const done = await applyFresh(unit, interpretRange(logs, await unit.positions(mentioned)), inputs);
-    await unit.setCursor(next, blocks);
+    unit.setCursor(next, blocks);
     return { block: next.number, changes: merge(before, done) };
   });
   return next;
@@ -68,7 +68,7 @@ export async function change(
   const { block, changes } = await gateway.store.tracking.change(venue.definition.slug, async (unit) => {
     await requireCursor(unit, cursor);
     const done = await work(unit);
-    await unit.tell(venue.clock.now(), done.changes.told);
+    unit.tell(venue.clock.now(), done.changes.told);
     return done;
   });
   if (changes.orders.length + changes.positions.length + changes.events.length > 0) gateway.bus.emit('tracked', { venue, block, changes });
@@ -123,7 +123,7 @@ async function readAgainFrom(
 ): Promise<Change> {
   const next = { startBlock, number: block.number - 1n, hash: block.parentHash };
   const changes = await takeBackAbove(unit, next.number);
-  await unit.setCursor(next);
+  unit.setCursor(next);
   venue.log.warn('chain.read-again', { from, to: next.number });
   return { block: next.number, changes };
 }
@@ -134,7 +134,7 @@ export async function takeBack(gateway: Gateway, venue: Venue, cursor: ChainCurs
   const next: ChainCursor = fork === null ? { startBlock, number: startBlock - 1n, hash: null } : { startBlock, ...fork };
   const { orders } = await change(gateway, venue, cursor, async (unit) => {
     const changes = await takeBackAbove(unit, next.number);
-    await unit.setCursor(next);
+    unit.setCursor(next);
     return { block: next.number, changes };
   });
   venue.log.warn('chain.reorganised', { from: cursor.number, to: next.number, orders: orders.length });

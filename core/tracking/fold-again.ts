@@ -33,7 +33,7 @@ export async function foldAgain(unit: TrackingUnit, { orders, trades }: Again, a
     return { before: row.order, row: { ...row, orderKey: placeAfter(order, orderKey), order } };
   });
   const rows = folded.map(({ row }) => row);
-  await unit.saveOrders(rows);
+  unit.saveOrders(rows);
   const positions = await foldTradesAgain(unit, trades, as);
   const told = folded.flatMap(({ before, row }): Told[] => {
     if (isSame(before, row.order)) return [];

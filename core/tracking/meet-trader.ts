@@ -37,7 +37,7 @@ async function meetHolding(gateway: Gateway, venue: Venue, trader: Address): Pro
     const cursor = await unit.cursor();
     if (cursor === null) return null;
     const made = await meet(unit, trader, cursor, await lookUp(venue, trader, cursor));
-    await unit.tell(venue.clock.now(), made.changes.told);
+    unit.tell(venue.clock.now(), made.changes.told);
     return made;
   });
   if (changes !== null) gateway.bus.emit('tracked', { venue, ...changes });
@@ -50,7 +50,7 @@ async function meetAt(gateway: Gateway, venue: Venue, trader: Address, cursor: C
 
 async function meet(unit: TrackingUnit, trader: Address, cursor: ChainCursor, events: readonly ChainEvent[]) {
   const changes = await applyFresh(unit, await unseen(unit, events));
-  await unit.meet(trader, cursor.number);
+  unit.meet(trader, cursor.number);
   return { block: cursor.number, changes };
 }
 

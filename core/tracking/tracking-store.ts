@@ -82,12 +82,15 @@ export interface TakenBack {
   readonly fills: readonly { readonly id: bigint; readonly executed: Executed }[];
 }
 
-/** One all-or-nothing change of what we know of a chain. Nobody else takes in blocks of the same chain meanwhile. */
+/**
+ * One all-or-nothing change of what we know of a chain. Nobody else takes in blocks of the same chain meanwhile. What only writes is done
+ * with the next question or at the end, in the order told.
+ */
 export interface TrackingUnit {
   /** Locked until the change is done. */
   cursor(): Promise<ChainCursor | null>;
   /** `passed`: blocks on the way there, by which a reorganisation is told from the ones below it. */
-  setCursor(cursor: ChainCursor, passed?: readonly Checkpoint[]): Promise<void>;
+  setCursor(cursor: ChainCursor, passed?: readonly Checkpoint[]): void;
   /** Orders that stand or stood first at these places, and those of these ids; locked until the change is done. */
   orders(wanted: { readonly refs: readonly OrderRef[]; readonly ids: readonly bigint[] }): Promise<StoredOrder[]>;
   tags(tags: readonly Hex[]): Promise<KnownTag[]>;
@@ -95,24 +98,24 @@ export interface TrackingUnit {
   positions(refs: readonly TradeRef[]): Promise<Map<string, PositionState | null>>;
   /** Those that do not count yet. */
   unknown(events: readonly ChainEvent[]): Promise<ChainEvent[]>;
-  /** Adds events, or revives those a reorganisation had taken back; in the order given. */
+  /** Adds events, or revives those a reorganisation had taken back. Answers at least the fills among those that count only since now. */
   append(events: readonly LinkedEvent[]): Promise<StoredEvent[]>;
   /** Everything that counts at this place is about another order than was thought. */
-  moveEvents(ref: OrderRef, orderId: bigint): Promise<void>;
+  moveEvents(ref: OrderRef, orderId: bigint): void;
   /** Takes back every event above the block. */
   orphanAbove(block: bigint): Promise<TakenBack>;
   /** What happened to these, oldest first. */
   eventsOfOrders(ids: readonly bigint[]): Promise<Map<bigint, ChainEvent[]>>;
   eventsOfTrades(refs: readonly TradeRef[]): Promise<Map<string, ChainEvent[]>>;
   /** New ones and known ones; the spending they count for follows their status. */
-  saveOrders(orders: readonly StoredOrder[]): Promise<void>;
+  saveOrders(orders: readonly StoredOrder[]): void;
   /** Transactions that were seen to carry these orders. */
-  noteHashes(seen: readonly { readonly orderId: bigint; readonly hash: Hex; readonly at: number }[]): Promise<void>;
+  noteHashes(seen: readonly { readonly orderId: bigint; readonly hash: Hex; readonly at: number }[]): void;
   savePositions(changes: readonly (TradeRef & { readonly position: PositionState | null })[]): Promise<StoredPosition[]>;
   /** The trader's open orders are known as of the block. */
-  meet(trader: Address, block: bigint): Promise<void>;
+  meet(trader: Address, block: bigint): void;
   /** Told to the accounts; once and last. */
-  tell(at: number, told: readonly { readonly trader: Address; readonly fact: JournalFact }[]): Promise<void>;
+  tell(at: number, told: readonly { readonly trader: Address; readonly fact: JournalFact }[]): void;
 }
 
 /** While it is held, no other replica follows the chain. */

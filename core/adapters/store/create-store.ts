@@ -77,7 +77,7 @@ export function createStore(options: DatabaseOptions): KnexStore {
     rooms: withFaults({ ...createRoomStore(db) }),
     admission: withFaults(createAdmissionStore(db)),
     signers: withFaults(createSignerStore({ db, trips, transaction: (work) => runTransaction(db, work) })),
-    tracking: withFaults({ ...createTrackingStore({ db, leases, transaction: (work) => runTransaction(db, work) }) }),
+    tracking: withFaults({ ...createTrackingStore({ db, leases }) }),
     account: withFaults({ ...createAccountStore(db) }),
     orders: withFaults({ ...createOrdersStore({ db, trips, transaction: (work) => runTransaction(db, work) }) }),
     facade: createFacadeStore(db),

@@ -13,7 +13,7 @@ interface ConnectionPool {
 export const ask = <Row>(db: Knex, asked: Statement, values: Values): Promise<Row[]> =>
   borrowed(db, (connection) =>
     byName(connection, async (manner) => {
-      const called = manner === 'by-name' ? { name: asked.name } : {};
+      const called = manner === 'by-name' && asked.name !== null ? { name: asked.name } : {};
       const { rows } = await connection.query({ ...called, text: asked.text, values: valuesOf(asked, values) });
       return rows as Row[];
     }),
@@ -32,18 +32,20 @@ export const askEach = (db: Knex, questions: readonly Question[]): Promise<unkno
 /** What it answers has another form than when the server read it, or the server knows no such name. Nothing of it was done. */
 const OUTDATED: ReadonlySet<unknown> = new Set(['0A000', '26000']);
 
+export const isOutdated = (error: unknown): boolean => error instanceof pg.DatabaseError && OUTDATED.has(error.code);
+
 /** Another release may change the tables while we run: then it is asked in full, and this connection is not lent again. */
 async function byName<Result>(connection: Lent, send: (manner: Manner) => Promise<Result>): Promise<Result> {
   try {
     return await send('by-name');
   } catch (error) {
-    if (!(error instanceof pg.DatabaseError) || !OUTDATED.has(error.code)) throw error;
+    if (!isOutdated(error)) throw error;
     connection.__knex__disposed = error;
     return send('in-full');
   }
 }
 
-async function borrowed<Result>(db: Knex, work: (connection: Lent) => Promise<Result>): Promise<Result> {
+export async function borrowed<Result>(db: Knex, work: (connection: Lent) => Promise<Result>): Promise<Result> {
   const pool = db.client as ConnectionPool;
   const connection = await pool.acquireConnection();
   try {

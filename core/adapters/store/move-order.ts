@@ -5,7 +5,8 @@ import { foldOrder } from '../../domain/fold-order.js';
 import type { Order } from '../../domain/order.js';
 import type { StoredOrder } from '../../tracking/tracking-store.js';
 import type { Told } from './journal-rows.js';
-import { appendEvents, ORDER_COLUMNS, saveOrders, storedOrder, type OrderRow } from './order-rows.js';
+import { appending, ORDER_COLUMNS, saving, storedOrder, type OrderRow } from './order-rows.js';
+import { runAll } from './send-together.js';
 import { ownEventKey } from './tracking-rows.js';
 
 /** Steps of an order that happen with us and not on chain. Whoever takes one holds the order's row. */
@@ -15,7 +16,7 @@ export interface LockedOrder extends StoredOrder {
   readonly isSent: boolean;
 }
 
-interface LockedRow extends OrderRow {
+export interface LockedRow extends OrderRow {
   readonly is_sent: boolean;
 }
 
@@ -27,11 +28,14 @@ export async function lockOrders(
 ): Promise<LockedOrder[]> {
   const sql = `select ${ORDER_COLUMNS}, is_sent from orders where chain = :chain and state is not null and ${condition}`;
   const { rows } = await trx.raw<{ rows: LockedRow[] }>(sql, { chain, ...values } as never);
-  return rows.flatMap((row): LockedOrder[] => {
+  return lockedOrders(rows);
+}
+
+export const lockedOrders = (rows: readonly LockedRow[]): LockedOrder[] =>
+  rows.flatMap((row): LockedOrder[] => {
     const stored = storedOrder(row);
     return stored.order === null ? [] : [{ ...stored, order: stored.order, isSent: row.is_sent }];
   });
-}
 
 type Happened =
   | (Pick<Prepared, 'kind' | 'order' | 'steps'> & { readonly number: number })
@@ -49,13 +53,9 @@ export async function moveOrders(trx: Knex.Transaction, chain: ChainSlug, moves:
     const event: OwnEvent = { ...what, trader: row.trader, orderKey: null, tradeIndex: null, place: placeOffChain(at) };
     return { row, event, key: ownEventKey(row.id, event.kind, number), order: foldOrder(row.order, event) };
   });
-  await appendEvents(
-    trx,
-    chain,
-    steps.map(({ row, event, key }) => ({ event, orderId: row.id, key })),
-  );
+  const events = steps.map(({ row, event, key }) => ({ event, orderId: row.id, key }));
   const moved = steps.flatMap(({ row, order }) => (order === null || order === row.order ? [] : [{ ...row, order }]));
-  await saveOrders(trx, chain, moved);
+  await runAll(trx, [...(events.length === 0 ? [] : [appending(chain, events)]), ...saving(chain, moved)]);
   return moved.map(({ id, trader, order }) => ({ trader, fact: { kind: 'order', id, order } }));
 }
 

@@ -1,10 +1,11 @@
-import type { Knex } from 'knex';
 import type { ChainSlug } from '../../chains.js';
 import type { OrderKey } from '../../domain/chain-event.js';
 import { holdsSpending } from '../../domain/order.js';
 import type { Address } from '../../ports.js';
-import type { StoredEvent, StoredOrder } from '../../tracking/tracking-store.js';
-import { settleSpending } from './spend-store.js';
+import type { StoredOrder } from '../../tracking/tracking-store.js';
+import type { Question } from './send-together.js';
+import { settling } from './spend-store.js';
+import { statement } from './statement.js';
 import { eventRows, orderRows, readOrder, type KeyedEvent } from './tracking-rows.js';
 
 /** What everybody who moves an order does to its rows, as part of a transaction. */
@@ -33,27 +34,22 @@ export const storedOrder = (row: OrderRow): StoredOrder => ({
 });
 
 /** The spending an order counts for follows its status in the same step. */
-export async function saveOrders(trx: Knex.Transaction, chain: ChainSlug, orders: readonly StoredOrder[]): Promise<void> {
-  if (orders.length === 0) return;
-  const rows = orderRows(orders);
-  await trx.raw(FREE_PLACES, { chain, rows });
-  await trx.raw(SAVE_ORDERS, { chain, rows });
-  await settleSpending(
-    trx,
-    chain,
-    orders.flatMap(({ id, order }) => (order === null ? [] : [{ id: id.toString(), holds: holdsSpending(order) }])),
-  );
+export function saving(chain: ChainSlug, orders: readonly StoredOrder[]): Question[] {
+  if (orders.length === 0) return [];
+  const values = { chain, rows: orderRows(orders) };
+  const held = orders.flatMap(({ id, order }) => (order === null ? [] : [{ id: id.toString(), holds: holdsSpending(order) }]));
+  return [{ asked: FREE_PLACES, values }, { asked: SAVE_ORDERS, values }, ...settling(chain, held)];
 }
 
-/** Adds events, or revives those a reorganisation had taken back; answers the ones that count only since now, in the order given. */
-export async function appendEvents(trx: Knex.Transaction, chain: ChainSlug, events: readonly KeyedEvent[]): Promise<StoredEvent[]> {
-  if (events.length === 0) return [];
-  const { rows } = await trx.raw<{ rows: { id: bigint; event_key: string }[] }>(APPEND, { chain, rows: eventRows(events) });
-  const ids = new Map(rows.map(({ id, event_key }) => [event_key, id]));
-  return events.flatMap(({ event, orderId, key }): StoredEvent[] => {
-    const id = ids.get(key);
-    return id === undefined ? [] : [{ id, event, orderId }];
-  });
+/** Adds events, or revives those a reorganisation had taken back. Answers the ids of those that count only since now. */
+export const appending = (chain: ChainSlug, events: readonly KeyedEvent[]): Question => ({
+  asked: APPEND,
+  values: { chain, rows: eventRows(events) },
+});
+
+export interface AppendedRow {
+  readonly id: bigint;
+  readonly event_key: string;
 }
 
 /** What `orderRows` and `eventRows` write, as a table; `rows` names the value. */
@@ -66,24 +62,24 @@ export const givenEvents = (rows: string): string => `jsonb_to_recordset(${rows}
   is_fill boolean, event text)`;
 
 /** A place can pass from one order to another in one step; whoever leaves it leaves first. */
-const FREE_PLACES = `
+const FREE_PLACES = statement(`
   update orders set order_key = null from ${givenOrders(':rows')}
-  where orders.chain = :chain and orders.id = given.id and orders.order_key is not null and orders.order_key is distinct from given.order_key`;
+  where orders.chain = cast(:chain as text) and orders.id = given.id and orders.order_key is not null and orders.order_key is distinct from given.order_key`);
 
-const SAVE_ORDERS = `
+const SAVE_ORDERS = statement(`
   insert into orders (id, chain, trader, order_key, home_key, agent, repeat_of, client_id, status, is_live, requested_block, expires_at, is_sent, state)
-  select id, :chain, trader, order_key, home_key, agent, repeat_of, client_id, status, is_live, requested_block, expires_at,
+  select id, cast(:chain as text), trader, order_key, home_key, agent, repeat_of, client_id, status, is_live, requested_block, expires_at,
     requested_block is not null, state::jsonb
   from ${givenOrders(':rows')} order by id
   on conflict (id) do update set order_key = excluded.order_key, home_key = excluded.home_key, status = excluded.status,
     is_live = excluded.is_live, requested_block = excluded.requested_block, expires_at = excluded.expires_at,
-    is_sent = orders.is_sent or excluded.is_sent, state = excluded.state`;
+    is_sent = orders.is_sent or excluded.is_sent, state = excluded.state`);
 
 /** A block that comes back brings its events back. */
-const APPEND = `
+const APPEND = statement(`
   insert into chain_events (chain, event_key, trader, kind, order_key, order_id, trade_index, block_number, log_index, is_fill, event)
-  select :chain, event_key, trader, kind, order_key, order_id, trade_index, block_number, log_index, is_fill, event::jsonb
+  select cast(:chain as text), event_key, trader, kind, order_key, order_id, trade_index, block_number, log_index, is_fill, event::jsonb
   from ${givenEvents(':rows')} order by ord
   on conflict (chain, event_key) do update set orphaned = false, event = excluded.event, order_id = excluded.order_id, kind = excluded.kind,
     order_key = excluded.order_key, trade_index = excluded.trade_index, is_fill = excluded.is_fill where chain_events.orphaned
-  returning id, event_key`;
+  returning id, event_key`);

@@ -4,6 +4,7 @@ import type { KnownOrder, OrdersStore, OrderStory } from '../../orders/orders-st
 import type { Address } from '../../ports.js';
 import { LANE_WAITS } from '../../relay/lane-waits.js';
 import { ask } from './in-one-go.js';
+import { inSteps } from './in-steps.js';
 import { statement } from './statement.js';
 import { appendJournal, type Told } from './journal-rows.js';
 import { knownByClientId, knownOrders } from './known-orders.js';
@@ -49,13 +50,13 @@ export function createOrdersStore({ db, trips, transaction }: PlaceParts): Order
       ),
     expectReplacement: (chain, id, given, order) => keepTag(db, chain, id, { purpose: 'replace', transaction: given, order }),
     async recordHash(chain, id, hash, at) {
-      await transaction((trx) => recordHashes(trx, chain, [{ id, hash }], at));
+      await inSteps(db, (steps) => recordHashes(steps, chain, [{ id, hash }], at));
       const order = await one(chain, 'id = :id', { id });
       if (!order) throw new Error(`there is no order ${id}`);
       return order;
     },
     async recordHashes(chain, sent, at) {
-      if (sent.length > 0) await transaction((trx) => recordHashes(trx, chain, sent, at));
+      if (sent.length > 0) await inSteps(db, (steps) => recordHashes(steps, chain, sent, at));
     },
     giveUp: (chain, trader, id, at) =>
       transaction(async (trx) => {

@@ -1,3 +1,4 @@
+import type { Knex } from 'knex';
 import pg from 'pg';
 import { valuesOf, type Statement, type Values } from './statement.js';
 
@@ -48,10 +49,9 @@ interface Wire extends pg.Connection {
 
 /** Not followed by a sync: that behind the last one ends them all. */
 function write(wire: Wire, { asked, values }: Question, manner: Manner): void {
-  const isNamed = manner === 'by-name';
-  const name = isNamed ? asked.name : '';
-  if (!isNamed || wire.parsedStatements[name] === undefined) wire.parse({ name, text: asked.text, types: [] }, true);
-  if (isNamed) wire.parsedStatements[name] = asked.text;
+  const name = (manner === 'by-name' ? asked.name : null) ?? '';
+  if (name === '' || wire.parsedStatements[name] === undefined) wire.parse({ name, text: asked.text, types: [] }, true);
+  if (name !== '') wire.parsedStatements[name] = asked.text;
   const bound = { statement: name, values: valuesOf(asked, values), valueMapper: toText };
   wire.bind(bound as pg.BindConfig, true);
   wire.describe({ type: 'P', name: '' }, true);
@@ -69,4 +69,9 @@ function rowsOf(answers: unknown, count: number): unknown[][] {
       throw new TypeError('the driver answered without rows');
     return answer.rows as unknown[];
   });
+}
+
+/** As part of a transaction of the query builder. */
+export async function runAll(trx: Knex.Transaction, questions: readonly Question[]): Promise<void> {
+  for (const { asked, values } of questions) await trx.raw(asked.named, values as never);
 }

@@ -3,6 +3,8 @@ import type { Reservation, SpendAccount, SpendStore } from '../../access/spend-s
 import type { ChainSlug } from '../../chains.js';
 import { formatDecimal, parseDecimal, ZERO, type Decimal } from '../../domain/decimal.js';
 import { isLostRace } from './faults.js';
+import type { Question } from './send-together.js';
+import { statement } from './statement.js';
 
 /** Somebody reserved the same id at the same time: as a new row, or as one that was free a moment ago. */
 const LOST = new Set(['23505', '23514']);
@@ -93,31 +95,26 @@ const turn = ({ from, sign }: { from: boolean; sign: '+' | '-' }): string => `
  * Orders, and whatever they grew by since, count or do not count as they say. A growth is reserved under its order's id and the size it
  * grows to, so that all of an order is turned together.
  */
-export async function settleSpending(
-  trx: Knex.Transaction,
-  chain: ChainSlug,
-  orders: readonly { readonly id: string; readonly holds: boolean }[],
-): Promise<void> {
-  if (orders.length > 0) await trx.raw(SETTLE, { chain, rows: JSON.stringify(orders) });
-}
+export const settling = (chain: ChainSlug, orders: readonly { readonly id: string; readonly holds: boolean }[]): Question[] =>
+  orders.length === 0 ? [] : [{ asked: SETTLE, values: { chain, rows: JSON.stringify(orders) } }];
 
-const SETTLE = `
+const SETTLE = statement(`
   with given as materialized (
     select * from jsonb_to_recordset(:rows::jsonb) as row(id text, holds boolean)
   ), wanted as (
     select id, holds from given
     union all
     select grown.id, given.holds from given join spend_reservations as grown
-      on grown.chain = :chain and grown.id like '%/%' and split_part(grown.id, '/', 1) = given.id
+      on grown.chain = cast(:chain as text) and grown.id like '%/%' and split_part(grown.id, '/', 1) = given.id
   ), turned as (
     update spend_reservations as known set held = wanted.holds from wanted
-    where known.chain = :chain and known.id = wanted.id and known.held <> wanted.holds
+    where known.chain = cast(:chain as text) and known.id = wanted.id and known.held <> wanted.holds
     returning known.chain, known.agent, known.trader, known.day, case when known.held then known.usd else -known.usd end as usd
   ), sums as (
     select chain, agent, trader, day, sum(usd) as usd from turned group by chain, agent, trader, day
   )
   update agent_spend as known set spent_usd = known.spent_usd + sums.usd from sums
-  where known.chain = sums.chain and known.agent = sums.agent and known.trader = sums.trader and known.day = sums.day`;
+  where known.chain = sums.chain and known.agent = sums.agent and known.trader = sums.trader and known.day = sums.day`);
 
 async function isHeld(db: Knex, { chain, id }: Reservation): Promise<boolean> {
   const row = await db('spend_reservations').where({ chain, id }).first<{ held: boolean } | undefined>('held');

@@ -6,8 +6,8 @@ export interface Statement {
   readonly named: string;
   readonly text: string;
   readonly names: readonly string[];
-  /** By which a connection knows it again: the server reads and plans it once, and is told the name from then on. */
-  readonly name: string;
+  /** By which a connection knows it again: the server reads and plans it once, and is told the name from then on. Null: it does not. */
+  readonly name: string | null;
 }
 
 export type Values = Readonly<Record<string, unknown>>;
@@ -21,5 +21,8 @@ export function statement(named: string): Statement {
   });
   return { named, text, names, name: `dg_${createHash('sha256').update(text).digest('hex').slice(0, 24)}` };
 }
+
+/** Planned for the values at hand each time: for one that is right for few values, and for any value would be planned to read everything. */
+export const plannedAnew = (named: string): Statement => ({ ...statement(named), name: null });
 
 export const valuesOf = ({ names }: Statement, values: Values): unknown[] => names.map((name) => values[name] ?? null);

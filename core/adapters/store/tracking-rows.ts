@@ -1,7 +1,14 @@
 import { isFillAction, type ChainEvent } from '../../domain/chain-event.js';
 import { isLive, type Order } from '../../domain/order.js';
 import type { PositionState } from '../../domain/position.js';
-import { logKey, type LinkedEvent, type OrderRef, type StoredOrder, type TradeRef } from '../../tracking/tracking-store.js';
+import {
+  logKey,
+  type Checkpoint,
+  type LinkedEvent,
+  type OrderRef,
+  type StoredOrder,
+  type TradeRef,
+} from '../../tracking/tracking-store.js';
 import { decodeExact, encodeExact } from './exact-json.js';
 
 /** Rows travel to the database as one JSON document, so that a batch is one statement whatever its size. */
@@ -78,3 +85,6 @@ export const tradeRefs = (refs: readonly TradeRef[]): string =>
 export const readEvent = (text: string): ChainEvent => decodeExact(text) as ChainEvent;
 export const readOrder = (text: string | null): Order | null => (text === null ? null : (decodeExact(text) as Order));
 export const readPosition = (text: string | null): PositionState | null => (text === null ? null : (decodeExact(text) as PositionState));
+
+export const checkpointRows = (passed: readonly Checkpoint[]): string =>
+  JSON.stringify(passed.map(({ number, hash }) => ({ block_number: number.toString(), block_hash: hash })));

@@ -2,19 +2,20 @@ import type { Knex } from 'knex';
 import type { OrderKey } from '../../domain/chain-event.js';
 import type { Address, Hex } from '../../ports.js';
 import { logKey, tradeRefKey, type TrackingStore, type TrackingUnit } from '../../tracking/tracking-store.js';
+import { ask } from './in-one-go.js';
+import { inSteps } from './in-steps.js';
 import type { LeaseKeeper } from './lease-keeper.js';
 import { followerName } from './named-lease.js';
-import { tradeRefs } from './tracking-rows.js';
+import { checkpointRows, tradeRefs } from './tracking-rows.js';
 import { KNOWN_EVENTS, PASS, WAITING } from './tracking-sql.js';
 import { createTrackingUnit, readCursor, type CursorRow } from './tracking-unit.js';
 
 export interface TrackingStoreParts {
   readonly db: Knex;
   readonly leases: LeaseKeeper;
-  readonly transaction: <Result>(work: (trx: Knex.Transaction) => Promise<Result>) => Promise<Result>;
 }
 
-export function createTrackingStore({ db, leases, transaction }: TrackingStoreParts): TrackingStore {
+export function createTrackingStore({ db, leases }: TrackingStoreParts): TrackingStore {
   return {
     cursor: async (chain) =>
       readCursor(
@@ -52,24 +53,24 @@ export function createTrackingStore({ db, leases, transaction }: TrackingStorePa
     },
     async knownLogs(chain, places) {
       if (places.length === 0) return new Set();
-      const { rows } = await db.raw<{ rows: { event_key: string }[] }>(KNOWN_EVENTS, { chain, keys: places.map(logKey) } as never);
+      const rows = await ask<{ event_key: string }>(db, KNOWN_EVENTS, { chain, keys: places.map(logKey) });
       return new Set(rows.map(({ event_key }) => event_key));
     },
     async pass(chain, from, { number, hash }, passed) {
       const given = [...passed.filter((block) => block.number !== number), { number, hash }];
-      const { rows } = await db.raw<{ rows: [{ moved: boolean }] }>(PASS, {
+      const [row] = await ask<{ moved: boolean }>(db, PASS, {
         chain,
         number,
         hash,
         fromNumber: from.number,
         fromHash: from.hash,
-        passed: JSON.stringify(given.map((block) => ({ block_number: block.number.toString(), block_hash: block.hash }))),
-      } as never);
-      return rows[0].moved;
+        passed: checkpointRows(given),
+      });
+      return row?.moved === true;
     },
     async waiting(chain, upToBlock) {
-      const { rows } = await db.raw<{ rows: [{ unanswered: boolean; sent: boolean }] }>(WAITING, { chain, upToBlock } as never);
-      return rows[0];
+      const [row] = await ask<{ unanswered: boolean; sent: boolean }>(db, WAITING, { chain, upToBlock });
+      return row ?? { unanswered: false, sent: false };
     },
     async unanswered(chain, upToBlock) {
       const rows = await db<{ trader: Address; order_key: OrderKey; requested_block: bigint }>('orders')
@@ -80,7 +81,7 @@ export function createTrackingStore({ db, leases, transaction }: TrackingStorePa
       return rows.map(({ trader, order_key, requested_block }) => ({ trader, orderKey: order_key, requestedBlock: requested_block }));
     },
     change: <Result>(chain: Parameters<TrackingStore['cursor']>[0], work: (unit: TrackingUnit) => Promise<Result>) =>
-      transaction((trx) => work(createTrackingUnit(trx, chain))),
+      inSteps(db, (steps) => work(createTrackingUnit(steps, chain))),
     lease: (chain) => leases.lease(followerName(chain)),
   };
 }

@@ -1,6 +1,5 @@
-import type { Knex } from 'knex';
 import type { ChainSlug } from '../../chains.js';
-import type { ChainEvent, OrderKey } from '../../domain/chain-event.js';
+import { isFillAction, type ChainEvent, type OrderKey } from '../../domain/chain-event.js';
 import { isLevelEvent } from '../../domain/level.js';
 import type { Address } from '../../ports.js';
 import {
@@ -13,9 +12,12 @@ import {
   type TrackingUnit,
   type TradeRef,
 } from '../../tracking/tracking-store.js';
-import { appendJournal } from './journal-rows.js';
-import { appendEvents, saveOrders, storedOrder, type OrderRow } from './order-rows.js';
-import { eventKey, orderRefs, ownEventKey, positionRows, readEvent, readPosition, tradeRefs } from './tracking-rows.js';
+import type { Steps } from './in-steps.js';
+import { telling } from './journal-rows.js';
+import { appending, saving, storedOrder, type AppendedRow, type OrderRow } from './order-rows.js';
+import type { Question } from './send-together.js';
+import type { Statement, Values } from './statement.js';
+import { checkpointRows, eventKey, orderRefs, ownEventKey, positionRows, readEvent, readPosition, tradeRefs } from './tracking-rows.js';
 import * as sql from './tracking-sql.js';
 
 /** Checkpoints further below the head than this tell nothing any more. */
@@ -53,19 +55,15 @@ interface OrphanRow {
 
 const tradeRefOf = ({ trader, trade_index }: PositionRow): TradeRef => ({ trader, tradeIndex: Number(trade_index) });
 
-export function createTrackingUnit(trx: Knex.Transaction, chain: ChainSlug): TrackingUnit {
-  const rows = async <Row>(statement: string, values: Record<string, unknown>): Promise<Row[]> =>
-    (await trx.raw<{ rows: Row[] }>(statement, { chain, ...values } as never)).rows;
+export function createTrackingUnit(steps: Steps, chain: ChainSlug): TrackingUnit {
+  const rows = <Row>(asked: Statement, values: Values): Promise<Row[]> => steps.ask<Row>(asked, { chain, ...values });
+  const leave = (asked: Statement, values: Values): void => steps.leave({ asked, values: { chain, ...values } });
 
   return {
-    cursor: async () =>
-      readCursor(
-        await trx<CursorRow>('chain_cursors')
-          .where({ chain } as never)
-          .forUpdate()
-          .first(),
-      ),
-    setCursor: (cursor, passed = []) => setCursor(trx, chain, cursor, passed),
+    cursor: async () => readCursor((await rows<CursorRow>(sql.CURSOR, {}))[0]),
+    setCursor(cursor, passed = []) {
+      steps.leave(...movingTo(chain, cursor, passed));
+    },
     async orders({ refs, ids }) {
       if (refs.length + ids.length === 0) return [];
       return (await rows<OrderRow>(sql.LOCK_ORDERS, { refs: orderRefs(refs), ids })).map(storedOrder);
@@ -77,9 +75,7 @@ export function createTrackingUnit(trx: Knex.Transaction, chain: ChainSlug): Tra
     },
     async newOrderIds(count) {
       if (count === 0) return [];
-      return (await rows<{ id: bigint }>(`select nextval('entity_ids') as id from generate_series(1, :count)`, { count })).map(
-        ({ id }) => id,
-      );
+      return (await rows<{ id: bigint }>(sql.NEW_IDS, { count })).map(({ id }) => id);
     },
     async positions(refs) {
       if (refs.length === 0) return new Map();
@@ -92,17 +88,26 @@ export function createTrackingUnit(trx: Knex.Transaction, chain: ChainSlug): Tra
       const known = new Set(found.map(({ event_key }) => event_key));
       return events.filter((event) => !known.has(eventKey(event)));
     },
-    append: (events) =>
-      appendEvents(
-        trx,
-        chain,
-        events.map((linked) => ({ ...linked, key: keyOf(linked) })),
-      ),
-    async moveEvents({ trader, orderKey }, orderId) {
-      await rows(sql.MOVE_EVENTS, { trader, orderKey, orderId });
+    async append(events) {
+      const keyed = events.map((linked) => ({ ...linked, key: keyOf(linked) }));
+      if (keyed.length === 0) return [];
+      const asked = appending(chain, keyed);
+      // Only fills are known by the number of their event: nobody waits for that of others.
+      if (!keyed.some(({ event }) => isFill(event))) {
+        steps.leave(asked);
+        return [];
+      }
+      const ids = new Map((await rows<AppendedRow>(asked.asked, asked.values)).map(({ id, event_key }) => [event_key, id]));
+      return keyed.flatMap(({ event, orderId, key }) => {
+        const id = ids.get(key);
+        return id === undefined ? [] : [{ id, event, orderId }];
+      });
+    },
+    moveEvents({ trader, orderKey }, orderId) {
+      leave(sql.MOVE_EVENTS, { trader, orderKey, orderId });
     },
     async orphanAbove(block) {
-      await trx('traders_met').where({ chain }).whereRaw('block_number > ?', [block.toString()]).delete();
+      leave(sql.UNMEET, { block });
       return takenBack(await rows<OrphanRow>(sql.ORPHAN, { block }));
     },
     async eventsOfOrders(ids) {
@@ -113,43 +118,40 @@ export function createTrackingUnit(trx: Knex.Transaction, chain: ChainSlug): Tra
       const found = refs.length === 0 ? [] : await rows<{ event: string }>(sql.EVENTS_OF_TRADES, { refs: tradeRefs(refs) });
       return grouped(found, (_row, { trader, tradeIndex }) => tradeRefKey({ trader, tradeIndex: tradeIndex ?? -1 }));
     },
-    saveOrders: (orders) => saveOrders(trx, chain, orders),
-    async noteHashes(seen) {
+    saveOrders(orders) {
+      steps.leave(...saving(chain, orders));
+    },
+    noteHashes(seen) {
       const given = seen.map(({ orderId, hash, at }) => ({ order_id: orderId.toString(), hash, seen_at: at }));
-      if (given.length > 0) await rows(sql.NOTE_HASHES, { rows: JSON.stringify(given) });
+      if (given.length > 0) leave(sql.NOTE_HASHES, { rows: JSON.stringify(given) });
     },
     async savePositions(changes) {
       if (changes.length === 0) return [];
       const stored = await rows<PositionRow>(sql.SAVE_POSITIONS, { rows: positionRows(changes) });
       return stored.map((row) => ({ ...tradeRefOf(row), id: row.id, position: readPosition(row.state) }));
     },
-    async meet(trader, block) {
-      await trx('traders_met').insert({ chain, trader, block_number: block }).onConflict(['chain', 'trader']).ignore();
+    meet(trader, block) {
+      leave(sql.MEET, { trader, block });
     },
-    tell: (at, told) => appendJournal(trx, chain, at, told),
+    tell(at, told) {
+      steps.leave(...telling(chain, at, told));
+    },
   };
 }
 
-async function setCursor(
-  trx: Knex.Transaction,
-  chain: ChainSlug,
-  { startBlock, number, hash }: ChainCursor,
-  passed: readonly Checkpoint[],
-): Promise<void> {
-  const row = { chain, start_block: startBlock, block_number: number, block_hash: hash };
-  await trx('chain_cursors').insert(row).onConflict('chain').merge();
-  await trx('chain_checkpoints')
-    .where({ chain })
-    .whereRaw('not block_number between ? and ?', [(number - KEPT_CHECKPOINTS).toString(), number.toString()])
-    .delete();
+/** Blocks too far below it tell nothing any more, and those above it are of another branch. */
+function movingTo(chain: ChainSlug, { startBlock, number, hash }: ChainCursor, passed: readonly Checkpoint[]): Question[] {
+  const lowest = number - KEPT_CHECKPOINTS;
   const wanted = hash === null ? passed : [...passed.filter((block) => block.number !== number), { number, hash }];
-  const kept = wanted.filter((block) => block.number >= number - KEPT_CHECKPOINTS);
-  if (kept.length === 0) return;
-  await trx('chain_checkpoints')
-    .insert(kept.map((block) => ({ chain, block_number: block.number, block_hash: block.hash })))
-    .onConflict(['chain', 'block_number'])
-    .merge();
+  const kept = wanted.filter((block) => block.number >= lowest);
+  return [
+    { asked: sql.SET_CURSOR, values: { chain, startBlock, number, hash } },
+    { asked: sql.FORGET_CHECKPOINTS, values: { chain, lowest, number } },
+    ...(kept.length === 0 ? [] : [{ asked: sql.KEEP_CHECKPOINTS, values: { chain, passed: checkpointRows(kept) } }]),
+  ];
 }
+
+const isFill = (event: ChainEvent): boolean => event.kind === 'executed' && isFillAction(event.action);
 
 /** A reverted transaction has no log to be known by, only itself and its block; what follows from a log for an order is the order's. */
 function keyOf({ event, orderId }: { readonly event: ChainEvent; readonly orderId: bigint | null }): string {

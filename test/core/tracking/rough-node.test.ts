@@ -146,7 +146,10 @@ describe('a follower on a rough node', () => {
     reveal();
     await reaches(gateway, trader, id, 'open');
     expect(await allOf(gateway, trader)).toHaveLength(1);
-    expect(gateway.log.entries.some(({ event }) => event === 'chain.late-logs')).toBe(true);
+    await eventually(
+      () => gateway.log.entries.some(({ event }) => event === 'chain.late-logs'),
+      (isTold) => isTold,
+    );
     await expectViewEqualsChain(gateway.gateway, CHAIN, trader);
   });
 

@@ -1,0 +1,64 @@
+import type { Knex } from 'knex';
+import { isLostRace } from './faults.js';
+import { borrowed, isOutdated } from './in-one-go.js';
+import { sendTogether, type Lent, type Manner, type Question } from './send-together.js';
+import { statement, type Statement, type Values } from './statement.js';
+
+/** A transaction in as few round trips as it has questions: what only writes travels with the next question, or with the end. */
+export interface Steps {
+  ask<Row>(asked: Statement, values: Values): Promise<Row[]>;
+  /** Done in the order told. What fails is told by whatever it travels with. */
+  leave(...questions: readonly Question[]): void;
+}
+
+const TRIES = 5;
+const [BEGIN, COMMIT, ROLLBACK] = ['begin', 'commit', 'rollback'].map((word) => ({ asked: statement(word), values: {} })) as [
+  Question,
+  Question,
+  Question,
+];
+
+/**
+ * All or nothing. Runs the work again when it lost against a concurrent transaction, or another release has changed the tables under it, so
+ * the work touches nothing but the database.
+ */
+export async function inSteps<Result>(db: Knex, work: (steps: Steps) => Promise<Result>): Promise<Result> {
+  let manner: Manner = 'by-name';
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await borrowed(db, (connection) => run(connection, manner, work));
+    } catch (error) {
+      if (!(isLostRace(error) || isOutdated(error)) || tries === TRIES) throw error;
+      if (isOutdated(error)) manner = 'in-full';
+    }
+  }
+}
+
+async function run<Result>(connection: Lent, manner: Manner, work: (steps: Steps) => Promise<Result>): Promise<Result> {
+  let left: Question[] = [BEGIN];
+  const send = (last: Question): Promise<unknown[][]> => {
+    const questions = [...left, last];
+    left = [];
+    return sendTogether(connection, questions, manner);
+  };
+  try {
+    const result = await work({
+      ask: async <Row>(asked: Statement, values: Values) => ((await send({ asked, values })).at(-1) ?? []) as Row[],
+      leave: (...questions) => void left.push(...questions),
+    });
+    await send(COMMIT);
+    return result;
+  } catch (error) {
+    await undo(connection);
+    throw error;
+  }
+}
+
+/** What it has locked must not stay locked until somebody notices that the connection is of no use. */
+async function undo(connection: Lent): Promise<void> {
+  try {
+    await sendTogether(connection, [ROLLBACK], 'in-full');
+  } catch (error) {
+    connection.__knex__disposed = error;
+  }
+}
