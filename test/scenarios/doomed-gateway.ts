@@ -1,11 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { createLogger } from '../../core/adapters/log.js';
-import { systemClock } from '../../core/adapters/system-clock.js';
 import { readConfig } from '../../core/config.js';
 import type { Store } from '../../core/ports.js';
-import { startGateway, startStore } from '../../compose.js';
-import { readLauncher, runProgram } from '../../lifecycle.js';
-import { listen } from '../../native-api/listen.js';
+import { startStore } from '../../compose.js';
+import { readLauncher } from '../../lifecycle.js';
+import { runGateway } from '../../run-gateway.js';
 
 /**
  * The production gateway with a fate: it kills itself, by the signal that cannot be caught, right after the step DOOM of an order's way to
@@ -51,21 +50,10 @@ const doomedStore = (store: Store): Store => ({
 });
 
 const config = readConfig(process.env, (path) => readFileSync(path, 'utf8'));
-const log = createLogger(config.logLevel);
-const clock = systemClock;
 
-await runProgram({
-  log,
-  clock,
+await runGateway({
+  config,
+  log: createLogger(config.logLevel),
   launcher: readLauncher(process.env),
-  async run(lifecycle) {
-    const http = await lifecycle.start(
-      'http',
-      () => listen(config.host, config.port),
-      (made) => made.close(),
-    );
-    const store = doomedStore(await startStore({ lifecycle, clock, log }, config.database));
-    await startGateway({ config, store, lifecycle, clock, log, http });
-    log.info('gateway.listening', { url: http.url });
-  },
+  openStore: async (parts, database) => doomedStore(await startStore(parts, database)),
 });
