@@ -6,6 +6,7 @@ import { controlCall } from '../harness/diamond-calls.js';
 import { eventually } from '../harness/eventually.js';
 import { EVERYTHING } from '../harness/master-wallet.js';
 import { firstChain } from '../harness/first-chain.js';
+import { setClassOpen } from '../harness/market-hours.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
 import { MARKET } from '../harness/trading-sandbox.js';
 
@@ -216,17 +217,17 @@ describe('POST /positions/{id}/close', () => {
 
   it('is refused while the market is shut: no oracle would answer', async () => {
     const euro = ((await sandbox.get(`/v1/${chain.definition.slug}/markets/EUR-USD`)).body as { pairIndex: number }).pairIndex;
-    sandbox.controls.prices.setOpen(euro, true);
+    setClassOpen(sandbox, euro, true);
     await marketIs(true, 'EUR-USD');
     const position = await opened({ market: 'EUR/USD', size: '1000' });
     expect(refusal(await agent.close(idOf(position), { size: '0.00000001' }))).toEqual([422, 'SIZE_BELOW_MINIMUM']);
-    sandbox.controls.prices.setOpen(euro, false);
+    setClassOpen(sandbox, euro, false);
     await marketIs(false, 'EUR-USD');
     try {
       const answer = await agent.close(idOf(position));
       expect([...refusal(answer), answer.body['details']]).toEqual([422, 'MARKET_CLOSED', { market: 'EUR/USD', session: 'closed' }]);
     } finally {
-      sandbox.controls.prices.setOpen(euro, true);
+      setClassOpen(sandbox, euro, true);
     }
   }, 40_000);
 

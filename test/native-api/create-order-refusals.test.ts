@@ -7,6 +7,7 @@ import { controlCall, diamondCall, tokenCall } from '../harness/diamond-calls.js
 import { eventually } from '../harness/eventually.js';
 import { agentsOf, domainOf, EVERYTHING, keyIssue, revocation, signWith } from '../harness/master-wallet.js';
 import { firstChain } from '../harness/first-chain.js';
+import { setClassOpen } from '../harness/market-hours.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
 
 let sandbox: TestSandbox;
@@ -106,14 +107,14 @@ describe('an order against the rules of its market', () => {
 
   it('waits outside while the market is shut, unless it only rests', async () => {
     const eur = { market: 'EUR/USD', size: '1000' };
-    sandbox.controls.prices.setOpen(9, false);
+    setClassOpen(sandbox, 9, false);
     const shut = await eventually(
       () => agent.create(order(eur)),
       ({ body }) => body['code'] === 'MARKET_CLOSED',
     );
     expect(shut.body['details']).toEqual({ market: 'EUR/USD', session: 'closed' });
     expect((await agent.create(order({ ...eur, type: 'limit', price: '0.9' }))).status).toBe(201);
-    sandbox.controls.prices.setOpen(9, true);
+    setClassOpen(sandbox, 9, true);
     await eventually(
       () => agent.create(order(eur)),
       ({ status }) => status === 201,

@@ -8,6 +8,7 @@ import { eventually, until } from '../harness/eventually.js';
 import { startGatewayBeside } from '../harness/gateway-beside.js';
 import { agentsOf, domainOf, EVERYTHING, revocation, signWith, type ScopeBody } from '../harness/master-wallet.js';
 import { firstChain } from '../harness/first-chain.js';
+import { setClassOpen } from '../harness/market-hours.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
 import { signRequest } from '../harness/signed-request.js';
 
@@ -79,13 +80,13 @@ async function conflict(): Promise<Answer> {
 }
 
 async function shut(): Promise<Answer> {
-  sandbox.controls.prices.setOpen(9, false);
+  setClassOpen(sandbox, 9, false);
   await eventually(
     () => get(`${V1}/markets/EUR-USD`),
     ({ body }) => body['isOpen'] === false,
   );
   const answer = await agent.create(order({ market: 'EUR/USD', size: '1000' }));
-  sandbox.controls.prices.setOpen(9, true);
+  setClassOpen(sandbox, 9, true);
   return answer;
 }
 

@@ -9,6 +9,7 @@ import { eventually } from '../harness/eventually.js';
 import { startGatewayBeside } from '../harness/gateway-beside.js';
 import { EVERYTHING } from '../harness/master-wallet.js';
 import { firstChain } from '../harness/first-chain.js';
+import { setClassOpen } from '../harness/market-hours.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
 import { signRequest } from '../harness/signed-request.js';
 
@@ -115,14 +116,14 @@ describe('a quote for anybody', () => {
   });
 
   it('tells the session, and that nobody answers while the market is shut', async () => {
-    sandbox.controls.prices.setOpen(9, false);
+    setClassOpen(sandbox, 9, false);
     const shut = await eventually(
       () => quote({ market: 'EUR/USD', size: '10000' }),
       ({ session }) => session === 'closed',
     );
     expect(shut.reason).toBe('MARKET_CLOSED');
     expect((await quote({ market: 'EUR/USD', size: '10000', type: 'limit', price: '1' })).reason).toBeNull();
-    sandbox.controls.prices.setOpen(9, true);
+    setClassOpen(sandbox, 9, true);
   });
 
   it('tells that trading is paused', async () => {

@@ -6,6 +6,7 @@ import { expectViewEqualsChain } from '../harness/chain-checker.js';
 import { chainTrader } from '../harness/chain-trader.js';
 import { controlCall, tokenCall } from '../harness/diamond-calls.js';
 import { eventually } from '../harness/eventually.js';
+import { setClassOpen } from '../harness/market-hours.js';
 import type { TestSandbox } from '../harness/sandbox.js';
 import { movesOf, toldAfter } from './told.js';
 import { MARKET, startTradingSandbox } from '../harness/trading-sandbox.js';
@@ -63,7 +64,7 @@ describe('the reason', () => {
         ?.feed.config()
         .pairs.findIndex((pair) => pair?.from === 'EUR') ?? -1;
     const becomes = async (isOpen: boolean): Promise<void> => {
-      sandbox.controls.prices.setOpen(eur, isOpen);
+      setClassOpen(sandbox, eur, isOpen);
       await eventually(
         () => sandbox.get(`/v1/${chain.definition.slug}/markets/EUR-USD`),
         ({ body }) => (body as { isOpen: boolean }).isOpen === isOpen,

@@ -7,6 +7,7 @@ import { eventually } from '../../harness/eventually.js';
 import { orderDraft } from '../../harness/order-draft.js';
 import { ownOrders } from '../../harness/own-orders.js';
 import { firstChain } from '../../harness/first-chain.js';
+import { setClassOpen } from '../../harness/market-hours.js';
 import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
 
 const CHAIN = 'arbitrum-sepolia';
@@ -76,7 +77,7 @@ describe('an order whose transaction was mined and failed', () => {
 
   it('says MARKET_CLOSED when the market was', async () => {
     const trader = await newTrader(chain);
-    sandbox.controls.prices.setOpen(eur, false);
+    setClassOpen(sandbox, eur, false);
     try {
       await eventually(
         () => venue.feed.session(eur, Date.now()),
@@ -86,7 +87,7 @@ describe('an order whose transaction was mined and failed', () => {
       await record(id, hash);
       expect((await own.reaches(trader, id, 'rejected')).order.reason).toBe('MARKET_CLOSED');
     } finally {
-      sandbox.controls.prices.setOpen(eur, true);
+      setClassOpen(sandbox, eur, true);
     }
   });
 
