@@ -5,7 +5,7 @@ import type { Changes } from './changes.js';
 import type { StoredOrder } from './tracking-store.js';
 
 /** Orders on their way whose request was seen, and orders that ended lately: of more than these the oldest are forgotten. */
-const MOST_KNOWN = 20_000;
+const MOST_KNOWN = 5_000;
 
 /** Times orders and counts their ends as the chain tells them, on the replica that follows it. */
 export function measureOrders({ bus, metrics, clock }: Gateway): Cancel {

@@ -20,6 +20,7 @@ import { lanes } from './0019-lanes.js';
 import { owedRooms } from './0022-owed-rooms.js';
 import { timedOutOrders } from './0023-timed-out-orders.js';
 import { dueAndRefused } from './0024-due-and-refused.js';
+import { busyOrders } from './0025-busy-orders.js';
 import type { Migration } from './migration.js';
 
 /** In the order in which they are applied. */
@@ -46,4 +47,5 @@ export const MIGRATIONS: readonly Migration[] = [
   owedRooms,
   timedOutOrders,
   dueAndRefused,
+  busyOrders,
 ];

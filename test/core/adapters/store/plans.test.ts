@@ -4,12 +4,15 @@ import { LIVE_CLOIDS, TAKE_DUE } from '../../../../core/adapters/store/exchange-
 import type { Statement } from '../../../../core/adapters/store/statement.js';
 import { migrate } from '../../../../core/adapters/store/migrate.js';
 import { HOLES, LANE, MINED_BLOCKS, OPEN, QUEUED, RESET_LANE, SETTLED_IN, UNRECLAIMED } from '../../../../core/adapters/store/relay-sql.js';
+import { FACTS } from '../../../../core/adapters/store/trader-facts.js';
 import { countFor } from '../../../../core/adapters/store/rules-sql.js';
 import { createTestDatabase, type TestDatabase } from '../../../harness/database.js';
 import { createKeptLog } from '../../../harness/kept-log.js';
 
 const ROWS = 40_000;
 const [CHAIN, WALLET, TRADER] = ['base', '0xw', '0xt'];
+/** Has a book full of orders that rest, and one under way. */
+const MAKER = '0xm';
 
 let database: TestDatabase;
 let db: Knex;
@@ -20,6 +23,9 @@ const PAST = [
    select '${CHAIN}', '${WALLET}', '${TRADER}', 'no-op', repeat('0', 500), 1, 'null', 'mined', true, n, n * 1000, n from generate_series(1, ${ROWS}) n`,
   `insert into orders (id, chain, trader, order_key, status, is_live, state)
    select n, '${CHAIN}', '${TRADER}', 'request:' || n, case when n = 5 then 'timed_out' else 'filled' end, n = 5, jsonb_build_object('pad', repeat('0', 500))
+   from generate_series(1, ${ROWS}) n`,
+  `insert into orders (id, chain, trader, order_key, status, is_live, state)
+   select ${ROWS} + n, '${CHAIN}', '${MAKER}', 'rests:' || n, case when n = 5 then 'pending' else 'open' end, true, jsonb_build_object('tradeIndex', n)
    from generate_series(1, ${ROWS}) n`,
   `insert into chain_events (chain, event_key, trader, kind, block_number, log_index, is_fill, event)
    select '${CHAIN}', 'event ' || n, '${TRADER}', 'executed', n, 0, true,
@@ -66,6 +72,18 @@ describe('what is asked every second, or before every opening', () => {
     const expected = [...plan.matchAll(/(?:Index Scan(?: Backward)? using|Heap Scan on) .* rows=(\d+)/g)].map(([, count]) => Number(count));
     expect(expected.length).toBeGreaterThan(0);
     expect(Math.max(...expected)).toBeLessThan(ROWS / 10);
+  });
+});
+
+describe('what is asked with every order of a bot', () => {
+  it('looks at what is under way for its trader, and not at what rests', async () => {
+    const { rows } = await db.raw<{ rows: Record<'QUERY PLAN', string>[] }>(`explain (analyze, timing off) ${FACTS.named}`, {
+      chain: CHAIN,
+      trader: MAKER,
+    });
+    const looks = rows.map((row) => row['QUERY PLAN']).filter((step) => /(?:Scan|on) .*orders/.test(step));
+    expect(looks.join()).toContain('orders_busy');
+    for (const look of looks) expect(look).toMatch(/actual rows=1(?:\.\d+)? loops=1/);
   });
 });
 
