@@ -11,4 +11,7 @@ export default {
   testTimeout: isSlow ? 300_000 : 120_000, // slowness is no failure: the machine may be busy with something else
   maxWorkers: 2,
   workerIdleMemoryLimit: '1GB', // a worker whose heap has grown is replaced between two files
+  // One that is replaced after its last file has to start before it can end, which takes longer than jest's half second on a busy machine.
+  // Whatever is left open is still told of: it stays open.
+  workerGracefulExitTimeout: 10_000,
 };
