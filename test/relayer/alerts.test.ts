@@ -122,9 +122,12 @@ describe('an alert', () => {
     const alert = facts();
     // Due in a future that the running gateway does not reach: this test alone delivers it.
     await store.raise(alert, { at: far, tells: true, repeatMs: null });
-    const [claimed] = await store.claim(far, far + 30_000, 5);
-    expect(await store.claim(far + 1, far + 30_000, 5)).toEqual([]);
-    const [again] = await store.claim(far + 30_000, far + 60_000, 5);
+    // The running gateway may have something to tell meanwhile.
+    const mine = async (at: number, until: number) => (await store.claim(at, until, 50)).filter(({ body }) => body.includes(alert.subject));
+    const [claimed] = await mine(far, far + 30_000);
+    expect(claimed).toBeDefined();
+    expect(await mine(far + 1, far + 30_000)).toEqual([]);
+    const [again] = await mine(far + 30_000, far + 60_000);
     expect([again?.eventId, again?.body, again?.attempts]).toEqual([claimed?.eventId, claimed?.body, 2]);
     await store.delivered(again?.id ?? 0n, far);
   });
