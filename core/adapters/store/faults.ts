@@ -21,7 +21,7 @@ const NETWORK_CODES = new Set([
 ]);
 /** The driver has no code for these. */
 const DRIVER_WORDS =
-  /Connection terminated|timeout expired|Query read timeout|(?:connection error|was closed) and is not queryable|Timeout acquiring|establishing an SSL connection/;
+  /Connection terminated|timeout expired|Query read timeout|(?:connection error|was closed) and is not queryable|Timeout acquiring|^aborted$|establishing an SSL connection/;
 /** The transaction lost against another one and was undone as a whole. */
 const LOST_RACES = new Set(['40001', '40P01']);
 

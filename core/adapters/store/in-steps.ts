@@ -36,10 +36,18 @@ export async function inSteps<Result>(db: Knex, work: (steps: Steps) => Promise<
 
 async function run<Result>(connection: Lent, manner: Manner, work: (steps: Steps) => Promise<Result>): Promise<Result> {
   let left: Question[] = [BEGIN];
-  const send = (last: Question): Promise<unknown[][]> => {
+  let failed: Error | null = null;
+  const send = async (last: Question): Promise<unknown[][]> => {
+    // The end of what has failed would be answered like any other, and nothing be kept.
+    if (failed !== null) throw failed;
     const questions = [...left, last];
     left = [];
-    return sendTogether(connection, questions, manner);
+    try {
+      return await sendTogether(connection, questions, manner);
+    } catch (error) {
+      failed = error instanceof Error ? error : new Error('the database failed without a word');
+      throw error;
+    }
   };
   try {
     const result = await work({

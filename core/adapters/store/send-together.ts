@@ -22,17 +22,26 @@ export type Manner = 'by-name' | 'in-full';
  */
 export const sendTogether = (connection: Lent, questions: readonly Question[], manner: Manner): Promise<unknown[][]> =>
   new Promise<unknown[][]>((resolve, reject) => {
-    const query = new pg.Query({ text: '' }, (error: unknown, answers: unknown) => {
+    // What cannot be written is found out before anything is: half of it on the wire would never be answered.
+    const messages = questions.map((question) => messageOf(question, manner));
+    const fail = (fault: unknown): void => {
       // The driver cannot tell which of them were read when one failed, and would ask for a name that the server has not heard.
-      if (error) connection.__knex__disposed = error;
-      if (error) reject(error instanceof Error ? error : new Error('the database failed without a word'));
-      else resolve(rowsOf(answers, questions.length));
+      connection.__knex__disposed = fault;
+      reject(fault instanceof Error ? fault : new Error('the database failed without a word'));
+    };
+    const query = new pg.Query({ text: '' }, (error: unknown, answers: unknown) => {
+      if (error) return fail(error);
+      try {
+        resolve(rowsOf(answers, questions.length));
+      } catch (fault) {
+        fail(fault);
+      }
     });
     query.submit = (given) => {
       const wire = given as Wire;
       wire.stream.cork();
       try {
-        for (const question of questions) write(wire, question, manner);
+        for (const message of messages) write(wire, message);
         wire.sync();
       } finally {
         wire.stream.uncork();
@@ -41,6 +50,19 @@ export const sendTogether = (connection: Lent, questions: readonly Question[], m
     connection.query(query);
   });
 
+interface Message {
+  /** Empty where the server is told all of it. */
+  readonly name: string;
+  readonly text: string;
+  readonly values: unknown[];
+}
+
+const messageOf = ({ asked, values }: Question, manner: Manner): Message => ({
+  name: (manner === 'by-name' ? asked.name : null) ?? '',
+  text: asked.text,
+  values: valuesOf(asked, values).map(toText),
+});
+
 /** What the driver knows of its connection, and does not tell in its types. */
 interface Wire extends pg.Connection {
   /** By name. */
@@ -48,12 +70,10 @@ interface Wire extends pg.Connection {
 }
 
 /** Not followed by a sync: that behind the last one ends them all. */
-function write(wire: Wire, { asked, values }: Question, manner: Manner): void {
-  const name = (manner === 'by-name' ? asked.name : null) ?? '';
-  if (name === '' || wire.parsedStatements[name] === undefined) wire.parse({ name, text: asked.text, types: [] }, true);
-  if (name !== '') wire.parsedStatements[name] = asked.text;
-  const bound = { statement: name, values: valuesOf(asked, values), valueMapper: toText };
-  wire.bind(bound as pg.BindConfig, true);
+function write(wire: Wire, { name, text, values }: Message): void {
+  if (name === '' || wire.parsedStatements[name] === undefined) wire.parse({ name, text, types: [] }, true);
+  if (name !== '') wire.parsedStatements[name] = text;
+  wire.bind({ statement: name, values } as pg.BindConfig, true);
   wire.describe({ type: 'P', name: '' }, true);
   wire.execute({}, true);
 }

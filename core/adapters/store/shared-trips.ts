@@ -29,10 +29,22 @@ interface Traveller {
   readonly fail: (error: unknown) => void;
 }
 
-const MOST_TRAVELLERS = 32;
-/** One that somebody holds up, such as a replica that froze with a lock, does not hold up the others. */
-const PATIENCE_MS = 100;
-const HURRY: Question = { asked: statement(`select set_config('lock_timeout', '${PATIENCE_MS}', true)`), values: {} };
+const MOST_TRAVELLERS = 16;
+/**
+ * A trip is undone when one of its statements takes longer, so that the others do not wait for it. All of them together stay below the time
+ * after which a server counts as silent: a trip that is given up by us and done by the server would place orders that were told to have
+ * failed.
+ */
+const STATEMENT_MS = 90;
+const LOCK_MS = 25;
+/** A trip that takes longer is not waited for: the next one begins. */
+const AHEAD_MS = 10;
+
+const HURRY = question(`
+  select set_config('gateway.lock_timeout', current_setting('lock_timeout'), true),
+    set_config('lock_timeout', '${LOCK_MS}', true), set_config('statement_timeout', '${STATEMENT_MS}', true)`);
+/** The end of a trip waits for the ends of others, which is nobody's fault. */
+const REST = question(`select set_config('lock_timeout', current_setting('gateway.lock_timeout'), true)`);
 
 export function createSharedTrips(db: Knex): SharedTrips {
   let waiting: Traveller[] = [];
@@ -42,7 +54,7 @@ export function createSharedTrips(db: Knex): SharedTrips {
     while (waiting.length > 0) {
       const group = waiting.slice(0, MOST_TRAVELLERS);
       waiting = waiting.slice(MOST_TRAVELLERS);
-      await travel(db, group.sort(inOrder));
+      await atMost(AHEAD_MS, travel(db, group.sort(inOrder)));
     }
     isUnderWay = false;
   }
@@ -64,9 +76,8 @@ const inOrder = ({ company: a }: Traveller, { company: b }: Traveller): number =
 async function travel(db: Knex, group: readonly Traveller[]): Promise<void> {
   const [only] = group;
   if (group.length === 1 && only) return goAlone(db, only);
-  const questions = [HURRY, ...group.flatMap(questionsOf)];
   try {
-    const rows = (await askEach(db, questions)).slice(1);
+    const rows = (await askEach(db, [HURRY, ...group.flatMap(questionsOf), REST])).slice(1);
     for (const traveller of group) traveller.arrive(rows.splice(0, questionsOf(traveller).length).at(-1) ?? []);
   } catch (error) {
     if (wasUndone(error)) await Promise.all(group.map((traveller) => goAlone(db, traveller)));
@@ -85,5 +96,22 @@ async function goAlone(db: Knex, traveller: Traveller): Promise<void> {
 
 const questionsOf = ({ question, company: { before } }: Traveller): Question[] => (before ? [before, question] : [question]);
 
+/** The server goes away, or does not know itself what has become of it. How grave it is, it says in the language of its host. */
+const OPEN_ENDED = /^(?:08|57P0|25P0[34]|58|F0|XX)/;
+
 /** The server lives and says that one of them failed: nothing of the trip was kept, and the others have nothing to do with it. */
-const wasUndone = (error: unknown): boolean => error instanceof pg.DatabaseError && error.severity === 'ERROR';
+const wasUndone = (error: unknown): boolean => error instanceof pg.DatabaseError && !OPEN_ENDED.test(error.code ?? 'XX');
+
+function question(text: string): Question {
+  return { asked: statement(text), values: {} };
+}
+
+/** Until it is done, or so long; `work` never fails. */
+const atMost = (ms: number, work: Promise<void>): Promise<void> =>
+  new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    void work.then(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });

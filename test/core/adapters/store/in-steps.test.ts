@@ -80,6 +80,17 @@ describe('a transaction in steps', () => {
     expect(await words()).toEqual(['after', 'there']);
   });
 
+  it('is not told to be done when its work goes on after a failure', async () => {
+    const failure = await failureOf(
+      run(async (steps) => {
+        steps.leave(keeping('a'), keeping('there'));
+        await failureOf(steps.ask(WORDS, {}));
+      }),
+    );
+    expect(failure).toMatchObject({ code: '23505' });
+    expect(await words()).toEqual(['there']);
+  });
+
   it('keeps nothing and holds nothing when its own work fails', async () => {
     const failure = await failureOf(
       run(async (steps) => {

@@ -79,10 +79,10 @@ describe('statements that are asked at the same time', () => {
     expect(transactionsOf([await first, ...(await others)]).size).toBe(2);
   });
 
-  it('see what was done by those that travel before them', async () => {
+  it('are done in their order, and see what was done before them', async () => {
     const trips = createSharedTrips(replicas[0]);
     const count = statement('select count(*)::int as count from kept');
-    const [, counted] = await Promise.all([keep(trips, 'a', { order: '1' }), trips.ask(count, {}, { order: '2' })]);
+    const [counted] = await Promise.all([trips.ask(count, {}, { order: '2' }), keep(trips, 'a', { order: '1' })]);
     expect(counted).toEqual([{ count: 1 }]);
   });
 
@@ -99,6 +99,24 @@ describe('statements that are asked at the same time', () => {
     } finally {
       await only.destroy();
     }
+  });
+});
+
+describe('one that waits for somebody', () => {
+  it('does not keep those waiting that come after it', async () => {
+    const trips = createSharedTrips(replicas[0]);
+    let held: Promise<unknown> = Promise.resolve();
+    await whileHeld('held', async () => {
+      held = keep(trips, 'held', locking('held'));
+      await eventually(
+        () => onlooker.raw<{ rows: unknown[] }>("select 1 from pg_locks where locktype = 'advisory' and not granted"),
+        ({ rows }) => rows.length > 0,
+      );
+      await keepAll(trips, ['a', 'b']);
+      expect(await words()).toEqual(['a', 'b']);
+    });
+    await held;
+    expect(await words()).toEqual(['a', 'b', 'held']);
   });
 });
 
@@ -126,6 +144,16 @@ describe('of those that travel together', () => {
     expect(await words()).toEqual(['a', 'held', 'z']);
   });
 
+  it('one that takes its time goes alone, and all are done once', async () => {
+    const trips = createSharedTrips(replicas[0]);
+    const slow = statement(
+      "with slept as materialized (select pg_sleep(0.3)) insert into kept (word) select 'slow' from slept returning word",
+    );
+    const answers = await Promise.all([keep(trips, 'a'), trips.ask<Kept>(slow, {}, LOCKS_NOTHING), keep(trips, 'b')]);
+    expect(answers.map(([row]) => row?.word)).toEqual(['a', 'slow', 'b']);
+    expect(await words()).toEqual(['a', 'b', 'slow']);
+  });
+
   it('all are done when two replicas lock the same in opposite order', async () => {
     const [one, other] = replicas.map(createSharedTrips) as [SharedTrips, SharedTrips];
     for (let round = 0; round < 5; round += 1) {
@@ -137,6 +165,19 @@ describe('of those that travel together', () => {
         keep(other, 'other a', locking('a', '2')),
       ]);
       expect(await words()).toEqual(['one a', 'one b', 'other a', 'other b']);
+    }
+  });
+
+  it('one that cannot even be written fails, and nobody meets what it left behind', async () => {
+    const only = connectDatabase({ url: server.url, log: createKeptLog(), poolSize: 1 });
+    try {
+      const trips = createSharedTrips(only);
+      const odd = failureOf(trips.ask(KEEP, { word: { number: 1n } }, LOCKS_NOTHING));
+      await Promise.all([failureOf(keep(trips, 'a')), odd]);
+      expect(await odd).toBeInstanceOf(TypeError);
+      expect(await keepAll(trips, ['c', 'd'])).toHaveLength(2);
+    } finally {
+      await only.destroy();
     }
   });
 
