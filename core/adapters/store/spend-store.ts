@@ -98,7 +98,8 @@ const turn = ({ from, sign }: { from: boolean; sign: '+' | '-' }): string => `
 export const settling = (chain: ChainSlug, orders: readonly { readonly id: string; readonly holds: boolean }[]): Question[] =>
   orders.length === 0 ? [] : [{ asked: SETTLE, values: { chain, rows: JSON.stringify(orders) } }];
 
-const SETTLE = statement(`
+/** The ids are named as lists too: of a list the planner expects little, of a document so much that it reads every reservation there is. */
+export const SETTLE = statement(`
   with given as materialized (
     select * from jsonb_to_recordset(:rows::jsonb) as row(id text, holds boolean)
   ), wanted as (
@@ -106,9 +107,11 @@ const SETTLE = statement(`
     union all
     select grown.id, given.holds from given join spend_reservations as grown
       on grown.chain = cast(:chain as text) and grown.id like '%/%' and split_part(grown.id, '/', 1) = given.id
+    where split_part(grown.id, '/', 1) = any(array(select id from given))
   ), turned as (
     update spend_reservations as known set held = wanted.holds from wanted
     where known.chain = cast(:chain as text) and known.id = wanted.id and known.held <> wanted.holds
+      and known.id = any(array(select id from wanted))
     returning known.chain, known.agent, known.trader, known.day, case when known.held then known.usd else -known.usd end as usd
   ), sums as (
     select chain, agent, trader, day, sum(usd) as usd from turned group by chain, agent, trader, day

@@ -4,6 +4,7 @@ import { LIVE_CLOIDS, TAKE_DUE } from '../../../../core/adapters/store/exchange-
 import type { Statement } from '../../../../core/adapters/store/statement.js';
 import { migrate } from '../../../../core/adapters/store/migrate.js';
 import { HOLES, LANE, MINED_BLOCKS, OPEN, QUEUED, RESET_LANE, SETTLED_IN, UNRECLAIMED } from '../../../../core/adapters/store/relay-sql.js';
+import { SETTLE } from '../../../../core/adapters/store/spend-store.js';
 import { FACTS } from '../../../../core/adapters/store/trader-facts.js';
 import { countFor } from '../../../../core/adapters/store/rules-sql.js';
 import { createTestDatabase, type TestDatabase } from '../../../harness/database.js';
@@ -39,6 +40,10 @@ const PAST = [
    select '${CHAIN}', n, 1, 'open', n, 1 from generate_series(1, ${ROWS}) n`,
   `insert into scheduled_cancels (chain, trader, agent, action, due_at, fired_at)
    select '${CHAIN}', '0x' || n, '0xa', max(id), n * 1000, case when n % 2 = 0 then n end from relay_actions, generate_series(1, ${ROWS}) n group by n`,
+  `insert into agent_spend (chain, agent, trader, day, spent_usd) values ('${CHAIN}', '0xa', '${TRADER}', 1, ${2 * ROWS})`,
+  `insert into spend_reservations (chain, agent, trader, day, id, usd)
+   select '${CHAIN}', '0xa', '${TRADER}', 1, n || grown.mark, 1 from generate_series(1, ${ROWS}) n
+   join (values ('', 1), ('/2', 20)) as grown (mark, every) on n % every = 0`,
   'analyze',
 ];
 
@@ -84,6 +89,22 @@ describe('what is asked with every order of a bot', () => {
     const looks = rows.map((row) => row['QUERY PLAN']).filter((step) => /(?:Scan|on) .*orders/.test(step));
     expect(looks.join()).toContain('orders_busy');
     for (const look of looks) expect(look).toMatch(/actual rows=1(?:\.\d+)? loops=1/);
+  });
+});
+
+describe('what follows every change of an order', () => {
+  it('finds what it has reserved by an index, with all that it grew by, however much others have', async () => {
+    const rows = JSON.stringify([20, 21].map((id) => ({ id: String(id), holds: false })));
+    const plan = await db.transaction(async (trx) => {
+      const { rows: steps } = await trx.raw<{ rows: Record<'QUERY PLAN', string>[] }>(`explain (analyze, timing off) ${SETTLE.named}`, {
+        chain: CHAIN,
+        rows,
+      });
+      return steps.map((row) => row['QUERY PLAN']);
+    });
+    const looks = plan.filter((step) => step.includes('on spend_reservations'));
+    expect(looks.join()).not.toContain('Seq Scan');
+    expect(looks.find((step) => step.includes('Update'))).toMatch(/actual rows=3(?:\.\d+)? loops=1/);
   });
 });
 
