@@ -5,8 +5,8 @@ import type { Question } from './send-together.js';
 import { statement, type Statement, type Values } from './statement.js';
 
 /**
- * What is asked while another trip is under way waits for it and then travels together: one write, one transaction, one commit, however
- * many requests come at once. Whoever comes alone goes alone and at once.
+ * What is asked while another trip is under way waits for it, a moment at most, and then travels together: one write, one transaction, one
+ * commit for many requests. Whoever comes alone goes alone and at once.
  */
 export interface SharedTrips {
   ask<Row>(asked: Statement, values: Values, company: Company): Promise<Row[]>;
@@ -39,6 +39,8 @@ const STATEMENT_MS = 90;
 const LOCK_MS = 25;
 /** A trip that takes longer is not waited for: the next one begins. */
 const AHEAD_MS = 10;
+/** Where there is company, more comes soon: the next trip waits for it. Whoever travels alone waits for nobody. */
+const PACE_MS = 5;
 
 const HURRY = question(`
   select set_config('gateway.lock_timeout', current_setting('lock_timeout'), true),
@@ -54,7 +56,8 @@ export function createSharedTrips(db: Knex): SharedTrips {
     while (waiting.length > 0) {
       const group = waiting.slice(0, MOST_TRAVELLERS);
       waiting = waiting.slice(MOST_TRAVELLERS);
-      await atMost(AHEAD_MS, travel(db, group.sort(inOrder)));
+      const more = group.length > 1 ? new Promise((resolve) => setTimeout(resolve, PACE_MS)) : null;
+      await Promise.all([atMost(AHEAD_MS, travel(db, group.sort(inOrder))), more]);
     }
     isUnderWay = false;
   }
