@@ -22,7 +22,7 @@ const CONNECT_MS = 3_000;
 /** A request waits this long for a free connection; then the caller is told to come back. */
 const ACQUIRE_MS = 5_000;
 /** The server's own limit comes first; this one ends the wait for a server that does not speak any more. */
-const SILENCE_MS = 3_000;
+export const SILENCE_MS = 3_000;
 /** The driver's own limit comes last: it ends the question and leaves the connection as it is, to be lent again. */
 const DRIVER_MS = 500;
 const silenceAfter = ({ statementMs, idleTransactionMs }: DatabaseLimits): number => Math.max(statementMs, idleTransactionMs) + SILENCE_MS;

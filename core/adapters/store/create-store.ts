@@ -4,7 +4,7 @@ import { createAccessStore } from './access-store.js';
 import { createAdmissionStore } from './admission-store.js';
 import { createCandleStore } from './candle-store.js';
 import { reachDatabase, type DatabaseOptions } from './connect-database.js';
-import { isLostRace, withFaults } from './faults.js';
+import { tryAgain, withFaults } from './faults.js';
 import { expectWrites } from './session.js';
 import { createAccountStore } from './account-store.js';
 import { createFacadeStore } from './facade-store.js';
@@ -37,7 +37,6 @@ export interface KnexStore extends Store {
   readonly transaction: <Result>(work: (trx: Knex.Transaction) => Promise<Result>) => Promise<Result>;
 }
 
-const TRIES = 5;
 /** Nothing it asks takes time: an answer that does not come at once is worth nothing. */
 const LEASE_LIMITS = { statementMs: 1_000, lockMs: 1_000, idleTransactionMs: 5_000 };
 
@@ -94,12 +93,4 @@ export function createStore(options: DatabaseOptions): KnexStore {
 
 type Work<Result> = (trx: Knex.Transaction) => Promise<Result>;
 
-async function runTransaction<Result>(db: Knex, work: Work<Result>): Promise<Result> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await db.transaction(work);
-    } catch (error) {
-      if (!isLostRace(error) || tries === TRIES) throw error;
-    }
-  }
-}
+const runTransaction = <Result>(db: Knex, work: Work<Result>): Promise<Result> => tryAgain(() => db.transaction(work));

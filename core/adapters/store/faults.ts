@@ -50,7 +50,7 @@ export const isLostRace = (error: unknown): boolean => LOST_RACES.has(codeOf(err
 
 const TRIES = 5;
 
-/** For work that is one statement: what lost against another one was undone as a whole. */
+/** For work that is one statement or one transaction: what lost against another one was undone as a whole. */
 export async function tryAgain<Result>(work: () => Promise<Result>): Promise<Result> {
   for (let tries = 1; ; tries += 1) {
     try {

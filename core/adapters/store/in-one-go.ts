@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import pg from 'pg';
-import { sendTogether, type Lent, type Manner, type Question } from './send-together.js';
-import { valuesOf, type Statement, type Values } from './statement.js';
+import { sendTogether, type Lent, type Manner } from './send-together.js';
+import { valuesOf, type Question, type Statement, type Values } from './statement.js';
 
 /** The query builder of the pool spends more time on a statement than the driver does; what runs with every request goes past it. */
 interface ConnectionPool {
@@ -32,14 +32,12 @@ export const askEach = (db: Knex, questions: readonly Question[]): Promise<unkno
 /** What it answers has another form than when the server read it, or the server knows no such name. Nothing of it was done. */
 const OUTDATED: ReadonlySet<unknown> = new Set(['0A000', '26000']);
 
-export const isOutdated = (error: unknown): boolean => error instanceof pg.DatabaseError && OUTDATED.has(error.code);
-
 /** Another release may change the tables while we run: then it is asked in full, and this connection is not lent again. */
-async function byName<Result>(connection: Lent, send: (manner: Manner) => Promise<Result>): Promise<Result> {
+export async function byName<Result>(connection: Lent, send: (manner: Manner) => Promise<Result>): Promise<Result> {
   try {
     return await send('by-name');
   } catch (error) {
-    if (!isOutdated(error)) throw error;
+    if (!(error instanceof pg.DatabaseError) || !OUTDATED.has(error.code)) throw error;
     connection.__knex__disposed = error;
     return send('in-full');
   }

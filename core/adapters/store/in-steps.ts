@@ -1,8 +1,8 @@
 import type { Knex } from 'knex';
-import { isLostRace } from './faults.js';
-import { borrowed, isOutdated } from './in-one-go.js';
-import { sendTogether, type Lent, type Manner, type Question } from './send-together.js';
-import { statement, type Statement, type Values } from './statement.js';
+import { tryAgain } from './faults.js';
+import { borrowed, byName } from './in-one-go.js';
+import { sendTogether, type Lent, type Manner } from './send-together.js';
+import { plain, type Question, type Statement, type Values } from './statement.js';
 
 /** A transaction in as few round trips as it has questions: what only writes travels with the next question, or with the end. */
 export interface Steps {
@@ -11,28 +11,14 @@ export interface Steps {
   leave(...questions: readonly Question[]): void;
 }
 
-const TRIES = 5;
-const [BEGIN, COMMIT, ROLLBACK] = ['begin', 'commit', 'rollback'].map((word) => ({ asked: statement(word), values: {} })) as [
-  Question,
-  Question,
-  Question,
-];
+const [BEGIN, COMMIT, ROLLBACK] = [plain('begin'), plain('commit'), plain('rollback')];
 
 /**
  * All or nothing. Runs the work again when it lost against a concurrent transaction, or another release has changed the tables under it, so
  * the work touches nothing but the database.
  */
-export async function inSteps<Result>(db: Knex, work: (steps: Steps) => Promise<Result>): Promise<Result> {
-  let manner: Manner = 'by-name';
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await borrowed(db, (connection) => run(connection, manner, work));
-    } catch (error) {
-      if (!(isLostRace(error) || isOutdated(error)) || tries === TRIES) throw error;
-      if (isOutdated(error)) manner = 'in-full';
-    }
-  }
-}
+export const inSteps = <Result>(db: Knex, work: (steps: Steps) => Promise<Result>): Promise<Result> =>
+  tryAgain(() => borrowed(db, (connection) => byName(connection, (manner) => run(connection, manner, work))));
 
 async function run<Result>(connection: Lent, manner: Manner, work: (steps: Steps) => Promise<Result>): Promise<Result> {
   let left: Question[] = [BEGIN];

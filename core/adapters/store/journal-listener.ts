@@ -2,6 +2,7 @@ import type { Knex } from 'knex';
 import type pg from 'pg';
 import type { JournalEntry } from '../../journal/journal-store.js';
 import type { Logger } from '../../ports.js';
+import { borrowed } from './in-one-go.js';
 import { presentPosition, readFeed, wentBack, type Connection, type FeedPosition } from './journal-feed.js';
 import { JOURNAL_CHANNEL } from './journal-rows.js';
 
@@ -22,33 +23,22 @@ export interface JournalListener {
 const LOOK_MS = { listening: 1_000, deaf: 200 } as const;
 const RECONNECT_MS = { first: 50, most: 2_000 } as const;
 
-interface ConnectionPool {
-  acquireConnection(): Promise<Connection>;
-  releaseConnection(connection: Connection): Promise<void>;
-}
-
 /** Tells what is committed from now on, by whomever. Fails only if the database cannot be asked where it stands. */
 export async function listenToJournal(
   { db, createClient, log }: ListenerParts,
   tell: (entries: readonly JournalEntry[]) => void,
 ): Promise<JournalListener> {
-  const pool = db.client as ConnectionPool;
   const stopping = new AbortController();
   const isOver = (): boolean => stopping.signal.aborted;
   const [notice, retry] = [createBell(stopping.signal), createBell(stopping.signal)];
   let client: pg.Client | null = null;
-  let position: FeedPosition = await borrowed(presentPosition);
+  let position: FeedPosition = await borrowed(db, presentPosition);
   let atEndSince = performance.now();
-
-  async function borrowed<Result>(work: (connection: Connection) => Promise<Result>): Promise<Result> {
-    const connection = await pool.acquireConnection();
-    return work(connection).finally(() => pool.releaseConnection(connection));
-  }
 
   /** A connection on which a question failed is not trusted with the next one. */
   const asked = async <Result>(work: (connection: Connection) => Promise<Result>): Promise<Result> => {
     const own = client;
-    if (own === null) return borrowed(work);
+    if (own === null) return borrowed(db, work);
     try {
       return await work(own);
     } catch (error) {

@@ -3,8 +3,7 @@ import type { ChainSlug } from '../../chains.js';
 import type { JournalEntry, JournalFact } from '../../journal/journal-store.js';
 import type { Address } from '../../ports.js';
 import { decodeExact, encodeExact } from './exact-json.js';
-import { runAll, type Question } from './send-together.js';
-import { statement } from './statement.js';
+import { type Question, runAll, statement } from './statement.js';
 
 /** Woken on it, replicas read what is new; the notice itself says nothing, so that a batch of any size is one notice. */
 export const JOURNAL_CHANNEL = 'diamond_gateway_journal';

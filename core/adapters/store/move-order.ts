@@ -6,7 +6,7 @@ import type { Order } from '../../domain/order.js';
 import type { StoredOrder } from '../../tracking/tracking-store.js';
 import type { Told } from './journal-rows.js';
 import { appending, ORDER_COLUMNS, saving, storedOrder, type OrderRow } from './order-rows.js';
-import { runAll } from './send-together.js';
+import { runAll } from './statement.js';
 import { ownEventKey } from './tracking-rows.js';
 
 /** Steps of an order that happen with us and not on chain. Whoever takes one holds the order's row. */

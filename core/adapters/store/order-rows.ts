@@ -3,9 +3,8 @@ import type { OrderKey } from '../../domain/chain-event.js';
 import { holdsSpending } from '../../domain/order.js';
 import type { Address } from '../../ports.js';
 import type { StoredOrder } from '../../tracking/tracking-store.js';
-import type { Question } from './send-together.js';
 import { settling } from './spend-store.js';
-import { statement } from './statement.js';
+import { type Question, statement } from './statement.js';
 import { eventRows, orderRows, readOrder, type KeyedEvent } from './tracking-rows.js';
 
 /** What everybody who moves an order does to its rows, as part of a transaction. */

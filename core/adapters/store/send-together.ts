@@ -1,11 +1,5 @@
-import type { Knex } from 'knex';
 import pg from 'pg';
-import { valuesOf, type Statement, type Values } from './statement.js';
-
-export interface Question {
-  readonly asked: Statement;
-  readonly values: Values;
-}
+import { valuesOf, type Question } from './statement.js';
 
 /** A connection of the pool. */
 export interface Lent extends pg.Client {
@@ -89,9 +83,4 @@ function rowsOf(answers: unknown, count: number): unknown[][] {
       throw new TypeError('the driver answered without rows');
     return answer.rows as unknown[];
   });
-}
-
-/** As part of a transaction of the query builder. */
-export async function runAll(trx: Knex.Transaction, questions: readonly Question[]): Promise<void> {
-  for (const { asked, values } of questions) await trx.raw(asked.named, values as never);
 }

@@ -1,8 +1,8 @@
 import type { Knex } from 'knex';
 import pg from 'pg';
+import { SILENCE_MS } from './connect-database.js';
 import { ask, askAll, askEach } from './in-one-go.js';
-import type { Question } from './send-together.js';
-import { statement, type Statement, type Values } from './statement.js';
+import { plain, type Question, type Statement, type Values } from './statement.js';
 
 /**
  * What is asked while another trip is under way waits for it, a moment at most, and then travels together: one write, one transaction, one
@@ -30,23 +30,25 @@ interface Traveller {
 }
 
 const MOST_TRAVELLERS = 16;
+/** Each of two statements, and those around them all. */
+const MOST_STATEMENTS = 2 * MOST_TRAVELLERS + 2;
 /**
  * A trip is undone when one of its statements takes longer, so that the others do not wait for it. All of them together stay below the time
  * after which a server counts as silent: a trip that is given up by us and done by the server would place orders that were told to have
  * failed.
  */
-const STATEMENT_MS = 90;
+const STATEMENT_MS = Math.floor(SILENCE_MS / MOST_STATEMENTS);
 const LOCK_MS = 25;
 /** A trip that takes longer is not waited for: the next one begins. */
 const AHEAD_MS = 10;
 /** Where there is company, more comes soon: the next trip waits for it. Whoever travels alone waits for nobody. */
 const PACE_MS = 5;
 
-const HURRY = question(`
+const HURRY = plain(`
   select set_config('gateway.lock_timeout', current_setting('lock_timeout'), true),
     set_config('lock_timeout', '${LOCK_MS}', true), set_config('statement_timeout', '${STATEMENT_MS}', true)`);
 /** The end of a trip waits for the ends of others, which is nobody's fault. */
-const REST = question(`select set_config('lock_timeout', current_setting('gateway.lock_timeout'), true)`);
+const REST = plain(`select set_config('lock_timeout', current_setting('gateway.lock_timeout'), true)`);
 
 export function createSharedTrips(db: Knex): SharedTrips {
   let waiting: Traveller[] = [];
@@ -104,10 +106,6 @@ const OPEN_ENDED = /^(?:08|57P0|25P0[34]|58|F0|XX)/;
 
 /** The server lives and says that one of them failed: nothing of the trip was kept, and the others have nothing to do with it. */
 const wasUndone = (error: unknown): boolean => error instanceof pg.DatabaseError && !OPEN_ENDED.test(error.code ?? 'XX');
-
-function question(text: string): Question {
-  return { asked: statement(text), values: {} };
-}
 
 /** Until it is done, or so long; `work` never fails. */
 const atMost = (ms: number, work: Promise<void>): Promise<void> =>

@@ -3,8 +3,7 @@ import type { Reservation, SpendAccount, SpendStore } from '../../access/spend-s
 import type { ChainSlug } from '../../chains.js';
 import { formatDecimal, parseDecimal, ZERO, type Decimal } from '../../domain/decimal.js';
 import { isLostRace } from './faults.js';
-import type { Question } from './send-together.js';
-import { statement } from './statement.js';
+import { type Question, statement } from './statement.js';
 
 /** Somebody reserved the same id at the same time: as a new row, or as one that was free a moment ago. */
 const LOST = new Set(['23505', '23514']);

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { Knex } from 'knex';
 
 /** A statement written once with names for its values (`:chain`) and sent with numbers, as the server knows them. */
 export interface Statement {
@@ -11,6 +12,11 @@ export interface Statement {
 }
 
 export type Values = Readonly<Record<string, unknown>>;
+
+export interface Question {
+  readonly asked: Statement;
+  readonly values: Values;
+}
 
 /** A name that is used twice is one value, so each use says its type: `cast(:chain as text)`. */
 export function statement(named: string): Statement {
@@ -26,3 +32,11 @@ export function statement(named: string): Statement {
 export const plannedAnew = (named: string): Statement => ({ ...statement(named), name: null });
 
 export const valuesOf = ({ names }: Statement, values: Values): unknown[] => names.map((name) => values[name] ?? null);
+
+/** Of a statement that takes no values. */
+export const plain = (text: string): Question => ({ asked: statement(text), values: {} });
+
+/** As part of a transaction of the query builder. */
+export async function runAll(trx: Knex.Transaction, questions: readonly Question[]): Promise<void> {
+  for (const { asked, values } of questions) await trx.raw(asked.named, values as never);
+}

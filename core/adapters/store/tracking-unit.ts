@@ -15,8 +15,7 @@ import {
 import type { Steps } from './in-steps.js';
 import { telling } from './journal-rows.js';
 import { appending, saving, storedOrder, type AppendedRow, type OrderRow } from './order-rows.js';
-import type { Question } from './send-together.js';
-import type { Statement, Values } from './statement.js';
+import type { Question, Statement, Values } from './statement.js';
 import { checkpointRows, eventKey, orderRefs, ownEventKey, positionRows, readEvent, readPosition, tradeRefs } from './tracking-rows.js';
 import * as sql from './tracking-sql.js';
 
@@ -91,13 +90,13 @@ export function createTrackingUnit(steps: Steps, chain: ChainSlug): TrackingUnit
     async append(events) {
       const keyed = events.map((linked) => ({ ...linked, key: keyOf(linked) }));
       if (keyed.length === 0) return [];
-      const asked = appending(chain, keyed);
+      const added = appending(chain, keyed);
       // Only fills are known by the number of their event: nobody waits for that of others.
       if (!keyed.some(({ event }) => isFill(event))) {
-        steps.leave(asked);
+        steps.leave(added);
         return [];
       }
-      const ids = new Map((await rows<AppendedRow>(asked.asked, asked.values)).map(({ id, event_key }) => [event_key, id]));
+      const ids = new Map((await steps.ask<AppendedRow>(added.asked, added.values)).map(({ id, event_key }) => [event_key, id]));
       return keyed.flatMap(({ event, orderId, key }) => {
         const id = ids.get(key);
         return id === undefined ? [] : [{ id, event, orderId }];

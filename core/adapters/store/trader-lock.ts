@@ -1,7 +1,6 @@
 import type { Knex } from 'knex';
 import type { Draft } from '../../orders/orders-store.js';
-import type { Question } from './send-together.js';
-import { statement } from './statement.js';
+import { type Question, statement } from './statement.js';
 
 /** Orders of one trader are prepared one after the other, on whichever replica. */
 export const lockName = ({ chain, order }: Draft): string => `diamond-gateway orders ${chain} ${order.trader}`;
