@@ -2,11 +2,12 @@ import type { Knex } from 'knex';
 import { connectDatabase } from '../../../../core/adapters/store/connect-database.js';
 import { isUnavailable } from '../../../../core/adapters/store/faults.js';
 import { ask, askAll } from '../../../../core/adapters/store/in-one-go.js';
-import type { Question } from '../../../../core/adapters/store/send-together.js';
-import { statement } from '../../../../core/adapters/store/statement.js';
+import { statement, type Question } from '../../../../core/adapters/store/statement.js';
 import { createTestDatabase, type TestDatabase } from '../../../harness/database.js';
 import { eventually } from '../../../harness/eventually.js';
+import { failureOf } from '../../../harness/failure-of.js';
 import { createKeptLog } from '../../../harness/kept-log.js';
+import { onOnlyConnection } from '../../../harness/only-connection.js';
 
 let server: TestDatabase;
 /** Two replicas, each with one connection so that a broken one would be met again, and somebody who looks on. */
@@ -56,12 +57,6 @@ const holding = (work: (trx: Knex.Transaction) => Promise<void>): Promise<void> 
     await trx.raw("select pg_advisory_xact_lock(hashtextextended('the lock', 0))");
     await work(trx);
   });
-
-const failureOf = (asked: Promise<unknown>): Promise<unknown> =>
-  asked.then(
-    () => 'answered',
-    (error: unknown) => error,
-  );
 
 describe('two statements in one go', () => {
   const insert: Question = { asked: statement('insert into kept (word) values (:word)'), values: { word: 'first' } };
@@ -133,20 +128,13 @@ describe('two statements in one go', () => {
   });
 
   it('do not wait for a lock for ever', async () => {
-    const impatient = connectDatabase({
-      url: server.url,
-      log: createKeptLog(),
-      poolSize: 1,
-      limits: { statementMs: 5_000, lockMs: 200, idleTransactionMs: 5_000 },
-    });
-    try {
+    const limits = { statementMs: 5_000, lockMs: 200, idleTransactionMs: 5_000 };
+    await onOnlyConnection({ url: server.url, limits }, async (impatient) => {
       await holding(async () => {
         expect(isUnavailable(await failureOf(askAll(impatient, [LOCK, { asked: KEEP, values: { word: 'hasty' } }])))).toBe(true);
       });
       expect(await askAll(impatient, [LOCK, { asked: KEEP, values: { word: 'calm' } }])).toHaveLength(1);
-    } finally {
-      await impatient.destroy();
-    }
+    });
   });
 });
 

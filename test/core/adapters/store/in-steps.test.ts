@@ -5,6 +5,7 @@ import { inSteps, type Steps } from '../../../../core/adapters/store/in-steps.js
 import { statement } from '../../../../core/adapters/store/statement.js';
 import { openDatabaseLine, type DatabaseLine } from '../../../harness/cluster-line.js';
 import { createTestDatabase, type TestDatabase } from '../../../harness/database.js';
+import { failureOf } from '../../../harness/failure-of.js';
 import { createKeptLog } from '../../../harness/kept-log.js';
 
 let server: TestDatabase;
@@ -33,11 +34,6 @@ const LOCK_ALL = statement('select word from kept order by word for update');
 const words = async (): Promise<string[]> =>
   (await onlooker('kept').select<{ word: string }[]>('word').orderBy('word')).map(({ word }) => word);
 const run = <Result>(work: (steps: Steps) => Promise<Result>): Promise<Result> => inSteps(db, work);
-const failureOf = (asked: Promise<unknown>): Promise<unknown> =>
-  asked.then(
-    () => 'done',
-    (error: unknown) => error,
-  );
 /** What is locked here would stop it; it does not wait for long. */
 const lockedByNobody = async (): Promise<void> => {
   await onlooker.raw('select word from kept for update nowait');

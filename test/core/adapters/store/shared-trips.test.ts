@@ -5,7 +5,9 @@ import { createSharedTrips, LOCKS_NOTHING, type Company, type SharedTrips } from
 import { statement } from '../../../../core/adapters/store/statement.js';
 import { createTestDatabase, type TestDatabase } from '../../../harness/database.js';
 import { eventually } from '../../../harness/eventually.js';
+import { failureOf } from '../../../harness/failure-of.js';
 import { createKeptLog } from '../../../harness/kept-log.js';
+import { onOnlyConnection } from '../../../harness/only-connection.js';
 
 let server: TestDatabase;
 let replicas: readonly [Knex, Knex];
@@ -38,12 +40,6 @@ const keepAll = (trips: SharedTrips, words: readonly string[]) => Promise.all(wo
 const transactionsOf = (answers: readonly Kept[][]) => new Set(answers.flat().map(({ transaction }) => transaction));
 const words = async (): Promise<string[]> =>
   (await onlooker('kept').select<{ word: string }[]>('word').orderBy('word')).map(({ word }) => word);
-const failureOf = (asked: Promise<unknown>): Promise<unknown> =>
-  asked.then(
-    () => 'answered',
-    (error: unknown) => error,
-  );
-
 const SLEEP = statement('select pg_sleep(30)');
 const END_SLEEPERS = `
   select pg_terminate_backend(pid) from pg_stat_activity
@@ -87,8 +83,7 @@ describe('statements that are asked at the same time', () => {
   });
 
   it('are asked anew when another release has changed the tables, and done once', async () => {
-    const only = connectDatabase({ url: server.url, log: createKeptLog(), poolSize: 1 });
-    try {
+    await onOnlyConnection(server, async (only) => {
       const trips = createSharedTrips(only);
       const all = statement('select * from kept order by word');
       const look = () => Promise.all([keep(trips, 'a', { order: '1' }), trips.ask(all, {}, { order: '2' })]);
@@ -96,9 +91,7 @@ describe('statements that are asked at the same time', () => {
       await onlooker.raw('delete from kept');
       await onlooker.raw('alter table kept add column remark text');
       expect((await look())[1]).toMatchObject([{ word: 'a', remark: null }]);
-    } finally {
-      await only.destroy();
-    }
+    });
   });
 });
 
@@ -169,16 +162,13 @@ describe('of those that travel together', () => {
   });
 
   it('one that cannot even be written fails, and nobody meets what it left behind', async () => {
-    const only = connectDatabase({ url: server.url, log: createKeptLog(), poolSize: 1 });
-    try {
+    await onOnlyConnection(server, async (only) => {
       const trips = createSharedTrips(only);
       const odd = failureOf(trips.ask(KEEP, { word: { number: 1n } }, LOCKS_NOTHING));
       await Promise.all([failureOf(keep(trips, 'a')), odd]);
       expect(await odd).toBeInstanceOf(TypeError);
       expect(await keepAll(trips, ['c', 'd'])).toHaveLength(2);
-    } finally {
-      await only.destroy();
-    }
+    });
   });
 
   it('none is done when the connection is lost, which is the fault of the database', async () => {
@@ -197,17 +187,10 @@ describe('of those that travel together', () => {
   });
 
   it('the patience of each connection is afterwards what it was', async () => {
-    const only = connectDatabase({
-      url: server.url,
-      log: createKeptLog(),
-      poolSize: 1,
-      limits: { statementMs: 5_000, lockMs: 4_321, idleTransactionMs: 5_000 },
-    });
-    try {
+    const limits = { statementMs: 5_000, lockMs: 4_321, idleTransactionMs: 5_000 };
+    await onOnlyConnection({ url: server.url, limits }, async (only) => {
       await keepAll(createSharedTrips(only), ['a', 'b']);
       expect((await only.raw<{ rows: unknown[] }>('show lock_timeout')).rows).toEqual([{ lock_timeout: '4321ms' }]);
-    } finally {
-      await only.destroy();
-    }
+    });
   });
 });
