@@ -64,7 +64,7 @@ export async function createExternalNode({ url, clock, log, pollMs = 250 }: Exte
       requireCount('blocks', blocks, 100_000);
       await lever('mine', ['hardhat_mine', 'anvil_mine'], [quantity(blocks), quantity(secondsPerBlock)]);
       const mined = await head();
-      watch.saw(mined);
+      watch.made(mined);
       return mined;
     },
     async pauseMining() {
@@ -116,8 +116,8 @@ async function lastBlocks(
 
 interface HeadWatch {
   on(listener: (head: BlockHead) => void): Cancel;
-  /** A head somebody knows of: it is told at once, also where the first look, which only says where things stand, would take it for an old one. */
-  saw(head: BlockHead): void;
+  /** A head that is new for sure: it is told at once, also where the first look, which only says where things stand, took it for an old one. */
+  made(head: BlockHead): void;
   close(): Promise<void>;
 }
 
@@ -127,19 +127,21 @@ function createHeadWatch(head: () => Promise<BlockHead>, clock: Clock, pollMs: n
   const ended = new AbortController();
   let looking: Promise<void> | null = null;
   let last: BlockHead | null = null;
+  let told: BlockHead | null = null;
 
-  function saw(next: BlockHead): void {
-    if (next.hash === last?.hash) return;
-    last = next;
+  function tell(next: BlockHead): void {
+    last = told = next;
     for (const listener of [...listeners]) listener(next);
   }
 
   async function look(): Promise<void> {
-    last = await head().catch(() => null);
+    last = null;
+    const first = await head().catch(() => null);
+    last ??= first; // a newer one may have been told meanwhile
     while (listeners.size > 0 && !ended.signal.aborted) {
       await clock.sleep(pollMs, ended.signal);
       const next = await head().catch((error: unknown) => warn(String(error)));
-      if (next !== undefined) saw(next);
+      if (next !== undefined && next.hash !== last?.hash) tell(next);
     }
     looking = null;
   }
@@ -150,7 +152,9 @@ function createHeadWatch(head: () => Promise<BlockHead>, clock: Clock, pollMs: n
       looking ??= look();
       return () => void listeners.delete(listener);
     },
-    saw,
+    made(next) {
+      if (next.hash !== told?.hash) tell(next);
+    },
     async close() {
       listeners.clear();
       ended.abort();

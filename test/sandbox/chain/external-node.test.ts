@@ -1,25 +1,23 @@
+import { EventEmitter, once } from 'node:events';
 import { createServer } from 'node:http';
 import { systemClock } from '../../../core/adapters/system-clock.js';
-import { createEngine } from '../../../sandbox/chain/engine.js';
+import { createEngine, type RpcAnswer } from '../../../sandbox/chain/engine.js';
 import { createExternalNode } from '../../../sandbox/chain/external-node.js';
 import { answerRpc } from '../../../sandbox/chain/json-rpc.js';
 import { alice, bob, CHAIN_ID, cleanUp, later, recordingLog, sign } from './fixture.js';
 
 afterEach(cleanUp);
 
+type Answer = (method: string, params: readonly unknown[]) => Promise<RpcAnswer>;
+
 /** What an operator might run: the engine with all of Hardhat's levers on its port, no anvil ones. */
-async function hardhatLike() {
+async function hardhatLike(twist: (answer: Answer) => Answer = (answer) => answer) {
   const engine = await createEngine({ chainId: CHAIN_ID, genesisTime: 1_700_000_000, balances: new Map([[alice.address, 10n ** 21n]]) });
+  const answer = twist((method, params) => engine.request(method, params));
   const server = createServer((request, response) => {
     const parts: Buffer[] = [];
     request.on('data', (part: Buffer) => parts.push(part));
-    request.on(
-      'end',
-      () =>
-        void answerRpc(Buffer.concat(parts).toString(), (method, params) => engine.request(method, params)).then((text) =>
-          response.end(text),
-        ),
-    );
+    request.on('end', () => void answerRpc(Buffer.concat(parts).toString(), answer).then((text) => response.end(text)));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   later(() => {
@@ -49,6 +47,22 @@ describe('an external node', () => {
     await node.admin('hardhat_setBalance', [bob.address, '0x5']);
     expect(await node.request('eth_getBalance', [bob.address, 'latest'])).toBe('0x5');
     expect(await node.request('eth_getTransactionCount', [alice.address, 'latest'])).toBe('0x1');
+  });
+
+  it('tells of a block it was asked for also when the first look finds it there already', async () => {
+    const mining = new EventEmitter();
+    let isFirst = true;
+    const node = await hardhatLike((answer) => async (method, params) => {
+      const isFirstLook = isFirst && method === 'eth_getBlockByNumber';
+      if (isFirstLook) isFirst = false;
+      if (isFirstLook) await once(mining, 'done');
+      const answered = await answer(method, params);
+      if (method === 'hardhat_mine') mining.emit('done');
+      return answered;
+    });
+    const next = node.nextBlock();
+    await node.mine(3);
+    expect((await next).number).toBe(3n);
   });
 
   it('says in one sentence what it cannot do', async () => {
