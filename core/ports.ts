@@ -91,6 +91,8 @@ export interface LogRange {
   readonly logs: readonly DiamondLog[];
   /** Inputs of transactions that began an order, by hash, as far as they came along; `Chain.inputs` has the others. */
   readonly inputs: ReadonlyMap<Hex, Hex>;
+  /** Transactions to the Diamond that left no log we know, as those do that fail; null where blocks were not read whole. */
+  readonly silent: ReadonlySet<Hex> | null;
 }
 
 /** The node's answers contradict each other: the chain moved while it was read. Reading again helps. */
@@ -167,6 +169,8 @@ export interface Chain {
   openingFacts(trader: Address, opening: OpeningQuestion): Promise<OpeningFacts | null>;
   /** null when the node does not know it. */
   transaction(hash: Hex): Promise<SeenTransaction | null>;
+  /** What became of it; null while it is in no block. */
+  outcome(hash: Hex): Promise<SeenTransaction['mined']>;
   /** Headers by number, ascending. */
   blocks(numbers: readonly bigint[]): Promise<readonly BlockHead[]>;
 }

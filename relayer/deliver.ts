@@ -44,7 +44,7 @@ export interface Delivery {
   currentFees(): Promise<NodeFees>;
   /** What the last transaction that was too dear for the wallet would have cost at most, in wei; 0 = none was. */
   wanting(): bigint;
-  forgetAllBut(jobs: readonly RelayJob[]): void;
+  forgetAllBut(ids: readonly bigint[]): void;
 }
 
 const SEND_AGAIN_MS = 1_000;
@@ -179,9 +179,9 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     await handOver(offer ? await signing.sign(job, offer, true) : job);
   }
 
-  function forgetAllBut(jobs: readonly RelayJob[]): void {
-    const ids = new Set(jobs.map(({ id }) => id));
-    for (const known of [sentAt, made]) for (const id of known.keys()) if (!ids.has(id)) known.delete(id);
+  function forgetAllBut(ids: readonly bigint[]): void {
+    const kept = new Set(ids);
+    for (const known of [sentAt, made]) for (const id of known.keys()) if (!kept.has(id)) known.delete(id);
   }
 
   return {

@@ -4,7 +4,9 @@ import type { Refusal, RelayJob, SignedAction } from '../core/relay/relay-store.
 import type { Lease } from '../core/tracking/tracking-store.js';
 import { createDelivery, type DeliveryOptions, type DeliverySettings } from './deliver.js';
 import { createFence } from './fence.js';
+import { createInHand } from './in-hand.js';
 import { createLookout } from './lookout.js';
+import { createOneAtATime } from './one-at-a-time.js';
 import { refusalOf, type PolicySettings } from './policy.js';
 import type { LaneWaits } from '../core/relay/lane-waits.js';
 
@@ -40,20 +42,28 @@ export function createLane(options: LaneOptions): Lane {
   let lease: Lease | null = null;
   /** Something of the wallet's was under way at the last turn: then a block is worth a turn of its own. */
   let isBusy = true;
+  /** A look that is under way; sending does not wait for it. */
+  let looking: Promise<void> | null = null;
   const fence = createFence({ slug, wallet: address, store, settings, clock, log });
   const delivery = createDelivery({ ...options, fence, onNonceTooLow: () => wake.abort(WOKEN) });
-  const lookout = createLookout({ ...options, fence, delivery, paceMs: PACE_MS });
+  const [numbers, inHand] = [createOneAtATime(), createInHand()];
+  const lookout = createLookout({ ...options, fence, delivery, numbers, inHand, paceMs: PACE_MS });
 
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
       await turn().catch(failed);
-      // Who lost the lane meanwhile has nothing to say about it.
-      if (lease?.isHeld()) await fence.save().catch((error: unknown) => log.warn('relay.fence-not-told', { wallet: address, error }));
+      await tellFence();
       // `stop` aborts it too: a signal made of two would be kept by the one that lives as long as the lane.
       if (!wake.signal.aborted) await clock.sleep(PACE_MS, wake.signal);
       wake = new AbortController();
     }
+    await looking;
     await lease?.release().catch(() => undefined);
+  }
+
+  /** Who lost the lane meanwhile has nothing to say about it. */
+  async function tellFence(): Promise<void> {
+    if (lease?.isHeld()) await fence.save().catch((error: unknown) => log.warn('relay.fence-not-told', { wallet: address, error }));
   }
 
   function failed(error: unknown): void {
@@ -63,6 +73,7 @@ export function createLane(options: LaneOptions): Lane {
 
   async function owns(): Promise<boolean> {
     if (lease?.isHeld()) return true;
+    await looking;
     if (lease) await lease.release().catch(() => undefined);
     lease = await store.lease(slug, address);
     if (lease === null) return false;
@@ -77,13 +88,23 @@ export function createLane(options: LaneOptions): Lane {
       isBusy = false;
       return fence.adopt(await store.lane(slug, address));
     }
-    const isDue = lookout.isDue();
     if (!lookout.hasLooked()) await lookout.lookAtChain(await store.open(slug, address));
     for (let isMore = true; isMore;) isMore = await beginSome();
-    if (!isDue) return;
-    const open = await store.open(slug, address);
-    isBusy = open.length > 0;
-    await lookout.look(open);
+    if (lookout.isDue()) looking ??= lookBeside();
+  }
+
+  /** What begins meanwhile makes the lane busy again. */
+  async function lookBeside(): Promise<void> {
+    isBusy = false;
+    try {
+      if (await lookout.look()) isBusy = true;
+    } catch (error) {
+      isBusy = true;
+      failed(error);
+    }
+    await tellFence();
+    looking = null;
+    if (isBusy && lookout.isDue()) wake.abort(WOKEN);
   }
 
   /** Jobs without a number, in the order they came, many of them in one go; true when there may be more. */
@@ -93,10 +114,14 @@ export function createLane(options: LaneOptions): Lane {
     isBusy = true;
     await delivery.currentFees().catch(failed);
     const passed = await judge(queued);
-    const numbered = passed.length === 0 ? [] : await store.number(slug, address, passed, lookout.chainNonce());
-    await delivery.handAll(await delivery.signFirst(numbered));
+    if (passed.length > 0) await inHand.hold(passed, () => send(passed));
     // Where one stays behind it would only be found again: the next turn tries it once more.
     return queued.length === AT_ONCE && passed.length === queued.length;
+  }
+
+  async function send(passed: readonly bigint[]): Promise<void> {
+    const numbered = await numbers(() => store.number(slug, address, passed, lookout.chainNonce()));
+    await delivery.handAll(await delivery.signFirst(numbered));
   }
 
   /** Those that may be signed. A trader's are judged one after the other: what one is allowed depends on those before it. */

@@ -4,11 +4,16 @@ import { NO_OP_GAS } from './sign-jobs.js';
 import { firstFees } from './fees.js';
 import type { LaneFence } from './fence.js';
 import type { LaneOptions } from './lane.js';
+import type { InHand } from './in-hand.js';
+import type { OneAtATime } from './one-at-a-time.js';
 import { settleJobs, type SettleMemory } from './settle.js';
 
 export interface LookoutOptions extends LaneOptions {
   readonly fence: LaneFence;
   readonly delivery: Delivery;
+  /** Nonces are given and taken back by one at a time. */
+  readonly numbers: OneAtATime;
+  readonly inHand: InHand;
   readonly paceMs: number;
 }
 
@@ -19,7 +24,8 @@ export interface Lookout {
   /** The next nonce by the last look. */
   chainNonce(): number;
   blockSeen(): void;
-  look(open: readonly RelayJob[]): Promise<void>;
+  /** While others begin jobs, which it leaves alone. True when something of the wallet's is under way. */
+  look(): Promise<boolean>;
   lookAtChain(open: readonly RelayJob[]): Promise<void>;
   /** Somebody else looked after the lane meanwhile. */
   forget(): void;
@@ -33,7 +39,7 @@ const IDLE_MS = 15_000;
 const USUAL_GAS = 500_000n;
 
 export function createLookout(options: LookoutOptions): Lookout {
-  const { definition, wallet, node, store, settings, clock, log, onStep, fence, delivery, paceMs } = options;
+  const { definition, wallet, node, store, settings, clock, log, onStep, fence, delivery, numbers, inHand, paceMs } = options;
   const { slug } = definition;
   const memory: SettleMemory = { doubts: new Map(), isOneBranch: false };
   let chainNonce: number | null = null;
@@ -43,16 +49,19 @@ export function createLookout(options: LookoutOptions): Lookout {
   /** Since when the transaction that is next on chain is open. */
   let waiting: { readonly nonce: number; readonly since: number } | null = null;
 
-  async function look(open: readonly RelayJob[]): Promise<void> {
-    if (!isWorthIt(open)) return;
+  async function look(): Promise<boolean> {
+    const begun = inHand.fromNow();
+    const open = await store.open(slug, wallet.address);
+    if (!isWorthIt(open)) return false;
     isBlockSeen = false;
     lookedAt = clock.now();
     await delivery.renewFees();
     await lookAtChain(open);
     const left = await store.open(slug, wallet.address);
-    delivery.forgetAllBut(left);
+    delivery.forgetAllBut([...left.map(({ id }) => id), ...begun]);
     judgeWait(left);
-    await Promise.all(left.map(async (job) => (job.nonce === null ? undefined : delivery.push(job))));
+    await Promise.all(left.map(async (job) => (job.nonce === null || begun.has(job.id) ? undefined : delivery.push(job))));
+    return open.length > 0;
   }
 
   function isWorthIt({ length }: readonly RelayJob[]): boolean {
@@ -69,7 +78,7 @@ export function createLookout(options: LookoutOptions): Lookout {
     chainNonce = nonce;
     const { doubtMs } = settings;
     await settleJobs({ store, node, slug, wallet: wallet.address, clock, log, onStep, memory, doubtMs }, numbered, nonce);
-    if (numbered.length === 0) await store.resetLane(slug, wallet.address, nonce);
+    if (numbered.length === 0) await numbers(() => store.resetLane(slug, wallet.address, nonce));
     else await fillHoles(numbered, nonce);
     if (!numbered.some(isUnsent)) fence.clear('node');
     await judgeFunds(numbered, balance);

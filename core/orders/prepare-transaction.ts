@@ -5,6 +5,7 @@ import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { Address, Hex } from '../ports.js';
 import { encodeIntent, functionsOf, wrapFor } from './encode-intent.js';
+import { knownFacts, learnFacts, roundedUp } from './known-facts.js';
 import { learnGas, withKnownGas } from './known-gas.js';
 import type { HandedOut } from './orders-store.js';
 import { refuseShortage } from './precheck-funds.js';
@@ -94,10 +95,22 @@ async function rehearse({ chain }: Venue, rehearsal: Rehearsal): Promise<Rehears
 /** What the relayer sends is of few kinds: what one of them took is enough for the next, or it is estimated after all. */
 const rehearseLearning = (venue: Venue, intent: Intent, rehearsal: Rehearsal): Promise<Rehearsed> =>
   withKnownGas(venue, intent, async (kept) => {
-    const rehearsed = await rehearse(venue, kept === null ? rehearsal : { ...rehearsal, gas: kept });
+    const rehearsed = await rehearseOpening(venue, kept === null ? rehearsal : { ...rehearsal, gas: kept });
     if (rehearsed.gas !== null && rehearsed.gas !== kept) learnGas(venue, intent, rehearsed.gas);
     return rehearsed;
   });
+
+/** The call itself is tried each time; what the market says of it may be a moment old, and was asked for a little more than this one needs. */
+async function rehearseOpening(venue: Venue, { opening, ...rest }: Rehearsal): Promise<Rehearsed> {
+  if (opening === undefined) return rehearse(venue, rest);
+  const known = knownFacts(venue, rest.trader, opening);
+  if (known !== null) return { ...(await rehearse(venue, rest)), opening: known };
+  const wider = { ...opening, positionSizeCollateral: roundedUp(opening.positionSizeCollateral) };
+  const rehearsed = await rehearse(venue, { ...rest, opening: wider });
+  if (rehearsed.opening === null) return rehearsed;
+  learnFacts(venue, rest.trader, wider, rehearsed.opening);
+  return rehearsed.opening.isWithinGroupOi ? rehearsed : rehearse(venue, { ...rest, opening });
+}
 
 const addressOf = ({ address }: Collateral): Address => address;
 

@@ -10,9 +10,11 @@ import { carries } from './find-order.js';
 import type { KnownOrder } from './orders-store.js';
 import type { SeenTransaction } from './rehearsal.js';
 
-const AT_ONCE = 100;
-/** Anybody may report hashes that no node has ever seen: so many are asked for with one block, and the next block goes on from there. */
-const HASHES_AT_ONCE = 64;
+const AT_ONCE = 200;
+/** Anybody may report hashes that no node has ever seen: so many are asked for in one look, and the next look goes on from there. */
+const HASHES_AT_ONCE = 128;
+/** What has just been sent is seldom worth a question: its block will tell. */
+const LOOK_EVERY_MS = 2_000;
 
 type Mined = NonNullable<SeenTransaction['mined']>;
 interface Failed {
@@ -22,12 +24,18 @@ interface Failed {
 }
 
 /**
- * Prepared orders whose hash is known: a transaction that failed leaves no log, so it has to be asked for. Only what lies at or below the
- * cursor is believed, so that a reorganisation takes it back with everything else.
+ * Prepared orders whose hash is known: a transaction that failed leaves no log, so it has to be asked for; at once where a block since the
+ * last time held it in silence, otherwise now and then. `silent` is null where nobody knows what the blocks held. Only what lies at or below
+ * the cursor is believed, so that a reorganisation takes it back with everything else.
  */
-export async function watchHashes(gateway: Gateway, venue: Venue, cursor: ChainCursor): Promise<void> {
+export async function watchHashes(
+  gateway: Gateway,
+  venue: Venue,
+  cursor: ChainCursor,
+  silent: ReadonlySet<Hex> | null = null,
+): Promise<void> {
   const { slug } = venue.definition;
-  const orders = await nextInTurn(gateway, venue);
+  const orders = await worthALook(gateway, venue, silent);
   const seen = await Promise.all(orders.map((order) => look(venue, cursor, order)));
   const now = venue.clock.now();
   const due = orders.filter(({ order }, at) => seen[at] === 'nothing' && order.expiresAt !== null && order.expiresAt <= now);
@@ -43,22 +51,38 @@ export async function watchHashes(gateway: Gateway, venue: Venue, cursor: ChainC
   }
 }
 
-/** The last one that was looked at; 0 = the next look begins with the oldest. */
-const lookedUpTo = new WeakMap<Venue, bigint>();
+interface Look {
+  readonly at: number;
+  /** The last one that was looked at; 0 = the next look begins with the oldest. */
+  readonly upTo: bigint;
+}
+
+const looks = new WeakMap<Venue, Look>();
+
+async function worthALook(gateway: Gateway, venue: Venue, silent: ReadonlySet<Hex> | null): Promise<KnownOrder[]> {
+  const last = looks.get(venue);
+  if (silent === null || !last || venue.clock.now() - last.at >= LOOK_EVERY_MS) return nextInTurn(gateway, venue, last?.upTo ?? 0n);
+  if (silent.size === 0) return [];
+  const sent = await gateway.store.orders.sent(venue.definition.slug, AT_ONCE, last.upTo);
+  return sent.filter(({ hashes }) => hashes.some((hash) => silent.has(hash)));
+}
 
 /** Everybody's turn comes, however many hashes others have reported. */
-async function nextInTurn({ store }: Gateway, venue: Venue): Promise<KnownOrder[]> {
-  const found = await store.orders.sent(venue.definition.slug, AT_ONCE, lookedUpTo.get(venue) ?? 0n);
+async function nextInTurn({ store }: Gateway, venue: Venue, after: bigint): Promise<KnownOrder[]> {
+  const found = await store.orders.sent(venue.definition.slug, AT_ONCE, after);
   let hashes = 0;
   const end = found.findIndex((order) => (hashes += order.hashes.length) >= HASHES_AT_ONCE);
   const taken = end === -1 ? found : found.slice(0, end + 1);
   const isLast = taken.length === found.length && found.length < AT_ONCE;
-  lookedUpTo.set(venue, isLast ? 0n : (taken.at(-1)?.id ?? 0n));
+  looks.set(venue, { at: venue.clock.now(), upTo: isLast ? 0n : (taken.at(-1)?.id ?? 0n) });
   return taken;
 }
 
 /** `wait` = its block is not in yet; `nothing` = as far as the chain knows, it has not happened. */
 async function look({ chain }: Venue, cursor: ChainCursor, known: KnownOrder): Promise<Failed | 'wait' | 'nothing'> {
+  const outcomes = (await Promise.all(known.hashes.map((hash) => chain.outcome(hash)))).filter((outcome) => outcome !== null);
+  if (outcomes.some(({ blockNumber }) => blockNumber > cursor.number)) return 'wait';
+  if (outcomes.every(({ succeeded }) => succeeded)) return 'nothing';
   const found = await Promise.all(known.hashes.map(async (hash) => ({ hash, transaction: await chain.transaction(hash) })));
   const mined = found.flatMap(({ hash, transaction: seen }) => (seen?.mined ? [{ hash, transaction: seen, mined: seen.mined }] : []));
   if (mined.some((one) => one.mined.blockNumber > cursor.number)) return 'wait';

@@ -1,5 +1,5 @@
 import type { Gateway, Venue } from '../gateway.js';
-import { ChainMovedError, type BlockHead, type LogRange } from '../ports.js';
+import { ChainMovedError, type BlockHead, type Hex, type LogRange } from '../ports.js';
 import { watchHashes } from '../orders/watch-hashes.js';
 import { redactText } from '../redact.js';
 import { CursorMovedError, takeBack, takeIn, takeInLate, timeOut, timeoutBlocks } from './chain-steps.js';
@@ -37,6 +37,8 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
   let stands: ChainCursor | null = null;
   let batch: bigint = LOG_BATCH.first;
   let rereadAt = clock.now();
+  /** Of the blocks since the last look at reported hashes; null where some of them were not read whole. */
+  let silent: ReadonlySet<Hex> | null = null;
   let rereadUpTo: { readonly last: bigint; readonly before: bigint } | null = null;
   let wake = new AbortController();
   const unlisten = gateway.bus.on('head', (event) => {
@@ -97,7 +99,9 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
     const patience = timeoutBlocks(venue);
     const waiting = await tracking.waiting(slug, cursor.number - (patience ?? 0n));
     if (waiting.unanswered && patience !== null) await timeOut(gateway, venue, cursor, patience);
-    if (waiting.sent) await watchHashes(gateway, venue, cursor);
+    const unheard = silent;
+    silent = new Set();
+    if (waiting.sent) await watchHashes(gateway, venue, cursor, unheard);
   }
 
   async function leads(): Promise<boolean> {
@@ -125,6 +129,7 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
     const range = await readRange(from, head.number);
     if (cursor.hash !== null && range.blocks[0]?.parentHash !== cursor.hash) return back(cursor);
     const reached = await takeIn(gateway, venue, cursor, range);
+    silent = silent && range.silent && new Set([...silent, ...range.silent]);
     if (reached.number < head.number) log.info('chain.catching-up', { block: reached.number, head: head.number });
     return reached;
   }

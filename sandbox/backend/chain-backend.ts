@@ -1,12 +1,12 @@
 import type { ChainDefinition } from '../../core/chains.js';
 import type { Address, Cancel, Clock, Logger } from '../../core/ports.js';
-import { changesRules, frame, framesOf, touchedTrade, type ChainFrame } from './chain-events.js';
+import { changesRules, frame, framesOf, movesExposure, touchedTrade, type ChainFrame } from './chain-events.js';
 import { createChainFollower, type NewBlocks } from './chain-follower.js';
 import type { DiamondLog } from './diamond-log.js';
-import type { RpcRead } from './diamond-reader.js';
+import { createDiamondReader, type RpcRead } from './diamond-reader.js';
 import type { MarketHours } from './market-hours.js';
 import { readProtocolState, type ProtocolState } from './protocol-state.js';
-import { historyRow, isExecution, unsidedTrade, type ExecutionLog, type HistoryRow } from './trade-history.js';
+import { historyRow, isExecution, unsidedTrade, type HistoryRow } from './trade-history.js';
 import { readSide, readTrade, readTraders, readTrades, readUser } from './trade-reader.js';
 import { openInterest, tradingVariables, type TradingVariables } from './trading-variables.js';
 import type { WireValue } from './wire-format.js';
@@ -48,6 +48,7 @@ export function createChainBackend({ chain, read, hours, clock, log, pollMs = PO
   let state: ProtocolState | null = null;
   let variables: TradingVariables | null = null;
   let refreshedAt = 0;
+  let loggedAt = 0;
   /** Root of the contract's storage at the last complete read; reading all of it again costs the engine hundreds of calls. */
   let readRoot: string | null = null;
   let refreshId = 0;
@@ -89,11 +90,17 @@ export function createChainBackend({ chain, read, hours, clock, log, pollMs = PO
     rebuild();
   };
 
-  const tellTrade = async (entry: DiamondLog): Promise<void> => {
-    const touched = touchedTrade(entry);
-    if (!touched) return;
-    const container = await readTrade(read, diamond, touched.user, touched.index);
-    if (container !== null) send(frame(touched.frame, container));
+  /** The trades that these logs touched, as they are now. */
+  const readTouched = async (logs: readonly DiamondLog[]): Promise<ReadonlyMap<DiamondLog, ChainFrame>> => {
+    const reader = createDiamondReader(read, diamond, 'latest');
+    const frames = new Map<DiamondLog, ChainFrame>();
+    const readOne = async (entry: DiamondLog): Promise<void> => {
+      const touched = touchedTrade(entry);
+      const container = touched && (await readTrade(reader, touched.user, touched.index));
+      if (touched && container !== null) frames.set(entry, frame(touched.frame, container));
+    };
+    await Promise.all(logs.map(readOne));
+    return frames;
   };
 
   const tellExposure = (entry: DiamondLog): void => {
@@ -112,9 +119,9 @@ export function createChainBackend({ chain, read, hours, clock, log, pollMs = PO
     return timed.at;
   };
 
-  const keepRow = async (entry: ExecutionLog): Promise<HistoryRow | null> => {
+  const keepRow = async (entry: DiamondLog): Promise<HistoryRow | null> => {
     const key = `${entry.tx}:${entry.logIndex}`;
-    if (rows.has(key) || !state) return null;
+    if (!isExecution(entry) || rows.has(key) || !state) return null;
     const unsided = unsidedTrade(entry);
     const isLong = unsided ? await readSide(read, diamond, unsided.user, unsided.index) : false;
     const row = historyRow(entry, { id: rowId + 1, blockTime: await blockTime(entry.block), state, isLong });
@@ -125,13 +132,16 @@ export function createChainBackend({ chain, read, hours, clock, log, pollMs = PO
     return row;
   };
 
-  const note = async (entry: DiamondLog, isLive: boolean): Promise<void> => {
-    const row = isExecution(entry) ? await keepRow(entry) : null;
-    if (!isLive) return;
-    framesOf(entry).forEach(send);
-    tellExposure(entry);
-    if (row) send({ name: 'new-trade-history', ...row });
-    await tellTrade(entry);
+  const tell = async (logs: readonly DiamondLog[]): Promise<void> => {
+    const trades = await readTouched(logs);
+    for (const entry of logs) {
+      const row = await keepRow(entry);
+      framesOf(entry).forEach(send);
+      tellExposure(entry);
+      if (row) send({ name: 'new-trade-history', ...row });
+      const trade = trades.get(entry);
+      if (trade) send(trade);
+    }
   };
 
   const onBlocks = async ({ block, logs, hasForeignLogs, isReorg }: NewBlocks): Promise<void> => {
@@ -141,11 +151,14 @@ export function createChainBackend({ chain, read, hours, clock, log, pollMs = PO
       timed = { block: -1, at: 0 };
     }
     const withRules = isFirst || isReorg || hasForeignLogs || logs.some(changesRules);
-    if (withRules || logs.length > 0) await refresh(withRules);
-    else if (clock.now() - refreshedAt >= REFRESH_MS) await reassure();
+    const isOld = clock.now() - refreshedAt >= REFRESH_MS;
+    if (withRules || logs.some(movesExposure) || (isOld && logs.length > 0)) await refresh(withRules);
+    else if (isOld && clock.now() - loggedAt >= REFRESH_MS) await reassure();
+    if (logs.length > 0) loggedAt = clock.now();
     send(frame('currentBlock', block));
     if (isReorg) send(frame('deepReorg', null));
-    for (const entry of logs) await note(entry, !isFirst && !isReorg);
+    if (!isFirst && !isReorg) return tell(logs);
+    for (const entry of logs) await keepRow(entry);
   };
 
   const follower = createChainFollower({ read, diamond, clock, log: log.child({ chain: chain.slug }), pollMs, onBlocks });

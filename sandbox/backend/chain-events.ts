@@ -24,6 +24,21 @@ const GOVERNANCE = new Set<DiamondLog['name']>([
 /** The rules themselves changed and have to be read again. */
 export const changesRules = (log: DiamondLog): boolean => GOVERNANCE.has(log.name);
 
+/** Of orders that wait, and of what a trader wants of a position: nobody's exposure moves with them. */
+const ORDERS_ONLY = new Set<DiamondLog['name']>([
+  'TradeStored',
+  'OpenOrderPlaced',
+  'OpenOrderDetailsUpdated',
+  'OpenLimitUpdated',
+  'OpenLimitCanceled',
+  'TradeTpUpdated',
+  'TradeSlUpdated',
+  'TradeMaxClosingSlippagePUpdated',
+]);
+
+/** Open interest, fees or windows may be others now. */
+export const movesExposure = (log: DiamondLog): boolean => !ORDERS_ONLY.has(log.name);
+
 const LIVE = new Set<DiamondLog['name']>([
   'MarketOrderInitiated',
   'MarketExecuted',

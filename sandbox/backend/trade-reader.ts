@@ -1,5 +1,5 @@
 import type { Address } from '../../core/ports.js';
-import { createDiamondReader, type RpcRead } from './diamond-reader.js';
+import { createDiamondReader, type DiamondReader, type RpcRead } from './diamond-reader.js';
 import { readBalance } from './token-reader.js';
 import { structText, type WireValue } from './wire-format.js';
 import type { Token } from './token-reader.js';
@@ -20,9 +20,8 @@ export async function readTrades(read: RpcRead, diamondAddress: Address, trader:
   return trades.map((trade, at) => container([trade, infos[at], liquidation[at], fees[at], realized[at]]));
 }
 
-/** One of them, in a single call; null when it is gone. */
-export async function readTrade(read: RpcRead, diamondAddress: Address, trader: Address, index: number): Promise<WireValue> {
-  const diamond = createDiamondReader(read, diamondAddress, 'latest');
+/** One of them; null when it is gone. Those asked for in one turn of the event loop are read together. */
+export async function readTrade(diamond: DiamondReader, trader: Address, index: number): Promise<WireValue> {
   const [trade, info, liquidation, fees, [realized]] = await Promise.all([
     diamond.view('getTrade', [trader, index]),
     diamond.view('getTradeInfo', [trader, index]),

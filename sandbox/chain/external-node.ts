@@ -128,9 +128,11 @@ function createHeadWatch(head: () => Promise<BlockHead>, clock: Clock, pollMs: n
   let looking: Promise<void> | null = null;
   let last: BlockHead | null = null;
   let told: BlockHead | null = null;
+  let tellings = 0;
 
   function tell(next: BlockHead): void {
     last = told = next;
+    tellings += 1;
     for (const listener of [...listeners]) listener(next);
   }
 
@@ -140,8 +142,10 @@ function createHeadWatch(head: () => Promise<BlockHead>, clock: Clock, pollMs: n
     last ??= first; // a newer one may have been told meanwhile
     while (listeners.size > 0 && !ended.signal.aborted) {
       await clock.sleep(pollMs, ended.signal);
+      const before = tellings;
       const next = await head().catch((error: unknown) => warn(String(error)));
-      if (next !== undefined && next.hash !== last?.hash) tell(next);
+      // What was told while it was asked for is newer.
+      if (next !== undefined && tellings === before && next.hash !== last?.hash) tell(next);
     }
     looking = null;
   }

@@ -5,6 +5,10 @@ import type { RpcAnswer, RpcError } from './engine.js';
 export type Dispatch = (method: string, params: readonly unknown[]) => Promise<RpcAnswer>;
 
 const LONGEST_BATCH = 1000;
+/** Reads of a batch under way at a time: enough to keep the engine busy, too few for their traces to take much memory. */
+const READS_AT_ONCE = 8;
+/** These leave something behind: what stands after them in a batch has to find it. */
+const ORDERED = /^eth_(send|subscribe|unsubscribe|uninstall|new)|Filter/;
 
 const refusal = (code: number, message: string, id: unknown = null): string => envelope(id, { error: { code, message } });
 
@@ -23,14 +27,24 @@ export async function answerRpc(text: string, dispatch: Dispatch): Promise<strin
   if (!Array.isArray(message)) return answerOne(message, dispatch);
   if (message.length === 0) return refusal(-32600, 'empty batch');
   if (message.length > LONGEST_BATCH) return refusal(-32600, 'batch too large');
-  const answers: string[] = [];
-  // One after another, as geth: a batch that sends transactions counts on their order.
-  for (const item of message as unknown[]) {
-    const answer = await answerOne(item, dispatch);
-    if (answer !== null) answers.push(answer);
-  }
+  const answers = (await answerBatch(message, dispatch)).filter((answer) => answer !== null);
   return answers.length === 0 ? null : `[${answers.join(',')}]`;
 }
+
+/** As if one after another, which is geth's way: a batch that sends transactions counts on their order. Reads have none among themselves. */
+async function answerBatch(items: readonly unknown[], dispatch: Dispatch): Promise<(string | null)[]> {
+  const answers: Promise<string | null>[] = [];
+  for (const [at, item] of items.entries()) {
+    if (isOrdered(item)) await Promise.all(answers);
+    else await answers[at - READS_AT_ONCE];
+    answers.push(answerOne(item, dispatch));
+    if (isOrdered(item)) await answers[at];
+  }
+  return Promise.all(answers);
+}
+
+const isOrdered = (item: unknown): boolean =>
+  typeof item === 'object' && item !== null && 'method' in item && typeof item.method === 'string' && ORDERED.test(item.method);
 
 interface Request {
   id?: unknown;

@@ -25,8 +25,12 @@ interface View {
   readonly openOrders: number;
 }
 
-/** The service's whole view of a trader against the chain's own state: they become equal within a moment, or the test fails. */
+/**
+ * The service's whole view of a trader against the chain's own state: they become equal within a moment, or the test fails. It is looked at
+ * once the service has followed the chain to where it is now: half-way through a reorganisation little is left to differ.
+ */
 export async function expectViewEqualsChain(gateway: Gateway, chain: ChainSlug, trader: ChainTrader, deadlineMs = 8_000): Promise<View> {
+  await followed(gateway, chain, trader, deadlineMs);
   const compared = async () => {
     const ours = await serviceView(gateway, chain, lowerOf(trader));
     return { ours, chains: await chainView(gateway, chain, trader, ours.levels) };
@@ -46,6 +50,19 @@ export async function expectViewEqualsChain(gateway: Gateway, chain: ChainSlug, 
     deadlineMs,
   );
   return chains;
+}
+
+async function followed(gateway: Gateway, chain: ChainSlug, { client }: ChainTrader, deadlineMs: number): Promise<void> {
+  const head = await client.getBlockNumber();
+  await eventually(
+    async () => {
+      const cursor = await gateway.store.tracking.cursor(chain);
+      if (!cursor || cursor.number < head) return false;
+      return (await client.getBlock({ blockNumber: cursor.number }).catch(() => null))?.hash === cursor.hash;
+    },
+    (isThere) => isThere,
+    deadlineMs,
+  );
 }
 
 export const lowerOf = ({ account }: ChainTrader): Address => account.address.toLowerCase() as Address;

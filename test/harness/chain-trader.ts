@@ -58,7 +58,11 @@ export function chainTrader(chain: ChainControls, privateKey: Hex): ChainTrader 
     account,
     privateKey,
     client,
-    send: async (to, data) => mined(await wallet.sendTransaction({ to, data, chain: viemChain })),
+    // With room: estimated on the block that wrote a slot last, writing it again seems to cost next to nothing.
+    async send(to, data) {
+      const gas = ((await client.estimateGas({ account, to, data })) * 12n) / 10n;
+      return mined(await wallet.sendTransaction({ to, data, gas, chain: viemChain }));
+    },
     async open(changes = {}, maxSlippageP = 1000) {
       const args = [
         trade({ collateralIndex: usdcToken.index, ...changes }),

@@ -18,14 +18,17 @@ const FEW_BLOCKS = 12n;
 export async function readLogs(client: PublicClient, { diamond }: ChainDefinition, from: bigint, to: bigint): Promise<LogRange> {
   const raw = requestLogs(client, diamond, from, to);
   const isShort = to - from < FEW_BLOCKS;
-  const early = isShort ? readFullBlocks(client, numbers(from, to)) : null;
+  const early = isShort ? readFullBlocks(client, diamond, numbers(from, to)) : null;
   const [logs, full] = await Promise.all([raw, early]);
   const blocks = full?.blocks ?? (await readBlocks(client, [from, ...logs.map(({ blockNumber }) => blockNumber), to]));
   const byNumber = new Map(blocks.map((block) => [block.number, block]));
   requireLinked(blocks);
   const decoded = logs.flatMap((log) => decode(log, byNumber) ?? []).sort((a, b) => order(a.place, b.place));
   const wanted = new Set(decoded.filter(({ name }) => BEGINNINGS.has(name)).map(({ place }) => place.txHash));
-  return { blocks, logs: decoded, inputs: new Map([...(full?.inputs ?? [])].filter(([hash]) => wanted.has(hash))) };
+  const inputs = new Map([...(full?.inputs ?? [])].filter(([hash]) => wanted.has(hash)));
+  const heard = new Set(decoded.map(({ place }) => place.txHash));
+  const silent = full && new Set([...full.toDiamond].filter((hash) => !heard.has(hash)));
+  return { blocks, logs: decoded, inputs, silent };
 }
 
 const order = (a: DiamondLog['place'], b: DiamondLog['place']): number =>
@@ -42,17 +45,22 @@ async function requestLogs(client: PublicClient, address: Hex, from: bigint, to:
 }
 
 /** Headers and what the transactions said, in the round trip of the logs: nothing has to be asked for after them. */
-async function readFullBlocks(client: PublicClient, wanted: readonly bigint[]) {
+async function readFullBlocks(client: PublicClient, diamond: Hex, wanted: readonly bigint[]) {
   const inputs = new Map<Hex, Hex>();
+  const toDiamond = new Set<Hex>();
   const blocks = await Promise.all(
     wanted.map(async (number): Promise<BlockHead> => {
       const block = await client.request({ method: 'eth_getBlockByNumber', params: [numberToHex(number), true] });
       if (!block?.hash) throw new ChainMovedError(`the node has no block ${number}`);
-      for (const transaction of block.transactions) if (typeof transaction === 'object') inputs.set(transaction.hash, transaction.input);
+      for (const transaction of block.transactions) {
+        if (typeof transaction === 'string') continue;
+        inputs.set(transaction.hash, transaction.input);
+        if (transaction.to?.toLowerCase() === diamond.toLowerCase()) toDiamond.add(transaction.hash);
+      }
       return { number, hash: block.hash, parentHash: block.parentHash, timestamp: BigInt(block.timestamp) };
     }),
   );
-  return { blocks, inputs };
+  return { blocks, inputs, toDiamond };
 }
 
 export async function readInputs(client: PublicClient, hashes: readonly Hex[]): Promise<Map<Hex, Hex>> {

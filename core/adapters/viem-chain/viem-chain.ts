@@ -12,7 +12,7 @@ import { replay } from './replay.js';
 import { createViews } from './views.js';
 import { readBlocks, readHead, readInputs, readLogs } from './logs.js';
 import { openingFacts, rehearse } from './rehearse.js';
-import { seenTransaction } from './transaction.js';
+import { outcomeOf, seenTransaction } from './transaction.js';
 import { createRpcTransport } from './transport.js';
 import { isValidSignature } from './wallet-signature.js';
 
@@ -54,6 +54,7 @@ export function createViemChain({ definition, rpcUrls, wsUrls = [], clock, log, 
     rehearse: (rehearsal) => ask(() => rehearse(client, definition, rehearsal)),
     openingFacts: (trader, opening) => ask(() => openingFacts(client, definition.diamond, trader, opening)),
     transaction: (hash) => seenTransaction(client, hash),
+    outcome: (hash) => outcomeOf(client, hash),
     heads(listener) {
       const lines = wsUrls.map((url) => openHeadLine({ url, chainId, clock, log }, listener));
       return () => lines.forEach((hangUp) => hangUp());
