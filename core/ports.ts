@@ -91,8 +91,8 @@ export interface LogRange {
   readonly logs: readonly DiamondLog[];
   /** Inputs of transactions that began an order, by hash, as far as they came along; `Chain.inputs` has the others. */
   readonly inputs: ReadonlyMap<Hex, Hex>;
-  /** Transactions to the Diamond that left no log we know, as those do that fail; null where blocks were not read whole. */
-  readonly silent: ReadonlySet<Hex> | null;
+  /** Inputs of transactions to the Diamond that left no log we know, as those do that fail, by hash; null where blocks were not read whole. */
+  readonly silent: ReadonlyMap<Hex, Hex> | null;
 }
 
 /** The node's answers contradict each other: the chain moved while it was read. Reading again helps. */

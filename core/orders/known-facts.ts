@@ -10,7 +10,7 @@ interface Known<Value> {
 interface Facts {
   /** What governance grants or imposes on a trader in a market. */
   readonly terms: Map<string, Known<Omit<OpeningFacts, 'isWithinGroupOi'>>>;
-  /** By collateral, market and side: the largest opening that was found to fit, in collateral units. */
+  /** By collateral, market and side: the largest opening of late that was found to fit, in collateral units. */
   readonly fits: Map<string, Known<bigint>>;
 }
 
@@ -36,8 +36,10 @@ export function learnFacts(venue: Venue, trader: Address, opening: OpeningQuesti
   const { terms, fits } = own(venue);
   const at = venue.clock.now();
   keep(terms, termsKey(trader, opening), { value, at });
-  if (isWithinGroupOi) keep(fits, fitsKey(opening), { value: opening.positionSizeCollateral, at });
-  else fits.delete(fitsKey(opening));
+  const [key, size] = [fitsKey(opening), opening.positionSizeCollateral];
+  const before = fits.get(key);
+  if (!isWithinGroupOi) fits.delete(key);
+  else if (!before || before.value <= size || at - before.at >= FITS_KEPT_MS) keep(fits, key, { value: size, at });
 }
 
 /** To a number that others of about this size share, a quarter above it at most. */

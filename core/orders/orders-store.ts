@@ -84,6 +84,8 @@ export interface OrdersStore {
   lapse(chain: ChainSlug, now: number, sent?: readonly bigint[]): Promise<number>;
   /** Prepared orders with a known hash, oldest first: their transaction may have failed or been forgotten. */
   sent(chain: ChainSlug, limit: number, after?: bigint): Promise<KnownOrder[]>;
+  /** Those of them that were handed out with one of these tags. */
+  sentWith(chain: ChainSlug, tags: readonly Hex[]): Promise<KnownOrder[]>;
   /** All that ever happened to the order, oldest first; what a reorganisation took back is marked. */
   story(chain: ChainSlug, trader: Address, id: bigint): Promise<OrderStory | null>;
 }

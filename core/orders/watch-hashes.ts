@@ -9,10 +9,11 @@ import type { ChainCursor } from '../tracking/tracking-store.js';
 import { carries } from './find-order.js';
 import type { KnownOrder } from './orders-store.js';
 import type { SeenTransaction } from './rehearsal.js';
+import { tagsIn } from './tag.js';
 
-const AT_ONCE = 200;
+const AT_ONCE = 512;
 /** Anybody may report hashes that no node has ever seen: so many are asked for in one look, and the next look goes on from there. */
-const HASHES_AT_ONCE = 128;
+const HASHES_AT_ONCE = 512;
 /** What has just been sent is seldom worth a question: its block will tell. */
 const LOOK_EVERY_MS = 2_000;
 
@@ -28,15 +29,10 @@ interface Failed {
  * last time held it in silence, otherwise now and then. `silent` is null where nobody knows what the blocks held. Only what lies at or below
  * the cursor is believed, so that a reorganisation takes it back with everything else.
  */
-export async function watchHashes(
-  gateway: Gateway,
-  venue: Venue,
-  cursor: ChainCursor,
-  silent: ReadonlySet<Hex> | null = null,
-): Promise<void> {
+export async function watchHashes(gateway: Gateway, venue: Venue, cursor: ChainCursor, silent: Inputs | null = null): Promise<void> {
   const { slug } = venue.definition;
   const orders = await worthALook(gateway, venue, silent);
-  const seen = await Promise.all(orders.map((order) => look(venue, cursor, order)));
+  const seen = await Promise.all(orders.map((order) => look(venue, cursor, order, silent)));
   const now = venue.clock.now();
   const due = orders.filter(({ order }, at) => seen[at] === 'nothing' && order.expiresAt !== null && order.expiresAt <= now);
   if (due.length > 0)
@@ -51,6 +47,9 @@ export async function watchHashes(
   }
 }
 
+/** By the hash of the transaction. */
+type Inputs = ReadonlyMap<Hex, Hex>;
+
 interface Look {
   readonly at: number;
   /** The last one that was looked at; 0 = the next look begins with the oldest. */
@@ -59,12 +58,21 @@ interface Look {
 
 const looks = new WeakMap<Venue, Look>();
 
-async function worthALook(gateway: Gateway, venue: Venue, silent: ReadonlySet<Hex> | null): Promise<KnownOrder[]> {
+async function worthALook(gateway: Gateway, venue: Venue, silent: Inputs | null): Promise<KnownOrder[]> {
   const last = looks.get(venue);
-  if (silent === null || !last || venue.clock.now() - last.at >= LOOK_EVERY_MS) return nextInTurn(gateway, venue, last?.upTo ?? 0n);
-  if (silent.size === 0) return [];
-  const sent = await gateway.store.orders.sent(venue.definition.slug, AT_ONCE, last.upTo);
-  return sent.filter(({ hashes }) => hashes.some((hash) => silent.has(hash)));
+  const isDue = silent === null || !last || venue.clock.now() - last.at >= LOOK_EVERY_MS;
+  const [heldInSilence, inTurn] = await Promise.all([
+    silent === null ? [] : carriedBy(gateway, venue, silent),
+    isDue ? nextInTurn(gateway, venue, last?.upTo ?? 0n) : [],
+  ]);
+  return [...new Map([...heldInSilence, ...inTurn].map((order) => [order.id, order])).values()];
+}
+
+/** A hash is easily reported for what it is not: only those whose bytes are in it are worth a question out of turn. */
+async function carriedBy({ store }: Gateway, { definition }: Venue, silent: Inputs): Promise<KnownOrder[]> {
+  const tags = [...silent.values()].flatMap(tagsIn);
+  const sent = tags.length === 0 ? [] : await store.orders.sentWith(definition.slug, tags);
+  return sent.filter((order) => order.hashes.some((hash) => carries(order, silent.get(hash) ?? '0x')));
 }
 
 /** Everybody's turn comes, however many hashes others have reported. */
@@ -79,8 +87,11 @@ async function nextInTurn({ store }: Gateway, venue: Venue, after: bigint): Prom
 }
 
 /** `wait` = its block is not in yet; `nothing` = as far as the chain knows, it has not happened. */
-async function look({ chain }: Venue, cursor: ChainCursor, known: KnownOrder): Promise<Failed | 'wait' | 'nothing'> {
-  const outcomes = (await Promise.all(known.hashes.map((hash) => chain.outcome(hash)))).filter((outcome) => outcome !== null);
+async function look({ chain }: Venue, cursor: ChainCursor, known: KnownOrder, silent: Inputs | null): Promise<Failed | 'wait' | 'nothing'> {
+  const asked = await Promise.all(known.hashes.map((hash) => chain.outcome(hash)));
+  // In a block that was read, though this node has not heard of it yet.
+  if (known.hashes.some((hash, at) => asked[at] === null && silent?.has(hash))) return 'wait';
+  const outcomes = asked.filter((outcome) => outcome !== null);
   if (outcomes.some(({ blockNumber }) => blockNumber > cursor.number)) return 'wait';
   if (outcomes.every(({ succeeded }) => succeeded)) return 'nothing';
   const found = await Promise.all(known.hashes.map(async (hash) => ({ hash, transaction: await chain.transaction(hash) })));

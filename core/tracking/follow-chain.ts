@@ -38,7 +38,7 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
   let batch: bigint = LOG_BATCH.first;
   let rereadAt = clock.now();
   /** Of the blocks since the last look at reported hashes; null where some of them were not read whole. */
-  let silent: ReadonlySet<Hex> | null = null;
+  let silent: Map<Hex, Hex> | null = null;
   let rereadUpTo: { readonly last: bigint; readonly before: bigint } | null = null;
   let wake = new AbortController();
   const unlisten = gateway.bus.on('head', (event) => {
@@ -99,9 +99,8 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
     const patience = timeoutBlocks(venue);
     const waiting = await tracking.waiting(slug, cursor.number - (patience ?? 0n));
     if (waiting.unanswered && patience !== null) await timeOut(gateway, venue, cursor, patience);
-    const unheard = silent;
-    silent = new Set();
-    if (waiting.sent) await watchHashes(gateway, venue, cursor, unheard);
+    if (waiting.sent) await watchHashes(gateway, venue, cursor, silent);
+    silent = new Map();
   }
 
   async function leads(): Promise<boolean> {
@@ -129,7 +128,8 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
     const range = await readRange(from, head.number);
     if (cursor.hash !== null && range.blocks[0]?.parentHash !== cursor.hash) return back(cursor);
     const reached = await takeIn(gateway, venue, cursor, range);
-    silent = silent && range.silent && new Set([...silent, ...range.silent]);
+    if (range.silent === null) silent = null;
+    else for (const [hash, input] of range.silent) silent?.set(hash, input);
     if (reached.number < head.number) log.info('chain.catching-up', { block: reached.number, head: head.number });
     return reached;
   }

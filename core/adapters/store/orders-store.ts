@@ -77,6 +77,13 @@ export function createOrdersStore({ db, trips, transaction }: PlaceParts): Order
     },
     sent: (chain, limit, after = 0n) =>
       knownOrders(db, chain, `status = 'prepared' and is_sent and id > :after order by id limit :limit`, { limit, after }),
+    sentWith: (chain, tags) =>
+      knownOrders(
+        db,
+        chain,
+        `status = 'prepared' and is_sent and orders.id in (select order_id from order_tags where chain = :chain and order_tags.tag = any(:tags))`,
+        { tags: [...tags] },
+      ),
     story: (chain, trader, id) => story(db, chain, trader, id),
   };
 }

@@ -27,7 +27,7 @@ export async function readLogs(client: PublicClient, { diamond }: ChainDefinitio
   const wanted = new Set(decoded.filter(({ name }) => BEGINNINGS.has(name)).map(({ place }) => place.txHash));
   const inputs = new Map([...(full?.inputs ?? [])].filter(([hash]) => wanted.has(hash)));
   const heard = new Set(decoded.map(({ place }) => place.txHash));
-  const silent = full && new Set([...full.toDiamond].filter((hash) => !heard.has(hash)));
+  const silent = full && new Map([...full.inputs].filter(([hash]) => full.toDiamond.has(hash) && !heard.has(hash)));
   return { blocks, logs: decoded, inputs, silent };
 }
 

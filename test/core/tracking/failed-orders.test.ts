@@ -1,4 +1,5 @@
 import { venueOf, type Venue } from '../../../core/gateway.js';
+import { watchHashes } from '../../../core/orders/watch-hashes.js';
 import type { ChainControls } from '../../../sandbox/controls.js';
 import { expectViewEqualsChain, lowerOf } from '../../harness/chain-checker.js';
 import { newTrader, type ChainTrader } from '../../harness/chain-trader.js';
@@ -122,6 +123,50 @@ describe('an order whose transaction was mined and failed', () => {
     await own.send(trader, data);
     await own.reaches(trader, id, 'open');
     await expectViewEqualsChain(sandbox.gateway, CHAIN, trader);
+  });
+});
+
+describe('a transaction that failed', () => {
+  const minedIn = async (hash: `0x${string}`): Promise<bigint> => (await venue.chain.transaction(hash))?.mined?.blockNumber ?? -1n;
+  const silentIn = async (block: bigint) => (await venue.chain.logs(block, block)).silent;
+
+  it('is what its block holds in silence', async () => {
+    const trader = await newTrader(chain);
+    const { hash } = await failing(trader);
+    const { data } = await own.place(trader);
+    const fine = await own.send(trader, data);
+    expect([...((await silentIn(await minedIn(hash)))?.keys() ?? [])]).toEqual([hash]);
+    expect((await silentIn(await minedIn(fine)))?.has(fine)).toBe(false);
+    expect((await venue.chain.logs(0n, 20n)).silent).toBeNull();
+  });
+
+  it('is asked for at once where a block held it in silence, otherwise now and then', async () => {
+    const trader = await newTrader(chain);
+    const { id, data } = await own.place(trader, { forMs: 600_000 });
+    const hash = `0x${'6f'.repeat(32)}` as const;
+    await record(id, hash);
+    const other = await own.place(trader, { forMs: 600_000 });
+    let now = Date.now();
+    const asked: string[] = [];
+    const outcome: Venue['chain']['outcome'] = (wanted) => venue.chain.outcome(wanted).finally(() => asked.push(wanted));
+    const looking: Venue = { ...venue, clock: { ...venue.clock, now: () => now }, chain: { ...venue.chain, outcome } };
+    const cursor = await sandbox.gateway.store.tracking.cursor(CHAIN);
+    if (!cursor) throw new Error('nothing was followed');
+    const countWith = async (silent: ReadonlyMap<`0x${string}`, `0x${string}`> | null): Promise<number> => {
+      asked.length = 0;
+      await watchHashes(sandbox.gateway, looking, cursor, silent);
+      return asked.filter((wanted) => wanted === hash).length;
+    };
+    const [nothing, itself] = [new Map(), new Map([[hash, data]])];
+    expect(await countWith(nothing)).toBe(1);
+    expect(await countWith(nothing)).toBe(0);
+    expect(await countWith(itself)).toBe(1);
+    expect(await countWith(new Map([[hash, other.data]]))).toBe(0);
+    expect(await countWith(null)).toBe(1);
+    now += 1_999;
+    expect(await countWith(nothing)).toBe(0);
+    now += 1;
+    expect(await countWith(itself)).toBe(1);
   });
 });
 
