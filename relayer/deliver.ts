@@ -2,6 +2,7 @@ import type { ChainDefinition, ChainSlug } from '../core/chains.js';
 import type { Clock, Hex, Logger } from '../core/ports.js';
 import type { NodeFees, RelayNode, SendVerdict } from '../core/relay/relayer.js';
 import { isOver, type RelayJob, type RelayStore } from '../core/relay/relay-store.js';
+import { allDone } from './all-done.js';
 import { bumpedFees, firstFees, gwei, type FeeSettings } from './fees.js';
 import type { LaneFence } from './fence.js';
 import type { LaneWaits } from '../core/relay/lane-waits.js';
@@ -98,8 +99,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       const ids = accepted.map(({ id }) => id);
       (await store.accept(slug, ids, clock.now())).forEach(onStep);
     }
-    const others = answers.flatMap(({ job, answer }) => (answer && answer.verdict !== 'accepted' ? [heard(job, answer)] : []));
-    await Promise.all(others);
+    await allDone(answers.flatMap(({ job, answer }) => (answer && answer.verdict !== 'accepted' ? [heard(job, answer)] : [])));
   }
 
   /** Here and not where they are signed: who signed them may have died since, or failed to tell. */

@@ -46,8 +46,9 @@ export function createLane(options: LaneOptions): Lane {
   let looking: Promise<void> | null = null;
   const fence = createFence({ slug, wallet: address, store, settings, clock, log });
   const delivery = createDelivery({ ...options, fence, onNonceTooLow: () => wake.abort(WOKEN) });
-  const [numbers, inHand] = [createOneAtATime(), createInHand()];
-  const lookout = createLookout({ ...options, fence, delivery, numbers, inHand, paceMs: PACE_MS });
+  const [numbers, tellings, inHand] = [createOneAtATime(), createOneAtATime(), createInHand()];
+  const isOurs = (): boolean => lease?.isHeld() === true;
+  const lookout = createLookout({ ...options, fence, delivery, numbers, inHand, isOurs, paceMs: PACE_MS });
 
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
@@ -63,7 +64,9 @@ export function createLane(options: LaneOptions): Lane {
 
   /** Who lost the lane meanwhile has nothing to say about it. */
   async function tellFence(): Promise<void> {
-    if (lease?.isHeld()) await fence.save().catch((error: unknown) => log.warn('relay.fence-not-told', { wallet: address, error }));
+    await tellings(async () => {
+      if (isOurs()) await fence.save();
+    }).catch((error: unknown) => log.warn('relay.fence-not-told', { wallet: address, error }));
   }
 
   function failed(error: unknown): void {
@@ -72,7 +75,7 @@ export function createLane(options: LaneOptions): Lane {
   }
 
   async function owns(): Promise<boolean> {
-    if (lease?.isHeld()) return true;
+    if (isOurs()) return true;
     await looking;
     if (lease) await lease.release().catch(() => undefined);
     lease = await store.lease(slug, address);
@@ -82,29 +85,30 @@ export function createLane(options: LaneOptions): Lane {
     return true;
   }
 
-  /** New jobs first: nothing they need has to be asked of the node. */
+  /** New jobs wait for no look: nothing they need has to be asked of the node. */
   async function turn(): Promise<void> {
     if (!(await owns())) {
       isBusy = false;
       return fence.adopt(await store.lane(slug, address));
     }
     if (!lookout.hasLooked()) await lookout.lookAtChain(await store.open(slug, address));
-    for (let isMore = true; isMore;) isMore = await beginSome();
     if (lookout.isDue()) looking ??= lookBeside();
+    for (let isMore = true; isMore;) isMore = await beginSome();
   }
 
   /** What begins meanwhile makes the lane busy again. */
   async function lookBeside(): Promise<void> {
     isBusy = false;
-    try {
-      if (await lookout.look()) isBusy = true;
-    } catch (error) {
-      isBusy = true;
-      failed(error);
-    }
+    const isOpen = await lookout.look().catch(failed);
+    if (isOpen !== false) isBusy = true;
     await tellFence();
     looking = null;
-    if (isBusy && lookout.isDue()) wake.abort(WOKEN);
+    // A block may have come meanwhile. After a failure the next turn is soon enough.
+    if (isOpen !== undefined && lookout.isDue()) wakeIfBusy();
+  }
+
+  function wakeIfBusy(): void {
+    if (isBusy) wake.abort(WOKEN);
   }
 
   /** Jobs without a number, in the order they came, many of them in one go; true when there may be more. */
@@ -168,7 +172,7 @@ export function createLane(options: LaneOptions): Lane {
     wake: () => wake.abort(WOKEN),
     look() {
       lookout.blockSeen();
-      if (isBusy) wake.abort(WOKEN);
+      wakeIfBusy();
     },
     trouble: () => fence.trouble(),
     fence: () => fence.now(),

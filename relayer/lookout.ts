@@ -1,4 +1,5 @@
 import type { RelayJob } from '../core/relay/relay-store.js';
+import { allDone } from './all-done.js';
 import type { Delivery } from './deliver.js';
 import { NO_OP_GAS } from './sign-jobs.js';
 import { firstFees } from './fees.js';
@@ -14,6 +15,8 @@ export interface LookoutOptions extends LaneOptions {
   /** Nonces are given and taken back by one at a time. */
   readonly numbers: OneAtATime;
   readonly inHand: InHand;
+  /** Whether the lane is still held. */
+  readonly isOurs: () => boolean;
   readonly paceMs: number;
 }
 
@@ -26,7 +29,7 @@ export interface Lookout {
   blockSeen(): void;
   /** While others begin jobs, which it leaves alone. True when something of the wallet's is under way. */
   look(): Promise<boolean>;
-  lookAtChain(open: readonly RelayJob[]): Promise<void>;
+  lookAtChain(open: readonly RelayJob[], begun?: ReadonlySet<bigint>): Promise<void>;
   /** Somebody else looked after the lane meanwhile. */
   forget(): void;
 }
@@ -39,7 +42,7 @@ const IDLE_MS = 15_000;
 const USUAL_GAS = 500_000n;
 
 export function createLookout(options: LookoutOptions): Lookout {
-  const { definition, wallet, node, store, settings, clock, log, onStep, fence, delivery, numbers, inHand, paceMs } = options;
+  const { definition, wallet, node, store, settings, clock, log, onStep, fence, delivery, numbers, inHand, isOurs, paceMs } = options;
   const { slug } = definition;
   const memory: SettleMemory = { doubts: new Map(), isOneBranch: false };
   let chainNonce: number | null = null;
@@ -56,11 +59,12 @@ export function createLookout(options: LookoutOptions): Lookout {
     isBlockSeen = false;
     lookedAt = clock.now();
     await delivery.renewFees();
-    await lookAtChain(open);
+    await lookAtChain(open, begun);
     const left = await store.open(slug, wallet.address);
     delivery.forgetAllBut([...left.map(({ id }) => id), ...begun]);
     judgeWait(left);
-    await Promise.all(left.map(async (job) => (job.nonce === null || begun.has(job.id) ? undefined : delivery.push(job))));
+    if (!isOurs()) return false;
+    await allDone(left.filter(({ id, nonce }) => nonce !== null && !begun.has(id)).map((job) => delivery.push(job)));
     return open.length > 0;
   }
 
@@ -72,7 +76,7 @@ export function createLookout(options: LookoutOptions): Lookout {
   }
 
   /** Receipts first: what is mined needs nothing more. Then holes that would keep everything above them waiting. */
-  async function lookAtChain(open: readonly RelayJob[]): Promise<void> {
+  async function lookAtChain(open: readonly RelayJob[], begun: ReadonlySet<bigint> = new Set()): Promise<void> {
     const numbered = open.filter(({ nonce }) => nonce !== null);
     const { nonce, balance } = await node.account(wallet.address);
     chainNonce = nonce;
@@ -80,8 +84,10 @@ export function createLookout(options: LookoutOptions): Lookout {
     await settleJobs({ store, node, slug, wallet: wallet.address, clock, log, onStep, memory, doubtMs }, numbered, nonce);
     if (numbered.length === 0) await numbers(() => store.resetLane(slug, wallet.address, nonce));
     else await fillHoles(numbered, nonce);
-    if (!numbered.some(isUnsent)) fence.clear('node');
-    await judgeFunds(numbered, balance);
+    // What was begun meanwhile may have met what this look knows nothing of; being taken clears it as well.
+    const isQuiet = begun.size === 0 && !numbered.some(isUnsent);
+    if (isQuiet) fence.clear('node');
+    await judgeFunds(isQuiet, balance);
   }
 
   async function fillHoles(numbered: readonly RelayJob[], from: number): Promise<void> {
@@ -97,10 +103,10 @@ export function createLookout(options: LookoutOptions): Lookout {
   }
 
   /** What a node refused for want of money heals by being taken; where nothing is left to be taken, by the balance. */
-  async function judgeFunds(numbered: readonly RelayJob[], balance: bigint): Promise<void> {
+  async function judgeFunds(isQuiet: boolean, balance: bigint): Promise<void> {
     const usual = USUAL_GAS * firstFees(await delivery.currentFees(), settings).maxFeePerGas;
     if (balance < usual) fence.meet('funds', `its wallet ${wallet.address} has too little to pay for gas`);
-    else if (!numbered.some(isUnsent) && balance >= delivery.wanting()) fence.clear('funds');
+    else if (isQuiet && balance >= delivery.wanting()) fence.clear('funds');
   }
 
   /** The next transaction on chain is ours, and does not come. */

@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events';
 import { systemClock } from '../../core/adapters/system-clock.js';
 import type { Hex } from '../../core/ports.js';
 import type { RelayJob, RelayStore } from '../../core/relay/relay-store.js';
@@ -95,6 +96,82 @@ describe('a lane', () => {
     const { handedOver } = await relayer.send(await requestOf(bench, { notAfter: systemClock.now() - 1 }));
     expect((await handedOver).state).toBe('refused');
     expect(await bench.nonce()).toBe(0);
+  });
+});
+
+describe('a look at the chain', () => {
+  it('that takes long keeps nothing from being sent', async () => {
+    const bench = await relayBench(chain, sandbox.gateway.store);
+    const [answers, asked] = [new EventEmitter(), new EventEmitter()];
+    let looks = 0;
+    const account: RelayNode['account'] = async (address) => {
+      if ((looks += 1) === 2) {
+        const answered = once(answers, 'given');
+        asked.emit('again');
+        await answered;
+      }
+      return bench.node.account(address);
+    };
+    const again = once(asked, 'again');
+    const relayer = start(bench, { node: { ...bench.node, account } });
+    const first = await relayer.send(await requestOf(bench));
+    await again;
+    const second = await relayer.send(await requestOf(bench));
+    expect((await second.handedOver).state).toBe('accepted');
+    answers.emit('given');
+    await expectOnce(bench, await whenOver(bench, [first.job.id, second.job.id]));
+  });
+
+  it('that fails is not taken again at once', async () => {
+    const bench = await relayBench(chain, sandbox.gateway.store);
+    const failing = new EventEmitter();
+    let looks = 0;
+    const open: RelayStore['open'] = (slug, wallet) => {
+      if ((looks += 1) === 1) return bench.store.open(slug, wallet);
+      failing.emit('look');
+      return Promise.reject(new Error('no answer'));
+    };
+    const failed = once(failing, 'look');
+    const relayer = start(bench, { store: { ...bench.store, open } });
+    await failed;
+    const { handedOver } = await relayer.send(await requestOf(bench));
+    expect((await handedOver).state).toBe('accepted');
+    await eventually(
+      () => bench.nonce(),
+      (nonce) => nonce === 1,
+    );
+    const before = looks;
+    const started = performance.now();
+    await eventually(
+      () => Promise.resolve(looks),
+      (now) => now >= before + 2,
+    );
+    expect(performance.now() - started).toBeGreaterThan(500);
+  });
+
+  it('leaves alone what is just being begun', async () => {
+    const bench = await relayBench(chain, sandbox.gateway.store);
+    const seen = new EventEmitter();
+    let signings = 0;
+    const addAttempt: RelayStore['addAttempt'] = async (slug, attempts) => {
+      if ((signings += 1) === 1) await once(seen, 'numbered');
+      return bench.store.addAttempt(slug, attempts);
+    };
+    const open: RelayStore['open'] = async (slug, wallet) => {
+      const found = await bench.store.open(slug, wallet);
+      if (found.some(({ state }) => state === 'numbered')) void afterAWhile().then(() => seen.emit('numbered'));
+      return found;
+    };
+    /** More than a look takes to sign what it found. */
+    const afterAWhile = async (): Promise<void> => {
+      for (let trips = 0; trips < 20; trips += 1) await bench.nonce();
+    };
+    const relayer = start(bench, { store: { ...bench.store, addAttempt, open } });
+    const { job } = await relayer.send(await requestOf(bench));
+    const [over] = await whenOver(bench, [job.id]);
+    expect(over?.attempts).toHaveLength(1);
+    expect(signings).toBe(1);
+    await expectOnce(bench, over ? [over] : []);
   });
 });
 

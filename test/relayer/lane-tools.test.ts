@@ -1,0 +1,50 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { allDone } from '../../relayer/all-done.js';
+import { createInHand } from '../../relayer/in-hand.js';
+import { createOneAtATime } from '../../relayer/one-at-a-time.js';
+
+describe('works one at a time', () => {
+  it('come in their order, also after one that fails', async () => {
+    const oneAtATime = createOneAtATime();
+    const steps: string[] = [];
+    const work = (name: string, turns: number) => async (): Promise<string> => {
+      steps.push(`${name} begins`);
+      for (let left = turns; left > 0; left -= 1) await turn();
+      steps.push(`${name} ends`);
+      if (name === 'b') throw new Error('b fails');
+      return name;
+    };
+    const all = await Promise.allSettled([oneAtATime(work('a', 3)), oneAtATime(work('b', 2)), oneAtATime(work('c', 1))]);
+    expect(steps).toEqual(['a begins', 'a ends', 'b begins', 'b ends', 'c begins', 'c ends']);
+    expect(all.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+  });
+});
+
+describe('what is in hand', () => {
+  it('is known from the moment of asking, and stays known although it was put down', async () => {
+    const inHand = createInHand();
+    await inHand.hold([1n], async () => {
+      const seen = inHand.fromNow();
+      expect([...seen]).toEqual([1n]);
+      await inHand.hold([2n, 3n], () => Promise.resolve());
+      expect([...seen]).toEqual([1n, 2n, 3n]);
+    });
+    expect([...inHand.fromNow()]).toEqual([]);
+  });
+
+  it('is put down by who fails, too', async () => {
+    const inHand = createInHand();
+    await expect(inHand.hold([1n], () => Promise.reject(new Error('dropped')))).rejects.toThrow('dropped');
+    expect([...inHand.fromNow()]).toEqual([]);
+  });
+});
+
+it('all done waits for the slowest, and fails with the first failure', async () => {
+  let isSlowDone = false;
+  const slow = turn()
+    .then(() => turn())
+    .then(() => (isSlowDone = true));
+  await expect(allDone([Promise.reject(new Error('first')), slow, Promise.reject(new Error('second'))])).rejects.toThrow('first');
+  expect(isSlowDone).toBe(true);
+  await expect(allDone([])).resolves.toBeUndefined();
+});
