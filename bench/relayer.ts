@@ -13,9 +13,9 @@ const profile = process.env['BENCH_PROFILE'] ?? null;
 const venueProfile = process.env['BENCH_VENUE_PROFILE'] ?? null;
 const TRADERS = 20;
 const AT_ONCE = TRADERS * Number(process.env['BENCH_BOT_ORDERS'] ?? 5);
-/** Sent between two turns of the facade, so that both meet the same machine. */
-const RAW = 100;
-const TURN = 200;
+/** Sent between two turns of the facade, so that both meet the same machine. A turn is long: what counts is the rate that lasts, not how it begins and ends. */
+const RAW = 250;
+const TURN = 500;
 const WARM_UP = Math.min(200, ORDERS);
 const ODD_SHOWN = 3;
 /** Orders between two looks at the heap. */
