@@ -1,13 +1,14 @@
 import type { ChainDefinition } from '../../core/chains.js';
 import type { Address, Cancel, Clock, Logger } from '../../core/ports.js';
-import { changesRules, frame, framesOf, movesExposure, touchedTrade, type ChainFrame } from './chain-events.js';
+import { changesRules, frame, framesOf, movesExposure, type ChainFrame } from './chain-events.js';
 import { createChainFollower, type NewBlocks } from './chain-follower.js';
 import type { DiamondLog } from './diamond-log.js';
 import { createDiamondReader, type RpcRead } from './diamond-reader.js';
 import type { MarketHours } from './market-hours.js';
 import { readProtocolState, type ProtocolState } from './protocol-state.js';
 import { historyRow, isExecution, unsidedTrade, type HistoryRow } from './trade-history.js';
-import { readSide, readTrade, readTraders, readTrades, readUser } from './trade-reader.js';
+import { readTouchedTrades } from './touched-trades.js';
+import { readSide, readTraders, readTrades, readUser } from './trade-reader.js';
 import { openInterest, tradingVariables, type TradingVariables } from './trading-variables.js';
 import type { WireValue } from './wire-format.js';
 
@@ -90,19 +91,6 @@ export function createChainBackend({ chain, read, hours, clock, log, pollMs = PO
     rebuild();
   };
 
-  /** The trades that these logs touched, as they are now. */
-  const readTouched = async (logs: readonly DiamondLog[]): Promise<ReadonlyMap<DiamondLog, ChainFrame>> => {
-    const reader = createDiamondReader(read, diamond, 'latest');
-    const frames = new Map<DiamondLog, ChainFrame>();
-    const readOne = async (entry: DiamondLog): Promise<void> => {
-      const touched = touchedTrade(entry);
-      const container = touched && (await readTrade(reader, touched.user, touched.index));
-      if (touched && container !== null) frames.set(entry, frame(touched.frame, container));
-    };
-    await Promise.all(logs.map(readOne));
-    return frames;
-  };
-
   const tellExposure = (entry: DiamondLog): void => {
     if (entry.name !== 'PairOiAfterV10Updated') return;
     const { collateralIndex, pairIndex } = entry.args;
@@ -133,7 +121,7 @@ export function createChainBackend({ chain, read, hours, clock, log, pollMs = PO
   };
 
   const tell = async (logs: readonly DiamondLog[]): Promise<void> => {
-    const trades = await readTouched(logs);
+    const trades = await readTouchedTrades(createDiamondReader(read, diamond, 'latest'), logs);
     for (const entry of logs) {
       const row = await keepRow(entry);
       framesOf(entry).forEach(send);

@@ -79,7 +79,7 @@ export interface TouchedTrade {
   readonly index: number;
 }
 
-/** The trade whose container has to be read and sent. */
+/** The trade whose container has to be sent. */
 export function touchedTrade(log: DiamondLog): TouchedTrade | null {
   switch (log.name) {
     case 'TradeStored':

@@ -15,11 +15,11 @@ export type RpcRead = (method: string, params: readonly unknown[]) => Promise<un
 type Abi = typeof diamondAbi;
 export type ViewName = ContractFunctionName<Abi, 'view'>;
 type Args<Name extends ViewName> = ContractFunctionArgs<Abi, 'view', Name>;
-type Result<Name extends ViewName> = ContractFunctionReturnType<Abi, 'view', Name, Args<Name>>;
+export type ViewResult<Name extends ViewName> = ContractFunctionReturnType<Abi, 'view', Name, Args<Name>>;
 
 export interface DiamondReader {
   /** Reads asked for in one turn of the event loop travel together, as `multicall`s. */
-  view<Name extends ViewName>(functionName: Name, args: Args<Name>): Promise<Result<Name>>;
+  view<Name extends ViewName>(functionName: Name, args: Args<Name>): Promise<ViewResult<Name>>;
 }
 
 interface Waiting {

@@ -1,5 +1,6 @@
 import type { Address } from '../../core/ports.js';
-import { createDiamondReader, type DiamondReader, type RpcRead } from './diamond-reader.js';
+import type { DiamondLog } from './diamond-log.js';
+import { createDiamondReader, type DiamondReader, type RpcRead, type ViewResult } from './diamond-reader.js';
 import { readBalance } from './token-reader.js';
 import { structText, type WireValue } from './wire-format.js';
 import type { Token } from './token-reader.js';
@@ -31,6 +32,32 @@ export async function readTrade(diamond: DiamondReader, trader: Address, index: 
   ]);
   return trade.isOpen ? container([trade, info, liquidation, fees, realized]) : null;
 }
+
+type StoredTrade = Extract<DiamondLog, { readonly name: 'TradeStored' }>['args'];
+
+/** What `readTrade` gives right after an order began to rest, from the event alone: only a position is charged and realises anything. */
+export const storedOrder = ({ trade, tradeInfo, liquidationParams }: StoredTrade): WireValue =>
+  container([trade, tradeInfo, liquidationParams, NO_FEES, NOTHING_REALIZED]);
+
+const NO_FEES: ViewResult<'getTradeFeesData'> = {
+  realizedTradingFeesCollateral: 0n,
+  realizedPnlCollateral: 0n,
+  manuallyRealizedNegativePnlCollateral: 0n,
+  alreadyTransferredNegativePnlCollateral: 0n,
+  virtualAvailableCollateralInDiamond: 0n,
+  __placeholder: 0n,
+  initialAccFundingFeeP: 0n,
+  initialAccBorrowingFeeP: 0n,
+};
+
+const NOTHING_REALIZED: ViewResult<'getTradeUiRealizedPnlDataArray'>[number] = {
+  realizedTradingFeesCollateral: 0n,
+  realizedOldBorrowingFeesCollateral: 0n,
+  realizedNewBorrowingFeesCollateral: 0n,
+  realizedFundingFeesCollateral: 0n,
+  realizedPnlPartialCloseCollateral: 0n,
+  pnlWithdrawnCollateral: 0n,
+};
 
 type Part = object | undefined;
 
