@@ -20,11 +20,18 @@ export interface EngineOptions {
   balances: ReadonlyMap<`0x${string}`, bigint>;
 }
 
+export interface EngineCall {
+  readonly method: string;
+  readonly params: readonly unknown[];
+}
+
 export interface Engine {
   /** The engine's own answer; errors are in its words, see geth-errors.ts. */
   request(method: string, params?: readonly unknown[]): Promise<RpcAnswer>;
   /** For calls that cannot be refused: the result, or a throw. */
   ask<Result>(method: string, params?: readonly unknown[]): Promise<Result>;
+  /** All of them in their order, with nothing in between; null as soon as one is refused: those before it are done, those behind it are not. */
+  inOneGo(calls: readonly EngineCall[]): Promise<readonly unknown[] | null>;
   /** Lets go of the chain and its threads, whoever still holds this. */
   close(): void;
 }
@@ -97,14 +104,15 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     new edr.ContractDecoder(),
   );
 
-  async function request(method: string, params: readonly unknown[] = []): Promise<RpcAnswer> {
+  async function handle(body: object): Promise<{ result?: unknown; error?: RpcError }> {
     if (provider === null) throw new Error('the chain is closed');
-    const response = await provider.handleRequest(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }));
-    const answer = (typeof response.data === 'string' ? JSON.parse(response.data) : response.data) as {
-      result?: unknown;
-      error?: RpcError;
-    };
-    return answer.error === undefined ? { result: answer.result ?? null } : { error: answer.error };
+    const { data } = await provider.handleRequest(JSON.stringify(body));
+    return (typeof data === 'string' ? JSON.parse(data) : data) as { result?: unknown; error?: RpcError };
+  }
+
+  async function request(method: string, params: readonly unknown[] = []): Promise<RpcAnswer> {
+    const { result = null, error } = await handle({ jsonrpc: '2.0', id: 1, method, params });
+    return error === undefined ? { result } : { error };
   }
 
   return {
@@ -113,6 +121,10 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
       const answer = await request(method, params);
       if ('error' in answer) throw new Error(`${method}: ${answer.error.message}`);
       return answer.result as Result;
+    },
+    async inOneGo(calls) {
+      const { result, error } = await handle(calls.map(({ method, params }) => ({ jsonrpc: '2.0', id: 1, method, params })));
+      return error === undefined ? (result as unknown[]) : null;
     },
     close: () => (provider = null),
   };

@@ -5,10 +5,12 @@ import type { RpcAnswer, RpcError } from './engine.js';
 export type Dispatch = (method: string, params: readonly unknown[]) => Promise<RpcAnswer>;
 
 const LONGEST_BATCH = 1000;
-/** Reads of a batch under way at a time: enough to keep the engine busy, too few for their traces to take much memory. */
-const READS_AT_ONCE = 8;
+/** Items of a batch under way at a time: enough to keep the engine busy, too few for their traces to take much memory. */
+const AT_ONCE = 64;
 /** These leave something behind: what stands after them in a batch has to find it. */
 const ORDERED = /^eth_(send|subscribe|unsubscribe|uninstall|new)|Filter/;
+/** Handed over in their order they are taken in it, so a run of them need not wait for the answers. */
+const TAKEN_IN_ORDER = 'eth_sendRawTransaction';
 
 const refusal = (code: number, message: string, id: unknown = null): string => envelope(id, { error: { code, message } });
 
@@ -34,17 +36,24 @@ export async function answerRpc(text: string, dispatch: Dispatch): Promise<strin
 /** As if one after another, which is geth's way: a batch that sends transactions counts on their order. Reads have none among themselves. */
 async function answerBatch(items: readonly unknown[], dispatch: Dispatch): Promise<(string | null)[]> {
   const answers: Promise<string | null>[] = [];
+  let [before, start] = [null as string | null, 0];
   for (const [at, item] of items.entries()) {
-    if (isOrdered(item)) await Promise.all(answers);
-    else await answers[at - READS_AT_ONCE];
+    const kind = kindOf(item);
+    if (kind !== before || at - start === AT_ONCE || kind === 'alone') {
+      await Promise.all(answers);
+      [before, start] = [kind, at];
+    }
     answers.push(answerOne(item, dispatch));
-    if (isOrdered(item)) await answers[at];
   }
   return Promise.all(answers);
 }
 
-const isOrdered = (item: unknown): boolean =>
-  typeof item === 'object' && item !== null && 'method' in item && typeof item.method === 'string' && ORDERED.test(item.method);
+/** What goes with its likes, and what goes alone. */
+function kindOf(item: unknown): 'read' | 'transaction' | 'alone' {
+  if (typeof item !== 'object' || item === null || !('method' in item) || typeof item.method !== 'string') return 'read';
+  if (item.method === TAKEN_IN_ORDER) return 'transaction';
+  return ORDERED.test(item.method) ? 'alone' : 'read';
+}
 
 interface Request {
   id?: unknown;

@@ -4,6 +4,7 @@ import { headOf, onBlock, requireCount, RpcFailure, type ChainNode } from './cha
 import { createGate } from './gate.js';
 import { createMiner } from './miner.js';
 import { createPublicRpc } from './public-rpc.js';
+import { readTogether } from './read-together.js';
 import { openLedger, type Restored } from './open-ledger.js';
 import { createRpcServer } from './rpc-server.js';
 import { createFilters } from './watches.js';
@@ -62,7 +63,7 @@ export async function createChainNode(options: ChainNodeOptions): Promise<Runnin
     if (failure === null) await changing(() => ledger.mine(chainTime())).catch(() => undefined);
   });
   const filters = createFilters(events, clock);
-  const rpc = createPublicRpc({ engine, gate, pool, filters, failure: () => failure });
+  const rpc = createPublicRpc({ engine: readTogether(engine), gate, pool, filters, failure: () => failure });
   const server = await createRpcServer({ host, port: options.port ?? 0, rpc, events }).catch((error: unknown) => {
     journal?.close();
     throw error;

@@ -1,3 +1,4 @@
+import { keccak256 } from 'viem';
 import type { Hex } from '../../core/ports.js';
 import type { Engine, RpcAnswer } from './engine.js';
 import { gethError, overspent } from './geth-errors.js';
@@ -7,7 +8,7 @@ import { gethError, overspent } from './geth-errors.js';
  * transactions cost more together than it owns (its next block then fails as a whole), so both are kept here.
  */
 export interface Pool {
-  /** eth_sendRawTransaction in geth's words. */
+  /** eth_sendRawTransaction in geth's words. Those of one turn of the event loop are taken in one go, in the order they came. */
   send(raw: unknown): Promise<RpcAnswer>;
   /** Again after a reorg; false when the engine refuses it on the present state. */
   readd(raw: Hex): Promise<boolean>;
@@ -34,6 +35,16 @@ export interface PoolTransaction {
   maxFeePerGas?: Hex;
 }
 
+/** As the engine tells it; of one in the pool, no block. */
+interface SeenTransaction extends PoolTransaction {
+  blockHash: Hex | null;
+}
+
+interface Arriving {
+  readonly raw: unknown;
+  readonly answer: (answer: RpcAnswer | Promise<RpcAnswer>) => void;
+}
+
 interface Entry {
   hash: Hex;
   raw: Hex;
@@ -49,6 +60,7 @@ export function createPool(engine: Engine, announce: (tx: PoolTransaction) => vo
   const bySender = new Map<Hex, Map<number, Entry>>();
   /** As of the latest block; forgotten with every block and lever. */
   const balances = new Map<Hex, bigint>();
+  let arriving: Arriving[] = [];
 
   function remember(entry: Entry): void {
     const own = bySender.get(entry.from) ?? new Map<number, Entry>();
@@ -97,14 +109,49 @@ export function createPool(engine: Engine, announce: (tx: PoolTransaction) => vo
     return { result: hash };
   }
 
+  async function sendOne(raw: unknown): Promise<RpcAnswer> {
+    const answer = await engine.request('eth_sendRawTransaction', raw === undefined ? [] : [raw]);
+    if ('error' in answer) return { error: gethError(answer.error) };
+    return admit(raw as Hex, await engine.ask<PoolTransaction>('eth_getTransactionByHash', [answer.result]));
+  }
+
+  async function admit(raw: Hex, tx: PoolTransaction): Promise<RpcAnswer> {
+    const accepted = await accept(raw, tx);
+    if ('result' in accepted) announce(tx);
+    return accepted;
+  }
+
+  async function takeArrived(): Promise<void> {
+    const arrived = arriving;
+    arriving = [];
+    const raws = arrived.map(({ raw }) => raw);
+    const taken = raws.length > 1 && raws.every(isHex) ? await takeTogether(raws).catch(() => []) : [];
+    for (const [at, { raw, answer }] of arrived.entries()) {
+      const answered = taken[at]?.(raw as Hex) ?? sendOne(raw);
+      answer(answered);
+      await answered.catch(() => undefined);
+    }
+  }
+
+  /** What is left to do with each that the engine took; nothing for those that have yet to be sent: the first it refused, and all behind it. */
+  async function takeTogether(raws: readonly Hex[]): Promise<(((raw: Hex) => Promise<RpcAnswer>) | null)[]> {
+    const all = (await engine.inOneGo(raws.map((raw) => ({ method: 'eth_sendRawTransaction', params: [raw] })))) as readonly Hex[] | null;
+    const hashes = all ?? raws.map((raw) => keccak256(raw));
+    const seen = await engine.inOneGo(hashes.map((hash) => ({ method: 'eth_getTransactionByHash', params: [hash] })));
+    return hashes.map((hash, at) => {
+      const tx = (seen?.[at] ?? null) as SeenTransaction | null;
+      const isNew = tx !== null && tx.blockHash === null && !entries.has(hash) && hashes.indexOf(hash) === at;
+      if (isNew) return (raw) => admit(raw, tx);
+      // Taken, and replaced by another of the same nonce that came with it.
+      return all === null ? null : () => Promise.resolve({ result: hash });
+    });
+  }
+
   return {
-    async send(raw) {
-      const answer = await engine.request('eth_sendRawTransaction', raw === undefined ? [] : [raw]);
-      if ('error' in answer) return { error: gethError(answer.error) };
-      const tx = await engine.ask<PoolTransaction>('eth_getTransactionByHash', [answer.result]);
-      const accepted = await accept(raw as Hex, tx);
-      if ('result' in accepted) announce(tx);
-      return accepted;
+    send(raw) {
+      // After all promises that are settled by now: what came in one message has arrived.
+      if (arriving.length === 0) process.nextTick(() => void takeArrived());
+      return new Promise((answer) => arriving.push({ raw, answer }));
     },
     async readd(raw) {
       const answer = await engine.request('eth_sendRawTransaction', [raw]);
@@ -148,6 +195,8 @@ export function createPool(engine: Engine, announce: (tx: PoolTransaction) => vo
     },
   };
 }
+
+const isHex = (raw: unknown): raw is Hex => typeof raw === 'string' && /^0x(?:[0-9a-f]{2})+$/i.test(raw);
 
 /** Tries a block with this sender's transactions alone and takes it back. */
 async function mineable(engine: Engine, sender: Hex, time: Hex): Promise<boolean> {

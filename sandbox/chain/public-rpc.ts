@@ -91,5 +91,6 @@ async function blockReceipts(engine: Engine, [at]: readonly unknown[]): Promise<
   if ('error' in answer) return { error: gethError(answer.error) };
   const block = answer.result as { transactions: readonly Hex[] } | null;
   if (block === null) return { result: null };
-  return { result: await Promise.all(block.transactions.map((hash) => engine.ask('eth_getTransactionReceipt', [hash]))) };
+  const receipts = await Promise.all(block.transactions.map((hash) => engine.request('eth_getTransactionReceipt', [hash])));
+  return { result: receipts.map((receipt) => ('result' in receipt ? receipt.result : null)) };
 }
