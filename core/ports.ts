@@ -21,7 +21,7 @@ import type { SwitchStore } from './relay/switches.js';
 import type { RelayStore } from './relay/relay-store.js';
 import type { RulesStore } from './relay/rules-store.js';
 import type { OrdersStore } from './orders/orders-store.js';
-import type { OpeningFacts, OpeningQuestion, Rehearsal, Rehearsed, Revert, SeenTransaction } from './orders/rehearsal.js';
+import type { OpeningQuestion, OpeningTerms, Rehearsal, Rehearsed, Revert, SeenTransaction } from './orders/rehearsal.js';
 
 /**
  * What core asks of the outside; markets and prices have a file of their own, market-feed.ts. Each port has a production adapter; the
@@ -166,7 +166,9 @@ export interface Chain {
   /** Tries a write from its sender and reads all that it depends on, in exactly one round trip. */
   rehearse(rehearsal: Rehearsal): Promise<Rehearsed>;
   /** What the contract grants or imposes on the trader in this market; null where this Diamond does not say. */
-  openingFacts(trader: Address, opening: OpeningQuestion): Promise<OpeningFacts | null>;
+  openingTerms(trader: Address, pairIndex: number): Promise<OpeningTerms | null>;
+  /** Whether the group of its market has room for it; null where this Diamond does not say. */
+  fitsGroupOi(opening: OpeningQuestion): Promise<boolean | null>;
   /** null when the node does not know it. */
   transaction(hash: Hex): Promise<SeenTransaction | null>;
   /** What became of it; null while it is in no block. */

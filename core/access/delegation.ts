@@ -1,4 +1,4 @@
-import { GatewayError } from '../errors.js';
+import { fromNode } from '../from-node.js';
 import type { Venue } from '../gateway.js';
 import type { Address } from '../ports.js';
 
@@ -77,10 +77,4 @@ function ask(venue: Venue, trader: Address): Promise<Address | null> {
   return read.answer;
 }
 
-async function askChain(venue: Venue, trader: Address): Promise<Address | null> {
-  try {
-    return await venue.chain.delegateOf(trader);
-  } catch (error) {
-    throw new GatewayError('UPSTREAM_UNAVAILABLE', { upstream: 'chain node' }, { cause: error });
-  }
-}
+const askChain = ({ chain }: Venue, trader: Address): Promise<Address | null> => fromNode(chain.delegateOf(trader));

@@ -1,6 +1,7 @@
 import { encodePacked, keccak256 } from 'viem/utils';
 import type { Agent, Scope } from '../domain/agent.js';
 import { GatewayError, type TransactionRequest } from '../errors.js';
+import { fromNode } from '../from-node.js';
 import type { Gateway, Venue } from '../gateway.js';
 import { activeCollaterals } from '../markets/directory.js';
 import type { Address } from '../ports.js';
@@ -95,12 +96,8 @@ async function remove({ store }: Gateway, venue: Venue, approval: FacadeApproval
  */
 async function hasAccount(venue: Venue, trader: Address): Promise<boolean> {
   const tokens = activeCollaterals(venue.feed.config()).map(({ address }) => address);
-  try {
-    const [wei, facts] = await Promise.all([venue.chain.nativeBalance(trader), venue.chain.accountFacts(trader, tokens)]);
-    return wei > 0n || facts.tokens.some(({ balance, allowance }) => balance > 0n || allowance > 0n);
-  } catch (error) {
-    throw new GatewayError('UPSTREAM_UNAVAILABLE', { upstream: 'chain node' }, { cause: error });
-  }
+  const [wei, facts] = await fromNode(Promise.all([venue.chain.nativeBalance(trader), venue.chain.accountFacts(trader, tokens)]));
+  return wei > 0n || facts.tokens.some(({ balance, allowance }) => balance > 0n || allowance > 0n);
 }
 
 /** `bot valid_until 1800000000000` → the name proper, and when the approval ends. */

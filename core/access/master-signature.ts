@@ -1,6 +1,7 @@
 import type { TypedDataDefinition } from 'viem';
 import { hashTypedData, hexToBytes } from 'viem/utils';
 import { GatewayError } from '../errors.js';
+import { fromNode } from '../from-node.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { Address, Hex } from '../ports.js';
 import type { MasterClaim } from './access-store.js';
@@ -71,9 +72,5 @@ function isSignedByKey({ entrance }: Gateway, signer: Address, digest: Hex, sign
 
 async function isApprovedByContract(venue: Venue, wallet: Address, digest: Hex, signature: Hex): Promise<boolean> {
   if (signature.length % 2 !== 0) return false;
-  try {
-    return await venue.chain.isValidSignature(wallet, digest, signature);
-  } catch (error) {
-    throw new GatewayError('UPSTREAM_UNAVAILABLE', { upstream: 'chain node' }, { cause: error });
-  }
+  return fromNode(venue.chain.isValidSignature(wallet, digest, signature));
 }

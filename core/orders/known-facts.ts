@@ -1,17 +1,22 @@
 import type { Venue } from '../gateway.js';
-import type { Address } from '../ports.js';
-import type { OpeningFacts, OpeningQuestion } from './rehearsal.js';
+import type { Address, Chain } from '../ports.js';
+import type { OpeningFacts, OpeningQuestion, OpeningTerms } from './rehearsal.js';
 
-interface Known<Value> {
-  readonly value: Value;
+/** Asked once for all who need it meanwhile. */
+interface Asked<Answer> {
+  readonly answer: Promise<Answer>;
   readonly at: number;
 }
 
+interface AskedFit extends Asked<boolean | null> {
+  /** In collateral units: what fits, fits for everything smaller. */
+  readonly size: bigint;
+}
+
 interface Facts {
-  /** What governance grants or imposes on a trader in a market. */
-  readonly terms: Map<string, Known<Omit<OpeningFacts, 'isWithinGroupOi'>>>;
-  /** By collateral, market and side: the largest opening of late that was found to fit, in collateral units. */
-  readonly fits: Map<string, Known<bigint>>;
+  readonly terms: Map<string, Asked<OpeningTerms | null>>;
+  /** By collateral, market and side. */
+  readonly fits: Map<string, AskedFit>;
 }
 
 /** Governance seldom changes them. */
@@ -22,24 +27,47 @@ const MOST_KEPT = 10_000;
 
 const factsOf = new WeakMap<Venue, Facts>();
 
-/** What was learned of openings like this one a moment ago; null when it has to be asked for. What does not fit is always asked for. */
-export function knownFacts(venue: Venue, trader: Address, opening: OpeningQuestion): OpeningFacts | null {
-  const { terms, fits } = own(venue);
-  const now = venue.clock.now();
-  const term = terms.get(termsKey(trader, opening));
-  const fit = fits.get(fitsKey(opening));
-  if (!term || now - term.at >= TERMS_KEPT_MS || !fit || now - fit.at >= FITS_KEPT_MS) return null;
-  return opening.positionSizeCollateral <= fit.value ? { ...term.value, isWithinGroupOi: true } : null;
+/** As of now. */
+export async function openingFacts(chain: Chain, trader: Address, opening: OpeningQuestion): Promise<OpeningFacts | null> {
+  const [terms, isWithinGroupOi] = await Promise.all([chain.openingTerms(trader, opening.pairIndex), chain.fitsGroupOi(opening)]);
+  return terms === null || isWithinGroupOi === null ? null : { ...terms, isWithinGroupOi };
 }
 
-export function learnFacts(venue: Venue, trader: Address, opening: OpeningQuestion, { isWithinGroupOi, ...value }: OpeningFacts): void {
-  const { terms, fits } = own(venue);
-  const at = venue.clock.now();
-  keep(terms, termsKey(trader, opening), { value, at });
-  const [key, size] = [fitsKey(opening), opening.positionSizeCollateral];
-  const before = fits.get(key);
-  if (!isWithinGroupOi) fits.delete(key);
-  else if (!before || before.value <= size || at - before.at >= FITS_KEPT_MS) keep(fits, key, { value: size, at });
+/** As of now or of a moment ago. That something does not fit is never old news. */
+export async function knownFacts(venue: Venue, trader: Address, opening: OpeningQuestion): Promise<OpeningFacts | null> {
+  const [terms, isWithinGroupOi] = await Promise.all([knownTerms(venue, trader, opening), knownFit(venue, opening)]);
+  return terms === null || isWithinGroupOi === null ? null : { ...terms, isWithinGroupOi };
+}
+
+function knownTerms(venue: Venue, trader: Address, { pairIndex }: OpeningQuestion): Promise<OpeningTerms | null> {
+  const { terms } = own(venue);
+  const key = `${trader} ${pairIndex}`;
+  const [known, now] = [terms.get(key), venue.clock.now()];
+  if (known && now - known.at < TERMS_KEPT_MS) return known.answer;
+  const asked = { answer: venue.chain.openingTerms(trader, pairIndex), at: now };
+  keep(terms, key, asked);
+  asked.answer.catch(() => forget(terms, key, asked));
+  return asked.answer;
+}
+
+async function knownFit(venue: Venue, opening: OpeningQuestion): Promise<boolean | null> {
+  const { collateralIndex, pairIndex, long, positionSizeCollateral } = opening;
+  const { fits } = own(venue);
+  const key = `${collateralIndex} ${pairIndex} ${String(long)}`;
+  const [known, now] = [fits.get(key), venue.clock.now()];
+  const asked = known && now - known.at < FITS_KEPT_MS && positionSizeCollateral <= known.size ? known : askFit(venue, key, opening, now);
+  return (await asked.answer) === true || asked.size === positionSizeCollateral ? asked.answer : venue.chain.fitsGroupOi(opening);
+}
+
+/** For a little more than this one needs, so that the next may do with it. */
+function askFit(venue: Venue, key: string, opening: OpeningQuestion, at: number): AskedFit {
+  const { fits } = own(venue);
+  const size = roundedUp(opening.positionSizeCollateral);
+  const asked: AskedFit = { answer: venue.chain.fitsGroupOi({ ...opening, positionSizeCollateral: size }), at, size };
+  keep(fits, key, asked);
+  const keepIfFit = (isFit: boolean | null): void => (isFit === true ? undefined : forget(fits, key, asked));
+  asked.answer.then(keepIfFit, () => forget(fits, key, asked));
+  return asked;
 }
 
 /** To a number that others of about this size share, a quarter above it at most. */
@@ -49,15 +77,16 @@ export function roundedUp(size: bigint): bigint {
 }
 
 /** The oldest goes where there is no room left. */
-function keep<Value>(known: Map<string, Known<Value>>, key: string, fact: Known<Value>): void {
+function keep<Value>(known: Map<string, Value>, key: string, value: Value): void {
   known.delete(key);
-  known.set(key, fact);
+  known.set(key, value);
   const [oldest] = known.size > MOST_KEPT ? known.keys() : [];
   if (oldest !== undefined) known.delete(oldest);
 }
 
-const termsKey = (trader: Address, { pairIndex }: OpeningQuestion): string => `${trader} ${pairIndex}`;
-const fitsKey = ({ collateralIndex, pairIndex, long }: OpeningQuestion): string => `${collateralIndex} ${pairIndex} ${String(long)}`;
+function forget<Value>(known: Map<string, Value>, key: string, value: Value): void {
+  if (known.get(key) === value) known.delete(key);
+}
 
 function own(venue: Venue): Facts {
   const facts: Facts = factsOf.get(venue) ?? { terms: new Map(), fits: new Map() };

@@ -1,5 +1,6 @@
-import type { Intent } from '../domain/intent.js';
+import type { Intent, OpenIntent } from '../domain/intent.js';
 import type { Venue } from '../gateway.js';
+import type { Address } from '../ports.js';
 import { functionsOf } from './encode-intent.js';
 
 /** What calls of one kind are tried with. */
@@ -7,6 +8,8 @@ interface Known {
   readonly gas: bigint;
   /** When somebody last set out to estimate it. */
   askedAt: number;
+  /** Whose openings passed with it, and in which market. */
+  readonly passed: Set<string>;
 }
 
 interface Kinds {
@@ -19,6 +22,7 @@ interface Kinds {
 const KEPT_MS = 30_000;
 /** On top of an estimate, in percent: others of its kind touch storage that this one did not. */
 const ROOM = 30n;
+const MOST_PASSED = 10_000;
 
 const kindsOf = new WeakMap<Venue, Kinds>();
 
@@ -52,8 +56,22 @@ function keptGas({ clock }: Venue, kind: Known | undefined): bigint | null {
 
 /** After an estimate that was asked for, also because the known gas did not do. */
 export function learnGas(venue: Venue, intent: Intent, estimate: bigint): void {
-  kinds(venue).known.set(kindOf(intent), { gas: (estimate * (100n + ROOM)) / 100n, askedAt: venue.clock.now() });
+  kinds(venue).known.set(kindOf(intent), { gas: (estimate * (100n + ROOM)) / 100n, askedAt: venue.clock.now(), passed: new Set() });
 }
+
+/** The first of a trader in a market may fill storage that was empty: it says nothing of what the next ones take, and they need less. */
+export function isUsual(venue: Venue, intent: Intent, trader: Address): boolean {
+  return intent.kind === 'open' && kinds(venue).known.get(kindOf(intent))?.passed.has(passedKey(intent, trader)) === true;
+}
+
+export function learnUsual(venue: Venue, intent: Intent, trader: Address): void {
+  const kind = kinds(venue).known.get(kindOf(intent));
+  if (intent.kind !== 'open' || kind === undefined) return;
+  if (kind.passed.size >= MOST_PASSED) kind.passed.clear();
+  kind.passed.add(passedKey(intent, trader));
+}
+
+const passedKey = ({ pairIndex, collateralIndex }: OpenIntent, trader: Address): string => `${trader} ${pairIndex} ${collateralIndex}`;
 
 function kinds(venue: Venue): Kinds {
   const own = kindsOf.get(venue) ?? { known: new Map<string, Known>(), first: new Map<string, Promise<unknown>>() };

@@ -1,12 +1,12 @@
 import type { AgentCaller } from '../access/caller.js';
 import type { Intent } from '../domain/intent.js';
 import type { Collateral } from '../domain/market.js';
-import { GatewayError } from '../errors.js';
+import { fromNode } from '../from-node.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { Address, Hex } from '../ports.js';
 import { encodeIntent, functionsOf, wrapFor } from './encode-intent.js';
-import { knownFacts, learnFacts, roundedUp } from './known-facts.js';
-import { learnGas, withKnownGas } from './known-gas.js';
+import { knownFacts } from './known-facts.js';
+import { isUsual, learnGas, learnUsual, withKnownGas } from './known-gas.js';
 import type { HandedOut } from './orders-store.js';
 import { refuseShortage } from './precheck-funds.js';
 import type { OpeningQuestion, Rehearsal, Rehearsed } from './rehearsal.js';
@@ -84,32 +84,24 @@ export const transactionOf = ({ definition }: Venue, { data, gas }: HandedOut, e
   expiresAt,
 });
 
-async function rehearse({ chain }: Venue, rehearsal: Rehearsal): Promise<Rehearsed> {
-  try {
-    return await chain.rehearse(rehearsal);
-  } catch (error) {
-    throw new GatewayError('UPSTREAM_UNAVAILABLE', { upstream: 'chain node' }, { cause: error });
-  }
-}
+const rehearse = ({ chain }: Venue, rehearsal: Rehearsal): Promise<Rehearsed> => fromNode(chain.rehearse(rehearsal));
 
 /** What the relayer sends is of few kinds: what one of them took is enough for the next, or it is estimated after all. */
 const rehearseLearning = (venue: Venue, intent: Intent, rehearsal: Rehearsal): Promise<Rehearsed> =>
   withKnownGas(venue, intent, async (kept) => {
-    const rehearsed = await rehearseOpening(venue, kept === null ? rehearsal : { ...rehearsal, gas: kept });
+    const { trader } = rehearsal;
+    const isLikeOthers = isUsual(venue, intent, trader);
+    const rehearsed = await rehearseOpening(venue, kept === null ? rehearsal : { ...rehearsal, gas: kept, isUsual: isLikeOthers });
     if (rehearsed.gas !== null && rehearsed.gas !== kept) learnGas(venue, intent, rehearsed.gas);
+    if (rehearsed.gas !== null && !isLikeOthers) learnUsual(venue, intent, trader);
     return rehearsed;
   });
 
-/** The call itself is tried each time; what the market says of it may be a moment old, and was asked for a little more than this one needs. */
+/** The call itself is tried each time; what the market says of it may be a moment old. */
 async function rehearseOpening(venue: Venue, { opening, ...rest }: Rehearsal): Promise<Rehearsed> {
   if (opening === undefined) return rehearse(venue, rest);
-  const known = knownFacts(venue, rest.trader, opening);
-  if (known !== null) return { ...(await rehearse(venue, rest)), opening: known };
-  const wider = { ...opening, positionSizeCollateral: roundedUp(opening.positionSizeCollateral) };
-  const rehearsed = await rehearse(venue, { ...rest, opening: wider });
-  if (rehearsed.opening === null) return rehearsed;
-  learnFacts(venue, rest.trader, wider, rehearsed.opening);
-  return rehearsed.opening.isWithinGroupOi ? rehearsed : rehearse(venue, { ...rest, opening });
+  const [rehearsed, facts] = await Promise.all([rehearse(venue, rest), fromNode(knownFacts(venue, rest.trader, opening))]);
+  return { ...rehearsed, opening: facts };
 }
 
 const addressOf = ({ address }: Collateral): Address => address;

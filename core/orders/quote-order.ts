@@ -5,6 +5,7 @@ import type { OpenOutcome } from '../domain/pricing/predict-open.js';
 import { PriceRangeError } from '../domain/pricing/price-after-impact.js';
 import { capExceeded, isWithinCap, utcDay } from '../domain/scope.js';
 import { GatewayError } from '../errors.js';
+import { fromNode } from '../from-node.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { Address } from '../ports.js';
 import { checkOpening, checkScope, notionalUsd } from './check-order.js';
@@ -12,6 +13,7 @@ import { describeQuote, type Quote, type QuoteAccount } from './describe-quote.j
 import { encodeIntent } from './encode-intent.js';
 import { readOpening, type Opening, type OrderRequest } from './order-request.js';
 import { predictCallback, reasonOf } from './precheck-callback.js';
+import { openingFacts } from './known-facts.js';
 import type { OpeningFacts } from './rehearsal.js';
 import { wouldRevert } from './refuse-revert.js';
 
@@ -48,7 +50,7 @@ async function askAccount(gateway: Gateway, venue: Venue, caller: AgentCaller, o
   const { collateral, terms } = opening;
   const [facts, own, scope] = await Promise.all([
     fromNode(venue.chain.accountFacts(caller.trader, [collateral.address])),
-    fromNode(venue.chain.openingFacts(caller.trader, { ...terms, positionSizeCollateral: opening.sizeCollateral })),
+    fromNode(openingFacts(venue.chain, caller.trader, { ...terms, positionSizeCollateral: opening.sizeCollateral })),
     scopeVerdicts(gateway, venue, caller, opening),
   ]);
   const [token = { balance: 0n, allowance: 0n }] = facts.tokens;
@@ -61,14 +63,6 @@ async function askAccount(gateway: Gateway, venue: Venue, caller: AgentCaller, o
     scope,
   };
   return { account, facts: own, ...(facts.feeMultiplier === null ? {} : { feeMultiplier: facts.feeMultiplier / FEE_SCALE }) };
-}
-
-async function fromNode<Answer>(answer: Promise<Answer>): Promise<Answer> {
-  try {
-    return await answer;
-  } catch (error) {
-    throw new GatewayError('UPSTREAM_UNAVAILABLE', { upstream: 'chain node' }, { cause: error });
-  }
 }
 
 /** Everything the scope has against it, as createOrder would put it. */

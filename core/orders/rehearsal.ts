@@ -16,6 +16,8 @@ export interface Rehearsal {
    * delegate is and that the collateral is there; these are asked only when it fails.
    */
   readonly gas?: bigint;
+  /** An opening like others of the trader that passed with this gas a moment ago: it may be tried together with its likes. */
+  readonly isUsual?: boolean;
 }
 
 export interface OpeningQuestion {
@@ -26,11 +28,14 @@ export interface OpeningQuestion {
   readonly positionSizeCollateral: bigint;
 }
 
-/** What the contract grants or imposes on this trader in this market, in its units. */
-export interface OpeningFacts {
+/** What the contract grants or imposes on a trader in a market, in its units. */
+export interface OpeningTerms {
   readonly fixedSpreadP: bigint;
   /** 0 = none. */
   readonly cumulVolPriceImpactMultiplier: bigint;
+}
+
+export interface OpeningFacts extends OpeningTerms {
   readonly isWithinGroupOi: boolean;
 }
 

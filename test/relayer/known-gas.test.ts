@@ -103,6 +103,22 @@ describe('gas that was learned', () => {
     expect(asked).toHaveLength(20);
   });
 
+  it('makes what follows usual, for this trader in this market', async () => {
+    const { venue, asked } = watched();
+    for (let times = 0; times < 2; times += 1) await gasFor(venue);
+    await gasFor(venue, { ...resting(), pairIndex: 1, price: price / 20n });
+    await gasFor(venue);
+    expect(asked.map(({ gas, isUsual }) => [gas !== undefined, isUsual ?? false])).toEqual([
+      [false, false],
+      [true, true],
+      [true, false],
+      [true, true],
+    ]);
+    learnGas(venue, resting(), FAR_TOO_LITTLE);
+    await gasFor(venue);
+    expect(asked.at(-1)?.isUsual).toBe(false);
+  });
+
   it('keeps nobody waiting for somebody whose call fails', async () => {
     const { venue, asked } = watched();
     const refused = gasFor(venue, { ...resting(), collateralAmount: 10n ** 18n });

@@ -1,18 +1,24 @@
-import { decodeFunctionResult, encodeFunctionData, erc20Abi, numberToHex, prepareEncodeFunctionData, type PublicClient } from 'viem';
-import type { ChainDefinition } from '../../chains.js';
-import type { OpeningFacts, OpeningQuestion, Rehearsal, Rehearsed, Revert } from '../../orders/rehearsal.js';
+import { decodeFunctionResult, encodeFunctionData, erc20Abi, prepareEncodeFunctionData, type PublicClient } from 'viem';
+import type { OpeningFacts, OpeningQuestion, OpeningTerms, Rehearsal, Rehearsed, Revert } from '../../orders/rehearsal.js';
 import type { Address, Hex } from '../../ports.js';
 import { diamondAbi } from '../diamond-abi.js';
 import { revertOf } from './decode-revert.js';
+import type { Try } from './try-together.js';
+
+export interface RehearsalOptions {
+  readonly client: PublicClient;
+  readonly diamond: Address;
+  readonly tryCall: Try;
+}
 
 /**
  * Everything a write has to know of the chain, asked in one turn of the event loop and so in one round trip. Throws when the node does
  * not answer; what the contract refuses is an answer.
  */
-export async function rehearse(client: PublicClient, { diamond }: ChainDefinition, rehearsal: Rehearsal): Promise<Rehearsed> {
+export async function rehearse({ client, diamond, tryCall }: RehearsalOptions, rehearsal: Rehearsal): Promise<Rehearsed> {
   const { trader, sender, data, token, opening, gas: given } = rehearsal;
   const call = { from: sender, to: diamond, data };
-  const passed = given === undefined ? null : await tryWith(client, diamond, rehearsal, given);
+  const passed = given === undefined ? null : await tryWith({ client, diamond, tryCall }, rehearsal, given);
   if (passed !== null) return passed;
   const [revert, gas, delegate, funds, facts] = await Promise.all([
     refusalOf(client, call),
@@ -26,16 +32,12 @@ export async function rehearse(client: PublicClient, { diamond }: ChainDefinitio
 
 /** The call as it will be sent, gas and all; null when it fails, for want of gas or otherwise: then everything is asked to say why. */
 async function tryWith(
-  client: PublicClient,
-  diamond: Address,
-  { trader, sender, data, opening }: Rehearsal,
+  { client, diamond, tryCall }: RehearsalOptions,
+  { trader, sender, data, opening, isUsual = false }: Rehearsal,
   gas: bigint,
 ): Promise<Rehearsed | null> {
   const [isPassed, facts] = await Promise.all([
-    ask(client, { from: sender, to: diamond, data, gas: numberToHex(gas) }).then(
-      () => true,
-      () => false,
-    ),
+    tryCall({ from: sender, data, gas, isUsual }),
     opening === undefined ? null : openingFacts(client, diamond, trader, opening),
   ]);
   return isPassed ? { revert: null, gas, delegate: sender, token: null, opening: facts } : null;
@@ -45,7 +47,6 @@ interface Call {
   readonly from?: Address;
   readonly to: Address;
   readonly data: Hex;
-  readonly gas?: Hex;
 }
 
 const ask = (client: PublicClient, call: Call): Promise<Hex> => client.request({ method: 'eth_call', params: [call, 'latest'] });
@@ -88,24 +89,41 @@ async function fundsOf(client: PublicClient, token: Address, trader: Address, di
   return { balance: BigInt(balance), allowance: BigInt(allowance) };
 }
 
-/** A Diamond of another release may not serve these views; then the order is judged by the market's own figures alone. */
-export async function openingFacts(
+async function openingFacts(
   client: PublicClient,
   diamond: Address,
   trader: Address,
-  { pairIndex, collateralIndex, long, positionSizeCollateral }: OpeningQuestion,
+  opening: OpeningQuestion,
 ): Promise<OpeningFacts | null> {
-  const impact = encodeFunctionData({ ...USER_IMPACT, args: [trader, BigInt(pairIndex)] });
-  const group = encodeFunctionData({ ...GROUP_OI, args: [collateralIndex, pairIndex, long, positionSizeCollateral] });
-  const answers = await Promise.all([impact, group].map((data) => ask(client, { to: diamond, data }).catch(nothingWhenRefused)));
-  const [own, isWithin] = answers;
-  if (!own || !isWithin) return null;
-  const { fixedSpreadP, cumulVolPriceImpactMultiplier } = decodeFunctionResult({ abi: USER_IMPACT.abi, data: own });
-  return {
-    fixedSpreadP: BigInt(fixedSpreadP),
-    cumulVolPriceImpactMultiplier: BigInt(cumulVolPriceImpactMultiplier),
-    isWithinGroupOi: decodeFunctionResult({ abi: GROUP_OI.abi, data: isWithin }),
-  };
+  const [terms, isWithinGroupOi] = await Promise.all([
+    openingTerms(client, diamond, trader, opening.pairIndex),
+    fitsGroupOi(client, diamond, opening),
+  ]);
+  return terms === null || isWithinGroupOi === null ? null : { ...terms, isWithinGroupOi };
+}
+
+/** A Diamond of another release may not serve these views; then the order is judged by the market's own figures alone. */
+export async function openingTerms(
+  client: PublicClient,
+  diamond: Address,
+  trader: Address,
+  pairIndex: number,
+): Promise<OpeningTerms | null> {
+  const data = encodeFunctionData({ ...USER_IMPACT, args: [trader, BigInt(pairIndex)] });
+  const answer = await ask(client, { to: diamond, data }).catch(nothingWhenRefused);
+  if (answer === null) return null;
+  const { fixedSpreadP, cumulVolPriceImpactMultiplier } = decodeFunctionResult({ abi: USER_IMPACT.abi, data: answer });
+  return { fixedSpreadP: BigInt(fixedSpreadP), cumulVolPriceImpactMultiplier: BigInt(cumulVolPriceImpactMultiplier) };
+}
+
+export async function fitsGroupOi(
+  client: PublicClient,
+  diamond: Address,
+  { collateralIndex, pairIndex, long, positionSizeCollateral }: OpeningQuestion,
+): Promise<boolean | null> {
+  const data = encodeFunctionData({ ...GROUP_OI, args: [collateralIndex, pairIndex, long, positionSizeCollateral] });
+  const answer = await ask(client, { to: diamond, data }).catch(nothingWhenRefused);
+  return answer === null ? null : decodeFunctionResult({ abi: GROUP_OI.abi, data: answer });
 }
 
 function nothingWhenRefused(error: unknown): null {

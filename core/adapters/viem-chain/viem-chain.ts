@@ -11,9 +11,10 @@ import { createRelayNode } from './relay-node.js';
 import { replay } from './replay.js';
 import { createViews } from './views.js';
 import { readBlocks, readHead, readInputs, readLogs } from './logs.js';
-import { openingFacts, rehearse } from './rehearse.js';
+import { fitsGroupOi, openingTerms, rehearse } from './rehearse.js';
 import { outcomeOf, seenTransaction } from './transaction.js';
 import { createRpcTransport } from './transport.js';
+import { createTry } from './try-together.js';
 import { isValidSignature } from './wallet-signature.js';
 
 export interface ViemChainOptions {
@@ -34,6 +35,7 @@ export function createViemChain({ definition, rpcUrls, wsUrls = [], clock, log, 
   const { transport, ask } = createRpcTransport({ endpoints, chainId, slug, tracer });
   const client = createPublicClient({ transport, cacheTime: 0 });
   const views = createViews(client, definition);
+  const tryCall = createTry(client, definition.diamond, clock);
   return {
     relay: createRelayNode(client),
     endpoints: () => endpoints.health(),
@@ -51,8 +53,9 @@ export function createViemChain({ definition, rpcUrls, wsUrls = [], clock, log, 
     nativeBalance: (address) => client.getBalance({ address }),
     accountFacts: (trader, tokens) => ask(() => accountFacts(client, definition, trader, tokens)),
     blocks: (numbers) => readBlocks(client, numbers),
-    rehearse: (rehearsal) => ask(() => rehearse(client, definition, rehearsal)),
-    openingFacts: (trader, opening) => ask(() => openingFacts(client, definition.diamond, trader, opening)),
+    rehearse: (rehearsal) => ask(() => rehearse({ client, diamond: definition.diamond, tryCall }, rehearsal)),
+    openingTerms: (trader, pairIndex) => ask(() => openingTerms(client, definition.diamond, trader, pairIndex)),
+    fitsGroupOi: (opening) => ask(() => fitsGroupOi(client, definition.diamond, opening)),
     transaction: (hash) => seenTransaction(client, hash),
     outcome: (hash) => outcomeOf(client, hash),
     heads(listener) {

@@ -1,61 +1,116 @@
 import type { Venue } from '../../../core/gateway.js';
-import { knownFacts, learnFacts, roundedUp } from '../../../core/orders/known-facts.js';
-import type { OpeningFacts, OpeningQuestion } from '../../../core/orders/rehearsal.js';
+import { knownFacts, roundedUp } from '../../../core/orders/known-facts.js';
+import type { OpeningFacts, OpeningQuestion, OpeningTerms } from '../../../core/orders/rehearsal.js';
 import type { Address } from '../../../core/ports.js';
 
 const ALICE: Address = '0x00000000000000000000000000000000000a11ce';
 const BOB: Address = '0x0000000000000000000000000000000000000b0b';
-const OPENING: OpeningQuestion = { pairIndex: 3, collateralIndex: 1, long: true, positionSizeCollateral: 1_000n };
-const FACTS: OpeningFacts = { fixedSpreadP: 5n, cumulVolPriceImpactMultiplier: 7n, isWithinGroupOi: true };
+const OPENING: OpeningQuestion = { pairIndex: 3, collateralIndex: 1, long: true, positionSizeCollateral: 1_024n };
+const TERMS: OpeningTerms = { fixedSpreadP: 5n, cumulVolPriceImpactMultiplier: 7n };
+const FACTS: OpeningFacts = { ...TERMS, isWithinGroupOi: true };
 
 let now: number;
 let venue: Venue;
+/** What the node was asked, and what it says: the group has room for so much. */
+let asked: string[];
+let room: bigint | null;
+let terms: OpeningTerms | null;
+let isSilent: boolean;
+
 beforeEach(() => {
-  now = 1_000_000;
-  venue = { clock: { now: () => now } } as Venue;
-  learnFacts(venue, ALICE, OPENING, FACTS);
+  [now, asked, room, terms, isSilent] = [1_000_000, [], 10_000n, TERMS, false];
+  const answer = <Answer>(question: string, given: Answer): Promise<Answer> => {
+    asked.push(question);
+    return isSilent ? Promise.reject(new Error('no answer')) : Promise.resolve(given);
+  };
+  const chain = {
+    openingTerms: (trader: Address) => answer(`terms ${trader}`, terms),
+    fitsGroupOi: ({ positionSizeCollateral: size }: OpeningQuestion) => answer(`fits ${size}`, room === null ? null : size <= room),
+  };
+  venue = { clock: { now: () => now }, chain } as unknown as Venue;
 });
 
 const sized = (positionSizeCollateral: bigint): OpeningQuestion => ({ ...OPENING, positionSizeCollateral });
 
+/** What it asks the node for. */
+async function asks(trader: Address, opening: OpeningQuestion): Promise<string[]> {
+  const before = asked.length;
+  await knownFacts(venue, trader, opening);
+  return asked.slice(before);
+}
+
 describe('what was learned of an opening', () => {
-  it('holds for others that are no larger', () => {
-    expect(knownFacts(venue, ALICE, sized(1_000n))).toEqual(FACTS);
-    expect(knownFacts(venue, ALICE, sized(1n))).toEqual(FACTS);
-    expect(knownFacts(venue, ALICE, sized(1_001n))).toBeNull();
+  beforeEach(async () => {
+    expect(await knownFacts(venue, ALICE, OPENING)).toEqual(FACTS);
+    expect(asked).toEqual([`terms ${ALICE}`, 'fits 1024']);
+  });
+
+  it('holds for others that are no larger', async () => {
+    expect(await knownFacts(venue, ALICE, sized(1n))).toEqual(FACTS);
+    expect(await asks(ALICE, sized(1_024n))).toEqual([]);
+    expect(await asks(ALICE, sized(1_025n))).toEqual(['fits 1280']);
+    expect(await asks(ALICE, sized(1_280n))).toEqual([]);
   });
 
   it.each([
-    ['side', { ...OPENING, long: false }],
-    ['market', { ...OPENING, pairIndex: 4 }],
-    ['collateral', { ...OPENING, collateralIndex: 2 }],
-  ])('says nothing of another %s', (_, opening) => {
-    expect(knownFacts(venue, ALICE, opening)).toBeNull();
+    ['side', { ...OPENING, long: false }, ['fits 1024']],
+    ['market', { ...OPENING, pairIndex: 4 }, [`terms ${ALICE}`, 'fits 1024']],
+    ['collateral', { ...OPENING, collateralIndex: 2 }, ['fits 1024']],
+  ])('says nothing of another %s', async (_, opening, questions) => {
+    expect(await asks(ALICE, opening)).toEqual(questions);
   });
 
-  it('of one trader says nothing of the terms of another', () => {
-    expect(knownFacts(venue, BOB, OPENING)).toBeNull();
-    learnFacts(venue, BOB, sized(2_000n), { ...FACTS, fixedSpreadP: 9n });
-    expect(knownFacts(venue, BOB, OPENING)?.fixedSpreadP).toBe(9n);
-    expect(knownFacts(venue, ALICE, sized(2_000n))?.fixedSpreadP).toBe(5n);
+  it('of one trader says nothing of the terms of another', async () => {
+    terms = { ...TERMS, fixedSpreadP: 9n };
+    expect((await knownFacts(venue, BOB, OPENING))?.fixedSpreadP).toBe(9n);
+    expect((await knownFacts(venue, ALICE, OPENING))?.fixedSpreadP).toBe(5n);
   });
 
-  it('is forgotten within a second, what governance decided within ten', () => {
+  it('is forgotten within a second, what governance decided within ten', async () => {
     now += 999;
-    expect(knownFacts(venue, ALICE, OPENING)).toEqual(FACTS);
+    expect(await asks(ALICE, OPENING)).toEqual([]);
     now += 1;
-    expect(knownFacts(venue, ALICE, OPENING)).toBeNull();
-    learnFacts(venue, BOB, OPENING, FACTS);
-    expect(knownFacts(venue, ALICE, OPENING)).toEqual(FACTS);
+    expect(await asks(ALICE, OPENING)).toEqual(['fits 1024']);
     now += 9_000;
-    learnFacts(venue, BOB, OPENING, FACTS);
-    expect(knownFacts(venue, ALICE, OPENING)).toBeNull();
+    expect(await asks(ALICE, OPENING)).toEqual([`terms ${ALICE}`, 'fits 1024']);
+  });
+});
+
+describe('what the node says of an opening', () => {
+  it('is asked once for all who come meanwhile', async () => {
+    const many = await Promise.all(Array.from({ length: 20 }, (_, at) => knownFacts(venue, ALICE, sized(1_024n - BigInt(at)))));
+    expect(many).toEqual(Array.from({ length: 20 }, () => FACTS));
+    expect(asked).toEqual([`terms ${ALICE}`, 'fits 1024']);
   });
 
-  it('is over with the first that does not fit', () => {
-    learnFacts(venue, BOB, sized(5_000n), { ...FACTS, isWithinGroupOi: false });
-    expect(knownFacts(venue, ALICE, OPENING)).toBeNull();
-    expect(knownFacts(venue, BOB, sized(1n))).toBeNull();
+  it('is asked for each and at its own size where it does not fit', async () => {
+    room = 1_100n;
+    expect(await knownFacts(venue, ALICE, sized(1_100n))).toEqual(FACTS);
+    expect(await knownFacts(venue, ALICE, sized(1_101n))).toEqual({ ...FACTS, isWithinGroupOi: false });
+    expect(asked.slice(1)).toEqual(['fits 1280', 'fits 1100', 'fits 1280', 'fits 1101']);
+    room = 2_000n;
+    expect(await knownFacts(venue, ALICE, sized(1_101n))).toEqual(FACTS);
+  });
+
+  it('is unknown where this Diamond does not say, and asked again', async () => {
+    room = null;
+    expect(await knownFacts(venue, ALICE, OPENING)).toBeNull();
+    [room, terms] = [10_000n, null];
+    expect(await knownFacts(venue, BOB, OPENING)).toBeNull();
+  });
+
+  it('is asked again when it did not answer', async () => {
+    isSilent = true;
+    await expect(Promise.all([ALICE, ALICE, BOB].map((trader) => knownFacts(venue, trader, OPENING)))).rejects.toThrow('no answer');
+    isSilent = false;
+    expect(await knownFacts(venue, ALICE, OPENING)).toEqual(FACTS);
+  });
+
+  it('of ten thousand traders makes no room for more', async () => {
+    const traders = Array.from({ length: 10_001 }, (_, at): Address => `0x${at.toString(16).padStart(40, '0')}`);
+    for (const trader of traders) await knownFacts(venue, trader, OPENING);
+    expect(await asks(traders[1] ?? ALICE, OPENING)).toEqual([]);
+    expect(await asks(traders[0] ?? ALICE, OPENING)).toEqual([`terms ${traders[0]}`]);
   });
 
   it.each([
@@ -67,13 +122,7 @@ describe('what was learned of an opening', () => {
     [1_024n, 1_024n],
     [1_025n, 1_280n],
     [2_047n, 2_048n],
-  ])('is asked for in round numbers: %d as %d', (size, asked) => {
-    expect(roundedUp(size)).toBe(asked);
-  });
-
-  it('of ten thousand traders makes no room for more', () => {
-    for (let at = 0; at < 10_000; at += 1) learnFacts(venue, `0x${at.toString(16).padStart(40, '0')}`, OPENING, FACTS);
-    expect(knownFacts(venue, ALICE, OPENING)).toBeNull();
-    expect(knownFacts(venue, `0x${'0'.repeat(40)}`, OPENING)).toEqual(FACTS);
+  ])('is asked for in round numbers: %d as %d', (size, round) => {
+    expect(roundedUp(size)).toBe(round);
   });
 });
