@@ -44,6 +44,8 @@ export function createLane(options: LaneOptions): Lane {
   let isBusy = true;
   /** A look that is under way; sending does not wait for it. */
   let looking: Promise<void> | null = null;
+  /** The transactions that are on their way to a node. */
+  let handing: Promise<void> = Promise.resolve();
   const fence = createFence({ slug, wallet: address, store, settings, clock, log });
   const delivery = createDelivery({ ...options, fence, onNonceTooLow: () => wake.abort(WOKEN) });
   const [numbers, tellings, inHand] = [createOneAtATime(), createOneAtATime(), createInHand()];
@@ -58,7 +60,7 @@ export function createLane(options: LaneOptions): Lane {
       if (!wake.signal.aborted) await clock.sleep(PACE_MS, wake.signal);
       wake = new AbortController();
     }
-    await looking;
+    await Promise.all([looking, handing]);
     await lease?.release().catch(() => undefined);
   }
 
@@ -76,7 +78,7 @@ export function createLane(options: LaneOptions): Lane {
 
   async function owns(): Promise<boolean> {
     if (isOurs()) return true;
-    await looking;
+    await Promise.all([looking, handing]);
     if (lease) await lease.release().catch(() => undefined);
     lease = await store.lease(slug, address);
     if (lease === null) return false;
@@ -118,14 +120,23 @@ export function createLane(options: LaneOptions): Lane {
     isBusy = true;
     await delivery.currentFees().catch(failed);
     const passed = await judge(queued);
-    if (passed.length > 0) await inHand.hold(passed, () => send(passed));
+    if (passed.length > 0) await begin(passed);
     // Where one stays behind it would only be found again: the next turn tries it once more.
     return queued.length === AT_ONCE && passed.length === queued.length;
   }
 
-  async function send(passed: readonly bigint[]): Promise<void> {
-    const numbered = await numbers(() => store.number(slug, address, passed, lookout.chainNonce()));
-    await delivery.handAll(await delivery.signFirst(numbered));
+  /** Until they are signed, and those before them are in the hands of a node: while these go there, the next are made ready. */
+  async function begin(passed: readonly bigint[]): Promise<void> {
+    const before = handing;
+    const signed = numbers(() => store.number(slug, address, passed, lookout.chainNonce())).then(delivery.signFirst);
+    const send = async (): Promise<void> => {
+      const ready = await signed.catch(() => []);
+      await before;
+      await delivery.handAll(ready);
+    };
+    handing = inHand.hold(passed, send).catch(failed);
+    await signed;
+    await before;
   }
 
   /** Those that may be signed. A trader's are judged one after the other: what one is allowed depends on those before it. */

@@ -44,6 +44,15 @@ const whenOver = (bench: RelayBench, ids: readonly bigint[]): Promise<RelayJob[]
     (jobs) => jobs.every(({ state }) => IS_OVER.has(state)),
   );
 
+async function inState(bench: RelayBench, id: bigint, state: RelayJob['state']): Promise<RelayJob> {
+  const job = await eventually(
+    () => bench.store.job(SLUG, id),
+    (now) => now?.state === state,
+  );
+  if (!job) throw new Error('no such job');
+  return job;
+}
+
 /** The invariant of it all: as many orders on chain as jobs mined, one transaction for each, and not a nonce lost. */
 async function expectOnce(bench: RelayBench, jobs: readonly RelayJob[]): Promise<void> {
   const mined = jobs.filter(({ state }) => state === 'mined');
@@ -88,6 +97,28 @@ describe('a lane', () => {
       ['refused', 'gas 50000000 is above the cap of 5000000'],
     ]);
     expect(await bench.nonce()).toBe(0);
+  });
+
+  it('makes the next ready while those before are on their way, and sends them after those', async () => {
+    const bench = await relayBench(chain, sandbox.gateway.store);
+    const answers = new EventEmitter();
+    const sent: Hex[] = [];
+    const send: RelayNode['send'] = async (raw) => {
+      const isFirst = sent.push(raw) === 1;
+      if (isFirst) await once(answers, 'given');
+      return bench.node.send(raw);
+    };
+    const relayer = start(bench, { node: { ...bench.node, send } });
+    const [first, second] = [await requestOf(bench), await requestOf(bench)];
+    const { job: before } = await relayer.send(first);
+    await inState(bench, before.id, 'signed');
+    const { job: behind } = await relayer.send(second);
+    const { attempts } = await inState(bench, behind.id, 'signed');
+    expect(sent).toHaveLength(1);
+    answers.emit('given');
+    const jobs = await whenOver(bench, [before.id, behind.id]);
+    expect(sent.at(1)).toBe(attempts.at(-1)?.raw);
+    await expectOnce(bench, jobs);
   });
 
   it('does not send a job whose time is over', async () => {
