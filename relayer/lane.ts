@@ -128,7 +128,7 @@ export function createLane(options: LaneOptions): Lane {
   /** Until they are signed, and those before them are in the hands of a node: while these go there, the next are made ready. */
   async function begin(passed: readonly bigint[]): Promise<void> {
     const before = handing;
-    const signed = numbers(() => store.number(slug, address, passed, lookout.chainNonce())).then(delivery.signFirst);
+    const signed = numbers(() => store.number(slug, address, passed, lookout.chainNonce())).then((numbered) => delivery.signFirst(numbered));
     const send = async (): Promise<void> => {
       const ready = await signed.catch(() => []);
       await before;

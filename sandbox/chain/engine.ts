@@ -111,8 +111,8 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   }
 
   async function request(method: string, params: readonly unknown[] = []): Promise<RpcAnswer> {
-    const { result = null, error } = await handle({ jsonrpc: '2.0', id: 1, method, params });
-    return error === undefined ? { result } : { error };
+    const { result, error } = await handle({ jsonrpc: '2.0', id: 1, method, params });
+    return error === undefined ? { result: result ?? null } : { error };
   }
 
   return {

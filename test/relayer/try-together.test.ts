@@ -24,10 +24,11 @@ const GAS = 700_000n;
 
 let tags = 0;
 /** As the relayer would send it, with the tag behind it. */
-function trialOf({ wallet, trader, orderCall }: RelayBench, parts: Partial<Trial> = {}): Trial {
+function trialOf(of: RelayBench, parts: Partial<Trial> = {}): Trial {
+  const { wallet, trader } = of;
   const owner = trader.account.address.toLowerCase() as Address;
   const tag: Hex = `0x${(tags += 1).toString(16).padStart(32, '0')}`;
-  return { from: wallet, data: appendTag(wrapFor(wallet, owner, orderCall()), tag), gas: GAS, isUsual: true, ...parts };
+  return { from: wallet, data: appendTag(wrapFor(wallet, owner, of.orderCall()), tag), gas: GAS, isUsual: true, ...parts };
 }
 
 /** Takes nothing for a call that the Diamond does not know. */

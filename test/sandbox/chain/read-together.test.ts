@@ -29,17 +29,17 @@ const results = (answers: readonly RpcAnswer[]): unknown[] =>
 describe('reads', () => {
   it('of one turn reach the engine in one go, and each asker gets his own answer', async () => {
     const { engine, alone, together } = recording();
-    const { request } = readTogether(engine);
-    const answers = await Promise.all(['a', 'b', 'c'].map((name) => request('eth_call', [name])));
+    const reads = readTogether(engine);
+    const answers = await Promise.all(['a', 'b', 'c'].map((name) => reads.request('eth_call', [name])));
     expect(results(answers)).toEqual(['eth_call a', 'eth_call b', 'eth_call c']);
     expect([alone, together]).toEqual([[], [['eth_call a', 'eth_call b', 'eth_call c']]]);
   });
 
   it('that come alone go alone, and what is no read waits for nobody', async () => {
     const { engine, alone, together } = recording();
-    const { request } = readTogether(engine);
-    const read = request('eth_call', ['a']);
-    const mined = request('evm_mine');
+    const reads = readTogether(engine);
+    const read = reads.request('eth_call', ['a']);
+    const mined = reads.request('evm_mine');
     expect(alone).toEqual(['evm_mine']);
     expect(results(await Promise.all([read, mined]))).toEqual(['eth_call a', 'evm_mine']);
     expect([alone, together]).toEqual([['evm_mine', 'eth_call a'], []]);
@@ -47,24 +47,24 @@ describe('reads', () => {
 
   it('are asked one by one where one of them is refused', async () => {
     const { engine, alone } = recording();
-    const { request } = readTogether(engine);
-    const answers = await Promise.all(['a', NONSENSE, 'c'].map((name) => request('eth_call', [name])));
+    const reads = readTogether(engine);
+    const answers = await Promise.all(['a', NONSENSE, 'c'].map((name) => reads.request('eth_call', [name])));
     expect(results(answers)).toEqual(['eth_call a', -32602, 'eth_call c']);
     expect(alone).toEqual(['eth_call a', `eth_call ${NONSENSE}`, 'eth_call c']);
   });
 
   it('are not more than sixteen at a time', async () => {
     const { engine, together } = recording();
-    const { request } = readTogether(engine);
+    const reads = readTogether(engine);
     const names = Array.from({ length: 40 }, (_, at) => String(at));
-    expect(results(await Promise.all(names.map((name) => request('eth_call', [name]))))).toEqual(names.map((name) => `eth_call ${name}`));
+    expect(results(await Promise.all(names.map((name) => reads.request('eth_call', [name]))))).toEqual(names.map((name) => `eth_call ${name}`));
     expect(together.map(({ length }) => length)).toEqual([16, 16, 8]);
   });
 
   it('fail for each asker when the engine is gone', async () => {
     const gone = (): Promise<never> => Promise.reject(new Error('the chain is closed'));
-    const { request } = readTogether({ ...recording().engine, request: gone, inOneGo: gone });
-    const outcomes = await Promise.allSettled(['a', 'b'].map((name) => request('eth_call', [name])));
+    const reads = readTogether({ ...recording().engine, request: gone, inOneGo: gone });
+    const outcomes = await Promise.allSettled(['a', 'b'].map((name) => reads.request('eth_call', [name])));
     expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
   });
 });
