@@ -106,8 +106,8 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
 
   async function handle(body: object): Promise<{ result?: unknown; error?: RpcError }> {
     if (provider === null) throw new Error('the chain is closed');
-    const { data } = await provider.handleRequest(JSON.stringify(body));
-    return (typeof data === 'string' ? JSON.parse(data) : data) as { result?: unknown; error?: RpcError };
+    const response = await provider.handleRequest(JSON.stringify(body));
+    return (typeof response.data === 'string' ? JSON.parse(response.data) : response.data) as { result?: unknown; error?: RpcError };
   }
 
   async function request(method: string, params: readonly unknown[] = []): Promise<RpcAnswer> {

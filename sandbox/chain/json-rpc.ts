@@ -36,20 +36,24 @@ export async function answerRpc(text: string, dispatch: Dispatch): Promise<strin
 /** As if one after another, which is geth's way: a batch that sends transactions counts on their order. Reads have none among themselves. */
 async function answerBatch(items: readonly unknown[], dispatch: Dispatch): Promise<(string | null)[]> {
   const answers: Promise<string | null>[] = [];
-  let [before, start] = [null as string | null, 0];
+  let before: Kind | null = null;
+  let start = 0;
   for (const [at, item] of items.entries()) {
     const kind = kindOf(item);
     if (kind !== before || at - start === AT_ONCE || kind === 'alone') {
       await Promise.all(answers);
-      [before, start] = [kind, at];
+      before = kind;
+      start = at;
     }
     answers.push(answerOne(item, dispatch));
   }
   return Promise.all(answers);
 }
 
+type Kind = 'read' | 'transaction' | 'alone';
+
 /** What goes with its likes, and what goes alone. */
-function kindOf(item: unknown): 'read' | 'transaction' | 'alone' {
+function kindOf(item: unknown): Kind {
   if (typeof item !== 'object' || item === null || !('method' in item) || typeof item.method !== 'string') return 'read';
   if (item.method === TAKEN_IN_ORDER) return 'transaction';
   return ORDERED.test(item.method) ? 'alone' : 'read';

@@ -1,4 +1,3 @@
-import { keccak256 } from 'viem';
 import type { Hex } from '../../core/ports.js';
 import type { Engine, RpcAnswer } from './engine.js';
 import { gethError, overspent } from './geth-errors.js';
@@ -35,11 +34,6 @@ export interface PoolTransaction {
   maxFeePerGas?: Hex;
 }
 
-/** As the engine tells it; of one in the pool, no block. */
-interface SeenTransaction extends PoolTransaction {
-  blockHash: Hex | null;
-}
-
 interface Arriving {
   readonly raw: unknown;
   readonly answer: (answer: RpcAnswer | Promise<RpcAnswer>) => void;
@@ -61,6 +55,8 @@ export function createPool(engine: Engine, announce: (tx: PoolTransaction) => vo
   /** As of the latest block; forgotten with every block and lever. */
   const balances = new Map<Hex, bigint>();
   let arriving: Arriving[] = [];
+  /** One turn after the other: what the engine has and we have not is always of the turn at hand. */
+  let taking: Promise<void> = Promise.resolve();
 
   function remember(entry: Entry): void {
     const own = bySender.get(entry.from) ?? new Map<number, Entry>();
@@ -125,32 +121,36 @@ export function createPool(engine: Engine, announce: (tx: PoolTransaction) => vo
     const arrived = arriving;
     arriving = [];
     const raws = arrived.map(({ raw }) => raw);
-    const taken = raws.length > 1 && raws.every(isHex) ? await takeTogether(raws).catch(() => []) : [];
+    const taken = raws.length > 1 && raws.every(isHex) ? await takeTogether(raws).catch(() => null) : null;
     for (const [at, { raw, answer }] of arrived.entries()) {
-      const answered = taken[at]?.(raw as Hex) ?? sendOne(raw);
+      const tx = taken?.[at];
+      const answered = tx === undefined ? sendOne(raw) : admit(raw as Hex, tx);
       answer(answered);
       await answered.catch(() => undefined);
     }
   }
 
-  /** What is left to do with each that the engine took; nothing for those that have yet to be sent: the first it refused, and all behind it. */
-  async function takeTogether(raws: readonly Hex[]): Promise<(((raw: Hex) => Promise<RpcAnswer>) | null)[]> {
-    const all = (await engine.inOneGo(raws.map((raw) => ({ method: 'eth_sendRawTransaction', params: [raw] })))) as readonly Hex[] | null;
-    const hashes = all ?? raws.map((raw) => keccak256(raw));
-    const seen = await engine.inOneGo(hashes.map((hash) => ({ method: 'eth_getTransactionByHash', params: [hash] })));
-    return hashes.map((hash, at) => {
-      const tx = (seen?.[at] ?? null) as SeenTransaction | null;
-      const isNew = tx !== null && tx.blockHash === null && !entries.has(hash) && hashes.indexOf(hash) === at;
-      if (isNew) return (raw) => admit(raw, tx);
-      // Taken, and replaced by another of the same nonce that came with it.
-      return all === null ? null : () => Promise.resolve({ result: hash });
-    });
+  /** All of them as the engine has them now, or null when they are to be sent one by one: one was refused, or stands in another's way. */
+  async function takeTogether(raws: readonly Hex[]): Promise<readonly PoolTransaction[] | null> {
+    const hashes = await engine.inOneGo(raws.map((raw) => ({ method: 'eth_sendRawTransaction', params: [raw] })));
+    const seen = await engine.inOneGo((hashes ?? []).map((hash) => ({ method: 'eth_getTransactionByHash', params: [hash] })));
+    if (hashes !== null && seen?.every((tx) => tx !== null)) return seen as readonly PoolTransaction[];
+    await takeBack();
+    return null;
+  }
+
+  /** As if what the engine has and we have not had never come; what it replaced is there again. */
+  async function takeBack(): Promise<void> {
+    const waiting = (await engine.ask<PoolTransaction[]>('eth_pendingTransactions')).map(({ hash }) => hash);
+    for (const hash of waiting) if (!entries.has(hash)) await engine.ask('hardhat_dropTransaction', [hash]);
+    const left = new Set(waiting);
+    for (const { hash, raw } of entries.values()) if (!left.has(hash)) await engine.request('eth_sendRawTransaction', [raw]);
   }
 
   return {
     send(raw) {
-      // After all promises that are settled by now: what came in one message has arrived.
-      if (arriving.length === 0) process.nextTick(() => void takeArrived());
+      // What one message set going is there by then.
+      if (arriving.length === 0) process.nextTick(() => void (taking = taking.then(takeArrived)));
       return new Promise((answer) => arriving.push({ raw, answer }));
     },
     async readd(raw) {

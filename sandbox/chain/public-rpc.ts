@@ -92,5 +92,6 @@ async function blockReceipts(engine: Engine, [at]: readonly unknown[]): Promise<
   const block = answer.result as { transactions: readonly Hex[] } | null;
   if (block === null) return { result: null };
   const receipts = await Promise.all(block.transactions.map((hash) => engine.request('eth_getTransactionReceipt', [hash])));
-  return { result: receipts.map((receipt) => ('result' in receipt ? receipt.result : null)) };
+  const refused = receipts.find((receipt) => 'error' in receipt);
+  return refused ?? { result: receipts.map((receipt) => ('result' in receipt ? receipt.result : null)) };
 }

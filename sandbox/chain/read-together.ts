@@ -1,6 +1,6 @@
 import type { Engine, RpcAnswer } from './engine.js';
 
-/** They leave nothing behind, take no long time, and may be asked again. */
+/** They leave nothing behind and may be asked again. */
 const READS: ReadonlySet<string> = new Set([
   'eth_blockNumber',
   'eth_call',
@@ -17,6 +17,10 @@ const READS: ReadonlySet<string> = new Set([
   'eth_getTransactionReceipt',
   'eth_maxPriorityFeePerGas',
 ]);
+/** Somebody's call may be refused, and with it all that it goes with; it takes so long that going alone costs it little. */
+const isRehearsal = (method: string, [call]: readonly unknown[]): boolean =>
+  method === 'eth_call' && typeof call === 'object' && call !== null && 'from' in call;
+
 /** The engine serves nobody else meanwhile, and keeps the traces of all of them. */
 const MOST_TOGETHER = 16;
 
@@ -44,8 +48,8 @@ export function readTogether(engine: Engine): Engine {
   }
 
   function request(method: string, params: readonly unknown[] = []): Promise<RpcAnswer> {
-    if (!READS.has(method)) return engine.request(method, params);
-    // After all promises that are settled by now: what came in one message has arrived.
+    if (!READS.has(method) || isRehearsal(method, params)) return engine.request(method, params);
+    // What one message set going is there by then.
     if (waiting.length === 0) process.nextTick(askAll);
     return new Promise((answer) => waiting.push({ method, params, answer }));
   }

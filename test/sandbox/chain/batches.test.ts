@@ -1,4 +1,5 @@
-import { keccak256 } from 'viem';
+import { keccak256, numberToHex } from 'viem';
+import { privateKeyToAccount } from 'viem/accounts';
 import type { Hex } from '../../../core/ports.js';
 import { alice, bob, call, cleanUp, post, REVERTER, sign, startNode, type Answer, type Draft } from './fixture.js';
 
@@ -8,6 +9,8 @@ interface Asked {
   readonly method: string;
   readonly params: readonly unknown[];
 }
+
+const DEAR = { maxFeePerGas: 10n ** 10n, maxPriorityFeePerGas: 10n ** 3n } as const;
 
 const sendOf = (raw: unknown): Asked => ({ method: 'eth_sendRawTransaction', params: [raw] });
 
@@ -57,10 +60,10 @@ describe('a batch of transactions', () => {
     ['one that is refused last', () => signAll([{ nonce: 0 }, { nonce: 1 }, { nonce: 2, value: 10n ** 22n }])],
     ['the same one twice', () => signAll([{ nonce: 0 }, { nonce: 1 }, { nonce: 1 }, { nonce: 2 }])],
     ['two of one nonce, the second too cheap', () => signAll([{ nonce: 0 }, { nonce: 0, value: 1n }, { nonce: 1 }])],
-    [
-      'two of one nonce, the second dear',
-      () => signAll([{ nonce: 0 }, { nonce: 0, maxFeePerGas: 10n ** 10n, maxPriorityFeePerGas: 10n ** 3n }]),
-    ],
+    ['two of one nonce, the second dear', () => signAll([{ nonce: 0 }, { nonce: 0, ...DEAR }])],
+    ['two of one nonce and a refused one', () => signAll([{ nonce: 0 }, { nonce: 0, ...DEAR }, { nonce: 1, gas: 10n }, { nonce: 1 }])],
+    ['a nonce left out and a refused one', () => signAll([{ nonce: 2 }, { nonce: 0 }, { nonce: 1, gas: 10n }, { nonce: 1 }])],
+    ['bytes behind one and a refused one', async () => [`${await sign({ nonce: 0 })}00`, await sign({ nonce: 1 }), '0x12']],
     ['nonces in the wrong order', () => signAll([{ nonce: 2 }, { nonce: 0 }, { nonce: 1 }])],
     ['a nonce left out', () => signAll([{ nonce: 0 }, { nonce: 2 }])],
     ['more than the sender owns', () => signAll([600, 600, 10].map((ether, nonce) => ({ nonce, value: BigInt(ether) * 10n ** 18n })))],
@@ -72,6 +75,31 @@ describe('a batch of transactions', () => {
     ],
   ])('with %s is answered as if they came one by one', async (_, given) => {
     await expectSame([(await given()).map(sendOf)]);
+  });
+
+  it('that is refused in part leaves what it would have replaced', async () => {
+    const [first, dear, bad, cheap] = await signAll([{ nonce: 0 }, { nonce: 0, ...DEAR }, { nonce: 1, gas: 10n }, { nonce: 0, value: 1n }]);
+    const [batched, single] = [await startNode(), await startNode()];
+    for (const { url } of [batched, single]) await oneByOne(url, [sendOf(first)]);
+    const asked = [cheap, dear, bad].map(sendOf);
+    expect(await inOneBatch(batched.url, asked)).toEqual(await oneByOne(single.url, asked));
+    for (const node of [batched, single]) await node.mine(1);
+    expect(await minedIn(batched.url)).toEqual([keccak256(dear ?? '0x')]);
+    expect(await minedIn(single.url)).toEqual([keccak256(dear ?? '0x')]);
+  });
+
+  it('and another that comes meanwhile are taken one after the other', async () => {
+    const senders = Array.from({ length: 10 }, (_, at) => privateKeyToAccount(numberToHex(at + 1, { size: 32 })));
+    const node = await startNode({ balances: new Map(senders.map(({ address }) => [address, 10n ** 21n])) });
+    const [last] = senders.slice(-1);
+    const raws = await Promise.all(senders.flatMap((sender) => [sign({ nonce: 0 }, sender), sign({ nonce: 1 }, sender)]));
+    const dear = await sign({ nonce: 1, ...DEAR }, last);
+    const sent = raws.map((raw) => node.request('eth_sendRawTransaction', [raw]));
+    await sent[0];
+    const replaced = node.request('eth_sendRawTransaction', [dear]);
+    expect(await Promise.all([...sent, replaced])).toEqual([...raws, dear].map((raw) => keccak256(raw)));
+    await node.mine(1);
+    expect(new Set((await minedIn(node.url)) as Hex[])).toEqual(new Set([...raws.slice(0, -1), dear].map((raw) => keccak256(raw))));
   });
 
   it('may hold some that were sent or mined before', async () => {

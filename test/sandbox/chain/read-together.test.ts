@@ -53,11 +53,20 @@ describe('reads', () => {
     expect(alone).toEqual(['eth_call a', `eth_call ${NONSENSE}`, 'eth_call c']);
   });
 
+  it('do not wait for calls that somebody would send', async () => {
+    const { engine, alone, together } = recording();
+    const reads = readTogether(engine);
+    await Promise.all([reads.request('eth_call', [{ from: 'a' }]), reads.request('eth_call', ['b']), reads.request('eth_getLogs', ['c'])]);
+    expect([alone.length, together]).toEqual([1, [['eth_call b', 'eth_getLogs c']]]);
+  });
+
   it('are not more than sixteen at a time', async () => {
     const { engine, together } = recording();
     const reads = readTogether(engine);
     const names = Array.from({ length: 40 }, (_, at) => String(at));
-    expect(results(await Promise.all(names.map((name) => reads.request('eth_call', [name]))))).toEqual(names.map((name) => `eth_call ${name}`));
+    expect(results(await Promise.all(names.map((name) => reads.request('eth_call', [name]))))).toEqual(
+      names.map((name) => `eth_call ${name}`),
+    );
     expect(together.map(({ length }) => length)).toEqual([16, 16, 8]);
   });
 
