@@ -33,8 +33,8 @@ export interface DeliveryOptions {
 export interface Delivery {
   /** The first attempts of these, stored and not yet sent. What cannot be signed now is left out, and tried again by `push`. */
   signFirst(jobs: readonly RelayJob[]): Promise<RelayJob[]>;
-  /** Hands over the newest attempts of these, all at once. */
-  handAll(jobs: readonly RelayJob[]): Promise<void>;
+  /** Hands over first attempts, all at once; those whose time ran out meanwhile give their nonces away. */
+  handFirst(jobs: readonly RelayJob[]): Promise<void>;
   /** Sends the newest attempt. The same bytes again are the same transaction again. */
   handOver(job: RelayJob): Promise<void>;
   /** The next step of a job that has its nonce. */
@@ -186,7 +186,11 @@ export function createDelivery(options: DeliveryOptions): Delivery {
 
   return {
     signFirst: async (jobs) => signing.signAll(jobs, firstFees(await currentFees(), settings)),
-    handAll,
+    async handFirst(jobs) {
+      const late = jobs.filter(({ notAfter }) => notAfter !== null && clock.now() > notAfter);
+      await handAll(jobs.filter((job) => !late.includes(job)));
+      await allDone(late.map(giveNonceAway));
+    },
     handOver,
     push,
     renewFees,

@@ -119,6 +119,8 @@ export function createLane(options: LaneOptions): Lane {
     if (queued.length === 0) return false;
     isBusy = true;
     await delivery.currentFees().catch(failed);
+    // Whether those on their way get through is worth knowing then.
+    if (fence.trouble() !== null) await handing;
     const passed = await judge(queued);
     if (passed.length > 0) await begin(passed);
     // Where one stays behind it would only be found again: the next turn tries it once more.
@@ -128,11 +130,14 @@ export function createLane(options: LaneOptions): Lane {
   /** Until they are signed, and those before them are in the hands of a node: while these go there, the next are made ready. */
   async function begin(passed: readonly bigint[]): Promise<void> {
     const before = handing;
-    const signed = numbers(() => store.number(slug, address, passed, lookout.chainNonce())).then((numbered) => delivery.signFirst(numbered));
+    const signed = numbers(() => store.number(slug, address, passed, lookout.chainNonce())).then((numbered) =>
+      delivery.signFirst(numbered),
+    );
     const send = async (): Promise<void> => {
       const ready = await signed.catch(() => []);
       await before;
-      await delivery.handAll(ready);
+      // Whoever holds the lane now finds them signed.
+      if (isOurs()) await delivery.handFirst(ready);
     };
     handing = inHand.hold(passed, send).catch(failed);
     await signed;

@@ -99,34 +99,68 @@ describe('a lane', () => {
     expect(await bench.nonce()).toBe(0);
   });
 
-  it('makes the next ready while those before are on their way, and sends them after those', async () => {
-    const bench = await relayBench(chain, sandbox.gateway.store);
-    const answers = new EventEmitter();
-    const sent: Hex[] = [];
-    const send: RelayNode['send'] = async (raw) => {
-      const isFirst = sent.push(raw) === 1;
-      if (isFirst) await once(answers, 'given');
-      return bench.node.send(raw);
-    };
-    const relayer = start(bench, { node: { ...bench.node, send } });
-    const [first, second] = [await requestOf(bench), await requestOf(bench)];
-    const { job: before } = await relayer.send(first);
-    await inState(bench, before.id, 'signed');
-    const { job: behind } = await relayer.send(second);
-    const { attempts } = await inState(bench, behind.id, 'signed');
-    expect(sent).toHaveLength(1);
-    answers.emit('given');
-    const jobs = await whenOver(bench, [before.id, behind.id]);
-    expect(sent.at(1)).toBe(attempts.at(-1)?.raw);
-    await expectOnce(bench, jobs);
-  });
-
   it('does not send a job whose time is over', async () => {
     const bench = await relayBench(chain, sandbox.gateway.store);
     const relayer = start(bench);
     const { handedOver } = await relayer.send(await requestOf(bench, { notAfter: systemClock.now() - 1 }));
     expect((await handedOver).state).toBe('refused');
     expect(await bench.nonce()).toBe(0);
+  });
+});
+
+describe('transactions behind others that are on their way', () => {
+  /** The first is held up until it is let go; the second is signed by then. */
+  async function twoInARow(parts: Parameters<RelayBench['start']>[0] = {}, notAfter: number | null = null) {
+    const bench = await relayBench(chain, sandbox.gateway.store);
+    const answers = new EventEmitter();
+    const sent: Hex[] = [];
+    const send: RelayNode['send'] = async (raw) => {
+      if (sent.push(raw) === 1) await once(answers, 'given');
+      return bench.node.send(raw);
+    };
+    const relayer = start(bench, { ...parts, node: { ...bench.node, send } });
+    const { job: first } = await relayer.send(await requestOf(bench));
+    await inState(bench, first.id, 'signed');
+    const { job } = await relayer.send(await requestOf(bench, notAfter === null ? {} : { notAfter }));
+    const second = await inState(bench, job.id, 'signed');
+    expect(sent).toHaveLength(1);
+    return { bench, relayer, sent, ids: [first.id, second.id], raw: second.attempts.at(-1)?.raw, letGo: () => answers.emit('given') };
+  }
+
+  it('are made ready meanwhile, and sent after them', async () => {
+    const { bench, sent, ids, raw, letGo } = await twoInARow();
+    letGo();
+    const jobs = await whenOver(bench, ids);
+    expect(sent.at(1)).toBe(raw);
+    await expectOnce(bench, jobs);
+  });
+
+  it('are not sent when their time is over by then: they give their nonces away', async () => {
+    let ahead = 0;
+    const clock = { ...systemClock, now: () => systemClock.now() + ahead };
+    const { bench, sent, ids, raw, letGo } = await twoInARow({ clock }, systemClock.now() + 60_000);
+    ahead = 61_000;
+    letGo();
+    const [first, second] = await whenOver(bench, ids);
+    expect([first?.state, second?.attempts.at(-1)?.isNoOp]).toEqual(['mined', true]);
+    expect(sent).not.toContain(raw);
+    expect((await bench.trader.trades()).length).toBe(1);
+    expect(await bench.nonce()).toBe(2);
+  });
+
+  it('are left to whoever holds the lane by then', async () => {
+    let isHeld = true;
+    const lease: RelayStore['lease'] = async (slug, wallet) => {
+      const real = isHeld ? await sandbox.gateway.store.relay.lease(slug, wallet) : null;
+      return real && { ...real, isHeld: () => isHeld && real.isHeld() };
+    };
+    const { bench, relayer, sent, ids, raw, letGo } = await twoInARow({ store: { ...sandbox.gateway.store.relay, lease } });
+    isHeld = false;
+    letGo();
+    await relayer.stop();
+    expect(sent).not.toContain(raw);
+    start(bench);
+    await expectOnce(bench, await whenOver(bench, ids));
   });
 });
 
