@@ -6,7 +6,7 @@ import type { Steps } from './in-steps.js';
 import { telling, type Told } from './journal-rows.js';
 import { lockedOrders, type LockedOrder, type LockedRow } from './move-order.js';
 import { givenEvents, givenOrders, ORDER_COLUMNS } from './order-rows.js';
-import { statement } from './statement.js';
+import { isNamed, statement } from './statement.js';
 import { eventRows, orderRows, ownEventKey, type KeyedEvent } from './tracking-rows.js';
 
 interface Sent {
@@ -44,13 +44,13 @@ const isOnChain = ({ order: { status } }: LockedOrder): boolean => status !== 'p
 const GIVEN = 'jsonb_to_recordset(:given::jsonb) as given(id bigint, hash text)';
 
 const LOCK = statement(`
-  select 1 from orders where chain = :chain and id in (select id from ${GIVEN}) and state is not null order by id for update`);
+  select 1 from orders where chain = :chain and ${isNamed('id', GIVEN)} and state is not null order by id for update`);
 
 /** Those whose hash nobody has kept yet. Asked by who holds their rows: before that, somebody else may be about to keep it. */
 const FRESH = statement(`
   select ${ORDER_COLUMNS}, is_sent from orders
-  where chain = :chain and state is not null and id in (
-    select given.id from ${GIVEN} where not exists (select from order_hashes as kept where kept.order_id = given.id and kept.hash = given.hash))`);
+  where chain = :chain and state is not null and id = any(array(
+    select given.id from ${GIVEN} where not exists (select from order_hashes as kept where kept.order_id = given.id and kept.hash = given.hash)))`);
 
 /** Being sent moves no order from its place and changes no status: only its text and what is known of its way. */
 const RECORD = statement(`
@@ -64,4 +64,5 @@ const RECORD = statement(`
     insert into order_hashes (chain, order_id, hash, seen_at)
     select cast(:chain as text), given.id, given.hash, cast(:at as bigint) from ${GIVEN} join moved on moved.id = given.id on conflict (order_id, hash) do nothing
   )
-  update orders set is_sent = true, state = moved.state::jsonb from moved where orders.chain = cast(:chain as text) and orders.id = moved.id`);
+  update orders set is_sent = true, state = moved.state::jsonb from moved where orders.chain = cast(:chain as text) and orders.id = moved.id
+    and ${isNamed('orders.id', 'moved')}`);

@@ -1,5 +1,5 @@
 import { RECORDED } from './exchange-store.js';
-import { statement } from './statement.js';
+import { isNamed, statement } from './statement.js';
 import { ACTION_COLUMNS, JOB_COLUMNS } from './relay-rows.js';
 
 /** The statements of the relay store. */
@@ -100,9 +100,11 @@ export const REFUSE = statement(`
   where chain = :chain and id = :id and state = 'queued' returning ${JOB_COLUMNS}`);
 
 export const SETTLE = statement(`
-  update relay_jobs set state = given.state, is_over = true, mined = given.mined, mined_block = given.block, note = null
-  from jsonb_to_recordset(:settled::jsonb) as given(id bigint, state text, mined jsonb, block bigint)
-  where relay_jobs.chain = :chain and relay_jobs.id = given.id
+  with given as materialized (
+    select * from jsonb_to_recordset(:settled::jsonb) as row(id bigint, state text, mined jsonb, block bigint)
+  )
+  update relay_jobs set state = given.state, is_over = true, mined = given.mined, mined_block = given.block, note = null from given
+  where relay_jobs.chain = :chain and relay_jobs.id = given.id and ${isNamed('relay_jobs.id', 'given')}
   returning ${JOB_COLUMNS.replace('id,', 'relay_jobs.id,').replace(' state,', ' relay_jobs.state,').replace('mined::text', 'relay_jobs.mined::text')}`);
 
 const NEWEST = 'select max(mined_block) from relay_jobs where chain = :chain and wallet = :wallet and mined_block is not null';
@@ -152,7 +154,8 @@ export const ADD_ATTEMPT = statement(`
     insert into relay_hashes (chain, hash, job_id) select :chain, hash, id from given order by hash on conflict (chain, hash) do nothing
   )
   update relay_jobs set attempts = attempts || given.attempt, state = case when state = 'numbered' then 'signed' else state end from given
-  where relay_jobs.chain = :chain and relay_jobs.id = given.id returning ${JOB_COLUMNS.replace('id,', 'relay_jobs.id,')}`);
+  where relay_jobs.chain = :chain and relay_jobs.id = given.id and ${isNamed('relay_jobs.id', 'given')}
+  returning ${JOB_COLUMNS.replace('id,', 'relay_jobs.id,')}`);
 
 export const ACCEPT = statement(`
   update relay_jobs set state = 'accepted', note = null, accepted_at = coalesce(accepted_at, :at::bigint)

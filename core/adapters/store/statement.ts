@@ -31,6 +31,12 @@ export function statement(named: string): Statement {
 /** Planned for the values at hand each time: for one that is right for few values, and for any value would be planned to read everything. */
 export const plannedAnew = (named: string): Statement => ({ ...statement(named), name: null });
 
+/**
+ * Whether a table of values has this id. Each of them is then looked up, whatever the planner believes of the sizes of things: joined, on a
+ * database that has not been counted yet, it reads every row of the chain.
+ */
+export const isNamed = (id: string, values: string): string => `${id} = any(array(select id from ${values}))`;
+
 export const valuesOf = ({ names }: Statement, values: Values): unknown[] => names.map((name) => values[name] ?? null);
 
 /** Of a statement that takes no values. */

@@ -6,17 +6,19 @@ import { plannedAnew, statement } from './statement.js';
 const TRADE_REFS = 'jsonb_to_recordset(:refs::jsonb) as wanted(trader text, trade_index bigint)';
 const ORDER_REFS = 'jsonb_to_recordset(:refs::jsonb) as wanted(trader text, order_key text)';
 
+/** One at most has a place or a home. Saying so keeps the planner from reading the whole chain for them. */
+const orderAt = (place: 'order_key' | 'home_key'): string =>
+  `select id from orders where chain = cast(:chain as text) and trader = wanted.trader and ${place} = wanted.order_key limit 1`;
+
 /** Locked in the order of their ids, as everybody does. */
 export const LOCK_ORDERS = statement(`
-  select ${ORDER_COLUMNS} from orders where id in (
+  select ${ORDER_COLUMNS} from orders where id = any(array(
     select id from unnest(cast(:ids as bigint[])) as id
     union
-    select orders.id from orders join ${ORDER_REFS} on wanted.trader = orders.trader and wanted.order_key = orders.order_key
-      where orders.chain = cast(:chain as text)
+    select at.id from ${ORDER_REFS} cross join lateral (${orderAt('order_key')}) at
     union
-    select orders.id from orders join ${ORDER_REFS} on wanted.trader = orders.trader and wanted.order_key = orders.home_key
-      where orders.chain = cast(:chain as text)
-  ) and chain = cast(:chain as text) order by id for update`);
+    select at.id from ${ORDER_REFS} cross join lateral (${orderAt('home_key')}) at
+  )) and chain = cast(:chain as text) order by id for update`);
 
 export const SELECT_TAGS = statement(
   'select tag, order_id, purpose, data, shape from order_tags where chain = cast(:chain as text) and tag = any(cast(:tags as text[]))',
