@@ -163,7 +163,7 @@ export interface Chain {
   /** Wei. */
   nativeBalance(address: Address): Promise<bigint>;
   accountFacts(trader: Address, tokens: readonly Address[]): Promise<AccountFacts>;
-  /** Tries a write from its sender and reads all that it depends on, in exactly one round trip. */
+  /** Tries a write from its sender and reads all that it depends on, in one round trip unless it fails with the gas it was given. */
   rehearse(rehearsal: Rehearsal): Promise<Rehearsed>;
   /** What the contract grants or imposes on the trader in this market; null where this Diamond does not say. */
   openingTerms(trader: Address, pairIndex: number): Promise<OpeningTerms | null>;

@@ -43,7 +43,7 @@ function knownTerms(venue: Venue, trader: Address, { pairIndex }: OpeningQuestio
   const { terms } = own(venue);
   const key = `${trader} ${pairIndex}`;
   const [known, now] = [terms.get(key), venue.clock.now()];
-  if (known && now - known.at < TERMS_KEPT_MS) return known.answer;
+  if (known && Math.abs(now - known.at) < TERMS_KEPT_MS) return known.answer;
   const asked = { answer: venue.chain.openingTerms(trader, pairIndex), at: now };
   keep(terms, key, asked);
   asked.answer.catch(() => forget(terms, key, asked));
@@ -55,8 +55,9 @@ async function knownFit(venue: Venue, opening: OpeningQuestion): Promise<boolean
   const { fits } = own(venue);
   const key = `${collateralIndex} ${pairIndex} ${String(long)}`;
   const [known, now] = [fits.get(key), venue.clock.now()];
-  const asked = known && now - known.at < FITS_KEPT_MS && positionSizeCollateral <= known.size ? known : askFit(venue, key, opening, now);
-  return (await asked.answer) === true || asked.size === positionSizeCollateral ? asked.answer : venue.chain.fitsGroupOi(opening);
+  const asked =
+    known && Math.abs(now - known.at) < FITS_KEPT_MS && positionSizeCollateral <= known.size ? known : askFit(venue, key, opening, now);
+  return (await asked.answer) !== false || asked.size === positionSizeCollateral ? asked.answer : venue.chain.fitsGroupOi(opening);
 }
 
 /** For a little more than this one needs, so that the next may do with it. */
@@ -65,8 +66,8 @@ function askFit(venue: Venue, key: string, opening: OpeningQuestion, at: number)
   const size = roundedUp(opening.positionSizeCollateral);
   const asked: AskedFit = { answer: venue.chain.fitsGroupOi({ ...opening, positionSizeCollateral: size }), at, size };
   keep(fits, key, asked);
-  const keepIfFit = (isFit: boolean | null): void => (isFit === true ? undefined : forget(fits, key, asked));
-  asked.answer.then(keepIfFit, () => forget(fits, key, asked));
+  const unlessRefused = (isFit: boolean | null): void => (isFit === false ? forget(fits, key, asked) : undefined);
+  asked.answer.then(unlessRefused, () => forget(fits, key, asked));
   return asked;
 }
 

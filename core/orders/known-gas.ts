@@ -8,7 +8,7 @@ interface Known {
   readonly gas: bigint;
   /** When somebody last set out to estimate it. */
   askedAt: number;
-  /** Whose openings passed with it, and in which market. */
+  /** Whose openings passed with it alone, and of which sort. */
   readonly passed: Set<string>;
 }
 
@@ -59,19 +59,23 @@ export function learnGas(venue: Venue, intent: Intent, estimate: bigint): void {
   kinds(venue).known.set(kindOf(intent), { gas: (estimate * (100n + ROOM)) / 100n, askedAt: venue.clock.now(), passed: new Set() });
 }
 
-/** The first of a trader in a market may fill storage that was empty: it says nothing of what the next ones take, and they need less. */
+/** One like it passed with this gas. The first of a trader may fill storage that was empty, so it has to show by itself what it takes. */
 export function isUsual(venue: Venue, intent: Intent, trader: Address): boolean {
-  return intent.kind === 'open' && kinds(venue).known.get(kindOf(intent))?.passed.has(passedKey(intent, trader)) === true;
+  return intent.kind === 'open' && kinds(venue).known.get(kindOf(intent))?.passed.has(sortOf(intent, trader)) === true;
 }
 
-export function learnUsual(venue: Venue, intent: Intent, trader: Address): void {
+/** `gas` null: it did not pass. */
+export function learnUsual(venue: Venue, intent: Intent, trader: Address, gas: bigint | null): void {
   const kind = kinds(venue).known.get(kindOf(intent));
   if (intent.kind !== 'open' || kind === undefined) return;
+  if (gas === null) kind.passed.delete(sortOf(intent, trader));
+  if (kind.gas !== gas) return;
   if (kind.passed.size >= MOST_PASSED) kind.passed.clear();
-  kind.passed.add(passedKey(intent, trader));
+  kind.passed.add(sortOf(intent, trader));
 }
 
-const passedKey = ({ pairIndex, collateralIndex }: OpenIntent, trader: Address): string => `${trader} ${pairIndex} ${collateralIndex}`;
+const sortOf = ({ pairIndex, collateralIndex, long, tp, sl }: OpenIntent, trader: Address): string =>
+  [trader, pairIndex, collateralIndex, long, tp > 0n, sl > 0n].join(' ');
 
 function kinds(venue: Venue): Kinds {
   const own = kindsOf.get(venue) ?? { known: new Map<string, Known>(), first: new Map<string, Promise<unknown>>() };

@@ -11,7 +11,7 @@ import type { HandedOut } from './orders-store.js';
 import { refuseShortage } from './precheck-funds.js';
 import type { OpeningQuestion, Rehearsal, Rehearsed } from './rehearsal.js';
 import { notTheDelegate, refusalOf } from './refuse-revert.js';
-import { requireAgreed, requireServed } from './require-served.js';
+import { requireAgreed, requireServed, serves } from './require-served.js';
 import { appendTag } from './tag.js';
 
 /** For the agent to sign and broadcast. */
@@ -45,8 +45,8 @@ const TAG_BYTES = 16;
 const GAS_MARGIN = 20n;
 
 /**
- * Encodes, tags and rehearses a write: one round trip to the node, a second only for what the first refused, and nothing stored. Throws
- * what the chain would say, so that whatever is returned can be sent as it is.
+ * Encodes, tags and rehearses a write: one round trip to the node, more only for what the first refused, and nothing stored. Throws what
+ * the chain would say, so that whatever is returned can be sent as it is.
  */
 export async function prepareTransaction(
   gateway: Gateway,
@@ -90,10 +90,10 @@ const rehearse = ({ chain }: Venue, rehearsal: Rehearsal): Promise<Rehearsed> =>
 const rehearseLearning = (venue: Venue, intent: Intent, rehearsal: Rehearsal): Promise<Rehearsed> =>
   withKnownGas(venue, intent, async (kept) => {
     const { trader } = rehearsal;
-    const isLikeOthers = isUsual(venue, intent, trader);
-    const rehearsed = await rehearseOpening(venue, kept === null ? rehearsal : { ...rehearsal, gas: kept, isUsual: isLikeOthers });
+    const given = kept === null ? {} : { gas: kept, isUsual: isUsual(venue, intent, trader) && serves(venue, 'multicall') };
+    const rehearsed = await rehearseOpening(venue, { ...rehearsal, ...given });
     if (rehearsed.gas !== null && rehearsed.gas !== kept) learnGas(venue, intent, rehearsed.gas);
-    if (rehearsed.gas !== null && !isLikeOthers) learnUsual(venue, intent, trader);
+    learnUsual(venue, intent, trader, rehearsed.gas);
     return rehearsed;
   });
 

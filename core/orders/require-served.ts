@@ -14,6 +14,9 @@ export function requireServed(
     throw new GatewayError('UNSUPPORTED', { reason: `The contracts on ${definition.slug} do not serve ${missing}, which this needs.` });
 }
 
+export const serves = ({ state: { facts } }: Pick<Venue, 'state'>, name: WriteName): boolean =>
+  facts !== null && facts.missing?.includes(name) !== true;
+
 /** The backend names the token, the contract takes it: while they disagree, what a trader is shown and approves would be another token. */
 export function requireAgreed({ state: { facts } }: Pick<Venue, 'state'>, { index, symbol, address }: Collateral): void {
   const real = facts?.collaterals?.[index - 1]?.address;

@@ -105,15 +105,21 @@ describe('gas that was learned', () => {
 
   it('makes what follows usual, for this trader in this market', async () => {
     const { venue, asked } = watched();
-    for (let times = 0; times < 2; times += 1) await gasFor(venue);
+    for (let times = 0; times < 3; times += 1) await gasFor(venue);
     await gasFor(venue, { ...resting(), pairIndex: 1, price: price / 20n });
+    await gasFor(venue, { ...resting(), tp: 300_000_000_000_000n });
     await gasFor(venue);
-    expect(asked.map(({ gas, isUsual }) => [gas !== undefined, isUsual ?? false])).toEqual([
-      [false, false],
-      [true, true],
-      [true, false],
-      [true, true],
+    expect(asked.map(({ gas, isUsual }) => (gas === undefined ? 'estimated' : isUsual))).toEqual([
+      'estimated',
+      false,
+      true,
+      false,
+      false,
+      true,
     ]);
+    await expect(gasFor(venue, { ...resting(), collateralAmount: 10n ** 18n })).rejects.toThrow();
+    await gasFor(venue);
+    expect(asked.at(-1)?.isUsual).toBe(false);
     learnGas(venue, resting(), FAR_TOO_LITTLE);
     await gasFor(venue);
     expect(asked.at(-1)?.isUsual).toBe(false);

@@ -36,11 +36,11 @@ async function tryWith(
   { trader, sender, data, opening, isUsual = false }: Rehearsal,
   gas: bigint,
 ): Promise<Rehearsed | null> {
-  const [isPassed, facts] = await Promise.all([
+  const [hasPassed, facts] = await Promise.all([
     tryCall({ from: sender, data, gas, isUsual }),
     opening === undefined ? null : openingFacts(client, diamond, trader, opening),
   ]);
-  return isPassed ? { revert: null, gas, delegate: sender, token: null, opening: facts } : null;
+  return hasPassed ? { revert: null, gas, delegate: sender, token: null, opening: facts } : null;
 }
 
 interface Call {

@@ -27,8 +27,9 @@ const ALONE_MS = 60_000;
 
 /**
  * Whether calls would pass. Usual ones of one sender that come in one turn of the event loop are tried one after the other in a single
- * question, which takes a node half the work. Only what uses things up may be tried so: then whatever passes behind others passes alone.
- * What fails in company is tried alone, with the gas it would be given.
+ * question, which takes a node half the work. Only what uses things up may be tried so: what passes behind others has the means to pass
+ * alone. How much gas it takes alone does not show, which is why one like it must have passed with as much. What fails in company is tried
+ * alone.
  */
 export function createTry(client: PublicClient, diamond: Address, clock: Clock): Try {
   const gathering = new Map<Address, Group>();
@@ -53,7 +54,7 @@ export function createTry(client: PublicClient, diamond: Address, clock: Clock):
       return last;
     }
     const trials = [trial];
-    // After all promises that are settled by now: what one answer of the database set going has arrived.
+    // What one answer of the database set going is there by then.
     const isComplete = new Promise<void>((resolve) => process.nextTick(resolve));
     const havePassed = isComplete.then(() => {
       if (gathering.get(from) === group) gathering.delete(from);

@@ -92,11 +92,19 @@ describe('what the node says of an opening', () => {
     expect(await knownFacts(venue, ALICE, sized(1_101n))).toEqual(FACTS);
   });
 
-  it('is unknown where this Diamond does not say, and asked again', async () => {
+  it('is unknown where this Diamond does not say, which is asked once too', async () => {
     room = null;
     expect(await knownFacts(venue, ALICE, OPENING)).toBeNull();
+    expect(await asks(ALICE, sized(1n))).toEqual([]);
     [room, terms] = [10_000n, null];
+    now += 1_000;
     expect(await knownFacts(venue, BOB, OPENING)).toBeNull();
+  });
+
+  it('is asked again when the clock was set back', async () => {
+    await knownFacts(venue, ALICE, OPENING);
+    now -= 3_600_000;
+    expect(await asks(ALICE, OPENING)).toEqual([`terms ${ALICE}`, 'fits 1024']);
   });
 
   it('is asked again when it did not answer', async () => {
