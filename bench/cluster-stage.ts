@@ -89,7 +89,7 @@ export async function openClusterStage(): Promise<ClusterStage> {
 /** The program that production runs; ready when it says so itself. */
 async function startReplica(variables: Readonly<Record<string, string>>): Promise<{ child: ChildProcess; url: string }> {
   const child = fork(PROGRAM, {
-    execArgv: ['--enable-source-maps', '--expose-gc', '--import', PROBE],
+    execArgv: ['--max-semi-space-size=64', '--enable-source-maps', '--expose-gc', '--import', PROBE],
     env: { PATH: process.env['PATH'], HOST: '127.0.0.1', PORT: '0', LOG_LEVEL: 'info', LAUNCHER_PID: String(process.pid), ...variables },
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });

@@ -1,11 +1,7 @@
 import type { Environment } from '../core/config.js';
+import { built } from './built.js';
 import { createRecording } from './recording.js';
 
-/**
- * The gateway with its relayer, set up by variables as in production, in a process that tells what it uses. It runs what is built: the
- * loader that runs sources adds work to every function it loads.
- */
-const built = <Module>(path: string): Promise<Module> => import(new URL(`../dist/${path}`, import.meta.url).href) as Promise<Module>;
 const { createLogger } = await built<typeof import('../core/adapters/log.js')>('core/adapters/log.js');
 const { systemClock } = await built<typeof import('../core/adapters/system-clock.js')>('core/adapters/system-clock.js');
 const { readConfig } = await built<typeof import('../core/config.js')>('core/config.js');
@@ -13,6 +9,7 @@ const { startGateway, startStore } = await built<typeof import('../compose.js')>
 const { createLifecycle } = await built<typeof import('../lifecycle.js')>('lifecycle.js');
 const { listen } = await built<typeof import('../native-api/listen.js')>('native-api/listen.js');
 
+/** The gateway with its relayer, set up by variables as in production, in a process that tells what it uses. */
 const log = createLogger(process.env['BENCH_LOG'] === undefined ? 'silent' : 'warn');
 const lifecycle = createLifecycle(log);
 const record = createRecording();

@@ -37,7 +37,7 @@ export async function openStage(variables: Readonly<Record<string, string>> = {}
   const log = createLogger('silent');
   const database = await startEmbeddedPostgres({ folder: path.join(folder, 'postgres'), log, clock: systemClock, durable: false });
   const venue = start('./relayer-venue.ts', []);
-  const gateway = start('./relayer-gateway.ts', ['--expose-gc']);
+  const gateway = start('./relayer-gateway.ts', ['--expose-gc', '--max-semi-space-size=64']);
   const order = (asked: VenueOrder): Promise<unknown> => ask(venue, asked);
   const urls = (await order({ kind: 'start' })) as VenueUrls;
   const privateKey = generatePrivateKey();

@@ -1,13 +1,15 @@
-import { createLogger } from '../core/adapters/log.js';
-import { systemClock } from '../core/adapters/system-clock.js';
 import type { Address } from '../core/ports.js';
-import { createLifecycle } from '../lifecycle.js';
-import { createProgress } from '../sandbox/banner.js';
 import type { ChainControls } from '../sandbox/controls.js';
-import { openDataFolder } from '../sandbox/data-folder.js';
-import { readSandboxSettings } from '../sandbox/settings.js';
-import { startVenue } from '../sandbox/venue.js';
+import { built } from './built.js';
 import { createRecording } from './recording.js';
+
+const { createLogger } = await built<typeof import('../core/adapters/log.js')>('core/adapters/log.js');
+const { systemClock } = await built<typeof import('../core/adapters/system-clock.js')>('core/adapters/system-clock.js');
+const { createLifecycle } = await built<typeof import('../lifecycle.js')>('lifecycle.js');
+const { createProgress } = await built<typeof import('../sandbox/banner.js')>('sandbox/banner.js');
+const { openDataFolder } = await built<typeof import('../sandbox/data-folder.js')>('sandbox/data-folder.js');
+const { readSandboxSettings } = await built<typeof import('../sandbox/settings.js')>('sandbox/settings.js');
+const { startVenue } = await built<typeof import('../sandbox/venue.js')>('sandbox/venue.js');
 
 /** The node, its oracle and the price backend in a process of their own: what they cost is not the gateway's. */
 const log = createLogger('silent');
