@@ -1,13 +1,13 @@
 import type { RelayJob } from '../core/relay/relay-store.js';
 import { allDone } from './all-done.js';
 import type { Delivery } from './deliver.js';
-import { NO_OP_GAS } from './sign-jobs.js';
-import { firstFees } from './fees.js';
 import type { LaneFence } from './fence.js';
-import type { LaneOptions } from './lane.js';
+import { firstFees } from './fees.js';
 import type { InHand } from './in-hand.js';
+import type { LaneOptions } from './lane.js';
 import type { OneAtATime } from './one-at-a-time.js';
 import { settleJobs, type SettleMemory } from './settle.js';
+import { NO_OP_GAS } from './sign-jobs.js';
 
 export interface LookoutOptions extends LaneOptions {
   readonly fence: LaneFence;

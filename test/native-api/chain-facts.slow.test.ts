@@ -39,8 +39,8 @@ async function behind<Result>(twist: Twist, work: (other: GatewayBeside) => Prom
 }
 
 /** The backend keeps the true time, and so is long silent to a gateway whose clock was moved: what is noted of it is left out. */
-const chainNotes = async (other: Parameters<typeof notesOf>[0]): Promise<string[]> =>
-  ((await notesOf(other)) ?? []).filter((note) => !note.startsWith('the backend '));
+const chainNotes = async (other: Parameters<typeof notesOf>[0]): Promise<string[] | undefined> =>
+  (await notesOf(other))?.filter((note) => !note.startsWith('the backend '));
 
 describe('an upgrade while the gateway runs', () => {
   it('is noticed within minutes, without a restart', async () => {
