@@ -57,7 +57,7 @@ describe('an upgrade while the gateway runs', () => {
         expect(
           await eventually(
             () => chainNotes(other),
-            ({ length }) => length > 0,
+            (notes) => (notes?.length ?? 0) > 0,
           ),
         ).toEqual([NOTE]);
         expect(other.log.entries.filter(({ event }) => event === 'chain.differs')).toHaveLength(1);
@@ -65,7 +65,7 @@ describe('an upgrade while the gateway runs', () => {
       clock.move(10 * 60_000);
       await eventually(
         () => chainNotes(other),
-        ({ length }) => length === 0,
+        (notes) => notes?.length === 0,
       );
     } finally {
       await other.stop();
