@@ -1,4 +1,5 @@
 import { createWalletClient, http, type Hex } from 'viem';
+import { TRADING_STATES } from '../../core/domain/market.js';
 import type { Venue } from '../../core/gateway.js';
 import type { KnownOrder } from '../../core/orders/orders-store.js';
 import type { ChainControls } from '../../sandbox/controls.js';
@@ -61,6 +62,7 @@ export function ownOrders({ gateway, controls }: TestSandbox, chain: ChainContro
     },
     spent: (trader: ChainTrader, day: number) => spend.spent({ chain: slug, agent: lowerOf(trader), trader: lowerOf(trader), day }),
     /** 0 trading, 1 only closing, 2 nothing. */
+    /** Until the gateway has heard of it: what it says of closed markets depends on it. */
     async setActivated(value: number): Promise<void> {
       const { signer } = controls.accounts.operator;
       const wallet = createWalletClient({ account: signer, transport: http(chain.rpcUrl, { retryCount: 0 }) });
@@ -72,6 +74,10 @@ export function ownOrders({ gateway, controls }: TestSandbox, chain: ChainContro
       await eventually(
         () => venue.chain.transaction(hash ?? '0x'),
         (seen) => seen?.mined?.succeeded === true,
+      );
+      await eventually(
+        () => venue.feed.config().tradingState,
+        (state) => state === TRADING_STATES[value],
       );
     },
     chainId,
