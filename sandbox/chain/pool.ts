@@ -133,8 +133,8 @@ export function createPool(engine: Engine, announce: (tx: PoolTransaction) => vo
   /** All of them as the engine has them now, or null when they are to be sent one by one: one was refused, or stands in another's way. */
   async function takeTogether(raws: readonly Hex[]): Promise<readonly PoolTransaction[] | null> {
     const hashes = await engine.inOneGo(raws.map((raw) => ({ method: 'eth_sendRawTransaction', params: [raw] })));
-    const seen = await engine.inOneGo((hashes ?? []).map((hash) => ({ method: 'eth_getTransactionByHash', params: [hash] })));
-    if (hashes !== null && seen?.every((tx) => tx !== null)) return seen as readonly PoolTransaction[];
+    const seen = hashes && (await engine.inOneGo(hashes.map((hash) => ({ method: 'eth_getTransactionByHash', params: [hash] }))));
+    if (seen?.every((tx) => tx !== null)) return seen as readonly PoolTransaction[];
     await takeBack();
     return null;
   }

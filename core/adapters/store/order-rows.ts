@@ -63,7 +63,8 @@ export const givenEvents = (rows: string): string => `jsonb_to_recordset(${rows}
 /** A place can pass from one order to another in one step; whoever leaves it leaves first. */
 const FREE_PLACES = statement(`
   update orders set order_key = null from ${givenOrders(':rows')}
-  where orders.chain = cast(:chain as text) and orders.id = given.id and ${isNamed('orders.id', givenOrders(':rows'))} and orders.order_key is not null and orders.order_key is distinct from given.order_key`);
+  where orders.chain = cast(:chain as text) and orders.id = given.id and ${isNamed('orders.id', givenOrders(':rows'))}
+    and orders.order_key is not null and orders.order_key is distinct from given.order_key`);
 
 const SAVE_ORDERS = statement(`
   insert into orders (id, chain, trader, order_key, home_key, agent, repeat_of, client_id, status, is_live, requested_block, expires_at, is_sent, state)
