@@ -1,5 +1,5 @@
 import type { Venue } from '../gateway.js';
-import type { Address, Chain } from '../ports.js';
+import type { Address } from '../ports.js';
 import type { OpeningFacts, OpeningQuestion, OpeningTerms } from './rehearsal.js';
 
 /** Asked once for all who need it meanwhile. */
@@ -28,14 +28,16 @@ const MOST_KEPT = 10_000;
 const factsOf = new WeakMap<Venue, Facts>();
 
 /** As of now. */
-export async function openingFacts(chain: Chain, trader: Address, opening: OpeningQuestion): Promise<OpeningFacts | null> {
-  const [terms, isWithinGroupOi] = await Promise.all([chain.openingTerms(trader, opening.pairIndex), chain.fitsGroupOi(opening)]);
-  return terms === null || isWithinGroupOi === null ? null : { ...terms, isWithinGroupOi };
-}
+export const openingFacts = ({ chain }: Venue, trader: Address, opening: OpeningQuestion): Promise<OpeningFacts | null> =>
+  together(chain.openingTerms(trader, opening.pairIndex), chain.fitsGroupOi(opening));
 
 /** As of now or of a moment ago. That something does not fit is never old news. */
-export async function knownFacts(venue: Venue, trader: Address, opening: OpeningQuestion): Promise<OpeningFacts | null> {
-  const [terms, isWithinGroupOi] = await Promise.all([knownTerms(venue, trader, opening), knownFit(venue, opening)]);
+export const knownFacts = (venue: Venue, trader: Address, opening: OpeningQuestion): Promise<OpeningFacts | null> =>
+  together(knownTerms(venue, trader, opening), knownFit(venue, opening));
+
+/** null where this Diamond does not say. */
+async function together(asked: Promise<OpeningTerms | null>, askedFit: Promise<boolean | null>): Promise<OpeningFacts | null> {
+  const [terms, isWithinGroupOi] = await Promise.all([asked, askedFit]);
   return terms === null || isWithinGroupOi === null ? null : { ...terms, isWithinGroupOi };
 }
 

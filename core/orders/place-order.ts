@@ -10,7 +10,7 @@ import { describeUnfilled, type PreparedOrder } from './find-order.js';
 import { fingerprintOf } from './order-fingerprint.js';
 import { readOpening, type Opening, type OrderRequest } from './order-request.js';
 import type { Draft, KnownOrder, Placed } from './orders-store.js';
-import { refuseCallback } from './precheck-callback.js';
+import { callbackQuestion, refuseCallback } from './precheck-callback.js';
 import { prepareTransaction, transactionOf, type PreparedTransaction } from './prepare-transaction.js';
 import { draftReduction } from './reduce-order.js';
 
@@ -39,13 +39,13 @@ async function draftOpening(gateway: Gateway, venue: Venue, caller: AgentCaller,
   checkScope(caller, opening);
   requireTradable(venue, opening);
   checkOpening(opening, caller.trader);
-  const { terms, collateral, sizeCollateral } = opening;
-  const { handedOut, transaction, inner, rehearsed } = await prepareTransaction(gateway, venue, caller, {
+  const { terms, collateral } = opening;
+  const { handedOut, transaction, inner, facts } = await prepareTransaction(gateway, venue, caller, {
     intent: { kind: 'open', ...terms },
     takes: { collateral, amount: terms.collateralAmount },
-    opening: { ...terms, positionSizeCollateral: sizeCollateral },
+    opening: callbackQuestion(opening),
   });
-  refuseCallback(venue, opening, { facts: rehearsed.opening, inner });
+  refuseCallback(venue, opening, { facts, inner });
   const now = venue.clock.now();
   const order = preparedOrder(caller, opening, { clientId: request.clientId ?? null, now, expiresAt: transaction.expiresAt });
   const { agent, trader, scope } = caller;

@@ -10,7 +10,7 @@ import type { Venue } from '../gateway.js';
 import type { Hex } from '../ports.js';
 import { PRICE_DECIMALS } from './exact-units.js';
 import { currentPrice, type Opening } from './order-request.js';
-import type { OpeningFacts } from './rehearsal.js';
+import type { OpeningFacts, OpeningQuestion } from './rehearsal.js';
 import { wouldRevert } from './refuse-revert.js';
 
 /** A group without room for anything. */
@@ -48,6 +48,10 @@ function momentOf({ state, clock }: Venue): Moment {
   const since = BigInt(Math.max(Math.floor((now - head.seenAt) / 1000), 0));
   return { timestamp: head.block.timestamp + since, block: head.block.number };
 }
+
+/** What `refuseCallback` has to know of the chain. */
+export const callbackQuestion = ({ terms, sizeCollateral }: Opening): OpeningQuestion | null =>
+  terms.type === 'market' ? { ...terms, positionSizeCollateral: sizeCollateral } : null;
 
 /**
  * A market order that the callback would refuse with now costs gas and a fee for nothing. A resting one may well be filled later, and

@@ -5,11 +5,11 @@ import { fromNode } from '../from-node.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { Address, Hex } from '../ports.js';
 import { encodeIntent, functionsOf, wrapFor } from './encode-intent.js';
-import { knownFacts } from './known-facts.js';
+import { knownFacts, openingFacts } from './known-facts.js';
 import { isUsual, learnGas, learnUsual, withKnownGas } from './known-gas.js';
 import type { HandedOut } from './orders-store.js';
 import { refuseShortage } from './precheck-funds.js';
-import type { OpeningQuestion, Rehearsal, Rehearsed } from './rehearsal.js';
+import type { OpeningFacts, OpeningQuestion, Rehearsal, Rehearsed } from './rehearsal.js';
 import { notTheDelegate, refusalOf } from './refuse-revert.js';
 import { requireAgreed, requireServed, serves } from './require-served.js';
 import { appendTag } from './tag.js';
@@ -29,7 +29,8 @@ export interface WriteRequest {
   readonly intent: Intent;
   /** What leaves the trader's wallet when the transaction is mined; null where nothing does. */
   readonly takes: { readonly collateral: Collateral; readonly amount: bigint } | null;
-  readonly opening?: OpeningQuestion;
+  /** What the oracle's callback will be asked at once; null or absent where it is asked later or never. */
+  readonly opening?: OpeningQuestion | null;
 }
 
 export interface PreparedWrite {
@@ -37,7 +38,8 @@ export interface PreparedWrite {
   readonly handedOut: HandedOut;
   /** The bare call of the trader, without wrapping and tag. */
   readonly inner: Hex;
-  readonly rehearsed: Rehearsed;
+  /** null where nothing was asked, or this Diamond does not say. */
+  readonly facts: OpeningFacts | null;
 }
 
 const TAG_BYTES = 16;
@@ -62,8 +64,11 @@ export async function prepareTransaction(
   const data = appendTag(wrapFor(sender, trader, inner), tag);
   const token = takes === null ? null : addressOf(takes.collateral);
   const validatedAt = venue.clock.now();
-  const rehearsal = { trader, sender, data, token, ...(opening === undefined ? {} : { opening }) };
-  const rehearsed = await (caller.mode === 'relayed' ? rehearseLearning(venue, intent, rehearsal) : rehearse(venue, rehearsal));
+  const rehearsal = { trader, sender, data, token };
+  const [rehearsed, facts] = await Promise.all([
+    caller.mode === 'relayed' ? rehearseLearning(venue, intent, rehearsal) : rehearse(venue, rehearsal),
+    opening ? factsOf(venue, caller, opening) : null,
+  ]);
   const simulatedAt = venue.clock.now();
   const { revert, delegate } = rehearsed;
   if (sender !== trader && (delegate !== sender || revert?.name === 'DelegateNotApproved')) throw notTheDelegate(venue, caller, delegate);
@@ -71,7 +76,7 @@ export async function prepareTransaction(
   if (revert !== null) throw await refusalOf(gateway, venue, caller, { intent, inner, revert });
   const gas = rehearsed.gas === null ? null : (rehearsed.gas * (100n + GAS_MARGIN)) / 100n;
   const handedOut = { tag, data, gas, steps: { validatedAt, simulatedAt } };
-  return { handedOut, inner, rehearsed, transaction: transactionOf(venue, handedOut, venue.clock.now() + gateway.orders.preparedMs) };
+  return { handedOut, inner, facts, transaction: transactionOf(venue, handedOut, venue.clock.now() + gateway.orders.preparedMs) };
 }
 
 /** The same bytes again, as long as they may be sent. */
@@ -91,18 +96,15 @@ const rehearseLearning = (venue: Venue, intent: Intent, rehearsal: Rehearsal): P
   withKnownGas(venue, intent, async (kept) => {
     const { trader } = rehearsal;
     const given = kept === null ? {} : { gas: kept, isUsual: isUsual(venue, intent, trader) && serves(venue, 'multicall') };
-    const rehearsed = await rehearseOpening(venue, { ...rehearsal, ...given });
+    const rehearsed = await rehearse(venue, { ...rehearsal, ...given });
     if (rehearsed.gas !== null && rehearsed.gas !== kept) learnGas(venue, intent, rehearsed.gas);
     learnUsual(venue, intent, trader, rehearsed.gas);
     return rehearsed;
   });
 
-/** The call itself is tried each time; what the market says of it may be a moment old. */
-async function rehearseOpening(venue: Venue, { opening, ...rest }: Rehearsal): Promise<Rehearsed> {
-  if (opening === undefined) return rehearse(venue, rest);
-  const [rehearsed, facts] = await Promise.all([rehearse(venue, rest), fromNode(knownFacts(venue, rest.trader, opening))]);
-  return { ...rehearsed, opening: facts };
-}
+/** The call itself is tried each time; what the market says of a bot's opening may be a moment old. */
+const factsOf = (venue: Venue, { mode, trader }: AgentCaller, opening: OpeningQuestion): Promise<OpeningFacts | null> =>
+  fromNode((mode === 'relayed' ? knownFacts : openingFacts)(venue, trader, opening));
 
 const addressOf = ({ address }: Collateral): Address => address;
 

@@ -50,7 +50,7 @@ async function askAccount(gateway: Gateway, venue: Venue, caller: AgentCaller, o
   const { collateral, terms } = opening;
   const [facts, own, scope] = await Promise.all([
     fromNode(venue.chain.accountFacts(caller.trader, [collateral.address])),
-    fromNode(openingFacts(venue.chain, caller.trader, { ...terms, positionSizeCollateral: opening.sizeCollateral })),
+    fromNode(openingFacts(venue, caller.trader, { ...terms, positionSizeCollateral: opening.sizeCollateral })),
     scopeVerdicts(gateway, venue, caller, opening),
   ]);
   const [token = { balance: 0n, allowance: 0n }] = facts.tokens;

@@ -9,8 +9,6 @@ export interface Rehearsal {
   readonly data: Hex;
   /** The collateral whose balance and allowance are asked beside it; null where the write takes none. */
   readonly token: Address | null;
-  /** The position it opens; asked beside it is what the oracle's callback will hold against it. Absent where it opens none. */
-  readonly opening?: OpeningQuestion;
   /**
    * It is to be sent with this much gas, so it is tried with exactly that and nothing is estimated. A call that passes proves who its
    * delegate is and that the collateral is there; these are asked only when it fails.
@@ -20,6 +18,7 @@ export interface Rehearsal {
   readonly isUsual?: boolean;
 }
 
+/** A position that is to be opened. */
 export interface OpeningQuestion {
   readonly pairIndex: number;
   readonly collateralIndex: number;
@@ -35,6 +34,7 @@ export interface OpeningTerms {
   readonly cumulVolPriceImpactMultiplier: bigint;
 }
 
+/** What the oracle's callback will hold against an opening. */
 export interface OpeningFacts extends OpeningTerms {
   readonly isWithinGroupOi: boolean;
 }
@@ -53,8 +53,6 @@ export interface Rehearsed {
   /** The trader's trading delegate at the same moment; null also when the sender is the trader and nobody was asked. */
   readonly delegate: Address | null;
   readonly token: { readonly balance: bigint; readonly allowance: bigint } | null;
-  /** null where it was not asked for, or this Diamond does not say. */
-  readonly opening: OpeningFacts | null;
 }
 
 /** A transaction as a node knows it. */

@@ -15,7 +15,7 @@ import type { Draft, NotPlaced } from '../orders/orders-store.js';
 import { preparedOrder, tooManyUnsent } from '../orders/place-order.js';
 import { closingSlippage, positionOrder } from '../orders/position-order.js';
 import { invalid } from '../orders/exact-units.js';
-import { refuseCallback } from '../orders/precheck-callback.js';
+import { callbackQuestion, refuseCallback } from '../orders/precheck-callback.js';
 import { prepareTransaction, type PreparedWrite } from '../orders/prepare-transaction.js';
 import { openingGuard } from './rules-of-opening.js';
 
@@ -77,13 +77,13 @@ async function prepareOpening(
   checkScope(caller, opening);
   requireTradable(venue, opening);
   checkOpening(opening, caller.trader);
-  const { collateral, sizeCollateral, terms } = opening;
+  const { collateral, terms } = opening;
   const write = await prepareTransaction(gateway, venue, caller, {
     intent: instead === null ? intent : { kind: 'replace', tradeIndex: instead, by: terms },
     takes: instead === null ? { collateral, amount: intent.collateralAmount } : null,
-    opening: { ...intent, positionSizeCollateral: sizeCollateral },
+    opening: callbackQuestion(opening),
   });
-  refuseCallback(venue, opening, { facts: write.rehearsed.opening, inner: write.inner });
+  refuseCallback(venue, opening, write);
   const now = venue.clock.now();
   const order = preparedOrder(caller, opening, { clientId: null, now, expiresAt: write.transaction.expiresAt });
   const { agent, trader, scope } = caller;

@@ -1,5 +1,5 @@
 import { decodeFunctionResult, encodeFunctionData, erc20Abi, prepareEncodeFunctionData, type PublicClient } from 'viem';
-import type { OpeningFacts, OpeningQuestion, OpeningTerms, Rehearsal, Rehearsed, Revert } from '../../orders/rehearsal.js';
+import type { OpeningQuestion, OpeningTerms, Rehearsal, Rehearsed, Revert } from '../../orders/rehearsal.js';
 import type { Address, Hex } from '../../ports.js';
 import { diamondAbi } from '../diamond-abi.js';
 import { revertOf } from './decode-revert.js';
@@ -16,31 +16,18 @@ export interface RehearsalOptions {
  * not answer; what the contract refuses is an answer.
  */
 export async function rehearse({ client, diamond, tryCall }: RehearsalOptions, rehearsal: Rehearsal): Promise<Rehearsed> {
-  const { trader, sender, data, token, opening, gas: given } = rehearsal;
+  const { trader, sender, data, token, gas: given, isUsual = false } = rehearsal;
+  // The call as it will be sent, gas and all; when it fails, for want of gas or otherwise, everything is asked to say why.
+  if (given !== undefined && (await tryCall({ from: sender, data, gas: given, isUsual })))
+    return { revert: null, gas: given, delegate: sender, token: null };
   const call = { from: sender, to: diamond, data };
-  const passed = given === undefined ? null : await tryWith({ client, diamond, tryCall }, rehearsal, given);
-  if (passed !== null) return passed;
-  const [revert, gas, delegate, funds, facts] = await Promise.all([
+  const [revert, gas, delegate, funds] = await Promise.all([
     refusalOf(client, call),
     estimate(client, call),
     sender === trader ? null : delegateOf(client, diamond, trader),
     token === null ? null : fundsOf(client, token, trader, diamond),
-    opening === undefined ? null : openingFacts(client, diamond, trader, opening),
   ]);
-  return { revert, gas: revert === null ? gas : null, delegate, token: funds, opening: facts };
-}
-
-/** The call as it will be sent, gas and all; null when it fails, for want of gas or otherwise: then everything is asked to say why. */
-async function tryWith(
-  { client, diamond, tryCall }: RehearsalOptions,
-  { trader, sender, data, opening, isUsual = false }: Rehearsal,
-  gas: bigint,
-): Promise<Rehearsed | null> {
-  const [hasPassed, facts] = await Promise.all([
-    tryCall({ from: sender, data, gas, isUsual }),
-    opening === undefined ? null : openingFacts(client, diamond, trader, opening),
-  ]);
-  return hasPassed ? { revert: null, gas, delegate: sender, token: null, opening: facts } : null;
+  return { revert, gas: revert === null ? gas : null, delegate, token: funds };
 }
 
 interface Call {
@@ -87,19 +74,6 @@ async function fundsOf(client: PublicClient, token: Address, trader: Address, di
     ask(client, { to: token, data: encodeFunctionData({ ...ALLOWANCE, args: [trader, diamond] }) }),
   ]);
   return { balance: BigInt(balance), allowance: BigInt(allowance) };
-}
-
-async function openingFacts(
-  client: PublicClient,
-  diamond: Address,
-  trader: Address,
-  opening: OpeningQuestion,
-): Promise<OpeningFacts | null> {
-  const [terms, isWithinGroupOi] = await Promise.all([
-    openingTerms(client, diamond, trader, opening.pairIndex),
-    fitsGroupOi(client, diamond, opening),
-  ]);
-  return terms === null || isWithinGroupOi === null ? null : { ...terms, isWithinGroupOi };
 }
 
 /** A Diamond of another release may not serve these views; then the order is judged by the market's own figures alone. */

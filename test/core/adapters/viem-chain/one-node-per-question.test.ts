@@ -78,6 +78,21 @@ describe('the answers to one question', () => {
     expect(Math.max(...lengths)).toBeGreaterThan(60);
   });
 
+  it('travel with those to another question of the same moment: an opening and what its callback will ask are one trip', async () => {
+    await amounts();
+    const before = first.heard.length;
+    first.speak = (method, params) =>
+      method === 'eth_call' ? { result: `0x${word(1).slice(2).repeat(16)}` } : provider(1)(method, params);
+    const opening = { pairIndex: 0, collateralIndex: 3, long: true, positionSizeCollateral: 1n };
+    const [rehearsed, terms, isFit] = await Promise.all([
+      chain.rehearse({ trader: TRADER, sender: `0x${'b'.repeat(40)}`, data: '0x', token: `0x${'c'.repeat(40)}` }),
+      chain.openingTerms(TRADER, 0),
+      chain.fitsGroupOi(opening),
+    ]);
+    expect([rehearsed.revert, terms?.fixedSpreadP, isFit]).toEqual([null, 1n, true]);
+    expect(first.heard.slice(before).map(({ length }) => length)).toEqual([7]);
+  });
+
   it('are taken in smaller portions from a node that refuses long batches', async () => {
     chain = chainOf(first);
     first.batchLimit = 3;
