@@ -162,7 +162,51 @@ describe('transactions behind others that are on their way', () => {
     start(bench);
     await expectOnce(bench, await whenOver(bench, ids));
   });
+
+  it('get no nonce while the lane has trouble: what becomes of those before them tells whether it can send', async () => {
+    const bench = await relayBench(chain, sandbox.gateway.store);
+    const answers = new EventEmitter();
+    let [sent, isDown] = [0, false];
+    const send: RelayNode['send'] = async (raw) => {
+      if ((sent += 1) === 1) await once(answers, 'given');
+      return bench.node.send(raw);
+    };
+    const account: RelayNode['account'] = (address) => (isDown ? Promise.reject(new Error('no answer')) : bench.node.account(address));
+    const found = new Set<bigint>();
+    const queued: RelayStore['queued'] = async (...asked) => {
+      const jobs = await bench.store.queued(...asked);
+      for (const { id } of jobs) found.add(id);
+      return jobs;
+    };
+    const relayer = start(bench, {
+      node: { ...bench.node, send, account },
+      store: { ...bench.store, queued },
+      waits: { patienceMs: 60_000 },
+    });
+    const { job: first } = await relayer.send(await requestOf(bench));
+    await inState(bench, first.id, 'signed');
+    isDown = true;
+    await eventually(
+      () => Promise.resolve(bench.log.entries),
+      (entries) => entries.some(({ event }) => event === 'relay.lane-failed'),
+    );
+    const { job: second } = await relayer.send(await requestOf(bench));
+    await eventually(
+      () => Promise.resolve(found),
+      (ids) => ids.has(second.id),
+    );
+    await someTrips(bench);
+    expect((await bench.store.job(SLUG, second.id))?.state).toBe('queued');
+    isDown = false;
+    answers.emit('given');
+    await expectOnce(bench, await whenOver(bench, [first.id, second.id]));
+  });
 });
+
+/** Longer than a lane takes for its next step. */
+async function someTrips(bench: RelayBench): Promise<void> {
+  for (let trips = 0; trips < 20; trips += 1) await bench.nonce();
+}
 
 describe('a look at the chain', () => {
   it('that takes long keeps nothing from being sent', async () => {
@@ -185,6 +229,54 @@ describe('a look at the chain', () => {
     expect((await second.handedOver).state).toBe('accepted');
     answers.emit('given');
     await expectOnce(bench, await whenOver(bench, [first.job.id, second.job.id]));
+  });
+
+  it('that began before the lane met trouble does not end it', async () => {
+    const bench = await relayBench(chain, sandbox.gateway.store);
+    const [answers, asked] = [new EventEmitter(), new EventEmitter()];
+    let [looks, isDeaf] = [0, false];
+    const account: RelayNode['account'] = async (address) => {
+      if ((looks += 1) === 2) {
+        const answered = once(answers, 'given');
+        asked.emit('again');
+        await answered;
+      }
+      return bench.node.account(address);
+    };
+    const send: RelayNode['send'] = (raw) => (isDeaf ? Promise.resolve({ verdict: 'unknown', note: 'busy' }) : bench.node.send(raw));
+    const fences: (string | null)[] = [];
+    const fenceLane: RelayStore['fenceLane'] = (slug, wallet, fence) => {
+      fences.push(fence?.reason ?? null);
+      return bench.store.fenceLane(slug, wallet, fence);
+    };
+    const again = once(asked, 'again');
+    const relayer = start(bench, {
+      node: { ...bench.node, account, send },
+      store: { ...bench.store, fenceLane },
+      waits: { patienceMs: 0 },
+    });
+    const first = await relayer.send(await requestOf(bench));
+    await again;
+    isDeaf = true;
+    const second = await relayer.send(await requestOf(bench));
+    const refused = 'its node does not take transactions (busy)';
+    await eventually(
+      () => Promise.resolve(fences),
+      (told) => told.includes(refused),
+    );
+    const before = looks;
+    answers.emit('given');
+    await eventually(
+      () => Promise.resolve(looks),
+      (now) => now > before,
+    );
+    expect(fences.slice(fences.indexOf(refused))).toEqual([refused]);
+    isDeaf = false;
+    await expectOnce(bench, await whenOver(bench, [first.job.id, second.job.id]));
+    await eventually(
+      () => Promise.resolve(fences),
+      (told) => told.at(-1) === null,
+    );
   });
 
   it('that fails is not taken again at once', async () => {
@@ -224,12 +316,8 @@ describe('a look at the chain', () => {
     };
     const open: RelayStore['open'] = async (slug, wallet) => {
       const found = await bench.store.open(slug, wallet);
-      if (found.some(({ state }) => state === 'numbered')) void afterAWhile().then(() => seen.emit('numbered'));
+      if (found.some(({ state }) => state === 'numbered')) void someTrips(bench).then(() => seen.emit('numbered'));
       return found;
-    };
-    /** More than a look takes to sign what it found. */
-    const afterAWhile = async (): Promise<void> => {
-      for (let trips = 0; trips < 20; trips += 1) await bench.nonce();
     };
     const relayer = start(bench, { store: { ...bench.store, addAttempt, open } });
     const { job } = await relayer.send(await requestOf(bench));
