@@ -2,7 +2,7 @@ import { callerOf } from '../core/access/authenticate.js';
 import type { AgentCaller } from '../core/access/caller.js';
 import { judgeByClock } from '../core/access/signer-nonces.js';
 import type { ActionProof, KeptAction } from '../core/access/signer-store.js';
-import { isExpired, type Agent } from '../core/domain/agent.js';
+import { isInForce, type Agent } from '../core/domain/agent.js';
 import { checkMayTrade } from '../core/domain/scope.js';
 import type { Gateway, Venue } from '../core/gateway.js';
 import { measureWindow, refuseExceeded, windowStart, type Window } from '../core/limits.js';
@@ -64,7 +64,7 @@ export async function admitAction({ store, entrance }: Gateway, venue: Venue, ad
 /** For actions that are refused whoever signed them, as long as somebody did: nothing is counted and no nonce is used. */
 export async function findSigner({ store }: Gateway, venue: Venue, candidates: readonly Address[]): Promise<Agent | null> {
   const agent = await store.signers.find(venue.definition.slug, candidates);
-  return agent?.revokedAt === null && !isExpired(agent.scope, venue.clock.now()) ? agent : null;
+  return agent !== null && isInForce(agent, venue.clock.now()) ? agent : null;
 }
 
 /** What an envelope is refused for before the books are asked; null when nothing speaks against it. */

@@ -8,6 +8,7 @@ import type { Address } from '../ports.js';
 import { answerOf, standingOf } from './agent-status.js';
 import { freshDelegate } from './delegation.js';
 import { judgeByClock, type NonceVerdict } from './signer-nonces.js';
+import { isTrader } from './trader-behind.js';
 
 /** An approval as the master wallet signed it in Hyperliquid's words. Addresses in lower case. */
 export interface FacadeApproval {
@@ -67,6 +68,7 @@ export async function approveFacadeAgent(gateway: Gateway, venue: Venue, approva
 async function register(gateway: Gateway, venue: Venue, approval: FacadeApproval, scope: Scope): Promise<FacadeApprovalOutcome> {
   const { trader, agent, name, nonce } = approval;
   if (!(await hasAccount(venue, trader))) return { kind: 'no-account' };
+  if (agent !== trader && (await isOthersWallet(gateway, venue, agent))) return { kind: 'used' };
   // Asked before anything is stored: an answer we could not complete must not leave a registration behind.
   await freshDelegate(venue, trader);
   const outcome = await gateway.store.signers.approve({
@@ -98,6 +100,17 @@ async function hasAccount(venue: Venue, trader: Address): Promise<boolean> {
   const tokens = activeCollaterals(venue.feed.config()).map(({ address }) => address);
   const [wei, facts] = await fromNode(Promise.all([venue.chain.nativeBalance(trader), venue.chain.accountFacts(trader, tokens)]));
   return wei > 0n || facts.tokens.some(({ balance, allowance }) => balance > 0n || allowance > 0n);
+}
+
+/** A trader's wallet is nobody's agent but its own: what it signs and asks would mean the account of whoever named it. */
+async function isOthersWallet(gateway: Gateway, venue: Venue, address: Address): Promise<boolean> {
+  const tokens = activeCollaterals(venue.feed.config()).map((token) => token.address);
+  const [isKnown, facts] = await Promise.all([
+    isTrader(gateway, venue.definition.slug, address),
+    fromNode(venue.chain.accountFacts(address, tokens)),
+  ]);
+  // A balance says nothing: anybody may have sent it.
+  return isKnown || facts.tokens.some(({ allowance }) => allowance > 0n);
 }
 
 /** `bot valid_until 1800000000000` → the name proper, and when the approval ends. */

@@ -1,11 +1,12 @@
 import { encodeFunctionData, formatUnits, parseAbi } from 'viem/utils';
-import type { Agent } from '../domain/agent.js';
+import { isInForce, type Agent } from '../domain/agent.js';
 import type { Collateral } from '../domain/market.js';
 import { GatewayError, type TransactionRequest } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import { activeCollaterals, directoryOf } from '../markets/directory.js';
 import type { Address } from '../ports.js';
 import { delegationTx } from './delegation-transactions.js';
+import { traderBehind } from './trader-behind.js';
 
 export const READINESS_CHECKS = ['agent', 'delegation', 'balance', 'allowance', 'gas', 'market', 'relayer'] as const;
 export type ReadinessCheck = (typeof READINESS_CHECKS)[number];
@@ -63,9 +64,9 @@ export async function traderReadiness(gateway: Gateway, venue: Venue, address: A
 async function gather({ store, clock }: Gateway, venue: Venue, address: Address): Promise<Facts> {
   const { slug } = venue.definition;
   const registered = await store.access.findAgent(slug, address);
-  const trader = registered !== null && registered.revokedAt === null ? registered.trader : address;
+  const trader = await traderBehind({ store }, venue, address);
   const known = trader === address ? await store.access.listAgents(slug, trader) : registered === null ? [] : [registered];
-  const agents = known.filter(({ revokedAt, scope }) => revokedAt === null && (scope.expiresAt === null || scope.expiresAt > clock.now()));
+  const agents = known.filter((agent) => isInForce(agent, clock.now()));
   const active = activeCollaterals(venue.feed.config());
   try {
     const [relayer, delegate, { tokens }] = await Promise.all([

@@ -46,4 +46,8 @@ export function agentStatus(agent: Agent, sender: string | null, delegate: strin
 
 export const isExpired = ({ expiresAt }: Pick<Scope, 'expiresAt'>, now: number): boolean => expiresAt !== null && expiresAt <= now;
 
+/** Neither revoked nor expired. */
+export const isInForce = ({ revokedAt, scope }: Pick<Agent, 'revokedAt' | 'scope'>, now: number): boolean =>
+  revokedAt === null && !isExpired(scope, now);
+
 const same = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();

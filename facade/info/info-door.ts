@@ -1,3 +1,4 @@
+import { traderBehind } from '../../core/access/trader-behind.js';
 import { retryAfterSeconds, type GatewayError } from '../../core/errors.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
 import type { HotReplies } from '../../core/hot-replies.js';
@@ -5,7 +6,6 @@ import { JSON_TYPE, TEXT_TYPE, type Answer, type Door } from '../door.js';
 import { createUniverses } from '../universe.js';
 import { createAccountReader } from './account-state.js';
 import { createDayFigures } from './day-figures.js';
-import { createTraderLookup } from './trader-of.js';
 import { INFO_TYPES } from './info-types.js';
 import { createScale } from './info-weights.js';
 import type { InfoContext, InfoType } from './info-type.js';
@@ -83,7 +83,7 @@ export function createInfoContexts(gateway: Gateway): (venue: Venue) => Promise<
     day,
     accounts,
     universe: await universes.of(venue),
-    traderOf: createTraderLookup(gateway, venue),
+    traderOf: (user) => traderBehind(gateway, venue, user),
   });
 }
 

@@ -295,11 +295,33 @@ describe('the master itself', () => {
   });
 
   it('is its own, whoever claimed it before', async () => {
-    const [{ master }, { master: squatter }] = [await newMaster(), await newMaster()];
+    const [master, { master: squatter }] = [newKey(), await newMaster()];
     expect(await post(await approveAgent(squatter, master.address, null, TESTNET))).toMatchObject(OK);
+    await chainOf(TEST_NET).faucet.fund(master.address as `0x${string}`, { eth: '1' });
     expect(await post(await approveAgent(master, master.address, null, TESTNET))).toMatchObject(OK);
     expect((await agentView(master)).agent['trader']).toBe(master.address);
     expect(await post(await approveAgent(squatter, master.address, null, TESTNET))).toMatchObject(err('Extra agent already used.'));
+  });
+
+  it('is no agent of another once it can trade or has agents', async () => {
+    const [{ master: able }, { master: squatter }, chain] = [await newMaster(), await newMaster(), chainOf(TEST_NET)];
+    expect(await post(await approveAgent(squatter, able.address, null, TESTNET))).toMatchObject(err('Extra agent already used.'));
+    const poor = newKey();
+    await chain.faucet.fund(poor.address as `0x${string}`, { eth: '1' });
+    expect(await post(await approveAgent(poor, newKey().address, null, TESTNET))).toMatchObject(OK);
+    expect(await post(await approveAgent(squatter, poor.address, null, TESTNET))).toMatchObject(err('Extra agent already used.'));
+    expect([await isKnown(able), await isKnown(poor)]).toEqual([false, false]);
+  });
+
+  it('is answered as itself, also where a stranger named it as his agent before it was anybody', async () => {
+    const [{ master: stranger }, master] = [await newMaster(), newKey()];
+    const ask = async (type: string) => (await sandbox.post(`/hl/${TEST_NET}/info`, { type, user: master.address })).body;
+    expect(await post(await approveAgent(stranger, master.address, 'evil', TESTNET))).toMatchObject(OK);
+    expect(await ask('userRole')).toEqual({ role: 'agent', data: { user: stranger.address.toLowerCase() } });
+    await chainOf(TEST_NET).faucet.fund(master.address as `0x${string}`, { eth: '1' });
+    expect(await post(await approveAgent(master, newKey().address, 'bot', TESTNET))).toMatchObject(OK);
+    expect(await ask('userRole')).toEqual({ role: 'user' });
+    expect(await ask('extraAgents')).toMatchObject([{ name: 'bot' }]);
   });
 
   it('may remove itself and come back', async () => {
