@@ -81,6 +81,8 @@ export interface ExchangeStore {
   schedule(cancel: Omit<ScheduledCancel, 'dueAt'> & { readonly dueAt: number | null }): Promise<void>;
   /** Takes what is due, each by one of those who ask. Whoever does not say `fired` in time, perhaps because he died, leaves it to be taken again. */
   takeDue(chain: ChainSlug, now: number, againAt: number): Promise<ScheduledCancel[]>;
+  /** It could not be begun: it is due again then, unless another was set meanwhile. */
+  putBack(cancel: Pick<ScheduledCancel, 'chain' | 'trader' | 'action'>, dueAt: number): Promise<void>;
   /** It is done; a schedule that was set meanwhile stays. */
   fired(cancel: Pick<ScheduledCancel, 'chain' | 'trader' | 'action'>): Promise<void>;
 }

@@ -6,11 +6,14 @@ import { relayCancels } from './relay-cancels.js';
 import type { ScheduledCancel } from './exchange-store.js';
 import { DAY_MS } from './gas-ledger.js';
 import type { SignedAction } from './relay-store.js';
+import { takesWork } from './require-lane.js';
 
 const LOOK_MS = 500;
 const HOLD_MS = 6_500;
 /** Longer than one round of cancels takes: whoever has not finished by then is dead. */
 const AGAIN_MS = 20_000;
+/** What could not even be begun is tried again so soon. */
+const SOON_MS = 1_000;
 /** What cannot be done for so long is not tried any more, and somebody is called. */
 const GIVE_UP_MS = 600_000;
 const MOST_REMEMBERED = 10_000;
@@ -21,7 +24,7 @@ const MOST_REMEMBERED = 10_000;
  */
 export function runScheduledCancels(gateway: Gateway, venue: Venue): Cancel {
   const { clock, log, definition } = venue;
-  // Counted from the first try: one that came due while nothing could be sent has all its time before it.
+  // Counted from the first try that could be made: one that came due while nothing could be sent has all its time before it.
   const begun = new Map<bigint, number>();
   let isBusy = false;
   const look = async (): Promise<void> => {
@@ -43,8 +46,12 @@ export function runScheduledCancels(gateway: Gateway, venue: Venue): Cancel {
 
 async function fire(gateway: Gateway, venue: Venue, cancel: ScheduledCancel, begun: Map<bigint, number>): Promise<void> {
   const { clock, log } = venue;
+  const { exchange } = gateway.store;
   const ready = await readyFor(gateway, venue, cancel);
-  if (ready === null) return;
+  if (ready === null) {
+    begun.delete(cancel.action);
+    return exchange.putBack(cancel, clock.now() + SOON_MS);
+  }
   if (begun.size >= MOST_REMEMBERED) begun.clear();
   const since = begun.get(cancel.action) ?? clock.now();
   begun.set(cancel.action, since);
@@ -55,7 +62,7 @@ async function fire(gateway: Gateway, venue: Venue, cancel: ScheduledCancel, beg
   if (!isDone && clock.now() - since <= GIVE_UP_MS) return;
   if (!isDone) await tellGivenUp(gateway, venue, cancel);
   begun.delete(cancel.action);
-  await gateway.store.exchange.fired(cancel);
+  await exchange.fired(cancel);
 }
 
 interface Ready {
@@ -63,12 +70,13 @@ interface Ready {
   readonly signed: SignedAction;
 }
 
-/** Null: a relayer that is switched off fires when it is switched on again, however late that is. */
+/** Null: what cannot be sent now, because the relayer is switched off or fenced or the chain not known yet, is sent when it can be, however late. */
 async function readyFor(gateway: Gateway, venue: Venue, { trader, agent, action }: ScheduledCancel): Promise<Ready | null> {
   const { slug } = venue.definition;
   const [known, signed] = await Promise.all([gateway.store.access.findAgent(slug, agent), gateway.store.relay.action(slug, action)]);
   const sender = await venue.relayer?.walletFor(trader);
-  if (!signed || !known || sender === undefined || venue.relayer?.standing(sender).mode !== 'running') return null;
+  if (!signed || !known || sender === undefined || venue.relayer === null || !takesWork(venue.relayer, sender)) return null;
+  if (venue.state.facts === null) return null;
   return { caller: { via: 'agent', trader, agent, sender, mode: 'relayed', scope: known.scope }, signed };
 }
 
@@ -81,6 +89,7 @@ async function takeBack(gateway: Gateway, venue: Venue, cancel: ScheduledCancel,
   venue.log.info('relay.schedule-fired', { trader, dueAt, orders: entries.length });
   const items = entries.map(({ id }, item) => ({ item, name: { oid: id }, pairIndex: null }));
   const outcomes = await relayCancels(gateway, venue, caller, signed, { items, holdMs: HOLD_MS, purpose: 'scheduled-cancel' });
+  for (const outcome of outcomes) if (outcome.kind === 'failed') venue.log.warn('relay.schedule-failed', { trader, error: outcome.error });
   const isCanceled = outcomes.every(({ kind }) => kind === 'done' || kind === 'gone');
   const isFlat = !gateway.facade.flattens || (await flattenPositions(gateway, venue, { caller, signed, cancel, holdMs: HOLD_MS }));
   return isCanceled && isFlat;

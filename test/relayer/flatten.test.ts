@@ -2,7 +2,9 @@ import { Wallet } from 'ethers';
 import { venueOf } from '../../core/gateway.js';
 import type { Address } from '../../core/ports.js';
 import { createAlerts } from '../../core/relay/alerts.js';
+import type { ExchangeStore } from '../../core/relay/exchange-store.js';
 import type { RelayJob } from '../../core/relay/relay-store.js';
+import type { Relayer } from '../../core/relay/relayer.js';
 import { runScheduledCancels } from '../../core/relay/schedule-cancels.js';
 import { reencode } from '../../facade/trade/reencode.js';
 import type { ChainTrader } from '../harness/chain-trader.js';
@@ -17,6 +19,8 @@ const CHAIN = 'arbitrum-sepolia';
 const BTC = 0;
 const PRICE = 60_000;
 const HOUR_MS = 3_600_000;
+/** Between two looks for switches that are due. */
+const LOOK_MS = 500;
 
 let sandbox: TestSandbox;
 let beside: GatewayBeside;
@@ -108,6 +112,90 @@ describe("a dead man's switch that flattens", () => {
     await store.switches.set(CHAIN, null, { mode: 'running', reason: null }, Date.now());
     await settled(bot.trader, 0);
     expect(await scheduledJobs(bot.address)).toHaveLength(1);
+  });
+});
+
+describe("a dead man's switch while nothing can be sent", () => {
+  /** It is due in an hour, and the clock of whoever fires it stands an hour behind that. */
+  async function overdue() {
+    const bot = await newBot();
+    await bot.send(orderAction(buy('0.1')));
+    await settled(bot.trader, 1);
+    const dueAt = Date.now() + HOUR_MS;
+    expect(await bot.send({ type: 'scheduleCancel', time: dueAt })).toMatchObject({ status: 'ok' });
+    const { gateway, log } = sandbox;
+    const clock = createManualClock(dueAt + HOUR_MS);
+    let [looks, putBacks] = [0, 0];
+    const { exchange } = gateway.store;
+    const counted: ExchangeStore = {
+      ...exchange,
+      async takeDue(...asked) {
+        const due = await exchange.takeDue(...asked);
+        looks += 1;
+        return due;
+      },
+      async putBack(...asked) {
+        await exchange.putBack(...asked);
+        putBacks += 1;
+      },
+    };
+    const alerts = createAlerts({ store: gateway.store.alerts, clock, log, tells: false });
+    const watched = { ...gateway, clock, alerts, store: { ...gateway.store, exchange: counted } };
+    const more = (than: number) => (count: number) => count > than;
+    const lookAfter = async (ms: number): Promise<void> => {
+      const before = looks;
+      clock.advance(ms);
+      await eventually(() => looks, more(before));
+    };
+    const putBackAfter = async (ms: number): Promise<void> => {
+      const before = putBacks;
+      for (let left = ms; left > 0; left -= LOOK_MS) await lookAfter(LOOK_MS);
+      await eventually(() => putBacks, more(before));
+    };
+    const firings = (): number =>
+      log.entries.filter(({ event, fields }) => event === 'relay.schedule-fired' && fields['trader'] === bot.address).length;
+    const fires = (): Promise<number> => eventually(firings, (count) => count === 1);
+    return { bot, clock, gateway: watched, venue: { ...venueOf(gateway, CHAIN), clock }, lookAfter, putBackAfter, firings, fires };
+  }
+
+  it('is not given up, and fires as soon as the lane can send again', async () => {
+    const { bot, clock, gateway, venue, lookAfter, putBackAfter, firings, fires } = await overdue();
+    if (venue.relayer === null) throw new Error('no relayer');
+    let isFenced = true;
+    const fence: Relayer['fence'] = () => (isFenced ? { reason: 'gas is dear', since: clock.now() } : null);
+    const stop = runScheduledCancels(gateway, { ...venue, relayer: { ...venue.relayer, fence } });
+    try {
+      for (let minutes = 0; minutes < 15; minutes += 1) {
+        await putBackAfter(1_000);
+        await lookAfter(60_000);
+      }
+      expect(await gateway.store.alerts.open()).toEqual([]);
+      expect(firings()).toBe(0);
+      isFenced = false;
+      await lookAfter(1_000);
+      await lookAfter(LOOK_MS);
+      await fires();
+    } finally {
+      stop();
+      await bot.send({ type: 'scheduleCancel' });
+    }
+  });
+
+  it('waits for the chain after a start, and no longer', async () => {
+    const { bot, gateway, venue, lookAfter, putBackAfter, firings, fires } = await overdue();
+    const state = { ...venue.state, facts: null as typeof venue.state.facts };
+    const stop = runScheduledCancels(gateway, { ...venue, state });
+    try {
+      await putBackAfter(1_000);
+      expect(firings()).toBe(0);
+      state.facts = venue.state.facts;
+      await lookAfter(LOOK_MS);
+      await lookAfter(LOOK_MS);
+      await fires();
+    } finally {
+      stop();
+      await bot.send({ type: 'scheduleCancel' });
+    }
   });
 });
 

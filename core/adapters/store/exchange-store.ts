@@ -91,6 +91,9 @@ export function createExchangeStore(db: Knex): ExchangeStore {
       (await rows<Omit<ScheduledCancel, 'dueAt'> & { fired_at: bigint }>(TAKE_DUE, { chain, now, againAt })).map(
         ({ fired_at, ...cancel }) => ({ ...cancel, dueAt: Number(fired_at) }),
       ),
+    async putBack({ chain, trader, action }, dueAt) {
+      await rows(PUT_BACK, { chain, trader, action, dueAt });
+    },
     async fired({ chain, trader, action }) {
       await rows('delete from scheduled_cancels where chain = :chain and trader = :trader and action = :action returning 1', {
         chain,
@@ -152,6 +155,10 @@ const RECORD = statement(`with ${RECORDED} select 1`);
 export const TAKE_DUE = `
   update scheduled_cancels set fired_at = coalesce(fired_at, due_at), due_at = :againAt where chain = :chain and due_at <= :now
   returning chain, trader, agent, action, fired_at`;
+
+const PUT_BACK = `
+  update scheduled_cancels set due_at = :dueAt
+  where chain = :chain and trader = :trader and action = :action and fired_at is not null returning 1`;
 
 const SCHEDULE = `
   insert into scheduled_cancels (chain, trader, agent, action, due_at) values (:chain, :trader, :agent, :action, :dueAt)
