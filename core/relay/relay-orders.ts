@@ -4,7 +4,7 @@ import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import { isSettled, soonest, watchOrders, type OrderWatch } from './await-orders.js';
 import { exchangeFacts, type ExchangeFacts } from './exchange-facts.js';
-import { planItems, planRest, prepareItem, type ExchangeItem, type Failure, type ItemOutcome } from './plan-items.js';
+import { failed, planItems, planRest, prepareItem, type ExchangeItem, type Failure, type ItemOutcome } from './plan-items.js';
 import type { TraderFacts } from './exchange-store.js';
 import type { RelayState, SignedAction } from './relay-store.js';
 import { dropHeld, sendHeld, sendItem, type Sent } from './send-item.js';
@@ -34,7 +34,7 @@ export async function relayOrders(
   try {
     const prepared = await Promise.all(planItems(venue, facts, items).map((plan) => prepareItem(gateway, venue, caller, facts, plan)));
     const sent: (Sent | Failure)[] = [];
-    for (const each of prepared) sent.push('outcome' in each ? each : await sendItem(gateway, venue, caller, action, each));
+    for (const each of prepared) sent.push('outcome' in each ? each : await sendItem(gateway, venue, caller, action, each).catch(untold));
     const flip = (each: Sent): Promise<Sent> => openAfterClose(gateway, venue, caller, action, watch, { sent: each, end });
     const [settled] = await Promise.all([
       Promise.all(sent.map(async (each) => ('outcome' in each || each.held === null ? each : flip(each)))),
@@ -48,6 +48,15 @@ export async function relayOrders(
     watch.stop();
   }
 }
+
+/** A database that breaks off may have stored an order, and what it stored is sent: a bot that is told to try again would have two. */
+function untold(error: unknown): Failure {
+  if (!(error instanceof GatewayError) || error.code !== 'NOT_READY') throw error;
+  return failed(new GatewayError('UNSUPPORTED', { reason: MAY_BE_PLACED }, { cause: error }));
+}
+
+const MAY_BE_PLACED =
+  'The database did not answer in time: the order may have been placed. Look it up by orderStatus, openOrders and userFills before you send it again.';
 
 /** With less of the answer's time left, an opening could come after the bot was told that there is none. */
 const LEAST_FOR_OPENING_MS = 1_500;
@@ -95,7 +104,8 @@ export async function outcomeOf(
   if (filled.length > 0 && isAllTold) return { kind: 'filled', oid, orders: filled };
   if (isAllTold && orders.length > 0 && orders.every(({ status }) => status === 'open'))
     return { kind: 'resting', oid, txHash: orders[0]?.txHash ?? null };
-  const states = await Promise.all(jobs.map(({ job }) => store.relay.job(definition.slug, job.id)));
+  // What was stored is sent, whether or not the books can be asked now: as it was last seen it is under way.
+  const states = await Promise.all(jobs.map(({ job }) => store.relay.job(definition.slug, job.id).catch(() => job)));
   const isRunning = (id: bigint): boolean =>
     !isSettled(watch.state(id)?.status ?? 'pending') && !states.some((job) => job?.orderId === id && NEVER_SENT.has(job.state));
   // Some of it is done, the rest can still be: it is not over before all of it is.
