@@ -75,6 +75,8 @@ export interface ExchangeStore {
   ofCloid(chain: ChainSlug, trader: Address, cloid: string): Promise<ExchangeRecord[]>;
   /** By the ids of our orders; those that came another way are absent. */
   ofOrders(chain: ChainSlug, orderIds: readonly bigint[]): Promise<ReadonlyMap<bigint, ExchangeRecord>>;
+  /** Levels of positions that are on their way: what sets them is not over, or in a block whose events are not in. */
+  awaited(chain: ChainSlug, trader: Address): Promise<ExchangeRecord[]>;
   /** Those of these trades that an order placed by then has opened. */
   orderedBefore(chain: ChainSlug, trader: Address, tradeIndices: readonly number[], at: number): Promise<number[]>;
   /** null unsets it. */

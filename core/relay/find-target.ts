@@ -4,6 +4,7 @@ import type { OrderStatus } from '../domain/order.js';
 import type { KnownProtection } from '../facade/protection-store.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { KnownOrder } from '../orders/orders-store.js';
+import { askedLevel } from './asked-level.js';
 import type { ExchangeRecord } from './exchange-store.js';
 
 /** How a bot names an order. */
@@ -64,8 +65,7 @@ async function ofRecord(gateway: Shelf, venue: Place, caller: Whose, record: Exc
   const isNumbered = ids.length > 0 || (await store.facade.protections.find(slug, caller.trader, record.oid)) !== null;
   // Its number is that of an order which has the level, or of nothing any more: what stands there now was set again under another.
   if (!isNumbered) return { ...own, protections: [], ...(await ofId(gateway, venue, caller, record.oid)), record };
-  const { style, limit } = record.order;
-  const level = style.kind === 'trigger' ? { kind: style.tpsl, price: style.trigger } : { kind: 'tp' as const, price: limit };
+  const level = askedLevel(record.order);
   const protections = record.legs.flatMap(({ role, tradeIndex }) =>
     role === 'protect' && tradeIndex !== null ? [{ tradeIndex, ...level }] : [],
   );

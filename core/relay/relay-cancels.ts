@@ -60,7 +60,7 @@ async function cancelOne(work: Work, { item, name, pairIndex }: CancelItem): Pro
   try {
     const outcomes = [
       ...(await Promise.all(target.orders.map((order) => cancelOrder(work, item, order)))),
-      ...(await Promise.all(target.protections.map((protection) => removeLevel(work, item, protection, target.record)))),
+      ...(await Promise.all(target.protections.map((protection) => removeLevel(work, item, protection)))),
     ];
     return worst(outcomes);
   } catch (error) {
@@ -89,7 +89,7 @@ async function cancelOrder(work: Work, item: number, known: KnownOrder): Promise
   if (now === null || isGone(now)) return GONE;
   if (now.orderKey === null && (await isNeverSent(work, now.id))) return GONE;
   const level = levelTarget(now);
-  if (level !== null) return removeLevel(work, item, level, null);
+  if (level !== null) return removeLevel(work, item, level);
   const intent = takeBack(venue, now);
   if (intent === null) return { kind: 'executing', reclaimableAt: reclaimableAt(venue, now.order) ?? null };
   const isSent = await sendCancel(work, item, intent, now.id);

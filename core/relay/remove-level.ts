@@ -1,22 +1,20 @@
 import { marketView } from '../domain/pricing/market-view.js';
 import { storedStopLoss } from '../orders/order-request.js';
+import { askedLevel } from './asked-level.js';
 import { leftOf, sendCancel, type CancelOutcome, type Work } from './cancel-work.js';
-import type { ExchangeRecord } from './exchange-store.js';
 import type { Target } from './find-target.js';
 
-/** One that was just asked for may not be mined yet: it is waited for, or it would come after it was called gone. */
-export async function removeLevel(work: Work, item: number, protection: Protected, record: ExchangeRecord | null): Promise<CancelOutcome> {
+/** What is on its way there is waited for: it would come after it was called gone, or be taken away for the one before it. */
+export async function removeLevel(work: Work, item: number, protection: Protected): Promise<CancelOutcome> {
   const { tradeIndex, kind } = protection;
-  const isFresh = record !== null && work.venue.clock.now() - record.createdAt < FRESH_MS;
-  const isThere = isFresh ? await comesTrue(work, () => isProtected(work, protection)) : await isProtected(work, protection);
-  if (!isThere) return { kind: 'gone' };
+  if (!(await comesTrue(work, async () => !(await isAwaited(work, protection))))) return STILL_THERE;
+  if (!(await isProtected(work, protection))) return { kind: 'gone' };
   await sendCancel(work, item, { kind: 'protect', tradeIndex, tp: kind === 'tp' ? 0n : null, sl: kind === 'sl' ? 0n : null }, null);
-  const isGone = await comesTrue(work, async () => !(await isProtected(work, protection)));
-  return isGone ? { kind: 'done' } : { kind: 'executing', reclaimableAt: null };
+  return (await comesTrue(work, async () => !(await isProtected(work, protection)))) ? { kind: 'done' } : STILL_THERE;
 }
 
 type Protected = Target['protections'][number];
-const FRESH_MS = 30_000;
+const STILL_THERE: CancelOutcome = { kind: 'executing', reclaimableAt: null };
 const LOOK_MS = 100;
 
 /** Within what is left of the answer's time. */
@@ -26,6 +24,12 @@ async function comesTrue(work: Work, holds: () => Promise<boolean>): Promise<boo
     if (leftOf(work) === 0) return false;
     await work.venue.clock.sleep(Math.min(LOOK_MS, leftOf(work)));
   }
+}
+
+/** Whether any order has yet to set a level in this place. */
+async function isAwaited({ gateway, venue, caller }: Work, { tradeIndex, kind }: Protected): Promise<boolean> {
+  const awaited = await gateway.store.exchange.awaited(venue.definition.slug, caller.trader);
+  return awaited.some(({ order, legs }) => askedLevel(order).kind === kind && legs.some((leg) => leg.tradeIndex === tradeIndex));
 }
 
 /** Whether this very level stands: of another price it is another order's, except that the contract clamps a stop loss too far away. */

@@ -6,6 +6,7 @@ import type { MarketConfig } from '../../core/domain/market.js';
 import type { PositionState } from '../../core/domain/position.js';
 import type { SeenOrder } from '../../core/facade/history-store.js';
 import type { KnownProtection, Protection } from '../../core/facade/protection-store.js';
+import { askedLevel } from '../../core/relay/asked-level.js';
 import type { ExchangeRecord } from '../../core/relay/exchange-store.js';
 import { BASE_SCALE } from '../format.js';
 import { isTrade, showOrder, showProtection, showRecord, sizeOf, type FrontendOrder, type Protected } from './order-shapes.js';
@@ -19,6 +20,8 @@ interface Found extends Whose {
   /** The bot's orders that ours belong to, by the ids of ours; and those that are protections, by their own ids. */
   readonly ofOrders: ReadonlyMap<bigint, ExchangeRecord>;
   readonly ofProtections: ReadonlyMap<bigint, ExchangeRecord>;
+  /** Levels that are not on chain yet. */
+  readonly awaited: readonly ExchangeRecord[];
 }
 
 /**
@@ -27,21 +30,24 @@ interface Found extends Whose {
  */
 export async function openOrders(whose: Whose): Promise<FrontendOrder[]> {
   const found = await findAll(whose);
-  return [...restingOrders(found), ...attachedOrders(found)].sort((a, b) => b.oid - a.oid);
+  const standing = [...restingOrders(found), ...attachedOrders(found)];
+  return [...standing, ...awaitedOrders(found, standing)].sort((a, b) => b.oid - a.oid);
 }
 
 async function findAll(whose: Whose): Promise<Found> {
   const { gateway, venue, trader } = whose;
   const { facade, account, exchange } = gateway.store;
   const { slug } = venue.definition;
-  const [live, positions] = await Promise.all([facade.history.liveOrders(slug, trader), account.openPositions(slug, trader)]);
+  // What is on its way is asked for before what stands: what comes true in between is found twice, and shown once.
+  const [live, awaited] = await Promise.all([facade.history.liveOrders(slug, trader), exchange.awaited(slug, trader)]);
+  const positions = await account.openPositions(slug, trader);
   const orders = live.filter(isListed);
   const wanted = [...orders.flatMap(ofOrder), ...positions.flatMap(ofPosition)];
   const protections = await facade.protections.identify(slug, trader, wanted, venue.clock.now());
   const relayed = orders.filter(({ isRelayed }) => isRelayed).map(({ id }) => id);
   const ids = protections.map(({ id }) => id);
   const [ofOrders, ofProtections] = await Promise.all([exchange.ofOrders(slug, relayed), exchange.ofOids(slug, trader, ids)]);
-  return { ...whose, config: venue.feed.config(), orders, positions, protections, ofOrders, ofProtections };
+  return { ...whose, config: venue.feed.config(), orders, positions, protections, ofOrders, ofProtections, awaited };
 }
 
 /** A level of a position is listed with the position that has it, under the id of the order that set it. */
@@ -99,7 +105,8 @@ function attachedOrders({ universe, config, positions, protections, ofProtection
   for (const own of protections) {
     const [asset, held] = [assetOf(own.tradeIndex), heldOn(own.tradeIndex)];
     const record = ofProtections.get(own.id);
-    if (!asset || !held || told.has(own) || record?.manner !== 'protection' || levelPrice(record) !== own.price) continue;
+    // The order whose number a bot was given may have been moved since, and not by the bot.
+    if (!asset || !held || told.has(own) || record?.manner !== 'protection' || askedLevel(record.order).price !== own.price) continue;
     const members = protections.filter(
       (other) => isSameOrder(other, own) && record.legs.some((leg) => leg.tradeIndex === other.tradeIndex),
     );
@@ -114,8 +121,16 @@ function attachedOrders({ universe, config, positions, protections, ofProtection
   return rows;
 }
 
-/** The order whose number a bot was given may have been moved since, and not by the bot. */
-const levelPrice = ({ order: { style, limit } }: ExchangeRecord): bigint => (style.kind === 'trigger' ? style.trigger : limit);
+/** Levels on their way to positions that are open. */
+function awaitedOrders({ universe, config, positions, awaited }: Found, standing: readonly FrontendOrder[]): FrontendOrder[] {
+  return awaited.flatMap((record) => {
+    const asset = universe.assets[record.pairIndex];
+    const held = positions.filter(({ tradeIndex }) => record.legs.some((leg) => leg.tradeIndex === tradeIndex));
+    const isTold = standing.some(({ oid }) => oid === Number(record.oid));
+    if (!asset || held.length === 0 || isTold) return [];
+    return [showRecord(asset, record, { left: held.reduce((sum, { position }) => sum + positionBase(config, position), 0n) })];
+  });
+}
 
 const isSameOrder = (a: Protection, b: Protection): boolean => a.kind === b.kind && a.price === b.price;
 

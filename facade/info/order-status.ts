@@ -69,7 +69,7 @@ export async function findOrder(whose: Whose, oid: number | string): Promise<Ord
   const seen = await facade.history.order(slug, trader, BigInt(oid));
   if (seen !== null) return (await endsOfLevels(whose, [seen]))(withStatus(whose, seen), seen);
   const guard = await facade.protections.find(slug, trader, BigInt(oid));
-  return guard && protectionStatus(whose, guard, null);
+  return guard && protectionStatus(whose, guard, { record: null, isAwaited: false });
 }
 
 type Ending = (shown: OrderWithStatus | null, seen: SeenOrder) => OrderWithStatus | null;
@@ -100,20 +100,23 @@ async function findRecorded(whose: Whose, record: ExchangeRecord): Promise<Order
   const { slug } = venue.definition;
   const ids = record.legs.flatMap(({ orderId }) => orderId ?? []);
   if (ids.length > 0) return recordStatus(whose, record, await history.ordersOf(slug, trader, ids));
+  // Asked before what stands: a level that comes true in between is found on one side at least.
+  const isAwaited = (await gateway.store.exchange.awaited(slug, trader)).some(({ oid }) => oid === record.oid);
   const guard = await protections.find(slug, trader, record.oid);
-  if (guard !== null) return protectionStatus(whose, guard, record);
+  if (guard !== null) return protectionStatus(whose, guard, { record, isAwaited });
   // The position had that very level by an order of its own: the bot was given its number.
   const seen = await history.order(slug, trader, record.oid);
-  if (seen === null) return setAgain(whose, record);
+  if (seen === null) return setAgain(whose, record, isAwaited);
   const shown = (await endsOfLevels(whose, [seen]))(withStatus(whose, seen), seen);
   return shown && { ...shown, order: { ...shown.order, cloid: record.cloid } };
 }
 
-/** What stands there now was set again, under a number of its own. */
-function setAgain({ universe }: Whose, record: ExchangeRecord): OrderWithStatus | null {
+/** What stands there now was set again, or will be, under a number of its own. */
+function setAgain({ universe }: Whose, record: ExchangeRecord, isAwaited: boolean): OrderWithStatus | null {
   const asset = universe.assets[record.pairIndex];
   const left = record.legs.reduce((sum, { sizeBase }) => sum + sizeBase, 0n);
-  return asset ? { order: showRecord(asset, record, { left }), status: 'canceled', statusTimestamp: record.createdAt } : null;
+  const status = isAwaited ? 'open' : 'canceled';
+  return asset ? { order: showRecord(asset, record, { left }), status, statusTimestamp: record.createdAt } : null;
 }
 
 interface Standing {
@@ -123,9 +126,13 @@ interface Standing {
   readonly at: number;
 }
 
-/** A take-profit or stop-loss is open as long as its trade has that very price. */
-async function protectionStatus(whose: Whose, guard: KnownProtection, record: ExchangeRecord | null): Promise<OrderWithStatus | null> {
-  const standing = (await onPosition(whose, guard)) ?? (await onClosed(whose, guard)) ?? (await onOrder(whose, guard));
+/** A take-profit or stop-loss is open as long as its trade has that very price, or is yet to get it. */
+async function protectionStatus(
+  whose: Whose,
+  guard: KnownProtection,
+  { record, isAwaited }: { readonly record: ExchangeRecord | null; readonly isAwaited: boolean },
+): Promise<OrderWithStatus | null> {
+  const standing = (await onPosition(whose, guard, isAwaited)) ?? (await onClosed(whose, guard)) ?? (await onOrder(whose, guard));
   const asset = standing && whose.universe.assets[standing.pairIndex];
   if (!standing || !asset) return null;
   const { held, status, at } = standing;
@@ -136,12 +143,13 @@ async function protectionStatus(whose: Whose, guard: KnownProtection, record: Ex
 async function onPosition(
   { gateway, venue, trader }: Whose,
   { tradeIndex, kind, price, seenAt }: KnownProtection,
+  isAwaited: boolean,
 ): Promise<Standing | null> {
   const positions = await gateway.store.account.openPositions(venue.definition.slug, trader);
   const position = positions.find((open) => open.tradeIndex === tradeIndex)?.position;
   if (!position) return null;
   const held = { base: positionBase(venue.feed.config(), position), long: position.long };
-  return { pairIndex: position.pairIndex, held, status: position[kind] === price ? 'open' : 'canceled', at: seenAt };
+  return { pairIndex: position.pairIndex, held, status: isAwaited || position[kind] === price ? 'open' : 'canceled', at: seenAt };
 }
 
 async function onClosed({ gateway, venue, trader }: Whose, { tradeIndex, kind, price }: KnownProtection): Promise<Standing | null> {

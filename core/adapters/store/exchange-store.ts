@@ -78,6 +78,17 @@ export function createExchangeStore(db: Knex): ExchangeStore {
         found.flatMap((record) => record.legs.flatMap(({ orderId }) => (orderId === null ? [] : [[orderId, record] as const]))),
       );
     },
+    async awaited(chain, trader) {
+      const jobs = await ask<{ parent: bigint; item: number }>(db, AWAITED, { chain, trader });
+      if (jobs.length === 0) return [];
+      const actions = jobs.map(({ parent }) => parent.toString());
+      const found = await records(`o.trader = :trader and o.manner = 'protection' and o.action = any(:actions::bigint[])`, {
+        chain,
+        trader,
+        actions,
+      });
+      return found.filter(({ action, item }) => jobs.some((job) => job.parent === action && job.item === item));
+    },
     orderedBefore: async (chain, trader, tradeIndices, at) =>
       (await rows<{ trade_index: string }>(ORDERED_BEFORE, { chain, trader, tradeIndices: [...tradeIndices], at })).map((row) =>
         Number(row.trade_index),
@@ -148,6 +159,13 @@ export const LIVE_CLOIDS = statement(`
   and exists (
     select from exchange_legs leg join orders on orders.id = leg.order_id
     where leg.chain = o.chain and leg.oid = o.oid and orders.is_live)`);
+
+/** Looked up by lane, since what is open, and what is new, is little of each. A job that sets a level makes no order of ours. */
+const AWAITED = statement(`
+  select parent, (context->>'item')::integer as item from relay_jobs
+  where chain = cast(:chain as text) and wallet = any(array(select wallet from relay_lanes where chain = cast(:chain as text)))
+  and (not is_over or state = 'mined' and mined_block > (select block_number from chain_cursors where chain = cast(:chain as text)))
+  and trader = cast(:trader as text) and order_id is null and purpose = 'action' and context->>'kind' = 'order'`);
 
 const RECORD = statement(`with ${RECORDED} select 1`);
 

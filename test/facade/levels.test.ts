@@ -1,0 +1,129 @@
+import { Wallet } from 'ethers';
+import type { ChainControls } from '../../sandbox/controls.js';
+import type { ChainTrader } from '../harness/chain-trader.js';
+import { eventually } from '../harness/eventually.js';
+import { FACADE_CHAIN, newFacadeTrader } from '../harness/facade-trader.js';
+import { firstChain } from '../harness/first-chain.js';
+import { order, postExchange, signL1 } from '../harness/hl-exchange.js';
+import { hlInfo, type HlInfo } from '../harness/hl-info.js';
+import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+
+const BTC = 0;
+const PRICE = 60_000;
+const EXECUTING = { error: expect.stringMatching(/^Order is executing, .+ asset=0$/) };
+
+let sandbox: TestSandbox;
+let chain: ChainControls;
+let info: HlInfo;
+
+beforeAll(async () => {
+  sandbox = await startTestSandbox();
+  chain = firstChain(sandbox);
+  info = hlInfo(sandbox);
+});
+afterAll(() => sandbox.stop());
+beforeEach(() => jumpTo(PRICE));
+
+async function jumpTo(price: number): Promise<void> {
+  sandbox.controls.prices.jump(BTC, String(price));
+  await eventually(
+    () => sandbox.gateway.venues.get(FACADE_CHAIN)?.feed.lastPrice(BTC)?.oracle,
+    (oracle) => oracle === units(price),
+  );
+}
+
+type Status = string | Record<string, Record<string, unknown>>;
+
+interface Shown {
+  readonly oid: number;
+  readonly cloid: string | null;
+  readonly triggerPx: string;
+  readonly sz: string;
+}
+
+interface Bot {
+  readonly trader: ChainTrader;
+  send(action: Record<string, unknown>): Promise<Status[]>;
+  /** The number of the one order. */
+  place(placed: object): Promise<number>;
+  statusOf(oid: number | string): Promise<string>;
+  listed(): Promise<Shown[]>;
+}
+
+async function newBot(): Promise<Bot> {
+  const { trader, address: user, agentKey } = await newFacadeTrader(sandbox);
+  const send: Bot['send'] = async (action) => {
+    const { body } = await postExchange(sandbox.url, FACADE_CHAIN, await signL1(new Wallet(agentKey), action));
+    return (body as { response: { data: { statuses: Status[] } } }).response.data.statuses;
+  };
+  return {
+    trader,
+    send,
+    async place(placed) {
+      const [status] = await send({ type: 'order', orders: [placed], grouping: 'na' });
+      const told = status as Record<string, { oid: number }> | undefined;
+      const oid = (told?.['resting'] ?? told?.['filled'])?.oid;
+      if (oid === undefined) throw new Error(`not placed: ${JSON.stringify(status)}`);
+      return oid;
+    },
+    statusOf: async (oid) => (await info.ask<{ order: { status: string } }>('orderStatus', { user, oid })).order.status,
+    listed: () => info.ask('frontendOpenOrders', { user }),
+  };
+}
+
+const units = (price: number) => BigInt(price) * 10n ** 10n;
+const cancel = (oid: number) => ({ type: 'cancel', cancels: [{ a: BTC, o: oid }] });
+const buy = (s: string) => order({ a: BTC, b: true, p: String(PRICE * 1.05), s, r: false, t: { limit: { tif: 'Ioc' } } });
+const level = (tpsl: 'tp' | 'sl', triggerPx: string, changes: object = {}) =>
+  order({ a: BTC, b: false, p: triggerPx, s: '0.1', r: true, t: { trigger: { isMarket: true, triggerPx, tpsl } }, ...changes });
+
+const stopBecomes = ({ trader }: Bot, price: number) =>
+  eventually(
+    () => trader.trades(),
+    ([trade]) => trade?.sl === units(price),
+  );
+const isListed = (bot: Bot, oid: number) =>
+  eventually(
+    () => bot.listed(),
+    (orders) => orders.some((shown) => shown.oid === oid),
+  );
+
+describe('a level that is not mined yet', () => {
+  afterEach(() => chain.pauseMining(false));
+
+  it('is open and listed from the answer on, and a cancel says that it can still come', async () => {
+    const bot = await newBot();
+    await bot.place(buy('0.1'));
+    await chain.pauseMining(true);
+    const oid = await bot.place(level('sl', '55000'));
+    expect(await bot.statusOf(oid)).toBe('open');
+    expect(await bot.listed()).toMatchObject([{ oid, triggerPx: '55000.0', sz: '0.1' }]);
+    expect(await bot.send(cancel(oid))).toEqual([EXECUTING]);
+    await chain.pauseMining(false);
+    await stopBecomes(bot, 55_000);
+    expect(await bot.statusOf(oid)).toBe('open');
+    expect(await bot.send(cancel(oid))).toEqual(['success']);
+    expect(await bot.statusOf(oid)).toBe('canceled');
+    expect(await bot.listed()).toEqual([]);
+  });
+
+  it('is not taken away by a cancel of the one that it stands in for', async () => {
+    const bot = await newBot();
+    await bot.place(buy('0.1'));
+    const old = await bot.place(level('sl', '55000'));
+    await stopBecomes(bot, 55_000);
+    await isListed(bot, old);
+    await chain.pauseMining(true);
+    const oid = await bot.place(level('sl', '56000'));
+    expect((await bot.listed()).map((shown) => shown.oid)).toEqual([oid, old]);
+    const canceled = bot.send(cancel(old));
+    await chain.pauseMining(false);
+    await canceled;
+    await eventually(
+      () => bot.listed(),
+      ({ length }) => length === 1,
+    );
+    expect(await bot.trader.trades()).toMatchObject([{ sl: units(56_000) }]);
+    expect([await bot.statusOf(old), await bot.statusOf(oid)]).toEqual(['canceled', 'open']);
+  });
+});
