@@ -62,12 +62,13 @@ async function ofRecord(gateway: Shelf, venue: Place, caller: Whose, record: Exc
   const ids = record.legs.flatMap(({ orderId }) => orderId ?? []);
   const orders = await Promise.all(ids.map((id) => store.orders.find(slug, caller.trader, id)));
   const own = { pairIndex: record.pairIndex, record, orders: orders.flatMap((order) => order ?? []) };
-  const isNumbered = ids.length > 0 || (await store.facade.protections.find(slug, caller.trader, record.oid)) !== null;
+  const numbered = ids.length > 0 ? null : await store.facade.protections.find(slug, caller.trader, record.oid);
   // Its number is that of an order which has the level, or of nothing any more: what stands there now was set again under another.
-  if (!isNumbered) return { ...own, protections: [], ...(await ofId(gateway, venue, caller, record.oid)), record };
+  if (ids.length === 0 && numbered === null)
+    return { ...own, protections: [], ...(await ofId(gateway, venue, caller, record.oid)), record };
   const level = askedLevel(record.order);
   const protections = record.legs.flatMap(({ role, tradeIndex }) =>
-    role === 'protect' && tradeIndex !== null ? [{ tradeIndex, ...level }] : [],
+    role === 'protect' && tradeIndex !== null ? [tradeIndex === numbered?.tradeIndex ? numbered : { tradeIndex, ...level }] : [],
   );
   return { ...own, protections };
 }

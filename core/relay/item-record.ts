@@ -1,6 +1,7 @@
 import type { AgentCaller } from '../access/caller.js';
 import type { Leg } from '../domain/relay/exchange-order.js';
 import type { Gateway, Venue } from '../gateway.js';
+import { askedLevel, keptPrice } from './asked-level.js';
 import type { ExchangeLeg, ExchangeRecord } from './exchange-store.js';
 import type { Prepared } from './plan-items.js';
 import type { SignedAction } from './relay-store.js';
@@ -34,15 +35,18 @@ export const legRecord = ({ role, intent, sizeBase }: Leg): Omit<ExchangeLeg, 'o
 /** The number under which the protection is listed. What was set there before, and is set again, is another order. */
 export async function protectionId(
   { store }: Gateway,
-  { definition: { slug }, clock }: Venue,
+  { definition: { slug }, clock, feed }: Venue,
   { trader }: AgentCaller,
   action: SignedAction,
   { legs, asked }: Prepared,
 ): Promise<bigint> {
   const [intent] = legs.map(({ leg }) => leg.intent);
   if (intent?.kind !== 'protect') throw new TypeError('an exchange order without a leg');
-  const kind = intent.tp === null ? 'sl' : 'tp';
-  const protection = { tradeIndex: intent.tradeIndex, kind, price: intent.tp ?? intent.sl ?? 0n } as const;
+  const { tradeIndex } = intent;
+  const level = askedLevel(asked.order);
+  const position = (await store.account.openPositions(slug, trader)).find((open) => open.tradeIndex === tradeIndex)?.position;
+  // It is known by the price at which it will stand.
+  const protection = { ...level, tradeIndex, price: position ? keptPrice(feed.config(), position, level) : level.price };
   const [known] = await store.facade.protections.identify(slug, trader, [protection], clock.now());
   if (!known) throw new TypeError('a protection without a number');
   const former = await store.exchange.find(slug, trader, known.id);

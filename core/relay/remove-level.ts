@@ -1,6 +1,4 @@
-import { marketView } from '../domain/pricing/market-view.js';
-import { storedStopLoss } from '../orders/order-request.js';
-import { askedLevel } from './asked-level.js';
+import { askedLevel, keptPrice } from './asked-level.js';
 import { leftOf, sendCancel, type CancelOutcome, type Work } from './cancel-work.js';
 import type { Target } from './find-target.js';
 
@@ -32,13 +30,11 @@ async function isAwaited({ gateway, venue, caller }: Work, { tradeIndex, kind }:
   return awaited.some(({ order, legs }) => askedLevel(order).kind === kind && legs.some((leg) => leg.tradeIndex === tradeIndex));
 }
 
-/** Whether this very level stands: of another price it is another order's, except that the contract clamps a stop loss too far away. */
-async function isProtected({ gateway, venue, caller }: Work, { tradeIndex, kind, price }: Protected): Promise<boolean> {
+/** Whether this very level stands: of another price it is another order's, except for what the contract makes of the price. */
+async function isProtected({ gateway, venue, caller }: Work, level: Protected): Promise<boolean> {
   const positions = await gateway.store.account.openPositions(venue.definition.slug, caller.trader);
-  const position = positions.find((listed) => listed.tradeIndex === tradeIndex)?.position;
-  if (position === undefined) return false;
-  if (kind === 'tp') return position.tp === price;
-  if (position.sl === price || position.sl === 0n) return position.sl === price;
-  const view = marketView(venue.feed.config(), position);
-  return view === null || position.sl === storedStopLoss(view, { ...position, sl: price, price: position.openPrice });
+  const position = positions.find(({ tradeIndex }) => tradeIndex === level.tradeIndex)?.position;
+  const stands = position?.[level.kind] ?? 0n;
+  if (position === undefined || stands === 0n) return false;
+  return stands === level.price || stands === keptPrice(venue.feed.config(), position, level);
 }

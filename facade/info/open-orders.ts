@@ -6,10 +6,10 @@ import type { MarketConfig } from '../../core/domain/market.js';
 import type { PositionState } from '../../core/domain/position.js';
 import type { SeenOrder } from '../../core/facade/history-store.js';
 import type { KnownProtection, Protection } from '../../core/facade/protection-store.js';
-import { askedLevel } from '../../core/relay/asked-level.js';
+import { askedLevel, keptPrice } from '../../core/relay/asked-level.js';
 import type { ExchangeRecord } from '../../core/relay/exchange-store.js';
 import { BASE_SCALE } from '../format.js';
-import { isTrade, showOrder, showProtection, showRecord, sizeOf, type FrontendOrder, type Protected } from './order-shapes.js';
+import { isTrade, showOrder, showProtection, showRecord, sizeOf, type FrontendOrder } from './order-shapes.js';
 import type { Whose } from './order-status.js';
 
 interface Found extends Whose {
@@ -20,6 +20,8 @@ interface Found extends Whose {
   /** The bot's orders that ours belong to, by the ids of ours; and those that are protections, by their own ids. */
   readonly ofOrders: ReadonlyMap<bigint, ExchangeRecord>;
   readonly ofProtections: ReadonlyMap<bigint, ExchangeRecord>;
+  /** The ids of native orders that are levels of positions. */
+  readonly levelOrders: ReadonlySet<bigint>;
   /** Levels that are not on chain yet. */
   readonly awaited: readonly ExchangeRecord[];
 }
@@ -46,8 +48,9 @@ async function findAll(whose: Whose): Promise<Found> {
   const protections = await facade.protections.identify(slug, trader, wanted, venue.clock.now());
   const relayed = orders.filter(({ isRelayed }) => isRelayed).map(({ id }) => id);
   const ids = protections.map(({ id }) => id);
+  const levelOrders = new Set(live.flatMap(({ id, order }) => (levelOf(order) === null ? [] : [id])));
   const [ofOrders, ofProtections] = await Promise.all([exchange.ofOrders(slug, relayed), exchange.ofOids(slug, trader, ids)]);
-  return { ...whose, config: venue.feed.config(), orders, positions, protections, ofOrders, ofProtections, awaited };
+  return { ...whose, config: venue.feed.config(), orders, positions, protections, ofOrders, ofProtections, levelOrders, awaited };
 }
 
 /** A level of a position is listed with the position that has it, under the id of the order that set it. */
@@ -94,31 +97,41 @@ function restingOrders({ universe, config, orders, protections, ofOrders }: Foun
 }
 
 /** What one order of a bot set on several trades at once shows as that one. */
-function attachedOrders({ universe, config, positions, protections, ofProtections }: Found): FrontendOrder[] {
+function attachedOrders(found: Found): FrontendOrder[] {
+  const { universe, config, positions, protections } = found;
   const rows: FrontendOrder[] = [];
   const told = new Set<KnownProtection>();
-  const heldOn = (slot: number): Protected | null => {
-    const position = positions.find(({ tradeIndex }) => tradeIndex === slot)?.position;
-    return position ? { base: positionBase(config, position), long: position.long } : null;
-  };
-  const assetOf = (slot: number) => universe.assets[positions.find(({ tradeIndex }) => tradeIndex === slot)?.position.pairIndex ?? -1];
+  const held = new Map(positions.map(({ tradeIndex, position }) => [tradeIndex, position]));
   for (const own of protections) {
-    const [asset, held] = [assetOf(own.tradeIndex), heldOn(own.tradeIndex)];
-    const record = ofProtections.get(own.id);
-    // The order whose number a bot was given may have been moved since, and not by the bot.
-    if (!asset || !held || told.has(own) || record?.manner !== 'protection' || askedLevel(record.order).price !== own.price) continue;
-    const members = protections.filter(
-      (other) => isSameOrder(other, own) && record.legs.some((leg) => leg.tradeIndex === other.tradeIndex),
-    );
+    const record = recordOf(found, own);
+    const asset = universe.assets[held.get(own.tradeIndex)?.pairIndex ?? -1];
+    if (!asset || !record || told.has(own)) continue;
+    const members = protections.filter((other) => other === own || isSetBy(found, record, other));
     members.forEach((member) => told.add(member));
-    const base = members.reduce((sum, { tradeIndex }) => sum + (heldOn(tradeIndex)?.base ?? 0n), 0n);
-    rows.push(showRecord(asset, record, { left: base }));
+    const parts = members.flatMap(({ tradeIndex }) => held.get(tradeIndex) ?? []);
+    rows.push(showRecord(asset, record, { left: parts.reduce((sum, part) => sum + positionBase(config, part), 0n) }));
   }
   for (const own of protections) {
-    const [asset, held] = [assetOf(own.tradeIndex), heldOn(own.tradeIndex)];
-    if (asset && held && !told.has(own)) rows.push(showProtection(asset, own, held));
+    const position = held.get(own.tradeIndex);
+    const asset = universe.assets[position?.pairIndex ?? -1];
+    if (asset && position && !told.has(own))
+      rows.push(showProtection(asset, own, { base: positionBase(config, position), long: position.long }));
   }
   return rows;
+}
+
+/** The bot's order that has this number. One that came with the number of a native order may have been moved since, and not by the bot. */
+function recordOf(found: Found, own: KnownProtection): ExchangeRecord | null {
+  const record = found.ofProtections.get(own.id);
+  if (record?.manner !== 'protection') return null;
+  return found.levelOrders.has(own.id) && !isSetBy(found, record, own) ? null : record;
+}
+
+function isSetBy({ config, positions }: Found, { order, legs }: ExchangeRecord, { tradeIndex, kind, price }: Protection): boolean {
+  const asked = askedLevel(order);
+  const position = positions.find((listed) => listed.tradeIndex === tradeIndex)?.position;
+  if (!position || kind !== asked.kind || !legs.some((leg) => leg.tradeIndex === tradeIndex)) return false;
+  return price === asked.price || price === keptPrice(config, position, asked);
 }
 
 /** Levels on their way to positions that are open. */
@@ -131,8 +144,6 @@ function awaitedOrders({ universe, config, positions, awaited }: Found, standing
     return [showRecord(asset, record, { left: held.reduce((sum, { position }) => sum + positionBase(config, position), 0n) })];
   });
 }
-
-const isSameOrder = (a: Protection, b: Protection): boolean => a.kind === b.kind && a.price === b.price;
 
 /** 1e18 base units. */
 export function positionBase(config: MarketConfig, position: PositionState): bigint {

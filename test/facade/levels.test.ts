@@ -48,10 +48,14 @@ interface Bot {
   place(placed: object): Promise<number>;
   statusOf(oid: number | string): Promise<string>;
   listed(): Promise<Shown[]>;
+  positions(): Promise<readonly unknown[]>;
+  awaited(): Promise<readonly unknown[]>;
 }
 
 async function newBot(): Promise<Bot> {
-  const { trader, address: user, agentKey } = await newFacadeTrader(sandbox);
+  const { trader, address, agentKey } = await newFacadeTrader(sandbox);
+  const user = address.toLowerCase() as `0x${string}`;
+  const { account, exchange } = sandbox.gateway.store;
   const send: Bot['send'] = async (action) => {
     const { body } = await postExchange(sandbox.url, FACADE_CHAIN, await signL1(new Wallet(agentKey), action));
     return (body as { response: { data: { statuses: Status[] } } }).response.data.statuses;
@@ -68,6 +72,8 @@ async function newBot(): Promise<Bot> {
     },
     statusOf: async (oid) => (await info.ask<{ order: { status: string } }>('orderStatus', { user, oid })).order.status,
     listed: () => info.ask('frontendOpenOrders', { user }),
+    positions: () => account.openPositions(FACADE_CHAIN, user),
+    awaited: () => exchange.awaited(FACADE_CHAIN, user),
   };
 }
 
@@ -82,18 +88,34 @@ const stopBecomes = ({ trader }: Bot, price: number) =>
     () => trader.trades(),
     ([trade]) => trade?.sl === units(price),
   );
-const isListed = (bot: Bot, oid: number) =>
+/** However long the oracle takes. */
+async function open(bot: Bot): Promise<void> {
+  const { length } = await bot.positions();
+  await bot.place(buy('0.1'));
+  await eventually(
+    () => bot.positions(),
+    (positions) => positions.length === length + 1,
+  );
+}
+
+async function newHolder(): Promise<Bot> {
+  const bot = await newBot();
+  await open(bot);
+  return bot;
+}
+
+/** Nothing is on its way any more: the gateway has it from the chain. */
+const arrives = (bot: Bot) =>
   eventually(
-    () => bot.listed(),
-    (orders) => orders.some((shown) => shown.oid === oid),
+    () => bot.awaited(),
+    ({ length }) => length === 0,
   );
 
 describe('a level that is not mined yet', () => {
   afterEach(() => chain.pauseMining(false));
 
   it('is open and listed from the answer on, and a cancel says that it can still come', async () => {
-    const bot = await newBot();
-    await bot.place(buy('0.1'));
+    const bot = await newHolder();
     await chain.pauseMining(true);
     const oid = await bot.place(level('sl', '55000'));
     expect(await bot.statusOf(oid)).toBe('open');
@@ -108,11 +130,9 @@ describe('a level that is not mined yet', () => {
   });
 
   it('is not taken away by a cancel of the one that it stands in for', async () => {
-    const bot = await newBot();
-    await bot.place(buy('0.1'));
+    const bot = await newHolder();
     const old = await bot.place(level('sl', '55000'));
-    await stopBecomes(bot, 55_000);
-    await isListed(bot, old);
+    await arrives(bot);
     await chain.pauseMining(true);
     const oid = await bot.place(level('sl', '56000'));
     expect((await bot.listed()).map((shown) => shown.oid)).toEqual([oid, old]);
@@ -125,5 +145,34 @@ describe('a level that is not mined yet', () => {
     );
     expect(await bot.trader.trades()).toMatchObject([{ sl: units(56_000) }]);
     expect([await bot.statusOf(old), await bot.statusOf(oid)]).toEqual(['canceled', 'open']);
+  });
+});
+
+describe('a stop loss further away than the contract allows', () => {
+  const cloid = (byte: string) => `0x${byte.repeat(16)}`;
+
+  it('is the bot’s order where the contract puts it', async () => {
+    const bot = await newHolder();
+    const c = cloid('d1');
+    const oid = await bot.place(level('sl', '44000', { c }));
+    await arrives(bot);
+    const [trade] = await bot.trader.trades();
+    expect(trade?.sl).toBeGreaterThan(units(44_000));
+    expect(await bot.listed()).toMatchObject([{ oid, cloid: c, sz: '0.1' }]);
+    expect([await bot.statusOf(c), await bot.statusOf(oid)]).toEqual(['open', 'open']);
+    expect(await bot.send({ type: 'cancelByCloid', cancels: [{ asset: BTC, cloid: c }] })).toEqual(['success']);
+    expect(await bot.statusOf(c)).toBe('canceled');
+    expect(await bot.trader.trades()).toMatchObject([{ sl: 0n }]);
+  });
+
+  it('is one order on trades that were opened at different prices', async () => {
+    const bot = await newHolder();
+    await jumpTo(PRICE + 1_000);
+    await open(bot);
+    const oid = await bot.place(level('sl', '44000', { s: '0.2' }));
+    await arrives(bot);
+    const [first, second] = await bot.trader.trades();
+    expect(first?.sl).not.toBe(second?.sl);
+    expect(await bot.listed()).toMatchObject([{ oid, sz: '0.2' }]);
   });
 });
