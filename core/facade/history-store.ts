@@ -1,8 +1,9 @@
 import type { ChainSlug } from '../chains.js';
 import type { Executed, OrderKey } from '../domain/chain-event.js';
 import type { Order } from '../domain/order.js';
-import type { Address } from '../ports.js';
+import type { Address, Hex } from '../ports.js';
 import type { RelayPurpose } from '../relay/relay-store.js';
+import type { Protection } from './protection-store.js';
 
 /** An order as anybody may see it: one that was prepared natively is nobody's business before the chain knows it. */
 export interface SeenOrder {
@@ -55,6 +56,8 @@ export interface HistoryStore {
   lastExecutions(chain: ChainSlug, trader: Address, tradeIndices: readonly number[]): Promise<ReadonlyMap<number, Executed>>;
   /** Orders that nobody asked to cancel and the relayer took back: when their schedule came due, or because the oracle never answered. */
   takenBack(chain: ChainSlug, orderIds: readonly bigint[]): Promise<ReadonlyMap<bigint, TakenBack>>;
+  /** The transaction that took this level off its position; null while one stands there, and where none ever was taken off. */
+  levelEnd(chain: ChainSlug, trader: Address, level: Pick<Protection, 'tradeIndex' | 'kind'>): Promise<Hex | null>;
   /** What changed the size of a position. */
   fills(chain: ChainSlug, trader: Address, window: FillWindow): Promise<SeenFill[]>;
   /** How much each market's net position (1e18 base units) moved after a moment; only the newest fills are looked at. */

@@ -1,5 +1,5 @@
 import type { AgentCaller } from '../access/caller.js';
-import { levelOf } from '../domain/level.js';
+import { levelKey, levelOf } from '../domain/level.js';
 import type { OrderStatus } from '../domain/order.js';
 import type { KnownProtection } from '../facade/protection-store.js';
 import type { Gateway, Venue } from '../gateway.js';
@@ -38,6 +38,10 @@ export async function findTarget(
   const record = await gateway.store.exchange.find(slug, caller.trader, name.oid);
   return record === null ? ofId(gateway, venue, caller, name.oid) : ofRecord(gateway, venue, caller, record);
 }
+
+/** Two names of the same thing have the same. */
+export const identityOf = ({ orders, protections }: Target): string =>
+  [...orders.map(({ id }) => String(id)), ...protections.map(({ kind, tradeIndex }) => levelKey(kind, tradeIndex))].join();
 
 /** The newest of that name that lives: a change that failed leaves the older one standing. Where none does, the newest. */
 async function ofCloid(

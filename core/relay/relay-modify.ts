@@ -12,6 +12,7 @@ import { outcomeOf, relayOrders, settle } from './relay-orders.js';
 import type { SignedAction } from './relay-store.js';
 import { foreseeRefusal } from './rules-of-opening.js';
 import { sendItem } from './send-item.js';
+import { isTakenBy } from './taken-by.js';
 import { prepareReplacement } from './write-leg.js';
 
 /** What the relayer needs besides the order's own translation: the slot that is given up in the same transaction. */
@@ -63,6 +64,7 @@ export async function relayModify(
     if (canceled?.kind === 'failed') return canceled;
     if (canceled?.kind === 'executing') return canceled;
     if (canceled?.kind !== 'done') return { kind: 'gone' };
+    if (!(await isTakenBy(gateway, venue, caller, { action, item: item.item, target }))) return { kind: 'gone' };
   }
   const [placed] = await relayOrders(gateway, venue, caller, action, { items: [item], holdMs });
   if (!placed) return { kind: 'gone' };

@@ -1,5 +1,5 @@
 import type { GatewayError } from '../../core/errors.js';
-import type { OrderName } from '../../core/relay/find-target.js';
+import { findTarget, identityOf, type OrderName } from '../../core/relay/find-target.js';
 import { relayModify, type ModifyOutcome } from '../../core/relay/relay-modify.js';
 import type { TradeActionOf, WireOrder } from '../actions/trade.js';
 import { DONE, refused, statuses, type ExchangeReply, type ItemStatus } from '../reply.js';
@@ -19,9 +19,10 @@ export async function modify(work: TradeWork, { oid, order }: TradeActionOf<'mod
 }
 
 export async function batchModify(work: TradeWork, { modifies }: TradeActionOf<'batchModify'>): Promise<ExchangeReply> {
-  // The same order changed twice at once: the second no longer finds it.
-  const isFirst = ({ oid }: Change, at: number): boolean => modifies.findIndex((other) => other.oid === oid) === at;
-  const changes = await Promise.all(modifies.map((each, at) => (isFirst(each, at) ? modifyOne(work, each, at) : Promise.resolve(TWICE))));
+  // The same order changed twice at once, by whatever name: the second no longer finds it.
+  const meant = await Promise.all(modifies.map(({ oid }) => targetIn(work, oid)));
+  const isFirst = (at: number): boolean => meant[at] === null || meant.indexOf(meant[at] ?? null) === at;
+  const changes = await Promise.all(modifies.map((each, at) => (isFirst(at) ? modifyOne(work, each, at) : Promise.resolve(TWICE))));
   throwIfAll(changes.map(({ outcome }) => outcome));
   return statuses(
     'order',
@@ -29,7 +30,14 @@ export async function batchModify(work: TradeWork, { modifies }: TradeActionOf<'
   );
 }
 
-type Change = TradeActionOf<'batchModify'>['modifies'][number];
+/** null where there is nothing of that name. */
+async function targetIn({ gateway, venue, caller }: TradeWork, oid: Oid): Promise<string | null> {
+  const target = await findTarget(gateway, venue, caller, nameOf(oid));
+  return target && identityOf(target);
+}
+
+type Oid = number | string;
+const nameOf = (oid: Oid): OrderName => (typeof oid === 'number' ? { oid: BigInt(oid) } : { cloid: oid });
 const GONE: ItemStatus = { error: ITEM_TEXTS.cannotModify };
 
 interface Changed {
@@ -41,7 +49,7 @@ const TWICE: Changed = { status: GONE, outcome: { kind: 'gone' } };
 
 async function modifyOne(
   work: TradeWork,
-  { oid, order: wire }: { readonly oid: number | string; readonly order: WireOrder },
+  { oid, order: wire }: { readonly oid: Oid; readonly order: WireOrder },
   at: number,
 ): Promise<Changed> {
   const { gateway, venue, caller, action, universe, holdMs } = work;
@@ -51,8 +59,7 @@ async function modifyOne(
     const status = itemError(read.kind === 'error' ? read.text : ITEM_TEXTS.invalidAsset, wire.a);
     return { status, outcome: { kind: 'unreadable' } };
   }
-  const name: OrderName = typeof oid === 'number' ? { oid: BigInt(oid) } : { cloid: oid };
-  const outcome = await relayModify(gateway, venue, caller, action, { name, item: read.item, holdMs });
+  const outcome = await relayModify(gateway, venue, caller, action, { name: nameOf(oid), item: read.item, holdMs });
   return { status: statusOfChange(work, asset, outcome, read.item.cloid), outcome };
 }
 

@@ -1,6 +1,7 @@
 import type { Knex } from 'knex';
 import type { OrderKey } from '../../domain/chain-event.js';
 import { NEWEST_FILLS, type HistoryStore, type SeenFill, type SeenOrder, type TakenBack } from '../../facade/history-store.js';
+import type { Hex } from '../../ports.js';
 import { readEvent, readOrder } from './tracking-rows.js';
 
 interface OrderRow {
@@ -73,6 +74,16 @@ const LAST_EXECUTIONS = `
     order by block_number desc, log_index desc limit 1
   ) last`;
 
+/** Taken off twice, it was the first that did it. */
+const LEVEL_END = `
+  with edits as (
+    select event, block_number, log_index, ${field('value')} as level from chain_events
+    where chain = :chain and trader = :trader and trade_index = :tradeIndex and kind = 'edited' and event ->> 'field' = :kind and not orphaned
+  )
+  select event -> 'place' ->> 'txHash' as hash from edits
+  where (block_number, log_index) > all (select block_number, log_index from edits where level <> 0)
+  order by block_number, log_index limit 1`;
+
 /** Sent, and not known to have come to nothing. */
 const TAKEN_BACK = `
   select order_id, purpose from relay_jobs
@@ -104,6 +115,10 @@ export function createHistoryStore(db: Knex): HistoryStore {
       const found = await rows<{ event: string }>(LAST_EXECUTIONS, { chain, trader, tradeIndices });
       const events = found.map(({ event }) => readEvent(event));
       return new Map(events.flatMap((event) => (event.kind === 'executed' ? [[event.tradeIndex, event] as const] : [])));
+    },
+    async levelEnd(chain, trader, { tradeIndex, kind }) {
+      const [end] = await rows<{ hash: Hex }>(LEVEL_END, { chain, trader, tradeIndex, kind });
+      return end?.hash ?? null;
     },
     async takenBack(chain, orderIds) {
       if (orderIds.length === 0) return new Map();

@@ -1,0 +1,156 @@
+import { Wallet } from 'ethers';
+import type { ChainControls } from '../../sandbox/controls.js';
+import type { ChainTrader } from '../harness/chain-trader.js';
+import { eventually } from '../harness/eventually.js';
+import { FACADE_CHAIN, newFacadeTrader } from '../harness/facade-trader.js';
+import { firstChain } from '../harness/first-chain.js';
+import { order, postExchange, signL1 } from '../harness/hl-exchange.js';
+import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+
+const BTC = 0;
+const PRICE = 60_000;
+const GONE = 'Cannot modify canceled or filled order';
+
+let sandbox: TestSandbox;
+let chain: ChainControls;
+
+beforeAll(async () => {
+  sandbox = await startTestSandbox();
+  chain = firstChain(sandbox);
+  sandbox.controls.prices.jump(BTC, String(PRICE));
+  await eventually(
+    () => sandbox.gateway.venues.get(FACADE_CHAIN)?.feed.lastPrice(BTC)?.oracle,
+    (price) => price === units(PRICE),
+  );
+});
+afterAll(() => sandbox.stop());
+
+interface Bot {
+  readonly trader: ChainTrader;
+  readonly address: `0x${string}`;
+  post(action: object): ReturnType<typeof postExchange>;
+  send(action: object): Promise<unknown>;
+}
+
+async function newBot(): Promise<Bot> {
+  const { trader, address, agentKey } = await newFacadeTrader(sandbox);
+  const agent = new Wallet(agentKey);
+  const post = async (action: object) => postExchange(sandbox.url, FACADE_CHAIN, await signL1(agent, { ...action }));
+  return { trader, address: address.toLowerCase() as `0x${string}`, post, send: async (action) => (await post(action)).body };
+}
+
+const orders = (...list: object[]) => ({ type: 'order', orders: list, grouping: 'na' });
+const modify = (oid: number | string, changed: object) => ({ type: 'modify', oid, order: changed });
+const batchModify = (...modifies: { oid: number | string; order: object }[]) => ({ type: 'batchModify', modifies });
+const limit = (tif: string) => ({ limit: { tif } });
+const buy = (s: string, changes: object = {}) =>
+  order({ a: BTC, b: true, p: String(PRICE * 1.05), s, r: false, t: limit('Ioc'), ...changes });
+const sell = (s: string, changes: object = {}) => buy(s, { b: false, p: String(PRICE * 0.95), ...changes });
+const rest = (s: string, changes: object = {}) => buy(s, { p: '50000', t: limit('Gtc'), ...changes });
+const stop = (triggerPx: string, changes: object = {}) =>
+  sell('0.1', { r: true, p: '40000', t: { trigger: { isMarket: true, triggerPx, tpsl: 'sl' } }, ...changes });
+
+type Status = Record<string, Record<string, unknown>>;
+const statuses = (body: unknown) => (body as { response: { data: { statuses: Status[] } } }).response.data.statuses;
+const oidOf = (status: Status | undefined) => Number(status?.['resting']?.['oid'] ?? status?.['filled']?.['oid']);
+const units = (price: number) => BigInt(price) * 10n ** 10n;
+
+type Trades = Awaited<ReturnType<ChainTrader['trades']>>;
+const tradesOf = ({ trader }: Bot, holds: (trades: Trades) => boolean) => eventually(() => trader.trades(), holds);
+
+async function resting(bot: Bot, changes: object = {}): Promise<number> {
+  const oid = oidOf(statuses(await bot.send(orders(rest('0.1', changes))))[0]);
+  await eventually(
+    () => sandbox.gateway.store.account.liveOrders(FACADE_CHAIN, bot.address),
+    (live) => live.some(({ id, order: { status } }) => id === BigInt(oid) && status === 'open'),
+  );
+  return oid;
+}
+
+/** A position of 0.1 and the number of its stop loss. */
+async function guarded(bot: Bot, changes: object = {}): Promise<number> {
+  await bot.send(orders(buy('0.1')));
+  const oid = oidOf(statuses(await bot.send(orders(stop('55000', changes))))[0]);
+  await stopAt(bot, 55_000);
+  return oid;
+}
+
+const stopAt = (bot: Bot, price: number) =>
+  eventually(
+    () => sandbox.gateway.store.account.openPositions(FACADE_CHAIN, bot.address),
+    ([listed]) => listed?.position.sl === units(price),
+  );
+
+const waiting = async () =>
+  (await sandbox.gateway.store.relay.open(FACADE_CHAIN, sandbox.controls.relayer.toLowerCase() as `0x${string}`)).length;
+
+/** All of them are on their way, in this order, before the chain decides. */
+async function atOnce(bot: Bot, ...actions: object[]): Promise<unknown[]> {
+  await eventually(waiting, (jobs) => jobs === 0);
+  await chain.pauseMining(true);
+  const answers: Promise<unknown>[] = [];
+  try {
+    for (const action of actions) {
+      answers.push(bot.send(action));
+      await eventually(waiting, (jobs) => jobs === answers.length);
+    }
+  } finally {
+    await chain.pauseMining(false);
+  }
+  return Promise.all(answers);
+}
+
+const done = { status: 'ok', response: { type: 'default' } };
+const gone = { status: 'err', response: GONE };
+
+/** What it holds, and what rests for it. */
+const openOf = async (bot: Bot) => {
+  const trades = await bot.trader.trades();
+  return {
+    positions: trades.filter(({ tradeType }) => tradeType === 0).length,
+    resting: trades.filter(({ tradeType }) => tradeType !== 0).length,
+  };
+};
+
+describe('of several who want the same order, one gets it:', () => {
+  it('a change sent twice is made once', async () => {
+    const bot = await newBot();
+    const oid = await resting(bot);
+    expect(await atOnce(bot, modify(oid, buy('0.1')), modify(oid, buy('0.1')))).toEqual([done, gone]);
+    expect(await openOf(bot)).toEqual({ positions: 1, resting: 0 });
+  });
+
+  it('after a change in one transaction nothing is left for one in two', async () => {
+    const bot = await newBot();
+    const oid = await resting(bot);
+    expect(await atOnce(bot, modify(oid, rest('0.1', { p: '49000' })), modify(oid, buy('0.1')))).toEqual([done, gone]);
+    expect(await openOf(bot)).toEqual({ positions: 0, resting: 1 });
+  });
+
+  it('what is canceled first is not changed', async () => {
+    const bot = await newBot();
+    const oid = await resting(bot);
+    const [canceled, changed] = await atOnce(bot, { type: 'cancel', cancels: [{ a: BTC, o: oid }] }, modify(oid, buy('0.1')));
+    expect(statuses(canceled)).toEqual(['success']);
+    expect(changed).toEqual(gone);
+    expect(await openOf(bot)).toEqual({ positions: 0, resting: 0 });
+  });
+
+  it('a stop loss that is to become an order twice becomes one', async () => {
+    const bot = await newBot();
+    const oid = await guarded(bot);
+    const entry = rest('0.1');
+    expect(await atOnce(bot, modify(oid, entry), modify(oid, entry))).toEqual([done, gone]);
+    expect((await tradesOf(bot, ({ length }) => length > 1)).map(({ sl }) => sl)).toEqual([0n, 0n]);
+    expect(await openOf(bot)).toEqual({ positions: 1, resting: 1 });
+  });
+
+  it('in a batch the first, by whatever name', async () => {
+    const bot = await newBot();
+    const c = `0x${'a1'.repeat(16)}`;
+    const oid = await resting(bot, { c });
+    const answers = statuses(await bot.send(batchModify({ oid, order: buy('0.1') }, { oid: c, order: buy('0.1') })));
+    expect(answers).toEqual([{ filled: expect.objectContaining({ oid: expect.any(Number) }) }, { error: GONE }]);
+    expect(await openOf(bot)).toEqual({ positions: 1, resting: 0 });
+  });
+});
