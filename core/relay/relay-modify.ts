@@ -58,17 +58,27 @@ export async function relayModify(
   const refusal = await foreseeRefusal(gateway, venue, caller, plan, resting);
   if (refusal !== null) return { kind: 'guarded', refusal };
   // A level is overwritten where it stands: the position is never without.
-  if (!overwrites(plan, target)) {
-    const cancels = { items: [{ item: item.item, name, pairIndex: item.pairIndex }], holdMs };
-    const [canceled] = await relayCancels(gateway, venue, caller, action, cancels);
-    if (canceled?.kind === 'failed') return canceled;
-    if (canceled?.kind === 'executing') return canceled;
-    if (canceled?.kind !== 'done') return { kind: 'gone' };
-    if (!(await isTakenBy(gateway, venue, caller, { action, item: item.item, target }))) return { kind: 'gone' };
-  }
+  const isOverwritten = overwrites(plan, target);
+  const kept = isOverwritten ? null : await takeBack(gateway, venue, caller, action, { ...request, target });
+  if (kept !== null) return kept;
   const [placed] = await relayOrders(gateway, venue, caller, action, { items: [item], holdMs });
   if (!placed) return { kind: 'gone' };
-  return placed.kind === 'filled' || placed.kind === 'resting' ? placed : { kind: 'lost', outcome: placed };
+  const isPlaced = placed.kind === 'filled' || placed.kind === 'resting';
+  return isPlaced || isOverwritten ? placed : { kind: 'lost', outcome: placed };
+}
+
+/** null when the target is taken back and its place is ours to fill. */
+async function takeBack(
+  gateway: Gateway,
+  venue: Venue,
+  caller: AgentCaller,
+  action: SignedAction,
+  { name, item: { item, pairIndex }, holdMs, target }: ModifyRequest & { readonly target: Target },
+): Promise<ModifyOutcome | null> {
+  const [canceled] = await relayCancels(gateway, venue, caller, action, { items: [{ item, name, pairIndex }], holdMs });
+  if (canceled?.kind === 'failed' || canceled?.kind === 'executing') return canceled;
+  const isOurs = canceled?.kind === 'done' && (await isTakenBy(gateway, venue, caller, { action, item, target }));
+  return isOurs ? null : { kind: 'gone' };
 }
 
 /** The slot of the one order that rests for it. */

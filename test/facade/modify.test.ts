@@ -154,3 +154,19 @@ describe('of several who want the same order, one gets it:', () => {
     expect(await openOf(bot)).toEqual({ positions: 1, resting: 0 });
   });
 });
+
+describe('a change of a stop loss', () => {
+  it('while no node answers is told as any order is, and the old one stands', async () => {
+    const bot = await newBot();
+    const oid = await guarded(bot);
+    chain.setRpcFault({ mode: 'down' });
+    try {
+      const refused = { status: 502, body: expect.objectContaining({ code: 'UPSTREAM_UNAVAILABLE' }) as object };
+      expect(await bot.post(modify(oid, stop('56000')))).toMatchObject(refused);
+      expect(await bot.post(orders(stop('56000')))).toMatchObject(refused);
+    } finally {
+      chain.setRpcFault({ mode: 'ok' });
+    }
+    expect((await bot.trader.trades())[0]).toMatchObject({ sl: units(55_000) });
+  });
+});
