@@ -3,7 +3,7 @@ import type { Order } from '../domain/order.js';
 import type { GuardRefusal } from '../domain/relay/guardrails.js';
 import type { ExchangeOrder, Leg, Translation, TranslationContext, TranslationRefusal } from '../domain/relay/exchange-order.js';
 import { translateOrder } from '../domain/relay/translate-order.js';
-import { GatewayError } from '../errors.js';
+import { GatewayError, type ErrorCode, type ErrorDetails } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import { translationContext, type ExchangeFacts } from './exchange-facts.js';
 import type { WireTerms } from './exchange-store.js';
@@ -60,6 +60,23 @@ export function failed(error: unknown): Failure {
   throw error;
 }
 
+const AGAINST_OPENINGS: ReadonlySet<ErrorCode> = new Set([
+  'SIZE_BELOW_MINIMUM',
+  'LEVERAGE_OUT_OF_RANGE',
+  'SCOPE_LEVERAGE_EXCEEDED',
+  'SCOPE_SPEND_CAP_EXCEEDED',
+]);
+/** An order with levels that cannot be is wrong in itself. */
+const BAD_LEVELS: ReadonlySet<string> = new Set(['TradeTpInvalid', 'TradeSlInvalid', 'TP_REACHED', 'SL_REACHED']);
+
+/** Whether what speaks against the opening of a flip leaves its closes as good as they are. */
+export function isOnlyAgainstOpening(error: unknown): boolean {
+  if (error instanceof GuardrailError) return true;
+  if (!isKnown(error)) return false;
+  if (error.code !== 'SIMULATION_REVERTED') return AGAINST_OPENINGS.has(error.code);
+  return !BAD_LEVELS.has((error.details as ErrorDetails<'SIMULATION_REVERTED'>).errorName);
+}
+
 /** Asks nobody: items of one action see the trades that items before them will close as busy, and the room they will have been given. */
 export function planItems(venue: Venue, facts: ExchangeFacts, items: readonly ExchangeItem[]): (Plan | Failure)[] {
   const taken = new Set<number>();
@@ -96,7 +113,6 @@ export interface Prepared extends Plan {
   readonly legs: readonly PreparedLeg[];
 }
 
-/** Every leg is rehearsed; all of them in the same round trip. */
 export async function prepareItem(
   gateway: Gateway,
   venue: Venue,
@@ -108,9 +124,21 @@ export async function prepareItem(
   const { translation } = plan;
   if (translation.kind === 'refused') return failure({ kind: 'refused', why: translation.why });
   try {
-    const legs = await Promise.all(translation.legs.map((leg) => prepareLeg(gateway, venue, caller, leg, facts.positions)));
+    const legs = await goodLegs(translation.legs, (leg) => prepareLeg(gateway, venue, caller, leg, facts.positions));
     return { ...plan, manner: translation.manner, legs: countCloses(legs) };
   } catch (error) {
     return failed(error);
+  }
+}
+
+/** Every leg is rehearsed; all of them in the same round trip. Who cannot open the other side can still get out of this one. */
+async function goodLegs(legs: readonly Leg[], prepare: (leg: Leg) => Promise<PreparedLeg>): Promise<readonly PreparedLeg[]> {
+  const prepared = legs.map(prepare);
+  try {
+    return await Promise.all(prepared);
+  } catch (error) {
+    const closes = prepared.filter((_, at) => legs[at]?.role === 'close');
+    if (closes.length === 0 || !isOnlyAgainstOpening(error)) throw error;
+    return Promise.all(closes);
   }
 }

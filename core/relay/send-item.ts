@@ -6,7 +6,7 @@ import type { Draft, Placed } from '../orders/orders-store.js';
 import type { ExchangeRecord } from './exchange-store.js';
 import { legRecord, protectionId, recordOf } from './item-record.js';
 import { oweRooms, owesRooms } from './owe-rooms.js';
-import { failed, type Failure, type Prepared } from './plan-items.js';
+import { failed, isOnlyAgainstOpening, type Failure, type Prepared } from './plan-items.js';
 import type { SignedAction } from './relay-store.js';
 import { tellQuota } from './rules-alert.js';
 import type { QueuedJob } from './relayer.js';
@@ -79,15 +79,17 @@ async function sendAtOnce(
 
 /**
  * In the order in which they have to be mined: our orders first, then the bot's record, then the relayer's queue. What opens the other side
- * is kept back until the closes before it are executed: the oracle may refuse them, and the opening would stand beside them.
+ * is kept back until the closes before it are executed: the oracle may refuse them, and the opening would stand beside them. Where the
+ * rules refuse it, the closes are sent alone.
  */
 async function sendLegByLeg(
   gateway: Gateway,
   venue: Venue,
   caller: AgentCaller,
   action: SignedAction,
-  { prepared, jobContext }: ToSend,
+  send: ToSend,
 ): Promise<Sent | Failure> {
+  const { prepared, jobContext } = send;
   const stored: (bigint | null)[] = [];
   const place = (draft: Draft): Promise<Placed> => gateway.store.orders.place(draft);
   const isInstead = jobContext !== undefined;
@@ -97,10 +99,23 @@ async function sendLegByLeg(
       stored.push(draft === null ? null : (await storeLeg(venue, draft, { clientId, isInstead }, place)).stored.id);
     }
   } catch (error) {
-    await giveUp(gateway, venue, caller, stored);
+    const closes = prepared.legs.filter(({ leg }) => leg.role === 'close');
+    const isClosing = closes.length > 0 && closes.length === stored.length && isOnlyAgainstOpening(error);
+    if (!isClosing) await giveUp(gateway, venue, caller, stored);
     await tellQuota(gateway, venue, caller.trader, error);
-    return failed(error);
+    if (!isClosing) return failed(error);
+    return sendStored(gateway, venue, caller, action, { prepared: { ...prepared, legs: closes }, jobContext, stored });
   }
+  return sendStored(gateway, venue, caller, action, { ...send, stored });
+}
+
+async function sendStored(
+  gateway: Gateway,
+  venue: Venue,
+  caller: AgentCaller,
+  action: SignedAction,
+  { prepared, jobContext, stored }: ToSend & { readonly stored: readonly (bigint | null)[] },
+): Promise<Sent> {
   const oid = stored.find((id) => id !== null) ?? (await protectionId(gateway, venue, caller, action, prepared));
   const legs = prepared.legs.map(({ leg }, at) => ({ ...legRecord(leg), orderId: stored[at] ?? null }));
   const record = { ...recordOf(venue, caller, action, prepared), oid, legs };

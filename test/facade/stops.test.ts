@@ -39,8 +39,8 @@ interface Bot {
 
 type Status = string | Record<string, Record<string, unknown>>;
 
-async function newBot(): Promise<Bot> {
-  const { trader, address, agentKey } = await newFacadeTrader(sandbox);
+async function newBot(usdc?: string): Promise<Bot> {
+  const { trader, address, agentKey } = await newFacadeTrader(sandbox, usdc);
   return {
     trader,
     address: address.toLowerCase() as `0x${string}`,
@@ -161,6 +161,29 @@ describe('a close with a tight limit', () => {
 });
 
 describe('a flip', () => {
+  it.each([
+    ['is below the minimum', '0.0999', '0.1'],
+    ['is more than there is margin for', '0.01', '1'],
+  ])('whose opening %s closes, and is told as filled that far', async (_, held, asked) => {
+    const bot = await newBot('3000');
+    await bot.send(orders(buy(held)));
+    await trades(bot, 1);
+    const [flipped] = await bot.send(orders(sell(asked)));
+    expect(flipped).toMatchObject({ filled: { oid: expect.any(Number) } });
+    expect(Number((flipped as Record<string, Record<string, unknown>>)['filled']?.['totalSz'])).toBeCloseTo(Number(held), 3);
+    await trades(bot, 0);
+    expect(await sandbox.gateway.store.account.liveOrders(FACADE_CHAIN, bot.address)).toEqual([]);
+  });
+
+  it('with a stop loss on the wrong side neither closes nor opens', async () => {
+    const bot = await newBot('3000');
+    await bot.send(orders(buy('0.01')));
+    await trades(bot, 1);
+    const [flipped] = await bot.send(withLevels(sell('0.02'), { ...level('sl', '50000', '50000'), b: true, s: '0.02' }));
+    expect(flipped).toEqual({ error: 'Invalid TP/SL price. asset=0' });
+    expect(await bot.trader.trades()).toMatchObject([{ long: true }]);
+  });
+
   it('whose close the oracle refuses opens nothing', async () => {
     const bot = await newBot();
     await bot.send(orders(buy('0.1')));
