@@ -41,7 +41,14 @@ export function createFence({ slug, wallet, store, settings, clock, log }: Fence
   let told: ToldFence | null | undefined;
   let toldAt = 0;
   const { patienceMs } = settings;
-  const patience: Readonly<Record<FenceCause, number>> = { fees: 0, funds: 0, key: patienceMs, node: patienceMs, stuck: 0 };
+  const patience: Readonly<Record<FenceCause, number>> = {
+    fees: 0,
+    funds: 0,
+    key: patienceMs,
+    node: patienceMs,
+    nonce: patienceMs,
+    stuck: 0,
+  };
 
   /** The first that is believed, in the order of how much it explains. */
   function believed(): ToldFence | null {

@@ -130,7 +130,7 @@ export function createLane(options: LaneOptions): Lane {
   /** Until they are signed, and those before them are in the hands of a node: while these go there, the next are made ready. */
   async function begin(passed: readonly bigint[]): Promise<void> {
     const before = handing;
-    const signed = numbers(() => store.number(slug, address, passed, lookout.chainNonce())).then((numbered) =>
+    const signed = numbers(() => store.number(slug, address, passed, lookout.leastNonce())).then((numbered) =>
       delivery.signFirst(numbered),
     );
     const send = async (): Promise<void> => {
@@ -164,7 +164,7 @@ export function createLane(options: LaneOptions): Lane {
       if (job.notAfter !== null && clock.now() > job.notAfter)
         return await refuse(job, { reason: 'too-late', note: `its time was over before it could be sent${because(fence.now())}` });
       // A nonce taken by what cannot be sent would keep others waiting.
-      if (fence.now() !== null) return false;
+      if (fence.now() !== null || fence.has('nonce')) return false;
       const refusal = await refusalOf(job, (job.parent === null ? null : actions.get(job.parent)) ?? null, settings);
       return refusal === null ? true : await refuse(job, refusal);
     } catch (error) {

@@ -1,5 +1,6 @@
 import type { RelayJob } from '../core/relay/relay-store.js';
 import { allDone } from './all-done.js';
+import { createChainCount } from './chain-count.js';
 import type { Delivery } from './deliver.js';
 import type { LaneFence } from './fence.js';
 import { firstFees } from './fees.js';
@@ -24,8 +25,8 @@ export interface LookoutOptions extends LaneOptions {
 export interface Lookout {
   isDue(): boolean;
   hasLooked(): boolean;
-  /** The next nonce by the last look. */
-  chainNonce(): number;
+  /** No nonce below this is free, by the last look that could be believed. */
+  leastNonce(): number;
   blockSeen(): void;
   /** While others begin jobs, which it leaves alone. True when something of the wallet's is under way. */
   look(): Promise<boolean>;
@@ -40,11 +41,16 @@ const LOOK_BACK_MS = 120_000;
 const IDLE_MS = 15_000;
 /** What an order takes, more or less: a wallet that cannot pay for one is empty. */
 const USUAL_GAS = 500_000n;
+/** So many nonces that nobody ever had are filled. More are no accident of a chain, and what a wallet pays for no-ops has to end somewhere. */
+const MOST_GAPS = 20;
 
 export function createLookout(options: LookoutOptions): Lookout {
   const { definition, wallet, node, store, settings, clock, log, onStep, fence, delivery, numbers, inHand, isOurs, paceMs } = options;
   const { slug } = definition;
   const memory: SettleMemory = { doubts: new Map(), isOneBranch: false };
+  const nextOfOurs = async (): Promise<number> => (await store.lane(slug, wallet.address)).nextNonce ?? 0;
+  const count = createChainCount({ clock, doubtMs: settings.doubtMs, nextOfOurs });
+  /** As the node counted last, believed or not. */
   let chainNonce: number | null = null;
   let isBlockSeen = true;
   let lookedAt = 0;
@@ -82,24 +88,38 @@ export function createLookout(options: LookoutOptions): Lookout {
     chainNonce = nonce;
     const { doubtMs } = settings;
     await settleJobs({ store, node, slug, wallet: wallet.address, clock, log, onStep, memory, doubtMs }, numbered, nonce);
-    if (numbered.length === 0) await numbers(() => store.resetLane(slug, wallet.address, nonce));
-    else await fillHoles(numbered, nonce);
+    const oddity = await goBy(nonce, numbered);
+    if (oddity === null) fence.clear('nonce');
+    else fence.meet('nonce', oddity);
     // What was begun meanwhile may have met what this look knows nothing of; being taken clears it as well.
     const isQuiet = begun.size === 0 && !numbered.some(isUnsent);
     if (isQuiet) fence.clear('node');
     await judgeFunds(isQuiet, balance);
   }
 
-  async function fillHoles(numbered: readonly RelayJob[], from: number): Promise<void> {
+  /** Puts the lane where the chain is; what keeps it from that comes back in words. */
+  async function goBy(nonce: number, numbered: readonly RelayJob[]): Promise<string | null> {
+    const heard = await count.hear(nonce, numbered.at(-1)?.nonce ?? -1);
+    if (heard !== 'believed') return `its node counts ${heard.strangers} transactions of its wallet that were not sent from here`;
+    if (numbered.length > 0) return fillHoles(numbered, nonce);
+    await numbers(() => store.resetLane(slug, wallet.address, nonce));
+    return null;
+  }
+
+  async function fillHoles(numbered: readonly RelayJob[], from: number): Promise<string | null> {
     const taken = new Set(numbered.map((job) => job.nonce));
     const below = numbered.at(-1)?.nonce ?? from;
     let isDense = true;
     for (let nonce = from; nonce < below && isDense; nonce += 1) isDense = taken.has(nonce);
-    if (isDense) return;
-    for (const nonce of await store.holes(slug, wallet.address, from, below)) {
+    if (isDense) return null;
+    const holes = await store.holes(slug, wallet.address, from, below);
+    if (holes.filter(({ isGivenUp }) => !isGivenUp).length > MOST_GAPS)
+      return `more than ${MOST_GAPS} nonces are missing between the chain's ${from} and its own ${below}`;
+    for (const { nonce } of holes) {
       const filler = await store.fillGap(slug, wallet.address, nonce, NO_OP_GAS, clock.now());
       if (filler) log.warn('relay.gap-filled', { wallet: wallet.address, nonce, job: filler.id });
     }
+    return null;
   }
 
   /** What a node refused for want of money heals by being taken; where nothing is left to be taken, by the balance. */
@@ -121,12 +141,13 @@ export function createLookout(options: LookoutOptions): Lookout {
   return {
     isDue: () => chainNonce === null || isBlockSeen || clock.now() - lookedAt >= paceMs,
     hasLooked: () => chainNonce !== null,
-    chainNonce: () => chainNonce ?? 0,
+    leastNonce: () => count.believed(),
     blockSeen: () => void (isBlockSeen = true),
     look,
     lookAtChain,
     forget() {
       chainNonce = null;
+      count.forget();
       waiting = null;
       memory.doubts.clear();
       memory.isOneBranch = false;

@@ -130,6 +130,13 @@ export interface RelayedOrder {
 /** What is not placed is not sent either. */
 export type PlacedJob = PlacedWith<{ readonly job: RelayJob }>;
 
+/** A nonce that keeps those above it from being mined. */
+export interface Hole {
+  readonly nonce: number;
+  /** Whether a job had it and was given up; otherwise none ever had it. */
+  readonly isGivenUp: boolean;
+}
+
 /** What the relayer remembers. Every step is stored before the next one is taken, so that a kill between any two loses and doubles nothing. */
 export interface RelayStore {
   action(chain: ChainSlug, id: bigint): Promise<SignedAction | null>;
@@ -157,8 +164,8 @@ export interface RelayStore {
    * says, for a lane that was never used or fell behind. The jobs as they are now, in that order.
    */
   number(chain: ChainSlug, wallet: Address, ids: readonly bigint[], atLeast: number): Promise<RelayJob[]>;
-  /** Nonces of a range that no job is going to use: nobody has them, or who had them was given up. The lowest of them. */
-  holes(chain: ChainSlug, wallet: Address, from: number, below: number): Promise<number[]>;
+  /** Nonces of a range that no job is going to use. The lowest of them. */
+  holes(chain: ChainSlug, wallet: Address, from: number, below: number): Promise<Hole[]>;
   /** A no-op for a nonce that no job has, so that those above it can be mined. A job that was given up is opened again, to give the nonce away; null when a job has it after all. */
   fillGap(chain: ChainSlug, wallet: Address, nonce: number, gas: bigint, at: number): Promise<RelayJob | null>;
   /** A lane with nothing open goes back to what the chain says. */

@@ -36,7 +36,7 @@ export interface SendVerdict {
 }
 
 /** What can keep a lane from sending. Each is cleared by what disproves it, not by another one's end. */
-export const FENCE_CAUSES = ['fees', 'funds', 'key', 'node', 'stuck'] as const;
+export const FENCE_CAUSES = ['fees', 'funds', 'key', 'node', 'nonce', 'stuck'] as const;
 export type FenceCause = (typeof FENCE_CAUSES)[number];
 
 /** A lane that cannot send. Whoever asks for something new is refused; what is queued waits, or lapses when its time is over. */

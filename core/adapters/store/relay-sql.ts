@@ -79,11 +79,11 @@ export const FILL_GAP = statement(`
   on conflict (chain, wallet, nonce) where nonce is not null do nothing returning ${JOB_COLUMNS}`);
 
 export const HOLES = statement(`
-  select nonce from generate_series(:from::bigint, least(:below::bigint, :from::bigint + 1000) - 1) as nonce
-  where not exists (
-    select from relay_jobs job
-    where job.chain = :chain and job.wallet = :wallet and job.nonce = nonce.nonce and job.state <> 'refused')
-  order by nonce limit 100`);
+  select nonce.nonce, job.id is not null as is_given_up
+  from generate_series(:from::bigint, least(:below::bigint, :from::bigint + 1000) - 1) as nonce
+  left join relay_jobs job on job.chain = :chain and job.wallet = :wallet and job.nonce = nonce.nonce
+  where job.id is null or job.state = 'refused'
+  order by nonce.nonce limit 100`);
 
 /** Its order was told not to have happened, so from now on it only gives its nonce away: its time is over. */
 export const REOPEN = statement(`

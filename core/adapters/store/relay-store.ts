@@ -55,7 +55,10 @@ export function createRelayStore({ db, trips, transaction, leases }: RelayStoreP
     number: async (chain, wallet, ids, atLeast) =>
       (await jobs(SQL.NUMBER, { chain, wallet, ids: ids.map(String), atLeast })).sort((a, b) => (a.nonce ?? 0) - (b.nonce ?? 0)),
     holes: async (chain, wallet, from, below) =>
-      (await rows<{ nonce: bigint }>(SQL.HOLES, { chain, wallet, from, below })).map(({ nonce }) => Number(nonce)),
+      (await rows<{ nonce: bigint; is_given_up: boolean }>(SQL.HOLES, { chain, wallet, from, below })).map(({ nonce, is_given_up }) => ({
+        nonce: Number(nonce),
+        isGivenUp: is_given_up,
+      })),
     fillGap: async (chain, wallet, nonce, gas, at) =>
       (await jobs(SQL.FILL_GAP, { chain, wallet, nonce, gas: gas.toString(), at }))[0] ??
       (await jobs(SQL.REOPEN, { chain, wallet, nonce }))[0] ??

@@ -1,0 +1,156 @@
+import type { Hex } from '../../core/ports.js';
+import type { RelayJob, RelayStore } from '../../core/relay/relay-store.js';
+import type { RelayNode } from '../../core/relay/relayer.js';
+import type { RunningRelayer } from '../../relayer/create-relayer.js';
+import type { ChainControls } from '../../sandbox/controls.js';
+import { eventually } from '../harness/eventually.js';
+import { relayBench, requestOf, type RelayBench } from '../harness/relay-bench.js';
+import { expectRelayInvariants, openPurse } from '../harness/relay-invariants.js';
+import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+
+/** What a lane makes of a node that counts more transactions of its wallet than were sent from here. */
+
+const SLUG = 'arbitrum-sepolia';
+const LONG_MS = 60_000;
+
+let sandbox: TestSandbox;
+let chain: ChainControls;
+let store: RelayStore;
+let running: RunningRelayer[] = [];
+
+beforeAll(async () => {
+  sandbox = await startTestSandbox();
+  const [first] = sandbox.controls.chains;
+  if (!first) throw new Error('the sandbox has no chain');
+  chain = first;
+  store = sandbox.gateway.store.relay;
+});
+afterEach(async () => {
+  await Promise.all(running.map((relayer) => relayer.stop()));
+  running = [];
+});
+afterAll(() => sandbox.stop());
+
+function start(bench: RelayBench, parts: Parameters<RelayBench['start']>[0] = {}): RunningRelayer {
+  const relayer = bench.start({ ...parts, waits: { stuckMs: 300, patienceMs: 300, ...parts.waits } });
+  running.push(relayer);
+  return relayer;
+}
+
+const whenIn = (id: bigint, ...states: RelayJob['state'][]): Promise<RelayJob | null> =>
+  eventually(
+    () => store.job(SLUG, id),
+    (job) => job !== null && states.includes(job.state),
+  );
+
+const whenFenced = async (relayer: RunningRelayer, bench: RelayBench): Promise<string> => {
+  const fence = await eventually(
+    () => relayer.fence(bench.wallet),
+    (said) => said !== null,
+  );
+  return fence?.reason ?? '';
+};
+
+/** Counts too many for as long as it is told to. */
+function boasting({ node }: RelayBench, more: number): { readonly node: RelayNode; more: number } {
+  const boast = { more, node };
+  boast.node = {
+    ...node,
+    account: async (wallet) => {
+      const { nonce, balance } = await node.account(wallet);
+      return { nonce: nonce + boast.more, balance };
+    },
+  };
+  return boast;
+}
+
+describe('a node that counts more transactions than were sent from here', () => {
+  it('is not believed at once: what is queued waits, and is sent when the count is right again, without a single no-op', async () => {
+    const bench = await relayBench(chain, sandbox.gateway.store);
+    const purse = await openPurse(bench.client, bench.wallet);
+    const boast = boasting(bench, 400);
+    const relayer = start(bench, { node: boast.node, waits: { doubtMs: LONG_MS } });
+    const { job } = await relayer.send(await requestOf(bench));
+    expect(await whenFenced(relayer, bench)).toBe('its node counts 400 transactions of its wallet that were not sent from here');
+    expect(await store.job(SLUG, job.id)).toMatchObject({ state: 'queued', nonce: null });
+    expect((await store.lane(SLUG, bench.wallet)).nextNonce).toBe(0);
+    boast.more = 0;
+    expect(await whenIn(job.id, 'mined')).toMatchObject({ nonce: 0 });
+    expect(await bench.nonce()).toBe(1);
+    expect(relayer.fence(bench.wallet)).toBeNull();
+    await expectRelayInvariants(purse, { slug: SLUG, store });
+  });
+
+  it('is not believed by a lane that works, either', async () => {
+    const bench = await relayBench(chain, sandbox.gateway.store);
+    const purse = await openPurse(bench.client, bench.wallet);
+    const boast = boasting(bench, 0);
+    const relayer = start(bench, { node: boast.node, waits: { doubtMs: LONG_MS } });
+    const before = await relayer.send(await requestOf(bench));
+    await whenIn(before.job.id, 'mined');
+    boast.more = 6;
+    await whenFenced(relayer, bench);
+    const { job } = await relayer.send(await requestOf(bench));
+    boast.more = 0;
+    expect(await whenIn(job.id, 'mined')).toMatchObject({ nonce: 1 });
+    await expectRelayInvariants(purse, { slug: SLUG, store });
+  });
+
+  it('is believed at once where it is a handful', async () => {
+    const bench = await relayBench(chain, sandbox.gateway.store);
+    const purse = await openPurse(bench.client, bench.wallet);
+    const strangers: Hex[] = [];
+    for (let nonce = 0; nonce < 5; nonce += 1) strangers.push(await bench.outside(nonce));
+    await eventually(
+      () => bench.nonce(),
+      (nonce) => nonce === 5,
+    );
+    const relayer = start(bench, { waits: { doubtMs: LONG_MS } });
+    const { job } = await relayer.send(await requestOf(bench));
+    expect(await whenIn(job.id, 'mined')).toMatchObject({ nonce: 5 });
+    await expectRelayInvariants(purse, { slug: SLUG, store, strangers });
+  });
+
+  it('is believed when it has said so for a while', async () => {
+    const bench = await relayBench(chain, sandbox.gateway.store);
+    const purse = await openPurse(bench.client, bench.wallet);
+    const strangers: Hex[] = [];
+    for (let nonce = 0; nonce < 6; nonce += 1) strangers.push(await bench.outside(nonce));
+    await eventually(
+      () => bench.nonce(),
+      (nonce) => nonce === 6,
+    );
+    const relayer = start(bench, { waits: { doubtMs: 1_500 } });
+    const { job } = await relayer.send(await requestOf(bench));
+    expect(await whenFenced(relayer, bench)).toBe('its node counts 6 transactions of its wallet that were not sent from here');
+    expect(await whenIn(job.id, 'mined')).toMatchObject({ nonce: 6 });
+    expect(relayer.fence(bench.wallet)).toBeNull();
+    await expectRelayInvariants(purse, { slug: SLUG, store, strangers });
+  });
+
+  it('and was believed for too long costs no more than a few no-ops: the lane is fenced instead', async () => {
+    const bench = await relayBench(chain, sandbox.gateway.store);
+    const boast = boasting(bench, 21);
+    const relayer = start(bench, { node: boast.node, waits: { doubtMs: 0 } });
+    const { job } = await relayer.send(await requestOf(bench));
+    expect(await whenIn(job.id, 'accepted')).toMatchObject({ nonce: 21 });
+    boast.more = 0;
+    expect(await whenFenced(relayer, bench)).toBe("more than 20 nonces are missing between the chain's 0 and its own 21");
+    const next = await relayer.send(await requestOf(bench, { notAfter: Date.now() + 100 }));
+    expect((await next.handedOver).note).toMatch(/^its time was over before it could be sent: more than 20 nonces are missing/);
+    expect(await bench.nonce()).toBe(0);
+    expect((await store.open(SLUG, bench.wallet)).map(({ id }) => id)).toEqual([job.id]);
+  });
+
+  it('and was believed for too long is made up for where few are missing', async () => {
+    const bench = await relayBench(chain, sandbox.gateway.store);
+    const purse = await openPurse(bench.client, bench.wallet);
+    const boast = boasting(bench, 20);
+    const relayer = start(bench, { node: boast.node, waits: { doubtMs: 0 } });
+    const { job } = await relayer.send(await requestOf(bench));
+    await whenIn(job.id, 'accepted');
+    boast.more = 0;
+    expect(await whenIn(job.id, 'mined')).toMatchObject({ nonce: 20 });
+    await expectRelayInvariants(purse, { slug: SLUG, store });
+  });
+});
