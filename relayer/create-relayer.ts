@@ -23,6 +23,13 @@ export interface RunningRelayer extends Relayer {
   stop(): Promise<void>;
 }
 
+/** Whoever asked for the job, once or more often. */
+interface Waiting {
+  readonly job: RelayJob;
+  readonly over: Promise<RelayJob>;
+  readonly finish: (job: RelayJob) => void;
+}
+
 const WATCH_MS = 250;
 /** Longer than any answer is held back. */
 const WAIT_AT_MOST_MS = 10_000;
@@ -32,7 +39,7 @@ export function createRelayer(options: RelayerOptions): RunningRelayer {
   const { wallets, delegateOf, switches = null, areDrillsAllowed = false, ...parts } = options;
   const { store, clock, log, definition } = parts;
   const { slug } = definition;
-  const waiting = new Map<bigint, { readonly job: RelayJob; readonly finish: (job: RelayJob) => void }>();
+  const waiting = new Map<bigint, Waiting>();
   let stopWatching: Cancel = () => undefined;
   let isWatching = false;
   const onStep = (job: RelayJob): void => {
@@ -59,17 +66,20 @@ export function createRelayer(options: RelayerOptions): RunningRelayer {
 
   /** Until a node has it or it is refused; a lane that cannot send, or a relayer that stops, holds nobody for ever. */
   function handedOver(job: RelayJob): Promise<RelayJob> {
-    return new Promise((resolve) => {
-      const finish = (last: RelayJob): void => {
-        stopTimer();
-        waiting.delete(job.id);
-        if (waiting.size === 0) stopWatching();
-        resolve(last);
-      };
-      const stopTimer = clock.after(WAIT_AT_MOST_MS, () => finish(job));
-      waiting.set(job.id, { job, finish });
-      if (waiting.size === 1) stopWatching = clock.every(WATCH_MS, watch);
-    });
+    const known = waiting.get(job.id);
+    if (known) return known.over;
+    let resolve: (last: RelayJob) => void = () => undefined;
+    const over = new Promise<RelayJob>((done) => (resolve = done));
+    const finish = (last: RelayJob): void => {
+      stopTimer();
+      waiting.delete(job.id);
+      if (waiting.size === 0) stopWatching();
+      resolve(last);
+    };
+    const stopTimer = clock.after(WAIT_AT_MOST_MS, () => finish(job));
+    waiting.set(job.id, { job, over, finish });
+    if (waiting.size === 1) stopWatching = clock.every(WATCH_MS, watch);
+    return over;
   }
 
   function follow(job: RelayJob): QueuedJob {
@@ -99,10 +109,11 @@ export function createRelayer(options: RelayerOptions): RunningRelayer {
     standing,
     lookAtSwitches: () => board.refresh(),
     areDrillsAllowed: () => areDrillsAllowed,
-    async send({ record, ...request }) {
+    async send({ record, isOnce = false, ...request }) {
       if (request.trader === null) throw new Error('The facade sends for traders only.');
       const wallet = request.wallet ?? (await walletFor(request.trader));
-      return follow(await store.queue({ ...request, chain: slug, wallet }, clock.now(), record));
+      const queued = { ...request, chain: slug, wallet };
+      return follow(isOnce ? (await store.queueOnce(queued, clock.now())).job : await store.queue(queued, clock.now(), record));
     },
     async place(relayed) {
       const placed = await store.placeAndQueue(relayed);

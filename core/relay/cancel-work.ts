@@ -38,6 +38,9 @@ export const isKnown = (error: unknown): error is GatewayError => error instance
 
 export const leftOf = ({ venue, end }: Work): number => Math.max(0, end - venue.clock.now());
 
+/** The numbers it names are never used again. A level may be set anew meanwhile: to take that one away is something else. */
+const isUnique = ({ kind }: Intent): boolean => kind === 'withdraw' || kind === 'reclaim';
+
 /** False when the contract says that there is nothing left to take back. */
 export async function sendCancel(work: Work, item: number, intent: Intent, orderId: bigint | null): Promise<boolean> {
   const { gateway, venue, caller, action, watch, purpose } = work;
@@ -52,6 +55,7 @@ export async function sendCancel(work: Work, item: number, intent: Intent, order
       write,
       context,
       purpose,
+      isOnce: isUnique(intent),
     });
     await soonest(venue, watch, [handedOver], leftOf(work));
     return true;

@@ -41,5 +41,5 @@ async function reclaim(gateway: Gateway, venue: Venue, { orderId, trader, agent,
   const write = await prepareTransaction(gateway, venue, caller, { intent, takes: null });
   const context: CancelJobContext = { kind: 'cancel', item: 0, intent };
   venue.log.info('relay.reclaiming', { order: orderId, trader });
-  await sendWrite(venue, caller, { action: signed, orderId, write, context, purpose: 'reclaim' });
+  await sendWrite(venue, caller, { action: signed, orderId, write, context, purpose: 'reclaim', isOnce: true });
 }

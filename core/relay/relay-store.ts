@@ -146,6 +146,8 @@ export interface RelayStore {
   placeAndQueue(relayed: RelayedOrder): Promise<PlacedJob>;
   /** In one step with the record of the order it sends, where one is given. */
   queue(request: RelayRequest, at: number, record?: ExchangeRecord): Promise<RelayJob>;
+  /** Of something that is taken back: what takes it back already is the job, where there is one. */
+  queueOnce(request: RelayRequest, at: number): Promise<{ readonly job: RelayJob; readonly isNew: boolean }>;
   /** Requests of bots that the oracle did not answer in time and that nobody is taking back; one just tried is left alone for a while. */
   unreclaimed(chain: ChainSlug, triedBefore: number): Promise<Unreclaimed[]>;
   /** Jobs of the wallet that are not over: numbered ones by nonce, then queued ones by age. */

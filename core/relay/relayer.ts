@@ -69,6 +69,8 @@ export interface RequestToSend extends Omit<RelayRequest, 'chain' | 'wallet'> {
   readonly wallet?: Address;
   /** Stored with the job, in one step. */
   readonly record?: ExchangeRecord;
+  /** It takes something back: where that is under way already, its job is the answer. */
+  readonly isOnce?: boolean;
 }
 
 /** In the queue. */

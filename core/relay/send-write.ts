@@ -18,12 +18,14 @@ export interface RelayedTransaction {
   readonly purpose?: RelayPurpose;
   /** Of the bot's order, where it is stored with what sends it. */
   readonly record?: ExchangeRecord;
+  /** It takes something back: where that is under way already, it is waited for and not sent twice. */
+  readonly isOnce?: boolean;
 }
 
 /** Into the relayer's queue: stored when it resolves. */
 export function sendTransaction(venue: Venue, caller: AgentCaller, relayed: RelayedTransaction): Promise<QueuedJob> {
-  const { orderId, record } = relayed;
-  return relayerOf(venue).send({ ...requestOf(caller, relayed), orderId, ...(record && { record }) });
+  const { orderId, record, isOnce = false } = relayed;
+  return relayerOf(venue).send({ ...requestOf(caller, relayed), orderId, isOnce, ...(record && { record }) });
 }
 
 export function relayerOf({ relayer, definition }: Venue): Relayer {
@@ -34,7 +36,7 @@ export function relayerOf({ relayer, definition }: Venue): Relayer {
 /** What is asked of the relayer, but for the order that it is about. */
 export const requestOf = (
   { trader, sender }: AgentCaller,
-  { action, transaction, context, purpose = 'action' }: Omit<RelayedTransaction, 'orderId' | 'record'>,
+  { action, transaction, context, purpose = 'action' }: Omit<RelayedTransaction, 'orderId' | 'record' | 'isOnce'>,
 ): RelayedOrder['request'] => ({
   trader,
   wallet: sender,

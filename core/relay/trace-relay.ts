@@ -76,6 +76,13 @@ export function traceRelay(store: RelayStore, node: RelayNode, tracer: Tracer): 
         remember(job.id, parent);
         return job;
       },
+      async queueOnce(request, at) {
+        const parent = tracer.current();
+        if (parent === null) return store.queueOnce(request, at);
+        const queued = await store.queueOnce(tracedBy(request, parent), at);
+        if (queued.isNew) remember(queued.job.id, parent);
+        return queued;
+      },
       async placeAndQueue(relayed) {
         const parent = tracer.current();
         if (parent === null) return store.placeAndQueue(relayed);

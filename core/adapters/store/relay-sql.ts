@@ -11,6 +11,23 @@ const QUEUED_JOB = `
 
 export const QUEUE = statement(QUEUED_JOB);
 
+/** Asked under the trader's lock. A wallet that was given up would hold its jobs for ever: they are nobody's but its own. */
+export const QUEUE_ONCE = statement(`
+  with known as materialized (
+    select ${JOB_COLUMNS} from relay_jobs
+    where chain = cast(:chain as text) and trader = cast(:trader as text) and wallet = cast(:wallet as text) and not is_over
+      and context ->> 'kind' = 'cancel' and context -> 'intent' = cast(:context as jsonb) -> 'intent'
+    order by id limit 1
+  ), made as (
+    insert into relay_jobs (chain, wallet, trader, purpose, parent, order_id, data, gas, context, not_after, state, created_at)
+    select cast(:chain as text), cast(:wallet as text), cast(:trader as text), cast(:purpose as text), cast(:parent as bigint),
+      cast(:orderId as bigint), cast(:data as text), cast(:gas as numeric), cast(:context as jsonb), cast(:notAfter as bigint), 'queued',
+      cast(:at as bigint)
+    where not exists (select from known)
+    returning ${JOB_COLUMNS}
+  )
+  select false as is_new, known.* from known union all select true, made.* from made`);
+
 /** The bot's record of the order with what sends it: both or none. */
 export const QUEUE_RECORDED = statement(`with ${RECORDED}, job as (${QUEUED_JOB}) select * from job`);
 

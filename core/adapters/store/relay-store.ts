@@ -3,12 +3,13 @@ import { isOver, type MinedBlock, type RelayJob, type RelayStore } from '../../r
 import * as SQL from './relay-sql.js';
 import { encodeExact } from './exact-json.js';
 import { recordValues } from './exchange-store.js';
-import { ask } from './in-one-go.js';
+import { ask, askAll } from './in-one-go.js';
 import type { Statement, Values } from './statement.js';
 import type { LeaseKeeper } from './lease-keeper.js';
 import { laneName } from './named-lease.js';
 import { placeRelayed, type PlaceParts } from './place-order.js';
 import { readAction, readJob, readLane, writeAttempts, writeSettled, type ActionRow, type JobRow, type LaneRow } from './relay-rows.js';
+import { lockCancels } from './trader-lock.js';
 
 interface RelayStoreParts extends PlaceParts {
   readonly leases: LeaseKeeper;
@@ -38,6 +39,13 @@ export function createRelayStore({ db, trips, transaction, leases }: RelayStoreP
         : rows<JobRow>(SQL.QUEUE, values));
       if (!row) throw new Error('The relay job was not stored.');
       return readJob(row);
+    },
+    async queueOnce({ gas, context, ...request }, at) {
+      const values = { ...request, gas: gas.toString(), context: encodeExact(context), at };
+      const first = lockCancels(request.chain, request.trader);
+      const [row] = await askAll<JobRow & { readonly is_new: boolean }>(db, [first, { asked: SQL.QUEUE_ONCE, values }]);
+      if (!row) throw new Error('The relay job was not stored.');
+      return { job: readJob(row), isNew: row.is_new };
     },
     unreclaimed: async (chain, triedBefore) =>
       (

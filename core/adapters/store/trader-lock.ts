@@ -1,5 +1,7 @@
 import type { Knex } from 'knex';
+import type { ChainSlug } from '../../chains.js';
 import type { Draft } from '../../orders/orders-store.js';
+import type { Address } from '../../ports.js';
 import { type Question, statement } from './statement.js';
 
 /** Orders of one trader are prepared one after the other, on whichever replica. */
@@ -9,6 +11,11 @@ const LOCK = 'pg_advisory_xact_lock(hashtextextended(cast(:name as text), 0))';
 /** The lock is never null, so nothing is answered. */
 const LOCK_FIRST = statement(`select 1 where ${LOCK} is null`);
 
-export const lockFirst = (draft: Draft): Question => ({ asked: LOCK_FIRST, values: { name: lockName(draft) } });
+const lockNamed = (name: string): Question => ({ asked: LOCK_FIRST, values: { name } });
+
+export const lockFirst = (draft: Draft): Question => lockNamed(lockName(draft));
+
+/** What takes back the same is queued once, whichever replicas were asked for it at once. */
+export const lockCancels = (chain: ChainSlug, trader: Address | null): Question => lockNamed(`diamond-gateway cancels ${chain} ${trader}`);
 
 export const lockTrader = (trx: Knex.Transaction, draft: Draft): Knex.Raw => trx.raw(`select ${LOCK}`, { name: lockName(draft) });

@@ -21,6 +21,7 @@ import { owedRooms } from './0022-owed-rooms.js';
 import { timedOutOrders } from './0023-timed-out-orders.js';
 import { dueAndRefused } from './0024-due-and-refused.js';
 import { busyOrders } from './0025-busy-orders.js';
+import { openCancels } from './0027-open-cancels.js';
 import type { Migration } from './migration.js';
 
 /** In the order in which they are applied. */
@@ -48,4 +49,5 @@ export const MIGRATIONS: readonly Migration[] = [
   timedOutOrders,
   dueAndRefused,
   busyOrders,
+  openCancels,
 ];

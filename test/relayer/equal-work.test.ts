@@ -1,0 +1,87 @@
+import { Wallet } from 'ethers';
+import { eventually } from '../harness/eventually.js';
+import { FACADE_CHAIN, newFacadeTrader, type FacadeTrader } from '../harness/facade-trader.js';
+import { firstChain } from '../harness/first-chain.js';
+import { startGatewayBeside, type GatewayBeside } from '../harness/gateway-beside.js';
+import { order, postExchange, signL1 } from '../harness/hl-exchange.js';
+import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+
+const TOKEN = 'a-token-of-sixteen-or-more';
+const BTC = 0;
+const AT_ONCE = 8;
+
+let sandbox: TestSandbox;
+let beside: GatewayBeside;
+
+beforeAll(async () => {
+  // Nothing is mined while they wait, so each of them is told what is known when its time is up.
+  sandbox = await startTestSandbox({ OPERATOR_TOKEN: TOKEN, RATE_LIMIT_AGENT_WRITES: '1000', FACADE_HOLD_MS: '1500' });
+  sandbox.controls.prices.jump(BTC, '60000');
+  await eventually(
+    () => sandbox.gateway.venues.get(FACADE_CHAIN)?.feed.lastPrice(BTC)?.oracle,
+    (seen) => seen === 60_000n * 10n ** 10n,
+  );
+  beside = await startGatewayBeside(sandbox, { relays: true });
+  await eventually(
+    () => beside.get('/ready'),
+    ({ status }) => status === 200,
+  );
+});
+afterEach(() => firstChain(sandbox).pauseMining(false));
+afterAll(async () => {
+  await beside.stop();
+  await sandbox.stop();
+});
+
+type Status = string | Record<string, Record<string, unknown>> | { error: string };
+
+async function send({ agentKey }: FacadeTrader, action: Record<string, unknown>, url = sandbox.url): Promise<Status[]> {
+  const { body } = await postExchange(url, FACADE_CHAIN, await signL1(new Wallet(agentKey), action));
+  return (body as { response: { data: { statuses: Status[] } } }).response.data.statuses;
+}
+
+const ioc = { limit: { tif: 'Ioc' } };
+const buy = (changes: object = {}) => order({ a: BTC, b: true, p: '63000', s: '0.1', r: false, t: ioc, ...changes });
+const place = (bot: FacadeTrader, wire: object, url?: string) => send(bot, { type: 'order', orders: [wire], grouping: 'na' }, url);
+
+/** The same of many at once, through two replicas, in one block's time. */
+async function atOnce(ask: (url: string) => Promise<Status[]>): Promise<Status[]> {
+  await firstChain(sandbox).pauseMining(true);
+  const answers = await Promise.all(Array.from({ length: AT_ONCE }, (_, at) => ask(at % 2 ? beside.url : sandbox.url)));
+  await firstChain(sandbox).pauseMining(false);
+  return answers.flat();
+}
+
+async function transactionsOf({ address }: FacadeTrader): Promise<number> {
+  const { body } = await sandbox.call(`/relayer/rules/${FACADE_CHAIN}/${address}`, { headers: { Authorization: `Bearer ${TOKEN}` } });
+  return (body as { use: { transactions: number } }).use.transactions;
+}
+
+const held = ({ trader }: FacadeTrader, count: number) =>
+  eventually(
+    () => trader.trades(),
+    (trades) => trades.length === count,
+  );
+
+describe('the same asked for many times at once', () => {
+  it('is one transaction where an order is canceled', async () => {
+    const bot = await newFacadeTrader(sandbox);
+    const [rests] = await place(bot, buy({ p: '50000', t: { limit: { tif: 'Gtc' } } }));
+    await held(bot, 1);
+    const { oid } = (rests as { resting: { oid: number } }).resting;
+    const answers = await atOnce((url) => send(bot, { type: 'cancel', cancels: [{ a: BTC, o: oid }] }, url));
+    expect(answers).toEqual(answers.map(() => ({ error: expect.stringMatching(/^Order is executing, /) })));
+    await held(bot, 0);
+    expect(await transactionsOf(bot)).toBe(2);
+  });
+
+  it('can be asked for again once it is over', async () => {
+    const bot = await newFacadeTrader(sandbox);
+    for (const p of ['50000', '51000']) {
+      const [rests] = await place(bot, buy({ p, t: { limit: { tif: 'Gtc' } } }));
+      const { oid } = (rests as { resting: { oid: number } }).resting;
+      expect(await send(bot, { type: 'cancel', cancels: [{ a: BTC, o: oid }] })).toEqual(['success']);
+    }
+    expect(await transactionsOf(bot)).toBe(4);
+  });
+});
