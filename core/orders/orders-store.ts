@@ -28,6 +28,8 @@ export interface Draft extends HandedOut {
   readonly spend: { readonly account: SpendAccount; readonly usd: Decimal; readonly capUsd: Decimal | null } | null;
   /** Of orders this agent has prepared and not sent. */
   readonly maxUnsent: number;
+  /** The trade it closes, where nothing else may be under way for that trade; judged in the same step. */
+  readonly soleOn?: number;
   /** Of an opening that the relayer sends: the operator's rules are judged in the same step, which throws GuardrailError. */
   readonly guard?: OpeningGuard;
 }
@@ -41,7 +43,9 @@ export type NotPlaced =
   /** The clientId is taken, by the same order or by another one: compare fingerprints. Nothing was stored. */
   | { readonly kind: 'known'; readonly stored: KnownOrder }
   | { readonly kind: 'over-cap'; readonly spentUsd: Decimal }
-  | { readonly kind: 'too-many'; readonly earliestExpiry: number };
+  | { readonly kind: 'too-many'; readonly earliestExpiry: number }
+  /** Something is under way for the trade it was to be alone on. */
+  | { readonly kind: 'busy' };
 
 /** An order with all we know of how it got to the chain. Orders made elsewhere have no agent, no transaction and no fingerprint. */
 export interface KnownOrder {

@@ -103,6 +103,8 @@ async function settle(
       throw draft.spend?.capUsd ? capExceeded(draft.spend.capUsd, placed.spentUsd, draft.spend.usd) : new TypeError('no cap, yet passed');
     case 'too-many':
       throw tooManyUnsent(venue, placed.earliestExpiry);
+    case 'busy':
+      throw new TypeError('an opening is on no trade yet');
   }
 }
 

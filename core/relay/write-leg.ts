@@ -29,6 +29,7 @@ export interface PreparedLeg {
 
 const LIVE: ReadonlySet<OrderStatus> = new Set(['prepared', 'pending', 'open', 'timed_out']);
 export const CLOID_TAKEN = 'An order with this cloid is still open.';
+export const TRADE_BUSY = 'Another order is executing on this position; retry in a moment.';
 
 /** The relayer sends at once: what waits is in its queue, not in somebody's hand. */
 const MAX_UNSENT = 10_000;
@@ -146,7 +147,8 @@ async function prepareClosing(
   const write = await prepareTransaction(gateway, venue, caller, { intent, takes: null });
   const times = { now: venue.clock.now(), expiresAt: write.transaction.expiresAt };
   const order = positionOrder(caller, position, partOf(intent, position), times);
-  return { leg, write, draft: draftOf(gateway, venue, caller, order, write, null) };
+  // Of two on one trade the contract takes one: the other would be mined in vain.
+  return { leg, write, draft: { ...draftOf(gateway, venue, caller, order, write, null), soleOn: position.tradeIndex } };
 }
 
 function partOf(intent: CloseIntent | DecreaseIntent, position: PositionFigures): Parameters<typeof positionOrder>[2] {
@@ -201,5 +203,7 @@ export async function storeLeg<Stored extends { readonly kind: 'placed' }>(
       throw draft.spend?.capUsd ? capExceeded(draft.spend.capUsd, placed.spentUsd, draft.spend.usd) : new TypeError('no cap, yet passed');
     case 'too-many':
       throw tooManyUnsent(venue, placed.earliestExpiry);
+    case 'busy':
+      throw new GatewayError('UNSUPPORTED', { reason: TRADE_BUSY });
   }
 }

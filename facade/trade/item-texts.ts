@@ -1,6 +1,7 @@
 import type { OrderReason } from '../../core/domain/order.js';
 import type { TranslationRefusal } from '../../core/domain/relay/exchange-order.js';
 import type { ErrorDetails, GatewayError } from '../../core/errors.js';
+import { TRADE_BUSY } from '../../core/relay/write-leg.js';
 
 /** What is said about one item. Clients compare the beginnings; every sentence ends with the asset it is about. */
 export const ITEM_TEXTS = {
@@ -47,7 +48,7 @@ const REFUSALS: Readonly<Record<TranslationRefusal, (bbo: string) => string>> = 
   'reduce-only': () => ITEM_TEXTS.reduceOnly,
   'post-only': (bbo) => `Post only order would have immediately matched, bbo was ${bbo}.`,
   'bad-trigger': () => ITEM_TEXTS.badTrigger,
-  busy: () => 'Another order is executing on this position; retry in a moment.',
+  busy: () => TRADE_BUSY,
   'partial-protection': () => 'A resting order against a position must cover whole trades here: send the size of the position.',
   'zero-size': () => ITEM_TEXTS.zeroSize,
 };

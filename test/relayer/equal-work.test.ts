@@ -1,4 +1,5 @@
 import { Wallet } from 'ethers';
+import type { Address } from '../../core/ports.js';
 import { eventually } from '../harness/eventually.js';
 import { FACADE_CHAIN, newFacadeTrader, type FacadeTrader } from '../harness/facade-trader.js';
 import { firstChain } from '../harness/first-chain.js';
@@ -15,7 +16,7 @@ let beside: GatewayBeside;
 
 beforeAll(async () => {
   // Nothing is mined while they wait, so each of them is told what is known when its time is up.
-  sandbox = await startTestSandbox({ OPERATOR_TOKEN: TOKEN, RATE_LIMIT_AGENT_WRITES: '1000', FACADE_HOLD_MS: '1500' });
+  sandbox = await startTestSandbox({ OPERATOR_TOKEN: TOKEN, RATE_LIMIT_AGENT_WRITES: '1000', FACADE_HOLD_MS: '4000' });
   sandbox.controls.prices.jump(BTC, '60000');
   await eventually(
     () => sandbox.gateway.venues.get(FACADE_CHAIN)?.feed.lastPrice(BTC)?.oracle,
@@ -42,6 +43,7 @@ async function send({ agentKey }: FacadeTrader, action: Record<string, unknown>,
 
 const ioc = { limit: { tif: 'Ioc' } };
 const buy = (changes: object = {}) => order({ a: BTC, b: true, p: '63000', s: '0.1', r: false, t: ioc, ...changes });
+const close = buy({ b: false, p: '57000', r: true });
 const place = (bot: FacadeTrader, wire: object, url?: string) => send(bot, { type: 'order', orders: [wire], grouping: 'na' }, url);
 
 /** The same of many at once, through two replicas, in one block's time. */
@@ -63,6 +65,13 @@ const held = ({ trader }: FacadeTrader, count: number) =>
     (trades) => trades.length === count,
   );
 
+/** The books have it, which all replicas share. */
+const known = ({ address }: FacadeTrader) =>
+  eventually(
+    () => sandbox.gateway.store.account.openPositions(FACADE_CHAIN, address.toLowerCase() as Address),
+    (positions) => positions.length === 1,
+  );
+
 describe('the same asked for many times at once', () => {
   it('is one transaction where an order is canceled', async () => {
     const bot = await newFacadeTrader(sandbox);
@@ -71,6 +80,18 @@ describe('the same asked for many times at once', () => {
     const { oid } = (rests as { resting: { oid: number } }).resting;
     const answers = await atOnce((url) => send(bot, { type: 'cancel', cancels: [{ a: BTC, o: oid }] }, url));
     expect(answers).toEqual(answers.map(() => ({ error: expect.stringMatching(/^Order is executing, /) })));
+    await held(bot, 0);
+    expect(await transactionsOf(bot)).toBe(2);
+  });
+
+  it('is one transaction where a position is closed, and the others may try again', async () => {
+    const bot = await newFacadeTrader(sandbox);
+    await place(bot, buy());
+    await known(bot);
+    const answers = await atOnce((url) => place(bot, close, url));
+    const busy = { error: expect.stringMatching(/^Another order is executing on this position; retry in a moment\. asset=0$/) };
+    const taken = { resting: { oid: expect.any(Number) } };
+    expect(answers.sort((one) => ('resting' in Object(one) ? -1 : 1))).toEqual([taken, ...Array.from({ length: AT_ONCE - 1 }, () => busy)]);
     await held(bot, 0);
     expect(await transactionsOf(bot)).toBe(2);
   });

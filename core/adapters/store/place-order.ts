@@ -130,9 +130,10 @@ const UNSEEN = { orderKey: null, repeatOf: null, formerData: [], hashes: [] } as
 async function answerOf(db: Knex, draft: Draft, order: Order, row: PlaceRow | undefined): Promise<Placed> {
   const { chain, agent, maxUnsent, spend, fingerprint, tag, data, gas } = draft;
   if (row === undefined) throw new Error('the database says nothing of an order that was to be placed');
-  const { id, known, unsent, earliest, is_placed: isPlaced } = row;
+  const { id, known, unsent, earliest, is_busy: isBusy, is_placed: isPlaced } = row;
   if (known !== null) return { kind: 'known', stored: await knownById(db, chain, known) };
   if (unsent >= maxUnsent) return { kind: 'too-many', earliestExpiry: Number(earliest ?? order.createdAt) };
+  if (isBusy) return { kind: 'busy' };
   if (!isPlaced && spend !== null) return { kind: 'over-cap', spentUsd: await createSpendStore(db).spent(spend.account) };
   if (!isPlaced) throw new Error('an order that nothing speaks against was not placed');
   const transaction = { tag: tag.toLowerCase() as Hex, data, gas };

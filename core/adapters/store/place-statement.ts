@@ -18,19 +18,24 @@ export interface AroundRow {
   readonly known: bigint | null;
   readonly unsent: number;
   readonly earliest: bigint | null;
+  readonly is_busy: boolean;
 }
 
 export const AROUND = `
     (select id from orders where chain = ${chain} and trader = ${trader} and client_id = cast(:clientId as text)) as known,
     (select count(*)::int from orders where ${unsentOf}) as unsent,
-    (select min(expires_at) from orders where ${unsentOf}) as earliest`;
+    (select min(expires_at) from orders where ${unsentOf}) as earliest,
+    (cast(:soleOn as bigint) is not null and exists (
+      select from orders where chain = ${chain} and trader = ${trader} and is_live and status <> 'open'
+        and (state ->> 'tradeIndex')::bigint = cast(:soleOn as bigint))) as is_busy`;
 
-export const aroundValues = ({ chain, agent, order }: Draft): Values => ({
+export const aroundValues = ({ chain, agent, order, soleOn }: Draft): Values => ({
   chain,
   agent,
   trader: order.trader,
   clientId: order.clientId,
   now: order.createdAt,
+  soleOn: soleOn ?? null,
 });
 
 export interface PlaceRow extends AroundRow {
@@ -55,7 +60,7 @@ const placing = (looks: string, condition: string, { parts, columns } = ALONE): 
   with around as materialized (
     select nextval('entity_ids') as id, ${looks}
   ), free as (
-    select id from around where known is null and unsent < cast(:maxUnsent as integer) and ${condition}
+    select id from around where known is null and not is_busy and unsent < cast(:maxUnsent as integer) and ${condition}
   ), total as (
     insert into agent_spend as known (chain, agent, trader, day, spent_usd)
     select ${spender}, ${usd} from free where ${usd} is not null and (${cap} is null or ${usd} <= ${cap})
