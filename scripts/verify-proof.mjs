@@ -136,6 +136,7 @@ export async function problemsOf(proof) {
   const multiplier = BigInt(proof.multiplier);
   check(multiplier === 1n || multiplier === 1000n, `no asset is counted in ${multiplier}s`);
   const context = JSON.parse(proof.context);
+  check(multiplier === 1n || ['order', 'replace'].includes(context.kind), `a ${context.kind} counts nothing`);
   const isWhole = checkShape(calls, { ...proof, context, action: envelope.action }, check);
   if (isWhole) MEANING[context.kind](calls, envelope.action, { ...context, multiplier, trader: proof.trader }, check);
   return problems;
@@ -238,14 +239,42 @@ function checkMeaning(calls, action, { multiplier, trader, ...context }, check) 
   const closing = calls.find(({ functionName }) => CLOSES.includes(functionName));
   const slippage = calls.find(({ functionName }) => functionName === ROOM);
   if (closing) {
-    const [index] = closing.args;
-    const expected = closing.args.at(-1);
-    const isOpposite = context.context.trades.some(({ tradeIndex, long }) => tradeIndex === index && long !== order.b);
-    check(isOpposite && context.context.pairIndex === order.a, `it closes trade ${index}, which the order is not against`);
-    check(closing.functionName === 'closeTradeMarket' || closing.args[2] === 0, 'it changes the leverage of what is left');
-    checkBound(expected, BigInt(slippage?.args[1] ?? 1000), order, multiplier, check);
+    const room = BigInt(slippage?.args[1] ?? DEFAULT_ROOM);
+    checkClosing(closing, order, { ...context.context, room }, multiplier, check);
+    checkBound(closing.args.at(-1), room, order, multiplier, check);
+    checkNearness(closing.args.at(-1), room, order, multiplier, check);
   } else checkLevels(calls, order, { ...context, triggers, multiplier }, check);
 }
+
+const sum = (trades) => trades.reduce((total, { sizeBase }) => total + units(sizeBase), 0n);
+const isAgainst = (order, { long }) => long !== order.b;
+/** 1e18, as trades are counted. */
+const sizeOf = (order, multiplier) => price(order.s) * multiplier * 10n ** 8n;
+
+/** Trades are closed whole, the oldest first, and the last of them as far as the order goes; what is pending on is left alone. */
+function checkClosing({ functionName, args }, order, { trades, pairIndex, sizeStep, room }, multiplier, check) {
+  const [index] = args;
+  const free = trades.filter((trade) => isAgainst(order, trade) && !trade.isBusy);
+  const at = free.findIndex(({ tradeIndex }) => tradeIndex === index);
+  check(at >= 0 && pairIndex === order.a, `it closes trade ${index}, which the order is not against`);
+  if (at < 0) return;
+  check(room === (units(free[at].slippageP) || DEFAULT_ROOM), 'it changes how far the levels of the trade may be followed');
+  const left = sizeOf(order, multiplier) - sum(free.slice(0, at));
+  if (functionName === 'closeTradeMarket') {
+    const [whole, step] = [units(free[at].sizeBase), units(sizeStep)];
+    const mayClose = whole < left + step || (left >= step && leavesTooLittle(free[at], left));
+    check(mayClose, `it closes more than was signed: ${whole} > ${left} (1e-18 units)`);
+  } else {
+    check(args[2] === 0, 'it changes the leverage of what is left');
+    const signed = collateralOf(free[at], left);
+    check(args[1] <= signed, `it closes more than was signed: ${args[1]} > ${signed} of the collateral`);
+    check(args[1] >= signed, `it closes less than was signed: ${args[1]} < ${signed} of the collateral`);
+  }
+}
+
+const collateralOf = ({ collateralAmount, sizeBase }, size) => (units(collateralAmount) * size) / units(sizeBase);
+/** The contract wants so much to stay in a trade; what is less is closed with the rest. */
+const leavesTooLittle = (trade, size) => units(trade.collateralAmount) - collateralOf(trade, size) < units(trade.minCollateral);
 
 const DEFAULT_ROOM = 1_000n;
 const MARKET_ROOM = 10_000n;
@@ -273,9 +302,18 @@ function checkLevels(calls, order, { context, triggers, multiplier }, check) {
     check(isSigned(args[1], functionName === 'updateTp' ? 'tp' : 'sl'), `it sets a level at ${args[1]}, which was not signed`);
     const isOpposite = context?.trades?.some(({ tradeIndex, long }) => tradeIndex === args[0] && long !== order?.b);
     check(args[1] === 0n || isOpposite, `it sets a level on trade ${args[0]}, which the order is not against`);
+    if (args[1] !== 0n && isOpposite) checkCover(args[0], order, context, multiplier, check);
     const given = calls.find((call) => call.functionName === 'updateMaxClosingSlippageP')?.args[1] ?? 0;
     if (order?.t.trigger) check(BigInt(given) <= roomOf(order), 'its level may be followed further than was signed');
   }
+}
+
+/** A level closes a whole trade: it and those before it are no more than was signed, where a size was signed at all. */
+function checkCover(index, order, { trades, sizeStep }, multiplier, check) {
+  const opposite = trades.filter((trade) => isAgainst(order, trade));
+  const covered = sum(opposite.slice(0, opposite.findIndex(({ tradeIndex }) => tradeIndex === index) + 1));
+  const signed = sizeOf(order, multiplier);
+  check(signed === 0n || covered < signed + units(sizeStep), `its level closes more than was signed: ${covered} > ${signed} (1e-18 units)`);
 }
 
 function checkOpening([trade, slippageP], order, { context }, multiplier, check) {
@@ -284,10 +322,19 @@ function checkOpening([trade, slippageP], order, { context }, multiplier, check)
   checkBound(trade.openPrice, BigInt(slippageP), order, multiplier, check);
   const { collateral, predicted } = context;
   const at = trade.tradeType === 0 ? units(predicted) : trade.openPrice;
-  const value = trade.collateralAmount * BigInt(trade.leverage) * units(collateral.priceUsd);
-  const base = (value * 10n ** 20n) / (units(collateral.precision) * 1000n * 10n ** 8n * at);
-  const signed = price(order.s) * multiplier;
-  check(base <= signed, `it is larger than was signed: ${base} > ${signed} (1e-10 units)`);
+  const worth = (collateralAmount) =>
+    (collateralAmount * BigInt(trade.leverage) * units(collateral.priceUsd) * 10n ** 28n) /
+    (units(collateral.precision) * 1000n * 10n ** 8n * at);
+  const signed = sizeOf(order, multiplier) - sum(nettedBefore(trade, order, context));
+  const base = worth(trade.collateralAmount);
+  check(base <= signed, `it is larger than was signed: ${base} > ${signed} (1e-18 units)`);
+  check(worth(trade.collateralAmount + 1n) >= signed, `it is smaller than was signed: ${base} < ${signed} (1e-18 units)`);
+}
+
+/** What the order takes of the other side before it opens its own: at the market what is free, at rest all of it; a trigger nets nothing. */
+function nettedBefore({ tradeType }, order, { trades }) {
+  if (order.t.trigger) return [];
+  return trades.filter((trade) => isAgainst(order, trade) && (tradeType !== 0 || !trade.isBusy));
 }
 
 /** The contract's own worst price, counted as the asset is. */
@@ -296,6 +343,18 @@ function checkBound(expected, slippageP, order, multiplier, check) {
   const worst = (order.b ? expected + away : expected - away) * multiplier;
   const limit = price(order.p);
   check(order.b ? worst <= limit : worst >= limit, `the price may be worse than was signed: ${worst} against ${limit}`);
+}
+
+/** Both divisions round, each by less than one. */
+const ROUNDED = 3n;
+
+/** A close is as near to the limit as whole numbers are: what was reckoned with another limit, or counted otherwise, is not. */
+function checkNearness(expected, slippageP, { b: isBuy, p }, multiplier, check) {
+  const nearer = isBuy ? expected + ROUNDED : expected - ROUNDED;
+  const away = (nearer * slippageP) / 100_000n;
+  const worst = isBuy ? nearer + away : nearer - away;
+  const limit = isBuy ? price(p) / multiplier : (price(p) + multiplier - 1n) / multiplier;
+  check(isBuy ? worst > limit : worst < limit, `the price is not the one that was signed: ${worst} against ${limit}`);
 }
 
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {

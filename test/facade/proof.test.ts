@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { Wallet } from 'ethers';
 import { decodeFunctionData, encodeFunctionData, parseEventLogs } from 'viem';
@@ -8,6 +9,7 @@ import { diamondAbi } from '../../core/adapters/diamond-abi.js';
 import { venueOf } from '../../core/gateway.js';
 import { encodeIntent, wrapFor } from '../../core/orders/encode-intent.js';
 import type { Intent } from '../../core/domain/intent.js';
+import type { Hex } from '../../core/ports.js';
 import type { RelayJob } from '../../core/relay/relay-store.js';
 import { createUniverses } from '../../facade/universe.js';
 import { eventually } from '../harness/eventually.js';
@@ -94,11 +96,33 @@ async function minedProofs(whose: FacadeTrader, purpose: RelayJob['purpose'], co
   return proofs.map(({ body }) => body as Record<string, string>);
 }
 
+interface NettedTrade {
+  readonly tradeIndex: number;
+}
+
+const tradesOf = ({ context = '{}' }: Record<string, string>): NettedTrade[] =>
+  (JSON.parse(context) as { context: { trades: NettedTrade[] } }).context.trades;
+
+const callIn = (data: Hex) => decodeFunctionData({ abi: diamondAbi, data });
+
+function priceOfClose({ data }: Record<string, string>): bigint {
+  const [, inner] = callIn(data as Hex).args as [Hex, Hex];
+  const [calls] = callIn(inner).args as [Hex[]];
+  return callIn(calls.at(-1) ?? '0x').args.at(-1) as bigint;
+}
+
 /** The same call on trade 77. */
 function moved({ data = '' }: Record<string, string>): string {
   const selector = data.search(/85886333|36ce736b/) + 8;
   if (selector < 8) throw new Error('neither a cancel nor a close');
   return `${data.slice(0, selector)}${(77).toString(16).padStart(64, '0')}${data.slice(selector + 64)}`;
+}
+
+/** What a delegate of the trader would send. */
+function dataFor(trader: FacadeTrader['address'], ...intents: Intent[]): Hex {
+  const calls = intents.map((intent) => encodeIntent(intent, trader));
+  const inner = calls[1] ? encodeFunctionData({ abi: diamondAbi, functionName: 'multicall', args: [calls] }) : (calls[0] ?? '0x');
+  return wrapFor('0x00000000000000000000000000000000000000ff', trader, inner);
 }
 
 async function apiKeyOf({ trader, address }: FacadeTrader): Promise<string> {
@@ -108,24 +132,38 @@ async function apiKeyOf({ trader, address }: FacadeTrader): Promise<string> {
   return (body as { apiKey: string }).apiKey;
 }
 
-const verify = async (proof: unknown): Promise<{ code: number; said: string }> => {
+const SCRIPT = path.resolve(import.meta.dirname, '../../scripts/verify-proof.mjs');
+
+interface Verdict {
+  readonly code: number;
+  readonly said: string;
+}
+
+/** As people run it. */
+async function runScript(proof: unknown): Promise<Verdict> {
   const file = path.join(folder, 'proof.json');
   await writeFile(file, JSON.stringify(proof));
-  const script = path.resolve(import.meta.dirname, '../../scripts/verify-proof.mjs');
   try {
-    const { stdout } = await promisify(execFile)(process.execPath, [script, file]);
+    const { stdout } = await promisify(execFile)(process.execPath, [SCRIPT, file]);
     return { code: 0, said: stdout };
   } catch (error) {
     const { code, stderr } = error as { code: number; stderr: string };
     return { code, said: stderr };
   }
-};
+}
+
+/** The same without a process of its own. */
+async function verify(proof: unknown): Promise<Verdict> {
+  const { problemsOf } = (await import(pathToFileURL(SCRIPT).href)) as { problemsOf: (proof: unknown) => Promise<string[]> };
+  const problems = await problemsOf(proof);
+  return problems.length === 0 ? HOLDS : { code: 1, said: problems.join('\n') };
+}
 
 describe('a relayed transaction', () => {
   it('has a proof that its owner can read and anybody can check offline', async () => {
     const proof = await proofOf(order({ a: BTC, b: true, p: '40000', s: '0.1', r: false, t: GTC }));
-    expect(await verify(proof)).toEqual(HOLDS);
-    expect(await verify({ ...proof, trader: '0x00000000000000000000000000000000000000ff' })).toMatchObject({
+    expect(await runScript(proof)).toEqual(HOLDS);
+    expect(await runScript({ ...proof, trader: '0x00000000000000000000000000000000000000ff' })).toMatchObject({
       code: 1,
       said: expect.stringContaining('the call is for another trader'),
     });
@@ -165,6 +203,55 @@ describe('a relayed transaction', () => {
     expect((await verify(bent)).said).toContain('which the order is not against');
   });
 
+  it('of a close says that no more is closed than was signed, whichever of its trades', async () => {
+    const heavy = await newFacadeTrader(sandbox);
+    const trade = async (b: boolean, s: string, r: boolean) => {
+      const wire = order({ a: ETH, b, p: b ? '9000' : '1000', s, r, t: IOC });
+      await postExchange(
+        sandbox.url,
+        FACADE_CHAIN,
+        await signL1(new Wallet(heavy.agentKey), { type: 'order', orders: [wire], grouping: 'na' }),
+      );
+    };
+    await trade(true, '0.3', false);
+    await trade(true, '0.2', false);
+    await trade(false, '0.4', true);
+    const [, , whole = {}, part = {}] = await minedProofs(heavy, 'action', 4);
+    for (const proof of [whole, part]) expect(await verify(proof)).toEqual(HOLDS);
+    const [first, second] = tradesOf(part);
+    if (!first || !second) throw new Error('two trades were there');
+    const expectedPrice = priceOfClose(part);
+    const bent = async (intent: Intent) => (await verify({ ...part, data: dataFor(heavy.address, intent) })).said;
+    const close = { kind: 'close', expectedPrice, slippageP: 1000n } as const;
+    const larger = 'it closes more than was signed';
+    expect(await bent({ ...close, tradeIndex: second.tradeIndex })).toContain(larger);
+    expect(await bent({ ...close, kind: 'decrease', tradeIndex: second.tradeIndex, collateralDelta: 119_000_000n })).toContain(larger);
+    expect((await verify({ ...whole, envelope: whole['envelope']?.replace('"0.4"', '"0.29"') })).said).toContain(larger);
+    expect((await verify({ ...part, envelope: part['envelope']?.replace('"0.4"', '"0.3"') })).said).toContain(larger);
+    for (const proof of [whole, part]) expect(await verify({ ...proof, multiplier: 1000 })).toMatchObject({ code: 1 });
+  });
+
+  it.each([
+    ['what would stay is dust', '0.4991', true, 1],
+    ['all that is shown is sold', '0.5', true, 1],
+    ['the other side is opened with the rest', '0.7', false, 2],
+  ])('of a close of the whole trade holds where %s', async (_why, s, r, count) => {
+    const seller = await newFacadeTrader(sandbox);
+    const send = async (wire: ReturnType<typeof order>) =>
+      postExchange(sandbox.url, FACADE_CHAIN, await signL1(new Wallet(seller.agentKey), { type: 'order', orders: [wire], grouping: 'na' }));
+    await send(order({ a: ETH, b: true, p: '9000', s: '0.5', r: false, t: IOC }));
+    await send(order({ a: ETH, b: false, p: '1000', s, r, t: IOC }));
+    const [, closed = {}, ...opened] = await minedProofs(seller, 'action', 1 + count);
+    for (const proof of [closed, ...opened]) expect(await verify(proof)).toEqual(HOLDS);
+    const less = await verify({ ...closed, envelope: closed['envelope']?.replace(`"${s}"`, '"0.45"') });
+    expect(less.said).toContain('it closes more than was signed');
+    for (const proof of opened) {
+      const smaller = { ...proof, envelope: proof['envelope']?.replace('"0.7"', '"0.65"') };
+      expect((await verify(smaller)).said).toContain('it is larger than was signed');
+      expect(await verify({ ...proof, multiplier: 1000 })).toMatchObject({ code: 1 });
+    }
+  });
+
   it('of levels says that they are where they were signed, and how far they may be followed', async () => {
     const guarded = await newFacadeTrader(sandbox);
     const stop = (p: string) =>
@@ -183,6 +270,7 @@ describe('a relayed transaction', () => {
     expect((await verify({ ...level, envelope: level['envelope']?.replace('"700"', '"750"') })).said).toContain(
       'its level may be followed',
     );
+    expect((await verify({ ...level, envelope: level['envelope']?.replace('"1"', '"0.9"') })).said).toContain('its level closes more');
   });
 
   it('that nobody asked for at that moment takes back or closes what it names, and nothing else', async () => {
@@ -200,11 +288,7 @@ describe('a relayed transaction', () => {
       expect((await verify({ ...proof, data: moved(proof) })).said).toMatch(/it (?:takes back|closes trade) 77, meant was \d/);
     }
     const trader = away.address;
-    const dataOf = (...intents: Intent[]) => {
-      const calls = intents.map((intent) => encodeIntent(intent, trader));
-      const inner = calls[1] ? encodeFunctionData({ abi: diamondAbi, functionName: 'multicall', args: [calls] }) : (calls[0] ?? '0x');
-      return wrapFor('0x00000000000000000000000000000000000000ff', trader, inner);
-    };
+    const dataOf = (...intents: Intent[]) => dataFor(trader, ...intents);
     const [lost, another] = [5, 6].map((requestIndex) => ({ kind: 'reclaim', requestIndex }) as const);
     if (!lost || !another) throw new Error('there are two');
     const reclaim = { ...canceled, purpose: 'reclaim', context: JSON.stringify({ kind: 'cancel', item: 0, intent: lost }) };
