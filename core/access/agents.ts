@@ -1,4 +1,4 @@
-import type { Agent } from '../domain/agent.js';
+import { agentStatus, type Agent } from '../domain/agent.js';
 import { GatewayError, type TransactionRequest } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import { requireServed } from '../orders/require-served.js';
@@ -52,7 +52,8 @@ export async function createAgent(gateway: Gateway, venue: Venue, request: Autho
   const isConsented = agentSignature !== null || agent === trader;
   const registration: Registration = { agent, trader, name, scope, mode: 'self', createdAt: venue.clock.now() };
   const saved = await authorise(gateway, venue, claim, registration, isConsented);
-  return answerOf(venue, saved, await standingOf(venue, saved));
+  // And nothing is asked afterwards: what is stored is told, whatever the node does.
+  return answerOf(venue, saved, { status: agentStatus(saved, agent, delegate, venue.clock.now()), sender: agent });
 }
 
 async function authorise(

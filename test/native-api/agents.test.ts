@@ -1,7 +1,8 @@
 import { Interface, Wallet, type TypedDataDomain } from 'ethers';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { chainTrader } from '../harness/chain-trader.js';
-import { until } from '../harness/eventually.js';
+import { eventually, until } from '../harness/eventually.js';
+import { startGatewayBeside } from '../harness/gateway-beside.js';
 import {
   agentsOf,
   authorization,
@@ -12,7 +13,9 @@ import {
   type AuthorizationOptions,
 } from '../harness/master-wallet.js';
 import { firstChain } from '../harness/first-chain.js';
+import { closeOddNodes } from '../harness/odd-node.js';
 import { startTestSandbox, type Reply, type TestSandbox } from '../harness/sandbox.js';
+import { asks, startTwistedNode } from '../harness/twisted-node.js';
 
 const diamondAbi = new Interface(['function setTradingDelegate(address delegate)', 'function removeTradingDelegate()']);
 
@@ -365,6 +368,7 @@ describe('many at once', () => {
 
 describe('while the node is away', () => {
   afterEach(() => chain.setRpcFault({ mode: 'ok' }));
+  afterEach(closeOddNodes);
 
   it('an agent cannot be authorised, and nothing of the attempt is left', async () => {
     const [trader, agent] = [newWallet(), newWallet()];
@@ -374,6 +378,33 @@ describe('while the node is away', () => {
     chain.setRpcFault({ mode: 'ok' });
     expectError(await agents.get(agent.address), 404, 'AGENT_NOT_FOUND');
     expect((await agents.create(body)).status).toBe(201);
+  });
+
+  it('an agent is authorised with a single look at its slot, so that no answer fails once it is stored', async () => {
+    const [trader, agent] = [newWallet(), newWallet()];
+    let looks = 0;
+    const node = await startTwistedNode(chain.rpcUrl, (call, answer) => {
+      if (!asks(call, 'getTradingDelegate') || (looks += 1) === 1) return answer;
+      return { jsonrpc: '2.0', id: call.id, error: { code: -32603, message: 'busy' } };
+    });
+    const chains = sandbox.config.chains.slice(0, 1).map((one) => ({ ...one, rpcUrls: [node] }));
+    const beside = await startGatewayBeside({ ...sandbox, config: { ...sandbox.config, chains } });
+    try {
+      await eventually(
+        () => beside.get('/ready'),
+        ({ status }) => status === 200,
+      );
+      const body = await authorization(domain, signWith(trader, domain), { trader: trader.address, agent: agent.address });
+      const created = await fetch(`${beside.url}/v1/arbitrum-sepolia/agents`, {
+        method: 'POST',
+        body: JSON.stringify(body),
+        headers: { 'Content-Type': 'application/json' },
+      });
+      expect(created.status).toBe(201);
+      expect(await created.json()).toEqual((await agents.get(agent.address)).body);
+    } finally {
+      await beside.stop();
+    }
   });
 
   it('an agent is revoked all the same, with the transaction that closes the slot', async () => {
