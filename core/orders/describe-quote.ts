@@ -10,7 +10,7 @@ import { worstPrice } from '../domain/pricing/slippage.js';
 import type { Venue } from '../gateway.js';
 import { notionalUsd } from './check-order.js';
 import { LEVERAGE_DECIMALS, PRICE_DECIMALS } from './exact-units.js';
-import { currentPrice, type Opening } from './order-request.js';
+import { currentPrice, type AskedOpening } from './order-request.js';
 
 /** What an order would get, as people read it. */
 export interface Quote {
@@ -63,7 +63,7 @@ const price = (units: bigint): Decimal => decimal(units, PRICE_DECIMALS);
 const percent = (units: bigint): Decimal => decimal(units, PERCENT_SCALE);
 const optional = (units: bigint): Decimal | null => (units === 0n ? null : price(units));
 
-export function describeQuote(venue: Venue, opening: Opening, { outcome, reason, account, feeMultiplier }: Quoted): Quote {
+export function describeQuote(venue: Venue, opening: AskedOpening, { outcome, reason, account, feeMultiplier }: Quoted): Quote {
   const { terms, view, collateral, symbol, pair } = opening;
   const { impact, positionSizeCollateral } = outcome;
   const { long } = terms;
@@ -75,7 +75,11 @@ export function describeQuote(venue: Venue, opening: Opening, { outcome, reason,
     side: long ? 'long' : 'short',
     type: terms.type,
     session: venue.feed.session(pair.index, venue.clock.now()),
-    size: round(decimal(baseSizeForCollateral({ ...terms, collateral, rounding: 'half-up' }), 18), SIZE_SCALE, 'half-up'),
+    size: round(
+      decimal(baseSizeForCollateral({ ...terms, price: opening.sizedAt, collateral, rounding: 'half-up' }), 18),
+      SIZE_SCALE,
+      'half-up',
+    ),
     leverage: decimal(terms.leverage, LEVERAGE_DECIMALS),
     collateral: collateral.symbol,
     collateralNeeded: amount(terms.collateralAmount),

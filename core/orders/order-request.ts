@@ -50,6 +50,12 @@ export interface Opening extends OrderMarket {
   readonly storedSl: bigint;
 }
 
+/** An opening that was asked for in base units. */
+export interface AskedOpening extends Opening {
+  /** 1e10; the price that made collateral of the size. */
+  readonly sizedAt: bigint;
+}
+
 export const DEFAULT_SLIPPAGE = decimal(1n, 0);
 export const MAX_COLLATERAL = 2n ** 120n - 1n;
 
@@ -77,9 +83,10 @@ function findCollateral(config: MarketConfig, pair: Pair, wanted: string | undef
 
 /**
  * Collateral is what the contract takes: size × price ÷ leverage ÷ the collateral's own price, rounded to its nearest token unit, so
- * that the position is as close to the size as the token allows.
+ * that the position is as close to the size as the token allows. A market order opens at the mark, whatever price it expects: that one
+ * only bounds it.
  */
-export function readOpening(venue: Venue, request: OrderRequest): Opening {
+export function readOpening(venue: Venue, request: OrderRequest): AskedOpening {
   const market = orderMarket(venue, request);
   const { pair, collateral, view } = market;
   if (request.leverage === undefined) throw invalid('leverage', 'is required unless reduceOnly');
@@ -88,8 +95,8 @@ export function readOpening(venue: Venue, request: OrderRequest): Opening {
   const [tp, sl] = [triggerUnits('tp', request.tp), triggerUnits('sl', request.sl)];
   const slippageP = slippageUnits(request.slippage ?? DEFAULT_SLIPPAGE);
   const sizeBase = baseUnits(request.size);
-  const price = priceOf(venue, pair, request);
-  const collateralAmount = collateralForBaseSize({ baseSize: sizeBase, price, leverage, collateral, rounding: 'half-up' });
+  const { price, sizedAt } = pricesOf(venue, pair, request);
+  const collateralAmount = collateralForBaseSize({ baseSize: sizeBase, price: sizedAt, leverage, collateral, rounding: 'half-up' });
   if (collateralAmount > MAX_COLLATERAL) throw invalid('size', 'is more than the contracts can hold');
   const place = { pairIndex: pair.index, collateralIndex: collateral.index };
   const terms: OpenTerms = { type: request.type, ...place, long, leverage, collateralAmount, price, tp, sl, slippageP };
@@ -97,6 +104,7 @@ export function readOpening(venue: Venue, request: OrderRequest): Opening {
     ...market,
     terms,
     sizeBase,
+    sizedAt,
     sizeCollateral: positionSizeCollateral(terms),
     isPriceGiven: request.price !== undefined,
     storedSl: storedStopLoss(view, terms),
@@ -118,10 +126,14 @@ function requireLeverage({ pair, group }: MarketView, leverage: bigint): bigint 
 }
 
 /** The price a market order expects is the mark unless it says another. */
-function priceOf(venue: Venue, pair: Pair, { type, price }: OrderRequest): bigint {
-  if (price !== undefined) return priceUnits('price', price);
-  if (type !== 'market') throw invalid('price', `is required for a ${type} order`);
-  return currentPrice(venue, pair.index).mark;
+function pricesOf(venue: Venue, pair: Pair, { type, price: given }: OrderRequest): { readonly price: bigint; readonly sizedAt: bigint } {
+  const price = given === undefined ? null : priceUnits('price', given);
+  if (type === 'market') {
+    const { mark } = currentPrice(venue, pair.index);
+    return { price: price ?? mark, sizedAt: mark };
+  }
+  if (price === null) throw invalid('price', `is required for a ${type} order`);
+  return { price, sizedAt: price };
 }
 
 /** Of an open market a price that moves; of a shut one the last there was. */

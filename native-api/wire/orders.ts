@@ -22,7 +22,8 @@ const AnyMarket = z
 const Optional = {
   leverage: positive.optional().meta({ description: 'Required unless `reduceOnly`, which keeps the leverage of the position.' }),
   price: positive.optional().meta({
-    description: 'Required for limit and stop: the trigger. For market the price expected; the mark price when absent.',
+    description:
+      'Required for limit and stop: the trigger. For market the price expected, from which the slippage is counted; the mark price when absent.',
   }),
   collateral: z.string().min(1).max(16).optional().meta({ description: 'Symbol; USDC where it is listed, else the only active one.' }),
   sl: notNegative

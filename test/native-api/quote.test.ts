@@ -90,6 +90,22 @@ describe('a quote for anybody', () => {
     expect(near(fill['collateral'], told['collateralNeeded'])).toBeLessThan(0.002);
   });
 
+  it('is for the size that was asked for, whatever price a market order expects', async () => {
+    const trader = await newAgentTrader(sandbox, chain);
+    const told = await quote({ price: '65000' });
+    expect(told).toMatchObject({
+      size: '0.05',
+      price: '65000',
+      worstPrice: '65650',
+      collateralNeeded: (await quote())['collateralNeeded'],
+    });
+    const filled = await trader.place(order({ price: '65000' }), 'filled');
+    expect(filled).toMatchObject({ size: '0.05', price: '65000' });
+    const fill = filled['fill'] as Record<string, string>;
+    expect(Number(fill['size'])).toBeCloseTo(0.05, 4);
+    expect(fill['collateral']).toBe(told['collateralNeeded']);
+  });
+
   it('adds its parts up, and lets no worse price through than its slippage', async () => {
     const { impact, price, worstPrice, expectedPrice } = (await quote({ size: '20', slippage: '0.5' })) as never as {
       impact: Record<string, string>;
