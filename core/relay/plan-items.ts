@@ -30,7 +30,8 @@ export interface ExchangeItem {
 
 export type ItemOutcome =
   | { readonly kind: 'filled'; readonly oid: bigint; readonly orders: readonly Order[] }
-  | { readonly kind: 'resting'; readonly oid: bigint; readonly txHash: string | null }
+  /** `mayOpen`: some of it may still open a position, or make one larger. */
+  | { readonly kind: 'resting'; readonly oid: bigint; readonly txHash: string | null; readonly mayOpen: boolean }
   | { readonly kind: 'rejected'; readonly reason: Order['reason'] }
   | { readonly kind: 'refused'; readonly why: TranslationRefusal }
   /** A rule of the operator. */

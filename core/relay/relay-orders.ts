@@ -102,8 +102,7 @@ export async function outcomeOf(
   const filled = orders.filter(({ status }) => status === 'filled');
   const isAllTold = orders.length === orderIds.length && orders.every(({ status }) => isSettled(status));
   if (filled.length > 0 && isAllTold) return { kind: 'filled', oid, orders: filled };
-  if (isAllTold && orders.length > 0 && orders.every(({ status }) => status === 'open'))
-    return { kind: 'resting', oid, txHash: orders[0]?.txHash ?? null };
+  if (isAllTold && orders.length > 0 && orders.every(({ status }) => status === 'open')) return resting(sent, orders[0]?.txHash);
   // What was stored is sent, whether or not the books can be asked now: as it was last seen it is under way.
   const states = await Promise.all(jobs.map(({ job }) => store.relay.job(definition.slug, job.id).catch(() => job)));
   const isRunning = (id: bigint): boolean =>
@@ -117,7 +116,11 @@ export async function outcomeOf(
   if (orderIds.length > 0 && orders.length === orderIds.length && orders.every(isRefused))
     return missedItsPrice(sent, orders) ? rest(sent) : rejected(orders);
   if (orderIds.length === 0 && states.some((job) => job?.state === 'reverted')) return { kind: 'rejected', reason: 'OTHER' };
-  return { kind: 'resting', oid, txHash: states[0]?.attempts.at(-1)?.hash ?? null };
+  return resting(sent, states[0]?.attempts.at(-1)?.hash);
+}
+
+function resting({ oid, legs }: Sent, txHash: string | null = null): ItemOutcome {
+  return { kind: 'resting', oid, txHash, mayOpen: legs.some(({ leg }) => leg.role === 'open') };
 }
 
 const NEVER_SENT: ReadonlySet<RelayState> = new Set(['refused', 'replaced']);
@@ -140,5 +143,5 @@ async function leaveToRest(
 ): Promise<ItemOutcome> {
   const prepared = await prepareItem(gateway, venue, caller, facts, planRest(missed));
   const sent = 'outcome' in prepared ? prepared : await sendItem(gateway, venue, caller, action, prepared);
-  return 'outcome' in sent ? sent.outcome : { kind: 'resting', oid: sent.oid, txHash: null };
+  return 'outcome' in sent ? sent.outcome : resting(sent);
 }

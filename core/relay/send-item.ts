@@ -177,8 +177,10 @@ export async function sendHeld(venue: Venue, caller: AgentCaller, action: Signed
 
 /** The closes were refused, or came too late: nothing is opened. */
 export async function dropHeld(gateway: Gateway, venue: Venue, caller: AgentCaller, sent: Sent): Promise<Sent> {
-  if (sent.held !== null) await giveUp(gateway, venue, caller, [sent.held.orderId]);
-  return { ...sent, held: null };
+  const { held, legs } = sent;
+  if (held === null) return sent;
+  await giveUp(gateway, venue, caller, [held.orderId]);
+  return { ...sent, held: null, legs: legs.filter((_, at) => at !== held.at) };
 }
 
 /** Half an order is none. */

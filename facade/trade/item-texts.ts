@@ -19,6 +19,11 @@ export const ITEM_TEXTS = {
   neverPlaced: 'Order was never placed, already canceled, or filled.',
   cannotModify: 'Cannot modify canceled or filled order',
   cloidTaken: 'An order with this cloid is still open.',
+  childNoTrigger: 'Only a take profit and a stop loss can wait for the fill of another order here.',
+  childTwice: 'An order has one take profit and one stop loss here.',
+  childSize: 'A take profit or stop loss guards all that its order opens here: send the size of that order.',
+  childOfClose: 'Nothing was opened that it could guard.',
+  unguarded: 'Not placed: what should guard it cannot.',
 } as const;
 
 export const withAsset = (text: string, asset: number): string => `${text} asset=${asset}`;

@@ -3,7 +3,7 @@ import { relayOrders } from '../../core/relay/relay-orders.js';
 import type { ExchangeItem, ItemOutcome } from '../../core/relay/plan-items.js';
 import type { TradeActionOf, WireOrder } from '../actions/trade.js';
 import { refused, statuses, type ExchangeReply, type ItemStatus } from '../reply.js';
-import { attachedLevels } from './attached-levels.js';
+import { attachedLevels, type AttachedLevels } from './attached-levels.js';
 import { itemError, statusOf, throwIfAll } from './item-status.js';
 import { ITEM_TEXTS } from './item-texts.js';
 import { readOrder, type ReadOrder } from './read-order.js';
@@ -17,7 +17,7 @@ export async function placeOrders(work: TradeWork, action: OrderAction): Promise
   const read = orders.map((wire, at) => readOrder(work.universe.assets[wire.a], wire, at));
   if (grouping === 'normalTpsl') return withChildren(work, orders, read);
   if (grouping === 'positionTpsl' && !orders.some(isTrigger)) return withoutTrigger(work);
-  const placed = await place(work, orders, read);
+  const placed = (await place(work, orders, read)).map(({ status }) => status);
   const isProtection = grouping === 'positionTpsl';
   return statuses('order', isProtection ? placed.map((status) => (isError(status) ? status : 'waitingForTrigger')) : placed);
 }
@@ -30,8 +30,17 @@ async function withoutTrigger({ venue, caller }: TradeWork): Promise<ExchangeRep
 const isTrigger = ({ t }: WireOrder): boolean => 'trigger' in t;
 const isError = (status: ItemStatus): boolean => typeof status === 'object' && 'error' in status;
 
+interface Placed {
+  readonly status: ItemStatus;
+  /** Whether there is, or may still be, a position of it. */
+  readonly opens: boolean;
+}
+
+const without = (text: string, asset: number): Placed => ({ status: itemError(text, asset), opens: false });
+const NOTHING = without(ITEM_TEXTS.invalidAsset, 0);
+
 /** What can be read is relayed; what cannot has its sentence. One status per order, in order. */
-async function place(work: TradeWork, wires: readonly WireOrder[], read: readonly ReadOrder[]): Promise<ItemStatus[]> {
+async function place(work: TradeWork, wires: readonly WireOrder[], read: readonly ReadOrder[]): Promise<Placed[]> {
   const { gateway, venue, caller, action, facts, universe, holdMs } = work;
   const taken = await takenCloids(work, read);
   const isFree = ({ cloid }: ExchangeItem): boolean => cloid === null || !taken.has(cloid);
@@ -40,14 +49,19 @@ async function place(work: TradeWork, wires: readonly WireOrder[], read: readonl
   throwIfAll(outcomes);
   // What was tried on the chain was tried as the delegate. Where nothing was, that none of it can be sent is told before what else is wrong.
   if (!outcomes.some(isSent)) await requireDelegate(venue, caller);
-  return read.map((each, at): ItemStatus => {
+  return read.map((each, at): Placed => {
     const asset = wires[at]?.a ?? 0;
-    if (each.kind === 'error') return itemError(each.text, asset);
+    if (each.kind === 'error') return without(each.text, asset);
     const outcome = outcomes[items.indexOf(each.item)];
     const row = universe.assets[asset];
-    if (!outcome || !row) return itemError(ITEM_TEXTS.cloidTaken, asset);
-    return statusOf(venue, row, outcome, each.item.cloid);
+    if (!outcome || !row) return without(ITEM_TEXTS.cloidTaken, asset);
+    return { status: statusOf(venue, row, outcome, each.item.cloid), opens: opensBy(outcome) };
   });
+}
+
+function opensBy(outcome: ItemOutcome): boolean {
+  if (outcome.kind === 'filled') return outcome.orders.some(({ action }) => action === 'open');
+  return outcome.kind === 'resting' && outcome.mayOpen;
 }
 
 const isSent = ({ kind }: ItemOutcome): boolean => kind === 'filled' || kind === 'resting' || kind === 'rejected';
@@ -62,27 +76,50 @@ async function takenCloids({ gateway, venue, caller }: TradeWork, read: readonly
 
 /** The first order is the parent; the triggers after it become take profit and stop loss of what it opens. */
 async function withChildren(work: TradeWork, wires: readonly WireOrder[], read: readonly ReadOrder[]): Promise<ExchangeReply> {
-  const [parent, ...others] = read;
-  const children = others.map((child) => asChild(child, wires[0]));
-  const triggers = children.flatMap((child) => (child.kind === 'order' && child.item.order.style.kind === 'trigger' ? [child.item] : []));
-  if (!parent || triggers.length === 0) return withoutTrigger(work);
-  const levels = attachedLevels(triggers.map(({ order }) => order));
-  const guarded: ReadOrder = parent.kind === 'error' ? parent : { kind: 'order', item: { ...parent.item, ...levels } };
-  const [status = itemError(ITEM_TEXTS.invalidAsset, 0)] = await place(work, wires.slice(0, 1), [guarded]);
-  const waiting: ItemStatus = isError(status)
-    ? status
-    : typeof status === 'object' && 'filled' in status
-      ? 'waitingForTrigger'
-      : 'waitingForFill';
-  const ofChild = (child: ReadOrder, at: number): ItemStatus =>
-    child.kind === 'error' ? itemError(child.text, wires[at + 1]?.a ?? 0) : waiting;
+  const [wire, ...wiresBehind] = wires;
+  const [parent, ...readBehind] = read;
+  if (!wire || !parent || !wiresBehind.some(isTrigger)) return withoutTrigger(work);
+  const children = asChildren(readBehind, wire);
+  const levels = attachedLevels(children.flatMap((child) => (child.kind === 'order' ? [child.item.order] : [])));
+  const [{ status, opens } = NOTHING] = await place(work, [wire], [guardedBy(levels, parent, wires)]);
+  const waiting = (asset: number): ItemStatus => {
+    if (isError(status)) return status;
+    if (!opens) return itemError(ITEM_TEXTS.childOfClose, asset);
+    return typeof status === 'object' && 'filled' in status ? 'waitingForTrigger' : 'waitingForFill';
+  };
+  const ofChild = (child: ReadOrder, at: number): ItemStatus => {
+    const asset = wiresBehind[at]?.a ?? 0;
+    return child.kind === 'error' ? itemError(child.text, asset) : waiting(asset);
+  };
   return statuses('order', [status, ...children.map(ofChild)]);
 }
 
-/** A level guards what its parent opens: in the same market, on the other side. */
-function asChild(child: ReadOrder, parent: WireOrder | undefined): ReadOrder {
-  if (child.kind === 'error') return child;
-  const { pairIndex, order } = child.item;
-  if (pairIndex !== parent?.a) return { kind: 'error', text: ITEM_TEXTS.invalidAsset };
-  return order.isBuy === parent.b ? { kind: 'error', text: ITEM_TEXTS.reduceOnly } : child;
+/** Whoever asks for a stop loss does not want to be without: what opens is placed with it, or not at all. */
+function guardedBy(levels: AttachedLevels, parent: ReadOrder, [wire, ...behind]: readonly WireOrder[]): ReadOrder {
+  if (parent.kind === 'error' || wire?.r) return parent;
+  const asksForStop = behind.some(({ t }) => 'trigger' in t && t.trigger.tpsl === 'sl');
+  const isGuarded = levels.sl !== 0n || (!asksForStop && levels.tp !== 0n);
+  return isGuarded ? { kind: 'order', item: { ...parent.item, ...levels } } : { kind: 'error', text: ITEM_TEXTS.unguarded };
+}
+
+/** The contract has one take profit and one stop loss for all of a trade: what cannot be one of them is told, never dropped. */
+function asChildren(children: readonly ReadOrder[], parent: WireOrder): ReadOrder[] {
+  const given = new Set<'tp' | 'sl'>();
+  return children.map((child) => {
+    if (child.kind === 'error') return child;
+    const text = whyNoChild(child.item, parent, given);
+    if (text !== null) return { kind: 'error', text };
+    if (child.item.order.style.kind === 'trigger') given.add(child.item.order.style.tpsl);
+    return child;
+  });
+}
+
+/** A level guards what its parent opens: in the same market, on the other side, all of it. */
+function whyNoChild({ pairIndex, order: { isBuy, style }, wire }: ExchangeItem, parent: WireOrder, given: ReadonlySet<'tp' | 'sl'>) {
+  if (pairIndex !== parent.a) return ITEM_TEXTS.invalidAsset;
+  if (isBuy === parent.b) return ITEM_TEXTS.reduceOnly;
+  if (style.kind !== 'trigger') return ITEM_TEXTS.childNoTrigger;
+  if (parent.r) return ITEM_TEXTS.childOfClose;
+  if (wire.sz !== '0' && wire.sz !== parent.s) return ITEM_TEXTS.childSize;
+  return given.has(style.tpsl) ? ITEM_TEXTS.childTwice : null;
 }

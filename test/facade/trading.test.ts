@@ -146,6 +146,62 @@ describe('a bot', () => {
     expect(trade).toMatchObject({ tp: 700_000_000_000_000n, sl: 550_000_000_000_000n });
   });
 
+  const guarded = (...orders: object[]) => ({ type: 'order', orders, grouping: 'normalTpsl' });
+  const child = (s: string, triggerPx: string, tpsl: string, changes: object = {}) =>
+    sell(s, { r: true, p: triggerPx, t: { trigger: { isMarket: true, triggerPx, tpsl } }, ...changes });
+
+  it('is told of every child that cannot guard its order, and has the others', async () => {
+    const bot = await newBot();
+    const parent = buy('0.1', { p: '50000', t: limit('Gtc') });
+    const children = [
+      child('0.05', '70000', 'tp'),
+      child('0.1', '45000', 'sl'),
+      child('0.1', '44000', 'sl'),
+      sell('0.1', { r: true, p: '71000', t: limit('Gtc') }),
+    ];
+    expect(statuses(await bot.send(guarded(parent, ...children)))).toEqual([
+      { resting: { oid: expect.any(Number) } },
+      { error: 'A take profit or stop loss guards all that its order opens here: send the size of that order. asset=0' },
+      'waitingForFill',
+      { error: 'An order has one take profit and one stop loss here. asset=0' },
+      { error: 'Only a take profit and a stop loss can wait for the fill of another order here. asset=0' },
+    ]);
+    expect(await settledTrades(bot.trader, 1)).toMatchObject([{ tp: 0n, sl: 450_000_000_000_000n }]);
+  });
+
+  it('does not open without the stop loss it asked for', async () => {
+    const bot = await newBot();
+    expect(statuses(await bot.send(guarded(buy('0.1'), child('0.1', '70000', 'tp'), child('0.05', '55000', 'sl'))))).toEqual([
+      { error: 'Not placed: what should guard it cannot. asset=0' },
+      { error: 'Not placed: what should guard it cannot. asset=0' },
+      { error: expect.stringContaining('send the size of that order') },
+    ]);
+    expect(await bot.trader.trades()).toEqual([]);
+  });
+
+  it.each([true, false])('closes with an order that has children, and is told that they guard nothing: reduce-only %s', async (r) => {
+    const bot = await newBot();
+    await bot.send(orderAction([buy('0.1')]));
+    await settledTrades(bot.trader, 1);
+    const answers = statuses(await bot.send(guarded(sell('0.1', { r }), child('0.1', '65000', 'sl', { b: true }))));
+    expect(answers).toEqual([
+      { filled: expect.objectContaining({ oid: expect.any(Number) }) },
+      { error: 'Nothing was opened that it could guard. asset=0' },
+    ]);
+    await settledTrades(bot.trader, 0);
+  });
+
+  it('that rests to close hears that its children guard nothing', async () => {
+    const bot = await newBot();
+    await bot.send(orderAction([buy('0.1')]));
+    await settledTrades(bot.trader, 1);
+    const parent = sell('0.1', { p: '65000', t: limit('Gtc') });
+    expect(statuses(await bot.send(guarded(parent, child('0.1', '68000', 'sl', { b: true }))))).toEqual([
+      { resting: { oid: expect.any(Number) } },
+      { error: 'Nothing was opened that it could guard. asset=0' },
+    ]);
+  });
+
   it('gets one status per order of a batch, in order, each in the words it knows', async () => {
     const bot = await newBot();
     const answers = statuses(
