@@ -26,7 +26,7 @@ beforeAll(async () => {
   cluster = await startCluster(sandbox, { settings: { RATE_LIMIT_AGENT_WRITES: String(WRITE_LIMIT) } });
   bot = await cluster.newBot();
   trusted = await cluster.newBot();
-}, 60_000);
+});
 afterAll(async () => {
   await cluster.stop();
   await sandbox.stop();

@@ -33,7 +33,7 @@ beforeAll(async () => {
   proxy = await createFaultProxy({ target: firstChain(sandbox).rpcUrl, clock: systemClock });
   cluster = await startCluster(sandbox, { settings: { RPC_URL_ARBITRUM_SEPOLIA: proxy.url } });
   bot = await cluster.newBot();
-}, 60_000);
+});
 afterAll(async () => {
   await cluster.stop();
   await proxy.close();

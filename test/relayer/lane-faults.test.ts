@@ -22,7 +22,8 @@ let store: RelayStore;
 let running: RunningRelayer[] = [];
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox();
+  // The sandbox can take back 64 blocks: on a busy machine that has to last for what a test does between two of its steps.
+  sandbox = await startTestSandbox({ SANDBOX_BLOCK_MS: '150' });
   const [first] = sandbox.controls.chains;
   if (!first) throw new Error('the sandbox has no chain');
   chain = first;

@@ -4,6 +4,8 @@ import { GatewayError } from '../../errors.js';
 const TRANSIENT_STATES = /^(?:08...|53...|57P0.|57014|55P03|58...|25006|25P0[34])$/;
 /** The way to the database is shut until somebody changes something: a password, a certificate, the database itself. */
 const SHUT_OUT = /^(?:28...|3D000|ERR_TLS_.*|ERR_SSL_.*|CERT_.*|SELF_SIGNED_.*|DEPTH_ZERO_.*|UNABLE_TO_.*|HOSTNAME_MISMATCH)$/;
+/** How PgBouncer says so, under a code that means a broken line elsewhere. */
+const TURNED_AWAY = /authentication failed|no such (?:user|database)|database ".*" does not exist/;
 const NO_TLS = 'does not support SSL connections';
 const NETWORK_CODES = new Set([
   'ECONNREFUSED',
@@ -31,10 +33,13 @@ const messageOf = (error: unknown): string =>
   typeof error === 'object' && error !== null && 'message' in error && typeof error.message === 'string' ? error.message : '';
 
 /** Whether we are kept out until somebody does something about it; waiting does not help. */
-export const isShutOut = (error: unknown): boolean => SHUT_OUT.test(codeOf(error) ?? '') || messageOf(error).includes(NO_TLS);
+export const isShutOut = (error: unknown): boolean =>
+  SHUT_OUT.test(codeOf(error) ?? '') || isTurnedAway(error) || messageOf(error).includes(NO_TLS);
+
+const isTurnedAway = (error: unknown): boolean => codeOf(error) === '08P01' && TURNED_AWAY.test(messageOf(error));
 
 /** Whether the certificate is what keeps us out. */
-export const isDistrusted = (error: unknown): boolean => isShutOut(error) && !/^(?:28...|3D000)$/.test(codeOf(error) ?? '');
+export const isDistrusted = (error: unknown): boolean => isShutOut(error) && !/^(?:28...|3D000|08P01)$/.test(codeOf(error) ?? '');
 
 /** Whether the database, and not the question, is what failed. A host with several addresses fails with one error for each. */
 export function isUnavailable(error: unknown): boolean {

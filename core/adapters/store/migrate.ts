@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import type { Knex } from 'knex';
 import type { Logger } from '../../ports.js';
 import { connectDatabase, type DatabaseOptions } from './connect-database.js';
 import { isUnavailable } from './faults.js';
+import { borrowed } from './in-one-go.js';
 import { NOW_MS, type Migration } from './migrations/migration.js';
 import { MIGRATIONS } from './migrations/registry.js';
 import { StoreStartError } from './store-start-error.js';
@@ -24,9 +26,10 @@ export interface MigrateOptions extends Pick<DatabaseOptions, 'url' | 'ca'> {
  * work and the others find it done; one that dies half-way has done nothing. A schema that is newer than we are is left as it is.
  */
 export async function migrate({ log, migrations = MIGRATIONS, ...reach }: MigrateOptions): Promise<readonly string[]> {
-  const db = connectDatabase({ ...reach, log, applicationName: 'diamond-gateway migrate', poolSize: 1, limits: null });
+  const db = connectDatabase({ ...reach, log, applicationName: 'diamond-gateway migrate', poolSize: 2, limits: null });
   try {
     await requireServer(db);
+    await requireSessions(db);
     const applied = await db.transaction((trx) => applyMissing(trx, migrations, log));
     for (const name of applied) log.info('store.migrated', { name });
     return applied;
@@ -43,6 +46,25 @@ async function requireServer(db: Knex): Promise<void> {
   const problem = serverProblem(rows[0] ?? { version: 0, encoding: '' });
   if (problem !== null) throw new StoreStartError('unsupported', problem);
 }
+
+/**
+ * A pooler that lends its connections for a transaction lends the same one to two of us: leases would be held by both, and settings be
+ * anybody's. Seen by what one of us has set and the other finds while the first is still connected.
+ */
+async function requireSessions(db: Knex): Promise<void> {
+  const mark = randomUUID();
+  const isShared = await borrowed(db, async (own) => {
+    await own.query(`select set_config('diamond_gateway.session', '${mark}', false)`);
+    return borrowed(db, async (other) => {
+      const { rows } = await other.query<{ mark: string | null }>(`select current_setting('diamond_gateway.session', true) as mark`);
+      return rows[0]?.mark === mark;
+    });
+  });
+  if (isShared) throw new StoreStartError('unsupported', SHARED);
+}
+
+const SHARED =
+  'The database is reached through a pooler that lends its connections for a transaction; it must lend whole sessions (PgBouncer: pool_mode = session).';
 
 export function serverProblem({ version, encoding }: { readonly version: number; readonly encoding: string }): string | null {
   const major = Math.floor(version / 10_000);

@@ -211,7 +211,7 @@ describe('opening', () => {
     const opening = openDatabase({ kind: 'server', url: url.href, clock: systemClock, log });
     await expect(opening).rejects.toMatchObject({ name: 'StoreStartError', problem: 'unreachable' });
     await expect(opening).rejects.toThrow(
-      /^The database postgres:\/\/127\.0\.0\.1:\d+\/… cannot be used: .*password authentication failed.*\.$/,
+      /^The database postgres:\/\/127\.0\.0\.1:\d+\/… cannot be used: (?:.*password|SASL) authentication failed.*\.$/,
     );
     await expect(opening).rejects.not.toThrow(/not-the-password/);
   });
