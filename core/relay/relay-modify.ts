@@ -1,5 +1,6 @@
 import type { AgentCaller } from '../access/caller.js';
 import type { TranslationContext } from '../domain/relay/exchange-order.js';
+import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import { indexOf } from '../orders/find-order.js';
 import { watchOrders } from './await-orders.js';
@@ -13,7 +14,7 @@ import type { SignedAction } from './relay-store.js';
 import { foreseeRefusal } from './rules-of-opening.js';
 import { sendItem } from './send-item.js';
 import { isTakenBy } from './taken-by.js';
-import { prepareReplacement } from './write-leg.js';
+import { CLOID_TAKEN, prepareReplacement } from './write-leg.js';
 
 /** What the relayer needs besides the order's own translation: the slot that is given up in the same transaction. */
 export interface ReplaceJobContext {
@@ -49,6 +50,8 @@ export async function relayModify(
   const { name, item, holdMs } = request;
   const target = await findTarget(gateway, venue, caller, name);
   if (target?.pairIndex !== item.pairIndex) return { kind: 'gone' };
+  if (await isNameOfAnother(gateway, venue, caller, item, target))
+    return failed(new GatewayError('UNSUPPORTED', { reason: CLOID_TAKEN })).outcome;
   const resting = restingSlot(target);
   const [plan] = planItems(venue, await exchangeFacts(gateway, venue, caller), [item]);
   // What cannot be placed takes nothing away.
@@ -79,6 +82,18 @@ async function takeBack(
   if (canceled?.kind === 'failed' || canceled?.kind === 'executing') return canceled;
   const isOurs = canceled?.kind === 'done' && (await isTakenBy(gateway, venue, caller, { action, item, target }));
   return isOurs ? null : { kind: 'gone' };
+}
+
+/** The new order may keep the name of the one it replaces, and take no other's. */
+async function isNameOfAnother(
+  { store }: Gateway,
+  { definition }: Venue,
+  { trader }: AgentCaller,
+  { cloid }: ExchangeItem,
+  { record }: Target,
+): Promise<boolean> {
+  if (cloid === null || cloid === record?.cloid) return false;
+  return (await store.exchange.liveCloids(definition.slug, trader, [cloid])).has(cloid);
 }
 
 /** The slot of the one order that rests for it. */

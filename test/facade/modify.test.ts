@@ -170,3 +170,18 @@ describe('a change of a stop loss', () => {
     expect((await bot.trader.trades())[0]).toMatchObject({ sl: units(55_000) });
   });
 });
+
+describe('a change that names its order anew', () => {
+  const [a, b, c] = ['b1', 'b2', 'b3'].map((byte) => `0x${byte.repeat(16)}`) as [string, string, string];
+
+  it('takes a name that is free, and none that another order bears', async () => {
+    const bot = await newBot();
+    const oid = await resting(bot, { c: a });
+    await resting(bot, { c: b });
+    const taken = { status: 'err', response: `An order with this cloid is still open. asset=${BTC}` };
+    expect(await bot.send(modify(oid, rest('0.1', { p: '49000', c: b })))).toEqual(taken);
+    expect(await bot.send(modify(oid, buy('0.1', { c: b })))).toEqual(taken);
+    expect(await openOf(bot)).toEqual({ positions: 0, resting: 2 });
+    expect(await bot.send(modify(oid, rest('0.1', { p: '49000', c })))).toEqual(done);
+  });
+});
