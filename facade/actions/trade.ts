@@ -116,9 +116,13 @@ export function itemsOf(action: TradeAction): number {
   return action.type === 'batchModify' ? action.modifies.length : 1;
 }
 
+/** The orders as they are meant: what guards a position never opens one, whatever its flag says. */
+export const ordersOf = ({ orders, grouping }: TradeActionOf<'order'>): readonly WireOrder[] =>
+  grouping === 'positionTpsl' ? orders.map((each) => ({ ...each, r: true })) : orders;
+
 /** Whether it can make a position larger; what cannot is counted apart, so that a busy bot can always get out. */
 export function opensRisk(action: TradeAction): boolean {
-  if (action.type === 'order') return action.orders.some(({ r }) => !r);
+  if (action.type === 'order') return ordersOf(action).some(({ r }) => !r);
   if (action.type === 'modify') return !action.order.r;
   return action.type === 'batchModify' && action.modifies.some(({ order }) => !order.r);
 }

@@ -1,7 +1,7 @@
 import { requireDelegate } from '../../core/access/agent-status.js';
 import { relayOrders } from '../../core/relay/relay-orders.js';
 import type { ExchangeItem, ItemOutcome } from '../../core/relay/plan-items.js';
-import type { TradeActionOf, WireOrder } from '../actions/trade.js';
+import { ordersOf, type TradeActionOf, type WireOrder } from '../actions/trade.js';
 import { refused, statuses, type ExchangeReply, type ItemStatus } from '../reply.js';
 import { attachedLevels, type AttachedLevels } from './attached-levels.js';
 import { itemError, statusOf, throwIfAll } from './item-status.js';
@@ -13,12 +13,13 @@ type OrderAction = TradeActionOf<'order'>;
 
 /** `order`: a batch, or a parent with its take profit and stop loss, or those of the position. */
 export async function placeOrders(work: TradeWork, action: OrderAction): Promise<ExchangeReply> {
-  const { orders, grouping } = action;
+  const { grouping } = action;
+  const orders = ordersOf(action);
   const read = orders.map((wire, at) => readOrder(work.universe.assets[wire.a], wire, at));
   if (grouping === 'normalTpsl') return withChildren(work, orders, read);
-  if (grouping === 'positionTpsl' && !orders.some(isTrigger)) return withoutTrigger(work);
-  const placed = (await place(work, orders, read)).map(({ status }) => status);
   const isProtection = grouping === 'positionTpsl';
+  if (isProtection && (orders.length === 0 || !orders.every(isTrigger))) return withoutTrigger(work);
+  const placed = (await place(work, orders, read)).map(({ status }) => status);
   return statuses('order', isProtection ? placed.map((status) => (isError(status) ? status : 'waitingForTrigger')) : placed);
 }
 

@@ -14,7 +14,7 @@ import type { RelayJob, SignedAction } from '../../core/relay/relay-store.js';
 import { atRest } from '../../core/relay/plan-items.js';
 import type { OrderJobContext } from '../../core/relay/send-item.js';
 import { termsOf } from '../../core/relay/write-leg.js';
-import { isTradeType, TRADE_SCHEMAS, type TradeAction, type WireOrder } from '../actions/trade.js';
+import { isTradeType, ordersOf, TRADE_SCHEMAS, type TradeAction, type WireOrder } from '../actions/trade.js';
 import { exchangeOrder } from './read-order.js';
 
 /** Beside the kind, what each job keeps of its translation. `multiplier` is of the market's coin. */
@@ -77,7 +77,7 @@ function intentsOf(
 }
 
 function orderOf(action: TradeAction, item: number): WireOrder | null {
-  if (action.type === 'order') return action.orders[item] ?? null;
+  if (action.type === 'order') return ordersOf(action)[item] ?? null;
   if (action.type === 'modify') return action.order;
   return action.type === 'batchModify' ? (action.modifies[item]?.order ?? null) : null;
 }

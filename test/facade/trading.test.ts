@@ -202,6 +202,26 @@ describe('a bot', () => {
     ]);
   });
 
+  it('guards its position with triggers alone, and never opens with them', async () => {
+    const bot = await newBot();
+    const guards = (...orders: object[]) => ({ type: 'order', orders, grouping: 'positionTpsl' });
+    const stop = (changes: object = {}) => child('0.1', '55000', 'sl', changes);
+    const refusal = { status: 'err', response: 'Unexpected number of trigger orders' };
+    expect(await bot.send(guards(buy('0.1'), stop()))).toEqual(refusal);
+    expect(await bot.trader.trades()).toEqual([]);
+    const nothingToGuard = [{ error: 'Reduce only order would increase position. asset=0' }];
+    expect(statuses(await bot.send(guards(stop({ r: false }))))).toEqual(nothingToGuard);
+    await bot.send(orderAction([buy('0.1')]));
+    await settledTrades(bot.trader, 1);
+    expect(statuses(await bot.send(guards(stop({ r: false }))))).toEqual(['waitingForTrigger']);
+    const [trade] = await eventually(
+      () => bot.trader.trades(),
+      ([only]) => only?.sl === 550_000_000_000_000n,
+    );
+    expect(trade).toMatchObject({ long: true });
+    expect(await bot.trader.trades()).toHaveLength(1);
+  });
+
   it('gets one status per order of a batch, in order, each in the words it knows', async () => {
     const bot = await newBot();
     const answers = statuses(
