@@ -3,6 +3,7 @@ import type { Clock, Hex, Logger } from '../core/ports.js';
 import type { NodeFees, RelayNode, SendVerdict } from '../core/relay/relayer.js';
 import { isOver, type RelayJob, type RelayStore } from '../core/relay/relay-store.js';
 import { allDone } from './all-done.js';
+import { hostsIn } from './failure.js';
 import { bumpedFees, firstFees, gwei, type FeeSettings } from './fees.js';
 import type { LaneFence } from './fence.js';
 import type { LaneWaits } from '../core/relay/lane-waits.js';
@@ -116,7 +117,8 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     const attempt = job.attempts.at(-1);
     if (!attempt) return null;
     sentAt.set(job.id, clock.now());
-    return node.send(attempt.raw).catch((): SendVerdict => ({ verdict: 'unknown', note: 'the node did not answer' }));
+    const silence = (error: unknown): SendVerdict => ({ verdict: 'unknown', note: `the node did not answer${hostsIn(error)}` });
+    return node.send(attempt.raw).catch(silence);
   }
 
   async function heard(job: RelayJob, { verdict, note }: SendVerdict): Promise<void> {

@@ -3,6 +3,7 @@ import type { Fence } from '../core/relay/relayer.js';
 import type { Refusal, RelayJob, SignedAction } from '../core/relay/relay-store.js';
 import type { Lease } from '../core/tracking/tracking-store.js';
 import { createDelivery, type DeliveryOptions, type DeliverySettings } from './deliver.js';
+import { failureOf } from './failure.js';
 import { createFence } from './fence.js';
 import { createInHand } from './in-hand.js';
 import { createLookout } from './lookout.js';
@@ -72,7 +73,7 @@ export function createLane(options: LaneOptions): Lane {
   }
 
   function failed(error: unknown): void {
-    fence.meet('node', 'its node does not answer');
+    fence.meet('node', failureOf(error));
     log.warn('relay.lane-failed', { wallet: address, error });
   }
 

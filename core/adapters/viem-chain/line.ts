@@ -1,4 +1,5 @@
 import { redactText } from '../../redact.js';
+import { checkShapes } from './answer-shapes.js';
 import type { Endpoint, Endpoints } from './endpoints.js';
 import { exchange, ExchangeFault, type RpcAnswer, type RpcCall } from './rpc-exchange.js';
 
@@ -48,6 +49,7 @@ export function createLine(endpoints: Endpoints, chain: { readonly chainId: numb
     const since = performance.now();
     try {
       const answers = await proven(endpoint, calls, timeoutMs);
+      checkShapes(calls, answers);
       const ms = performance.now() - since;
       endpoints.answered(endpoint, ms);
       endpoint.calls.count(calls, answers, ms);

@@ -14,7 +14,10 @@ const TOO_MUCH =
 const MISSING = /header not found|unknown block|missing trie node|block not found|historical state|state .*not available|pruned/i;
 const BUSY =
   /rate.?limit|too many requests|(?:request|daily|monthly).*(?:limit|quota)|exceeded.*(?:quota|capacity|limit)|compute units|unauthori[sz]ed|forbidden|api key|unavailable|overloaded|internal (?:server )?error|timed? ?out|try again/i;
+/** A plan that reads only, in the words of those who sell it. */
+const UNSERVED = /not (?:available|supported|allowed|permitted|enabled|whitelisted)|method not found|does not exist|read.?only/i;
 
+const UNSERVED_CODES: ReadonlySet<number> = new Set([-32601, -32004]);
 const BUSY_CODES: ReadonlySet<number> = new Set([-32005, -32016, -32002, -32603, 429]);
 const MISSING_CODES: ReadonlySet<number> = new Set([-32001]);
 
@@ -23,7 +26,8 @@ export function troubleOf(method: string, { code, message }: RpcFailure): Troubl
   if (method === 'eth_getLogs' && TOO_MUCH.test(message)) return 'question';
   if (MISSING.test(message) || MISSING_CODES.has(code)) return 'elsewhere';
   if (BUSY.test(message)) return 'rest';
-  // A transaction is refused in many words and under any code; the words above are the only ones that are not about it.
-  if (method === 'eth_sendRawTransaction') return 'question';
+  // A transaction is refused in many words and under any code; these are the only ones that are not about it. Where they are after all,
+  // nothing is lost: the same bytes are the same transaction everywhere.
+  if (method === 'eth_sendRawTransaction') return UNSERVED.test(message) || UNSERVED_CODES.has(code) ? 'elsewhere' : 'question';
   return BUSY_CODES.has(code) ? 'rest' : 'question';
 }

@@ -23,10 +23,19 @@ const WORDS: readonly (readonly [RegExp, SendVerdict['verdict']])[] = [
   ],
 ];
 
-export function verdictOn(message: string): SendVerdict {
-  const verdict = WORDS.find(([words]) => words.test(message))?.[1] ?? 'unknown';
-  return { verdict, note: verdict === 'accepted' ? null : redactText(message.split('\n', 1)[0] ?? '').slice(0, 200) };
+function verdictOn({ details, url }: RpcRequestError): SendVerdict {
+  const verdict = WORDS.find(([words]) => words.test(details))?.[1] ?? 'unknown';
+  if (verdict === 'accepted') return { verdict, note: null };
+  const said = redactText(details.split('\n', 1)[0] ?? '').slice(0, 200);
+  // What is not about the transaction is about who said it. Of an address, the host is all that may be shown.
+  return { verdict, note: verdict === 'unknown' ? `${hostOf(url)}: ${said}` : said };
 }
+
+const hostOf = (url: string): string =>
+  url
+    .replace(/^(?:\w+:)?\/\/(?:[^/@]*@)?/, '')
+    .split(/[/?#]/, 1)
+    .join('');
 
 /** The node as the relayer needs it. */
 export function createRelayNode(client: PublicClient): RelayNode {
@@ -48,7 +57,7 @@ export function createRelayNode(client: PublicClient): RelayNode {
         return { verdict: 'accepted', note: null };
       } catch (error) {
         const said = error instanceof BaseError ? error.walk((cause) => cause instanceof RpcRequestError) : null;
-        if (said instanceof RpcRequestError) return verdictOn(said.details);
+        if (said instanceof RpcRequestError) return verdictOn(said);
         throw error;
       }
     },

@@ -1,19 +1,12 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { BaseError, custom, RpcRequestError, type Transport } from 'viem';
+import { custom, RpcRequestError, type Transport } from 'viem';
 import { redactText } from '../../redact.js';
+import { NoNodeError } from '../../relay/no-node-error.js';
 import type { Span, Tracer } from '../../tracing.js';
 import type { Endpoint, Endpoints } from './endpoints.js';
 import { createLine, type Line } from './line.js';
 import { troubleOf } from './node-trouble.js';
 import type { RpcAnswer, RpcCall } from './rpc-exchange.js';
-
-/** No node gave an answer. The message names hosts and nothing else of their addresses. */
-export class NoNodeError extends BaseError {
-  constructor(faults: readonly string[]) {
-    const [only = 'the node did not answer'] = faults;
-    super(faults.length <= 1 ? only : `no node answered: ${faults.join('; ')}`, { name: 'NoNodeError' });
-  }
-}
 
 export interface RpcTransport {
   readonly transport: Transport;
@@ -140,7 +133,11 @@ async function carry(load: Load): Promise<void> {
   }
   if (pinned !== null) for (const { question } of entries) if (question !== null) question.isBroken = true;
   if (troubled !== null) return deliver(entries, troubled.endpoint, troubled.answers);
-  const error = new NoNodeError([...new Set(faults), ...(pinned === null ? endpoints.leftOut(isAboutHead) : [])]);
+  const leftOut = pinned === null ? endpoints.leftOut(isAboutHead) : [];
+  const error = new NoNodeError(
+    [...new Set(faults), ...leftOut],
+    order.map(({ host }) => host),
+  );
   for (const { span, reject } of entries) {
     span?.end('no node answered');
     reject(error);
@@ -177,7 +174,7 @@ function deliver(entries: readonly Entry[], endpoint: Endpoint, answers: readonl
     span?.note({ 'server.address': endpoint.host, 'rpc.batch_size': entries.length });
     span?.end(answer !== undefined && 'result' in answer ? undefined : 'refused');
     if (question !== null) question.endpoint = endpoint;
-    if (answer === undefined) reject(new NoNodeError([`${endpoint.host}: its answer is not complete`]));
+    if (answer === undefined) reject(new NoNodeError([`${endpoint.host}: its answer is not complete`], [endpoint.host]));
     else if ('result' in answer) resolve(answer.result);
     else reject(new RpcRequestError({ body: { ...call }, error: answer.error, url: `//${endpoint.host}` }));
   }

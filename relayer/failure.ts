@@ -1,0 +1,8 @@
+import { NoNodeError } from '../core/relay/no-node-error.js';
+
+/** The hosts that were asked in vain, in brackets; nothing where they are not known. */
+export const hostsIn = (error: unknown): string =>
+  error instanceof NoNodeError && error.hosts.length > 0 ? ` (${error.hosts.join(', ')})` : '';
+
+/** Why a lane could not do its work, in half a sentence for traders. */
+export const failureOf = (error: unknown): string => `its node does not answer${hostsIn(error)}`;
