@@ -19,6 +19,7 @@ import type { RelayerConfig } from './core/relay/relayer-variables.js';
 import { namesTarget } from './facade/trade/names-target.js';
 import { reencode } from './facade/trade/reencode.js';
 import { givenRules } from './core/relay/rules.js';
+import { alertQuota } from './core/relay/rules-alert.js';
 import type { RelayJob, RelayPurpose, RelayStore } from './core/relay/relay-store.js';
 import { createRelayer, type RunningRelayer } from './relayer/create-relayer.js';
 import { openWallets } from './relayer/open-wallets.js';
@@ -80,7 +81,12 @@ export function composeRelayer(
       maxFeePerGas,
       maxGas: MAX_GAS,
       ...lane.waits,
-      guard: createSigningGuard({ store: store.rules, given: (trader) => givenRules(facade.rules, trader), clock }),
+      guard: createSigningGuard({
+        store: store.rules,
+        given: (trader) => givenRules(facade.rules, trader),
+        clock,
+        onQuota: (trader, reached) => alertQuota(alerts, chain, trader, reached),
+      }),
       async reencode(action, job) {
         if (isFlattening(job) && !facade.flattens) return [];
         if (!(await namesTarget(store, chain, action, job))) return [];

@@ -62,12 +62,13 @@ export async function refusalOf(job: RelayJob, action: SignedAction | null, sett
 /** What no action of a trader can mean: somebody has tampered, or we have a mistake. */
 const broken = (note: string): Refusal => ({ reason: 'policy', note });
 
-/** Null for what takes risk away: nothing holds that up. A close sets its slippage beside, a cancel may take a level away: neither cares. */
+/** Null for what the service takes back by itself: nothing holds that up. A close sets its slippage beside, a cancel may take a level away: neither cares. */
 function natureOf({ purpose, context }: RelayJob, selectors: readonly string[]): JobNature | null {
   if (selectors.some((selector) => OPENS.has(selector))) return 'opens';
-  if (selectors.some((selector) => CLOSES.has(selector))) return null;
-  const isCancel = purpose !== 'action' || (context as { readonly kind?: unknown } | null)?.kind === 'cancel';
-  return !isCancel && selectors.some((selector) => CARES.has(selector)) ? 'cares' : null;
+  if (purpose !== 'action') return null;
+  if (selectors.some((selector) => CLOSES.has(selector))) return 'exits';
+  const isCancel = (context as { readonly kind?: unknown } | null)?.kind === 'cancel';
+  return !isCancel && selectors.some((selector) => CARES.has(selector)) ? 'cares' : 'exits';
 }
 
 function innerCall({ data, trader }: RelayJob): Hex | null {

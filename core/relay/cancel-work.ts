@@ -4,7 +4,7 @@ import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import { prepareTransaction } from '../orders/prepare-transaction.js';
 import { soonest, type OrderWatch } from './await-orders.js';
-import type { RelayPurpose, SignedAction } from './relay-store.js';
+import type { RelayJob, RelayPurpose, SignedAction } from './relay-store.js';
 import { requireLane } from './require-lane.js';
 import { sendWrite } from './send-write.js';
 
@@ -41,6 +41,11 @@ export const leftOf = ({ venue, end }: Work): number => Math.max(0, end - venue.
 /** The numbers it names are never used again. A level may be set anew meanwhile: to take that one away is something else. */
 const isUnique = ({ kind }: Intent): boolean => kind === 'withdraw' || kind === 'reclaim';
 
+/** Nobody waits for a block that will not come. */
+function requireSent({ state, note }: RelayJob): void {
+  if (state === 'refused') throw new GatewayError('UNSUPPORTED', { reason: `Not sent: ${note ?? 'refused'}.` });
+}
+
 /** False when the contract says that there is nothing left to take back. */
 export async function sendCancel(work: Work, item: number, intent: Intent, orderId: bigint | null): Promise<boolean> {
   const { gateway, venue, caller, action, watch, purpose } = work;
@@ -57,7 +62,7 @@ export async function sendCancel(work: Work, item: number, intent: Intent, order
       purpose,
       isOnce: isUnique(intent),
     });
-    await soonest(venue, watch, [handedOver], leftOf(work));
+    await soonest(venue, watch, [handedOver.then(requireSent)], leftOf(work));
     return true;
   } catch (error) {
     if (isKnown(error) && (error.code === 'SIMULATION_REVERTED' || error.code === 'ORDER_NOT_MODIFIABLE') && orderId !== null) return false;

@@ -92,7 +92,12 @@ async function cancelOrder(work: Work, item: number, known: KnownOrder): Promise
   if (level !== null) return removeLevel(work, item, level);
   const intent = takeBack(venue, now);
   if (intent === null) return { kind: 'executing', reclaimableAt: reclaimableAt(venue, now.order) ?? null };
-  const isSent = await sendCancel(work, item, intent, now.id);
+  const isSent = await sendCancel(work, item, intent, now.id).catch(async (error: unknown) => {
+    // The relayer looks once more before it signs: it may have been filled meanwhile.
+    const last = await gateway.store.orders.find(venue.definition.slug, caller.trader, now.id);
+    if (last !== null && !isGone(last)) throw error;
+    return false;
+  });
   if (!isSent) return GONE;
   await watch.over([now.id], leftOf(work));
   const after = await gateway.store.orders.find(venue.definition.slug, caller.trader, now.id);

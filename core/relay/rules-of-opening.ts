@@ -7,6 +7,7 @@ import type { Order } from '../domain/order.js';
 import type { Address } from '../ports.js';
 import type { Plan } from './plan-items.js';
 import { givenRules } from './rules.js';
+import { alertQuota } from './rules-alert.js';
 import type { GuardQuestion, OpeningGuard } from './rules-store.js';
 import type { PreparedLeg } from './write-leg.js';
 
@@ -60,5 +61,7 @@ export async function foreseeRefusal(
   const question = guardQuestion(gateway, venue, trader, instead);
   const { rules, facts, insteadUsd } = await gateway.store.rules.standing(venue.definition.slug, trader, question, 'needed');
   const notionalUsd = opens.reduce((total, terms) => total + notionalOf(question, terms), 0n);
-  return guardRefusal(rules, facts, { notionalUsd, insteadUsd, freedUsd: 0n });
+  const refusal = guardRefusal(rules, facts, { notionalUsd, insteadUsd, freedUsd: 0n });
+  if (refusal?.rule === 'daily-transactions') await alertQuota(gateway.alerts, venue.definition, trader, refusal);
+  return refusal;
 }

@@ -254,7 +254,12 @@ describe('the relayer, before it signs', () => {
     const job = await jobOf(bot);
     const { relay, rules } = sandbox.gateway.store;
     const settings = sandbox.gateway.facade.rules;
-    const guard = createSigningGuard({ store: rules, given: (trader) => givenRules(settings, trader), clock: sandbox.gateway.clock });
+    const guard = createSigningGuard({
+      store: rules,
+      given: (trader) => givenRules(settings, trader),
+      clock: sandbox.gateway.clock,
+      onQuota: () => Promise.resolve(),
+    });
     // Of a wallet that nobody sends for.
     const more = async () => relay.queue({ ...job, wallet: NOBODY, orderId: null }, Date.now());
     let last = job;
@@ -265,6 +270,24 @@ describe('the relayer, before it signs', () => {
     });
     expect((await guard(await more(), 'cares'))?.note).toMatch(/^Too many cumulative requests sent \(103 > 101\)/);
     expect(await guard({ ...last, id: last.id - 1n }, 'cares')).toBeNull();
+    expect(await guard(last, 'exits')).toBeNull();
+  });
+
+  it('lets cancels and closings go on far longer, says so at their end, and calls somebody', async () => {
+    const bot = await newFacadeTrader(sandbox);
+    const [, rests] = await place(bot, [buy('0.1'), resting()]);
+    await held(bot, 2);
+    await setRules(bot, { dailyTransactions: 0, access: 'blocked' });
+    const job = await jobOf(bot);
+    const { relay } = sandbox.gateway.store;
+    // Of a wallet that nobody sends for; with the two orders one is left.
+    for (let sent = 0; sent < 997; sent += 1) await relay.queue({ ...job, wallet: NOBODY, orderId: null }, Date.now());
+    expect(await alertsOf(bot)).toEqual([]);
+    expect((await place(bot, [closing('0.05')])).every(isTaken)).toBe(true);
+    const text = String.raw`Not sent: Too many cumulative requests sent \(1001 > 1000\) for the daily quota of transactions, which resets at ${TIME}\.`;
+    expect(statuses(await send(bot, { type: 'cancel', cancels: [{ a: BTC, o: oidOf(rests) }] }))).toEqual(refusal(text));
+    expect(await held(bot, 2)).toHaveLength(2);
+    expect(await alertsOf(bot)).toMatchObject([{ kind: 'quota-reached', chain: FACADE_CHAIN, details: { used: 1000, quota: 1000 } }]);
   });
 });
 

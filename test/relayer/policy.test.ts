@@ -1,7 +1,7 @@
 import type { Intent, OpenTerms } from '../../core/domain/intent.js';
 import { encodeIntent, wrapFor } from '../../core/orders/encode-intent.js';
 import type { Address, Hex } from '../../core/ports.js';
-import type { RelayJob, SignedAction } from '../../core/relay/relay-store.js';
+import type { RelayJob, RelayPurpose, SignedAction } from '../../core/relay/relay-store.js';
 import { refusalOf } from '../../relayer/policy.js';
 import type { JobNature } from '../../relayer/signing-guard.js';
 
@@ -23,9 +23,9 @@ const terms: OpenTerms = {
 };
 
 /** What the operator's rules are asked about a call; null when they are not asked at all. */
-async function askedAbout(intent: Intent, kind = 'order'): Promise<JobNature | null> {
+async function askedAbout(intent: Intent, kind = 'order', purpose: RelayPurpose = 'action'): Promise<JobNature | null> {
   const inner = encodeIntent(intent, TRADER);
-  const job = { chain: ACTION.chain, wallet: WALLET, trader: TRADER, purpose: 'action', gas: 1n, context: { kind } };
+  const job = { chain: ACTION.chain, wallet: WALLET, trader: TRADER, purpose, gas: 1n, context: { kind } };
   let asked: JobNature | null = null;
   const refusal = await refusalOf({ ...job, data: wrapFor(WALLET, TRADER, inner) } as unknown as RelayJob, ACTION, {
     maxGas: 2n,
@@ -47,14 +47,21 @@ describe("the operator's rules, before a signature", () => {
     expect(await askedAbout({ kind: 'leverage', tradeIndex: 1, leverage: 5_000n }, 'margin')).toBe('cares');
   });
 
-  it('are never asked about a way out, although a close sets its slippage with it', async () => {
+  it('are asked about a way out as such, although a close sets its slippage with it', async () => {
     const close = { tradeIndex: 1, expectedPrice: 10n ** 15n };
     for (const slippageP of [null, 1_000n]) {
-      expect(await askedAbout({ kind: 'close', ...close, slippageP })).toBeNull();
-      expect(await askedAbout({ kind: 'decrease', ...close, collateralDelta: 5n, slippageP })).toBeNull();
+      expect(await askedAbout({ kind: 'close', ...close, slippageP })).toBe('exits');
+      expect(await askedAbout({ kind: 'decrease', ...close, collateralDelta: 5n, slippageP })).toBe('exits');
     }
-    expect(await askedAbout({ kind: 'withdraw', tradeIndex: 1 }, 'cancel')).toBeNull();
-    expect(await askedAbout({ kind: 'protect', tradeIndex: 1, tp: 0n, sl: null }, 'cancel')).toBeNull();
-    expect(await askedAbout({ kind: 'reclaim', requestIndex: 1 }, 'cancel')).toBeNull();
+    expect(await askedAbout({ kind: 'withdraw', tradeIndex: 1 }, 'cancel')).toBe('exits');
+    expect(await askedAbout({ kind: 'protect', tradeIndex: 1, tp: 0n, sl: null }, 'cancel')).toBe('exits');
+    expect(await askedAbout({ kind: 'reclaim', requestIndex: 1 }, 'cancel')).toBe('exits');
+  });
+
+  it('are never asked about what is taken back by itself', async () => {
+    const close = { kind: 'close', tradeIndex: 1, expectedPrice: 10n ** 15n, slippageP: null } as const;
+    expect(await askedAbout(close, 'flatten', 'scheduled-cancel')).toBeNull();
+    expect(await askedAbout({ kind: 'withdraw', tradeIndex: 1 }, 'cancel', 'scheduled-cancel')).toBeNull();
+    expect(await askedAbout({ kind: 'reclaim', requestIndex: 1 }, 'cancel', 'reclaim')).toBeNull();
   });
 });

@@ -111,3 +111,7 @@ function paceRefusal({ ordersPerMinute: bound }: RelayRules, { now, minute }: Gu
 /** Levels and margin may use as much again as openings, and at least a hundred: a bot at the end of its quota can still look after what it holds. */
 const LEAST_ROOM = 100;
 export const careQuota = (dailyTransactions: number): number => dailyTransactions + Math.max(dailyTransactions, LEAST_ROOM);
+
+/** Cancels and closings four times as much, and at least a thousand: enough for whoever wants out, and an end for a bot gone wild, which pays nothing for what is mined in vain. */
+const LEAST_WAY_OUT = 1_000;
+export const exitQuota = (dailyTransactions: number): number => dailyTransactions + Math.max(4 * dailyTransactions, LEAST_WAY_OUT);
