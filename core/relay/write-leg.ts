@@ -17,6 +17,7 @@ import { closingSlippage, positionOrder } from '../orders/position-order.js';
 import { invalid } from '../orders/exact-units.js';
 import { callbackQuestion, refuseCallback } from '../orders/precheck-callback.js';
 import { prepareTransaction, type PreparedWrite } from '../orders/prepare-transaction.js';
+import { checkPart } from './check-part.js';
 import { openingGuard } from './rules-of-opening.js';
 
 /** One leg of an exchange order, checked and rehearsed but not stored. */
@@ -144,6 +145,7 @@ async function prepareClosing(
   checkMarket(caller.scope, market);
   const session = venue.feed.session(position.pairIndex, venue.clock.now());
   if (session === 'closed') throw new GatewayError('MARKET_CLOSED', { market, session });
+  if (intent.kind === 'decrease') checkPart(venue, position, intent.collateralDelta);
   const write = await prepareTransaction(gateway, venue, caller, { intent, takes: null });
   const times = { now: venue.clock.now(), expiresAt: write.transaction.expiresAt };
   const order = positionOrder(caller, position, partOf(intent, position), times);

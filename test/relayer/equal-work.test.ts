@@ -106,3 +106,18 @@ describe('the same asked for many times at once', () => {
     expect(await transactionsOf(bot)).toBe(4);
   });
 });
+
+describe('a part of a position', () => {
+  it('that could not pay its own fee is not sent, because the contract would cancel it', async () => {
+    const bot = await newFacadeTrader(sandbox);
+    await place(bot, buy());
+    await known(bot);
+    const text = /^Order must have minimum value of \$10\. The least collateral here is \d+(\.\d+)? USD\. asset=0$/;
+    expect(await place(bot, buy({ b: false, p: '57000', r: true, s: '0.00001' }))).toEqual([{ error: expect.stringMatching(text) }]);
+    expect(await transactionsOf(bot)).toBe(1);
+    expect(await place(bot, buy({ b: false, p: '57000', r: true, s: '0.01' }))).toEqual([
+      expect.not.objectContaining({ error: expect.anything() }),
+    ]);
+    expect(await transactionsOf(bot)).toBe(2);
+  });
+});
