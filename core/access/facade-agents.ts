@@ -44,18 +44,21 @@ const EVERYTHING: Omit<Scope, 'expiresAt'> = { markets: 'all', maxLeverage: null
  * What the name of an agent has to begin with: nothing else in an approval says that it was made for this deployment and this chain, and
  * those made for Hyperliquid are public. Null where no relayer serves.
  */
-export function agentNameTag({ relayer, definition }: Pick<Venue, 'relayer' | 'definition'>): string | null {
-  const [first] = relayer?.wallets() ?? [];
-  if (first === undefined) return null;
-  return `gw${keccak256(encodePacked(['uint256', 'address'], [BigInt(definition.chainId), first])).slice(2, 8)}`;
-}
+export const agentNameTag = (venue: Pick<Venue, 'relayer' | 'definition'>): string | null => tagsOf(venue)[0] ?? null;
+
+/** Those of all wallets, the published one first: what was signed with one of them stays good while the wallet gives way to another. */
+const tagsOf = ({ relayer, definition }: Pick<Venue, 'relayer' | 'definition'>): readonly string[] =>
+  (relayer?.wallets() ?? []).map(
+    (wallet) => `gw${keccak256(encodePacked(['uint256', 'address'], [BigInt(definition.chainId), wallet])).slice(2, 8)}`,
+  );
+
+const TAGGED = /^gw[0-9a-f]{6}/;
 
 export async function approveFacadeAgent(gateway: Gateway, venue: Venue, approval: FacadeApproval): Promise<FacadeApprovalOutcome> {
-  const tag = agentNameTag(venue);
-  if (tag === null) throw new GatewayError('CHAIN_READ_ONLY', { chain: venue.definition.slug });
+  const [tag] = tagsOf(venue);
+  if (tag === undefined) throw new GatewayError('CHAIN_READ_ONLY', { chain: venue.definition.slug });
   const { name, expiresAt } = readName(approval.name);
-  const isTagged = name.startsWith(tag);
-  if (!isTagged && !(venue.definition.testnet && approval.network === 'Testnet')) return { kind: 'not-for-us', tag };
+  if (!(await isForUs(gateway, venue, { ...approval, name }))) return { kind: 'not-for-us', tag };
   if (name.length > LONGEST_NAME) return { kind: 'name-too-long', longest: LONGEST_NAME };
   const now = venue.clock.now();
   const untimely = judgeByClock(approval.nonce, now);
@@ -63,6 +66,22 @@ export async function approveFacadeAgent(gateway: Gateway, venue: Venue, approva
   if (approval.agent === NOBODY) return remove(gateway, venue, { ...approval, name }, now);
   if (expiresAt !== null && expiresAt <= now) return { kind: 'expired' };
   return register(gateway, venue, { ...approval, name }, { ...EVERYTHING, expiresAt });
+}
+
+async function isForUs(gateway: Gateway, venue: Venue, approval: FacadeApproval): Promise<boolean> {
+  const { name, network, agent } = approval;
+  if (tagsOf(venue).some((tag) => name.startsWith(tag))) return true;
+  if (venue.definition.testnet && network === 'Testnet') return true;
+  return agent === NOBODY && TAGGED.test(name) && hasAgentNamed(gateway, venue, approval);
+}
+
+/**
+ * An agent with a tag in its name was approved here, by a wallet that may be gone since: whoever takes that very name away means us, and
+ * must always be able to. Names without a tag are also those of Hyperliquid, and a copy of their removal would stop a bot.
+ */
+async function hasAgentNamed({ store }: Gateway, { definition }: Venue, { trader, name }: FacadeApproval): Promise<boolean> {
+  const agents = await store.access.listAgents(definition.slug, trader);
+  return agents.some((agent) => agent.mode === 'relayed' && agent.revokedAt === null && agent.name === name);
 }
 
 async function register(gateway: Gateway, venue: Venue, approval: FacadeApproval, scope: Scope): Promise<FacadeApprovalOutcome> {

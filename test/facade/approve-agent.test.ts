@@ -221,6 +221,14 @@ describe('the agents of a master', () => {
     expect(await post(await approveAgent(master, named.address, 'bot', TESTNET))).toMatchObject(err('Extra agent already used.'));
   });
 
+  it('are not removed by a copy of what was made for Hyperliquid', async () => {
+    const { master } = await newMaster();
+    const agent = newKey();
+    await post(await approveAgent(master, agent.address, 'bot', TESTNET));
+    expect(await post(await approveAgent(master, NOBODY, 'bot'))).toMatchObject(err(expect.stringContaining('Agent name must start with')));
+    expect(await isKnown(agent)).toBe(true);
+  });
+
   it('never serve another master, on whichever chain', async () => {
     const [{ master }, { master: other }] = [await newMaster(), await newMaster()];
     await chainOf(MAIN_NET).faucet.fund(other.address as `0x${string}`, { eth: '1' });

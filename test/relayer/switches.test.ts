@@ -307,6 +307,28 @@ describe('a rotation', () => {
     expect(await trader.trades()).toHaveLength(2);
   });
 
+  it('lets traders approve with the tag of either wallet, and take their agents away even when the wallet of the tag is gone', async () => {
+    const master = new Wallet((await newTrader(firstChain(sandbox), {})).privateKey);
+    const tag = async (): Promise<string> => ((await beside.get(`/v1/${CHAIN}`)).body as { agentNameTag: string }).agentNameTag;
+    const approve = async (agent: string, name: string, url = beside.url) =>
+      (await postExchange(url, CHAIN, await approveAgent(master, agent, name))).body;
+    const [nobody, ok] = ['0x0000000000000000000000000000000000000000', { status: 'ok' }];
+    await operate(beside.url, 'POST', '/rotation', { wallet: old, isRetiring: false });
+    const before = await tag();
+    for (const name of [`${before} one`, `${before} two`]) expect(await approve(Wallet.createRandom().address, name)).toMatchObject(ok);
+    await operate(beside.url, 'POST', '/rotation', { wallet: old, isRetiring: true });
+    expect(await tag()).not.toBe(before);
+    expect(await approve(Wallet.createRandom().address, `${before} three`)).toMatchObject(ok);
+    expect(await approve(nobody, `${before} one`)).toMatchObject(ok);
+    // The gateway of the sandbox has neither of the wallets.
+    const named = { status: 'err', response: expect.stringContaining('Agent name must start with') };
+    expect(await approve(Wallet.createRandom().address, `${before} four`, sandbox.url)).toMatchObject(named);
+    expect(await approve(nobody, `${before} four`, sandbox.url)).toMatchObject(named);
+    expect(await approve(nobody, `${before} two`, sandbox.url)).toMatchObject(ok);
+    const { body } = await sandbox.post(`/hl/${CHAIN}/info`, { type: 'extraAgents', user: master.address });
+    expect(body).toMatchObject([{ name: `${before} three` }]);
+  });
+
   it('never leaves the relayer without a wallet that stays, and can be taken back', async () => {
     expect(await operate(beside.url, 'POST', '/rotation', { wallet: next, isRetiring: true })).toMatchObject({
       status: 422,
