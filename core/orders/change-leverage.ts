@@ -117,11 +117,18 @@ function prepare(gateway: Gateway, venue: Venue, caller: AgentCaller, figures: P
   return prepareTransaction(gateway, venue, caller, { intent: { kind: 'leverage', tradeIndex: figures.tradeIndex, leverage }, takes });
 }
 
-/** A leverage above the market's is told as such; the contract itself compares what the position is worth at the oracle's price. */
+/**
+ * A leverage above the market's is told as such; the contract itself compares what the position is worth at the oracle's price. No
+ * leverage is low enough for a market that is disabled.
+ */
 function refuse(venue: Venue, position: HeldPosition, leverage: bigint, write: PreparedWrite): void {
+  const { figures } = position;
   const foreseen = foreseeLeverage(venue, position, leverage);
-  if (foreseen?.reason === 'MAX_LEVERAGE' && leverage > maxLeverage(venue, position.figures))
-    throw outOfRange(venue, position.figures, leverage);
+  if (foreseen?.reason === 'MAX_LEVERAGE' && leverage > maxLeverage(venue, figures)) {
+    const session = venue.feed.session(figures.pairIndex, venue.clock.now());
+    if (session !== 'disabled') throw outOfRange(venue, figures, leverage);
+    throw new GatewayError('MARKET_CLOSED', { market: marketName(venue.feed.config(), figures.pairIndex), session });
+  }
   refuseForeseen(foreseen, write);
 }
 

@@ -1,6 +1,7 @@
 import type { AgentCaller } from '../access/caller.js';
 import { decimal, formatDecimal, round, type Decimal } from '../domain/decimal.js';
 import type { Intent } from '../domain/intent.js';
+import type { OrderType } from '../domain/order.js';
 import { checkLeverage, checkMarket } from '../domain/scope.js';
 import { minOpeningCollateral } from '../domain/pricing/fees.js';
 import { collateralToUsd } from '../domain/pricing/size.js';
@@ -9,18 +10,20 @@ import type { Venue } from '../gateway.js';
 import type { Address } from '../ports.js';
 import { encodeIntent } from './encode-intent.js';
 import { LEVERAGE_DECIMALS } from './exact-units.js';
-import type { Opening } from './order-request.js';
+import type { Opening, OrderMarket } from './order-request.js';
 import { wouldRevert } from './refuse-revert.js';
 
 /** Finer than money is told, coarser than the contract reckons. */
 const USD_DECIMALS = 6;
 
 /** A limit or stop may rest while its market is shut: nothing asks the oracle before it opens again. */
-export function requireTradable({ feed, clock }: Venue, { pair, symbol, terms }: Opening): void {
+export function requireSession({ feed, clock }: Venue, { pair, symbol }: Pick<OrderMarket, 'pair' | 'symbol'>, type: OrderType): void {
   const session = feed.session(pair.index, clock.now());
-  const mayRest = session === 'closed' && terms.type !== 'market' && feed.config().tradingState === 'active';
+  const mayRest = session === 'closed' && type !== 'market' && feed.config().tradingState === 'active';
   if (session !== 'open' && !mayRest) throw new GatewayError('MARKET_CLOSED', { market: symbol, session });
 }
+
+export const requireTradable = (venue: Venue, opening: Opening): void => requireSession(venue, opening, opening.terms.type);
 
 /** What the contract would refuse whatever the state of the market. */
 export function checkOpening(opening: Opening, trader: Address, intent?: Intent): void {

@@ -86,8 +86,7 @@ function findCollateral(config: MarketConfig, pair: Pair, wanted: string | undef
  * that the position is as close to the size as the token allows. A market order opens at the mark, whatever price it expects: that one
  * only bounds it.
  */
-export function readOpening(venue: Venue, request: OrderRequest): AskedOpening {
-  const market = orderMarket(venue, request);
+export function readOpening(venue: Venue, market: OrderMarket, request: OrderRequest): AskedOpening {
   const { pair, collateral, view } = market;
   if (request.leverage === undefined) throw invalid('leverage', 'is required unless reduceOnly');
   const long = request.side === 'long';
@@ -117,9 +116,13 @@ export function baseUnits(size: Decimal, maxDecimals = SIZE_DECIMALS): bigint {
   return exactUnits('size', size, maxDecimals) * 10n ** BigInt(18 - maxDecimals);
 }
 
-/** Before any arithmetic with it: nothing is divided by a leverage that is none. */
+/**
+ * Before any arithmetic with it: nothing is divided by a leverage that is none. A market is disabled by a bound that nothing can meet,
+ * which says nothing of the leverage: the group's holds.
+ */
 function requireLeverage({ pair, group }: MarketView, leverage: bigint): bigint {
-  const [min, max] = [group.minLeverage, maxLeverageOf(pair, group)];
+  const [min, own] = [group.minLeverage, maxLeverageOf(pair, group)];
+  const max = own < min ? group.maxLeverage : own;
   if (leverage >= min && leverage <= max) return leverage;
   const text = (units: bigint): string => formatDecimal(decimal(units, LEVERAGE_DECIMALS));
   throw new GatewayError('LEVERAGE_OUT_OF_RANGE', { leverage: text(leverage), min: text(min), max: text(max) });

@@ -2,13 +2,13 @@ import { requireDelegate } from '../access/agent-status.js';
 import type { AgentCaller } from '../access/caller.js';
 import { getOrder } from '../account/list-orders.js';
 import type { Order as StoredOrder } from '../domain/order.js';
-import { capExceeded, utcDay } from '../domain/scope.js';
+import { capExceeded, checkMarket, utcDay } from '../domain/scope.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
-import { checkOpening, checkScope, notionalUsd, requireTradable } from './check-order.js';
+import { checkOpening, checkScope, notionalUsd, requireSession } from './check-order.js';
 import { describeUnfilled, type PreparedOrder } from './find-order.js';
 import { fingerprintOf } from './order-fingerprint.js';
-import { readOpening, type Opening, type OrderRequest } from './order-request.js';
+import { orderMarket, readOpening, type Opening, type OrderRequest } from './order-request.js';
 import type { Draft, KnownOrder, Placed } from './orders-store.js';
 import { callbackQuestion, refuseCallback } from './precheck-callback.js';
 import { prepareTransaction, transactionOf, type PreparedTransaction } from './prepare-transaction.js';
@@ -35,9 +35,12 @@ const draft = (gateway: Gateway, venue: Venue, caller: AgentCaller, request: Ord
   (request.reduceOnly ? draftReduction : draftOpening)(gateway, venue, caller, request);
 
 async function draftOpening(gateway: Gateway, venue: Venue, caller: AgentCaller, request: OrderRequest): Promise<Made> {
-  const opening = readOpening(venue, request);
+  const market = orderMarket(venue, request);
+  checkMarket(caller.scope, market.symbol);
+  // Before its figures: of a market that is shut there may be no price, and of a disabled one no leverage.
+  requireSession(venue, market, request.type);
+  const opening = readOpening(venue, market, request);
   checkScope(caller, opening);
-  requireTradable(venue, opening);
   checkOpening(opening, caller.trader);
   const { terms, collateral } = opening;
   const { handedOut, transaction, inner, facts } = await prepareTransaction(gateway, venue, caller, {

@@ -11,7 +11,7 @@ import type { Address } from '../ports.js';
 import { checkOpening, checkScope, notionalUsd } from './check-order.js';
 import { describeQuote, type Quote, type QuoteAccount } from './describe-quote.js';
 import { encodeIntent } from './encode-intent.js';
-import { readOpening, type Opening, type OrderRequest } from './order-request.js';
+import { orderMarket, readOpening, type Opening, type OrderRequest } from './order-request.js';
 import { predictCallback, reasonOf } from './precheck-callback.js';
 import { openingFacts } from './known-facts.js';
 import type { OpeningFacts } from './rehearsal.js';
@@ -28,7 +28,7 @@ const FEE_SCALE = 1000n;
 export async function quoteOrder(gateway: Gateway, venue: Venue, caller: AgentCaller | null, request: OrderRequest): Promise<Quote> {
   if (request.reduceOnly)
     throw new GatewayError('UNSUPPORTED', { reason: 'A quote tells of an opening; an order that only reduces has none.' });
-  const opening = readOpening(venue, request);
+  const opening = readOpening(venue, orderMarket(venue, request), request);
   checkOpening(opening, caller?.trader ?? NOBODY);
   const own = caller === null ? null : await askAccount(gateway, venue, caller, opening);
   const outcome = predict(venue, opening, own);

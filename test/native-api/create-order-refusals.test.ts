@@ -10,6 +10,8 @@ import { firstChain } from '../harness/first-chain.js';
 import { setClassOpen } from '../harness/market-hours.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
 
+const ETH = 1;
+
 let sandbox: TestSandbox;
 let chain: ChainControls;
 let agent: AgentTrader;
@@ -119,6 +121,32 @@ describe('an order against the rules of its market', () => {
       () => agent.create(order(eur)),
       ({ status }) => status === 201,
     );
+  });
+
+  it('is told that its market is disabled, not that no leverage is low enough', async () => {
+    const becomes = (isOpen: boolean) => {
+      sandbox.controls.prices.setOpen(ETH, isOpen);
+      return eventually(
+        () => sandbox.get(`/v1/${chain.definition.slug}/markets/ETH-USD`),
+        ({ body }) => (body as { isOpen: boolean }).isOpen === isOpen,
+      );
+    };
+    const eth = { market: 'ETH/USD', size: '1' };
+    await agent.place(order(eth), 'filled');
+    const { id } = await agent.position();
+    await becomes(false);
+    try {
+      for (const changes of [{}, { type: 'limit', price: '1000' }, { leverage: '0.001' }]) {
+        const answer = await agent.create(order({ ...eth, ...changes }));
+        expect([...refusal(answer), answer.body['details']]).toEqual([422, 'MARKET_CLOSED', { market: 'ETH/USD', session: 'disabled' }]);
+      }
+      const { body: quote } = await sandbox.post(`/v1/${chain.definition.slug}/quote`, order(eth));
+      expect(quote).toMatchObject({ session: 'disabled', reason: 'MARKET_CLOSED' });
+      expect(refusal(await agent.adjust(String(id), { leverage: '20' }))).toEqual([422, 'MARKET_CLOSED']);
+      expect((await agent.adjust(String(id), { leverage: '5' })).status).toBe(200);
+    } finally {
+      await becomes(true);
+    }
   });
 
   it.each([
