@@ -113,7 +113,7 @@ async function reject(gateway: Gateway, venue: Venue, cursor: ChainCursor, { ord
   if (block?.hash !== mined.blockHash) return; // the chain moves; the next look sees where to
   const at = Number(block.timestamp) * 1000;
   const place = { blockNumber: mined.blockNumber, blockHash: mined.blockHash, txHash: hash, logIndex: null, at };
-  const reason = await reasonOf(venue, failed, { pairIndex: order.pairIndex, at });
+  const reason = await reasonOf(venue, failed);
   const event: Reverted = { kind: 'reverted', trader: order.trader, orderKey: null, tradeIndex: null, place, reason };
   await change(gateway, venue, cursor, async (unit) => {
     const [row] = await unit.orders({ refs: [], ids: [id] });
@@ -127,17 +127,8 @@ async function reject(gateway: Gateway, venue: Venue, cursor: ChainCursor, { ord
   });
 }
 
-/** The contract no longer tells these two apart from others; the call and the calendar do. */
-async function reasonOf(venue: Venue, { transaction, mined }: Failed, order: { pairIndex: number; at: number }): Promise<OrderReason> {
-  const revert = await venue.chain.replay(transaction, mined.blockNumber).catch(() => null);
-  if (revert?.name === 'Paused') return 'PAUSED';
-  return isOpenAt(venue, order) ? 'OTHER' : 'MARKET_CLOSED';
-}
-
-function isOpenAt({ feed }: Venue, { pairIndex, at }: { readonly pairIndex: number; readonly at: number }): boolean {
-  try {
-    return feed.session(pairIndex, at) !== 'closed';
-  } catch {
-    return true; // nothing is known of the market
-  }
+/** A revert has no reason of the interface but one: while the contracts are paused, they say so. */
+async function reasonOf({ chain }: Venue, { transaction, mined }: Failed): Promise<OrderReason> {
+  const revert = await chain.replay(transaction, mined.blockNumber).catch(() => null);
+  return revert?.name === 'Paused' ? 'PAUSED' : 'OTHER';
 }
