@@ -34,6 +34,8 @@ export interface AccountStore {
   liveOrders(chain: ChainSlug, trader: Address): Promise<ListedOrder[]>;
   /** Newest first, below the id. */
   ordersBefore(chain: ChainSlug, trader: Address, before: bigint | null, limit: number): Promise<ListedOrder[]>;
+  /** Those that were filled, rejected or left unanswered, whichever that happened to last first. */
+  endedOrders(chain: ChainSlug, trader: Address, limit: number): Promise<ListedOrder[]>;
   order(chain: ChainSlug, trader: Address, id: bigint): Promise<ListedOrder | null>;
   /** Newest first. */
   fillsBefore(chain: ChainSlug, trader: Address, before: FillMark | null, limit: number): Promise<ListedFill[]>;

@@ -33,7 +33,7 @@ async function ofVenue(gateway: Gateway, venue: Venue, trader: Address): Promise
   const { slug } = venue.definition;
   await noticeOwn(gateway, venue, trader);
   const [orders, fills, notices] = await Promise.all([
-    gateway.store.account.ordersBefore(slug, trader, null, RECENT),
+    gateway.store.account.endedOrders(slug, trader, RECENT),
     gateway.store.account.fillsBefore(slug, trader, null, RECENT),
     gateway.store.notifications.notices(slug, trader, RECENT),
   ]);

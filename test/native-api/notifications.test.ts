@@ -14,6 +14,7 @@ import { price } from '../harness/diamond-calls.js';
 import { eventually } from '../harness/eventually.js';
 import { agentsOf, authorization, domainOf, EVERYTHING, signWith } from '../harness/master-wallet.js';
 import { firstChain } from '../harness/first-chain.js';
+import { ownOrders } from '../harness/own-orders.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
 import { signRequest } from '../harness/signed-request.js';
 
@@ -77,6 +78,21 @@ describe('notifications', () => {
     expect(await dismiss(trader, told?.id ?? 0)).toBe(200);
     expect(await dismiss(trader, told?.id ?? 0)).toBe(200);
     expect(await listed(trader.account.address.toLowerCase())).toEqual([]);
+  });
+
+  it('tell of a filled order however many younger ones there are', async () => {
+    await sandbox.post('/sandbox/oracle', { mode: 'hold' });
+    const trader = await newTrader(chain);
+    const own = ownOrders(sandbox, chain, venueOf(sandbox.gateway, chain.definition.slug));
+    await trader.open();
+    const [oldest] = await eventually(
+      () => own.all(trader),
+      ({ length }) => length === 1,
+    );
+    await Promise.all(Array.from({ length: 110 }, () => own.place(trader, { maxUnsent: 1_000, forMs: 600_000 })));
+    await sandbox.post('/sandbox/oracle', { mode: 'auto', delayMs: 20 });
+    await own.reaches(trader, oldest?.id ?? 0n, 'filled');
+    expect(await listed(trader.account.address)).toMatchObject([{ kind: 'order_filled', orderId: oldest?.id.toString() }]);
   });
 
   it('tell of a rejected order with the reason', async () => {

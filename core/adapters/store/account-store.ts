@@ -33,6 +33,10 @@ export function createAccountStore(db: Knex): AccountStore {
       const below = before === null ? '' : 'and id < :before';
       return listed(await rows(`${ORDERS} ${below} order by id desc limit :limit`, { chain, trader, before, limit }));
     },
+    async endedOrders(chain, trader, limit) {
+      const ended = `status in ('filled', 'rejected', 'timed_out') order by (state ->> 'updatedAt')::bigint desc limit :limit`;
+      return listed(await rows(`${ORDERS} and ${ended}`, { chain, trader, limit }));
+    },
     order: async (chain, trader, id) => listed(await rows(`${ORDERS} and id = :id`, { chain, trader, id }))[0] ?? null,
     async fillsBefore(chain, trader, before, limit) {
       // A client may send any number back; one that fits no column must find nothing rather than fail.

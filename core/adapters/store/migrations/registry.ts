@@ -22,6 +22,7 @@ import { timedOutOrders } from './0023-timed-out-orders.js';
 import { dueAndRefused } from './0024-due-and-refused.js';
 import { busyOrders } from './0025-busy-orders.js';
 import { openCancels } from './0027-open-cancels.js';
+import { toldOrders } from './0028-told-orders.js';
 import type { Migration } from './migration.js';
 
 /** In the order in which they are applied. */
@@ -50,4 +51,5 @@ export const MIGRATIONS: readonly Migration[] = [
   dueAndRefused,
   busyOrders,
   openCancels,
+  toldOrders,
 ];
