@@ -128,12 +128,14 @@ async function answerKnown(
   const { id, order, hashes, transaction, agent } = known;
   if (known.fingerprint !== fingerprintOf(gateway, request))
     throw new GatewayError('IDEMPOTENCY_CONFLICT', { clientId: request.clientId ?? '', id: id.toString() });
-  const isUnsent = hashes.length === 0 && agent === caller.agent && (order.status === 'prepared' || order.status === 'expired');
+  const isUnsent = hashes.length === 0 && (order.status === 'prepared' || order.status === 'expired');
   const now = venue.clock.now();
   const isLapsed = order.status === 'expired' || (order.expiresAt ?? 0) <= now;
   if (isUnsent && isLapsed) return renew(gateway, venue, caller, request, known);
   await requireDelegate(venue, caller);
-  const again = isUnsent && transaction !== null && order.expiresAt !== null ? transactionOf(venue, transaction, order.expiresAt) : null;
+  // The bytes are the agent's they were made for; another one gets its own once nobody may send these.
+  const isOwn = isUnsent && agent === caller.agent;
+  const again = isOwn && transaction !== null && order.expiresAt !== null ? transactionOf(venue, transaction, order.expiresAt) : null;
   return { order: await getOrder(gateway, venue, caller, id.toString()), transaction: again };
 }
 

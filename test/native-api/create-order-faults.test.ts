@@ -1,5 +1,8 @@
+import { Wallet } from 'ethers';
 import pg from 'pg';
 import { systemClock } from '../../core/adapters/system-clock.js';
+import { formatDecimal } from '../../core/domain/decimal.js';
+import { utcDay } from '../../core/domain/scope.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { createFaultProxy } from '../../sandbox/fault-proxy.js';
 import { agentTrader, done, newAgentTrader, prepared, refusal, type AgentTrader, type Json } from '../harness/agent-trader.js';
@@ -7,7 +10,7 @@ import { expectViewEqualsChain } from '../harness/chain-checker.js';
 import { cutOff } from '../harness/cut-off.js';
 import { eventually } from '../harness/eventually.js';
 import { startGatewayBeside } from '../harness/gateway-beside.js';
-import { EVERYTHING } from '../harness/master-wallet.js';
+import { agentsOf, authorization, domainOf, EVERYTHING, signWith } from '../harness/master-wallet.js';
 import { firstChain } from '../harness/first-chain.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
 
@@ -89,6 +92,33 @@ describe('a prepared order that nobody sent in time', () => {
     await agent.send(prepared({ status: 201, headers: new Headers(), body: { ...again } }));
     await agent.reaches(id, 'open');
     await expectViewEqualsChain(sandbox.gateway, chain.definition.slug, agent.trader);
+  });
+
+  it('is taken over by another agent of its trader who asks for it, on that one’s account', async () => {
+    const [scope, { slug }] = [{ ...EVERYTHING, dailySpendCapUsd: '1000' }, chain.definition];
+    const first = await newAgentTrader(sandbox, chain, { scope });
+    const [{ trader }, domain] = [first, await domainOf(sandbox, slug)];
+    const own = new Wallet(trader.privateKey);
+    const body = await authorization(domain, signWith(own, domain), { trader: own.address, agent: own.address, scope });
+    expect((await agentsOf(sandbox, slug).create(body)).status).toBe(201);
+    const second = agentTrader(sandbox, chain, trader, own);
+    const lower = ({ address }: Wallet) => address.toLowerCase() as `0x${string}`;
+    const spentBy = async ({ wallet }: AgentTrader): Promise<string> => {
+      const account = { chain: slug, agent: lower(wallet), trader: lower(own), day: utcDay(Date.now()) };
+      return formatDecimal(await sandbox.gateway.store.spend.spent(account));
+    };
+
+    const made = done(await first.create(limit({ clientId: 'inherited' })));
+    const id = String(made.order['id']);
+    expect([await spentBy(first), await spentBy(second)]).toEqual(['400', '0']);
+    expect(done(await second.create(limit({ clientId: 'inherited' }))).transaction).toBeNull();
+    await first.reaches(id, 'expired');
+    const taken = await second.create(limit({ clientId: 'inherited' }));
+    expect(done(taken).order).toMatchObject({ id, status: 'prepared' });
+    expect([await spentBy(first), await spentBy(second)]).toEqual(['0', '400']);
+    await second.send(prepared(taken));
+    await second.reaches(id, 'open');
+    await expectViewEqualsChain(sandbox.gateway, slug, trader);
   });
 
   it('is the same order still when its first transaction lands after all', async () => {
