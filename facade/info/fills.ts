@@ -6,6 +6,7 @@ import { collateralToUsd } from '../../core/domain/pricing/size.js';
 import { E8 } from '../../core/domain/pricing/units.js';
 import type { FillWindow, SeenFill } from '../../core/facade/history-store.js';
 import type { Protection } from '../../core/facade/protection-store.js';
+import type { ExchangeRecord } from '../../core/relay/exchange-store.js';
 import { BASE_SCALE, ZERO_TEXT, formatExact, formatSize, formatTick, formatUsd } from '../format.js';
 import { coinPrice, coinSize, type Asset } from '../universe.js';
 import { positionBase } from './open-orders.js';
@@ -28,12 +29,18 @@ export async function listFills(whose: Whose, window: FillWindow) {
     ),
   ]);
   const config = venue.feed.config();
+  const numbers = new Map(found.map(({ id, by }) => [id, by?.id ?? ids.get(id)]));
+  const levels = await gateway.store.exchange.ofOids(
+    venue.definition.slug,
+    trader,
+    [...numbers.values()].flatMap((number) => (number === undefined || records.has(number) ? [] : [number])),
+  );
   return found.flatMap((fill) => {
     const asset = universe.assets[fill.executed.terms.pairIndex];
-    const record = fill.by && records.get(fill.by.id);
-    const oid = record?.oid ?? fill.by?.id ?? ids.get(fill.id);
-    if (!asset || oid === undefined) return [];
-    return [showFill({ config, asset, fill, oid, cloid: record?.cloid ?? null, trader, start: starts.get(fill.id) ?? 0n })];
+    const number = numbers.get(fill.id);
+    if (!asset || number === undefined) return [];
+    const record = records.get(number) ?? levels.get(number) ?? null;
+    return [showFill({ config, asset, fill, oid: record?.oid ?? number, record, trader, start: starts.get(fill.id) ?? 0n })];
   });
 }
 
@@ -107,14 +114,20 @@ interface Shown {
   readonly asset: Asset;
   readonly fill: SeenFill;
   readonly oid: bigint;
-  readonly cloid: string | null;
+  /** The bot's own order, where it is one's. */
+  readonly record: ExchangeRecord | null;
   readonly trader: string;
   readonly start: bigint;
 }
 
-function showFill({ config, asset, fill, oid, cloid, trader, start }: Shown) {
+/** A resting order of ours, or a limit order that rested as the take profit of what it closes. */
+const hasRested = ({ orderKey }: Executed, record: ExchangeRecord | null): boolean =>
+  orderKey?.startsWith('resting:') === true || (record?.manner === 'protection' && record.order.style.kind === 'limit');
+
+function showFill({ config, asset, fill, oid, record, trader, start }: Shown) {
   const { executed } = fill;
   const { terms, place, action, collateralPriceUsd } = executed;
+  const cloid = record?.cloid ?? null;
   const collateral = collateralOf(config, terms.collateralIndex);
   const usd = (units: bigint): string =>
     collateral ? formatUsd(collateralToUsd(units, { ...collateral, priceUsd: collateralPriceUsd ?? collateral.priceUsd })) : ZERO_TEXT;
@@ -129,7 +142,7 @@ function showFill({ config, asset, fill, oid, cloid, trader, start }: Shown) {
     closedPnl: opens(executed) ? ZERO_TEXT : usd(executed.grossPnl),
     hash: place.txHash ?? NO_HASH,
     oid: Number(oid),
-    crossed: executed.orderKey?.startsWith('resting:') !== true,
+    crossed: !hasRested(executed, record),
     fee: usd(executed.fee),
     tid: Number(fill.id),
     feeToken: 'USDC',

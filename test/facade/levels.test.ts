@@ -48,6 +48,8 @@ interface Bot {
   place(placed: object): Promise<number>;
   statusOf(oid: number | string): Promise<string>;
   listed(): Promise<Shown[]>;
+  /** Newest first. */
+  fills(): Promise<{ readonly oid: number }[]>;
   positions(): Promise<readonly unknown[]>;
   awaited(): Promise<readonly unknown[]>;
 }
@@ -72,6 +74,7 @@ async function newBot(): Promise<Bot> {
     },
     statusOf: async (oid) => (await info.ask<{ order: { status: string } }>('orderStatus', { user, oid })).order.status,
     listed: () => info.ask('frontendOpenOrders', { user }),
+    fills: () => info.ask('userFills', { user }),
     positions: () => account.openPositions(FACADE_CHAIN, user),
     awaited: () => exchange.awaited(FACADE_CHAIN, user),
   };
@@ -145,6 +148,34 @@ describe('a level that is not mined yet', () => {
     );
     expect(await bot.trader.trades()).toMatchObject([{ sl: units(56_000) }]);
     expect([await bot.statusOf(old), await bot.statusOf(oid)]).toEqual(['canceled', 'open']);
+  });
+});
+
+describe('the fill of a level', () => {
+  const fillOf = async (bot: Bot, oid: number) =>
+    (
+      await eventually(
+        () => bot.fills(),
+        ([newest]) => newest?.oid === oid,
+      )
+    )[0];
+
+  it('bears the name its bot gave it, and took what was there', async () => {
+    const bot = await newHolder();
+    const c = `0x${'d2'.repeat(16)}`;
+    const oid = await bot.place(level('sl', '55000', { p: '50000', c }));
+    await arrives(bot);
+    await jumpTo(54_900);
+    expect(await fillOf(bot, oid)).toMatchObject({ cloid: c, dir: 'Close Long', crossed: true });
+  });
+
+  it('did rest where it was a limit order', async () => {
+    const bot = await newHolder();
+    const c = `0x${'d3'.repeat(16)}`;
+    const oid = await bot.place(level('tp', '62000', { p: '62000', c, t: { limit: { tif: 'Gtc' } } }));
+    await arrives(bot);
+    await jumpTo(62_100);
+    expect(await fillOf(bot, oid)).toMatchObject({ cloid: c, dir: 'Close Long', crossed: false });
   });
 });
 
