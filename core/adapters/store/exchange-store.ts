@@ -160,10 +160,15 @@ export const LIVE_CLOIDS = statement(`
     select from exchange_legs leg join orders on orders.id = leg.order_id
     where leg.chain = o.chain and leg.oid = o.oid and orders.is_live)`);
 
-/** Looked up by lane, since what is open, and what is new, is little of each. A job that sets a level makes no order of ours. */
+/**
+ * By wallet, of which only what is open and what is new is read; one that never sent has no lane yet. A job that sets a level makes no
+ * order of ours.
+ */
 const AWAITED = statement(`
   select parent, (context->>'item')::integer as item from relay_jobs
-  where chain = cast(:chain as text) and wallet = any(array(select wallet from relay_lanes where chain = cast(:chain as text)))
+  where chain = cast(:chain as text) and wallet = any(array(
+    select wallet from relay_lanes where chain = cast(:chain as text)
+    union select wallet from relay_wallets where chain = cast(:chain as text) and trader = cast(:trader as text)))
   and (not is_over or state = 'mined' and mined_block > (select block_number from chain_cursors where chain = cast(:chain as text)))
   and trader = cast(:trader as text) and order_id is null and purpose = 'action' and context->>'kind' = 'order'`);
 
