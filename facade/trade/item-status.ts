@@ -1,5 +1,6 @@
 import { divideInteger } from '../../core/domain/decimal.js';
 import type { Order } from '../../core/domain/order.js';
+import { HUNDRED_PERCENT } from '../../core/domain/pricing/units.js';
 import type { GatewayError } from '../../core/errors.js';
 import type { Venue } from '../../core/gateway.js';
 import type { ItemOutcome } from '../../core/relay/plan-items.js';
@@ -60,6 +61,6 @@ function totals(venue: Venue, asset: Asset, orders: readonly Order[]): { totalSz
 /** `bid@ask`, half a spread to either side of the oracle's price. */
 function bestPrices(venue: Venue, asset: Asset): string {
   const price = coinPrice(asset, venue.feed.lastPrice(asset.id)?.oracle ?? 0n);
-  const away = (price * (asset.pair?.spreadP ?? 0n)) / 10n ** 12n;
+  const away = (price * (asset.pair?.spreadP ?? 0n)) / 2n / HUNDRED_PERCENT;
   return `${formatTick(price - away, asset.szDecimals, 'floor')}@${formatTick(price + away, asset.szDecimals, 'ceil')}`;
 }
