@@ -1,10 +1,21 @@
 // Checks a relay proof offline: node scripts/verify-proof.mjs proof.json
 // The signature is the agent's, over the body in the proof; and what was sent is for its trader, market and side, no larger and at no worse a
-// price than was signed; what a schedule or a lost request led to takes back or closes what the context names, and nothing else. Needs viem and @msgpack/msgpack, and believes nothing of the service that made the proof.
+// price than was signed; the signed transaction is the relayer's and carries just that; what a schedule or a lost request led to takes back or closes what the context names, and nothing else. Needs viem and @msgpack/msgpack, and believes nothing of the service that made the proof.
 import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { encode } from '@msgpack/msgpack';
-import { concatHex, decodeFunctionData, hashTypedData, keccak256, numberToHex, parseAbi, recoverAddress, toHex } from 'viem';
+import {
+  concatHex,
+  decodeFunctionData,
+  hashTypedData,
+  keccak256,
+  numberToHex,
+  parseAbi,
+  parseTransaction,
+  recoverAddress,
+  recoverTransactionAddress,
+  toHex,
+} from 'viem';
 
 const ABI = parseAbi([
   'struct Trade { address user; uint32 index; uint16 pairIndex; uint24 leverage; bool long; bool isOpen; uint8 collateralIndex; uint8 tradeType; uint120 collateralAmount; uint64 openPrice; uint64 tp; uint64 sl; bool isCounterTrade; uint160 positionSizeToken; uint24 __placeholder }',
@@ -127,6 +138,39 @@ export async function problemsOf(proof) {
   check(hash === proof.actionHash, 'the action hash is not that of the envelope');
   const signer = await signerOf(envelope, hash, proof.network);
   check(isSame(signer, proof.signer), `the envelope is signed by ${signer}, not by the signer named`);
+  check(proof.nonce === String(envelope.nonce), 'the nonce is not that of the envelope');
+  await checkTransaction(proof, check);
+  if (proof.purpose === 'no-op') checkNoOp(proof, check);
+  else checkCall(proof, envelope.action, check);
+  return problems;
+}
+
+/** What the rest of the proof speaks of is what the relayer signed, byte by byte. */
+async function checkTransaction({ rawTransaction, txHash, relayer, to, data }, check) {
+  const sent = await readTransaction(rawTransaction);
+  if (sent === null) return check(false, 'there is no signed transaction in it');
+  check(keccak256(rawTransaction) === txHash, 'the transaction has another hash');
+  check(isSame(sent.from, relayer), `the transaction is signed by ${sent.from}, not by the relayer named`);
+  check(isSame(sent.to ?? '', to), 'the transaction goes to somebody else');
+  check(isSame(sent.data ?? '0x', data), 'the transaction carries other call data');
+  check((sent.value ?? 0n) === 0n, 'the transaction moves ether');
+}
+
+/** Null when it cannot be read. */
+async function readTransaction(serializedTransaction) {
+  try {
+    return { ...parseTransaction(serializedTransaction), from: await recoverTransactionAddress({ serializedTransaction }) };
+  } catch {
+    return null;
+  }
+}
+
+/** In place of what was signed, whose time was over: it uses up the nonce and does nothing else. */
+function checkNoOp({ to, data, relayer }, check) {
+  check(data === '0x' && isSame(to, relayer), 'it should do nothing, and does something');
+}
+
+function checkCall(proof, action, check) {
   const outer = decode(proof.data);
   check(outer.functionName === 'delegatedTradingAction', 'the call is not a delegated one');
   const [trader = '', inner = '0x'] = outer.args;
@@ -137,9 +181,8 @@ export async function problemsOf(proof) {
   check(multiplier === 1n || multiplier === 1000n, `no asset is counted in ${multiplier}s`);
   const context = JSON.parse(proof.context);
   check(multiplier === 1n || ['order', 'replace'].includes(context.kind), `a ${context.kind} counts nothing`);
-  const isWhole = checkShape(calls, { ...proof, context, action: envelope.action }, check);
-  if (isWhole) MEANING[context.kind](calls, envelope.action, { ...context, multiplier, trader: proof.trader }, check);
-  return problems;
+  const isWhole = checkShape(calls, { ...proof, context, action }, check);
+  if (isWhole) MEANING[context.kind](calls, action, { ...context, multiplier, trader: proof.trader }, check);
 }
 
 const ROOM = 'updateMaxClosingSlippageP';
@@ -316,7 +359,8 @@ function checkCover(index, order, { trades, sizeStep }, multiplier, check) {
   check(signed === 0n || covered < signed + units(sizeStep), `its level closes more than was signed: ${covered} > ${signed} (1e-18 units)`);
 }
 
-function checkOpening([trade, slippageP], order, { context }, multiplier, check) {
+function checkOpening([trade, slippageP, referrer], order, { context }, multiplier, check) {
+  check(BigInt(referrer) === 0n, `it names ${referrer} as the referrer`);
   check(trade.pairIndex === order.a, `it trades asset ${trade.pairIndex}, signed was ${order.a}`);
   check(trade.long === order.b, 'it trades the other side');
   checkBound(trade.openPrice, BigInt(slippageP), order, multiplier, check);
@@ -357,9 +401,40 @@ function checkNearness(expected, slippageP, { b: isBuy, p }, multiplier, check) 
   check(isBuy ? worst > limit : worst < limit, `the price is not the one that was signed: ${worst} against ${limit}`);
 }
 
-if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  const problems = await problemsOf(JSON.parse(readFileSync(process.argv[2], 'utf8')));
-  for (const problem of problems) console.error(`- ${problem}`);
-  console.log(problems.length === 0 ? 'The proof holds.' : 'The proof does not hold.');
-  process.exitCode = problems.length === 0 ? 0 : 1;
+/** Only the chain, or nobody but the service, can say so. */
+const UNPROVEN =
+  'Not proven offline: that `to` is the Diamond, `state`, `blockNumber` (ask a node for the receipt of `txHash`), `orderId`, `receivedAt`, and the figures in `context` (trades and prices of that moment).';
+
+/** What was given, or why it cannot be read. */
+function readProof(file) {
+  if (file === undefined) return { complaint: 'usage: node scripts/verify-proof.mjs proof.json' };
+  try {
+    return { proof: JSON.parse(readFileSync(file, 'utf8')) };
+  } catch (error) {
+    return { complaint: `${file} cannot be read as a proof: ${error.message}` };
+  }
 }
+
+/** A proof that lacks a part cannot be judged: that is no verdict on what it says. */
+async function judge(proof) {
+  try {
+    return { problems: await problemsOf(proof) };
+  } catch (error) {
+    return { complaint: `it is no whole proof: ${error.message.split('\n')[0]}` };
+  }
+}
+
+/** 0 = it holds, 1 = it does not, 2 = there is none to judge. */
+async function run(file) {
+  const { proof, complaint } = readProof(file);
+  const verdict = complaint === undefined ? await judge(proof) : { complaint };
+  if (verdict.complaint !== undefined) {
+    console.error(verdict.complaint);
+    return 2;
+  }
+  for (const problem of verdict.problems) console.error(`- ${problem}`);
+  console.log(verdict.problems.length === 0 ? `The proof holds.\n${UNPROVEN}` : 'The proof does not hold.');
+  return verdict.problems.length === 0 ? 0 : 1;
+}
+
+if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) process.exitCode = await run(process.argv[2]);

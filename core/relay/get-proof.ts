@@ -22,6 +22,8 @@ export interface RelayProof {
   relayer: Address;
   to: Address;
   data: Hex;
+  /** Signed, as it was sent: it binds hash, sender, receiver and call data to each other. */
+  rawTransaction: Hex;
   state: RelayState;
   orderId: string | null;
   /** Base units in one unit of the asset, where it was an order: 1000 for coins that are counted in thousands. */
@@ -40,9 +42,10 @@ async function multiplierOf({ facade }: Store, chain: ChainSlug, context: unknow
 export async function getRelayProof({ store }: Gateway, { definition }: Venue, { trader }: Caller, txHash: Hex): Promise<RelayProof> {
   const { slug, diamond } = definition;
   const job = await store.relay.jobByHash(slug, txHash);
+  const attempt = job?.attempts.find(({ hash }) => hash === txHash);
   const parent = job?.parent ?? null;
   const action = parent === null ? null : await store.relay.action(slug, parent);
-  if (job?.trader !== trader || action === null) throw new GatewayError('ORDER_NOT_FOUND', { id: txHash });
+  if (job?.trader !== trader || action === null || attempt === undefined) throw new GatewayError('ORDER_NOT_FOUND', { id: txHash });
   const { signer, envelope, actionHash, form, network, nonce, receivedAt } = action;
   return {
     txHash,
@@ -54,14 +57,16 @@ export async function getRelayProof({ store }: Gateway, { definition }: Venue, {
     network,
     nonce: nonce.toString(),
     receivedAt,
-    purpose: job.purpose,
     relayer: job.wallet,
-    to: diamond,
-    data: job.data,
+    // Of one nonce, the order and what gave the nonce away are both kept: what is shown is what was signed under this hash.
+    ...(attempt.isNoOp
+      ? ({ purpose: 'no-op', to: job.wallet, data: '0x' } as const)
+      : { purpose: job.purpose, to: diamond, data: job.data }),
+    rawTransaction: attempt.raw,
     state: job.state,
     orderId: job.orderId?.toString() ?? null,
     multiplier: await multiplierOf(store, slug, job.context),
-    blockNumber: job.mined === null ? null : Number(job.mined.blockNumber),
+    blockNumber: job.mined?.hash === txHash ? Number(job.mined.blockNumber) : null,
     context: JSON.stringify(withoutTrace(job.context), (_key, value: unknown) =>
       typeof value === 'bigint' ? { $n: value.toString() } : value,
     ),

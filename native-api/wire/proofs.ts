@@ -28,6 +28,7 @@ export const RelayProof = z
     relayer: AnyAddress,
     to: AnyAddress,
     data: TxHash,
+    rawTransaction: TxHash,
     state: z.enum(RELAY_STATES),
     orderId: Id.nullable(),
     multiplier: z.int().positive(),

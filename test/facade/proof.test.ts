@@ -4,7 +4,9 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { Wallet } from 'ethers';
-import { decodeFunctionData, encodeFunctionData, parseEventLogs } from 'viem';
+import fc from 'fast-check';
+import { decodeFunctionData, encodeFunctionData, keccak256, parseEventLogs } from 'viem';
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { diamondAbi } from '../../core/adapters/diamond-abi.js';
 import { venueOf } from '../../core/gateway.js';
 import { encodeIntent, wrapFor } from '../../core/orders/encode-intent.js';
@@ -33,7 +35,7 @@ afterAll(() => sandbox.stop());
 
 const [BTC, ETH] = [0, 1];
 const [GTC, IOC] = [{ limit: { tif: 'Gtc' } }, { limit: { tif: 'Ioc' } }];
-const HOLDS = { code: 0, said: 'The proof holds.\n' };
+const HOLDS = { code: 0, said: 'The proof holds.' };
 
 interface Answered {
   readonly resting?: { readonly oid: number };
@@ -125,6 +127,20 @@ function dataFor(trader: FacadeTrader['address'], ...intents: Intent[]): Hex {
   return wrapFor('0x00000000000000000000000000000000000000ff', trader, inner);
 }
 
+/** The same, signed by a wallet of its own. */
+async function sentBy(proof: Record<string, string>): Promise<Record<string, string>> {
+  const key = privateKeyToAccount(generatePrivateKey());
+  const { to, data } = proof as { to: Hex; data: Hex };
+  const rawTransaction = await key.signTransaction({ type: 'eip1559', chainId: 1, nonce: 0, gas: 100_000n, maxFeePerGas: 1n, to, data });
+  return { ...proof, rawTransaction, txHash: keccak256(rawTransaction), relayer: key.address };
+}
+
+/** One byte of hex, or one character, made another. */
+function flipped(value: string, at: number): string {
+  const place = 2 + (at % (value.length - 2));
+  return `${value.slice(0, place)}${value[place] === '0' ? '1' : '0'}${value.slice(place + 1)}`;
+}
+
 async function apiKeyOf({ trader, address }: FacadeTrader): Promise<string> {
   const wallet = new Wallet(trader.privateKey);
   const sign = signWith(wallet, await domainOf(sandbox));
@@ -162,11 +178,18 @@ async function verify(proof: unknown): Promise<Verdict> {
 describe('a relayed transaction', () => {
   it('has a proof that its owner can read and anybody can check offline', async () => {
     const proof = await proofOf(order({ a: BTC, b: true, p: '40000', s: '0.1', r: false, t: GTC }));
-    expect(await runScript(proof)).toEqual(HOLDS);
+    expect(await runScript(proof)).toEqual({
+      code: 0,
+      said: expect.stringMatching(/^The proof holds\.\nNot proven offline: .*blockNumber/),
+    });
     expect(await runScript({ ...proof, trader: '0x00000000000000000000000000000000000000ff' })).toMatchObject({
       code: 1,
       said: expect.stringContaining('the call is for another trader'),
     });
+  });
+
+  it('needs a whole proof to be judged: anything else is one line and a code of its own', async () => {
+    expect(await runScript({})).toMatchObject({ code: 2, said: expect.stringMatching(/^it is no whole proof: .*\n$/) });
   });
 
   it.each([
@@ -292,7 +315,7 @@ describe('a relayed transaction', () => {
     const [lost, another] = [5, 6].map((requestIndex) => ({ kind: 'reclaim', requestIndex }) as const);
     if (!lost || !another) throw new Error('there are two');
     const reclaim = { ...canceled, purpose: 'reclaim', context: JSON.stringify({ kind: 'cancel', item: 0, intent: lost }) };
-    expect(await verify({ ...reclaim, data: dataOf(lost) })).toEqual(HOLDS);
+    expect(await verify(await sentBy({ ...reclaim, data: dataOf(lost) }))).toEqual(HOLDS);
     expect((await verify({ ...reclaim, data: dataOf(another) })).said).toContain('it takes back 6, meant was 5');
     expect((await verify({ ...reclaim, data: dataOf(lost, another) })).said).toContain('it does more than');
     const close = { kind: 'close', tradeIndex: 0, expectedPrice: 1n, slippageP: null } as const;
@@ -340,6 +363,50 @@ describe('a relayed transaction', () => {
     const data = encodeFunctionData({ abi: diamondAbi, functionName: 'delegatedTradingAction', args: [trader, twice] });
     expect((await verify({ ...proof, data })).said).toContain('it does more than');
     expect((await verify({ ...proof, data: `${data.slice(0, 2)}12345678${data.slice(10)}` })).said).toContain('not a delegated one');
+  });
+
+  it('is bound to its transaction: whatever byte of it is changed, it does not hold', async () => {
+    const proof = await proofOf(order({ a: BTC, b: true, p: '40500', s: '0.1', r: false, t: GTC }));
+    expect(await verify(proof)).toEqual(HOLDS);
+    const fields = ['txHash', 'relayer', 'to', 'data', 'rawTransaction', 'trader', 'signer', 'actionHash', 'nonce'];
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...fields), fc.nat(5_000), async (field, at) => {
+        const bent = { ...proof, [field]: flipped(proof[field] ?? '', at) };
+        expect(await verify(bent)).toMatchObject({ code: 1 });
+      }),
+      { numRuns: 200 },
+    );
+    const { rawTransaction, ...unbound } = proof;
+    expect(rawTransaction).toMatch(/^0x02/);
+    expect((await verify(unbound)).said).toContain('there is no signed transaction');
+  });
+
+  it('that gave its nonce away is shown as what was sent, not as the order it stands in for', async () => {
+    const { store } = sandbox.gateway;
+    const wire = order({ a: BTC, b: true, p: '43000', s: '0.1', r: false, t: GTC });
+    const placed = await store.relay.jobByHash(FACADE_CHAIN, (await relayed(wire)) as Hex);
+    if (!placed) throw new Error('nothing was placed');
+    // A wallet that no lane sends for.
+    const key = privateKeyToAccount(generatePrivateKey());
+    const wallet = key.address.toLowerCase() as Hex;
+    const { id } = await store.relay.queue({ ...placed, wallet, orderId: null }, Date.now());
+    await store.relay.number(FACADE_CHAIN, wallet, [id], 0);
+    const fees = { maxFeePerGas: 2n, maxPriorityFeePerGas: 1n };
+    const attempt = async (isNoOp: boolean) => {
+      const call = isNoOp ? { to: key.address } : { to: firstChain(sandbox).definition.diamond, data: placed.data };
+      const { chainId } = firstChain(sandbox).definition;
+      const raw = await key.signTransaction({ type: 'eip1559', chainId, nonce: 0, gas: 100_000n, value: 0n, ...fees, ...call });
+      const made = { isNoOp, raw, hash: keccak256(raw), ...fees, signedAt: Date.now() };
+      await store.relay.addAttempt(FACADE_CHAIN, [{ id, attempt: made }]);
+      return made.hash;
+    };
+    const headers = { 'X-Service-Api-Key': await apiKeyOf(who) };
+    const shown = async (hash: Hex) => (await sandbox.get(`/v1/${FACADE_CHAIN}/account/${who.address}/proofs/${hash}`, headers)).body;
+    const [sent, nothing] = [await shown(await attempt(false)), await shown(await attempt(true))];
+    expect(sent).toMatchObject({ purpose: 'action', data: placed.data, blockNumber: null });
+    expect(nothing).toMatchObject({ purpose: 'no-op', to: key.address, data: '0x', relayer: key.address });
+    for (const proof of [sent, nothing]) expect(await verify(proof)).toEqual(HOLDS);
+    expect((await verify({ ...(nothing as object), data: placed.data })).said).toContain('it should do nothing');
   });
 
   it('has none for anybody else', async () => {
