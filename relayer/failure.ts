@@ -1,3 +1,4 @@
+import { GatewayError } from '../core/errors.js';
 import { NoNodeError } from '../core/relay/no-node-error.js';
 
 /** The hosts that were asked in vain, in brackets; nothing where they are not known. */
@@ -5,4 +6,5 @@ export const hostsIn = (error: unknown): string =>
   error instanceof NoNodeError && error.hosts.length > 0 ? ` (${error.hosts.join(', ')})` : '';
 
 /** Why a lane could not do its work, in half a sentence for traders. */
-export const failureOf = (error: unknown): string => `its node does not answer${hostsIn(error)}`;
+export const failureOf = (error: unknown): string =>
+  error instanceof GatewayError && error.code === 'NOT_READY' ? 'its database does not answer' : `its node does not answer${hostsIn(error)}`;

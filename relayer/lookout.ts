@@ -139,7 +139,8 @@ export function createLookout(options: LookoutOptions): Lookout {
   }
 
   return {
-    isDue: () => chainNonce === null || isBlockSeen || clock.now() - lookedAt >= paceMs,
+    // A clock that was set back has seen no look yet.
+    isDue: () => chainNonce === null || isBlockSeen || clock.now() < lookedAt || clock.now() - lookedAt >= paceMs,
     hasLooked: () => chainNonce !== null,
     leastNonce: () => count.believed(),
     blockSeen: () => void (isBlockSeen = true),

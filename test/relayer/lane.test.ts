@@ -459,6 +459,19 @@ describe('the chain', () => {
     await expectOnce(bench, over ? [over] : []);
   });
 
+  it('gets a forgotten transaction again also when the clock was set back meanwhile', async () => {
+    const bench = await relayBench(chain, sandbox.gateway.store);
+    let [behind, isForgetful] = [0, true];
+    const clock = { ...systemClock, now: () => systemClock.now() - behind };
+    const send: RelayNode['send'] = (raw) =>
+      isForgetful ? Promise.resolve({ verdict: 'accepted', note: null }) : bench.node.send(raw);
+    const relayer = start(bench, { node: { ...bench.node, send }, clock });
+    const { job, handedOver } = await relayer.send(await requestOf(bench));
+    expect((await handedOver).state).toBe('accepted');
+    [behind, isForgetful] = [3_600_000, false];
+    await expectOnce(bench, await whenOver(bench, [job.id]));
+  });
+
   it('that drops a block gets the same transaction again', async () => {
     const bench = await relayBench(chain, sandbox.gateway.store);
     // What gave the trader a delegate and collateral must not go with the order.
