@@ -13,7 +13,7 @@ const tooLarge = (): GatewayError => refusal(`must not exceed ${BODY_LIMIT_BYTES
 
 /** Whole or not at all, whatever its Content-Type says; a client that goes away in the middle gets no answer. */
 export function readBody(request: IncomingMessage, done: Done): void {
-  const encoding = request.headers['content-encoding'] ?? 'identity';
+  const encoding = request.headers['content-encoding']?.toLowerCase() ?? 'identity';
   if (encoding !== 'identity' && encoding !== 'gzip') return done(refusal('must be plain or gzip'), NO_BYTES);
   if (Number(request.headers['content-length'] ?? 0) > BODY_LIMIT_BYTES) return done(tooLarge(), NO_BYTES);
   collect(request, encoding === 'gzip' ? unpackedInto(done) : done);

@@ -30,12 +30,15 @@ function shortest(text: string): string {
   return kept === '' ? digits : `${digits}.${kept}`;
 }
 
-/** Older clients write some keys out. */
+/** Older clients write some keys out. Who gives both spellings may mean either. */
 const aliased = <Schema extends z.ZodType>(aliases: Readonly<Record<string, string>>, schema: Schema) =>
-  z.preprocess((value) => {
+  z.preprocess((value, context) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
     const given = new Map(Object.entries(value));
-    for (const [long, short] of Object.entries(aliases)) if (given.has(long) && !given.has(short)) given.set(short, given.get(long));
+    for (const [long, short] of Object.entries(aliases)) {
+      if (given.has(long) && given.has(short)) context.addIssue({ code: 'custom', message: `is given as ${short} too`, path: [long] });
+      if (given.has(long) && !given.has(short)) given.set(short, given.get(long));
+    }
     return Object.fromEntries(given);
   }, schema);
 
@@ -46,6 +49,15 @@ const Trigger = z.object({
   trigger: z.object({ isMarket: Flag, triggerPx: Decimal, tpsl: z.enum(['tp', 'sl'], 'must be tp or sl') }),
 });
 
+const isEither = (given: unknown): boolean => {
+  const { limit, trigger } = (given ?? {}) as { readonly limit?: unknown; readonly trigger?: unknown };
+  return (limit ?? null) === null || (trigger ?? null) === null;
+};
+const OrderType = z
+  .unknown()
+  .refine(isEither, 'must be a limit or a trigger, not both')
+  .pipe(z.union([Limit, Trigger], 'must be {limit: {tif}} or {trigger: {isMarket, triggerPx, tpsl}}'));
+
 const LONG_NAMES = { asset: 'a', isBuy: 'b', limitPx: 'p', sz: 's', reduceOnly: 'r', orderType: 't', cloid: 'c' };
 const Order = aliased(
   LONG_NAMES,
@@ -55,7 +67,7 @@ const Order = aliased(
     p: Decimal,
     s: Decimal,
     r: Flag,
-    t: z.union([Limit, Trigger], 'must be {limit: {tif}} or {trigger: {isMarket, triggerPx, tpsl}}'),
+    t: OrderType,
     c: optional(Cloid),
   }),
 );

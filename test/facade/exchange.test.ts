@@ -47,12 +47,14 @@ describe('the exchange door', () => {
     expect(plain).toMatchObject({ status: 200, body: DONE });
     expect(plain.headers.get('access-control-allow-origin')).toBe('*');
     expect(plain.headers.get('content-type')).toContain('application/json');
-    const packed = await fetch(`${sandbox.url}/hl/${CHAIN}/exchange`, {
-      method: 'POST',
-      body: gzipSync(JSON.stringify(await signL1(agent, { type: 'noop' }))),
-      headers: { 'Content-Encoding': 'gzip' },
-    });
-    expect([packed.status, await packed.json()]).toEqual([200, DONE]);
+    for (const encoding of ['gzip', 'GZIP']) {
+      const packed = await fetch(`${sandbox.url}/hl/${CHAIN}/exchange`, {
+        method: 'POST',
+        body: gzipSync(JSON.stringify(await signL1(agent, { type: 'noop' }))),
+        headers: { 'Content-Encoding': encoding },
+      });
+      expect([packed.status, await packed.json()]).toEqual([200, DONE]);
+    }
   });
 
   it('takes numbers of a signature without zeros in front and without 0x, v from zero, and keys it does not know', async () => {
@@ -183,6 +185,8 @@ describe('a body that fits nothing', () => {
     ['a side that is a number', withOrder({ b: 1 })],
     ['an unknown time in force', withOrder({ t: { limit: { tif: 'Day' } } })],
     ['neither limit nor trigger', withOrder({ t: {} })],
+    ['both of them', withOrder({ t: { limit: { tif: 'Gtc' }, trigger: { isMarket: true, triggerPx: '1', tpsl: 'sl' } } })],
+    ['two names for one asset', withOrder({ asset: 1 })],
     ['a cloid that is too short', withOrder({ c: '0x12' })],
     ['orders that are no list', { ...noop, action: { type: 'order', orders: {}, grouping: 'na' } }],
     ['an unknown grouping', { ...noop, action: { ...orderAction(), grouping: 'all' } }],
