@@ -48,6 +48,7 @@ export async function relayModify(
   request: ModifyRequest,
 ): Promise<ModifyOutcome> {
   const { name, item, holdMs } = request;
+  const end = venue.clock.now() + holdMs;
   const target = await findTarget(gateway, venue, caller, name);
   if (target?.pairIndex !== item.pairIndex) return { kind: 'gone' };
   if (await isNameOfAnother(gateway, venue, caller, item, target))
@@ -64,7 +65,8 @@ export async function relayModify(
   const isOverwritten = overwrites(plan, target);
   const kept = isOverwritten ? null : await takeBack(gateway, venue, caller, action, { ...request, target });
   if (kept !== null) return kept;
-  const [placed] = await relayOrders(gateway, venue, caller, action, { items: [item], holdMs });
+  const left = Math.max(0, end - venue.clock.now());
+  const [placed] = await relayOrders(gateway, venue, caller, action, { items: [item], holdMs: left });
   if (!placed) return { kind: 'gone' };
   const isPlaced = placed.kind === 'filled' || placed.kind === 'resting';
   return isPlaced || isOverwritten ? placed : { kind: 'lost', outcome: placed };

@@ -1,4 +1,5 @@
 import { Wallet } from 'ethers';
+import pg from 'pg';
 import type { ChainControls } from '../../sandbox/controls.js';
 import type { ChainTrader } from '../harness/chain-trader.js';
 import { eventually } from '../harness/eventually.js';
@@ -13,9 +14,12 @@ const GONE = 'Cannot modify canceled or filled order';
 
 let sandbox: TestSandbox;
 let chain: ChainControls;
+let database: pg.Client;
 
 beforeAll(async () => {
   sandbox = await startTestSandbox();
+  database = new pg.Client(sandbox.config.database.kind === 'server' ? sandbox.config.database.url : '');
+  await database.connect();
   chain = firstChain(sandbox);
   sandbox.controls.prices.jump(BTC, String(PRICE));
   await eventually(
@@ -23,7 +27,10 @@ beforeAll(async () => {
     (price) => price === units(PRICE),
   );
 });
-afterAll(() => sandbox.stop());
+afterAll(async () => {
+  await database.end();
+  await sandbox.stop();
+});
 
 interface Bot {
   readonly trader: ChainTrader;
@@ -84,15 +91,24 @@ const stopAt = (bot: Bot, price: number) =>
 const waiting = async () =>
   (await sandbox.gateway.store.relay.open(FACADE_CHAIN, sandbox.controls.relayer.toLowerCase() as `0x${string}`)).length;
 
-/** All of them are on their way, in this order, before the chain decides. */
+const kept = async ({ address }: Bot): Promise<number> =>
+  Number((await database.query<{ count: string }>('select count(*) from relay_actions where trader = $1', [address])).rows[0]?.count);
+
+/** All of them are on their way, in this order, before the chain decides. Two that take back the same share one transaction. */
 async function atOnce(bot: Bot, ...actions: object[]): Promise<unknown[]> {
   await eventually(waiting, (jobs) => jobs === 0);
+  const before = await kept(bot);
   await chain.pauseMining(true);
   const answers: Promise<unknown>[] = [];
   try {
     for (const action of actions) {
       answers.push(bot.send(action));
-      await eventually(waiting, (jobs) => jobs === answers.length);
+      await eventually(
+        () => kept(bot),
+        (count) => count === before + answers.length,
+      );
+      await eventually(waiting, (jobs) => jobs > 0);
+      for (let trips = 0; trips < 20; trips += 1) await bot.trader.trades();
     }
   } finally {
     await chain.pauseMining(false);
