@@ -4,7 +4,7 @@ import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import { isSettled, soonest, watchOrders, type OrderWatch } from './await-orders.js';
 import { exchangeFacts, type ExchangeFacts } from './exchange-facts.js';
-import { failed, planItems, planRest, prepareItem, type ExchangeItem, type Failure, type ItemOutcome } from './plan-items.js';
+import { planItems, planRest, prepareItem, type ExchangeItem, type Failure, type ItemOutcome } from './plan-items.js';
 import type { TraderFacts } from './exchange-store.js';
 import type { RelayState, SignedAction } from './relay-store.js';
 import { dropHeld, sendHeld, sendItem, type Sent } from './send-item.js';
@@ -34,7 +34,7 @@ export async function relayOrders(
   try {
     const prepared = await Promise.all(planItems(venue, facts, items).map((plan) => prepareItem(gateway, venue, caller, facts, plan)));
     const sent: (Sent | Failure)[] = [];
-    for (const each of prepared) sent.push('outcome' in each ? each : await sendItem(gateway, venue, caller, action, each).catch(untold));
+    for (const each of prepared) sent.push('outcome' in each ? each : await sendItem(gateway, venue, caller, action, each));
     const flip = (each: Sent): Promise<Sent> => openAfterClose(gateway, venue, caller, action, watch, { sent: each, end });
     const [settled] = await Promise.all([
       Promise.all(sent.map(async (each) => ('outcome' in each || each.held === null ? each : flip(each)))),
@@ -48,15 +48,6 @@ export async function relayOrders(
     watch.stop();
   }
 }
-
-/** A database that breaks off may have stored an order, and what it stored is sent: a bot that is told to try again would have two. */
-function untold(error: unknown): Failure {
-  if (!(error instanceof GatewayError) || error.code !== 'NOT_READY') throw error;
-  return failed(new GatewayError('UNSUPPORTED', { reason: MAY_BE_PLACED }, { cause: error }));
-}
-
-const MAY_BE_PLACED =
-  'The database did not answer in time: the order may have been placed. Look it up by orderStatus, openOrders and userFills before you send it again.';
 
 /** With less of the answer's time left, an opening could come after the bot was told that there is none. */
 const LEAST_FOR_OPENING_MS = 1_500;

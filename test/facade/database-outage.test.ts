@@ -59,15 +59,4 @@ describe('a database that goes away', () => {
     await chain.pauseMining(false);
     await openOn(bot, 1);
   });
-
-  it('while an order is stored: the bot is told to look before it tries again', async () => {
-    const bot = await newBot();
-    const body = await cutOff(database, 'orders', () => bot.place());
-    const [{ error }] = (body as { response: { data: { statuses: [{ error: string }] } } }).response.data.statuses;
-    expect(error).toContain('the order may have been placed');
-    expect(error).not.toContain('retry');
-    expect(await bot.jobs()).toEqual([]);
-    expect(await bot.place()).toMatchObject({ response: { data: { statuses: [{ resting: expect.anything() }] } } });
-    await openOn(bot, 1);
-  });
 });
