@@ -7,4 +7,6 @@ export const hostsIn = (error: unknown): string =>
 
 /** Why a lane could not do its work, in half a sentence for traders. */
 export const failureOf = (error: unknown): string =>
-  error instanceof GatewayError && error.code === 'NOT_READY' ? 'its database does not answer' : `its node does not answer${hostsIn(error)}`;
+  error instanceof GatewayError && error.code === 'NOT_READY'
+    ? 'its database does not answer'
+    : `its node does not answer${hostsIn(error)}`;

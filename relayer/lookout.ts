@@ -52,6 +52,8 @@ export function createLookout(options: LookoutOptions): Lookout {
   const count = createChainCount({ clock, doubtMs: settings.doubtMs, nextOfOurs });
   /** As the node counted last, believed or not. */
   let chainNonce: number | null = null;
+  /** To the end: until then it is not known which nonces are free. */
+  let hasLooked = false;
   let isBlockSeen = true;
   let lookedAt = 0;
   let busyAt = 0;
@@ -89,6 +91,7 @@ export function createLookout(options: LookoutOptions): Lookout {
     const { doubtMs } = settings;
     await settleJobs({ store, node, slug, wallet: wallet.address, clock, log, onStep, memory, doubtMs }, numbered, nonce);
     const oddity = await goBy(nonce, numbered);
+    hasLooked = true;
     if (oddity === null) fence.clear('nonce');
     else fence.meet('nonce', oddity);
     // What was begun meanwhile may have met what this look knows nothing of; being taken clears it as well.
@@ -141,13 +144,13 @@ export function createLookout(options: LookoutOptions): Lookout {
   return {
     // A clock that was set back has seen no look yet.
     isDue: () => chainNonce === null || isBlockSeen || clock.now() < lookedAt || clock.now() - lookedAt >= paceMs,
-    hasLooked: () => chainNonce !== null,
+    hasLooked: () => hasLooked,
     leastNonce: () => count.believed(),
     blockSeen: () => void (isBlockSeen = true),
     look,
     lookAtChain,
     forget() {
-      chainNonce = null;
+      [chainNonce, hasLooked] = [null, false];
       count.forget();
       waiting = null;
       memory.doubts.clear();

@@ -65,11 +65,13 @@ export function watchOrders({ bus, stopping }: Gateway, venue: Venue, trader: Ad
 
 /** Until all are done, the time is up or the service ends. */
 export async function soonest({ clock }: Venue, { ending }: OrderWatch, all: readonly Promise<unknown>[], ms: number): Promise<void> {
+  const done = Promise.all(all);
+  done.catch(() => undefined); // a service that ends waits for none of it, and what fails then is nobody's news
   const over = new AbortController();
   const end = (): void => over.abort('over'); // without a word of its own it would make up an error, with its stack
   ending.addEventListener('abort', end);
   try {
-    if (!ending.aborted) await Promise.race([Promise.all(all), clock.sleep(ms, over.signal)]);
+    if (!ending.aborted) await Promise.race([done, clock.sleep(ms, over.signal)]);
   } finally {
     ending.removeEventListener('abort', end);
     end();

@@ -43,7 +43,7 @@ const isUnique = ({ kind }: Intent): boolean => kind === 'withdraw' || kind === 
 
 /** Nobody waits for a block that will not come. */
 function requireSent({ state, note }: RelayJob): void {
-  if (state === 'refused') throw new GatewayError('UNSUPPORTED', { reason: `Not sent: ${note ?? 'refused'}.` });
+  if (state === 'refused' || state === 'replaced') throw new GatewayError('UNSUPPORTED', { reason: `Not sent: ${note ?? 'refused'}.` });
 }
 
 /** False when the contract says that there is nothing left to take back. */

@@ -13,3 +13,6 @@ export interface LaneWaits {
 }
 
 export const LANE_WAITS: LaneWaits = { stuckMs: 12_000, tooLateMs: 30_000, doubtMs: 30_000, patienceMs: 5_000, jammedMs: 30_000 };
+
+/** For so long after its time a job may still be sent: told to be over before that, it would happen all the same. Clocks of replicas differ. */
+export const MAY_BE_SENT_MS = 2 * LANE_WAITS.tooLateMs;

@@ -62,6 +62,7 @@ export function failed(error: unknown): Failure {
 }
 
 const AGAINST_OPENINGS: ReadonlySet<ErrorCode> = new Set([
+  'MARKET_CLOSED',
   'SIZE_BELOW_MINIMUM',
   'LEVERAGE_OUT_OF_RANGE',
   'SCOPE_LEVERAGE_EXCEEDED',
@@ -132,14 +133,20 @@ export async function prepareItem(
   }
 }
 
-/** Every leg is rehearsed; all of them in the same round trip. Who cannot open the other side can still get out of this one. */
+/** Every leg is rehearsed; all of them in the same round trip. Who cannot have all of it can still get out of what he is in. */
 async function goodLegs(legs: readonly Leg[], prepare: (leg: Leg) => Promise<PreparedLeg>): Promise<readonly PreparedLeg[]> {
-  const prepared = legs.map(prepare);
-  try {
-    return await Promise.all(prepared);
-  } catch (error) {
-    const closes = prepared.filter((_, at) => legs[at]?.role === 'close');
-    if (closes.length === 0 || !isOnlyAgainstOpening(error)) throw error;
-    return Promise.all(closes);
+  const tried = await Promise.allSettled(legs.map(prepare));
+  const good = tried.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+  const closes = good.filter(({ leg }) => leg.role === 'close');
+  for (const [at, each] of tried.entries()) {
+    const leg = legs[at];
+    if (each.status === 'rejected' && !(leg && closes.length > 0 && isDispensable(leg, each.reason))) throw each.reason;
   }
+  return good;
+}
+
+/** Whether the closes beside it are worth having without it: the opening of a flip, or a part too small to be closed alone. */
+function isDispensable({ role, intent }: Leg, error: unknown): boolean {
+  if (role === 'open') return isOnlyAgainstOpening(error);
+  return intent.kind === 'decrease' && isKnown(error) && error.code === 'SIZE_BELOW_MINIMUM';
 }

@@ -50,7 +50,7 @@ export async function relayModify(
   const { name, item, holdMs } = request;
   const end = venue.clock.now() + holdMs;
   const target = await findTarget(gateway, venue, caller, name);
-  if (target?.pairIndex !== item.pairIndex) return { kind: 'gone' };
+  if (target?.pairIndex !== item.pairIndex || isEmpty(target)) return { kind: 'gone' };
   if (await isNameOfAnother(gateway, venue, caller, item, target))
     return failed(new GatewayError('UNSUPPORTED', { reason: CLOID_TAKEN })).outcome;
   const resting = restingSlot(target);
@@ -97,6 +97,9 @@ async function isNameOfAnother(
   if (cloid === null || cloid === record?.cloid) return false;
   return (await store.exchange.liveCloids(definition.slug, trader, [cloid])).has(cloid);
 }
+
+/** Its number is nobody's any more. */
+const isEmpty = ({ orders, protections }: Target): boolean => orders.length + protections.length === 0;
 
 /** The slot of the one order that rests for it. */
 function restingSlot({ orders, protections }: Target): number | null {

@@ -27,7 +27,9 @@ async function comesTrue(work: Work, holds: () => Promise<boolean>): Promise<boo
 /** Whether any order has yet to set a level in this place. */
 async function isAwaited({ gateway, venue, caller }: Work, { tradeIndex, kind }: Protected): Promise<boolean> {
   const awaited = await gateway.store.exchange.awaited(venue.definition.slug, caller.trader);
-  return awaited.some(({ order, legs }) => askedLevel(order).kind === kind && legs.some((leg) => leg.tradeIndex === tradeIndex));
+  return awaited.some(
+    ({ order, legs }) => askedLevel(order).kind === kind && legs.some((leg) => leg.role === 'protect' && leg.tradeIndex === tradeIndex),
+  );
 }
 
 /** Whether this very level stands: of another price it is another order's, except for what the contract makes of the price. */

@@ -136,7 +136,8 @@ function isSetBy({ config, positions }: Found, { order, legs }: ExchangeRecord, 
 
 /** Levels on their way to positions that are open. */
 function awaitedOrders({ universe, config, positions, awaited }: Found, standing: readonly FrontendOrder[]): FrontendOrder[] {
-  return awaited.flatMap((record) => {
+  const levels = awaited.filter(({ manner }) => manner === 'protection');
+  return levels.flatMap((record) => {
     const asset = universe.assets[record.pairIndex];
     const held = positions.filter(({ tradeIndex }) => record.legs.some((leg) => leg.tradeIndex === tradeIndex));
     const isTold = standing.some(({ oid }) => oid === Number(record.oid));

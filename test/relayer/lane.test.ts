@@ -463,8 +463,7 @@ describe('the chain', () => {
     const bench = await relayBench(chain, sandbox.gateway.store);
     let [behind, isForgetful] = [0, true];
     const clock = { ...systemClock, now: () => systemClock.now() - behind };
-    const send: RelayNode['send'] = (raw) =>
-      isForgetful ? Promise.resolve({ verdict: 'accepted', note: null }) : bench.node.send(raw);
+    const send: RelayNode['send'] = (raw) => (isForgetful ? Promise.resolve({ verdict: 'accepted', note: null }) : bench.node.send(raw));
     const relayer = start(bench, { node: { ...bench.node, send }, clock });
     const { job, handedOver } = await relayer.send(await requestOf(bench));
     expect((await handedOver).state).toBe('accepted');

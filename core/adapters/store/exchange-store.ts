@@ -3,9 +3,11 @@ import type { ChainSlug } from '../../chains.js';
 import type { ExchangeOrder } from '../../domain/relay/exchange-order.js';
 import type { Address } from '../../ports.js';
 import type { ExchangeLeg, ExchangeRecord, ExchangeStore, ScheduledCancel, WireTerms } from '../../relay/exchange-store.js';
+import { MAY_BE_SENT_MS } from '../../relay/lane-waits.js';
 import { FACTS, readFacts, type FactsRow } from './trader-facts.js';
 import { decodeExact, encodeExact } from './exact-json.js';
 import { ask } from './in-one-go.js';
+import { NOW_MS } from './migrations/migration.js';
 import { statement, type Values } from './statement.js';
 
 interface Row {
@@ -82,11 +84,7 @@ export function createExchangeStore(db: Knex): ExchangeStore {
       const jobs = await ask<{ parent: bigint; item: number }>(db, AWAITED, { chain, trader });
       if (jobs.length === 0) return [];
       const actions = jobs.map(({ parent }) => parent.toString());
-      const found = await records(`o.trader = :trader and o.manner = 'protection' and o.action = any(:actions::bigint[])`, {
-        chain,
-        trader,
-        actions,
-      });
+      const found = await records('o.trader = :trader and o.action = any(:actions::bigint[])', { chain, trader, actions });
       return found.filter(({ action, item }) => jobs.some((job) => job.parent === action && job.item === item));
     },
     orderedBefore: async (chain, trader, tradeIndices, at) =>
@@ -162,14 +160,14 @@ export const LIVE_CLOIDS = statement(`
 
 /**
  * By wallet, of which only what is open and what is new is read; one that never sent has no lane yet. A job that sets a level makes no
- * order of ours.
+ * order of ours. One whose time was over long ago is nobody's: its wallet was given up.
  */
 const AWAITED = statement(`
   select parent, (context->>'item')::integer as item from relay_jobs
   where chain = cast(:chain as text) and wallet = any(array(
     select wallet from relay_lanes where chain = cast(:chain as text)
     union select wallet from relay_wallets where chain = cast(:chain as text) and trader = cast(:trader as text)))
-  and (not is_over or state = 'mined' and mined_block > (select block_number from chain_cursors where chain = cast(:chain as text)))
+  and (not is_over and coalesce(not_after, ${NOW_MS}) > ${NOW_MS} - ${MAY_BE_SENT_MS} or state = 'mined' and mined_block > (select block_number from chain_cursors where chain = cast(:chain as text)))
   and trader = cast(:trader as text) and order_id is null and purpose = 'action' and context->>'kind' = 'order'`);
 
 const RECORD = statement(`with ${RECORDED} select 1`);

@@ -2,7 +2,7 @@ import type { Knex } from 'knex';
 import type { ChainSlug } from '../../chains.js';
 import type { KnownOrder, OrdersStore, OrderStory } from '../../orders/orders-store.js';
 import type { Address } from '../../ports.js';
-import { LANE_WAITS } from '../../relay/lane-waits.js';
+import { MAY_BE_SENT_MS } from '../../relay/lane-waits.js';
 import { ask } from './in-one-go.js';
 import { inSteps } from './in-steps.js';
 import { statement } from './statement.js';
@@ -19,8 +19,6 @@ import { readEvent } from './tracking-rows.js';
 const NUMBERED = `
   select from relay_jobs job where job.chain = orders.chain and job.order_id = orders.id and job.nonce is not null and not job.is_over`;
 
-/** For so long after its time it may still be sent: told to be over before that, it would happen all the same. Clocks of replicas differ. */
-const MAY_BE_SENT_MS = 2 * LANE_WAITS.tooLateMs;
 const now = 'cast(:now as bigint)';
 
 const DUE = `status = 'prepared' and expires_at <= ${now} and (not is_sent or id = any(cast(:sent as bigint[])))

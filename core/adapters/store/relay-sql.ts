@@ -11,11 +11,12 @@ const QUEUED_JOB = `
 
 export const QUEUE = statement(QUEUED_JOB);
 
-/** Asked under the trader's lock. A wallet that was given up would hold its jobs for ever: they are nobody's but its own. */
+/** Asked under the trader's lock. A wallet that was given up would hold its jobs for ever: they are nobody's but its own. One whose time is over only uses up its nonce. */
 export const QUEUE_ONCE = statement(`
   with known as materialized (
     select ${JOB_COLUMNS} from relay_jobs
     where chain = cast(:chain as text) and trader = cast(:trader as text) and wallet = cast(:wallet as text) and not is_over
+      and coalesce(not_after > cast(:at as bigint), true)
       and context ->> 'kind' = 'cancel' and context -> 'intent' = cast(:context as jsonb) -> 'intent'
     order by id limit 1
   ), made as (
