@@ -1,5 +1,5 @@
 import { Wallet } from 'ethers';
-import pg from 'pg';
+import type pg from 'pg';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { cutOff } from '../harness/cut-off.js';
 import { eventually } from '../harness/eventually.js';
@@ -7,6 +7,7 @@ import { newFacadeTrader } from '../harness/facade-trader.js';
 import { firstChain } from '../harness/first-chain.js';
 import { order, orderAction, postExchange, signL1 } from '../harness/hl-exchange.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import { sandboxDatabase } from '../harness/sandbox-database.js';
 
 const CHAIN = 'arbitrum-sepolia';
 
@@ -17,8 +18,7 @@ let database: pg.Client;
 beforeAll(async () => {
   sandbox = await startTestSandbox();
   chain = firstChain(sandbox);
-  database = new pg.Client(sandbox.config.database.kind === 'server' ? sandbox.config.database.url : '');
-  await database.connect();
+  database = await sandboxDatabase(sandbox);
 });
 afterEach(() => chain.pauseMining(false));
 afterAll(async () => {

@@ -1,5 +1,5 @@
 import { Wallet } from 'ethers';
-import pg from 'pg';
+import type pg from 'pg';
 import type { ChainControls } from '../../sandbox/controls.js';
 import type { ChainTrader } from '../harness/chain-trader.js';
 import { eventually } from '../harness/eventually.js';
@@ -7,6 +7,7 @@ import { FACADE_CHAIN, newFacadeTrader } from '../harness/facade-trader.js';
 import { firstChain } from '../harness/first-chain.js';
 import { order, postExchange, signL1 } from '../harness/hl-exchange.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import { sandboxDatabase } from '../harness/sandbox-database.js';
 
 const BTC = 0;
 const PRICE = 60_000;
@@ -18,8 +19,7 @@ let database: pg.Client;
 
 beforeAll(async () => {
   sandbox = await startTestSandbox();
-  database = new pg.Client(sandbox.config.database.kind === 'server' ? sandbox.config.database.url : '');
-  await database.connect();
+  database = await sandboxDatabase(sandbox);
   chain = firstChain(sandbox);
   sandbox.controls.prices.jump(BTC, String(PRICE));
   await eventually(
@@ -183,6 +183,18 @@ describe('a change of a stop loss', () => {
     } finally {
       chain.setRpcFault({ mode: 'ok' });
     }
+    expect((await bot.trader.trades())[0]).toMatchObject({ sl: units(55_000) });
+  });
+
+  it('under a number that was overwritten since places nothing, also where the same level was set again', async () => {
+    const bot = await newBot();
+    const oid = await guarded(bot);
+    for (const price of [56_000, 55_000]) {
+      await bot.send(orders(stop(String(price))));
+      await stopAt(bot, price);
+    }
+    expect(await bot.send(modify(oid, buy('0.1')))).toEqual(gone);
+    expect(await openOf(bot)).toEqual({ positions: 1, resting: 0 });
     expect((await bot.trader.trades())[0]).toMatchObject({ sl: units(55_000) });
   });
 });

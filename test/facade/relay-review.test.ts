@@ -1,5 +1,4 @@
 import { Wallet } from 'ethers';
-import pg from 'pg';
 import type { ChainControls } from '../../sandbox/controls.js';
 import type { ChainTrader } from '../harness/chain-trader.js';
 import { cutOff } from '../harness/cut-off.js';
@@ -8,6 +7,7 @@ import { FACADE_CHAIN, newFacadeTrader } from '../harness/facade-trader.js';
 import { firstChain } from '../harness/first-chain.js';
 import { order, postExchange, signL1 } from '../harness/hl-exchange.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import { sandboxDatabase } from '../harness/sandbox-database.js';
 
 const BTC = 0;
 const PRICE = 60_000;
@@ -75,9 +75,7 @@ const relayed = async () => {
 describe('a database that breaks off while an order is stored', () => {
   it('is told to whoever sent it: that it was not placed would be a guess, and a bot that believes it sends twice', async () => {
     const bot = await newBot();
-    const { database: settings } = sandbox.config;
-    const database = new pg.Client(settings.kind === 'server' ? settings.url : '');
-    await database.connect();
+    const database = await sandboxDatabase(sandbox);
     try {
       const batch = orders(rest('0.1', { p: '1' }), rest('0.1'));
       expect(await cutOff(database, 'exchange_legs', () => bot.post(batch))).toMatchObject({ status: 503, body: { code: 'NOT_READY' } });

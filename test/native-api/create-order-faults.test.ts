@@ -1,5 +1,5 @@
 import { Wallet } from 'ethers';
-import pg from 'pg';
+import type pg from 'pg';
 import { systemClock } from '../../core/adapters/system-clock.js';
 import { formatDecimal } from '../../core/domain/decimal.js';
 import { utcDay } from '../../core/domain/scope.js';
@@ -13,6 +13,7 @@ import { startGatewayBeside } from '../harness/gateway-beside.js';
 import { agentsOf, authorization, domainOf, EVERYTHING, signWith } from '../harness/master-wallet.js';
 import { firstChain } from '../harness/first-chain.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import { sandboxDatabase } from '../harness/sandbox-database.js';
 
 let sandbox: TestSandbox;
 let chain: ChainControls;
@@ -23,8 +24,7 @@ beforeAll(async () => {
   sandbox = await startTestSandbox({ PREPARED_SECONDS: '2', RATE_LIMIT_AGENT: '100000', RATE_LIMIT_AGENT_WRITES: '100000' });
   chain = firstChain(sandbox);
   agent = await newAgentTrader(sandbox, chain);
-  database = new pg.Client(sandbox.config.database.kind === 'server' ? sandbox.config.database.url : '');
-  await database.connect();
+  database = await sandboxDatabase(sandbox);
 });
 afterAll(async () => {
   await database.end();

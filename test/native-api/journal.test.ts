@@ -1,5 +1,4 @@
 import { Wallet } from 'ethers';
-import pg from 'pg';
 import { DELEGATE_MAX_AGE_MS } from '../../core/access/delegation.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { newTrader } from '../harness/chain-trader.js';
@@ -12,6 +11,7 @@ import { createMovedClock } from '../harness/moved-clock.js';
 import { firstChain } from '../harness/first-chain.js';
 import { reorgAway } from '../harness/reorg-away.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import { sandboxDatabase } from '../harness/sandbox-database.js';
 
 const CHAIN = 'arbitrum-sepolia';
 const BASE = `/v1/${CHAIN}`;
@@ -263,8 +263,7 @@ describe('every replica', () => {
       );
       return own;
     });
-    const client = new pg.Client(sandbox.config.database.kind === 'server' ? sandbox.config.database.url : '');
-    await client.connect();
+    const client = await sandboxDatabase(sandbox);
     try {
       for (let round = 1; round <= 3; round += 1) {
         const { rowCount } = await client.query(

@@ -1,10 +1,11 @@
-import pg from 'pg';
+import type pg from 'pg';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { decided, done, newAgentTrader, prepared, refusal, type AgentTrader, type Json } from '../harness/agent-trader.js';
 import { expectViewEqualsChain } from '../harness/chain-checker.js';
 import { eventually } from '../harness/eventually.js';
 import { EVERYTHING } from '../harness/master-wallet.js';
 import type { TestSandbox } from '../harness/sandbox.js';
+import { sandboxDatabase } from '../harness/sandbox-database.js';
 import { LIMIT, MARKET, startTradingSandbox } from '../harness/trading-sandbox.js';
 
 let sandbox: TestSandbox;
@@ -13,8 +14,7 @@ let database: pg.Client;
 
 beforeAll(async () => {
   ({ sandbox, chain } = await startTradingSandbox());
-  database = new pg.Client(sandbox.config.database.kind === 'server' ? sandbox.config.database.url : '');
-  await database.connect();
+  database = await sandboxDatabase(sandbox);
 });
 afterEach(() => chain.pauseMining(false));
 afterAll(async () => {

@@ -1,5 +1,5 @@
 import { Wallet } from 'ethers';
-import pg from 'pg';
+import type pg from 'pg';
 import { systemClock } from '../../core/adapters/system-clock.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { createFaultProxy } from '../../sandbox/fault-proxy.js';
@@ -12,6 +12,7 @@ import { eventually } from '../harness/eventually.js';
 import { startGatewayBeside, type BesideOptions } from '../harness/gateway-beside.js';
 import { agentsOf, authorization, domainOf, EVERYTHING, signWith, type ScopeBody } from '../harness/master-wallet.js';
 import type { TestSandbox } from '../harness/sandbox.js';
+import { sandboxDatabase } from '../harness/sandbox-database.js';
 import { diamondAbi } from '../../core/adapters/diamond-abi.js';
 import { LIMIT, MARKET, startTradingSandbox } from '../harness/trading-sandbox.js';
 
@@ -24,8 +25,7 @@ let resting: string;
 
 beforeAll(async () => {
   ({ sandbox, chain } = await startTradingSandbox());
-  database = new pg.Client(sandbox.config.database.kind === 'server' ? sandbox.config.database.url : '');
-  await database.connect();
+  database = await sandboxDatabase(sandbox);
   agent = await newAgentTrader(sandbox, chain);
   await agent.place(MARKET, 'filled');
   position = String((await agent.position())['id']);

@@ -1,6 +1,5 @@
 import { getEventListeners } from 'node:events';
 import { request as httpRequest } from 'node:http';
-import pg from 'pg';
 import { venueOf } from '../../core/gateway.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { BUSY_AGENTS, done, newAgentTrader, prepared, refusal, type AgentTrader, type Answer, type Json } from '../harness/agent-trader.js';
@@ -8,6 +7,7 @@ import { eventually, until } from '../harness/eventually.js';
 import { startGatewayBeside } from '../harness/gateway-beside.js';
 import { firstChain } from '../harness/first-chain.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import { sandboxDatabase } from '../harness/sandbox-database.js';
 import { signRequest } from '../harness/signed-request.js';
 
 const CHAIN = 'arbitrum-sepolia';
@@ -107,8 +107,7 @@ describe('a request that would rather wait', () => {
 
   it('is answered by a gateway that does not follow the chain itself, and without its connection to the journal', async () => {
     const beside = await startGatewayBeside(sandbox);
-    const client = new pg.Client(sandbox.config.database.kind === 'server' ? sandbox.config.database.url : '');
-    await client.connect();
+    const client = await sandboxDatabase(sandbox);
     try {
       await eventually(
         () => venueOf(beside.gateway, CHAIN).feed.status().ready,

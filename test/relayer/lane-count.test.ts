@@ -4,6 +4,7 @@ import type { RelayNode } from '../../core/relay/relayer.js';
 import type { RunningRelayer } from '../../relayer/create-relayer.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { eventually } from '../harness/eventually.js';
+import { firstChain } from '../harness/first-chain.js';
 import { relayBench, requestOf, type RelayBench } from '../harness/relay-bench.js';
 import { expectRelayInvariants, openPurse } from '../harness/relay-invariants.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
@@ -20,9 +21,7 @@ let running: RunningRelayer[] = [];
 
 beforeAll(async () => {
   sandbox = await startTestSandbox();
-  const [first] = sandbox.controls.chains;
-  if (!first) throw new Error('the sandbox has no chain');
-  chain = first;
+  chain = firstChain(sandbox);
   store = sandbox.gateway.store.relay;
 });
 afterEach(async () => {

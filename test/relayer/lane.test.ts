@@ -208,48 +208,44 @@ async function someTrips(bench: RelayBench): Promise<void> {
   for (let trips = 0; trips < 20; trips += 1) await bench.nonce();
 }
 
+/** The second look of a lane hangs until it is let go; `again` resolves when it has begun. */
+function heldLook(bench: RelayBench) {
+  const [answers, asked] = [new EventEmitter(), new EventEmitter()];
+  let looks = 0;
+  const account: RelayNode['account'] = async (address) => {
+    if ((looks += 1) === 2) {
+      const answered = once(answers, 'given');
+      asked.emit('again');
+      await answered;
+    }
+    return bench.node.account(address);
+  };
+  return { account, again: once(asked, 'again'), looks: () => looks, letGo: () => answers.emit('given') };
+}
+
 describe('a look at the chain', () => {
   it('that takes long keeps nothing from being sent', async () => {
     const bench = await relayBench(chain, sandbox.gateway.store);
-    const [answers, asked] = [new EventEmitter(), new EventEmitter()];
-    let looks = 0;
-    const account: RelayNode['account'] = async (address) => {
-      if ((looks += 1) === 2) {
-        const answered = once(answers, 'given');
-        asked.emit('again');
-        await answered;
-      }
-      return bench.node.account(address);
-    };
-    const again = once(asked, 'again');
+    const { account, again, letGo } = heldLook(bench);
     const relayer = start(bench, { node: { ...bench.node, account } });
     const first = await relayer.send(await requestOf(bench));
     await again;
     const second = await relayer.send(await requestOf(bench));
     expect((await second.handedOver).state).toBe('accepted');
-    answers.emit('given');
+    letGo();
     await expectOnce(bench, await whenOver(bench, [first.job.id, second.job.id]));
   });
 
   it('that began before the lane met trouble does not end it', async () => {
     const bench = await relayBench(chain, sandbox.gateway.store);
-    const [answers, asked] = [new EventEmitter(), new EventEmitter()];
-    let [looks, isDeaf] = [0, false];
-    const account: RelayNode['account'] = async (address) => {
-      if ((looks += 1) === 2) {
-        const answered = once(answers, 'given');
-        asked.emit('again');
-        await answered;
-      }
-      return bench.node.account(address);
-    };
+    const { account, again, letGo, looks } = heldLook(bench);
+    let isDeaf = false;
     const send: RelayNode['send'] = (raw) => (isDeaf ? Promise.resolve({ verdict: 'unknown', note: 'busy' }) : bench.node.send(raw));
     const fences: (string | null)[] = [];
     const fenceLane: RelayStore['fenceLane'] = (slug, wallet, fence) => {
       fences.push(fence?.reason ?? null);
       return bench.store.fenceLane(slug, wallet, fence);
     };
-    const again = once(asked, 'again');
     const relayer = start(bench, {
       node: { ...bench.node, account, send },
       store: { ...bench.store, fenceLane },
@@ -264,12 +260,9 @@ describe('a look at the chain', () => {
       () => Promise.resolve(fences),
       (told) => told.includes(refused),
     );
-    const before = looks;
-    answers.emit('given');
-    await eventually(
-      () => Promise.resolve(looks),
-      (now) => now > before,
-    );
+    const before = looks();
+    letGo();
+    await eventually(looks, (now) => now > before);
     expect(fences.slice(fences.indexOf(refused))).toEqual([refused]);
     isDeaf = false;
     await expectOnce(bench, await whenOver(bench, [first.job.id, second.job.id]));

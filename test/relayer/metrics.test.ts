@@ -1,5 +1,4 @@
 import { Wallet } from 'ethers';
-import pg from 'pg';
 import { WebSocket } from 'ws';
 import { createMetricsBook } from '../../core/metrics.js';
 import { eventually } from '../harness/eventually.js';
@@ -8,6 +7,7 @@ import { newFacadeTrader } from '../harness/facade-trader.js';
 import { order, orderAction, postExchange, signL1 } from '../harness/hl-exchange.js';
 import { createMovedClock } from '../harness/moved-clock.js';
 import { startTestSandbox, type Reply, type TestSandbox } from '../harness/sandbox.js';
+import { sandboxDatabase } from '../harness/sandbox-database.js';
 
 const TOKEN = 'a-token-of-sixteen-or-more';
 const CHAIN = 'arbitrum-sepolia';
@@ -160,8 +160,7 @@ describe('the metrics', () => {
   });
 
   it('count what the journal holds, and say how long ago it was read to its end', async () => {
-    const database = new pg.Client(sandbox.config.database.kind === 'server' ? sandbox.config.database.url : '');
-    await database.connect();
+    const database = await sandboxDatabase(sandbox);
     const clock = createMovedClock();
     const beside = await startGatewayBeside(sandbox, { clock });
     try {
