@@ -4,6 +4,8 @@ const isSlow = process.env.SLOW_TESTS === '1';
 export default {
   testMatch: [isSlow ? '<rootDir>/test/**/*.slow.test.ts' : '<rootDir>/test/**/*.test.ts'],
   testPathIgnorePatterns: ['/node_modules/', ...(isSlow ? [] : ['\\.slow\\.test\\.ts$'])],
+  testRunner: '<rootDir>/test/runner/measured-runner.cjs',
+  reporters: ['default', '<rootDir>/test/runner/dearest-files.cjs'],
   runtime: '<rootDir>/test/runner/shared-runtime.cjs',
   testEnvironment: '<rootDir>/test/runner/shared-environment.cjs',
   globalSetup: '<rootDir>/test/runner/global-setup.mjs',

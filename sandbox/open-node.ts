@@ -8,7 +8,10 @@ import type { VenueChainOptions } from './venue-chain-options.js';
 
 const PROGRESS_BLOCKS = 20_000;
 
-export async function openNode(options: VenueChainOptions): Promise<ChainNode> {
+/** `idleMs`: time between two blocks while no transaction waits. */
+export type NodeOptions = VenueChainOptions & { readonly idleMs: () => number };
+
+export async function openNode(options: NodeOptions): Promise<ChainNode> {
   return options.externalUrl === null ? openEngine(options) : openExternal(options, options.externalUrl);
 }
 
@@ -25,7 +28,7 @@ async function openExternal({ definition, clock, log, progress }: VenueChainOpti
 }
 
 /** A stored chain that was killed before it was furnished is set aside: half a venue is worse than a new one. */
-async function openEngine(options: VenueChainOptions): Promise<ChainNode> {
+async function openEngine(options: NodeOptions): Promise<ChainNode> {
   const { dataDir, definition, progress, clock } = options;
   const node = await startEngine(options);
   if (node.restored.discarded)
@@ -39,7 +42,7 @@ async function openEngine(options: VenueChainOptions): Promise<ChainNode> {
   return startEngine(options);
 }
 
-function startEngine({ definition, clock, log, blockMs, dataDir, progress }: VenueChainOptions): Promise<RunningChainNode> {
+function startEngine({ definition, clock, log, blockMs, idleMs, dataDir, progress }: NodeOptions): Promise<RunningChainNode> {
   const onProgress = (made: number, total: number): void => {
     if (made % PROGRESS_BLOCKS === 0 && made > 0) progress.step(`replaying ${definition.name}: block ${made} of ${total}`);
   };
@@ -50,6 +53,7 @@ function startEngine({ definition, clock, log, blockMs, dataDir, progress }: Ven
     clock,
     log,
     blockMs,
+    idleMs,
     paused: true,
     onProgress,
     ...(dataDir === null ? {} : { dataDir }),

@@ -33,7 +33,12 @@ const Settings = z.object({
   SANDBOX_CHAINS: z.string().default('arbitrum-sepolia').pipe(ChainList),
   SANDBOX_SEED: z.string().min(1).max(64).default('diamond'),
   SANDBOX_DATA: z.string().optional(),
+  /** Between two blocks while a transaction waits. */
   SANDBOX_BLOCK_MS: Milliseconds.default(250),
+  /** Between two blocks while nothing happens. */
+  SANDBOX_IDLE_BLOCK_MS: Milliseconds.default(2_000),
+  /** How often each market's price moves. */
+  SANDBOX_PRICE_MS: Milliseconds.default(250),
   SANDBOX_ORACLE_MS: Milliseconds.default(500),
   SANDBOX_RPC_URL: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).optional(),
 });

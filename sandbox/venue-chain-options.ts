@@ -10,6 +10,7 @@ export interface VenueChainOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly blockMs: number;
+  readonly idleBlockMs: number;
   readonly oracleMs: number;
   /** null: the chain lives as long as the process. */
   readonly dataDir: string | null;

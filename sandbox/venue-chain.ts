@@ -22,13 +22,18 @@ export interface VenueChain {
   lookAt(pairIndex: number): void;
 }
 
+/** A request that waits for the oracle may time out, which the contract counts in blocks: until it is answered they come at a chain's usual pace. */
+const PACE_WITH_REQUESTS_MS = 250;
+
 /** One chain of the venue: node, Diamond, oracle, keeper and the proxy the gateway has to go through. */
 export async function startVenueChain(lifecycle: Lifecycle, options: VenueChainOptions): Promise<VenueChain> {
   const { definition, clock } = options;
   const log = options.log.child({ chain: definition.slug });
+  let hasRequests = (): boolean => false;
+  const idleMs = (): number => (hasRequests() ? Math.min(PACE_WITH_REQUESTS_MS, options.idleBlockMs) : options.idleBlockMs);
   const node = await lifecycle.start(
     `node of ${definition.slug}`,
-    () => openNode(options),
+    () => openNode({ ...options, idleMs }),
     (made) => made.close(),
   );
   const operator = createSender(node, definition.chainId, options.accounts.operator.signer, 'rich');
@@ -36,6 +41,7 @@ export async function startVenueChain(lifecycle: Lifecycle, options: VenueChainO
 
   const client = createLocalClient(node);
   const book = createOrderBook(client, definition.diamond);
+  hasRequests = () => book.requests.size > 0;
   const shared = { diamond: definition.diamond, book, sender: operator, clock, log, priceOf: options.priceOf, isOpen: options.isOpen };
   const oracle = await lifecycle.start(
     'oracle',

@@ -37,8 +37,23 @@ export async function startVenue(lifecycle: Lifecycle, { settings, folder, clock
   const accounts = sandboxAccounts(settings.SANDBOX_SEED);
   const hours = createMarketHours({ markets: SANDBOX_MARKETS, clock });
   const startPrices = folder.prices === null ? new Map<number, bigint>() : readPrices(folder.prices, log);
-  const walk = createPriceWalk({ seed: settings.SANDBOX_SEED, markets: SANDBOX_MARKETS, clock, isOpen: hours.isOpen, startPrices });
-  const common = { accounts, clock, log, progress, blockMs: settings.SANDBOX_BLOCK_MS, oracleMs: settings.SANDBOX_ORACLE_MS };
+  const walk = createPriceWalk({
+    seed: settings.SANDBOX_SEED,
+    markets: SANDBOX_MARKETS,
+    clock,
+    tickMs: settings.SANDBOX_PRICE_MS,
+    isOpen: hours.isOpen,
+    startPrices,
+  });
+  const common = {
+    accounts,
+    clock,
+    log,
+    progress,
+    blockMs: settings.SANDBOX_BLOCK_MS,
+    idleBlockMs: settings.SANDBOX_IDLE_BLOCK_MS,
+    oracleMs: settings.SANDBOX_ORACLE_MS,
+  };
   const externalUrl = settings.SANDBOX_RPC_URL ?? null;
 
   const chains: VenueChain[] = [];
@@ -57,6 +72,7 @@ export async function startVenue(lifecycle: Lifecycle, { settings, folder, clock
   const sources = chains.map(({ controls, node }) => ({
     chain: controls.definition,
     read: (method: string, params: readonly unknown[]) => node.request(method, params),
+    onBlock: (listener: () => void) => node.onBlock(listener),
   }));
   const backend = createPriceBackend({ chains: sources, markets: SANDBOX_MARKETS, walk, hours, clock, log });
   await lifecycle.start(

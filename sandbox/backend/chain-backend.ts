@@ -19,6 +19,8 @@ export interface ChainBackendOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly pollMs?: number;
+  /** Where the node announces its blocks. */
+  readonly onBlock?: (listener: () => void) => Cancel;
 }
 
 /** The chain host of production for one chain: parameters, trades and events, all of them read from the contract. */
@@ -41,7 +43,7 @@ const POLL_MS = 250;
 const REFRESH_MS = 5_000;
 const KEPT_ROWS = 5_000;
 
-export function createChainBackend({ chain, read, hours, clock, log, pollMs = POLL_MS }: ChainBackendOptions): ChainBackend {
+export function createChainBackend({ chain, read, hours, clock, log, pollMs = POLL_MS, onBlock }: ChainBackendOptions): ChainBackend {
   const { diamond } = chain;
   /** By transaction and log, so that a block read twice after a fault is told once. Oldest first. */
   const rows = new Map<string, HistoryRow>();
@@ -149,7 +151,7 @@ export function createChainBackend({ chain, read, hours, clock, log, pollMs = PO
     for (const entry of logs) await keepRow(entry);
   };
 
-  const follower = createChainFollower({ read, diamond, clock, log: log.child({ chain: chain.slug }), pollMs, onBlocks });
+  const follower = createChainFollower({ read, diamond, clock, log: log.child({ chain: chain.slug }), pollMs, onBlock, onBlocks });
 
   return {
     slug: chain.slug,

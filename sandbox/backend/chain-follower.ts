@@ -1,5 +1,5 @@
 import { hexToNumber, numberToHex, type Hex } from 'viem';
-import type { Address, Clock, Logger } from '../../core/ports.js';
+import type { Address, Cancel, Clock, Logger } from '../../core/ports.js';
 import { readLog, type DiamondLog } from './diamond-log.js';
 import type { RpcRead } from './diamond-reader.js';
 
@@ -19,6 +19,8 @@ export interface ChainFollowerOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly pollMs: number;
+  /** Where the node announces its blocks, none has to wait for the next poll. */
+  readonly onBlock?: ((listener: () => void) => Cancel) | undefined;
   /** Called in order, one at a time; the first call brings everything since genesis. */
   readonly onBlocks: (news: NewBlocks) => Promise<void>;
 }
@@ -35,8 +37,10 @@ interface Head {
 }
 
 /** Asks the node for its head again and again; a node that does not answer is asked again at the next turn. */
-export function createChainFollower({ read, diamond, clock, log, pollMs, onBlocks }: ChainFollowerOptions): ChainFollower {
+export function createChainFollower({ read, diamond, clock, log, pollMs, onBlock, onBlocks }: ChainFollowerOptions): ChainFollower {
   const stopping = new AbortController();
+  let announced = new AbortController();
+  const unsubscribe = onBlock?.(() => announced.abort()) ?? ((): void => undefined);
   const isStopped = (): boolean => stopping.signal.aborted;
   let last: Head | null = null;
   let isFailing = false;
@@ -73,7 +77,8 @@ export function createChainFollower({ read, diamond, clock, log, pollMs, onBlock
 
   const run = async (): Promise<void> => {
     while (!isStopped()) {
-      await clock.sleep(pollMs, stopping.signal);
+      await clock.sleep(pollMs, announced.signal);
+      announced = new AbortController();
       if (!isStopped()) await attempt();
     }
   };
@@ -84,7 +89,9 @@ export function createChainFollower({ read, diamond, clock, log, pollMs, onBlock
       loop = run();
     },
     async stop() {
+      unsubscribe();
       stopping.abort();
+      announced.abort();
       await loop;
     },
   };

@@ -13,7 +13,7 @@ import type { PriceWalk, WalkMarket } from './price-walk.js';
 import { route, type Reply, type RouteContext } from './routes.js';
 
 export interface PriceBackendOptions {
-  readonly chains: readonly Pick<ChainBackendOptions, 'chain' | 'read'>[];
+  readonly chains: readonly Pick<ChainBackendOptions, 'chain' | 'read' | 'onBlock'>[];
   readonly markets: readonly (WalkMarket | null)[];
   readonly walk: PriceWalk;
   readonly hours: MarketHours;

@@ -1,34 +1,55 @@
 import type { Cancel, Clock } from '../../core/ports.js';
 
-/** Ticks on a fixed grid, never two at once; ticks missed while one was late are not made up for. */
+/** Makes one block after the other, never two at once, at a pace that depends on what waits for a block. */
 export interface Miner {
   start(): void;
-  /** Resolves when no tick is under way. */
+  /** Resolves when no block is under way. */
   stop(): Promise<void>;
+  /** Something has arrived that may shorten the pace. */
+  wake(): void;
 }
 
-export function createMiner(clock: Clock, everyMs: number, tick: () => Promise<void>): Miner {
+export interface MinerOptions {
+  readonly clock: Clock;
+  /** Time between two blocks as things stand. */
+  readonly paceMs: () => number;
+  readonly mine: () => Promise<void>;
+}
+
+export function createMiner({ clock, paceMs, mine }: MinerOptions): Miner {
   let current: { cancel: Cancel } | null = null;
   let running: Promise<void> = Promise.resolve();
+  let isMining = false;
+  /** When the last block was due, not when it was done: a slow block does not slow the pace. */
+  let last = clock.now();
 
-  function schedule(due: number): void {
-    const mine = { cancel: clock.after(Math.max(0, due - clock.now()), () => void (running = run())) };
-    current = mine;
+  function schedule(): void {
+    current?.cancel();
+    const due = Math.max(clock.now(), last + paceMs()); // blocks that were missed while one was late are not made up for
+    const own = { cancel: clock.after(due - clock.now(), () => void (running = run())) };
+    current = own;
     async function run(): Promise<void> {
-      await tick();
-      const late = Math.max(0, Math.floor((clock.now() - due) / everyMs));
-      if (current === mine) schedule(due + (late + 1) * everyMs); // otherwise stopped, or started anew, meanwhile
+      last = due;
+      isMining = true;
+      await mine();
+      isMining = false;
+      if (current === own) schedule(); // otherwise stopped, or started anew, meanwhile
     }
   }
 
   return {
     start() {
-      if (current === null) schedule(clock.now() + everyMs);
+      if (current !== null) return;
+      last = clock.now();
+      schedule();
     },
     async stop() {
       current?.cancel();
       current = null;
       await running;
+    },
+    wake() {
+      if (current !== null && !isMining) schedule();
     },
   };
 }

@@ -18,8 +18,10 @@ export interface ChainNodeOptions {
   host?: string;
   /** 0 = any free one, the default. */
   port?: number;
-  /** Default 250. */
+  /** Time between two blocks while transactions wait; default 250. */
   blockMs?: number;
+  /** Time between two blocks while none waits; default `blockMs`, which makes an even pace. */
+  idleMs?: () => number;
   /** Epoch seconds; default: now. A stored chain keeps its own. */
   genesisTime?: number;
   /** Where the chain survives a restart; without it the chain lives as long as the node. */
@@ -38,7 +40,7 @@ const MOST_BLOCKS = 100_000;
 const CHUNK = 256;
 
 export async function createChainNode(options: ChainNodeOptions): Promise<RunningChainNode> {
-  const { clock, log, host = '127.0.0.1', blockMs = 250 } = options;
+  const { clock, log, host = '127.0.0.1', blockMs = 250, idleMs = () => blockMs } = options;
   const events = createChainEvents();
   const gate = createGate();
   const { engine, pool, ledger, journal, restored } = await openLedger(options, events);
@@ -59,8 +61,15 @@ export async function createChainNode(options: ChainNodeOptions): Promise<Runnin
   }
 
   const chainTime = (): number => Math.max(Number(ledger.head().timestamp), Math.floor(clock.now() / 1000) + ahead);
-  const miner = createMiner(clock, blockMs, async () => {
-    if (failure === null) await changing(() => ledger.mine(chainTime())).catch(() => undefined);
+  const miner = createMiner({
+    clock,
+    paceMs: () => (pool.isEmpty() ? Math.max(blockMs, idleMs()) : blockMs),
+    async mine() {
+      if (failure === null) await changing(() => ledger.mine(chainTime())).catch(() => undefined);
+    },
+  });
+  events.on(({ kind }) => {
+    if (kind === 'pending') miner.wake();
   });
   const filters = createFilters(events, clock);
   const rpc = createPublicRpc({ engine: readTogether(engine), gate, pool, filters, failure: () => failure });

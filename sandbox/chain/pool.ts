@@ -15,6 +15,7 @@ export interface Pool {
   settle(hashes: readonly Hex[]): Hex[];
   /** Signed bytes in order of arrival. */
   waiting(): Hex[];
+  isEmpty(): boolean;
   drop(hash: Hex): Promise<boolean>;
   /** Empties the engine's pool and ours. */
   clear(): Promise<void>;
@@ -168,6 +169,7 @@ export function createPool(engine: Engine, announce: (tx: PoolTransaction) => vo
       });
     },
     waiting: () => [...entries.values()].map(({ raw }) => raw),
+    isEmpty: () => entries.size === 0,
     drop,
     async clear() {
       for (const { hash } of await engine.ask<PoolTransaction[]>('eth_pendingTransactions'))

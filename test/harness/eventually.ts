@@ -1,5 +1,9 @@
 import { inspect } from 'node:util';
 
+/** What is looked at runs in this process: a look takes time from what it waits for. */
+const FIRST_PAUSE_MS = 1;
+const LONGEST_PAUSE_MS = 32;
+
 /** Polls a condition of the running system until it holds; fails with what it last saw. */
 export async function eventually<Value>(
   read: () => Value | Promise<Value>,
@@ -7,11 +11,11 @@ export async function eventually<Value>(
   deadlineMs = 60_000,
 ): Promise<Value> {
   const end = Date.now() + deadlineMs;
-  for (let turn = 0; ; turn += 1) {
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2)) {
     const value = await read();
     if (holds(value)) return value;
     if (Date.now() > end) throw new Error(`the condition did not come true within ${deadlineMs} ms; last seen: ${describe(value)}`);
-    await new Promise((resolve) => (turn < 50 ? setImmediate(resolve) : setTimeout(resolve, 5)));
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 }
 

@@ -40,8 +40,10 @@ export async function startTestSandbox(settings: Record<string, string> = {}, ke
   try {
     const environment = {
       PORT: '0',
-      SANDBOX_BLOCK_MS: '50',
-      SANDBOX_ORACLE_MS: '50',
+      SANDBOX_BLOCK_MS: '10',
+      SANDBOX_IDLE_BLOCK_MS: '1000',
+      SANDBOX_ORACLE_MS: '10',
+      SANDBOX_PRICE_MS: '1000',
       RATE_LIMIT_IP: '1000000',
       DATABASE_URL: database.url,
       ...settings,
