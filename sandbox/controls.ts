@@ -31,7 +31,8 @@ export interface PriceControls {
   jump(pairIndex: number, price: string): void;
   glide(pairIndex: number, price: string, overMs: number): void;
   walk(pairIndex: number): void;
-  setOpen(pairIndex: number, isOpen: boolean): void;
+  /** null gives the market back to the calendar. */
+  setOpen(pairIndex: number, isOpen: boolean | null): void;
   pauseFeed(paused: boolean): void;
 }
 

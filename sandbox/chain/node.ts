@@ -61,15 +61,24 @@ export async function createChainNode(options: ChainNodeOptions): Promise<Runnin
   }
 
   const chainTime = (): number => Math.max(Number(ledger.head().timestamp), Math.floor(clock.now() / 1000) + ahead);
+  /** A block was made and took nothing of what waits (its fee is too low, a nonce before it is missing): the next one would not either. */
+  let isStuck = false;
   const miner = createMiner({
     clock,
-    paceMs: () => (pool.isEmpty() ? Math.max(blockMs, idleMs()) : blockMs),
+    paceMs: () => (pool.isEmpty() || isStuck ? Math.max(blockMs, idleMs()) : blockMs),
     async mine() {
-      if (failure === null) await changing(() => ledger.mine(chainTime())).catch(() => undefined);
+      if (failure !== null) return;
+      isStuck = true;
+      await changing(() => ledger.mine(chainTime())).catch(() => undefined);
+      if (ledger.head().transactions.length > 0) isStuck = false;
     },
   });
+  function mineSoon(): void {
+    isStuck = false;
+    miner.wake();
+  }
   events.on(({ kind }) => {
-    if (kind === 'pending') miner.wake();
+    if (kind === 'pending') mineSoon();
   });
   const filters = createFilters(events, clock);
   const rpc = createPublicRpc({ engine: readTogether(engine), gate, pool, filters, failure: () => failure });
@@ -82,6 +91,7 @@ export async function createChainNode(options: ChainNodeOptions): Promise<Runnin
   async function admin(method: string, params: readonly unknown[]): Promise<unknown> {
     const answer = await changing(() => ledger.admin(method, params));
     if ('error' in answer) throw new RpcFailure(answer.error);
+    mineSoon();
     return answer.result;
   }
 

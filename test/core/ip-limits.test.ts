@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import type { AdmissionStore, SubjectCount } from '../../core/access/admission.js';
 import { createStore, type KnexStore } from '../../core/adapters/store/create-store.js';
-import { migrate } from '../../core/adapters/store/migrate.js';
 import { MERGE_MS, createIpLimits, type IpLimits } from '../../core/ip-limits.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database.js';
 import { until } from '../harness/eventually.js';
@@ -20,7 +19,6 @@ describe('limits by address', () => {
   let store: KnexStore;
   beforeAll(async () => {
     database = await createTestDatabase();
-    await migrate({ url: database.url, log });
     store = createStore({ url: database.url, log, poolSize: 4 });
   });
   afterAll(async () => {

@@ -5,7 +5,8 @@ import { ACTIONS } from '../../facade/actions/index.js';
 import { newTrader, type ChainTrader } from '../harness/chain-trader.js';
 import { startGatewayBeside } from '../harness/gateway-beside.js';
 import { approveAgent, nextNonce, order, orderAction, postExchange, signL1, signUserSigned } from '../harness/hl-exchange.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import type { TestSandbox } from '../harness/sandbox.js';
+import { sharedVenue } from '../harness/shared-venue.js';
 
 const CHAIN = 'arbitrum-sepolia';
 const NETWORK_ERROR = { msg: expect.any(String), data: null, code: expect.any(String), message: expect.any(String) };
@@ -16,7 +17,7 @@ let trader: ChainTrader;
 let agent: Wallet;
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox();
+  sandbox = await sharedVenue();
   const [chain] = sandbox.controls.chains;
   if (!chain) throw new Error('no chain');
   trader = await newTrader(chain);

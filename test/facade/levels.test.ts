@@ -6,7 +6,8 @@ import { FACADE_CHAIN, newFacadeTrader } from '../harness/facade-trader.js';
 import { firstChain } from '../harness/first-chain.js';
 import { order, postExchange, signL1 } from '../harness/hl-exchange.js';
 import { hlInfo, type HlInfo } from '../harness/hl-info.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import type { TestSandbox } from '../harness/sandbox.js';
+import { sharedVenue } from '../harness/shared-venue.js';
 
 const BTC = 0;
 const PRICE = 60_000;
@@ -17,7 +18,7 @@ let chain: ChainControls;
 let info: HlInfo;
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox();
+  sandbox = await sharedVenue();
   chain = firstChain(sandbox);
   info = hlInfo(sandbox);
 });

@@ -2,7 +2,8 @@ import { Wallet } from 'ethers';
 import { ACTIONS } from '../../facade/actions/index.js';
 import { newTrader, type ChainTrader } from '../harness/chain-trader.js';
 import { approveAgent, nextNonce, postExchange, signL1, signUserSigned } from '../harness/hl-exchange.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import type { TestSandbox } from '../harness/sandbox.js';
+import { sharedVenue } from '../harness/shared-venue.js';
 
 const CHAIN = 'arbitrum-sepolia';
 const CUSTODY = 'Custody actions are not available: funds never leave the wallet.';
@@ -18,7 +19,7 @@ let master: Wallet;
 let agent: Wallet;
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox();
+  sandbox = await sharedVenue();
   const [chain] = sandbox.controls.chains;
   if (!chain) throw new Error('no chain');
   trader = await newTrader(chain, { delegate: sandbox.controls.relayer });

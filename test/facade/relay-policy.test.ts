@@ -9,7 +9,8 @@ import { eventually } from '../harness/eventually.js';
 import { FACADE_CHAIN, newFacadeTrader, type FacadeTrader } from '../harness/facade-trader.js';
 import { firstChain } from '../harness/first-chain.js';
 import { order, postExchange, signL1 } from '../harness/hl-exchange.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import type { TestSandbox } from '../harness/sandbox.js';
+import { sharedVenue } from '../harness/shared-venue.js';
 import { recordAction } from '../harness/record-action.js';
 
 const BTC = 0;
@@ -21,7 +22,7 @@ let owner: FacadeTrader;
 const resting: { oid: number; slot: number }[] = [];
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox();
+  sandbox = await sharedVenue();
   store = sandbox.gateway.store;
   owner = await newFacadeTrader(sandbox);
   for (const p of ['20000', '21000']) {

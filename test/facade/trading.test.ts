@@ -3,7 +3,8 @@ import type { ChainControls } from '../../sandbox/controls.js';
 import { newTrader, type ChainTrader } from '../harness/chain-trader.js';
 import { eventually } from '../harness/eventually.js';
 import { approveAgent, order, postExchange, signL1 } from '../harness/hl-exchange.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import type { TestSandbox } from '../harness/sandbox.js';
+import { sharedVenue } from '../harness/shared-venue.js';
 
 const CHAIN = 'arbitrum-sepolia';
 const BTC = 0;
@@ -15,7 +16,7 @@ let sandbox: TestSandbox;
 let chain: ChainControls;
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox();
+  sandbox = await sharedVenue();
   const [first] = sandbox.controls.chains;
   if (!first) throw new Error('no chain');
   chain = first;

@@ -6,23 +6,28 @@ export interface TestDatabase {
   readonly drop: () => Promise<void>;
 }
 
-/** An empty database of one's own on the server of this run: `beforeAll(create)`, `afterAll(drop)`. */
-export async function createTestDatabase(options = ''): Promise<TestDatabase> {
+/** A migrated database of one's own on the server of this run, copied from the run's template: `beforeAll(create)`, `afterAll(drop)`. */
+export const createTestDatabase = (): Promise<TestDatabase> => createDatabase(`template ${required('TEST_DATABASE_TEMPLATE')}`);
+
+/** A database without a table, for tests of migrations and of the start. */
+export const createEmptyTestDatabase = (options = ''): Promise<TestDatabase> => createDatabase(options);
+
+async function createDatabase(options: string): Promise<TestDatabase> {
   const name = `test_${randomBytes(8).toString('hex')}`;
   await asAdministrator(`create database ${name} strategy file_copy ${options}`);
-  const url = new URL(serverUrl());
+  const url = new URL(required('TEST_DATABASE_URL'));
   url.pathname = `/${name}`;
   return { url: url.href, drop: () => asAdministrator(`drop database if exists ${name} with (force)`) };
 }
 
-function serverUrl(): string {
-  const url = process.env['TEST_DATABASE_URL'];
-  if (url === undefined) throw new Error('The test run has no database server: it is started by the global setup of jest.');
-  return url;
+function required(variable: string): string {
+  const value = process.env[variable];
+  if (value === undefined) throw new Error(`${variable} is not set: the global setup of jest starts the database server and sets it.`);
+  return value;
 }
 
 async function asAdministrator(statement: string): Promise<void> {
-  const client = new pg.Client(serverUrl());
+  const client = new pg.Client(required('TEST_DATABASE_URL'));
   await client.connect();
   await client.query(statement).finally(() => client.end());
 }

@@ -1,5 +1,4 @@
 import { createStore, type KnexStore } from '../../core/adapters/store/create-store.js';
-import { migrate } from '../../core/adapters/store/migrate.js';
 import { createTestDatabase } from './database.js';
 import { createKeptLog } from './kept-log.js';
 
@@ -14,7 +13,6 @@ export async function openReplicas(): Promise<Replicas> {
   const log = createKeptLog();
   const database = await createTestDatabase();
   const { url } = database;
-  await migrate({ url, log });
   const stores = [createStore({ log, url }), createStore({ log, url })] as const;
   return {
     url,

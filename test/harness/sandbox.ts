@@ -28,6 +28,9 @@ export interface Reply {
   readonly body: unknown;
 }
 
+/** The oracle of a test venue answers at once. */
+export const TEST_ORACLE_MS = 10;
+
 /** The sandbox as `npm start` runs it, in this process and on a database of its own: `beforeAll(start)`, `afterAll(stop)`. */
 export async function startTestSandbox(settings: Record<string, string> = {}, kept: KeptLog = createKeptLog()): Promise<TestSandbox> {
   const database = await createTestDatabase();
@@ -42,7 +45,7 @@ export async function startTestSandbox(settings: Record<string, string> = {}, ke
       PORT: '0',
       SANDBOX_BLOCK_MS: '10',
       SANDBOX_IDLE_BLOCK_MS: '1000',
-      SANDBOX_ORACLE_MS: '10',
+      SANDBOX_ORACLE_MS: String(TEST_ORACLE_MS),
       SANDBOX_PRICE_MS: '1000',
       RATE_LIMIT_IP: '1000000',
       DATABASE_URL: database.url,

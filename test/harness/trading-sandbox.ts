@@ -2,6 +2,7 @@ import type { ChainControls } from '../../sandbox/controls.js';
 import { BUSY_AGENTS } from './agent-trader.js';
 import { firstChain } from './first-chain.js';
 import { startTestSandbox, type TestSandbox } from './sandbox.js';
+import { sharedVenue } from './shared-venue.js';
 
 /** A limit that rests and a market order that fills while bitcoin stands at 60,000. */
 export const LIMIT = { market: 'BTC/USD', side: 'long', type: 'limit', size: '0.02', leverage: '10', price: '50000' };
@@ -9,9 +10,9 @@ export const MARKET = { market: 'BTC/USD', side: 'long', type: 'market', size: '
 
 const BTC = 0;
 
-/** A sandbox for tests that trade a lot, with bitcoin at 60,000. */
-export async function startTradingSandbox(): Promise<{ sandbox: TestSandbox; chain: ChainControls }> {
-  const sandbox = await startTestSandbox(BUSY_AGENTS);
+/** The shared venue with bitcoin at 60,000, or with `isOwn` a venue like that for this file alone. */
+export async function tradingVenue({ isOwn = false } = {}): Promise<{ sandbox: TestSandbox; chain: ChainControls }> {
+  const sandbox = await (isOwn ? startTestSandbox(BUSY_AGENTS) : sharedVenue());
   sandbox.controls.prices.jump(BTC, '60000');
   return { sandbox, chain: firstChain(sandbox) };
 }

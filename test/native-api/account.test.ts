@@ -6,7 +6,8 @@ import { price } from '../harness/diamond-calls.js';
 import { eventually } from '../harness/eventually.js';
 import { domainOf, keyIssue, signWith } from '../harness/master-wallet.js';
 import { firstChain } from '../harness/first-chain.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import type { TestSandbox } from '../harness/sandbox.js';
+import { sharedVenue } from '../harness/shared-venue.js';
 
 let sandbox: TestSandbox;
 let chain: ChainControls;
@@ -18,7 +19,7 @@ let otherKey: string;
 const BASE = '/v1/arbitrum-sepolia';
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox();
+  sandbox = await sharedVenue();
   chain = firstChain(sandbox);
   trader = await newTrader(chain);
   other = await newTrader(chain);

@@ -1,11 +1,12 @@
 import { connect } from 'node:net';
 import { once } from 'node:events';
 import { z } from 'zod';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import type { TestSandbox } from '../harness/sandbox.js';
+import { sharedVenue } from '../harness/shared-venue.js';
 
 let sandbox: TestSandbox;
 
-beforeAll(async () => (sandbox = await startTestSandbox()));
+beforeAll(async () => (sandbox = await sharedVenue()));
 afterAll(() => sandbox.stop());
 
 const V1 = '/v1/arbitrum-sepolia';

@@ -4,7 +4,7 @@ import { expectViewEqualsChain } from '../harness/chain-checker.js';
 import { eventually } from '../harness/eventually.js';
 import { EVERYTHING } from '../harness/master-wallet.js';
 import type { TestSandbox } from '../harness/sandbox.js';
-import { LIMIT, MARKET, startTradingSandbox } from '../harness/trading-sandbox.js';
+import { LIMIT, MARKET, tradingVenue } from '../harness/trading-sandbox.js';
 
 let sandbox: TestSandbox;
 let chain: ChainControls;
@@ -13,7 +13,7 @@ let agent: AgentTrader;
 const TIMEOUT_BLOCKS = 200;
 
 beforeAll(async () => {
-  ({ sandbox, chain } = await startTradingSandbox());
+  ({ sandbox, chain } = await tradingVenue());
   agent = await newAgentTrader(sandbox, chain);
 }, 60_000);
 afterEach(() => chain.setOraclePolicy(null, { mode: 'auto' }));

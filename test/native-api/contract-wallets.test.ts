@@ -3,7 +3,8 @@ import type { ChainControls } from '../../sandbox/controls.js';
 import { createContractWallets, type ContractWallets } from '../harness/contract-wallet.js';
 import { agentsOf, authorization, domainOf, keyIssue, revocation, signWith } from '../harness/master-wallet.js';
 import { firstChain } from '../harness/first-chain.js';
-import { startTestSandbox, type Reply, type TestSandbox } from '../harness/sandbox.js';
+import type { Reply, TestSandbox } from '../harness/sandbox.js';
+import { sharedVenue } from '../harness/shared-venue.js';
 
 let sandbox: TestSandbox;
 let chain: ChainControls;
@@ -12,7 +13,7 @@ let agents: ReturnType<typeof agentsOf>;
 let wallets: ContractWallets;
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox();
+  sandbox = await sharedVenue();
   chain = firstChain(sandbox);
   domain = await domainOf(sandbox);
   agents = agentsOf(sandbox);

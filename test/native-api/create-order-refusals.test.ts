@@ -1,7 +1,7 @@
 import { Wallet } from 'ethers';
 import type { RpcRequestError } from 'viem';
 import type { ChainControls } from '../../sandbox/controls.js';
-import { newAgentTrader, prepared, refusal, type AgentTrader, type Json } from '../harness/agent-trader.js';
+import { BUSY_AGENTS, newAgentTrader, prepared, refusal, type AgentTrader, type Json } from '../harness/agent-trader.js';
 import { chainTrader } from '../harness/chain-trader.js';
 import { controlCall, diamondCall, tokenCall } from '../harness/diamond-calls.js';
 import { eventually } from '../harness/eventually.js';
@@ -17,7 +17,7 @@ let chain: ChainControls;
 let agent: AgentTrader;
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox({ RATE_LIMIT_AGENT: '100000', RATE_LIMIT_AGENT_WRITES: '100000' });
+  sandbox = await startTestSandbox(BUSY_AGENTS);
   chain = firstChain(sandbox);
   sandbox.controls.prices.jump(0, '60000');
   agent = await newAgentTrader(sandbox, chain, { usdc: '30000000' });

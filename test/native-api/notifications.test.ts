@@ -15,7 +15,8 @@ import { eventually } from '../harness/eventually.js';
 import { agentsOf, authorization, domainOf, EVERYTHING, signWith } from '../harness/master-wallet.js';
 import { firstChain } from '../harness/first-chain.js';
 import { ownOrders } from '../harness/own-orders.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import type { TestSandbox } from '../harness/sandbox.js';
+import { sharedVenue } from '../harness/shared-venue.js';
 import { signRequest } from '../harness/signed-request.js';
 
 let sandbox: TestSandbox;
@@ -23,7 +24,7 @@ let chain: ChainControls;
 let domain: TypedDataDomain;
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox();
+  sandbox = await sharedVenue();
   chain = firstChain(sandbox);
   domain = await domainOf(sandbox);
 });

@@ -6,14 +6,14 @@ import { eventually } from '../harness/eventually.js';
 import { EVERYTHING } from '../harness/master-wallet.js';
 import type { TestSandbox } from '../harness/sandbox.js';
 import { sandboxDatabase } from '../harness/sandbox-database.js';
-import { LIMIT, MARKET, startTradingSandbox } from '../harness/trading-sandbox.js';
+import { LIMIT, MARKET, tradingVenue } from '../harness/trading-sandbox.js';
 
 let sandbox: TestSandbox;
 let chain: ChainControls;
 let database: pg.Client;
 
 beforeAll(async () => {
-  ({ sandbox, chain } = await startTradingSandbox());
+  ({ sandbox, chain } = await tradingVenue({ isOwn: true }));
   database = await sandboxDatabase(sandbox);
 });
 afterEach(() => chain.pauseMining(false));

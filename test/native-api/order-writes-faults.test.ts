@@ -14,7 +14,7 @@ import { agentsOf, authorization, domainOf, EVERYTHING, signWith, type ScopeBody
 import type { TestSandbox } from '../harness/sandbox.js';
 import { sandboxDatabase } from '../harness/sandbox-database.js';
 import { diamondAbi } from '../../core/adapters/diamond-abi.js';
-import { LIMIT, MARKET, startTradingSandbox } from '../harness/trading-sandbox.js';
+import { LIMIT, MARKET, tradingVenue } from '../harness/trading-sandbox.js';
 
 let sandbox: TestSandbox;
 let chain: ChainControls;
@@ -24,7 +24,7 @@ let position: string;
 let resting: string;
 
 beforeAll(async () => {
-  ({ sandbox, chain } = await startTradingSandbox());
+  ({ sandbox, chain } = await tradingVenue());
   database = await sandboxDatabase(sandbox);
   agent = await newAgentTrader(sandbox, chain);
   await agent.place(MARKET, 'filled');

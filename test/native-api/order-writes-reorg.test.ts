@@ -3,14 +3,14 @@ import { done, newAgentTrader, prepared, type AgentTrader, type Answer, type Jso
 import { expectViewEqualsChain } from '../harness/chain-checker.js';
 import { eventually } from '../harness/eventually.js';
 import type { TestSandbox } from '../harness/sandbox.js';
-import { LIMIT, MARKET, startTradingSandbox } from '../harness/trading-sandbox.js';
+import { LIMIT, MARKET, tradingVenue } from '../harness/trading-sandbox.js';
 
 let sandbox: TestSandbox;
 let chain: ChainControls;
 let agent: AgentTrader;
 
 beforeAll(async () => {
-  ({ sandbox, chain } = await startTradingSandbox());
+  ({ sandbox, chain } = await tradingVenue({ isOwn: true }));
 }, 60_000);
 beforeEach(async () => {
   agent = await newAgentTrader(sandbox, chain);

@@ -2,7 +2,7 @@ import { Wallet } from 'ethers';
 import { systemClock } from '../../core/adapters/system-clock.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { createFaultProxy } from '../../sandbox/fault-proxy.js';
-import { newAgentTrader, refusal, type AgentTrader, type Answer, type Json } from '../harness/agent-trader.js';
+import { BUSY_AGENTS, newAgentTrader, refusal, type AgentTrader, type Answer, type Json } from '../harness/agent-trader.js';
 import { chainTrader } from '../harness/chain-trader.js';
 import { controlCall } from '../harness/diamond-calls.js';
 import { eventually } from '../harness/eventually.js';
@@ -10,7 +10,8 @@ import { startGatewayBeside } from '../harness/gateway-beside.js';
 import { EVERYTHING } from '../harness/master-wallet.js';
 import { firstChain } from '../harness/first-chain.js';
 import { setClassOpen } from '../harness/market-hours.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import type { TestSandbox } from '../harness/sandbox.js';
+import { sharedVenue } from '../harness/shared-venue.js';
 import { signRequest } from '../harness/signed-request.js';
 
 let sandbox: TestSandbox;
@@ -18,7 +19,7 @@ let chain: ChainControls;
 const PATH = '/v1/arbitrum-sepolia/quote';
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox({ RATE_LIMIT_AGENT: '100000', RATE_LIMIT_AGENT_WRITES: '100000' });
+  sandbox = await sharedVenue();
   chain = firstChain(sandbox);
   for (const [pair, price] of [
     [0, '60000'],
@@ -206,7 +207,7 @@ describe('a quote for an agent', () => {
     const before = await signed(agent);
     const after = await signed(agent);
     expect(Number(before.headers.get('RateLimit-Remaining')) - Number(after.headers.get('RateLimit-Remaining'))).toBe(1);
-    expect(after.headers.get('RateLimit-Limit')).toBe('100000');
+    expect(after.headers.get('RateLimit-Limit')).toBe(BUSY_AGENTS.RATE_LIMIT_AGENT_WRITES);
   });
 
   it('is refused to credentials that are wrong: nobody is taken for somebody else, or for nobody', async () => {

@@ -4,14 +4,15 @@ import type { ChainControls } from '../../sandbox/controls.js';
 import { chainTrader } from '../harness/chain-trader.js';
 import { agentsOf, authorization, domainOf, signWith } from '../harness/master-wallet.js';
 import { firstChain } from '../harness/first-chain.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import type { TestSandbox } from '../harness/sandbox.js';
+import { sharedVenue } from '../harness/shared-venue.js';
 
 let sandbox: TestSandbox;
 let chain: ChainControls;
 let domain: TypedDataDomain;
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox();
+  sandbox = await sharedVenue();
   chain = firstChain(sandbox);
   domain = await domainOf(sandbox);
 });

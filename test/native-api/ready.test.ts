@@ -6,7 +6,8 @@ import { eventually } from '../harness/eventually.js';
 import { startGatewayBeside, type GatewayBeside } from '../harness/gateway-beside.js';
 import { createMovedClock } from '../harness/moved-clock.js';
 import { checkExchange } from '../harness/openapi-check.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import type { TestSandbox } from '../harness/sandbox.js';
+import { sharedVenue } from '../harness/shared-venue.js';
 
 const CHAIN = 'arbitrum-sepolia';
 
@@ -28,7 +29,7 @@ const proxies: FaultProxy[] = [];
 const gateways: GatewayBeside[] = [];
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox();
+  sandbox = await sharedVenue();
   const [only] = sandbox.controls.chains;
   if (!only) throw new Error('the sandbox has no chain');
   chain = only;

@@ -1,13 +1,14 @@
 import { Wallet } from 'ethers';
 import { venueOf } from '../../core/gateway.js';
 import type { ChainControls } from '../../sandbox/controls.js';
-import { BUSY_AGENTS, done, newAgentTrader, prepared, type AgentTrader, type Answer, type Json } from '../harness/agent-trader.js';
+import { done, newAgentTrader, prepared, type AgentTrader, type Answer, type Json } from '../harness/agent-trader.js';
 import { expectViewEqualsChain } from '../harness/chain-checker.js';
 import { diamondCall, price } from '../harness/diamond-calls.js';
 import { eventually } from '../harness/eventually.js';
 import { approveAgent, order, postExchange, signL1 } from '../harness/hl-exchange.js';
 import { hlInfo, type HlInfo } from '../harness/hl-info.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import type { TestSandbox } from '../harness/sandbox.js';
+import { sharedVenue } from '../harness/shared-venue.js';
 import { movesOf, toldAfter } from '../scenarios/told.js';
 
 /** A limit or stop that only reduces is an order of its own: the take profit or the stop loss of the position it closes. */
@@ -19,7 +20,7 @@ let agent: AgentTrader;
 let info: HlInfo;
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox(BUSY_AGENTS);
+  sandbox = await sharedVenue();
   const [first] = sandbox.controls.chains;
   if (!first) throw new Error('the sandbox has no chain');
   chain = first;

@@ -5,7 +5,8 @@ import { price } from '../harness/diamond-calls.js';
 import { eventually } from '../harness/eventually.js';
 import { agentsOf, authorization, domainOf, EVERYTHING, signWith } from '../harness/master-wallet.js';
 import { firstChain } from '../harness/first-chain.js';
-import { startTestSandbox, type Reply, type TestSandbox } from '../harness/sandbox.js';
+import type { Reply, TestSandbox } from '../harness/sandbox.js';
+import { sharedVenue } from '../harness/shared-venue.js';
 import { signRequest } from '../harness/signed-request.js';
 
 let sandbox: TestSandbox;
@@ -15,7 +16,7 @@ let domain: TypedDataDomain;
 const BASE = '/v1/arbitrum-sepolia';
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox();
+  sandbox = await sharedVenue();
   chain = firstChain(sandbox);
   domain = await domainOf(sandbox);
   await sandbox.post('/sandbox/price', { market: 'BTC/USD', price: '60000' });

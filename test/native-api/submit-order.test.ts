@@ -5,7 +5,7 @@ import { chainTrader, newTrader } from '../harness/chain-trader.js';
 import { controlCall } from '../harness/diamond-calls.js';
 import { eventually } from '../harness/eventually.js';
 import type { TestSandbox } from '../harness/sandbox.js';
-import { LIMIT, MARKET, startTradingSandbox } from '../harness/trading-sandbox.js';
+import { LIMIT, MARKET, tradingVenue } from '../harness/trading-sandbox.js';
 
 let sandbox: TestSandbox;
 let chain: ChainControls;
@@ -14,7 +14,7 @@ let agent: AgentTrader;
 const UNKNOWN = `0x${'ab'.repeat(32)}`;
 
 beforeAll(async () => {
-  ({ sandbox, chain } = await startTradingSandbox());
+  ({ sandbox, chain } = await tradingVenue());
 }, 60_000);
 /** Each test trades for a trader of its own: what one leaves behind concerns no other. */
 beforeEach(async () => {

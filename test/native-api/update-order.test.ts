@@ -6,14 +6,14 @@ import { chainTrader, newTrader } from '../harness/chain-trader.js';
 import { eventually } from '../harness/eventually.js';
 import { EVERYTHING } from '../harness/master-wallet.js';
 import type { TestSandbox } from '../harness/sandbox.js';
-import { LIMIT, startTradingSandbox } from '../harness/trading-sandbox.js';
+import { LIMIT, tradingVenue } from '../harness/trading-sandbox.js';
 
 let sandbox: TestSandbox;
 let chain: ChainControls;
 let agent: AgentTrader;
 
 beforeAll(async () => {
-  ({ sandbox, chain } = await startTradingSandbox());
+  ({ sandbox, chain } = await tradingVenue());
   agent = await newAgentTrader(sandbox, chain);
 }, 60_000);
 afterEach(() => chain.setOraclePolicy(null, { mode: 'auto' }));

@@ -7,7 +7,7 @@ import { controlCall, diamondCall, packed } from '../harness/diamond-calls.js';
 import { eventually } from '../harness/eventually.js';
 import { EVERYTHING } from '../harness/master-wallet.js';
 import type { TestSandbox } from '../harness/sandbox.js';
-import { MARKET, startTradingSandbox } from '../harness/trading-sandbox.js';
+import { MARKET, tradingVenue } from '../harness/trading-sandbox.js';
 
 let sandbox: TestSandbox;
 let chain: ChainControls;
@@ -16,7 +16,7 @@ let agent: AgentTrader;
 const TIMEOUT_BLOCKS = 200;
 
 beforeAll(async () => {
-  ({ sandbox, chain } = await startTradingSandbox());
+  ({ sandbox, chain } = await tradingVenue());
 }, 60_000);
 beforeEach(async () => {
   agent = await newAgentTrader(sandbox, chain);

@@ -2,11 +2,12 @@ import { getEventListeners } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import { venueOf } from '../../core/gateway.js';
 import type { ChainControls } from '../../sandbox/controls.js';
-import { BUSY_AGENTS, done, newAgentTrader, prepared, refusal, type AgentTrader, type Answer, type Json } from '../harness/agent-trader.js';
+import { done, newAgentTrader, prepared, refusal, type AgentTrader, type Answer, type Json } from '../harness/agent-trader.js';
 import { eventually, until } from '../harness/eventually.js';
 import { startGatewayBeside } from '../harness/gateway-beside.js';
 import { firstChain } from '../harness/first-chain.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import type { TestSandbox } from '../harness/sandbox.js';
+import { sharedVenue } from '../harness/shared-venue.js';
 import { sandboxDatabase } from '../harness/sandbox-database.js';
 import { signRequest } from '../harness/signed-request.js';
 
@@ -16,7 +17,7 @@ let chain: ChainControls;
 let agent: AgentTrader;
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox(BUSY_AGENTS);
+  sandbox = await sharedVenue();
   chain = firstChain(sandbox);
   agent = await newAgentTrader(sandbox, chain, { usdc: '1000000' });
 });

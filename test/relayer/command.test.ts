@@ -4,14 +4,15 @@ import { promisify } from 'node:util';
 import { systemClock } from '../../core/adapters/system-clock.js';
 import { runCommand } from '../../relayer/command.js';
 import { newFacadeTrader } from '../harness/facade-trader.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import type { TestSandbox } from '../harness/sandbox.js';
+import { sharedVenue } from '../harness/shared-venue.js';
 
 const CHAIN = 'arbitrum-sepolia';
 
 let sandbox: TestSandbox;
 let token: string;
 beforeAll(async () => {
-  sandbox = await startTestSandbox();
+  sandbox = await sharedVenue();
   token = sandbox.config.operator.token?.() ?? '';
 });
 afterAll(() => sandbox.stop());

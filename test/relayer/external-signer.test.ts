@@ -19,7 +19,8 @@ import { startGatewayBeside, type GatewayBeside } from '../harness/gateway-besid
 import { approveAgent, order, orderAction, postExchange, signL1 } from '../harness/hl-exchange.js';
 import { createKeptLog, type KeptLog } from '../harness/kept-log.js';
 import { createManualClock } from '../harness/manual-clock.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import type { TestSandbox } from '../harness/sandbox.js';
+import { sharedVenue } from '../harness/shared-venue.js';
 
 const KEY = generatePrivateKey();
 const STRANGER = generatePrivateKey();
@@ -205,7 +206,7 @@ describe('the reference signer', () => {
   let beside: GatewayBeside;
 
   beforeAll(async () => {
-    sandbox = await startTestSandbox();
+    sandbox = await sharedVenue();
     const chain = firstChain(sandbox);
     const { chainId, diamond } = chain.definition;
     await chain.faucet.fund(ADDRESS, { eth: '10' });

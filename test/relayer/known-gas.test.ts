@@ -9,7 +9,8 @@ import type { ChainControls } from '../../sandbox/controls.js';
 import { eventually } from '../harness/eventually.js';
 import { firstChain } from '../harness/first-chain.js';
 import { relayBench, requestOf, type RelayBench } from '../harness/relay-bench.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import type { TestSandbox } from '../harness/sandbox.js';
+import { sharedVenue } from '../harness/shared-venue.js';
 
 let sandbox: TestSandbox;
 let chain: ChainControls;
@@ -17,7 +18,7 @@ let bench: RelayBench;
 let caller: AgentCaller;
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox();
+  sandbox = await sharedVenue();
   chain = firstChain(sandbox);
   bench = await relayBench(chain, sandbox.gateway.store);
   const scope = { markets: 'all', maxLeverage: null, dailySpendCapUsd: null, expiresAt: null, permissions: 'trade' } as const;

@@ -7,7 +7,8 @@ import { eventually } from '../harness/eventually.js';
 import { firstChain } from '../harness/first-chain.js';
 import { relayBench, requestOf, type RelayBench } from '../harness/relay-bench.js';
 import { expectRelayInvariants, openPurse } from '../harness/relay-invariants.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import type { TestSandbox } from '../harness/sandbox.js';
+import { sharedVenue } from '../harness/shared-venue.js';
 
 /** What a lane makes of a node that counts more transactions of its wallet than were sent from here. */
 
@@ -20,7 +21,7 @@ let store: RelayStore;
 let running: RunningRelayer[] = [];
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox();
+  sandbox = await sharedVenue();
   chain = firstChain(sandbox);
   store = sandbox.gateway.store.relay;
 });

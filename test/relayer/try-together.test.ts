@@ -6,14 +6,15 @@ import type { Address, Clock, Hex } from '../../core/ports.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { firstChain } from '../harness/first-chain.js';
 import { relayBench, type RelayBench } from '../harness/relay-bench.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import type { TestSandbox } from '../harness/sandbox.js';
+import { sharedVenue } from '../harness/shared-venue.js';
 
 let sandbox: TestSandbox;
 let chain: ChainControls;
 let bench: RelayBench;
 let other: RelayBench;
 beforeAll(async () => {
-  sandbox = await startTestSandbox();
+  sandbox = await sharedVenue();
   chain = firstChain(sandbox);
   bench = await relayBench(chain, sandbox.gateway.store);
   other = await relayBench(chain, sandbox.gateway.store);

@@ -1,12 +1,13 @@
 import type { ChainControls } from '../../sandbox/controls.js';
-import { agentTrader, BUSY_AGENTS, done, newAgentTrader, prepared, type AgentTrader, type Json } from '../harness/agent-trader.js';
+import { agentTrader, done, newAgentTrader, prepared, type AgentTrader, type Json } from '../harness/agent-trader.js';
 import { expectViewEqualsChain } from '../harness/chain-checker.js';
 import { newTrader } from '../harness/chain-trader.js';
 import { diamondCall, packed } from '../harness/diamond-calls.js';
 import { eventually } from '../harness/eventually.js';
 import { startGatewayBeside } from '../harness/gateway-beside.js';
 import { firstChain } from '../harness/first-chain.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import type { TestSandbox } from '../harness/sandbox.js';
+import { sharedVenue } from '../harness/shared-venue.js';
 import { ORDER_ROWS, type WalkName } from './lifecycle-table.js';
 import { throughUrl } from './through-url.js';
 import { movesOf, toldAfter } from './told.js';
@@ -27,7 +28,7 @@ let chain: ChainControls;
 let agent: AgentTrader;
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox(BUSY_AGENTS);
+  sandbox = await sharedVenue();
   chain = firstChain(sandbox);
 });
 beforeEach(async () => {

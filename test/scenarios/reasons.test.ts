@@ -9,7 +9,7 @@ import { eventually } from '../harness/eventually.js';
 import { setClassOpen } from '../harness/market-hours.js';
 import type { TestSandbox } from '../harness/sandbox.js';
 import { movesOf, toldAfter } from './told.js';
-import { MARKET, startTradingSandbox } from '../harness/trading-sandbox.js';
+import { MARKET, tradingVenue } from '../harness/trading-sandbox.js';
 
 /** Every reason of the interface, told to an agent that signed and broadcast the order itself. */
 
@@ -25,7 +25,7 @@ let chain: ChainControls;
 let agent: AgentTrader;
 
 beforeAll(async () => {
-  ({ sandbox, chain } = await startTradingSandbox());
+  ({ sandbox, chain } = await tradingVenue());
   agent = await newAgentTrader(sandbox, chain);
 });
 afterEach(() => chain.setOraclePolicy(null, { mode: 'auto' }));

@@ -9,7 +9,7 @@ import { startGatewayBeside, type GatewayBeside } from '../harness/gateway-besid
 import type { TestSandbox } from '../harness/sandbox.js';
 import { throughUrl } from './through-url.js';
 import { movesOf, toldAfter } from './told.js';
-import { MARKET, startTradingSandbox } from '../harness/trading-sandbox.js';
+import { MARKET, tradingVenue } from '../harness/trading-sandbox.js';
 
 /** A gateway with two ways to its chain, which break while orders are in flight. */
 
@@ -24,7 +24,7 @@ let ways: [FaultProxy, FaultProxy];
 let agent: AgentTrader;
 
 beforeAll(async () => {
-  ({ sandbox, chain } = await startTradingSandbox());
+  ({ sandbox, chain } = await tradingVenue());
   const way = (): Promise<FaultProxy> => createFaultProxy({ target: chain.rpcUrl, clock: systemClock });
   ways = [await way(), await way()];
   database = await createTestDatabase();

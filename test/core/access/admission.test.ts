@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import type { AdmissionEntry, AdmissionStore, AdmissionVerdict, Admitted } from '../../../core/access/admission.js';
 import { createAdmission } from '../../../core/access/admission.js';
 import { createStore, type KnexStore } from '../../../core/adapters/store/create-store.js';
-import { migrate } from '../../../core/adapters/store/migrate.js';
 import { windowStart } from '../../../core/limits.js';
 import { createTestDatabase, type TestDatabase } from '../../harness/database.js';
 import { createKeptLog } from '../../harness/kept-log.js';
@@ -30,7 +29,6 @@ describe('admission', () => {
   let stores: [KnexStore, KnexStore];
   beforeAll(async () => {
     database = await createTestDatabase();
-    await migrate({ url: database.url, log });
     const open = (): KnexStore => createStore({ url: database.url, log, poolSize: 4 });
     stores = [open(), open()];
   });

@@ -1,7 +1,6 @@
 import pg from 'pg';
 import { createStore, type KnexStore } from '../../../core/adapters/store/create-store.js';
 import { appendJournal } from '../../../core/adapters/store/journal-rows.js';
-import { migrate } from '../../../core/adapters/store/migrate.js';
 import { decimal } from '../../../core/domain/decimal.js';
 import type { JournalEntry, JournalFact } from '../../../core/journal/journal-store.js';
 import type { Address } from '../../../core/ports.js';
@@ -16,7 +15,6 @@ const log = createKeptLog();
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  await migrate({ url: database.url, log });
   store = createStore({ log, url: database.url });
 });
 afterAll(async () => {

@@ -6,7 +6,8 @@ import type { Price } from '../../../core/markets/list-prices.js';
 import { createPriceSource, type PriceSource } from '../../../core/stream/price-source.js';
 import { AT_ONCE } from '../../../core/stream/topic.js';
 import { eventually } from '../../harness/eventually.js';
-import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
+import type { TestSandbox } from '../../harness/sandbox.js';
+import { sharedVenue } from '../../harness/shared-venue.js';
 
 /** The markets of the sandbox, with prices that move when the test says so. */
 
@@ -20,7 +21,7 @@ let venue: Venue;
 let source: PriceSource;
 let move: (mark: bigint) => void;
 
-beforeAll(async () => (sandbox = await startTestSandbox()));
+beforeAll(async () => (sandbox = await sharedVenue()));
 afterAll(() => sandbox.stop());
 beforeEach(() => {
   const real = venueOf(sandbox.gateway, SLUG);

@@ -10,7 +10,8 @@ import { newTrader, type ChainTrader } from '../../harness/chain-trader.js';
 import { diamondCall, price, usdc } from '../../harness/diamond-calls.js';
 import { eventually } from '../../harness/eventually.js';
 import { firstChain } from '../../harness/first-chain.js';
-import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
+import type { TestSandbox } from '../../harness/sandbox.js';
+import { sharedVenue } from '../../harness/shared-venue.js';
 
 const CHAIN = 'arbitrum-sepolia';
 let sandbox: TestSandbox;
@@ -18,7 +19,7 @@ let chain: ChainControls;
 let venue: Venue;
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox();
+  sandbox = await sharedVenue();
   chain = firstChain(sandbox);
   venue = venueOf(sandbox.gateway, CHAIN);
 });

@@ -6,7 +6,8 @@ import { price } from '../../harness/diamond-calls.js';
 import { eventually } from '../../harness/eventually.js';
 import { startGatewayBeside, type GatewayBeside } from '../../harness/gateway-beside.js';
 import { firstChain } from '../../harness/first-chain.js';
-import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
+import type { TestSandbox } from '../../harness/sandbox.js';
+import { sharedVenue } from '../../harness/shared-venue.js';
 
 /** Two gateways on one database of their own, while the sandbox's gateway minds its own business. */
 
@@ -16,7 +17,7 @@ let database: TestDatabase;
 const running: GatewayBeside[] = [];
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox();
+  sandbox = await sharedVenue();
   chain = firstChain(sandbox);
   database = await createTestDatabase();
   sandbox.controls.prices.jump(0, '60000');

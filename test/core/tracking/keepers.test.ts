@@ -7,7 +7,8 @@ import { diamondCall, packed, price } from '../../harness/diamond-calls.js';
 import { eventually } from '../../harness/eventually.js';
 import { ownOrders } from '../../harness/own-orders.js';
 import { firstChain } from '../../harness/first-chain.js';
-import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
+import type { TestSandbox } from '../../harness/sandbox.js';
+import { sharedVenue } from '../../harness/shared-venue.js';
 
 const CHAIN = 'arbitrum-sepolia';
 const LIMIT_OPEN = 2;
@@ -17,7 +18,7 @@ let venue: Venue;
 let own: ReturnType<typeof ownOrders>;
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox();
+  sandbox = await sharedVenue();
   chain = firstChain(sandbox);
   venue = venueOf(sandbox.gateway, CHAIN);
   own = ownOrders(sandbox, chain, venue);

@@ -10,7 +10,8 @@ import { eventually } from '../../harness/eventually.js';
 import { newTag } from '../../harness/order-draft.js';
 import { ownOrders } from '../../harness/own-orders.js';
 import { firstChain } from '../../harness/first-chain.js';
-import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
+import type { TestSandbox } from '../../harness/sandbox.js';
+import { sharedVenue } from '../../harness/shared-venue.js';
 
 const CHAIN = 'arbitrum-sepolia';
 /** Rests far from the market. */
@@ -21,7 +22,7 @@ let venue: Venue;
 let own: ReturnType<typeof ownOrders>;
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox();
+  sandbox = await sharedVenue();
   chain = firstChain(sandbox);
   venue = venueOf(sandbox.gateway, CHAIN);
   own = ownOrders(sandbox, chain, venue);

@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { createStore, type KnexStore } from '../../../core/adapters/store/create-store.js';
-import { migrate } from '../../../core/adapters/store/migrate.js';
 import type { ChainEvent, OrderKey } from '../../../core/domain/chain-event.js';
 import { foldOrder } from '../../../core/domain/fold-order.js';
 import type { Order } from '../../../core/domain/order.js';
@@ -23,7 +22,6 @@ let store: KnexStore;
 beforeAll(async () => {
   const log = createKeptLog();
   database = await createTestDatabase();
-  await migrate({ url: database.url, log });
   store = createStore({ log, url: database.url });
 });
 afterAll(async () => {

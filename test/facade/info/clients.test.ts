@@ -6,7 +6,8 @@ import { expectViewEqualsChain, lowerOf } from '../../harness/chain-checker.js';
 import { newTrader, type ChainTrader } from '../../harness/chain-trader.js';
 import { price } from '../../harness/diamond-calls.js';
 import { eventually } from '../../harness/eventually.js';
-import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
+import type { TestSandbox } from '../../harness/sandbox.js';
+import { sharedVenue } from '../../harness/shared-venue.js';
 
 /** Clients as the registry has them, reading what a trader did without the facade. */
 
@@ -15,7 +16,7 @@ let chain: ChainControls;
 let trader: ChainTrader;
 let base: string;
 beforeAll(async () => {
-  sandbox = await startTestSandbox();
+  sandbox = await sharedVenue();
   const [first] = sandbox.controls.chains;
   if (!first) throw new Error('the sandbox has no chain');
   chain = first;

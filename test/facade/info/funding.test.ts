@@ -5,13 +5,14 @@ import { price, usdc } from '../../harness/diamond-calls.js';
 import { eventually } from '../../harness/eventually.js';
 import { hlInfo, type HlInfo } from '../../harness/hl-info.js';
 import { createManualClock } from '../../harness/manual-clock.js';
-import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
+import type { TestSandbox } from '../../harness/sandbox.js';
+import { sharedVenue } from '../../harness/shared-venue.js';
 
 const CHAIN = 'arbitrum-sepolia';
 let sandbox: TestSandbox;
 let info: HlInfo;
 beforeAll(async () => {
-  sandbox = await startTestSandbox();
+  sandbox = await sharedVenue();
   info = hlInfo(sandbox);
 }, 60_000);
 afterAll(() => sandbox.stop());

@@ -1,13 +1,15 @@
+import { Wallet } from 'ethers';
 import { INFO_TYPES } from '../../../facade/info/info-types.js';
 import { eventually } from '../../harness/eventually.js';
 import { hlInfo, type HlInfo } from '../../harness/hl-info.js';
 import { HL_INFO_SCHEMAS } from '../../harness/hl-schemas.js';
-import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
+import type { TestSandbox } from '../../harness/sandbox.js';
+import { sharedVenue } from '../../harness/shared-venue.js';
 
 let sandbox: TestSandbox;
 let info: HlInfo;
 beforeAll(async () => {
-  sandbox = await startTestSandbox();
+  sandbox = await sharedVenue();
   info = hlInfo(sandbox);
 }, 60_000);
 afterAll(() => sandbox.stop());
@@ -162,7 +164,7 @@ describe('the market reads', () => {
 });
 
 describe('the table of info types', () => {
-  const user = `0x${'aB'.repeat(20)}`;
+  const user = Wallet.createRandom().address;
   const fields = {
     coin: 'BTC',
     user,

@@ -7,7 +7,8 @@ import { diamondCall, price, usdc } from '../../harness/diamond-calls.js';
 import { eventually } from '../../harness/eventually.js';
 import { hlInfo, type HlInfo } from '../../harness/hl-info.js';
 import { ownOrders } from '../../harness/own-orders.js';
-import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
+import type { TestSandbox } from '../../harness/sandbox.js';
+import { sharedVenue } from '../../harness/shared-venue.js';
 import { recordAction } from '../../harness/record-action.js';
 
 const CHAIN = 'arbitrum-sepolia';
@@ -17,7 +18,7 @@ let chain: ChainControls;
 let info: HlInfo;
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox();
+  sandbox = await sharedVenue();
   info = hlInfo(sandbox);
   const [first] = sandbox.controls.chains;
   if (!first) throw new Error('the sandbox has no chain');

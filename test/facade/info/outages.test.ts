@@ -2,13 +2,14 @@ import type { ChainControls } from '../../../sandbox/controls.js';
 import { newTrader } from '../../harness/chain-trader.js';
 import { eventually } from '../../harness/eventually.js';
 import { hlInfo, type HlInfo } from '../../harness/hl-info.js';
-import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
+import type { TestSandbox } from '../../harness/sandbox.js';
+import { sharedVenue } from '../../harness/shared-venue.js';
 
 let sandbox: TestSandbox;
 let chain: ChainControls;
 let info: HlInfo;
 beforeAll(async () => {
-  sandbox = await startTestSandbox();
+  sandbox = await sharedVenue();
   info = hlInfo(sandbox);
   const [first] = sandbox.controls.chains;
   if (!first) throw new Error('the sandbox has no chain');

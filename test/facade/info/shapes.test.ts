@@ -1,13 +1,14 @@
 import { HL_INFO_SCHEMAS } from '../../harness/hl-schemas.js';
 import { hlInfo } from '../../harness/hl-info.js';
 import { HL_SOCKET_SCHEMAS } from '../../harness/hl-socket-schemas.js';
-import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
+import type { TestSandbox } from '../../harness/sandbox.js';
+import { sharedVenue } from '../../harness/shared-venue.js';
 import { SUBSCRIPTION_NAMES } from '../../../facade/ws/subscription-types.js';
 
 /** The shapes that everything clients see is held to are worth as much as what they refuse. */
 
 let sandbox: TestSandbox;
-beforeAll(async () => (sandbox = await startTestSandbox()));
+beforeAll(async () => (sandbox = await sharedVenue()));
 afterAll(() => sandbox.stop());
 
 /** Copies of a value, each with one unknown field in one of its objects. */

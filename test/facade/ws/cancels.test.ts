@@ -6,7 +6,8 @@ import { firstChain } from '../../harness/first-chain.js';
 import { order, postExchange, signL1 } from '../../harness/hl-exchange.js';
 import { hlInfo, type HlInfo } from '../../harness/hl-info.js';
 import { hlSocket, type HlSocket } from '../../harness/hl-socket.js';
-import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
+import type { TestSandbox } from '../../harness/sandbox.js';
+import { sharedVenue } from '../../harness/shared-venue.js';
 
 const BTC = 0;
 
@@ -15,7 +16,7 @@ let chain: ChainControls;
 let info: HlInfo;
 let socket: HlSocket | null = null;
 beforeAll(async () => {
-  sandbox = await startTestSandbox();
+  sandbox = await sharedVenue();
   chain = firstChain(sandbox);
   info = hlInfo(sandbox);
 });

@@ -14,14 +14,15 @@ import { newFacadeTrader } from '../../harness/facade-trader.js';
 import { hlInfo } from '../../harness/hl-info.js';
 import { order, orderAction, signL1 } from '../../harness/hl-exchange.js';
 import { hlSocket, type HlSocket } from '../../harness/hl-socket.js';
-import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
+import type { TestSandbox } from '../../harness/sandbox.js';
+import { sharedVenue } from '../../harness/shared-venue.js';
 
 let sandbox: TestSandbox;
 let socket: HlSocket;
 const ends: (() => unknown)[] = [];
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox();
+  sandbox = await sharedVenue();
   socket = await hlSocket(sandbox.url);
 }, 60_000);
 afterAll(async () => {

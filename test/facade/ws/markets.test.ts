@@ -1,14 +1,15 @@
 import { hlInfo, type HlInfo } from '../../harness/hl-info.js';
 import { hlSocket, type HlSocket } from '../../harness/hl-socket.js';
 import { newTrader } from '../../harness/chain-trader.js';
-import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
+import type { TestSandbox } from '../../harness/sandbox.js';
+import { sharedVenue } from '../../harness/shared-venue.js';
 
 let sandbox: TestSandbox;
 let info: HlInfo;
 let socket: HlSocket;
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox();
+  sandbox = await sharedVenue();
   info = hlInfo(sandbox);
   socket = await hlSocket(sandbox.url);
 }, 60_000);

@@ -1,10 +1,11 @@
 import { CANDLE_INTERVALS, INTERVAL_MINUTES, type CandleInterval } from '../../../core/domain/candle.js';
 import { eventually } from '../../harness/eventually.js';
 import { startGatewayBeside, type GatewayBeside } from '../../harness/gateway-beside.js';
-import { startTestSandbox, type Reply, type TestSandbox } from '../../harness/sandbox.js';
+import type { Reply, TestSandbox } from '../../harness/sandbox.js';
+import { sharedVenue } from '../../harness/shared-venue.js';
 
 let sandbox: TestSandbox;
-beforeAll(async () => (sandbox = await startTestSandbox()));
+beforeAll(async () => (sandbox = await sharedVenue()));
 afterAll(() => sandbox.stop());
 
 interface Candle {

@@ -8,7 +8,8 @@ import { eventually } from '../../harness/eventually.js';
 import { startGatewayBeside, type BesideOptions, type GatewayBeside } from '../../harness/gateway-beside.js';
 import { createKeptLog } from '../../harness/kept-log.js';
 import { createMovedClock, type MovedClock } from '../../harness/moved-clock.js';
-import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
+import type { TestSandbox } from '../../harness/sandbox.js';
+import { sharedVenue } from '../../harness/shared-venue.js';
 
 const BASE = '/v1/arbitrum-sepolia';
 let sandbox: TestSandbox;
@@ -16,7 +17,7 @@ let clock: MovedClock;
 let upstream: Upstream;
 let beside: GatewayBeside | null = null;
 
-beforeAll(async () => (sandbox = await startTestSandbox()));
+beforeAll(async () => (sandbox = await sharedVenue()));
 afterAll(() => sandbox.stop());
 beforeEach(async () => {
   clock = createMovedClock();

@@ -20,7 +20,7 @@ const BASE = '/v1/arbitrum-sepolia';
 const WS = `${BASE}/ws`;
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox();
+  sandbox = await startTestSandbox({ SANDBOX_PRICE_MS: '250' });
   const [first] = sandbox.gateway.venues.values();
   if (!first) throw new Error('the sandbox has no venue');
   venue = first;

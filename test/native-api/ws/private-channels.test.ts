@@ -5,7 +5,8 @@ import { eventually } from '../../harness/eventually.js';
 import { startGatewayBeside } from '../../harness/gateway-beside.js';
 import { domainOf, EVERYTHING, keyIssue, signWith } from '../../harness/master-wallet.js';
 import { firstChain } from '../../harness/first-chain.js';
-import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
+import type { TestSandbox } from '../../harness/sandbox.js';
+import { sharedVenue } from '../../harness/shared-venue.js';
 import { connect, expectContinuous, isData, isError, isOp, wsAuth, type Message, type SocketClient } from './socket-client.js';
 
 let sandbox: TestSandbox;
@@ -15,7 +16,7 @@ const MARKET_ORDER = { market: 'BTC/USD', side: 'long', type: 'market', size: '0
 const RESTING = { ...MARKET_ORDER, type: 'limit', price: '50000' };
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox({ RATE_LIMIT_AGENT: '100000', RATE_LIMIT_AGENT_WRITES: '100000' });
+  sandbox = await sharedVenue();
   chain = firstChain(sandbox);
   await sandbox.post('/sandbox/price', { market: 'BTC/USD', price: '60000' });
 }, 60_000);

@@ -1,14 +1,15 @@
 import { newTrader } from '../../harness/chain-trader.js';
 import { price } from '../../harness/diamond-calls.js';
 import { eventually } from '../../harness/eventually.js';
-import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
+import type { TestSandbox } from '../../harness/sandbox.js';
+import { sharedVenue } from '../../harness/shared-venue.js';
 import { connect, expectContinuous, isData, isOp, type Message, type SocketClient } from './socket-client.js';
 
 let sandbox: TestSandbox;
 const BASE = '/v1/arbitrum-sepolia';
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox();
+  sandbox = await sharedVenue();
   await sandbox.post('/sandbox/price', { market: 'BTC/USD', price: '60000' });
 }, 40_000);
 afterAll(() => sandbox.stop());

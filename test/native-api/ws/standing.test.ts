@@ -7,7 +7,8 @@ import { eventually } from '../../harness/eventually.js';
 import { startGatewayBeside } from '../../harness/gateway-beside.js';
 import { agentsOf, authorization, domainOf, EVERYTHING, keyIssue, revocation, signWith, type Sign } from '../../harness/master-wallet.js';
 import { firstChain } from '../../harness/first-chain.js';
-import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
+import type { TestSandbox } from '../../harness/sandbox.js';
+import { sharedVenue } from '../../harness/shared-venue.js';
 import { connect, isData, isError, isOp, wsAuth, type SocketClient } from './socket-client.js';
 
 let sandbox: TestSandbox;
@@ -15,7 +16,7 @@ let chain: ChainControls;
 const BASE = '/v1/arbitrum-sepolia';
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox();
+  sandbox = await sharedVenue();
   chain = firstChain(sandbox);
 }, 60_000);
 afterAll(() => sandbox.stop());

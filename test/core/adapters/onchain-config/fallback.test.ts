@@ -1,7 +1,8 @@
 import { createMovedClock, type MovedClock } from '../../../harness/moved-clock.js';
 import { eventually } from '../../../harness/eventually.js';
 import { startGatewayBeside, type GatewayBeside } from '../../../harness/gateway-beside.js';
-import { startTestSandbox, type TestSandbox } from '../../../harness/sandbox.js';
+import type { TestSandbox } from '../../../harness/sandbox.js';
+import { sharedVenue } from '../../../harness/shared-venue.js';
 import { createUpstream, json, type Upstream } from '../backend-feed/upstream.js';
 
 const BASE = '/v1/arbitrum-sepolia';
@@ -10,7 +11,7 @@ let upstream: Upstream;
 let clock: MovedClock;
 let beside: GatewayBeside;
 
-beforeAll(async () => (sandbox = await startTestSandbox()));
+beforeAll(async () => (sandbox = await sharedVenue()));
 afterAll(() => sandbox.stop());
 beforeEach(async () => {
   clock = createMovedClock();

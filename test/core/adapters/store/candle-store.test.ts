@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { createStore, type KnexStore } from '../../../../core/adapters/store/create-store.js';
-import { migrate } from '../../../../core/adapters/store/migrate.js';
 import { aggregate, MINUTE_MS } from '../../../../core/domain/candle.js';
 import type { MinuteCandle } from '../../../../core/markets/candle-store.js';
 import { createTestDatabase, type TestDatabase } from '../../../harness/database.js';
@@ -13,7 +12,6 @@ const log = createKeptLog();
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  await migrate({ url: database.url, log });
   store = createStore({ log, url: database.url });
   other = createStore({ log, url: database.url });
 });

@@ -3,11 +3,11 @@ import { isUnavailable } from '../../../../core/adapters/store/faults.js';
 import { migrate, serverProblem } from '../../../../core/adapters/store/migrate.js';
 import type { Migration } from '../../../../core/adapters/store/migrations/migration.js';
 import { MIGRATIONS } from '../../../../core/adapters/store/migrations/registry.js';
-import { createTestDatabase, type TestDatabase } from '../../../harness/database.js';
+import { createEmptyTestDatabase, type TestDatabase } from '../../../harness/database.js';
 import { createKeptLog } from '../../../harness/kept-log.js';
 
 let database: TestDatabase;
-beforeEach(async () => (database = await createTestDatabase()));
+beforeEach(async () => (database = await createEmptyTestDatabase()));
 afterEach(() => database.drop());
 
 const names = MIGRATIONS.map(({ name }) => name);
@@ -92,7 +92,7 @@ describe('a database server', () => {
   });
 
   it('whose database cannot hold every text is refused before anything is made in it', async () => {
-    const narrow = await createTestDatabase("encoding 'LATIN1' template template0 locale 'C'");
+    const narrow = await createEmptyTestDatabase("encoding 'LATIN1' template template0 locale 'C'");
     await expect(migrate({ url: narrow.url, log })).rejects.toMatchObject({
       problem: 'unsupported',
       message: 'The database has the encoding LATIN1; it must be made with UTF8.',

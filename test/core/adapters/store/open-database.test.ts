@@ -4,7 +4,7 @@ import path from 'node:path';
 import { packagedBinaries } from '../../../../core/adapters/store/embedded/binaries.js';
 import { openDatabase } from '../../../../core/adapters/store/open-database.js';
 import { systemClock } from '../../../../core/adapters/system-clock.js';
-import { createTestDatabase } from '../../../harness/database.js';
+import { createEmptyTestDatabase } from '../../../harness/database.js';
 import { eventually } from '../../../harness/eventually.js';
 import { createKeptLog } from '../../../harness/kept-log.js';
 import { makeThrowAwayFolder } from '../../../harness/throw-away-folder.js';
@@ -67,7 +67,7 @@ const runMigrate = (url: string): Promise<Ran> =>
 
 describe('the command migrate', () => {
   it('brings a database up to date, and does nothing the second time', async () => {
-    const database = await createTestDatabase();
+    const database = await createEmptyTestDatabase();
     const first = await runMigrate(database.url);
     expect(first).toMatchObject({ code: 0 });
     expect(first.said).toContain('0001-deployment');

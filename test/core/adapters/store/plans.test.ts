@@ -2,7 +2,6 @@ import type { Knex } from 'knex';
 import { connectDatabase } from '../../../../core/adapters/store/connect-database.js';
 import { LIVE_CLOIDS, TAKE_DUE } from '../../../../core/adapters/store/exchange-store.js';
 import type { Statement } from '../../../../core/adapters/store/statement.js';
-import { migrate } from '../../../../core/adapters/store/migrate.js';
 import { HOLES, LANE, MINED_BLOCKS, OPEN, QUEUED, RESET_LANE, SETTLED_IN, UNRECLAIMED } from '../../../../core/adapters/store/relay-sql.js';
 import { SETTLE } from '../../../../core/adapters/store/spend-store.js';
 import { FACTS } from '../../../../core/adapters/store/trader-facts.js';
@@ -49,7 +48,6 @@ const PAST = [
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  await migrate({ url: database.url, log: createKeptLog() });
   db = connectDatabase({ url: database.url, log: createKeptLog() });
   for (const statement of PAST) await db.raw(statement);
 });

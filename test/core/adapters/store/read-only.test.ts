@@ -5,7 +5,7 @@ import { systemClock } from '../../../../core/adapters/system-clock.js';
 import type { Lease } from '../../../../core/tracking/tracking-store.js';
 import { newAgentTrader, BUSY_AGENTS, type AgentTrader } from '../../../harness/agent-trader.js';
 import { expectViewEqualsChain } from '../../../harness/chain-checker.js';
-import { createTestDatabase, type TestDatabase } from '../../../harness/database.js';
+import { createEmptyTestDatabase, type TestDatabase } from '../../../harness/database.js';
 import { eventually, until } from '../../../harness/eventually.js';
 import { FACADE_CHAIN, newFacadeTrader } from '../../../harness/facade-trader.js';
 import { firstChain } from '../../../harness/first-chain.js';
@@ -44,10 +44,10 @@ const endConnections = (): Promise<unknown> =>
 let elsewhere: { readonly own: TestDatabase; readonly store: KnexStore };
 
 beforeAll(async () => {
-  const own = await createTestDatabase();
+  const own = await createEmptyTestDatabase();
   elsewhere = { own, store: await openDatabase({ kind: 'server', url: own.url, clock: systemClock, log: createKeptLog() }) };
   administrator = elsewhere.store.db;
-  database = await createTestDatabase();
+  database = await createEmptyTestDatabase();
   for (const setting of ODD_DEFAULTS) await setDefault(setting);
   sandbox = await startTestSandbox({ ...BUSY_AGENTS, DATABASE_URL: database.url });
   agent = await newAgentTrader(sandbox, firstChain(sandbox));
@@ -122,7 +122,7 @@ describe('a gateway whose database takes no writes for a while', () => {
 
 describe('connections to a server that takes no writes any more', () => {
   it('are left by everybody, also by who holds a lease and who listens to the journal', async () => {
-    const own = await createTestDatabase();
+    const own = await createEmptyTestDatabase();
     const log = createKeptLog();
     const store = await openDatabase({ kind: 'server', url: own.url, poolSize: 1, clock: systemClock, log });
     try {

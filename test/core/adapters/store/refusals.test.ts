@@ -3,7 +3,7 @@ import { openDatabase } from '../../../../core/adapters/store/open-database.js';
 import { systemClock } from '../../../../core/adapters/system-clock.js';
 import type { Address } from '../../../../core/ports.js';
 import type { RelayJob } from '../../../../core/relay/relay-store.js';
-import { createTestDatabase, type TestDatabase } from '../../../harness/database.js';
+import { createEmptyTestDatabase, type TestDatabase } from '../../../harness/database.js';
 import { createKeptLog } from '../../../harness/kept-log.js';
 import { recordAction } from '../../../harness/record-action.js';
 
@@ -12,7 +12,7 @@ const [WALLET, TRADER] = ['0xaa', '0xbb'] as Address[] as [Address, Address];
 let database: TestDatabase;
 let store: KnexStore;
 beforeAll(async () => {
-  database = await createTestDatabase();
+  database = await createEmptyTestDatabase();
   store = await openDatabase({ kind: 'server', url: database.url, clock: systemClock, log: createKeptLog() });
 });
 afterAll(async () => {

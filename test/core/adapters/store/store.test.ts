@@ -1,6 +1,5 @@
 import { connect, createServer, type Socket } from 'node:net';
 import { createStore, type KnexStore } from '../../../../core/adapters/store/create-store.js';
-import { migrate } from '../../../../core/adapters/store/migrate.js';
 import { openDatabase } from '../../../../core/adapters/store/open-database.js';
 import { systemClock } from '../../../../core/adapters/system-clock.js';
 import { createTestDatabase, type TestDatabase } from '../../../harness/database.js';
@@ -12,7 +11,6 @@ const log = createKeptLog();
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  await migrate({ url: database.url, log });
   store = createStore({ log, url: database.url });
   await store.db.raw('create table accounts (id bigint primary key, balance numeric(78, 0) not null)');
 });

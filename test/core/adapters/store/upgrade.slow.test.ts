@@ -1,7 +1,7 @@
 import { connectDatabase } from '../../../../core/adapters/store/connect-database.js';
 import { migrate } from '../../../../core/adapters/store/migrate.js';
 import { MIGRATIONS } from '../../../../core/adapters/store/migrations/registry.js';
-import { createTestDatabase } from '../../../harness/database.js';
+import { createEmptyTestDatabase } from '../../../harness/database.js';
 import { createKeptLog } from '../../../harness/kept-log.js';
 import { addRows, contentsOf, schemaOf } from './schema.js';
 import { expectKept } from './upgrade.js';
@@ -10,7 +10,7 @@ const log = createKeptLog();
 let freshSchema: readonly string[];
 
 beforeAll(async () => {
-  const fresh = await createTestDatabase();
+  const fresh = await createEmptyTestDatabase();
   await migrate({ url: fresh.url, log });
   const db = connectDatabase({ url: fresh.url, log });
   freshSchema = await schemaOf(db);
@@ -21,7 +21,7 @@ beforeAll(async () => {
 it.each(MIGRATIONS.map(({ name }, index) => [name, index + 1] as const))(
   'a database in use since %s is brought up to date in one go, and keeps every row',
   async (_name, count) => {
-    const database = await createTestDatabase();
+    const database = await createEmptyTestDatabase();
     const db = connectDatabase({ url: database.url, log });
     try {
       await migrate({ url: database.url, log, migrations: MIGRATIONS.slice(0, count) });

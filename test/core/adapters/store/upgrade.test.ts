@@ -2,7 +2,7 @@ import type { Knex } from 'knex';
 import { connectDatabase } from '../../../../core/adapters/store/connect-database.js';
 import { migrate } from '../../../../core/adapters/store/migrate.js';
 import { MIGRATIONS } from '../../../../core/adapters/store/migrations/registry.js';
-import { createTestDatabase, type TestDatabase } from '../../../harness/database.js';
+import { createEmptyTestDatabase, type TestDatabase } from '../../../harness/database.js';
 import { createKeptLog } from '../../../harness/kept-log.js';
 import { addRows, contentsOf, schemaOf } from './schema.js';
 import { expectKept } from './upgrade.js';
@@ -13,7 +13,7 @@ const upTo = (database: TestDatabase, count: number) => migrate({ url: database.
 let [grown, fresh]: (TestDatabase | undefined)[] = [];
 let db: Knex;
 beforeAll(async () => {
-  [grown, fresh] = [await createTestDatabase(), await createTestDatabase()];
+  [grown, fresh] = [await createEmptyTestDatabase(), await createEmptyTestDatabase()];
   db = connectDatabase({ url: grown.url, log });
 });
 afterAll(async () => {

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import path from 'node:path';
-import { createTestDatabase } from '../../../harness/database.js';
+import { createEmptyTestDatabase } from '../../../harness/database.js';
 
 const STORE = path.resolve(import.meta.dirname, '../../../../dist/core/adapters/store');
 
@@ -39,7 +39,7 @@ const SCRIPT = `
 
 describe('a database that many use at once, and that is lost again and again', () => {
   it('makes the runtime and the driver warn of nothing', async () => {
-    const database = await createTestDatabase();
+    const database = await createEmptyTestDatabase();
     try {
       const child = spawn(process.execPath, ['--input-type=module', '--trace-warnings', '-e', SCRIPT], {
         env: { DATABASE_URL: database.url },

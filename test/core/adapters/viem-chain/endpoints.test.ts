@@ -7,7 +7,8 @@ import { createMovedClock, type MovedClock } from '../../../harness/moved-clock.
 import { eventually } from '../../../harness/eventually.js';
 import { createKeptLog, type KeptLog } from '../../../harness/kept-log.js';
 import { closeOddNodes, startOddNode } from '../../../harness/odd-node.js';
-import { startTestSandbox, type TestSandbox } from '../../../harness/sandbox.js';
+import type { TestSandbox } from '../../../harness/sandbox.js';
+import { sharedVenue } from '../../../harness/shared-venue.js';
 
 /** Two ways to one real node, each of them as bad as the test wants. */
 
@@ -20,7 +21,7 @@ let clock: MovedClock;
 let log: KeptLog;
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox();
+  sandbox = await sharedVenue();
   const [only] = sandbox.controls.chains;
   if (!only) throw new Error('the sandbox has no chain');
   controls = only;

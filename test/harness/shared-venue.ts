@@ -1,0 +1,48 @@
+import { SANDBOX_MARKETS } from '../../sandbox/markets.js';
+import { onEndOfRun } from '../runner/end-of-run.js';
+import { BUSY_AGENTS } from './agent-trader.js';
+import { eventually } from './eventually.js';
+import { startTestSandbox, TEST_ORACLE_MS, type TestSandbox } from './sandbox.js';
+
+let started: Promise<TestSandbox> | null = null;
+
+/**
+ * The venue that the test files of one worker use one after the other: for tests that need markets and fresh traders. What a file does to
+ * prices, market hours, oracle, mining and node is undone behind it. What it leaves on the chain and in the database stays: count only what
+ * is your own. A file that reorganises the chain, moves its time, or needs settings of its own starts its own venue with `startTestSandbox`.
+ */
+export async function sharedVenue(): Promise<TestSandbox> {
+  started ??= start();
+  const venue = await started;
+  return { ...venue, stop: () => restore(venue) };
+}
+
+async function start(): Promise<TestSandbox> {
+  const venue = await startTestSandbox(BUSY_AGENTS);
+  onEndOfRun(() => venue.stop());
+  return venue;
+}
+
+const BASE_FEE_GWEI = 0.1;
+
+async function restore({ controls, log, get }: TestSandbox): Promise<void> {
+  const { prices, chains } = controls;
+  for (const [pairIndex, market] of SANDBOX_MARKETS.entries())
+    if (market !== null) {
+      prices.jump(pairIndex, market.startPrice);
+      prices.walk(pairIndex);
+      prices.setOpen(pairIndex, null);
+    }
+  prices.pauseFeed(false);
+  for (const chain of chains) {
+    chain.setRpcFault({ mode: 'ok' });
+    chain.setOraclePolicy(null, { mode: 'auto', delayMs: TEST_ORACLE_MS });
+    await chain.setBaseFee(BASE_FEE_GWEI);
+    await chain.pauseMining(false);
+  }
+  await eventually(
+    () => get('/ready'),
+    ({ status }) => status === 200,
+  );
+  log.entries.length = 0;
+}
