@@ -14,6 +14,7 @@ import { createHotReplies } from './core/hot-replies.js';
 import { createMetricsBook } from './core/metrics.js';
 import type { Clock, Logger, Store } from './core/ports.js';
 import { createAlerts } from './core/relay/alerts.js';
+import { reportRejections } from './core/relay/rejection-alert.js';
 import { traceStore } from './core/trace-store.js';
 import { watchJournal } from './core/journal/watch-journal.js';
 import { createStreams } from './core/stream/venue-stream.js';
@@ -70,6 +71,7 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
   const metrics = createMetricsBook();
   const backends = createHttp(clock);
   const alerts = createAlerts({ store: store.alerts, clock, log, tells: config.operator.alerts.webhook !== null });
+  lifecycle.onRejection(reportRejections({ metrics, alerts, clock }));
   const parts = { store, facade: config.facade, clock, log, wallets, metrics, alerts, tracer, backends };
   const venues = config.chains.map((chain) => createVenue(chain, parts));
   const { mode, serviceName, commit } = config;

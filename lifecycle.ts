@@ -24,6 +24,8 @@ export interface Lifecycle {
   start<Part>(name: string, make: () => Promise<Part> | Part, stop: (part: Part) => Promise<void> | void, ending?: Ending): Promise<Part>;
   /** A running part broke for good: the program ends with this as its last line. */
   fail(error: unknown): void;
+  /** Adds a listener for promises that were rejected and that nothing handled. The program goes on after one. */
+  onRejection(listener: (reason: unknown) => void): void;
 }
 
 /** Thrown out of `start` once a stop was asked for, so that a half-made start unwinds like a failed one. */
@@ -80,7 +82,13 @@ export async function runProgram({ log, clock, launcher, run }: Program): Promis
   stopping.signal.addEventListener('abort', () => void clock.after(PATIENCE_MS, () => process.exit(1)));
   listenForSignals(clock, () => stopping.abort());
   if (launcher !== null) clock.every(LAUNCHER_POLL_MS, () => process.ppid !== launcher && stopping.abort());
-  process.on('uncaughtException', (error) => stopping.abort(error));
+  // After an uncaught exception any state may be half changed, so the program ends in order. A rejection belongs to one task that failed by
+  // itself: ending for it would let a single request end every replica.
+  process.on('uncaughtException', (error) => {
+    log.error('process.uncaught-exception', { error });
+    lifecycle.fail(error);
+  });
+  process.on('unhandledRejection', (reason) => lifecycle.rejected(reason));
 
   const failure = await run(lifecycle)
     .then(() => asked)
@@ -103,14 +111,21 @@ interface StartedPart {
 /** A signal aborts without a reason of its own, which the platform fills with an AbortError. */
 const causeOf = ({ reason }: AbortSignal): unknown => (reason instanceof DOMException ? null : reason);
 
+/** What would be taken for a signal (nothing at all, an AbortError) is wrapped, so that a failure always ends with a non-zero exit code. */
+const asFailure = (error: unknown): unknown =>
+  error === undefined || error === null || error instanceof DOMException ? new Error('The program failed.', { cause: error }) : error;
+
 export interface OwnedLifecycle extends Lifecycle {
   /** Asks everything to stop, then ends the parts in reverse order. */
   end(): Promise<void>;
+  /** Reports a rejection that nothing handled. Never throws. */
+  rejected(reason: unknown): void;
 }
 
 /** Without signals or exits: for whoever embeds the venue. `runProgram` adds the process around it, and a clock: only then is anything left behind. */
 export function createLifecycle(log: Logger, stopping = new AbortController(), clock: Clock | null = null): OwnedLifecycle {
   const parts: StartedPart[] = [];
+  const rejectionListeners: ((reason: unknown) => void)[] = [];
   // Every request that waits for something listens to it while it waits: many at a time are no leak.
   setMaxListeners(0, stopping.signal);
   const goOn = (): void => {
@@ -125,7 +140,17 @@ export function createLifecycle(log: Logger, stopping = new AbortController(), c
       goOn();
       return part;
     },
-    fail: (error) => stopping.abort(error),
+    fail: (error) => stopping.abort(asFailure(error)),
+    onRejection: (listener) => void rejectionListeners.push(listener),
+    rejected(reason) {
+      log.error('process.unhandled-rejection', { error: reason });
+      for (const listener of rejectionListeners)
+        try {
+          listener(reason);
+        } catch (error) {
+          log.error('process.rejection-listener-failed', { error });
+        }
+    },
     async end() {
       stopping.abort();
       await endAll(parts, log, clock);

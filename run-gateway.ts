@@ -19,7 +19,7 @@ export const runGateway = ({ config, log, launcher, openStore }: RunOptions): Pr
     async run(lifecycle) {
       const http = await lifecycle.start(
         'http',
-        () => listen(config.host, config.port),
+        () => listen(config.host, config.port, { onFault: (error) => log.error('http.listener-failed', { error }) }),
         (made) => made.close(),
       );
       const store = await openStore({ lifecycle, clock: systemClock, log }, config.database);

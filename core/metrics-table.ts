@@ -56,6 +56,7 @@ export const METRICS = {
     labels: [],
   }),
 
+  rejections: row({ name: 'gateway_unhandled_rejections_total', type: 'counter', help: 'Rejections without a handler.', labels: [] }),
   headBlock: row({ name: 'gateway_chain_head_block', type: 'gauge', help: 'The newest block seen.', labels: ['chain'] }),
   headAge: row({ name: 'gateway_chain_head_age_seconds', type: 'gauge', help: 'Since the newest block was seen.', labels: ['chain'] }),
   lagBlocks: row({

@@ -15,6 +15,8 @@ export interface Metrics {
   subscriptions(door: DoorName, change: number): void;
   /** Asked with every scrape: bytes that wait for slow readers. */
   watchBacklog(read: () => number): void;
+  /** A promise was rejected and nothing handled it. */
+  rejection(): void;
   /** Orders that have come to their end. */
   finished(chain: string, status: string, count: number): void;
   /** How long something took; the labels are those of the table. */
@@ -82,6 +84,7 @@ export function createMetricsBook(): MetricsBook {
   const counts = { actions: createCounts(), finished: createCounts() };
   const timed = new Map<TimedMetric, Map<string, { readonly labels: Labels; readonly seconds: Histogram }>>();
   let backlog = (): number => 0;
+  let rejections = 0;
   return {
     request(door, operation, status, ms, transport = 'http') {
       const own = slots[door][transport];
@@ -94,6 +97,7 @@ export function createMetricsBook(): MetricsBook {
     sessions: (door, change) => void (open.sessions[door] += change),
     subscriptions: (door, change) => void (open.subscriptions[door] += change),
     watchBacklog: (read) => void (backlog = read),
+    rejection: () => void (rejections += 1),
     finished: (chain, status, count) => counts.finished.add({ chain, status }, count),
     took(metric, given, ms) {
       const own = timed.get(metric) ?? new Map<string, { labels: Labels; seconds: Histogram }>();
@@ -117,6 +121,7 @@ export function createMetricsBook(): MetricsBook {
         familyOf('sessions', doorValues(open.sessions)),
         familyOf('subscriptions', doorValues(open.subscriptions)),
         familyOf('backlog', [{ value: backlog(), labels: {} }]),
+        familyOf('rejections', [{ value: rejections, labels: {} }]),
         familyOf('ordersOver', counts.finished.values()),
         ...TIMED.map((metric) => familyOf(metric, timedValues(metric, timed.get(metric)))),
       ];

@@ -87,7 +87,11 @@ function serve(call: Call, window: Window): void {
       if (error !== null) throw error;
       return door.answer({ venue: venueOf(gateway, slug), bytes, client });
     };
-    const serveIt = (): void => void answer().then(send, (fault: unknown) => send(door.refuse(known(fault, call))));
+    const serveIt = (): void =>
+      void answer()
+        .catch((fault: unknown) => door.refuse(known(fault, call)))
+        .then(send)
+        .catch((fault: unknown) => drop(fault, call));
     // After the body was read: what tells of a body's bytes is the connection's.
     if (scope === null) serveIt();
     else scope.run(client.requestId, serveIt);
@@ -102,6 +106,12 @@ function known(fault: unknown, { gateway, slug, client, request }: Call): Gatewa
   const { requestId } = client;
   gateway.log.error('facade.internal-error', { requestId, chain: slug, path: request.url, error: fault });
   return new GatewayError('INTERNAL', { requestId });
+}
+
+/** The end of the chain: an answer that cannot be sent costs its connection, and nothing else. */
+function drop(fault: unknown, { gateway, slug, client: { requestId }, request }: Call): void {
+  gateway.log.error('facade.answer-not-sent', { requestId, chain: slug, path: request.url, error: fault });
+  request.socket.destroy();
 }
 
 const PREFLIGHT = 204;

@@ -22,8 +22,13 @@ export interface Listening {
 
 const DRAIN_MS = 3_000;
 
+export interface ListenOptions {
+  /** Takes what a front end threw instead of answering; it must not throw itself. */
+  readonly onFault?: (error: unknown) => void;
+}
+
 /** Binds before anything slow is started: an address that is taken should be known at once. */
-export async function listen(host: string, port: number): Promise<Listening> {
+export async function listen(host: string, port: number, { onFault = () => undefined }: ListenOptions = {}): Promise<Listening> {
   let handler: RequestListener = (_request, response) => answerStarting(response);
   const underWay = new Set<ServerResponse>();
   let isClosing = false;
@@ -31,7 +36,20 @@ export async function listen(host: string, port: number): Promise<Listening> {
     underWay.add(response);
     response.once('close', () => underWay.delete(response));
     if (isClosing) lastOfItsConnection(response);
-    return isHostless(request) ? answerHostless(response) : handler(request, response);
+    if (isHostless(request)) return answerHostless(response);
+    guarded(
+      () => handler(request, response),
+      () => request.socket.destroy(),
+    );
+  };
+  /** A request must not be able to end the process: what a front end throws in its own turn ends the connection only. */
+  const guarded = (task: () => void, cut: () => void): void => {
+    try {
+      task();
+    } catch (error) {
+      onFault(error);
+      cut();
+    }
   };
   // Node would refuse these two by itself, with an answer that has no name and no code.
   const server = createServer({ requireHostHeader: false }, receive).on('checkExpectation', receive);
@@ -39,7 +57,12 @@ export async function listen(host: string, port: number): Promise<Listening> {
   let upgrades: Upgrades | null = null;
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     const decline = (): void => serveAsPlain(server, request, socket, head);
-    return upgrades === null || isHostless(request) ? decline() : upgrades.take(request, socket, head, decline);
+    if (upgrades === null || isHostless(request)) return decline();
+    const taker = upgrades;
+    guarded(
+      () => taker.take(request, socket, head, decline),
+      () => socket.destroy(),
+    );
   });
   await bind(server, host, port);
   const address = server.address();

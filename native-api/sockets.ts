@@ -123,13 +123,16 @@ function hostLine({ clock, log }: Gateway, { socket, stream }: Opened, onGone: (
   // What is wrong with a frame is told by the close code that follows.
   socket.on('error', () => cutAfter(GOODBYE_MS));
   socket.on('ping', (data: Buffer) => mayAsk() && socket.bufferedAmount < PING_ROOM_BYTES && socket.pong(data));
-  /** A door that breaks costs the line, never the service. */
+  /** A handler that breaks costs its connection, never the service. */
+  const fail = (error: unknown): void => {
+    log.error('socket.listener-failed', { error });
+    socket.terminate();
+  };
   const guard = (task: () => void): void => {
     try {
       task();
     } catch (error) {
-      log.error('socket.listener-failed', { error });
-      socket.terminate();
+      fail(error);
     }
   };
   const line: Line = {
@@ -138,6 +141,7 @@ function hostLine({ clock, log }: Gateway, { socket, stream }: Opened, onGone: (
       socket.close(code, reason);
       cutAfter(GOODBYE_MS);
     },
+    fail,
   };
   let unanswered = (): Promise<void> => Promise.resolve();
   return {

@@ -1,7 +1,6 @@
 import { GatewayError, type Issue } from '../core/errors.js';
+import { parseJson, TOO_DEEP } from '../core/json-depth.js';
 
-/** Deeper than any request of ours; what lies deeper is an attack or an accident. */
-const MAX_DEPTH = 32;
 /** A body can hold more faults than anybody reads, and each is told with its path: a small body must not become a huge answer. */
 export const MAX_ISSUES = 50;
 const HALF_PAIR = /\p{Surrogate}/u;
@@ -28,11 +27,9 @@ function decodeUtf8(bytes: Uint8Array): string {
 }
 
 function parse(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    throw refusal('is not JSON');
-  }
+  const parsed = parseJson(text);
+  if ('value' in parsed) return parsed.value;
+  throw refusal(parsed.fault === 'too-deep' ? TOO_DEEP : 'is not JSON');
 }
 
 const refusal = (message: string): GatewayError => new GatewayError('VALIDATION_ERROR', { issues: [{ path: '', message }] });
@@ -54,7 +51,6 @@ function scan(text: string): Issue[] {
     switch (text[index]) {
       case '{':
       case '[':
-        if (levels.length === MAX_DEPTH) return [...issues, { path: pathOf(levels), message: `is nested deeper than ${MAX_DEPTH} levels` }];
         levels.push(text[index] === '{' ? { keys: new Set(), at: '', awaitsKey: true } : { keys: null, at: 0, awaitsKey: false });
         break;
       case '}':

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { CANCEL_REASONS } from '../core/domain/pricing/cancel-reason.js';
 import { GatewayError } from '../core/errors.js';
 import { AddressString } from '../core/schema.js';
+import { readStrictJson } from '../native-api/strict-json.js';
 import { DEMO_ROLES } from './accounts.js';
 import { RpcFailure } from './chain/chain-node.js';
 import type { ChainControls, SandboxControls } from './controls.js';
@@ -145,14 +146,7 @@ function parse<Body extends z.ZodType>(body: Body, raw: unknown): z.output<Body>
   });
 }
 
-function jsonOf(raw: unknown): unknown {
-  if (!Buffer.isBuffer(raw) || raw.length === 0) return {};
-  try {
-    return JSON.parse(raw.toString('utf8'));
-  } catch {
-    throw new GatewayError('VALIDATION_ERROR', { issues: [{ path: '', message: 'is not JSON' }] });
-  }
-}
+const jsonOf = (raw: unknown): unknown => (Buffer.isBuffer(raw) && raw.length > 0 ? readStrictJson(raw) : {});
 
 function chainOf({ chains }: SandboxControls, slug: string | undefined): ChainControls {
   const chain = slug === undefined ? chains[0] : chains.find(({ definition }) => definition.slug === slug);

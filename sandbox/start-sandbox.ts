@@ -52,7 +52,7 @@ export async function startSandbox({ settings, lifecycle, clock, log, write }: S
   const progress = createProgress(() => clock.now(), write);
   const http = await lifecycle.start(
     'http',
-    () => listen(settings.HOST, settings.PORT),
+    () => listen(settings.HOST, settings.PORT, { onFault: (error) => log.error('http.listener-failed', { error }) }),
     (made) => made.close(),
   );
   const folder = await lifecycle.start(

@@ -24,11 +24,20 @@ export function createLogger(level: LogLevel, destination: DestinationStream = p
 /** A line that names its request itself knows better. */
 const ownFirst = (own: object, ofScope: object): object => ({ ...ofScope, ...own });
 
+/** Handlers of last resort log, so logging must not throw: a value that cannot be read costs its line the fields. */
+function fieldsOf(fields: LogFields): LogFields {
+  try {
+    return redact(fields) as LogFields;
+  } catch {
+    return { fields: '[unreadable]' };
+  }
+}
+
 function wrap(sink: Pino): Logger {
   const write =
     (level: 'debug' | 'info' | 'warn' | 'error') =>
     (event: string, fields: LogFields = {}): void => {
-      if (sink.isLevelEnabled(level)) sink[level]({ event, ...(redact(fields) as LogFields) });
+      if (sink.isLevelEnabled(level)) sink[level]({ event, ...fieldsOf(fields) });
     };
   return {
     debug: write('debug'),

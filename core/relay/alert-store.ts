@@ -1,5 +1,13 @@
 /** What can be wrong enough to call somebody. */
-export const ALERT_KINDS = ['low-balance', 'lane-jammed', 'quota-reached', 'key-trouble', 'rpc-trouble', 'schedule-given-up'] as const;
+export const ALERT_KINDS = [
+  'low-balance',
+  'lane-jammed',
+  'quota-reached',
+  'key-trouble',
+  'rpc-trouble',
+  'schedule-given-up',
+  'unhandled-rejection',
+] as const;
 export type AlertKind = (typeof ALERT_KINDS)[number];
 export const ALERT_EVENTS = ['opened', 'repeated', 'recovered'] as const;
 export const DELIVERY_STATES = ['pending', 'delivered', 'dead'] as const;
@@ -7,7 +15,7 @@ export const DELIVERY_STATES = ['pending', 'delivered', 'dead'] as const;
 /** Of one kind about one subject on one chain, only one can be open. */
 export interface AlertName {
   readonly kind: AlertKind;
-  /** A chain's slug. */
+  /** A chain's slug; `all` for what belongs to no chain. */
   readonly chain: string;
   /** A wallet, a trader, or a word. */
   readonly subject: string;

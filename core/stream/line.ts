@@ -4,6 +4,8 @@ export interface Line {
   send(text: string, sent: () => void): void;
   /** Says goodbye; a peer that does not answer is cut a moment later. */
   close(code: CloseCode, reason: string): void;
+  /** For a fault that no handler could answer: it is logged and ends the connection. Never throws, so it can stand at the end of any chain. */
+  fail(error: unknown): void;
 }
 
 export interface LineListener {

@@ -2,6 +2,7 @@ import { traderBehind } from '../../core/access/trader-behind.js';
 import { retryAfterSeconds, type GatewayError } from '../../core/errors.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
 import type { HotReplies } from '../../core/hot-replies.js';
+import { parseJson } from '../../core/json-depth.js';
 import { JSON_TYPE, TEXT_TYPE, type Answer, type Door } from '../door.js';
 import { createUniverses } from '../universe.js';
 import { createAccountReader } from './account-state.js';
@@ -58,9 +59,9 @@ export function createInfoDoor(gateway: Gateway, hot: HotReplies): InfoDoor {
       const key = bytes.length > LONGEST_HOT ? null : `${venue.definition.slug} ${bytes.toString('latin1')}`;
       const stored = key === null ? null : hot.find(key);
       if (stored !== null) return answerStored(stored, address);
-      const request = parse(bytes);
-      if (request === undefined) return UNREADABLE;
-      const fitting = fit(request);
+      const parsed = parseJson(bytes.toString('utf8'));
+      if ('fault' in parsed) return parsed.fault === 'not-json' ? UNREADABLE : UNFITTING;
+      const fitting = fit(parsed.value);
       return fitting === null ? UNFITTING : answerRow(venue, fitting, key, address);
     },
     async ask(venue, request, address) {
@@ -90,15 +91,6 @@ export function createInfoContexts(gateway: Gateway): (venue: Venue) => Promise<
 interface Fitting {
   readonly row: InfoType;
   readonly fields: unknown;
-}
-
-/** undefined = no JSON; nothing else can be. */
-function parse(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString('utf8'));
-  } catch {
-    return undefined;
-  }
 }
 
 function fit(request: unknown): Fitting | null {

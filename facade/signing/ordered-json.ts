@@ -1,4 +1,5 @@
 import { GatewayError } from '../../core/errors.js';
+import { isNestedDeeper, TOO_DEEP } from '../../core/json-depth.js';
 
 /**
  * JSON with everything a signature can depend on: keys in the order they came, integers as integers of any size, and numbers that are
@@ -12,7 +13,6 @@ export interface OddNumber {
   readonly written: string;
 }
 
-const MAX_DEPTH = 32;
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const BLANK = /[ \t\n\r]*/y;
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
@@ -30,8 +30,10 @@ export const isOddNumber = (json: Json | undefined): json is OddNumber =>
 /** Throws VALIDATION_ERROR for what is not JSON, and for what two readers could read differently: a key twice, `__proto__`, broken text. */
 export function readOrderedJson(bytes: Uint8Array): Json {
   const text = decodeUtf8(bytes);
+  // The reader recurses, and so do the hashes of what it returns.
+  if (isNestedDeeper(text)) throw refusal('', TOO_DEEP);
   const reader = createReader(text);
-  const value = reader.value(0);
+  const value = reader.value();
   reader.end();
   return value;
 }
@@ -86,7 +88,7 @@ function createReader(text: string) {
     return /^-?\d+$/.test(number) && number !== '-0' && number.length <= LONGEST_INTEGER ? BigInt(number) : { written: number };
   };
 
-  const object = (depth: number): JsonObject => {
+  const object = (): JsonObject => {
     const entries = new Map<string, Json>();
     at += 1;
     if (skipBlank() === '}') return ((at += 1), entries);
@@ -97,7 +99,7 @@ function createReader(text: string) {
       if (key === '__proto__') throw refusal(key, 'is not a field');
       if (skipBlank() !== ':') throw notJson();
       at += 1;
-      entries.set(key, value(depth + 1));
+      entries.set(key, value());
       const next = skipBlank();
       at += 1;
       if (next === '}') return entries;
@@ -105,12 +107,12 @@ function createReader(text: string) {
     }
   };
 
-  const array = (depth: number): readonly Json[] => {
+  const array = (): readonly Json[] => {
     const items: Json[] = [];
     at += 1;
     if (skipBlank() === ']') return ((at += 1), items);
     for (;;) {
-      items.push(value(depth + 1));
+      items.push(value());
       const next = skipBlank();
       at += 1;
       if (next === ']') return items;
@@ -118,11 +120,10 @@ function createReader(text: string) {
     }
   };
 
-  const value = (depth: number): Json => {
-    if (depth > MAX_DEPTH) throw refusal('', `is nested deeper than ${MAX_DEPTH} levels`);
+  const value = (): Json => {
     const first = skipBlank();
-    if (first === '{') return object(depth);
-    if (first === '[') return array(depth);
+    if (first === '{') return object();
+    if (first === '[') return array();
     return first === '"' ? string() : scalar();
   };
 

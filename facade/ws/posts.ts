@@ -25,6 +25,8 @@ export interface PostsOptions extends PostDoors {
   readonly peer: Peer;
   readonly most: number;
   readonly say: (text: string) => void;
+  /** Takes what not even the error frame survived; it cannot throw. */
+  readonly fail: (error: unknown) => void;
 }
 
 export interface Posts {
@@ -39,7 +41,7 @@ const FITS_NO_SCHEMA = 422;
 const UNFITTING = 'Failed to deserialize the JSON body into the target type';
 
 /** Requests on a line: the same code as over HTTP, any number side by side up to a limit, none of which keeps the line from talking. */
-export function createPosts({ gateway, venue, peer, info, exchange, most, say }: PostsOptions): Posts {
+export function createPosts({ gateway, venue, peer, info, exchange, most, say, fail }: PostsOptions): Posts {
   const pending = new Set<Promise<void>>();
 
   const ask = async ({ payload }: Post): Promise<PostResponse> => {
@@ -54,24 +56,26 @@ export function createPosts({ gateway, venue, peer, info, exchange, most, say }:
     return { type: 'action', payload: reply };
   };
 
-  const respond = async (post: Post, bytes: Uint8Array, scope: OpenScope | null): Promise<PostResponse> => {
+  /** The text of the answer is made inside the try as well: an answer that cannot be written down is a failed request, not a lost one. */
+  const respond = async (post: Post, bytes: Uint8Array, scope: OpenScope | null): Promise<string> => {
     const since = performance.now();
-    const counted = (response: PostResponse, status: number): PostResponse => {
+    const counted = (text: string, status: number): string => {
       const operation = operationOf(post);
       gateway.metrics.request('facade', operation, status, performance.now() - since, 'ws');
       scope?.close(operation, status);
-      return response;
+      return text;
     };
     try {
       refuseExceeded([gateway.entrance.countAddress(peer.address)]);
       const response = await (post.type === 'info' ? ask(post) : act(bytes));
-      return counted(response, response.type === 'error' ? FITS_NO_SCHEMA : 200);
+      return counted(postText(post.id, response), response.type === 'error' ? FITS_NO_SCHEMA : 200);
     } catch (error) {
-      return counted({ type: 'error', payload: wordsFor(error, { gateway, venue, peer }) }, isKnown(error) ? error.status : 500);
+      const payload = wordsFor(error, { gateway, venue, peer });
+      return counted(postText(post.id, { type: 'error', payload }), isKnown(error) ? error.status : 500);
     }
   };
 
-  const followed = (post: Post, bytes: Uint8Array): Promise<PostResponse> => {
+  const followed = async (post: Post, bytes: Uint8Array): Promise<string> => {
     const scope = gateway.scopes?.open({ door: 'facade', transport: 'ws', method: 'POST' }) ?? null;
     return scope === null ? respond(post, bytes, null) : scope.run(peer.requestId, () => respond(post, bytes, scope));
   };
@@ -79,10 +83,10 @@ export function createPosts({ gateway, venue, peer, info, exchange, most, say }:
   return {
     answer(post, bytes) {
       if (pending.size >= most) return say(errorText(`too many pending post requests id=${post.id}`));
-      const answered = followed(post, bytes).then((response) => {
-        pending.delete(answered);
-        say(postText(post.id, response));
-      });
+      const answered = followed(post, bytes)
+        .then(say)
+        .catch(fail)
+        .finally(() => pending.delete(answered));
       pending.add(answered);
     },
     async settled() {

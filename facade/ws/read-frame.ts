@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isNestedDeeper, parseJson } from '../../core/json-depth.js';
 import { errorText } from './frames.js';
 
 /** A subscription as it was asked for; what it means is the table's business. */
@@ -19,27 +20,31 @@ const Frame = z.discriminatedUnion('method', [
   }),
 ]);
 
-/** Longer ones are not sent back whole. */
+/** Every subscription is sent back whole, because clients compare the echo: what may be asked bounds what has to be answered and kept. */
+export const MAX_SUBSCRIPTION_BYTES = 2_048;
+export const MAX_SUBSCRIPTION_DEPTH = 8;
+/** Longer frames are not sent back whole in a refusal. */
 const LONGEST_ECHO = 2_048;
 const SHOWN_OF_LONG = 200;
 
 /** A frame, or the words it is refused with. */
 export function readFrame(bytes: Uint8Array, isBinary: boolean): ClientFrame | { readonly refusal: string } {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
-  const said = isBinary ? undefined : parse(text);
+  const parsed = isBinary ? null : parseJson(text);
+  const said = parsed !== null && 'value' in parsed ? parsed.value : undefined;
   const read = Frame.safeParse(said);
   if (!read.success) return { refusal: errorText(`Error parsing JSON into valid websocket request: ${tailOf(said, text)}`) };
   const { data } = read;
-  if (data.method !== 'post') return data;
-  return { method: 'post', id: data.id, type: data.request.type, payload: data.request.payload };
+  if (data.method === 'post') return { method: 'post', id: data.id, type: data.request.type, payload: data.request.payload };
+  if (data.method !== 'ping' && !isBounded(data.subscription)) return { refusal: errorText(`${UNBOUNDED} ${tailOf(said, text)}`) };
+  return data;
 }
 
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+const UNBOUNDED = `Invalid subscription: over ${MAX_SUBSCRIPTION_BYTES} bytes or nested deeper than ${MAX_SUBSCRIPTION_DEPTH} levels.`;
+
+function isBounded(subscription: Asked): boolean {
+  const text = JSON.stringify(subscription);
+  return Buffer.byteLength(text) <= MAX_SUBSCRIPTION_BYTES && !isNestedDeeper(text, MAX_SUBSCRIPTION_DEPTH);
 }
 
 /** Clients cut out what stands between the outermost braces and parse it, so that is always an object. */

@@ -70,9 +70,11 @@ export function openSession({ gateway, feeds, line, peer, limits, info, exchange
     outbox,
     limits,
     onCount: (change) => gateway.metrics.subscriptions('facade', change),
+    onFault: (error) => venue.log.error('facade.internal-error', { requestId: peer.requestId, error }),
+    fail: (error) => line.fail(error),
     lose: (reason) => hangUp('away', reason),
   });
-  const posts = createPosts({ gateway, venue, peer, info, exchange, most: limits.pendingPosts, say });
+  const posts = createPosts({ gateway, venue, peer, info, exchange, most: limits.pendingPosts, say, fail: (error) => line.fail(error) });
 
   /** A peer that neither speaks nor reads is gone, whatever the network says. */
   const stopWatching = clock.every(limits.idleMs / 4, () => {
@@ -82,9 +84,7 @@ export function openSession({ gateway, feeds, line, peer, limits, info, exchange
   const obey = (frame: ClientFrame, bytes: Uint8Array): void => {
     if (frame.method === 'ping') return say(PONG);
     if (frame.method === 'post') return posts.answer(frame, bytes);
-    subscriptions.change(frame.method, frame.subscription, (error) =>
-      venue.log.error('facade.internal-error', { requestId: peer.requestId, error }),
-    );
+    subscriptions.change(frame.method, frame.subscription);
   };
 
   const refuse = (): void => {

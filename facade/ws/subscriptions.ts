@@ -14,6 +14,10 @@ export interface SubscriptionLimits {
 export interface SubscriptionsOptions extends Omit<OpenContext, 'context'> {
   readonly limits: SubscriptionLimits;
   readonly onCount: (change: number) => void;
+  /** Logs what the catalogue does not have. */
+  readonly onFault: (error: unknown) => void;
+  /** Takes what not even the refusal survived; it cannot throw. */
+  readonly fail: (error: unknown) => void;
 }
 
 type Method = 'subscribe' | 'unsubscribe';
@@ -21,7 +25,7 @@ type Method = 'subscribe' | 'unsubscribe';
 /** What one line is subscribed to. */
 export interface Subscriptions {
   /** Done in the order asked, each answered before the next one begins. */
-  change(method: Method, asked: Asked, onFault: (error: unknown) => void): void;
+  change(method: Method, asked: Asked): void;
   clear(): void;
 }
 
@@ -36,7 +40,7 @@ interface Subscription {
   readonly user: Address | null;
 }
 
-export function createSubscriptions({ limits, onCount, ...shared }: SubscriptionsOptions): Subscriptions {
+export function createSubscriptions({ limits, onCount, onFault, fail, ...shared }: SubscriptionsOptions): Subscriptions {
   const { feeds, outbox } = shared;
   const held = new Map<string, Subscription>();
   let turn: Promise<void> = Promise.resolve();
@@ -84,15 +88,19 @@ export function createSubscriptions({ limits, onCount, ...shared }: Subscription
     return method === 'subscribe' ? subscribe(wanted, asked) : unsubscribe(wanted, asked);
   };
 
+  const refuse = (method: Method, asked: Asked, error: unknown): void => {
+    if (!isKnown(error)) onFault(error);
+    const reason = isKnown(error) ? error.message : 'The service failed';
+    complain(`${reason} ${JSON.stringify({ method, subscription: asked })}`);
+  };
+
   return {
-    change(method, asked, onFault) {
-      turn = turn.then(() =>
-        obey(method, asked).catch((error: unknown) => {
-          if (!isKnown(error)) onFault(error);
-          const reason = isKnown(error) ? error.message : 'The service failed';
-          complain(`${reason} ${JSON.stringify({ method, subscription: asked })}`);
-        }),
-      );
+    change(method, asked) {
+      // Each turn ends in a handler that cannot throw: a rejected turn would end every turn after it.
+      turn = turn
+        .then(() => obey(method, asked))
+        .catch((error: unknown) => refuse(method, asked, error))
+        .catch(fail);
     },
     clear() {
       isOver = true;

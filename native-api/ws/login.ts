@@ -19,6 +19,8 @@ export interface LoginOptions {
   readonly onRefused: (error: unknown) => void;
   /** Who was let in is so no longer. */
   readonly onLost: (reason: GatewayError) => void;
+  /** Takes what no other handler survived; it cannot throw. */
+  readonly fail: (error: unknown) => void;
 }
 
 /** Who speaks on a line, and for how long that holds. */
@@ -30,7 +32,7 @@ export interface Login {
   leave(): void;
 }
 
-export function openLogin({ gateway, stream, address, onEntered, onRefused, onLost }: LoginOptions): Login {
+export function openLogin({ gateway, stream, address, onEntered, onRefused, onLost, fail }: LoginOptions): Login {
   let caller: Caller | null = null;
   let isBusy = false;
   let isGone = false;
@@ -63,13 +65,18 @@ export function openLogin({ gateway, stream, address, onEntered, onRefused, onLo
     onEntered(found);
   };
 
-  /** The tasks that waited, up to the next login among them. */
+  /** The tasks that waited, up to the next login among them. One that fails must not keep those behind it waiting. */
   const settle = (): void => {
-    const task = waiting.shift();
     isBusy = false;
-    if (task === undefined) return;
-    task();
-    if (!isLoggingIn()) settle();
+    while (!isLoggingIn()) {
+      const task = waiting.shift();
+      if (task === undefined) return;
+      try {
+        task();
+      } catch (error) {
+        fail(error);
+      }
+    }
   };
   const isLoggingIn = (): boolean => isBusy;
 
@@ -82,6 +89,7 @@ export function openLogin({ gateway, stream, address, onEntered, onRefused, onLo
       identify(gateway, stream, message)
         .then(admit)
         .catch((error: unknown) => !isGone && onRefused(error))
+        .catch(fail)
         .finally(settle);
     },
     whenSettled: (task) => (isBusy ? void waiting.push(task) : task()),

@@ -84,6 +84,7 @@ export function openSession({ gateway, stream, line, peer, limits }: SessionOpti
     onEntered: ({ trader, via }) => say('authenticated', { trader, via }),
     onRefused: complain,
     onLost: endPrivate,
+    fail: (error) => line.fail(error),
   });
 
   const subscribe = (asked: Subscription): void => {

@@ -1,3 +1,4 @@
+import { parseJson } from '../../core/json-depth.js';
 import type { RpcAnswer, RpcError } from './engine.js';
 
 /** JSON-RPC 2.0 envelopes, single and batched, apart from any transport. */
@@ -20,12 +21,9 @@ export const tooLarge = (): string => refusal(-32600, 'content length too large'
 
 /** The text to send back, or null when all was notifications. */
 export async function answerRpc(text: string, dispatch: Dispatch): Promise<string | null> {
-  let message: unknown;
-  try {
-    message = JSON.parse(text);
-  } catch {
-    return refusal(-32700, 'parse error');
-  }
+  const parsed = parseJson(text);
+  if ('fault' in parsed) return refusal(-32700, 'parse error');
+  const message = parsed.value;
   if (!Array.isArray(message)) return answerOne(message, dispatch);
   if (message.length === 0) return refusal(-32600, 'empty batch');
   if (message.length > LONGEST_BATCH) return refusal(-32600, 'batch too large');

@@ -151,6 +151,21 @@ describe('a body', () => {
     expect(await raw(`${head}Transfer-Encoding: chunked\r\n\r\n${chunk}${chunk}`)).toContain('must not exceed 256 KiB');
   });
 
+  it.each([
+    ['of the native API', `${V1}/agents`, 400],
+    ['of an info request', '/hl/arbitrum-sepolia/info', 422],
+    ['of an action', '/hl/arbitrum-sepolia/exchange', 400],
+    ['for the operator', '/relayer/switches', 400],
+    ['for the sandbox', '/sandbox/price', 400],
+  ])('%s that is nested without end is refused before anything walks it', async (_name, path, status) => {
+    const { operatorToken } = (await (await fetch(`${sandbox.url}/sandbox`)).json()) as { operatorToken: string };
+    const body = `{"type":"meta","a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`;
+    const headers = { ...JSON_HEADERS, Authorization: `Bearer ${operatorToken}` };
+    const response = await fetch(`${sandbox.url}${path}`, { method: 'POST', headers, body });
+    expect(response.status).toBe(status);
+    expect(await response.text()).toMatch(status === 400 ? /nested deeper than 32 levels/ : /^Failed to deserialize/);
+  });
+
   it('may break off without harm', async () => {
     const { hostname, port } = new URL(sandbox.url);
     const socket = connect(Number(port), hostname);

@@ -1,6 +1,9 @@
+import { startGateway } from '../../compose.js';
 import { createAlertWebhook } from '../../core/adapters/alert-webhook.js';
 import type { AlertFacts, AlertStore } from '../../core/relay/alert-store.js';
 import { deliverDue, MOST_ATTEMPTS, waitAfter } from '../../core/relay/alerts-deliver.js';
+import { createLifecycle } from '../../lifecycle.js';
+import { listen } from '../../native-api/listen.js';
 import { startAlertReceiver, type AlertReceiver } from '../harness/alert-receiver.js';
 import { eventually } from '../harness/eventually.js';
 import { createKeptLog } from '../harness/kept-log.js';
@@ -162,5 +165,28 @@ describe('an alert', () => {
     );
     expect((await ask(`/relayer/alerts/${dead?.id}/retry`, 'POST')).status).toBe(422);
     expect((await ask('/relayer/alerts/first/retry', 'POST')).status).toBe(400);
+  });
+});
+
+describe('a rejection that nothing handled', () => {
+  it('is counted each time, and opens one alert that ends by itself', async () => {
+    const log = createKeptLog();
+    const lifecycle = createLifecycle(log);
+    const { config, gateway: beside } = sandbox;
+    const http = await listen('127.0.0.1', 0);
+    const silent = { ...config, chains: config.chains.map((chain) => ({ ...chain, relayer: null })) };
+    const gateway = await startGateway({ config: silent, store: beside.store, lifecycle, clock: beside.clock, log, http });
+    const open = async () => (await store.open()).filter(({ kind }) => kind === 'unhandled-rejection');
+    lifecycle.rejected(new RangeError(`a secret ${TOKEN}`));
+    lifecycle.rejected('no error at all');
+    const [alert, ...others] = await eventually(open, ({ length }) => length > 0);
+    expect(others).toEqual([]);
+    expect(alert).toMatchObject({ chain: 'all', subject: 'process', details: { name: 'RangeError' } });
+    expect(JSON.stringify(alert, (_key, value: unknown) => (typeof value === 'bigint' ? '' : value))).not.toContain(TOKEN);
+    expect((alert?.expiresAt ?? 0) - (alert?.openedAt ?? 0)).toBe(HOUR_MS);
+    const counted = gateway.metrics.families().find(({ name }) => name === 'gateway_unhandled_rejections_total');
+    expect(counted?.values).toEqual([{ value: 2, labels: {} }]);
+    expect(log.entries.filter(({ event }) => event === 'process.unhandled-rejection')).toHaveLength(2);
+    await lifecycle.end();
   });
 });

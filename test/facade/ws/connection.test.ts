@@ -2,11 +2,16 @@ import { once } from 'node:events';
 import { connect as connectTcp } from 'node:net';
 import { Wallet } from 'ethers';
 import { createHotReplies } from '../../../core/hot-replies.js';
+import type { Outbox } from '../../../core/stream/outbox.js';
 import { createStreams } from '../../../core/stream/venue-stream.js';
+import type { InfoDoor } from '../../../facade/info/info-door.js';
 import { createTradeHandlers } from '../../../facade/trade/trade-handlers.js';
 import { facadeSocket } from '../../../facade/ws/facade-socket.js';
+import { createPosts, type Post } from '../../../facade/ws/posts.js';
 import { LINE_LIMITS, type LineLimits } from '../../../facade/ws/session.js';
 import { SUBSCRIPTION_NAMES } from '../../../facade/ws/subscription-types.js';
+import { createSubscriptions } from '../../../facade/ws/subscriptions.js';
+import type { VenueFeeds } from '../../../facade/ws/venue-feeds.js';
 import { listen } from '../../../native-api/listen.js';
 import { createSockets } from '../../../native-api/sockets.js';
 import { eventually } from '../../harness/eventually.js';
@@ -45,6 +50,7 @@ async function serve(limits: Partial<LineLimits>): Promise<string> {
   return http.url;
 }
 
+const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
 const user = (): string => Wallet.createRandom().address;
 const subscribe = (type: string, fields: object = {}) => ({ method: 'subscribe', subscription: { type, ...fields } });
 /** What clients cut out of an error and parse. */
@@ -84,6 +90,11 @@ describe('a line of the stream', () => {
     ['a post of something else', '{"method":"post","id":3,"request":{"type":"explorer","payload":{}}}'],
     ['a post without a payload', '{"method":"post","id":3,"request":{"type":"info"}}'],
     ['a long one', JSON.stringify({ method: 'dance', text: 'x'.repeat(100_000) })],
+    ['a subscription of 5,000 levels', `{"method":"subscribe","subscription":{"type":"allMids","x":${nested(5_000)}}}`],
+    ['an end of 5,000 levels', `{"method":"unsubscribe","subscription":{"type":"allMids","x":${nested(5_000)}}}`],
+    ['an unknown method of 5,000 levels', `{"method":"dance","x":${nested(5_000)}}`],
+    ['a post of 5,000 levels', `{"method":"post","id":3,"request":{"type":"info","payload":{"type":"meta","x":${nested(5_000)}}}}`],
+    ['an action of 5,000 levels', `{"method":"post","id":3,"request":{"type":"action","payload":{"action":${nested(5_000)}}}}`],
   ])('refuses %s in words whose end is JSON', async (_name, text) => {
     const said = await socket.refused(text);
     expect(said).toMatch(/^Error parsing JSON into valid websocket request: /);
@@ -107,6 +118,26 @@ describe('a line of the stream', () => {
     ['the figures of no coin', { type: 'activeAssetData', user: `0x${'1'.repeat(40)}`, coin: 'NOPE' }],
   ])('refuses to subscribe to %s', async (_name, subscription) => {
     expect(await socket.refused({ method: 'subscribe', subscription })).toBe(`Invalid subscription ${JSON.stringify(subscription)}`);
+  });
+
+  it.each([
+    ['of more than 2 KiB', { type: 'allMids', x: 'x'.repeat(2_048) }],
+    ['nested deeper than 8 levels', { type: 'allMids', x: JSON.parse(nested(8)) as unknown }],
+  ])('refuses a subscription %s', async (_name, subscription) => {
+    for (const method of ['subscribe', 'unsubscribe']) {
+      const said = await socket.refused({ method, subscription });
+      expect(said).toMatch(/^Invalid subscription: over 2048 bytes or nested deeper than 8 levels\. \{/);
+      expect(tailOf(said)).toBeInstanceOf(Object);
+      expect(said.length).toBeLessThan(3_000);
+    }
+  });
+
+  it('sends a subscription back whole, however strange what stands beside its fields is', async () => {
+    const fresh = await hlSocket(sandbox.url);
+    const beside = { deep: JSON.parse(nested(7)) as unknown, long: 'é'.repeat(900), list: [1, null, { a: 'b' }] };
+    const { data } = await fresh.subscribe('allMids', beside);
+    expect(data).toEqual({ method: 'subscribe', subscription: { type: 'allMids', ...beside } });
+    await fresh.close();
   });
 
   it('subscribes once, however it is spelt, and ends once', async () => {
@@ -198,6 +229,63 @@ describe('a request on the line', () => {
     expect(isAnswered).toBe(false);
     chain?.setOraclePolicy(null, { mode: 'auto' });
     expect(await held).toMatchObject({ type: 'action', payload: { status: 'ok' } });
+  });
+});
+
+describe('a fault behind the line', () => {
+  const peer = { address: '127.0.0.1', requestId: 'faults' };
+  const meta: Post = { method: 'post', id: 7, type: 'info', payload: { type: 'meta' } };
+
+  it('that makes an answer which cannot be written costs that request only', async () => {
+    const [venue] = sandbox.gateway.venues.values();
+    if (venue === undefined) throw new Error('the sandbox has no chain');
+    const said: string[] = [];
+    const failed: unknown[] = [];
+    const answers: unknown[] = [1n, 'well'];
+    const info = { ask: () => Promise.resolve({ type: 'meta', data: answers.shift() }) } as unknown as InfoDoor;
+    const exchange = () => Promise.reject(new Error('is not asked'));
+    const posts = createPosts({
+      ...{ gateway: sandbox.gateway, venue, peer, info, exchange, most: 1 },
+      say: (text) => said.push(text),
+      fail: (error) => failed.push(error),
+    });
+    posts.answer(meta, Buffer.of());
+    await posts.settled();
+    posts.answer(meta, Buffer.of());
+    await posts.settled();
+    const responses = said.map((text) => (JSON.parse(text) as { data: { id: number; response: object } }).data);
+    expect(responses).toEqual([
+      { id: 7, response: { type: 'error', payload: expect.stringContaining('faults') as string } },
+      { id: 7, response: { type: 'info', payload: { type: 'meta', data: 'well' } } },
+    ]);
+    expect(failed).toEqual([]);
+  });
+
+  it('that not even the refusal survives ends no later turn', async () => {
+    const pushed: string[] = [];
+    const failed: unknown[] = [];
+    const broken = new Error('words that cannot be sent');
+    const outbox = {
+      push(text: string): void {
+        if (text.includes('weather')) throw broken;
+        pushed.push(text);
+      },
+    } as unknown as Outbox;
+    const subscriptions = createSubscriptions({
+      ...{ feeds: {} as VenueFeeds, outbox, limits: LINE_LIMITS },
+      onCount: () => undefined,
+      onFault: () => undefined,
+      fail: (error) => failed.push(error),
+      lose: () => undefined,
+    });
+    subscriptions.change('subscribe', { type: 'weather' });
+    subscriptions.change('subscribe', { type: 'thunder' });
+    await eventually(
+      () => pushed,
+      ({ length }) => length > 0,
+    );
+    expect(pushed).toEqual([expect.stringContaining('thunder')]);
+    expect(failed).toEqual([broken]);
   });
 });
 
