@@ -1,5 +1,5 @@
 import { GatewayError, type Issue } from '../core/errors.js';
-import { parseJson, TOO_DEEP } from '../core/json-depth.js';
+import { BOUNDS_TEXTS, parseJson } from '../core/json-bounds.js';
 
 /** A body can hold more faults than anybody reads, and each is told with its path: a small body must not become a huge answer. */
 export const MAX_ISSUES = 50;
@@ -29,7 +29,7 @@ function decodeUtf8(bytes: Uint8Array): string {
 function parse(text: string): unknown {
   const parsed = parseJson(text);
   if ('value' in parsed) return parsed.value;
-  throw refusal(parsed.fault === 'too-deep' ? TOO_DEEP : 'is not JSON');
+  throw refusal(parsed.fault === 'not-json' ? 'is not JSON' : BOUNDS_TEXTS[parsed.fault]);
 }
 
 const refusal = (message: string): GatewayError => new GatewayError('VALIDATION_ERROR', { issues: [{ path: '', message }] });

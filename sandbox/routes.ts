@@ -71,6 +71,9 @@ const ChainBody = z.discriminatedUnion('action', [
   z.strictObject({ chain: Chain, action: z.literal('warp'), seconds: z.int().min(1).max(31_536_000) }),
 ]);
 
+/** The schemas of what the sandbox's routes take. */
+export const SANDBOX_BODIES = { AccountsBody, FaucetBody, PriceBody, OracleBody, MarketBody, FeedBody, ChainBody } as const;
+
 /** Exists in the sandbox only, and answers only callers on this machine: the reply holds private keys. */
 export function sandboxRouter(controls: SandboxControls, operatorToken: string | null): Router {
   const router = express.Router();

@@ -1,5 +1,5 @@
 import { GatewayError } from '../../core/errors.js';
-import { isNestedDeeper, TOO_DEEP } from '../../core/json-depth.js';
+import { BOUNDS_TEXTS, boundsFault } from '../../core/json-bounds.js';
 
 /**
  * JSON with everything a signature can depend on: keys in the order they came, integers as integers of any size, and numbers that are
@@ -31,7 +31,8 @@ export const isOddNumber = (json: Json | undefined): json is OddNumber =>
 export function readOrderedJson(bytes: Uint8Array): Json {
   const text = decodeUtf8(bytes);
   // The reader recurses, and so do the hashes of what it returns.
-  if (isNestedDeeper(text)) throw refusal('', TOO_DEEP);
+  const fault = boundsFault(text);
+  if (fault !== null) throw refusal('', BOUNDS_TEXTS[fault]);
   const reader = createReader(text);
   const value = reader.value();
   reader.end();

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isNestedDeeper, parseJson } from '../../core/json-depth.js';
+import { boundsFault, parseJson } from '../../core/json-bounds.js';
 import { errorText } from './frames.js';
 
 /** A subscription as it was asked for; what it means is the table's business. */
@@ -44,7 +44,7 @@ const UNBOUNDED = `Invalid subscription: over ${MAX_SUBSCRIPTION_BYTES} bytes or
 
 function isBounded(subscription: Asked): boolean {
   const text = JSON.stringify(subscription);
-  return Buffer.byteLength(text) <= MAX_SUBSCRIPTION_BYTES && !isNestedDeeper(text, MAX_SUBSCRIPTION_DEPTH);
+  return Buffer.byteLength(text) <= MAX_SUBSCRIPTION_BYTES && boundsFault(text, { depth: MAX_SUBSCRIPTION_DEPTH }) === null;
 }
 
 /** Clients cut out what stands between the outermost braces and parse it, so that is always an object. */

@@ -8,7 +8,8 @@ import { DecimalString, EpochMs } from '../../core/schema.js';
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
 const HEX = /^0x[0-9a-fA-F]*$/;
 const MIXED_CASE = /^0x(?=.*[a-f])(?=.*[A-F])/;
-const hasRightCase = (text: string): boolean => !MIXED_CASE.test(text) || getAddress(text) === text;
+/** Runs although the pattern before it failed, as every refinement does, and `getAddress` throws on what is no address. */
+const hasRightCase = (text: string): boolean => !ADDRESS.test(text) || !MIXED_CASE.test(text) || getAddress(text) === text;
 
 /** Lower case inside, EIP-55 outside. In one case any address is understood; in mixed case the letters are its checksum, and a wrong one is a typing error. */
 export const AnyAddress = z.codec(

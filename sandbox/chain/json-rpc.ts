@@ -1,4 +1,4 @@
-import { parseJson } from '../../core/json-depth.js';
+import { parseJson } from '../../core/json-bounds.js';
 import type { RpcAnswer, RpcError } from './engine.js';
 
 /** JSON-RPC 2.0 envelopes, single and batched, apart from any transport. */
@@ -21,7 +21,7 @@ export const tooLarge = (): string => refusal(-32600, 'content length too large'
 
 /** The text to send back, or null when all was notifications. */
 export async function answerRpc(text: string, dispatch: Dispatch): Promise<string | null> {
-  const parsed = parseJson(text);
+  const parsed = parseJson(text, { items: Infinity });
   if ('fault' in parsed) return refusal(-32700, 'parse error');
   const message = parsed.value;
   if (!Array.isArray(message)) return answerOne(message, dispatch);

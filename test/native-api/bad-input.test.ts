@@ -125,6 +125,16 @@ describe('a body', () => {
     expect(told.paths).toEqual(expect.arrayContaining(['trader', 'agent', 'extra', 'constructor']));
   });
 
+  it.each([
+    ['DELETE', `${V1}/agents/0x${'1'.repeat(40)}`],
+    ['POST', `${V1}/api-keys`],
+  ])('of %s %s with an address that goes on behind its end has it named', async (method, path) => {
+    const trader = '0xFB6916095ca1df60bB79Ce92cE3Ea74c37c5d359*';
+    const { status, paths } = await ask(method, path, { headers: JSON_HEADERS, body: JSON.stringify({ trader }) });
+    expect(status).toBe(400);
+    expect(paths).toContain('trader');
+  });
+
   it('must be JSON by its content type', async () => {
     for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'application/json; charset=latin1', 'application/jsonx'])
       expect((await agents('{}', { 'Content-Type': type })).code).toBe('VALIDATION_ERROR');

@@ -78,7 +78,7 @@ describe('the reader of request bodies', () => {
 
   it('tells only the first faults of a body that has thousands', () => {
     const deep = `{"${'k'.repeat(64)}":`;
-    const faults = Array.from({ length: 25_000 }, () => '"\\u0000"').join(',');
+    const faults = Array.from({ length: 15_000 }, () => '"\\u0000"').join(',');
     expect(issuesOf(`${deep.repeat(31)}[${faults}]${'}'.repeat(31)}`)).toHaveLength(50);
   });
 

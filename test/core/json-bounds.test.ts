@@ -1,4 +1,4 @@
-import { isNestedDeeper, MAX_JSON_DEPTH, parseJson } from '../../core/json-depth.js';
+import { boundsFault, MAX_JSON_DEPTH, MAX_JSON_ITEMS, parseJson } from '../../core/json-bounds.js';
 
 const lists = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
 const objects = (depth: number): string => '{"a":'.repeat(depth) + '1' + '}'.repeat(depth);
@@ -17,8 +17,8 @@ describe('the depth of a text', () => {
     ['a string that ends with a backslash', '["\\', 1],
     ['characters that share bits with brackets', '["\u015b"]\u015b\u027b', 1],
   ])('of %s is known', (_name, text, depth) => {
-    expect(isNestedDeeper(text, depth)).toBe(false);
-    if (depth > 0) expect(isNestedDeeper(text, depth - 1)).toBe(true);
+    expect(boundsFault(text, { depth })).toBeNull();
+    if (depth > 0) expect(boundsFault(text, { depth: depth - 1 })).toBe('too-deep');
   });
 
   it.each([lists, objects])('is bounded without running out of stack', (nested) => {
@@ -30,5 +30,17 @@ describe('the depth of a text', () => {
   it('that is never closed is refused as well', () => {
     expect(parseJson('['.repeat(5_000))).toEqual({ fault: 'too-deep' });
     expect(parseJson('[')).toEqual({ fault: 'not-json' });
+  });
+});
+
+describe('the number of items in a text', () => {
+  it.each(['0', '[]', '"a"'])('is bounded, whatever they are', (item) => {
+    const list = (length: number): string => `[${Array.from({ length }, () => item).join(',')}]`;
+    expect(parseJson(list(MAX_JSON_ITEMS))).toHaveProperty('value');
+    expect(parseJson(list(MAX_JSON_ITEMS + 2))).toEqual({ fault: 'too-many' });
+  });
+
+  it('does not count what stands in a string', () => {
+    expect(parseJson(JSON.stringify([','.repeat(100_000)]))).toHaveProperty('value');
   });
 });
