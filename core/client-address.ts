@@ -47,6 +47,8 @@ function parseAddress(text: string): IpAddress | null {
   return v6 >> 32n === MAPPED ? { bits: 32, value: v6 & 0xffffffffn } : { bits: 128, value: v6 };
 }
 
+export const isIpAddress = (text: string): boolean => parseAddress(text) !== null;
+
 function writeAddress({ bits, value }: IpAddress): string {
   const size = bits === 32 ? 8 : 16;
   const parts = Array.from(

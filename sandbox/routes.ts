@@ -2,6 +2,7 @@ import express, { type RequestHandler, type Router } from 'express';
 import { z } from 'zod';
 import { CANCEL_REASONS } from '../core/domain/pricing/cancel-reason.js';
 import { GatewayError } from '../core/errors.js';
+import { refuseForeignPage } from '../core/foreign-page.js';
 import { AddressString } from '../core/schema.js';
 import { readStrictJson } from '../native-api/strict-json.js';
 import { DEMO_ROLES } from './accounts.js';
@@ -77,7 +78,7 @@ export const SANDBOX_BODIES = { AccountsBody, FaucetBody, PriceBody, OracleBody,
 /** Exists in the sandbox only, and answers only callers on this machine: the reply holds private keys. */
 export function sandboxRouter(controls: SandboxControls, operatorToken: string | null): Router {
   const router = express.Router();
-  router.use('/sandbox', loopbackOnly);
+  router.use('/sandbox', loopbackOnly, localPagesOnly);
   router.get('/sandbox', (_request, response) => void response.json({ ...describe(controls), operatorToken }));
   router.post(
     '/sandbox/accounts',
@@ -125,6 +126,12 @@ const LOOPBACK = new Set(['127.0.0.1', '::1', '::ffff:127.0.0.1']);
 const loopbackOnly: RequestHandler = (request, _response, next) => {
   if (!LOOPBACK.has(request.socket.remoteAddress ?? ''))
     throw new GatewayError('UNSUPPORTED', { reason: 'The sandbox is controlled from its own machine only.' });
+  next();
+};
+
+/** The answer of `GET /sandbox` holds private keys and the operator's token, and no other route here asks for a credential. */
+const localPagesOnly: RequestHandler = (request, _response, next) => {
+  refuseForeignPage(request, { needsLocalHost: true });
   next();
 };
 

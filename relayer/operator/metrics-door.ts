@@ -1,6 +1,6 @@
 import express, { type Router } from 'express';
 import type { OperatorSettings } from '../../core/relay/operator-variables.js';
-import { operatorGuard } from './operator-guard.js';
+import { operatorGuard, refuseForeignPages } from './operator-guard.js';
 
 export interface MetricsDoorOptions {
   readonly settings: Pick<OperatorSettings, 'token' | 'areMetricsPublic'>;
@@ -11,7 +11,7 @@ export interface MetricsDoorOptions {
 export function metricsRouter({ settings: { token, areMetricsPublic }, render }: MetricsDoorOptions): Router {
   const router = express.Router({ strict: true, caseSensitive: true });
   if (token === null && !areMetricsPublic) return router;
-  if (token !== null && !areMetricsPublic) router.use('/metrics', operatorGuard(token()));
+  if (token !== null && !areMetricsPublic) router.use('/metrics', refuseForeignPages, operatorGuard(token()));
   router.get('/metrics', async (_request, response) => {
     const { type, bytes } = await render();
     response.setHeader('Cache-Control', 'no-store');

@@ -2,7 +2,7 @@ import express, { type Request, type RequestHandler, type Router } from 'express
 import { z } from 'zod';
 import { GatewayError, type Issue } from '../../core/errors.js';
 import type { Gateway } from '../../core/gateway.js';
-import { operatorGuard } from './operator-guard.js';
+import { operatorGuard, refuseForeignPages } from './operator-guard.js';
 import type { OperatorRoute } from './operator-route.js';
 
 export interface OperatorDoorOptions {
@@ -21,7 +21,7 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 export function operatorRouter({ gateway, token, routes, readJson }: OperatorDoorOptions): Router {
   const router = express.Router({ strict: true, caseSensitive: true });
   if (token === null) return router;
-  router.use('/relayer', operatorGuard(token()));
+  router.use('/relayer', refuseForeignPages, operatorGuard(token()));
   for (const route of routes) router[VERB[route.method]](`/relayer${route.path}`, serve(gateway, route, readJson));
   for (const [path, methods] of methodsByPath(routes)) router.all(path, refuseMethod(methods));
   return router;

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { isIP, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { WebSocketServer, type WebSocket } from 'ws';
+import { isJsonType, isLocalHost, isLoopbackOrigin } from '../../core/foreign-page.js';
 import type { Hex } from '../../core/ports.js';
 import type { ChainEvents } from './chain-events.js';
 import { answerRpc, tooLarge } from './json-rpc.js';
@@ -24,14 +25,14 @@ export interface RpcServerOptions {
 const LARGEST_BODY = 5 * 1024 * 1024;
 /** A subscriber that stops reading is cut off before it costs real memory. */
 const LARGEST_BACKLOG = 32 * 1024 * 1024;
-const JSON_TYPES = /^application\/(json|json-rpc|jsonrequest)\s*(;|$)/i;
 
 export async function createRpcServer({ host, port, rpc, events }: RpcServerOptions): Promise<RpcServer> {
   const server = createServer((request, response) => void serveHttp(request, response, rpc));
   server.keepAliveTimeout = 30_000;
   const sockets = new WebSocketServer({ noServer: true, maxPayload: LARGEST_BODY, perMessageDeflate: false });
   server.on('upgrade', (request: IncomingMessage, socket: Socket, head) => {
-    if (!isLocalName(request.headers.host) || isForeignOrigin(request.headers.origin)) {
+    const { host: name, origin } = request.headers;
+    if (!isLocalHost(name) || (origin !== undefined && !isLoopbackOrigin(origin))) {
       socket.end('HTTP/1.1 403 Forbidden\r\nConnection: close\r\n\r\n');
       return;
     }
@@ -61,24 +62,14 @@ const listen = (server: Server, host: string, port: number): Promise<void> =>
     });
   });
 
-/** A page on the web must not reach this node under a name that resolves to loopback. */
-function isLocalName(host: string | undefined): boolean {
-  if (host === undefined) return true;
-  const name = host.replace(/:\d+$/, '').replace(/^\[|\]$/g, '');
-  return name === 'localhost' || isIP(name) !== 0;
-}
-
-const isForeignOrigin = (origin: string | undefined): boolean =>
-  origin !== undefined && (!URL.canParse(origin) || !['localhost', '127.0.0.1', '[::1]'].includes(new URL(origin).hostname));
-
 function reject(response: ServerResponse, status: number, text: string): void {
   response.writeHead(status, { 'content-type': 'application/json', connection: 'close' }).end(text);
 }
 
 async function serveHttp(request: IncomingMessage, response: ServerResponse, rpc: PublicRpc): Promise<void> {
-  if (!isLocalName(request.headers.host)) return reject(response, 403, '"invalid host specified"');
+  if (!isLocalHost(request.headers.host)) return reject(response, 403, '"invalid host specified"');
   if (request.method !== 'POST') return reject(response.setHeader('allow', 'POST'), 405, '"method not allowed"');
-  if (!JSON_TYPES.test(request.headers['content-type'] ?? ''))
+  if (!isJsonType(request.headers['content-type']))
     return reject(response, 415, '"invalid content type, only application/json is supported"');
   const body = await readBody(request);
   if (body === 'broken') return;

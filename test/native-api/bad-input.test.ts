@@ -187,6 +187,35 @@ describe('a body', () => {
   });
 });
 
+describe('a page of a stranger', () => {
+  const request = (method: string, path: string, lines: readonly string[], body = ''): Promise<string> =>
+    raw(`${method} ${path} HTTP/1.1\r\n${['Connection: close', `Content-Length: ${body.length}`, ...lines].join('\r\n')}\r\n\r\n${body}`);
+  const pause = '{"paused":true}';
+
+  it.each([
+    ['reads no key under a name of its own', 'GET', '/sandbox', ['Host: attacker.example'], ''],
+    ['reads no key as part of itself', 'GET', '/sandbox', ['Host: localhost', 'Sec-Fetch-Site: cross-site'], ''],
+    ['sends no form as text', 'POST', '/sandbox/feed', ['Host: localhost', 'Content-Type: text/plain'], pause],
+    [
+      'sends no JSON',
+      'POST',
+      '/sandbox/feed',
+      ['Host: localhost', 'Origin: https://attacker.example', 'Content-Type: application/json'],
+      pause,
+    ],
+    ["does not reach the operator's routes", 'GET', '/relayer/status', ['Host: localhost', 'Origin: https://attacker.example'], ''],
+    ['reads no metrics', 'GET', '/metrics', ['Host: localhost', 'Sec-Fetch-Site: cross-site'], ''],
+  ])('%s', async (_name, method, path, lines, body) => {
+    expect(await request(method, path, lines, body)).toMatch(/^HTTP\/1\.1 422 [^]*"code":"UNSUPPORTED"/);
+  });
+
+  it('is what programs are not', async () => {
+    expect(await request('GET', '/sandbox', ['Host: 127.0.0.1'])).toMatch(/^HTTP\/1\.1 200 /);
+    expect(await request('POST', '/sandbox/feed', ['Host: localhost'], '{"paused":false}')).toMatch(/^HTTP\/1\.1 200 /);
+    expect(await request('GET', '/relayer/status', ['Host: gateway-1:8080'])).toMatch(/^HTTP\/1\.1 401 /);
+  });
+});
+
 describe('what is no HTTP', () => {
   it('may expect what we do not know, and is answered like any other', async () => {
     const answer = await raw('GET /health HTTP/1.1\r\nHost: x\r\nExpect: more\r\nConnection: close\r\n\r\n');

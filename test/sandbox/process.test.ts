@@ -87,7 +87,13 @@ describe('a data folder', () => {
     const data = path.join(playground().folder, 'data');
     const first = start({ SANDBOX_DATA: data });
     const firstUrl = await readyUrl(first);
-    const { address } = (await (await fetch(`${firstUrl}/sandbox/accounts`, { method: 'POST', body: '{"usdc":"77"}' })).json()) as {
+    const { address } = (await (
+      await fetch(`${firstUrl}/sandbox/accounts`, {
+        method: 'POST',
+        body: '{"usdc":"77"}',
+        headers: { 'Content-Type': 'application/json' },
+      })
+    ).json()) as {
       address: string;
     };
     first.child.kill('SIGTERM');
