@@ -8,6 +8,11 @@ export type LimitNumbers = Readonly<Record<LimitScope, number>>;
 
 export const LAUNCH_LIMITS: LimitNumbers = { ip: 600, agent: 300, 'agent-writes': 60 };
 
+/** Orders and changes that one trader of the facade may send in a window, where it may send sixty bodies that open something; in proportion otherwise. */
+const LAUNCH_ITEMS = 400;
+export const itemLimit = (limits: LimitNumbers): number =>
+  Math.floor((limits['agent-writes'] * LAUNCH_ITEMS) / LAUNCH_LIMITS['agent-writes']);
+
 /** A bucket as one request found it, itself counted. */
 export interface Window {
   readonly scope: LimitScope;

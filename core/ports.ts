@@ -163,6 +163,8 @@ export interface Chain {
   /** Wei. */
   nativeBalance(address: Address): Promise<bigint>;
   accountFacts(trader: Address, tokens: readonly Address[]): Promise<AccountFacts>;
+  /** What the trader holds of a collateral and what the Diamond may take of it. */
+  funds(trader: Address, token: Address): Promise<{ readonly balance: bigint; readonly allowance: bigint }>;
   /** Tries a write from its sender and reads all that it depends on, in one round trip unless it fails with the gas it was given. */
   rehearse(rehearsal: Rehearsal): Promise<Rehearsed>;
   /** What the contract grants or imposes on the trader in this market; null where this Diamond does not say. */

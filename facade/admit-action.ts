@@ -5,7 +5,7 @@ import type { ActionProof, KeptAction } from '../core/access/signer-store.js';
 import { isInForce, type Agent } from '../core/domain/agent.js';
 import { checkMayTrade } from '../core/domain/scope.js';
 import type { Gateway, Venue } from '../core/gateway.js';
-import { measureWindow, refuseExceeded, windowStart, type Window } from '../core/limits.js';
+import { itemLimit, measureWindow, refuseExceeded, windowStart, type Window } from '../core/limits.js';
 import type { Address } from '../core/ports.js';
 import { nonceText, TEXTS } from './texts.js';
 
@@ -13,6 +13,8 @@ import { nonceText, TEXTS } from './texts.js';
 export interface Weight {
   readonly scope: 'agent' | 'agent-writes';
   readonly weight: number;
+  /** Orders and changes in it, those that only take back or close left out. */
+  readonly items: number;
 }
 
 /** An action between its signature and its handler. */
@@ -40,9 +42,11 @@ export async function admitAction({ store, entrance }: Gateway, venue: Venue, ad
   const { candidates, nonce, weight, onCounted, proof } = admittance;
   const now = venue.clock.now();
   const limit = entrance.limits[weight.scope];
+  const mostItems = itemLimit(entrance.limits);
   const {
     agent,
     used,
+    usedItems,
     kept,
     nonce: verdict,
   } = await store.signers.claim({
@@ -50,13 +54,21 @@ export async function admitAction({ store, entrance }: Gateway, venue: Venue, ad
     candidates,
     nonce,
     now,
-    count: { window: windowStart(now), bucket: `facade-${weight.scope}`, weight: weight.weight, limit },
+    count: {
+      window: windowStart(now),
+      bucket: `facade-${weight.scope}`,
+      weight: weight.weight,
+      limit,
+      items: weight.items,
+      itemLimit: mostItems,
+    },
     ...(proof && { proof }),
   });
   if (agent === null || used === null) return { kind: 'stranger' };
   const window = measureWindow(weight.scope, limit, used, now);
   onCounted(window);
-  refuseExceeded([window]);
+  // Its own scope would be news to clients: what opens is what it bounds.
+  refuseExceeded([window, measureWindow('agent-writes', mostItems, usedItems, now)]);
   if (verdict === null || verdict.kind === 'taken') return { kind: 'admitted', agent, kept };
   return { kind: 'refused', text: nonceText(nonce, verdict) };
 }

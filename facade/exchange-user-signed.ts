@@ -24,7 +24,7 @@ export function createUserSignedExchange(gateway: Gateway) {
   const noOp = async (venue: Venue, signer: Address, { envelope: { nonce }, onCounted }: Posted): Promise<ExchangeReply> => {
     const untimely = refusalOf(venue, { nonce, vault: null, expiresAfter: null });
     if (untimely !== null) return refused(untimely);
-    const admission = await admitAction(gateway, venue, { candidates: [signer], nonce, weight: { scope: 'agent', weight: 1 }, onCounted });
+    const admission = await admitAction(gateway, venue, { candidates: [signer], nonce, weight: { scope: 'agent', weight: 1, items: 0 }, onCounted });
     return admission.kind === 'refused' ? refused(admission.text) : DONE;
   };
 

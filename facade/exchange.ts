@@ -6,7 +6,7 @@ import { GatewayError, type ErrorCode } from '../core/errors.js';
 import type { Gateway, Venue } from '../core/gateway.js';
 import type { ActionRow } from './actions/action-row.js';
 import { ACTIONS } from './actions/index.js';
-import { isTradeType, itemsOf, opensRisk, type TradeAction } from './actions/trade.js';
+import { countedItems, isTradeType, itemsOf, opensRisk, type TradeAction } from './actions/trade.js';
 import type { TradeContext, TradeHandlers } from './actions/trade-handlers.js';
 import { admitAction, findSigner, refusalOf, traderCaller, type OnCounted, type Weight } from './admit-action.js';
 import { diagnose } from './doctor.js';
@@ -145,9 +145,13 @@ function ownRefusal({ row: { verdict }, decoded: { action } }: L1Call): Exchange
 }
 
 function weightOf({ verdict }: L1Row, action: unknown): Weight {
-  if (verdict.kind !== 'trade') return { scope: 'agent', weight: 1 };
+  if (verdict.kind !== 'trade') return { scope: 'agent', weight: 1, items: 0 };
   const trade = action as TradeAction;
-  return { scope: opensRisk(trade) ? 'agent-writes' : 'agent', weight: 1 + Math.floor(itemsOf(trade) / ITEMS_PER_WEIGHT) };
+  return {
+    scope: opensRisk(trade) ? 'agent-writes' : 'agent',
+    weight: 1 + Math.floor(itemsOf(trade) / ITEMS_PER_WEIGHT),
+    items: countedItems(trade),
+  };
 }
 
 const proofOf = ({ venue, candidates }: L1Call, envelope: string): ActionProof => ({

@@ -16,10 +16,13 @@ export interface SignerClaim {
   readonly now: number;
   readonly count: {
     readonly window: number;
-    /** Of what the signer's requests are counted under. */
+    /** Of what the requests of the signer's trader are counted under, whichever of its agents signed. */
     readonly bucket: string;
     readonly weight: number;
     readonly limit: number;
+    /** Orders and changes in the action that count by themselves, and how many of them the trader may send in the window. */
+    readonly items: number;
+    readonly itemLimit: number;
   };
   /** Of an action that trades. */
   readonly proof?: ActionProof;
@@ -43,8 +46,10 @@ export interface ActionProof {
 export interface SignerVerdict {
   /** The first candidate that is an agent of the facade on this chain, as the books have it now, revoked or expired ones included. */
   readonly agent: Agent | null;
-  /** What the signer used in its window, this action included; null when it was not counted, because the agent may not act. */
+  /** What the trader used in its window, this action included; null when it was not counted, because the agent may not act. */
   readonly used: number | null;
+  /** Items of the trader in the window, those of this action included; 0 where the action has none that count. */
+  readonly usedItems: number;
   /** Null when it was not claimed: no agent that may act, or a window that is full. */
   readonly nonce: NonceVerdict | null;
   /**

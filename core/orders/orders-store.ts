@@ -32,6 +32,23 @@ export interface Draft extends HandedOut {
   readonly soleOn?: number;
   /** Of an opening that the relayer sends: the operator's rules are judged in the same step, which throws GuardrailError. */
   readonly guard?: OpeningGuard;
+  /** Of an opening that the relayer sends: what the trader can pay for, minus the openings that are not mined yet. */
+  readonly funds?: OpeningFunds;
+}
+
+/** What an opening needs and what the trader's wallet held when the chain was asked. Amounts in the collateral's units. */
+export interface OpeningFunds {
+  readonly collateralIndex: number;
+  /** The collateral of the opening: the allowance has to cover it. */
+  readonly amount: bigint;
+  /** What leaves the wallet: less than `amount` where the same transaction frees the collateral of another order. */
+  readonly takes: bigint;
+  readonly balance: bigint;
+  readonly allowance: bigint;
+  /** The database's time before the chain was asked: what was prepared then is not sure to be in the figures. */
+  readonly readAt: number;
+  /** The database's time when the request came: a later reading serves all its openings. */
+  readonly askedAt: number;
 }
 
 export type Placed = PlacedWith<unknown>;
@@ -45,7 +62,9 @@ export type NotPlaced =
   | { readonly kind: 'over-cap'; readonly spentUsd: Decimal }
   | { readonly kind: 'too-many'; readonly earliestExpiry: number }
   /** Something is under way for the trade it was to be alone on. */
-  | { readonly kind: 'busy' };
+  | { readonly kind: 'busy' }
+  /** The trader cannot pay for it beside the openings that are not mined yet; `takes` and `amount` are the sums of those. `askedAt` is the database's time. */
+  | { readonly kind: 'short'; readonly takes: bigint; readonly amount: bigint; readonly askedAt: number };
 
 /** An order with all we know of how it got to the chain. Orders made elsewhere have no agent, no transaction and no fingerprint. */
 export interface KnownOrder {

@@ -108,6 +108,8 @@ async function settle(
       throw tooManyUnsent(venue, placed.earliestExpiry);
     case 'busy':
       throw new TypeError('an opening is on no trade yet');
+    case 'short':
+      throw new TypeError('an opening that its agent sends itself is not asked for funds');
   }
 }
 

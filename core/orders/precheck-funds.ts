@@ -4,7 +4,7 @@ import { decimal, formatDecimal } from '../domain/decimal.js';
 import type { Collateral } from '../domain/market.js';
 import { GatewayError } from '../errors.js';
 import type { Venue } from '../gateway.js';
-import type { Hex } from '../ports.js';
+import type { Address, Hex } from '../ports.js';
 
 const APPROVE = parseAbi(['function approve(address spender, uint256 amount)']);
 
@@ -20,21 +20,25 @@ interface Funds {
  * Each token has its own words for these two, some have none: the answer is the same for all of them, with the figures and, where an
  * approval is missing, the transaction that gives it.
  */
-export function refuseShortage({ definition }: Venue, { trader }: AgentCaller, funds: Funds): void {
+export function refuseShortage(venue: Venue, { trader }: AgentCaller, funds: Funds): void {
+  const { amount, balance, allowance } = funds;
+  if (balance < amount || allowance < amount) throw shortage(venue, trader, funds);
+}
+
+export function shortage({ definition }: Venue, trader: Address, funds: Funds): GatewayError {
   const { collateral, amount, balance, allowance, inner } = funds;
-  if (balance >= amount && allowance >= amount) return;
   const text = (units: bigint): string => formatDecimal(decimal(units, collateral.decimals));
   const figures = { collateral: collateral.symbol, required: text(amount), balance: text(balance), allowance: text(allowance) };
   const numbers = (have: bigint): string[] => [have.toString(), amount.toString()];
   if (balance < amount)
-    throw new GatewayError('SIMULATION_REVERTED', {
+    return new GatewayError('SIMULATION_REVERTED', {
       errorName: 'ERC20InsufficientBalance',
       args: [trader, ...numbers(balance)],
       calldata: inner,
       funds: figures,
     });
   const data = encodeFunctionData({ abi: APPROVE, functionName: 'approve', args: [definition.diamond, amount] });
-  throw new GatewayError('SIMULATION_REVERTED', {
+  return new GatewayError('SIMULATION_REVERTED', {
     errorName: 'ERC20InsufficientAllowance',
     args: [definition.diamond, ...numbers(allowance)],
     calldata: inner,

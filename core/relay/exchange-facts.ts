@@ -15,6 +15,8 @@ import { predictCallback } from '../orders/precheck-callback.js';
 
 /** All that is known of a trader when an action comes; read once for all its items, without asking a node. */
 export interface ExchangeFacts {
+  /** The database's time when it was asked. */
+  readonly askedAt: number;
   readonly block: bigint;
   readonly positions: readonly PositionFigures[];
   readonly busy: ReadonlySet<number>;
@@ -33,8 +35,9 @@ export async function exchangeFacts(
   { trader }: AgentCaller,
   known?: TraderFacts,
 ): Promise<ExchangeFacts> {
-  const { positions, busy, leverage } = known ?? (await store.exchange.facts(venue.definition.slug, trader));
+  const { positions, busy, leverage, askedAt } = known ?? (await store.exchange.facts(venue.definition.slug, trader));
   return {
+    askedAt,
     block: venue.state.followed.block ?? 0n,
     positions: positions.map(({ tradeIndex, position }) => ({ ...position, tradeIndex })),
     busy,

@@ -53,6 +53,8 @@ export interface ScheduledCancel {
 
 /** What the translation of a trader's orders stands on. */
 export interface TraderFacts {
+  /** The database's time. */
+  readonly askedAt: number;
   readonly positions: readonly { readonly tradeIndex: number; readonly position: PositionState }[];
   /** Trades that an order is about which is prepared or waits for the oracle. */
   readonly busy: ReadonlySet<number>;

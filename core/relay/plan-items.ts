@@ -126,7 +126,7 @@ export async function prepareItem(
   const { translation } = plan;
   if (translation.kind === 'refused') return failure({ kind: 'refused', why: translation.why });
   try {
-    const legs = await goodLegs(translation.legs, (leg) => prepareLeg(gateway, venue, caller, leg, facts.positions));
+    const legs = await goodLegs(translation.legs, (leg) => prepareLeg(gateway, venue, caller, leg, facts));
     return { ...plan, manner: translation.manner, legs: countCloses(legs) };
   } catch (error) {
     return failed(error);

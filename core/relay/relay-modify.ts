@@ -14,7 +14,7 @@ import type { SignedAction } from './relay-store.js';
 import { foreseeRefusal } from './rules-of-opening.js';
 import { sendItem } from './send-item.js';
 import { isTakenBy } from './taken-by.js';
-import { CLOID_TAKEN, prepareReplacement } from './write-leg.js';
+import { CLOID_TAKEN, prepareReplacement, type Instead } from './write-leg.js';
 
 /** What the relayer needs besides the order's own translation: the slot that is given up in the same transaction. */
 export interface ReplaceJobContext {
@@ -54,12 +54,14 @@ export async function relayModify(
   if (await isNameOfAnother(gateway, venue, caller, item, target))
     return failed(new GatewayError('UNSUPPORTED', { reason: CLOID_TAKEN })).outcome;
   const resting = restingSlot(target);
-  const [plan] = planItems(venue, await exchangeFacts(gateway, venue, caller), [item]);
+  const facts = await exchangeFacts(gateway, venue, caller);
+  const [plan] = planItems(venue, facts, [item]);
   // What cannot be placed takes nothing away.
   if (!plan || 'outcome' in plan) return plan?.outcome ?? { kind: 'gone' };
   if (plan.translation.kind === 'refused') return plan.translation;
-  if (resting !== null && isOneEntry(plan)) return replaceInOne(gateway, venue, caller, action, { plan, tradeIndex: resting, holdMs });
-  const refusal = await foreseeRefusal(gateway, venue, caller, plan, resting);
+  if (resting !== null && isOneEntry(plan))
+    return replaceInOne(gateway, venue, caller, action, { plan, instead: resting, askedAt: facts.askedAt, holdMs });
+  const refusal = await foreseeRefusal(gateway, venue, caller, plan, resting?.tradeIndex ?? null);
   if (refusal !== null) return { kind: 'guarded', refusal };
   // A level is overwritten where it stands: the position is never without.
   const isOverwritten = overwrites(plan, target);
@@ -102,10 +104,12 @@ async function isNameOfAnother(
 const isEmpty = ({ orders, protections }: Target): boolean => orders.length + protections.length === 0;
 
 /** The slot of the one order that rests for it. */
-function restingSlot({ orders, protections }: Target): number | null {
+function restingSlot({ orders, protections }: Target): Instead | null {
   const [only] = orders;
   if (!only || orders.length > 1 || protections.length > 0) return null;
-  return only.order.status === 'open' && only.orderKey !== null ? indexOf(only.orderKey) : null;
+  if (only.order.status !== 'open' || only.orderKey === null) return null;
+  const { collateralIndex, collateralAmount } = only.order;
+  return { tradeIndex: indexOf(only.orderKey), collateralIndex, collateralAmount };
 }
 
 function overwrites({ translation }: Plan, { orders, protections }: Target): boolean {
@@ -123,16 +127,16 @@ async function replaceInOne(
   venue: Venue,
   caller: AgentCaller,
   action: SignedAction,
-  { plan, tradeIndex, holdMs }: { readonly plan: Plan; readonly tradeIndex: number; readonly holdMs: number },
+  { plan, instead, askedAt, holdMs }: { readonly plan: Plan; readonly instead: Instead; readonly askedAt: number; readonly holdMs: number },
 ): Promise<ModifyOutcome> {
   const { translation, asked, context } = plan;
   if (translation.kind !== 'legs') return { kind: 'refused', why: translation.why };
   const watch = watchOrders(gateway, venue, caller.trader);
   const end = venue.clock.now() + holdMs;
   try {
-    const legs = await Promise.all(translation.legs.map((leg) => prepareReplacement(gateway, venue, caller, leg, tradeIndex)));
+    const legs = await Promise.all(translation.legs.map((leg) => prepareReplacement(gateway, venue, caller, leg, { instead, askedAt })));
     const prepared: Prepared = { ...plan, manner: 'resting', legs };
-    const job: ReplaceJobContext = { kind: 'replace', item: asked.item, tradeIndex, context };
+    const job: ReplaceJobContext = { kind: 'replace', item: asked.item, tradeIndex: instead.tradeIndex, context };
     const sent = await sendItem(gateway, venue, caller, action, prepared, job);
     if ('outcome' in sent) return sent.outcome;
     await settle(venue, watch, [sent], end);

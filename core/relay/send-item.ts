@@ -67,7 +67,9 @@ async function sendAtOnce(
   };
   const named = { clientId: prepared.asked.cloid, isInstead: jobContext !== undefined };
   try {
-    const { stored, job, handedOver } = await storeLeg(venue, draft, named, (it) => relayerOf(venue).place({ ...relayed, draft: it }));
+    const { stored, job, handedOver } = await storeLeg(venue, { draft, write }, named, (it) =>
+      relayerOf(venue).place({ ...relayed, draft: it }),
+    );
     return { ...prepared, oid: stored.id, orderIds: [stored.id], jobs: [{ job, handedOver }], held: null };
   } catch (error) {
     // A database that breaks off may have stored it, and what it stored is sent: nobody is told that it was not.
@@ -94,9 +96,9 @@ async function sendLegByLeg(
   const place = (draft: Draft): Promise<Placed> => gateway.store.orders.place(draft);
   const isInstead = jobContext !== undefined;
   try {
-    for (const [at, { draft }] of prepared.legs.entries()) {
+    for (const [at, { draft, write }] of prepared.legs.entries()) {
       const clientId = at === 0 ? prepared.asked.cloid : null;
-      stored.push(draft === null ? null : (await storeLeg(venue, draft, { clientId, isInstead }, place)).stored.id);
+      stored.push(draft === null ? null : (await storeLeg(venue, { draft, write }, { clientId, isInstead }, place)).stored.id);
     }
   } catch (error) {
     const closes = prepared.legs.filter(({ leg }) => leg.role === 'close');

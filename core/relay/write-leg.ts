@@ -1,5 +1,6 @@
 import type { AgentCaller } from '../access/caller.js';
 import type { CloseIntent, DecreaseIntent, OpenIntent, OpenTerms } from '../domain/intent.js';
+import type { Collateral } from '../domain/market.js';
 import type { Order, OrderStatus } from '../domain/order.js';
 import { positionSizeCollateral } from '../domain/pricing/size.js';
 import type { Leg } from '../domain/relay/exchange-order.js';
@@ -16,8 +17,11 @@ import { preparedOrder, tooManyUnsent } from '../orders/place-order.js';
 import { closingSlippage, positionOrder } from '../orders/position-order.js';
 import { invalid } from '../orders/exact-units.js';
 import { callbackQuestion, refuseCallback } from '../orders/precheck-callback.js';
+import { shortage } from '../orders/precheck-funds.js';
 import { prepareTransaction, type PreparedWrite } from '../orders/prepare-transaction.js';
 import { checkPart } from './check-part.js';
+import type { ExchangeFacts } from './exchange-facts.js';
+import { freshFunds, knownFunds } from './opening-funds.js';
 import { openingGuard } from './rules-of-opening.js';
 
 /** One leg of an exchange order, checked and rehearsed but not stored. */
@@ -41,10 +45,10 @@ export async function prepareLeg(
   venue: Venue,
   caller: AgentCaller,
   leg: Leg,
-  positions: readonly PositionFigures[],
+  { positions, askedAt }: Pick<ExchangeFacts, 'positions' | 'askedAt'>,
 ): Promise<PreparedLeg> {
   const { intent } = leg;
-  if (intent.kind === 'open') return prepareOpening(gateway, venue, caller, leg, intent);
+  if (intent.kind === 'open') return prepareOpening(gateway, venue, caller, leg, { intent, askedAt, instead: null });
   if (intent.kind !== 'close' && intent.kind !== 'decrease') {
     const write = await prepareTransaction(gateway, venue, caller, { intent, takes: null });
     return { leg, write, draft: null };
@@ -60,10 +64,18 @@ export function prepareReplacement(
   venue: Venue,
   caller: AgentCaller,
   leg: Leg,
-  tradeIndex: number,
+  { instead, askedAt }: { readonly instead: Instead; readonly askedAt: number },
 ): Promise<PreparedLeg> {
   if (leg.intent.kind !== 'open') throw new TypeError('only an entry can stand in for another');
-  return prepareOpening(gateway, venue, caller, leg, leg.intent, tradeIndex);
+  return prepareOpening(gateway, venue, caller, leg, { intent: leg.intent, askedAt, instead });
+}
+
+/** The resting order that an entry takes the place of. */
+export interface Instead {
+  readonly tradeIndex: number;
+  readonly collateralIndex: number;
+  /** What its cancellation gives back in the same transaction. */
+  readonly collateralAmount: bigint;
 }
 
 async function prepareOpening(
@@ -71,8 +83,7 @@ async function prepareOpening(
   venue: Venue,
   caller: AgentCaller,
   leg: Leg,
-  intent: OpenIntent,
-  instead: number | null = null,
+  { intent, instead, askedAt }: { readonly intent: OpenIntent; readonly instead: Instead | null; readonly askedAt: number },
 ): Promise<PreparedLeg> {
   if (intent.collateralAmount > MAX_COLLATERAL) throw invalid('size', 'is more than the contracts can hold');
   const opening = openingOf(venue, intent, leg.sizeBase);
@@ -80,19 +91,29 @@ async function prepareOpening(
   requireTradable(venue, opening);
   checkOpening(opening, caller.trader);
   const { collateral, terms } = opening;
-  const write = await prepareTransaction(gateway, venue, caller, {
-    intent: instead === null ? intent : { kind: 'replace', tradeIndex: instead, by: terms },
-    takes: instead === null ? { collateral, amount: intent.collateralAmount } : null,
-    opening: callbackQuestion(opening),
-  });
+  // Both in one turn of the event loop, and so in one round trip.
+  const [write, held] = await Promise.all([
+    prepareTransaction(gateway, venue, caller, {
+      intent: instead === null ? intent : { kind: 'replace', tradeIndex: instead.tradeIndex, by: terms },
+      takes: instead === null ? { collateral, amount: intent.collateralAmount } : null,
+      opening: callbackQuestion(opening),
+    }),
+    knownFunds(venue, caller.trader, collateral.address, askedAt),
+  ]);
   refuseCallback(venue, opening, write);
   const now = venue.clock.now();
   const order = preparedOrder(caller, opening, { clientId: null, now, expiresAt: write.transaction.expiresAt });
   const { agent, trader, scope } = caller;
   const account = { chain: venue.definition.slug, agent, trader, day: utcDay(now) };
   const spend = { account, usd: notionalUsd(opening), capUsd: scope.dailySpendCapUsd };
-  const guard = openingGuard(gateway, venue, trader, terms, instead);
-  return { leg, write, draft: { ...draftOf(gateway, venue, caller, order, write, spend), guard } };
+  const guard = openingGuard(gateway, venue, trader, terms, instead?.tradeIndex ?? null);
+  const funds = { collateralIndex: collateral.index, amount: intent.collateralAmount, takes: takenBy(intent, instead), askedAt, ...held };
+  return { leg, write, draft: { ...draftOf(gateway, venue, caller, order, write, spend), guard, funds } };
+}
+
+function takenBy({ collateralIndex, collateralAmount }: OpenIntent, instead: Instead | null): bigint {
+  const freed = instead?.collateralIndex === collateralIndex ? instead.collateralAmount : 0n;
+  return freed > collateralAmount ? 0n : collateralAmount - freed;
 }
 
 function openingOf(venue: Venue, intent: OpenIntent, sizeBase: bigint): Opening {
@@ -184,14 +205,21 @@ const draftOf = (
   maxUnsent: MAX_UNSENT,
 });
 
+interface Naming {
+  readonly clientId: string | null;
+  readonly isInstead: boolean;
+  /** The trader's funds were read again after the first figures did not do. */
+  readonly isFresh?: boolean;
+}
+
 /**
  * Stores the order of a leg. A cloid that an order of the past has used stays with that one; ours is found by the exchange's record.
  * One that still lives keeps its name for itself, also against the same request sent twice at once, unless this one takes its place.
  */
 export async function storeLeg<Stored extends { readonly kind: 'placed' }>(
   venue: Venue,
-  draft: Draft,
-  { clientId, isInstead }: { readonly clientId: string | null; readonly isInstead: boolean },
+  { draft, write }: { readonly draft: Draft; readonly write: PreparedWrite },
+  { clientId, isInstead, isFresh = false }: Naming,
   place: (draft: Draft) => Promise<Stored | NotPlaced>,
 ): Promise<Stored> {
   const placed = await place({ ...draft, order: { ...draft.order, clientId } });
@@ -200,12 +228,42 @@ export async function storeLeg<Stored extends { readonly kind: 'placed' }>(
       return placed;
     case 'known':
       if (!isInstead && LIVE.has(placed.stored.order.status)) throw new GatewayError('UNSUPPORTED', { reason: CLOID_TAKEN });
-      return storeLeg(venue, draft, { clientId: null, isInstead }, place);
+      return storeLeg(venue, { draft, write }, { clientId: null, isInstead, isFresh }, place);
     case 'over-cap':
       throw draft.spend?.capUsd ? capExceeded(draft.spend.capUsd, placed.spentUsd, draft.spend.usd) : new TypeError('no cap, yet passed');
     case 'too-many':
       throw tooManyUnsent(venue, placed.earliestExpiry);
     case 'busy':
       throw new GatewayError('UNSUPPORTED', { reason: TRADE_BUSY });
+    case 'short': {
+      const funds = fundsOf(draft);
+      const collateral = collateralOf(venue, funds.collateralIndex);
+      const { trader } = draft.order;
+      if (isFresh) throw shortage(venue, trader, { ...leftOf(funds, placed), collateral, inner: write.inner });
+      const fresh = await freshFunds(venue, trader, collateral.address, { since: funds.askedAt, now: placed.askedAt });
+      return storeLeg(venue, { draft: { ...draft, funds: { ...funds, ...fresh } }, write }, { clientId, isInstead, isFresh: true }, place);
+    }
   }
+}
+
+function fundsOf({ funds }: Draft): NonNullable<Draft['funds']> {
+  if (funds === undefined) throw new TypeError('an order that takes nothing cannot be short of funds');
+  return funds;
+}
+
+function collateralOf(venue: Venue, index: number): Collateral {
+  const found = venue.feed.config().collaterals.find((collateral) => collateral.index === index);
+  if (!found) throw new GatewayError('NOT_READY', { reason: 'the collateral is not described yet' });
+  return found;
+}
+
+/** What openings that are not mined yet leave of the trader's funds, as a client is shown it. */
+function leftOf(funds: NonNullable<Draft['funds']>, unmined: { readonly takes: bigint; readonly amount: bigint }) {
+  const left = (have: bigint, taken: bigint): bigint => (have > taken ? have - taken : 0n);
+  const isAllowed = unmined.amount + funds.amount <= funds.allowance;
+  return {
+    amount: isAllowed ? funds.takes : funds.amount,
+    balance: left(funds.balance, unmined.takes),
+    allowance: left(funds.allowance, unmined.amount),
+  };
 }

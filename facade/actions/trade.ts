@@ -138,3 +138,26 @@ export function opensRisk(action: TradeAction): boolean {
   if (action.type === 'modify') return !action.order.r;
   return action.type === 'batchModify' && action.modifies.some(({ order }) => !order.r);
 }
+
+const CLOSES_NOW: ReadonlySet<string> = new Set<(typeof TIFS)[number]>(['Ioc', 'FrontendMarket', 'LiquidationMarket']);
+
+/** What closes at once. A reduce-only order that may rest changes a take profit, which costs as much as an order. */
+const isClose = ({ r, t }: WireOrder): boolean => r && 'limit' in t && CLOSES_NOW.has(t.limit.tif);
+
+/** Orders and changes that count in the trader's window of items; cancels and closes are free. */
+export function countedItems(action: TradeAction): number {
+  switch (action.type) {
+    case 'order':
+      return ordersOf(action).filter((order) => !isClose(order)).length;
+    case 'batchModify':
+      return action.modifies.length;
+    case 'modify':
+    case 'updateIsolatedMargin':
+      return 1;
+    case 'cancel':
+    case 'cancelByCloid':
+    case 'scheduleCancel':
+    case 'updateLeverage':
+      return 0;
+  }
+}

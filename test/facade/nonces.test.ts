@@ -192,7 +192,7 @@ describe('the nonces of a signer', () => {
       candidates: [agent.address.toLowerCase() as `0x${string}`],
       nonce: BigInt(refused?.body.nonce ?? 0),
       now: Date.now(),
-      count: { window: 0, bucket: 'test', weight: 1, limit: 1 },
+      count: { window: 0, bucket: 'test', weight: 1, limit: 1, items: 0, itemLimit: 1 },
     });
     expect(rows.nonce).toEqual({ kind: 'taken' });
   });

@@ -112,7 +112,22 @@ describe('what an agent may send in a minute', () => {
 
   it('weighs one more for every forty orders of a batch', async () => {
     const { agent } = await newAgent();
-    const batch = orderAction(...Array.from({ length: 80 }, () => order()));
+    // What closes at once is no item of the window of items, and with one that opens all of it counts among the writes.
+    const batch = orderAction(order(), ...Array.from({ length: 79 }, () => order({ b: false, r: true })));
     expect(await useUp(agent, batch, WRITES / 3)).toBeGreaterThan(WRITES / 3);
+  });
+
+  it('is bounded in items too, of which cancels and closes are none', async () => {
+    const { agent } = await newAgent(sandbox.controls.relayer);
+    const most = Math.floor((WRITES * 400) / 60);
+    const many = (...changes: object[]) => Array.from({ length: most + 1 }, () => order(Object.assign({}, ...changes)));
+    const stop = { b: false, r: true, t: { trigger: { isMarket: true, triggerPx: '50000', tpsl: 'sl' } } };
+    const cancels = Array.from({ length: most + 1 }, (_, at) => ({ a: 0, o: at + 1 }));
+    expect((await post(await signL1(agent, orderAction(...many({ b: false, r: true }))))).status).toBe(200);
+    expect((await post(await signL1(agent, { type: 'cancel', cancels }))).status).toBe(200);
+    expect(await post(await signL1(agent, orderAction(...many(stop))))).toMatchObject({
+      status: 429,
+      body: { code: 'RATE_LIMITED', details: { scope: 'agent-writes' } },
+    });
   });
 });

@@ -135,6 +135,37 @@ describe('a bound on the open notional', () => {
   });
 });
 
+describe('what a trader can pay for', () => {
+  it('is what is opened: of 39 orders in one body, the collateral of one, one is sent', async () => {
+    const bot = await newFacadeTrader(sandbox, '1100');
+    const answers = await place(
+      bot,
+      Array.from({ length: 39 }, () => resting()),
+    );
+    expect(answers.filter(isTaken)).toHaveLength(1);
+    expect(answers.slice(1)).toEqual(answers.slice(1).map(() => ({ error: 'Insufficient margin to place order. asset=0' })));
+    await held(bot, 1);
+    const sent = await sandbox.gateway.store.relay.jobsOfOrder(FACADE_CHAIN, BigInt(oidOf(answers[0])));
+    expect(sent).toHaveLength(1);
+    expect(await rateLimit(bot.address)).toMatchObject({ nRequestsUsed: 1 });
+  });
+
+  it('is shared by bodies that come at once through two replicas', async () => {
+    const bot = await newFacadeTrader(sandbox, '2100');
+    const sent = Array.from({ length: 8 }, (_, at) => place(bot, [resting()], at % 2 ? beside.url : sandbox.url));
+    expect((await Promise.all(sent)).flat().filter(isTaken)).toHaveLength(2);
+    await held(bot, 2);
+    expect(await rateLimit(bot.address)).toMatchObject({ nRequestsUsed: 2 });
+  });
+
+  it('is used by the change of an order only as far as it grows', async () => {
+    const bot = await newFacadeTrader(sandbox, '2100');
+    const placed = await place(bot, [resting(), resting({ p: '49000' })]);
+    const modifies = placed.map((status, at) => ({ oid: oidOf(status), order: resting({ p: String(48_000 + at) }) }));
+    expect(statuses(await send(bot, { type: 'batchModify', modifies })).every(isTaken)).toBe(true);
+  });
+});
+
 describe('a flip', () => {
   const sell = (s: string) => buy(s, { b: false, p: '57000' });
 

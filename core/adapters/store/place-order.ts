@@ -11,6 +11,7 @@ import { knownById } from './known-orders.js';
 import {
   AROUND,
   aroundValues,
+  LOOKS_FROM,
   PLACE_ALONE,
   PLACE_RELAYED,
   placeValues,
@@ -120,7 +121,7 @@ const outcomeOf = async (db: Knex, { draft, stored }: Placing, row: PlaceRow | u
 
 const whoseOf = ({ chain, order: { trader } }: Draft) => ({ chain, trader });
 
-const LOOK_FOR_RULES = `select ${AROUND}, ${RULES_OF}`;
+const LOOK_FOR_RULES = `select ${AROUND}, ${RULES_OF} from ${LOOKS_FROM}`;
 
 const nowhere = ({ trader, createdAt }: Order) => ({ trader, orderKey: null, tradeIndex: null, place: placeOffChain(createdAt) });
 
@@ -128,12 +129,17 @@ const nowhere = ({ trader, createdAt }: Order) => ({ trader, orderKey: null, tra
 const UNSEEN = { orderKey: null, repeatOf: null, formerData: [], hashes: [] } as const;
 
 async function answerOf(db: Knex, draft: Draft, order: Order, row: PlaceRow | undefined): Promise<Placed> {
-  const { chain, agent, maxUnsent, spend, fingerprint, tag, data, gas } = draft;
+  const { chain, agent, maxUnsent, spend, fingerprint, tag, data, gas, funds } = draft;
   if (row === undefined) throw new Error('the database says nothing of an order that was to be placed');
   const { id, known, unsent, earliest, is_busy: isBusy, is_placed: isPlaced } = row;
   if (known !== null) return { kind: 'known', stored: await knownById(db, chain, known) };
   if (unsent >= maxUnsent) return { kind: 'too-many', earliestExpiry: Number(earliest ?? order.createdAt) };
   if (isBusy) return { kind: 'busy' };
+  if (!isPlaced && funds) {
+    const [takes, amount] = [BigInt(row.unmined_takes ?? 0), BigInt(row.unmined_amount ?? 0)];
+    if (takes + funds.takes > funds.balance || amount + funds.amount > funds.allowance)
+      return { kind: 'short', takes, amount, askedAt: Number(row.asked_at) };
+  }
   if (!isPlaced && spend !== null) return { kind: 'over-cap', spentUsd: await createSpendStore(db).spent(spend.account) };
   if (!isPlaced) throw new Error('an order that nothing speaks against was not placed');
   const transaction = { tag: tag.toLowerCase() as Hex, data, gas };

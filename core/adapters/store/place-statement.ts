@@ -7,6 +7,7 @@ import type { RelayedOrder } from '../../relay/relay-store.js';
 import { encodeExact } from './exact-json.js';
 import { statement, type Statement, type Values } from './statement.js';
 import { JOURNAL_CHANNEL } from './journal-rows.js';
+import { NOW_MS } from './migrations/migration.js';
 import { RULES_OF } from './rules-sql.js';
 
 const [chain, trader, agent] = ['cast(:chain as text)', 'cast(:trader as text)', 'cast(:agent as text)'];
@@ -19,7 +20,29 @@ export interface AroundRow {
   readonly unsent: number;
   readonly earliest: bigint | null;
   readonly is_busy: boolean;
+  /** Null where the draft asks for no funds. */
+  readonly unmined_takes: string | null;
+  readonly unmined_amount: string | null;
+  /** By the database's clock. */
+  readonly asked_at: bigint;
 }
+
+/**
+ * Openings that the chain's figures may not hold: those that are prepared, and those that were when the chain was asked. A transaction that
+ * never takes anything does not count.
+ */
+const OPENINGS = `
+      select opening.id, opening.takes, (opening.state -> 'collateralAmount' ->> '$n')::numeric as amount
+      from orders as opening where opening.chain = ${chain} and opening.trader = ${trader}
+        and (opening.state ->> 'collateralIndex')::integer = cast(:collateralIndex as integer)`;
+const UNMINED = `(
+      select coalesce(sum(found.takes), 0) as takes, coalesce(sum(found.amount), 0) as amount from (
+        ${OPENINGS} and opening.takes is not null and opening.status = 'prepared'
+        union all
+        ${OPENINGS} and opening.left_at >= cast(:fundsReadAt as bigint) and opening.status not in ('prepared', 'expired')
+      ) as found
+      where cast(:takes as numeric) is not null and not exists (
+        select from relay_jobs job where job.chain = ${chain} and job.order_id = found.id and job.state in ('refused', 'replaced', 'reverted')))`;
 
 export const AROUND = `
     (select id from orders where chain = ${chain} and trader = ${trader} and client_id = cast(:clientId as text)) as known,
@@ -27,15 +50,26 @@ export const AROUND = `
     (select min(expires_at) from orders where ${unsentOf}) as earliest,
     (cast(:soleOn as bigint) is not null and exists (
       select from orders where chain = ${chain} and trader = ${trader} and is_live and status <> 'open'
-        and (state ->> 'tradeIndex')::bigint = cast(:soleOn as bigint))) as is_busy`;
+        and (state ->> 'tradeIndex')::bigint = cast(:soleOn as bigint))) as is_busy,
+    unmined.takes as unmined_takes, unmined.amount as unmined_amount, ${NOW_MS} as asked_at`;
 
-export const aroundValues = ({ chain, agent, order, soleOn }: Draft): Values => ({
+/** Where the looks are made; the sums of openings are counted only for a draft that has to be paid for. */
+export const LOOKS_FROM = `(select 1) as one left join lateral ${UNMINED} as unmined on cast(:takes as numeric) is not null`;
+
+const IS_PAID = `(cast(:takes as numeric) is null
+      or (unmined_takes + cast(:takes as numeric) <= cast(:balance as numeric)
+        and unmined_amount + cast(:amount as numeric) <= cast(:allowance as numeric)))`;
+
+export const aroundValues = ({ chain, agent, order, soleOn, funds }: Draft): Values => ({
   chain,
   agent,
   trader: order.trader,
   clientId: order.clientId,
   now: order.createdAt,
   soleOn: soleOn ?? null,
+  collateralIndex: funds?.collateralIndex ?? null,
+  takes: funds?.takes.toString() ?? null,
+  fundsReadAt: funds?.readAt ?? null,
 });
 
 export interface PlaceRow extends AroundRow {
@@ -58,9 +92,9 @@ const spender = `${chain}, cast(:spender as text), cast(:spentFor as text), cast
  */
 const placing = (looks: string, condition: string, { parts, columns } = ALONE): string => `
   with around as materialized (
-    select nextval('entity_ids') as id, ${looks}
+    select nextval('entity_ids') as id, ${looks} from ${LOOKS_FROM}
   ), free as (
-    select id from around where known is null and not is_busy and unsent < cast(:maxUnsent as integer) and ${condition}
+    select id from around where known is null and not is_busy and unsent < cast(:maxUnsent as integer) and ${IS_PAID} and ${condition}
   ), total as (
     insert into agent_spend as known (chain, agent, trader, day, spent_usd)
     select ${spender}, ${usd} from free where ${usd} is not null and (${cap} is null or ${usd} <= ${cap})
@@ -76,9 +110,9 @@ const placing = (looks: string, condition: string, { parts, columns } = ALONE): 
     select ${chain}, 'order:' || id || '/prepared/0', ${trader}, 'prepared', id, cast(:block as bigint), -1, false, cast(:event as jsonb)
     from good
   ), placed as (
-    insert into orders (id, chain, trader, agent, client_id, fingerprint, status, is_live, expires_at, state)
+    insert into orders (id, chain, trader, agent, client_id, fingerprint, status, is_live, expires_at, state, takes)
     select id, ${chain}, ${trader}, ${agent}, cast(:clientId as text), cast(:fingerprint as text), cast(:status as text),
-      cast(:isLive as boolean), cast(:expiresAt as bigint), cast(:state as jsonb)
+      cast(:isLive as boolean), cast(:expiresAt as bigint), cast(:state as jsonb), cast(:takes as numeric)
     from good
   ), tagged as (
     insert into order_tags (chain, tag, order_id, purpose, shape, data, gas)
@@ -143,9 +177,12 @@ export function relayedValues({ request, record }: RelayedOrder): Values {
 
 /** `order` is what the event makes of it. */
 export function placeValues(draft: Draft, event: OwnEvent, order: Order): Values {
-  const { agent, fingerprint, spend, maxUnsent, tag, data, gas } = draft;
+  const { agent, fingerprint, spend, maxUnsent, tag, data, gas, funds } = draft;
   return {
     ...aroundValues(draft),
+    balance: funds?.balance.toString() ?? null,
+    allowance: funds?.allowance.toString() ?? null,
+    amount: funds?.amount.toString() ?? null,
     maxUnsent,
     spender: spend?.account.agent ?? agent,
     spentFor: spend?.account.trader ?? order.trader,

@@ -40,9 +40,12 @@ const MINUTE = `(
       and (state ->> 'createdAt')::bigint > :minute
     order by (state ->> 'createdAt')::bigint desc limit cast(:most as integer)) as newest)`;
 
+/** What a reverted transaction counts in a daily quota: it cost the relayer as much as any other, and its trader nothing. */
+export const REVERTED_COUNTS = 10;
+
 /** What was refused has never cost anything. */
 const SENT = `
-  select count(*)::integer from relay_jobs
+  select coalesce(sum(case when state = 'reverted' then ${REVERTED_COUNTS} else 1 end), 0)::integer from relay_jobs
   where chain = :chain and trader = :trader and created_at >= :day and state <> 'refused'`;
 
 /** An order of several legs is stored a moment before what sends it: until then it counts by itself. */

@@ -40,19 +40,28 @@ const FOUND = `
 
 const claiming = ({ parts, columns } = UNKEPT): string => `
   with ${FOUND}, live as (
-    select agent from found where revoked_at is null and (expires_at is null or expires_at > cast(:now as bigint))
+    select agent, trader from found where revoked_at is null and (expires_at is null or expires_at > cast(:now as bigint))
   ), counted as (
     insert into request_counts (window_start, subject, requests, writes)
-    select cast(:window as bigint), cast(:bucket as text) || ':' || cast(:chain as text) || ':' || agent, cast(:weight as bigint), 0 from live
+    select cast(:window as bigint), cast(:bucket as text) || ':' || cast(:chain as text) || ':' || trader, cast(:weight as bigint), 0 from live
     on conflict (window_start, subject) do update set requests = request_counts.requests + excluded.requests
     returning requests
+  ), items as (
+    insert into request_counts (window_start, subject, requests, writes)
+    select cast(:window as bigint), 'facade-items:' || cast(:chain as text) || ':' || trader, cast(:items as bigint), 0
+    from live where cast(:items as bigint) > 0
+    on conflict (window_start, subject) do update set requests = request_counts.requests + excluded.requests
+    returning requests
+  ), within as (
+    select from counted where requests <= cast(:limit as bigint)
+      and coalesce((select requests from items), 0) <= cast(:itemLimit as bigint)
   ), taken as (
     insert into signer_nonces as known (signer, kept)
-    select live.agent, array[cast(:nonce as bigint)] from live, counted where counted.requests <= cast(:limit as bigint)
+    select live.agent, array[cast(:nonce as bigint)] from live, within
     on conflict (signer) do update set kept = ${KEEP_HIGHEST} where ${IS_FREE}
     returning signer
   )${parts}
-  select found.*, (select requests from counted) as used, exists (select from taken) as is_taken, books.kept, books.floor${columns}
+  select found.*, (select requests from counted) as used, coalesce((select requests from items), 0) as used_items, exists (select from taken) as is_taken, books.kept, books.floor${columns}
   from found left join signer_nonces as books on books.signer = found.agent`;
 
 const UNKEPT = { parts: '', columns: '' };
@@ -87,6 +96,7 @@ interface KeptRow extends Pick<AgentRow, 'agent' | 'trader'>, Partial<FactsRow> 
 
 interface ClaimRow extends AgentRow, KeptRow {
   readonly used: bigint | null;
+  readonly used_items: bigint;
   readonly is_taken: boolean;
   readonly kept: readonly bigint[] | null;
   readonly floor: bigint | null;
@@ -127,10 +137,11 @@ export function createSignerStore({ db, trips, transaction }: SignerStoreOptions
 
 function verdictOf(row: ClaimRow | undefined, claim: SignerClaim): SignerVerdict {
   const { nonce, count } = claim;
-  if (row === undefined) return { agent: null, used: null, nonce: null, kept: null };
+  if (row === undefined) return { agent: null, used: null, usedItems: 0, nonce: null, kept: null };
   const used = row.used === null ? null : Number(row.used);
-  const isClaimed = used !== null && used <= count.limit;
-  return { agent: agentOf(row), used, nonce: isClaimed ? nonceVerdict(row, nonce) : null, kept: keptBy(row, claim) };
+  const usedItems = Number(row.used_items);
+  const isClaimed = used !== null && used <= count.limit && usedItems <= count.itemLimit;
+  return { agent: agentOf(row), used, usedItems, nonce: isClaimed ? nonceVerdict(row, nonce) : null, kept: keptBy(row, claim) };
 }
 
 const proofValues = (proof: ActionProof | undefined): Values =>
@@ -145,15 +156,16 @@ const proofValues = (proof: ActionProof | undefined): Values =>
       };
 
 function keptBy(
-  { action: id, place, agent, trader, wallet = null, positions, busy, leverage }: KeptRow,
+  { action: id, place, agent, trader, wallet = null, positions, busy, leverage, asked_at }: KeptRow,
   { chain, nonce, proof }: Pick<SignerClaim, 'chain' | 'nonce' | 'proof'>,
 ): KeptAction | null {
   const reading = proof?.readings[Number(place) - 1];
   if (id == null || !proof || !reading) return null;
-  if (positions === undefined || busy === undefined || leverage === undefined) throw new Error('the facts of a trader were not read');
+  if (positions === undefined || busy === undefined || leverage === undefined || asked_at === undefined)
+    throw new Error('the facts of a trader were not read');
   const { envelope, receivedAt } = proof;
   const action = { id, chain, signer: agent, trader, envelope, ...reading, nonce, receivedAt };
-  return { action, wallet, facts: readFacts({ positions, busy, leverage }) };
+  return { action, wallet, facts: readFacts({ positions, busy, leverage, asked_at }) };
 }
 
 function nonceVerdict({ is_taken: isTaken, kept, floor }: ClaimRow, nonce: bigint): NonceVerdict {

@@ -68,7 +68,7 @@ async function delegateOf(client: PublicClient, diamond: Address, trader: Addres
   return BigInt(delegate) === 0n ? null : (delegate.toLowerCase() as Address);
 }
 
-async function fundsOf(client: PublicClient, token: Address, trader: Address, diamond: Address) {
+export async function fundsOf(client: PublicClient, token: Address, trader: Address, diamond: Address) {
   const [balance, allowance] = await Promise.all([
     ask(client, { to: token, data: encodeFunctionData({ ...BALANCE, args: [trader] }) }),
     ask(client, { to: token, data: encodeFunctionData({ ...ALLOWANCE, args: [trader, diamond] }) }),

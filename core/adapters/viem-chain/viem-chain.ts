@@ -11,7 +11,7 @@ import { createRelayNode } from './relay-node.js';
 import { replay } from './replay.js';
 import { createViews } from './views.js';
 import { readBlocks, readHead, readInputs, readLogs } from './logs.js';
-import { fitsGroupOi, openingTerms, rehearse } from './rehearse.js';
+import { fitsGroupOi, fundsOf, openingTerms, rehearse } from './rehearse.js';
 import { outcomeOf, seenTransaction } from './transaction.js';
 import { createRpcTransport } from './transport.js';
 import { createTry } from './try-together.js';
@@ -53,6 +53,7 @@ export function createViemChain({ definition, rpcUrls, wsUrls = [], clock, log, 
     nativeBalance: (address) => client.getBalance({ address }),
     accountFacts: (trader, tokens) => ask(() => accountFacts(client, definition, trader, tokens)),
     blocks: (numbers) => readBlocks(client, numbers),
+    funds: (trader, token) => ask(() => fundsOf(client, token, trader, definition.diamond)),
     rehearse: (rehearsal) => ask(() => rehearse({ client, diamond: definition.diamond, tryCall }, rehearsal)),
     openingTerms: (trader, pairIndex) => ask(() => openingTerms(client, definition.diamond, trader, pairIndex)),
     fitsGroupOi: (opening) => ask(() => fitsGroupOi(client, definition.diamond, opening)),

@@ -38,7 +38,7 @@ describe('a signed action', () => {
       form: at < 2 ? ('canonical' as const) : ('as-sent' as const),
       network: at % 2 === 0 ? ('a' as const) : ('b' as const),
     }));
-    const count = { window: 0, bucket: 'test', weight: 1, limit };
+    const count = { window: 0, bucket: 'test', weight: 1, limit, items: 0, itemLimit: 1 };
     return { chain: CHAIN, candidates, nonce: BigInt(NOW + after), now: NOW, count, proof: { envelope: '{}', receivedAt: NOW, readings } };
   }
 
@@ -53,6 +53,26 @@ describe('a signed action', () => {
     await sentFor(who.trader);
     return who;
   }
+
+  it('counts for its trader, whichever agent of it signed', async () => {
+    const { agent, trader } = await knownAgent();
+    const second = newAddress();
+    await store
+      .db('agents')
+      .insert({ chain: CHAIN, agent: second, trader, name: second, permissions: 'trade', mode: 'relayed', created_at: NOW });
+    expect(await store.signers.claim(claimOf([agent], 1, 1))).toMatchObject({ used: 1, nonce: { kind: 'taken' } });
+    expect(await oneOf(1).signers.claim(claimOf([second], 2, 1))).toMatchObject({ used: 2, nonce: null, kept: null });
+    const { agent: other } = await knownAgent();
+    expect(await store.signers.claim(claimOf([other], 3, 1))).toMatchObject({ used: 1, nonce: { kind: 'taken' } });
+  });
+
+  it('counts its items beside, and uses no nonce where they are too many', async () => {
+    const { agent } = await knownAgent();
+    const claim = claimOf([agent], 4);
+    const of = (items: number) => ({ ...claim, count: { ...claim.count, items, itemLimit: 40 } });
+    expect(await store.signers.claim(of(41))).toMatchObject({ used: 1, usedItems: 41, nonce: null, kept: null });
+    expect(await store.signers.claim(of(0))).toMatchObject({ used: 2, usedItems: 0, nonce: { kind: 'taken' } });
+  });
 
   const keptFor = (trader: Address): Promise<Record<string, unknown>[]> =>
     store.db('relay_actions').where({ trader }).select('signer', 'action_hash', 'form', 'network');

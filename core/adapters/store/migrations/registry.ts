@@ -23,6 +23,7 @@ import { dueAndRefused } from './0024-due-and-refused.js';
 import { busyOrders } from './0025-busy-orders.js';
 import { openCancels } from './0027-open-cancels.js';
 import { toldOrders } from './0028-told-orders.js';
+import { unminedOpenings } from './0030-unmined-openings.js';
 import type { Migration } from './migration.js';
 
 /** In the order in which they are applied. */
@@ -52,4 +53,5 @@ export const MIGRATIONS: readonly Migration[] = [
   busyOrders,
   openCancels,
   toldOrders,
+  unminedOpenings,
 ];
