@@ -19,6 +19,8 @@ import type { RelayerConfig } from './core/relay/relayer-variables.js';
 import { namesTarget } from './facade/trade/names-target.js';
 import { reencode } from './facade/trade/reencode.js';
 import { givenRules } from './core/relay/rules.js';
+import { alertBudget, recoverBudget } from './core/relay/budget-alert.js';
+import { policyOf } from './core/relay/policy-line.js';
 import { alertQuota } from './core/relay/rules-alert.js';
 import type { RelayJob, RelayPurpose, RelayStore } from './core/relay/relay-store.js';
 import { createRelayer, type RunningRelayer } from './relayer/create-relayer.js';
@@ -60,17 +62,24 @@ interface Parts {
   readonly log: Logger;
 }
 
+const GWEI = 1_000_000_000n;
 /** More than any trading call takes, far less than would empty a wallet. */
 const MAX_GAS = 8_000_000n;
 
 export function composeRelayer(
-  { maxFeePerGas, lane = LANE_DEFAULTS, areDrillsAllowed = false }: RelayerConfig,
+  { maxFeePerGas, dailyBudget = 'unlimited', lane = LANE_DEFAULTS, areDrillsAllowed = false }: RelayerConfig,
   { chain, wallets, node, store, facade, alerts, metrics, tracer, clock, log }: Parts,
 ): RunningRelayer {
   const { slug } = chain;
   const unitsOf = createUnits(store, slug, clock);
+  log.info('relay.policy', policyOf(facade.rules, { maxFeePerGas, dailyBudget }));
   return createRelayer({
     definition: chain,
+    dailyBudget,
+    budgetEvents: {
+      onReached: (used) => alertBudget(alerts, chain, used),
+      onLeft: (wallet) => recoverBudget(alerts, chain, wallet),
+    },
     ...tracedParts(wallets, measureRelay(alertKeys(store.relay, alerts), metrics, clock), node.relay, tracer),
     delegateOf: (trader) => node.delegateOf(trader),
     switches: store.switches,
@@ -79,6 +88,7 @@ export function composeRelayer(
     log,
     settings: {
       maxFeePerGas,
+      maxTipPerGas: BigInt(chain.maxTipGwei) * GWEI,
       maxGas: MAX_GAS,
       ...lane.waits,
       guard: createSigningGuard({

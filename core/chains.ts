@@ -10,6 +10,10 @@ export interface ChainDefinition {
   readonly nativeSymbol: string;
   /** What the chain's clock usually needs for a block; only for estimates told to people, never for state. */
   readonly expectedBlockMs: number;
+  /** Gwei per gas that the relayer never passes, unless its operator says otherwise: far above what the chain asks on a busy day. */
+  readonly maxFeeGwei: number;
+  /** Gwei of what a node proposes as a tip that are believed. */
+  readonly maxTipGwei: number;
   /** Network label of the protocol's backend hosts. */
   readonly backendNetwork: string;
 }
@@ -23,6 +27,8 @@ const rows = [
     diamond: '0xFF162c694eAA571f685030649814282eA457f169',
     nativeSymbol: 'ETH',
     expectedBlockMs: 250,
+    maxFeeGwei: 10,
+    maxTipGwei: 1,
     backendNetwork: 'arbitrum',
   },
   {
@@ -33,6 +39,8 @@ const rows = [
     diamond: '0x6cD5aC19a07518A8092eEFfDA4f1174C72704eeb',
     nativeSymbol: 'ETH',
     expectedBlockMs: 2000,
+    maxFeeGwei: 10,
+    maxTipGwei: 1,
     backendNetwork: 'base',
   },
   {
@@ -43,6 +51,8 @@ const rows = [
     diamond: '0x209A9A01980377916851af2cA075C2b170452018',
     nativeSymbol: 'POL',
     expectedBlockMs: 2200,
+    maxFeeGwei: 1000,
+    maxTipGwei: 200,
     backendNetwork: 'polygon',
   },
   {
@@ -53,6 +63,8 @@ const rows = [
     diamond: '0x2D5B1ba6E2093a5b927Fe5bF8C049B107de31eaF',
     nativeSymbol: 'ETH',
     expectedBlockMs: 1000,
+    maxFeeGwei: 2,
+    maxTipGwei: 1,
     backendNetwork: 'megaeth',
   },
   {
@@ -63,6 +75,8 @@ const rows = [
     diamond: '0xd659a15812064C79E189fd950A189b15c75d3186',
     nativeSymbol: 'ETH',
     expectedBlockMs: 250,
+    maxFeeGwei: 20,
+    maxTipGwei: 1,
     backendNetwork: 'sepolia',
   },
 ] as const satisfies readonly ChainDefinition[];

@@ -2,6 +2,7 @@ import type { ChainConfig, Config, DatabaseConfig } from './config.js';
 import { BESIDE_THE_POOL } from './database-pool.js';
 import { sslModeOf } from './database-variables.js';
 import { redactUrl } from './redact.js';
+import { formatNative } from './relay/native-amount.js';
 import type { RelayerConfig } from './relay/relayer-variables.js';
 
 /** What would run with these settings, for a person. Of addresses only the host is shown, of secrets nothing. */
@@ -78,5 +79,7 @@ function chainRows(config: ChainConfig, walletsOf: (relayer: RelayerConfig) => r
 }
 
 const GWEI = 1_000_000_000n;
-const relayerText = ({ maxFeePerGas, areDrillsAllowed = false }: RelayerConfig, wallets: readonly string[]): string =>
-  `${wallets.join(', ')}; at most ${maxFeePerGas / GWEI} gwei; drills ${areDrillsAllowed ? 'allowed' : 'refused'}`;
+const budgetText = (budget: RelayerConfig['dailyBudget']): string =>
+  typeof budget === 'bigint' ? formatNative(budget) : budget === 'half' ? 'half of the highest balance' : 'all it has';
+const relayerText = ({ maxFeePerGas, dailyBudget, areDrillsAllowed = false }: RelayerConfig, wallets: readonly string[]): string =>
+  `${wallets.join(', ')}; at most ${maxFeePerGas / GWEI} gwei, ${budgetText(dailyBudget)} a wallet and day; drills ${areDrillsAllowed ? 'allowed' : 'refused'}`;

@@ -122,7 +122,7 @@ export function readConfig(environment: Environment, readText?: ReadText, isShar
     notificationsUrl: NOTIFICATIONS_URL ?? null,
     entrance: entranceSettings(common.data),
     orders: orderSettings(common.data),
-    facade: facadeSettings(common.data),
+    facade: facadeSettings(common.data, { isSandbox: false }),
     operator: operatorSettings(common.data),
     shutdownDelayMs: SHUTDOWN_DELAY_MS,
     traces: traceSettings(common.data),

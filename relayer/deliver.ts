@@ -44,6 +44,8 @@ export interface Delivery {
   renewFees(): Promise<NodeFees>;
   /** As they were asked for a moment ago, or are asked for now. */
   currentFees(): Promise<NodeFees>;
+  /** What a job costs at most with its first attempt, in wei. */
+  maxCost(job: RelayJob): Promise<bigint>;
   /** What the last transaction that was too dear for the wallet would have cost at most, in wei; 0 = none was. */
   wanting(): bigint;
   forgetAllBut(ids: readonly bigint[]): void;
@@ -199,6 +201,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     push,
     renewFees,
     currentFees,
+    maxCost: async ({ gas }) => gas * firstFees(await currentFees(), settings).maxFeePerGas,
     wanting: () => wanting,
     forgetAllBut,
   };

@@ -5,6 +5,8 @@ import type { Attempt } from '../core/relay/relay-store.js';
 export interface FeeSettings {
   /** Wei per gas that is never passed, whatever the market asks. */
   readonly maxFeePerGas: bigint;
+  /** Wei per gas of a node's proposal that are believed; absent: all of it. A replacement still bids more than what it replaces. */
+  readonly maxTipPerGas?: bigint;
 }
 
 export interface Fees {
@@ -21,9 +23,10 @@ const LEAST_BUMP = { by: 11n, of: 10n } as const;
 const least = (a: bigint, b: bigint): bigint => (a < b ? a : b);
 const most = (a: bigint, b: bigint): bigint => (a > b ? a : b);
 
-export function firstFees({ baseFee, priorityFee }: NodeFees, { maxFeePerGas }: FeeSettings): Fees {
-  const total = least(baseFee * HEADROOM + priorityFee, maxFeePerGas);
-  return { maxFeePerGas: total, maxPriorityFeePerGas: least(priorityFee, total) };
+export function firstFees({ baseFee, priorityFee }: NodeFees, { maxFeePerGas, maxTipPerGas = priorityFee }: FeeSettings): Fees {
+  const tip = least(priorityFee, maxTipPerGas);
+  const total = least(baseFee * HEADROOM + tip, maxFeePerGas);
+  return { maxFeePerGas: total, maxPriorityFeePerGas: least(tip, total) };
 }
 
 /** What replaces an attempt that is not mined, up to the cap; null when the cap leaves no room for it. */

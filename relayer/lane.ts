@@ -1,7 +1,9 @@
 import type { Address } from '../core/ports.js';
 import type { Fence } from '../core/relay/relayer.js';
+import type { DailyBudgetSetting } from '../core/relay/relayer-variables.js';
 import type { Refusal, RelayJob, SignedAction } from '../core/relay/relay-store.js';
 import type { Lease } from '../core/tracking/tracking-store.js';
+import { createDailyBudget, type BudgetEvents } from './daily-budget.js';
 import { createDelivery, type DeliveryOptions, type DeliverySettings } from './deliver.js';
 import { failureOf } from './failure.js';
 import { createFence } from './fence.js';
@@ -13,6 +15,9 @@ import type { LaneWaits } from '../core/relay/lane-waits.js';
 
 export interface LaneOptions extends Omit<DeliveryOptions, 'fence' | 'onNonceTooLow'> {
   readonly settings: DeliverySettings & PolicySettings & LaneWaits;
+  /** What the wallet may spend on a day; absent: as much as it has. */
+  readonly dailyBudget?: DailyBudgetSetting;
+  readonly budgetEvents?: BudgetEvents;
   /** It will never be sent: whoever counts on it has to know. */
   readonly onRefused: (job: RelayJob) => Promise<void>;
 }
@@ -35,7 +40,7 @@ const AT_ONCE = 100;
 
 /** One wallet's transactions in the order of their nonces. One lane at a time works for a wallet, on whichever replica holds the lease. */
 export function createLane(options: LaneOptions): Lane {
-  const { definition, wallet, store, settings, clock, log, onStep, onRefused } = options;
+  const { definition, wallet, store, settings, clock, log, onRefused, dailyBudget = 'unlimited', budgetEvents = null } = options;
   const { slug } = definition;
   const address: Address = wallet.address;
   const stopping = new AbortController();
@@ -48,10 +53,16 @@ export function createLane(options: LaneOptions): Lane {
   /** The transactions that are on their way to a node. */
   let handing: Promise<void> = Promise.resolve();
   const fence = createFence({ slug, wallet: address, store, settings, clock, log });
-  const delivery = createDelivery({ ...options, fence, onNonceTooLow: () => wake.abort(WOKEN) });
+  const budget = createDailyBudget({ setting: dailyBudget, slug, wallet: address, store, events: budgetEvents, clock, log });
+  const onStep = (job: RelayJob): void => {
+    budget.step(job);
+    options.onStep(job);
+  };
+  const delivery = createDelivery({ ...options, onStep, fence, onNonceTooLow: () => wake.abort(WOKEN) });
   const [numbers, tellings, inHand] = [createOneAtATime(), createOneAtATime(), createInHand()];
   const isOurs = (): boolean => lease?.isHeld() === true;
-  const lookout = createLookout({ ...options, fence, delivery, numbers, inHand, isOurs, paceMs: PACE_MS });
+  const lookout = createLookout({ ...options, onStep, fence, delivery, numbers, inHand, budget, isOurs, paceMs: PACE_MS });
+  const policy: PolicySettings = { ...settings, afford: async (job) => budget.refusal(await delivery.maxCost(job)) };
 
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
@@ -85,6 +96,7 @@ export function createLane(options: LaneOptions): Lane {
     if (lease === null) return false;
     fence.forget();
     lookout.forget();
+    budget.forget();
     return true;
   }
 
@@ -166,8 +178,10 @@ export function createLane(options: LaneOptions): Lane {
         return await refuse(job, { reason: 'too-late', note: `its time was over before it could be sent${because(fence.now())}` });
       // A nonce taken by what cannot be sent would keep others waiting.
       if (fence.now() !== null || fence.has('nonce')) return false;
-      const refusal = await refusalOf(job, (job.parent === null ? null : actions.get(job.parent)) ?? null, settings);
-      return refusal === null ? true : await refuse(job, refusal);
+      const refusal = await refusalOf(job, (job.parent === null ? null : actions.get(job.parent)) ?? null, policy);
+      if (refusal !== null) return await refuse(job, refusal);
+      budget.begin(job.id, await delivery.maxCost(job));
+      return true;
     } catch (error) {
       log.warn('relay.not-begun', { wallet: address, job: job.id, error });
       return false;

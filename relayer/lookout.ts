@@ -1,6 +1,7 @@
 import type { RelayJob } from '../core/relay/relay-store.js';
 import { allDone } from './all-done.js';
 import { createChainCount } from './chain-count.js';
+import type { DailyBudget } from './daily-budget.js';
 import type { Delivery } from './deliver.js';
 import type { LaneFence } from './fence.js';
 import { firstFees } from './fees.js';
@@ -16,6 +17,7 @@ export interface LookoutOptions extends LaneOptions {
   /** Nonces are given and taken back by one at a time. */
   readonly numbers: OneAtATime;
   readonly inHand: InHand;
+  readonly budget: Pick<DailyBudget, 'refresh'>;
   /** Whether the lane is still held. */
   readonly isOurs: () => boolean;
   readonly paceMs: number;
@@ -45,7 +47,8 @@ const USUAL_GAS = 500_000n;
 const MOST_GAPS = 20;
 
 export function createLookout(options: LookoutOptions): Lookout {
-  const { definition, wallet, node, store, settings, clock, log, onStep, fence, delivery, numbers, inHand, isOurs, paceMs } = options;
+  const { definition, wallet, node, store, settings, clock, log, onStep, fence, delivery, numbers, inHand, budget, isOurs, paceMs } =
+    options;
   const { slug } = definition;
   const memory: SettleMemory = { doubts: new Map(), isOneBranch: false };
   const nextOfOurs = async (): Promise<number> => (await store.lane(slug, wallet.address)).nextNonce ?? 0;
@@ -90,6 +93,7 @@ export function createLookout(options: LookoutOptions): Lookout {
     chainNonce = nonce;
     const { doubtMs } = settings;
     await settleJobs({ store, node, slug, wallet: wallet.address, clock, log, onStep, memory, doubtMs }, numbered, nonce);
+    await budget.refresh(balance, numbered);
     const oddity = await goBy(nonce, numbered);
     hasLooked = true;
     if (oddity === null) fence.clear('nonce');

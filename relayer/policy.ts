@@ -38,11 +38,13 @@ export interface PolicySettings {
   readonly hold?: (wallet: Address) => string | null;
   /** What the operator allows the trader; without it everybody may do everything. */
   readonly guard?: SigningGuard;
+  /** Why the wallet does not pay for what takes no risk away; null while its budget lasts. */
+  readonly afford?: (job: RelayJob) => Promise<Refusal | null>;
 }
 
 /** The last question before a signature: null when the job may be signed, otherwise why not. It believes nothing that it can work out itself. */
 export async function refusalOf(job: RelayJob, action: SignedAction | null, settings: PolicySettings): Promise<Refusal | null> {
-  const { maxGas, reencode, guard, hold } = settings;
+  const { maxGas, reencode, guard, hold, afford } = settings;
   if (job.gas > maxGas) return { reason: 'gas-cap', note: `gas ${job.gas} is above the cap of ${maxGas}` };
   if (job.purpose === 'no-op') return job.data === '0x' ? null : broken('a no-op carries data');
   const held = hold?.(job.wallet) ?? null;
@@ -56,7 +58,8 @@ export async function refusalOf(job: RelayJob, action: SignedAction | null, sett
   const meanings = await reencode(action, job);
   if (!meanings.some((meant) => meant.toLowerCase() === inner.toLowerCase())) return broken('it is not what the signed action means');
   const nature = natureOf(job, selectors);
-  return nature === null || guard === undefined ? null : guard(job, nature);
+  if (nature === null) return null;
+  return (await guard?.(job, nature)) ?? (nature === 'exits' ? null : ((await afford?.(job)) ?? null));
 }
 
 /** What no action of a trader can mean: somebody has tampered, or we have a mistake. */

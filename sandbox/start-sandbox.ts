@@ -79,7 +79,7 @@ export async function startSandbox({ settings, lifecycle, clock, log, write }: S
     notificationsUrl: null,
     entrance: entranceSettings(settings),
     orders: orderSettings(settings),
-    facade: facadeSettings(settings),
+    facade: facadeSettings(settings, { isSandbox: true }),
     operator,
     traces: traceSettings(settings),
   };

@@ -33,9 +33,12 @@ export const FACADE_VARIABLES = {
 
 type Variables = z.output<z.ZodObject<typeof FACADE_VARIABLES>>;
 
-export const facadeSettings = ({ FACADE_LEVERAGE, FACADE_HOLD_MS, FACADE_SCHEDULE_CANCEL, ...rules }: Variables): FacadeSettings => ({
+export const facadeSettings = (
+  { FACADE_LEVERAGE, FACADE_HOLD_MS, FACADE_SCHEDULE_CANCEL, ...rules }: Variables,
+  kind: { readonly isSandbox: boolean },
+): FacadeSettings => ({
   leverage: FACADE_LEVERAGE,
   holdMs: FACADE_HOLD_MS,
   flattens: FACADE_SCHEDULE_CANCEL === 'flatten',
-  rules: ruleSettings(rules),
+  rules: ruleSettings(rules, kind),
 });

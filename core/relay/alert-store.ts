@@ -3,6 +3,7 @@ export const ALERT_KINDS = [
   'low-balance',
   'lane-jammed',
   'quota-reached',
+  'budget-reached',
   'key-trouble',
   'rpc-trouble',
   'schedule-given-up',

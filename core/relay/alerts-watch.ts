@@ -80,7 +80,7 @@ async function checkVenue(watch: Watch, venue: Venue, open: readonly Alert[]): P
   }
 }
 
-const ABOUT_WALLETS: ReadonlySet<AlertKind> = new Set(['low-balance', 'lane-jammed', 'key-trouble']);
+const ABOUT_WALLETS: ReadonlySet<AlertKind> = new Set(['low-balance', 'lane-jammed', 'budget-reached', 'key-trouble']);
 
 /** Of a wallet that was taken out of the settings: nothing can be wrong with it any more. */
 function left({ definition, relayer }: Venue, open: readonly Alert[]): Finding[] {

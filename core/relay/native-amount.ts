@@ -6,3 +6,11 @@ export function formatNative(wei: bigint): string {
   const fraction = digits.slice(-DECIMALS).replace(/0+$/, '');
   return `${wei < 0n ? '-' : ''}${digits.slice(0, -DECIMALS)}${fraction === '' ? '' : `.${fraction}`}`;
 }
+
+/** The coin's units, as a person writes them: `0.05`. */
+export const NATIVE_AMOUNT = /^(?:0|[1-9]\d{0,9})(?:\.\d{1,18})?$/;
+
+export function parseNative(text: string): bigint {
+  const [whole = '0', fraction = ''] = text.split('.');
+  return BigInt(whole + fraction.padEnd(DECIMALS, '0'));
+}

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { CHAIN_SLUGS } from '../chains.js';
 import type { Source } from '../config-source.js';
 import { hasUserInfo } from '../user-info.js';
+import { NATIVE_AMOUNT, parseNative } from './native-amount.js';
 
 /** Who runs the service: what shows them the way in, and where they are called. */
 export interface OperatorSettings {
@@ -22,21 +23,12 @@ export interface AlertSettings {
 }
 
 export const SHORTEST_TOKEN = 16;
-const NATIVE_DECIMALS = 18;
 const DEFAULT_LOW_BALANCE = '0.01';
 const SECRET = /^[\x21-\x7e]+$/;
 
 const isChain = (name: string): boolean => CHAIN_SLUGS.some((slug) => slug === name);
 const isLongEnough = (text: string): boolean => text.length >= SHORTEST_TOKEN && SECRET.test(text);
 const SECRET_RULE = `must be at least ${SHORTEST_TOKEN} printable characters without a space`;
-
-/** Native units, as a person writes them: `0.05`. */
-const NATIVE_AMOUNT = /^(?:0|[1-9]\d{0,9})(?:\.\d{1,18})?$/;
-
-function nativeAmount(text: string): bigint {
-  const [whole = '0', fraction = ''] = text.split('.');
-  return BigInt(whole + fraction.padEnd(NATIVE_DECIMALS, '0'));
-}
 
 /** `0.01` for every chain, or `0.01,polygon=5` with a figure of its own for one. */
 const LowBalance = z.string().transform((text, context): AlertSettings['lowBalance'] => {
@@ -50,8 +42,8 @@ const LowBalance = z.string().transform((text, context): AlertSettings['lowBalan
     });
     return z.NEVER;
   }
-  const own = new Map(parts.flatMap(([name = '', amount]) => (amount === undefined ? [] : [[name, nativeAmount(amount)] as const])));
-  const usual = nativeAmount(everywhere[0]?.[0] ?? DEFAULT_LOW_BALANCE);
+  const own = new Map(parts.flatMap(([name = '', amount]) => (amount === undefined ? [] : [[name, parseNative(amount)] as const])));
+  const usual = parseNative(everywhere[0]?.[0] ?? DEFAULT_LOW_BALANCE);
   return { usual, own };
 });
 

@@ -10,7 +10,17 @@ export const RELAY_PURPOSES = ['action', 'scheduled-cancel', 'reclaim', 'no-op']
 export type RelayPurpose = (typeof RELAY_PURPOSES)[number];
 
 /** Why a job was never sent, in words that stay few: they are counted. */
-export const REFUSAL_REASONS = ['too-late', 'gas-cap', 'policy', 'paused', 'rules', 'quota', 'nonce-used-elsewhere', 'canceled'] as const;
+export const REFUSAL_REASONS = [
+  'too-late',
+  'gas-cap',
+  'policy',
+  'paused',
+  'rules',
+  'quota',
+  'budget',
+  'nonce-used-elsewhere',
+  'canceled',
+] as const;
 export type RefusalReason = (typeof REFUSAL_REASONS)[number];
 
 export interface Refusal {
@@ -192,6 +202,12 @@ export interface RelayStore {
   minedBlocks(chain: ChainSlug, wallet: Address, blocks: number): Promise<MinedBlock[]>;
   /** Jobs in these blocks, and jobs from `nonce` on that were given up because somebody else's transaction was seen in their place. */
   settledIn(chain: ChainSlug, wallet: Address, blocks: readonly MinedBlock[], nonce: number): Promise<RelayJob[]>;
+  /** Keeps the wallet's highest balance of the UTC day; says what it is, and what transactions mined on that day cost. Wei. */
+  budgetDay(
+    chain: ChainSlug,
+    wallet: Address,
+    seen: { readonly day: number; readonly balance: bigint },
+  ): Promise<{ readonly highest: bigint; readonly spent: bigint }>;
   walletOf(chain: ChainSlug, trader: Address): Promise<Address | null>;
   /** Keeps the first assignment. */
   assignWallet(chain: ChainSlug, trader: Address, wallet: Address): Promise<Address>;

@@ -22,7 +22,7 @@ const Traders = z.string().transform((text, context): readonly Address[] => {
   return addresses;
 });
 
-/** Absent: no bound. What the operator stores later for all, a chain or a trader comes before these. */
+/** Absent: no bound, but for the transactions of a day. What the operator stores later for all, a chain or a trader comes before these. */
 export const RULE_VARIABLES = {
   FACADE_MAX_OPEN_NOTIONAL_USD: Usd.optional(),
   FACADE_MAX_DAILY_LOSS_USD: Usd.optional(),
@@ -35,13 +35,18 @@ export const RULE_VARIABLES = {
 
 type Variables = z.output<z.ZodObject<typeof RULE_VARIABLES>>;
 
-export const ruleSettings = (variables: Variables): RuleSettings => ({
+/** Of each trader, where everybody may trade and no quota is set: whoever can sign would spend the relayer's coins without end. */
+export const OPEN_DAILY_TRANSACTIONS = 500;
+
+/** In a sandbox gas costs nothing. */
+export const ruleSettings = (variables: Variables, { isSandbox }: { readonly isSandbox: boolean }): RuleSettings => ({
   rules: {
     reduceOnly: variables.FACADE_REDUCE_ONLY === 'true',
     maxOpenNotionalUsd: variables.FACADE_MAX_OPEN_NOTIONAL_USD ?? null,
     maxDailyLossUsd: variables.FACADE_MAX_DAILY_LOSS_USD ?? null,
     ordersPerMinute: variables.FACADE_ORDERS_PER_MINUTE ?? null,
-    dailyTransactions: variables.FACADE_DAILY_TRANSACTIONS ?? null,
+    dailyTransactions:
+      variables.FACADE_DAILY_TRANSACTIONS ?? (isSandbox || variables.FACADE_ALLOWED_TRADERS ? null : OPEN_DAILY_TRANSACTIONS),
   },
   allowed: variables.FACADE_ALLOWED_TRADERS ? new Set(variables.FACADE_ALLOWED_TRADERS) : null,
   blocked: new Set(variables.FACADE_BLOCKED_TRADERS ?? []),

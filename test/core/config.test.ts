@@ -64,7 +64,7 @@ describe('the configuration of a deployment', () => {
       blocked: new Set(),
     });
     expect(readConfig(production).facade.rules).toMatchObject({
-      rules: { maxOpenNotionalUsd: null, dailyTransactions: null },
+      rules: { maxOpenNotionalUsd: null, dailyTransactions: 500 },
       allowed: null,
     });
     const wrong = {
@@ -139,10 +139,25 @@ describe('the configuration of a deployment', () => {
     );
     const relayers = chains.map(({ chain, relayer }) => [chain.slug, relayer?.keys(), relayer?.maxFeePerGas]);
     expect(Object.fromEntries(relayers.map(([slug, ...rest]) => [slug, rest]))).toEqual({
-      base: [[`0x${'a1'.repeat(32)}`, `0x${'b2'.repeat(32)}`], 100_000_000_000n],
+      base: [[`0x${'a1'.repeat(32)}`, `0x${'b2'.repeat(32)}`], 10_000_000_000n],
       polygon: [[`0x${'c3'.repeat(32)}`], 250_000_000_000n],
     });
     expect(inspect(chains, { depth: null })).not.toMatch(/(?:a1|b2|c3){4}/i);
+  });
+
+  it('bounds what strangers can spend of the relayer where nobody says otherwise', () => {
+    const settings = { ...production, RELAYER_KEY_BASE: `0x${'a1'.repeat(32)}` };
+    const relayerOf = (more: Record<string, string>) => readConfig({ ...settings, ...more }).chains[0]?.relayer;
+    const quotaOf = (more: Record<string, string>) => readConfig({ ...settings, ...more }).facade.rules.rules.dailyTransactions;
+    expect(relayerOf({})).toMatchObject({ dailyBudget: 'half', maxFeePerGas: 10_000_000_000n });
+    expect(relayerOf({ RELAYER_DAILY_BUDGET_BASE: 'unlimited' })).toMatchObject({ dailyBudget: 'unlimited' });
+    expect(relayerOf({ RELAYER_DAILY_BUDGET_BASE: '0.05' })).toMatchObject({ dailyBudget: 50_000_000_000_000_000n });
+    expect(quotaOf({})).toBe(500);
+    expect(quotaOf({ FACADE_ALLOWED_TRADERS: `0x${'12'.repeat(20)}` })).toBeNull();
+    expect(quotaOf({ FACADE_DAILY_TRANSACTIONS: '7' })).toBe(7);
+    expect(problemsOf(() => relayerOf({ RELAYER_DAILY_BUDGET_BASE: 'lots' }))).toEqual([
+      "RELAYER_DAILY_BUDGET_BASE must be an amount of the chain's coin such as 0.05, or unlimited",
+    ]);
   });
 
   const demo = sandboxAccounts('any seed').relayer.privateKey;

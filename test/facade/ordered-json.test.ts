@@ -77,7 +77,7 @@ describe('the reader of signed bodies', () => {
   });
 
   it('reads long bodies whole', () => {
-    const text = `[${`{"a":"${'x'.repeat(50)}\n","b":[1,2,3]},`.repeat(3_900)}0]`;
+    const text = `[${`{"a":"${'x'.repeat(50)}\\n","b":[1,2,3]},`.repeat(3_900)}0]`;
     expect(read(text)).toHaveLength(3_901);
   });
 });

@@ -44,6 +44,7 @@ interface Parts {
   readonly maxFeePerGas: bigint;
   readonly reencode: (action: SignedAction, job: RelayJob) => Promise<readonly Hex[]>;
   readonly onSigned: (signed: readonly SignedJob[]) => Promise<void>;
+  readonly dailyBudget: bigint;
 }
 
 const GWEI = 1_000_000_000n;
@@ -92,6 +93,7 @@ export async function relayBench(chain: ChainControls, books: Store, { eth = '10
         },
         onSigned: parts.onSigned ?? (() => Promise.resolve()),
         onRefused: () => Promise.resolve(),
+        ...(parts.dailyBudget === undefined ? {} : { dailyBudget: parts.dailyBudget }),
       });
       relayer.start();
       return relayer;

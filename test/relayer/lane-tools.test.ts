@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { allDone } from '../../relayer/all-done.js';
+import { bumpedFees, firstFees } from '../../relayer/fees.js';
 import { createInHand } from '../../relayer/in-hand.js';
 import { createOneAtATime } from '../../relayer/one-at-a-time.js';
 
@@ -47,4 +48,18 @@ it('all done waits for the slowest, and fails with the first failure', async () 
   await expect(allDone([Promise.reject(new Error('first')), slow, Promise.reject(new Error('second'))])).rejects.toThrow('first');
   expect(isSlowDone).toBe(true);
   await expect(allDone([])).resolves.toBeUndefined();
+});
+
+describe('the tip that a node proposes', () => {
+  const settings = { maxFeePerGas: 100n, maxTipPerGas: 5n };
+
+  it('is believed up to a bound', () => {
+    expect(firstFees({ baseFee: 10n, priorityFee: 3n }, settings)).toEqual({ maxFeePerGas: 23n, maxPriorityFeePerGas: 3n });
+    expect(firstFees({ baseFee: 10n, priorityFee: 90n }, settings)).toEqual({ maxFeePerGas: 25n, maxPriorityFeePerGas: 5n });
+  });
+
+  it('does not keep a replacement from bidding more than what it replaces', () => {
+    const last = { isNoOp: false, hash: '0x01', raw: '0x02', maxFeePerGas: 25n, maxPriorityFeePerGas: 5n, signedAt: 0 } as const;
+    expect(bumpedFees({ baseFee: 10n, priorityFee: 90n }, last, settings)).toEqual({ maxFeePerGas: 29n, maxPriorityFeePerGas: 6n });
+  });
 });

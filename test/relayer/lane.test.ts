@@ -1,5 +1,6 @@
 import { EventEmitter, once } from 'node:events';
 import { systemClock } from '../../core/adapters/system-clock.js';
+import { encodeIntent } from '../../core/orders/encode-intent.js';
 import type { Hex } from '../../core/ports.js';
 import type { RelayJob, RelayStore } from '../../core/relay/relay-store.js';
 import type { RelayNode } from '../../core/relay/relayer.js';
@@ -97,6 +98,16 @@ describe('a lane', () => {
       ['refused', 'gas 50000000 is above the cap of 5000000'],
     ]);
     expect(await bench.nonce()).toBe(0);
+  });
+
+  it('whose wallet has used its budget of the day sends what takes risk away, and nothing that opens', async () => {
+    const bench = await relayBench(chain, sandbox.gateway.store);
+    const relayer = start(bench, { dailyBudget: 1n });
+    const opening = await relayer.send(await requestOf(bench));
+    expect(await opening.handedOver).toMatchObject({ state: 'refused', nonce: null, note: expect.stringContaining('budget of 0.0') });
+    const inner = encodeIntent({ kind: 'withdraw', tradeIndex: 9 }, bench.trader.account.address);
+    const canceling = await relayer.send(await requestOf(bench, { inner }));
+    expect(await whenOver(bench, [canceling.job.id])).toMatchObject([{ state: 'reverted' }]);
   });
 
   it('does not send a job whose time is over', async () => {

@@ -184,3 +184,17 @@ export const WALLET_OF = statement('select wallet from relay_wallets where chain
 export const ASSIGN = statement(`
   insert into relay_wallets as known (chain, trader, wallet) values (:chain, :trader, :wallet)
   on conflict (chain, trader) do update set wallet = known.wallet returning wallet`);
+
+/** Written only when the balance is higher than ever on that day: every look at the chain asks. */
+export const BUDGET_DAY = statement(`
+  with known as materialized (
+    select highest from relay_balances where chain = :chain and wallet = :wallet and day = cast(:day as bigint)
+  ), raised as (
+    insert into relay_balances as kept (chain, wallet, day, highest)
+    select :chain, :wallet, cast(:day as bigint), cast(:balance as numeric)
+    where coalesce((select highest from known) < cast(:balance as numeric), true)
+    on conflict (chain, wallet, day) do update set highest = greatest(kept.highest, excluded.highest)
+  )
+  select greatest((select highest from known), cast(:balance as numeric))::text as highest,
+    (select coalesce(sum(cost), 0) from relay_cost_days
+     where chain = :chain and wallet = :wallet and day = cast(:day as bigint))::text as spent`);

@@ -98,6 +98,10 @@ export function createRelayStore({ db, trips, transaction, leases }: RelayStoreP
         numbers: gone.map(({ number }) => String(number)),
         hashes: gone.map(({ hash }) => hash),
       }),
+    async budgetDay(chain, wallet, { day, balance }) {
+      const [row] = await rows<{ highest: string; spent: string }>(SQL.BUDGET_DAY, { chain, wallet, day, balance: balance.toString() });
+      return { highest: BigInt(row?.highest ?? balance), spent: BigInt(row?.spent ?? 0) };
+    },
     walletOf: async (chain, trader) => (await rows<{ wallet: Address }>(SQL.WALLET_OF, { chain, trader }))[0]?.wallet ?? null,
     async assignWallet(chain, trader, wallet) {
       const [row] = await rows<{ wallet: Address }>(SQL.ASSIGN, { chain, trader, wallet });

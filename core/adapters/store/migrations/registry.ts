@@ -24,6 +24,7 @@ import { busyOrders } from './0025-busy-orders.js';
 import { openCancels } from './0027-open-cancels.js';
 import { toldOrders } from './0028-told-orders.js';
 import { unminedOpenings } from './0030-unmined-openings.js';
+import { dailyBudgets } from './0031-daily-budgets.js';
 import type { Migration } from './migration.js';
 
 /** In the order in which they are applied. */
@@ -54,4 +55,5 @@ export const MIGRATIONS: readonly Migration[] = [
   openCancels,
   toldOrders,
   unminedOpenings,
+  dailyBudgets,
 ];

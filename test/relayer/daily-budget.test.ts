@@ -1,0 +1,115 @@
+import type { KnexStore } from '../../core/adapters/store/create-store.js';
+import { systemClock } from '../../core/adapters/system-clock.js';
+import type { Address, Clock } from '../../core/ports.js';
+import type { DailyBudgetSetting } from '../../core/relay/relayer-variables.js';
+import type { RelayJob } from '../../core/relay/relay-store.js';
+import { createDailyBudget, type UsedBudget } from '../../relayer/daily-budget.js';
+import { createKeptLog } from '../harness/kept-log.js';
+import { openReplicas, type Replicas } from '../harness/replicas.js';
+
+const CHAIN = 'base';
+const DAY_MS = 86_400_000;
+let replicas: Replicas;
+let store: KnexStore;
+beforeAll(async () => {
+  replicas = await openReplicas();
+  [store] = replicas.stores;
+});
+afterAll(() => replicas.close());
+
+let last = 0;
+const newAddress = (): Address => `0x${String((last += 1)).padStart(40, '0')}`;
+
+/** What a mined transaction cost, as the ledger books it: on the day of the database's clock. */
+async function spend(wallet: Address, wei: bigint): Promise<void> {
+  const mined = JSON.stringify({ costWei: { $n: wei.toString() }, blockHash: '0x00' });
+  const job = { chain: CHAIN, wallet, purpose: 'no-op', data: '0x', gas: 1, context: 'null', created_at: 1 };
+  await store.db('relay_jobs').insert({ ...job, state: 'mined', is_over: true, mined, mined_block: 1 });
+}
+
+interface Wallet {
+  readonly wallet: Address;
+  readonly told: (UsedBudget | 'left')[];
+  readonly budget: (setting: DailyBudgetSetting, clock?: Clock) => ReturnType<typeof createDailyBudget>;
+}
+
+function newWallet(): Wallet {
+  const wallet = newAddress();
+  const told: (UsedBudget | 'left')[] = [];
+  const events = {
+    onReached: (used: UsedBudget) => Promise.resolve(void told.push(used)),
+    onLeft: () => Promise.resolve(void told.push('left')),
+  };
+  return {
+    wallet,
+    told,
+    budget: (setting, clock = systemClock) =>
+      createDailyBudget({ setting, slug: CHAIN, wallet, store: store.relay, events, clock, log: createKeptLog() }),
+  };
+}
+
+const over = (id: bigint): RelayJob => ({ id, state: 'mined' }) as RelayJob;
+const REACHED = {
+  reason: 'budget',
+  note: expect.stringMatching(/^the relayer has used its budget of .* cancels and closes are still sent$/),
+};
+
+describe('the budget of a wallet and day', () => {
+  it('counts what was spent on that day and what is under way, and opens an alert at its end', async () => {
+    const { wallet, told, budget } = newWallet();
+    const own = budget(100n);
+    await spend(wallet, 40n);
+    await own.refresh(1_000n, []);
+    expect(await own.refusal(60n)).toBeNull();
+    own.begin(1n, 50n);
+    expect(await own.refusal(11n)).toMatchObject(REACHED);
+    expect(await own.refusal(10n)).toBeNull();
+    expect(told).toEqual(['left', { wallet, spentWei: 40n, budgetWei: 100n, freesAt: expect.any(Number) }]);
+    await spend(wallet, 20n);
+    own.step(over(1n));
+    await own.refresh(1_000n, []);
+    expect(await own.refusal(40n)).toBeNull();
+    expect(told.at(-1)).toBe('left');
+  });
+
+  it('is half of the highest balance of the day where none is set, also after a restart, and a top-up counts at once', async () => {
+    const { wallet, budget } = newWallet();
+    await budget('half').refresh(1_000n, []);
+    await spend(wallet, 450n);
+    const restarted = budget('half');
+    await restarted.refresh(550n, []);
+    expect(await restarted.refusal(51n)).toMatchObject(REACHED);
+    expect(await restarted.refusal(50n)).toBeNull();
+    await restarted.refresh(2_000n, []);
+    expect(await restarted.refusal(550n)).toBeNull();
+    expect(await restarted.refusal(551n)).toMatchObject(REACHED);
+  });
+
+  it('begins anew with the UTC day', async () => {
+    const { wallet, budget } = newWallet();
+    await spend(wallet, 100n);
+    let shift = 0;
+    const own = budget(100n, { ...systemClock, now: () => systemClock.now() + shift });
+    await own.refresh(1_000n, []);
+    expect(await own.refusal(1n)).toMatchObject(REACHED);
+    shift = DAY_MS;
+    expect(await own.refusal(100n)).toBeNull();
+  });
+
+  it('counts what a replica before it began and what is still open', async () => {
+    const { budget } = newWallet();
+    const own = budget(100n);
+    const open = { id: 7n, gas: 10n, state: 'accepted', attempts: [{ maxFeePerGas: 6n }] } as unknown as RelayJob;
+    await own.refresh(1_000n, [open]);
+    expect(await own.refusal(41n)).toMatchObject(REACHED);
+    expect(await own.refusal(40n)).toBeNull();
+  });
+
+  it('can be lifted', async () => {
+    const { wallet, budget } = newWallet();
+    await spend(wallet, 10n ** 30n);
+    const own = budget('unlimited');
+    await own.refresh(0n, []);
+    expect(await own.refusal(10n ** 30n)).toBeNull();
+  });
+});
