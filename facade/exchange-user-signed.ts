@@ -24,7 +24,12 @@ export function createUserSignedExchange(gateway: Gateway) {
   const noOp = async (venue: Venue, signer: Address, { envelope: { nonce }, onCounted }: Posted): Promise<ExchangeReply> => {
     const untimely = refusalOf(venue, { nonce, vault: null, expiresAfter: null });
     if (untimely !== null) return refused(untimely);
-    const admission = await admitAction(gateway, venue, { candidates: [signer], nonce, weight: { scope: 'agent', weight: 1, items: 0 }, onCounted });
+    const admission = await admitAction(gateway, venue, {
+      candidates: [signer],
+      nonce,
+      weight: { scope: 'agent', weight: 1, items: 0 },
+      onCounted,
+    });
     return admission.kind === 'refused' ? refused(admission.text) : DONE;
   };
 
@@ -79,6 +84,8 @@ function answer({ signer, signed }: UserCall, outcome: FacadeApprovalOutcome, { 
       return refused(TEXTS.agentExpired);
     case 'no-account':
       return refused(`${TEXTS.noAccount(signer)}. ${noAccountHint(definition.name)}`);
+    case 'not-allowed':
+      return refused(TEXTS.notAllowed(signer));
     case 'used':
       return refused(TEXTS.agentUsed);
     case 'too-many':

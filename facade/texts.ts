@@ -14,6 +14,7 @@ export const TEXTS = {
   expired: 'Action already expired',
   vault: (address: string) => `Vault not registered: ${address}`,
   overWeight: 'Signed action over weight limit of 200.',
+  notAllowed: (address: string) => `Trading is not allowed for user ${address} by the operator of this service.`,
   agentUsed: 'Extra agent already used.',
   tooManyAgents: (most: number) => `Too many extra agents for cumulative volume traded. Current limit is ${most}`,
   agentExpired: 'Agent valid_until already expired.',

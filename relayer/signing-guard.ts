@@ -1,5 +1,5 @@
 import type { Address, Clock } from '../core/ports.js';
-import { careQuota, dayStart, exitQuota, nextDay, type RelayRules } from '../core/domain/relay/guardrails.js';
+import { BLOCKED_EXITS, careQuota, dayStart, exitQuota, nextDay, type RelayRules } from '../core/domain/relay/guardrails.js';
 import type { GivenRules } from '../core/relay/rules.js';
 import type { Refusal, RelayJob } from '../core/relay/relay-store.js';
 import type { UsedQuota } from '../core/relay/rules-alert.js';
@@ -28,13 +28,15 @@ export function createSigningGuard({ store, given, clock, onQuota }: SigningGuar
   const freeSince = new Map<Address, number>();
   return async ({ trader, chain, id, createdAt }, nature) => {
     if (trader === null || clock.now() - (freeSince.get(trader) ?? -Infinity) < REMEMBER_MS) return null;
-    const { rules, transactions } = await store.before({ chain, trader, id, given: given(trader), since: dayStart(createdAt) });
+    const { rules, transactions, holds } = await store.before({ chain, trader, id, given: given(trader), since: dayStart(createdAt) });
     if (freeSince.size >= MOST_REMEMBERED) freeSince.clear();
     if (isFree(rules)) freeSince.set(trader, clock.now());
     else freeSince.delete(trader);
-    const standing = nature === 'opens' ? standingRefusal(rules) : null;
+    const isBlocked = rules.access === 'blocked';
+    // What a stranger opened with its own wallet is none of the relayer's business, getting out of it included.
+    const standing = nature === 'opens' || (isBlocked && !holds) ? standingRefusal(rules) : null;
     if (standing !== null) return standing;
-    const bound = rules.dailyTransactions === null ? null : QUOTAS[nature](rules.dailyTransactions);
+    const bound = isBlocked ? BLOCKED_EXITS : rules.dailyTransactions === null ? null : QUOTAS[nature](rules.dailyTransactions);
     if (bound === null || transactions < bound) return null;
     const reached = { bound, used: transactions, freesAt: nextDay(createdAt) };
     await onQuota(trader, reached);

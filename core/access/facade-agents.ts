@@ -5,6 +5,7 @@ import { fromNode } from '../from-node.js';
 import type { Gateway, Venue } from '../gateway.js';
 import { activeCollaterals } from '../markets/directory.js';
 import type { Address } from '../ports.js';
+import { givenRules } from '../relay/rules.js';
 import { answerOf, standingOf } from './agent-status.js';
 import { freshDelegate } from './delegation.js';
 import { judgeByClock, type NonceVerdict } from './signer-nonces.js';
@@ -29,6 +30,8 @@ export type FacadeApprovalOutcome =
   | { readonly kind: 'name-too-long'; readonly longest: number }
   | { readonly kind: 'expired' }
   | { readonly kind: 'no-account' }
+  /** The operator does not let this trader trade, and it has nothing to get out of. */
+  | { readonly kind: 'not-allowed' }
   | { readonly kind: 'used' }
   | { readonly kind: 'too-many'; readonly most: number }
   | { readonly kind: 'nonce'; readonly verdict: NonceVerdict };
@@ -86,6 +89,8 @@ async function hasAgentNamed({ store }: Gateway, { definition }: Venue, { trader
 
 async function register(gateway: Gateway, venue: Venue, approval: FacadeApproval, scope: Scope): Promise<FacadeApprovalOutcome> {
   const { trader, agent, name, nonce } = approval;
+  const given = givenRules(gateway.facade.rules, trader);
+  if ((await gateway.store.rules.standingOf(venue.definition.slug, trader, given)) === 'may-not') return { kind: 'not-allowed' };
   if (!(await hasAccount(venue, trader))) return { kind: 'no-account' };
   if (agent !== trader && (await isOthersWallet(gateway, venue, agent))) return { kind: 'used' };
   // Asked before anything is stored: an answer we could not complete must not leave a registration behind.

@@ -33,12 +33,17 @@ export interface RulesStore {
   remove(chain: StoredRules['chain'], trader: StoredRules['trader']): Promise<boolean>;
   /** Only what a rule asks for is counted, unless all of it is wanted. */
   standing(chain: ChainSlug, trader: Address, question: GuardQuestion, wanted: 'needed' | 'all'): Promise<Standing>;
-  /** What binds a trader, and how many transactions of the day came before this job; counted only where there is a quota. */
+  /** Whether the rule `access` lets a trader trade; one that it does not may still get out of what the relayer opened for it. */
+  standingOf(chain: ChainSlug, trader: Address, given: GivenRules): Promise<'may-trade' | 'may-exit' | 'may-not'>;
+  /**
+   * What binds a trader, and how many transactions of the day came before this job; counted only where there is a quota. Of a trader that
+   * may not trade, openings are not counted; `holds` says whether it has anything that the relayer opened.
+   */
   before(job: {
     readonly chain: ChainSlug;
     readonly trader: Address;
     readonly id: bigint;
     readonly given: GivenRules;
     readonly since: number;
-  }): Promise<{ readonly rules: RelayRules; readonly transactions: number }>;
+  }): Promise<{ readonly rules: RelayRules; readonly transactions: number; readonly holds: boolean }>;
 }

@@ -7,7 +7,7 @@ import { eventually } from '../harness/eventually.js';
 import { FACADE_CHAIN, newFacadeTrader, type FacadeTrader } from '../harness/facade-trader.js';
 import { firstChain } from '../harness/first-chain.js';
 import { startGatewayBeside, type GatewayBeside } from '../harness/gateway-beside.js';
-import { order, postExchange, signL1 } from '../harness/hl-exchange.js';
+import { approveAgent, order, postExchange, signL1 } from '../harness/hl-exchange.js';
 import { startTestSandbox, type Reply, type TestSandbox } from '../harness/sandbox.js';
 
 const TOKEN = 'a-token-of-sixteen-or-more';
@@ -308,7 +308,7 @@ describe('the relayer, before it signs', () => {
     const bot = await newFacadeTrader(sandbox);
     const [, rests] = await place(bot, [buy('0.1'), resting()]);
     await held(bot, 2);
-    await setRules(bot, { dailyTransactions: 0, access: 'blocked' });
+    await setRules(bot, { dailyTransactions: 0, reduceOnly: true });
     const job = await jobOf(bot);
     const { relay } = sandbox.gateway.store;
     // Of a wallet that nobody sends for; with the two orders one is left.
@@ -319,6 +319,61 @@ describe('the relayer, before it signs', () => {
     expect(statuses(await send(bot, { type: 'cancel', cancels: [{ a: BTC, o: oidOf(rests) }] }))).toEqual(refusal(text));
     expect(await held(bot, 2)).toHaveLength(2);
     expect(await alertsOf(bot)).toMatchObject([{ kind: 'quota-reached', chain: FACADE_CHAIN, details: { used: 1000, quota: 1000 } }]);
+  });
+});
+
+describe('a trader that the operator does not let trade', () => {
+  const approve = async ({ privateKey }: FacadeTrader['trader'], agent: string, url = sandbox.url): Promise<unknown> =>
+    (await postExchange(url, FACADE_CHAIN, await approveAgent(new Wallet(privateKey), agent, null, { network: 'Testnet' }))).body;
+  const newKey = (): Wallet => new Wallet(Wallet.createRandom().privateKey);
+  const blocked = { access: 'blocked' as const };
+
+  it('approves no agent, and always removes one', async () => {
+    const bot = await newFacadeTrader(sandbox);
+    await setRules(bot, blocked);
+    const refused = {
+      status: 'err',
+      response: `Trading is not allowed for user ${bot.address.toLowerCase()} by the operator of this service.`,
+    };
+    expect(await approve(bot.trader, newKey().address)).toEqual(refused);
+    expect(await approve(bot.trader, newKey().address, beside.url)).toEqual(refused);
+    expect(await approve(bot.trader, `0x${'00'.repeat(20)}`)).toMatchObject({ status: 'ok' });
+    await setRules(bot, { access: 'allowed' });
+    expect(await approve(bot.trader, newKey().address)).toMatchObject({ status: 'ok' });
+  });
+
+  it('has nothing moved for it that it opened with its own wallet', async () => {
+    const bot = await newFacadeTrader(sandbox);
+    await bot.trader.open({ openPrice: 60_000n * 10n ** 10n });
+    await held(bot, 1);
+    await setRules(bot, blocked);
+    await eventually(
+      () => sandbox.gateway.store.account.openPositions(FACADE_CHAIN, bot.address.toLowerCase() as Address),
+      (open) => open.length === 1,
+    );
+    const moved = statuses(await send(bot, { type: 'order', orders: [stopLoss('0')], grouping: 'positionTpsl' }));
+    expect(moved).toEqual([{ error: expect.stringContaining('Trading is halted for this user by the operator') }]);
+    expect(await rateLimit(bot.address)).toMatchObject({ nRequestsUsed: 0 });
+  });
+
+  it('may approve an agent for what the relayer opened, and gets out with fifty transactions a day', async () => {
+    const bot = await newFacadeTrader(sandbox);
+    expect((await place(bot, [buy('0.1'), resting()])).every(isTaken)).toBe(true);
+    await held(bot, 2);
+    await setRules(bot, blocked);
+    const agent = newKey();
+    expect(await approve(bot.trader, agent.address)).toMatchObject({ status: 'ok' });
+    const own = { ...bot, agentKey: agent.privateKey as `0x${string}` };
+    expect((await place(own, [closing('0.05')])).every(isTaken)).toBe(true);
+    const { relay } = sandbox.gateway.store;
+    const trader = bot.address.toLowerCase() as Address;
+    const [live] = await sandbox.gateway.store.account.liveOrders(FACADE_CHAIN, trader);
+    const [job] = await relay.jobsOfOrder(FACADE_CHAIN, live?.id ?? 0n);
+    if (!job) throw new Error('nothing was sent');
+    for (let sent = 1; sent < 50; sent += 1) await relay.queue({ ...job, wallet: NOBODY, orderId: null }, Date.now());
+    expect(await place(own, [closing('0.05')])).toEqual([
+      { error: expect.stringMatching(/Too many cumulative requests sent \(51 > 50\)/) },
+    ]);
   });
 });
 

@@ -70,6 +70,28 @@ export const countFor = (rules: readonly CountedRule[]): string => `select ${rul
 
 export const SENT_BEFORE = `select (${SENT} and id < :id) as transactions`;
 
+/** What a trader still has that the relayer opened: an order that lives, or a position that one of its orders made. */
+const HOLDS_RELAYED = `
+  exists (
+    select from orders join exchange_legs leg on leg.chain = orders.chain and leg.order_id = orders.id
+    where orders.chain = cast(:chain as text) and orders.trader = cast(:trader as text) and orders.is_live)
+  or exists (
+    select from positions
+      join chain_events event on event.chain = positions.chain and event.trader = positions.trader
+        and event.trade_index = positions.trade_index and not event.orphaned
+      join exchange_legs leg on leg.chain = event.chain and leg.order_id = event.order_id and leg.role = 'open'
+    where positions.chain = cast(:chain as text) and positions.trader = cast(:trader as text) and positions.is_open)`;
+
+export const HOLDS = `select (${HOLDS_RELAYED}) as holds`;
+
+/** Of a trader that may not trade: what it asked for on that day beside openings, which were of better times. */
+export const EXITS_BEFORE = `
+  select (${HOLDS_RELAYED}) as holds, (
+    select coalesce(sum(case when job.state = 'reverted' then ${REVERTED_COUNTS} else 1 end), 0)::integer
+    from relay_jobs job left join orders asked on asked.chain = job.chain and asked.id = job.order_id
+    where job.chain = cast(:chain as text) and job.trader = cast(:trader as text) and job.created_at >= :day and job.state <> 'refused'
+      and job.purpose = 'action' and job.id < :id and asked.state ->> 'action' is distinct from 'open') as transactions`;
+
 export const PUT_RULES = `
   insert into relay_rules (chain, trader, rules, updated_at) values (:chain, :trader, :rules::jsonb, :updatedAt)
   on conflict (chain, trader) do update set rules = excluded.rules, updated_at = excluded.updated_at`;

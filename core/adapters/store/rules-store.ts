@@ -3,7 +3,7 @@ import type { RelayRules } from '../../domain/relay/guardrails.js';
 import type { GivenRules, RuleSet, StoredRules } from '../../relay/rules.js';
 import type { RulesStore } from '../../relay/rules-store.js';
 import { countFacts, neededFor, readRulesOf, type Whose } from './rules-facts.js';
-import { COUNTED_RULES, PUT_RULES, RULES_OF, SENT_BEFORE } from './rules-sql.js';
+import { COUNTED_RULES, EXITS_BEFORE, HOLDS, PUT_RULES, RULES_OF, SENT_BEFORE } from './rules-sql.js';
 import { LOCKS_NOTHING, type SharedTrips } from './shared-trips.js';
 import { statement } from './statement.js';
 
@@ -41,11 +41,21 @@ export function createRulesStore({ db, trips }: { readonly db: Knex; readonly tr
       const rules = await rulesOf({ chain, trader }, question.given);
       return countFacts(db, { chain, trader }, question, { rules, counted: wanted === 'all' ? COUNTED_RULES : neededFor(rules) });
     },
+    async standingOf(chain, trader, given) {
+      const { access } = await rulesOf({ chain, trader }, given);
+      if (access === 'allowed') return 'may-trade';
+      const [row] = await rows<{ holds: boolean }>(HOLDS, { chain, trader });
+      return row?.holds ? 'may-exit' : 'may-not';
+    },
     async before({ chain, trader, id, given, since }) {
       const rules = await rulesOf({ chain, trader }, given);
-      if (rules.dailyTransactions === null) return { rules, transactions: 0 };
+      if (rules.access === 'blocked') {
+        const [found] = await rows<{ holds: boolean; transactions: number }>(EXITS_BEFORE, { chain, trader, id, day: since });
+        return { rules, transactions: found?.transactions ?? 0, holds: found?.holds ?? false };
+      }
+      if (rules.dailyTransactions === null) return { rules, transactions: 0, holds: true };
       const [row] = await rows<{ transactions: number }>(SENT_BEFORE, { chain, trader, id, day: since });
-      return { rules, transactions: row?.transactions ?? 0 };
+      return { rules, transactions: row?.transactions ?? 0, holds: true };
     },
   };
 }

@@ -108,6 +108,9 @@ function paceRefusal({ ordersPerMinute: bound }: RelayRules, { now, minute }: Gu
   return last === undefined ? null : { rule: 'orders-per-minute', bound, used: recent.length, freesAt: last + MINUTE_MS };
 }
 
+/** Transactions a day with which a trader that may not trade gets out of what the relayer opened for it. */
+export const BLOCKED_EXITS = 50;
+
 /** Levels and margin may use as much again as openings, and at least a hundred: a bot at the end of its quota can still look after what it holds. */
 const LEAST_ROOM = 100;
 export const careQuota = (dailyTransactions: number): number => dailyTransactions + Math.max(dailyTransactions, LEAST_ROOM);
