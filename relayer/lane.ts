@@ -118,8 +118,8 @@ export function createLane(options: LaneOptions): Lane {
     if (isOpen !== false) isBusy = true;
     await tellFence();
     looking = null;
-    // A block may have come meanwhile. After a failure the next turn is soon enough.
-    if (isOpen !== undefined && lookout.isDue()) wakeIfBusy();
+    // A block may have come meanwhile, and what is mined makes room for what its trader has in the queue. After a failure the next turn is soon enough.
+    if (isOpen === true || (isOpen !== undefined && lookout.isDue())) wakeIfBusy();
   }
 
   function wakeIfBusy(): void {

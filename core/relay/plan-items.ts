@@ -9,6 +9,7 @@ import { translationContext, type ExchangeFacts } from './exchange-facts.js';
 import type { WireTerms } from './exchange-store.js';
 import { GuardrailError } from './rules.js';
 import { countCloses } from './rules-of-opening.js';
+import { withSlot } from './simulation-slots.js';
 import { prepareLeg, type PreparedLeg } from './write-leg.js';
 
 /** One order of an action. */
@@ -126,7 +127,10 @@ export async function prepareItem(
   const { translation } = plan;
   if (translation.kind === 'refused') return failure({ kind: 'refused', why: translation.why });
   try {
-    const legs = await goodLegs(translation.legs, (leg) => prepareLeg(gateway, venue, caller, leg, facts));
+    const prepare = (): Promise<readonly PreparedLeg[]> =>
+      goodLegs(translation.legs, (leg) => prepareLeg(gateway, venue, caller, leg, facts));
+    const isExit = translation.legs.every(({ role }) => role === 'close');
+    const legs = await (isExit ? prepare() : withSlot(venue, caller.trader, prepare));
     return { ...plan, manner: translation.manner, legs: countCloses(legs) };
   } catch (error) {
     return failed(error);

@@ -13,6 +13,7 @@ import { outcomeOf, relayOrders, settle } from './relay-orders.js';
 import type { SignedAction } from './relay-store.js';
 import { foreseeRefusal } from './rules-of-opening.js';
 import { sendItem } from './send-item.js';
+import { withSlot } from './simulation-slots.js';
 import { isTakenBy } from './taken-by.js';
 import { CLOID_TAKEN, prepareReplacement, type Instead } from './write-leg.js';
 
@@ -134,7 +135,9 @@ async function replaceInOne(
   const watch = watchOrders(gateway, venue, caller.trader);
   const end = venue.clock.now() + holdMs;
   try {
-    const legs = await Promise.all(translation.legs.map((leg) => prepareReplacement(gateway, venue, caller, leg, { instead, askedAt })));
+    const legs = await withSlot(venue, caller.trader, () =>
+      Promise.all(translation.legs.map((leg) => prepareReplacement(gateway, venue, caller, leg, { instead, askedAt }))),
+    );
     const prepared: Prepared = { ...plan, manner: 'resting', legs };
     const job: ReplaceJobContext = { kind: 'replace', item: asked.item, tradeIndex: instead.tradeIndex, context };
     const sent = await sendItem(gateway, venue, caller, action, prepared, job);

@@ -53,6 +53,8 @@ export interface SignedAction {
   readonly network: 'a' | 'b';
   readonly nonce: bigint;
   readonly receivedAt: number;
+  /** The approval of its signer as the trader signed it, where it was read with the action; null where none is stored. */
+  readonly approval?: string | null;
 }
 
 export interface RelayRequest {
@@ -110,6 +112,14 @@ export interface NewAttempt {
   readonly attempt: Attempt;
 }
 
+/** What could not be reclaimed is tried again after this, and after longer each time up to an hour. */
+export const RECLAIM_AGAIN_MS = 30_000;
+export const RECLAIM_LONGEST_MS = 3_600_000;
+
+/** Transactions of one trader that a wallet has under way at a time, and how many more where they take risk away. */
+export const JOBS_PER_TRADER = 40;
+export const MORE_FOR_EXITS = 20;
+
 export interface Settled {
   readonly id: bigint;
   readonly state: 'mined' | 'reverted' | 'replaced';
@@ -158,11 +168,19 @@ export interface RelayStore {
   queue(request: RelayRequest, at: number, record?: ExchangeRecord): Promise<RelayJob>;
   /** Of something that is taken back: what takes it back already is the job, where there is one. */
   queueOnce(request: RelayRequest, at: number): Promise<{ readonly job: RelayJob; readonly isNew: boolean }>;
-  /** Requests of bots that the oracle did not answer in time and that nobody is taking back; one just tried is left alone for a while. */
-  unreclaimed(chain: ChainSlug, triedBefore: number): Promise<Unreclaimed[]>;
+  /**
+   * Requests of bots that the oracle did not answer in time and that nothing is taking back; one just tried is left alone for a while, and
+   * all of a trader for whom it failed for longer each time. Those of the trader whose last try is the oldest come first.
+   */
+  unreclaimed(chain: ChainSlug, now: number): Promise<Unreclaimed[]>;
+  /** What was tried for a trader was done, or failed: then it is tried again later. */
+  reclaimTried(chain: ChainSlug, trader: Address, at: number, isDone: boolean): Promise<void>;
   /** Jobs of the wallet that are not over: numbered ones by nonce, then queued ones by age. */
   open(chain: ChainSlug, wallet: Address): Promise<RelayJob[]>;
-  /** Those of them that have no nonce yet, oldest first, so many at a time. */
+  /**
+   * Those of them that have no nonce yet and may be begun, so many at a time: what takes risk away first, then one of each trader after
+   * the other, oldest first.
+   */
   queued(chain: ChainSlug, wallet: Address, limit: number): Promise<RelayJob[]>;
   job(chain: ChainSlug, id: bigint): Promise<RelayJob | null>;
   /** Those of them that exist. */

@@ -27,7 +27,7 @@ export interface RelayBench {
   /** Runs until it is stopped; parts may be replaced by faulty ones. */
   start(parts?: Partial<Parts>): RunningRelayer;
   /** A resting order that nothing will trigger; each has a price of its own, so no two calls are alike. */
-  orderCall(): Hex;
+  orderCall(of?: Address): Hex;
   action(): Promise<SignedAction>;
   nonce(): Promise<number>;
   /** The same key in other hands: a transaction that is none of ours, mined when it resolves unless nothing is mined. */
@@ -64,7 +64,7 @@ export async function relayBench(chain: ChainControls, books: Store, { eth = '10
   let actions = 0n;
 
   const usdc = chain.collaterals.find(({ symbol }) => symbol === 'USDC')?.index ?? 1;
-  const inner = (): Hex => encodeIntent(restingOrder((price += 1_000_000_000n), usdc), address);
+  const inner = (of = address): Hex => encodeIntent(restingOrder((price += 1_000_000_000n), usdc), of);
   const innerOf = (job: RelayJob): Hex[] => (typeof job.context === 'string' ? [job.context as Hex] : []);
 
   return {

@@ -1,13 +1,15 @@
 import { EventEmitter, once } from 'node:events';
 import { systemClock } from '../../core/adapters/system-clock.js';
-import { encodeIntent } from '../../core/orders/encode-intent.js';
-import type { Hex } from '../../core/ports.js';
-import type { RelayJob, RelayStore } from '../../core/relay/relay-store.js';
+import { encodeIntent, wrapFor } from '../../core/orders/encode-intent.js';
+import type { Address, Hex } from '../../core/ports.js';
+import { JOBS_PER_TRADER, type RelayJob, type RelayStore } from '../../core/relay/relay-store.js';
 import type { RelayNode } from '../../core/relay/relayer.js';
 import type { RunningRelayer } from '../../relayer/create-relayer.js';
 import type { SignedJob } from '../../relayer/sign-jobs.js';
 import type { ChainControls } from '../../sandbox/controls.js';
+import { newTrader } from '../harness/chain-trader.js';
 import { eventually } from '../harness/eventually.js';
+import { recordAction } from '../harness/record-action.js';
 import { relayBench, requestOf, type RelayBench } from '../harness/relay-bench.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
 
@@ -108,6 +110,27 @@ describe('a lane', () => {
     const inner = encodeIntent({ kind: 'withdraw', tradeIndex: 9 }, bench.trader.account.address);
     const canceling = await relayer.send(await requestOf(bench, { inner }));
     expect(await whenOver(bench, [canceling.job.id])).toMatchObject([{ state: 'reverted' }]);
+  });
+
+  it('sends for a quiet trader while another has filled the queue', async () => {
+    const bench = await relayBench(chain, sandbox.gateway.store);
+    const quiet = await newTrader(chain, { delegate: bench.wallet });
+    const relayer = start(bench);
+    await chain.pauseMining(true);
+    const flood = await Promise.all(Array.from({ length: 60 }, async () => (await relayer.send(await requestOf(bench))).job.id));
+    const statesOf = async () => (await bench.store.jobs(SLUG, flood)).map(({ state }) => state);
+    await eventually(statesOf, (states) => states.filter((state) => state === 'accepted').length === JOBS_PER_TRADER);
+    const trader = quiet.account.address.toLowerCase() as Address;
+    const inner = bench.orderCall(trader);
+    const action = await bench.action();
+    const { id: parent } = await recordAction(sandbox.gateway.store, { ...action, trader });
+    const request = { ...(await requestOf(bench, { inner })), trader, parent, data: wrapFor(bench.wallet, trader, inner) };
+    const { job, handedOver } = await relayer.send(request);
+    expect(await handedOver).toMatchObject({ state: 'accepted', nonce: JOBS_PER_TRADER });
+    expect((await statesOf()).filter((state) => state === 'queued')).toHaveLength(60 - JOBS_PER_TRADER);
+    await chain.pauseMining(false);
+    const over = await whenOver(bench, [...flood, job.id]);
+    expect(over.every(({ state }) => state === 'mined')).toBe(true);
   });
 
   it('does not send a job whose time is over', async () => {

@@ -54,19 +54,52 @@ export const UNRECLAIMED = statement(`
     where job.chain = orders.chain and job.order_id = orders.id and job.purpose in ('action', 'scheduled-cancel') order by job.id limit 1
   ) sent on true
   join relay_actions action on action.id = sent.parent
+  left join reclaim_tries tries on tries.chain = orders.chain and tries.trader = orders.trader
   where orders.chain = :chain and orders.status = 'timed_out' and orders.order_key like 'request:%'
   and not exists (
     select from relay_jobs job where job.chain = :chain and job.purpose = 'reclaim' and job.order_id = orders.id
     and (not job.is_over or job.created_at >= :triedBefore))
-  limit 50`);
+  and coalesce(tries.due_at, 0) <= cast(:now as bigint)
+  order by coalesce(tries.tried_at, 0), orders.id limit 50`);
+
+/** Twice as long after each failure. */
+export const RECLAIM_FAILED = statement(`
+  insert into reclaim_tries as known (chain, trader, failures, tried_at, due_at)
+  values (:chain, :trader, 1, cast(:at as bigint), cast(:at as bigint) + cast(:firstWait as bigint))
+  on conflict (chain, trader) do update set failures = known.failures + 1, tried_at = excluded.tried_at,
+    due_at = excluded.tried_at + least(cast(:firstWait as bigint) * (1::bigint << least(known.failures, 20)), cast(:longestWait as bigint))`);
+
+export const RECLAIM_DONE = statement('delete from reclaim_tries where chain = :chain and trader = :trader');
 
 export const BY_HASH = statement(`
   select ${JOB_COLUMNS} from relay_jobs
   where id = (select job_id from relay_hashes where chain = :chain and hash = :hash)`);
 
+/** Of jobs in the queue: what takes risk away. It orders them only; what may be signed is decided from the call itself. */
+const IS_EXIT = `(job.purpose in ('reclaim', 'scheduled-cancel') or job.context ->> 'kind' in ('cancel', 'flatten')
+      or coalesce(asked.state ->> 'action' in ('close', 'decrease'), false))`;
+
+/**
+ * Each trader has so many transactions under way at a time, and some more that take risk away: nonces are mined in their order, so what one
+ * trader has in front of another's the other has to wait for. What takes risk away comes first, and traders take turns.
+ */
 export const QUEUED = statement(`
-  select ${JOB_COLUMNS} from relay_jobs where chain = :chain and wallet = :wallet and not is_over and nonce is null
-  order by id limit :limit`);
+  with flying as (
+    select trader, count(*) as jobs from relay_jobs
+    where chain = :chain and wallet = :wallet and not is_over and nonce is not null and trader is not null group by trader
+  ), waiting as (
+    select job.id, job.trader, ${IS_EXIT} as is_exit,
+      row_number() over (partition by job.trader order by ${IS_EXIT} desc, job.id) as place
+    from relay_jobs job left join orders asked on asked.chain = job.chain and asked.id = job.order_id
+    where job.chain = :chain and job.wallet = :wallet and not job.is_over and job.nonce is null
+  ), next as (
+    select waiting.id, waiting.is_exit, waiting.place from waiting left join flying on flying.trader = waiting.trader
+    where waiting.trader is null
+      or waiting.place + coalesce(flying.jobs, 0) <= cast(:perTrader as integer) + case when waiting.is_exit then cast(:forExits as integer) else 0 end
+    order by waiting.is_exit desc, waiting.place, waiting.id limit cast(:limit as integer)
+  )
+  select ${JOB_COLUMNS.replace('id,', 'relay_jobs.id,')} from next join relay_jobs on relay_jobs.id = next.id
+  order by next.is_exit desc, next.place, next.id`);
 
 /**
  * The lane's row is locked until the jobs have their numbers, so numbers are dense and never given twice. An order that was given up, or

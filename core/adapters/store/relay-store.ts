@@ -1,5 +1,14 @@
 import type { Address } from '../../ports.js';
-import { isOver, type MinedBlock, type RelayJob, type RelayStore } from '../../relay/relay-store.js';
+import {
+  isOver,
+  RECLAIM_AGAIN_MS,
+  RECLAIM_LONGEST_MS,
+  JOBS_PER_TRADER,
+  MORE_FOR_EXITS,
+  type MinedBlock,
+  type RelayJob,
+  type RelayStore,
+} from '../../relay/relay-store.js';
 import * as SQL from './relay-sql.js';
 import { encodeExact } from './exact-json.js';
 import { recordValues } from './exchange-store.js';
@@ -47,15 +56,20 @@ export function createRelayStore({ db, trips, transaction, leases }: RelayStoreP
       if (!row) throw new Error('The relay job was not stored.');
       return { job: readJob(row), isNew: row.is_new };
     },
-    unreclaimed: async (chain, triedBefore) =>
+    unreclaimed: async (chain, now) =>
       (
         await rows<{ order_id: bigint; trader: Address; agent: Address; action: bigint; order_key: string }>(SQL.UNRECLAIMED, {
           chain,
-          triedBefore,
+          now,
+          triedBefore: now - RECLAIM_AGAIN_MS,
         })
       ).map(({ order_id, order_key, ...row }) => ({ ...row, orderId: order_id, requestIndex: Number(order_key.slice('request:'.length)) })),
+    async reclaimTried(chain, trader, at, isDone) {
+      const waits = { firstWait: RECLAIM_AGAIN_MS, longestWait: RECLAIM_LONGEST_MS };
+      await (isDone ? rows(SQL.RECLAIM_DONE, { chain, trader }) : rows(SQL.RECLAIM_FAILED, { chain, trader, at, ...waits }));
+    },
     open: (chain, wallet) => jobs(SQL.OPEN, { chain, wallet }),
-    queued: (chain, wallet, limit) => jobs(SQL.QUEUED, { chain, wallet, limit }),
+    queued: (chain, wallet, limit) => jobs(SQL.QUEUED, { chain, wallet, limit, perTrader: JOBS_PER_TRADER, forExits: MORE_FOR_EXITS }),
     job: async (chain, id) => (await jobs(SQL.JOB, { chain, id }))[0] ?? null,
     jobs: (chain, ids) => jobs(SQL.JOBS_OF, { chain, ids: ids.map(String) }),
     jobsOfOrder: (chain, orderId) => jobs(SQL.JOBS_OF_ORDER, { chain, orderId }),

@@ -263,4 +263,37 @@ describe('a request that the oracle left unanswered', () => {
     for (const { orderId } of made) await queued(trader, orderId, 'reclaim');
     expect(await lost()).toEqual([]);
   });
+
+  it('waits longer after each failure of its trader, and keeps those of others from nothing', async () => {
+    const [stubborn, other] = [newTrader(), newTrader()];
+    const client = new pg.Client(replicas.url);
+    await client.connect();
+    const loseOne = async (trader: Address): Promise<void> => {
+      const { id } = await placed(trader, { maxUnsent: 100 });
+      await queued(trader, id);
+      await client.query("update orders set status = 'timed_out', order_key = 'request:' || id where id = $1", [id]);
+    };
+    for (let count = 0; count < 52; count += 1) await loseOne(stubborn);
+    await loseOne(other);
+    await client.end();
+    const lostTo = async (now: number): Promise<Set<Address>> =>
+      new Set((await store.relay.unreclaimed(CHAIN, now)).map(({ trader }) => trader));
+    expect(await lostTo(NOW)).toEqual(new Set([stubborn]));
+    await store.relay.reclaimTried(CHAIN, stubborn, NOW, false);
+    expect(await lostTo(NOW)).toEqual(new Set([other]));
+    await store.relay.reclaimTried(CHAIN, other, NOW, true);
+    expect(await lostTo(NOW + 29_999)).toEqual(new Set([other]));
+    expect(await lostTo(NOW + 30_000)).toEqual(new Set([stubborn, other]));
+    const [first] = await store.relay.unreclaimed(CHAIN, NOW + 30_000);
+    expect(first?.trader).toBe(other);
+    for (const wait of [60_000, 120_000, 240_000]) {
+      await store.relay.reclaimTried(CHAIN, stubborn, NOW, false);
+      expect((await lostTo(NOW + wait - 1)).has(stubborn)).toBe(false);
+      expect((await lostTo(NOW + wait)).has(stubborn)).toBe(true);
+    }
+    for (let count = 0; count < 30; count += 1) await store.relay.reclaimTried(CHAIN, stubborn, NOW, false);
+    expect((await lostTo(NOW + 3_600_000)).has(stubborn)).toBe(true);
+    await store.relay.reclaimTried(CHAIN, stubborn, NOW, true);
+    expect((await lostTo(NOW)).has(stubborn)).toBe(true);
+  });
 });

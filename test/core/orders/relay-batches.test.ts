@@ -22,13 +22,12 @@ let last = 0;
 const newAddress = (): Address => `0x${String((last += 1)).padStart(40, '0')}`;
 
 async function placed(trader: Address): Promise<bigint> {
-  const answer = await store.orders.place(orderDraft(CHAIN, trader, { now: NOW }));
+  const answer = await store.orders.place(orderDraft(CHAIN, trader, { now: NOW, maxUnsent: 1_000 }));
   if (answer.kind !== 'placed') throw new Error(`it was ${answer.kind}`);
   return answer.stored.id;
 }
 
-async function queue(wallet: Address, count: number): Promise<RelayJob[]> {
-  const trader = newAddress();
+async function queue(wallet: Address, count: number, trader = newAddress(), context: unknown = null): Promise<RelayJob[]> {
   const proof = { envelope: '{}', actionHash: '0x00', form: 'canonical', network: 'a', nonce: 1n, receivedAt: NOW } as const;
   const { id: parent } = await recordAction(store, { chain: CHAIN, signer: trader, trader, ...proof });
   const request = {
@@ -39,7 +38,7 @@ async function queue(wallet: Address, count: number): Promise<RelayJob[]> {
     parent,
     data: '0x01',
     gas: 1n,
-    context: null,
+    context,
     notAfter: null,
   } as const;
   const jobs: RelayJob[] = [];
@@ -63,6 +62,26 @@ describe('many jobs of a wallet', () => {
       ids.map((id, at) => ({ id, nonce: 7 + at, state: 'numbered' })),
     );
     expect((await store.relay.lane(CHAIN, wallet)).nextNonce).toBe(12);
+  });
+
+  it('are begun in turns of their traders, what takes risk away first, and so many of a trader at a time', async () => {
+    const [wallet, busy, quiet] = [newAddress(), newAddress(), newAddress()];
+    const flood = idsOf(await queue(wallet, 90, busy));
+    const others = idsOf(await queue(wallet, 2, quiet));
+    const cancels = idsOf(await queue(wallet, 30, busy, { kind: 'cancel' }));
+    const [close] = idsOf(await queue(wallet, 1, quiet, { kind: 'cancel' }));
+    const next = idsOf(await store.relay.queued(CHAIN, wallet, 100));
+    expect(next.slice(0, 3)).toEqual([cancels[0], close, cancels[1]]);
+    // Thirty cancels leave ten of the forty; the quiet trader has all of its own.
+    expect(new Set(next)).toEqual(new Set([...cancels, close, ...others, ...flood.slice(0, 10)]));
+    await store.relay.number(CHAIN, wallet, next, 0);
+    expect(await store.relay.queued(CHAIN, wallet, 100)).toEqual([]);
+    const [more] = idsOf(await queue(wallet, 1, busy, { kind: 'cancel' }));
+    expect(idsOf(await store.relay.queued(CHAIN, wallet, 100))).toEqual([more]);
+    await store.relay.setState(CHAIN, cancels[0] ?? 0n, 'refused', NOW, null);
+    expect(idsOf(await store.relay.queued(CHAIN, wallet, 100))).toEqual([more]);
+    for (const id of [cancels[1], cancels[2]]) await store.relay.setState(CHAIN, id ?? 0n, 'refused', NOW, null);
+    expect(idsOf(await store.relay.queued(CHAIN, wallet, 100))).toEqual([more, flood[10]]);
   });
 
   it('get each nonce once, also where two replicas number the same jobs and others at the same moment', async () => {

@@ -25,6 +25,7 @@ import { openCancels } from './0027-open-cancels.js';
 import { toldOrders } from './0028-told-orders.js';
 import { unminedOpenings } from './0030-unmined-openings.js';
 import { dailyBudgets } from './0031-daily-budgets.js';
+import { reclaimTries } from './0032-reclaim-tries.js';
 import type { Migration } from './migration.js';
 
 /** In the order in which they are applied. */
@@ -56,4 +57,5 @@ export const MIGRATIONS: readonly Migration[] = [
   toldOrders,
   unminedOpenings,
   dailyBudgets,
+  reclaimTries,
 ];
