@@ -35,7 +35,7 @@ export interface AdmissionStore {
   admit(window: number, entries: readonly AdmissionEntry[]): Promise<readonly AdmissionVerdict[]>;
   /** Adds to the counts of a window in one statement and answers the totals over all replicas, in the order given. */
   addCounts(window: number, counts: readonly SubjectCount[]): Promise<readonly number[]>;
-  /** Forgets nonces that are out of every timestamp window and counts of windows that are over. */
+  /** Forgets nonces that are out of every timestamp window, floors below every nonce that the clock lets pass, and counts of windows that are over. */
   prune(now: number): Promise<void>;
 }
 

@@ -8,8 +8,8 @@ import type { Address } from '../ports.js';
 import { givenRules } from '../relay/rules.js';
 import { answerOf, standingOf } from './agent-status.js';
 import { freshDelegate } from './delegation.js';
-import { judgeByClock, type NonceVerdict } from './signer-nonces.js';
-import { isTrader } from './trader-behind.js';
+import { approvalFloor, judgeByClock, type NonceVerdict } from './signer-nonces.js';
+import { ownsAccount } from './trader-behind.js';
 
 /** An approval as the master wallet signed it in Hyperliquid's words. Addresses in lower case. */
 export interface FacadeApproval {
@@ -39,8 +39,6 @@ export type FacadeApprovalOutcome =
 const NOBODY: Address = '0x0000000000000000000000000000000000000000';
 const LONGEST_NAME = 16;
 const MAX_NAMED_AGENTS = 3;
-/** Counters of some clients run this far behind the clock. What an agent signed before that was not meant for us. */
-const CLIENT_LAG_MS = 300_000n;
 const EVERYTHING: Omit<Scope, 'expiresAt'> = { markets: 'all', maxLeverage: null, dailySpendCapUsd: null, permissions: 'trade' };
 
 /**
@@ -92,14 +90,16 @@ async function register(gateway: Gateway, venue: Venue, approval: FacadeApproval
   const given = givenRules(gateway.facade.rules, trader);
   if ((await gateway.store.rules.standingOf(venue.definition.slug, trader, given)) === 'may-not') return { kind: 'not-allowed' };
   if (!(await hasAccount(venue, trader))) return { kind: 'no-account' };
-  if (agent !== trader && (await isOthersWallet(gateway, venue, agent))) return { kind: 'used' };
+  // What a trader's wallet signs and asks would mean the account of the trader who named it.
+  if (agent !== trader && (await ownsAccount(gateway, venue, agent))) return { kind: 'used' };
   // Asked before anything is stored: an answer we could not complete must not leave a registration behind.
   await freshDelegate(venue, trader);
+  const now = venue.clock.now();
   const outcome = await gateway.store.signers.approve({
     chain: venue.definition.slug,
     nonce,
-    registration: { agent, trader, name, scope, mode: 'relayed', createdAt: venue.clock.now() },
-    floor: agent === trader ? nonce : nonce - CLIENT_LAG_MS,
+    registration: { agent, trader, name, scope, mode: 'relayed', createdAt: now },
+    floor: approvalFloor({ nonce, isSelf: agent === trader }, now),
     maxNamed: MAX_NAMED_AGENTS,
   });
   if (outcome.kind === 'too-many') return { kind: 'too-many', most: MAX_NAMED_AGENTS };
@@ -124,17 +124,6 @@ async function hasAccount(venue: Venue, trader: Address): Promise<boolean> {
   const tokens = activeCollaterals(venue.feed.config()).map(({ address }) => address);
   const [wei, facts] = await fromNode(Promise.all([venue.chain.nativeBalance(trader), venue.chain.accountFacts(trader, tokens)]));
   return wei > 0n || facts.tokens.some(({ balance, allowance }) => balance > 0n || allowance > 0n);
-}
-
-/** A trader's wallet is nobody's agent but its own: what it signs and asks would mean the account of whoever named it. */
-async function isOthersWallet(gateway: Gateway, venue: Venue, address: Address): Promise<boolean> {
-  const tokens = activeCollaterals(venue.feed.config()).map((token) => token.address);
-  const [isKnown, facts] = await Promise.all([
-    isTrader(gateway, venue.definition.slug, address),
-    fromNode(venue.chain.accountFacts(address, tokens)),
-  ]);
-  // A balance says nothing: anybody may have sent it.
-  return isKnown || facts.tokens.some(({ allowance }) => allowance > 0n);
 }
 
 /** `bot valid_until 1800000000000` → the name proper, and when the approval ends. */

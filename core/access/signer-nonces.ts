@@ -3,6 +3,9 @@
 /** Of each signer the highest are kept; a nonce below all of them could be one that was forgotten. */
 export const KEPT_NONCES = 100;
 
+/** Counters of some clients run this far behind the clock. What an agent signed before that was not meant for its trader. */
+export const CLIENT_LAG_MS = 300_000;
+
 const DAY_MS = 86_400_000;
 const PAST_MS = 2 * DAY_MS;
 const FUTURE_MS = DAY_MS;
@@ -42,4 +45,13 @@ export function judgeByBooks(nonce: bigint, { kept, floor }: KeptNonces): NonceV
   const [smallest] = kept;
   const least = kept.length < KEPT_NONCES || smallest === undefined || smallest < floor ? floor : smallest;
   return nonce > least ? { kind: 'taken' } : { kind: 'too-low', least: least + 1n };
+}
+
+/**
+ * Up to which nonce an approval kills what the agent signed before it. A nonce that lies ahead of the clock does not count, or an approval
+ * could stop an agent for a day. A wallet that approves itself signs by one clock, so nothing that it signed before counts.
+ */
+export function approvalFloor(approval: { readonly nonce: bigint; readonly isSelf: boolean }, now: number): bigint {
+  const at = approval.nonce < BigInt(now) ? approval.nonce : BigInt(now);
+  return approval.isSelf ? at : at - BigInt(CLIENT_LAG_MS);
 }

@@ -81,7 +81,7 @@ export interface AgentApproval {
   /** The master wallet's own nonce, from the same set as its other actions. */
   readonly nonce: bigint;
   readonly registration: Registration;
-  /** The agent's own nonces up to this one are dead: they are older than its approval. */
+  /** What the agent signs for this trader is dead up to this nonce: it is older than the approval. */
   readonly floor: bigint;
   readonly maxNamed: number;
 }
@@ -103,7 +103,7 @@ export type ApprovalOutcome =
   | { readonly kind: 'used' }
   | { readonly kind: 'too-many' };
 
-/** The books of the facade: who may sign, and which nonces are spent. One set of nonces per signer, whatever the chain. */
+/** The books of the facade: who may sign, and which nonces are spent: one set per signer and one floor per trader and agent, whatever the chain. */
 export interface SignerStore {
   /** The first candidate that is an agent of the facade on this chain, revoked and expired ones included. */
   find(chain: ChainSlug, candidates: readonly Address[]): Promise<Agent | null>;
@@ -115,6 +115,6 @@ export interface SignerStore {
   acquaintances(addresses: readonly Address[]): Promise<readonly Acquaintance[]>;
   /** Registers an agent in place of the one of the same name, if there is one. */
   approve(approval: AgentApproval): Promise<ApprovalOutcome>;
-  /** Revokes the agent of that name; none of its nonces up to now can be used again. */
+  /** Revokes the agent of that name; none of its nonces up to now can be used for this trader again. */
   remove(removal: AgentRemoval): Promise<NonceVerdict>;
 }

@@ -1,4 +1,4 @@
-import { isTrader, traderBehind } from '../../core/access/trader-behind.js';
+import { ownsAccount, traderBehind } from '../../core/access/trader-behind.js';
 import { isInForce, type Agent } from '../../core/domain/agent.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
 import type { Address } from '../../core/ports.js';
@@ -21,11 +21,11 @@ export async function extraAgents(gateway: Gateway, venue: Venue, trader: Addres
     .map(({ agent, name, scope }) => ({ address: agent, name, validUntil: scope.expiresAt ?? NEVER }));
 }
 
-/** A wallet that holds or has approved something, or was ever seen trading, is a user; so is one that has agents. */
+/** A wallet with an allowance, a delegate, agents or trades of its own is a user, even if a stranger named it as an agent. */
 export async function roleOf({ gateway, venue, accounts }: InfoContext, user: Address) {
-  const trader = await traderBehind(gateway, venue, user);
-  if (trader !== user) return { role: 'agent', data: { user: trader } };
-  if (await isTrader(gateway, venue.definition.slug, user)) return { role: 'user' };
+  if (await ownsAccount(gateway, venue, user)) return { role: 'user' };
   const { spendableUsd, trades } = await accounts.of(venue, user);
-  return { role: spendableUsd > 0n || trades.length > 0 ? 'user' : 'missing' };
+  if (spendableUsd > 0n || trades.length > 0) return { role: 'user' };
+  const trader = await traderBehind(gateway, venue, user);
+  return trader === user ? { role: 'missing' } : { role: 'agent', data: { user: trader } };
 }

@@ -332,6 +332,21 @@ describe('the master itself', () => {
     expect(await ask('extraAgents')).toMatchObject([{ name: 'bot' }]);
   });
 
+  it('is a user as soon as it has an allowance or a delegate of its own; what it was sent proves nothing', async () => {
+    const [{ master: stranger }, chain] = [await newMaster(), chainOf(TEST_NET)];
+    const roleOf = async (user: string) => (await sandbox.post(`/hl/${TEST_NET}/info`, { type: 'userRole', user })).body;
+    const isAgent = { role: 'agent', data: { user: stranger.address.toLowerCase() } };
+    for (const step of ['allowance', 'delegate'] as const) {
+      const victim = newKey();
+      expect(await post(await approveAgent(stranger, victim.address, step, TESTNET))).toMatchObject(OK);
+      await chain.faucet.fund(victim.address as `0x${string}`, { eth: '1', usdc: '100' });
+      expect(await roleOf(victim.address)).toEqual(isAgent);
+      const delegate = step === 'delegate' ? (newKey().address as `0x${string}`) : null;
+      await chain.faucet.equip(victim.privateKey as `0x${string}`, { eth: '1', usdc: '100', approve: step === 'allowance', delegate });
+      expect(await roleOf(victim.address)).toEqual({ role: 'user' });
+    }
+  });
+
   it('may remove itself and come back', async () => {
     const { master } = await newMaster();
     await post(await approveAgent(master, master.address, null, TESTNET));

@@ -39,6 +39,12 @@ async function tagOf(chain: string): Promise<string> {
   return ((await sandbox.get(`/v1/${chain}`)).body as { agentNameTag: string }).agentNameTag;
 }
 
+async function newMaster(chain: string): Promise<Wallet> {
+  const controls = sandbox.controls.chains.find(({ definition }) => definition.slug === chain);
+  if (!controls) throw new Error(`no ${chain}`);
+  return new Wallet((await newTrader(controls)).privateKey);
+}
+
 /** A fresh agent of a fresh trader, approved on the chains. */
 async function newAgent(...chains: string[]): Promise<Wallet> {
   const agent = new Wallet(Wallet.createRandom().privateKey);
@@ -120,6 +126,32 @@ describe('the nonces of a signer', () => {
     const agent = await newAgent(HERE);
     const nonce = Date.now() - 400_000;
     expect(await post(await noop(agent, { nonce }))).toMatchObject(err(expect.stringContaining(`Invalid nonce: nonce too low ${nonce} <`)));
+  });
+
+  it('are not killed by a stranger who names the wallet as his agent, however far ahead his own nonce lies', async () => {
+    const [victim, stranger] = [await newMaster(HERE), await newMaster(THERE)];
+    const named = await approveAgent(stranger, victim.address, await tagOf(THERE), { nonce: Date.now() + DAY_MS - 60_000 });
+    expect(await post(named, THERE)).toMatchObject({ body: { status: 'ok' } });
+    const bot = new Wallet(Wallet.createRandom().privateKey);
+    expect(await post(await approveAgent(victim, bot.address, await tagOf(HERE)))).toMatchObject({ body: { status: 'ok' } });
+    expect(await post(await noop(bot))).toMatchObject(DONE);
+  });
+
+  it('are not killed by an approval whose own nonce lies ahead of the clock', async () => {
+    const [master, agent] = [await newMaster(HERE), new Wallet(Wallet.createRandom().privateKey)];
+    const ahead = await approveAgent(master, agent.address, await tagOf(HERE), { nonce: Date.now() + DAY_MS - 60_000 });
+    expect(await post(ahead)).toMatchObject({ body: { status: 'ok' } });
+    expect(await post(await noop(agent))).toMatchObject(DONE);
+  });
+
+  it('from before a removal stay dead when the wallet approves itself again', async () => {
+    const master = await newMaster(HERE);
+    const tag = await tagOf(HERE);
+    expect(await post(await approveAgent(master, master.address, tag))).toMatchObject({ body: { status: 'ok' } });
+    const early = await noop(master);
+    expect(await post(await approveAgent(master, '0x0000000000000000000000000000000000000000', tag))).toMatchObject(DONE);
+    expect(await post(await approveAgent(master, master.address, tag))).toMatchObject({ body: { status: 'ok' } });
+    expect(await post(early)).toMatchObject(err(expect.stringContaining(`Invalid nonce: nonce too low ${early.nonce}`)));
   });
 
   it('below the hundred highest are dead, because they could have been used', async () => {

@@ -7,6 +7,7 @@ import type { Address } from '../../ports.js';
 import { agentOf, scopeColumns, type AgentRow } from './agent-row.js';
 import { appendJournal, type Told } from './journal-rows.js';
 import { spendMasterMessage } from './master-messages.js';
+import { raiseFloor } from './take-nonce.js';
 
 export interface AccessStoreOptions {
   readonly db: Knex;
@@ -43,6 +44,7 @@ export function createAccessStore({ db, transaction }: AccessStoreOptions) {
             .forUpdate()
             .first();
           const agent = theirs(await putAgent(trx, claim.chain, registration, takeover));
+          if (former !== undefined && former.trader !== agent.trader) await killNonces(trx, former, registration.createdAt);
           await appendJournal(trx, claim.chain, registration.createdAt, [...lostBy(former, agent), toldTo(agent)]);
           return agent;
         }),
@@ -57,6 +59,7 @@ export function createAccessStore({ db, transaction }: AccessStoreOptions) {
             .update({ revoked_at: trx.raw('coalesce(revoked_at, ?)', [at]), version: trx.raw('version + 1') })
             .returning('*');
           const revoked = theirs(rows);
+          await killNonces(trx, revoked, at);
           await appendJournal(trx, claim.chain, at, [toldTo(revoked)]);
           return revoked;
         }),
@@ -108,6 +111,10 @@ async function putAgent(trx: Knex.Transaction, chain: ChainSlug, registration: R
     });
   return query.returning('*');
 }
+
+/** A registration that ended stays ended for what was signed under it, also if the same trader registers the agent again. */
+const killNonces = (trx: Knex.Transaction, { agent, trader, mode }: Pick<Agent, 'agent' | 'trader' | 'mode'>, at: number): Promise<void> =>
+  mode === 'relayed' ? raiseFloor(trx, { agent, trader, floor: BigInt(at) }) : Promise.resolve();
 
 const toldTo = (agent: Agent): Told => ({ trader: agent.trader, fact: { kind: 'agent', agent } });
 

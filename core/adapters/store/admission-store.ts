@@ -60,6 +60,8 @@ interface VerdictRow {
 
 /** Kept longer than promised, for replicas whose clocks differ. */
 const NONCE_GRACE_MS = 60_000;
+/** The clock refuses nonces of more than two days ago, so a floor below them refuses nothing; a third day is for clocks that were set back. */
+const FLOOR_KEPT_MS = 3 * 86_400_000;
 const PRUNE_CHUNK = 5_000;
 
 export function createAdmissionStore(db: Knex) {
@@ -81,6 +83,7 @@ export function createAdmissionStore(db: Knex) {
     async prune(now: number): Promise<void> {
       await prune(db, 'nonces', 'expires_at', now - NONCE_GRACE_MS);
       await prune(db, 'request_counts', 'window_start', now - 2 * WINDOW_MS);
+      await prune(db, 'nonce_floors', 'floor', now - FLOOR_KEPT_MS);
     },
   } satisfies AdmissionStore;
 }

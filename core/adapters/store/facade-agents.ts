@@ -7,6 +7,7 @@ import type { Address } from '../../ports.js';
 import { agentOf, scopeColumns, type AgentRow } from './agent-row.js';
 import { appendJournal } from './journal-rows.js';
 import { raiseFloor, takeNonce } from './take-nonce.js';
+import { lockAgent } from './trader-lock.js';
 
 type Row = AgentRow & { readonly chain: ChainSlug };
 type RunTransaction = <Result>(work: (trx: Knex.Transaction) => Promise<Result>) => Promise<Result>;
@@ -34,8 +35,8 @@ async function approve(trx: Knex.Transaction, { chain, nonce, registration, floo
   const { agent, trader, name, createdAt } = registration;
   const verdict = await takeNonce(trx, trader, nonce);
   if (verdict.kind !== 'taken') throw new Refused({ kind: 'nonce', verdict });
-  // Locks the key on all chains at once: whoever else approves it waits here, and then finds our row.
-  await raiseFloor(trx, agent, floor);
+  await lockAgent(trx, agent);
+  await raiseFloor(trx, { agent, trader, floor });
   const known: Row[] = await trx<Row>('agents').where({ agent }).forUpdate();
   if (isUsed(known, chain, trader, agent)) throw new Refused({ kind: 'used' });
   const replaced = await revoke(trx, { chain, trader, name, at: createdAt }, agent);
@@ -76,7 +77,7 @@ async function revoke(
   const query = trx<Row>('agents').where({ chain, trader, name, mode: 'relayed', revoked_at: null });
   if (except !== null) query.whereNot('agent', except);
   const rows = await query.update({ revoked_at: BigInt(at), version: trx.raw('version + 1') }).returning('*');
-  for (const { agent } of rows) await raiseFloor(trx, agent, BigInt(at));
+  for (const { agent } of rows) await raiseFloor(trx, { agent, trader, floor: BigInt(at) });
   return rows.map(agentOf);
 }
 

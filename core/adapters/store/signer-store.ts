@@ -11,7 +11,7 @@ import type {
   SignerVerdict,
   ToKeep,
 } from '../../access/signer-store.js';
-import type { NonceVerdict } from '../../access/signer-nonces.js';
+import { CLIENT_LAG_MS, type NonceVerdict } from '../../access/signer-nonces.js';
 import type { ChainSlug } from '../../chains.js';
 import type { Agent } from '../../domain/agent.js';
 import type { Address } from '../../ports.js';
@@ -21,7 +21,7 @@ import { tryAgain } from './faults.js';
 import { ask } from './in-one-go.js';
 import type { SharedTrips } from './shared-trips.js';
 import { statement, type Values } from './statement.js';
-import { IS_FREE, KEEP_HIGHEST, refusalOf, type NonceRow } from './take-nonce.js';
+import { IS_FREE, KEEP_HIGHEST, refusalOf } from './take-nonce.js';
 import { factsOf, readFacts, type FactsRow } from './trader-facts.js';
 
 export interface SignerStoreOptions {
@@ -30,9 +30,12 @@ export interface SignerStoreOptions {
   readonly transaction: <Result>(work: (trx: Knex.Transaction) => Promise<Result>) => Promise<Result>;
 }
 
+/** A registration of a release before floors were kept per trader has none; what was signed well before it is not meant for its trader. */
 const FOUND = `
   found as (
-    select ${AGENT_COLUMNS.map((column) => `agents.${column}`).join(', ')}, candidate.place
+    select ${AGENT_COLUMNS.map((column) => `agents.${column}`).join(', ')}, candidate.place,
+      coalesce((select floor from nonce_floors where nonce_floors.agent = agents.agent and nonce_floors.trader = agents.trader),
+        agents.created_at - ${CLIENT_LAG_MS}) as floor
     from unnest(cast(:candidates as text[])) with ordinality as candidate (address, place)
       join agents on agents.chain = cast(:chain as text) and agents.agent = candidate.address and agents.mode = 'relayed'
     order by candidate.place limit 1
@@ -40,7 +43,7 @@ const FOUND = `
 
 const claiming = ({ parts, columns } = UNKEPT): string => `
   with ${FOUND}, live as (
-    select agent, trader from found where revoked_at is null and (expires_at is null or expires_at > cast(:now as bigint))
+    select agent, trader, floor from found where revoked_at is null and (expires_at is null or expires_at > cast(:now as bigint))
   ), counted as (
     insert into request_counts (window_start, subject, requests, writes)
     select cast(:window as bigint), cast(:bucket as text) || ':' || cast(:chain as text) || ':' || trader, cast(:weight as bigint), 0 from live
@@ -58,10 +61,11 @@ const claiming = ({ parts, columns } = UNKEPT): string => `
   ), taken as (
     insert into signer_nonces as known (signer, kept)
     select live.agent, array[cast(:nonce as bigint)] from live, within
+    where cast(:nonce as bigint) > live.floor
     on conflict (signer) do update set kept = ${KEEP_HIGHEST} where ${IS_FREE}
     returning signer
   )${parts}
-  select found.*, (select requests from counted) as used, coalesce((select requests from items), 0) as used_items, exists (select from taken) as is_taken, books.kept, books.floor${columns}
+  select found.*, (select requests from counted) as used, coalesce((select requests from items), 0) as used_items, exists (select from taken) as is_taken, books.kept${columns}
   from found left join signer_nonces as books on books.signer = found.agent`;
 
 const UNKEPT = { parts: '', columns: '' };
@@ -99,7 +103,7 @@ interface ClaimRow extends AgentRow, KeptRow {
   readonly used_items: bigint;
   readonly is_taken: boolean;
   readonly kept: readonly bigint[] | null;
-  readonly floor: bigint | null;
+  readonly floor: bigint;
 }
 
 export function createSignerStore({ db, trips, transaction }: SignerStoreOptions) {
@@ -168,8 +172,5 @@ function keptBy(
   return { action, wallet, facts: readFacts({ positions, busy, leverage, asked_at }) };
 }
 
-function nonceVerdict({ is_taken: isTaken, kept, floor }: ClaimRow, nonce: bigint): NonceVerdict {
-  if (isTaken) return { kind: 'taken' };
-  const books: NonceRow | undefined = kept === null || floor === null ? undefined : { kept, floor };
-  return refusalOf(nonce, books);
-}
+const nonceVerdict = ({ is_taken: isTaken, kept, floor }: ClaimRow, nonce: bigint): NonceVerdict =>
+  isTaken ? { kind: 'taken' } : refusalOf(nonce, { kept: kept ?? [], floor });

@@ -2,12 +2,15 @@ import type { Knex } from 'knex';
 import { judgeByBooks, KEPT_NONCES, type NonceVerdict } from '../../access/signer-nonces.js';
 import type { Address } from '../../ports.js';
 
-/** The highest of those kept and the new one; to be used where `known` is the row and `excluded` brings the new one. */
-export const KEEP_HIGHEST = `(select array_agg(nonce order by nonce) from
-  (select nonce from unnest(known.kept || excluded.kept) as nonce order by nonce desc limit ${KEPT_NONCES}) as highest)`;
+/** The highest of those kept and the new one; to be used where `known` is the row. */
+const highestWith = (added: string): string => `(select array_agg(nonce order by nonce) from
+  (select nonce from unnest(known.kept || ${added}) as nonce order by nonce desc limit ${KEPT_NONCES}) as highest)`;
 
-/** The same rule as `judgeByBooks`, where it counts: under the lock of the signer's row. */
-export const IS_FREE = `not (excluded.kept[1] = any (known.kept)) and excluded.kept[1] > known.floor
+/** The same where `excluded` brings the new one. */
+export const KEEP_HIGHEST = highestWith('excluded.kept');
+
+/** The part of `judgeByBooks` that must hold under the lock of the signer's row. */
+export const IS_FREE = `not (excluded.kept[1] = any (known.kept))
   and (cardinality(known.kept) < ${KEPT_NONCES} or excluded.kept[1] > known.kept[1])`;
 
 export interface NonceRow {
@@ -15,30 +18,43 @@ export interface NonceRow {
   readonly floor: bigint;
 }
 
-/** Takes a nonce as part of a transaction; the signer's row stays locked until it ends. */
+const LOCKED = `
+  insert into signer_nonces as known (signer, kept) values (?, '{}')
+  on conflict (signer) do update set kept = known.kept returning kept`;
+
+/**
+ * Takes a nonce of a master wallet as part of a transaction; the signer's row stays locked until it ends. Its own floor is read under the
+ * lock, so that of two approvals of itself the older one cannot follow the younger.
+ */
 export async function takeNonce(trx: Knex.Transaction, signer: Address, nonce: bigint): Promise<NonceVerdict> {
-  const { rows } = await trx.raw<{ rows: unknown[] }>(
-    `insert into signer_nonces as known (signer, kept) values (?, array[cast(? as bigint)])
-     on conflict (signer) do update set kept = ${KEEP_HIGHEST} where ${IS_FREE}
-     returning 1`,
-    [signer, nonce.toString()],
-  );
-  if (rows.length > 0) return { kind: 'taken' };
-  const row = await trx('signer_nonces').where({ signer }).first<NonceRow | undefined>('kept', 'floor');
-  return refusalOf(nonce, row);
+  const locked = await trx.raw<{ rows: [Pick<NonceRow, 'kept'>] }>(LOCKED, [signer]);
+  const own = await trx('nonce_floors').where({ agent: signer, trader: signer }).first<{ floor: bigint } | undefined>('floor');
+  const verdict = judgeByBooks(nonce, { kept: locked.rows[0].kept, floor: own?.floor ?? 0n });
+  if (verdict.kind === 'taken')
+    await trx.raw(`update signer_nonces as known set kept = ${highestWith('array[cast(? as bigint)]')} where signer = ?`, [
+      nonce.toString(),
+      signer,
+    ]);
+  return verdict;
 }
 
-/** Why a nonce was not to be had. Books that were read a moment too early may still have it free: somebody took it since. */
-export function refusalOf(nonce: bigint, row: NonceRow | undefined): NonceVerdict {
-  const verdict = judgeByBooks(nonce, row ?? { kept: [], floor: 0n });
+/** Why a nonce was not to be had. Books that were read a moment too early may still have it free: another request took it since. */
+export function refusalOf(nonce: bigint, row: NonceRow): NonceVerdict {
+  const verdict = judgeByBooks(nonce, row);
   return verdict.kind === 'taken' ? { kind: 'duplicate' } : verdict;
 }
 
-/** Everything up to `floor` is dead from now on. */
-export async function raiseFloor(trx: Knex.Transaction, signer: Address, floor: bigint): Promise<void> {
+/** What the agent signs for this trader is dead up to `floor` from now on; a floor never falls. */
+export async function raiseFloor(trx: Knex.Transaction, { agent, trader, floor }: Floor): Promise<void> {
   await trx.raw(
-    `insert into signer_nonces as known (signer, kept, floor) values (?, '{}', ?)
-     on conflict (signer) do update set floor = greatest(known.floor, excluded.floor)`,
-    [signer, floor.toString()],
+    `insert into nonce_floors as known (agent, trader, floor) values (?, ?, ?)
+     on conflict (agent, trader) do update set floor = greatest(known.floor, excluded.floor)`,
+    [agent, trader, floor.toString()],
   );
+}
+
+export interface Floor {
+  readonly agent: Address;
+  readonly trader: Address;
+  readonly floor: bigint;
 }

@@ -19,3 +19,8 @@ export const lockFirst = (draft: Draft): Question => lockNamed(lockName(draft));
 export const lockCancels = (chain: ChainSlug, trader: Address | null): Question => lockNamed(`diamond-gateway cancels ${chain} ${trader}`);
 
 export const lockTrader = (trx: Knex.Transaction, draft: Draft): Knex.Raw => trx.raw(`select ${LOCK}`, { name: lockName(draft) });
+
+/** Locks a key on all chains at once: a second approval of it waits here, and then finds the first one's row. */
+export async function lockAgent(trx: Knex.Transaction, agent: Address): Promise<void> {
+  await trx.raw(`select ${LOCK}`, { name: `diamond-gateway agent ${agent}` });
+}

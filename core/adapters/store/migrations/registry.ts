@@ -26,6 +26,7 @@ import { toldOrders } from './0028-told-orders.js';
 import { unminedOpenings } from './0030-unmined-openings.js';
 import { dailyBudgets } from './0031-daily-budgets.js';
 import { reclaimTries } from './0032-reclaim-tries.js';
+import { nonceFloors } from './0035-nonce-floors.js';
 import type { Migration } from './migration.js';
 
 /** In the order in which they are applied. */
@@ -58,4 +59,5 @@ export const MIGRATIONS: readonly Migration[] = [
   unminedOpenings,
   dailyBudgets,
   reclaimTries,
+  nonceFloors,
 ];
