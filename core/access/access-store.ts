@@ -21,7 +21,15 @@ export interface MasterClaim {
 
 export type Registration = Omit<Agent, 'version' | 'revokedAt'>;
 
-/** Which registration of another trader may be replaced: any, none, or the one that was looked at, if it has not changed since. */
+/** A registration of an agent on one chain, with what decides whether it stands in another trader's way. */
+export interface AgentClaim {
+  readonly chain: ChainSlug;
+  readonly agent: Agent;
+  /** The agent signed an action that was accepted for this trader. */
+  readonly hasSigned: boolean;
+}
+
+/** Which registration of another trader may be replaced: any, none, or the one that was checked, if it was neither changed nor used since. */
 export type Takeover = 'any' | 'none' | { readonly version: bigint };
 
 export interface ApiKeyRecord {
@@ -38,6 +46,8 @@ export interface ApiKeyRecord {
  */
 export interface AccessStore {
   findAgent(chain: ChainSlug, agent: Address): Promise<Agent | null>;
+  /** Every registration of the agent, on all chains. */
+  claimsOn(agent: Address): Promise<readonly AgentClaim[]>;
   /** The agents of a trader, revoked ones included, newest first; beyond a thousand the oldest are left out. */
   listAgents(chain: ChainSlug, trader: Address): Promise<readonly Agent[]>;
   /** Null, with nothing stored, when the agent belongs to another trader whom `takeover` does not cover. */

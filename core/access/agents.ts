@@ -1,11 +1,13 @@
+import type { ChainSlug } from '../chains.js';
 import { agentStatus, type Agent } from '../domain/agent.js';
 import { GatewayError, type TransactionRequest } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import { requireServed } from '../orders/require-served.js';
 import type { Address, Hex } from '../ports.js';
 import type { MasterClaim, Registration, Takeover } from './access-store.js';
+import { CLAIM_TRIES, standsInTheWay } from './agent-claims.js';
 import { answerOf, standingOf, viewOf, type AgentAnswer, type AgentView } from './agent-status.js';
-import { forgetDelegate, freshDelegate } from './delegation.js';
+import { freshDelegate } from './delegation.js';
 import { revocationTx } from './delegation-transactions.js';
 import { verifyMaster } from './master-signature.js';
 import { readScope, signedScope, type ScopeText } from './scope-text.js';
@@ -28,9 +30,6 @@ export interface RevocationRequest {
   readonly signature: Hex;
 }
 
-/** How often a claim on an agent that changes hands under our eyes is tried again. */
-const TRIES = 5;
-
 const subjectOf = (agent: Address): string => `agent:${agent}`;
 
 export async function createAgent(gateway: Gateway, venue: Venue, request: AuthorizationRequest): Promise<AgentAnswer> {
@@ -51,36 +50,25 @@ export async function createAgent(gateway: Gateway, venue: Venue, request: Autho
   if (delegate !== agent && venue.state.facts !== null) requireServed(venue, ['setTradingDelegate']);
   const isConsented = agentSignature !== null || agent === trader;
   const registration: Registration = { agent, trader, name, scope, mode: 'self', createdAt: venue.clock.now() };
-  const saved = await authorise(gateway, venue, claim, registration, isConsented);
+  const saved = await authorise(gateway, claim, registration, isConsented);
   // And nothing is asked afterwards: what is stored is told, whatever the node does.
   return answerOf(venue, saved, { status: agentStatus(saved, agent, delegate, venue.clock.now()), sender: agent });
 }
 
-async function authorise(
-  { store }: Gateway,
-  venue: Venue,
-  claim: MasterClaim,
-  registration: Registration,
-  isConsented: boolean,
-): Promise<Agent> {
-  for (let tries = 0; tries < TRIES; tries += 1) {
-    const known = isConsented ? null : await store.access.findAgent(claim.chain, registration.agent);
-    const takeover: Takeover = isConsented ? 'any' : await takeoverOf(venue, known, registration.trader);
-    const saved = await store.access.authoriseAgent(claim, registration, takeover);
+async function authorise(gateway: Gateway, claim: MasterClaim, registration: Registration, isConsented: boolean): Promise<Agent> {
+  for (let tries = 0; tries < CLAIM_TRIES; tries += 1) {
+    const takeover: Takeover = isConsented ? 'any' : await takeoverOf(gateway, claim.chain, registration);
+    const saved = await gateway.store.access.authoriseAgent(claim, registration, takeover);
     if (saved !== null) return saved;
   }
   throw new GatewayError('NOT_READY', { reason: 'others are registering the same agent' });
 }
 
-/** A registration blocks others only while it is active, judged on the chain as it is now: nobody can sit on an agent that is not theirs. */
-async function takeoverOf(venue: Venue, known: Agent | null, trader: Address): Promise<Takeover> {
-  if (known === null || known.trader === trader) return 'none';
-  // A key of the facade signs messages that name no trader: it never changes hands unless it agrees.
-  if (known.mode === 'relayed') throw new GatewayError('TRADER_MISMATCH', { address: trader });
-  forgetDelegate(venue, known.trader);
-  const { status } = await standingOf(venue, known);
-  if (status === 'active') throw new GatewayError('TRADER_MISMATCH', { address: trader });
-  return { version: known.version };
+async function takeoverOf(gateway: Gateway, chain: ChainSlug, { agent, trader }: Registration): Promise<Takeover> {
+  const known = (await gateway.store.access.claimsOn(agent)).find((claim) => claim.chain === chain);
+  if (known === undefined || known.agent.trader === trader) return 'none';
+  if (await standsInTheWay(gateway, known)) throw new GatewayError('TRADER_MISMATCH', { address: trader });
+  return { version: known.agent.version };
 }
 
 export async function getAgent({ store }: Gateway, venue: Venue, address: Address): Promise<AgentAnswer> {

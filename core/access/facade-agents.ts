@@ -6,8 +6,10 @@ import type { Gateway, Venue } from '../gateway.js';
 import { activeCollaterals } from '../markets/directory.js';
 import type { Address } from '../ports.js';
 import { givenRules } from '../relay/rules.js';
+import { CLAIM_TRIES, standsInTheWay } from './agent-claims.js';
 import { answerOf, standingOf } from './agent-status.js';
 import { freshDelegate } from './delegation.js';
+import type { AgentApproval, ApprovalOutcome } from './signer-store.js';
 import { approvalFloor, judgeByClock, type NonceVerdict } from './signer-nonces.js';
 import { ownsAccount } from './trader-behind.js';
 
@@ -95,7 +97,7 @@ async function register(gateway: Gateway, venue: Venue, approval: FacadeApproval
   // Asked before anything is stored: an answer we could not complete must not leave a registration behind.
   await freshDelegate(venue, trader);
   const now = venue.clock.now();
-  const outcome = await gateway.store.signers.approve({
+  const outcome = await store(gateway, {
     chain: venue.definition.slug,
     nonce,
     registration: { agent, trader, name, scope, mode: 'relayed', createdAt: now },
@@ -104,6 +106,24 @@ async function register(gateway: Gateway, venue: Venue, approval: FacadeApproval
   });
   if (outcome.kind === 'too-many') return { kind: 'too-many', most: MAX_NAMED_AGENTS };
   return outcome.kind === 'done' ? approved(venue, outcome.agent) : outcome;
+}
+
+/** What an agent signs for the facade names neither chain nor trader, so its registrations on all chains count. */
+async function store(gateway: Gateway, approval: Omit<AgentApproval, 'passed'>): Promise<Exclude<ApprovalOutcome, { kind: 'changed' }>> {
+  const { chain, registration } = approval;
+  const { agent, trader } = registration;
+  for (let tries = 0; tries < CLAIM_TRIES; tries += 1) {
+    const claims = agent === trader ? [] : await gateway.store.access.claimsOn(agent);
+    const others = claims.filter((claim) => claim.agent.trader !== trader);
+    // A trader who renews the agent that serves it here takes nothing from another.
+    const isRenewal = claims.some((claim) => claim.chain === chain && claim.agent.trader === trader && claim.agent.revokedAt === null);
+    const inTheWay = isRenewal ? [] : await Promise.all(others.map((claim) => standsInTheWay(gateway, claim)));
+    if (inTheWay.includes(true)) return { kind: 'used' };
+    const passed = others.map(({ chain: of, agent: { version }, hasSigned }) => ({ chain: of, version, hasSigned }));
+    const outcome = await gateway.store.signers.approve({ ...approval, passed });
+    if (outcome.kind !== 'changed') return outcome;
+  }
+  throw new GatewayError('NOT_READY', { reason: 'others are registering the same agent' });
 }
 
 async function approved(venue: Venue, agent: Agent): Promise<FacadeApprovalOutcome> {

@@ -84,6 +84,8 @@ export interface AgentApproval {
   /** What the agent signs for this trader is dead up to this nonce: it is older than the approval. */
   readonly floor: bigint;
   readonly maxNamed: number;
+  /** Registrations of other traders that do not stand in the way, as they were checked. */
+  readonly passed: readonly { readonly chain: ChainSlug; readonly version: bigint; readonly hasSigned: boolean }[];
 }
 
 export interface AgentRemoval {
@@ -99,8 +101,10 @@ export interface AgentRemoval {
 export type ApprovalOutcome =
   | { readonly kind: 'done'; readonly agent: Agent }
   | { readonly kind: 'nonce'; readonly verdict: NonceVerdict }
-  /** It belongs or belonged to somebody else, or was removed. */
+  /** The trader removed it before. */
   | { readonly kind: 'used' }
+  /** Another trader registered or used the agent since the registrations were checked. */
+  | { readonly kind: 'changed' }
   | { readonly kind: 'too-many' };
 
 /** The books of the facade: who may sign, and which nonces are spent: one set per signer and one floor per trader and agent, whatever the chain. */

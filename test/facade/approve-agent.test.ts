@@ -25,8 +25,8 @@ function chainOf(slug: string) {
   return found;
 }
 
-async function newMaster(chain = TEST_NET): Promise<{ master: Wallet; wallet: ChainTrader }> {
-  const wallet = await newTrader(chainOf(chain));
+async function newMaster(chain = TEST_NET, delegate?: `0x${string}`): Promise<{ master: Wallet; wallet: ChainTrader }> {
+  const wallet = await newTrader(chainOf(chain), { ...(delegate && { delegate }) });
   return { master: new Wallet(wallet.privateKey), wallet };
 }
 
@@ -229,8 +229,8 @@ describe('the agents of a master', () => {
     expect(await isKnown(agent)).toBe(true);
   });
 
-  it('never serve another master, on whichever chain', async () => {
-    const [{ master }, { master: other }] = [await newMaster(), await newMaster()];
+  it('never serve another master while they are active, on whichever chain', async () => {
+    const [{ master }, { master: other }] = [await newMaster(TEST_NET, sandbox.controls.relayer), await newMaster()];
     await chainOf(MAIN_NET).faucet.fund(other.address as `0x${string}`, { eth: '1' });
     const agent = newKey();
     expect(await post(await approveAgent(master, agent.address, null, TESTNET))).toMatchObject(OK);
@@ -240,11 +240,39 @@ describe('the agents of a master', () => {
     );
     expect((await agentView(agent)).agent['trader']).toBe(master.address);
     await post(await approveAgent(master, NOBODY, null, TESTNET));
-    expect(await post(await approveAgent(other, agent.address, null, TESTNET))).toMatchObject(err('Extra agent already used.'));
+    expect(await post(await approveAgent(other, agent.address, null, TESTNET))).toMatchObject(OK);
   });
 
-  it('are not taken over at the other door either, unless they agree', async () => {
-    const [{ master }, { master: other }] = [await newMaster(), await newMaster()];
+  it('never serve another master once they signed an accepted action, also after they were removed', async () => {
+    const [{ master }, { master: other }] = [await newMaster(TEST_NET, sandbox.controls.relayer), await newMaster()];
+    const agent = newKey();
+    expect(await post(await approveAgent(master, agent.address, null, TESTNET))).toMatchObject(OK);
+    expect(await post(await signL1(agent, { type: 'scheduleCancel' }))).toMatchObject(OK);
+    await post(await approveAgent(master, NOBODY, null, TESTNET));
+    expect(await post(await approveAgent(other, agent.address, null, TESTNET))).toMatchObject(err('Extra agent already used.'));
+    const domain = await domainOf(sandbox);
+    const claim = { trader: other.address, agent: agent.address };
+    const native = await agentsOf(sandbox).create(await authorization(domain, signWith(other, domain), claim));
+    expect([native.status, native.body]).toMatchObject([403, { code: 'TRADER_MISMATCH' }]);
+  });
+
+  it('are not kept from their master by a stranger who registered them first, on whichever chain and front end', async () => {
+    const [{ master }, { master: stranger }] = [await newMaster(), await newMaster()];
+    const agent = newKey();
+    const domain = await domainOf(sandbox, MAIN_NET);
+    const squat = await authorization(domain, signWith(stranger, domain), { trader: stranger.address, agent: agent.address });
+    expect((await agentsOf(sandbox, MAIN_NET).create(squat)).status).toBe(201);
+    expect(await post(await approveAgent(stranger, agent.address, null, TESTNET))).toMatchObject(OK);
+    expect(await post(await approveAgent(master, agent.address, null, TESTNET))).toMatchObject(OK);
+    expect((await agentView(agent)).agent).toMatchObject({ trader: master.address, mode: 'relayed' });
+    const here = await domainOf(sandbox);
+    const native = await authorization(here, signWith(stranger, here), { trader: stranger.address, agent: agent.address });
+    expect((await agentsOf(sandbox).create(native)).status).toBe(201);
+    expect((await agentView(agent)).agent).toMatchObject({ trader: stranger.address, mode: 'self' });
+  });
+
+  it('are not taken over at the other front end while they are active, unless they agree', async () => {
+    const [{ master }, { master: other }] = [await newMaster(TEST_NET, sandbox.controls.relayer), await newMaster()];
     const agent = newKey();
     await post(await approveAgent(master, agent.address, null, TESTNET));
     const domain = await domainOf(sandbox);
@@ -272,7 +300,7 @@ describe('the agents of a master', () => {
   });
 
   it('go to one of two masters who approve the same at once', async () => {
-    const masters = await Promise.all([newMaster(), newMaster()]);
+    const masters = await Promise.all([newMaster(TEST_NET, sandbox.controls.relayer), newMaster(TEST_NET, sandbox.controls.relayer)]);
     const agent = newKey();
     const bodies = await Promise.all(masters.map(({ master }) => approveAgent(master, agent.address, null, TESTNET)));
     const answers = await Promise.all(bodies.map((body) => post(body)));

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Knex } from 'knex';
-import type { AccessStore, ApiKeyRecord, MasterClaim, Registration, Takeover } from '../../access/access-store.js';
+import type { AccessStore, AgentClaim, ApiKeyRecord, MasterClaim, Registration, Takeover } from '../../access/access-store.js';
 import type { ChainSlug } from '../../chains.js';
 import type { Agent } from '../../domain/agent.js';
 import type { Address } from '../../ports.js';
@@ -25,6 +25,11 @@ export function createAccessStore({ db, transaction }: AccessStoreOptions) {
     async findAgent(chain: ChainSlug, agent: Address): Promise<Agent | null> {
       const row = await db<AgentRow & InChain>('agents').where({ chain, agent }).first();
       return row === undefined ? null : agentOf(row);
+    },
+
+    async claimsOn(agent: Address): Promise<readonly AgentClaim[]> {
+      const rows = await db<AgentRow & InChain & Used>('agents').where({ agent });
+      return rows.map((row) => ({ chain: row.chain, agent: agentOf(row), hasSigned: row.signed_at !== null }));
     },
 
     async listAgents(chain: ChainSlug, trader: Address): Promise<readonly Agent[]> {
@@ -85,6 +90,10 @@ interface InChain {
   readonly chain: ChainSlug;
 }
 
+interface Used {
+  readonly signed_at: bigint | null;
+}
+
 interface ApiKeyRow extends InChain {
   readonly key_hash: string;
   readonly trader: Address;
@@ -100,14 +109,15 @@ async function putAgent(trx: Knex.Transaction, chain: ChainSlug, registration: R
     .onConflict(['chain', 'agent'])
     .merge({
       ...columns,
-      created_at: trx.raw('case when agents.trader = excluded.trader then agents.created_at else excluded.created_at end'),
+      ...ofSameTrader(trx),
       revoked_at: null,
       version: trx.raw('agents.version + 1'),
     });
   if (takeover !== 'any')
     query.where((allowed) => {
       allowed.where('agents.trader', trader);
-      if (takeover !== 'none') allowed.orWhere('agents.version', takeover.version.toString());
+      if (takeover !== 'none')
+        allowed.orWhere((checked) => void checked.where('agents.version', takeover.version.toString()).whereNull('agents.signed_at'));
     });
   return query.returning('*');
 }
@@ -116,10 +126,17 @@ async function putAgent(trx: Knex.Transaction, chain: ChainSlug, registration: R
 const killNonces = (trx: Knex.Transaction, { agent, trader, mode }: Pick<Agent, 'agent' | 'trader' | 'mode'>, at: number): Promise<void> =>
   mode === 'relayed' ? raiseFloor(trx, { agent, trader, floor: BigInt(at) }) : Promise.resolve();
 
-const toldTo = (agent: Agent): Told => ({ trader: agent.trader, fact: { kind: 'agent', agent } });
+/** What a registration keeps when it is made again: its age and its use, unless it goes to another trader. */
+export const ofSameTrader = (trx: Knex.Transaction): Record<'created_at' | 'signed_at' | 'active_at', Knex.Raw> => ({
+  created_at: trx.raw('case when agents.trader = excluded.trader then agents.created_at else excluded.created_at end'),
+  signed_at: trx.raw('case when agents.trader = excluded.trader then agents.signed_at end'),
+  active_at: trx.raw('case when agents.trader = excluded.trader then agents.active_at end'),
+});
+
+export const toldTo = (agent: Agent): Told => ({ trader: agent.trader, fact: { kind: 'agent', agent } });
 
 /** To the trader whom it is taken from, the agent is revoked by that. */
-function lostBy(former: AgentRow | undefined, { trader, createdAt }: Agent): Told[] {
+export function lostBy(former: AgentRow | undefined, { trader, createdAt }: Agent): Told[] {
   if (former === undefined || former.trader === trader) return [];
   const lost = agentOf(former);
   return [toldTo({ ...lost, revokedAt: lost.revokedAt ?? createdAt })];

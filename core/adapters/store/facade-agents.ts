@@ -4,12 +4,13 @@ import type { NonceVerdict } from '../../access/signer-nonces.js';
 import type { ChainSlug } from '../../chains.js';
 import type { Agent } from '../../domain/agent.js';
 import type { Address } from '../../ports.js';
+import { lostBy, ofSameTrader, toldTo } from './access-store.js';
 import { agentOf, scopeColumns, type AgentRow } from './agent-row.js';
 import { appendJournal } from './journal-rows.js';
 import { raiseFloor, takeNonce } from './take-nonce.js';
 import { lockAgent } from './trader-lock.js';
 
-type Row = AgentRow & { readonly chain: ChainSlug };
+type Row = AgentRow & { readonly chain: ChainSlug; readonly signed_at: bigint | null };
 type RunTransaction = <Result>(work: (trx: Knex.Transaction) => Promise<Result>) => Promise<Result>;
 
 /** Undoes the transaction, the nonce included. */
@@ -31,33 +32,39 @@ export async function approveAgent(transaction: RunTransaction, approval: AgentA
 }
 
 /** The trader's nonces are locked first, so approvals and removals of one trader follow each other. */
-async function approve(trx: Knex.Transaction, { chain, nonce, registration, floor, maxNamed }: AgentApproval): Promise<ApprovalOutcome> {
+async function approve(trx: Knex.Transaction, approval: AgentApproval): Promise<ApprovalOutcome> {
+  const { chain, nonce, registration, floor, maxNamed } = approval;
   const { agent, trader, name, createdAt } = registration;
   const verdict = await takeNonce(trx, trader, nonce);
   if (verdict.kind !== 'taken') throw new Refused({ kind: 'nonce', verdict });
   await lockAgent(trx, agent);
   await raiseFloor(trx, { agent, trader, floor });
   const known: Row[] = await trx<Row>('agents').where({ agent }).forUpdate();
-  if (isUsed(known, chain, trader, agent)) throw new Refused({ kind: 'used' });
+  if (isChanged(known, approval)) throw new Refused({ kind: 'changed' });
+  if (isRemoved(known, approval)) throw new Refused({ kind: 'used' });
+  const former = known.find((row) => row.chain === chain);
   const replaced = await revoke(trx, { chain, trader, name, at: createdAt }, agent);
   if (name !== '' && (await countNamed(trx, chain, trader, agent)) >= maxNamed) throw new Refused({ kind: 'too-many' });
-  const saved = await put(trx, chain, registration);
-  await appendJournal(
-    trx,
-    chain,
-    createdAt,
-    [...replaced, saved].map((each) => ({ trader, fact: { kind: 'agent', agent: each } })),
-  );
+  const saved = await put(trx, chain, registration, former);
+  if (former !== undefined && former.trader !== trader) await raiseFloor(trx, { agent, trader: former.trader, floor: BigInt(createdAt) });
+  await appendJournal(trx, chain, createdAt, [...lostBy(former, saved), ...[...replaced, saved].map(toldTo)]);
   return { kind: 'done', agent: saved };
 }
 
-/** A key that signed for one trader never signs for another, and one that was removed stays removed. A wallet is always its own, whoever claimed it. */
-function isUsed(known: readonly Row[], chain: ChainSlug, trader: Address, agent: Address): boolean {
+/** Registrations of other traders were checked before the transaction began; one that came, changed or was used since is checked again. */
+function isChanged(known: readonly Row[], { registration: { agent, trader }, passed }: AgentApproval): boolean {
   if (agent === trader) return false;
-  if (known.some((row) => row.trader !== trader)) return true;
-  const here = known.find((row) => row.chain === chain);
-  if (here !== undefined) return here.revoked_at !== null;
-  return known.some((row) => row.revoked_at !== null);
+  const isPassed = (row: Row): boolean =>
+    passed.some((each) => each.chain === row.chain && each.version === row.version && each.hasSigned === (row.signed_at !== null));
+  return known.some((row) => row.trader !== trader && !isPassed(row));
+}
+
+/** A key that its trader removed stays removed. A wallet is always its own, also after it removed itself. */
+function isRemoved(known: readonly Row[], { chain, registration: { agent, trader } }: AgentApproval): boolean {
+  if (agent === trader) return false;
+  const own = known.filter((row) => row.trader === trader);
+  const here = own.find((row) => row.chain === chain);
+  return here === undefined ? own.some((row) => row.revoked_at !== null) : here.revoked_at !== null;
 }
 
 async function countNamed(trx: Knex.Transaction, chain: ChainSlug, trader: Address, except: Address): Promise<number> {
@@ -81,17 +88,26 @@ async function revoke(
   return rows.map(agentOf);
 }
 
-async function put(trx: Knex.Transaction, chain: ChainSlug, registration: AgentApproval['registration']): Promise<Agent> {
+async function put(
+  trx: Knex.Transaction,
+  chain: ChainSlug,
+  registration: AgentApproval['registration'],
+  former: Row | undefined,
+): Promise<Agent> {
   const { agent, trader, name, mode, scope, createdAt } = registration;
   const columns = { trader, name, mode, ...scopeColumns(scope) };
   const query = trx('agents')
     .insert({ chain, agent, ...columns, created_at: createdAt })
     .onConflict(['chain', 'agent'])
-    .merge({ ...columns, revoked_at: null, version: trx.raw('agents.version + 1') });
-  if (agent !== trader) query.where('agents.trader', trader);
+    .merge({ ...columns, ...ofSameTrader(trx), revoked_at: null, version: trx.raw('agents.version + 1') });
+  // The row that was read is locked; a row of another trader that was inserted since is not, and must be checked first.
+  query.where((allowed) => {
+    allowed.where('agents.trader', trader);
+    if (agent === trader) allowed.orWhereRaw('true');
+    else if (former !== undefined) allowed.orWhere('agents.version', former.version.toString());
+  });
   const [row] = (await query.returning('*')) as AgentRow[];
-  // Another trader registered the same key since we looked.
-  if (row === undefined) throw new Refused({ kind: 'used' });
+  if (row === undefined) throw new Refused({ kind: 'changed' });
   return agentOf(row);
 }
 
@@ -100,11 +116,6 @@ export async function removeAgent(trx: Knex.Transaction, removal: AgentRemoval):
   const verdict = await takeNonce(trx, trader, nonce);
   if (verdict.kind !== 'taken') return verdict;
   const removed = await revoke(trx, removal, null);
-  await appendJournal(
-    trx,
-    chain,
-    at,
-    removed.map((agent) => ({ trader, fact: { kind: 'agent', agent } })),
-  );
+  await appendJournal(trx, chain, at, removed.map(toldTo));
   return verdict;
 }

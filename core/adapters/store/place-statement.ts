@@ -117,6 +117,9 @@ const placing = (looks: string, condition: string, { parts, columns } = ALONE): 
   ), tagged as (
     insert into order_tags (chain, tag, order_id, purpose, shape, data, gas)
     select ${chain}, cast(:tag as text), id, 'place', cast(:shape as text), cast(:data as text), cast(:gas as bigint) from good
+  ), marked as (
+    update agents set signed_at = cast(:now as bigint)
+    where chain = ${chain} and agent = ${agent} and trader = ${trader} and signed_at is null and exists (select from good)
   ), clock as (
     insert into account_clocks (chain, trader, cursor) select ${chain}, ${trader}, 1 from good
     on conflict (chain, trader) do update set cursor = account_clocks.cursor + 1 returning cursor

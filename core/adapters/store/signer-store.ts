@@ -78,6 +78,10 @@ const proving = (condition: string): string => `
     select cast(:chain as text), agent, trader, cast(:envelope as text), (cast(:hashes as text[]))[place], (cast(:forms as text[]))[place],
       (cast(:networks as text[]))[place], cast(:nonce as bigint), cast(:receivedAt as bigint)
     from found where ${condition} returning id
+  ), marked as (
+    update agents set signed_at = cast(:receivedAt as bigint) from found
+    where agents.chain = cast(:chain as text) and agents.agent = found.agent and agents.trader = found.trader and agents.signed_at is null
+      and exists (select from proven)
   )`;
 
 const SENT_FOR = `exists (select from relay_jobs as job where ${whose('job')})`;

@@ -27,6 +27,7 @@ import { unminedOpenings } from './0030-unmined-openings.js';
 import { dailyBudgets } from './0031-daily-budgets.js';
 import { reclaimTries } from './0032-reclaim-tries.js';
 import { nonceFloors } from './0035-nonce-floors.js';
+import { agentUse } from './0036-agent-use.js';
 import type { Migration } from './migration.js';
 
 /** In the order in which they are applied. */
@@ -60,4 +61,5 @@ export const MIGRATIONS: readonly Migration[] = [
   dailyBudgets,
   reclaimTries,
   nonceFloors,
+  agentUse,
 ];
