@@ -6,13 +6,14 @@ import type { Gateway, Venue } from '../gateway.js';
 import type { Address, Hex } from '../ports.js';
 import type { MasterClaim } from './access-store.js';
 import { parseSignature } from './signature.js';
-import { MASTER_TYPES, signingDomain, type MasterType } from './typed-data.js';
+import { masterFields, signingDomain, type MASTER_TYPES, type MasterType } from './typed-data.js';
 
 export const MASTER_WINDOW_MS = 30_000;
 /** Long enough that no replica's clock lets a message in again after it was forgotten. */
 const KEPT_MS = 2 * MASTER_WINDOW_MS;
 
-type MessageOf<Type extends MasterType> = TypedDataDefinition<typeof MASTER_TYPES, Type>['message'];
+type OptionalOf<Type extends MasterType> = Type extends 'ApiKeyIssue' ? { readonly expiresAt?: bigint } : unknown;
+type MessageOf<Type extends MasterType> = TypedDataDefinition<typeof MASTER_TYPES, Type>['message'] & OptionalOf<Type>;
 
 export interface MasterMessage<Type extends MasterType> {
   readonly trader: Address;
@@ -26,14 +27,21 @@ export interface MasterMessage<Type extends MasterType> {
   readonly cosignature?: { readonly agent: Address; readonly signature: Hex } | null;
 }
 
-/** What the chosen wallet or agent has to sign. */
+/** What the trader's key has to sign; with a `trader`, what a contract wallet has to. */
 export function masterDigest<Type extends MasterType>(
   gateway: Pick<Gateway, 'serviceName'>,
   { definition }: Pick<Venue, 'definition'>,
   primaryType: Type,
   message: MessageOf<Type>,
+  trader: Address | null = null,
 ): Hex {
-  const data = { domain: signingDomain(gateway, definition), types: MASTER_TYPES, primaryType, message };
+  const fields = masterFields(primaryType, Object.keys(message), trader === null ? 'key' : 'contract');
+  const data = {
+    domain: signingDomain(gateway, definition),
+    types: { [primaryType]: fields },
+    primaryType,
+    message: trader === null ? message : { ...message, trader },
+  };
   return hashTypedData(data as unknown as TypedDataDefinition);
 }
 
@@ -46,9 +54,13 @@ export async function verifyMaster<Type extends MasterType>(
   const serverTime = venue.clock.now();
   if (Math.abs(serverTime - timestamp) > MASTER_WINDOW_MS)
     throw new GatewayError('TIMESTAMP_OUT_OF_WINDOW', { timestamp, serverTime, windowMs: MASTER_WINDOW_MS });
-  const digest = masterDigest(gateway, venue, primaryType, message);
+  const [plain, named] = [masterDigest(gateway, venue, primaryType, message), masterDigest(gateway, venue, primaryType, message, trader)];
+  // A key proves itself by arithmetic, in either form; only when that fails is a contract wallet possible, and it must name the account.
+  const byKey = [plain, named].find((each) => isSignedByKey(gateway, trader, each, signature));
+  const digest = byKey ?? named;
   const isCosigned = cosignature === null || isSignedByKey(gateway, cosignature.agent, digest, cosignature.signature);
-  if (!isCosigned || !(await isSignedBy(gateway, venue, trader, digest, signature))) throw new GatewayError('INVALID_SIGNATURE', {});
+  const isSigned = byKey !== undefined || (isCosigned && (await isApprovedByContract(venue, trader, named, signature)));
+  if (!isCosigned || !isSigned) throw new GatewayError('INVALID_SIGNATURE', {});
   return {
     chain: venue.definition.slug,
     trader,
@@ -60,10 +72,6 @@ export async function verifyMaster<Type extends MasterType>(
     expiresAt: timestamp + KEPT_MS,
   };
 }
-
-/** A key proves itself by arithmetic; only when that fails is a contract wallet possible, and the chain asked for its verdict. */
-const isSignedBy = async (gateway: Gateway, venue: Venue, wallet: Address, digest: Hex, signature: Hex): Promise<boolean> =>
-  isSignedByKey(gateway, wallet, digest, signature) || isApprovedByContract(venue, wallet, digest, signature);
 
 function isSignedByKey({ entrance }: Gateway, signer: Address, digest: Hex, signature: Hex): boolean {
   const parsed = parseSignature(signature);

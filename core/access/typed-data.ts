@@ -11,6 +11,11 @@ export const REQUEST_FIELDS = [
   { name: 'nonce', type: 'uint256' },
 ] as const;
 
+export interface TypedField {
+  readonly name: string;
+  readonly type: 'address' | 'string' | 'uint256' | 'bytes32';
+}
+
 /** What the master wallet signs, always in a body; it never signs a trade. */
 export const MASTER_TYPES = {
   AgentAuthorization: [
@@ -31,9 +36,33 @@ export const MASTER_TYPES = {
     { name: 'label', type: 'string' },
     { name: 'timestamp', type: 'uint256' },
   ],
-} as const;
+  ApiKeyRevocation: [
+    { name: 'label', type: 'string' },
+    { name: 'timestamp', type: 'uint256' },
+  ],
+} as const satisfies Record<string, readonly TypedField[]>;
 
 export type MasterType = keyof typeof MASTER_TYPES;
+
+/** Signed only where the body has them, after the fields that are always there. */
+export const OPTIONAL_FIELDS = { ApiKeyIssue: [{ name: 'expiresAt', type: 'uint256' }] } as const satisfies Partial<
+  Record<MasterType, readonly TypedField[]>
+>;
+
+/**
+ * The last field of what a contract wallet signs. One key may own several wallets, and a contract approves what its owner's key signed, so
+ * a message that does not name the account would be good for all of them.
+ */
+export const TRADER_FIELD = { name: 'trader', type: 'address' } as const satisfies TypedField;
+
+/** `key`: the trader's own key signs. `contract`: the trader is a contract wallet. */
+export type MasterForm = 'key' | 'contract';
+
+export function masterFields(primaryType: MasterType, given: readonly string[], form: MasterForm): readonly TypedField[] {
+  const optional: readonly TypedField[] = primaryType === 'ApiKeyIssue' ? OPTIONAL_FIELDS.ApiKeyIssue : [];
+  const own = [...MASTER_TYPES[primaryType], ...optional.filter(({ name }) => given.includes(name))];
+  return form === 'contract' ? [...own, TRADER_FIELD] : own;
+}
 
 /** A request without a body signs the hash of no bytes at all. */
 export const EMPTY_BODY_HASH = keccak256('0x');

@@ -1,11 +1,29 @@
 import { getAddress } from 'viem/utils';
 import { agentNameTag } from '../../core/access/facade-agents.js';
-import { EMPTY_BODY_HASH, REQUEST_FIELDS, signingDomain } from '../../core/access/typed-data.js';
+import {
+  EMPTY_BODY_HASH,
+  MASTER_TYPES,
+  masterFields,
+  OPTIONAL_FIELDS,
+  REQUEST_FIELDS,
+  signingDomain,
+  type MasterForm,
+  type MasterType,
+} from '../../core/access/typed-data.js';
 import type { Address } from '../../core/ports.js';
 import { readiness, type ChainReadiness } from '../../core/readiness.js';
 import type { Relayer } from '../../core/relay/relayer.js';
 import { gatewayOperation, venueOperation, type Operation } from '../operation.js';
 import { ChainInfo, Health, Ready, type ChainReady } from '../wire/system.js';
+
+/** Both forms of every master message; optional fields stand where they are signed when the body has them. */
+const MASTER_FORMS = Object.fromEntries(
+  (Object.keys(MASTER_TYPES) as MasterType[]).map((type) => {
+    const optional = type === 'ApiKeyIssue' ? OPTIONAL_FIELDS.ApiKeyIssue.map(({ name }) => name) : [];
+    const fields = (form: MasterForm) => masterFields(type, optional, form).map((field) => ({ ...field }));
+    return [type, { key: fields('key'), contract: fields('contract'), optional }];
+  }),
+);
 
 const relayersOf = (relayer: Pick<Relayer, 'wallets'> | null): Address[] => (relayer?.wallets() ?? []).map((wallet) => getAddress(wallet));
 
@@ -78,7 +96,12 @@ export const systemOperations: readonly Operation[] = [
       agentNameTag: agentNameTag(venue),
       testnet: definition.testnet,
       serverTime: clock.now(),
-      signing: { domain: signingDomain(gateway, definition), fields: [...REQUEST_FIELDS], emptyBodyHash: EMPTY_BODY_HASH },
+      signing: {
+        domain: signingDomain(gateway, definition),
+        fields: [...REQUEST_FIELDS],
+        emptyBodyHash: EMPTY_BODY_HASH,
+        masterTypes: MASTER_FORMS,
+      },
     }),
   }),
 ];

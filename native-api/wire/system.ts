@@ -51,6 +51,14 @@ export const Ready = z
   })
   .meta({ id: 'Ready' });
 
+const TypedFields = z.array(z.object({ name: z.string(), type: z.string() }));
+
+const MasterForms = z.object({ key: TypedFields, contract: TypedFields, optional: z.array(z.string()) }).meta({
+  id: 'MasterForms',
+  description:
+    'The fields of a message of the master wallet: `key` where the key of the trader signs, `contract` where the trader is a contract wallet. A field named in `optional` is signed only when the body has it.',
+});
+
 export const ChainInfo = z
   .object({
     chain: z.string(),
@@ -63,8 +71,9 @@ export const ChainInfo = z
     serverTime: EpochMs,
     signing: z.object({
       domain: z.object({ name: z.string(), version: z.string(), chainId: z.int(), verifyingContract: Address }),
-      fields: z.array(z.object({ name: z.string(), type: z.string() })),
+      fields: TypedFields,
       emptyBodyHash: Hash,
+      masterTypes: z.record(z.string(), MasterForms),
     }),
   })
   .meta({ id: 'ChainInfo' });

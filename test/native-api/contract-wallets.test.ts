@@ -1,5 +1,6 @@
 import { Wallet, type TypedDataDomain } from 'ethers';
 import type { ChainControls } from '../../sandbox/controls.js';
+import { masterFormsOf, signFor } from '../harness/contract-signature.js';
 import { createContractWallets, type ContractWallets } from '../harness/contract-wallet.js';
 import { agentsOf, authorization, domainOf, keyIssue, revocation, signWith } from '../harness/master-wallet.js';
 import { firstChain } from '../harness/first-chain.js';
@@ -11,12 +12,14 @@ let chain: ChainControls;
 let domain: TypedDataDomain;
 let agents: ReturnType<typeof agentsOf>;
 let wallets: ContractWallets;
+let forms: Awaited<ReturnType<typeof masterFormsOf>>;
 
 beforeAll(async () => {
   sandbox = await sharedVenue();
   chain = firstChain(sandbox);
   domain = await domainOf(sandbox);
   agents = agentsOf(sandbox);
+  forms = await masterFormsOf(sandbox);
   const { privateKey } = await chain.faucet.createTrader({ eth: '10', approve: false, delegate: null });
   wallets = await createContractWallets(chain, privateKey);
 });
@@ -26,6 +29,7 @@ afterAll(async () => {
   await sandbox.stop();
 });
 
+const byOwner = (owner: Wallet, trader: string) => signFor(owner, domain, forms, trader);
 const newWallet = (): Wallet => new Wallet(Wallet.createRandom().privateKey);
 const expectError = (reply: Reply, status: number, code: string): void =>
   expect({ status: reply.status, code: (reply.body as { code?: string }).code }).toEqual({ status, code });
@@ -34,7 +38,7 @@ describe('a contract wallet', () => {
   it('authorises, revokes and asks for keys by its own verdict (ERC-1271)', async () => {
     const [owner, agent] = [newWallet(), newWallet()];
     const trader = await wallets.deploy(owner.address);
-    const sign = signWith(owner, domain);
+    const sign = byOwner(owner, trader);
     const created = await agents.create(await authorization(domain, sign, { trader, agent: agent.address }));
     expect(created.status).toBe(201);
     expect(created.body).toMatchObject({ agent: { trader, status: 'pending_delegation' } });
@@ -43,12 +47,33 @@ describe('a contract wallet', () => {
     expect((await agents.revoke(agent.address, await revocation(sign, trader, agent.address))).status).toBe(200);
   });
 
+  it('is not spoken for by a message that its owner signed for the own account', async () => {
+    const owner = newWallet();
+    const trader = await wallets.deploy(owner.address);
+    const body = await keyIssue(signWith(owner, domain), owner.address, 'mine');
+    expectError(await sandbox.post('/v1/arbitrum-sepolia/api-keys', { ...body, trader }), 401, 'INVALID_SIGNATURE');
+    expect((await sandbox.post('/v1/arbitrum-sepolia/api-keys', body)).status).toBe(200);
+    const agent = newWallet().address;
+    const plain = await authorization(domain, signWith(owner, domain), { trader, agent });
+    expectError(await agents.create(plain), 401, 'INVALID_SIGNATURE');
+    expectError(await agents.revoke(agent, await revocation(signWith(owner, domain), trader, agent)), 401, 'INVALID_SIGNATURE');
+  });
+
+  it('finds in the card of the chain that its messages end with the trader, which those of a key need not', () => {
+    for (const { key, contract } of Object.values(forms)) expect(contract).toEqual([...key, { name: 'trader', type: 'address' }]);
+    expect(forms).toMatchObject({
+      ApiKeyIssue: { optional: ['expiresAt'], key: [{ name: 'label' }, { name: 'timestamp' }, { name: 'expiresAt' }] },
+      ApiKeyRevocation: { optional: [], key: [{ name: 'label' }, { name: 'timestamp' }] },
+    });
+    expect(Object.keys(forms)).toHaveLength(4);
+  });
+
   it('is not spoken for by anybody else, nor twice with one message', async () => {
     const [owner, agent] = [newWallet(), newWallet()];
     const trader = await wallets.deploy(owner.address);
-    const forged = await authorization(domain, signWith(newWallet(), domain), { trader, agent: agent.address });
+    const forged = await authorization(domain, byOwner(newWallet(), trader), { trader, agent: agent.address });
     expectError(await agents.create(forged), 401, 'INVALID_SIGNATURE');
-    const body = await authorization(domain, signWith(owner, domain), { trader, agent: agent.address });
+    const body = await authorization(domain, byOwner(owner, trader), { trader, agent: agent.address });
     expect((await agents.create(body)).status).toBe(201);
     expectError(await agents.create(body), 401, 'NONCE_REUSED');
   });
@@ -56,7 +81,7 @@ describe('a contract wallet', () => {
   it('that is not deployed yet brings its factory along (ERC-6492)', async () => {
     const [owner, agent] = [newWallet(), newWallet()];
     const { address: trader, wrap } = wallets.foresee(owner.address);
-    const body = await authorization(domain, signWith(owner, domain), { trader, agent: agent.address });
+    const body = await authorization(domain, byOwner(owner, trader), { trader, agent: agent.address });
     expectError(await agents.create(body), 401, 'INVALID_SIGNATURE');
     const created = await agents.create({ ...body, signature: wrap(body.signature) });
     expect(created.status).toBe(201);
@@ -66,7 +91,7 @@ describe('a contract wallet', () => {
   it('cannot be made up: a factory that does not lead to the trader is refused', async () => {
     const [owner, agent] = [newWallet(), newWallet()];
     const trader = newWallet().address;
-    const body = await authorization(domain, signWith(owner, domain), { trader, agent: agent.address });
+    const body = await authorization(domain, byOwner(owner, trader), { trader, agent: agent.address });
     expectError(await agents.create({ ...body, signature: wallets.foresee(owner.address).wrap(body.signature) }), 401, 'INVALID_SIGNATURE');
     const other = wallets.foresee(newWallet().address);
     expectError(await agents.create({ ...body, trader: other.address, signature: other.wrap(body.signature) }), 401, 'INVALID_SIGNATURE');
@@ -85,8 +110,8 @@ describe('a contract wallet', () => {
     const [owner, agent] = [newWallet(), newWallet()];
     const trader = await wallets.deploy(owner.address);
     const foreseen = wallets.foresee(owner.address);
-    const deployed = await authorization(domain, signWith(owner, domain), { trader, agent: agent.address });
-    const undeployed = await authorization(domain, signWith(owner, domain), { trader: foreseen.address, agent: agent.address });
+    const deployed = await authorization(domain, byOwner(owner, trader), { trader, agent: agent.address });
+    const undeployed = await authorization(domain, byOwner(owner, foreseen.address), { trader: foreseen.address, agent: agent.address });
     chain.setRpcFault({ mode: 'down' });
     expectError(await agents.create(deployed), 502, 'UPSTREAM_UNAVAILABLE');
     expectError(await agents.create({ ...undeployed, signature: foreseen.wrap(undeployed.signature) }), 502, 'UPSTREAM_UNAVAILABLE');
