@@ -1,3 +1,4 @@
+import { removeUnusedAgents } from './core/access/remove-unused-agents.js';
 import { createBackendFeed } from './core/adapters/backend-feed/backend-feed.js';
 import { endpointsOf } from './core/adapters/backend-feed/endpoints.js';
 import type { Http } from './core/adapters/backend-feed/http.js';
@@ -73,6 +74,7 @@ export async function runVenue(gateway: Gateway, venue: Venue, config: ChainConf
     ['head', () => watchHead(gateway, venue)],
     ['follower', () => followChain(gateway, venue, { startBlock, confirmations })],
     ['prepared orders', () => lapseOrders(gateway, venue)],
+    ['unused agents', () => removeUnusedAgents(gateway, venue)],
     ['relayer', () => runRelayer(gateway, venue, relayer?.lane)],
     ['funding', () => recordFunding(gateway.store.facade.funding, venue)],
     ['candles', () => recordCandles(venue)],

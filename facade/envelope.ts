@@ -5,11 +5,23 @@ import type { HashExtras } from './signing/action-hash.js';
 import { isObject, type Json, type JsonObject } from './signing/ordered-json.js';
 import { readWireSignature } from './signing/wire-signature.js';
 
-/** What a client posts. Other keys beside these mean nothing to anybody. */
+/** What a client posts. Other keys beside these have no meaning. */
 export interface Envelope extends HashExtras {
   readonly action: JsonObject;
   readonly type: string;
   readonly signature: RecoverableSignature;
+  /** The body without the keys that have no meaning, for the proof: what is kept is bounded by what can be signed. */
+  readonly kept: JsonObject;
+}
+
+const KEPT_KEYS: ReadonlySet<string> = new Set(['action', 'nonce', 'signature', 'vaultAddress', 'expiresAfter']);
+const SIGNATURE_KEYS: ReadonlySet<string> = new Set(['r', 's', 'v']);
+
+const only = (json: JsonObject, keys: ReadonlySet<string>): JsonObject => new Map([...json].filter(([key]) => keys.has(key)));
+
+function keptOf(body: JsonObject): JsonObject {
+  const signature = body.get('signature');
+  return new Map([...only(body, KEPT_KEYS), ...(isObject(signature) ? [['signature', only(signature, SIGNATURE_KEYS)] as const] : [])]);
 }
 
 const MAX_UINT64 = 2n ** 64n - 1n;
@@ -38,7 +50,7 @@ export function readEnvelope(body: Json): Envelope {
   else if (typeof type !== 'string') complain('action.type', 'must be the name of an action');
   if (!isObject(action) || typeof type !== 'string' || nonce === null || signature === null || vault === undefined || issues.length > 0)
     throw refusal(issues);
-  return { action, type, nonce, signature, vault, expiresAfter };
+  return { action, type, nonce, signature, vault, expiresAfter, kept: keptOf(body) };
 }
 
 const refusal = (issues: Issue[]): GatewayError => new GatewayError('VALIDATION_ERROR', { issues });

@@ -20,7 +20,7 @@ export function createExchangeDoor(gateway: Gateway, trade: TradeHandlers | null
       const windows: Window[] = [];
       const operation = actionIn(json);
       try {
-        const reply = await exchange(venue, { json, text: bytes.toString('utf8'), onCounted: (window) => windows.push(window) });
+        const reply = await exchange(venue, { json, onCounted: (window) => windows.push(window) });
         gateway.metrics.action(operation, reply.status);
         return { status: 200, type: JSON_TYPE, body: JSON.stringify(reply), operation, windows };
       } catch (error) {

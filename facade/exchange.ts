@@ -15,14 +15,13 @@ import { createUserSignedExchange } from './exchange-user-signed.js';
 import { DONE, refused, type ExchangeReply } from './reply.js';
 import { asSentOnly, decodeAction, type Decoded } from './signing/canonical.js';
 import { UnpackableError } from './signing/msgpack.js';
-import type { Json } from './signing/ordered-json.js';
+import { writeOrderedJson, type Json } from './signing/ordered-json.js';
 import { createRecoverSigners, type SignerCandidate } from './signing/recover-signers.js';
 import { notDelegatedText, TEXTS } from './texts.js';
 
-/** A body as it came: what it says, and its very text. */
+/** A body as it came. */
 export interface ExchangeRequest {
   readonly json: Json;
-  readonly text: string;
   readonly onCounted?: OnCounted;
 }
 
@@ -60,9 +59,9 @@ export function createExchange(gateway: Gateway, trade: TradeHandlers | null): E
   const toKnown = async (call: L1Call, say: () => ExchangeReply): Promise<ExchangeReply> =>
     (await findSigner(gateway, call.venue, addressesOf(call))) === null ? unknownSigner(call) : say();
 
-  const act = async (call: L1Call, { text, onCounted = ignore }: ExchangeRequest): Promise<ExchangeReply> => {
+  const act = async (call: L1Call, { onCounted = ignore }: ExchangeRequest): Promise<ExchangeReply> => {
     const { venue, row, envelope, decoded } = call;
-    const proof = row.verdict.kind === 'trade' ? proofOf(call, text) : undefined;
+    const proof = row.verdict.kind === 'trade' ? proofOf(call) : undefined;
     const admission = await admitAction(gateway, venue, {
       candidates: addressesOf(call),
       nonce: envelope.nonce,
@@ -76,12 +75,12 @@ export function createExchange(gateway: Gateway, trade: TradeHandlers | null): E
     if (row.verdict.kind !== 'trade' || trade === null) return DONE;
     return settle(async () => {
       const caller = await traderCaller(venue, agent, kept?.wallet);
-      return runTrade(trade, { gateway, venue, caller, ...(kept ?? (await keepFirst(call, caller, text))) }, decoded.action);
+      return runTrade(trade, { gateway, venue, caller, ...(kept ?? (await keepFirst(call, caller))) }, decoded.action);
     });
   };
 
   /** The first of a trader for whom nothing was sent yet. */
-  const keepFirst = async (call: L1Call, caller: AgentCaller, text: string): Promise<KeptAction> => {
+  const keepFirst = async (call: L1Call, caller: AgentCaller): Promise<KeptAction> => {
     const { venue, envelope } = call;
     await requireDelegate(venue, caller);
     const { slug: chain } = venue.definition;
@@ -89,7 +88,7 @@ export function createExchange(gateway: Gateway, trade: TradeHandlers | null): E
       chain,
       candidates: addressesOf(call),
       nonce: envelope.nonce,
-      proof: proofOf(call, text),
+      proof: proofOf(call),
     });
     if (kept === null) throw new Error('the agent of an action is gone');
     return kept;
@@ -154,8 +153,8 @@ function weightOf({ verdict }: L1Row, action: unknown): Weight {
   };
 }
 
-const proofOf = ({ venue, candidates }: L1Call, envelope: string): ActionProof => ({
-  envelope,
+const proofOf = ({ venue, candidates, envelope }: L1Call): ActionProof => ({
+  envelope: writeOrderedJson(envelope.kept),
   receivedAt: venue.clock.now(),
   readings: candidates.map(({ actionHash, form, network }) => ({ actionHash: bytesToHex(actionHash), form, network })),
 });

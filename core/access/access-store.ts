@@ -1,5 +1,5 @@
 import type { ChainSlug } from '../chains.js';
-import type { Agent } from '../domain/agent.js';
+import type { Agent, AgentMode } from '../domain/agent.js';
 import type { Address, Hex } from '../ports.js';
 import type { MasterType } from './typed-data.js';
 
@@ -38,7 +38,28 @@ export interface ApiKeyRecord {
   readonly hash: string;
   readonly trader: Address;
   readonly label: string;
+  /** Epoch ms; null: it does not expire. */
+  readonly expiresAt: number | null;
 }
+
+/** A key as its trader may see it. */
+export interface ApiKeySummary {
+  readonly label: string;
+  /** Epoch ms. */
+  readonly createdAt: number;
+  readonly expiresAt: number | null;
+}
+
+export interface UnusedAgents {
+  /** Epoch ms. */
+  readonly before: number;
+  readonly modes: readonly AgentMode[];
+  readonly limit: number;
+}
+
+/** How many agents, and how many keys, one trader may have on one chain: to register costs a signature and no gas. */
+export const MAX_AGENTS = 20;
+export const MAX_API_KEYS = 20;
 
 /**
  * What the database keeps about agents and API keys. Addresses go in and come out in lower case.
@@ -50,11 +71,24 @@ export interface AccessStore {
   claimsOn(agent: Address): Promise<readonly AgentClaim[]>;
   /** The agents of a trader, revoked ones included, newest first; beyond a thousand the oldest are left out. */
   listAgents(chain: ChainSlug, trader: Address): Promise<readonly Agent[]>;
-  /** Null, with nothing stored, when the agent belongs to another trader whom `takeover` does not cover. */
+  /**
+   * Null, with nothing stored, when the agent belongs to another trader whom `takeover` does not cover. Throws UNSUPPORTED, with nothing
+   * stored, when the trader has as many agents in force as it may.
+   */
   authoriseAgent(claim: MasterClaim, registration: Registration, takeover: Takeover): Promise<Agent | null>;
   /** Null, with nothing stored, when the agent is not the claim's trader's. */
   revokeAgent(claim: MasterClaim, agent: Address, at: number): Promise<Agent | null>;
-  /** Replaces the trader's key of the same label. */
+  /** Registrations from before that time that were never used and never seen active, oldest first. */
+  unusedAgents(chain: ChainSlug, wanted: UnusedAgents): Promise<readonly Agent[]>;
+  /** Removes those registrations that are still as they were found. */
+  removeUnused(chain: ChainSlug, agents: readonly Pick<Agent, 'agent' | 'version'>[]): Promise<number>;
+  /** Notes that registrations were seen active, so that they are not asked about again. */
+  noteActive(chain: ChainSlug, agents: readonly Pick<Agent, 'agent' | 'version'>[], at: number): Promise<void>;
+  /** Replaces the trader's key of the same label. Throws UNSUPPORTED, with nothing stored, when the trader has as many as it may. */
   saveApiKey(claim: MasterClaim, key: Omit<ApiKeyRecord, 'chain' | 'trader'>, at: number): Promise<void>;
+  /** The trader's keys that are not expired, newest first. */
+  listApiKeys(chain: ChainSlug, trader: Address, now: number): Promise<readonly ApiKeySummary[]>;
+  /** False when the trader has no key of that label; the message is spent all the same. */
+  deleteApiKey(claim: MasterClaim, label: string, at: number): Promise<boolean>;
   findApiKey(chain: ChainSlug, hash: string): Promise<ApiKeyRecord | null>;
 }

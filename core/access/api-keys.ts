@@ -1,10 +1,17 @@
 import { sha256, stringToBytes } from 'viem/utils';
+import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { Address, Hex } from '../ports.js';
+import type { ApiKeySummary } from './access-store.js';
 import type { KeyCaller } from './caller.js';
 import { verifyMaster } from './master-signature.js';
 
-export interface ApiKeyRequest {
+export interface ApiKeyRequest extends ApiKeyRemoval {
+  /** Epoch ms; not given: the key does not expire, and the signed message has no such field. */
+  readonly expiresAt?: number | undefined;
+}
+
+export interface ApiKeyRemoval {
   readonly trader: Address;
   readonly label: string;
   readonly timestamp: number;
@@ -16,7 +23,11 @@ export interface IssuedApiKey {
   readonly apiKey: string;
   readonly label: string;
   readonly trader: Address;
+  /** Only of a key that expires. */
+  readonly expiresAt?: number;
 }
+
+const subjectOf = (label: string): string => `api-key:${label}`;
 
 const KEY_BYTES = 32;
 const KEY_SHAPE = /^dg_[A-Za-z0-9_-]{43}$/;
@@ -24,20 +35,47 @@ const KEY_SHAPE = /^dg_[A-Za-z0-9_-]{43}$/;
 export async function issueApiKey(
   gateway: Gateway,
   venue: Venue,
-  { trader, label, timestamp, signature }: ApiKeyRequest,
+  { trader, label, timestamp, signature, expiresAt }: ApiKeyRequest,
 ): Promise<IssuedApiKey> {
+  if (expiresAt !== undefined && expiresAt <= venue.clock.now())
+    throw new GatewayError('VALIDATION_ERROR', { issues: [{ path: 'expiresAt', message: 'must lie in the future' }] });
   const claim = await verifyMaster(gateway, venue, {
     trader,
     timestamp,
     signature,
     primaryType: 'ApiKeyIssue',
-    message: { label, timestamp: BigInt(timestamp) },
-    subject: `api-key:${label}`,
+    message: { label, timestamp: BigInt(timestamp), ...(expiresAt !== undefined && { expiresAt: BigInt(expiresAt) }) },
+    subject: subjectOf(label),
   });
   const apiKey = `dg_${Buffer.from(gateway.randomBytes(KEY_BYTES)).toString('base64url')}`;
-  await gateway.store.access.saveApiKey(claim, { hash: hashApiKey(apiKey), label }, venue.clock.now());
-  return { apiKey, label, trader };
+  await gateway.store.access.saveApiKey(claim, { hash: hashApiKey(apiKey), label, expiresAt: expiresAt ?? null }, venue.clock.now());
+  return { apiKey, label, trader, ...(expiresAt !== undefined && { expiresAt }) };
 }
+
+/** The keys of a trader that still work; the keys themselves are kept nowhere. */
+export const listApiKeys = async ({ store }: Gateway, { definition, clock }: Venue, trader: Address): Promise<ApiKeySummary[]> => [
+  ...(await store.access.listApiKeys(definition.slug, trader, clock.now())),
+];
+
+/** From then on no key of that label works. Whether there was one is told, and either is fine. */
+export async function deleteApiKey(
+  gateway: Gateway,
+  venue: Venue,
+  { trader, label, timestamp, signature }: ApiKeyRemoval,
+): Promise<{ label: string; trader: Address; deleted: boolean }> {
+  const claim = await verifyMaster(gateway, venue, {
+    trader,
+    timestamp,
+    signature,
+    primaryType: 'ApiKeyRevocation',
+    message: { label, timestamp: BigInt(timestamp) },
+    subject: subjectOf(label),
+  });
+  return { label, trader, deleted: await gateway.store.access.deleteApiKey(claim, label, venue.clock.now()) };
+}
+
+export const isKeyExpired = ({ expiresAt }: Pick<ApiKeySummary, 'expiresAt'>, now: number): boolean =>
+  expiresAt !== null && expiresAt <= now;
 
 /** A key has 256 bits of chance, so one round of a fast hash keeps it; null for texts that cannot be one of ours. */
 export const apiKeyHash = (key: string): string | null => (KEY_SHAPE.test(key) ? hashApiKey(key) : null);
@@ -46,7 +84,7 @@ export const apiKeyHash = (key: string): string | null => (KEY_SHAPE.test(key) ?
 export async function findCallerByKey(gateway: Gateway, venue: Venue, key: string): Promise<KeyCaller | null> {
   const hash = apiKeyHash(key);
   const found = hash === null ? null : await gateway.store.access.findApiKey(venue.definition.slug, hash);
-  return found === null ? null : { via: 'apiKey', trader: found.trader, label: found.label };
+  return found === null || isKeyExpired(found, venue.clock.now()) ? null : { via: 'apiKey', trader: found.trader, label: found.label };
 }
 
 const hashApiKey = (key: string): string => sha256(stringToBytes(key)).slice(2);

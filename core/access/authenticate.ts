@@ -5,7 +5,7 @@ import { refuseExceeded, type Window } from '../limits.js';
 import type { Address } from '../ports.js';
 import type { Admitted } from './admission.js';
 import { requireActive, requireUnrevoked, senderOf } from './agent-status.js';
-import { apiKeyHash } from './api-keys.js';
+import { apiKeyHash, isKeyExpired } from './api-keys.js';
 import type { AgentCaller, Caller, KeyCaller } from './caller.js';
 import type { AgentCredentials, ReadHeader } from './credential-headers.js';
 import { parseSignature, type RecoverableSignature } from './signature.js';
@@ -95,7 +95,7 @@ export async function authenticateKey(
   const hash = apiKeyHash(apiKey);
   const chain = venue.definition.slug;
   const known = hash === null ? null : await apiKeys.find({ chain, hash });
-  if (hash === null || known === null) throw new GatewayError('API_KEY_UNKNOWN', {});
+  if (hash === null || known === null || isKeyExpired(known, venue.clock.now())) throw new GatewayError('API_KEY_UNKNOWN', {});
   const admitted: Admitted = await admission.admit({ chain, credential: hash, nonce: null, keepUntil: 0, isWrite: request.isWrite });
   request.onCounted?.(admitted.windows);
   refuseExceeded(admitted.windows);

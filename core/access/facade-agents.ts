@@ -104,7 +104,6 @@ async function register(gateway: Gateway, venue: Venue, approval: FacadeApproval
     floor: approvalFloor({ nonce, isSelf: agent === trader }, now),
     maxNamed: MAX_NAMED_AGENTS,
   });
-  if (outcome.kind === 'too-many') return { kind: 'too-many', most: MAX_NAMED_AGENTS };
   return outcome.kind === 'done' ? approved(venue, outcome.agent) : outcome;
 }
 

@@ -35,7 +35,7 @@ export interface ToKeep extends Pick<SignerClaim, 'chain' | 'candidates' | 'nonc
 
 /** What was signed, and how it was found out. */
 export interface ActionProof {
-  /** The body as it arrived. */
+  /** The body, without the keys beside the action that have no meaning. */
   readonly envelope: string;
   /** Epoch ms. */
   readonly receivedAt: number;
@@ -105,7 +105,7 @@ export type ApprovalOutcome =
   | { readonly kind: 'used' }
   /** Another trader registered or used the agent since the registrations were checked. */
   | { readonly kind: 'changed' }
-  | { readonly kind: 'too-many' };
+  | { readonly kind: 'too-many'; readonly most: number };
 
 /** The books of the facade: who may sign, and which nonces are spent: one set per signer and one floor per trader and agent, whatever the chain. */
 export interface SignerStore {

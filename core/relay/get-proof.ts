@@ -11,7 +11,7 @@ export interface RelayProof {
   txHash: Hex;
   trader: Address;
   signer: Address;
-  /** The signed body, letter by letter. Only its owner sees it. */
+  /** The signed body: the action with everything that was hashed, and what was hashed beside it. Only its owner sees it. */
   envelope: string;
   actionHash: Hex;
   form: SignedAction['form'];

@@ -1,4 +1,5 @@
 import { requireActive } from '../access/agent-status.js';
+import { isKeyExpired } from '../access/api-keys.js';
 import { freshDelegate } from '../access/delegation.js';
 import { isExpired, type Agent } from '../domain/agent.js';
 import { GatewayError } from '../errors.js';
@@ -57,7 +58,7 @@ export function createStandingSource(gateway: Gateway, venue: Venue, credential:
 
   const lookAtKey = async (hash: string): Promise<void> => {
     const known = await gateway.entrance.apiKeys.refresh({ chain: venue.definition.slug, hash });
-    if (known === null) throw new GatewayError('API_KEY_UNKNOWN', {});
+    if (known === null || isKeyExpired(known, clock.now())) throw new GatewayError('API_KEY_UNKNOWN', {});
   };
 
   /** A node or a database that does not answer takes nobody's rights away. */

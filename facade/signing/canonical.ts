@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { GatewayError, type Issue } from '../../core/errors.js';
 import { isArray, isObject, type Json, type JsonObject } from './ordered-json.js';
+import { refuseUnknown } from './unknown-keys.js';
 
 /** Which reading of an action a signature turned out to be over: that of the schema, or that of the bytes. */
 export type Form = 'canonical' | 'as-sent';
@@ -17,7 +18,10 @@ const MAX_ISSUES = 20;
 export function decodeAction<Schema extends z.ZodType>(schema: Schema, sent: JsonObject): Decoded<z.output<Schema>> {
   const decoded = schema.safeParse(plainOf(sent));
   if (!decoded.success) throw new GatewayError('VALIDATION_ERROR', { issues: decoded.error.issues.slice(0, MAX_ISSUES).map(tell) });
-  return { action: decoded.data, forms: formsOf(jsonOf(decoded.data), sent) };
+  const canonical = jsonOf(decoded.data);
+  const forms = formsOf(canonical, sent);
+  if (forms.length > 1) refuseUnknown(canonical, sent);
+  return { action: decoded.data, forms };
 }
 
 export const asSentOnly = (sent: JsonObject): Decoded<unknown>['forms'] => [{ form: 'as-sent', json: sent }];

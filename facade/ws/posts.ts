@@ -8,7 +8,7 @@ import { actionIn } from '../exchange-door.js';
 import type { Exchange } from '../exchange.js';
 import type { InfoDoor } from '../info/info-door.js';
 import { INFO_TYPES } from '../info/info-types.js';
-import { isObject, readOrderedJson, writeOrderedJson, type Json } from '../signing/ordered-json.js';
+import { isObject, readOrderedJson, type Json } from '../signing/ordered-json.js';
 import { errorText, postText, type PostResponse } from './frames.js';
 import type { ClientFrame } from './read-frame.js';
 
@@ -51,7 +51,7 @@ export function createPosts({ gateway, venue, peer, info, exchange, most, say, f
 
   const act = async (bytes: Uint8Array): Promise<PostResponse> => {
     const json = payloadOf(readOrderedJson(bytes));
-    const reply = await exchange(venue, { json, text: writeOrderedJson(json) });
+    const reply = await exchange(venue, { json });
     gateway.metrics.action(actionIn(json), reply.status);
     return { type: 'action', payload: reply };
   };

@@ -1,10 +1,13 @@
 import { z } from 'zod';
 import { createAgent, getAgent, revokeAgent } from '../../core/access/agents.js';
-import { issueApiKey } from '../../core/access/api-keys.js';
+import { deleteApiKey, issueApiKey, listApiKeys } from '../../core/access/api-keys.js';
 import { venueOperation, type Operation } from '../operation.js';
 import {
   AgentReply,
   AnyAddress,
+  ApiKeyList,
+  ApiKeyRemoval,
+  ApiKeyRemovalReply,
   ApiKeyRequest,
   CreateAgentRequest,
   IssuedApiKey,
@@ -63,7 +66,30 @@ export const agentOperations: readonly Operation[] = [
       "Issue a read-only API key, shown once, with the master wallet's ApiKeyIssue signature; the same label replaces the older key.",
     body: ApiKeyRequest,
     reply: IssuedApiKey,
-    errors: ['UPSTREAM_UNAVAILABLE'],
+    errors: ['UNSUPPORTED', 'UPSTREAM_UNAVAILABLE'],
     handle: ({ gateway, venue, body }) => issueApiKey(gateway, venue, body),
+  }),
+
+  venueOperation({
+    id: 'listApiKeys',
+    method: 'GET',
+    path: '/account/:address/api-keys',
+    auth: 'reader',
+    summary: 'Labels and dates of the API keys of the account, newest first; never a key itself.',
+    params: AgentPath,
+    reply: ApiKeyList,
+    handle: async ({ gateway, venue, caller }) => ({ data: await listApiKeys(gateway, venue, caller.trader) }),
+  }),
+
+  venueOperation({
+    id: 'deleteApiKey',
+    method: 'DELETE',
+    path: '/api-keys',
+    auth: 'master',
+    summary: "Delete the API key of a label at once, with the master wallet's ApiKeyRevocation signature.",
+    body: ApiKeyRemoval,
+    reply: ApiKeyRemovalReply,
+    errors: ['UPSTREAM_UNAVAILABLE'],
+    handle: ({ gateway, venue, body }) => deleteApiKey(gateway, venue, body),
   }),
 ];

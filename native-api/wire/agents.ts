@@ -70,9 +70,14 @@ export const RevokeAgentRequest = z
   .strictObject({ trader: AnyAddress, timestamp: EpochMs, signature: Signature })
   .meta({ id: 'RevokeAgentRequest' });
 
-export const ApiKeyRequest = z
-  .strictObject({ trader: AnyAddress, label: line(1, 64), timestamp: EpochMs, signature: Signature })
-  .meta({ id: 'ApiKeyRequest' });
+const API_KEY_REMOVAL = { trader: AnyAddress, label: line(1, 64), timestamp: EpochMs, signature: Signature };
+
+export const ApiKeyRequest = z.strictObject({ ...API_KEY_REMOVAL, expiresAt: z.int().positive().optional() }).meta({
+  id: 'ApiKeyRequest',
+  description: 'With `expiresAt` (epoch ms) the key expires then, and `expiresAt` is the third signed field.',
+});
+
+export const ApiKeyRemoval = z.strictObject(API_KEY_REMOVAL).meta({ id: 'ApiKeyRemoval' });
 
 export const AgentScope = z
   .object({
@@ -102,4 +107,12 @@ export const MasterTransaction = z
 
 export const AgentReply = z.object({ agent: AgentRecord, delegationTx: MasterTransaction.nullable() }).meta({ id: 'AgentReply' });
 export const RevocationReply = z.object({ revocationTx: MasterTransaction.nullable() }).meta({ id: 'RevocationReply' });
-export const IssuedApiKey = z.object({ apiKey: z.string(), label: z.string(), trader: AnyAddress }).meta({ id: 'IssuedApiKey' });
+export const IssuedApiKey = z
+  .object({ apiKey: z.string(), label: z.string(), trader: AnyAddress, expiresAt: EpochMs.optional() })
+  .meta({ id: 'IssuedApiKey' });
+export const ApiKeyList = z
+  .object({ data: z.array(z.object({ label: z.string(), createdAt: EpochMs, expiresAt: EpochMs.nullable() }).meta({ id: 'ApiKey' })) })
+  .meta({ id: 'ApiKeyList' });
+export const ApiKeyRemovalReply = z
+  .object({ label: z.string(), trader: AnyAddress, deleted: z.boolean() })
+  .meta({ id: 'ApiKeyRemovalReply', description: '`deleted` is false when the trader had no key of that label.' });

@@ -7,6 +7,7 @@ import { startGatewayBeside } from '../harness/gateway-beside.js';
 import { approveAgent, nextNonce, order, orderAction, postExchange, signL1, signUserSigned } from '../harness/hl-exchange.js';
 import type { TestSandbox } from '../harness/sandbox.js';
 import { sharedVenue } from '../harness/shared-venue.js';
+import { sandboxDatabase } from '../harness/sandbox-database.js';
 
 const CHAIN = 'arbitrum-sepolia';
 const NETWORK_ERROR = { msg: expect.any(String), data: null, code: expect.any(String), message: expect.any(String) };
@@ -56,6 +57,26 @@ describe('the exchange door', () => {
       });
       expect([packed.status, await packed.json()]).toEqual([200, DONE]);
     }
+  });
+
+  it('keeps of a body what was signed, and nothing else that came with it', async () => {
+    const [chain] = sandbox.controls.chains;
+    if (!chain) throw new Error('no chain');
+    const owner = await newTrader(chain, { delegate: sandbox.controls.relayer });
+    const bot = new Wallet(Wallet.createRandom().privateKey);
+    await post(await approveAgent(new Wallet(owner.privateKey), bot.address, null, { network: 'Testnet' }));
+    const body = await signL1(bot, { type: 'cancel', cancels: [{ a: 0, o: 1 }], note: 'hashed too' });
+    const padding = 'x'.repeat(100_000);
+    const sent = { ...body, padding, signature: { ...body.signature, padding }, isFrontend: true };
+    expect((await post(`${' '.repeat(50_000)}${JSON.stringify(sent, null, 4)}`)).body).toMatchObject({ status: 'ok' });
+    const database = await sandboxDatabase(sandbox);
+    const { rows } = await database.query<{ envelope: string }>('select envelope from relay_actions where signer = $1', [
+      bot.address.toLowerCase(),
+    ]);
+    await database.end();
+    expect(rows.map(({ envelope }) => envelope)).toEqual([JSON.stringify(body)]);
+    const large = await post(await signL1(bot, { type: 'cancel', cancels: [{ a: 0, o: 1 }], note: 'x'.repeat(2_000) }));
+    expect(large).toMatchObject({ status: 422, body: { code: 'VALIDATION_ERROR' } });
   });
 
   it('takes numbers of a signature without zeros in front and without 0x, v from zero, and keys it does not know', async () => {

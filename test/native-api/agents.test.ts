@@ -1,4 +1,6 @@
 import { Interface, Wallet, type TypedDataDomain } from 'ethers';
+import { removeUnused } from '../../core/access/remove-unused-agents.js';
+import { venueOf } from '../../core/gateway.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { chainTrader } from '../harness/chain-trader.js';
 import { eventually, until } from '../harness/eventually.js';
@@ -13,7 +15,9 @@ import {
   type AuthorizationOptions,
 } from '../harness/master-wallet.js';
 import { firstChain } from '../harness/first-chain.js';
+import { approveAgent, postExchange } from '../harness/hl-exchange.js';
 import { closeOddNodes } from '../harness/odd-node.js';
+import { sandboxDatabase } from '../harness/sandbox-database.js';
 import { startTestSandbox, type Reply, type TestSandbox } from '../harness/sandbox.js';
 import { asks, startTwistedNode } from '../harness/twisted-node.js';
 
@@ -94,6 +98,41 @@ describe('an agent', () => {
       },
     ]);
     expect((await agents.get(agent.address)).body).toEqual({ agent: { ...record, status: 'revoked' }, delegationTx: null });
+  });
+
+  it('is one of twenty of its trader at most, also when they are authorised at once, on either front end', async () => {
+    const trader = await tradingFor(null);
+    const added = await Promise.all(Array.from({ length: 22 }, () => authorise(trader, { agent: newWallet().address })));
+    expect(added.map(({ status }) => status).sort()).toEqual([...Array<number>(20).fill(201), 422, 422]);
+    expect(added.find(({ status }) => status === 422)?.body).toMatchObject({
+      code: 'UNSUPPORTED',
+      details: { reason: expect.stringContaining('has 20 agents') as string },
+    });
+    const approve = async () =>
+      postExchange(sandbox.url, 'arbitrum-sepolia', await approveAgent(trader, newWallet().address, null, { network: 'Testnet' }));
+    expect((await approve()).body).toEqual({
+      status: 'err',
+      response: 'Too many extra agents for cumulative volume traded. Current limit is 20',
+    });
+    const one = added.find(({ status }) => status === 201)?.body as Pair;
+    expect((await revoke(trader, String(one.agent['agent']))).status).toBe(200);
+    expect((await approve()).body).toMatchObject({ status: 'ok' });
+  });
+
+  it('that never became active is removed after seven days; one that is active, or was used, stays', async () => {
+    const [idle, active, used] = [newWallet(), newWallet(), newWallet()];
+    const traders = [await tradingFor(null), await tradingFor(active.address), await tradingFor(null)];
+    for (const [at, agent] of [idle, active, used].entries()) await authorise(traders[at] ?? newWallet(), { agent: agent.address });
+    const database = await sandboxDatabase(sandbox);
+    await database.query('update agents set signed_at = created_at where agent = $1', [used.address.toLowerCase()]);
+    await database.end();
+    const venue = venueOf(sandbox.gateway, 'arbitrum-sepolia');
+    const after = (days: number) => ({ ...venue, clock: { ...venue.clock, now: () => Date.now() + days * 86_400_000 } });
+    const found = async () => Promise.all([idle, active, used].map(async ({ address }) => (await agents.get(address)).status));
+    await removeUnused(sandbox.gateway, after(6.9));
+    expect(await found()).toEqual([200, 200, 200]);
+    await removeUnused(sandbox.gateway, after(7.1));
+    expect(await found()).toEqual([404, 200, 200]);
   });
 
   it('that is the trader itself needs no delegation, neither to begin nor to end', async () => {

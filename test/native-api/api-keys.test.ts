@@ -1,5 +1,6 @@
 import { Wallet, type TypedDataDomain } from 'ethers';
 import { findCallerByKey } from '../../core/access/api-keys.js';
+import { authenticateKey } from '../../core/access/authenticate.js';
 import type { KnexStore } from '../../core/adapters/store/create-store.js';
 import { venueOf } from '../../core/gateway.js';
 import { domainOf, keyIssue, signWith } from '../harness/master-wallet.js';
@@ -111,5 +112,72 @@ describe('an API key', () => {
     expect(replies.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(19).fill(401)]);
     const kept = replies.find(({ status }) => status === 200)?.body as { apiKey: string };
     expect(await callerOf(kept.apiKey)).toMatchObject({ label: 'bot' });
+  });
+
+  it('expires when its issue says so, and the date is signed with it', async () => {
+    const trader = newWallet();
+    const [timestamp, expiresAt] = [Date.now(), Date.now() + 60_000];
+    const unsigned = { ...(await keyIssue(signWith(trader, domain), trader.address, 'short', timestamp)), expiresAt };
+    expectError(await issue(unsigned), 401, 'INVALID_SIGNATURE');
+    const fields = [
+      { name: 'label', type: 'string' },
+      { name: 'timestamp', type: 'uint256' },
+      { name: 'expiresAt', type: 'uint256' },
+    ];
+    const signed = async (until: number) => ({
+      ...{ trader: trader.address, label: 'short', timestamp, expiresAt: until },
+      signature: await trader.signTypedData(domain, { ApiKeyIssue: fields }, { label: 'short', timestamp, expiresAt: until }),
+    });
+    expectError(await issue(await signed(timestamp - 1)), 400, 'VALIDATION_ERROR');
+    const reply = await issue(await signed(expiresAt));
+    expect([reply.status, (reply.body as { expiresAt: number }).expiresAt]).toEqual([200, expiresAt]);
+    const { apiKey } = reply.body as { apiKey: string };
+    const venue = venueOf(sandbox.gateway, 'arbitrum-sepolia');
+    const later = { ...venue, clock: { ...venue.clock, now: () => expiresAt } };
+    expect(await findCallerByKey(sandbox.gateway, venue, apiKey)).toMatchObject({ label: 'short' });
+    expect(await findCallerByKey(sandbox.gateway, later, apiKey)).toBeNull();
+    await expect(authenticateKey(sandbox.gateway, later, { isWrite: false }, apiKey)).rejects.toMatchObject({ code: 'API_KEY_UNKNOWN' });
+  });
+
+  it('is listed by its label without the key, and deleted by the master wallet alone', async () => {
+    const trader = newWallet();
+    const [kept, lost] = [await issued(trader, 'kept'), await issued(trader, 'lost')];
+    const list = (key: string) => sandbox.get(`/v1/arbitrum-sepolia/account/${trader.address}/api-keys`, { 'X-Service-Api-Key': key });
+    const remove = async (signer: Wallet, timestamp = Date.now()): Promise<Reply> => {
+      const fields = [
+        { name: 'label', type: 'string' },
+        { name: 'timestamp', type: 'uint256' },
+      ];
+      const signature = await signer.signTypedData(domain, { ApiKeyRevocation: fields }, { label: 'lost', timestamp });
+      return sandbox.call('/v1/arbitrum-sepolia/api-keys', {
+        method: 'DELETE',
+        body: JSON.stringify({ trader: trader.address, label: 'lost', timestamp, signature }),
+        headers: { 'Content-Type': 'application/json' },
+      });
+    };
+    const both = await list(lost);
+    const created = { createdAt: expect.any(Number) as number, expiresAt: null };
+    expect(both.body).toEqual({
+      data: expect.arrayContaining([
+        { label: 'kept', ...created },
+        { label: 'lost', ...created },
+      ]) as unknown,
+    });
+    expectError(await remove(newWallet()), 401, 'INVALID_SIGNATURE');
+    expect(await remove(trader)).toMatchObject({ status: 200, body: { label: 'lost', trader: trader.address, deleted: true } });
+    expectError(await list(lost), 401, 'API_KEY_UNKNOWN');
+    expect((await list(kept)).body).toEqual({ data: [{ label: 'kept', ...created }] });
+    expect((await remove(trader, Date.now() + 1)).body).toMatchObject({ deleted: false });
+  });
+
+  it('is one of twenty at most, also when they are asked for at once; a replacement is no new one', async () => {
+    const trader = newWallet();
+    const ask = async (label: string) => issue(await keyIssue(signWith(trader, domain), trader.address, label));
+    const replies = await Promise.all(Array.from({ length: 22 }, (_, at) => ask(`key ${at}`)));
+    expect(replies.map(({ status }) => status).sort()).toEqual([...Array<number>(20).fill(200), 422, 422]);
+    const refused = replies.find(({ status }) => status === 422)?.body;
+    expect(refused).toMatchObject({ code: 'UNSUPPORTED', details: { reason: expect.stringContaining('has 20 API keys') as string } });
+    const one = replies.find(({ status }) => status === 200)?.body as { label: string };
+    expect((await ask(one.label)).status).toBe(200);
   });
 });

@@ -1,13 +1,26 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Knex } from 'knex';
-import type { AccessStore, AgentClaim, ApiKeyRecord, MasterClaim, Registration, Takeover } from '../../access/access-store.js';
+import {
+  MAX_AGENTS,
+  MAX_API_KEYS,
+  type AccessStore,
+  type AgentClaim,
+  type ApiKeyRecord,
+  type ApiKeySummary,
+  type MasterClaim,
+  type Registration,
+  type Takeover,
+  type UnusedAgents,
+} from '../../access/access-store.js';
 import type { ChainSlug } from '../../chains.js';
 import type { Agent } from '../../domain/agent.js';
+import { GatewayError } from '../../errors.js';
 import type { Address } from '../../ports.js';
 import { agentOf, scopeColumns, type AgentRow } from './agent-row.js';
 import { appendJournal, type Told } from './journal-rows.js';
 import { spendMasterMessage } from './master-messages.js';
 import { raiseFloor } from './take-nonce.js';
+import { lockAccess } from './trader-lock.js';
 
 export interface AccessStoreOptions {
   readonly db: Knex;
@@ -44,6 +57,7 @@ export function createAccessStore({ db, transaction }: AccessStoreOptions) {
       orNull(
         transaction(async (trx) => {
           await spendMasterMessage(trx, claim, registration.createdAt);
+          if (!(await makeRoom(trx, claim.chain, registration))) throw tooMany('agents', MAX_AGENTS, claim.trader);
           const former = await trx<AgentRow & InChain>('agents')
             .where({ chain: claim.chain, agent: registration.agent })
             .forUpdate()
@@ -70,18 +84,60 @@ export function createAccessStore({ db, transaction }: AccessStoreOptions) {
         }),
       ),
 
-    saveApiKey: (claim: MasterClaim, { hash, label }: Omit<ApiKeyRecord, 'chain' | 'trader'>, at: number): Promise<void> =>
+    async unusedAgents(chain: ChainSlug, { before, modes, limit }: UnusedAgents): Promise<readonly Agent[]> {
+      const rows: AgentRow[] = await db<AgentRow & InChain>('agents')
+        .where({ chain })
+        .whereIn('mode', [...modes])
+        .where('created_at', '<', before)
+        .whereRaw(IS_UNUSED)
+        .orderBy('created_at')
+        .limit(limit);
+      return rows.map(agentOf);
+    },
+
+    async removeUnused(chain: ChainSlug, agents: readonly Pick<Agent, 'agent' | 'version'>[]): Promise<number> {
+      const { rowCount } = await db.raw<{ rowCount: number }>(`delete from agents where ${AS_FOUND}`, asFound(chain, agents));
+      return rowCount;
+    },
+
+    async noteActive(chain: ChainSlug, agents: readonly Pick<Agent, 'agent' | 'version'>[], at: number): Promise<void> {
+      await db.raw(`update agents set active_at = :at where ${AS_FOUND}`, { ...asFound(chain, agents), at });
+    },
+
+    saveApiKey: (claim: MasterClaim, { hash, label, expiresAt }: Omit<ApiKeyRecord, 'chain' | 'trader'>, at: number): Promise<void> =>
       transaction(async (trx) => {
+        const { chain, trader } = claim;
         await spendMasterMessage(trx, claim, at);
+        await lockAccess(trx, chain, trader);
+        await trx('api_keys').where({ chain, trader }).where('expires_at', '<=', at).delete();
+        const others = await trx('api_keys').where({ chain, trader }).whereNot({ label }).select('label');
+        if (others.length >= MAX_API_KEYS) throw tooMany('API keys', MAX_API_KEYS, trader);
         await trx('api_keys')
-          .insert({ chain: claim.chain, trader: claim.trader, label, key_hash: hash, created_at: at })
+          .insert({ chain, trader, label, key_hash: hash, created_at: at, expires_at: expiresAt })
           .onConflict(['chain', 'trader', 'label'])
-          .merge(['key_hash', 'created_at']);
+          .merge(['key_hash', 'created_at', 'expires_at']);
+      }),
+
+    async listApiKeys(chain: ChainSlug, trader: Address, now: number): Promise<readonly ApiKeySummary[]> {
+      const rows = await db<ApiKeyRow>('api_keys')
+        .where({ chain, trader })
+        .where((live) => void live.whereNull('expires_at').orWhere('expires_at', '>', now))
+        .orderBy([{ column: 'created_at', order: 'desc' }, { column: 'label' }])
+        .select('label', 'created_at', 'expires_at');
+      return rows.map(({ label, created_at, expires_at }) => ({ label, createdAt: Number(created_at), expiresAt: timeOf(expires_at) }));
+    },
+
+    deleteApiKey: (claim: MasterClaim, label: string, at: number): Promise<boolean> =>
+      transaction(async (trx) => {
+        const { chain, trader } = claim;
+        await spendMasterMessage(trx, claim, at);
+        return (await trx('api_keys').where({ chain, trader, label }).delete()) > 0;
       }),
 
     async findApiKey(chain: ChainSlug, hash: string): Promise<ApiKeyRecord | null> {
-      const row = await db<ApiKeyRow>('api_keys').where({ chain, key_hash: hash }).first('key_hash', 'trader', 'label');
-      return row === undefined || !isSameHash(row.key_hash, hash) ? null : { chain, hash, trader: row.trader, label: row.label };
+      const row = await db<ApiKeyRow>('api_keys').where({ chain, key_hash: hash }).first('key_hash', 'trader', 'label', 'expires_at');
+      if (row === undefined || !isSameHash(row.key_hash, hash)) return null;
+      return { chain, hash, trader: row.trader, label: row.label, expiresAt: timeOf(row.expires_at) };
     },
   } satisfies AccessStore;
 }
@@ -98,6 +154,47 @@ interface ApiKeyRow extends InChain {
   readonly key_hash: string;
   readonly trader: Address;
   readonly label: string;
+  readonly created_at: bigint;
+  readonly expires_at: bigint | null;
+}
+
+const timeOf = (at: bigint | null): number | null => (at === null ? null : Number(at));
+
+const IS_UNUSED = 'signed_at is null and active_at is null';
+/** A registration that was changed or used since it was found is another one. */
+const AS_FOUND = `chain = :chain and ${IS_UNUSED}
+  and (agent, version) in (select * from unnest(cast(:agents as text[]), cast(:versions as bigint[])))`;
+const asFound = (chain: ChainSlug, agents: readonly Pick<Agent, 'agent' | 'version'>[]) => ({
+  chain,
+  agents: agents.map(({ agent }) => agent),
+  versions: agents.map(({ version }) => version.toString()),
+});
+
+const tooMany = (what: string, most: number, trader: Address): GatewayError =>
+  new GatewayError('UNSUPPORTED', {
+    reason: `${trader} has ${most} ${what} on this chain, and no trader may have more: remove one first.`,
+  });
+
+/**
+ * Whether the trader may have one more agent; the trader stays locked until the transaction ends, so that two replicas cannot both let
+ * the last one in. Of registrations that ended without being used only the newest are kept: each costs its owner one signature.
+ */
+export async function makeRoom(trx: Knex.Transaction, chain: ChainSlug, { agent, trader, createdAt }: Registration): Promise<boolean> {
+  await lockAccess(trx, chain, trader);
+  const others = (): Knex.QueryBuilder => trx('agents').where({ chain, trader }).whereNot({ agent });
+  const inForce = await others()
+    .whereNull('revoked_at')
+    .where((live: Knex.QueryBuilder) => void live.whereNull('expires_at').orWhere('expires_at', '>', createdAt))
+    .select<unknown[]>('agent');
+  if (inForce.length >= MAX_AGENTS) return false;
+  await trx.raw(
+    `delete from agents where chain = :chain and agent in (
+       select agent from agents where chain = :chain and trader = :trader and agent <> :agent and signed_at is null
+         and (revoked_at is not null or expires_at <= :createdAt)
+       order by created_at desc offset ${MAX_AGENTS})`,
+    { chain, trader, agent, createdAt },
+  );
+  return true;
 }
 
 /** One row per agent, so of two traders who ask for it at once the second finds the first and `takeover` decides. */

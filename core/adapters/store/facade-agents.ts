@@ -1,10 +1,11 @@
 import type { Knex } from 'knex';
+import { MAX_AGENTS } from '../../access/access-store.js';
 import type { AgentApproval, AgentRemoval, ApprovalOutcome } from '../../access/signer-store.js';
 import type { NonceVerdict } from '../../access/signer-nonces.js';
 import type { ChainSlug } from '../../chains.js';
 import type { Agent } from '../../domain/agent.js';
 import type { Address } from '../../ports.js';
-import { lostBy, ofSameTrader, toldTo } from './access-store.js';
+import { lostBy, makeRoom, ofSameTrader, toldTo } from './access-store.js';
 import { agentOf, scopeColumns, type AgentRow } from './agent-row.js';
 import { appendJournal } from './journal-rows.js';
 import { raiseFloor, takeNonce } from './take-nonce.js';
@@ -44,7 +45,8 @@ async function approve(trx: Knex.Transaction, approval: AgentApproval): Promise<
   if (isRemoved(known, approval)) throw new Refused({ kind: 'used' });
   const former = known.find((row) => row.chain === chain);
   const replaced = await revoke(trx, { chain, trader, name, at: createdAt }, agent);
-  if (name !== '' && (await countNamed(trx, chain, trader, agent)) >= maxNamed) throw new Refused({ kind: 'too-many' });
+  if (name !== '' && (await countNamed(trx, chain, trader, agent)) >= maxNamed) throw new Refused({ kind: 'too-many', most: maxNamed });
+  if (!(await makeRoom(trx, chain, registration))) throw new Refused({ kind: 'too-many', most: MAX_AGENTS });
   const saved = await put(trx, chain, registration, former);
   if (former !== undefined && former.trader !== trader) await raiseFloor(trx, { agent, trader: former.trader, floor: BigInt(createdAt) });
   await appendJournal(trx, chain, createdAt, [...lostBy(former, saved), ...[...replaced, saved].map(toldTo)]);

@@ -2,8 +2,10 @@ import type { Knex } from 'knex';
 import type { MasterClaim } from '../../access/access-store.js';
 import { GatewayError } from '../../errors.js';
 
-/** Old messages leave with new ones, a few at a time, so that the table stays as small as the window. */
+/** Old messages and clocks leave with new ones, a few at a time, so that the tables stay as small as the window. */
 const SWEPT_AT_ONCE = 100;
+/** A clock refuses nothing that the window of timestamps lets pass soon after its last message; a day is for clocks that were set back. */
+const CLOCK_KEPT_MS = 86_400_000;
 
 /** Takes the message for this transaction alone; throws when it is spent, or older than what was accepted about its subject. */
 export async function spendMasterMessage(trx: Knex.Transaction, claim: MasterClaim, now: number): Promise<void> {
@@ -13,6 +15,11 @@ export async function spendMasterMessage(trx: Knex.Transaction, claim: MasterCla
     `delete from master_messages where ctid in
        (select ctid from master_messages where expires_at < ? order by expires_at limit ? for update skip locked)`,
     [now, SWEPT_AT_ONCE],
+  );
+  await trx.raw(
+    `delete from master_clocks where ctid in
+       (select ctid from master_clocks where last_timestamp < ? order by last_timestamp limit ? for update skip locked)`,
+    [now - CLOCK_KEPT_MS, SWEPT_AT_ONCE],
   );
 }
 

@@ -24,3 +24,8 @@ export const lockTrader = (trx: Knex.Transaction, draft: Draft): Knex.Raw => trx
 export async function lockAgent(trx: Knex.Transaction, agent: Address): Promise<void> {
   await trx.raw(`select ${LOCK}`, { name: `diamond-gateway agent ${agent}` });
 }
+
+/** Agents and keys of one trader are registered one after the other, so that what is counted holds until it is stored. */
+export async function lockAccess(trx: Knex.Transaction, chain: ChainSlug, trader: Address): Promise<void> {
+  await trx.raw(`select ${LOCK}`, { name: `diamond-gateway access ${chain} ${trader}` });
+}

@@ -306,10 +306,10 @@ describe('authentication', () => {
       const hash = apiKeyHash(key) ?? '';
       await gateway.store.access.saveApiKey(
         { ...claim(trader, `api-key:${label}`), primaryType: 'ApiKeyIssue' },
-        { hash, label },
+        { hash, label, expiresAt: null },
         Date.now(),
       );
-      return { chain: CHAIN, hash, trader, label, key };
+      return { chain: CHAIN, hash, trader, label, expiresAt: null, key };
     };
 
     it('names the trader, and counts as an agent', async () => {
