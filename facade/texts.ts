@@ -18,6 +18,8 @@ export const TEXTS = {
   agentUsed: 'Extra agent already used.',
   tooManyAgents: (most: number) => `Too many extra agents for cumulative volume traded. Current limit is ${most}`,
   agentExpired: 'Agent valid_until already expired.',
+  scheduledTooSoon: 'Scheduled cancel time must be at least 5 seconds ahead.',
+  scheduledTooLate: 'Scheduled cancel time must be at most 7 days ahead.',
 } as const;
 
 export function nonceText(nonce: bigint, verdict: Exclude<NonceVerdict, { kind: 'taken' }>): string {

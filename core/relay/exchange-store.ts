@@ -81,8 +81,8 @@ export interface ExchangeStore {
   awaited(chain: ChainSlug, trader: Address): Promise<ExchangeRecord[]>;
   /** Those of these trades that an order placed by then has opened. */
   orderedBefore(chain: ChainSlug, trader: Address, tradeIndices: readonly number[], at: number): Promise<number[]>;
-  /** null unsets it. */
-  schedule(cancel: Omit<ScheduledCancel, 'dueAt'> & { readonly dueAt: number | null }): Promise<void>;
+  /** null unsets it. False, with nothing stored, when the agent was removed meanwhile. */
+  schedule(cancel: Omit<ScheduledCancel, 'dueAt'> & { readonly dueAt: number | null }): Promise<boolean>;
   /** Takes what is due, each by one of those who ask. Whoever does not say `fired` in time, perhaps because he died, leaves it to be taken again. */
   takeDue(chain: ChainSlug, now: number, againAt: number): Promise<ScheduledCancel[]>;
   /** It could not be begun: it is due again then, unless another was set meanwhile. */

@@ -4,23 +4,32 @@ import { relayMargin } from '../../core/relay/relay-margin.js';
 import { closedText } from '../../core/relay/switches.js';
 import type { TradeActionOf } from '../actions/trade.js';
 import { DONE, refused, type ExchangeReply } from '../reply.js';
+import { TEXTS } from '../texts.js';
 import { ITEM_TEXTS } from './item-texts.js';
 import type { TradeWork } from './trade-handlers.js';
 
 /** A schedule nearer than this would fire before it could be moved. */
 const SOONEST_MS = 5_000;
+/** A bot that lives moves its schedule long before; a date far away only keeps a row. */
+const LATEST_MS = 7 * 86_400_000;
 
 /** The dead man's switch: set, moved, or taken away. */
 export async function runScheduled(work: TradeWork, { time }: TradeActionOf<'scheduleCancel'>): Promise<ExchangeReply> {
   const { gateway, venue, caller, action } = work;
-  if (time !== undefined && time < venue.clock.now() + SOONEST_MS)
-    return refused('Scheduled cancel time must be at least 5 seconds ahead.');
+  if (time !== undefined && time < venue.clock.now() + SOONEST_MS) return refused(TEXTS.scheduledTooSoon);
+  if (time !== undefined && time > venue.clock.now() + LATEST_MS) return refused(TEXTS.scheduledTooLate);
   const { trader, agent } = caller;
   // A switch that nobody will pull is worse than none; taking one away is always fine.
   const closed = time === undefined || venue.relayer === null ? null : closedText(venue.relayer.standing(caller.sender));
   if (closed !== null) return refused(closed);
-  await gateway.store.exchange.schedule({ chain: venue.definition.slug, trader, agent, action: action.id, dueAt: time ?? null });
-  return DONE;
+  const isSet = await gateway.store.exchange.schedule({
+    chain: venue.definition.slug,
+    trader,
+    agent,
+    action: action.id,
+    dueAt: time ?? null,
+  });
+  return isSet ? DONE : refused(TEXTS.unknownSigner(agent));
 }
 
 /** Remembered for the next opening; open trades keep theirs. */

@@ -3,7 +3,8 @@ import { encodePacked, keccak256 } from 'viem/utils';
 import { newTrader, type ChainTrader } from '../harness/chain-trader.js';
 import { eventually } from '../harness/eventually.js';
 import { approveAgent, nextNonce, postExchange, signL1, type ExchangeAnswer, type ExchangeBody } from '../harness/hl-exchange.js';
-import { agentsOf, authorization, domainOf, signWith } from '../harness/master-wallet.js';
+import { agentsOf, authorization, domainOf, revocation, signWith } from '../harness/master-wallet.js';
+import { sandboxDatabase } from '../harness/sandbox-database.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
 
 const TEST_NET = 'arbitrum-sepolia';
@@ -382,5 +383,52 @@ describe('the master itself', () => {
     expect(await isKnown(master)).toBe(false);
     expect(await post(await approveAgent(master, master.address, null, TESTNET))).toMatchObject(OK);
     expect(await isKnown(master)).toBe(true);
+  });
+});
+
+describe('a scheduled cancel', () => {
+  const HOUR_MS = 3_600_000;
+  const schedules = async (trader: string): Promise<number> => {
+    const database = await sandboxDatabase(sandbox);
+    const { rows } = await database.query('select 1 from scheduled_cancels where trader = $1', [trader.toLowerCase()]);
+    await database.end();
+    return rows.length;
+  };
+  const schedule = async (agent: Wallet, time: number) => post(await signL1(agent, { type: 'scheduleCancel', time }));
+
+  it('lies between five seconds and seven days ahead', async () => {
+    const [{ master }, agent] = [await newMaster(TEST_NET, sandbox.controls.relayer), newKey()];
+    await post(await approveAgent(master, agent.address, null, TESTNET));
+    const soon = err('Scheduled cancel time must be at least 5 seconds ahead.');
+    const late = err('Scheduled cancel time must be at most 7 days ahead.');
+    expect(await schedule(agent, Date.now() + 4_000)).toMatchObject(soon);
+    for (const ahead of [7 * 24 * HOUR_MS + 60_000, 1e14]) expect(await schedule(agent, Date.now() + ahead)).toMatchObject(late);
+    expect(await schedules(master.address)).toBe(0);
+    expect(await schedule(agent, Date.now() + 7 * 24 * HOUR_MS - 60_000)).toMatchObject(OK);
+  });
+
+  it.each<[string, (master: Wallet, agent: Wallet) => Promise<unknown>]>([
+    ['is removed', async (master) => post(await approveAgent(master, NOBODY, 'bot', TESTNET))],
+    ['is replaced', async (master) => post(await approveAgent(master, newKey().address, 'bot', TESTNET))],
+    [
+      'is revoked natively',
+      async (master, agent) => {
+        const sign = signWith(master, await domainOf(sandbox));
+        return agentsOf(sandbox).revoke(agent.address, await revocation(sign, master.address, agent.address));
+      },
+    ],
+  ])('ends with the agent that set it, when that %s', async (_how, remove) => {
+    const [{ master }, agent] = [await newMaster(TEST_NET, sandbox.controls.relayer), newKey()];
+    await post(await approveAgent(master, agent.address, 'bot', TESTNET));
+    expect(await schedule(agent, Date.now() + HOUR_MS)).toMatchObject(OK);
+    expect(await schedules(master.address)).toBe(1);
+    expect(await remove(master, agent)).toMatchObject({ status: 200 });
+    expect(await schedules(master.address)).toBe(0);
+    const [trader, signer] = [master, agent].map(({ address }) => address.toLowerCase() as `0x${string}`);
+    if (!trader || !signer) throw new Error('no wallets');
+    // An action that was let in before the removal and comes after it.
+    const late = { chain: TEST_NET, trader, agent: signer, action: 1n, dueAt: Date.now() + HOUR_MS } as const;
+    expect(await sandbox.gateway.store.exchange.schedule(late)).toBe(false);
+    expect(await schedules(master.address)).toBe(0);
   });
 });

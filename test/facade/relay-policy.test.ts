@@ -1,4 +1,5 @@
 import { Wallet } from 'ethers';
+import type { KnexStore } from '../../core/adapters/store/create-store.js';
 import type { Intent } from '../../core/domain/intent.js';
 import type { Store } from '../../core/ports.js';
 import type { RelayJob, RelayPurpose, SignedAction } from '../../core/relay/relay-store.js';
@@ -225,7 +226,9 @@ describe('a schedule', () => {
     });
     // Another chain's: the running gateway must not take it first.
     const cancel = { chain: 'base', trader, agent: trader, action: action.id } as const;
-    await store.exchange.schedule({ ...cancel, dueAt: 1_000 });
+    const self = { mode: 'relayed', name: '', permissions: 'trade', created_at: 0 };
+    await (store as KnexStore).db('agents').insert({ chain: 'base', agent: trader, trader, ...self });
+    expect(await store.exchange.schedule({ ...cancel, dueAt: 1_000 })).toBe(true);
     expect(await store.exchange.takeDue('base', 999, 5_000)).toEqual([]);
     expect(await store.exchange.takeDue('base', 1_500, 5_000)).toEqual([{ ...cancel, dueAt: 1_000 }]);
     expect(await store.exchange.takeDue('base', 2_000, 6_000)).toEqual([]);

@@ -17,6 +17,7 @@ import type { Agent } from '../../domain/agent.js';
 import { GatewayError } from '../../errors.js';
 import type { Address } from '../../ports.js';
 import { agentOf, scopeColumns, type AgentRow } from './agent-row.js';
+import { dropSchedules } from './exchange-store.js';
 import { appendJournal, type Told } from './journal-rows.js';
 import { spendMasterMessage } from './master-messages.js';
 import { raiseFloor } from './take-nonce.js';
@@ -63,7 +64,8 @@ export function createAccessStore({ db, transaction }: AccessStoreOptions) {
             .forUpdate()
             .first();
           const agent = theirs(await putAgent(trx, claim.chain, registration, takeover));
-          if (former !== undefined && former.trader !== agent.trader) await killNonces(trx, former, registration.createdAt);
+          if (former !== undefined && former.trader !== agent.trader)
+            await endRegistration(trx, claim.chain, former, registration.createdAt);
           await appendJournal(trx, claim.chain, registration.createdAt, [...lostBy(former, agent), toldTo(agent)]);
           return agent;
         }),
@@ -78,7 +80,7 @@ export function createAccessStore({ db, transaction }: AccessStoreOptions) {
             .update({ revoked_at: trx.raw('coalesce(revoked_at, ?)', [at]), version: trx.raw('version + 1') })
             .returning('*');
           const revoked = theirs(rows);
-          await killNonces(trx, revoked, at);
+          await endRegistration(trx, claim.chain, revoked, at);
           await appendJournal(trx, claim.chain, at, [toldTo(revoked)]);
           return revoked;
         }),
@@ -219,9 +221,17 @@ async function putAgent(trx: Knex.Transaction, chain: ChainSlug, registration: R
   return query.returning('*');
 }
 
-/** A registration that ended stays ended for what was signed under it, also if the same trader registers the agent again. */
-const killNonces = (trx: Knex.Transaction, { agent, trader, mode }: Pick<Agent, 'agent' | 'trader' | 'mode'>, at: number): Promise<void> =>
-  mode === 'relayed' ? raiseFloor(trx, { agent, trader, floor: BigInt(at) }) : Promise.resolve();
+/** What an agent signed and scheduled ends with its registration, also if the same trader registers the agent again. */
+export async function endRegistration(
+  trx: Knex.Transaction,
+  chain: ChainSlug,
+  { agent, trader, mode }: Pick<Agent, 'agent' | 'trader' | 'mode'>,
+  at: number,
+): Promise<void> {
+  if (mode === 'self') return;
+  await raiseFloor(trx, { agent, trader, floor: BigInt(at) });
+  await dropSchedules(trx, chain, { trader, agent });
+}
 
 /** What a registration keeps when it is made again: its age and its use, unless it goes to another trader. */
 export const ofSameTrader = (trx: Knex.Transaction): Record<'created_at' | 'signed_at' | 'active_at', Knex.Raw> => ({

@@ -92,9 +92,9 @@ export function createExchangeStore(db: Knex): ExchangeStore {
         Number(row.trade_index),
       ),
     async schedule({ chain, trader, agent, action, dueAt }) {
-      if (dueAt === null)
-        await rows('delete from scheduled_cancels where chain = :chain and trader = :trader returning 1', { chain, trader });
-      else await rows(SCHEDULE, { chain, trader, agent, action, dueAt });
+      if (dueAt !== null) return (await rows(SCHEDULE, { chain, trader, agent, action, dueAt })).length > 0;
+      await rows('delete from scheduled_cancels where chain = :chain and trader = :trader returning 1', { chain, trader });
+      return true;
     },
     takeDue: async (chain, now, againAt) =>
       (await rows<Omit<ScheduledCancel, 'dueAt'> & { fired_at: bigint }>(TAKE_DUE, { chain, now, againAt })).map(
@@ -172,19 +172,35 @@ const AWAITED = statement(`
 
 const RECORD = statement(`with ${RECORDED} select 1`);
 
-/** `fired_at` is when it first came due; `due_at` moves on until it is done. */
+/** `fired_at` is when it first came due; `due_at` moves on until it is done. The schedule of an agent that was removed never comes due. */
 export const TAKE_DUE = `
   update scheduled_cancels set fired_at = coalesce(fired_at, due_at), due_at = :againAt where chain = :chain and due_at <= :now
+  and exists (select from agents where agents.chain = scheduled_cancels.chain and agents.agent = scheduled_cancels.agent
+    and agents.trader = scheduled_cancels.trader and agents.revoked_at is null)
   returning chain, trader, agent, action, fired_at`;
 
 const PUT_BACK = `
   update scheduled_cancels set due_at = :dueAt
   where chain = :chain and trader = :trader and action = :action and fired_at is not null returning 1`;
 
+/** The agent's row is locked against a removal under way: either the removal deletes this schedule, or it is not set at all. */
 const SCHEDULE = `
-  insert into scheduled_cancels (chain, trader, agent, action, due_at) values (:chain, :trader, :agent, :action, :dueAt)
+  with live as (
+    select agent from agents where chain = :chain and agent = :agent and trader = :trader and revoked_at is null for share
+  )
+  insert into scheduled_cancels (chain, trader, agent, action, due_at)
+  select cast(:chain as text), cast(:trader as text), agent, cast(:action as bigint), cast(:dueAt as bigint) from live
   on conflict (chain, trader) do update set agent = excluded.agent, action = excluded.action, due_at = excluded.due_at, fired_at = null
   returning 1`;
+
+/** A schedule ends with the agent that set it: a trader who removes an agent must not find its orders canceled by it later. */
+export async function dropSchedules(
+  trx: Knex.Transaction,
+  chain: ChainSlug,
+  { trader, agent }: { trader: Address; agent: Address },
+): Promise<void> {
+  await trx('scheduled_cancels').where({ chain, trader, agent }).delete();
+}
 
 const ORDERED_BEFORE = `
   select distinct event.trade_index from chain_events event join orders on orders.id = event.order_id

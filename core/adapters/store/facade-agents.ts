@@ -5,11 +5,11 @@ import type { NonceVerdict } from '../../access/signer-nonces.js';
 import type { ChainSlug } from '../../chains.js';
 import type { Agent } from '../../domain/agent.js';
 import type { Address } from '../../ports.js';
-import { lostBy, makeRoom, ofSameTrader, toldTo } from './access-store.js';
+import { endRegistration, lostBy, makeRoom, ofSameTrader, toldTo } from './access-store.js';
 import { agentOf, scopeColumns, type AgentRow } from './agent-row.js';
 import { appendJournal } from './journal-rows.js';
 import { raiseFloor, takeNonce } from './take-nonce.js';
-import { lockAgent } from './trader-lock.js';
+import { lockAccess, lockAgent } from './trader-lock.js';
 
 type Row = AgentRow & { readonly chain: ChainSlug; readonly signed_at: bigint | null };
 type RunTransaction = <Result>(work: (trx: Knex.Transaction) => Promise<Result>) => Promise<Result>;
@@ -38,6 +38,8 @@ async function approve(trx: Knex.Transaction, approval: AgentApproval): Promise<
   const { agent, trader, name, createdAt } = registration;
   const verdict = await takeNonce(trx, trader, nonce);
   if (verdict.kind !== 'taken') throw new Refused({ kind: 'nonce', verdict });
+  // In the order of the native front end: the trader first, then the rows of the agent.
+  await lockAccess(trx, chain, trader);
   await lockAgent(trx, agent);
   await raiseFloor(trx, { agent, trader, floor });
   const known: Row[] = await trx<Row>('agents').where({ agent }).forUpdate();
@@ -48,7 +50,7 @@ async function approve(trx: Knex.Transaction, approval: AgentApproval): Promise<
   if (name !== '' && (await countNamed(trx, chain, trader, agent)) >= maxNamed) throw new Refused({ kind: 'too-many', most: maxNamed });
   if (!(await makeRoom(trx, chain, registration))) throw new Refused({ kind: 'too-many', most: MAX_AGENTS });
   const saved = await put(trx, chain, registration, former);
-  if (former !== undefined && former.trader !== trader) await raiseFloor(trx, { agent, trader: former.trader, floor: BigInt(createdAt) });
+  if (former !== undefined && former.trader !== trader) await endRegistration(trx, chain, former, createdAt);
   await appendJournal(trx, chain, createdAt, [...lostBy(former, saved), ...[...replaced, saved].map(toldTo)]);
   return { kind: 'done', agent: saved };
 }
@@ -86,7 +88,7 @@ async function revoke(
   const query = trx<Row>('agents').where({ chain, trader, name, mode: 'relayed', revoked_at: null });
   if (except !== null) query.whereNot('agent', except);
   const rows = await query.update({ revoked_at: BigInt(at), version: trx.raw('version + 1') }).returning('*');
-  for (const { agent } of rows) await raiseFloor(trx, { agent, trader, floor: BigInt(at) });
+  for (const row of rows) await endRegistration(trx, chain, row, at);
   return rows.map(agentOf);
 }
 
