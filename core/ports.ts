@@ -140,7 +140,11 @@ export interface Chain {
   readonly relay: RelayNode;
   /** The trader's trading delegate, null when none is set; the contract emits no event for it. */
   delegateOf(trader: Address): Promise<Address | null>;
-  /** A contract wallet's verdict on a digest (ERC-1271; ERC-6492 before it is deployed). */
+  hasCode(address: Address): Promise<boolean>;
+  /**
+   * A contract wallet's verdict on a digest (ERC-1271; ERC-6492 before it is deployed). It runs the wallet's code, which a stranger may have
+   * written: callers go through `core/access/wallet-verdicts.ts`, which bounds how often.
+   */
   isValidSignature(wallet: Address, digest: Hex, signature: Hex): Promise<boolean>;
   /** Asks the node who it is and what its Diamond serves, in one round trip; throws ForeignChainError when it is another chain or no Diamond is there. */
   identify(): Promise<ChainFacts>;

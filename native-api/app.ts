@@ -4,7 +4,7 @@ import { GatewayError } from '../core/errors.js';
 import type { Gateway } from '../core/gateway.js';
 import { refuseExceeded } from '../core/limits.js';
 import { answerHotFirst } from './answer-hot-first.js';
-import { createClientReader, setClientHeaders, type ReadClient } from './client.js';
+import { createClientReader, rememberClient, setClientHeaders, type ReadClient } from './client.js';
 import { docsRouter } from './docs.js';
 import type { HotReplies } from '../core/hot-replies.js';
 import { enterScope, measureRequests } from './measure-requests.js';
@@ -65,6 +65,7 @@ const SANDBOX = /^\/sandbox(?:[/?]|$)/;
 function receive({ entrance }: Gateway, clientOf: ReadClient, hasSandbox: boolean): RequestHandler {
   return (request, response, next) => {
     const client = clientOf(request);
+    rememberClient(request, client);
     setClientHeaders(response, client);
     if (hasSandbox && SANDBOX.test(request.url)) return next();
     const window = entrance.countAddress(client.address);

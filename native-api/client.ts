@@ -53,6 +53,14 @@ export function createClientReader({ clientAddress }: Pick<Entrance, 'clientAddr
   };
 }
 
+const clients = new WeakMap<IncomingMessage, Client>();
+
+/** Kept for the handlers behind the one that counted the request. */
+export const rememberClient = (request: IncomingMessage, client: Client): void => void clients.set(request, client);
+
+/** The network address that a remembered request came from. */
+export const addressOf = (request: IncomingMessage): string => clients.get(request)?.address ?? '';
+
 /** Node joins repeated ones with commas, which is what they mean. */
 const forwardedFor = ({ 'x-forwarded-for': given }: IncomingMessage['headers']): string | undefined =>
   Array.isArray(given) ? given.join(',') : given;

@@ -52,6 +52,8 @@ interface Row<A extends Auth, Params, Query, Body, Reply extends z.ZodType, Cont
       readonly params: Decoded<Params>;
       readonly query: Decoded<Query>;
       readonly body: Decoded<Body>;
+      /** The client's network address, behind trusted proxies. */
+      readonly from: string;
       /** null where the row does not wait, or nobody asked it to. */
       readonly wait: Wait | null;
     },

@@ -4,6 +4,7 @@ import type { Caller } from '../core/access/caller.js';
 import { GatewayError } from '../core/errors.js';
 import { venueOf, type Gateway, type Venue } from '../core/gateway.js';
 import type { Wait } from '../core/orders/wait-for-order.js';
+import { addressOf } from './client.js';
 import { decodeInput } from './decode-input.js';
 import { isOwnAccount } from './documented-errors.js';
 import type { HotReplies } from '../core/hot-replies.js';
@@ -38,7 +39,7 @@ function serve(gateway: Gateway, operation: Operation, hot: HotReplies): Request
     const venue = operation.scope === 'venue' ? venueOf(gateway, String(request.params['chain'])) : null;
     const caller = venue === null ? null : await identify(gateway, venue, operation, request, response);
     const wait = operation.waits === true ? waitOf(request, response) : null;
-    const input = { caller, wait, ...decodeInput(operation, request) };
+    const input = { caller, wait, from: addressOf(request), ...decodeInput(operation, request) };
     refuseStrangers(operation, caller, request);
     const answer = async (): Promise<Answer> => {
       const said = await handle(gateway, venue, operation, input);
@@ -88,6 +89,7 @@ function refuseStrangers(operation: Operation, caller: Caller | null, request: R
 interface Input {
   readonly caller: Caller | null;
   readonly wait: Wait | null;
+  readonly from: string;
   readonly params: unknown;
   readonly query: unknown;
   readonly body: unknown;

@@ -13,6 +13,8 @@ import { verifyMaster } from './master-signature.js';
 import { readScope, signedScope, type ScopeText } from './scope-text.js';
 
 export interface AuthorizationRequest {
+  /** The client's network address; absent where the service itself asks. */
+  readonly from?: string;
   readonly trader: Address;
   readonly agent: Address;
   readonly name: string;
@@ -24,6 +26,8 @@ export interface AuthorizationRequest {
 }
 
 export interface RevocationRequest {
+  /** The client's network address; absent where the service itself asks. */
+  readonly from?: string;
   readonly trader: Address;
   readonly agent: Address;
   readonly timestamp: number;
@@ -33,9 +37,10 @@ export interface RevocationRequest {
 const subjectOf = (agent: Address): string => `agent:${agent}`;
 
 export async function createAgent(gateway: Gateway, venue: Venue, request: AuthorizationRequest): Promise<AgentAnswer> {
-  const { trader, agent, name, timestamp, signature, agentSignature } = request;
+  const { from, trader, agent, name, timestamp, signature, agentSignature } = request;
   const scope = readScope(venue, request.scope);
   const claim = await verifyMaster(gateway, venue, {
+    ...(from === undefined ? {} : { from }),
     trader,
     timestamp,
     signature,
@@ -86,9 +91,10 @@ export async function listAgents({ store }: Gateway, venue: Venue, trader: Addre
 export async function revokeAgent(
   gateway: Gateway,
   venue: Venue,
-  { trader, agent, timestamp, signature }: RevocationRequest,
+  { from, trader, agent, timestamp, signature }: RevocationRequest,
 ): Promise<{ revocationTx: TransactionRequest | null }> {
   const claim = await verifyMaster(gateway, venue, {
+    ...(from === undefined ? {} : { from }),
     trader,
     timestamp,
     signature,

@@ -12,6 +12,8 @@ export interface ApiKeyRequest extends ApiKeyRemoval {
 }
 
 export interface ApiKeyRemoval {
+  /** The client's network address; absent where the service itself asks. */
+  readonly from?: string;
   readonly trader: Address;
   readonly label: string;
   readonly timestamp: number;
@@ -35,11 +37,12 @@ const KEY_SHAPE = /^dg_[A-Za-z0-9_-]{43}$/;
 export async function issueApiKey(
   gateway: Gateway,
   venue: Venue,
-  { trader, label, timestamp, signature, expiresAt }: ApiKeyRequest,
+  { from, trader, label, timestamp, signature, expiresAt }: ApiKeyRequest,
 ): Promise<IssuedApiKey> {
   if (expiresAt !== undefined && expiresAt <= venue.clock.now())
     throw new GatewayError('VALIDATION_ERROR', { issues: [{ path: 'expiresAt', message: 'must lie in the future' }] });
   const claim = await verifyMaster(gateway, venue, {
+    ...(from === undefined ? {} : { from }),
     trader,
     timestamp,
     signature,
@@ -61,9 +64,10 @@ export const listApiKeys = async ({ store }: Gateway, { definition, clock }: Ven
 export async function deleteApiKey(
   gateway: Gateway,
   venue: Venue,
-  { trader, label, timestamp, signature }: ApiKeyRemoval,
+  { from, trader, label, timestamp, signature }: ApiKeyRemoval,
 ): Promise<{ label: string; trader: Address; deleted: boolean }> {
   const claim = await verifyMaster(gateway, venue, {
+    ...(from === undefined ? {} : { from }),
     trader,
     timestamp,
     signature,

@@ -10,6 +10,7 @@ import { createCredentialHeaders, type CredentialHeaders } from './credential-he
 import { createRemembered, type Remembered } from './remembered.js';
 import { createRequestDigest, type RequestDigest } from './request-digest.js';
 import type { Crypto } from './signature.js';
+import { createVerdictLane, type VerdictLane } from './wallet-verdicts.js';
 
 export interface EntranceSettings {
   readonly limits: LimitNumbers;
@@ -29,6 +30,8 @@ export interface Entrance {
   readonly headers: CredentialHeaders;
   readonly limits: LimitNumbers;
   readonly admission: Admission;
+  /** The only way to run a contract wallet's code. */
+  readonly verdicts: VerdictLane;
   readonly agents: Remembered<{ readonly chain: ChainSlug; readonly agent: Address }, Agent>;
   readonly apiKeys: Remembered<{ readonly chain: ChainSlug; readonly hash: string }, ApiKeyRecord>;
   /** The address of who is really calling, behind trusted proxies. */
@@ -56,6 +59,7 @@ export function createEntrance(options: EntranceOptions): Entrance {
   const { limits, infoWeight, headerPrefixes, trustedProxies, serviceName, crypto, store, clock, log } = options;
   const addresses = createIpLimits({ limit: limits.ip, store: store.admission, clock, log });
   const weights = createIpLimits({ limit: infoWeight, subject: 'info-weight', store: store.admission, clock, log });
+  const verdicts = createVerdictLane({ perMinute: limits.ip, store: store.admission, clock, log });
   const stopPruning = clock.every(PRUNE_MS, () => {
     store.admission.prune(clock.now()).catch((error: unknown) => log.warn('admission.not-pruned', { error }));
   });
@@ -65,6 +69,7 @@ export function createEntrance(options: EntranceOptions): Entrance {
     crypto,
     digest: createRequestDigest(crypto.keccak, serviceName),
     headers: createCredentialHeaders(headerPrefixes),
+    verdicts,
     admission: createAdmission({ store: store.admission, clock, limits }),
     agents: createRemembered(
       ({ chain, agent }) => `${chain}:${agent}`,
@@ -82,6 +87,7 @@ export function createEntrance(options: EntranceOptions): Entrance {
       stopPruning();
       addresses.stop();
       weights.stop();
+      verdicts.stop();
     },
   };
 }

@@ -1,12 +1,12 @@
 import type { TypedDataDefinition } from 'viem';
 import { hashTypedData, hexToBytes } from 'viem/utils';
 import { GatewayError } from '../errors.js';
-import { fromNode } from '../from-node.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { Address, Hex } from '../ports.js';
 import type { MasterClaim } from './access-store.js';
 import { parseSignature } from './signature.js';
 import { masterFields, signingDomain, type MASTER_TYPES, type MasterType } from './typed-data.js';
+import { isApprovedByContract } from './wallet-verdicts.js';
 
 export const MASTER_WINDOW_MS = 30_000;
 /** Long enough that no replica's clock lets a message in again after it was forgotten. */
@@ -16,6 +16,8 @@ type OptionalOf<Type extends MasterType> = Type extends 'ApiKeyIssue' ? { readon
 type MessageOf<Type extends MasterType> = TypedDataDefinition<typeof MASTER_TYPES, Type>['message'] & OptionalOf<Type>;
 
 export interface MasterMessage<Type extends MasterType> {
+  /** The client's network address, which pays for a contract wallet's check; all without one share a budget. */
+  readonly from?: string;
   readonly trader: Address;
   /** Epoch ms. */
   readonly timestamp: number;
@@ -49,7 +51,7 @@ export function masterDigest<Type extends MasterType>(
 export async function verifyMaster<Type extends MasterType>(
   gateway: Gateway,
   venue: Venue,
-  { trader, timestamp, signature, primaryType, message, subject, cosignature = null }: MasterMessage<Type>,
+  { from = '', trader, timestamp, signature, primaryType, message, subject, cosignature = null }: MasterMessage<Type>,
 ): Promise<MasterClaim> {
   const serverTime = venue.clock.now();
   if (Math.abs(serverTime - timestamp) > MASTER_WINDOW_MS)
@@ -59,8 +61,10 @@ export async function verifyMaster<Type extends MasterType>(
   const byKey = [plain, named].find((each) => isSignedByKey(gateway, trader, each, signature));
   const digest = byKey ?? named;
   const isCosigned = cosignature === null || isSignedByKey(gateway, cosignature.agent, digest, cosignature.signature);
-  const isSigned = byKey !== undefined || (isCosigned && (await isApprovedByContract(venue, trader, named, signature)));
-  if (!isCosigned || !isSigned) throw new GatewayError('INVALID_SIGNATURE', {});
+  const isSigned =
+    isCosigned &&
+    (byKey !== undefined || (await isApprovedByContract(gateway, venue, { from, wallet: trader, digest: named, signature })));
+  if (!isSigned) throw new GatewayError('INVALID_SIGNATURE', {});
   return {
     chain: venue.definition.slug,
     trader,
@@ -76,9 +80,4 @@ export async function verifyMaster<Type extends MasterType>(
 function isSignedByKey({ entrance }: Gateway, signer: Address, digest: Hex, signature: Hex): boolean {
   const parsed = parseSignature(signature);
   return parsed !== null && entrance.crypto.recover(hexToBytes(digest), parsed) === signer;
-}
-
-async function isApprovedByContract(venue: Venue, wallet: Address, digest: Hex, signature: Hex): Promise<boolean> {
-  if (signature.length % 2 !== 0) return false;
-  return fromNode(venue.chain.isValidSignature(wallet, digest, signature));
 }

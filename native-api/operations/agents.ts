@@ -29,7 +29,7 @@ export const agentOperations: readonly Operation[] = [
     status: () => 201,
     statuses: [201],
     errors: ['TRADER_MISMATCH', 'UNSUPPORTED', 'UPSTREAM_UNAVAILABLE', 'NOT_READY'],
-    handle: ({ gateway, venue, body }) => createAgent(gateway, venue, body),
+    handle: ({ gateway, venue, from, body }) => createAgent(gateway, venue, { ...body, from }),
   }),
 
   venueOperation({
@@ -54,7 +54,7 @@ export const agentOperations: readonly Operation[] = [
     body: RevokeAgentRequest,
     reply: RevocationReply,
     errors: ['AGENT_NOT_FOUND', 'TRADER_MISMATCH', 'UPSTREAM_UNAVAILABLE'],
-    handle: ({ gateway, venue, params, body }) => revokeAgent(gateway, venue, { ...body, agent: params.address }),
+    handle: ({ gateway, venue, from, params, body }) => revokeAgent(gateway, venue, { ...body, from, agent: params.address }),
   }),
 
   venueOperation({
@@ -67,7 +67,7 @@ export const agentOperations: readonly Operation[] = [
     body: ApiKeyRequest,
     reply: IssuedApiKey,
     errors: ['UNSUPPORTED', 'UPSTREAM_UNAVAILABLE'],
-    handle: ({ gateway, venue, body }) => issueApiKey(gateway, venue, body),
+    handle: ({ gateway, venue, from, body }) => issueApiKey(gateway, venue, { ...body, from }),
   }),
 
   venueOperation({
@@ -90,6 +90,6 @@ export const agentOperations: readonly Operation[] = [
     body: ApiKeyRemoval,
     reply: ApiKeyRemovalReply,
     errors: ['UPSTREAM_UNAVAILABLE'],
-    handle: ({ gateway, venue, body }) => deleteApiKey(gateway, venue, body),
+    handle: ({ gateway, venue, from, body }) => deleteApiKey(gateway, venue, { ...body, from }),
   }),
 ];

@@ -2,6 +2,7 @@ import { Wallet, type TypedDataDomain } from 'ethers';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { masterFormsOf, signFor } from '../harness/contract-signature.js';
 import { createContractWallets, type ContractWallets } from '../harness/contract-wallet.js';
+import { deployCode, LOOP } from '../harness/deploy-code.js';
 import { agentsOf, authorization, domainOf, keyIssue, revocation, signWith } from '../harness/master-wallet.js';
 import { firstChain } from '../harness/first-chain.js';
 import type { Reply, TestSandbox } from '../harness/sandbox.js';
@@ -13,6 +14,7 @@ let domain: TypedDataDomain;
 let agents: ReturnType<typeof agentsOf>;
 let wallets: ContractWallets;
 let forms: Awaited<ReturnType<typeof masterFormsOf>>;
+let funder: string;
 
 beforeAll(async () => {
   sandbox = await sharedVenue();
@@ -21,6 +23,7 @@ beforeAll(async () => {
   agents = agentsOf(sandbox);
   forms = await masterFormsOf(sandbox);
   const { privateKey } = await chain.faucet.createTrader({ eth: '10', approve: false, delegate: null });
+  funder = privateKey;
   wallets = await createContractWallets(chain, privateKey);
 });
 afterEach(() => chain.setRpcFault({ mode: 'ok' }));
@@ -104,6 +107,15 @@ describe('a contract wallet', () => {
     });
     for (const signature of [body.signature, '0x', `0x${'ab'.repeat(1_000)}`])
       expectError(await agents.create({ ...body, signature }), 401, 'INVALID_SIGNATURE');
+  });
+
+  it('whose code loops for ever is refused when its gas is used up, and the node counts as healthy all the while', async () => {
+    const trader = await deployCode(chain, funder, LOOP);
+    const body = await authorization(domain, signWith(newWallet(), domain), { trader, agent: newWallet().address });
+    for (const reply of await Promise.all([1, 2, 3].map(() => agents.create(body)))) expectError(reply, 401, 'INVALID_SIGNATURE');
+    const ready = await sandbox.get('/ready');
+    expect([ready.status, sandbox.log.entries.filter(({ event }) => event === 'chain.unavailable')]).toEqual([200, []]);
+    expect(ready.body).toMatchObject({ chains: { 'arbitrum-sepolia': { endpoints: [{ state: 'ok', failures: 0, lastError: null }] } } });
   });
 
   it('is not judged while the node is away: 502, nothing stored, and the same message works afterwards', async () => {

@@ -16,17 +16,26 @@ export interface RpcFailure {
 
 export type RpcAnswer = { readonly result: unknown } | { readonly error: RpcFailure };
 
+interface FaultOptions {
+  readonly retryAfterMs?: number | null;
+  readonly isTooMany?: boolean;
+  readonly isSilence?: boolean;
+}
+
 /** The endpoint gave no answer that could be used. Its message is about the endpoint alone and holds no part of its address. */
 export class ExchangeFault extends Error {
   override readonly name = 'ExchangeFault';
   readonly retryAfterMs: number | null;
   /** It would have answered fewer calls at once. */
   readonly isTooMany: boolean;
+  /** It took the request and did not answer in time. */
+  readonly isSilence: boolean;
 
-  constructor(message: string, { retryAfterMs = null, isTooMany = false }: { retryAfterMs?: number | null; isTooMany?: boolean } = {}) {
+  constructor(message: string, { retryAfterMs = null, isTooMany = false, isSilence = false }: FaultOptions = {}) {
     super(message);
     this.retryAfterMs = retryAfterMs;
     this.isTooMany = isTooMany;
+    this.isSilence = isSilence;
   }
 }
 
@@ -46,7 +55,7 @@ async function postOrFault(place: RpcPlace, body: string, options: PostOptions):
     return await post(place, body, options);
   } catch (error) {
     if (!(error instanceof PostFault)) throw error;
-    throw new ExchangeFault(wordsOf(error, options.timeoutMs));
+    throw new ExchangeFault(wordsOf(error, options.timeoutMs), { isSilence: error.kind === 'silent' });
   }
 }
 

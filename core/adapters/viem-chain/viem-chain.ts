@@ -15,6 +15,7 @@ import { fitsGroupOi, fundsOf, openingTerms, rehearse } from './rehearse.js';
 import { outcomeOf, seenTransaction } from './transaction.js';
 import { createRpcTransport } from './transport.js';
 import { createTry } from './try-together.js';
+import { createWalletCall } from './wallet-call.js';
 import { isValidSignature } from './wallet-signature.js';
 
 export interface ViemChainOptions {
@@ -35,6 +36,7 @@ export function createViemChain({ definition, rpcUrls, wsUrls = [], clock, log, 
   const { transport, ask } = createRpcTransport({ endpoints, chainId, slug, tracer });
   const client = createPublicClient({ transport, cacheTime: 0 });
   const views = createViews(client, definition);
+  const walletCall = createWalletCall(endpoints, chainId);
   const tryCall = createTry(client, definition.diamond, clock);
   return {
     relay: createRelayNode(client),
@@ -43,7 +45,8 @@ export function createViemChain({ definition, rpcUrls, wsUrls = [], clock, log, 
     views: (calls, block) => ask(() => views(calls, block)),
     identify: () => ask(() => identify(client, definition)),
     delegateOf: (trader) => delegateOf(client, definition, trader),
-    isValidSignature: (wallet, digest, signature) => ask(() => isValidSignature(client, wallet, digest, signature)),
+    hasCode: async (address) => (await client.getCode({ address })) !== undefined,
+    isValidSignature: (wallet, digest, signature) => isValidSignature(walletCall, wallet, digest, signature),
     logs: (from, to) => ask(() => readLogs(client, definition, from, to)),
     replay: (transaction, block) => replay(client, transaction, block),
     inputs: (hashes) => readInputs(client, hashes),

@@ -1,0 +1,128 @@
+import { isErc6492Signature } from 'viem/utils';
+import { addressBucket } from '../client-address.js';
+import { GatewayError } from '../errors.js';
+import { fromNode } from '../from-node.js';
+import type { Gateway, Venue } from '../gateway.js';
+import { createIpLimits, type IpLimitsOptions } from '../ip-limits.js';
+import { refuseExceeded } from '../limits.js';
+import type { Address, Hex } from '../ports.js';
+
+export interface ContractClaim {
+  /** The client's network address. */
+  readonly from: string;
+  readonly wallet: Address;
+  readonly digest: Hex;
+  readonly signature: Hex;
+}
+
+/** Whether the wallet's own code approves (ERC-1271), or would once its factory has deployed it (ERC-6492). An address without code has no verdict. */
+export async function isApprovedByContract(gateway: Gateway, venue: Venue, claim: ContractClaim): Promise<boolean> {
+  const { from, wallet, digest, signature } = claim;
+  if (signature.length % 2 !== 0) return false;
+  if (!isErc6492Signature(signature) && !(await fromNode(venue.chain.hasCode(wallet)))) return false;
+  const place = { chain: venue.definition.slug, from, wallet };
+  return gateway.entrance.verdicts.run(place, () => fromNode(venue.chain.isValidSignature(wallet, digest, signature)));
+}
+
+export interface VerdictPlace {
+  readonly chain: string;
+  readonly from: string;
+  readonly wallet: Address;
+}
+
+export interface VerdictLane {
+  /** Runs the check now or when it is its client's turn. Throws RATE_LIMITED when the client or the contract has used up its minute. */
+  run<Verdict>(place: VerdictPlace, check: () => Promise<Verdict>): Promise<Verdict>;
+  stop(): void;
+}
+
+export interface VerdictLaneOptions extends Pick<IpLimitsOptions, 'store' | 'clock' | 'log'> {
+  /** Requests of an address; checks are a small share of them. */
+  readonly perMinute: number;
+}
+
+/** One in thirty requests: 20 checks a minute at the launch limit of 600 requests. */
+const SHARE = 30;
+const FEWEST_A_MINUTE = 3;
+/**
+ * So many checks of a client in a minute pass although its contract's budget is used up: otherwise strangers could use up the budget of a
+ * wallet that is not theirs and keep its owner from revoking an agent.
+ */
+const OWN_CHECKS = 3;
+/** Checks under way on one chain: the node does other work meanwhile. */
+const AT_ONCE = 2;
+/** Of one client: one runs, and so many wait. */
+const MOST_WAITING_OF_CLIENT = 4;
+const MOST_WAITING = 24;
+
+interface Entry {
+  readonly chain: string;
+  readonly client: string;
+  readonly start: () => void;
+}
+
+/**
+ * The lane of calls that run code of a stranger's choice: few at once, one per client, and a budget per minute for each client address and
+ * each contract. Budgets are counted over all replicas, what runs at once by each alone.
+ */
+export function createVerdictLane({ perMinute, ...shared }: VerdictLaneOptions): VerdictLane {
+  const limit = Math.max(FEWEST_A_MINUTE, Math.floor(perMinute / SHARE));
+  const clients = createIpLimits({ ...shared, limit, subject: 'wallet-check' });
+  const contracts = createIpLimits({ ...shared, limit, subject: 'wallet-contract' });
+  const running = new Set<Entry>();
+  let waiting: Entry[] = [];
+
+  const mayStart = ({ chain, client }: Entry): boolean =>
+    [...running].every((other) => other.client !== client) && [...running].filter((other) => other.chain === chain).length < AT_ONCE;
+
+  const startNext = (): void => {
+    for (let next = waiting.find(mayStart); next !== undefined; next = waiting.find(mayStart)) {
+      const started = next;
+      waiting = waiting.filter((entry) => entry !== started);
+      running.add(started);
+      started.start();
+    }
+  };
+
+  const charge = ({ chain, wallet }: VerdictPlace, client: string): void => {
+    const own = clients.count(client);
+    refuseExceeded([own]);
+    const { isExceeded, resetSeconds } = contracts.count(`${chain}:${wallet}`);
+    if (!isExceeded || own.limit - own.remaining <= OWN_CHECKS) return;
+    throw new GatewayError('RATE_LIMITED', {
+      scope: 'ip',
+      retryAfterSeconds: resetSeconds,
+      reason: `Too many signature checks of the contract ${wallet}`,
+    });
+  };
+
+  const refuseFull = (client: string): void => {
+    const own = waiting.filter((entry) => entry.client === client).length;
+    if (waiting.length < MOST_WAITING && own < MOST_WAITING_OF_CLIENT) return;
+    const reason = 'Too many contract wallets are being asked for their signature';
+    throw new GatewayError('RATE_LIMITED', { scope: 'ip', retryAfterSeconds: 1, reason });
+  };
+
+  return {
+    async run(place, check) {
+      const client = addressBucket(place.from);
+      refuseFull(client);
+      charge(place, client);
+      const entry = await new Promise<Entry>((resolve) => {
+        const added: Entry = { chain: place.chain, client, start: () => resolve(added) };
+        waiting.push(added);
+        startNext();
+      });
+      try {
+        return await check();
+      } finally {
+        running.delete(entry);
+        startNext();
+      }
+    },
+    stop() {
+      clients.stop();
+      contracts.stop();
+    },
+  };
+}
