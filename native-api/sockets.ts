@@ -59,12 +59,15 @@ export function createSockets(gateway: Gateway, routes: readonly SocketRoute[]):
 
   const accept = ({ route, venue }: Taken, socket: WebSocket, stream: Duplex, client: Client): void => {
     const door = route.prefix === '/hl' ? 'facade' : 'native';
+    const share = gateway.entrance.sockets.open(client.address);
     const hosted = hostLine(gateway, { socket, stream }, () => {
+      share?.end();
       if (lines.delete(hosted)) gateway.metrics.sessions(door, -1);
     });
     lines.add(hosted);
     gateway.metrics.sessions(door, 1);
-    hosted.listen(route.open(venue, hosted.line, client));
+    if (share === null) return hosted.line.close(CLOSE_CODES.policy, 'too many connections');
+    hosted.listen(route.open(venue, hosted.line, { ...client, share }));
   };
 
   return {

@@ -28,6 +28,10 @@ export const ENTRANCE_VARIABLES = {
   RATE_LIMIT_INFO_WEIGHT: Limit.optional(),
   RATE_LIMIT_AGENT: Limit.default(LAUNCH_LIMITS.agent),
   RATE_LIMIT_AGENT_WRITES: Limit.default(LAUNCH_LIMITS['agent-writes']),
+  /** Of one address, on all sockets together; the numbers are Hyperliquid's. */
+  SOCKETS_PER_IP: Limit.default(100),
+  SUBSCRIPTIONS_PER_IP: Limit.default(1_000),
+  TRACKED_USERS_PER_IP: Limit.default(10),
   HEADER_PREFIXES: Prefixes.default(['X-Service-']),
   TRUSTED_PROXIES: Proxies.default([]),
 };
@@ -43,6 +47,11 @@ export const entranceSettings = (variables: Variables): EntranceSettings => ({
     'agent-writes': variables.RATE_LIMIT_AGENT_WRITES,
   },
   infoWeight: variables.RATE_LIMIT_INFO_WEIGHT ?? LIGHTEST * variables.RATE_LIMIT_IP,
+  sockets: {
+    sockets: variables.SOCKETS_PER_IP,
+    subscriptions: variables.SUBSCRIPTIONS_PER_IP,
+    users: variables.TRACKED_USERS_PER_IP,
+  },
   headerPrefixes: variables.HEADER_PREFIXES,
   trustedProxies: variables.TRUSTED_PROXIES,
 });

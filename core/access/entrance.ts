@@ -10,12 +10,14 @@ import { createCredentialHeaders, type CredentialHeaders } from './credential-he
 import { createRemembered, type Remembered } from './remembered.js';
 import { createRequestDigest, type RequestDigest } from './request-digest.js';
 import type { Crypto } from './signature.js';
+import { createAddressShares, type AddressLimits, type AddressShares } from '../stream/address-shares.js';
 import { createVerdictLane, type VerdictLane } from './wallet-verdicts.js';
 
 export interface EntranceSettings {
   readonly limits: LimitNumbers;
   /** What an address may ask of the facade's info door in a minute: its questions weigh differently. */
   readonly infoWeight: number;
+  readonly sockets: AddressLimits;
   /** `X-Service-` and such; the first is ours. */
   readonly headerPrefixes: readonly string[];
   readonly trustedProxies: TrustedProxies;
@@ -42,6 +44,8 @@ export interface Entrance {
   readonly countWeight: (address: string, weight: number) => Window;
   /** And after it is, for what the answer weighs. */
   readonly chargeWeight: (address: string, weight: number) => void;
+  /** What each address holds on the sockets. */
+  readonly sockets: AddressShares;
   readonly stop: () => void;
 }
 
@@ -56,7 +60,7 @@ export interface EntranceOptions extends EntranceSettings {
 const PRUNE_MS = 15_000;
 
 export function createEntrance(options: EntranceOptions): Entrance {
-  const { limits, infoWeight, headerPrefixes, trustedProxies, serviceName, crypto, store, clock, log } = options;
+  const { limits, infoWeight, sockets, headerPrefixes, trustedProxies, serviceName, crypto, store, clock, log } = options;
   const addresses = createIpLimits({ limit: limits.ip, store: store.admission, clock, log });
   const weights = createIpLimits({ limit: infoWeight, subject: 'info-weight', store: store.admission, clock, log });
   const verdicts = createVerdictLane({ perMinute: limits.ip, store: store.admission, clock, log });
@@ -70,6 +74,7 @@ export function createEntrance(options: EntranceOptions): Entrance {
     digest: createRequestDigest(crypto.keccak, serviceName),
     headers: createCredentialHeaders(headerPrefixes),
     verdicts,
+    sockets: createAddressShares(sockets),
     admission: createAdmission({ store: store.admission, clock, limits }),
     agents: createRemembered(
       ({ chain, agent }) => `${chain}:${agent}`,

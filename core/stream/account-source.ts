@@ -1,14 +1,12 @@
 import { getAccount, type Account } from '../account/get-account.js';
-import type { Gateway, Venue } from '../gateway.js';
-import type { Address } from '../ports.js';
-import type { JournalHub } from './journal-hub.js';
-import { createStateSource, type StateSource } from './state-source.js';
+import type { PollRingOptions } from './poll-ring.js';
+import { createStateSource, type AccountWatch, type StateSource } from './state-source.js';
 
 /** A transfer between wallets and a new delegate leave no trace in the journal. */
-const POLL_MS = 10_000;
+export const WALLET_POLLS: PollRingOptions = { everyMs: 10_000, perSecond: 10 };
 
 /** Balances, allowances and agents of one account. */
-export const createAccountSource = (gateway: Gateway, venue: Venue, journal: JournalHub, trader: Address): StateSource<Account> =>
+export const createAccountSource = ({ gateway, venue, journal, polls, trader }: AccountWatch): StateSource<Account> =>
   createStateSource({
     gateway,
     venue,
@@ -16,5 +14,5 @@ export const createAccountSource = (gateway: Gateway, venue: Venue, journal: Jou
     trader,
     read: () => getAccount(gateway, venue, trader),
     show: (account) => account,
-    pollMs: POLL_MS,
+    polls,
   });

@@ -1,16 +1,16 @@
 import { positionOf, readPositions, type HeldPosition, type Position } from '../account/list-positions.js';
-import type { Gateway, Venue } from '../gateway.js';
-import type { Address, Cancel } from '../ports.js';
-import type { JournalHub } from './journal-hub.js';
-import { createStateSource, type StateSource } from './state-source.js';
+import type { Venue } from '../gateway.js';
+import type { Cancel } from '../ports.js';
+import type { PollRingOptions } from './poll-ring.js';
+import { createStateSource, type AccountWatch, type StateSource } from './state-source.js';
 
 /** What others do to a market moves its fees and is told to nobody. */
-const POLL_MS = 15_000;
+export const POSITION_POLLS: PollRingOptions = { everyMs: 15_000, perSecond: 10 };
 /** Profit moves with every price; nobody reads it faster. */
 const PRICED_EVERY_MS = 1_000;
 
 /** Open positions of one account, with the profit of the moment: the chain is asked when something happened, the price is ours. */
-export function createPositionSource(gateway: Gateway, venue: Venue, journal: JournalHub, trader: Address): StateSource<Position[]> {
+export function createPositionSource({ gateway, venue, journal, polls, trader }: AccountWatch): StateSource<Position[]> {
   const { clock } = venue;
   const source = createStateSource<HeldPosition[], Position[]>({
     gateway,
@@ -19,7 +19,7 @@ export function createPositionSource(gateway: Gateway, venue: Venue, journal: Jo
     trader,
     read: () => readPositions(gateway, venue, trader),
     show: (held) => held.map((position) => price(venue, position)),
-    pollMs: POLL_MS,
+    polls,
   });
   let pricedAt = 0;
   let cancelPricing: Cancel | null = null;

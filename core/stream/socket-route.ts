@@ -1,4 +1,5 @@
 import type { Venue } from '../gateway.js';
+import type { Share } from './address-shares.js';
 import type { Line, LineListener } from './line.js';
 
 /** Who is at the other end. */
@@ -7,6 +8,8 @@ export interface Peer {
   readonly requestId: string;
   /** Whose per-IP limit it counts against. */
   readonly address: string;
+  /** What the socket may hold of its address's part. */
+  readonly share: Share;
 }
 
 /** A row of the table of sockets: what is reached at `{prefix}/{chain}/ws`. */

@@ -1,6 +1,7 @@
 import type { Gateway, Venue } from '../gateway.js';
 import type { Address, Cancel } from '../ports.js';
 import type { JournalHub } from './journal-hub.js';
+import type { PollRing } from './poll-ring.js';
 import { createRefresh } from './refresh.js';
 import { createTopic } from './topic.js';
 
@@ -22,17 +23,21 @@ export interface StateSource<State> {
   readonly stop: Cancel;
 }
 
-export interface StateOptions<Read, State> {
+/** Whose account it is, and where its changes come from. */
+export interface AccountWatch {
   readonly gateway: Gateway;
   readonly venue: Venue;
   readonly journal: JournalHub;
+  /** By whose turns it is read although nothing was told. */
+  readonly polls: PollRing;
   readonly trader: Address;
+}
+
+export interface StateOptions<Read, State> extends AccountWatch {
   /** What has to be asked for. */
   readonly read: () => Promise<Read>;
   /** What is shown of it at this moment. */
   readonly show: (read: Read) => State;
-  /** How often it is read although nothing was told. */
-  readonly pollMs: number;
 }
 
 /** Changes that come in a burst, as those of one block do, are read together. */
@@ -83,7 +88,7 @@ export function createStateSource<Read, State>(
       headsLeft -= 1;
       refresh.ask();
     }),
-    venue.clock.every(options.pollMs, () => refresh.ask()),
+    options.polls.add(() => refresh.ask()),
     refresh.stop,
   ];
   refresh.ask();

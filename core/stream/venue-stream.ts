@@ -3,12 +3,13 @@ import type { Account } from '../account/get-account.js';
 import type { Position } from '../account/list-positions.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { Address, Cancel } from '../ports.js';
-import { createAccountSource } from './account-source.js';
+import { createAccountSource, WALLET_POLLS } from './account-source.js';
 import { createBookSource, type BookSource } from './book-source.js';
 import { createCandleSource, type CandleSource } from './candle-source.js';
 import { followJournal, type FollowOptions } from './follow-journal.js';
 import { createJournalHub } from './journal-hub.js';
-import { createPositionSource } from './position-source.js';
+import { createPollRing } from './poll-ring.js';
+import { createPositionSource, POSITION_POLLS } from './position-source.js';
 import { createPriceSource, type PriceSource } from './price-source.js';
 import { createShared, type Held } from './shared.js';
 import { createStandingSource, type Credential, type StandingSource } from './standing-source.js';
@@ -52,8 +53,12 @@ export function createVenueStream(gateway: Gateway, venue: Venue): VenueStream {
     (credential) => createStandingSource(gateway, venue, credential),
   );
   const journal = createJournalHub(gateway, venue);
-  const positions = createShared(itself, (trader: Address) => createPositionSource(gateway, venue, journal, trader));
-  const accounts = createShared(itself, (trader: Address) => createAccountSource(gateway, venue, journal, trader));
+  const positionPolls = createPollRing(venue.clock, POSITION_POLLS);
+  const walletPolls = createPollRing(venue.clock, WALLET_POLLS);
+  const positions = createShared(itself, (trader: Address) =>
+    createPositionSource({ gateway, venue, journal, polls: positionPolls, trader }),
+  );
+  const accounts = createShared(itself, (trader: Address) => createAccountSource({ gateway, venue, journal, polls: walletPolls, trader }));
   const counted = [prices, books, trades, candles, standings, positions, accounts, journal];
   return {
     venue,

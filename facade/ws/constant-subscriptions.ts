@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Dex, User } from '../info/info-type.js';
 import { frameText } from './frames.js';
-import { subscriptionType, tellOnce, type SubscriptionType } from './subscription-type.js';
+import { SHARED_BY_ALL, subscriptionType, tellOnce, type SubscriptionType } from './subscription-type.js';
 
 const OfUser = z.object({ user: User });
 
@@ -9,6 +9,7 @@ const OfUser = z.object({ user: User });
 const empty = (type: string, field: string): SubscriptionType =>
   subscriptionType({
     type,
+    question: SHARED_BY_ALL,
     fields: OfUser,
     open: (context, { user }) => tellOnce(context, frameText(type, { user, [field]: [], isSnapshot: true })),
   });
@@ -21,9 +22,10 @@ export const CONSTANT_SUBSCRIPTIONS: readonly SubscriptionType[] = [
   empty('userTwapHistory', 'history'),
   subscriptionType({
     type: 'twapStates',
+    question: SHARED_BY_ALL,
     fields: OfUser.extend({ dex: Dex.transform((dex) => dex ?? '') }),
     defaults: { dex: '' },
     open: (context, { user, dex }) => tellOnce(context, frameText('twapStates', { dex, user, states: [] })),
   }),
-  subscriptionType({ type: 'notification', fields: OfUser, open: (context) => tellOnce(context, null) }),
+  subscriptionType({ type: 'notification', question: SHARED_BY_ALL, fields: OfUser, open: (context) => tellOnce(context, null) }),
 ];

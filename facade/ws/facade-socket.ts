@@ -1,6 +1,5 @@
 import type { Gateway, Venue } from '../../core/gateway.js';
 import type { HotReplies } from '../../core/hot-replies.js';
-import { CLOSE_CODES } from '../../core/stream/line.js';
 import type { SocketRoute } from '../../core/stream/socket-route.js';
 import type { VenueStream } from '../../core/stream/venue-stream.js';
 import type { TradeHandlers } from '../actions/trade-handlers.js';
@@ -8,9 +7,6 @@ import { createExchange } from '../exchange.js';
 import { createInfoContexts, createInfoDoor } from '../info/info-door.js';
 import { LINE_LIMITS, openSession, type LineLimits } from './session.js';
 import { createVenueFeeds, type VenueFeeds } from './venue-feeds.js';
-
-/** Of one address; more of them are no client's. */
-const MOST_LINES = 1_000;
 
 export interface FacadeSocketParts {
   readonly streamOf: (venue: Venue) => VenueStream;
@@ -26,13 +22,6 @@ export function facadeSocket(gateway: Gateway, { streamOf, hot, trade }: FacadeS
   const feeds = new Map<Venue, VenueFeeds>(
     [...gateway.venues.values()].map((venue) => [venue, createVenueFeeds(gateway, streamOf(venue), contextOf)]),
   );
-  const lines = new Map<string, number>();
-
-  const leave = (address: string): void => {
-    const left = (lines.get(address) ?? 1) - 1;
-    if (left === 0) lines.delete(address);
-    else lines.set(address, left);
-  };
 
   return {
     prefix: '/hl',
@@ -40,11 +29,7 @@ export function facadeSocket(gateway: Gateway, { streamOf, hot, trade }: FacadeS
     open(venue, line, peer) {
       const own = feeds.get(venue);
       if (own === undefined) throw new RangeError(`${venue.definition.slug} is not one of this gateway's venues`);
-      const { address } = peer;
-      lines.set(address, (lines.get(address) ?? 0) + 1);
-      const session = openSession({ ...doors, gateway, feeds: own, line, peer, limits, onClosed: () => leave(address) });
-      if ((lines.get(address) ?? 0) > MOST_LINES) line.close(CLOSE_CODES.policy, 'too many connections');
-      return session;
+      return openSession({ ...doors, gateway, feeds: own, line, peer, limits });
     },
   };
 }

@@ -10,7 +10,7 @@ import type { Asset } from '../universe.js';
 import { frameText } from './frames.js';
 import type { Made } from './hot-feed.js';
 import { createKeyedOutbox } from './keyed-outbox.js';
-import { subscriptionType, tellOnce, type OpenContext, type Opened, type SubscriptionType } from './subscription-type.js';
+import { SHARED_BY_ALL, subscriptionType, tellOnce, type OpenContext, type Opened, type SubscriptionType } from './subscription-type.js';
 import type { FeedRequest } from './venue-feeds.js';
 
 const MIDS_GAP_MS = 200;
@@ -162,14 +162,26 @@ const marks = (context: OpenContext, current: InfoContext) => {
 };
 
 export const MARKET_SUBSCRIPTIONS: readonly SubscriptionType[] = [
-  subscriptionType({ type: 'allMids', fields: OfDex, open: (context, { dex }) => openMids(context, dex) }),
-  subscriptionType({ type: 'l2Book', fields: Coarse, defaults: { nSigFigs: null, mantissa: null }, open: openBook }),
-  subscriptionType({ type: 'bbo', fields: OfCoin, open: (context, { coin }) => openBbo(context, coin) }),
-  subscriptionType({ type: 'trades', fields: OfCoin, open: (context, { coin }) => openTrades(context, coin) }),
-  subscriptionType({ type: 'candle', fields: OfChart, open: openCandles }),
-  subscriptionType({ type: 'activeAssetCtx', fields: OfCoin, open: (context, { coin }) => openContext(context, coin) }),
+  subscriptionType({ type: 'allMids', question: SHARED_BY_ALL, fields: OfDex, open: (context, { dex }) => openMids(context, dex) }),
+  subscriptionType({
+    type: 'l2Book',
+    question: SHARED_BY_ALL,
+    fields: Coarse,
+    defaults: { nSigFigs: null, mantissa: null },
+    open: openBook,
+  }),
+  subscriptionType({ type: 'bbo', question: SHARED_BY_ALL, fields: OfCoin, open: (context, { coin }) => openBbo(context, coin) }),
+  subscriptionType({ type: 'trades', question: SHARED_BY_ALL, fields: OfCoin, open: (context, { coin }) => openTrades(context, coin) }),
+  subscriptionType({ type: 'candle', question: SHARED_BY_ALL, fields: OfChart, open: openCandles }),
+  subscriptionType({
+    type: 'activeAssetCtx',
+    question: SHARED_BY_ALL,
+    fields: OfCoin,
+    open: (context, { coin }) => openContext(context, coin),
+  }),
   subscriptionType({
     type: 'assetCtxs',
+    question: SHARED_BY_ALL,
     fields: OfDex,
     open: (context, { dex }) =>
       isOtherDex(dex)
@@ -178,16 +190,19 @@ export const MARKET_SUBSCRIPTIONS: readonly SubscriptionType[] = [
   }),
   subscriptionType({
     type: 'allDexsAssetCtxs',
+    question: SHARED_BY_ALL,
     fields: Nothing,
     open: (context) => openContexts(context, 'allDexsAssetCtxs', (current) => ({ ctxs: [['', context.feeds.contexts(current)]] })),
   }),
   subscriptionType({
     type: 'fastAssetCtxs',
+    question: SHARED_BY_ALL,
     fields: Nothing,
     open: (context) => openContexts(context, 'fastAssetCtxs', (current) => packed(marks(context, current))),
   }),
   subscriptionType({
     type: 'spotAssetCtxs',
+    question: SHARED_BY_ALL,
     fields: Nothing,
     async open(context) {
       const answer = await INFO_TYPES.get('spotMetaAndAssetCtxs')?.answer(context.context, {});
@@ -195,5 +210,5 @@ export const MARKET_SUBSCRIPTIONS: readonly SubscriptionType[] = [
       return tellOnce(context, frameText('spotAssetCtxs', contexts));
     },
   }),
-  subscriptionType({ type: 'outcomeMetaUpdates', fields: Nothing, open: (context) => tellOnce(context, null) }),
+  subscriptionType({ type: 'outcomeMetaUpdates', question: SHARED_BY_ALL, fields: Nothing, open: (context) => tellOnce(context, null) }),
 ];

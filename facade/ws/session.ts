@@ -1,8 +1,10 @@
 import type { Gateway } from '../../core/gateway.js';
+import { refuseExceeded } from '../../core/limits.js';
 import { CLOSE_CODES, type Line, type LineListener } from '../../core/stream/line.js';
 import { createMessageRate, type RateNumbers } from '../../core/stream/message-rate.js';
 import { createOutbox, type OutboxLimits } from '../../core/stream/outbox.js';
 import type { Peer } from '../../core/stream/socket-route.js';
+import { createScale } from '../info/info-weights.js';
 import { PONG, errorText } from './frames.js';
 import { createPosts, type PostDoors } from './posts.js';
 import { readFrame, type ClientFrame } from './read-frame.js';
@@ -36,11 +38,10 @@ export interface SessionOptions extends PostDoors {
   readonly line: Line;
   readonly peer: Peer;
   readonly limits: LineLimits;
-  readonly onClosed: () => void;
 }
 
 /** One line: what was said is answered, what is subscribed to follows, and nothing of it outlives the line. */
-export function openSession({ gateway, feeds, line, peer, limits, info, exchange, onClosed }: SessionOptions): LineListener {
+export function openSession({ gateway, feeds, line, peer, limits, info, exchange }: SessionOptions): LineListener {
   const { venue } = feeds;
   const { clock } = gateway;
   let isOver = false;
@@ -65,10 +66,18 @@ export function openSession({ gateway, feeds, line, peer, limits, info, exchange
   const say = (text: string): void => outbox.push(text);
   const mayPass = createMessageRate(clock, limits.messages);
   const mayErr = createMessageRate(clock, limits.refusals);
+  const scale = createScale(gateway);
   const subscriptions = createSubscriptions({
     feeds,
     outbox,
     limits,
+    share: peer.share,
+    shareLimits: gateway.entrance.sockets.limits,
+    weigh(question) {
+      refuseExceeded([gateway.entrance.countAddress(peer.address)]);
+      scale.weigh(peer.address, question);
+    },
+    charge: (question, answer) => scale.charge(peer.address, question, answer),
     onCount: (change) => gateway.metrics.subscriptions('facade', change),
     onFault: (error) => venue.log.error('facade.internal-error', { requestId: peer.requestId, error }),
     fail: (error) => line.fail(error),
@@ -111,7 +120,6 @@ export function openSession({ gateway, feeds, line, peer, limits, info, exchange
     },
     closed() {
       if (!isOver) end();
-      onClosed();
     },
   };
 }

@@ -137,6 +137,7 @@ const NOBODY: AccountState = { trades: [], spendableUsd: 0n, settings: new Map()
 export const STATE_SUBSCRIPTIONS: readonly SubscriptionType[] = [
   subscriptionType({
     type: 'clearinghouseState',
+    question: 'clearinghouseState',
     fields: OfUserDex,
     defaults: { dex: '' },
     open: (context, { user, dex }) =>
@@ -153,12 +154,14 @@ export const STATE_SUBSCRIPTIONS: readonly SubscriptionType[] = [
   }),
   subscriptionType({
     type: 'allDexsClearinghouseState',
+    question: 'clearinghouseState',
     fields: OfUser,
     open: (context, { user }) =>
       openClearinghouse(context, 'allDexsClearinghouseState', user, (state) => ({ user, clearinghouseStates: [['', state]] })),
   }),
   subscriptionType({
     type: 'openOrders',
+    question: 'openOrders',
     fields: OfUserDex,
     defaults: { dex: '' },
     open: (context, { user, dex }) =>
@@ -166,13 +169,15 @@ export const STATE_SUBSCRIPTIONS: readonly SubscriptionType[] = [
   }),
   subscriptionType({
     type: 'activeAssetData',
+    question: 'activeAssetData',
     fields: OfUser.extend({ coin: Coin }),
     open: (context, { user, coin }) => openAssetData(context, user, coin),
   }),
-  subscriptionType({ type: 'webData2', fields: OfUser, open: (context, { user }) => openWebData2(context, user) }),
-  subscriptionType({ type: 'webData3', fields: OfUser, open: (context, { user }) => openWebData3(context, user) }),
+  subscriptionType({ type: 'webData2', question: 'webData2', fields: OfUser, open: (context, { user }) => openWebData2(context, user) }),
+  subscriptionType({ type: 'webData3', question: 'webData2', fields: OfUser, open: (context, { user }) => openWebData3(context, user) }),
   subscriptionType({
     type: 'spotState',
+    question: 'spotClearinghouseState',
     fields: OfUser,
     async open(context, { user }) {
       const spotState = await INFO_TYPES.get('spotClearinghouseState')?.answer(context.context, { user });

@@ -18,6 +18,7 @@ const FOREVER = Number.MAX_SAFE_INTEGER;
 
 /** How one channel tells an account's story. */
 interface Channel {
+  readonly question: string;
   /** Told first, read after the story is listened to; null where a channel begins with what happens next. */
   readonly snapshot: ((owner: Whose, user: Address) => Promise<Snapshot>) | null;
   readonly texts: (news: News, user: Address) => readonly string[];
@@ -25,6 +26,7 @@ interface Channel {
 
 interface Snapshot {
   readonly text: string;
+  readonly items: readonly unknown[];
   /** What of the news that came meanwhile is in it already. */
   readonly without: (news: News) => News;
 }
@@ -46,17 +48,23 @@ const fillsText = (user: Address, fills: readonly Fill[], isSnapshot: boolean): 
 async function fillsSnapshot(owner: Whose, user: Address): Promise<Snapshot> {
   const fills = await listFills(owner, { from: 0, to: FOREVER, limit: MOST, newestFirst: true });
   const known = new Set(fills.map(({ tid }) => tid));
-  return { text: fillsText(user, fills, true), without: (news) => ({ ...news, fills: news.fills.filter(({ tid }) => !known.has(tid)) }) };
+  return {
+    text: fillsText(user, fills, true),
+    items: fills,
+    without: (news) => ({ ...news, fills: news.fills.filter(({ tid }) => !known.has(tid)) }),
+  };
 }
 
 /** An order's newest state replaces what was told of it, so what comes twice does no harm. */
 async function historySnapshot(owner: Whose, user: Address): Promise<Snapshot> {
   const orderHistoryRows = await orderHistory(owner, MOST);
-  return { text: frameText('userHistoricalOrders', { user, orderHistory: orderHistoryRows, isSnapshot: true }), without: (news) => news };
+  const text = frameText('userHistoricalOrders', { user, orderHistory: orderHistoryRows, isSnapshot: true });
+  return { text, items: orderHistoryRows, without: (news) => news };
 }
 
 const CHANNELS = {
   orderUpdates: {
+    question: 'openOrders',
     snapshot: null,
     texts: textsOnce(({ orders }) =>
       orders.length === 0
@@ -70,6 +78,7 @@ const CHANNELS = {
     ),
   },
   userEvents: {
+    question: 'openOrders',
     snapshot: null,
     texts: textsOnce(({ fills, liquidations, nonUserCancels }) => [
       ...(fills.length === 0 ? [] : [frameText('user', { fills })]),
@@ -78,10 +87,12 @@ const CHANNELS = {
     ]),
   },
   userFills: {
+    question: 'userFills',
     snapshot: fillsSnapshot,
     texts: textsOnce(({ fills }, user) => (fills.length === 0 ? [] : [fillsText(user, fills, false)])),
   },
   userHistoricalOrders: {
+    question: 'historicalOrders',
     snapshot: historySnapshot,
     texts: textsOnce(({ orders }, user) =>
       orders.length === 0 ? [] : [frameText('userHistoricalOrders', { user, orderHistory: orders })],
@@ -91,11 +102,12 @@ const CHANNELS = {
 
 /** Nothing that happens after the confirmation is missing, and nothing is told twice. */
 async function openStory(context: OpenContext, user: Address, channel: Channel): Promise<Opened> {
-  const { feeds, outbox, lose } = context;
+  const { feeds, outbox, charge, lose } = context;
   const trader = await context.context.traderOf(user);
   const { part, release } = feeds.story(trader);
   let cancel: Cancel = () => undefined;
   let isStopped = false;
+  let isFirst = true;
   /** News while a snapshot is being read; null otherwise. */
   let meanwhile: News[] | null = null;
 
@@ -104,7 +116,10 @@ async function openStory(context: OpenContext, user: Address, channel: Channel):
   const tellSnapshot = async (): Promise<void> => {
     if (channel.snapshot === null || meanwhile !== null) return;
     meanwhile = [];
-    const { text, without } = await channel.snapshot(await whose(await feeds.readContext(), trader), user);
+    const { text, items, without } = await channel.snapshot(await whose(await feeds.readContext(), trader), user);
+    // A snapshot that the chain made necessary is not the client's to pay.
+    if (isFirst) charge(channel.question, items);
+    isFirst = false;
     if (isStopped) return;
     outbox.push(text);
     const waiting = meanwhile;
@@ -145,7 +160,7 @@ async function openStory(context: OpenContext, user: Address, channel: Channel):
 }
 
 const row = (type: string, channel: Channel, fields: z.ZodType<{ user: Address }> = OfUser): SubscriptionType =>
-  subscriptionType({ type, fields, open: (context, { user }) => openStory(context, user, channel) });
+  subscriptionType({ type, question: channel.question, fields, open: (context, { user }) => openStory(context, user, channel) });
 
 export const STORY_SUBSCRIPTIONS: readonly SubscriptionType[] = [
   row('orderUpdates', CHANNELS.orderUpdates),

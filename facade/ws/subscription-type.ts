@@ -8,6 +8,8 @@ export interface OpenContext {
   readonly context: InfoContext;
   readonly feeds: VenueFeeds;
   readonly outbox: Outbox;
+  /** What a long snapshot weighs besides its question is paid by the questions after it. */
+  readonly charge: (question: string, answer: readonly unknown[]) => void;
   /** What it lives from is lost: only a new line can go on. */
   readonly lose: (reason: string) => void;
 }
@@ -20,6 +22,8 @@ export interface Opened {
 
 interface Row<Fields extends z.ZodType> {
   readonly type: string;
+  /** The info request that asks the same: a subscription weighs as much, or the socket would be the cheaper way to ask. */
+  readonly question: string;
   readonly fields: Fields;
   /** What the confirmation says of fields that were left out. */
   readonly defaults?: Readonly<Record<string, unknown>>;
@@ -28,6 +32,9 @@ interface Row<Fields extends z.ZodType> {
 }
 
 export type SubscriptionType = Row<z.ZodType>;
+
+/** What is made once for all lines, of whatever it is made, weighs as the lightest questions do. */
+export const SHARED_BY_ALL = 'allMids';
 
 /** The seam of the table: each row is checked against its own fields, afterwards the session sees only `SubscriptionType`. */
 export const subscriptionType = <Fields extends z.ZodType>(row: Row<Fields>): SubscriptionType => row;

@@ -1,8 +1,9 @@
 import { GatewayError } from '../../core/errors.js';
 import type { Address, Cancel } from '../../core/ports.js';
+import type { AddressLimits, Share } from '../../core/stream/address-shares.js';
 import { echoText, errorText } from './frames.js';
 import type { Asked } from './read-frame.js';
-import { userOf, type OpenContext, type SubscriptionType } from './subscription-type.js';
+import { userOf, type OpenContext, type Opened, type SubscriptionType } from './subscription-type.js';
 import { findSubscription } from './subscription-types.js';
 
 export interface SubscriptionLimits {
@@ -13,6 +14,11 @@ export interface SubscriptionLimits {
 
 export interface SubscriptionsOptions extends Omit<OpenContext, 'context'> {
   readonly limits: SubscriptionLimits;
+  /** Of the address, beside those of the line. */
+  readonly share: Share;
+  readonly shareLimits: AddressLimits;
+  /** Counts the question that a subscription asks; throws when the address has asked enough. */
+  readonly weigh: (question: string) => void;
   readonly onCount: (change: number) => void;
   /** Logs what the catalogue does not have. */
   readonly onFault: (error: unknown) => void;
@@ -40,7 +46,8 @@ interface Subscription {
   readonly user: Address | null;
 }
 
-export function createSubscriptions({ limits, onCount, onFault, fail, ...shared }: SubscriptionsOptions): Subscriptions {
+export function createSubscriptions(options: SubscriptionsOptions): Subscriptions {
+  const { limits, share, shareLimits, weigh, onCount, onFault, fail, ...shared } = options;
   const { feeds, outbox } = shared;
   const held = new Map<string, Subscription>();
   let turn: Promise<void> = Promise.resolve();
@@ -49,20 +56,28 @@ export function createSubscriptions({ limits, onCount, onFault, fail, ...shared 
   const complain = (text: string): void => outbox.push(errorText(text));
 
   const refusalOf = (key: string, user: Address | null, asked: Asked): string | null => {
-    const request = JSON.stringify({ method: 'subscribe', subscription: asked });
     const users = new Set([...held.values()].flatMap((each) => each.user ?? []));
     if (held.has(key)) return `Already subscribed: ${JSON.stringify(asked)}`;
-    if (held.size >= limits.subscriptions) return `Cannot subscribe to more than ${limits.subscriptions} channels. ${request}`;
-    if (user !== null && !users.has(user) && users.size >= limits.users)
-      return `Cannot track more than ${limits.users} total users. ${request}`;
-    return null;
+    if (held.size >= limits.subscriptions) return tooMany('subscriptions', limits.subscriptions, asked);
+    if (user !== null && !users.has(user) && users.size >= limits.users) return tooMany('users', limits.users, asked);
+    const reached = share.take(user);
+    return reached === null ? null : tooMany(reached, shareLimits[reached], asked);
+  };
+
+  const openRow = async (row: SubscriptionType, fields: unknown): Promise<Opened | null> => {
+    weigh(row.question);
+    return row.open({ ...shared, context: await feeds.readContext() }, fields);
   };
 
   const subscribe = async ({ row, fields, key }: Wanted, asked: Asked): Promise<void> => {
     const user = userOf(fields);
     const refusal = refusalOf(key, user, asked);
     if (refusal !== null) return complain(refusal);
-    const opened = await row.open({ ...shared, context: await feeds.readContext() }, fields);
+    const opened = await openRow(row, fields).catch((error: unknown) => {
+      share.giveBack(user);
+      throw error;
+    });
+    if (opened === null) share.giveBack(user);
     if (opened === null) return complain(`Invalid subscription ${JSON.stringify(asked)}`);
     if (isOver) return opened.stop();
     held.set(key, { stop: opened.stop, user });
@@ -76,6 +91,7 @@ export function createSubscriptions({ limits, onCount, onFault, fail, ...shared 
     if (known === undefined) return complain(`Already unsubscribed: ${JSON.stringify(asked)}`);
     held.delete(key);
     onCount(-1);
+    share.giveBack(known.user);
     known.stop();
     const user = userOf(fields);
     outbox.push(echoText('unsubscribe', { ...row.defaults, ...asked, ...(user === null ? {} : { user }) }));
@@ -105,11 +121,19 @@ export function createSubscriptions({ limits, onCount, onFault, fail, ...shared 
     clear() {
       isOver = true;
       for (const { stop } of held.values()) stop();
+      for (const { user } of held.values()) share.giveBack(user);
       onCount(-held.size);
       held.clear();
     },
   };
 }
+
+const tooMany = (limit: 'subscriptions' | 'users', most: number, asked: Asked): string => {
+  const request = JSON.stringify({ method: 'subscribe', subscription: asked });
+  return limit === 'users'
+    ? `Cannot track more than ${most} total users. ${request}`
+    : `Cannot subscribe to more than ${most} channels. ${request}`;
+};
 
 const isKnown = (error: unknown): error is GatewayError => error instanceof GatewayError;
 

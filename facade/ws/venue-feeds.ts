@@ -6,7 +6,8 @@ import { createShared, type Held } from '../../core/stream/shared.js';
 import type { VenueStream } from '../../core/stream/venue-stream.js';
 import { assetContexts, type AssetContext } from '../info/asset-contexts.js';
 import type { InfoContext } from '../info/info-type.js';
-import { createAccountCache, type AccountCache } from './account-cache.js';
+import { createPollRing } from '../../core/stream/poll-ring.js';
+import { ACCOUNT_POLLS, createAccountCache, type AccountCache } from './account-cache.js';
 import { createAccountStory, type AccountStory } from './account-story.js';
 import { createCandleFeed, type CandleFeed, type ChartKey } from './candle-feed.js';
 import { createHotFeed, type HotFeed, type HotFeedOptions } from './hot-feed.js';
@@ -41,6 +42,7 @@ export interface VenueFeeds {
 export function createVenueFeeds(gateway: Gateway, stream: VenueStream, contextOf: (venue: Venue) => Promise<InfoContext>): VenueFeeds {
   const { venue } = stream;
   const journal = createJournalHub(gateway, venue);
+  const polls = createPollRing(venue.clock, ACCOUNT_POLLS);
   const readContext = (): Promise<InfoContext> => contextOf(venue);
   const hot = createShared(
     ({ id }: FeedRequest) => id,
@@ -56,7 +58,7 @@ export function createVenueFeeds(gateway: Gateway, stream: VenueStream, contextO
   );
   const accounts = createShared(
     (trader: Address) => trader,
-    (trader) => createAccountCache(gateway, venue, journal, trader),
+    (trader) => createAccountCache({ gateway, venue, journal, polls, trader }),
   );
   const stories = createShared(
     (trader: Address) => trader,

@@ -1,5 +1,6 @@
 import { GatewayError } from '../../core/errors.js';
 import type { Gateway } from '../../core/gateway.js';
+import { refuseExceeded } from '../../core/limits.js';
 import { pairOf } from '../../core/markets/directory.js';
 import { createHeartbeat } from '../../core/stream/heartbeat.js';
 import { CLOSE_CODES, type Line, type LineListener } from '../../core/stream/line.js';
@@ -49,7 +50,7 @@ export function openSession({ gateway, stream, line, peer, limits }: SessionOpti
   const { requestId } = peer;
   const { clock } = gateway;
   const chain = venue.definition.slug;
-  const subscriptions = createSubscriptions(limits.subscriptions, (change) => gateway.metrics.subscriptions('native', change));
+  const subscriptions = createSubscriptions(limits.subscriptions, peer.share, (change) => gateway.metrics.subscriptions('native', change));
   const outbox = createOutbox(line, limits.outbox, {
     onSlow: () => hangUp('slow', 'slow consumer'),
     onFault: (error) => complain(error),
@@ -93,6 +94,8 @@ export function openSession({ gateway, stream, line, peer, limits }: SessionOpti
     if (topic.market !== undefined) pairOf(venue.feed.config(), topic.market);
     if (subscriptions.has(topic)) return say('subscribed', { ...topic, duplicate: true });
     subscriptions.refuseFull();
+    // A subscription asks what a request asks, and counts as one.
+    refuseExceeded([gateway.entrance.countAddress(peer.address)]);
     const fail = (error: unknown): void => {
       if (!subscriptions.remove(topic)) return;
       complain(error, topic);

@@ -1,5 +1,6 @@
 import { GatewayError } from '../../core/errors.js';
 import type { Cancel } from '../../core/ports.js';
+import type { Share } from '../../core/stream/address-shares.js';
 import { isPrivate } from '../wire/stream.js';
 import { keyOf, type Topic } from './topic.js';
 
@@ -8,6 +9,7 @@ export interface Subscriptions {
   has(topic: Topic): boolean;
   /** Throws when the line holds as many as it may. */
   refuseFull(): void;
+  /** Stops it again and throws when the address holds as many as it may. */
   add(topic: Topic, stop: Cancel): void;
   /** False when there was none. */
   remove(topic: Topic): boolean;
@@ -16,22 +18,28 @@ export interface Subscriptions {
   clear(): void;
 }
 
-export function createSubscriptions(most: number, onCount: (change: 1 | -1) => void): Subscriptions {
+export function createSubscriptions(most: number, share: Share, onCount: (change: 1 | -1) => void): Subscriptions {
   const held = new Map<string, { readonly topic: Topic; readonly stop: Cancel }>();
   const remove = (topic: Topic): boolean => {
     const known = held.get(keyOf(topic));
-    if (held.delete(keyOf(topic))) onCount(-1);
+    if (held.delete(keyOf(topic))) {
+      onCount(-1);
+      share.giveBack(null);
+    }
     known?.stop();
     return known !== undefined;
   };
   return {
     has: (topic) => held.has(keyOf(topic)),
     refuseFull() {
-      if (held.size < most) return;
-      const reason = `A connection holds at most ${most} subscriptions; end some of them`;
-      throw new GatewayError('RATE_LIMITED', { scope: 'ip', retryAfterSeconds: 1, reason });
+      if (held.size >= most) throw full(`A connection holds at most ${most} subscriptions`);
     },
     add(topic, stop) {
+      // The account of a line is proven, so it is none of the users that anybody may watch.
+      if (share.take(null) !== null) {
+        stop();
+        throw full('The connections of this address hold as many subscriptions as they may');
+      }
       held.set(keyOf(topic), { topic, stop });
       onCount(1);
     },
@@ -44,3 +52,6 @@ export function createSubscriptions(most: number, onCount: (change: 1 | -1) => v
     clear: () => [...held.values()].forEach(({ topic }) => remove(topic)),
   };
 }
+
+const full = (reason: string): GatewayError =>
+  new GatewayError('RATE_LIMITED', { scope: 'ip', retryAfterSeconds: 1, reason: `${reason}; end some of them` });

@@ -74,6 +74,9 @@ function gatewayVariables({ config }: TestSandbox): Record<string, string> {
     LAUNCHER_PID: String(process.pid),
     PREPARED_SECONDS: '600', // a slow machine must not lapse what a test has yet to send
     RATE_LIMIT_IP: '1000000',
+    SOCKETS_PER_IP: '1000000',
+    SUBSCRIPTIONS_PER_IP: '1000000',
+    TRACKED_USERS_PER_IP: '1000000',
     RATE_LIMIT_AGENT: '1000000',
     RATE_LIMIT_AGENT_WRITES: '1000000',
     [`RPC_URL_${name}`]: only.rpcUrls.join(','),

@@ -48,6 +48,7 @@ export async function startTestSandbox(settings: Record<string, string> = {}, ke
       SANDBOX_ORACLE_MS: String(TEST_ORACLE_MS),
       SANDBOX_PRICE_MS: '1000',
       RATE_LIMIT_IP: '1000000',
+      TRACKED_USERS_PER_IP: '1000',
       DATABASE_URL: database.url,
       ...settings,
     };

@@ -40,7 +40,8 @@ describe('authentication', () => {
   /** Another process before the same database: its memory is empty. */
   const replica = (settings: Partial<EntranceSettings> = {}): Gateway => {
     const { serviceName, store, clock, log, entrance } = gateway;
-    const defaults = { limits: LAUNCH_LIMITS, infoWeight: 1_200, headerPrefixes: ['X-Service-'], trustedProxies: [] };
+    const sockets = entrance.sockets.limits;
+    const defaults = { limits: LAUNCH_LIMITS, infoWeight: 1_200, sockets, headerPrefixes: ['X-Service-'], trustedProxies: [] };
     const made = createEntrance({ ...defaults, ...settings, serviceName, crypto: entrance.crypto, store, clock, log });
     replicas.push(made);
     return { ...gateway, entrance: made };

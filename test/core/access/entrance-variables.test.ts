@@ -10,6 +10,7 @@ describe('the settings of the entrance', () => {
     expect(settings({})).toEqual({
       limits: { ip: 600, agent: 300, 'agent-writes': 60 },
       infoWeight: 1_200,
+      sockets: { sockets: 100, subscriptions: 1_000, users: 10 },
       headerPrefixes: ['X-Service-'],
       trustedProxies: [],
     });
@@ -39,6 +40,7 @@ describe('the settings of the entrance', () => {
 
   it.each([
     ['RATE_LIMIT_IP', '0'],
+    ['SOCKETS_PER_IP', '0'],
     ['RATE_LIMIT_IP', 'many'],
     ['RATE_LIMIT_AGENT', '1.5'],
     ['HEADER_PREFIXES', 'X Service'],

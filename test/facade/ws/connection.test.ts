@@ -1,11 +1,19 @@
 import { once } from 'node:events';
 import { connect as connectTcp } from 'node:net';
 import { Wallet } from 'ethers';
+import type { Entrance } from '../../../core/access/entrance.js';
+import { createIpLimits, type IpLimits } from '../../../core/ip-limits.js';
+import { createAddressShares } from '../../../core/stream/address-shares.js';
+import { venueOf } from '../../../core/gateway.js';
+import type { Address } from '../../../core/ports.js';
 import { createHotReplies } from '../../../core/hot-replies.js';
 import type { Outbox } from '../../../core/stream/outbox.js';
+import { createJournalHub } from '../../../core/stream/journal-hub.js';
+import { createPollRing } from '../../../core/stream/poll-ring.js';
 import { createStreams } from '../../../core/stream/venue-stream.js';
 import type { InfoDoor } from '../../../facade/info/info-door.js';
 import { createTradeHandlers } from '../../../facade/trade/trade-handlers.js';
+import { ACCOUNT_POLLS, createAccountCache } from '../../../facade/ws/account-cache.js';
 import { facadeSocket } from '../../../facade/ws/facade-socket.js';
 import { createPosts, type Post } from '../../../facade/ws/posts.js';
 import { LINE_LIMITS, type LineLimits } from '../../../facade/ws/session.js';
@@ -13,6 +21,7 @@ import { SUBSCRIPTION_NAMES } from '../../../facade/ws/subscription-types.js';
 import { createSubscriptions } from '../../../facade/ws/subscriptions.js';
 import type { VenueFeeds } from '../../../facade/ws/venue-feeds.js';
 import { listen } from '../../../native-api/listen.js';
+import { nativeSocket } from '../../../native-api/ws/native-socket.js';
 import { createSockets } from '../../../native-api/sockets.js';
 import { eventually } from '../../harness/eventually.js';
 import { newFacadeTrader } from '../../harness/facade-trader.js';
@@ -21,6 +30,8 @@ import { order, orderAction, signL1 } from '../../harness/hl-exchange.js';
 import { hlSocket, type HlSocket } from '../../harness/hl-socket.js';
 import type { TestSandbox } from '../../harness/sandbox.js';
 import { sharedVenue } from '../../harness/shared-venue.js';
+import { createManualClock } from '../../harness/manual-clock.js';
+import { connect } from '../../native-api/ws/socket-client.js';
 
 let sandbox: TestSandbox;
 let socket: HlSocket;
@@ -37,12 +48,13 @@ afterAll(async () => {
 });
 
 /** The same gateway's stream on a port of its own, with limits that a test can reach. */
-async function serve(limits: Partial<LineLimits>): Promise<string> {
-  const { gateway } = sandbox;
+async function serve(limits: Partial<LineLimits>, entrance: Partial<Entrance> = {}): Promise<string> {
+  const gateway = { ...sandbox.gateway, entrance: { ...sandbox.gateway.entrance, ...entrance } };
   const http = await listen('127.0.0.1', 0);
   const hot = createHotReplies(gateway);
   const parts = { streamOf: createStreams(gateway), hot, trade: createTradeHandlers(gateway) };
-  http.serve((_request, response) => response.end(), createSockets(gateway, [facadeSocket(gateway, parts, { ...LINE_LIMITS, ...limits })]));
+  const routes = [nativeSocket(gateway, parts.streamOf), facadeSocket(gateway, parts, { ...LINE_LIMITS, ...limits })];
+  http.serve((_request, response) => response.end(), createSockets(gateway, routes));
   ends.push(
     () => http.close(),
     () => hot.stop(),
@@ -366,3 +378,108 @@ function maskedText(text: string): Buffer {
   const head = Buffer.from([0x81, 0x80 | 126, body.length >> 8, body.length & 0xff, 0, 0, 0, 0]);
   return Buffer.concat([head, body]);
 }
+
+describe('what an address may do on sockets', () => {
+  /** A minute that never ends, on a clock that stands still. */
+  const counted = (limit: number): IpLimits => {
+    const { store, log } = sandbox.gateway;
+    const limits = createIpLimits({ limit, store: store.admission, clock: createManualClock(), log });
+    ends.push(() => limits.stop());
+    return limits;
+  };
+  const weighing = (limit: number): Partial<Entrance> => {
+    const weights = counted(limit);
+    return {
+      countWeight: (address, weight) => weights.count(address, weight),
+      chargeWeight: (address, weight) => weights.charge(address, weight),
+    };
+  };
+
+  it('weighs a subscription as the same question over HTTP, and a post with it', async () => {
+    const line = await hlSocket(await serve({}, weighing(64)));
+    const address = user();
+    for (let times = 0; times < 3; times += 1) {
+      await line.subscribe('userHistoricalOrders', { user: address });
+      await line.unsubscribe('userHistoricalOrders', { user: address });
+    }
+    expect(await line.refused(subscribe('userFills', { user: address }))).toMatch(
+      /^Too many requests for this ip; retry in \d+ s\. {"method"/,
+    );
+    await line.subscribe('l2Book', { coin: 'BTC' });
+    expect(await line.post('info', { type: 'allMids' })).toMatchObject({ type: 'info' });
+    expect(await line.post('info', { type: 'allMids' })).toMatchObject({
+      type: 'error',
+      payload: expect.stringMatching(/^Too many requests/),
+    });
+    await line.close();
+  });
+
+  it('counts a subscription as a request, on both front ends', async () => {
+    const requests = counted(4);
+    const url = await serve({}, { countAddress: (address) => requests.count(address) });
+    const [facade, native] = [await hlSocket(url), await connect(url)];
+    await facade.subscribe('l2Book', { coin: 'BTC' });
+    await native.ask({ op: 'subscribe', channel: 'prices' }, ({ op }) => op === 'subscribed');
+    expect(await facade.refused(subscribe('l2Book', { coin: 'ETH' }))).toMatch(/^Too many requests/);
+    await native.ask({ op: 'subscribe', channel: 'book', market: 'BTC/USD' }, ({ op, code }) => op === 'error' && code === 'RATE_LIMITED');
+    await Promise.all([facade.close(), native.close()]);
+  });
+
+  it('ends a connection above its number, whichever front end the others are on', async () => {
+    const url = await serve({}, { sockets: createAddressShares({ sockets: 2, subscriptions: 9, users: 9 }) });
+    const [facade, native] = [await hlSocket(url), await connect(url)];
+    expect((await (await hlSocket(url)).closed).code).toBe(1008);
+    expect(await (await connect(url)).closed).toBe(1008);
+    await facade.close();
+    const next = await hlSocket(url);
+    await next.subscribe('l2Book', { coin: 'BTC' });
+    await Promise.all([next.close(), native.close()]);
+  });
+
+  it('holds subscriptions and users of all its connections together, and gives them back with the line', async () => {
+    const url = await serve({}, { sockets: createAddressShares({ sockets: 9, subscriptions: 4, users: 2 }) });
+    const [one, two, native] = [await hlSocket(url), await hlSocket(url), await connect(url)];
+    const shared = user();
+    await one.subscribe('userEvents', { user: shared });
+    await one.subscribe('userEvents', { user: user() });
+    expect(await two.refused(subscribe('userEvents', { user: user() }))).toMatch(/^Cannot track more than 2 total users\. {/);
+    await two.subscribe('orderUpdates', { user: shared });
+    await native.ask({ op: 'subscribe', channel: 'prices' }, ({ op }) => op === 'subscribed');
+    expect(await two.refused(subscribe('allMids'))).toMatch(/^Cannot subscribe to more than 4 channels\. {/);
+    await native.ask({ op: 'subscribe', channel: 'book', market: 'BTC/USD' }, ({ op, code }) => op === 'error' && code === 'RATE_LIMITED');
+    await one.close();
+    const answers = (): number => {
+      two.send(subscribe('userEvents', { user: user() }));
+      return two.of('subscriptionResponse').length;
+    };
+    await eventually(answers, (count) => count > 1);
+    await Promise.all([two.close(), native.close()]);
+  });
+
+  it('asks the node at one rate for accounts that anybody may watch, however many are watched', async () => {
+    const { gateway } = sandbox;
+    const clock = createManualClock();
+    const real = venueOf(gateway, 'arbitrum-sepolia');
+    let reads = 0;
+    const accountFacts = (): Promise<never> => {
+      reads += 1;
+      return Promise.reject(new Error('the node is away'));
+    };
+    const chain = { ...real.chain, accountFacts, openTrades: () => Promise.reject(new Error('the node is away')) };
+    const venue = { ...real, clock, chain };
+    const parts = { gateway, venue, journal: createJournalHub(gateway, venue), polls: createPollRing(clock, ACCOUNT_POLLS) };
+    const caches = Array.from({ length: 200 }, () => createAccountCache({ ...parts, trader: user().toLowerCase() as Address }));
+    // A feed asks again with every price, whether the last answer was good or not.
+    const ask = (): void => caches.forEach((cache) => void cache.facts().catch(() => undefined));
+    ask();
+    const first = reads;
+    for (let seconds = 0; seconds < 60; seconds += 1) {
+      clock.advance(1_000);
+      ask();
+    }
+    // Four a second, from the fifth second on.
+    expect([first, reads - first]).toEqual([200, 55 * 4 + 1]);
+    caches.forEach((cache) => cache.stop());
+    await new Promise(setImmediate);
+  });
+});

@@ -1,0 +1,86 @@
+import { addressBucket } from '../client-address.js';
+import type { Address } from '../ports.js';
+
+/** What one network address may hold on the sockets of all front ends together; of IPv6 a /64. */
+export interface AddressLimits {
+  readonly sockets: number;
+  readonly subscriptions: number;
+  /** Different accounts that are watched without a proof of whose they are. */
+  readonly users: number;
+}
+
+/** One socket's part of what its address holds. */
+export interface Share {
+  /** Takes a place for one subscription. Answers which limit is reached; nothing is taken then. */
+  take(user: Address | null): 'subscriptions' | 'users' | null;
+  giveBack(user: Address | null): void;
+  /** Gives back everything, the socket's own place included. */
+  end(): void;
+}
+
+export interface AddressShares {
+  readonly limits: AddressLimits;
+  /** Null when the address has as many sockets as it may. */
+  open(address: string): Share | null;
+}
+
+interface Held {
+  sockets: number;
+  subscriptions: number;
+  /** How many subscriptions watch each. */
+  readonly users: Map<Address, number>;
+}
+
+/** Counted by each replica alone: sockets stay where they were opened. What is kept is bounded by the sockets that are open. */
+export function createAddressShares(limits: AddressLimits): AddressShares {
+  const held = new Map<string, Held>();
+
+  function shareOf(bucket: string, own: Held): Share {
+    const taken: (Address | null)[] = [];
+    let isOver = false;
+
+    const release = (user: Address | null): void => {
+      own.subscriptions -= 1;
+      if (user === null) return;
+      const left = (own.users.get(user) ?? 1) - 1;
+      if (left === 0) own.users.delete(user);
+      else own.users.set(user, left);
+    };
+
+    return {
+      take(user) {
+        if (own.subscriptions >= limits.subscriptions) return 'subscriptions';
+        if (user !== null && !own.users.has(user) && own.users.size >= limits.users) return 'users';
+        own.subscriptions += 1;
+        if (user !== null) own.users.set(user, (own.users.get(user) ?? 0) + 1);
+        taken.push(user);
+        return null;
+      },
+      giveBack(user) {
+        const at = taken.indexOf(user);
+        if (at < 0) return;
+        taken.splice(at, 1);
+        release(user);
+      },
+      end() {
+        if (isOver) return;
+        isOver = true;
+        taken.splice(0).forEach(release);
+        own.sockets -= 1;
+        if (own.sockets === 0) held.delete(bucket);
+      },
+    };
+  }
+
+  return {
+    limits,
+    open(address) {
+      const bucket = addressBucket(address);
+      const own = held.get(bucket) ?? { sockets: 0, subscriptions: 0, users: new Map<Address, number>() };
+      if (own.sockets >= limits.sockets) return null;
+      own.sockets += 1;
+      held.set(bucket, own);
+      return shareOf(bucket, own);
+    },
+  };
+}
