@@ -5,6 +5,7 @@ import { ACTIONS } from './actions/index.js';
 import type { TradeHandlers } from './actions/trade-handlers.js';
 import { JSON_TYPE, type Answer, type Door } from './door.js';
 import { createExchange } from './exchange.js';
+import { weighAction } from './info/info-weights.js';
 import { readOrderedJson, type Json, type JsonObject } from './signing/ordered-json.js';
 
 /** JSON that fits no schema is told apart from what is no JSON. */
@@ -15,12 +16,12 @@ export function createExchangeDoor(gateway: Gateway, trade: TradeHandlers | null
   const exchange = createExchange(gateway, trade);
   return {
     refuse: (error) => answerError(error),
-    async answer({ venue, bytes }) {
+    async answer({ venue, bytes, client: { address } }) {
+      const windows: Window[] = [weighAction(gateway, address, bytes.length)];
       const json = readOrderedJson(bytes);
-      const windows: Window[] = [];
       const operation = actionIn(json);
       try {
-        const reply = await exchange(venue, { json, onCounted: (window) => windows.push(window) });
+        const reply = await exchange(venue, { json, from: address, onCounted: (window) => windows.push(window) });
         gateway.metrics.action(operation, reply.status);
         return { status: 200, type: JSON_TYPE, body: JSON.stringify(reply), operation, windows };
       } catch (error) {

@@ -22,6 +22,8 @@ import { notDelegatedText, TEXTS } from './texts.js';
 /** A body as it came. */
 export interface ExchangeRequest {
   readonly json: Json;
+  /** The client's network address. */
+  readonly from: string;
   readonly onCounted?: OnCounted;
 }
 
@@ -49,7 +51,7 @@ export function createExchange(gateway: Gateway, trade: TradeHandlers | null): E
       row.schema === 'any' ? { action: envelope.action, forms: asSentOnly(envelope.action) } : decodeAction(row.schema, envelope.action);
     const candidates = await packable(() => recoverSigners(decoded.forms, envelope, envelope.signature));
     if (candidates.length === 0) return refused(TEXTS.unrecoverable);
-    const call: L1Call = { venue, row, envelope, decoded, candidates };
+    const call: L1Call = { venue, row, envelope, decoded, candidates, from: request.from };
     const refusal = refusalOf(venue, envelope) ?? ownRefusal(call);
     if (refusal !== null) return toKnown(call, () => (typeof refusal === 'string' ? refused(refusal) : refusal));
     return row.verdict.kind === 'trade' && trade === null ? toKnown(call, () => refuseReadOnly(venue)) : act(call, request);
@@ -94,16 +96,18 @@ export function createExchange(gateway: Gateway, trade: TradeHandlers | null): E
     return kept;
   };
 
-  /** The text clients know, then what we think of it. */
+  /** The text clients know, then what we think of it, for the first few of an address in a minute. */
   const unknownSigner = async (call: L1Call): Promise<ExchangeReply> => {
     const [first] = call.candidates;
+    const text = TEXTS.unknownSigner(first?.signer ?? '');
+    if (!gateway.entrance.mayBeExplained(call.from)) return refused(text);
     const said = await diagnose(gateway, call.venue, {
       canonical: call.decoded.forms[0]?.json ?? null,
       extras: call.envelope,
       signature: call.envelope.signature,
       candidates: addressesOf(call),
     });
-    return refused(`${TEXTS.unknownSigner(first?.signer ?? '')} ${said}`);
+    return refused(`${text} ${said}`);
   };
 
   return async (venue, request) => {
@@ -123,6 +127,7 @@ interface L1Call {
   readonly envelope: Envelope;
   readonly decoded: Decoded<unknown>;
   readonly candidates: readonly SignerCandidate[];
+  readonly from: string;
 }
 
 function refuseReadOnly({ definition }: Venue): never {

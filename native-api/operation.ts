@@ -23,6 +23,11 @@ interface CallerOf {
 
 type Decoded<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
 
+interface Decodings<Params, Query> {
+  readonly params: Decoded<Params>;
+  readonly query: Decoded<Query>;
+}
+
 interface Row<A extends Auth, Params, Query, Body, Reply extends z.ZodType, Context> {
   /** Also the EIP-712 primary type of a signed request, the OpenAPI operationId and the name in logs. */
   readonly id: string;
@@ -46,6 +51,10 @@ interface Row<A extends Auth, Params, Query, Body, Reply extends z.ZodType, Cont
   readonly waits?: boolean;
   /** Public, and the same for everybody until prices or parameters of the venue change: answered from bytes serialised once per change. */
   readonly hot?: boolean;
+  /** Long, and dear to make: an address has one of these answered at a time. */
+  readonly dear?: boolean;
+  /** Writes the reply itself, where encoding it is most of the work; the text is what `handle` and `reply` would give. */
+  readonly write?: (context: Context & Decodings<Params, Query>) => Promise<string>;
   readonly handle: (
     context: Context & {
       readonly caller: CallerOf[A];

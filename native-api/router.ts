@@ -35,13 +35,14 @@ interface Answer {
 /** The order of work: who asks (over the bytes, before anything reads them), how often they asked already, then what they ask. */
 function serve(gateway: Gateway, operation: Operation, hot: HotReplies): RequestHandler {
   const replyText = textOf(operation.reply);
-  return async (request, response) => {
+  const answerIt = async (request: Request, response: Response): Promise<void> => {
     const venue = operation.scope === 'venue' ? venueOf(gateway, String(request.params['chain'])) : null;
     const caller = venue === null ? null : await identify(gateway, venue, operation, request, response);
     const wait = operation.waits === true ? waitOf(request, response) : null;
     const input = { caller, wait, from: addressOf(request), ...decodeInput(operation, request) };
     refuseStrangers(operation, caller, request);
     const answer = async (): Promise<Answer> => {
+      if (operation.write !== undefined) return { status: 200, body: await writeOf(gateway, venue, operation, input) };
       const said = await handle(gateway, venue, operation, input);
       return { status: operation.status?.(said) ?? 200, body: replyText(said) };
     };
@@ -50,7 +51,14 @@ function serve(gateway: Gateway, operation: Operation, hot: HotReplies): Request
     const { status, body } = isHot ? await hot.answer(venue, request.originalUrl, answer) : await answer();
     sendBytes(response, status, JSON_TYPE, body);
   };
+  return (request, response) =>
+    operation.dear === true || bodyOf(request).length > LONG_BODY_BYTES
+      ? gateway.entrance.dear.take(addressOf(request), () => answerIt(request, response))
+      : answerIt(request, response);
 }
+
+/** Reading and hashing more than this takes longer than most answers. */
+const LONG_BODY_BYTES = 16 * 1024;
 
 /** The path is what was sent, untouched; the windows are told even if the request is refused after it was counted. */
 async function identify(
@@ -100,6 +108,12 @@ function handle(gateway: Gateway, venue: Venue | null, operation: Operation, inp
   if (operation.scope === 'gateway') return operation.handle({ gateway, ...(input as Input & { caller: null }) });
   if (venue === null) throw new TypeError(`${operation.id} needs a venue.`);
   return operation.handle({ gateway, venue, ...(input as Input & { caller: null }) });
+}
+
+/** The same seam for rows that write their reply themselves. */
+function writeOf(gateway: Gateway, venue: Venue | null, operation: Operation, input: Input): Promise<string> {
+  if (operation.scope !== 'venue' || operation.write === undefined || venue === null) throw new TypeError(`${operation.id} needs a venue.`);
+  return operation.write({ gateway, venue, ...(input as Input & { params: undefined; query: undefined }) });
 }
 
 function methodsByPath(operations: readonly Operation[]): Map<string, string[]> {

@@ -7,6 +7,7 @@ import type { Address, Clock, Logger, Store } from '../ports.js';
 import type { ApiKeyRecord } from './access-store.js';
 import { createAdmission, type Admission } from './admission.js';
 import { createCredentialHeaders, type CredentialHeaders } from './credential-headers.js';
+import { createDearTurns, type DearTurns } from './dear-turns.js';
 import { createRemembered, type Remembered } from './remembered.js';
 import { createRequestDigest, type RequestDigest } from './request-digest.js';
 import type { Crypto } from './signature.js';
@@ -44,6 +45,11 @@ export interface Entrance {
   readonly countWeight: (address: string, weight: number) => Window;
   /** And after it is, for what the answer weighs. */
   readonly chargeWeight: (address: string, weight: number) => void;
+  /** The same for actions, in a bucket of their own: who has read too much can still get out. */
+  readonly countActionWeight: (address: string, weight: number) => Window;
+  readonly dear: DearTurns;
+  /** Whether an address may have a wrong signature explained: that costs many times the refusal itself. */
+  readonly mayBeExplained: (address: string) => boolean;
   /** What each address holds on the sockets. */
   readonly sockets: AddressShares;
   readonly stop: () => void;
@@ -58,11 +64,21 @@ export interface EntranceOptions extends EntranceSettings {
 }
 
 const PRUNE_MS = 15_000;
+/** One in so many requests is explained: 5 a minute at the launch limit, enough for a developer who tries. */
+const EXPLAINED_SHARE = 120;
 
 export function createEntrance(options: EntranceOptions): Entrance {
   const { limits, infoWeight, sockets, headerPrefixes, trustedProxies, serviceName, crypto, store, clock, log } = options;
   const addresses = createIpLimits({ limit: limits.ip, store: store.admission, clock, log });
   const weights = createIpLimits({ limit: infoWeight, subject: 'info-weight', store: store.admission, clock, log });
+  const actions = createIpLimits({ limit: infoWeight, subject: 'action-weight', store: store.admission, clock, log });
+  const explanations = createIpLimits({
+    limit: Math.max(1, Math.floor(limits.ip / EXPLAINED_SHARE)),
+    subject: 'explained',
+    store: store.admission,
+    clock,
+    log,
+  });
   const verdicts = createVerdictLane({ perMinute: limits.ip, store: store.admission, clock, log });
   const stopPruning = clock.every(PRUNE_MS, () => {
     store.admission.prune(clock.now()).catch((error: unknown) => log.warn('admission.not-pruned', { error }));
@@ -74,6 +90,9 @@ export function createEntrance(options: EntranceOptions): Entrance {
     digest: createRequestDigest(crypto.keccak, serviceName),
     headers: createCredentialHeaders(headerPrefixes),
     verdicts,
+    countActionWeight: (address, weight) => actions.count(addressBucket(address), weight),
+    dear: createDearTurns(),
+    mayBeExplained: (address) => !explanations.count(addressBucket(address)).isExceeded,
     sockets: createAddressShares(sockets),
     admission: createAdmission({ store: store.admission, clock, limits }),
     agents: createRemembered(
@@ -93,6 +112,8 @@ export function createEntrance(options: EntranceOptions): Entrance {
       addresses.stop();
       weights.stop();
       verdicts.stop();
+      explanations.stop();
+      actions.stop();
     },
   };
 }

@@ -54,7 +54,8 @@ export function aggregate(candles: readonly Candle[], sizeMs: number): Candle[] 
     const time = floorTo(candle.time, sizeMs);
     const last = joined.at(-1);
     if (last?.time === time) joined[joined.length - 1] = join(last, candle);
-    else joined.push({ ...candle, time });
+    // The same object where nothing changes: what was made of it once is found again by it.
+    else joined.push(candle.time === time ? candle : { ...candle, time });
   }
   return joined;
 }

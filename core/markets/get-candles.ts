@@ -34,22 +34,28 @@ export const CANDLES = { usual: 500, most: 5_000, interval: '1h' } as const;
 /** A week of minutes is as far as our own store speaks for the charts when they are away. */
 const OWN_MINUTES = 7 * 24 * 60;
 
+export const getCandles = async (
+  gateway: Pick<Gateway, 'store'>,
+  venue: Venue,
+  symbol: string,
+  input: CandlesInput,
+): Promise<ShownCandle[]> => (await readCandles(gateway, venue, symbol, input)).map(showCandle);
+
 /** Oldest first. The charts' past, and from where they end what the price stream told us since, up to this moment. */
-export async function getCandles(
+export async function readCandles(
   { store }: Pick<Gateway, 'store'>,
   venue: Venue,
   symbol: string,
   input: CandlesInput,
-): Promise<ShownCandle[]> {
+): Promise<readonly Candle[]> {
   const config = venue.feed.config();
   const range = rangeOf(pairOf(config, symbol), input, venue.clock.now());
   if (range.from >= range.to) return [];
-  const candles = await fromCharts(store, venue, range).catch(async (error: unknown) => {
+  return fromCharts(store, venue, range).catch(async (error: unknown) => {
     const own = isOutage(error) ? await fromOwn(store, venue, config, range) : null;
     if (own === null) throw error;
     return own;
   });
-  return candles.map(showCandle);
 }
 
 const isOutage = (error: unknown): boolean => error instanceof GatewayError && error.code === 'UPSTREAM_UNAVAILABLE';

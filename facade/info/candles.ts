@@ -1,7 +1,7 @@
 import { aggregate, intervalMs, type Candle, type CandleInterval } from '../../core/domain/candle.js';
 import { toUnits } from '../../core/domain/decimal.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
-import { CANDLES, getCandles, type ShownCandle } from '../../core/markets/get-candles.js';
+import { CANDLES, readCandles, type ShownCandle } from '../../core/markets/get-candles.js';
 import { PRICE_SCALE, ZERO_TEXT, formatTick } from '../format.js';
 import { coinPrice, type Asset } from '../universe.js';
 
@@ -97,8 +97,8 @@ async function read(gateway: Gateway, venue: Venue, asset: Asset, { interval, fr
   const span = (CANDLES.most - 1) * intervalMs(interval);
   const candles: Candle[] = [];
   for (let start = from; start < to; start += span) {
-    const part = await getCandles(gateway, venue, asset.symbol, { interval, from: start, to: Math.min(start + span, to) });
-    for (const candle of part) if (candle.time > (candles.at(-1)?.time ?? -1)) candles.push(unitsOf(candle));
+    const part = await readCandles(gateway, venue, asset.symbol, { interval, from: start, to: Math.min(start + span, to) });
+    for (const candle of part) if (candle.time > (candles.at(-1)?.time ?? -1)) candles.push(candle);
   }
   return candles;
 }

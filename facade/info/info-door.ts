@@ -59,6 +59,7 @@ export function createInfoDoor(gateway: Gateway, hot: HotReplies): InfoDoor {
       const key = bytes.length > LONGEST_HOT ? null : `${venue.definition.slug} ${bytes.toString('latin1')}`;
       const stored = key === null ? null : hot.find(key);
       if (stored !== null) return answerStored(stored, address);
+      scale.weighLength(address, bytes.length);
       const parsed = parseJson(bytes.toString('utf8'));
       if ('fault' in parsed) return parsed.fault === 'not-json' ? UNREADABLE : UNFITTING;
       const fitting = fit(parsed.value);

@@ -37,7 +37,12 @@ const ITEMS_PER_WEIGHT: ReadonlyMap<string, number> = new Map([
 const weightOf = (answer: unknown, itemsPerWeight: number | undefined): number =>
   itemsPerWeight === undefined || !Array.isArray(answer) ? 0 : Math.floor(answer.length / itemsPerWeight);
 
+/** So many bytes of a body weigh one: two hundred orders, the most an action may hold, weigh about what Hyperliquid counts for them. */
+const BYTES_PER_WEIGHT = 8 * 1024;
+
 export interface Scale {
+  /** A long question weighs by its length, whether or not it fits a type. Throws as `weigh` does. */
+  weighLength(address: string, bytes: number): void;
   /** Counts a question against what its address may ask in a minute. Throws when that is used up. */
   weigh(address: string, type: string): Window;
   /** What the answer weighs besides is paid by the questions after it. */
@@ -46,6 +51,9 @@ export interface Scale {
 
 export function createScale({ entrance }: Pick<Gateway, 'entrance'>): Scale {
   return {
+    weighLength(address, bytes) {
+      if (bytes >= BYTES_PER_WEIGHT) refuseExceeded([entrance.countWeight(address, Math.floor(bytes / BYTES_PER_WEIGHT))]);
+    },
     weigh(address, type) {
       const window = entrance.countWeight(address, WEIGHTS.get(type) ?? USUAL);
       refuseExceeded([window]);
@@ -56,4 +64,11 @@ export function createScale({ entrance }: Pick<Gateway, 'entrance'>): Scale {
       if (weight > 0) entrance.chargeWeight(address, weight);
     },
   };
+}
+
+/** What reading, hashing and checking an action of this length weighs, whoever signed it. Throws when its address has sent enough. */
+export function weighAction({ entrance }: Pick<Gateway, 'entrance'>, address: string, bytes: number): Window {
+  const window = entrance.countActionWeight(address, 1 + Math.floor(bytes / BYTES_PER_WEIGHT));
+  refuseExceeded([window]);
+  return window;
 }

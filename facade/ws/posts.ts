@@ -7,6 +7,7 @@ import { ACTIONS } from '../actions/index.js';
 import { actionIn } from '../exchange-door.js';
 import type { Exchange } from '../exchange.js';
 import type { InfoDoor } from '../info/info-door.js';
+import { weighAction } from '../info/info-weights.js';
 import { INFO_TYPES } from '../info/info-types.js';
 import { isObject, readOrderedJson, type Json } from '../signing/ordered-json.js';
 import { errorText, postText, type PostResponse } from './frames.js';
@@ -50,8 +51,9 @@ export function createPosts({ gateway, venue, peer, info, exchange, most, say, f
   };
 
   const act = async (bytes: Uint8Array): Promise<PostResponse> => {
+    weighAction(gateway, peer.address, bytes.length);
     const json = payloadOf(readOrderedJson(bytes));
-    const reply = await exchange(venue, { json });
+    const reply = await exchange(venue, { json, from: peer.address });
     gateway.metrics.action(actionIn(json), reply.status);
     return { type: 'action', payload: reply };
   };

@@ -1,10 +1,11 @@
 import { getFunding } from '../../core/markets/funding.js';
-import { getCandles } from '../../core/markets/get-candles.js';
+import { getCandles, readCandles } from '../../core/markets/get-candles.js';
 import { getMarket, listMarkets } from '../../core/markets/list-markets.js';
 import { listPrices } from '../../core/markets/list-prices.js';
 import { getOrderBook } from '../../core/markets/order-book.js';
 import { getRecentTrades } from '../../core/markets/recent-trades.js';
 import { venueOperation, type Operation } from '../operation.js';
+import { candlesReply } from '../wire/candle-text.js';
 import {
   BookQuery,
   Candles,
@@ -68,6 +69,8 @@ export const marketOperations: readonly Operation[] = [
     query: CandlesQuery,
     reply: Candles,
     errors: ['MARKET_NOT_FOUND', 'UPSTREAM_UNAVAILABLE', 'NOT_READY'],
+    dear: true,
+    write: async ({ gateway, venue, params, query }) => candlesReply(await readCandles(gateway, venue, params.symbol, query)),
     handle: async ({ gateway, venue, params, query }) => ({ data: await getCandles(gateway, venue, params.symbol, query) }),
   }),
 

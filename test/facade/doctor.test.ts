@@ -1,5 +1,11 @@
 import { encode } from '@msgpack/msgpack';
 import { concat, keccak256, SigningKey, toBeHex, toUtf8Bytes, Wallet } from 'ethers';
+import { createEntrance } from '../../core/access/entrance.js';
+import { LAUNCH_LIMITS } from '../../core/limits.js';
+import { createExchangeDoor } from '../../facade/exchange-door.js';
+import type { GatewayError } from '../../core/errors.js';
+import { venueOf } from '../../core/gateway.js';
+import { createManualClock } from '../harness/manual-clock.js';
 import { newTrader } from '../harness/chain-trader.js';
 import {
   approveAgent,
@@ -151,3 +157,58 @@ describe('the doctor of signatures', () => {
 function splitText(text: string): { r: string; s: string; v: number } {
   return { r: text.slice(0, 66), s: `0x${text.slice(66, 130)}`, v: Number.parseInt(text.slice(130), 16) };
 }
+
+describe('at the launch limits', () => {
+  /** The exchange of the same gateway with limits of its own, on a clock that stands still. */
+  function strict() {
+    const { gateway } = sandbox;
+    const { serviceName, store, log, entrance: open } = gateway;
+    const clock = createManualClock();
+    const settings = {
+      limits: LAUNCH_LIMITS,
+      infoWeight: 1_200,
+      sockets: open.sockets.limits,
+      headerPrefixes: ['X-Service-'],
+      trustedProxies: [],
+    };
+    const entrance = createEntrance({ ...settings, serviceName, crypto: open.crypto, store, clock, log });
+    const door = createExchangeDoor({ ...gateway, entrance }, null);
+    const post = async (body: unknown, address: string) => {
+      const bytes = Buffer.from(JSON.stringify(body));
+      const asked = { venue: venueOf(gateway, CHAIN), bytes, client: { address, requestId: 'a', ray: 'a' } };
+      const { status, body: text } = await Promise.resolve(door.answer(asked)).catch((error: unknown) =>
+        door.refuse(error as GatewayError),
+      );
+      return { status, text: String(text) };
+    };
+    return { clock, post, stop: () => entrance.stop() };
+  }
+
+  it('explains five wrong signatures of an address in a minute, then only says whose they are', async () => {
+    const { clock, post, stop } = strict();
+    const texts = async (times: number, address: string): Promise<boolean[]> => {
+      const explained: boolean[] = [];
+      for (let n = 0; n < times; n += 1) {
+        const { text } = await post(await signL1(newKey(), full()), address);
+        expect(text).toMatch(/User or API Wallet 0x[0-9a-f]{40} does not exist\./);
+        explained.push(!text.includes('does not exist."'));
+      }
+      return explained;
+    };
+    expect(await texts(7, '192.0.2.1')).toEqual([true, true, true, true, true, false, false]);
+    expect(await texts(1, '192.0.2.2')).toEqual([true]);
+    clock.advance(60_000);
+    expect(await texts(1, '192.0.2.1')).toEqual([true]);
+    stop();
+  });
+
+  it('weighs an action by its length: few long ones are read, many short ones', async () => {
+    const { post, stop } = strict();
+    const long = { action: { type: 'noop', text: 'x'.repeat(250_000) } };
+    const statuses: number[] = [];
+    for (let n = 0; n < 40; n += 1) statuses.push((await post(long, '192.0.2.1')).status);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(40 - 38);
+    expect((await post({}, '192.0.2.2')).status).toBe(422);
+    stop();
+  });
+});

@@ -1,0 +1,11 @@
+import type { Candle as CoreCandle } from '../../core/domain/candle.js';
+import { showCandle } from '../../core/markets/get-candles.js';
+import { createOnce } from '../../core/stream/once.js';
+import { textOf } from './encoder.js';
+import { Candle } from './markets.js';
+
+const encode = textOf(Candle);
+/** Candles of the past are the same objects for as long as the charts keep them, and writing one down is most of what it costs. */
+const candleText = createOnce((candle: CoreCandle) => encode(showCandle(candle)));
+
+export const candlesReply = (candles: readonly CoreCandle[]): string => `{"data":[${candles.map(candleText).join(',')}]}`;
