@@ -62,8 +62,7 @@ export async function verifyMaster<Type extends MasterType>(
   const digest = byKey ?? named;
   const isCosigned = cosignature === null || isSignedByKey(gateway, cosignature.agent, digest, cosignature.signature);
   const isSigned =
-    isCosigned &&
-    (byKey !== undefined || (await isApprovedByContract(gateway, venue, { from, wallet: trader, digest: named, signature })));
+    isCosigned && (byKey !== undefined || (await isApprovedByContract(gateway, venue, { from, wallet: trader, digest: named, signature })));
   if (!isSigned) throw new GatewayError('INVALID_SIGNATURE', {});
   return {
     chain: venue.definition.slug,

@@ -20,7 +20,6 @@ import { connect } from '../native-api/ws/socket-client.js';
 
 /** How a gateway of production ends: with a word to everybody, and not a moment later than it has to. */
 
-
 let sandbox: TestSandbox;
 let cluster: Cluster;
 let bot: ClusterBot;

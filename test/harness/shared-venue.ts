@@ -25,8 +25,8 @@ async function start(): Promise<TestSandbox> {
 
 const BASE_FEE_GWEI = 0.1;
 
-async function restore({ controls, log, get }: TestSandbox): Promise<void> {
-  const { prices, chains } = controls;
+async function restore(venue: TestSandbox): Promise<void> {
+  const { prices, chains } = venue.controls;
   for (const [pairIndex, market] of SANDBOX_MARKETS.entries())
     if (market !== null) {
       prices.jump(pairIndex, market.startPrice);
@@ -41,8 +41,8 @@ async function restore({ controls, log, get }: TestSandbox): Promise<void> {
     await chain.pauseMining(false);
   }
   await eventually(
-    () => get('/ready'),
+    () => venue.get('/ready'),
     ({ status }) => status === 200,
   );
-  log.entries.length = 0;
+  venue.log.entries.length = 0;
 }

@@ -244,8 +244,16 @@ describe('a request on the line', () => {
   });
 });
 
+/** The share of an address that nobody else has. */
+function ownShare() {
+  const shares = createAddressShares({ sockets: 1, subscriptions: 10, users: 10 });
+  const share = shares.open('127.0.0.1');
+  if (share === null) throw new Error('the first socket of an address was refused');
+  return { share, shareLimits: shares.limits, weigh: () => undefined, charge: () => undefined };
+}
+
 describe('a fault behind the line', () => {
-  const peer = { address: '127.0.0.1', requestId: 'faults' };
+  const peer = { address: '127.0.0.1', requestId: 'faults', share: ownShare().share };
   const meta: Post = { method: 'post', id: 7, type: 'info', payload: { type: 'meta' } };
 
   it('that makes an answer which cannot be written costs that request only', async () => {
@@ -284,7 +292,7 @@ describe('a fault behind the line', () => {
       },
     } as unknown as Outbox;
     const subscriptions = createSubscriptions({
-      ...{ feeds: {} as VenueFeeds, outbox, limits: LINE_LIMITS },
+      ...{ feeds: {} as VenueFeeds, outbox, limits: LINE_LIMITS, ...ownShare() },
       onCount: () => undefined,
       onFault: () => undefined,
       fail: (error) => failed.push(error),
