@@ -19,7 +19,11 @@ export const runGateway = ({ config, log, launcher, openStore }: RunOptions): Pr
     async run(lifecycle) {
       const http = await lifecycle.start(
         'http',
-        () => listen(config.host, config.port, { onFault: (error) => log.error('http.listener-failed', { error }) }),
+        () => {
+          const { connections, trustedProxies } = config.entrance;
+          const onFault = (error: unknown): void => log.error('http.listener-failed', { error });
+          return listen(config.host, config.port, { connections, trustedProxies, onFault });
+        },
         (made) => made.close(),
       );
       const store = await openStore({ lifecycle, clock: systemClock, log }, config.database);

@@ -98,5 +98,12 @@ export function clientAddress(socketAddress: string, forwardedFor: string | unde
   return writeAddress(client);
 }
 
+/** An address of the documentation range, which nobody has: a peer that is believed about it is a trusted proxy. */
+const PROBE = '192.0.2.1';
+
+/** Whether a peer is believed about `X-Forwarded-For`. Behind a number of hops every peer is. */
+export const isTrustedPeer = (socketAddress: string, trusted: TrustedProxies): boolean =>
+  clientAddress(socketAddress, PROBE, trusted) === PROBE;
+
 /** One bucket for an IPv4 address; for IPv6 one for the /64 that a single customer is given, or each could have 2^64 buckets. */
 export const addressBucket = (address: string): string => (address.includes(':') ? `${address.split(':', 4).join(':')}::/64` : address);

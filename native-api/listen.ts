@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { ConnectionLimits } from '../core/access/entrance.js';
+import { addressBucket, clientAddress, isTrustedPeer, type TrustedProxies } from '../core/client-address.js';
 import { GatewayError } from '../core/errors.js';
 import { StartError } from '../core/start-error.js';
 
@@ -22,13 +25,32 @@ export interface Listening {
 
 const DRAIN_MS = 3_000;
 
+/** How long a client may take for each part of a request. */
+export interface RequestTimes {
+  readonly headersMs: number;
+  readonly requestMs: number;
+  /** How often the two above are checked. */
+  readonly checkMs: number;
+  /** For the client to close a connection whose request was refused unread; then it is destroyed. */
+  readonly lingerMs: number;
+}
+
+const REQUEST_TIMES: RequestTimes = { headersMs: 10_000, requestMs: 30_000, checkMs: 2_000, lingerMs: 1_000 };
+/** Without a byte in either direction. Longer than any answer is waited for; WebSockets have heartbeats instead. */
+const SILENT_MS = 120_000;
+
 export interface ListenOptions {
   /** Takes what a front end threw instead of answering; it must not throw itself. */
   readonly onFault?: (error: unknown) => void;
+  /** Absent: as many as the system allows. */
+  readonly connections?: ConnectionLimits;
+  readonly trustedProxies?: TrustedProxies;
+  readonly times?: RequestTimes;
 }
 
 /** Binds before anything slow is started: an address that is taken should be known at once. */
-export async function listen(host: string, port: number, { onFault = () => undefined }: ListenOptions = {}): Promise<Listening> {
+export async function listen(host: string, port: number, options: ListenOptions = {}): Promise<Listening> {
+  const { onFault = () => undefined, times = REQUEST_TIMES } = options;
   let handler: RequestListener = (_request, response) => answerStarting(response);
   const underWay = new Set<ServerResponse>();
   let isClosing = false;
@@ -52,8 +74,12 @@ export async function listen(host: string, port: number, { onFault = () => undef
     }
   };
   // Node would refuse these two by itself, with an answer that has no name and no code.
-  const server = createServer({ requireHostHeader: false }, receive).on('checkExpectation', receive);
-  server.on('clientError', answerUnreadable);
+  const { headersMs: headersTimeout, requestMs: requestTimeout, checkMs: connectionsCheckingInterval } = times;
+  const server = createServer({ requireHostHeader: false, headersTimeout, requestTimeout, connectionsCheckingInterval }, receive);
+  server.on('checkExpectation', receive);
+  server.setTimeout(SILENT_MS);
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => answerUnreadable(error, socket, times.lingerMs));
+  if (options.connections !== undefined) boundConnections(server, options.connections, options.trustedProxies ?? []);
   let upgrades: Upgrades | null = null;
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     const decline = (): void => serveAsPlain(server, request, socket, head);
@@ -119,12 +145,39 @@ function answerHostless(response: Parameters<RequestListener>[1]): void {
   response.writeHead(status, [...headers, ['Connection', 'close']].flat()).end(body);
 }
 
-/** Bytes that are no HTTP, or headers without end: refused like any other bad input. */
-function answerUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
+/** More connections than these are destroyed as they come, before a byte of them is read. */
+function boundConnections(server: Server, { total, perAddress }: ConnectionLimits, trustedProxies: TrustedProxies): void {
+  server.maxConnections = total;
+  const open = new Map<string, number>();
+  const counted = new WeakSet<Socket>();
+  // A request that is read again, because its upgrade was declined, is the same connection.
+  server.on('connection', (socket: Socket) => {
+    const { remoteAddress = '' } = socket;
+    if (counted.has(socket) || isTrustedPeer(remoteAddress, trustedProxies)) return;
+    counted.add(socket);
+    const bucket = addressBucket(clientAddress(remoteAddress, undefined, []));
+    const count = (open.get(bucket) ?? 0) + 1;
+    open.set(bucket, count);
+    socket.once('close', () => {
+      const left = (open.get(bucket) ?? 1) - 1;
+      if (left === 0) open.delete(bucket);
+      else open.set(bucket, left);
+    });
+    if (count > perAddress) socket.destroy();
+  });
+}
+
+/**
+ * Bytes that are no HTTP, or headers without end: refused like any other bad input. A client that does not close its side then would keep
+ * the descriptor, so the connection is destroyed a moment later.
+ */
+function answerUnreadable(error: NodeJS.ErrnoException, socket: Duplex, lingerMs: number): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
   const { status, headers, body } = bareAnswer(UNREADABLE);
   const lines = [...headers, ['Connection', 'close']].map((pair) => pair.join(': '));
   socket.end(`HTTP/1.1 ${status} Bad Request\r\n${lines.join('\r\n')}\r\n\r\n${body}`);
+  const cut = setTimeout(() => socket.destroy(), lingerMs);
+  socket.once('close', () => clearTimeout(cut));
 }
 
 const HOP_HEADERS = new Set(['upgrade', 'connection']);

@@ -52,7 +52,11 @@ export async function startSandbox({ settings, lifecycle, clock, log, write }: S
   const progress = createProgress(() => clock.now(), write);
   const http = await lifecycle.start(
     'http',
-    () => listen(settings.HOST, settings.PORT, { onFault: (error) => log.error('http.listener-failed', { error }) }),
+    () => {
+      const { connections, trustedProxies } = entranceSettings(settings);
+      const onFault = (error: unknown): void => log.error('http.listener-failed', { error });
+      return listen(settings.HOST, settings.PORT, { connections, trustedProxies, onFault });
+    },
     (made) => made.close(),
   );
   const folder = await lifecycle.start(

@@ -34,6 +34,8 @@ export const ENTRANCE_VARIABLES = {
   TRACKED_USERS_PER_IP: Limit.default(10),
   HEADER_PREFIXES: Prefixes.default(['X-Service-']),
   TRUSTED_PROXIES: Proxies.default([]),
+  MAX_CONNECTIONS: Limit.default(10_000),
+  MAX_CONNECTIONS_PER_ADDRESS: Limit.default(1_000),
 };
 
 const LIGHTEST = 2;
@@ -54,4 +56,5 @@ export const entranceSettings = (variables: Variables): EntranceSettings => ({
   },
   headerPrefixes: variables.HEADER_PREFIXES,
   trustedProxies: variables.TRUSTED_PROXIES,
+  connections: { total: variables.MAX_CONNECTIONS, perAddress: variables.MAX_CONNECTIONS_PER_ADDRESS },
 });

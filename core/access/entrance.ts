@@ -22,6 +22,14 @@ export interface EntranceSettings {
   /** `X-Service-` and such; the first is ours. */
   readonly headerPrefixes: readonly string[];
   readonly trustedProxies: TrustedProxies;
+  readonly connections: ConnectionLimits;
+}
+
+/** Connections that may be open at a time, WebSockets included. */
+export interface ConnectionLimits {
+  readonly total: number;
+  /** Of one IPv4 address or one IPv6 /64; trusted proxies are exempt, because they connect for many. */
+  readonly perAddress: number;
 }
 
 /** Everything that stands between a request and its operation, shared by all venues. */
@@ -55,7 +63,7 @@ export interface Entrance {
   readonly stop: () => void;
 }
 
-export interface EntranceOptions extends EntranceSettings {
+export interface EntranceOptions extends Omit<EntranceSettings, 'connections'> {
   readonly serviceName: string;
   readonly crypto: Crypto;
   readonly store: Pick<Store, 'access' | 'admission'>;
