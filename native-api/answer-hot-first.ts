@@ -2,6 +2,7 @@ import type { RequestListener } from 'node:http';
 import { GatewayError } from '../core/errors.js';
 import type { Gateway } from '../core/gateway.js';
 import { setClientHeaders, type ReadClient } from './client.js';
+import { CORS_HEADERS, setCorsHeaders } from './cors.js';
 import type { HotReplies } from '../core/hot-replies.js';
 import { addWindows } from './rate-headers.js';
 import { announcesBody, JSON_TYPE, sendError } from './respond.js';
@@ -15,6 +16,7 @@ export function answerHotFirst({ entrance }: Gateway, clientOf: ReadClient, hot:
     const window = entrance.countAddress(client.address);
     if (window.isExceeded) {
       setClientHeaders(response, client);
+      setCorsHeaders(request, response);
       addWindows(response, [window]);
       return sendError(response, new GatewayError('RATE_LIMITED', { scope: window.scope, retryAfterSeconds: window.resetSeconds }));
     }
@@ -23,6 +25,7 @@ export function answerHotFirst({ entrance }: Gateway, clientOf: ReadClient, hot:
       client.requestId,
       'cf-ray',
       client.ray,
+      ...CORS_HEADERS,
       'RateLimit-Limit',
       String(window.limit),
       'RateLimit-Remaining',

@@ -5,6 +5,7 @@ import type { Gateway } from '../core/gateway.js';
 import { refuseExceeded } from '../core/limits.js';
 import { answerHotFirst } from './answer-hot-first.js';
 import { createClientReader, rememberClient, setClientHeaders, type ReadClient } from './client.js';
+import { createPreflight, setCorsHeaders } from './cors.js';
 import { docsRouter } from './docs.js';
 import type { HotReplies } from '../core/hot-replies.js';
 import { enterScope, measureRequests } from './measure-requests.js';
@@ -63,10 +64,13 @@ const SANDBOX = /^\/sandbox(?:[/?]|$)/;
 
 /** Names the request and counts it before a byte of its body is read: every answer, each refusal too, tells what is left. */
 function receive({ entrance }: Gateway, clientOf: ReadClient, hasSandbox: boolean): RequestHandler {
+  const answerPreflight = createPreflight(entrance.headerPrefixes);
   return (request, response, next) => {
     const client = clientOf(request);
     rememberClient(request, client);
     setClientHeaders(response, client);
+    setCorsHeaders(request, response);
+    if (answerPreflight(request, response)) return;
     if (hasSandbox && SANDBOX.test(request.url)) return next();
     const window = entrance.countAddress(client.address);
     addWindows(response, [window]);

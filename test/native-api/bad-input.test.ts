@@ -216,6 +216,41 @@ describe('a page of a stranger', () => {
   });
 });
 
+describe('a page of an integrator', () => {
+  const asked = { Origin: 'https://integrator.example', 'Access-Control-Request-Method': 'DELETE' };
+
+  it('may sign any request of the native API', async () => {
+    const wanted = 'content-type,x-service-agent,x-service-timestamp,x-service-nonce,x-service-signature,x-service-api-key,prefer';
+    const { status, headers } = await fetch(`${sandbox.url}${V1}/orders/x`, {
+      method: 'OPTIONS',
+      headers: { ...asked, 'Access-Control-Request-Headers': wanted },
+    });
+    expect(status).toBe(204);
+    expect(headers.get('access-control-allow-origin')).toBe('*');
+    expect(headers.get('access-control-allow-methods')).toContain('DELETE');
+    const allowed = headers.get('access-control-allow-headers')?.toLowerCase().split(', ');
+    expect(allowed).toEqual(expect.arrayContaining(wanted.split(',')));
+    expect(headers.has('access-control-allow-credentials')).toBe(false);
+  });
+
+  it.each([`${V1}/markets`, `${V1}/markets`, `${V1}/nothing`, '/health', '/openapi.json'])(
+    'reads the answer of %s, how much is left and how it is called',
+    async (path) => {
+      const { headers } = await fetch(`${sandbox.url}${path}`, { headers: { Origin: 'https://integrator.example' } });
+      expect(headers.get('access-control-allow-origin')).toBe('*');
+      for (const name of ['RateLimit-Remaining', 'Retry-After', 'X-Request-Id'])
+        expect(headers.get('access-control-expose-headers')).toContain(name);
+    },
+  );
+
+  it.each(['/sandbox', '/sandbox/feed', '/relayer/status', '/metrics'])('gets no word of %s', async (path) => {
+    for (const method of ['GET', 'POST', 'OPTIONS']) {
+      const { headers } = await fetch(`${sandbox.url}${path}`, { method, headers: asked });
+      expect([...headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
+    }
+  });
+});
+
 describe('what is no HTTP', () => {
   it('may expect what we do not know, and is answered like any other', async () => {
     const answer = await raw('GET /health HTTP/1.1\r\nHost: x\r\nExpect: more\r\nConnection: close\r\n\r\n');
