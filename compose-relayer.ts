@@ -1,3 +1,4 @@
+import type { Crypto } from './core/access/signature.js';
 import { loadNativeSigning } from './core/adapters/recover/native-sign.js';
 import type { ChainDefinition, ChainSlug } from './core/chains.js';
 import { ConfigError, type ChainConfig } from './core/config.js';
@@ -18,6 +19,7 @@ import type { Tracer } from './core/tracing.js';
 import type { RelayerConfig } from './core/relay/relayer-variables.js';
 import { namesTarget } from './facade/trade/names-target.js';
 import { reencode } from './facade/trade/reencode.js';
+import { createVerifyAction, expiryOf } from './facade/trade/verify-action.js';
 import { givenRules } from './core/relay/rules.js';
 import { alertBudget, recoverBudget } from './core/relay/budget-alert.js';
 import { policyOf } from './core/relay/policy-line.js';
@@ -58,6 +60,8 @@ interface Parts {
   readonly alerts: Alerts;
   readonly metrics: Pick<Metrics, 'took'>;
   readonly tracer: Tracer | null;
+  /** Recovers signers of stored actions. */
+  readonly crypto: Crypto;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -68,10 +72,11 @@ const MAX_GAS = 8_000_000n;
 
 export function composeRelayer(
   { maxFeePerGas, dailyBudget = 'unlimited', lane = LANE_DEFAULTS, areDrillsAllowed = false }: RelayerConfig,
-  { chain, wallets, node, store, facade, alerts, metrics, tracer, clock, log }: Parts,
+  { chain, wallets, node, store, facade, alerts, metrics, tracer, crypto, clock, log }: Parts,
 ): RunningRelayer {
   const { slug } = chain;
   const unitsOf = createUnits(store, slug, clock);
+  const verify = createVerifyAction(crypto);
   log.info('relay.policy', policyOf(facade.rules, { maxFeePerGas, dailyBudget }));
   return createRelayer({
     definition: chain,
@@ -97,6 +102,8 @@ export function composeRelayer(
         clock,
         onQuota: (trader, reached) => alertQuota(alerts, chain, trader, reached),
       }),
+      verify: (action, { purpose }) => verify(action, purpose, clock.now()),
+      isExpired: (action) => clock.now() > (expiryOf(action) ?? Infinity),
       async reencode(action, job) {
         if (isFlattening(job) && !facade.flattens) return [];
         if (!(await namesTarget(store, chain, action, job))) return [];

@@ -1,4 +1,5 @@
 import { removeUnusedAgents } from './core/access/remove-unused-agents.js';
+import type { Crypto } from './core/access/signature.js';
 import { createBackendFeed } from './core/adapters/backend-feed/backend-feed.js';
 import { endpointsOf } from './core/adapters/backend-feed/endpoints.js';
 import type { Http } from './core/adapters/backend-feed/http.js';
@@ -25,6 +26,7 @@ export interface VenueParts {
   readonly metrics: Metrics;
   readonly alerts: Alerts;
   readonly tracer: Tracer | null;
+  readonly crypto: Crypto;
   readonly facade: Config['facade'];
   /** One for all chains: they share the pricing host, which is asked one question at a time. */
   readonly backends: Http;
@@ -32,7 +34,7 @@ export interface VenueParts {
 
 export function createVenue(
   { chain, rpcUrls, wsUrls, relayer, ...hosts }: ChainConfig,
-  { store, facade, clock, log, wallets, metrics, alerts, tracer, backends }: VenueParts,
+  { store, facade, clock, log, wallets, metrics, alerts, tracer, crypto, backends }: VenueParts,
 ): Venue {
   const own = log.child({ chain: chain.slug });
   const node = createViemChain({ definition: chain, rpcUrls, wsUrls, clock, log: own, tracer });
@@ -52,6 +54,7 @@ export function createVenue(
         alerts,
         metrics,
         tracer,
+        crypto,
         clock,
         log: own,
       }),

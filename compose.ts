@@ -72,10 +72,10 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
   const backends = createHttp(clock);
   const alerts = createAlerts({ store: store.alerts, clock, log, tells: config.operator.alerts.webhook !== null });
   lifecycle.onRejection(reportRejections({ metrics, alerts, clock }));
-  const parts = { store, facade: config.facade, clock, log, wallets, metrics, alerts, tracer, backends };
+  const crypto = await loadCrypto(log);
+  const parts = { store, facade: config.facade, clock, log, wallets, metrics, alerts, tracer, crypto, backends };
   const venues = config.chains.map((chain) => createVenue(chain, parts));
   const { mode, serviceName, commit } = config;
-  const crypto = await loadCrypto(log);
   const entrance = await lifecycle.start(
     'entrance',
     () => createEntrance({ ...config.entrance, serviceName, crypto, store, clock, log }),

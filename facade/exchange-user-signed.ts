@@ -62,12 +62,14 @@ interface UserCall {
   readonly signer: Address;
 }
 
-const approvalOf = ({ signed: { values }, signer }: UserCall, { nonce }: Envelope) => ({
+const approvalOf = ({ signed: { values, signatureChainId }, signer }: UserCall, { nonce, signature }: Envelope) => ({
   trader: signer,
   agent: values.get('agentAddress') as Address,
   name: String(values.get('agentName')),
   network: values.get('hyperliquidChain') === 'Mainnet' ? ('Mainnet' as const) : ('Testnet' as const),
   nonce,
+  signatureChainId,
+  signature,
 });
 
 function answer({ signer, signed }: UserCall, outcome: FacadeApprovalOutcome, { definition }: Venue): ExchangeReply {

@@ -7,10 +7,11 @@ import { hostsIn } from './failure.js';
 import { bumpedFees, firstFees, gwei, type FeeSettings } from './fees.js';
 import type { LaneFence } from './fence.js';
 import type { LaneWaits } from '../core/relay/lane-waits.js';
+import type { PolicySettings } from './policy.js';
 import { createSigning, NO_OP_GAS, type SignedJob } from './sign-jobs.js';
 import type { Wallet } from './wallet.js';
 
-export type DeliverySettings = FeeSettings & Pick<LaneWaits, 'stuckMs' | 'tooLateMs'>;
+export type DeliverySettings = FeeSettings & Pick<LaneWaits, 'stuckMs' | 'tooLateMs'> & Pick<PolicySettings, 'isExpired'>;
 
 export interface DeliveryOptions {
   readonly definition: ChainDefinition & { readonly slug: ChainSlug };
@@ -70,7 +71,8 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   async function push(job: RelayJob): Promise<void> {
     if (isOver(job.state)) return;
     const isNoOp = job.purpose === 'no-op' || isTooLate(job);
-    if (job.state === 'numbered') return signing.sign(job, firstFees(await currentFees(), settings), isNoOp).then(handOver);
+    if (job.state === 'numbered')
+      return signing.sign(job, firstFees(await currentFees(), settings), isNoOp || (await hasExpired(job))).then(handOver);
     if (job.state !== 'accepted' && isTooLate(job) && !(await isLeftToTheNode(job))) return giveNonceAway(job);
     const sent = sentAt.get(job.id) ?? job.acceptedAt ?? 0;
     const wait = job.state === 'accepted' ? settings.stuckMs : SEND_AGAIN_MS;
@@ -78,6 +80,13 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     // A clock that was set back says nothing of how long it waits.
     if (age >= 0 && age < wait) return;
     return job.state === 'accepted' ? unstick(job) : handOver(job);
+  }
+
+  /** Asked before the first signature: a process may have died after the nonce was taken. What is signed once is sent whatever the time. */
+  async function hasExpired({ purpose, parent }: RelayJob): Promise<boolean> {
+    if (purpose !== 'action' || parent === null || settings.isExpired === undefined) return false;
+    const action = await store.action(slug, parent);
+    return action !== null && settings.isExpired(action);
   }
 
   async function renewFees(): Promise<NodeFees> {

@@ -32,6 +32,10 @@ const SELECTOR_END = 10;
 
 export interface PolicySettings {
   readonly maxGas: bigint;
+  /** Why the stored action is no proof of what its trader wants; null when it is. Absent: it is believed. */
+  readonly verify?: (action: SignedAction, job: RelayJob) => string | null;
+  /** Whether the time is over that the client gave an action. Absent: none has an end. */
+  readonly isExpired?: (action: SignedAction) => boolean;
   /** The inner calls that the stored action means, worked out afresh from it and what its translation stood on. */
   readonly reencode: (action: SignedAction, job: RelayJob) => Promise<readonly Hex[]>;
   /** Why nothing new is signed with the wallet; null while it is. */
@@ -44,13 +48,16 @@ export interface PolicySettings {
 
 /** The last question before a signature: null when the job may be signed, otherwise why not. It believes nothing that it can work out itself. */
 export async function refusalOf(job: RelayJob, action: SignedAction | null, settings: PolicySettings): Promise<Refusal | null> {
-  const { maxGas, reencode, guard, hold, afford } = settings;
+  const { maxGas, reencode, guard, hold, afford, verify, isExpired } = settings;
   if (job.gas > maxGas) return { reason: 'gas-cap', note: `gas ${job.gas} is above the cap of ${maxGas}` };
   if (job.purpose === 'no-op') return job.data === '0x' ? null : broken('a no-op carries data');
   const held = hold?.(job.wallet) ?? null;
   if (held !== null) return { reason: 'paused', note: held };
   if (action?.chain !== job.chain) return broken('its signed action is not stored');
   if (action.trader !== job.trader) return broken('its signed action is of another trader');
+  const doubt = verify?.(action, job) ?? null;
+  if (doubt !== null) return broken(doubt);
+  if (job.purpose === 'action' && isExpired?.(action)) return { reason: 'too-late', note: EXPIRED };
   const inner = innerCall(job);
   if (inner === null) return broken('it is no delegated call for its trader');
   const selectors = callsOf(inner).map((call) => call.slice(0, SELECTOR_END));
@@ -61,6 +68,9 @@ export async function refusalOf(job: RelayJob, action: SignedAction | null, sett
   if (nature === null) return null;
   return (await guard?.(job, nature)) ?? (nature === 'exits' ? null : ((await afford?.(job)) ?? null));
 }
+
+/** In the words in which an action is refused that comes too late. */
+const EXPIRED = 'Action already expired';
 
 /** What no action of a trader can mean: somebody has tampered, or we have a mistake. */
 const broken = (note: string): Refusal => ({ reason: 'policy', note });

@@ -1,6 +1,8 @@
+import { zeroAddress } from 'viem';
 import { createAgent } from '../core/access/agents.js';
 import { agentNameTag, approveFacadeAgent } from '../core/access/facade-agents.js';
 import { masterDigest } from '../core/access/master-signature.js';
+import { parseSignature } from '../core/access/signature.js';
 import { signedScope, type ScopeText } from '../core/access/scope-text.js';
 import { GatewayError } from '../core/errors.js';
 import type { Gateway, Venue } from '../core/gateway.js';
@@ -8,6 +10,12 @@ import type { Address } from '../core/ports.js';
 import type { DemoRole, SandboxAccounts } from './accounts.js';
 
 const NAME = 'demo';
+const APPROVAL = [
+  { name: 'hyperliquidChain', type: 'string' },
+  { name: 'agentAddress', type: 'address' },
+  { name: 'agentName', type: 'string' },
+  { name: 'nonce', type: 'uint64' },
+] as const;
 const SCOPE: ScopeText = { markets: 'all', maxLeverage: null, dailySpendCapUsd: null, expiresAt: null, permissions: 'trade' };
 
 const ATTEMPTS = 5;
@@ -39,7 +47,16 @@ async function approveOn(gateway: Gateway, venue: Venue, accounts: DemoAccounts,
   const name = agentNameTag(venue);
   const known = await gateway.store.access.findAgent(venue.definition.slug, agent);
   if (name === null || (known?.trader === trader && known.revokedAt === null)) return;
-  await approveFacadeAgent(gateway, venue, { trader, agent, name, network: 'Testnet', nonce });
+  const text = await accounts['hl-trader'].signer.signTypedData({
+    domain: { name: 'HyperliquidSignTransaction', version: '1', chainId: venue.definition.chainId, verifyingContract: zeroAddress },
+    types: { 'HyperliquidTransaction:ApproveAgent': APPROVAL },
+    primaryType: 'HyperliquidTransaction:ApproveAgent',
+    message: { hyperliquidChain: 'Testnet', agentAddress: agent, agentName: name, nonce },
+  });
+  const signature = parseSignature(text);
+  if (signature === null) throw new Error('the demo trader did not sign its approval');
+  const signatureChainId = BigInt(venue.definition.chainId);
+  await approveFacadeAgent(gateway, venue, { trader, agent, name, network: 'Testnet', nonce, signatureChainId, signature });
 }
 
 async function authoriseOn(gateway: Gateway, venue: Venue, accounts: DemoAccounts): Promise<void> {

@@ -8,8 +8,10 @@ import type { Address } from '../ports.js';
 import { givenRules } from '../relay/rules.js';
 import { CLAIM_TRIES, standsInTheWay } from './agent-claims.js';
 import { answerOf, standingOf } from './agent-status.js';
+import { approvalProof } from './approval-proof.js';
 import { freshDelegate } from './delegation.js';
 import type { AgentApproval, ApprovalOutcome } from './signer-store.js';
+import type { RecoverableSignature } from './signature.js';
 import { approvalFloor, judgeByClock, type NonceVerdict } from './signer-nonces.js';
 import { ownsAccount } from './trader-behind.js';
 
@@ -22,6 +24,8 @@ export interface FacadeApproval {
   readonly name: string;
   readonly network: 'Mainnet' | 'Testnet';
   readonly nonce: bigint;
+  readonly signatureChainId: bigint;
+  readonly signature: RecoverableSignature;
 }
 
 export type FacadeApprovalOutcome =
@@ -68,7 +72,7 @@ export async function approveFacadeAgent(gateway: Gateway, venue: Venue, approva
   if (untimely !== null) return { kind: 'nonce', verdict: untimely };
   if (approval.agent === NOBODY) return remove(gateway, venue, { ...approval, name }, now);
   if (expiresAt !== null && expiresAt <= now) return { kind: 'expired' };
-  return register(gateway, venue, { ...approval, name }, { ...EVERYTHING, expiresAt });
+  return register(gateway, venue, { ...approval, name }, { scope: { ...EVERYTHING, expiresAt }, proof: approvalProof(approval) });
 }
 
 async function isForUs(gateway: Gateway, venue: Venue, approval: FacadeApproval): Promise<boolean> {
@@ -87,7 +91,12 @@ async function hasAgentNamed({ store }: Gateway, { definition }: Venue, { trader
   return agents.some((agent) => agent.mode === 'relayed' && agent.revokedAt === null && agent.name === name);
 }
 
-async function register(gateway: Gateway, venue: Venue, approval: FacadeApproval, scope: Scope): Promise<FacadeApprovalOutcome> {
+async function register(
+  gateway: Gateway,
+  venue: Venue,
+  approval: FacadeApproval,
+  { scope, proof }: { readonly scope: Scope; readonly proof: string },
+): Promise<FacadeApprovalOutcome> {
   const { trader, agent, name, nonce } = approval;
   const given = givenRules(gateway.facade.rules, trader);
   if ((await gateway.store.rules.standingOf(venue.definition.slug, trader, given)) === 'may-not') return { kind: 'not-allowed' };
@@ -101,6 +110,7 @@ async function register(gateway: Gateway, venue: Venue, approval: FacadeApproval
     chain: venue.definition.slug,
     nonce,
     registration: { agent, trader, name, scope, mode: 'relayed', createdAt: now },
+    proof,
     floor: approvalFloor({ nonce, isSelf: agent === trader }, now),
     maxNamed: MAX_NAMED_AGENTS,
   });
@@ -150,3 +160,6 @@ function readName(signed: string): { name: string; expiresAt: number | null } {
   const [, name, until] = /^(.*?) ?valid_until (\d{1,15})$/s.exec(signed) ?? [];
   return name === undefined || until === undefined ? { name: signed, expiresAt: null } : { name, expiresAt: Number(until) };
 }
+
+/** When an approval ends by the name that was signed; null = never. */
+export const approvalEnd = (name: string): number | null => readName(name).expiresAt;

@@ -81,6 +81,8 @@ export interface AgentApproval {
   /** The master wallet's own nonce, from the same set as its other actions. */
   readonly nonce: bigint;
   readonly registration: Registration;
+  /** The approval as the trader signed it (`approvalProof`), kept with the agent. */
+  readonly proof: string;
   /** What the agent signs for this trader is dead up to this nonce: it is older than the approval. */
   readonly floor: bigint;
   readonly maxNamed: number;

@@ -65,3 +65,37 @@ describe("the operator's rules, before a signature", () => {
     expect(await askedAbout({ kind: 'reclaim', requestIndex: 1 }, 'cancel', 'reclaim')).toBeNull();
   });
 });
+
+describe('the time that a client gave its action', () => {
+  const inner = encodeIntent({ kind: 'withdraw', tradeIndex: 1 }, TRADER);
+  const judged = (purpose: RelayPurpose, isExpired: boolean) =>
+    refusalOf(
+      {
+        ...{ chain: ACTION.chain, wallet: WALLET, trader: TRADER, purpose, gas: 1n, context: { kind: 'cancel' } },
+        data: wrapFor(WALLET, TRADER, inner),
+      } as unknown as RelayJob,
+      ACTION,
+      { maxGas: 2n, reencode: () => Promise.resolve<readonly Hex[]>([inner]), isExpired: () => isExpired },
+    );
+
+  it('is looked at once more before the first signature', async () => {
+    expect(await judged('action', true)).toEqual({ reason: 'too-late', note: 'Action already expired' });
+    expect(await judged('action', false)).toBeNull();
+  });
+
+  it('keeps nothing from being taken back', async () => {
+    expect(await judged('reclaim', true)).toBeNull();
+    expect(await judged('scheduled-cancel', true)).toBeNull();
+  });
+});
+
+it('an action that is no proof of what its trader wants is not signed for', async () => {
+  const inner = encodeIntent({ kind: 'withdraw', tradeIndex: 1 }, TRADER);
+  const job = { chain: ACTION.chain, wallet: WALLET, trader: TRADER, purpose: 'action', gas: 1n, data: wrapFor(WALLET, TRADER, inner) };
+  const refusal = await refusalOf(job as unknown as RelayJob, ACTION, {
+    maxGas: 2n,
+    reencode: () => Promise.resolve<readonly Hex[]>([inner]),
+    verify: () => 'its signature is not that of its signer',
+  });
+  expect(refusal).toEqual({ reason: 'policy', note: 'its signature is not that of its signer' });
+});

@@ -2,6 +2,7 @@ import type { Crypto } from '../../access/signature.js';
 import type { Logger } from '../../ports.js';
 import { loadKeccak } from './keccak.js';
 import { loadNativeRecover } from './native-recover.js';
+import { rememberRecoveries } from './remember-recoveries.js';
 import { loadWasmRecover } from './wasm-recover.js';
 
 /** The fastest hash and the fastest curve this machine can run, loaded once; the log says which. */
@@ -9,5 +10,5 @@ export async function loadCrypto(log: Logger): Promise<Crypto> {
   const keccak = await loadKeccak();
   const native = loadNativeRecover(keccak);
   log.info('crypto.ready', { recovery: native === null ? 'libsecp256k1 WebAssembly' : 'libsecp256k1 addon' });
-  return { keccak, recover: native ?? (await loadWasmRecover(keccak)) };
+  return { keccak, recover: rememberRecoveries(native ?? (await loadWasmRecover(keccak))) };
 }

@@ -34,7 +34,7 @@ export async function approveAgent(transaction: RunTransaction, approval: AgentA
 
 /** The trader's nonces are locked first, so approvals and removals of one trader follow each other. */
 async function approve(trx: Knex.Transaction, approval: AgentApproval): Promise<ApprovalOutcome> {
-  const { chain, nonce, registration, floor, maxNamed } = approval;
+  const { chain, nonce, registration, proof, floor, maxNamed } = approval;
   const { agent, trader, name, createdAt } = registration;
   const verdict = await takeNonce(trx, trader, nonce);
   if (verdict.kind !== 'taken') throw new Refused({ kind: 'nonce', verdict });
@@ -50,6 +50,8 @@ async function approve(trx: Knex.Transaction, approval: AgentApproval): Promise<
   if (name !== '' && (await countNamed(trx, chain, trader, agent)) >= maxNamed) throw new Refused({ kind: 'too-many', most: maxNamed });
   if (!(await makeRoom(trx, chain, registration))) throw new Refused({ kind: 'too-many', most: MAX_AGENTS });
   const saved = await put(trx, chain, registration, former);
+  const signed = { chain, agent, envelope: proof, approved_at: createdAt };
+  await trx('agent_approvals').insert(signed).onConflict(['chain', 'agent']).merge(['envelope', 'approved_at']);
   if (former !== undefined && former.trader !== trader) await endRegistration(trx, chain, former, createdAt);
   await appendJournal(trx, chain, createdAt, [...lostBy(former, saved), ...[...replaced, saved].map(toldTo)]);
   return { kind: 'done', agent: saved };

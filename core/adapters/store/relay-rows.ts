@@ -90,9 +90,11 @@ export interface ActionRow {
   network: SignedAction['network'];
   nonce: string;
   received_at: bigint;
+  approval: string | null;
 }
 
-export const ACTION_COLUMNS = 'id, chain, signer, trader, envelope, action_hash, form, network, nonce::text, received_at';
+export const ACTION_COLUMNS =
+  'id, chain, signer, trader, envelope, action_hash, form, network, nonce::text, received_at,\n  (select approval.envelope from agent_approvals approval where approval.chain = relay_actions.chain and approval.agent = relay_actions.signer) as approval';
 
 export const readAction = ({ action_hash, received_at, nonce, ...row }: ActionRow): SignedAction => ({
   ...row,

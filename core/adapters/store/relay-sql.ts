@@ -76,7 +76,7 @@ export const BY_HASH = statement(`
   where id = (select job_id from relay_hashes where chain = :chain and hash = :hash)`);
 
 /** Of jobs in the queue: what takes risk away. It orders them only; what may be signed is decided from the call itself. */
-const IS_EXIT = `(job.purpose in ('reclaim', 'scheduled-cancel') or job.context ->> 'kind' in ('cancel', 'flatten')
+const IS_EXIT = `(job.purpose in ('reclaim', 'scheduled-cancel') or coalesce(job.context ->> 'kind' in ('cancel', 'flatten'), false)
       or coalesce(asked.state ->> 'action' in ('close', 'decrease'), false))`;
 
 /**

@@ -26,6 +26,7 @@ import { toldOrders } from './0028-told-orders.js';
 import { unminedOpenings } from './0030-unmined-openings.js';
 import { dailyBudgets } from './0031-daily-budgets.js';
 import { reclaimTries } from './0032-reclaim-tries.js';
+import { agentApprovals } from './0033-agent-approvals.js';
 import { nonceFloors } from './0035-nonce-floors.js';
 import { agentUse } from './0036-agent-use.js';
 import type { Migration } from './migration.js';
@@ -60,6 +61,7 @@ export const MIGRATIONS: readonly Migration[] = [
   unminedOpenings,
   dailyBudgets,
   reclaimTries,
+  agentApprovals,
   nonceFloors,
   agentUse,
 ];

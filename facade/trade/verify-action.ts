@@ -1,0 +1,94 @@
+import { approvalEnd } from '../../core/access/facade-agents.js';
+import type { Crypto } from '../../core/access/signature.js';
+import type { Address } from '../../core/ports.js';
+import type { RelayPurpose, SignedAction } from '../../core/relay/relay-store.js';
+import { ACTIONS } from '../actions/index.js';
+import { readEnvelope } from '../envelope.js';
+import { actionHash } from '../signing/action-hash.js';
+import { decodeAction } from '../signing/canonical.js';
+import { readOrderedJson } from '../signing/ordered-json.js';
+import { createPhantomDigest } from '../signing/phantom-agent.js';
+import { readUserSigned, userSignedDigest } from '../signing/user-signed.js';
+
+/** Why a stored action is no proof of what its trader wants; null when it is. */
+export type VerifyAction = (action: SignedAction, purpose: RelayPurpose, now: number) => string | null;
+
+interface Approval {
+  readonly trader: Address | null;
+  readonly agent: Address;
+  readonly endsAt: number | null;
+}
+
+/** Approvals that were read; an agent sends many actions under one. */
+const MOST_KEPT = 10_000;
+
+/**
+ * Recovers the signer of a stored action from its own text, and the trader from the stored approval of that signer: who can write to the
+ * database, and has no key of a trader or its agent, cannot have anything signed. An action read with others of a batch is recovered once.
+ */
+export function createVerifyAction({ keccak, recover }: Crypto): VerifyAction {
+  const digest = createPhantomDigest(keccak);
+  const approvals = new Map<string, Approval | null>();
+  const verified = new WeakMap<SignedAction, string | null>();
+
+  function signerOf({ envelope: text, form, network, nonce }: SignedAction): Address | null {
+    const envelope = readEnvelope(readOrderedJson(Buffer.from(text)));
+    const row = ACTIONS.get(envelope.type);
+    if (row?.scheme !== 'l1' || row.schema === 'any' || envelope.nonce !== nonce) return null;
+    const read = decodeAction(row.schema, envelope.action).forms.find((each) => each.form === form);
+    return read === undefined ? null : recover(digest(actionHash(keccak, read.json, envelope), network), envelope.signature);
+  }
+
+  function approvalIn(text: string): Approval | null {
+    const envelope = readEnvelope(readOrderedJson(Buffer.from(text)));
+    const row = ACTIONS.get(envelope.type);
+    if (row?.scheme !== 'user-signed' || row.verdict.kind !== 'approve-agent') return null;
+    const signed = readUserSigned(row.signed, envelope.action);
+    return {
+      trader: recover(userSignedDigest(keccak, row.signed, signed), envelope.signature),
+      agent: signed.values.get('agentAddress') as Address,
+      endsAt: approvalEnd(String(signed.values.get('agentName'))),
+    };
+  }
+
+  function keptApproval(text: string): Approval | null {
+    const known = approvals.get(text);
+    if (known !== undefined) return known;
+    const read = readable(() => approvalIn(text));
+    if (approvals.size >= MOST_KEPT) approvals.clear();
+    approvals.set(text, read);
+    return read;
+  }
+
+  function doubtOf(action: SignedAction): string | null {
+    return readable(() => signerOf(action)) === action.signer ? null : 'its signature is not that of its signer';
+  }
+
+  return (action, purpose, now) => {
+    const doubt = verified.has(action) ? (verified.get(action) ?? null) : doubtOf(action);
+    verified.set(action, doubt);
+    // What is reclaimed goes to the trader, whoever asks for it.
+    if (doubt !== null || action.signer === action.trader || purpose === 'reclaim') return doubt;
+    if (action.approval == null) return 'the approval of its agent is not stored: let the trader approve the agent again';
+    const approval = keptApproval(action.approval);
+    if (approval?.trader !== action.trader || approval.agent !== action.signer)
+      return 'the approval of its agent is not signed by its trader';
+    const hasEnded = purpose === 'action' && approval.endsAt !== null && approval.endsAt <= now;
+    return hasEnded ? 'the approval of its agent has ended' : null;
+  };
+}
+
+/** What cannot be read is no proof. */
+function readable<Read>(read: () => Read): Read | null {
+  try {
+    return read();
+  } catch {
+    return null;
+  }
+}
+
+/** Epoch ms after which the client does not want it any more; null when it named none. */
+export function expiryOf({ envelope }: Pick<SignedAction, 'envelope'>): number | null {
+  const { expiresAfter } = JSON.parse(envelope) as { readonly expiresAfter?: unknown };
+  return typeof expiresAfter === 'number' ? expiresAfter : null;
+}
