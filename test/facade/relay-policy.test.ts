@@ -237,3 +237,25 @@ describe('a schedule', () => {
     expect(await store.exchange.takeDue('base', 99_000, 100_000)).toEqual([]);
   });
 });
+
+describe('who can write to the database and has no key', () => {
+  const resend = async (changes: Partial<SignedAction>): Promise<RelayJob | undefined> => {
+    const [job] = await store.relay.jobsOfOrder(FACADE_CHAIN, BigInt(resting[0]?.oid ?? 0));
+    const action = await store.relay.action(FACADE_CHAIN, job?.parent ?? 0n);
+    if (!job || !action) throw new Error('nothing was sent');
+    const { id: parent } = await recordAction(store, { ...action, ...changes });
+    const { trader, purpose, data, gas, context } = job;
+    const request = { trader, purpose, parent, data, gas, context, orderId: null, notAfter: null };
+    return (await sandbox.gateway.venues.get(FACADE_CHAIN)?.relayer?.send(request))?.handedOver;
+  };
+
+  it('has nothing signed for an action that the agent did not sign, nor for an agent that the trader did not approve', async () => {
+    const forged = { state: 'refused', nonce: null, note: 'its signature is not that of its signer' };
+    expect(await resend({ signer: owner.address.toLowerCase() as `0x${string}` })).toMatchObject(forged);
+    expect(await resend({ network: 'b' })).toMatchObject(forged);
+    const books = (store as KnexStore).db('agent_approvals').where({ agent: new Wallet(owner.agentKey).address.toLowerCase() });
+    const [kept] = await books.clone().select<{ envelope: string }[]>('envelope');
+    await books.clone().update({ envelope: (kept?.envelope ?? '').replace('"agentName":""', '"agentName":"x"') });
+    expect(await resend({})).toMatchObject({ state: 'refused', note: 'the approval of its agent is not signed by its trader' });
+  });
+});
