@@ -5,6 +5,7 @@ import { present, type Environment, type ReadText, type Source } from './config-
 export const SECRET_SETTINGS = [
   'DATABASE_URL',
   'OPERATOR_TOKEN',
+  'METRICS_TOKEN',
   'ALERT_WEBHOOK_URL',
   'ALERT_WEBHOOK_SECRET',
   'OTEL_EXPORTER_OTLP_ENDPOINT',

@@ -46,7 +46,7 @@ export interface ActionProof {
 export interface SignerVerdict {
   /** The first candidate that is an agent of the facade on this chain, as the books have it now, revoked or expired ones included. */
   readonly agent: Agent | null;
-  /** What the trader used in its window, this action included; null when it was not counted, because the agent may not act. */
+  /** What the trader used in its window, this action included unless its nonce was not to be had; null when the agent may not act. */
   readonly used: number | null;
   /** Items of the trader in the window, those of this action included; 0 where the action has none that count. */
   readonly usedItems: number;

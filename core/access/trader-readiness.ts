@@ -1,4 +1,4 @@
-import { encodeFunctionData, formatUnits, parseAbi } from 'viem/utils';
+import { encodeFunctionData, formatUnits, parseAbi, parseUnits } from 'viem/utils';
 import { isInForce, type Agent } from '../domain/agent.js';
 import type { Collateral } from '../domain/market.js';
 import { GatewayError, type TransactionRequest } from '../errors.js';
@@ -27,6 +27,9 @@ export interface TraderReadiness {
   readonly lines: ReadinessLine[];
 }
 
+/** What the proposed approval lets the Diamond take: the wallet's balance, everything, or an amount in the collateral's own units (`250.5`). */
+export type WantedAllowance = 'balance' | 'unlimited' | { readonly amount: string };
+
 interface Facts {
   readonly venue: Venue;
   readonly trader: Address;
@@ -46,13 +49,18 @@ const NEEDED: Readonly<Record<'native' | 'facade', readonly ReadinessCheck[]>> =
 };
 
 /** Can this address trade, and which step is missing? Public facts only; an agent's address is answered as its trader. */
-export async function traderReadiness(gateway: Gateway, venue: Venue, address: Address): Promise<TraderReadiness> {
+export async function traderReadiness(
+  gateway: Gateway,
+  venue: Venue,
+  address: Address,
+  allowance: WantedAllowance = 'balance',
+): Promise<TraderReadiness> {
   const facts = await gather(gateway, venue, address);
   const lines = [
     agentLine(facts),
     delegationLine(facts),
     balanceLine(facts),
-    allowanceLine(facts),
+    allowanceLine(facts, allowance),
     gasLine(facts),
     marketLine(facts),
     relayerLine(facts),
@@ -128,19 +136,31 @@ function balanceLine({ collaterals, trader }: Facts): ReadinessLine {
   );
 }
 
-function allowanceLine({ collaterals, venue: { definition } }: Facts): ReadinessLine {
+function allowanceLine({ collaterals, venue: { definition } }: Facts, allowance: WantedAllowance): ReadinessLine {
   const ok = collaterals.some(
-    ({ balance, allowance }) => allowance > 0n && (balance > 0n || collaterals.every((token) => token.balance === 0n)),
+    (token) => token.allowance > 0n && (token.balance > 0n || collaterals.every(({ balance }) => balance === 0n)),
   );
   const wanted = collaterals.find(({ balance }) => balance > 0n) ?? collaterals.find(({ symbol }) => symbol === 'USDC') ?? collaterals[0];
-  const data = encodeFunctionData({ abi: APPROVE, functionName: 'approve', args: [definition.diamond, UNLIMITED] });
-  const transaction = wanted ? { to: wanted.address, data, chainId: definition.chainId } : null;
+  const amount = wanted ? amountOf(wanted, allowance) : 0n;
+  const data = encodeFunctionData({ abi: APPROVE, functionName: 'approve', args: [definition.diamond, amount] });
+  const transaction = wanted && amount > 0n ? { to: wanted.address, data, chainId: definition.chainId } : null;
   return line(
     'allowance',
     ok,
     `The Diamond may take ${amounts(collaterals, 'allowance')}.`,
-    step('Let the trader send this transaction, or one with a smaller amount.', transaction),
+    transaction === null
+      ? step('Fund the trader first, or ask again with ?allowance=<amount>: the proposed allowance is the balance.')
+      : step('Let the trader send this transaction, or ask for another amount with ?allowance=<amount>|unlimited.', transaction),
   );
+}
+
+function amountOf({ balance, decimals }: Facts['collaterals'][number], allowance: WantedAllowance): bigint {
+  if (allowance === 'balance') return balance;
+  if (allowance === 'unlimited') return UNLIMITED;
+  const [, fraction = ''] = allowance.amount.split('.');
+  if (fraction.length > decimals)
+    throw new GatewayError('VALIDATION_ERROR', { issues: [{ path: 'allowance', message: `must have at most ${decimals} decimals` }] });
+  return parseUnits(allowance.amount, decimals);
 }
 
 function gasLine({ gas, venue: { definition } }: Facts): ReadinessLine {

@@ -6,8 +6,10 @@ import { NATIVE_AMOUNT, parseNative } from './native-amount.js';
 
 /** Who runs the service: what shows them the way in, and where they are called. */
 export interface OperatorSettings {
-  /** A function, so that nothing that prints a configuration prints it; null: the operator's door does not exist. */
+  /** For `/relayer`. A function, so that nothing that prints a configuration prints it; null: the operator's routes do not exist. */
   readonly token: (() => string) | null;
+  /** For `/metrics` alone: a collector need not hold the token that switches wallets. Null: the token of the operator serves both. */
+  readonly metricsToken: (() => string) | null;
   /** Metrics hold no secret, but they tell how much is traded. */
   readonly areMetricsPublic: boolean;
   readonly alerts: AlertSettings;
@@ -52,6 +54,7 @@ const Secret = z.string().refine(isLongEnough, SECRET_RULE);
 /** The same for production and sandbox. */
 export const OPERATOR_VARIABLES = {
   OPERATOR_TOKEN: Secret.optional(),
+  METRICS_TOKEN: Secret.optional(),
   METRICS_PUBLIC: z.enum(['true', 'false'], 'must be true or false').default('false'),
   ALERT_WEBHOOK_URL: z
     .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
@@ -65,9 +68,10 @@ export const OPERATOR_VARIABLES = {
 type Variables = z.output<z.ZodObject<typeof OPERATOR_VARIABLES>>;
 
 export function operatorSettings(variables: Variables): OperatorSettings {
-  const { OPERATOR_TOKEN: token, ALERT_WEBHOOK_URL: url, ALERT_WEBHOOK_SECRET: secret } = variables;
+  const { OPERATOR_TOKEN: token, METRICS_TOKEN: metricsToken, ALERT_WEBHOOK_URL: url, ALERT_WEBHOOK_SECRET: secret } = variables;
   return {
     token: token === undefined ? null : () => token,
+    metricsToken: metricsToken === undefined ? null : () => metricsToken,
     areMetricsPublic: variables.METRICS_PUBLIC === 'true',
     alerts: {
       webhook: url === undefined || secret === undefined ? null : { url: () => url, secret: () => secret },

@@ -1,6 +1,8 @@
-import { traderReadiness } from '../../core/access/trader-readiness.js';
+import { traderReadiness, type WantedAllowance } from '../../core/access/trader-readiness.js';
 import { venueOperation, type Operation } from '../operation.js';
-import { ReadinessPath, TraderReadiness } from '../wire/readiness.js';
+import { ReadinessPath, ReadinessQuery, TraderReadiness } from '../wire/readiness.js';
+
+const wantedOf = (text: string): WantedAllowance => (text === 'unlimited' ? text : { amount: text });
 
 export const readinessOperations: readonly Operation[] = [
   venueOperation({
@@ -10,8 +12,10 @@ export const readinessOperations: readonly Operation[] = [
     auth: 'none',
     summary: 'Can this address trade, through either door, and which step is missing?',
     params: ReadinessPath,
+    query: ReadinessQuery,
     reply: TraderReadiness,
     errors: ['UPSTREAM_UNAVAILABLE', 'NOT_READY'],
-    handle: ({ gateway, venue, params }) => traderReadiness(gateway, venue, params.address),
+    handle: ({ gateway, venue, params, query: { allowance } }) =>
+      traderReadiness(gateway, venue, params.address, allowance === undefined ? 'balance' : wantedOf(allowance)),
   }),
 ];

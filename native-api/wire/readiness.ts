@@ -14,3 +14,11 @@ export const TraderReadiness = z
   .meta({ id: 'TraderReadiness' });
 
 export const ReadinessPath = z.object({ address: AnyAddress });
+
+/** At most 30 digits before the point and 18 behind it: no token needs more, and every amount fits the contract. */
+export const ReadinessQuery = z.strictObject({
+  allowance: z
+    .string()
+    .regex(/^(?:unlimited|(?:0|[1-9][0-9]{0,29})(?:\.[0-9]{1,18})?)$/, 'must be an amount such as 250.5, or unlimited')
+    .optional(),
+});

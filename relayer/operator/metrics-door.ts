@@ -3,12 +3,14 @@ import type { OperatorSettings } from '../../core/relay/operator-variables.js';
 import { operatorGuard, refuseForeignPages } from './operator-guard.js';
 
 export interface MetricsDoorOptions {
-  readonly settings: Pick<OperatorSettings, 'token' | 'areMetricsPublic'>;
+  readonly settings: Pick<OperatorSettings, 'token' | 'metricsToken' | 'areMetricsPublic'>;
   readonly render: () => Promise<{ readonly type: string; readonly bytes: Buffer }>;
 }
 
-/** `GET /metrics`: for the operator's token, unless everybody may see how much is traded. */
-export function metricsRouter({ settings: { token, areMetricsPublic }, render }: MetricsDoorOptions): Router {
+/** `GET /metrics`: for its own token, or the operator's where it has none, unless every client may see how much is traded. */
+export function metricsRouter({ settings, render }: MetricsDoorOptions): Router {
+  const { areMetricsPublic } = settings;
+  const token = settings.metricsToken ?? settings.token;
   const router = express.Router({ strict: true, caseSensitive: true });
   if (token === null && !areMetricsPublic) return router;
   if (token !== null && !areMetricsPublic) router.use('/metrics', refuseForeignPages, operatorGuard(token()));

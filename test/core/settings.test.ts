@@ -164,6 +164,7 @@ const TOKEN = 's3cret-of-16-and-more';
 const GOOD: Readonly<Record<string, { readonly value: string; readonly with?: Record<string, string> }>> = {
   DATABASE_URL: { value: production.DATABASE_URL },
   OPERATOR_TOKEN: { value: TOKEN },
+  METRICS_TOKEN: { value: TOKEN },
   ALERT_WEBHOOK_URL: { value: 'https://hook.example/s3cret', with: { ALERT_WEBHOOK_SECRET: TOKEN } },
   ALERT_WEBHOOK_SECRET: { value: TOKEN, with: { ALERT_WEBHOOK_URL: 'https://hook.example' } },
   OTEL_EXPORTER_OTLP_ENDPOINT: { value: 'https://traces.example/s3cret' },

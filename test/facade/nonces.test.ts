@@ -191,6 +191,17 @@ describe('the nonces of a signer', () => {
     expect([(first[1] ?? 0) - 1, AGENT_LIMIT - 1]).toContain(second[1]);
   });
 
+  it('that are repeated are not charged to the signer: a stranger who repeats a body uses up no window', async () => {
+    const agent = await newAgent(HERE);
+    const body = await noop(agent);
+    expect(await post(body)).toMatchObject(DONE);
+    for (let times = 0; times < AGENT_LIMIT; times += 1) expect(await post(body)).toMatchObject(duplicate(body));
+    const { headers, body: said } = await post(await noop(agent));
+    expect(said).toMatchObject(DONE.body);
+    // Unless the minute ended in between.
+    expect([AGENT_LIMIT - 1, AGENT_LIMIT - 2]).toContain(Number(headers.get('ratelimit-remaining')));
+  });
+
   it('are not asked for where an address comes too often', async () => {
     const { entrance } = sandbox.config;
     const config = { ...sandbox.config, entrance: { ...entrance, limits: { ...entrance.limits, ip: 1 } } };

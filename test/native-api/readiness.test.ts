@@ -69,6 +69,21 @@ describe('the readiness of an address', () => {
     expect((await readinessOf(trader.address)).ready.native).toBe(true);
   });
 
+  it('proposes the balance as allowance, and another amount when it is asked for', async () => {
+    const { address } = await chain.faucet.createTrader({ usdc: '500', eth: '1', approve: false, delegate: null });
+    const proposed = async (query: string): Promise<unknown> => {
+      const { status, body } = await sandbox.get(`/v1/arbitrum-sepolia/readiness/${address}${query}`);
+      if (status !== 200) return status;
+      const data = lineOf(body as TraderReadiness, 'allowance')?.fix?.transaction?.data ?? '';
+      return BigInt(`0x${data.slice(-64)}`);
+    };
+    expect(await proposed('')).toBe(500_000_000n);
+    expect(await proposed('?allowance=12.5')).toBe(12_500_000n);
+    expect(await proposed('?allowance=unlimited')).toBe(2n ** 256n - 1n);
+    for (const wrong of ['?allowance=1.2345678', '?allowance=-1', '?allowance=all', '?allowance=', '?allowances=1'])
+      expect(await proposed(wrong)).toBe(400);
+  });
+
   it('says who holds the slot when it is somebody else', async () => {
     const other = Wallet.createRandom().address;
     const { address } = await chain.faucet.createTrader({ eth: '1', approve: false, delegate: other as `0x${string}` });

@@ -31,6 +31,27 @@ describe("the operator's door", () => {
     }
   });
 
+  it('takes for the metrics a token of their own, which opens nothing else', async () => {
+    const METRICS_TOKEN = 'c-token-of-sixteen-or-more';
+    const { operator } = sandbox.config;
+    const statuses = async (url: string, path: string) =>
+      Promise.all(
+        [TOKEN, METRICS_TOKEN].map(async (token) => (await fetch(url + path, { headers: { Authorization: `Bearer ${token}` } })).status),
+      );
+    expect([await statuses(sandbox.url, '/metrics'), await statuses(sandbox.url, '/relayer/status')]).toEqual([
+      [200, 401],
+      [200, 401],
+    ]);
+    const config = { ...sandbox.config, operator: { ...operator, metricsToken: () => METRICS_TOKEN } };
+    const apart = await startGatewayBeside({ ...sandbox, config });
+    const answers = [await statuses(apart.url, '/metrics'), await statuses(apart.url, '/relayer/status')];
+    await apart.stop();
+    expect(answers).toEqual([
+      [401, 200],
+      [200, 401],
+    ]);
+  });
+
   it('lets the token in, and lets nobody keep the answer', async () => {
     const reply = await ask('/relayer/status');
     expect(reply.status).toBe(200);

@@ -11,7 +11,7 @@ import type {
   SignerVerdict,
   ToKeep,
 } from '../../access/signer-store.js';
-import { CLIENT_LAG_MS, type NonceVerdict } from '../../access/signer-nonces.js';
+import { CLIENT_LAG_MS, KEPT_NONCES, type NonceVerdict } from '../../access/signer-nonces.js';
 import type { ChainSlug } from '../../chains.js';
 import type { Agent } from '../../domain/agent.js';
 import type { Address } from '../../ports.js';
@@ -41,18 +41,29 @@ const FOUND = `
     order by candidate.place limit 1
   )`;
 
+/** By which a trader's actions are counted. */
+const subjectOf = (trader: string): string => `cast(:bucket as text) || ':' || cast(:chain as text) || ':' || ${trader}`;
+
+/**
+ * A nonce that is spent or dead already is not counted in the trader's windows: signed bodies can be repeated by strangers, who would
+ * use up the windows of a bot. The request is counted for the address that sent it, as every request is.
+ */
 const claiming = ({ parts, columns } = UNKEPT): string => `
   with ${FOUND}, live as (
     select agent, trader, floor from found where revoked_at is null and (expires_at is null or expires_at > cast(:now as bigint))
+  ), free as (
+    select live.agent, live.trader from live left join signer_nonces as books on books.signer = live.agent
+    where cast(:nonce as bigint) > live.floor and (books.signer is null or (not (cast(:nonce as bigint) = any (books.kept))
+      and (cardinality(books.kept) < ${KEPT_NONCES} or cast(:nonce as bigint) > books.kept[1])))
   ), counted as (
     insert into request_counts (window_start, subject, requests, writes)
-    select cast(:window as bigint), cast(:bucket as text) || ':' || cast(:chain as text) || ':' || trader, cast(:weight as bigint), 0 from live
+    select cast(:window as bigint), ${subjectOf('free.trader')}, cast(:weight as bigint), 0 from free
     on conflict (window_start, subject) do update set requests = request_counts.requests + excluded.requests
     returning requests
   ), items as (
     insert into request_counts (window_start, subject, requests, writes)
     select cast(:window as bigint), 'facade-items:' || cast(:chain as text) || ':' || trader, cast(:items as bigint), 0
-    from live where cast(:items as bigint) > 0
+    from free where cast(:items as bigint) > 0
     on conflict (window_start, subject) do update set requests = request_counts.requests + excluded.requests
     returning requests
   ), within as (
@@ -60,12 +71,13 @@ const claiming = ({ parts, columns } = UNKEPT): string => `
       and coalesce((select requests from items), 0) <= cast(:itemLimit as bigint)
   ), taken as (
     insert into signer_nonces as known (signer, kept)
-    select live.agent, array[cast(:nonce as bigint)] from live, within
-    where cast(:nonce as bigint) > live.floor
+    select free.agent, array[cast(:nonce as bigint)] from free, within
     on conflict (signer) do update set kept = ${KEEP_HIGHEST} where ${IS_FREE}
     returning signer
   )${parts}
-  select found.*, (select requests from counted) as used, coalesce((select requests from items), 0) as used_items, exists (select from taken) as is_taken, books.kept${columns}
+  select found.*, exists (select from live) as is_live, coalesce((select requests from counted), (
+    select requests from request_counts where window_start = cast(:window as bigint) and subject = ${subjectOf('found.trader')}), 0) as used,
+    coalesce((select requests from items), 0) as used_items, exists (select from taken) as is_taken, books.kept${columns}
   from found left join signer_nonces as books on books.signer = found.agent`;
 
 const UNKEPT = { parts: '', columns: '' };
@@ -103,7 +115,9 @@ interface KeptRow extends Pick<AgentRow, 'agent' | 'trader'>, Partial<FactsRow> 
 }
 
 interface ClaimRow extends AgentRow, KeptRow {
-  readonly used: bigint | null;
+  /** In force. */
+  readonly is_live: boolean;
+  readonly used: bigint;
   readonly used_items: bigint;
   readonly is_taken: boolean;
   readonly kept: readonly bigint[] | null;
@@ -146,7 +160,7 @@ export function createSignerStore({ db, trips, transaction }: SignerStoreOptions
 function verdictOf(row: ClaimRow | undefined, claim: SignerClaim): SignerVerdict {
   const { nonce, count } = claim;
   if (row === undefined) return { agent: null, used: null, usedItems: 0, nonce: null, kept: null };
-  const used = row.used === null ? null : Number(row.used);
+  const used = row.is_live ? Number(row.used) : null;
   const usedItems = Number(row.used_items);
   const isClaimed = used !== null && used <= count.limit && usedItems <= count.itemLimit;
   return { agent: agentOf(row), used, usedItems, nonce: isClaimed ? nonceVerdict(row, nonce) : null, kept: keptBy(row, claim) };
