@@ -59,10 +59,10 @@ function facadeText({ facade: { leverage, holdMs, flattens, rules } }: Config): 
   return `leverage ${leverage} unless chosen, answers held for ${seconds(holdMs)}, scheduled cancels ${flattens ? 'flatten' : 'cancel'}; rules: ${told === '' ? 'none' : told}`;
 }
 
-function operatorText({ operator: { token, areMetricsPublic, alerts } }: Config): string {
+function operatorText({ operator: { token, metricsToken, areMetricsPublic, alerts } }: Config): string {
   const door = token === null ? 'no door (OPERATOR_TOKEN is not set)' : 'a door behind its token';
   const called = alerts.webhook === null ? 'alerts call nobody' : `alerts call ${redactUrl(alerts.webhook.url())}`;
-  return `${door}; metrics ${areMetricsPublic ? 'for everybody' : token === null ? 'for nobody' : 'behind the same token'}; ${called}`;
+  return `${door}; metrics ${areMetricsPublic ? 'for everybody' : metricsToken !== null ? 'behind a token of their own' : token === null ? 'for nobody' : 'behind the same token'}; ${called}`;
 }
 
 function chainRows(config: ChainConfig, walletsOf: (relayer: RelayerConfig) => readonly string[]): (readonly [string, string])[] {
