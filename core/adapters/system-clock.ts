@@ -1,9 +1,12 @@
 import type { Clock } from '../ports.js';
 
+/** A deadline that has passed already is due now; Node 24 warns of negative delays. */
+const delay = (ms: number): number => Math.max(0, ms);
+
 export const systemClock: Clock = {
   now: () => Date.now(),
   after(ms, task) {
-    const timer = setTimeout(task, ms);
+    const timer = setTimeout(task, delay(ms));
     return () => clearTimeout(timer);
   },
   every(ms, task) {
@@ -18,7 +21,7 @@ export const systemClock: Clock = {
         signal?.removeEventListener('abort', done);
         resolve();
       };
-      const timer = setTimeout(done, ms);
+      const timer = setTimeout(done, delay(ms));
       signal?.addEventListener('abort', done);
     });
   },
