@@ -120,7 +120,7 @@ describe('what an agent may send in a minute', () => {
   it('is bounded in items too, of which cancels and closes are none', async () => {
     const { agent } = await newAgent(sandbox.controls.relayer);
     const most = Math.floor((WRITES * 400) / 60);
-    const many = (...changes: object[]) => Array.from({ length: most + 1 }, () => order(Object.assign({}, ...changes)));
+    const many = (changes: object) => Array.from({ length: most + 1 }, () => order({ ...changes }));
     const stop = { b: false, r: true, t: { trigger: { isMarket: true, triggerPx: '50000', tpsl: 'sl' } } };
     const cancels = Array.from({ length: most + 1 }, (_, at) => ({ a: 0, o: at + 1 }));
     expect((await post(await signL1(agent, orderAction(...many({ b: false, r: true }))))).status).toBe(200);

@@ -10,7 +10,8 @@ export const agentApprovals: Migration = {
         agent text not null,
         envelope text not null,
         approved_at bigint not null,
-        primary key (chain, agent)
+        primary key (chain, agent),
+        foreign key (chain, agent) references agents (chain, agent) on delete cascade
       )`);
   },
 };
