@@ -8,13 +8,19 @@ let started: Promise<TestSandbox> | null = null;
 
 /**
  * The venue that the test files of one worker use one after the other: for tests that need markets and fresh traders. What a file does to
- * prices, market hours, oracle, mining and node is undone behind it. What it leaves on the chain and in the database stays: count only what
+ * prices, market hours, oracle, mining and node is undone before the next. What it leaves on the chain and in the database stays: count only what
  * is your own. A file that reorganises the chain, moves its time, or needs settings of its own starts its own venue with `startTestSandbox`.
  */
 export async function sharedVenue(): Promise<TestSandbox> {
   started ??= start();
   const venue = await started;
-  return { ...venue, stop: () => restore(venue) };
+  await restore(venue);
+  return { ...venue, stop: () => rest(venue) };
+}
+
+/** While other files run, it makes no blocks. */
+async function rest(venue: TestSandbox): Promise<void> {
+  await Promise.all(venue.controls.chains.map((chain) => chain.pauseMining(true)));
 }
 
 async function start(): Promise<TestSandbox> {
@@ -39,6 +45,7 @@ async function restore(venue: TestSandbox): Promise<void> {
     chain.setOraclePolicy(null, { mode: 'auto', delayMs: TEST_ORACLE_MS });
     await chain.setBaseFee(BASE_FEE_GWEI);
     await chain.pauseMining(false);
+    await chain.mine(1);
   }
   await eventually(
     () => venue.get('/ready'),

@@ -3,16 +3,17 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import type { ChainConfig } from '../../core/config.js';
 import { systemClock } from '../../core/adapters/system-clock.js';
 import { encodeIntent, wrapFor } from '../../core/orders/encode-intent.js';
+import type { KnexStore } from '../../core/adapters/store/create-store.js';
 import type { Address } from '../../core/ports.js';
 import { runCommand } from '../../relayer/command.js';
 import { newTrader, type ChainTrader } from '../harness/chain-trader.js';
 import { eventually } from '../harness/eventually.js';
 import { newFacadeTrader } from '../harness/facade-trader.js';
 import { firstChain } from '../harness/first-chain.js';
+import { recordAction } from '../harness/record-action.js';
 import { startGatewayBeside, type GatewayBeside } from '../harness/gateway-beside.js';
 import { approveAgent, order, orderAction, postExchange, signL1 } from '../harness/hl-exchange.js';
 import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
-import { recordAction } from '../harness/record-action.js';
 
 const CHAIN = 'arbitrum-sepolia';
 const TOKEN = 'the-token-of-the-operator';
@@ -214,9 +215,9 @@ describe('a relayer that was not told to flatten', () => {
     );
     if (!position) throw new Error('no position');
     const { tradeIndex } = position;
-    const envelope = JSON.stringify({ action: { type: 'scheduleCancel', time: Date.now() + 60_000 } });
-    const proof = { actionHash: `0x${'00'.repeat(32)}`, form: 'canonical', network: 'a', nonce: 2n, receivedAt: Date.now() } as const;
-    const { id } = await recordAction(sandbox.gateway.store, { chain: CHAIN, signer: address, trader: address, envelope, ...proof });
+    expect(await post(agent, { type: 'scheduleCancel', time: Date.now() + 3_600_000 })).toMatchObject({ status: 'ok' });
+    const actions = (sandbox.gateway.store as KnexStore).db('relay_actions').where({ signer: agent.address.toLowerCase() });
+    const [{ id } = { id: 0n }] = await actions.orderBy('id', 'desc').select<{ id: bigint }[]>('id');
     const inner = encodeIntent({ kind: 'close', tradeIndex, expectedPrice: oracle, slippageP: null }, address);
     const sent = await venue().relayer?.send({
       trader: address,
