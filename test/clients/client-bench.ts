@@ -4,7 +4,8 @@ import type { Trade } from '../harness/diamond-calls.js';
 import { eventually } from '../harness/eventually.js';
 import { FACADE_CHAIN, newFacadeTrader, type FacadeTrader } from '../harness/facade-trader.js';
 import { startRecordedDoor, type RecordedDoor } from '../harness/recorded-door.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import type { TestSandbox } from '../harness/sandbox.js';
+import { sharedVenue } from '../harness/shared-venue.js';
 
 /** The contract's number of BTC, and where its price stands still. */
 export const BTC = 0;
@@ -25,7 +26,7 @@ export interface ClientBench {
 }
 
 export async function startClientBench(): Promise<ClientBench> {
-  const sandbox = await startTestSandbox();
+  const sandbox = await sharedVenue();
   const door = await startRecordedDoor(sandbox.url);
   sandbox.controls.prices.jump(BTC, String(PRICE));
   await eventually(
