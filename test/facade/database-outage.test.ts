@@ -6,8 +6,7 @@ import { eventually } from '../harness/eventually.js';
 import { newFacadeTrader } from '../harness/facade-trader.js';
 import { firstChain } from '../harness/first-chain.js';
 import { order, orderAction, postExchange, signL1 } from '../harness/hl-exchange.js';
-import type { TestSandbox } from '../harness/sandbox.js';
-import { sharedVenue } from '../harness/shared-venue.js';
+import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
 import { sandboxDatabase } from '../harness/sandbox-database.js';
 
 const CHAIN = 'arbitrum-sepolia';
@@ -17,7 +16,7 @@ let chain: ChainControls;
 let database: pg.Client;
 
 beforeAll(async () => {
-  sandbox = await sharedVenue();
+  sandbox = await startTestSandbox();
   chain = firstChain(sandbox);
   database = await sandboxDatabase(sandbox);
 });

@@ -112,10 +112,18 @@ describe('a contract wallet', () => {
   it('whose code loops for ever is refused when its gas is used up, and the node counts as healthy all the while', async () => {
     const trader = await deployCode(chain, funder, LOOP);
     const body = await authorization(domain, signWith(newWallet(), domain), { trader, agent: newWallet().address });
+    const troubles = async () => {
+      const { body: told } = await sandbox.get('/ready');
+      const { endpoints } = (told as { chains: Record<string, { endpoints: { failures: number; state: string }[] }> }).chains[
+        chain.definition.slug
+      ] ?? { endpoints: [] };
+      return endpoints.map(({ failures, state }) => ({ failures, state }));
+    };
+    const before = await troubles();
     for (const reply of await Promise.all([1, 2, 3].map(() => agents.create(body)))) expectError(reply, 401, 'INVALID_SIGNATURE');
     const ready = await sandbox.get('/ready');
     expect([ready.status, sandbox.log.entries.filter(({ event }) => event === 'chain.unavailable')]).toEqual([200, []]);
-    expect(ready.body).toMatchObject({ chains: { 'arbitrum-sepolia': { endpoints: [{ state: 'ok', failures: 0, lastError: null }] } } });
+    expect(await troubles()).toEqual(before);
   });
 
   it('is not judged while the node is away: 502, nothing stored, and the same message works afterwards', async () => {

@@ -1,11 +1,10 @@
 import { CANDLE_INTERVALS, INTERVAL_MINUTES, type CandleInterval } from '../../../core/domain/candle.js';
 import { eventually } from '../../harness/eventually.js';
 import { startGatewayBeside, type GatewayBeside } from '../../harness/gateway-beside.js';
-import type { Reply, TestSandbox } from '../../harness/sandbox.js';
-import { sharedVenue } from '../../harness/shared-venue.js';
+import { startTestSandbox, type Reply, type TestSandbox } from '../../harness/sandbox.js';
 
 let sandbox: TestSandbox;
-beforeAll(async () => (sandbox = await sharedVenue()));
+beforeAll(async () => (sandbox = await startTestSandbox()));
 afterAll(() => sandbox.stop());
 
 interface Candle {

@@ -44,8 +44,8 @@ const DISCREET = {
   log_parameter_max_length: '0',
 } as const;
 
-/** For data nobody will miss after a power cut: tests and throw-away sandboxes. */
-const CARELESS = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' } as const;
+/** For data that need not survive a power cut: tests and temporary sandboxes. Tests run many gateways on one server. */
+const CARELESS = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '250' } as const;
 
 export function serverSettings({ port, durable, owner }: ServerNeeds): string[] {
   const settings = { ...SMALL, ...DISCREET, ...(durable ? {} : CARELESS), port: String(port), cluster_name: owner };
