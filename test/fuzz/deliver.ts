@@ -7,7 +7,14 @@ import { handshakeOf, openFrameSocket, type FrameSocket } from './ws-client.js';
 export interface Delivery {
   /** Sends all of them, side by side, and resolves when each has its answer. */
   deliver(inputs: readonly Numbered[]): Promise<void>;
-  readonly counts: { answered: number; admitted: number; limited: number; byStatus: Map<number, number> };
+  readonly counts: {
+    answered: number;
+    admitted: number;
+    limited: number;
+    /** Frames for which no socket was granted. */
+    unsent: number;
+    byStatus: Map<number, number>;
+  };
   close(): void;
 }
 
@@ -39,7 +46,7 @@ export function addressOf(index: number): string {
 }
 
 export function createDelivery({ port, actors, watch }: DeliveryOptions): Delivery {
-  const counts: Delivery['counts'] = { answered: 0, admitted: 0, limited: 0, byStatus: new Map() };
+  const counts: Delivery['counts'] = { answered: 0, admitted: 0, limited: 0, unsent: 0, byStatus: new Map() };
   const connections = Array.from({ length: CONNECTIONS }, () => createHttpConnection(port));
   const sockets: Record<SocketDoor, (FrameSocket | null)[]> = { v1: [], hl: [] };
   const used = new WeakMap<FrameSocket, number>();
@@ -113,7 +120,7 @@ export function createDelivery({ port, actors, watch }: DeliveryOptions): Delive
   const sendFrames = async (door: SocketDoor, place: number, batch: readonly (Numbered & { input: FrameInput })[]): Promise<void> => {
     const [first] = batch;
     const socket = first === undefined ? null : await socketAt(door, place, first.index);
-    if (socket === null) return;
+    if (socket === null) return void (counts.unsent += batch.length);
     for (const { index } of batch) watch.enter(index);
     for (const { input } of batch) socket.send(actors.signFrame(input), input.isBinary);
     used.set(socket, (used.get(socket) ?? 0) + batch.length + 1);

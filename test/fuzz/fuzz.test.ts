@@ -81,5 +81,6 @@ describe('the service under the fuzzer', () => {
     const { inputs, found } = await runFuzz(venue, { seed: 1, inputs: 1_500, seconds: 600, chunk: 500, write: (line) => lines.push(line) });
     expect(found).toEqual([]);
     expect(inputs).toBe(1_500);
+    expect(venue.delivery.counts.unsent).toBeLessThan(50);
   });
 });

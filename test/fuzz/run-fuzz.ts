@@ -80,6 +80,7 @@ export async function runFuzz(venue: FuzzVenue, { seed, inputs, seconds, chunk, 
         nodeCalls: after.nodeCalls - before.nodeCalls,
         admitted: delivery.counts.admitted,
         limited: delivery.counts.limited,
+        unsent: delivery.counts.unsent,
       }),
     );
   }
@@ -158,9 +159,10 @@ interface Figures {
   readonly nodeCalls: number;
   readonly admitted: number;
   readonly limited: number;
+  readonly unsent: number;
 }
 
-const progress = (last: number, sent: number, { found, wall, processor, heap, nodeCalls, admitted, limited }: Figures): string =>
+const progress = (last: number, sent: number, { found, wall, processor, heap, nodeCalls, admitted, limited, unsent }: Figures): string =>
   [
     `${sent} inputs (to index ${last - 1})`,
     `${Math.round(sent / wall)}/s, ${Math.round(sent / processor)} per processor second`,
@@ -169,4 +171,5 @@ const progress = (last: number, sent: number, { found, wall, processor, heap, no
     `${nodeCalls} node calls`,
     `${admitted} writes admitted`,
     `${limited} over a limit`,
+    `${unsent} frames unsent`,
   ].join(' · ');
