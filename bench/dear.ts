@@ -8,7 +8,7 @@ import { textOf } from '../native-api/wire/encoder.js';
 import { Candles } from '../native-api/wire/markets.js';
 import { readSandboxSettings } from '../sandbox/settings.js';
 import { startSandbox } from '../sandbox/start-sandbox.js';
-import { order, orderAction, postExchange, signL1 } from '../test/harness/hl-exchange.js';
+import { order, orderAction, postExchange, signL1 } from '../test/harness/hyperliquid/exchange.js';
 import { median } from './median.js';
 
 /** What requests cost that a stranger may send: milliseconds each, one at a time, over real HTTP; each beside what it would cost without its bound. */

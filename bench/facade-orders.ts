@@ -1,6 +1,6 @@
 import { systemClock } from '../core/adapters/system-clock.js';
 import { createFaultProxy } from '../sandbox/fault-proxy.js';
-import { eventually } from '../test/harness/eventually.js';
+import { eventually } from '../test/harness/time/eventually.js';
 import { quantile } from './median.js';
 import { approveBot, createPoster, signOrder, type Bot, type Post } from './relayer-bots.js';
 import { CHAIN, openStage, type Stage } from './relayer-stage.js';

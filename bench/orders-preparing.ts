@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { systemClock } from '../core/adapters/system-clock.js';
-import { done, type AgentTrader, type Json } from '../test/harness/agent-trader.js';
+import { done, type AgentTrader, type Json } from '../test/harness/traders/agent-trader.js';
 import { quantile } from './median.js';
 
 /** Enough for the compiler to have seen what runs often: a gateway lives for weeks, its first minute is told apart. */

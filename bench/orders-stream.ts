@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { WebSocket } from 'ws';
 import type { ChainControls } from '../sandbox/controls.js';
-import { done, type AgentTrader, type Json } from '../test/harness/agent-trader.js';
-import { eventually } from '../test/harness/eventually.js';
-import { signRequest } from '../test/harness/signed-request.js';
+import { done, type AgentTrader, type Json } from '../test/harness/traders/agent-trader.js';
+import { eventually } from '../test/harness/time/eventually.js';
+import { signRequest } from '../test/harness/traders/signed-request.js';
 import { median } from './median.js';
 
 const TURNS = 20;

@@ -1,7 +1,7 @@
 import { Agent, request } from 'node:http';
 import { Wallet } from 'ethers';
-import { eventually } from '../test/harness/eventually.js';
-import { approveAgent, order, postExchange, signL1 } from '../test/harness/hl-exchange.js';
+import { eventually } from '../test/harness/time/eventually.js';
+import { approveAgent, order, postExchange, signL1 } from '../test/harness/hyperliquid/exchange.js';
 import { CHAIN, type StageTrader } from './relayer-stage.js';
 
 /** A trader's bot: its agent is approved, its orders rest far below the market, each at a price that no other has. */

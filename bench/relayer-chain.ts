@@ -3,8 +3,8 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { chainBySlug } from '../core/chains.js';
 import { appendTag, tagsIn } from '../core/orders/tag.js';
 import type { Address, Hex } from '../core/ports.js';
-import { diamondCall, trade } from '../test/harness/diamond-calls.js';
-import { eventually } from '../test/harness/eventually.js';
+import { diamondCall, trade } from '../test/harness/diamond/diamond-calls.js';
+import { eventually } from '../test/harness/time/eventually.js';
 import { createPoster, type Post } from './relayer-bots.js';
 import { CHAIN, type Stage, type StageTrader } from './relayer-stage.js';
 

@@ -6,7 +6,7 @@
 import { parseArgs } from 'node:util';
 import { openFuzzVenue } from '../test/fuzz/fuzz-venue.js';
 import { replay, runFuzz } from '../test/fuzz/run-fuzz.js';
-import { startTestCluster } from '../test/harness/test-cluster.js';
+import { startTestServer } from '../test/harness/database/test-server.js';
 
 const { values } = parseArgs({
   options: {
@@ -55,7 +55,7 @@ async function main(): Promise<boolean> {
   }
 }
 
-const stopCluster = await startTestCluster(process.env);
+const stopCluster = await startTestServer(process.env);
 try {
   process.exitCode = (await main()) ? 1 : 0;
 } finally {

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import ts from 'typescript';
-import { startTestCluster } from '../test/harness/test-cluster.js';
+import { startTestServer } from '../test/harness/database/test-server.js';
 
 interface Mutant {
   readonly file: string;
@@ -106,7 +106,7 @@ const tree = mkdtempSync(path.join(tmpdir(), 'mutants-'));
 const LEFT_OUT = new Set(['node_modules', '.git', 'coverage'].map((name) => path.resolve(name)));
 cpSync('.', tree, { recursive: true, filter: (name) => !LEFT_OUT.has(path.resolve(name)) });
 symlinkSync(path.resolve('node_modules'), path.join(tree, 'node_modules'));
-const stopCluster = await startTestCluster(process.env);
+const stopCluster = await startTestServer(process.env);
 
 /** True when a test fails, or does not end. */
 function isKilled({ file, start, end, text }: Mutant): boolean {

@@ -13,7 +13,7 @@ import { Addressed, Beat, ByKey, BySignature, Spoken, SUBSCRIPTIONS } from '../n
 import { readMessage } from '../native-api/ws/read-message.js';
 import { OPERATOR_ROUTES } from '../relayer/operator/operator-routes.js';
 import { SANDBOX_BODIES } from '../sandbox/routes.js';
-import { hostileVariants, sampleOf } from './harness/hostile-values.js';
+import { hostileVariants, sampleOf } from './harness/checks/hostile-values.js';
 
 type Named = readonly [name: string, schema: z.ZodType];
 const given = (name: string, schema: z.ZodType | undefined): Named[] => (schema === undefined ? [] : [[name, schema]]);

@@ -1,6 +1,6 @@
 import ccxt, { type hyperliquid, type Order } from 'ccxt';
-import { eventually } from '../harness/eventually.js';
-import type { FacadeTrader } from '../harness/facade-trader.js';
+import { eventually } from '../harness/time/eventually.js';
+import type { FacadeTrader } from '../harness/traders/facade-trader.js';
 import {
   chainPrice,
   expectEveryAnswerFits,

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import type { ChainTrader } from '../harness/chain-trader.js';
-import type { Trade } from '../harness/diamond-calls.js';
-import { eventually } from '../harness/eventually.js';
-import { FACADE_CHAIN, newFacadeTrader, type FacadeTrader } from '../harness/facade-trader.js';
-import { startRecordedDoor, type RecordedDoor } from '../harness/recorded-door.js';
-import type { TestSandbox } from '../harness/sandbox.js';
-import { sharedVenue } from '../harness/shared-venue.js';
+import type { ChainTrader } from '../harness/traders/chain-trader.js';
+import type { Trade } from '../harness/diamond/diamond-calls.js';
+import { eventually } from '../harness/time/eventually.js';
+import { FACADE_CHAIN, newFacadeTrader, type FacadeTrader } from '../harness/traders/facade-trader.js';
+import { startRecordingProxy, type RecordingProxy } from '../harness/hyperliquid/recording-proxy.js';
+import type { TestVenue } from '../harness/venue/own-venue.js';
+import { sharedVenue } from '../harness/venue/shared-venue.js';
 
 /** The contract's number of BTC, and where its price stands still. */
 export const BTC = 0;
@@ -13,8 +13,8 @@ export const PRICE = 60_000;
 
 /** A sandbox behind a wire that checks what clients are answered. */
 export interface ClientBench {
-  readonly sandbox: TestSandbox;
-  readonly door: RecordedDoor;
+  readonly sandbox: TestVenue;
+  readonly door: RecordingProxy;
   /** The one thing a bot changes: its base URL. */
   readonly base: string;
   /** That of its stream. */
@@ -27,7 +27,7 @@ export interface ClientBench {
 
 export async function startClientBench(): Promise<ClientBench> {
   const sandbox = await sharedVenue();
-  const door = await startRecordedDoor(sandbox.url);
+  const door = await startRecordingProxy(sandbox.url);
   sandbox.controls.prices.jump(BTC, String(PRICE));
   await eventually(
     () => sandbox.gateway.venues.get(FACADE_CHAIN)?.feed.lastPrice(BTC)?.oracle,
@@ -58,7 +58,7 @@ export async function startClientBench(): Promise<ClientBench> {
 }
 
 /** Everything these clients saw had the shape they expect, and there was something to see. */
-export function expectEveryAnswerFits({ seen, frames, faults }: RecordedDoor): void {
+export function expectEveryAnswerFits({ seen, frames, faults }: RecordingProxy): void {
   expect(faults).toEqual([]);
   expect(frames.length).toBeGreaterThan(0);
   expect(new Set(seen.map(({ door }) => door))).toEqual(new Set(['info', 'exchange']));

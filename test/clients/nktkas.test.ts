@@ -4,11 +4,11 @@ import { Wallet } from 'ethers';
 import * as earlier from 'nktkas-0.30';
 import { WebSocket } from 'ws';
 import { SymbolConverter as EarlierSymbolConverter } from 'nktkas-0.30/utils';
-import { FACADE_CHAIN, type FacadeTrader } from '../harness/facade-trader.js';
-import { firstChain } from '../harness/first-chain.js';
-import { newTrader } from '../harness/chain-trader.js';
-import { eventually } from '../harness/eventually.js';
-import { postExchange } from '../harness/hl-exchange.js';
+import { FACADE_CHAIN, type FacadeTrader } from '../harness/traders/facade-trader.js';
+import { firstChain } from '../harness/venue/first-chain.js';
+import { newTrader } from '../harness/traders/chain-trader.js';
+import { eventually } from '../harness/time/eventually.js';
+import { postExchange } from '../harness/hyperliquid/exchange.js';
 import {
   BTC,
   chainPrice,
@@ -21,7 +21,7 @@ import {
   startClientBench,
   type ClientBench,
 } from './client-bench.js';
-import { lendGlobal } from '../harness/lend-global.js';
+import { replaceGlobal } from '../harness/process/replace-global.js';
 import { describeClient } from './describe-client.js';
 
 /** Node has a socket of its own from 22 on, and the client wants it there; 0.30 dispatches an event on it when it closes. */
@@ -34,7 +34,7 @@ class NodeSocket extends WebSocket {
 let bench: ClientBench;
 let takeBack: () => void;
 beforeAll(async () => {
-  takeBack = lendGlobal('WebSocket', NodeSocket);
+  takeBack = replaceGlobal('WebSocket', NodeSocket);
   bench = await startClientBench();
 });
 afterAll(async () => {

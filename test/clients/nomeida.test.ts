@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { BASE_URLS, Hyperliquid, WSS_URLS, type ClearinghouseState, type OrderRequest, type OrderResponse } from 'hyperliquid';
-import { eventually } from '../harness/eventually.js';
-import type { FacadeTrader } from '../harness/facade-trader.js';
+import { eventually } from '../harness/time/eventually.js';
+import type { FacadeTrader } from '../harness/traders/facade-trader.js';
 import {
   chainPrice,
   expectEveryAnswerFits,
@@ -13,7 +13,7 @@ import {
   startClientBench,
   type ClientBench,
 } from './client-bench.js';
-import { lendGlobal } from '../harness/lend-global.js';
+import { replaceGlobal } from '../harness/process/replace-global.js';
 import { describeClient } from './describe-client.js';
 
 let bench: ClientBench;
@@ -27,7 +27,7 @@ beforeAll(async () => {
   BASE_URLS.PRODUCTION = bench.base;
   WSS_URLS.PRODUCTION = bench.stream;
   // As a module it looks for the socket's package here.
-  takeBack = lendGlobal('require', createRequire(import.meta.url));
+  takeBack = replaceGlobal('require', createRequire(import.meta.url));
 });
 afterAll(async () => {
   takeBack();

@@ -1,9 +1,9 @@
 import { rm } from 'node:fs/promises';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../core/adapters/store/embedded/start-embedded-postgres.js';
 import { systemClock } from '../../core/adapters/system-clock.js';
-import { agentTrader, newAgentTrader } from '../harness/agent-trader.js';
-import { expectViewEqualsChain } from '../harness/chain-checker.js';
-import { startLastingClient } from '../harness/cluster-client.js';
+import { agentTrader, newAgentTrader } from '../harness/traders/agent-trader.js';
+import { expectViewEqualsChain } from '../harness/diamond/chain-checker.js';
+import { startResumingClient } from '../harness/process/resuming-client.js';
 import {
   CLUSTER_CHAIN,
   otherThan,
@@ -12,21 +12,21 @@ import {
   type Cluster,
   type ClusterBot,
   type Member,
-} from '../harness/cluster-start.js';
-import { price } from '../harness/diamond-calls.js';
-import { eventually, until } from '../harness/eventually.js';
-import { firstChain } from '../harness/first-chain.js';
-import { order, orderAction } from '../harness/hl-exchange.js';
-import { createKeptLog } from '../harness/kept-log.js';
-import { expectRelayInvariants } from '../harness/relay-invariants.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
-import { makeThrowAwayFolder } from '../harness/throw-away-folder.js';
+} from '../harness/process/cluster.js';
+import { price } from '../harness/diamond/diamond-calls.js';
+import { eventually, until } from '../harness/time/eventually.js';
+import { firstChain } from '../harness/venue/first-chain.js';
+import { order, orderAction } from '../harness/hyperliquid/exchange.js';
+import { createRecordedLog } from '../harness/checks/recorded-log.js';
+import { expectRelayInvariants } from '../harness/checks/relay-invariants.js';
+import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
+import { makeTemporaryFolder } from '../harness/database/temporary-folder.js';
 
 /** Two replicas on a database server of their own, one of them deaf to notices, through everything a night can bring. */
 
 const TAKEOVER_MS = 10_000;
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let server: EmbeddedPostgres;
 let folder: string;
 let cluster: Cluster;
@@ -34,10 +34,10 @@ let bot: ClusterBot;
 let asked = 40_000;
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox({ SANDBOX_BLOCK_MS: '200' });
+  sandbox = await startOwnVenue({ SANDBOX_BLOCK_MS: '200' });
   sandbox.controls.prices.jump(0, '60000');
-  folder = await makeThrowAwayFolder('diamond-gateway-cluster');
-  server = await startEmbeddedPostgres({ folder, log: createKeptLog(), clock: systemClock, durable: true }); // it is killed, and has to keep what it took
+  folder = await makeTemporaryFolder('diamond-gateway-cluster');
+  server = await startEmbeddedPostgres({ folder, log: createRecordedLog(), clock: systemClock, durable: true }); // it is killed, and has to keep what it took
   cluster = await startCluster(sandbox, { databaseUrl: server.url, secondLine: { isDeaf: true }, settings: { FACADE_HOLD_MS: '8000' } });
   bot = await cluster.newBot();
 }, 120_000);
@@ -166,7 +166,7 @@ describe('two replicas', () => {
 
   it('are restarted one after the other under load, and a client with a cursor misses nothing and hears nothing twice', async () => {
     const agent = await newAgentTrader(cluster.members[0].front, firstChain(sandbox), { usdc: '100000' });
-    const client = await startLastingClient(agent, firstChain(sandbox), cluster.members);
+    const client = await startResumingClient(agent, firstChain(sandbox), cluster.members);
     const over = new AbortController();
     const isOver = (): boolean => over.signal.aborted;
     let sent = 0;

@@ -1,26 +1,26 @@
-import { agentTrader, newAgentTrader, refusal, type AgentTrader, type Answer, type Json } from '../harness/agent-trader.js';
-import { expectViewEqualsChain } from '../harness/chain-checker.js';
-import { CLUSTER_CHAIN, otherThan, startCluster, untilOwned, type Cluster, type ClusterBot } from '../harness/cluster-start.js';
-import { eventually, until } from '../harness/eventually.js';
-import { firstChain } from '../harness/first-chain.js';
-import { order, orderAction, postExchange, signL1 } from '../harness/hl-exchange.js';
-import { EVERYTHING } from '../harness/master-wallet.js';
-import { expectRelayInvariants } from '../harness/relay-invariants.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
-import { signRequest } from '../harness/signed-request.js';
+import { agentTrader, newAgentTrader, refusal, type AgentTrader, type Answer, type Json } from '../harness/traders/agent-trader.js';
+import { expectViewEqualsChain } from '../harness/diamond/chain-checker.js';
+import { CLUSTER_CHAIN, otherThan, startCluster, untilOwned, type Cluster, type ClusterBot } from '../harness/process/cluster.js';
+import { eventually, until } from '../harness/time/eventually.js';
+import { firstChain } from '../harness/venue/first-chain.js';
+import { order, orderAction, postExchange, signL1 } from '../harness/hyperliquid/exchange.js';
+import { EVERYTHING } from '../harness/traders/master-wallet.js';
+import { expectRelayInvariants } from '../harness/checks/relay-invariants.js';
+import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
+import { signRequest } from '../harness/traders/signed-request.js';
 
 /** Two gateways as they are run in production, on one database and one chain: whoever asks cannot tell that they are two. */
 
 const WRITE_LIMIT = 12;
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let cluster: Cluster;
 let bot: ClusterBot;
 /** Not the one that attacks: what is written in a minute counts. */
 let trusted: ClusterBot;
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox({ SANDBOX_BLOCK_MS: '200' });
+  sandbox = await startOwnVenue({ SANDBOX_BLOCK_MS: '200' });
   sandbox.controls.prices.jump(0, '60000');
   cluster = await startCluster(sandbox, { settings: { RATE_LIMIT_AGENT_WRITES: String(WRITE_LIMIT) } });
   bot = await cluster.newBot();

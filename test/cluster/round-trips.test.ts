@@ -1,10 +1,10 @@
 import { Wallet } from 'ethers';
-import { BUSY_AGENTS, newAgentTrader, type AgentTrader } from '../harness/agent-trader.js';
-import { openDatabaseLine, type DatabaseLine } from '../harness/cluster-line.js';
-import { createTestDatabase, type TestDatabase } from '../harness/database.js';
-import { firstChain } from '../harness/first-chain.js';
-import { order, orderAction, postExchange, signL1 } from '../harness/hl-exchange.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import { BUSY_AGENTS, newAgentTrader, type AgentTrader } from '../harness/traders/agent-trader.js';
+import { openDatabaseLine, type DatabaseProxy } from '../harness/process/database-proxy.js';
+import { createTestDatabase, type TestDatabase } from '../harness/database/test-database.js';
+import { firstChain } from '../harness/venue/first-chain.js';
+import { order, orderAction, postExchange, signL1 } from '../harness/hyperliquid/exchange.js';
+import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
 
 /** What a request costs the database that all replicas share: counted on the wire, between a running gateway and its server. */
 
@@ -13,14 +13,14 @@ const BOT_ORDERS = 6;
 const BASE = '/v1/arbitrum-sepolia';
 
 let database: TestDatabase;
-let line: DatabaseLine;
-let sandbox: TestSandbox;
+let line: DatabaseProxy;
+let sandbox: TestVenue;
 let agent: AgentTrader;
 
 beforeAll(async () => {
   database = await createTestDatabase();
   line = await openDatabaseLine(database.url);
-  sandbox = await startTestSandbox({ ...BUSY_AGENTS, SANDBOX_BLOCK_MS: '500', DATABASE_URL: line.url });
+  sandbox = await startOwnVenue({ ...BUSY_AGENTS, SANDBOX_BLOCK_MS: '500', DATABASE_URL: line.url });
   agent = await newAgentTrader(sandbox, firstChain(sandbox));
 }, 60_000);
 afterAll(async () => {

@@ -10,23 +10,23 @@ import {
   type Cluster,
   type ClusterBot,
   type Member,
-} from '../harness/cluster-start.js';
-import { eventually } from '../harness/eventually.js';
-import { firstChain } from '../harness/first-chain.js';
-import { order, orderAction, signL1 } from '../harness/hl-exchange.js';
-import { expectRelayInvariants } from '../harness/relay-invariants.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+} from '../harness/process/cluster.js';
+import { eventually } from '../harness/time/eventually.js';
+import { firstChain } from '../harness/venue/first-chain.js';
+import { order, orderAction, signL1 } from '../harness/hyperliquid/exchange.js';
+import { expectRelayInvariants } from '../harness/checks/relay-invariants.js';
+import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
 import { connect } from '../native-api/ws/socket-client.js';
 
 /** How a gateway of production ends: with a word to everybody, and not a moment later than it has to. */
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let cluster: Cluster;
 let bot: ClusterBot;
 let proxy: FaultProxy;
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox({ SANDBOX_BLOCK_MS: '200' });
+  sandbox = await startOwnVenue({ SANDBOX_BLOCK_MS: '200' });
   sandbox.controls.prices.jump(0, '60000');
   proxy = await createFaultProxy({ target: firstChain(sandbox).rpcUrl, clock: systemClock });
   cluster = await startCluster(sandbox, { settings: { RPC_URL_ARBITRUM_SEPOLIA: proxy.url } });

@@ -2,15 +2,15 @@ import fc from 'fast-check';
 import type { AdmissionStore, SubjectCount } from '../../core/access/admission.js';
 import { createStore, type KnexStore } from '../../core/adapters/store/create-store.js';
 import { MERGE_MS, createIpLimits, type IpLimits } from '../../core/ip-limits.js';
-import { createTestDatabase, type TestDatabase } from '../harness/database.js';
-import { until } from '../harness/eventually.js';
-import { createKeptLog } from '../harness/kept-log.js';
-import { createManualClock, type ManualClock } from '../harness/manual-clock.js';
+import { createTestDatabase, type TestDatabase } from '../harness/database/test-database.js';
+import { until } from '../harness/time/eventually.js';
+import { createRecordedLog } from '../harness/checks/recorded-log.js';
+import { createManualClock, type ManualClock } from '../harness/time/manual-clock.js';
 
 type AddCounts = (...rest: Parameters<AdmissionStore['addCounts']>) => Promise<readonly number[]>;
 
 const START = Date.UTC(2026, 0, 6, 15);
-const log = createKeptLog();
+const log = createRecordedLog();
 let serial = 0;
 const newAddress = (): string => `198.51.${(serial >> 8) % 256}.${(serial += 1) % 256}`;
 

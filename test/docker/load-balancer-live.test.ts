@@ -7,7 +7,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { WebSocket, WebSocketServer } from 'ws';
 import { clientAddress } from '../../core/client-address.js';
-import { eventually } from '../harness/eventually.js';
+import { eventually } from '../harness/time/eventually.js';
 import { readText } from './read-dockerfile.js';
 
 /** The settings of the load balancer in HAProxy itself, where there is one: HAPROXY names it, or the path does. */

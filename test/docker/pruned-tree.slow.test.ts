@@ -5,10 +5,10 @@ import os from 'node:os';
 import path from 'node:path';
 import { Wallet } from 'ethers';
 import { z } from 'zod';
-import { eventually } from '../harness/eventually.js';
-import { firstChain } from '../harness/first-chain.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
-import { signRequest } from '../harness/signed-request.js';
+import { eventually } from '../harness/time/eventually.js';
+import { firstChain } from '../harness/venue/first-chain.js';
+import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
+import { signRequest } from '../harness/traders/signed-request.js';
 import { createPlainBuilder, type PlainImage } from './plain-build.js';
 import { readCompose } from './read-compose.js';
 import { readDockerfile, readText } from './read-dockerfile.js';
@@ -24,7 +24,7 @@ const { devDependencies, dependencies } = Package.parse(JSON.parse(readText('pac
 let place: string;
 let gateway: PlainImage;
 let sandboxImage: PlainImage;
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 
 beforeAll(async () => {
   place = mkdtempSync(path.join(os.tmpdir(), 'image-'));
@@ -33,7 +33,7 @@ beforeAll(async () => {
   gateway = builder.build('gateway');
   sandboxImage = builder.build('sandbox');
   for (const { folder } of [gateway, sandboxImage]) spawnSync('chmod', ['-R', 'a-w,a+rX', folder]);
-  sandbox = await startTestSandbox();
+  sandbox = await startOwnVenue();
 }, 1_800_000);
 afterAll(async () => {
   await sandbox.stop();

@@ -1,11 +1,11 @@
 import { Wallet } from 'ethers';
 import { encodePacked, keccak256 } from 'viem/utils';
-import { newTrader, type ChainTrader } from '../harness/chain-trader.js';
-import { eventually } from '../harness/eventually.js';
-import { approveAgent, nextNonce, postExchange, signL1, type ExchangeAnswer, type ExchangeBody } from '../harness/hl-exchange.js';
-import { agentsOf, authorization, domainOf, revocation, signWith } from '../harness/master-wallet.js';
-import { sandboxDatabase } from '../harness/sandbox-database.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import { newTrader, type ChainTrader } from '../harness/traders/chain-trader.js';
+import { eventually } from '../harness/time/eventually.js';
+import { approveAgent, nextNonce, postExchange, signL1, type ExchangeAnswer, type ExchangeBody } from '../harness/hyperliquid/exchange.js';
+import { agentsOf, authorization, domainOf, revocation, signWith } from '../harness/traders/master-wallet.js';
+import { venueDatabase } from '../harness/venue/venue-database.js';
+import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
 
 const TEST_NET = 'arbitrum-sepolia';
 const MAIN_NET = 'base';
@@ -13,8 +13,8 @@ const NOBODY = '0x0000000000000000000000000000000000000000';
 const OK = { status: 200, body: { status: 'ok', response: { type: 'default' } } };
 const err = (response: unknown) => ({ status: 200, body: { status: 'err', response } });
 
-let sandbox: TestSandbox;
-beforeAll(async () => void (sandbox = await startTestSandbox({ SANDBOX_CHAINS: `${TEST_NET},${MAIN_NET}` })));
+let sandbox: TestVenue;
+beforeAll(async () => void (sandbox = await startOwnVenue({ SANDBOX_CHAINS: `${TEST_NET},${MAIN_NET}` })));
 afterAll(() => sandbox.stop());
 
 const post = (body: ExchangeBody, chain = TEST_NET): Promise<ExchangeAnswer> => postExchange(sandbox.url, chain, body);
@@ -389,7 +389,7 @@ describe('the master itself', () => {
 describe('a scheduled cancel', () => {
   const HOUR_MS = 3_600_000;
   const schedules = async (trader: string): Promise<number> => {
-    const database = await sandboxDatabase(sandbox);
+    const database = await venueDatabase(sandbox);
     const { rows } = await database.query('select 1 from scheduled_cancels where trader = $1', [trader.toLowerCase()]);
     await database.end();
     return rows.length;

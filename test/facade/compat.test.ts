@@ -3,8 +3,8 @@ import path from 'node:path';
 import { COMPAT_REPORT } from '../../facade/compat-report.js';
 import { compatPage, PAGE_BEGIN, PAGE_END } from '../../scripts/compat-page.js';
 import { FLOWS } from '../clients/flows.js';
-import type { TestSandbox } from '../harness/sandbox.js';
-import { sharedVenue } from '../harness/shared-venue.js';
+import type { TestVenue } from '../harness/venue/own-venue.js';
+import { sharedVenue } from '../harness/venue/shared-venue.js';
 
 const root = path.resolve(import.meta.dirname, '../..');
 const read = (name: string): string => readFileSync(path.join(root, name), 'utf8');
@@ -45,7 +45,7 @@ describe('the compatibility report', () => {
 const unpadded = (text: string): string => text.replace(/ +/g, ' ').replace(/-{3,}/g, '---');
 
 describe('GET /hl/{chain}/compat', () => {
-  let sandbox: TestSandbox;
+  let sandbox: TestVenue;
   beforeAll(async () => (sandbox = await sharedVenue()));
   afterAll(() => sandbox.stop());
 

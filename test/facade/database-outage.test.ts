@@ -1,24 +1,24 @@
 import { Wallet } from 'ethers';
 import type pg from 'pg';
 import type { ChainControls } from '../../sandbox/controls.js';
-import { cutOff } from '../harness/cut-off.js';
-import { eventually } from '../harness/eventually.js';
-import { newFacadeTrader } from '../harness/facade-trader.js';
-import { firstChain } from '../harness/first-chain.js';
-import { order, orderAction, postExchange, signL1 } from '../harness/hl-exchange.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
-import { sandboxDatabase } from '../harness/sandbox-database.js';
+import { cutOff } from '../harness/database/cut-waiting.js';
+import { eventually } from '../harness/time/eventually.js';
+import { newFacadeTrader } from '../harness/traders/facade-trader.js';
+import { firstChain } from '../harness/venue/first-chain.js';
+import { order, orderAction, postExchange, signL1 } from '../harness/hyperliquid/exchange.js';
+import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
+import { venueDatabase } from '../harness/venue/venue-database.js';
 
 const CHAIN = 'arbitrum-sepolia';
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let chain: ChainControls;
 let database: pg.Client;
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox();
+  sandbox = await startOwnVenue();
   chain = firstChain(sandbox);
-  database = await sandboxDatabase(sandbox);
+  database = await venueDatabase(sandbox);
 });
 afterEach(() => chain.pauseMining(false));
 afterAll(async () => {

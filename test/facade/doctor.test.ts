@@ -5,8 +5,8 @@ import { LAUNCH_LIMITS } from '../../core/limits.js';
 import { createExchangeDoor } from '../../facade/exchange-door.js';
 import type { GatewayError } from '../../core/errors.js';
 import { venueOf } from '../../core/gateway.js';
-import { createManualClock } from '../harness/manual-clock.js';
-import { newTrader } from '../harness/chain-trader.js';
+import { createManualClock } from '../harness/time/manual-clock.js';
+import { newTrader } from '../harness/traders/chain-trader.js';
 import {
   approveAgent,
   nextNonce,
@@ -16,20 +16,20 @@ import {
   signL1,
   type ExchangeBody,
   type L1Options,
-} from '../harness/hl-exchange.js';
-import { authorization, domainOf, signWith, agentsOf } from '../harness/master-wallet.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+} from '../harness/hyperliquid/exchange.js';
+import { authorization, domainOf, signWith, agentsOf } from '../harness/traders/master-wallet.js';
+import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
 
 const CHAIN = 'arbitrum-sepolia';
 const OTHER = 'base';
 const CLOID = '0xabcdef0123456789abcdef0123456789';
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let master: Wallet;
 let agent: Wallet;
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox({ SANDBOX_CHAINS: `${CHAIN},${OTHER}` });
+  sandbox = await startOwnVenue({ SANDBOX_CHAINS: `${CHAIN},${OTHER}` });
   const [chain] = sandbox.controls.chains;
   if (!chain) throw new Error('no chain');
   master = new Wallet((await newTrader(chain)).privateKey);

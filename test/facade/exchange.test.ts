@@ -2,18 +2,18 @@ import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { Wallet } from 'ethers';
 import { ACTIONS } from '../../facade/actions/index.js';
-import { newTrader, type ChainTrader } from '../harness/chain-trader.js';
-import { startGatewayBeside } from '../harness/gateway-beside.js';
-import { approveAgent, nextNonce, order, orderAction, postExchange, signL1, signUserSigned } from '../harness/hl-exchange.js';
-import type { TestSandbox } from '../harness/sandbox.js';
-import { sharedVenue } from '../harness/shared-venue.js';
-import { sandboxDatabase } from '../harness/sandbox-database.js';
+import { newTrader, type ChainTrader } from '../harness/traders/chain-trader.js';
+import { startSecondGateway } from '../harness/venue/second-gateway.js';
+import { approveAgent, nextNonce, order, orderAction, postExchange, signL1, signUserSigned } from '../harness/hyperliquid/exchange.js';
+import type { TestVenue } from '../harness/venue/own-venue.js';
+import { sharedVenue } from '../harness/venue/shared-venue.js';
+import { venueDatabase } from '../harness/venue/venue-database.js';
 
 const CHAIN = 'arbitrum-sepolia';
 const NETWORK_ERROR = { msg: expect.any(String), data: null, code: expect.any(String), message: expect.any(String) };
 const DONE = { status: 'ok', response: { type: 'default' } };
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let trader: ChainTrader;
 let agent: Wallet;
 
@@ -69,7 +69,7 @@ describe('the exchange door', () => {
     const padding = 'x'.repeat(100_000);
     const sent = { ...body, padding, signature: { ...body.signature, padding }, isFrontend: true };
     expect((await post(`${' '.repeat(50_000)}${JSON.stringify(sent, null, 4)}`)).body).toMatchObject({ status: 'ok' });
-    const database = await sandboxDatabase(sandbox);
+    const database = await venueDatabase(sandbox);
     const { rows } = await database.query<{ envelope: string }>('select envelope from relay_actions where signer = $1', [
       bot.address.toLowerCase(),
     ]);
@@ -103,7 +103,7 @@ describe('the exchange door', () => {
   });
 
   it('answers 503 CHAIN_READ_ONLY where nobody relays', async () => {
-    const readOnly = await startGatewayBeside(sandbox);
+    const readOnly = await startSecondGateway(sandbox);
     const bodies = [await signL1(agent, orderAction()), await signL1(agent, { type: 'noop' })];
     for (const body of bodies)
       expect(await postExchange(readOnly.url, CHAIN, body)).toMatchObject({

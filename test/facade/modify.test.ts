@@ -1,26 +1,26 @@
 import { Wallet } from 'ethers';
 import type pg from 'pg';
 import type { ChainControls } from '../../sandbox/controls.js';
-import type { ChainTrader } from '../harness/chain-trader.js';
-import { eventually } from '../harness/eventually.js';
-import { FACADE_CHAIN, newFacadeTrader } from '../harness/facade-trader.js';
-import { firstChain } from '../harness/first-chain.js';
-import { order, postExchange, signL1 } from '../harness/hl-exchange.js';
-import type { TestSandbox } from '../harness/sandbox.js';
-import { sharedVenue } from '../harness/shared-venue.js';
-import { sandboxDatabase } from '../harness/sandbox-database.js';
+import type { ChainTrader } from '../harness/traders/chain-trader.js';
+import { eventually } from '../harness/time/eventually.js';
+import { FACADE_CHAIN, newFacadeTrader } from '../harness/traders/facade-trader.js';
+import { firstChain } from '../harness/venue/first-chain.js';
+import { order, postExchange, signL1 } from '../harness/hyperliquid/exchange.js';
+import type { TestVenue } from '../harness/venue/own-venue.js';
+import { sharedVenue } from '../harness/venue/shared-venue.js';
+import { venueDatabase } from '../harness/venue/venue-database.js';
 
 const BTC = 0;
 const PRICE = 60_000;
 const GONE = 'Cannot modify canceled or filled order';
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let chain: ChainControls;
 let database: pg.Client;
 
 beforeAll(async () => {
   sandbox = await sharedVenue();
-  database = await sandboxDatabase(sandbox);
+  database = await venueDatabase(sandbox);
   chain = firstChain(sandbox);
   sandbox.controls.prices.jump(BTC, String(PRICE));
   await eventually(

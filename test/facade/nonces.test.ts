@@ -1,6 +1,6 @@
 import { Wallet } from 'ethers';
-import { newTrader } from '../harness/chain-trader.js';
-import { startGatewayBeside, type GatewayBeside } from '../harness/gateway-beside.js';
+import { newTrader } from '../harness/traders/chain-trader.js';
+import { startSecondGateway, type SecondGateway } from '../harness/venue/second-gateway.js';
 import {
   approveAgent,
   nextNonce,
@@ -9,8 +9,8 @@ import {
   signUserSigned,
   type ExchangeAnswer,
   type ExchangeBody,
-} from '../harness/hl-exchange.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+} from '../harness/hyperliquid/exchange.js';
+import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
 
 const HERE = 'arbitrum-sepolia';
 const THERE = 'base';
@@ -20,12 +20,12 @@ const DONE = { status: 200, body: { status: 'ok', response: { type: 'default' } 
 const err = (response: unknown) => ({ status: 200, body: { status: 'err', response } });
 const duplicate = ({ nonce }: ExchangeBody) => err(`Invalid nonce: duplicate nonce ${nonce}`);
 
-let sandbox: TestSandbox;
-let replica: GatewayBeside;
+let sandbox: TestVenue;
+let replica: SecondGateway;
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox({ SANDBOX_CHAINS: `${HERE},${THERE}`, RATE_LIMIT_AGENT: String(AGENT_LIMIT) });
-  replica = await startGatewayBeside(sandbox, { relays: true });
+  sandbox = await startOwnVenue({ SANDBOX_CHAINS: `${HERE},${THERE}`, RATE_LIMIT_AGENT: String(AGENT_LIMIT) });
+  replica = await startSecondGateway(sandbox, { relays: true });
 });
 afterAll(async () => {
   await replica.stop();
@@ -79,7 +79,7 @@ describe('the nonces of a signer', () => {
     expect(await post(await noop(agent, { nonce: body.nonce, source: 'b' }))).toMatchObject(duplicate(body));
     expect(await post(body, HERE, replica.url)).toMatchObject(duplicate(body));
     expect(await post(body, THERE, replica.url)).toMatchObject(duplicate(body));
-    const restarted = await startGatewayBeside(sandbox, { relays: true });
+    const restarted = await startSecondGateway(sandbox, { relays: true });
     expect(await post(body, HERE, restarted.url)).toMatchObject(duplicate(body));
     await restarted.stop();
   });
@@ -205,7 +205,7 @@ describe('the nonces of a signer', () => {
   it('are not asked for where an address comes too often', async () => {
     const { entrance } = sandbox.config;
     const config = { ...sandbox.config, entrance: { ...entrance, limits: { ...entrance.limits, ip: 1 } } };
-    const strict = await startGatewayBeside({ ...sandbox, config }, { relays: true });
+    const strict = await startSecondGateway({ ...sandbox, config }, { relays: true });
     const stranger = Wallet.createRandom();
     const answers = [];
     for (let times = 0; times < 3; times += 1) answers.push(await post(await signL1(stranger, { type: 'noop' }), HERE, strict.url));

@@ -14,22 +14,22 @@ import type { Intent } from '../../core/domain/intent.js';
 import type { Hex } from '../../core/ports.js';
 import type { RelayJob } from '../../core/relay/relay-store.js';
 import { createUniverses } from '../../facade/universe.js';
-import { eventually } from '../harness/eventually.js';
-import { newFacadeTrader, FACADE_CHAIN, type FacadeTrader } from '../harness/facade-trader.js';
-import { firstChain } from '../harness/first-chain.js';
-import { order, postExchange, signL1 } from '../harness/hl-exchange.js';
-import { domainOf, keyIssue, signWith } from '../harness/master-wallet.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
-import { makeThrowAwayFolder } from '../harness/throw-away-folder.js';
+import { eventually } from '../harness/time/eventually.js';
+import { newFacadeTrader, FACADE_CHAIN, type FacadeTrader } from '../harness/traders/facade-trader.js';
+import { firstChain } from '../harness/venue/first-chain.js';
+import { order, postExchange, signL1 } from '../harness/hyperliquid/exchange.js';
+import { domainOf, keyIssue, signWith } from '../harness/traders/master-wallet.js';
+import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
+import { makeTemporaryFolder } from '../harness/database/temporary-folder.js';
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let who: FacadeTrader;
 let folder: string;
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox({ FACADE_SCHEDULE_CANCEL: 'flatten' });
+  sandbox = await startOwnVenue({ FACADE_SCHEDULE_CANCEL: 'flatten' });
   who = await newFacadeTrader(sandbox);
-  folder = await makeThrowAwayFolder('diamond-gateway-proof');
+  folder = await makeTemporaryFolder('diamond-gateway-proof');
 });
 afterAll(() => sandbox.stop());
 

@@ -1,9 +1,9 @@
 import { Wallet } from 'ethers';
 import { ACTIONS } from '../../facade/actions/index.js';
-import { newTrader, type ChainTrader } from '../harness/chain-trader.js';
-import { approveAgent, nextNonce, postExchange, signL1, signUserSigned } from '../harness/hl-exchange.js';
-import type { TestSandbox } from '../harness/sandbox.js';
-import { sharedVenue } from '../harness/shared-venue.js';
+import { newTrader, type ChainTrader } from '../harness/traders/chain-trader.js';
+import { approveAgent, nextNonce, postExchange, signL1, signUserSigned } from '../harness/hyperliquid/exchange.js';
+import type { TestVenue } from '../harness/venue/own-venue.js';
+import { sharedVenue } from '../harness/venue/shared-venue.js';
 
 const CHAIN = 'arbitrum-sepolia';
 const CUSTODY = 'Custody actions are not available: funds never leave the wallet.';
@@ -13,7 +13,7 @@ const STAKING = 'Staking is not supported.';
 const UNSUPPORTED = 'Unsupported action.';
 const MULTI_SIG = 'Multi-sig is not supported.';
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let trader: ChainTrader;
 let master: Wallet;
 let agent: Wallet;

@@ -6,17 +6,17 @@ import type { RelayJob, RelayPurpose, SignedAction } from '../../core/relay/rela
 import { encodeIntent } from '../../core/orders/encode-intent.js';
 import { namesTarget } from '../../facade/trade/names-target.js';
 import { reencode } from '../../facade/trade/reencode.js';
-import { eventually } from '../harness/eventually.js';
-import { FACADE_CHAIN, newFacadeTrader, type FacadeTrader } from '../harness/facade-trader.js';
-import { firstChain } from '../harness/first-chain.js';
-import { order, postExchange, signL1 } from '../harness/hl-exchange.js';
-import type { TestSandbox } from '../harness/sandbox.js';
-import { sharedVenue } from '../harness/shared-venue.js';
-import { recordAction } from '../harness/record-action.js';
+import { eventually } from '../harness/time/eventually.js';
+import { FACADE_CHAIN, newFacadeTrader, type FacadeTrader } from '../harness/traders/facade-trader.js';
+import { firstChain } from '../harness/venue/first-chain.js';
+import { order, postExchange, signL1 } from '../harness/hyperliquid/exchange.js';
+import type { TestVenue } from '../harness/venue/own-venue.js';
+import { sharedVenue } from '../harness/venue/shared-venue.js';
+import { storeAction } from '../harness/hyperliquid/store-action.js';
 
 const BTC = 0;
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let store: Store;
 let owner: FacadeTrader;
 /** Orders that rest: their ids and their slots. */
@@ -213,7 +213,7 @@ describe('levels of an opening', () => {
 describe('a schedule', () => {
   it('that was taken by a process which died is taken again, and once it is done never more', async () => {
     const trader = owner.address.toLowerCase() as `0x${string}`;
-    const action = await recordAction(store, {
+    const action = await storeAction(store, {
       chain: FACADE_CHAIN,
       signer: trader,
       trader,
@@ -243,7 +243,7 @@ describe('who can write to the database and has no key', () => {
     const [job] = await store.relay.jobsOfOrder(FACADE_CHAIN, BigInt(resting[0]?.oid ?? 0));
     const action = await store.relay.action(FACADE_CHAIN, job?.parent ?? 0n);
     if (!job || !action) throw new Error('nothing was sent');
-    const { id: parent } = await recordAction(store, { ...action, ...changes });
+    const { id: parent } = await storeAction(store, { ...action, ...changes });
     const { trader, purpose, data, gas, context } = job;
     const request = { trader, purpose, parent, data, gas, context, orderId: null, notAfter: null };
     return (await sandbox.gateway.venues.get(FACADE_CHAIN)?.relayer?.send(request))?.handedOver;

@@ -1,20 +1,20 @@
 import { Wallet } from 'ethers';
 import type { ChainControls } from '../../sandbox/controls.js';
-import type { ChainTrader } from '../harness/chain-trader.js';
-import { cutOff } from '../harness/cut-off.js';
-import { eventually } from '../harness/eventually.js';
-import { FACADE_CHAIN, newFacadeTrader } from '../harness/facade-trader.js';
-import { firstChain } from '../harness/first-chain.js';
-import { order, postExchange, signL1 } from '../harness/hl-exchange.js';
-import type { TestSandbox } from '../harness/sandbox.js';
-import { sharedVenue } from '../harness/shared-venue.js';
-import { sandboxDatabase } from '../harness/sandbox-database.js';
+import type { ChainTrader } from '../harness/traders/chain-trader.js';
+import { cutOff } from '../harness/database/cut-waiting.js';
+import { eventually } from '../harness/time/eventually.js';
+import { FACADE_CHAIN, newFacadeTrader } from '../harness/traders/facade-trader.js';
+import { firstChain } from '../harness/venue/first-chain.js';
+import { order, postExchange, signL1 } from '../harness/hyperliquid/exchange.js';
+import type { TestVenue } from '../harness/venue/own-venue.js';
+import { sharedVenue } from '../harness/venue/shared-venue.js';
+import { venueDatabase } from '../harness/venue/venue-database.js';
 
 const BTC = 0;
 const PRICE = 60_000;
 const NEVER_PLACED = `Order was never placed, already canceled, or filled. asset=${BTC}`;
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let chain: ChainControls;
 
 beforeAll(async () => {
@@ -76,7 +76,7 @@ const relayed = async () => {
 describe('a database that breaks off while an order is stored', () => {
   it('is told to whoever sent it: that it was not placed would be a guess, and a bot that believes it sends twice', async () => {
     const bot = await newBot();
-    const database = await sandboxDatabase(sandbox);
+    const database = await venueDatabase(sandbox);
     try {
       const batch = orders(rest('0.1', { p: '1' }), rest('0.1'));
       expect(await cutOff(database, 'exchange_legs', () => bot.post(batch))).toMatchObject({ status: 503, body: { code: 'NOT_READY' } });

@@ -17,7 +17,7 @@ import { createPhantomDigest } from '../../facade/signing/phantom-agent.js';
 import { createRecoverSigners } from '../../facade/signing/recover-signers.js';
 import { readUserSigned, userSigned, userSignedDigest, type UserSignedType } from '../../facade/signing/user-signed.js';
 import { readWireSignature } from '../../facade/signing/wire-signature.js';
-import { createKeptLog } from '../harness/kept-log.js';
+import { createRecordedLog } from '../harness/checks/recorded-log.js';
 
 interface WireSignature {
   readonly r: string;
@@ -51,7 +51,7 @@ const vectors = JSON.parse(readFileSync(new URL('signing-vectors.json', import.m
 const of = (...schemes: string[]): readonly Vector[] => vectors.filter(({ scheme }) => schemes.includes(scheme));
 
 let crypto: Crypto;
-beforeAll(async () => void (crypto = await loadCrypto(createKeptLog())));
+beforeAll(async () => void (crypto = await loadCrypto(createRecordedLog())));
 
 const ordered = (value: unknown): Json => readOrderedJson(Buffer.from(JSON.stringify(value)));
 const orderedObject = (value: unknown): JsonObject => {

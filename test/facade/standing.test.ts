@@ -1,14 +1,14 @@
 import { Wallet } from 'ethers';
-import { chainTrader, newTrader, type ChainTrader } from '../harness/chain-trader.js';
-import { approveAgent, order, orderAction, postExchange, signL1 } from '../harness/hl-exchange.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import { chainTrader, newTrader, type ChainTrader } from '../harness/traders/chain-trader.js';
+import { approveAgent, order, orderAction, postExchange, signL1 } from '../harness/hyperliquid/exchange.js';
+import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
 import type { KnexStore } from '../../core/adapters/store/create-store.js';
 
 const CHAIN = 'arbitrum-sepolia';
 const WRITES = 6;
 
-let sandbox: TestSandbox;
-beforeAll(async () => void (sandbox = await startTestSandbox({ RATE_LIMIT_AGENT_WRITES: String(WRITES) })));
+let sandbox: TestVenue;
+beforeAll(async () => void (sandbox = await startOwnVenue({ RATE_LIMIT_AGENT_WRITES: String(WRITES) })));
 afterAll(() => sandbox.stop());
 
 const post = (body: unknown) => postExchange(sandbox.url, CHAIN, body);

@@ -1,10 +1,10 @@
 import { Wallet } from 'ethers';
 import type { ChainControls } from '../../sandbox/controls.js';
-import { newTrader, type ChainTrader } from '../harness/chain-trader.js';
-import { eventually } from '../harness/eventually.js';
-import { approveAgent, order, postExchange, signL1 } from '../harness/hl-exchange.js';
-import type { TestSandbox } from '../harness/sandbox.js';
-import { sharedVenue } from '../harness/shared-venue.js';
+import { newTrader, type ChainTrader } from '../harness/traders/chain-trader.js';
+import { eventually } from '../harness/time/eventually.js';
+import { approveAgent, order, postExchange, signL1 } from '../harness/hyperliquid/exchange.js';
+import type { TestVenue } from '../harness/venue/own-venue.js';
+import { sharedVenue } from '../harness/venue/shared-venue.js';
 
 const CHAIN = 'arbitrum-sepolia';
 const BTC = 0;
@@ -12,7 +12,7 @@ const PRICE = 60_000;
 /** The contract's number for it. */
 const SLIPPAGE = 3;
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let chain: ChainControls;
 
 beforeAll(async () => {

@@ -5,15 +5,15 @@ import { parseSignature } from '../../core/access/signature.js';
 import type { Address } from '../../core/ports.js';
 import type { SignedAction } from '../../core/relay/relay-store.js';
 import { createVerifyAction, expiryOf, type VerifyAction } from '../../facade/trade/verify-action.js';
-import { approveAgent, order, orderAction, signL1, type ExchangeBody } from '../harness/hl-exchange.js';
-import { createKeptLog } from '../harness/kept-log.js';
+import { approveAgent, order, orderAction, signL1, type ExchangeBody } from '../harness/hyperliquid/exchange.js';
+import { createRecordedLog } from '../harness/checks/recorded-log.js';
 
 const [trader, agent, thief] = Array.from({ length: 3 }, () => new Wallet(Wallet.createRandom().privateKey));
 const NOW = Date.now();
 let verify: VerifyAction;
 let action: SignedAction;
 beforeAll(async () => {
-  verify = createVerifyAction(await loadCrypto(createKeptLog()));
+  verify = createVerifyAction(await loadCrypto(createRecordedLog()));
   action = await actionOf(agent);
 });
 

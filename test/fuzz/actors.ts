@@ -9,9 +9,9 @@ import { actionHash } from '../../facade/signing/action-hash.js';
 import { isObject, readOrderedJson, type JsonObject } from '../../facade/signing/ordered-json.js';
 import { createPhantomDigest } from '../../facade/signing/phantom-agent.js';
 import { readUserSigned, userSignedDigest } from '../../facade/signing/user-signed.js';
-import type { TestSandbox } from '../harness/sandbox.js';
-import { postExchange } from '../harness/hl-exchange.js';
-import { firstChain } from '../harness/first-chain.js';
+import type { TestVenue } from '../harness/venue/own-venue.js';
+import { postExchange } from '../harness/hyperliquid/exchange.js';
+import { firstChain } from '../harness/venue/first-chain.js';
 import type { FrameInput, HttpInput, Signing } from './input.js';
 
 /** The keys of a venue that inputs are signed with: funded traders and their agents, and strangers that own nothing. */
@@ -33,7 +33,7 @@ const keyOf = (privateKey: Hex): Key => ({ address: privateKeyToAccount(privateK
 /** Known to this suite alone, and the same in every run. */
 const strangerKey = (name: string): Key => keyOf(keccak256(toHex(`fuzz ${name}`)));
 
-export async function createActors(sandbox: TestSandbox & { readonly publicToken?: string | null }): Promise<Actors> {
+export async function createActors(sandbox: TestVenue & { readonly publicToken?: string | null }): Promise<Actors> {
   const native = await loadNativeSigning();
   if (native === null) throw new Error('the fuzzer signs with the native curve, and this machine has none');
   const { keccak, sign } = native;
@@ -180,7 +180,7 @@ function operatorTokenOf(sandbox: object): string {
 }
 
 async function issueKey(
-  sandbox: TestSandbox,
+  sandbox: TestVenue,
   chain: ChainDefinition & { readonly slug: string },
   privateKey: Hex,
   serviceName: string,

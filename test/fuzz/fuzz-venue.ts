@@ -1,6 +1,6 @@
 import type pg from 'pg';
-import { sandboxDatabase } from '../harness/sandbox-database.js';
-import { startTestSandbox } from '../harness/sandbox.js';
+import { venueDatabase } from '../harness/venue/venue-database.js';
+import { startOwnVenue } from '../harness/venue/own-venue.js';
 import { createActors } from './actors.js';
 import { createDelivery, type Delivery } from './deliver.js';
 import { createMaterials, type Materials } from './materials.js';
@@ -33,7 +33,7 @@ const SETTINGS = {
 
 export async function openFuzzVenue(): Promise<FuzzVenue> {
   const watch = createWatch();
-  const sandbox = await startTestSandbox(SETTINGS, watch.log).catch((error: unknown) => {
+  const sandbox = await startOwnVenue(SETTINGS, watch.log).catch((error: unknown) => {
     watch.stop();
     throw error;
   });
@@ -48,7 +48,7 @@ export async function openFuzzVenue(): Promise<FuzzVenue> {
   try {
     const actors = await createActors(sandbox);
     const { slug } = actors.chain;
-    const client = (database = await sandboxDatabase(sandbox));
+    const client = (database = await venueDatabase(sandbox));
     delivery = createDelivery({ port: Number(new URL(sandbox.url).port), actors, watch });
     return {
       materials: createMaterials({ addresses: actors.addresses, slug, operatorToken: OPERATOR_TOKEN }),

@@ -1,5 +1,5 @@
 import type { LogFields } from '../../core/ports.js';
-import type { KeptLog } from '../harness/kept-log.js';
+import type { RecordedLog } from '../harness/checks/recorded-log.js';
 
 /** Something that must not happen, and which inputs may have caused it. */
 export interface Finding {
@@ -13,7 +13,7 @@ export interface Finding {
 }
 
 export interface Watch {
-  readonly log: KeptLog;
+  readonly log: RecordedLog;
   readonly findings: Finding[];
   report(finding: Omit<Finding, 'suspects'>): void;
   /** Inputs that are under way; the last ones stay suspects for a while after their answer. */
@@ -37,7 +37,7 @@ export function createWatch(): Watch {
   };
 
   const nothing = (): void => undefined;
-  const log: KeptLog = {
+  const log: RecordedLog = {
     entries: [],
     debug: nothing,
     info: nothing,

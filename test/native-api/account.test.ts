@@ -1,15 +1,15 @@
 import { Wallet } from 'ethers';
 import { encodeCursor } from '../../core/account/page-cursor.js';
 import type { ChainControls } from '../../sandbox/controls.js';
-import { newTrader, type ChainTrader } from '../harness/chain-trader.js';
-import { price } from '../harness/diamond-calls.js';
-import { eventually } from '../harness/eventually.js';
-import { domainOf, keyIssue, signWith } from '../harness/master-wallet.js';
-import { firstChain } from '../harness/first-chain.js';
-import type { TestSandbox } from '../harness/sandbox.js';
-import { sharedVenue } from '../harness/shared-venue.js';
+import { newTrader, type ChainTrader } from '../harness/traders/chain-trader.js';
+import { price } from '../harness/diamond/diamond-calls.js';
+import { eventually } from '../harness/time/eventually.js';
+import { domainOf, keyIssue, signWith } from '../harness/traders/master-wallet.js';
+import { firstChain } from '../harness/venue/first-chain.js';
+import type { TestVenue } from '../harness/venue/own-venue.js';
+import { sharedVenue } from '../harness/venue/shared-venue.js';
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let chain: ChainControls;
 let trader: ChainTrader;
 let other: ChainTrader;

@@ -2,9 +2,9 @@ import { Interface, Wallet, type TypedDataDomain } from 'ethers';
 import { removeUnused } from '../../core/access/remove-unused-agents.js';
 import { venueOf } from '../../core/gateway.js';
 import type { ChainControls } from '../../sandbox/controls.js';
-import { chainTrader } from '../harness/chain-trader.js';
-import { eventually, until } from '../harness/eventually.js';
-import { startGatewayBeside } from '../harness/gateway-beside.js';
+import { chainTrader } from '../harness/traders/chain-trader.js';
+import { eventually, until } from '../harness/time/eventually.js';
+import { startSecondGateway } from '../harness/venue/second-gateway.js';
 import {
   agentsOf,
   authorization,
@@ -13,23 +13,23 @@ import {
   revocation,
   signWith,
   type AuthorizationOptions,
-} from '../harness/master-wallet.js';
-import { firstChain } from '../harness/first-chain.js';
-import { approveAgent, postExchange } from '../harness/hl-exchange.js';
-import { closeOddNodes } from '../harness/odd-node.js';
-import { sandboxDatabase } from '../harness/sandbox-database.js';
-import { startTestSandbox, type Reply, type TestSandbox } from '../harness/sandbox.js';
-import { asks, startTwistedNode } from '../harness/twisted-node.js';
+} from '../harness/traders/master-wallet.js';
+import { firstChain } from '../harness/venue/first-chain.js';
+import { approveAgent, postExchange } from '../harness/hyperliquid/exchange.js';
+import { closeFaultyNodes } from '../harness/servers/faulty-node.js';
+import { venueDatabase } from '../harness/venue/venue-database.js';
+import { startOwnVenue, type Reply, type TestVenue } from '../harness/venue/own-venue.js';
+import { asks, startTamperingProxy } from '../harness/servers/tampering-proxy.js';
 
 const diamondAbi = new Interface(['function setTradingDelegate(address delegate)', 'function removeTradingDelegate()']);
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let chain: ChainControls;
 let domain: TypedDataDomain;
 let agents: ReturnType<typeof agentsOf>;
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox({ SANDBOX_CHAINS: 'arbitrum-sepolia,base' });
+  sandbox = await startOwnVenue({ SANDBOX_CHAINS: 'arbitrum-sepolia,base' });
   chain = firstChain(sandbox);
   domain = await domainOf(sandbox);
   agents = agentsOf(sandbox);
@@ -123,7 +123,7 @@ describe('an agent', () => {
     const [idle, active, used] = [newWallet(), newWallet(), newWallet()];
     const traders = [await tradingFor(null), await tradingFor(active.address), await tradingFor(null)];
     for (const [at, agent] of [idle, active, used].entries()) await authorise(traders[at] ?? newWallet(), { agent: agent.address });
-    const database = await sandboxDatabase(sandbox);
+    const database = await venueDatabase(sandbox);
     await database.query('update agents set signed_at = created_at where agent = $1', [used.address.toLowerCase()]);
     await database.end();
     const venue = venueOf(sandbox.gateway, 'arbitrum-sepolia');
@@ -407,7 +407,7 @@ describe('many at once', () => {
 
 describe('while the node is away', () => {
   afterEach(() => chain.setRpcFault({ mode: 'ok' }));
-  afterEach(closeOddNodes);
+  afterEach(closeFaultyNodes);
 
   it('an agent cannot be authorised, and nothing of the attempt is left', async () => {
     const [trader, agent] = [newWallet(), newWallet()];
@@ -422,12 +422,12 @@ describe('while the node is away', () => {
   it('an agent is authorised with a single look at its slot, so that no answer fails once it is stored', async () => {
     const [trader, agent] = [newWallet(), newWallet()];
     let looks = 0;
-    const node = await startTwistedNode(chain.rpcUrl, (call, answer) => {
+    const node = await startTamperingProxy(chain.rpcUrl, (call, answer) => {
       if (!asks(call, 'getTradingDelegate') || (looks += 1) === 1) return answer;
       return { jsonrpc: '2.0', id: call.id, error: { code: -32603, message: 'busy' } };
     });
     const chains = sandbox.config.chains.slice(0, 1).map((one) => ({ ...one, rpcUrls: [node] }));
-    const beside = await startGatewayBeside({ ...sandbox, config: { ...sandbox.config, chains } });
+    const beside = await startSecondGateway({ ...sandbox, config: { ...sandbox.config, chains } });
     try {
       await eventually(
         () => beside.get('/ready'),

@@ -3,14 +3,14 @@ import { findCallerByKey } from '../../core/access/api-keys.js';
 import { authenticateKey } from '../../core/access/authenticate.js';
 import type { KnexStore } from '../../core/adapters/store/create-store.js';
 import { venueOf } from '../../core/gateway.js';
-import { domainOf, keyIssue, signWith } from '../harness/master-wallet.js';
-import { startTestSandbox, type Reply, type TestSandbox } from '../harness/sandbox.js';
+import { domainOf, keyIssue, signWith } from '../harness/traders/master-wallet.js';
+import { startOwnVenue, type Reply, type TestVenue } from '../harness/venue/own-venue.js';
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let domain: TypedDataDomain;
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox({ SANDBOX_CHAINS: 'arbitrum-sepolia,base' });
+  sandbox = await startOwnVenue({ SANDBOX_CHAINS: 'arbitrum-sepolia,base' });
   domain = await domainOf(sandbox);
 });
 afterAll(() => sandbox.stop());

@@ -1,12 +1,12 @@
 import type { ChainControls } from '../../sandbox/controls.js';
-import { done, newAgentTrader, prepared, refusal, type AgentTrader, type Json } from '../harness/agent-trader.js';
-import { expectViewEqualsChain } from '../harness/chain-checker.js';
-import { eventually } from '../harness/eventually.js';
-import { EVERYTHING } from '../harness/master-wallet.js';
-import type { TestSandbox } from '../harness/sandbox.js';
-import { LIMIT, MARKET, tradingVenue } from '../harness/trading-sandbox.js';
+import { done, newAgentTrader, prepared, refusal, type AgentTrader, type Json } from '../harness/traders/agent-trader.js';
+import { expectViewEqualsChain } from '../harness/diamond/chain-checker.js';
+import { eventually } from '../harness/time/eventually.js';
+import { EVERYTHING } from '../harness/traders/master-wallet.js';
+import type { TestVenue } from '../harness/venue/own-venue.js';
+import { LIMIT, MARKET, tradingVenue } from '../harness/venue/trading-venue.js';
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let chain: ChainControls;
 let agent: AgentTrader;
 

@@ -1,36 +1,36 @@
 import { decodeFunctionResult, encodeFunctionResult, type Hex } from 'viem';
 import { diamondAbi } from '../../core/adapters/diamond-abi.js';
 import type { ChainControls } from '../../sandbox/controls.js';
-import { readyOf, without } from '../harness/chain-facts.js';
-import { eventually } from '../harness/eventually.js';
-import { firstChain } from '../harness/first-chain.js';
-import { startGatewayBeside, type GatewayBeside } from '../harness/gateway-beside.js';
-import { createMovedClock } from '../harness/moved-clock.js';
-import { closeOddNodes } from '../harness/odd-node.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
-import { asks, startTwistedNode, type Twist } from '../harness/twisted-node.js';
+import { readyOf, without } from '../harness/venue/chain-facts.js';
+import { eventually } from '../harness/time/eventually.js';
+import { firstChain } from '../harness/venue/first-chain.js';
+import { startSecondGateway, type SecondGateway } from '../harness/venue/second-gateway.js';
+import { createShiftedClock } from '../harness/time/shifted-clock.js';
+import { closeFaultyNodes } from '../harness/servers/faulty-node.js';
+import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
+import { asks, startTamperingProxy, type Twist } from '../harness/servers/tampering-proxy.js';
 
 const SLUG = 'arbitrum-sepolia';
 const UPDATE_LEVERAGE = '0x0bce9aaa';
 const NOTE = `the Diamond does not serve updateLeverage (${UPDATE_LEVERAGE}): changing leverage and margin is off`;
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let chain: ChainControls;
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox({ SANDBOX_CHAINS: `${SLUG},polygon` });
+  sandbox = await startOwnVenue({ SANDBOX_CHAINS: `${SLUG},polygon` });
   chain = firstChain(sandbox);
 }, 60_000);
-afterEach(closeOddNodes);
+afterEach(closeFaultyNodes);
 afterAll(() => sandbox.stop());
 
-const notesOf = async (from: Pick<GatewayBeside, 'get'> = sandbox) => (await readyOf(from)).chains[SLUG]?.notes;
+const notesOf = async (from: Pick<SecondGateway, 'get'> = sandbox) => (await readyOf(from)).chains[SLUG]?.notes;
 
 /** A gateway whose first chain is reached through the twisted node; the other chain is as it was. */
-async function behind<Result>(twist: Twist, work: (other: GatewayBeside) => Promise<Result>): Promise<Result> {
-  const url = await startTwistedNode(chain.rpcUrl, twist);
+async function behind<Result>(twist: Twist, work: (other: SecondGateway) => Promise<Result>): Promise<Result> {
+  const url = await startTamperingProxy(chain.rpcUrl, twist);
   const chains = sandbox.config.chains.map((config) => (config.chain.slug === SLUG ? { ...config, rpcUrls: [url], wsUrls: [] } : config));
-  const other = await startGatewayBeside({ ...sandbox, config: { ...sandbox.config, chains } });
+  const other = await startSecondGateway({ ...sandbox, config: { ...sandbox.config, chains } });
   try {
     return await work(other);
   } finally {
@@ -44,8 +44,8 @@ const chainNotes = async (other: Parameters<typeof notesOf>[0]): Promise<string[
 
 describe('an upgrade while the gateway runs', () => {
   it('is noticed within minutes, without a restart', async () => {
-    const clock = createMovedClock();
-    const other = await startGatewayBeside(sandbox, { clock });
+    const clock = createShiftedClock();
+    const other = await startSecondGateway(sandbox, { clock });
     try {
       await eventually(
         () => readyOf(other),
@@ -143,15 +143,15 @@ describe('a node that answers oddly', () => {
   );
 
   it('for a moment after the start loses its chain until it is itself again', async () => {
-    const clock = createMovedClock();
+    const clock = createShiftedClock();
     let isForeign = false;
-    const url = await startTwistedNode(chain.rpcUrl, (call, answer) =>
+    const url = await startTamperingProxy(chain.rpcUrl, (call, answer) =>
       isForeign && call.method === 'eth_chainId' ? { ...answer, result: '0x1' } : answer,
     );
     const chains = sandbox.config.chains
       .filter(({ chain: { slug } }) => slug === SLUG)
       .map((config) => ({ ...config, rpcUrls: [url], wsUrls: [] }));
-    const other = await startGatewayBeside({ ...sandbox, config: { ...sandbox.config, chains } }, { clock });
+    const other = await startSecondGateway({ ...sandbox, config: { ...sandbox.config, chains } }, { clock });
     try {
       await eventually(
         () => readyOf(other),

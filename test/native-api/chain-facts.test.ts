@@ -2,19 +2,19 @@ import { Wallet } from 'ethers';
 import { systemClock } from '../../core/adapters/system-clock.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { createFaultProxy } from '../../sandbox/fault-proxy.js';
-import { BUSY_AGENTS, newAgentTrader, refusal, type AgentTrader } from '../harness/agent-trader.js';
-import { createTestDatabase } from '../harness/database.js';
-import { readyOf, without } from '../harness/chain-facts.js';
-import { eventually } from '../harness/eventually.js';
-import { newFacadeTrader } from '../harness/facade-trader.js';
-import { firstChain } from '../harness/first-chain.js';
-import { startGatewayBeside, type GatewayBeside } from '../harness/gateway-beside.js';
-import { order, postExchange, signL1 } from '../harness/hl-exchange.js';
-import { agentsOf, authorization, domainOf, signWith } from '../harness/master-wallet.js';
-import { createMovedClock } from '../harness/moved-clock.js';
-import { closeOddNodes } from '../harness/odd-node.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
-import { startTwistedNode } from '../harness/twisted-node.js';
+import { BUSY_AGENTS, newAgentTrader, refusal, type AgentTrader } from '../harness/traders/agent-trader.js';
+import { createTestDatabase } from '../harness/database/test-database.js';
+import { readyOf, without } from '../harness/venue/chain-facts.js';
+import { eventually } from '../harness/time/eventually.js';
+import { newFacadeTrader } from '../harness/traders/facade-trader.js';
+import { firstChain } from '../harness/venue/first-chain.js';
+import { startSecondGateway, type SecondGateway } from '../harness/venue/second-gateway.js';
+import { order, postExchange, signL1 } from '../harness/hyperliquid/exchange.js';
+import { agentsOf, authorization, domainOf, signWith } from '../harness/traders/master-wallet.js';
+import { createShiftedClock } from '../harness/time/shifted-clock.js';
+import { closeFaultyNodes } from '../harness/servers/faulty-node.js';
+import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
+import { startTamperingProxy } from '../harness/servers/tampering-proxy.js';
 
 const SLUG = 'arbitrum-sepolia';
 const UPDATE_LEVERAGE = '0x0bce9aaa';
@@ -24,23 +24,23 @@ const NOTES = [
   `the Diamond does not serve setTradingDelegate (${SET_DELEGATE}): delegating to an agent is off`,
 ];
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let chain: ChainControls;
 let agent: AgentTrader;
 let position: string;
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox({ ...BUSY_AGENTS, SANDBOX_CHAINS: `${SLUG},polygon` });
+  sandbox = await startOwnVenue({ ...BUSY_AGENTS, SANDBOX_CHAINS: `${SLUG},polygon` });
   chain = firstChain(sandbox);
   sandbox.controls.prices.jump(0, '60000');
   agent = await newAgentTrader(sandbox, chain);
   await agent.place({ market: 'BTC/USD', side: 'long', type: 'market', size: '0.02', leverage: '10' }, 'filled');
   position = String((await agent.position())['id']);
 });
-afterEach(closeOddNodes);
+afterEach(closeFaultyNodes);
 afterAll(() => sandbox.stop());
 
-const notesOf = async (from: Pick<GatewayBeside, 'get'> = sandbox) => (await readyOf(from)).chains[SLUG]?.notes;
+const notesOf = async (from: Pick<SecondGateway, 'get'> = sandbox) => (await readyOf(from)).chains[SLUG]?.notes;
 
 /** Registers an agent of the same trader. */
 async function register({ address }: { readonly address: string }) {
@@ -107,11 +107,11 @@ describe('a contract that lost a function while its node was away', () => {
 
 describe('a node of another chain', () => {
   it('closes that chain alone', async () => {
-    const url = await startTwistedNode(chain.rpcUrl, (call, answer) =>
+    const url = await startTamperingProxy(chain.rpcUrl, (call, answer) =>
       call.method === 'eth_chainId' ? { ...answer, result: '0x1' } : answer,
     );
     const chains = sandbox.config.chains.map((config) => (config.chain.slug === SLUG ? { ...config, rpcUrls: [url], wsUrls: [] } : config));
-    const other = await startGatewayBeside({ ...sandbox, config: { ...sandbox.config, chains } });
+    const other = await startSecondGateway({ ...sandbox, config: { ...sandbox.config, chains } });
     try {
       const reason = `the node serves chain id 1, but ${SLUG} is 421614`;
       const { chains } = await eventually(
@@ -130,8 +130,8 @@ describe('a node of another chain', () => {
 describe('a gateway that ends while a node is asked again what its contracts serve', () => {
   it('waits for the answer: nothing of it goes on afterwards', async () => {
     const proxy = await createFaultProxy({ target: chain.rpcUrl, clock: systemClock });
-    const clock = createMovedClock();
-    const other = await startGatewayBeside(sandbox, { clock, hosts: { rpcUrls: [proxy.url] } });
+    const clock = createShiftedClock();
+    const other = await startSecondGateway(sandbox, { clock, hosts: { rpcUrls: [proxy.url] } });
     const told: string[] = [];
     try {
       await eventually(
@@ -172,7 +172,7 @@ describe('a chain whose events have to be confirmed', () => {
       .filter(({ chain: { slug } }) => slug === SLUG)
       .map((config) => ({ ...config, confirmations: 7, startBlock: 1n }));
     const config = { ...sandbox.config, chains, database: { kind: 'server' as const, url: database.url } };
-    const other = await startGatewayBeside({ ...sandbox, config });
+    const other = await startSecondGateway({ ...sandbox, config });
     await chain.pauseMining(true);
     try {
       const state = other.gateway.venues.get(SLUG)?.state;

@@ -1,23 +1,23 @@
 import type { ChainControls } from '../../sandbox/controls.js';
-import { BUSY_AGENTS, done, newAgentTrader, prepared, refusal, type AgentTrader, type Json } from '../harness/agent-trader.js';
-import { expectViewEqualsChain } from '../harness/chain-checker.js';
-import { chainTrader } from '../harness/chain-trader.js';
-import { controlCall } from '../harness/diamond-calls.js';
-import { eventually } from '../harness/eventually.js';
-import { EVERYTHING } from '../harness/master-wallet.js';
-import { firstChain } from '../harness/first-chain.js';
-import { setClassOpen } from '../harness/market-hours.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
-import { MARKET } from '../harness/trading-sandbox.js';
+import { BUSY_AGENTS, done, newAgentTrader, prepared, refusal, type AgentTrader, type Json } from '../harness/traders/agent-trader.js';
+import { expectViewEqualsChain } from '../harness/diamond/chain-checker.js';
+import { chainTrader } from '../harness/traders/chain-trader.js';
+import { controlCall } from '../harness/diamond/diamond-calls.js';
+import { eventually } from '../harness/time/eventually.js';
+import { EVERYTHING } from '../harness/traders/master-wallet.js';
+import { firstChain } from '../harness/venue/first-chain.js';
+import { setClassOpen } from '../harness/venue/market-hours.js';
+import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
+import { MARKET } from '../harness/venue/trading-venue.js';
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let chain: ChainControls;
 let agent: AgentTrader;
 
 const TIMEOUT_BLOCKS = 200;
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox({ ...BUSY_AGENTS, MAX_UNSENT_ORDERS: '3' });
+  sandbox = await startOwnVenue({ ...BUSY_AGENTS, MAX_UNSENT_ORDERS: '3' });
   chain = firstChain(sandbox);
   sandbox.controls.prices.jump(0, '60000');
 }, 60_000);

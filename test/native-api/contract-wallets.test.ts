@@ -1,14 +1,14 @@
 import { Wallet, type TypedDataDomain } from 'ethers';
 import type { ChainControls } from '../../sandbox/controls.js';
-import { masterFormsOf, signFor } from '../harness/contract-signature.js';
-import { createContractWallets, type ContractWallets } from '../harness/contract-wallet.js';
-import { deployCode, LOOP } from '../harness/deploy-code.js';
-import { agentsOf, authorization, domainOf, keyIssue, revocation, signWith } from '../harness/master-wallet.js';
-import { firstChain } from '../harness/first-chain.js';
-import type { Reply, TestSandbox } from '../harness/sandbox.js';
-import { sharedVenue } from '../harness/shared-venue.js';
+import { masterFormsOf, signFor } from '../harness/traders/contract-signature.js';
+import { createContractWallets, type ContractWallets } from '../harness/traders/contract-wallet.js';
+import { deployCode, LOOP } from '../harness/traders/deploy-code.js';
+import { agentsOf, authorization, domainOf, keyIssue, revocation, signWith } from '../harness/traders/master-wallet.js';
+import { firstChain } from '../harness/venue/first-chain.js';
+import type { Reply, TestVenue } from '../harness/venue/own-venue.js';
+import { sharedVenue } from '../harness/venue/shared-venue.js';
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let chain: ChainControls;
 let domain: TypedDataDomain;
 let agents: ReturnType<typeof agentsOf>;

@@ -5,26 +5,26 @@ import { formatDecimal } from '../../core/domain/decimal.js';
 import { utcDay } from '../../core/domain/scope.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { createFaultProxy } from '../../sandbox/fault-proxy.js';
-import { agentTrader, done, newAgentTrader, prepared, refusal, type AgentTrader, type Json } from '../harness/agent-trader.js';
-import { expectViewEqualsChain } from '../harness/chain-checker.js';
-import { cutOff } from '../harness/cut-off.js';
-import { eventually } from '../harness/eventually.js';
-import { startGatewayBeside } from '../harness/gateway-beside.js';
-import { agentsOf, authorization, domainOf, EVERYTHING, signWith } from '../harness/master-wallet.js';
-import { firstChain } from '../harness/first-chain.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
-import { sandboxDatabase } from '../harness/sandbox-database.js';
+import { agentTrader, done, newAgentTrader, prepared, refusal, type AgentTrader, type Json } from '../harness/traders/agent-trader.js';
+import { expectViewEqualsChain } from '../harness/diamond/chain-checker.js';
+import { cutOff } from '../harness/database/cut-waiting.js';
+import { eventually } from '../harness/time/eventually.js';
+import { startSecondGateway } from '../harness/venue/second-gateway.js';
+import { agentsOf, authorization, domainOf, EVERYTHING, signWith } from '../harness/traders/master-wallet.js';
+import { firstChain } from '../harness/venue/first-chain.js';
+import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
+import { venueDatabase } from '../harness/venue/venue-database.js';
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let chain: ChainControls;
 let agent: AgentTrader;
 let database: pg.Client;
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox({ PREPARED_SECONDS: '2', RATE_LIMIT_AGENT: '100000', RATE_LIMIT_AGENT_WRITES: '100000' });
+  sandbox = await startOwnVenue({ PREPARED_SECONDS: '2', RATE_LIMIT_AGENT: '100000', RATE_LIMIT_AGENT_WRITES: '100000' });
   chain = firstChain(sandbox);
   agent = await newAgentTrader(sandbox, chain);
-  database = await sandboxDatabase(sandbox);
+  database = await venueDatabase(sandbox);
 });
 afterAll(async () => {
   await database.end();
@@ -138,7 +138,7 @@ describe('preparing an order', () => {
     ['by the trader itself', true],
   ])('%s asks the node exactly once', async (_who, self) => {
     const proxy = await createFaultProxy({ target: chain.rpcUrl, clock: systemClock });
-    const beside = await startGatewayBeside(sandbox, { hosts: { rpcUrls: [proxy.url] } });
+    const beside = await startSecondGateway(sandbox, { hosts: { rpcUrls: [proxy.url] } });
     try {
       const own = await newAgentTrader(sandbox, chain, { self });
       const door = {

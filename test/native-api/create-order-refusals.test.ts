@@ -1,23 +1,23 @@
 import { Wallet } from 'ethers';
 import type { RpcRequestError } from 'viem';
 import type { ChainControls } from '../../sandbox/controls.js';
-import { BUSY_AGENTS, newAgentTrader, prepared, refusal, type AgentTrader, type Json } from '../harness/agent-trader.js';
-import { chainTrader } from '../harness/chain-trader.js';
-import { controlCall, diamondCall, tokenCall } from '../harness/diamond-calls.js';
-import { eventually } from '../harness/eventually.js';
-import { agentsOf, domainOf, EVERYTHING, keyIssue, revocation, signWith } from '../harness/master-wallet.js';
-import { firstChain } from '../harness/first-chain.js';
-import { setClassOpen } from '../harness/market-hours.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import { BUSY_AGENTS, newAgentTrader, prepared, refusal, type AgentTrader, type Json } from '../harness/traders/agent-trader.js';
+import { chainTrader } from '../harness/traders/chain-trader.js';
+import { controlCall, diamondCall, tokenCall } from '../harness/diamond/diamond-calls.js';
+import { eventually } from '../harness/time/eventually.js';
+import { agentsOf, domainOf, EVERYTHING, keyIssue, revocation, signWith } from '../harness/traders/master-wallet.js';
+import { firstChain } from '../harness/venue/first-chain.js';
+import { setClassOpen } from '../harness/venue/market-hours.js';
+import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
 
 const ETH = 1;
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let chain: ChainControls;
 let agent: AgentTrader;
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox(BUSY_AGENTS);
+  sandbox = await startOwnVenue(BUSY_AGENTS);
   chain = firstChain(sandbox);
   sandbox.controls.prices.jump(0, '60000');
   agent = await newAgentTrader(sandbox, chain, { usdc: '30000000' });

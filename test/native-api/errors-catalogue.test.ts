@@ -1,26 +1,26 @@
 import { Wallet } from 'ethers';
 import { CATALOGUE, type ErrorCode } from '../../core/errors.js';
 import type { ChainControls } from '../../sandbox/controls.js';
-import { done, newAgentTrader, refusal, type AgentTrader, type Answer, type Json } from '../harness/agent-trader.js';
-import { newTrader } from '../harness/chain-trader.js';
-import { diamondCall } from '../harness/diamond-calls.js';
-import { eventually, until } from '../harness/eventually.js';
-import { startGatewayBeside } from '../harness/gateway-beside.js';
-import { agentsOf, domainOf, EVERYTHING, revocation, signWith, type ScopeBody } from '../harness/master-wallet.js';
-import { firstChain } from '../harness/first-chain.js';
-import { setClassOpen } from '../harness/market-hours.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
-import { signRequest } from '../harness/signed-request.js';
+import { done, newAgentTrader, refusal, type AgentTrader, type Answer, type Json } from '../harness/traders/agent-trader.js';
+import { newTrader } from '../harness/traders/chain-trader.js';
+import { diamondCall } from '../harness/diamond/diamond-calls.js';
+import { eventually, until } from '../harness/time/eventually.js';
+import { startSecondGateway } from '../harness/venue/second-gateway.js';
+import { agentsOf, domainOf, EVERYTHING, revocation, signWith, type ScopeBody } from '../harness/traders/master-wallet.js';
+import { firstChain } from '../harness/venue/first-chain.js';
+import { setClassOpen } from '../harness/venue/market-hours.js';
+import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
+import { signRequest } from '../harness/traders/signed-request.js';
 
 /** Each code of the catalogue, brought about by what a client or the world can do, and answered with its own status. */
 
 const WRITE_LIMIT = 40;
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let chain: ChainControls;
 let agent: AgentTrader;
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox({ RATE_LIMIT_AGENT_WRITES: String(WRITE_LIMIT) });
+  sandbox = await startOwnVenue({ RATE_LIMIT_AGENT_WRITES: String(WRITE_LIMIT) });
   chain = firstChain(sandbox);
   sandbox.controls.prices.jump(0, '60000');
   agent = await newAgentTrader(sandbox, chain, { usdc: '1000000' });
@@ -112,7 +112,7 @@ async function nodeGone(): Promise<Answer> {
 }
 
 async function notLoaded(): Promise<Answer> {
-  const beside = await startGatewayBeside(sandbox, { hosts: { backendUrl: 'http://127.0.0.1:9' } });
+  const beside = await startSecondGateway(sandbox, { hosts: { backendUrl: 'http://127.0.0.1:9' } });
   const { status, headers, body } = await beside.get(`${V1}/markets`);
   await beside.stop();
   return { status, headers, body: body as Json };

@@ -1,11 +1,11 @@
 import { TypedDataEncoder, keccak256 } from 'ethers';
 import { SANDBOX_MARKETS } from '../../sandbox/markets.js';
-import { eventually } from '../harness/eventually.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import { eventually } from '../harness/time/eventually.js';
+import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 
-beforeAll(async () => (sandbox = await startTestSandbox({ SANDBOX_CHAINS: 'arbitrum-sepolia,base' })));
+beforeAll(async () => (sandbox = await startOwnVenue({ SANDBOX_CHAINS: 'arbitrum-sepolia,base' })));
 afterAll(() => sandbox.stop());
 
 interface Listed {

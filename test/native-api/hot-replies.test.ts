@@ -10,18 +10,18 @@ import { createClientReader } from '../../native-api/client.js';
 import { createHotReplies, type HotReplies } from '../../core/hot-replies.js';
 import { venueOperation, type Operation } from '../../native-api/operation.js';
 import { OPERATIONS } from '../../native-api/operations/index.js';
-import { createManualClock } from '../harness/manual-clock.js';
-import { domainOf, keyIssue, signWith } from '../harness/master-wallet.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import { createManualClock } from '../harness/time/manual-clock.js';
+import { domainOf, keyIssue, signWith } from '../harness/traders/master-wallet.js';
+import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
 
 const V1 = '/v1/arbitrum-sepolia';
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let venue: Venue;
 const servers: Server[] = [];
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox({ RATE_LIMIT_IP: '2000' });
+  sandbox = await startOwnVenue({ RATE_LIMIT_IP: '2000' });
   [venue] = [...sandbox.gateway.venues.values()] as [Venue];
 });
 afterAll(async () => {

@@ -1,25 +1,25 @@
 import { Wallet } from 'ethers';
 import { DELEGATE_MAX_AGE_MS } from '../../core/access/delegation.js';
 import type { ChainControls } from '../../sandbox/controls.js';
-import { newTrader } from '../harness/chain-trader.js';
-import { expectViewEqualsChain, lowerOf } from '../harness/chain-checker.js';
-import { diamondCall, price } from '../harness/diamond-calls.js';
-import { eventually } from '../harness/eventually.js';
-import { startGatewayBeside } from '../harness/gateway-beside.js';
-import { agentsOf, authorization, domainOf, keyIssue, revocation, signWith } from '../harness/master-wallet.js';
-import { createMovedClock } from '../harness/moved-clock.js';
-import { firstChain } from '../harness/first-chain.js';
-import { reorgAway } from '../harness/reorg-away.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
-import { sandboxDatabase } from '../harness/sandbox-database.js';
+import { newTrader } from '../harness/traders/chain-trader.js';
+import { expectViewEqualsChain, lowerOf } from '../harness/diamond/chain-checker.js';
+import { diamondCall, price } from '../harness/diamond/diamond-calls.js';
+import { eventually } from '../harness/time/eventually.js';
+import { startSecondGateway } from '../harness/venue/second-gateway.js';
+import { agentsOf, authorization, domainOf, keyIssue, revocation, signWith } from '../harness/traders/master-wallet.js';
+import { createShiftedClock } from '../harness/time/shifted-clock.js';
+import { firstChain } from '../harness/venue/first-chain.js';
+import { reorgAway } from '../harness/diamond/reorg-away.js';
+import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
+import { venueDatabase } from '../harness/venue/venue-database.js';
 
 const CHAIN = 'arbitrum-sepolia';
 const BASE = `/v1/${CHAIN}`;
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let chain: ChainControls;
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox();
+  sandbox = await startOwnVenue();
   chain = firstChain(sandbox);
   sandbox.controls.prices.jump(1, '3000');
 }, 60_000);
@@ -123,12 +123,12 @@ describe('the journal of an account', () => {
     };
     await open(reader);
     await catchUp(sandbox.url, 1);
-    const beside = await startGatewayBeside(sandbox);
+    const beside = await startSecondGateway(sandbox);
     await open(reader);
     await catchUp(beside.url, 2);
     await open(reader);
     await beside.stop();
-    const again = await startGatewayBeside(sandbox);
+    const again = await startSecondGateway(sandbox);
     await catchUp(again.url, 3);
     await again.stop();
     expect(heard).toEqual((await reader.events()).data);
@@ -193,8 +193,8 @@ describe('the journal of an account', () => {
     const domain = await domainOf(sandbox);
     const options = { trader: reader.wallet.address, agent };
     expect((await agentsOf(sandbox).create(await authorization(domain, signWith(reader.wallet, domain), options))).status).toBe(201);
-    const clock = createMovedClock();
-    const beside = await startGatewayBeside(sandbox, { clock });
+    const clock = createShiftedClock();
+    const beside = await startSecondGateway(sandbox, { clock });
     const statuses = async () =>
       (await reader.events('', beside.url)).data.map(({ kind, data: { status } }) => `${kind} ${String(status)}`);
     try {
@@ -255,7 +255,7 @@ const lastFill = ({ data }: Page): unknown => data.findLast(({ kind }) => kind =
 describe('every replica', () => {
   it('hears each entry once and in order, also when its connection to the database is cut', async () => {
     const reader = await newReader();
-    const beside = await startGatewayBeside(sandbox);
+    const beside = await startSecondGateway(sandbox);
     const heard = [sandbox.gateway, beside.gateway].map(({ bus }) => {
       const own: bigint[] = [];
       bus.on('journal', ({ entries }) =>
@@ -263,7 +263,7 @@ describe('every replica', () => {
       );
       return own;
     });
-    const client = await sandboxDatabase(sandbox);
+    const client = await venueDatabase(sandbox);
     try {
       for (let round = 1; round <= 3; round += 1) {
         const { rowCount } = await client.query(

@@ -9,10 +9,19 @@ import { createClientReader } from '../../native-api/client.js';
 import { createHotReplies } from '../../core/hot-replies.js';
 import { venueOperation, type Operation } from '../../native-api/operation.js';
 import { OPERATIONS } from '../../native-api/operations/index.js';
-import { until } from '../harness/eventually.js';
-import { agentsOf, authorization, domainOf, EVERYTHING, keyIssue, revocation, signWith, type ScopeBody } from '../harness/master-wallet.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
-import { signRequest } from '../harness/signed-request.js';
+import { until } from '../harness/time/eventually.js';
+import {
+  agentsOf,
+  authorization,
+  domainOf,
+  EVERYTHING,
+  keyIssue,
+  revocation,
+  signWith,
+  type ScopeBody,
+} from '../harness/traders/master-wallet.js';
+import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
+import { signRequest } from '../harness/traders/signed-request.js';
 
 const V1 = '/v1/arbitrum-sepolia';
 const sign = (agent: Wallet, operationId: string, method: string, path: string, body = '') =>
@@ -57,7 +66,7 @@ const PROBES: readonly Operation[] = [
   }),
 ];
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let server: Server;
 let url: string;
 let domain: TypedDataDomain;
@@ -71,7 +80,7 @@ function serveProbes(gateway: Gateway): Server {
 
 beforeAll(async () => {
   const limits = { RATE_LIMIT_IP: '40', RATE_LIMIT_AGENT: '8', RATE_LIMIT_AGENT_WRITES: '3', TRUSTED_PROXIES: '127.0.0.1' };
-  sandbox = await startTestSandbox(limits);
+  sandbox = await startOwnVenue(limits);
   server = serveProbes(sandbox.gateway).listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

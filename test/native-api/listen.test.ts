@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { listen, type Listening } from '../../native-api/listen.js';
-import { eventually } from '../harness/eventually.js';
+import { eventually } from '../harness/time/eventually.js';
 
 const open: { http: Listening[]; sockets: Socket[] } = { http: [], sockets: [] };
 afterEach(async () => {

@@ -9,17 +9,17 @@ import { noticeOwn } from '../../core/notifications/notice-own.js';
 import { notificationId, type Notification } from '../../core/notifications/notification.js';
 import type { Address } from '../../core/ports.js';
 import type { ChainControls } from '../../sandbox/controls.js';
-import { newTrader, type ChainTrader } from '../harness/chain-trader.js';
-import { price } from '../harness/diamond-calls.js';
-import { eventually } from '../harness/eventually.js';
-import { agentsOf, authorization, domainOf, EVERYTHING, signWith } from '../harness/master-wallet.js';
-import { firstChain } from '../harness/first-chain.js';
-import { ownOrders } from '../harness/own-orders.js';
-import type { TestSandbox } from '../harness/sandbox.js';
-import { sharedVenue } from '../harness/shared-venue.js';
-import { signRequest } from '../harness/signed-request.js';
+import { newTrader, type ChainTrader } from '../harness/traders/chain-trader.js';
+import { price } from '../harness/diamond/diamond-calls.js';
+import { eventually } from '../harness/time/eventually.js';
+import { agentsOf, authorization, domainOf, EVERYTHING, signWith } from '../harness/traders/master-wallet.js';
+import { firstChain } from '../harness/venue/first-chain.js';
+import { storedOrders } from '../harness/traders/stored-orders.js';
+import type { TestVenue } from '../harness/venue/own-venue.js';
+import { sharedVenue } from '../harness/venue/shared-venue.js';
+import { signRequest } from '../harness/traders/signed-request.js';
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let chain: ChainControls;
 let domain: TypedDataDomain;
 
@@ -84,7 +84,7 @@ describe('notifications', () => {
   it('tell of a filled order however many younger ones there are', async () => {
     await sandbox.post('/sandbox/oracle', { mode: 'hold' });
     const trader = await newTrader(chain);
-    const own = ownOrders(sandbox, chain, venueOf(sandbox.gateway, chain.definition.slug));
+    const own = storedOrders(sandbox, chain, venueOf(sandbox.gateway, chain.definition.slug));
     await trader.open();
     const [oldest] = await eventually(
       () => own.all(trader),

@@ -3,8 +3,8 @@ import { CATALOGUE } from '../../core/errors.js';
 import { errorsOf } from '../../native-api/documented-errors.js';
 import { documentedPath, openApiDocument } from '../../native-api/openapi.js';
 import { OPERATIONS } from '../../native-api/operations/index.js';
-import { isRecord, resolve } from '../harness/json-schema.js';
-import { checkReply } from '../harness/openapi-check.js';
+import { isRecord, resolve } from '../harness/checks/json-schema.js';
+import { checkReply } from '../harness/checks/openapi-check.js';
 
 const document = openApiDocument(OPERATIONS, 'X-Service-');
 const operations = Object.entries(document.paths).flatMap(([path, methods]) =>

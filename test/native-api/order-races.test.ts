@@ -1,20 +1,20 @@
 import type pg from 'pg';
 import type { ChainControls } from '../../sandbox/controls.js';
-import { decided, done, newAgentTrader, prepared, refusal, type AgentTrader, type Json } from '../harness/agent-trader.js';
-import { expectViewEqualsChain } from '../harness/chain-checker.js';
-import { eventually } from '../harness/eventually.js';
-import { EVERYTHING } from '../harness/master-wallet.js';
-import type { TestSandbox } from '../harness/sandbox.js';
-import { sandboxDatabase } from '../harness/sandbox-database.js';
-import { LIMIT, MARKET, tradingVenue } from '../harness/trading-sandbox.js';
+import { decided, done, newAgentTrader, prepared, refusal, type AgentTrader, type Json } from '../harness/traders/agent-trader.js';
+import { expectViewEqualsChain } from '../harness/diamond/chain-checker.js';
+import { eventually } from '../harness/time/eventually.js';
+import { EVERYTHING } from '../harness/traders/master-wallet.js';
+import type { TestVenue } from '../harness/venue/own-venue.js';
+import { venueDatabase } from '../harness/venue/venue-database.js';
+import { LIMIT, MARKET, tradingVenue } from '../harness/venue/trading-venue.js';
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let chain: ChainControls;
 let database: pg.Client;
 
 beforeAll(async () => {
   ({ sandbox, chain } = await tradingVenue({ isOwn: true }));
-  database = await sandboxDatabase(sandbox);
+  database = await venueDatabase(sandbox);
 });
 afterEach(() => chain.pauseMining(false));
 afterAll(async () => {

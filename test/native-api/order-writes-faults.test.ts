@@ -3,20 +3,29 @@ import type pg from 'pg';
 import { systemClock } from '../../core/adapters/system-clock.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { createFaultProxy } from '../../sandbox/fault-proxy.js';
-import { agentTrader, decided, done, newAgentTrader, prepared, refusal, type AgentTrader, type Json } from '../harness/agent-trader.js';
-import { expectViewEqualsChain } from '../harness/chain-checker.js';
-import { chainTrader } from '../harness/chain-trader.js';
-import { controlCall } from '../harness/diamond-calls.js';
-import { cutOff } from '../harness/cut-off.js';
-import { eventually } from '../harness/eventually.js';
-import { startGatewayBeside, type BesideOptions } from '../harness/gateway-beside.js';
-import { agentsOf, authorization, domainOf, EVERYTHING, signWith, type ScopeBody } from '../harness/master-wallet.js';
-import type { TestSandbox } from '../harness/sandbox.js';
-import { sandboxDatabase } from '../harness/sandbox-database.js';
+import {
+  agentTrader,
+  decided,
+  done,
+  newAgentTrader,
+  prepared,
+  refusal,
+  type AgentTrader,
+  type Json,
+} from '../harness/traders/agent-trader.js';
+import { expectViewEqualsChain } from '../harness/diamond/chain-checker.js';
+import { chainTrader } from '../harness/traders/chain-trader.js';
+import { controlCall } from '../harness/diamond/diamond-calls.js';
+import { cutOff } from '../harness/database/cut-waiting.js';
+import { eventually } from '../harness/time/eventually.js';
+import { startSecondGateway, type SecondGatewayOptions } from '../harness/venue/second-gateway.js';
+import { agentsOf, authorization, domainOf, EVERYTHING, signWith, type ScopeBody } from '../harness/traders/master-wallet.js';
+import type { TestVenue } from '../harness/venue/own-venue.js';
+import { venueDatabase } from '../harness/venue/venue-database.js';
 import { diamondAbi } from '../../core/adapters/diamond-abi.js';
-import { LIMIT, MARKET, tradingVenue } from '../harness/trading-sandbox.js';
+import { LIMIT, MARKET, tradingVenue } from '../harness/venue/trading-venue.js';
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let chain: ChainControls;
 let agent: AgentTrader;
 let database: pg.Client;
@@ -25,7 +34,7 @@ let resting: string;
 
 beforeAll(async () => {
   ({ sandbox, chain } = await tradingVenue());
-  database = await sandboxDatabase(sandbox);
+  database = await venueDatabase(sandbox);
   agent = await newAgentTrader(sandbox, chain);
   await agent.place(MARKET, 'filled');
   position = String((await agent.position())['id']);
@@ -37,8 +46,8 @@ afterAll(async () => {
 });
 
 /** The same agent, asking another gateway of the same venue. */
-async function beside<Result>(options: BesideOptions, work: (visitor: AgentTrader) => Promise<Result>): Promise<Result> {
-  const other = await startGatewayBeside(sandbox, options);
+async function beside<Result>(options: SecondGatewayOptions, work: (visitor: AgentTrader) => Promise<Result>): Promise<Result> {
+  const other = await startSecondGateway(sandbox, options);
   try {
     await eventually(
       () => other.get('/ready'),

@@ -1,11 +1,11 @@
 import type { ChainControls } from '../../sandbox/controls.js';
-import { done, newAgentTrader, prepared, type AgentTrader, type Answer, type Json } from '../harness/agent-trader.js';
-import { expectViewEqualsChain } from '../harness/chain-checker.js';
-import { eventually } from '../harness/eventually.js';
-import type { TestSandbox } from '../harness/sandbox.js';
-import { LIMIT, MARKET, tradingVenue } from '../harness/trading-sandbox.js';
+import { done, newAgentTrader, prepared, type AgentTrader, type Answer, type Json } from '../harness/traders/agent-trader.js';
+import { expectViewEqualsChain } from '../harness/diamond/chain-checker.js';
+import { eventually } from '../harness/time/eventually.js';
+import type { TestVenue } from '../harness/venue/own-venue.js';
+import { LIMIT, MARKET, tradingVenue } from '../harness/venue/trading-venue.js';
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let chain: ChainControls;
 let agent: AgentTrader;
 

@@ -2,19 +2,19 @@ import { Wallet } from 'ethers';
 import { systemClock } from '../../core/adapters/system-clock.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { createFaultProxy } from '../../sandbox/fault-proxy.js';
-import { BUSY_AGENTS, newAgentTrader, refusal, type AgentTrader, type Answer, type Json } from '../harness/agent-trader.js';
-import { chainTrader } from '../harness/chain-trader.js';
-import { controlCall } from '../harness/diamond-calls.js';
-import { eventually } from '../harness/eventually.js';
-import { startGatewayBeside } from '../harness/gateway-beside.js';
-import { EVERYTHING } from '../harness/master-wallet.js';
-import { firstChain } from '../harness/first-chain.js';
-import { setClassOpen } from '../harness/market-hours.js';
-import type { TestSandbox } from '../harness/sandbox.js';
-import { sharedVenue } from '../harness/shared-venue.js';
-import { signRequest } from '../harness/signed-request.js';
+import { BUSY_AGENTS, newAgentTrader, refusal, type AgentTrader, type Answer, type Json } from '../harness/traders/agent-trader.js';
+import { chainTrader } from '../harness/traders/chain-trader.js';
+import { controlCall } from '../harness/diamond/diamond-calls.js';
+import { eventually } from '../harness/time/eventually.js';
+import { startSecondGateway } from '../harness/venue/second-gateway.js';
+import { EVERYTHING } from '../harness/traders/master-wallet.js';
+import { firstChain } from '../harness/venue/first-chain.js';
+import { setClassOpen } from '../harness/venue/market-hours.js';
+import type { TestVenue } from '../harness/venue/own-venue.js';
+import { sharedVenue } from '../harness/venue/shared-venue.js';
+import { signRequest } from '../harness/traders/signed-request.js';
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let chain: ChainControls;
 const PATH = '/v1/arbitrum-sepolia/quote';
 
@@ -44,7 +44,7 @@ const signed = (agent: AgentTrader, changes: Json = {}): Promise<Answer> => agen
 describe('a quote for anybody', () => {
   it('tells price, impact, fees, liquidation and room, and makes no call to a node', async () => {
     const proxy = await createFaultProxy({ target: chain.rpcUrl, clock: systemClock });
-    const beside = await startGatewayBeside(sandbox, { hosts: { rpcUrls: [proxy.url] } });
+    const beside = await startSecondGateway(sandbox, { hosts: { rpcUrls: [proxy.url] } });
     try {
       const body = JSON.stringify(order({ sl: '55000', tp: '70000' }));
       const asked = () => fetch(`${beside.url}${PATH}`, { method: 'POST', body, headers: { 'Content-Type': 'application/json' } });

@@ -1,13 +1,13 @@
 import { Wallet, type TypedDataDomain } from 'ethers';
 import type { TraderReadiness } from '../../core/access/trader-readiness.js';
 import type { ChainControls } from '../../sandbox/controls.js';
-import { chainTrader } from '../harness/chain-trader.js';
-import { agentsOf, authorization, domainOf, signWith } from '../harness/master-wallet.js';
-import { firstChain } from '../harness/first-chain.js';
-import type { TestSandbox } from '../harness/sandbox.js';
-import { sharedVenue } from '../harness/shared-venue.js';
+import { chainTrader } from '../harness/traders/chain-trader.js';
+import { agentsOf, authorization, domainOf, signWith } from '../harness/traders/master-wallet.js';
+import { firstChain } from '../harness/venue/first-chain.js';
+import type { TestVenue } from '../harness/venue/own-venue.js';
+import { sharedVenue } from '../harness/venue/shared-venue.js';
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let chain: ChainControls;
 let domain: TypedDataDomain;
 

@@ -1,13 +1,13 @@
 import { systemClock } from '../../core/adapters/system-clock.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { createFaultProxy, type FaultProxy } from '../../sandbox/fault-proxy.js';
-import { createTestDatabase, type TestDatabase } from '../harness/database.js';
-import { eventually } from '../harness/eventually.js';
-import { startGatewayBeside, type GatewayBeside } from '../harness/gateway-beside.js';
-import { createMovedClock } from '../harness/moved-clock.js';
-import { checkExchange } from '../harness/openapi-check.js';
-import type { TestSandbox } from '../harness/sandbox.js';
-import { sharedVenue } from '../harness/shared-venue.js';
+import { createTestDatabase, type TestDatabase } from '../harness/database/test-database.js';
+import { eventually } from '../harness/time/eventually.js';
+import { startSecondGateway, type SecondGateway } from '../harness/venue/second-gateway.js';
+import { createShiftedClock } from '../harness/time/shifted-clock.js';
+import { checkExchange } from '../harness/checks/openapi-check.js';
+import type { TestVenue } from '../harness/venue/own-venue.js';
+import { sharedVenue } from '../harness/venue/shared-venue.js';
 
 const CHAIN = 'arbitrum-sepolia';
 
@@ -23,10 +23,10 @@ interface ChainReady {
   readonly endpoints: readonly { host: string; state: string; failures: number; head: number | null; lastError: { text: string } | null }[];
 }
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let chain: ChainControls;
 const proxies: FaultProxy[] = [];
-const gateways: GatewayBeside[] = [];
+const gateways: SecondGateway[] = [];
 
 beforeAll(async () => {
   sandbox = await sharedVenue();
@@ -46,7 +46,7 @@ async function way(): Promise<FaultProxy> {
   return proxy;
 }
 
-async function readyOf(beside: { get: GatewayBeside['get'] }): Promise<{ status: number; chain: ChainReady }> {
+async function readyOf(beside: { get: SecondGateway['get'] }): Promise<{ status: number; chain: ChainReady }> {
   const { status, body } = await beside.get('/ready');
   checkExchange('GET', '/ready', status, body);
   const { chains } = body as { chains: Record<string, ChainReady> };
@@ -59,7 +59,7 @@ describe('GET /ready', () => {
   it('shows each node of a chain by its host with its state, and stays ready while one of them serves', async () => {
     const [first, second] = [await way(), await way()];
     const rpcUrls = [`${first.url}/v2/SECRET-KEY`, `${second.url}/?key=SECRET-KEY`];
-    const beside = await startGatewayBeside(sandbox, { hosts: { rpcUrls } });
+    const beside = await startSecondGateway(sandbox, { hosts: { rpcUrls } });
     gateways.push(beside);
     await eventually(
       () => readyOf(beside),
@@ -99,7 +99,7 @@ describe('GET /ready', () => {
       return undefined;
     });
     const chains = sandbox.config.chains.map((one) => ({ ...one, startBlock: 0n }));
-    const beside = await startGatewayBeside(
+    const beside = await startSecondGateway(
       { ...sandbox, config: { ...sandbox.config, chains, database: { kind: 'server', url: database.url } } },
       { hosts: { rpcUrls: [proxy.url] } },
     );
@@ -129,9 +129,9 @@ describe('GET /ready', () => {
   });
 
   it('is 503 when the last look at the head is too long ago, whatever the distance in blocks', async () => {
-    const clock = createMovedClock();
+    const clock = createShiftedClock();
     const proxy = await way();
-    const beside = await startGatewayBeside(sandbox, { clock, hosts: { rpcUrls: [proxy.url] } });
+    const beside = await startSecondGateway(sandbox, { clock, hosts: { rpcUrls: [proxy.url] } });
     gateways.push(beside);
     await eventually(
       () => readyOf(beside),
@@ -150,8 +150,8 @@ describe('GET /ready', () => {
   });
 
   it('stays ready on the configuration that the chain itself gives while the backend is silent', async () => {
-    const clock = createMovedClock();
-    const beside = await startGatewayBeside(sandbox, { clock, hosts: { backendUrl: 'http://127.0.0.1:9' } });
+    const clock = createShiftedClock();
+    const beside = await startSecondGateway(sandbox, { clock, hosts: { backendUrl: 'http://127.0.0.1:9' } });
     gateways.push(beside);
     const before = await eventually(
       () => readyOf(beside),

@@ -1,20 +1,20 @@
 import { Wallet } from 'ethers';
 import { venueOf } from '../../core/gateway.js';
 import type { ChainControls } from '../../sandbox/controls.js';
-import { done, newAgentTrader, prepared, type AgentTrader, type Answer, type Json } from '../harness/agent-trader.js';
-import { expectViewEqualsChain } from '../harness/chain-checker.js';
-import { diamondCall, price } from '../harness/diamond-calls.js';
-import { eventually } from '../harness/eventually.js';
-import { approveAgent, order, postExchange, signL1 } from '../harness/hl-exchange.js';
-import { hlInfo, type HlInfo } from '../harness/hl-info.js';
-import type { TestSandbox } from '../harness/sandbox.js';
-import { sharedVenue } from '../harness/shared-venue.js';
-import { movesOf, toldAfter } from '../scenarios/told.js';
+import { done, newAgentTrader, prepared, type AgentTrader, type Answer, type Json } from '../harness/traders/agent-trader.js';
+import { expectViewEqualsChain } from '../harness/diamond/chain-checker.js';
+import { diamondCall, price } from '../harness/diamond/diamond-calls.js';
+import { eventually } from '../harness/time/eventually.js';
+import { approveAgent, order, postExchange, signL1 } from '../harness/hyperliquid/exchange.js';
+import { hlInfo, type HlInfo } from '../harness/hyperliquid/info.js';
+import type { TestVenue } from '../harness/venue/own-venue.js';
+import { sharedVenue } from '../harness/venue/shared-venue.js';
+import { movesOf, eventsAfter } from '../scenarios/journal-events.js';
 
 /** A limit or stop that only reduces is an order of its own: the take profit or the stop loss of the position it closes. */
 
 const SOL = 2;
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let chain: ChainControls;
 let agent: AgentTrader;
 let info: HlInfo;
@@ -55,7 +55,7 @@ const reducing = (position: Json, type: string, at: string, more: Json = {}): Js
   ...more,
 });
 const viewEqualsChain = () => expectViewEqualsChain(sandbox.gateway, chain.definition.slug, agent.trader);
-const moves = async (id: string) => movesOf(await toldAfter(agent, 0), id);
+const moves = async (id: string) => movesOf(await eventsAfter(agent, 0), id);
 const stepsOf = async (id: string) => {
   const { body } = await agent.call('getOrderTimeline', 'GET', `/orders/${id}/timeline`);
   return (body['steps'] as Json[]).map(({ step }) => step);

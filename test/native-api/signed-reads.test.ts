@@ -1,15 +1,15 @@
 import { Wallet, type TypedDataDomain } from 'ethers';
 import type { ChainControls } from '../../sandbox/controls.js';
-import { chainTrader } from '../harness/chain-trader.js';
-import { price } from '../harness/diamond-calls.js';
-import { eventually } from '../harness/eventually.js';
-import { agentsOf, authorization, domainOf, EVERYTHING, signWith } from '../harness/master-wallet.js';
-import { firstChain } from '../harness/first-chain.js';
-import type { Reply, TestSandbox } from '../harness/sandbox.js';
-import { sharedVenue } from '../harness/shared-venue.js';
-import { signRequest } from '../harness/signed-request.js';
+import { chainTrader } from '../harness/traders/chain-trader.js';
+import { price } from '../harness/diamond/diamond-calls.js';
+import { eventually } from '../harness/time/eventually.js';
+import { agentsOf, authorization, domainOf, EVERYTHING, signWith } from '../harness/traders/master-wallet.js';
+import { firstChain } from '../harness/venue/first-chain.js';
+import type { Reply, TestVenue } from '../harness/venue/own-venue.js';
+import { sharedVenue } from '../harness/venue/shared-venue.js';
+import { signRequest } from '../harness/traders/signed-request.js';
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let chain: ChainControls;
 let domain: TypedDataDomain;
 

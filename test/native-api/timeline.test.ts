@@ -1,18 +1,18 @@
 import type { ChainControls } from '../../sandbox/controls.js';
-import { BUSY_AGENTS, done, newAgentTrader, prepared, refusal, type AgentTrader, type Json } from '../harness/agent-trader.js';
-import { price } from '../harness/diamond-calls.js';
-import { eventually } from '../harness/eventually.js';
-import { firstChain } from '../harness/first-chain.js';
-import { reorgAway } from '../harness/reorg-away.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import { BUSY_AGENTS, done, newAgentTrader, prepared, refusal, type AgentTrader, type Json } from '../harness/traders/agent-trader.js';
+import { price } from '../harness/diamond/diamond-calls.js';
+import { eventually } from '../harness/time/eventually.js';
+import { firstChain } from '../harness/venue/first-chain.js';
+import { reorgAway } from '../harness/diamond/reorg-away.js';
+import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let chain: ChainControls;
 let agent: AgentTrader;
 const BTC = 0;
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox(BUSY_AGENTS);
+  sandbox = await startOwnVenue(BUSY_AGENTS);
   chain = firstChain(sandbox);
   agent = await newAgentTrader(sandbox, chain, { usdc: '1000000' });
 });

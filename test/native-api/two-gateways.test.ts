@@ -1,13 +1,13 @@
 import { Wallet } from 'ethers';
 import type { ChainControls } from '../../sandbox/controls.js';
-import { agentTrader, newAgentTrader, refusal, type AgentTrader, type Answer, type Json } from '../harness/agent-trader.js';
-import { until } from '../harness/eventually.js';
-import { startGatewayBeside, type GatewayBeside } from '../harness/gateway-beside.js';
-import { EVERYTHING } from '../harness/master-wallet.js';
-import { checkExchange } from '../harness/openapi-check.js';
-import { firstChain } from '../harness/first-chain.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
-import { signRequest } from '../harness/signed-request.js';
+import { agentTrader, newAgentTrader, refusal, type AgentTrader, type Answer, type Json } from '../harness/traders/agent-trader.js';
+import { until } from '../harness/time/eventually.js';
+import { startSecondGateway, type SecondGateway } from '../harness/venue/second-gateway.js';
+import { EVERYTHING } from '../harness/traders/master-wallet.js';
+import { checkExchange } from '../harness/checks/openapi-check.js';
+import { firstChain } from '../harness/venue/first-chain.js';
+import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
+import { signRequest } from '../harness/traders/signed-request.js';
 
 /** Two gateways on one database, as behind a balancer: what one lets through, the other knows. */
 
@@ -15,12 +15,12 @@ const IP_LIMIT = 200;
 const AGENT_LIMIT = 20;
 const WRITE_LIMIT = 6;
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let chain: ChainControls;
-let beside: GatewayBeside;
+let beside: SecondGateway;
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox({
+  sandbox = await startOwnVenue({
     RATE_LIMIT_IP: String(IP_LIMIT),
     RATE_LIMIT_AGENT: String(AGENT_LIMIT),
     RATE_LIMIT_AGENT_WRITES: String(WRITE_LIMIT),
@@ -28,7 +28,7 @@ beforeAll(async () => {
   });
   chain = firstChain(sandbox);
   sandbox.controls.prices.jump(0, '60000');
-  beside = await startGatewayBeside(sandbox);
+  beside = await startSecondGateway(sandbox);
   await untilBothAreReady();
 });
 afterAll(async () => {
@@ -46,7 +46,7 @@ let clients = 0;
 const newClient = (): Record<string, string> => ({ 'X-Forwarded-For': `198.51.${(clients += 1) >> 8}.${clients & 255}` });
 
 /** The same world, asked through the other gateway. */
-const throughBeside = (): TestSandbox => ({
+const throughBeside = (): TestVenue => ({
   ...sandbox,
   url: beside.url,
   async call(path, init) {

@@ -2,17 +2,17 @@ import { getEventListeners } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import { venueOf } from '../../core/gateway.js';
 import type { ChainControls } from '../../sandbox/controls.js';
-import { done, newAgentTrader, prepared, refusal, type AgentTrader, type Answer, type Json } from '../harness/agent-trader.js';
-import { eventually, until } from '../harness/eventually.js';
-import { startGatewayBeside } from '../harness/gateway-beside.js';
-import { firstChain } from '../harness/first-chain.js';
-import type { TestSandbox } from '../harness/sandbox.js';
-import { sharedVenue } from '../harness/shared-venue.js';
-import { sandboxDatabase } from '../harness/sandbox-database.js';
-import { signRequest } from '../harness/signed-request.js';
+import { done, newAgentTrader, prepared, refusal, type AgentTrader, type Answer, type Json } from '../harness/traders/agent-trader.js';
+import { eventually, until } from '../harness/time/eventually.js';
+import { startSecondGateway } from '../harness/venue/second-gateway.js';
+import { firstChain } from '../harness/venue/first-chain.js';
+import type { TestVenue } from '../harness/venue/own-venue.js';
+import { sharedVenue } from '../harness/venue/shared-venue.js';
+import { venueDatabase } from '../harness/venue/venue-database.js';
+import { signRequest } from '../harness/traders/signed-request.js';
 
 const CHAIN = 'arbitrum-sepolia';
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let chain: ChainControls;
 let agent: AgentTrader;
 
@@ -99,8 +99,8 @@ describe('a request that would rather wait', () => {
   });
 
   it('is answered by a gateway that does not follow the chain itself, and without its connection to the journal', async () => {
-    const beside = await startGatewayBeside(sandbox);
-    const client = await sandboxDatabase(sandbox);
+    const beside = await startSecondGateway(sandbox);
+    const client = await venueDatabase(sandbox);
     try {
       await eventually(
         () => venueOf(beside.gateway, CHAIN).feed.status().ready,
@@ -144,7 +144,7 @@ describe('a request that would rather wait', () => {
   });
 
   it('is answered with what is known when the service ends', async () => {
-    const beside = await startGatewayBeside(sandbox);
+    const beside = await startSecondGateway(sandbox);
     await eventually(
       () => venueOf(beside.gateway, CHAIN).feed.status().ready,
       (ready) => ready,

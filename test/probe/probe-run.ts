@@ -1,12 +1,12 @@
 import { systemClock } from '../../core/adapters/system-clock.js';
 import type { Finding } from '../../probe/finding.js';
 import { runProbe } from '../../probe/run-probe.js';
-import type { TestSandbox } from '../harness/sandbox.js';
+import type { TestVenue } from '../harness/venue/own-venue.js';
 
 export type Environment = Record<string, string>;
 
 /** What an operator would set to look at the sandbox. */
-export function environmentOf({ config }: TestSandbox): Environment {
+export function environmentOf({ config }: TestVenue): Environment {
   const [chain] = config.chains;
   if (!chain) throw new Error('the sandbox has no chain');
   return {

@@ -1,14 +1,14 @@
 import { encodeEventTopics } from 'viem';
 import { diamondAbi } from '../../core/adapters/diamond-abi.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
 import { closeOddHosts, deadHost, json, oddHost, oddNode, type Lie } from './odd-hosts.js';
 import { ALL_OK, BACKEND, environmentOf, found, NODE, probe, verdicts, type Environment } from './probe-run.js';
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let environment: Environment;
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox();
+  sandbox = await startOwnVenue();
   environment = environmentOf(sandbox);
 });
 afterEach(closeOddHosts);

@@ -5,18 +5,18 @@ import { promisify } from 'node:util';
 import { encodeFunctionData } from 'viem';
 import { diamondAbi } from '../../core/adapters/diamond-abi.js';
 import { USED_SELECTORS } from '../../core/diamond-functions.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
-import { makeThrowAwayFolder } from '../harness/throw-away-folder.js';
+import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
+import { makeTemporaryFolder } from '../harness/database/temporary-folder.js';
 import { closeOddHosts, oddNode } from './odd-hosts.js';
 import { ALL_OK, environmentOf, found, NODE, probe, verdicts, type Environment } from './probe-run.js';
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let environment: Environment;
 let folder: string;
 
 beforeAll(async () => {
-  folder = await makeThrowAwayFolder('diamond-gateway-probe');
-  sandbox = await startTestSandbox();
+  folder = await makeTemporaryFolder('diamond-gateway-probe');
+  sandbox = await startOwnVenue();
   environment = environmentOf(sandbox);
 });
 afterAll(async () => {

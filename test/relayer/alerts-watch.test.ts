@@ -6,22 +6,22 @@ import type { AlertKind } from '../../core/relay/alert-store.js';
 import { watchAlerts } from '../../core/relay/alerts-watch.js';
 import type { Address, Cancel } from '../../core/ports.js';
 import type { ChainControls } from '../../sandbox/controls.js';
-import { eventually } from '../harness/eventually.js';
-import { newFacadeTrader } from '../harness/facade-trader.js';
-import { firstChain } from '../harness/first-chain.js';
-import { order, orderAction, postExchange, signL1 } from '../harness/hl-exchange.js';
-import { createManualClock, type ManualClock } from '../harness/manual-clock.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import { eventually } from '../harness/time/eventually.js';
+import { newFacadeTrader } from '../harness/traders/facade-trader.js';
+import { firstChain } from '../harness/venue/first-chain.js';
+import { order, orderAction, postExchange, signL1 } from '../harness/hyperliquid/exchange.js';
+import { createManualClock, type ManualClock } from '../harness/time/manual-clock.js';
+import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
 
 const CHAIN = 'arbitrum-sepolia';
 /** Later than the running gateway's own watch is in charge; each test comes after the one before. */
 let now = 10_000_000_000_000;
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let chain: ChainControls;
 let stops: Cancel[] = [];
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox({ FACADE_HOLD_MS: '0' });
+  sandbox = await startOwnVenue({ FACADE_HOLD_MS: '0' });
   chain = firstChain(sandbox);
 });
 afterEach(async () => {

@@ -4,22 +4,22 @@ import type { AlertFacts, AlertStore } from '../../core/relay/alert-store.js';
 import { deliverDue, MOST_ATTEMPTS, waitAfter } from '../../core/relay/alerts-deliver.js';
 import { createLifecycle } from '../../lifecycle.js';
 import { listen } from '../../native-api/listen.js';
-import { startAlertReceiver, type AlertReceiver } from '../harness/alert-receiver.js';
-import { eventually } from '../harness/eventually.js';
-import { createKeptLog } from '../harness/kept-log.js';
-import { createManualClock } from '../harness/manual-clock.js';
-import { startTestSandbox, type Reply, type TestSandbox } from '../harness/sandbox.js';
+import { startAlertReceiver, type AlertReceiver } from '../harness/servers/alert-receiver.js';
+import { eventually } from '../harness/time/eventually.js';
+import { createRecordedLog } from '../harness/checks/recorded-log.js';
+import { createManualClock } from '../harness/time/manual-clock.js';
+import { startOwnVenue, type Reply, type TestVenue } from '../harness/venue/own-venue.js';
 
 const TOKEN = 'a-token-of-sixteen-or-more';
 const HOUR_MS = 3_600_000;
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let receiver: AlertReceiver;
 let store: AlertStore;
 
 beforeAll(async () => {
   receiver = await startAlertReceiver();
   receiver.set('fail');
-  sandbox = await startTestSandbox({
+  sandbox = await startOwnVenue({
     OPERATOR_TOKEN: TOKEN,
     ALERT_WEBHOOK_URL: receiver.url,
     ALERT_WEBHOOK_SECRET: receiver.secret,
@@ -143,7 +143,7 @@ describe('an alert', () => {
     const options = {
       store,
       clock,
-      log: createKeptLog(),
+      log: createRecordedLog(),
       post: createAlertWebhook({ url: () => receiver.url, secret: () => receiver.secret }),
     };
     for (let attempts = 1; attempts <= MOST_ATTEMPTS; attempts += 1) {
@@ -170,7 +170,7 @@ describe('an alert', () => {
 
 describe('a rejection that nothing handled', () => {
   it('is counted each time, and opens one alert that ends by itself', async () => {
-    const log = createKeptLog();
+    const log = createRecordedLog();
     const lifecycle = createLifecycle(log);
     const { config, gateway: beside } = sandbox;
     const http = await listen('127.0.0.1', 0);

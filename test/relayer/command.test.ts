@@ -3,13 +3,13 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { systemClock } from '../../core/adapters/system-clock.js';
 import { runCommand } from '../../relayer/command.js';
-import { newFacadeTrader } from '../harness/facade-trader.js';
-import type { TestSandbox } from '../harness/sandbox.js';
-import { sharedVenue } from '../harness/shared-venue.js';
+import { newFacadeTrader } from '../harness/traders/facade-trader.js';
+import type { TestVenue } from '../harness/venue/own-venue.js';
+import { sharedVenue } from '../harness/venue/shared-venue.js';
 
 const CHAIN = 'arbitrum-sepolia';
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let token: string;
 beforeAll(async () => {
   sandbox = await sharedVenue();

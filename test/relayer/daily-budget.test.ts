@@ -4,8 +4,8 @@ import type { Address, Clock } from '../../core/ports.js';
 import type { DailyBudgetSetting } from '../../core/relay/relayer-variables.js';
 import type { RelayJob } from '../../core/relay/relay-store.js';
 import { createDailyBudget, type UsedBudget } from '../../relayer/daily-budget.js';
-import { createKeptLog } from '../harness/kept-log.js';
-import { openReplicas, type Replicas } from '../harness/replicas.js';
+import { createRecordedLog } from '../harness/checks/recorded-log.js';
+import { openReplicas, type Replicas } from '../harness/database/two-stores.js';
 
 const CHAIN = 'base';
 const DAY_MS = 86_400_000;
@@ -44,7 +44,7 @@ function newWallet(): Wallet {
     wallet,
     told,
     budget: (setting, clock = systemClock) =>
-      createDailyBudget({ setting, slug: CHAIN, wallet, store: store.relay, events, clock, log: createKeptLog() }),
+      createDailyBudget({ setting, slug: CHAIN, wallet, store: store.relay, events, clock, log: createRecordedLog() }),
   };
 }
 

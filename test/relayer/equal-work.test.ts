@@ -1,28 +1,28 @@
 import { Wallet } from 'ethers';
 import type { Address } from '../../core/ports.js';
-import { eventually } from '../harness/eventually.js';
-import { FACADE_CHAIN, newFacadeTrader, type FacadeTrader } from '../harness/facade-trader.js';
-import { firstChain } from '../harness/first-chain.js';
-import { startGatewayBeside, type GatewayBeside } from '../harness/gateway-beside.js';
-import { order, postExchange, signL1 } from '../harness/hl-exchange.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import { eventually } from '../harness/time/eventually.js';
+import { FACADE_CHAIN, newFacadeTrader, type FacadeTrader } from '../harness/traders/facade-trader.js';
+import { firstChain } from '../harness/venue/first-chain.js';
+import { startSecondGateway, type SecondGateway } from '../harness/venue/second-gateway.js';
+import { order, postExchange, signL1 } from '../harness/hyperliquid/exchange.js';
+import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
 
 const TOKEN = 'a-token-of-sixteen-or-more';
 const BTC = 0;
 const AT_ONCE = 8;
 
-let sandbox: TestSandbox;
-let beside: GatewayBeside;
+let sandbox: TestVenue;
+let beside: SecondGateway;
 
 beforeAll(async () => {
   // Nothing is mined while they wait, so each of them is told what is known when its time is up.
-  sandbox = await startTestSandbox({ OPERATOR_TOKEN: TOKEN, RATE_LIMIT_AGENT_WRITES: '1000', FACADE_HOLD_MS: '4000' });
+  sandbox = await startOwnVenue({ OPERATOR_TOKEN: TOKEN, RATE_LIMIT_AGENT_WRITES: '1000', FACADE_HOLD_MS: '4000' });
   sandbox.controls.prices.jump(BTC, '60000');
   await eventually(
     () => sandbox.gateway.venues.get(FACADE_CHAIN)?.feed.lastPrice(BTC)?.oracle,
     (seen) => seen === 60_000n * 10n ** 10n,
   );
-  beside = await startGatewayBeside(sandbox, { relays: true });
+  beside = await startSecondGateway(sandbox, { relays: true });
   await eventually(
     () => beside.get('/ready'),
     ({ status }) => status === 200,

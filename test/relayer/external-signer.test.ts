@@ -12,15 +12,15 @@ import type { Address, Hex } from '../../core/ports.js';
 import { LANE_DEFAULTS } from '../../core/relay/lane-variables.js';
 import { createExternalWallets } from '../../relayer/external-signer.js';
 import type { Unsigned, Wallet } from '../../relayer/wallet.js';
-import { newTrader } from '../harness/chain-trader.js';
-import { eventually } from '../harness/eventually.js';
-import { firstChain } from '../harness/first-chain.js';
-import { startGatewayBeside, type GatewayBeside } from '../harness/gateway-beside.js';
-import { approveAgent, order, orderAction, postExchange, signL1 } from '../harness/hl-exchange.js';
-import { createKeptLog, type KeptLog } from '../harness/kept-log.js';
-import { createManualClock } from '../harness/manual-clock.js';
-import type { TestSandbox } from '../harness/sandbox.js';
-import { sharedVenue } from '../harness/shared-venue.js';
+import { newTrader } from '../harness/traders/chain-trader.js';
+import { eventually } from '../harness/time/eventually.js';
+import { firstChain } from '../harness/venue/first-chain.js';
+import { startSecondGateway, type SecondGateway } from '../harness/venue/second-gateway.js';
+import { approveAgent, order, orderAction, postExchange, signL1 } from '../harness/hyperliquid/exchange.js';
+import { createRecordedLog, type RecordedLog } from '../harness/checks/recorded-log.js';
+import { createManualClock } from '../harness/time/manual-clock.js';
+import type { TestVenue } from '../harness/venue/own-venue.js';
+import { sharedVenue } from '../harness/venue/shared-venue.js';
 
 const KEY = generatePrivateKey();
 const STRANGER = generatePrivateKey();
@@ -78,8 +78,8 @@ afterAll(() => {
 
 const urlOf = (): string => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
-function walletOf(): { wallet: Wallet; log: KeptLog; pass: (ms: number) => void } {
-  const log = createKeptLog();
+function walletOf(): { wallet: Wallet; log: RecordedLog; pass: (ms: number) => void } {
+  const log = createRecordedLog();
   const clock = createManualClock();
   const [wallet] = createExternalWallets({ url: urlOf, token: () => TOKEN, wallets: [ADDRESS] }, { clock, log });
   if (!wallet) throw new Error('no wallet');
@@ -200,10 +200,10 @@ describe('a wallet whose key is with an external signer', () => {
 });
 
 describe('the reference signer', () => {
-  let sandbox: TestSandbox;
+  let sandbox: TestVenue;
   let signer: ChildProcess;
   let signerUrl = '';
-  let beside: GatewayBeside;
+  let beside: SecondGateway;
 
   beforeAll(async () => {
     sandbox = await sharedVenue();
@@ -223,7 +223,7 @@ describe('the reference signer', () => {
       lane: QUICK,
     };
     const chains = sandbox.config.chains.map((each) => ({ ...each, relayer }));
-    beside = await startGatewayBeside({ ...sandbox, config: { ...sandbox.config, chains } }, { relays: true });
+    beside = await startSecondGateway({ ...sandbox, config: { ...sandbox.config, chains } }, { relays: true });
     await eventually(
       () => beside.get('/ready'),
       ({ status }) => status === 200,
@@ -275,7 +275,7 @@ describe('the reference signer', () => {
   });
 
   it('does not sign for whoever lacks its token, nor what it has no rule for', async () => {
-    const parts = { clock: createManualClock(), log: createKeptLog() };
+    const parts = { clock: createManualClock(), log: createRecordedLog() };
     const wallets = (token: string) => createExternalWallets({ url: () => signerUrl, token: () => token, wallets: [ADDRESS] }, parts);
     const { chainId, diamond } = firstChain(sandbox).definition;
     const fine = { ...TRANSACTION, chainId, to: diamond, data: '0x737b84cd' as const };

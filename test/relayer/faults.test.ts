@@ -1,11 +1,11 @@
 import type { ChainControls } from '../../sandbox/controls.js';
 import type { RequestHook } from '../../sandbox/fault-plan.js';
-import { expectViewEqualsChain } from '../harness/chain-checker.js';
-import { eventually } from '../harness/eventually.js';
-import { order, orderAction } from '../harness/hl-exchange.js';
-import { expectRelayInvariants, openPurse, type Purse } from '../harness/relay-invariants.js';
-import { startRelayVenue, type RelayedBot, type RelayVenue } from '../harness/relay-venue.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import { expectViewEqualsChain } from '../harness/diamond/chain-checker.js';
+import { eventually } from '../harness/time/eventually.js';
+import { order, orderAction } from '../harness/hyperliquid/exchange.js';
+import { expectRelayInvariants, openPurse, type Purse } from '../harness/checks/relay-invariants.js';
+import { startRelayerGateway, type RelayedBot, type RelayerGateway } from '../harness/venue/relayer-gateway.js';
+import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
 
 /** Bots of a gateway whose node, chain and purse misbehave: what they are told, and what the chain holds afterwards. */
 
@@ -14,18 +14,18 @@ const BTC = 0;
 const TIMEOUT_BLOCKS = 200;
 const QUICK = { stuckMs: 400, doubtMs: 1_000, tooLateMs: 2_000, patienceMs: 1_000, jammedMs: 5_000 } as const;
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let chain: ChainControls;
-let venue: RelayVenue;
+let venue: RelayerGateway;
 let purse: Purse;
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox();
+  sandbox = await startOwnVenue();
   const [first] = sandbox.controls.chains;
   if (!first) throw new Error('the sandbox has no chain');
   chain = first;
   sandbox.controls.prices.jump(BTC, '60000');
-  venue = await startRelayVenue(sandbox, { waits: QUICK });
+  venue = await startRelayerGateway(sandbox, { waits: QUICK });
   await eventually(
     () => venue.gateway.venues.get(SLUG)?.feed.lastPrice(BTC)?.oracle,
     (price) => price === 60_000n * 10n ** 10n,
@@ -153,7 +153,7 @@ describe('a bot whose relayer cannot send', () => {
   });
 
   it('takes back an order that nobody has sent yet without a transaction', async () => {
-    const asleep = await startRelayVenue(sandbox, { waits: QUICK, isHeld: true, holdMs: 300 });
+    const asleep = await startRelayerGateway(sandbox, { waits: QUICK, isHeld: true, holdMs: 300 });
     try {
       const bot = await asleep.newBot();
       const [queued] = statuses(await bot.send(orderAction(rest('50000'))));

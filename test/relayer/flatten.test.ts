@@ -7,13 +7,13 @@ import type { RelayJob } from '../../core/relay/relay-store.js';
 import type { Relayer } from '../../core/relay/relayer.js';
 import { runScheduledCancels } from '../../core/relay/schedule-cancels.js';
 import { reencode } from '../../facade/trade/reencode.js';
-import type { ChainTrader } from '../harness/chain-trader.js';
-import { eventually } from '../harness/eventually.js';
-import { newFacadeTrader } from '../harness/facade-trader.js';
-import { startGatewayBeside, type GatewayBeside } from '../harness/gateway-beside.js';
-import { order, orderAction, postExchange, signL1 } from '../harness/hl-exchange.js';
-import { createManualClock } from '../harness/manual-clock.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import type { ChainTrader } from '../harness/traders/chain-trader.js';
+import { eventually } from '../harness/time/eventually.js';
+import { newFacadeTrader } from '../harness/traders/facade-trader.js';
+import { startSecondGateway, type SecondGateway } from '../harness/venue/second-gateway.js';
+import { order, orderAction, postExchange, signL1 } from '../harness/hyperliquid/exchange.js';
+import { createManualClock } from '../harness/time/manual-clock.js';
+import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
 
 const CHAIN = 'arbitrum-sepolia';
 const BTC = 0;
@@ -22,17 +22,17 @@ const HOUR_MS = 3_600_000;
 /** Between two looks for switches that are due. */
 const LOOK_MS = 500;
 
-let sandbox: TestSandbox;
-let beside: GatewayBeside;
+let sandbox: TestVenue;
+let beside: SecondGateway;
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox({ FACADE_SCHEDULE_CANCEL: 'flatten' });
+  sandbox = await startOwnVenue({ FACADE_SCHEDULE_CANCEL: 'flatten' });
   sandbox.controls.prices.jump(BTC, String(PRICE));
   await eventually(
     () => sandbox.gateway.venues.get(CHAIN)?.feed.lastPrice(BTC)?.oracle,
     (price) => price === BigInt(PRICE) * 10n ** 10n,
   );
-  beside = await startGatewayBeside(sandbox, { relays: true });
+  beside = await startSecondGateway(sandbox, { relays: true });
   await eventually(
     () => beside.get('/ready'),
     ({ status }) => status === 200,
@@ -108,7 +108,7 @@ describe("a dead man's switch that flattens", () => {
     );
     expect(await bot.trader.trades()).toHaveLength(1);
     expect(await scheduledJobs(bot.address)).toEqual([]);
-    beside = await startGatewayBeside(sandbox, { relays: true });
+    beside = await startSecondGateway(sandbox, { relays: true });
     await store.switches.set(CHAIN, null, { mode: 'running', reason: null }, Date.now());
     await settled(bot.trader, 0);
     expect(await scheduledJobs(bot.address)).toHaveLength(1);

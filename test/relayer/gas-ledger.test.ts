@@ -5,11 +5,11 @@ import type { RelayJob, RelayStore } from '../../core/relay/relay-store.js';
 import type { RelayNode } from '../../core/relay/relayer.js';
 import type { RunningRelayer } from '../../relayer/create-relayer.js';
 import type { ChainControls } from '../../sandbox/controls.js';
-import { eventually } from '../harness/eventually.js';
-import { createMovedClock } from '../harness/moved-clock.js';
-import { relayBench, requestOf, type RelayBench } from '../harness/relay-bench.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
-import { recordAction } from '../harness/record-action.js';
+import { eventually } from '../harness/time/eventually.js';
+import { createShiftedClock } from '../harness/time/shifted-clock.js';
+import { relayBench, requestOf, type RelayBench } from '../harness/relayer/relayer-bench.js';
+import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
+import { storeAction } from '../harness/hyperliquid/store-action.js';
 
 const SLUG = 'arbitrum-sepolia';
 const HOUR_MS = 3_600_000;
@@ -17,14 +17,14 @@ const FUNDED = 10n * 10n ** 18n;
 /** A resting order that nobody has: the Diamond reverts. */
 const CANCEL_NOTHING = `0x85886333${'0'.repeat(61)}3e7` as const;
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let chain: ChainControls;
 let store: RelayStore;
 let ledger: GasLedger;
 let running: RunningRelayer[] = [];
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox();
+  sandbox = await startOwnVenue();
   const [first] = sandbox.controls.chains;
   if (!first) throw new Error('the sandbox has no chain');
   chain = first;
@@ -71,7 +71,7 @@ async function expectToTheWei(bench: RelayBench): Promise<void> {
 describe('the gas ledger', () => {
   it('equals what left the wallet to the wei: mined, reverted, given away and filling a gap', async () => {
     const bench = await relayBench(chain, sandbox.gateway.store);
-    const clock = createMovedClock();
+    const clock = createShiftedClock();
     let isForgetful = false;
     const node: RelayNode = {
       ...bench.node,
@@ -149,7 +149,7 @@ describe('the gas ledger', () => {
     ['no JSON at all', 'other'],
   ])('books %s as %s', async (envelope, action) => {
     const bench = await relayBench(chain, sandbox.gateway.store);
-    const signed = await recordAction(sandbox.gateway.store, { ...(await bench.action()), envelope });
+    const signed = await storeAction(sandbox.gateway.store, { ...(await bench.action()), envelope });
     const { job } = await start(bench).send({ ...(await requestOf(bench)), parent: signed.id });
     await whenIn(job.id, 'mined');
     expect((await totalsOf(bench)).map((row) => row.action)).toEqual([action]);

@@ -3,26 +3,26 @@ import type { Address } from '../../core/ports.js';
 import type { RelayJob } from '../../core/relay/relay-store.js';
 import { givenRules, type RuleSet } from '../../core/relay/rules.js';
 import { createSigningGuard } from '../../relayer/signing-guard.js';
-import { eventually } from '../harness/eventually.js';
-import { FACADE_CHAIN, newFacadeTrader, type FacadeTrader } from '../harness/facade-trader.js';
-import { firstChain } from '../harness/first-chain.js';
-import { startGatewayBeside, type GatewayBeside } from '../harness/gateway-beside.js';
-import { approveAgent, order, postExchange, signL1 } from '../harness/hl-exchange.js';
-import { startTestSandbox, type Reply, type TestSandbox } from '../harness/sandbox.js';
+import { eventually } from '../harness/time/eventually.js';
+import { FACADE_CHAIN, newFacadeTrader, type FacadeTrader } from '../harness/traders/facade-trader.js';
+import { firstChain } from '../harness/venue/first-chain.js';
+import { startSecondGateway, type SecondGateway } from '../harness/venue/second-gateway.js';
+import { approveAgent, order, postExchange, signL1 } from '../harness/hyperliquid/exchange.js';
+import { startOwnVenue, type Reply, type TestVenue } from '../harness/venue/own-venue.js';
 
 const TOKEN = 'a-token-of-sixteen-or-more';
 const BTC = 0;
 const ETH = 1;
 const NOBODY: Address = `0x${'12'.repeat(20)}`;
 
-let sandbox: TestSandbox;
-let beside: GatewayBeside;
+let sandbox: TestVenue;
+let beside: SecondGateway;
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox({ OPERATOR_TOKEN: TOKEN, RATE_LIMIT_AGENT_WRITES: '1000' });
+  sandbox = await startOwnVenue({ OPERATOR_TOKEN: TOKEN, RATE_LIMIT_AGENT_WRITES: '1000' });
   await price(BTC, 60_000);
   await price(ETH, 3_000);
-  beside = await startGatewayBeside(sandbox, { relays: true });
+  beside = await startSecondGateway(sandbox, { relays: true });
   await eventually(
     () => beside.get('/ready'),
     ({ status }) => status === 200,
@@ -240,7 +240,7 @@ describe('a daily quota of transactions', () => {
     const sent = Array.from({ length: 8 }, (_, at) => place(bot, [resting()], at % 2 ? beside.url : sandbox.url));
     expect((await Promise.all(sent)).flat().filter(isTaken)).toHaveLength(3);
     await held(bot, 3);
-    const fresh = await startGatewayBeside(sandbox, { relays: true });
+    const fresh = await startSecondGateway(sandbox, { relays: true });
     await eventually(
       () => fresh.get('/ready'),
       ({ status }) => status === 200,

@@ -7,7 +7,7 @@ import { walletCount, type RelayerConfig } from '../../core/relay/relayer-variab
 import { forgetSecrets } from '../../core/secret-settings.js';
 import { openRelayers } from '../../compose-relayer.js';
 import { openWallets } from '../../relayer/open-wallets.js';
-import { createKeptLog } from '../harness/kept-log.js';
+import { createRecordedLog } from '../harness/checks/recorded-log.js';
 import { sandboxAccounts } from '../../sandbox/accounts.js';
 
 const KEYS = [`0x${'a1'.repeat(32)}`, `0x${'b2'.repeat(32)}`] as const;
@@ -43,7 +43,7 @@ function relayerOf(variables: Record<string, string>, isShared?: (path: string) 
   return relayer;
 }
 
-const surroundings = () => ({ clock: systemClock, log: createKeptLog() });
+const surroundings = () => ({ clock: systemClock, log: createRecordedLog() });
 
 function problemsOf(work: () => unknown): readonly string[] {
   try {

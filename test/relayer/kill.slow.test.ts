@@ -6,12 +6,12 @@ import type { Address } from '../../core/ports.js';
 import type { RelayJob } from '../../core/relay/relay-store.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { createFaultProxy, type FaultProxy } from '../../sandbox/fault-proxy.js';
-import { expectViewEqualsChain } from '../harness/chain-checker.js';
-import { newTrader, type ChainTrader } from '../harness/chain-trader.js';
-import { eventually } from '../harness/eventually.js';
-import { approveAgent, order, orderAction, postExchange, signL1 } from '../harness/hl-exchange.js';
-import { expectRelayInvariants, openPurse, type Purse } from '../harness/relay-invariants.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import { expectViewEqualsChain } from '../harness/diamond/chain-checker.js';
+import { newTrader, type ChainTrader } from '../harness/traders/chain-trader.js';
+import { eventually } from '../harness/time/eventually.js';
+import { approveAgent, order, orderAction, postExchange, signL1 } from '../harness/hyperliquid/exchange.js';
+import { expectRelayInvariants, openPurse, type Purse } from '../harness/checks/relay-invariants.js';
+import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
 import { createGatewayProcess, type GatewayProcess } from '../scenarios/gateway-process.js';
 
 /** A relaying gateway that dies, by the signal that cannot be caught, after every single step of an order's way to the chain. */
@@ -25,7 +25,7 @@ const relayerKey = generatePrivateKey();
 const relayer = privateKeyToAccount(relayerKey).address.toLowerCase() as Address;
 const agent = new Wallet(Wallet.createRandom().privateKey);
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let chain: ChainControls;
 let proxy: FaultProxy;
 let gateway: GatewayProcess;
@@ -34,7 +34,7 @@ let purse: Purse;
 let price = 40_000;
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox({ SANDBOX_BLOCK_MS: '100' });
+  sandbox = await startOwnVenue({ SANDBOX_BLOCK_MS: '100' });
   const [first] = sandbox.controls.chains;
   if (!first) throw new Error('the sandbox has no chain');
   chain = first;
@@ -42,7 +42,7 @@ beforeAll(async () => {
   proxy = await createFaultProxy({ target: chain.rpcUrl, clock: systemClock });
   await chain.faucet.fund(relayer, { eth: '10' });
   gateway = await createGatewayProcess(sandbox, {
-    program: ['--import', 'tsx', 'test/scenarios/doomed-gateway.ts'],
+    program: ['--import', 'tsx', 'test/scenarios/crash-at-step.ts'],
     settings: { RELAYER_KEY_ARBITRUM_SEPOLIA: relayerKey, RPC_URL_ARBITRUM_SEPOLIA: proxy.url, FACADE_HOLD_MS: '2000' },
   });
   trader = await newTrader(chain, { delegate: relayer, usdc: '100000' });

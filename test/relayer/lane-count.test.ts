@@ -3,19 +3,19 @@ import type { RelayJob, RelayStore } from '../../core/relay/relay-store.js';
 import type { RelayNode } from '../../core/relay/relayer.js';
 import type { RunningRelayer } from '../../relayer/create-relayer.js';
 import type { ChainControls } from '../../sandbox/controls.js';
-import { eventually } from '../harness/eventually.js';
-import { firstChain } from '../harness/first-chain.js';
-import { relayBench, requestOf, type RelayBench } from '../harness/relay-bench.js';
-import { expectRelayInvariants, openPurse } from '../harness/relay-invariants.js';
-import type { TestSandbox } from '../harness/sandbox.js';
-import { sharedVenue } from '../harness/shared-venue.js';
+import { eventually } from '../harness/time/eventually.js';
+import { firstChain } from '../harness/venue/first-chain.js';
+import { relayBench, requestOf, type RelayBench } from '../harness/relayer/relayer-bench.js';
+import { expectRelayInvariants, openPurse } from '../harness/checks/relay-invariants.js';
+import type { TestVenue } from '../harness/venue/own-venue.js';
+import { sharedVenue } from '../harness/venue/shared-venue.js';
 
 /** What a lane makes of a node that counts more transactions of its wallet than were sent from here. */
 
 const SLUG = 'arbitrum-sepolia';
 const LONG_MS = 60_000;
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let chain: ChainControls;
 let store: RelayStore;
 let running: RunningRelayer[] = [];

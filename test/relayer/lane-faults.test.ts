@@ -4,10 +4,10 @@ import type { RelayJob, RelayStore } from '../../core/relay/relay-store.js';
 import type { RelayNode } from '../../core/relay/relayer.js';
 import type { RunningRelayer } from '../../relayer/create-relayer.js';
 import type { ChainControls } from '../../sandbox/controls.js';
-import { eventually } from '../harness/eventually.js';
-import { relayBench, requestOf, type RelayBench } from '../harness/relay-bench.js';
-import { expectRelayInvariants, openPurse } from '../harness/relay-invariants.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import { eventually } from '../harness/time/eventually.js';
+import { relayBench, requestOf, type RelayBench } from '../harness/relayer/relayer-bench.js';
+import { expectRelayInvariants, openPurse } from '../harness/checks/relay-invariants.js';
+import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
 
 /** Everything that chains, nodes and other people do to a wallet's transactions, and the same accounts after each of it. */
 
@@ -16,14 +16,14 @@ const GWEI = 1_000_000_000n;
 const QUICK = { stuckMs: 300, doubtMs: 400, tooLateMs: 300, patienceMs: 300, jammedMs: 1_000 } as const;
 const LONGEST_MS = 60_000;
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let chain: ChainControls;
 let store: RelayStore;
 let running: RunningRelayer[] = [];
 
 beforeAll(async () => {
   // The sandbox can take back 64 blocks: on a busy machine that has to last for what a test does between two of its steps.
-  sandbox = await startTestSandbox({ SANDBOX_BLOCK_MS: '150' });
+  sandbox = await startOwnVenue({ SANDBOX_BLOCK_MS: '150' });
   const [first] = sandbox.controls.chains;
   if (!first) throw new Error('the sandbox has no chain');
   chain = first;

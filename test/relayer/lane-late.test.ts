@@ -2,22 +2,22 @@ import type { RelayJob, RelayStore } from '../../core/relay/relay-store.js';
 import type { RelayNode, SendVerdict } from '../../core/relay/relayer.js';
 import type { RunningRelayer } from '../../relayer/create-relayer.js';
 import type { ChainControls } from '../../sandbox/controls.js';
-import { eventually } from '../harness/eventually.js';
-import { createMovedClock } from '../harness/moved-clock.js';
-import { relayBench, requestOf, type RelayBench } from '../harness/relay-bench.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import { eventually } from '../harness/time/eventually.js';
+import { createShiftedClock } from '../harness/time/shifted-clock.js';
+import { relayBench, requestOf, type RelayBench } from '../harness/relayer/relayer-bench.js';
+import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
 
 const SLUG = 'arbitrum-sepolia';
 const HOUR_MS = 3_600_000;
 const GWEI = 1_000_000_000n;
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let chain: ChainControls;
 let store: RelayStore;
 let running: RunningRelayer[] = [];
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox();
+  sandbox = await startOwnVenue();
   const [first] = sandbox.controls.chains;
   if (!first) throw new Error('the sandbox has no chain');
   chain = first;
@@ -54,7 +54,7 @@ function ailing(node: RelayNode, verdict: SendVerdict['verdict']): { node: Relay
 describe('an order that nobody waits for any more', () => {
   it('gives its nonce away when the empty wallet is filled at last, and the lane goes on', async () => {
     const bench = await relayBench(chain, sandbox.gateway.store);
-    const clock = createMovedClock();
+    const clock = createShiftedClock();
     const { node, heal } = ailing(bench.node, 'no-funds');
     const relayer = start(bench, { clock, node });
     const late = await relayer.send(await requestOf(bench, { notAfter: clock.now() + 5_000 }));
@@ -70,7 +70,7 @@ describe('an order that nobody waits for any more', () => {
 
   it('gives its nonce away although its fee was the highest allowed', async () => {
     const bench = await relayBench(chain, sandbox.gateway.store);
-    const clock = createMovedClock();
+    const clock = createShiftedClock();
     const { node, heal } = ailing(bench.node, 'underpriced');
     const dear: RelayNode = { ...node, fees: () => Promise.resolve({ baseFee: 15n * GWEI, priorityFee: 0n }) };
     const relayer = start(bench, { clock, node: dear, maxFeePerGas: 20n * GWEI });
@@ -86,7 +86,7 @@ describe('an order that nobody waits for any more', () => {
 
   it('is not sent by the process that finds it with a nonce and without a signature', async () => {
     const bench = await relayBench(chain, sandbox.gateway.store);
-    const clock = createMovedClock();
+    const clock = createShiftedClock();
     // The first process hangs for ever, as a dead one does, and holds nothing.
     const leased: RelayStore = { ...store, lease: () => Promise.resolve({ isHeld: () => true, release: () => Promise.resolve() }) };
     const doomed = bench.start({ store: { ...leased, addAttempt: () => new Promise(() => undefined) } });
@@ -101,7 +101,7 @@ describe('an order that nobody waits for any more', () => {
 
   it('is not sent again after the node that had it forgot it', async () => {
     const bench = await relayBench(chain, sandbox.gateway.store);
-    const clock = createMovedClock();
+    const clock = createShiftedClock();
     let isForgetful = true;
     const forgetful: RelayNode = {
       ...bench.node,

@@ -7,18 +7,18 @@ import type { RelayNode } from '../../core/relay/relayer.js';
 import type { RunningRelayer } from '../../relayer/create-relayer.js';
 import type { SignedJob } from '../../relayer/sign-jobs.js';
 import type { ChainControls } from '../../sandbox/controls.js';
-import { newTrader } from '../harness/chain-trader.js';
-import { eventually } from '../harness/eventually.js';
-import { recordAction } from '../harness/record-action.js';
-import { relayBench, requestOf, type RelayBench } from '../harness/relay-bench.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import { newTrader } from '../harness/traders/chain-trader.js';
+import { eventually } from '../harness/time/eventually.js';
+import { storeAction } from '../harness/hyperliquid/store-action.js';
+import { relayBench, requestOf, type RelayBench } from '../harness/relayer/relayer-bench.js';
+import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let chain: ChainControls;
 let running: RunningRelayer[] = [];
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox();
+  sandbox = await startOwnVenue();
   const [first] = sandbox.controls.chains;
   if (!first) throw new Error('the sandbox has no chain');
   chain = first;
@@ -123,7 +123,7 @@ describe('a lane', () => {
     const trader = quiet.account.address.toLowerCase() as Address;
     const inner = bench.orderCall(trader);
     const action = await bench.action();
-    const { id: parent } = await recordAction(sandbox.gateway.store, { ...action, trader });
+    const { id: parent } = await storeAction(sandbox.gateway.store, { ...action, trader });
     const request = { ...(await requestOf(bench, { inner })), trader, parent, data: wrapFor(bench.wallet, trader, inner) };
     const { job, handedOver } = await relayer.send(request);
     expect(await handedOver).toMatchObject({ state: 'accepted', nonce: JOBS_PER_TRADER });

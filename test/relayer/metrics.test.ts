@@ -1,19 +1,19 @@
 import { Wallet } from 'ethers';
 import { WebSocket } from 'ws';
-import { eventually } from '../harness/eventually.js';
-import { startGatewayBeside } from '../harness/gateway-beside.js';
-import { newFacadeTrader } from '../harness/facade-trader.js';
-import { order, orderAction, postExchange, signL1 } from '../harness/hl-exchange.js';
-import { createMovedClock } from '../harness/moved-clock.js';
-import { startTestSandbox, type Reply, type TestSandbox } from '../harness/sandbox.js';
-import { sandboxDatabase } from '../harness/sandbox-database.js';
+import { eventually } from '../harness/time/eventually.js';
+import { startSecondGateway } from '../harness/venue/second-gateway.js';
+import { newFacadeTrader } from '../harness/traders/facade-trader.js';
+import { order, orderAction, postExchange, signL1 } from '../harness/hyperliquid/exchange.js';
+import { createShiftedClock } from '../harness/time/shifted-clock.js';
+import { startOwnVenue, type Reply, type TestVenue } from '../harness/venue/own-venue.js';
+import { venueDatabase } from '../harness/venue/venue-database.js';
 
 const TOKEN = 'a-token-of-sixteen-or-more';
 const CHAIN = 'arbitrum-sepolia';
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox({ OPERATOR_TOKEN: TOKEN });
+  sandbox = await startOwnVenue({ OPERATOR_TOKEN: TOKEN });
 });
 afterAll(() => sandbox.stop());
 
@@ -159,9 +159,9 @@ describe('the metrics', () => {
   });
 
   it('count what the journal holds, and say how long ago it was read to its end', async () => {
-    const database = await sandboxDatabase(sandbox);
-    const clock = createMovedClock();
-    const beside = await startGatewayBeside(sandbox, { clock });
+    const database = await venueDatabase(sandbox);
+    const clock = createShiftedClock();
+    const beside = await startSecondGateway(sandbox, { clock });
     try {
       const held = async (): Promise<number> => {
         const { rows } = await database.query<{ count: string }>('select count(*) from journal where chain = $1', [CHAIN]);

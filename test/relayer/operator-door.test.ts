@@ -1,12 +1,12 @@
-import { eventually } from '../harness/eventually.js';
-import { startTestSandbox, type Reply, type TestSandbox } from '../harness/sandbox.js';
-import { startGatewayBeside } from '../harness/gateway-beside.js';
+import { eventually } from '../harness/time/eventually.js';
+import { startOwnVenue, type Reply, type TestVenue } from '../harness/venue/own-venue.js';
+import { startSecondGateway } from '../harness/venue/second-gateway.js';
 
 const TOKEN = 'a-token-of-sixteen-or-more';
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox({ OPERATOR_TOKEN: TOKEN });
+  sandbox = await startOwnVenue({ OPERATOR_TOKEN: TOKEN });
 });
 afterAll(() => sandbox.stop());
 
@@ -43,7 +43,7 @@ describe("the operator's door", () => {
       [200, 401],
     ]);
     const config = { ...sandbox.config, operator: { ...operator, metricsToken: () => METRICS_TOKEN } };
-    const apart = await startGatewayBeside({ ...sandbox, config });
+    const apart = await startSecondGateway({ ...sandbox, config });
     const answers = [await statuses(apart.url, '/metrics'), await statuses(apart.url, '/relayer/status')];
     await apart.stop();
     expect(answers).toEqual([
@@ -75,7 +75,7 @@ describe("the operator's door", () => {
 
   it('does not exist where no token is configured', async () => {
     const { config } = sandbox;
-    const beside = await startGatewayBeside({ ...sandbox, config: { ...config, operator: { ...config.operator, token: null } } });
+    const beside = await startSecondGateway({ ...sandbox, config: { ...config, operator: { ...config.operator, token: null } } });
     const response = await fetch(`${beside.url}/relayer/status`, { headers: { Authorization: `Bearer ${TOKEN}` } });
     const nowhere = await fetch(`${beside.url}/nowhere`);
     expect([response.status, await response.json()]).toEqual([nowhere.status, await nowhere.json()]);

@@ -6,20 +6,20 @@ import { encodeIntent, wrapFor } from '../../core/orders/encode-intent.js';
 import type { KnexStore } from '../../core/adapters/store/create-store.js';
 import type { Address } from '../../core/ports.js';
 import { runCommand } from '../../relayer/command.js';
-import { newTrader, type ChainTrader } from '../harness/chain-trader.js';
-import { eventually } from '../harness/eventually.js';
-import { newFacadeTrader } from '../harness/facade-trader.js';
-import { firstChain } from '../harness/first-chain.js';
-import { recordAction } from '../harness/record-action.js';
-import { startGatewayBeside, type GatewayBeside } from '../harness/gateway-beside.js';
-import { approveAgent, order, orderAction, postExchange, signL1 } from '../harness/hl-exchange.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import { newTrader, type ChainTrader } from '../harness/traders/chain-trader.js';
+import { eventually } from '../harness/time/eventually.js';
+import { newFacadeTrader } from '../harness/traders/facade-trader.js';
+import { firstChain } from '../harness/venue/first-chain.js';
+import { storeAction } from '../harness/hyperliquid/store-action.js';
+import { startSecondGateway, type SecondGateway } from '../harness/venue/second-gateway.js';
+import { approveAgent, order, orderAction, postExchange, signL1 } from '../harness/hyperliquid/exchange.js';
+import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
 
 const CHAIN = 'arbitrum-sepolia';
 const TOKEN = 'the-token-of-the-operator';
 
-let sandbox: TestSandbox;
-beforeAll(async () => void (sandbox = await startTestSandbox({ OPERATOR_TOKEN: TOKEN, RATE_LIMIT_AGENT_WRITES: '1000' })));
+let sandbox: TestVenue;
+beforeAll(async () => void (sandbox = await startOwnVenue({ OPERATOR_TOKEN: TOKEN, RATE_LIMIT_AGENT_WRITES: '1000' })));
 afterAll(() => sandbox.stop());
 afterEach(() => operate(sandbox.url, 'POST', '/switches', { mode: 'running' }));
 
@@ -93,7 +93,7 @@ describe('a paused relayer', () => {
 
   it('is paused for every replica, also for one that starts later, until somebody resumes it', async () => {
     const { agent } = await newBot();
-    const beside = await startGatewayBeside(sandbox, { relays: true });
+    const beside = await startSecondGateway(sandbox, { relays: true });
     try {
       await eventually(
         () => beside.get('/ready'),
@@ -106,7 +106,7 @@ describe('a paused relayer', () => {
         5_000,
       );
       expect(await post(agent, RESTING, beside.url)).toMatchObject({ status: 'err', response: expect.stringContaining('the night') });
-      const later = await startGatewayBeside(sandbox, { relays: true });
+      const later = await startSecondGateway(sandbox, { relays: true });
       try {
         await eventually(
           () => standingAt(later),
@@ -137,7 +137,7 @@ describe('a paused relayer', () => {
     const address = trader.account.address.toLowerCase() as Address;
     await operate(sandbox.url, 'POST', '/switches', { mode: 'paused', reason: 'now' });
     const proof = { actionHash: `0x${'00'.repeat(32)}`, form: 'canonical', network: 'a', nonce: 1n, receivedAt: Date.now() } as const;
-    const { id } = await recordAction(sandbox.gateway.store, {
+    const { id } = await storeAction(sandbox.gateway.store, {
       chain: CHAIN,
       signer: address,
       trader: address,
@@ -161,7 +161,7 @@ describe('a paused relayer', () => {
 
 const relayer = (): Address => sandbox.controls.relayer.toLowerCase() as Address;
 const nonceOf = async (): Promise<number> => (await venue().chain.relay.account(relayer())).nonce;
-const standingAt = ({ gateway }: Pick<GatewayBeside, 'gateway'>) => {
+const standingAt = ({ gateway }: Pick<SecondGateway, 'gateway'>) => {
   const standing = gateway.venues.get(CHAIN)?.relayer?.standing(relayer());
   if (!standing) throw new Error('no relayer');
   return standing;
@@ -248,14 +248,14 @@ describe("the operator's words", () => {
 });
 
 describe('a rotation', () => {
-  let beside: GatewayBeside;
+  let beside: SecondGateway;
   const keys = [generatePrivateKey(), generatePrivateKey()] as const;
   const [old, next] = keys.map((key) => privateKeyToAccount(key).address.toLowerCase() as Address) as [Address, Address];
 
   beforeAll(async () => {
     for (const wallet of [old, next]) await firstChain(sandbox).faucet.fund(wallet, { eth: '5' });
     const two = (each: ChainConfig): ChainConfig => ({ ...each, relayer: { keys: () => keys, maxFeePerGas: 10n ** 13n } });
-    beside = await startGatewayBeside(
+    beside = await startSecondGateway(
       { ...sandbox, config: { ...sandbox.config, chains: sandbox.config.chains.map(two) } },
       { relays: true },
     );
@@ -368,7 +368,7 @@ describe('a rotation', () => {
     const { trader } = await traderOf(old);
     expect(await assigned(trader)).toBe(old);
     const rest = (each: ChainConfig): ChainConfig => ({ ...each, relayer: { keys: () => [keys[1]], maxFeePerGas: 10n ** 13n } });
-    const without = await startGatewayBeside(
+    const without = await startSecondGateway(
       { ...sandbox, config: { ...sandbox.config, chains: sandbox.config.chains.map(rest) } },
       { relays: true },
     );

@@ -4,12 +4,12 @@ import { wrapFor } from '../../core/orders/encode-intent.js';
 import { appendTag } from '../../core/orders/tag.js';
 import type { Address, Clock, Hex } from '../../core/ports.js';
 import type { ChainControls } from '../../sandbox/controls.js';
-import { firstChain } from '../harness/first-chain.js';
-import { relayBench, type RelayBench } from '../harness/relay-bench.js';
-import type { TestSandbox } from '../harness/sandbox.js';
-import { sharedVenue } from '../harness/shared-venue.js';
+import { firstChain } from '../harness/venue/first-chain.js';
+import { relayBench, type RelayBench } from '../harness/relayer/relayer-bench.js';
+import type { TestVenue } from '../harness/venue/own-venue.js';
+import { sharedVenue } from '../harness/venue/shared-venue.js';
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let chain: ChainControls;
 let bench: RelayBench;
 let other: RelayBench;

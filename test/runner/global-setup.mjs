@@ -1,5 +1,5 @@
-import { startTestCluster } from '../harness/test-cluster.ts';
+import { startTestServer } from '../harness/database/test-server.ts';
 
 export default async function setUp() {
-  globalThis.stopTestCluster = await startTestCluster(process.env);
+  globalThis.stopTestServer = await startTestServer(process.env);
 }

@@ -2,7 +2,7 @@ import { CHAIN_SLUGS, chainBySlug } from '../../core/chains.js';
 import { createEngine } from '../../sandbox/chain/engine.js';
 import { deployDiamond, type Deployment, type Request } from '../../sandbox/deploy.js';
 import { SANDBOX_MARKETS } from '../../sandbox/markets.js';
-import { closeWorlds, createDiamondWorld, OPERATOR } from '../harness/diamond-world.js';
+import { closeWorlds, createDiamondWorld, OPERATOR } from '../harness/diamond/bare-diamond.js';
 
 afterEach(closeWorlds);
 

@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs';
-import { PHASES, useSandboxProcesses } from '../harness/sandbox-processes.js';
+import { PHASES, useSandboxProcesses } from '../harness/process/sandbox-processes.js';
 
 /** The sandbox as a person runs it, interrupted and killed at every step of its start. */
 

@@ -3,16 +3,16 @@ import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { createPriceWalk } from '../../sandbox/backend/price-walk.js';
 import { keepPrices, readPrices } from '../../sandbox/kept-prices.js';
-import { chainTrader } from '../harness/chain-trader.js';
-import { price } from '../harness/diamond-calls.js';
-import { eventually } from '../harness/eventually.js';
-import { createKeptLog } from '../harness/kept-log.js';
-import { createManualClock } from '../harness/manual-clock.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
-import { makeThrowAwayFolder } from '../harness/throw-away-folder.js';
+import { chainTrader } from '../harness/traders/chain-trader.js';
+import { price } from '../harness/diamond/diamond-calls.js';
+import { eventually } from '../harness/time/eventually.js';
+import { createRecordedLog } from '../harness/checks/recorded-log.js';
+import { createManualClock } from '../harness/time/manual-clock.js';
+import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
+import { makeTemporaryFolder } from '../harness/database/temporary-folder.js';
 
 let folder: string;
-beforeEach(async () => (folder = await makeThrowAwayFolder('kept-prices')));
+beforeEach(async () => (folder = await makeTemporaryFolder('kept-prices')));
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
 const markets = [{ startPrice: '100', volatilityPercent: 5 }, null, { startPrice: '0.5', volatilityPercent: 5 }];
@@ -20,7 +20,7 @@ const markets = [{ startPrice: '100', volatilityPercent: 5 }, null, { startPrice
 describe('prices', () => {
   it('are on disk a second later and at the end, whole and with nothing beside them', () => {
     const clock = createManualClock();
-    const log = createKeptLog();
+    const log = createRecordedLog();
     const walk = createPriceWalk({ seed: 'x', markets, clock });
     const file = path.join(folder, 'prices.json');
     const stop = keepPrices(file, walk, clock, log);
@@ -35,7 +35,7 @@ describe('prices', () => {
   });
 
   it('start afresh without a file, and with a complaint when it makes no sense', () => {
-    const log = createKeptLog();
+    const log = createRecordedLog();
     const file = path.join(folder, 'prices.json');
     expect(readPrices(file, log).size).toBe(0);
     expect(log.entries).toEqual([]);
@@ -54,14 +54,14 @@ describe('prices', () => {
 });
 
 describe('a sandbox that is started again', () => {
-  const chainOf = ({ controls }: TestSandbox) => {
+  const chainOf = ({ controls }: TestVenue) => {
     const [chain] = controls.chains;
     if (!chain) throw new Error('no chain');
     return chain;
   };
 
   it('goes on where its prices were, so that nobody is liquidated by the restart, and answers what waited', async () => {
-    const before = await startTestSandbox({ SANDBOX_DATA: folder });
+    const before = await startOwnVenue({ SANDBOX_DATA: folder });
     await before.post('/sandbox/price', { market: 'BTC/USD', price: '52000' });
     const { privateKey } = await chainOf(before).faucet.createTrader({ usdc: '1000', eth: '10', approve: true, delegate: null });
     const trader = chainTrader(chainOf(before), privateKey);
@@ -71,7 +71,7 @@ describe('a sandbox that is started again', () => {
     await trader.open({ openPrice: price(52_000), leverage: 20_000, long: false });
     expect(await trader.pending()).toBe(1);
     await before.stop();
-    const after = await startTestSandbox({ SANDBOX_DATA: folder });
+    const after = await startOwnVenue({ SANDBOX_DATA: folder });
     try {
       const again = chainTrader(chainOf(after), privateKey);
       await eventually(

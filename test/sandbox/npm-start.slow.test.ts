@@ -1,5 +1,5 @@
-import { eventually } from '../harness/eventually.js';
-import { createPlayground, type Playground, type SandboxProcess } from '../harness/sandbox-process.js';
+import { eventually } from '../harness/time/eventually.js';
+import { createPlayground, type Playground, type SandboxProcess } from '../harness/process/sandbox-process.js';
 
 /** `npm start` as a whole: npm, what it starts, and what happens to one when the other is ended. */
 

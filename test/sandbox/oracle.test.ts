@@ -1,15 +1,15 @@
 import { createPublicClient, encodeFunctionData, http, type Hex } from 'viem';
 import { diamondAbi } from '../../core/adapters/diamond-abi.js';
 import { createOrderBook, type OrderBook } from '../../sandbox/oracle/order-book.js';
-import { newTrader, type ChainTrader } from '../harness/chain-trader.js';
-import { price } from '../harness/diamond-calls.js';
-import { eventually } from '../harness/eventually.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import { newTrader, type ChainTrader } from '../harness/traders/chain-trader.js';
+import { price } from '../harness/diamond/diamond-calls.js';
+import { eventually } from '../harness/time/eventually.js';
+import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
 
 /** The oracle and the keeper under everything that can happen to a chain and to them. */
 
-let sandbox: TestSandbox;
-beforeAll(async () => (sandbox = await startTestSandbox()));
+let sandbox: TestVenue;
+beforeAll(async () => (sandbox = await startOwnVenue()));
 afterAll(() => sandbox.stop());
 
 const venue = () => {

@@ -2,9 +2,9 @@ import { createServer, type AddressInfo } from 'node:net';
 import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { eventually } from '../harness/eventually.js';
-import type { SandboxProcess } from '../harness/sandbox-process.js';
-import { READY, useSandboxProcesses } from '../harness/sandbox-processes.js';
+import { eventually } from '../harness/time/eventually.js';
+import type { SandboxProcess } from '../harness/process/sandbox-process.js';
+import { READY, useSandboxProcesses } from '../harness/process/sandbox-processes.js';
 
 /** The sandbox as a person runs it, interrupted and killed; `every-step.slow.test.ts` does it at every step of the start. */
 

@@ -1,16 +1,16 @@
 import { createPublicClient, encodeFunctionData, http } from 'viem';
 import { diamondAbi } from '../../core/adapters/diamond-abi.js';
-import { newTrader } from '../harness/chain-trader.js';
-import { price } from '../harness/diamond-calls.js';
-import { eventually } from '../harness/eventually.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import { newTrader } from '../harness/traders/chain-trader.js';
+import { price } from '../harness/diamond/diamond-calls.js';
+import { eventually } from '../harness/time/eventually.js';
+import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
 
 /** The venue as a trader meets it: through the node, with a wallet. */
 
 const NO_TRADES = 0;
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 
-beforeAll(async () => (sandbox = await startTestSandbox()));
+beforeAll(async () => (sandbox = await startOwnVenue()));
 afterAll(() => sandbox.stop());
 
 const chain = () => {

@@ -1,10 +1,10 @@
 import { openDatabase } from '../../core/adapters/store/open-database.js';
 import { systemClock } from '../../core/adapters/system-clock.js';
 import type { Gateway } from '../../core/gateway.js';
-import { createReplica, type Replica, type ReplicaOptions } from '../harness/cluster-replica.js';
-import { createTestDatabase } from '../harness/database.js';
-import { createKeptLog } from '../harness/kept-log.js';
-import type { TestSandbox } from '../harness/sandbox.js';
+import { createReplica, type Replica, type ReplicaOptions } from '../harness/process/replica.js';
+import { createTestDatabase } from '../harness/database/test-database.js';
+import { createRecordedLog } from '../harness/checks/recorded-log.js';
+import type { TestVenue } from '../harness/venue/own-venue.js';
 
 /** The built production gateway as a process of its own, on a database of its own. */
 export interface GatewayProcess extends Pick<Replica, 'front' | 'url' | 'start' | 'kill'> {
@@ -18,7 +18,7 @@ export interface GatewayProcess extends Pick<Replica, 'front' | 'url' | 'start' 
 }
 
 export async function createGatewayProcess(
-  sandbox: TestSandbox,
+  sandbox: TestVenue,
   { settings = {}, ...program }: Partial<ReplicaOptions> = {},
 ): Promise<GatewayProcess> {
   const database = await createTestDatabase();
@@ -45,7 +45,7 @@ export async function createGatewayProcess(
 }
 
 /** A gateway's view of a database that others write; it follows nothing itself. */
-export async function openBooks(sandbox: TestSandbox, url: string) {
-  const store = await openDatabase({ kind: 'server', url, clock: systemClock, log: createKeptLog() });
+export async function openBooks(sandbox: TestVenue, url: string) {
+  const store = await openDatabase({ kind: 'server', url, clock: systemClock, log: createRecordedLog() });
   return { store, gateway: { ...sandbox.gateway, store }, close: () => store.close() };
 }

@@ -1,12 +1,12 @@
 import type { ChainControls } from '../../sandbox/controls.js';
-import { done, newAgentTrader, prepared, type AgentTrader, type Json, type Prepared } from '../harness/agent-trader.js';
-import { expectViewEqualsChain } from '../harness/chain-checker.js';
-import { diamondCall } from '../harness/diamond-calls.js';
-import { eventually } from '../harness/eventually.js';
-import { firstChain } from '../harness/first-chain.js';
-import { startTestSandbox, type TestSandbox } from '../harness/sandbox.js';
+import { done, newAgentTrader, prepared, type AgentTrader, type Json, type Prepared } from '../harness/traders/agent-trader.js';
+import { expectViewEqualsChain } from '../harness/diamond/chain-checker.js';
+import { diamondCall } from '../harness/diamond/diamond-calls.js';
+import { eventually } from '../harness/time/eventually.js';
+import { firstChain } from '../harness/venue/first-chain.js';
+import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
 import { createGatewayProcess, type GatewayProcess } from './gateway-process.js';
-import { movesOf, toldAfter, type Told } from './told.js';
+import { movesOf, eventsAfter, type Told } from './journal-events.js';
 
 /** A gateway that is killed between any two steps of an order's life, while the chain goes on without it. */
 
@@ -21,12 +21,12 @@ const ORDERS: Readonly<Record<string, Json>> = {
   canceled: { market: 'ETH/USD', side: 'long', type: 'limit', price: '1900', size: '0.6', leverage: '10' },
 };
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let chain: ChainControls;
 let gateway: GatewayProcess;
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox({ SANDBOX_BLOCK_MS: '100' });
+  sandbox = await startOwnVenue({ SANDBOX_BLOCK_MS: '100' });
   chain = firstChain(sandbox);
   gateway = await createGatewayProcess(sandbox);
 });
@@ -65,7 +65,7 @@ function sleeper(agent: AgentTrader) {
   return {
     heard,
     async wake(): Promise<void> {
-      heard.push(...(await toldAfter(agent, heard.at(-1)?.cursor ?? 0, 7)));
+      heard.push(...(await eventsAfter(agent, heard.at(-1)?.cursor ?? 0, 7)));
     },
   };
 }
@@ -161,7 +161,7 @@ describe('a gateway that is killed', () => {
     expect([await history(agent), (await agent.positions()).map(({ id }) => id)]).toEqual(before);
     expect((await history(agent)).map(({ id }) => id).sort()).toEqual([...made.values()].map(({ id }) => id).sort());
     await client.wake();
-    expect(client.heard).toEqual(await toldAfter(agent, 0));
+    expect(client.heard).toEqual(await eventsAfter(agent, 0));
     expect(client.heard.map(({ cursor }) => cursor)).toEqual(client.heard.map((_, at) => at + 1));
   }, 300_000);
 
@@ -176,7 +176,7 @@ describe('a gateway that is killed', () => {
     });
     await agent.reaches(id, 'canceled');
     expect(await agent.trader.usdc()).toBe(before);
-    expect(movesOf(await toldAfter(agent, 0), id)).toEqual(['- → prepared', 'prepared → pending', 'pending → canceled']);
+    expect(movesOf(await eventsAfter(agent, 0), id)).toEqual(['- → prepared', 'prepared → pending', 'pending → canceled']);
     await viewEqualsChain(agent);
   });
 
@@ -189,7 +189,7 @@ describe('a gateway that is killed', () => {
     const again = await Promise.all([...wishes, ...wishes].map((wish) => agent.create(wish)));
     const orders = again.map((answer) => done(answer).order);
     expect(new Set(orders.map(idOf)).size).toBe(wishes.length);
-    const prepareds = (await toldAfter(agent, 0)).filter(({ kind }) => kind === 'order').map(({ data }) => idOf(data));
+    const prepareds = (await eventsAfter(agent, 0)).filter(({ kind }) => kind === 'order').map(({ data }) => idOf(data));
     expect(prepareds.sort()).toEqual([...new Set(orders.map(idOf))].sort());
     await viewEqualsChain(agent);
   });
@@ -218,6 +218,6 @@ describe('a gateway that is killed', () => {
     await client.wake();
     expect((await history(agent)).map(idOf).sort()).toEqual(ids.sort());
     expect(client.heard.filter(({ kind }) => kind === 'fill')).toHaveLength(ids.length);
-    expect(client.heard).toEqual(await toldAfter(agent, 0));
+    expect(client.heard).toEqual(await eventsAfter(agent, 0));
   });
 });

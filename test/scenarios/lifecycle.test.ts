@@ -1,16 +1,16 @@
 import type { ChainControls } from '../../sandbox/controls.js';
-import { agentTrader, done, newAgentTrader, prepared, type AgentTrader, type Json } from '../harness/agent-trader.js';
-import { expectViewEqualsChain } from '../harness/chain-checker.js';
-import { newTrader } from '../harness/chain-trader.js';
-import { diamondCall, packed } from '../harness/diamond-calls.js';
-import { eventually } from '../harness/eventually.js';
-import { startGatewayBeside } from '../harness/gateway-beside.js';
-import { firstChain } from '../harness/first-chain.js';
-import type { TestSandbox } from '../harness/sandbox.js';
-import { sharedVenue } from '../harness/shared-venue.js';
+import { agentTrader, done, newAgentTrader, prepared, type AgentTrader, type Json } from '../harness/traders/agent-trader.js';
+import { expectViewEqualsChain } from '../harness/diamond/chain-checker.js';
+import { newTrader } from '../harness/traders/chain-trader.js';
+import { diamondCall, packed } from '../harness/diamond/diamond-calls.js';
+import { eventually } from '../harness/time/eventually.js';
+import { startSecondGateway } from '../harness/venue/second-gateway.js';
+import { firstChain } from '../harness/venue/first-chain.js';
+import type { TestVenue } from '../harness/venue/own-venue.js';
+import { sharedVenue } from '../harness/venue/shared-venue.js';
 import { ORDER_ROWS, type WalkName } from './lifecycle-table.js';
 import { throughUrl } from './through-url.js';
-import { movesOf, toldAfter } from './told.js';
+import { movesOf, eventsAfter } from './journal-events.js';
 
 /** Every row of the life of an order, walked over HTTP by an agent that signs and broadcasts itself. */
 
@@ -23,7 +23,7 @@ const ON_BTC = market('BTC/USD', '0.02');
 const ON_ETH = market('ETH/USD', '0.4');
 const ON_SOL = market('SOL/USD', '8');
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let chain: ChainControls;
 let agent: AgentTrader;
 
@@ -51,7 +51,7 @@ const WALKS: Readonly<Record<WalkName, () => Promise<string[]>>> = {
 
   async lapsed() {
     const config = { ...sandbox.config, orders: { ...sandbox.config.orders, preparedMs: 1_000 } };
-    const beside = await startGatewayBeside({ ...sandbox, config });
+    const beside = await startSecondGateway({ ...sandbox, config });
     try {
       const hasty = agentTrader(
         throughUrl(sandbox, () => beside.url),
@@ -135,7 +135,7 @@ describe('an order of an agent', () => {
   it.each(walks)('that is %s goes %j', async (_name, promised, walk) => {
     const ids = await walk();
     await viewEqualsChain();
-    const told = await toldAfter(agent, 0);
+    const told = await eventsAfter(agent, 0);
     expect(ids.flatMap((id) => movesOf(told, id))).toEqual(expect.arrayContaining(promised));
     expect(told.map(({ cursor }) => cursor)).toEqual(told.map((_, at) => (told[0]?.cursor ?? 0) + at));
   });

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { basics, startProcess } from '../harness/sandbox-process.js';
+import { basics, startProcess } from '../harness/process/sandbox-process.js';
 
 const PROGRAM = path.join(import.meta.dirname, 'faulty-program.ts');
 const ended = ['second stopped', 'first stopped'];

@@ -1,15 +1,15 @@
 import { CANCEL_REASONS } from '../../core/domain/pricing/cancel-reason.js';
 import { ORDER_REASONS } from '../../core/domain/order.js';
 import type { ChainControls } from '../../sandbox/controls.js';
-import { done, newAgentTrader, prepared, type AgentTrader, type Json } from '../harness/agent-trader.js';
-import { expectViewEqualsChain } from '../harness/chain-checker.js';
-import { chainTrader } from '../harness/chain-trader.js';
-import { controlCall, tokenCall } from '../harness/diamond-calls.js';
-import { eventually } from '../harness/eventually.js';
-import { setClassOpen } from '../harness/market-hours.js';
-import type { TestSandbox } from '../harness/sandbox.js';
-import { movesOf, toldAfter } from './told.js';
-import { MARKET, tradingVenue } from '../harness/trading-sandbox.js';
+import { done, newAgentTrader, prepared, type AgentTrader, type Json } from '../harness/traders/agent-trader.js';
+import { expectViewEqualsChain } from '../harness/diamond/chain-checker.js';
+import { chainTrader } from '../harness/traders/chain-trader.js';
+import { controlCall, tokenCall } from '../harness/diamond/diamond-calls.js';
+import { eventually } from '../harness/time/eventually.js';
+import { setClassOpen } from '../harness/venue/market-hours.js';
+import type { TestVenue } from '../harness/venue/own-venue.js';
+import { movesOf, eventsAfter } from './journal-events.js';
+import { MARKET, tradingVenue } from '../harness/venue/trading-venue.js';
 
 /** Every reason of the interface, told to an agent that signed and broadcast the order itself. */
 
@@ -20,7 +20,7 @@ const REFUSALS = [
   ['OTHER', CANCEL_REASONS.length],
 ] as [string, number][];
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let chain: ChainControls;
 let agent: AgentTrader;
 
@@ -39,7 +39,7 @@ describe('the reason', () => {
     chain.setOraclePolicy(null, { mode: 'reject', reason: number });
     const order = await agent.place(MARKET, 'rejected');
     expect(order).toMatchObject({ reason, fill: null });
-    expect(movesOf(await toldAfter(agent, 0), idOf(order))).toEqual(['- → prepared', 'prepared → pending', 'pending → rejected']);
+    expect(movesOf(await eventsAfter(agent, 0), idOf(order))).toEqual(['- → prepared', 'prepared → pending', 'pending → rejected']);
     await viewEqualsChain();
   });
 

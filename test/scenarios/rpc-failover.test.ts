@@ -1,24 +1,24 @@
 import { systemClock } from '../../core/adapters/system-clock.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { createFaultProxy, type FaultProxy } from '../../sandbox/fault-proxy.js';
-import { done, newAgentTrader, prepared, refusal, type AgentTrader, type Json } from '../harness/agent-trader.js';
-import { expectViewEqualsChain } from '../harness/chain-checker.js';
-import { createTestDatabase, type TestDatabase } from '../harness/database.js';
-import { eventually } from '../harness/eventually.js';
-import { startGatewayBeside, type GatewayBeside } from '../harness/gateway-beside.js';
-import type { TestSandbox } from '../harness/sandbox.js';
+import { done, newAgentTrader, prepared, refusal, type AgentTrader, type Json } from '../harness/traders/agent-trader.js';
+import { expectViewEqualsChain } from '../harness/diamond/chain-checker.js';
+import { createTestDatabase, type TestDatabase } from '../harness/database/test-database.js';
+import { eventually } from '../harness/time/eventually.js';
+import { startSecondGateway, type SecondGateway } from '../harness/venue/second-gateway.js';
+import type { TestVenue } from '../harness/venue/own-venue.js';
 import { throughUrl } from './through-url.js';
-import { movesOf, toldAfter } from './told.js';
-import { MARKET, tradingVenue } from '../harness/trading-sandbox.js';
+import { movesOf, eventsAfter } from './journal-events.js';
+import { MARKET, tradingVenue } from '../harness/venue/trading-venue.js';
 
 /** A gateway with two ways to its chain, which break while orders are in flight. */
 
 const LIMIT = { ...MARKET, type: 'limit', price: '50000' };
 const LIFE = ['- → prepared', 'prepared → pending', 'pending → filled'];
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let database: TestDatabase;
-let beside: GatewayBeside;
+let beside: SecondGateway;
 let chain: ChainControls;
 let ways: [FaultProxy, FaultProxy];
 let agent: AgentTrader;
@@ -29,7 +29,7 @@ beforeAll(async () => {
   ways = [await way(), await way()];
   database = await createTestDatabase();
   const config = { ...sandbox.config, database: { kind: 'server', url: database.url } as const };
-  beside = await startGatewayBeside({ ...sandbox, config }, { hosts: { rpcUrls: ways.map(({ url }) => url) } });
+  beside = await startSecondGateway({ ...sandbox, config }, { hosts: { rpcUrls: ways.map(({ url }) => url) } });
   await isReady();
 });
 beforeEach(async () => {
@@ -84,7 +84,7 @@ describe('while orders are in flight', () => {
     ways[at].set({ mode: 'down' });
     await agent.send(prepared(await agent.cancel(resting)));
     await agent.reaches(resting, 'canceled');
-    const told = await toldAfter(agent, 0);
+    const told = await eventsAfter(agent, 0);
     for (const id of ids) expect(movesOf(told, id)).toEqual(LIFE);
     expect(told.filter(({ kind }) => kind === 'fill')).toHaveLength(ids.length);
     expect(told.filter(({ kind }) => kind === 'correction')).toEqual([]);
@@ -105,7 +105,7 @@ describe('while orders are in flight', () => {
     expect(await agent.order(idOf(done(unsent).order))).toMatchObject({ status: 'pending' });
     ways[1].set({ mode: 'ok' });
     await agent.reaches(idOf(done(unsent).order), 'filled');
-    const told = await toldAfter(agent, 0);
+    const told = await eventsAfter(agent, 0);
     for (const id of [before, idOf(done(unsent).order)]) expect(movesOf(told, id)).toEqual(LIFE);
     expect(new Set(told.filter(({ kind }) => kind === 'order').map(({ data }) => data['id'])).size).toBe(2);
     await viewEqualsChain();
@@ -127,7 +127,7 @@ describe('while orders are in flight', () => {
       expect(idOf(done(await agent.create({ ...MARKET, clientId: 'once' })).order)).toBe(idOf(made.order));
       if (made.transaction) await agent.send(made.transaction);
       await agent.reaches(idOf(made.order), 'filled');
-      expect(movesOf(await toldAfter(agent, 0), idOf(made.order))).toEqual(LIFE);
+      expect(movesOf(await eventsAfter(agent, 0), idOf(made.order))).toEqual(LIFE);
       await viewEqualsChain();
     } finally {
       for (const end of release) end();
@@ -150,7 +150,7 @@ describe('while orders are in flight', () => {
     for (const id of ids) await agent.reaches(id, 'filled');
     for (const way of ways) way.set({ mode: 'ok' });
     await viewEqualsChain();
-    const told = await toldAfter(agent, 0);
+    const told = await eventsAfter(agent, 0);
     for (const id of ids) expect(movesOf(told, id)).toEqual(LIFE);
     expect(new Set(ids).size).toBe(6);
   });

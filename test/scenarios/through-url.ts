@@ -1,8 +1,8 @@
-import { checkExchange } from '../harness/openapi-check.js';
-import type { Reply, TestSandbox } from '../harness/sandbox.js';
+import { checkExchange } from '../harness/checks/openapi-check.js';
+import type { Reply, TestVenue } from '../harness/venue/own-venue.js';
 
 /** The same venue, asked through another gateway in front of it. */
-export function throughUrl(sandbox: TestSandbox, url: () => string): TestSandbox {
+export function throughUrl(sandbox: TestVenue, url: () => string): TestVenue {
   const call = async (path: string, init?: RequestInit): Promise<Reply> => {
     const response = await fetch(`${url()}${path}`, init);
     const reply = { status: response.status, headers: response.headers, body: await response.json() };

@@ -3,11 +3,11 @@ import type { AdmissionEntry, AdmissionStore, AdmissionVerdict, Admitted } from 
 import { createAdmission } from '../../../core/access/admission.js';
 import { createStore, type KnexStore } from '../../../core/adapters/store/create-store.js';
 import { windowStart } from '../../../core/limits.js';
-import { createTestDatabase, type TestDatabase } from '../../harness/database.js';
-import { createKeptLog } from '../../harness/kept-log.js';
-import { createManualClock } from '../../harness/manual-clock.js';
+import { createTestDatabase, type TestDatabase } from '../../harness/database/test-database.js';
+import { createRecordedLog } from '../../harness/checks/recorded-log.js';
+import { createManualClock } from '../../harness/time/manual-clock.js';
 
-const log = createKeptLog();
+const log = createRecordedLog();
 const START = Date.UTC(2026, 0, 6, 15);
 let serial = 0;
 /** A credential nobody used before, so that tests do not meet in the books. */

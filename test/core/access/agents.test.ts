@@ -5,9 +5,9 @@ import { findCallerByKey, issueApiKey } from '../../../core/access/api-keys.js';
 import { createStore, type KnexStore } from '../../../core/adapters/store/create-store.js';
 import { venueOf, type Gateway, type Venue } from '../../../core/gateway.js';
 import type { Address, Hex } from '../../../core/ports.js';
-import { createTestDatabase, type TestDatabase } from '../../harness/database.js';
-import { authorization, domainOf, keyIssue, revocation, signWith, type AuthorizationOptions } from '../../harness/master-wallet.js';
-import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
+import { createTestDatabase, type TestDatabase } from '../../harness/database/test-database.js';
+import { authorization, domainOf, keyIssue, revocation, signWith, type AuthorizationOptions } from '../../harness/traders/master-wallet.js';
+import { startOwnVenue, type TestVenue } from '../../harness/venue/own-venue.js';
 
 /** One deployment, two replicas: each with its own connections and its own memory, one database and one chain. */
 interface Replica {
@@ -16,14 +16,14 @@ interface Replica {
 }
 
 let database: TestDatabase;
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let domain: TypedDataDomain;
 let store: KnexStore;
 let replicas: readonly [Replica, Replica];
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  sandbox = await startTestSandbox({ DATABASE_URL: database.url });
+  sandbox = await startOwnVenue({ DATABASE_URL: database.url });
   domain = await domainOf(sandbox);
   store = createStore({ url: database.url, log: sandbox.log });
   const { gateway } = sandbox;

@@ -9,9 +9,9 @@ import { GatewayError } from '../../../core/errors.js';
 import { venueOf, type Gateway, type Venue } from '../../../core/gateway.js';
 import type { Address } from '../../../core/ports.js';
 import type { ChainControls } from '../../../sandbox/controls.js';
-import { newTrader } from '../../harness/chain-trader.js';
-import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
-import { headerReader, signRequest } from '../../harness/signed-request.js';
+import { newTrader } from '../../harness/traders/chain-trader.js';
+import { startOwnVenue, type TestVenue } from '../../harness/venue/own-venue.js';
+import { headerReader, signRequest } from '../../harness/traders/signed-request.js';
 
 const CHAIN = 'arbitrum-sepolia';
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
@@ -23,12 +23,12 @@ type Ask = typeof READ & { body?: Uint8Array };
 const lower = (address: string): Address => address.toLowerCase() as Address;
 
 describe('authentication', () => {
-  let sandbox: TestSandbox;
+  let sandbox: TestVenue;
   let gateway: Gateway;
   let venue: Venue;
   let chain: ChainControls;
   beforeAll(async () => {
-    sandbox = await startTestSandbox();
+    sandbox = await startOwnVenue();
     gateway = sandbox.gateway;
     venue = venueOf(gateway, CHAIN);
     const found = sandbox.controls.chains.find(({ definition }) => definition.slug === CHAIN);

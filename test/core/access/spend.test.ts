@@ -5,8 +5,8 @@ import type { Reservation } from '../../../core/access/spend-store.js';
 import { add, compare, decimal, formatDecimal, parseDecimal, ZERO, type Decimal } from '../../../core/domain/decimal.js';
 import type { Gateway, Venue } from '../../../core/gateway.js';
 import type { Address } from '../../../core/ports.js';
-import { createManualClock } from '../../harness/manual-clock.js';
-import { openReplicas, type Replicas } from '../../harness/replicas.js';
+import { createManualClock } from '../../harness/time/manual-clock.js';
+import { openReplicas, type Replicas } from '../../harness/database/two-stores.js';
 
 let replicas: Replicas;
 let stores: Replicas['stores'];

@@ -1,8 +1,8 @@
 import { createVerdictLane, type VerdictLane } from '../../../core/access/wallet-verdicts.js';
 import { GatewayError } from '../../../core/errors.js';
 import type { Address } from '../../../core/ports.js';
-import { createKeptLog } from '../../harness/kept-log.js';
-import { createManualClock, type ManualClock } from '../../harness/manual-clock.js';
+import { createRecordedLog } from '../../harness/checks/recorded-log.js';
+import { createManualClock, type ManualClock } from '../../harness/time/manual-clock.js';
 
 let clock: ManualClock;
 let lane: VerdictLane;
@@ -14,7 +14,7 @@ const store = {
 
 beforeEach(() => {
   clock = createManualClock();
-  lane = createVerdictLane({ perMinute: 600, store, clock, log: createKeptLog() });
+  lane = createVerdictLane({ perMinute: 600, store, clock, log: createRecordedLog() });
 });
 afterEach(() => lane.stop());
 

@@ -2,15 +2,15 @@ import { positionMoney } from '../../../core/account/list-positions.js';
 import { diamondAbi } from '../../../core/adapters/diamond-abi.js';
 import { marketView } from '../../../core/domain/pricing/market-view.js';
 import { venueOf } from '../../../core/gateway.js';
-import { lowerOf } from '../../harness/chain-checker.js';
-import { newTrader } from '../../harness/chain-trader.js';
-import { price } from '../../harness/diamond-calls.js';
-import { eventually } from '../../harness/eventually.js';
-import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
+import { lowerOf } from '../../harness/diamond/chain-checker.js';
+import { newTrader } from '../../harness/traders/chain-trader.js';
+import { price } from '../../harness/diamond/diamond-calls.js';
+import { eventually } from '../../harness/time/eventually.js';
+import { startOwnVenue, type TestVenue } from '../../harness/venue/own-venue.js';
 
 const CHAIN = 'arbitrum-sepolia';
-let sandbox: TestSandbox;
-beforeAll(async () => (sandbox = await startTestSandbox()));
+let sandbox: TestVenue;
+beforeAll(async () => (sandbox = await startOwnVenue()));
 afterAll(() => sandbox.stop());
 
 describe('the money of a position', () => {

@@ -7,7 +7,7 @@ import { createRequestScopes } from '../../../core/adapters/request-scopes.js';
 import { systemClock } from '../../../core/adapters/system-clock.js';
 import { TRACING_VARIABLES, traceSettings, type TraceSettings } from '../../../core/tracing-variables.js';
 import { z } from 'zod';
-import { startOtlpReceiver } from '../../harness/otlp-receiver.js';
+import { startOtlpReceiver } from '../../harness/servers/otlp-receiver.js';
 
 const settingsOf = (given: Record<string, string>): TraceSettings | null => traceSettings(z.object(TRACING_VARIABLES).parse(given));
 

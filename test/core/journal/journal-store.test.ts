@@ -4,14 +4,14 @@ import { appendJournal } from '../../../core/adapters/store/journal-rows.js';
 import { decimal } from '../../../core/domain/decimal.js';
 import type { JournalEntry, JournalFact } from '../../../core/journal/journal-store.js';
 import type { Address } from '../../../core/ports.js';
-import { createTestDatabase, type TestDatabase } from '../../harness/database.js';
-import { eventually } from '../../harness/eventually.js';
-import { createKeptLog } from '../../harness/kept-log.js';
+import { createTestDatabase, type TestDatabase } from '../../harness/database/test-database.js';
+import { eventually } from '../../harness/time/eventually.js';
+import { createRecordedLog } from '../../harness/checks/recorded-log.js';
 
 const CHAIN = 'arbitrum';
 let database: TestDatabase;
 let store: KnexStore;
-const log = createKeptLog();
+const log = createRecordedLog();
 
 beforeAll(async () => {
   database = await createTestDatabase();

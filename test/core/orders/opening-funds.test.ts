@@ -2,8 +2,8 @@ import type { KnexStore } from '../../../core/adapters/store/create-store.js';
 import type { OpeningFunds } from '../../../core/orders/orders-store.js';
 import type { Address } from '../../../core/ports.js';
 import { givenRules } from '../../../core/relay/rules.js';
-import { orderDraft } from '../../harness/order-draft.js';
-import { openReplicas, type Replicas } from '../../harness/replicas.js';
+import { orderDraft } from '../../harness/traders/order-draft.js';
+import { openReplicas, type Replicas } from '../../harness/database/two-stores.js';
 
 const CHAIN = 'base';
 const NOW = Date.UTC(2026, 0, 6, 15);

@@ -5,10 +5,10 @@ import type { Placed } from '../../../core/orders/orders-store.js';
 import type { Address } from '../../../core/ports.js';
 import { LANE_WAITS } from '../../../core/relay/lane-waits.js';
 import type { RelayPurpose } from '../../../core/relay/relay-store.js';
-import { eventually } from '../../harness/eventually.js';
-import { newTag, orderDraft, type DraftWishes } from '../../harness/order-draft.js';
-import { recordAction } from '../../harness/record-action.js';
-import { openReplicas, type Replicas } from '../../harness/replicas.js';
+import { eventually } from '../../harness/time/eventually.js';
+import { newTag, orderDraft, type DraftWishes } from '../../harness/traders/order-draft.js';
+import { storeAction } from '../../harness/hyperliquid/store-action.js';
+import { openReplicas, type Replicas } from '../../harness/database/two-stores.js';
 
 const CHAIN = 'base';
 const NOW = Date.UTC(2026, 0, 6, 15);
@@ -43,7 +43,7 @@ async function placed(trader: Address, wishes: DraftWishes = {}) {
 /** In the relayer's queue, for an action of the trader. */
 async function queued(trader: Address, orderId: bigint, purpose: RelayPurpose = 'action', notAfter: number | null = null) {
   const proof = { envelope: '{}', actionHash: '0x00', form: 'canonical', network: 'a', nonce: 1n, receivedAt: NOW } as const;
-  const { id } = await recordAction(store, { chain: CHAIN, signer: trader, trader, ...proof });
+  const { id } = await storeAction(store, { chain: CHAIN, signer: trader, trader, ...proof });
   const call = { data: '0x', gas: 1n, context: null, notAfter } as const;
   return store.relay.queue({ chain: CHAIN, wallet: trader, trader, purpose, parent: id, orderId, ...call }, NOW);
 }

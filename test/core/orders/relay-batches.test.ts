@@ -1,9 +1,9 @@
 import type { KnexStore } from '../../../core/adapters/store/create-store.js';
 import type { Address, Hex } from '../../../core/ports.js';
 import type { NewAttempt, RelayJob } from '../../../core/relay/relay-store.js';
-import { orderDraft } from '../../harness/order-draft.js';
-import { recordAction } from '../../harness/record-action.js';
-import { openReplicas, type Replicas } from '../../harness/replicas.js';
+import { orderDraft } from '../../harness/traders/order-draft.js';
+import { storeAction } from '../../harness/hyperliquid/store-action.js';
+import { openReplicas, type Replicas } from '../../harness/database/two-stores.js';
 
 const CHAIN = 'base';
 const NOW = Date.UTC(2026, 0, 6, 15);
@@ -29,7 +29,7 @@ async function placed(trader: Address): Promise<bigint> {
 
 async function queue(wallet: Address, count: number, trader = newAddress(), context: unknown = null): Promise<RelayJob[]> {
   const proof = { envelope: '{}', actionHash: '0x00', form: 'canonical', network: 'a', nonce: 1n, receivedAt: NOW } as const;
-  const { id: parent } = await recordAction(store, { chain: CHAIN, signer: trader, trader, ...proof });
+  const { id: parent } = await storeAction(store, { chain: CHAIN, signer: trader, trader, ...proof });
   const request = {
     chain: CHAIN,
     wallet,

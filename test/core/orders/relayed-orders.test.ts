@@ -3,9 +3,9 @@ import type { KnexStore } from '../../../core/adapters/store/create-store.js';
 import type { Address } from '../../../core/ports.js';
 import type { RelayedOrder } from '../../../core/relay/relay-store.js';
 import type { OpeningGuard } from '../../../core/relay/rules-store.js';
-import { orderDraft, type DraftWishes } from '../../harness/order-draft.js';
-import { recordAction } from '../../harness/record-action.js';
-import { openReplicas, type Replicas } from '../../harness/replicas.js';
+import { orderDraft, type DraftWishes } from '../../harness/traders/order-draft.js';
+import { storeAction } from '../../harness/hyperliquid/store-action.js';
+import { openReplicas, type Replicas } from '../../harness/database/two-stores.js';
 
 const CHAIN = 'base';
 const NOW = Date.UTC(2026, 0, 6, 15);
@@ -121,7 +121,7 @@ describe('an order that is stored with what sends it', () => {
   async function newOrders(): Promise<(wishes?: DraftWishes, guard?: OpeningGuard) => RelayedOrder> {
     const trader = newAddress();
     const proof = { envelope: '{}', actionHash: '0x00', form: 'canonical', network: 'a', nonce: 1n, receivedAt: NOW } as const;
-    const { id: action } = await recordAction(store, { chain: CHAIN, signer: trader, trader, ...proof });
+    const { id: action } = await storeAction(store, { chain: CHAIN, signer: trader, trader, ...proof });
     const order = { isBuy: true, limit: 1n, size: 1n, reduceOnly: false, style: { kind: 'limit', tif: 'Ioc' } } as const;
     const wire = { limitPx: '1', sz: '1', tif: 'Ioc', triggerPx: null, isMarket: null, tpsl: null };
     const leg = { role: 'open', tradeIndex: null, sizeBase: 10n ** 30n } as const;

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import type { Hex } from '../../../core/ports.js';
 import { appendTag, tagsIn } from '../../../core/orders/tag.js';
-import { diamondCall } from '../../harness/diamond-calls.js';
-import { newTag } from '../../harness/order-draft.js';
+import { diamondCall } from '../../harness/diamond/diamond-calls.js';
+import { newTag } from '../../harness/traders/order-draft.js';
 
 const bytes = (length?: number) =>
   fc

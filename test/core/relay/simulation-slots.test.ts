@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { Venue } from '../../../core/gateway.js';
 import type { Address } from '../../../core/ports.js';
 import { MOST_WAITING, SLOTS_PER_TRADER, withSlot } from '../../../core/relay/simulation-slots.js';
-import { createManualClock, type ManualClock } from '../../harness/manual-clock.js';
+import { createManualClock, type ManualClock } from '../../harness/time/manual-clock.js';
 
 const BUSY: Address = `0x${'11'.repeat(20)}`;
 const QUIET: Address = `0x${'22'.repeat(20)}`;

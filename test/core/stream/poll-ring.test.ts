@@ -1,5 +1,5 @@
 import { createPollRing } from '../../../core/stream/poll-ring.js';
-import { createManualClock } from '../../harness/manual-clock.js';
+import { createManualClock } from '../../harness/time/manual-clock.js';
 
 describe('a ring of polls', () => {
   it('polls few entries at their interval', () => {

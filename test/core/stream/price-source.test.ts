@@ -5,9 +5,9 @@ import { venueOf, type GatewayEvents, type Venue } from '../../../core/gateway.j
 import type { Price } from '../../../core/markets/list-prices.js';
 import { createPriceSource, type PriceSource } from '../../../core/stream/price-source.js';
 import { AT_ONCE } from '../../../core/stream/topic.js';
-import { eventually } from '../../harness/eventually.js';
-import type { TestSandbox } from '../../harness/sandbox.js';
-import { sharedVenue } from '../../harness/shared-venue.js';
+import { eventually } from '../../harness/time/eventually.js';
+import type { TestVenue } from '../../harness/venue/own-venue.js';
+import { sharedVenue } from '../../harness/venue/shared-venue.js';
 
 /** The markets of the sandbox, with prices that move when the test says so. */
 
@@ -16,7 +16,7 @@ const BTC = 0;
 const CROWD = 2 * AT_ONCE + 1;
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let venue: Venue;
 let source: PriceSource;
 let move: (mark: bigint) => void;

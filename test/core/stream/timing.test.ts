@@ -2,7 +2,7 @@ import { createHeartbeat } from '../../../core/stream/heartbeat.js';
 import { createMessageRate } from '../../../core/stream/message-rate.js';
 import { createRefresh } from '../../../core/stream/refresh.js';
 import { createShared } from '../../../core/stream/shared.js';
-import { createManualClock } from '../../harness/manual-clock.js';
+import { createManualClock } from '../../harness/time/manual-clock.js';
 
 describe('the heartbeat', () => {
   const start = () => {

@@ -1,11 +1,11 @@
 import { AT_ONCE, createCrowdTopic } from '../../../core/stream/topic.js';
-import { createKeptLog } from '../../harness/kept-log.js';
+import { createRecordedLog } from '../../harness/checks/recorded-log.js';
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('a topic with a crowd', () => {
   it('tells everybody in turns, and lets the process do other things between them', async () => {
-    const topic = createCrowdTopic<string>('prices', createKeptLog());
+    const topic = createCrowdTopic<string>('prices', createRecordedLog());
     const heard: number[] = [];
     for (let one = 0; one < 2 * AT_ONCE + 1; one += 1) topic.listen(() => heard.push(one));
     const told = topic.tell('up');
@@ -17,7 +17,7 @@ describe('a topic with a crowd', () => {
   });
 
   it('tells nobody who left meanwhile or came after it was said', async () => {
-    const topic = createCrowdTopic<string>('prices', createKeptLog());
+    const topic = createCrowdTopic<string>('prices', createRecordedLog());
     const heard: string[] = [];
     for (let one = 0; one < AT_ONCE; one += 1) topic.listen(() => undefined);
     const leave = topic.listen(() => heard.push('left'));
@@ -32,7 +32,7 @@ describe('a topic with a crowd', () => {
   });
 
   it('tells the others when one fails, and says so', async () => {
-    const log = createKeptLog();
+    const log = createRecordedLog();
     const topic = createCrowdTopic<string>('prices', log);
     const heard: string[] = [];
     topic.listen(() => {

@@ -1,29 +1,29 @@
 import { venueOf, type Venue } from '../../../core/gateway.js';
 import { watchHashes } from '../../../core/orders/watch-hashes.js';
 import type { ChainControls } from '../../../sandbox/controls.js';
-import { expectViewEqualsChain, lowerOf } from '../../harness/chain-checker.js';
-import { newTrader, type ChainTrader } from '../../harness/chain-trader.js';
-import { diamondCall, price, usdc } from '../../harness/diamond-calls.js';
-import { eventually } from '../../harness/eventually.js';
-import { orderDraft } from '../../harness/order-draft.js';
-import { ownOrders } from '../../harness/own-orders.js';
-import { firstChain } from '../../harness/first-chain.js';
-import { setClassOpen } from '../../harness/market-hours.js';
-import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
+import { expectViewEqualsChain, lowerOf } from '../../harness/diamond/chain-checker.js';
+import { newTrader, type ChainTrader } from '../../harness/traders/chain-trader.js';
+import { diamondCall, price, usdc } from '../../harness/diamond/diamond-calls.js';
+import { eventually } from '../../harness/time/eventually.js';
+import { orderDraft } from '../../harness/traders/order-draft.js';
+import { storedOrders } from '../../harness/traders/stored-orders.js';
+import { firstChain } from '../../harness/venue/first-chain.js';
+import { setClassOpen } from '../../harness/venue/market-hours.js';
+import { startOwnVenue, type TestVenue } from '../../harness/venue/own-venue.js';
 
 const CHAIN = 'arbitrum-sepolia';
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let chain: ChainControls;
 let venue: Venue;
-let own: ReturnType<typeof ownOrders>;
+let own: ReturnType<typeof storedOrders>;
 /** A market with opening hours. */
 let eur: number;
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox();
+  sandbox = await startOwnVenue();
   chain = firstChain(sandbox);
   venue = venueOf(sandbox.gateway, CHAIN);
-  own = ownOrders(sandbox, chain, venue);
+  own = storedOrders(sandbox, chain, venue);
   sandbox.controls.prices.jump(0, '60000');
   eur = venue.feed.config().pairs.findIndex((pair) => pair?.from === 'EUR');
 });

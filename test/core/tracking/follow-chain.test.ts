@@ -5,16 +5,16 @@ import type { Order } from '../../../core/account/describe-order.js';
 import { formatDecimal } from '../../../core/domain/decimal.js';
 import { venueOf, type Venue } from '../../../core/gateway.js';
 import type { ChainControls } from '../../../sandbox/controls.js';
-import { expectViewEqualsChain, lowerOf } from '../../harness/chain-checker.js';
-import { newTrader, type ChainTrader } from '../../harness/chain-trader.js';
-import { diamondCall, price, usdc } from '../../harness/diamond-calls.js';
-import { eventually } from '../../harness/eventually.js';
-import { firstChain } from '../../harness/first-chain.js';
-import type { TestSandbox } from '../../harness/sandbox.js';
-import { sharedVenue } from '../../harness/shared-venue.js';
+import { expectViewEqualsChain, lowerOf } from '../../harness/diamond/chain-checker.js';
+import { newTrader, type ChainTrader } from '../../harness/traders/chain-trader.js';
+import { diamondCall, price, usdc } from '../../harness/diamond/diamond-calls.js';
+import { eventually } from '../../harness/time/eventually.js';
+import { firstChain } from '../../harness/venue/first-chain.js';
+import type { TestVenue } from '../../harness/venue/own-venue.js';
+import { sharedVenue } from '../../harness/venue/shared-venue.js';
 
 const CHAIN = 'arbitrum-sepolia';
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let chain: ChainControls;
 let venue: Venue;
 

@@ -1,20 +1,20 @@
 import type { Gateway } from '../../../core/gateway.js';
 import type { ChainControls } from '../../../sandbox/controls.js';
-import { newTrader, type ChainTrader } from '../../harness/chain-trader.js';
-import { createTestDatabase, type TestDatabase } from '../../harness/database.js';
-import { price } from '../../harness/diamond-calls.js';
-import { eventually } from '../../harness/eventually.js';
-import { startGatewayBeside, type GatewayBeside } from '../../harness/gateway-beside.js';
-import { firstChain } from '../../harness/first-chain.js';
-import type { TestSandbox } from '../../harness/sandbox.js';
-import { sharedVenue } from '../../harness/shared-venue.js';
+import { newTrader, type ChainTrader } from '../../harness/traders/chain-trader.js';
+import { createTestDatabase, type TestDatabase } from '../../harness/database/test-database.js';
+import { price } from '../../harness/diamond/diamond-calls.js';
+import { eventually } from '../../harness/time/eventually.js';
+import { startSecondGateway, type SecondGateway } from '../../harness/venue/second-gateway.js';
+import { firstChain } from '../../harness/venue/first-chain.js';
+import type { TestVenue } from '../../harness/venue/own-venue.js';
+import { sharedVenue } from '../../harness/venue/shared-venue.js';
 
 /** Two gateways on one database of their own, while the sandbox's gateway minds its own business. */
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let chain: ChainControls;
 let database: TestDatabase;
-const running: GatewayBeside[] = [];
+const running: SecondGateway[] = [];
 
 beforeAll(async () => {
   sandbox = await sharedVenue();
@@ -28,8 +28,8 @@ afterAll(async () => {
   await sandbox.stop();
 });
 
-async function join(): Promise<GatewayBeside> {
-  const joined = await startGatewayBeside({ ...sandbox, config: { ...sandbox.config, database: { kind: 'server', url: database.url } } });
+async function join(): Promise<SecondGateway> {
+  const joined = await startSecondGateway({ ...sandbox, config: { ...sandbox.config, database: { kind: 'server', url: database.url } } });
   running.push(joined);
   return joined;
 }
@@ -38,7 +38,7 @@ const ordersSeenBy = async ({ store }: Gateway, { account }: ChainTrader): Promi
   (await store.account.ordersBefore('arbitrum-sepolia', account.address.toLowerCase() as `0x${string}`, null, 50)).map(
     ({ id, order }) => `${id}:${order.status}`,
   );
-const untilFilled = (beside: GatewayBeside, trader: ChainTrader, count: number): Promise<string[]> =>
+const untilFilled = (beside: SecondGateway, trader: ChainTrader, count: number): Promise<string[]> =>
   eventually(
     () => ordersSeenBy(beside.gateway, trader),
     (orders) => orders.filter((order) => order.endsWith(':filled')).length === count,

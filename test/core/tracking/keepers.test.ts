@@ -1,27 +1,27 @@
 import { zeroAddress } from 'viem';
 import { venueOf, type Venue } from '../../../core/gateway.js';
 import type { ChainControls } from '../../../sandbox/controls.js';
-import { expectViewEqualsChain, lowerOf } from '../../harness/chain-checker.js';
-import { newTrader, type ChainTrader } from '../../harness/chain-trader.js';
-import { diamondCall, packed, price } from '../../harness/diamond-calls.js';
-import { eventually } from '../../harness/eventually.js';
-import { ownOrders } from '../../harness/own-orders.js';
-import { firstChain } from '../../harness/first-chain.js';
-import type { TestSandbox } from '../../harness/sandbox.js';
-import { sharedVenue } from '../../harness/shared-venue.js';
+import { expectViewEqualsChain, lowerOf } from '../../harness/diamond/chain-checker.js';
+import { newTrader, type ChainTrader } from '../../harness/traders/chain-trader.js';
+import { diamondCall, packed, price } from '../../harness/diamond/diamond-calls.js';
+import { eventually } from '../../harness/time/eventually.js';
+import { storedOrders } from '../../harness/traders/stored-orders.js';
+import { firstChain } from '../../harness/venue/first-chain.js';
+import type { TestVenue } from '../../harness/venue/own-venue.js';
+import { sharedVenue } from '../../harness/venue/shared-venue.js';
 
 const CHAIN = 'arbitrum-sepolia';
 const LIMIT_OPEN = 2;
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let chain: ChainControls;
 let venue: Venue;
-let own: ReturnType<typeof ownOrders>;
+let own: ReturnType<typeof storedOrders>;
 
 beforeAll(async () => {
   sandbox = await sharedVenue();
   chain = firstChain(sandbox);
   venue = venueOf(sandbox.gateway, CHAIN);
-  own = ownOrders(sandbox, chain, venue);
+  own = storedOrders(sandbox, chain, venue);
 });
 afterAll(() => sandbox.stop());
 

@@ -1,30 +1,38 @@
 import { venueOf } from '../../../core/gateway.js';
 import type { ChainControls } from '../../../sandbox/controls.js';
-import { agentTrader, BUSY_AGENTS, done, newAgentTrader, prepared, type AgentTrader, type Json } from '../../harness/agent-trader.js';
-import { expectViewEqualsChain } from '../../harness/chain-checker.js';
-import { DEPTHS } from '../../harness/depths.js';
-import { diamondCall, price } from '../../harness/diamond-calls.js';
-import { eventually } from '../../harness/eventually.js';
-import { startGatewayBeside } from '../../harness/gateway-beside.js';
-import { ownOrders } from '../../harness/own-orders.js';
-import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
+import {
+  agentTrader,
+  BUSY_AGENTS,
+  done,
+  newAgentTrader,
+  prepared,
+  type AgentTrader,
+  type Json,
+} from '../../harness/traders/agent-trader.js';
+import { expectViewEqualsChain } from '../../harness/diamond/chain-checker.js';
+import { DEPTHS } from '../../harness/diamond/reorg-depths.js';
+import { diamondCall, price } from '../../harness/diamond/diamond-calls.js';
+import { eventually } from '../../harness/time/eventually.js';
+import { startSecondGateway } from '../../harness/venue/second-gateway.js';
+import { storedOrders } from '../../harness/traders/stored-orders.js';
+import { startOwnVenue, type TestVenue } from '../../harness/venue/own-venue.js';
 import { throughUrl } from '../../scenarios/through-url.js';
 
 /** Orders that are the take profit or stop loss of a position, through all that a chain does to transactions. */
 
 const [BTC, SOL] = [0, 2];
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let chain: ChainControls;
-let own: ReturnType<typeof ownOrders>;
+let own: ReturnType<typeof storedOrders>;
 let agent: AgentTrader;
 let position: Json;
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox(BUSY_AGENTS);
+  sandbox = await startOwnVenue(BUSY_AGENTS);
   const [first] = sandbox.controls.chains;
   if (!first) throw new Error('the sandbox has no chain');
   chain = first;
-  own = ownOrders(sandbox, chain, venueOf(sandbox.gateway, chain.definition.slug));
+  own = storedOrders(sandbox, chain, venueOf(sandbox.gateway, chain.definition.slug));
 });
 beforeEach(async () => {
   chain.setOraclePolicy(null, { mode: 'auto' });
@@ -224,7 +232,7 @@ describe('a position with levels that are orders', () => {
 
   it('is told and changed by a gateway that started afterwards as by the one that made it', async () => {
     const id = await rest('limit', '160');
-    const beside = await startGatewayBeside(sandbox);
+    const beside = await startSecondGateway(sandbox);
     try {
       const other = agentTrader(
         throughUrl(sandbox, () => beside.url),

@@ -1,22 +1,22 @@
 import { listOpenOrders } from '../../../core/account/list-orders.js';
 import { venueOf, type Gateway, type Venue } from '../../../core/gateway.js';
 import type { ChainControls } from '../../../sandbox/controls.js';
-import { expectViewEqualsChain, lowerOf } from '../../harness/chain-checker.js';
-import { newTrader, type ChainTrader } from '../../harness/chain-trader.js';
-import { createTestDatabase, type TestDatabase } from '../../harness/database.js';
-import { diamondCall, price, usdc } from '../../harness/diamond-calls.js';
-import { eventually } from '../../harness/eventually.js';
-import { startGatewayBeside, type GatewayBeside } from '../../harness/gateway-beside.js';
-import { firstChain } from '../../harness/first-chain.js';
-import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
+import { expectViewEqualsChain, lowerOf } from '../../harness/diamond/chain-checker.js';
+import { newTrader, type ChainTrader } from '../../harness/traders/chain-trader.js';
+import { createTestDatabase, type TestDatabase } from '../../harness/database/test-database.js';
+import { diamondCall, price, usdc } from '../../harness/diamond/diamond-calls.js';
+import { eventually } from '../../harness/time/eventually.js';
+import { startSecondGateway, type SecondGateway } from '../../harness/venue/second-gateway.js';
+import { firstChain } from '../../harness/venue/first-chain.js';
+import { startOwnVenue, type TestVenue } from '../../harness/venue/own-venue.js';
 
 /** A gateway that begins to follow the chain in the middle of its life. */
 
 const CHAIN = 'arbitrum-sepolia';
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let chain: ChainControls;
 let database: TestDatabase;
-let young: GatewayBeside;
+let young: SecondGateway;
 let gateway: Gateway;
 let venue: Venue;
 let trader: ChainTrader;
@@ -26,7 +26,7 @@ let moved: ChainTrader;
 const send = (by: ChainTrader, data: `0x${string}`) => by.send(chain.definition.diamond, data);
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox();
+  sandbox = await startOwnVenue();
   chain = firstChain(sandbox);
   for (const [pair, at] of [
     [1, '3000'],
@@ -54,7 +54,7 @@ beforeAll(async () => {
   const startBlock = await trader.client.getBlockNumber();
   const { config } = sandbox;
   const chains = config.chains.map((one) => ({ ...one, startBlock }));
-  young = await startGatewayBeside({ ...sandbox, config: { ...config, chains, database: { kind: 'server', url: database.url } } });
+  young = await startSecondGateway({ ...sandbox, config: { ...config, chains, database: { kind: 'server', url: database.url } } });
   gateway = young.gateway;
   venue = venueOf(gateway, CHAIN);
   await eventually(

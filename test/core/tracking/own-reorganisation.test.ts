@@ -1,25 +1,25 @@
 import { venueOf, type Venue } from '../../../core/gateway.js';
 import type { ChainControls } from '../../../sandbox/controls.js';
-import { expectViewEqualsChain } from '../../harness/chain-checker.js';
-import { newTrader, type ChainTrader } from '../../harness/chain-trader.js';
-import { DEPTHS } from '../../harness/depths.js';
-import { diamondCall, price } from '../../harness/diamond-calls.js';
-import { eventually } from '../../harness/eventually.js';
-import { ownOrders } from '../../harness/own-orders.js';
-import { firstChain } from '../../harness/first-chain.js';
-import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
+import { expectViewEqualsChain } from '../../harness/diamond/chain-checker.js';
+import { newTrader, type ChainTrader } from '../../harness/traders/chain-trader.js';
+import { DEPTHS } from '../../harness/diamond/reorg-depths.js';
+import { diamondCall, price } from '../../harness/diamond/diamond-calls.js';
+import { eventually } from '../../harness/time/eventually.js';
+import { storedOrders } from '../../harness/traders/stored-orders.js';
+import { firstChain } from '../../harness/venue/first-chain.js';
+import { startOwnVenue, type TestVenue } from '../../harness/venue/own-venue.js';
 
 const CHAIN = 'arbitrum-sepolia';
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let chain: ChainControls;
 let venue: Venue;
-let own: ReturnType<typeof ownOrders>;
+let own: ReturnType<typeof storedOrders>;
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox();
+  sandbox = await startOwnVenue();
   chain = firstChain(sandbox);
   venue = venueOf(sandbox.gateway, CHAIN);
-  own = ownOrders(sandbox, chain, venue);
+  own = storedOrders(sandbox, chain, venue);
 });
 afterAll(() => sandbox.stop());
 beforeEach(() => {

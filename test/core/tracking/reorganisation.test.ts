@@ -2,22 +2,22 @@ import { listFills } from '../../../core/account/list-fills.js';
 import { listOrderHistory } from '../../../core/account/list-orders.js';
 import { venueOf, type Gateway } from '../../../core/gateway.js';
 import type { ChainControls } from '../../../sandbox/controls.js';
-import { expectViewEqualsChain, lowerOf } from '../../harness/chain-checker.js';
-import { newTrader, type ChainTrader } from '../../harness/chain-trader.js';
-import { createTestDatabase } from '../../harness/database.js';
-import { diamondCall, price, usdc } from '../../harness/diamond-calls.js';
-import { eventually } from '../../harness/eventually.js';
-import { startGatewayBeside } from '../../harness/gateway-beside.js';
-import { firstChain } from '../../harness/first-chain.js';
-import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
+import { expectViewEqualsChain, lowerOf } from '../../harness/diamond/chain-checker.js';
+import { newTrader, type ChainTrader } from '../../harness/traders/chain-trader.js';
+import { createTestDatabase } from '../../harness/database/test-database.js';
+import { diamondCall, price, usdc } from '../../harness/diamond/diamond-calls.js';
+import { eventually } from '../../harness/time/eventually.js';
+import { startSecondGateway } from '../../harness/venue/second-gateway.js';
+import { firstChain } from '../../harness/venue/first-chain.js';
+import { startOwnVenue, type TestVenue } from '../../harness/venue/own-venue.js';
 
 const CHAIN = 'arbitrum-sepolia';
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let chain: ChainControls;
 const traders: ChainTrader[] = [];
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox();
+  sandbox = await startOwnVenue();
   chain = firstChain(sandbox);
 });
 afterAll(() => sandbox.stop());
@@ -105,7 +105,7 @@ describe('what the follower stored', () => {
   it('is what a fresh database learns from the chain alone', async () => {
     const database = await createTestDatabase();
     const config = { ...sandbox.config, database: { kind: 'server' as const, url: database.url } };
-    const fresh = await startGatewayBeside({ ...sandbox, config });
+    const fresh = await startSecondGateway({ ...sandbox, config });
     try {
       await caughtUp(fresh.gateway);
       expect(traders.length).toBeGreaterThan(0);
@@ -117,7 +117,7 @@ describe('what the follower stored', () => {
   });
 
   it('is served alike by a second gateway on the same database, each fill once', async () => {
-    const second = await startGatewayBeside(sandbox);
+    const second = await startSecondGateway(sandbox);
     try {
       const trader = await newTrader(chain);
       await opened(trader);

@@ -5,28 +5,28 @@ import { systemClock } from '../../../core/adapters/system-clock.js';
 import type { ChainControls } from '../../../sandbox/controls.js';
 import { createFaultProxy, type FaultProxy } from '../../../sandbox/fault-proxy.js';
 import type { Fate } from '../../../sandbox/fault-plan.js';
-import { expectViewEqualsChain, lowerOf } from '../../harness/chain-checker.js';
-import { newTrader, type ChainTrader } from '../../harness/chain-trader.js';
-import { createTestDatabase, type TestDatabase } from '../../harness/database.js';
-import { diamondCall, price } from '../../harness/diamond-calls.js';
-import { eventually } from '../../harness/eventually.js';
-import { startGatewayBeside, type GatewayBeside } from '../../harness/gateway-beside.js';
-import { orderDraft } from '../../harness/order-draft.js';
-import { firstChain } from '../../harness/first-chain.js';
-import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
+import { expectViewEqualsChain, lowerOf } from '../../harness/diamond/chain-checker.js';
+import { newTrader, type ChainTrader } from '../../harness/traders/chain-trader.js';
+import { createTestDatabase, type TestDatabase } from '../../harness/database/test-database.js';
+import { diamondCall, price } from '../../harness/diamond/diamond-calls.js';
+import { eventually } from '../../harness/time/eventually.js';
+import { startSecondGateway, type SecondGateway } from '../../harness/venue/second-gateway.js';
+import { orderDraft } from '../../harness/traders/order-draft.js';
+import { firstChain } from '../../harness/venue/first-chain.js';
+import { startOwnVenue, type TestVenue } from '../../harness/venue/own-venue.js';
 
 /** A gateway with a database of its own, and between it and the node somebody who does what nodes and networks do. */
 
 const CHAIN = 'arbitrum-sepolia';
 const LIMIT = { tradeType: 1, openPrice: price(30_000) };
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let chain: ChainControls;
 let database: TestDatabase;
 let proxy: FaultProxy;
-let running: GatewayBeside | null = null;
+let running: SecondGateway | null = null;
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox();
+  sandbox = await startOwnVenue();
   chain = firstChain(sandbox);
   sandbox.controls.prices.jump(0, '60000');
 });
@@ -41,9 +41,9 @@ afterEach(async () => {
   await database.drop();
 });
 
-async function start(): Promise<GatewayBeside> {
+async function start(): Promise<SecondGateway> {
   const config = { ...sandbox.config, database: { kind: 'server' as const, url: database.url } };
-  running = await startGatewayBeside({ ...sandbox, config }, { hosts: { rpcUrls: [proxy.url] } });
+  running = await startSecondGateway({ ...sandbox, config }, { hosts: { rpcUrls: [proxy.url] } });
   return running;
 }
 
@@ -52,7 +52,7 @@ async function stop(): Promise<void> {
   running = null;
 }
 
-async function caughtUp({ gateway }: GatewayBeside): Promise<void> {
+async function caughtUp({ gateway }: SecondGateway): Promise<void> {
   const head = venueOf(sandbox.gateway, CHAIN).state.head?.block.number ?? 0n;
   await eventually(
     () => venueOf(gateway, CHAIN).state.followed.block ?? -1n,
@@ -60,14 +60,14 @@ async function caughtUp({ gateway }: GatewayBeside): Promise<void> {
   );
 }
 
-async function place({ gateway }: GatewayBeside, trader: ChainTrader): Promise<{ id: bigint; data: `0x${string}` }> {
+async function place({ gateway }: SecondGateway, trader: ChainTrader): Promise<{ id: bigint; data: `0x${string}` }> {
   const draft = orderDraft(CHAIN, trader.account.address, { trade: LIMIT, forMs: 600_000 });
   const answer = await gateway.store.orders.place(draft);
   if (answer.kind !== 'placed') throw new Error(answer.kind);
   return { id: answer.stored.id, data: draft.data };
 }
 
-async function placeTakeProfit({ gateway }: GatewayBeside, trader: ChainTrader, tradeIndex: number) {
+async function placeTakeProfit({ gateway }: SecondGateway, trader: ChainTrader, tradeIndex: number) {
   const order = { action: 'close', type: 'limit', reduceOnly: true, long: false, tradeIndex, price: price(61_000) } as const;
   const draft = orderDraft(CHAIN, trader.account.address, { order, forMs: 600_000 });
   const data = appendTag(diamondCall('updateTp', [tradeIndex, order.price]), draft.tag);
@@ -76,12 +76,12 @@ async function placeTakeProfit({ gateway }: GatewayBeside, trader: ChainTrader, 
   return { id: answer.stored.id, data };
 }
 
-const reaches = ({ gateway }: GatewayBeside, trader: ChainTrader, id: bigint, status: string) =>
+const reaches = ({ gateway }: SecondGateway, trader: ChainTrader, id: bigint, status: string) =>
   eventually(
     async () => (await gateway.store.orders.find(CHAIN, lowerOf(trader), id))?.order.status,
     (found) => found === status,
   );
-const allOf = ({ gateway }: GatewayBeside, trader: ChainTrader) => gateway.store.account.ordersBefore(CHAIN, lowerOf(trader), null, 100);
+const allOf = ({ gateway }: SecondGateway, trader: ChainTrader) => gateway.store.account.ordersBefore(CHAIN, lowerOf(trader), null, 100);
 
 interface Question {
   readonly id: number;

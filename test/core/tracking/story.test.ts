@@ -8,9 +8,9 @@ import { applyFresh, applyLate } from '../../../core/tracking/apply-events.js';
 import type { Changes } from '../../../core/tracking/changes.js';
 import { takeBackAbove } from '../../../core/tracking/fold-again.js';
 import type { TrackingUnit } from '../../../core/tracking/tracking-store.js';
-import { createTestDatabase, type TestDatabase } from '../../harness/database.js';
-import { createKeptLog } from '../../harness/kept-log.js';
-import { orderDraft } from '../../harness/order-draft.js';
+import { createTestDatabase, type TestDatabase } from '../../harness/database/test-database.js';
+import { createRecordedLog } from '../../harness/checks/recorded-log.js';
+import { orderDraft } from '../../harness/traders/order-draft.js';
 
 /** A chain of our own invention against the real database: whatever is mined and taken back, the orders are what the chain says. */
 
@@ -20,7 +20,7 @@ let database: TestDatabase;
 let store: KnexStore;
 
 beforeAll(async () => {
-  const log = createKeptLog();
+  const log = createRecordedLog();
   database = await createTestDatabase();
   store = createStore({ log, url: database.url });
 });

@@ -3,16 +3,16 @@ import { listPositions, type Position } from '../../../core/account/list-positio
 import { formatDecimal } from '../../../core/domain/decimal.js';
 import { venueOf } from '../../../core/gateway.js';
 import type { ChainControls } from '../../../sandbox/controls.js';
-import { expectViewEqualsChain, lowerOf } from '../../harness/chain-checker.js';
-import { newTrader, type ChainTrader } from '../../harness/chain-trader.js';
-import { price, usdc } from '../../harness/diamond-calls.js';
-import { eventually } from '../../harness/eventually.js';
-import { hlInfo, type HlInfo } from '../../harness/hl-info.js';
-import { agentsOf, authorization, domainOf, revocation, signWith } from '../../harness/master-wallet.js';
-import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
+import { expectViewEqualsChain, lowerOf } from '../../harness/diamond/chain-checker.js';
+import { newTrader, type ChainTrader } from '../../harness/traders/chain-trader.js';
+import { price, usdc } from '../../harness/diamond/diamond-calls.js';
+import { eventually } from '../../harness/time/eventually.js';
+import { hlInfo, type HlInfo } from '../../harness/hyperliquid/info.js';
+import { agentsOf, authorization, domainOf, revocation, signWith } from '../../harness/traders/master-wallet.js';
+import { startOwnVenue, type TestVenue } from '../../harness/venue/own-venue.js';
 
 const CHAIN = 'arbitrum-sepolia';
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let chain: ChainControls;
 let info: HlInfo;
 let trader: ChainTrader;
@@ -56,7 +56,7 @@ async function open(changes: Parameters<ChainTrader['open']>[0]): Promise<void> 
 }
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox();
+  sandbox = await startOwnVenue();
   info = hlInfo(sandbox);
   const [first] = sandbox.controls.chains;
   if (!first) throw new Error('the sandbox has no chain');

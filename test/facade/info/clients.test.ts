@@ -2,16 +2,16 @@ import { HttpTransport, InfoClient } from '@nktkas/hyperliquid';
 import { SymbolConverter } from '@nktkas/hyperliquid/utils';
 import ccxt from 'ccxt';
 import type { ChainControls } from '../../../sandbox/controls.js';
-import { expectViewEqualsChain, lowerOf } from '../../harness/chain-checker.js';
-import { newTrader, type ChainTrader } from '../../harness/chain-trader.js';
-import { price } from '../../harness/diamond-calls.js';
-import { eventually } from '../../harness/eventually.js';
-import type { TestSandbox } from '../../harness/sandbox.js';
-import { sharedVenue } from '../../harness/shared-venue.js';
+import { expectViewEqualsChain, lowerOf } from '../../harness/diamond/chain-checker.js';
+import { newTrader, type ChainTrader } from '../../harness/traders/chain-trader.js';
+import { price } from '../../harness/diamond/diamond-calls.js';
+import { eventually } from '../../harness/time/eventually.js';
+import type { TestVenue } from '../../harness/venue/own-venue.js';
+import { sharedVenue } from '../../harness/venue/shared-venue.js';
 
 /** Clients as the registry has them, reading what a trader did without the facade. */
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let chain: ChainControls;
 let trader: ChainTrader;
 let base: string;

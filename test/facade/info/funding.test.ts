@@ -1,15 +1,15 @@
 import { recordFunding, HOUR_MS } from '../../../core/facade/record-funding.js';
 import { venueOf } from '../../../core/gateway.js';
-import { newTrader } from '../../harness/chain-trader.js';
-import { price, usdc } from '../../harness/diamond-calls.js';
-import { eventually } from '../../harness/eventually.js';
-import { hlInfo, type HlInfo } from '../../harness/hl-info.js';
-import { createManualClock } from '../../harness/manual-clock.js';
-import type { TestSandbox } from '../../harness/sandbox.js';
-import { sharedVenue } from '../../harness/shared-venue.js';
+import { newTrader } from '../../harness/traders/chain-trader.js';
+import { price, usdc } from '../../harness/diamond/diamond-calls.js';
+import { eventually } from '../../harness/time/eventually.js';
+import { hlInfo, type HlInfo } from '../../harness/hyperliquid/info.js';
+import { createManualClock } from '../../harness/time/manual-clock.js';
+import type { TestVenue } from '../../harness/venue/own-venue.js';
+import { sharedVenue } from '../../harness/venue/shared-venue.js';
 
 const CHAIN = 'arbitrum-sepolia';
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let info: HlInfo;
 beforeAll(async () => {
   sandbox = await sharedVenue();

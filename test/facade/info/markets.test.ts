@@ -1,12 +1,12 @@
 import { Wallet } from 'ethers';
 import { INFO_TYPES } from '../../../facade/info/info-types.js';
-import { eventually } from '../../harness/eventually.js';
-import { hlInfo, type HlInfo } from '../../harness/hl-info.js';
-import { HL_INFO_SCHEMAS } from '../../harness/hl-schemas.js';
-import type { TestSandbox } from '../../harness/sandbox.js';
-import { sharedVenue } from '../../harness/shared-venue.js';
+import { eventually } from '../../harness/time/eventually.js';
+import { hlInfo, type HlInfo } from '../../harness/hyperliquid/info.js';
+import { HL_INFO_SCHEMAS } from '../../harness/hyperliquid/info-schemas.js';
+import type { TestVenue } from '../../harness/venue/own-venue.js';
+import { sharedVenue } from '../../harness/venue/shared-venue.js';
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let info: HlInfo;
 beforeAll(async () => {
   sandbox = await sharedVenue();

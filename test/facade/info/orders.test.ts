@@ -1,19 +1,19 @@
 import { venueOf } from '../../../core/gateway.js';
 import type { KnexStore } from '../../../core/adapters/store/create-store.js';
 import type { ChainControls } from '../../../sandbox/controls.js';
-import { expectViewEqualsChain, lowerOf } from '../../harness/chain-checker.js';
-import { newTrader, type ChainTrader } from '../../harness/chain-trader.js';
-import { diamondCall, price, usdc } from '../../harness/diamond-calls.js';
-import { eventually } from '../../harness/eventually.js';
-import { hlInfo, type HlInfo } from '../../harness/hl-info.js';
-import { ownOrders } from '../../harness/own-orders.js';
-import type { TestSandbox } from '../../harness/sandbox.js';
-import { sharedVenue } from '../../harness/shared-venue.js';
-import { recordAction } from '../../harness/record-action.js';
+import { expectViewEqualsChain, lowerOf } from '../../harness/diamond/chain-checker.js';
+import { newTrader, type ChainTrader } from '../../harness/traders/chain-trader.js';
+import { diamondCall, price, usdc } from '../../harness/diamond/diamond-calls.js';
+import { eventually } from '../../harness/time/eventually.js';
+import { hlInfo, type HlInfo } from '../../harness/hyperliquid/info.js';
+import { storedOrders } from '../../harness/traders/stored-orders.js';
+import type { TestVenue } from '../../harness/venue/own-venue.js';
+import { sharedVenue } from '../../harness/venue/shared-venue.js';
+import { storeAction } from '../../harness/hyperliquid/store-action.js';
 
 const CHAIN = 'arbitrum-sepolia';
 const SECRET = 'native-client-id';
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let chain: ChainControls;
 let info: HlInfo;
 
@@ -238,7 +238,7 @@ describe('what is on its way', () => {
 
   it('of the native door is nobody’s business before the chain knows it, nor is its client id afterwards', async () => {
     const trader = await newTrader(chain);
-    const own = ownOrders(sandbox, chain, venueOf(sandbox.gateway, CHAIN));
+    const own = storedOrders(sandbox, chain, venueOf(sandbox.gateway, CHAIN));
     const prepared = await own.place(trader, { trade: { tradeType: 1, openPrice: price(50_000) }, order: { clientId: SECRET } });
     const everything = async (): Promise<string> =>
       JSON.stringify([await frontend(trader), await plain(trader), await history(trader), await statusOf(trader, Number(prepared.id))]);
@@ -263,10 +263,10 @@ describe('what is on its way', () => {
       permissions: 'trade',
       created_at: Date.now(),
     });
-    const own = ownOrders(sandbox, chain, venueOf(sandbox.gateway, CHAIN));
+    const own = storedOrders(sandbox, chain, venueOf(sandbox.gateway, CHAIN));
     const prepared = await own.place(trader, { agent, trade: { tradeType: 1, openPrice: price(50_010) } });
     const cloid = `0x${'0f'.repeat(16)}`;
-    const action = await recordAction(store, {
+    const action = await storeAction(store, {
       chain: CHAIN,
       signer: agent,
       trader: lowerOf(trader),

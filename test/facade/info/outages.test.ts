@@ -1,11 +1,11 @@
 import type { ChainControls } from '../../../sandbox/controls.js';
-import { newTrader } from '../../harness/chain-trader.js';
-import { eventually } from '../../harness/eventually.js';
-import { hlInfo, type HlInfo } from '../../harness/hl-info.js';
-import type { TestSandbox } from '../../harness/sandbox.js';
-import { sharedVenue } from '../../harness/shared-venue.js';
+import { newTrader } from '../../harness/traders/chain-trader.js';
+import { eventually } from '../../harness/time/eventually.js';
+import { hlInfo, type HlInfo } from '../../harness/hyperliquid/info.js';
+import type { TestVenue } from '../../harness/venue/own-venue.js';
+import { sharedVenue } from '../../harness/venue/shared-venue.js';
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let chain: ChainControls;
 let info: HlInfo;
 beforeAll(async () => {

@@ -1,13 +1,13 @@
 import { gzipSync } from 'node:zlib';
-import { eventually } from '../../harness/eventually.js';
-import { hlInfo, type HlInfo, type InfoReply } from '../../harness/hl-info.js';
-import { hlSocket } from '../../harness/hl-socket.js';
-import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
+import { eventually } from '../../harness/time/eventually.js';
+import { hlInfo, type HlInfo, type InfoReply } from '../../harness/hyperliquid/info.js';
+import { hlSocket } from '../../harness/hyperliquid/socket.js';
+import { startOwnVenue, type TestVenue } from '../../harness/venue/own-venue.js';
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let info: HlInfo;
 beforeAll(async () => {
-  sandbox = await startTestSandbox();
+  sandbox = await startOwnVenue();
   info = hlInfo(sandbox);
 }, 60_000);
 afterAll(() => sandbox.stop());
@@ -89,7 +89,7 @@ describe('the info door', () => {
 
 describe('an address that asks too much', () => {
   it('pays for each question what it weighs, and for long answers more, over HTTP and over a line alike', async () => {
-    const strict = await startTestSandbox({ RATE_LIMIT_INFO_WEIGHT: '200' });
+    const strict = await startOwnVenue({ RATE_LIMIT_INFO_WEIGHT: '200' });
     const door = hlInfo(strict);
     const left = ({ headers }: InfoReply) => Number(headers.get('ratelimit-remaining'));
     const ask = async (body: object) => door.send(JSON.stringify(body));
@@ -131,7 +131,7 @@ describe('an address that asks too much', () => {
 
 describe('an address that asks too often', () => {
   it('hears null with the status and the wait that clients know', async () => {
-    const strict = await startTestSandbox({ RATE_LIMIT_IP: '30' });
+    const strict = await startOwnVenue({ RATE_LIMIT_IP: '30' });
     try {
       const door = hlInfo(strict);
       const replies = await Promise.all(Array.from({ length: 70 }, () => door.send(MIDS)));

@@ -1,13 +1,13 @@
-import { HL_INFO_SCHEMAS } from '../../harness/hl-schemas.js';
-import { hlInfo } from '../../harness/hl-info.js';
-import { HL_SOCKET_SCHEMAS } from '../../harness/hl-socket-schemas.js';
-import type { TestSandbox } from '../../harness/sandbox.js';
-import { sharedVenue } from '../../harness/shared-venue.js';
+import { HL_INFO_SCHEMAS } from '../../harness/hyperliquid/info-schemas.js';
+import { hlInfo } from '../../harness/hyperliquid/info.js';
+import { HL_SOCKET_SCHEMAS } from '../../harness/hyperliquid/socket-schemas.js';
+import type { TestVenue } from '../../harness/venue/own-venue.js';
+import { sharedVenue } from '../../harness/venue/shared-venue.js';
 import { SUBSCRIPTION_NAMES } from '../../../facade/ws/subscription-types.js';
 
 /** The shapes that everything clients see is held to are worth as much as what they refuse. */
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 beforeAll(async () => (sandbox = await sharedVenue()));
 afterAll(() => sandbox.stop());
 

@@ -1,23 +1,23 @@
 import { Wallet } from 'ethers';
 import type { ChainControls } from '../../../sandbox/controls.js';
-import { newAgentTrader } from '../../harness/agent-trader.js';
-import { newTrader } from '../../harness/chain-trader.js';
-import { eventually } from '../../harness/eventually.js';
-import { newFacadeTrader, type FacadeTrader } from '../../harness/facade-trader.js';
-import { firstChain } from '../../harness/first-chain.js';
-import { startGatewayBeside } from '../../harness/gateway-beside.js';
-import { hlInfo, type HlInfo } from '../../harness/hl-info.js';
-import { order, orderAction, signL1 } from '../../harness/hl-exchange.js';
-import { hlSocket, type HlSocket } from '../../harness/hl-socket.js';
-import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
+import { newAgentTrader } from '../../harness/traders/agent-trader.js';
+import { newTrader } from '../../harness/traders/chain-trader.js';
+import { eventually } from '../../harness/time/eventually.js';
+import { newFacadeTrader, type FacadeTrader } from '../../harness/traders/facade-trader.js';
+import { firstChain } from '../../harness/venue/first-chain.js';
+import { startSecondGateway } from '../../harness/venue/second-gateway.js';
+import { hlInfo, type HlInfo } from '../../harness/hyperliquid/info.js';
+import { order, orderAction, signL1 } from '../../harness/hyperliquid/exchange.js';
+import { hlSocket, type HlSocket } from '../../harness/hyperliquid/socket.js';
+import { startOwnVenue, type TestVenue } from '../../harness/venue/own-venue.js';
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let chain: ChainControls;
 let info: HlInfo;
 const opened: HlSocket[] = [];
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox();
+  sandbox = await startOwnVenue();
   chain = firstChain(sandbox);
   info = hlInfo(sandbox);
   sandbox.controls.prices.jump(0, '60000');
@@ -287,7 +287,7 @@ describe('the stream of an account', () => {
   });
 
   it('is the same on every replica', async () => {
-    const beside = await startGatewayBeside(sandbox);
+    const beside = await startSecondGateway(sandbox);
     try {
       const bot = await newFacadeTrader(sandbox);
       const here = await connect();

@@ -1,17 +1,17 @@
 import { Wallet } from 'ethers';
 import type { ChainControls } from '../../../sandbox/controls.js';
-import { eventually } from '../../harness/eventually.js';
-import { FACADE_CHAIN, newFacadeTrader } from '../../harness/facade-trader.js';
-import { firstChain } from '../../harness/first-chain.js';
-import { order, postExchange, signL1 } from '../../harness/hl-exchange.js';
-import { hlInfo, type HlInfo } from '../../harness/hl-info.js';
-import { hlSocket, type HlSocket } from '../../harness/hl-socket.js';
-import type { TestSandbox } from '../../harness/sandbox.js';
-import { sharedVenue } from '../../harness/shared-venue.js';
+import { eventually } from '../../harness/time/eventually.js';
+import { FACADE_CHAIN, newFacadeTrader } from '../../harness/traders/facade-trader.js';
+import { firstChain } from '../../harness/venue/first-chain.js';
+import { order, postExchange, signL1 } from '../../harness/hyperliquid/exchange.js';
+import { hlInfo, type HlInfo } from '../../harness/hyperliquid/info.js';
+import { hlSocket, type HlSocket } from '../../harness/hyperliquid/socket.js';
+import type { TestVenue } from '../../harness/venue/own-venue.js';
+import { sharedVenue } from '../../harness/venue/shared-venue.js';
 
 const BTC = 0;
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let chain: ChainControls;
 let info: HlInfo;
 let socket: HlSocket | null = null;

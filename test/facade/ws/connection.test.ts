@@ -23,17 +23,17 @@ import type { VenueFeeds } from '../../../facade/ws/venue-feeds.js';
 import { listen } from '../../../native-api/listen.js';
 import { nativeSocket } from '../../../native-api/ws/native-socket.js';
 import { createSockets } from '../../../native-api/sockets.js';
-import { eventually } from '../../harness/eventually.js';
-import { newFacadeTrader } from '../../harness/facade-trader.js';
-import { hlInfo } from '../../harness/hl-info.js';
-import { order, orderAction, signL1 } from '../../harness/hl-exchange.js';
-import { hlSocket, type HlSocket } from '../../harness/hl-socket.js';
-import type { TestSandbox } from '../../harness/sandbox.js';
-import { sharedVenue } from '../../harness/shared-venue.js';
-import { createManualClock } from '../../harness/manual-clock.js';
+import { eventually } from '../../harness/time/eventually.js';
+import { newFacadeTrader } from '../../harness/traders/facade-trader.js';
+import { hlInfo } from '../../harness/hyperliquid/info.js';
+import { order, orderAction, signL1 } from '../../harness/hyperliquid/exchange.js';
+import { hlSocket, type HlSocket } from '../../harness/hyperliquid/socket.js';
+import type { TestVenue } from '../../harness/venue/own-venue.js';
+import { sharedVenue } from '../../harness/venue/shared-venue.js';
+import { createManualClock } from '../../harness/time/manual-clock.js';
 import { connect } from '../../native-api/ws/socket-client.js';
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let socket: HlSocket;
 const ends: (() => unknown)[] = [];
 

@@ -1,10 +1,10 @@
-import { hlInfo, type HlInfo } from '../../harness/hl-info.js';
-import { hlSocket, type HlSocket } from '../../harness/hl-socket.js';
-import { newTrader } from '../../harness/chain-trader.js';
-import type { TestSandbox } from '../../harness/sandbox.js';
-import { sharedVenue } from '../../harness/shared-venue.js';
+import { hlInfo, type HlInfo } from '../../harness/hyperliquid/info.js';
+import { hlSocket, type HlSocket } from '../../harness/hyperliquid/socket.js';
+import { newTrader } from '../../harness/traders/chain-trader.js';
+import type { TestVenue } from '../../harness/venue/own-venue.js';
+import { sharedVenue } from '../../harness/venue/shared-venue.js';
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let info: HlInfo;
 let socket: HlSocket;
 

@@ -1,10 +1,10 @@
 import { CANDLE_INTERVALS, INTERVAL_MINUTES, type CandleInterval } from '../../../core/domain/candle.js';
-import { eventually } from '../../harness/eventually.js';
-import { startGatewayBeside, type GatewayBeside } from '../../harness/gateway-beside.js';
-import { startTestSandbox, type Reply, type TestSandbox } from '../../harness/sandbox.js';
+import { eventually } from '../../harness/time/eventually.js';
+import { startSecondGateway, type SecondGateway } from '../../harness/venue/second-gateway.js';
+import { startOwnVenue, type Reply, type TestVenue } from '../../harness/venue/own-venue.js';
 
-let sandbox: TestSandbox;
-beforeAll(async () => (sandbox = await startTestSandbox()));
+let sandbox: TestVenue;
+beforeAll(async () => (sandbox = await startOwnVenue()));
 afterAll(() => sandbox.stop());
 
 interface Candle {
@@ -128,10 +128,10 @@ describe('candles', () => {
 });
 
 describe('candles while the charts are away', () => {
-  let beside: GatewayBeside;
+  let beside: SecondGateway;
   // Prices come from the venue, charts from nowhere.
   beforeAll(async () => {
-    beside = await startGatewayBeside(sandbox, { hosts: { pricingUrl: 'http://127.0.0.1:9' } });
+    beside = await startSecondGateway(sandbox, { hosts: { pricingUrl: 'http://127.0.0.1:9' } });
     await eventually(
       () => beside.get('/v1/arbitrum-sepolia/markets'),
       ({ status }) => status === 200,

@@ -3,24 +3,24 @@ import { systemClock } from '../../../core/adapters/system-clock.js';
 import type { MarketConfig } from '../../../core/domain/market.js';
 import { createFaultProxy, type FaultProxy } from '../../../sandbox/fault-proxy.js';
 import { createUpstream, json, type Upstream } from '../../core/adapters/backend-feed/upstream.js';
-import { newTrader } from '../../harness/chain-trader.js';
-import { eventually } from '../../harness/eventually.js';
-import { startGatewayBeside, type BesideOptions, type GatewayBeside } from '../../harness/gateway-beside.js';
-import { createKeptLog } from '../../harness/kept-log.js';
-import { createMovedClock, type MovedClock } from '../../harness/moved-clock.js';
-import type { TestSandbox } from '../../harness/sandbox.js';
-import { sharedVenue } from '../../harness/shared-venue.js';
+import { newTrader } from '../../harness/traders/chain-trader.js';
+import { eventually } from '../../harness/time/eventually.js';
+import { startSecondGateway, type SecondGatewayOptions, type SecondGateway } from '../../harness/venue/second-gateway.js';
+import { createRecordedLog } from '../../harness/checks/recorded-log.js';
+import { createShiftedClock, type ShiftedClock } from '../../harness/time/shifted-clock.js';
+import type { TestVenue } from '../../harness/venue/own-venue.js';
+import { sharedVenue } from '../../harness/venue/shared-venue.js';
 
 const BASE = '/v1/arbitrum-sepolia';
-let sandbox: TestSandbox;
-let clock: MovedClock;
+let sandbox: TestVenue;
+let clock: ShiftedClock;
 let upstream: Upstream;
-let beside: GatewayBeside | null = null;
+let beside: SecondGateway | null = null;
 
 beforeAll(async () => (sandbox = await sharedVenue()));
 afterAll(() => sandbox.stop());
 beforeEach(async () => {
-  clock = createMovedClock();
+  clock = createShiftedClock();
   upstream = await createUpstream();
 });
 afterEach(async () => {
@@ -30,8 +30,8 @@ afterEach(async () => {
 });
 
 /** A gateway of the same venue on a clock that can be moved. */
-async function start(hosts: BesideOptions['hosts'] = {}): Promise<GatewayBeside> {
-  beside = await startGatewayBeside(sandbox, { clock, hosts });
+async function start(hosts: SecondGatewayOptions['hosts'] = {}): Promise<SecondGateway> {
+  beside = await startSecondGateway(sandbox, { clock, hosts });
   return beside;
 }
 const status = async (path: string): Promise<number> => (await reply(path)).status;
@@ -44,7 +44,7 @@ const answers = (path: string, wanted: number) =>
     () => status(path),
     (got) => got === wanted,
   );
-const venueOf = (gateway: GatewayBeside) => {
+const venueOf = (gateway: SecondGateway) => {
   const venue = gateway.gateway.venues.get('arbitrum-sepolia');
   if (!venue) throw new Error('no venue');
   return venue;
@@ -217,7 +217,7 @@ describe('a backend whose word is older than two minutes', () => {
       () => trader.pending(),
       (open) => open === 0,
     );
-    const onchain = createOnchainConfig({ definition: venue.definition, chain: venue.chain, clock: systemClock, log: createKeptLog() });
+    const onchain = createOnchainConfig({ definition: venue.definition, chain: venue.chain, clock: systemClock, log: createRecordedLog() });
     onchain.need(true);
     try {
       await eventually(

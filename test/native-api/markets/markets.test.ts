@@ -4,13 +4,13 @@ import { parseDecimal, toUnits } from '../../../core/domain/decimal.js';
 import { positionSizeToken } from '../../../core/domain/pricing/size.js';
 import type { ChainControls } from '../../../sandbox/controls.js';
 import { SANDBOX_MARKETS } from '../../../sandbox/markets.js';
-import { newTrader, type ChainTrader } from '../../harness/chain-trader.js';
-import { eventually } from '../../harness/eventually.js';
-import type { Reply, TestSandbox } from '../../harness/sandbox.js';
-import { sharedVenue } from '../../harness/shared-venue.js';
+import { newTrader, type ChainTrader } from '../../harness/traders/chain-trader.js';
+import { eventually } from '../../harness/time/eventually.js';
+import type { Reply, TestVenue } from '../../harness/venue/own-venue.js';
+import { sharedVenue } from '../../harness/venue/shared-venue.js';
 
 const BASE = '/v1/arbitrum-sepolia/markets';
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 beforeAll(async () => (sandbox = await sharedVenue()));
 afterAll(() => sandbox.stop());
 

@@ -1,20 +1,20 @@
 import { createPublicClient, encodeFunctionData, http } from 'viem';
 import { diamondAbi } from '../../../core/adapters/diamond-abi.js';
 import { sandboxControlAbi } from '../../../sandbox/contracts/artefact.js';
-import { newAgentTrader, done } from '../../harness/agent-trader.js';
-import { chainTrader } from '../../harness/chain-trader.js';
-import { eventually } from '../../harness/eventually.js';
-import { firstChain } from '../../harness/first-chain.js';
-import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
+import { newAgentTrader, done } from '../../harness/traders/agent-trader.js';
+import { chainTrader } from '../../harness/traders/chain-trader.js';
+import { eventually } from '../../harness/time/eventually.js';
+import { firstChain } from '../../harness/venue/first-chain.js';
+import { startOwnVenue, type TestVenue } from '../../harness/venue/own-venue.js';
 
 const CHAIN = 'arbitrum-sepolia';
 /** AAPL's slot becomes the split TSLA; TSLA's own takes no openings any more. */
 const [HEIR, RETIRED] = [12, 13];
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox();
+  sandbox = await startOwnVenue();
   const chain = firstChain(sandbox);
   const client = createPublicClient({ transport: http(chain.rpcUrl) });
   const pair = (index: number) =>

@@ -7,20 +7,20 @@ import { createIpLimits } from '../../../core/ip-limits.js';
 import { createApp } from '../../../native-api/app.js';
 import { listen } from '../../../native-api/listen.js';
 import { SESSION_LIMITS } from '../../../native-api/ws/session.js';
-import { eventually, until } from '../../harness/eventually.js';
-import { startGatewayBeside } from '../../harness/gateway-beside.js';
-import { createManualClock } from '../../harness/manual-clock.js';
-import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
+import { eventually, until } from '../../harness/time/eventually.js';
+import { startSecondGateway } from '../../harness/venue/second-gateway.js';
+import { createManualClock } from '../../harness/time/manual-clock.js';
+import { startOwnVenue, type TestVenue } from '../../harness/venue/own-venue.js';
 import { serveSockets, type ServedSockets } from './serve-sockets.js';
 import { connect, expectContinuous, isData, isError, isOp, refusedHandshake, type Message, type SocketClient } from './socket-client.js';
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let venue: Venue;
 const BASE = '/v1/arbitrum-sepolia';
 const WS = `${BASE}/ws`;
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox({ SANDBOX_PRICE_MS: '250' });
+  sandbox = await startOwnVenue({ SANDBOX_PRICE_MS: '250' });
   const [first] = sandbox.gateway.venues.values();
   if (!first) throw new Error('the sandbox has no venue');
   venue = first;
@@ -265,7 +265,7 @@ describe('the end of a line', () => {
   });
 
   it('comes with 1012 when the service stops, which waits for nobody', async () => {
-    const beside = await startGatewayBeside(sandbox);
+    const beside = await startSecondGateway(sandbox);
     const [polite, deaf] = [await open(beside.url), await open(beside.url)];
     await eventually(
       () => beside.get(`${BASE}/prices`),

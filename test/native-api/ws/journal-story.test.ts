@@ -1,17 +1,17 @@
 import type { ChainControls } from '../../../sandbox/controls.js';
-import { done, newAgentTrader, type AgentTrader } from '../../harness/agent-trader.js';
-import { price } from '../../harness/diamond-calls.js';
-import { firstChain } from '../../harness/first-chain.js';
-import { reorgAway } from '../../harness/reorg-away.js';
-import { startTestSandbox, type TestSandbox } from '../../harness/sandbox.js';
+import { done, newAgentTrader, type AgentTrader } from '../../harness/traders/agent-trader.js';
+import { price } from '../../harness/diamond/diamond-calls.js';
+import { firstChain } from '../../harness/venue/first-chain.js';
+import { reorgAway } from '../../harness/diamond/reorg-away.js';
+import { startOwnVenue, type TestVenue } from '../../harness/venue/own-venue.js';
 import { connect, expectContinuous, isData, isOp, wsAuth, type Message, type SocketClient } from './socket-client.js';
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let chain: ChainControls;
 const RESTING = { market: 'BTC/USD', side: 'long', type: 'limit', price: '50000', size: '0.02', leverage: '10', collateral: 'USDC' };
 
 beforeAll(async () => {
-  sandbox = await startTestSandbox({ RATE_LIMIT_AGENT: '100000', RATE_LIMIT_AGENT_WRITES: '100000' });
+  sandbox = await startOwnVenue({ RATE_LIMIT_AGENT: '100000', RATE_LIMIT_AGENT_WRITES: '100000' });
   chain = firstChain(sandbox);
   await sandbox.post('/sandbox/price', { market: 'BTC/USD', price: '60000' });
 }, 60_000);

@@ -1,7 +1,7 @@
 import type { Gateway } from '../../../core/gateway.js';
 import type { VenueStream } from '../../../core/stream/venue-stream.js';
 import { openLogin } from '../../../native-api/ws/login.js';
-import { eventually } from '../../harness/eventually.js';
+import { eventually } from '../../harness/time/eventually.js';
 
 it('lets what waited behind a login go on, in order, though the refusal and some of it fail', async () => {
   const done: string[] = [];

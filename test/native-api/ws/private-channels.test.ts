@@ -1,15 +1,15 @@
 import { Wallet } from 'ethers';
 import type { ChainControls } from '../../../sandbox/controls.js';
-import { newAgentTrader, prepared, type AgentTrader } from '../../harness/agent-trader.js';
-import { eventually } from '../../harness/eventually.js';
-import { startGatewayBeside } from '../../harness/gateway-beside.js';
-import { domainOf, EVERYTHING, keyIssue, signWith } from '../../harness/master-wallet.js';
-import { firstChain } from '../../harness/first-chain.js';
-import type { TestSandbox } from '../../harness/sandbox.js';
-import { sharedVenue } from '../../harness/shared-venue.js';
+import { newAgentTrader, prepared, type AgentTrader } from '../../harness/traders/agent-trader.js';
+import { eventually } from '../../harness/time/eventually.js';
+import { startSecondGateway } from '../../harness/venue/second-gateway.js';
+import { domainOf, EVERYTHING, keyIssue, signWith } from '../../harness/traders/master-wallet.js';
+import { firstChain } from '../../harness/venue/first-chain.js';
+import type { TestVenue } from '../../harness/venue/own-venue.js';
+import { sharedVenue } from '../../harness/venue/shared-venue.js';
 import { connect, expectContinuous, isData, isError, isOp, wsAuth, type Message, type SocketClient } from './socket-client.js';
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let chain: ChainControls;
 const BASE = '/v1/arbitrum-sepolia';
 const MARKET_ORDER = { market: 'BTC/USD', side: 'long', type: 'market', size: '0.02', leverage: '10', collateral: 'USDC' };
@@ -144,7 +144,7 @@ describe('a client that slept', () => {
     await agent.send(prepared(await agent.cancel(String(missed['id']))));
     await agent.reaches(String(missed['id']), 'canceled');
 
-    const beside = await startGatewayBeside(sandbox);
+    const beside = await startSecondGateway(sandbox);
     try {
       await eventually(
         () => beside.get(`${BASE}/prices`),

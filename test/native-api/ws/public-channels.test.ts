@@ -1,11 +1,11 @@
-import { newTrader } from '../../harness/chain-trader.js';
-import { price } from '../../harness/diamond-calls.js';
-import { eventually } from '../../harness/eventually.js';
-import type { TestSandbox } from '../../harness/sandbox.js';
-import { sharedVenue } from '../../harness/shared-venue.js';
+import { newTrader } from '../../harness/traders/chain-trader.js';
+import { price } from '../../harness/diamond/diamond-calls.js';
+import { eventually } from '../../harness/time/eventually.js';
+import type { TestVenue } from '../../harness/venue/own-venue.js';
+import { sharedVenue } from '../../harness/venue/shared-venue.js';
 import { connect, expectContinuous, isData, isOp, type Message, type SocketClient } from './socket-client.js';
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 const BASE = '/v1/arbitrum-sepolia';
 
 beforeAll(async () => {

@@ -6,9 +6,9 @@ import type { ChainDefinition } from '../../../core/chains.js';
 import type { JsonSchema } from '../../../native-api/openapi-schemas.js';
 import { openApiDocument } from '../../../native-api/openapi.js';
 import { OPERATIONS } from '../../../native-api/operations/index.js';
-import { eventually } from '../../harness/eventually.js';
-import { schemaProblems } from '../../harness/json-schema.js';
-import { signRequest, type RequestToSign } from '../../harness/signed-request.js';
+import { eventually } from '../../harness/time/eventually.js';
+import { schemaProblems } from '../../harness/checks/json-schema.js';
+import { signRequest, type RequestToSign } from '../../harness/traders/signed-request.js';
 
 export type Message = Readonly<Record<string, unknown>> & { readonly op?: string; readonly channel?: string; readonly seq?: number };
 

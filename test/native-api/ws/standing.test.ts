@@ -1,16 +1,25 @@
 import { Wallet } from 'ethers';
 import { delegationTx } from '../../../core/access/delegation-transactions.js';
 import type { ChainControls } from '../../../sandbox/controls.js';
-import { newAgentTrader, type AgentTrader } from '../../harness/agent-trader.js';
-import { eventually } from '../../harness/eventually.js';
-import { startGatewayBeside } from '../../harness/gateway-beside.js';
-import { agentsOf, authorization, domainOf, EVERYTHING, keyIssue, revocation, signWith, type Sign } from '../../harness/master-wallet.js';
-import { firstChain } from '../../harness/first-chain.js';
-import type { TestSandbox } from '../../harness/sandbox.js';
-import { sharedVenue } from '../../harness/shared-venue.js';
+import { newAgentTrader, type AgentTrader } from '../../harness/traders/agent-trader.js';
+import { eventually } from '../../harness/time/eventually.js';
+import { startSecondGateway } from '../../harness/venue/second-gateway.js';
+import {
+  agentsOf,
+  authorization,
+  domainOf,
+  EVERYTHING,
+  keyIssue,
+  revocation,
+  signWith,
+  type Sign,
+} from '../../harness/traders/master-wallet.js';
+import { firstChain } from '../../harness/venue/first-chain.js';
+import type { TestVenue } from '../../harness/venue/own-venue.js';
+import { sharedVenue } from '../../harness/venue/shared-venue.js';
 import { connect, isData, isError, isOp, wsAuth, type SocketClient } from './socket-client.js';
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let chain: ChainControls;
 const BASE = '/v1/arbitrum-sepolia';
 
@@ -50,7 +59,7 @@ async function expectEnded(client: SocketClient, code: string): Promise<void> {
 
 it('ends the account channels of a revoked agent at once, on every gateway, and leaves the public ones', async () => {
   const agent = await newAgentTrader(sandbox, chain);
-  const beside = await startGatewayBeside(sandbox);
+  const beside = await startSecondGateway(sandbox);
   try {
     await eventually(
       () => beside.get('/ready'),

@@ -3,7 +3,7 @@ import { createMarketHours } from '../../../sandbox/backend/market-hours.js';
 import { priceUnits } from '../../../sandbox/backend/price-grid.js';
 import { createPriceWalk, type PriceWalk } from '../../../sandbox/backend/price-walk.js';
 import { SANDBOX_MARKETS } from '../../../sandbox/markets.js';
-import { createManualClock, type ManualClock } from '../../harness/manual-clock.js';
+import { createManualClock, type ManualClock } from '../../harness/time/manual-clock.js';
 
 const [BTC, EUR] = [0, 9];
 const MINUTE = 60_000;

@@ -1,6 +1,6 @@
 import { createMarketHours } from '../../../sandbox/backend/market-hours.js';
 import { SANDBOX_MARKETS } from '../../../sandbox/markets.js';
-import { createManualClock } from '../../harness/manual-clock.js';
+import { createManualClock } from '../../harness/time/manual-clock.js';
 
 const [BTC, BLANK, AAPL, TSLA] = [0, 5, 12, 13];
 const TUESDAY = Date.UTC(2026, 0, 6, 15);

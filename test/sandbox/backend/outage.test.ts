@@ -3,13 +3,13 @@ import { createMarketHours } from '../../../sandbox/backend/market-hours.js';
 import { createPriceBackend, type PriceBackend } from '../../../sandbox/backend/price-backend.js';
 import { createPriceWalk } from '../../../sandbox/backend/price-walk.js';
 import { SANDBOX_MARKETS } from '../../../sandbox/markets.js';
-import { closeWorlds, createDiamondWorld } from '../../harness/diamond-world.js';
-import { eventually } from '../../harness/eventually.js';
-import { createKeptLog } from '../../harness/kept-log.js';
-import { createManualClock } from '../../harness/manual-clock.js';
+import { closeWorlds, createDiamondWorld } from '../../harness/diamond/bare-diamond.js';
+import { eventually } from '../../harness/time/eventually.js';
+import { createRecordedLog } from '../../harness/checks/recorded-log.js';
+import { createManualClock } from '../../harness/time/manual-clock.js';
 
 describe('a backend of two chains, one of which has no node', () => {
-  const [clock, log] = [createManualClock(), createKeptLog()];
+  const [clock, log] = [createManualClock(), createRecordedLog()];
   let isNodeUp = false;
   let backend: PriceBackend;
 

@@ -2,9 +2,9 @@ import type { Hex } from 'viem';
 import { diamondAbi } from '../../../core/adapters/diamond-abi.js';
 import { priceUnits } from '../../../sandbox/backend/price-grid.js';
 import { SANDBOX_MARKETS } from '../../../sandbox/markets.js';
-import { account } from '../../harness/diamond-world.js';
-import { argsOf, controlCall, diamondCall, price } from '../../harness/diamond-calls.js';
-import { eventually, until } from '../../harness/eventually.js';
+import { account } from '../../harness/diamond/bare-diamond.js';
+import { argsOf, controlCall, diamondCall, price } from '../../harness/diamond/diamond-calls.js';
+import { eventually, until } from '../../harness/time/eventually.js';
 import { createVenue, listen, type Venue } from './venue.js';
 
 /** A contract is deployed and traded on, on a machine that may be busy. */

@@ -1,7 +1,7 @@
 import { createPriceWalk, type PriceWalk, type Tick } from '../../../sandbox/backend/price-walk.js';
 import { priceUnits } from '../../../sandbox/backend/price-grid.js';
 import { SANDBOX_MARKETS } from '../../../sandbox/markets.js';
-import { createManualClock, type ManualClock } from '../../harness/manual-clock.js';
+import { createManualClock, type ManualClock } from '../../harness/time/manual-clock.js';
 
 const BTC = 0;
 const BLANK = 5;

@@ -10,11 +10,11 @@ import { readTouchedTrades } from '../../../sandbox/backend/touched-trades.js';
 import { readTrade, readTrades } from '../../../sandbox/backend/trade-reader.js';
 import type { WireValue } from '../../../sandbox/backend/wire-format.js';
 import { SANDBOX_MARKETS } from '../../../sandbox/markets.js';
-import { diamondCall, price, trade, type Trade } from '../../harness/diamond-calls.js';
-import { account, closeWorlds, createDiamondWorld, type DiamondWorld } from '../../harness/diamond-world.js';
-import { eventually } from '../../harness/eventually.js';
-import { createKeptLog } from '../../harness/kept-log.js';
-import { createManualClock } from '../../harness/manual-clock.js';
+import { diamondCall, price, trade, type Trade } from '../../harness/diamond/diamond-calls.js';
+import { account, closeWorlds, createDiamondWorld, type DiamondWorld } from '../../harness/diamond/bare-diamond.js';
+import { eventually } from '../../harness/time/eventually.js';
+import { createRecordedLog } from '../../harness/checks/recorded-log.js';
+import { createManualClock } from '../../harness/time/manual-clock.js';
 
 /** What the backend takes from the events is what the views would have said, on the contract itself. */
 
@@ -233,7 +233,7 @@ describe('a backend that follows the chain', () => {
   let frames: ChainFrame[] = [];
   beforeAll(async () => {
     const hours = createMarketHours({ markets: SANDBOX_MARKETS, clock });
-    backend = createChainBackend({ chain: world.chain, read: counted, hours, clock, log: createKeptLog(), pollMs: POLL_MS });
+    backend = createChainBackend({ chain: world.chain, read: counted, hours, clock, log: createRecordedLog(), pollMs: POLL_MS });
     backend.onFrame((sent) => void frames.push(sent));
     await backend.start();
   });

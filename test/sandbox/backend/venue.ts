@@ -7,9 +7,9 @@ import { createMarketHours, type MarketHours } from '../../../sandbox/backend/ma
 import { createPriceBackend, type PriceBackend } from '../../../sandbox/backend/price-backend.js';
 import { createPriceWalk, type PriceWalk } from '../../../sandbox/backend/price-walk.js';
 import { SANDBOX_MARKETS } from '../../../sandbox/markets.js';
-import { closeWorlds, createDiamondWorld, type DiamondWorld } from '../../harness/diamond-world.js';
-import { createKeptLog, type KeptLog } from '../../harness/kept-log.js';
-import { createManualClock, type ManualClock } from '../../harness/manual-clock.js';
+import { closeWorlds, createDiamondWorld, type DiamondWorld } from '../../harness/diamond/bare-diamond.js';
+import { createRecordedLog, type RecordedLog } from '../../harness/checks/recorded-log.js';
+import { createManualClock, type ManualClock } from '../../harness/time/manual-clock.js';
 
 export interface Venue {
   readonly world: DiamondWorld;
@@ -18,14 +18,14 @@ export interface Venue {
   readonly walk: PriceWalk;
   readonly hours: MarketHours;
   readonly clock: ManualClock;
-  readonly log: KeptLog;
+  readonly log: RecordedLog;
   stop(): Promise<void>;
 }
 
 /** Contract, walk, backend and the production feed in front of it, on one clock that stands still. */
 export async function createVenue(): Promise<Venue> {
   const world = await createDiamondWorld();
-  const [clock, log] = [createManualClock(), createKeptLog()];
+  const [clock, log] = [createManualClock(), createRecordedLog()];
   const chain = chainBySlug('arbitrum-sepolia');
   await world.mine(Math.floor(clock.now() / 1000) - (await world.now()));
   const hours = createMarketHours({ markets: SANDBOX_MARKETS, clock });

@@ -1,8 +1,8 @@
 import { type Hex } from 'viem';
-import { argsOf, controlCall, diamondCall, price, usdc, type Trade } from '../../harness/diamond-calls.js';
-import { setMarket, setPair } from '../../harness/diamond-markets.js';
-import { account, closeWorlds, createDiamondWorld, type DiamondWorld } from '../../harness/diamond-world.js';
-import type { Receipt } from '../../harness/diamond-rpc.js';
+import { argsOf, controlCall, diamondCall, price, usdc, type Trade } from '../../harness/diamond/diamond-calls.js';
+import { setMarket, setPair } from '../../harness/diamond/diamond-markets.js';
+import { account, closeWorlds, createDiamondWorld, type DiamondWorld } from '../../harness/diamond/bare-diamond.js';
+import type { Receipt } from '../../harness/diamond/diamond-rpc.js';
 
 const P = price(60_000);
 const trader = account(1);

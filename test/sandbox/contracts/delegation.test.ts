@@ -1,7 +1,7 @@
 import { decodeAbiParameters, zeroAddress, type Hex } from 'viem';
-import { RevertedError, argsOf, diamondCall, errorOf, packed, price, trade, usdc } from '../../harness/diamond-calls.js';
-import { setMarket } from '../../harness/diamond-markets.js';
-import { account, closeWorlds, createDiamondWorld, type DiamondWorld } from '../../harness/diamond-world.js';
+import { RevertedError, argsOf, diamondCall, errorOf, packed, price, trade, usdc } from '../../harness/diamond/diamond-calls.js';
+import { setMarket } from '../../harness/diamond/diamond-markets.js';
+import { account, closeWorlds, createDiamondWorld, type DiamondWorld } from '../../harness/diamond/bare-diamond.js';
 
 describe('a delegate', () => {
   const trader = account(1);

@@ -1,7 +1,7 @@
 import { zeroAddress, type Hex } from 'viem';
-import { argsOf, controlCall, diamondCall, errorOf, packed, price, trade, usdc, type Trade } from '../../harness/diamond-calls.js';
-import { setMarket } from '../../harness/diamond-markets.js';
-import { OPERATOR, account, closeWorlds, createDiamondWorld, type DiamondWorld } from '../../harness/diamond-world.js';
+import { argsOf, controlCall, diamondCall, errorOf, packed, price, trade, usdc, type Trade } from '../../harness/diamond/diamond-calls.js';
+import { setMarket } from '../../harness/diamond/diamond-markets.js';
+import { OPERATOR, account, closeWorlds, createDiamondWorld, type DiamondWorld } from '../../harness/diamond/bare-diamond.js';
 
 const open = (changes: Partial<Trade> = {}, slippage = 1000): Hex => diamondCall('openTrade', [trade(changes), slippage, zeroAddress]);
 

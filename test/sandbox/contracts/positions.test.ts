@@ -1,7 +1,7 @@
 import { zeroAddress, type Hex } from 'viem';
-import { argsOf, controlCall, diamondCall, errorOf, price, trade, usdc } from '../../harness/diamond-calls.js';
-import { setMarket } from '../../harness/diamond-markets.js';
-import { account, closeWorlds, createDiamondWorld, type DiamondWorld } from '../../harness/diamond-world.js';
+import { argsOf, controlCall, diamondCall, errorOf, price, trade, usdc } from '../../harness/diamond/diamond-calls.js';
+import { setMarket } from '../../harness/diamond/diamond-markets.js';
+import { account, closeWorlds, createDiamondWorld, type DiamondWorld } from '../../harness/diamond/bare-diamond.js';
 
 const P = price(60_000);
 let world: DiamondWorld;

@@ -1,7 +1,7 @@
 import { parseEther } from 'viem';
-import { argsOf, controlCall, diamondCall, price, usdc } from '../../harness/diamond-calls.js';
-import { FUNDING_OFF, setMarket } from '../../harness/diamond-markets.js';
-import { account, closeWorlds, createDiamondWorld, type DiamondWorld, type Id } from '../../harness/diamond-world.js';
+import { argsOf, controlCall, diamondCall, price, usdc } from '../../harness/diamond/diamond-calls.js';
+import { FUNDING_OFF, setMarket } from '../../harness/diamond/diamond-markets.js';
+import { account, closeWorlds, createDiamondWorld, type DiamondWorld, type Id } from '../../harness/diamond/bare-diamond.js';
 
 const P = price(60_000);
 const trader = account(1);

@@ -1,8 +1,8 @@
 import { zeroAddress, type Hex } from 'viem';
 import type { PrivateKeyAccount } from 'viem/accounts';
-import { RevertedError, controlCall, diamondCall, packed, price, trade } from '../../harness/diamond-calls.js';
-import { FUNDING_OFF, setMarket } from '../../harness/diamond-markets.js';
-import { OPERATOR, account, closeWorlds, createDiamondWorld, type DiamondWorld, type Id } from '../../harness/diamond-world.js';
+import { RevertedError, controlCall, diamondCall, packed, price, trade } from '../../harness/diamond/diamond-calls.js';
+import { FUNDING_OFF, setMarket } from '../../harness/diamond/diamond-markets.js';
+import { OPERATOR, account, closeWorlds, createDiamondWorld, type DiamondWorld, type Id } from '../../harness/diamond/bare-diamond.js';
 
 /** Small and seeded: the same walk every time, so that a failure can be looked at again. */
 function createDice(seed: number): (sides: number) => number {

@@ -1,7 +1,7 @@
 import { parseEther, zeroAddress } from 'viem';
-import { argsOf, controlCall, diamondCall, price, trade, usdc } from '../../harness/diamond-calls.js';
-import { setMarket, setPair } from '../../harness/diamond-markets.js';
-import { account, closeWorlds, createDiamondWorld, type DiamondWorld } from '../../harness/diamond-world.js';
+import { argsOf, controlCall, diamondCall, price, trade, usdc } from '../../harness/diamond/diamond-calls.js';
+import { setMarket, setPair } from '../../harness/diamond/diamond-markets.js';
+import { account, closeWorlds, createDiamondWorld, type DiamondWorld } from '../../harness/diamond/bare-diamond.js';
 import { depthBands } from '../../../sandbox/deploy-markets.js';
 
 const LIQUIDATION = {

@@ -1,7 +1,7 @@
 import { zeroAddress } from 'viem';
-import { controlCall, diamondCall, price, trade, usdc } from '../../harness/diamond-calls.js';
-import { setMarket } from '../../harness/diamond-markets.js';
-import { account, closeWorlds, createDiamondWorld, type DiamondWorld } from '../../harness/diamond-world.js';
+import { controlCall, diamondCall, price, trade, usdc } from '../../harness/diamond/diamond-calls.js';
+import { setMarket } from '../../harness/diamond/diamond-markets.js';
+import { account, closeWorlds, createDiamondWorld, type DiamondWorld } from '../../harness/diamond/bare-diamond.js';
 
 describe('the reads', () => {
   const P = price(60_000);

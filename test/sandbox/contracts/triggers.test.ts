@@ -1,6 +1,6 @@
 import { parseEther, zeroAddress } from 'viem';
-import { argsOf, controlCall, diamondCall, errorOf, packed, price, trade, usdc, type Trade } from '../../harness/diamond-calls.js';
-import { setMarket } from '../../harness/diamond-markets.js';
+import { argsOf, controlCall, diamondCall, errorOf, packed, price, trade, usdc, type Trade } from '../../harness/diamond/diamond-calls.js';
+import { setMarket } from '../../harness/diamond/diamond-markets.js';
 import {
   OPERATOR,
   account,
@@ -9,7 +9,7 @@ import {
   type Candle,
   type DiamondWorld,
   type Id,
-} from '../../harness/diamond-world.js';
+} from '../../harness/diamond/bare-diamond.js';
 
 const [LIMIT, STOP, TP, SL, LIQ] = [2, 3, 4, 5, 6];
 const P = price(60_000);

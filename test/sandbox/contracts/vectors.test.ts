@@ -1,8 +1,8 @@
 import { zeroAddress } from 'viem';
-import { argsOf, diamondCall, packed, price, trade, usdc } from '../../harness/diamond-calls.js';
-import { FUNDING_OFF, setMarket } from '../../harness/diamond-markets.js';
-import { account, closeWorlds, createDiamondWorld, type DiamondWorld, type Id } from '../../harness/diamond-world.js';
-import type { Receipt } from '../../harness/diamond-rpc.js';
+import { argsOf, diamondCall, packed, price, trade, usdc } from '../../harness/diamond/diamond-calls.js';
+import { FUNDING_OFF, setMarket } from '../../harness/diamond/diamond-markets.js';
+import { account, closeWorlds, createDiamondWorld, type DiamondWorld, type Id } from '../../harness/diamond/bare-diamond.js';
+import type { Receipt } from '../../harness/diamond/diamond-rpc.js';
 
 /**
  * Figures the real contracts produced, one after the other: volume of earlier trades moves the price of later ones, and fees add up.

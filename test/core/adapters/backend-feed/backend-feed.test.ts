@@ -1,4 +1,4 @@
-import { eventually, until } from '../../../harness/eventually.js';
+import { eventually, until } from '../../../harness/time/eventually.js';
 import { CHARTS, createRig, outcome, type Rig } from './harness.js';
 import { json } from './upstream.js';
 import { collateral, tradingVariables } from './wire-fixtures.js';

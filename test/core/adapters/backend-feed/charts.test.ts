@@ -1,6 +1,6 @@
 import { aggregate, intervalMs, MINUTE_MS, type Candle, type CandleInterval } from '../../../../core/domain/candle.js';
 import { GatewayError } from '../../../../core/errors.js';
-import { until } from '../../../harness/eventually.js';
+import { until } from '../../../harness/time/eventually.js';
 import { createRig, whileWaiting, type Rig } from './harness.js';
 import { json, type Handler } from './upstream.js';
 

@@ -3,7 +3,7 @@ import { createConfigState } from '../../../../core/adapters/backend-feed/config
 import { createPriceBook } from '../../../../core/adapters/backend-feed/price-book.js';
 import { readPriceFrame } from '../../../../core/adapters/backend-feed/price-frame.js';
 import { EVENT_NAMES } from '../../../../core/adapters/backend-feed/wire-shape.js';
-import { until } from '../../../harness/eventually.js';
+import { until } from '../../../harness/time/eventually.js';
 import { createRig } from './harness.js';
 import { tradingVariables, type Wire } from './wire-fixtures.js';
 

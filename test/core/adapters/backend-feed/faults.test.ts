@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
-import { until } from '../../../harness/eventually.js';
+import { until } from '../../../harness/time/eventually.js';
 import { createRig, outcome, type Rig } from './harness.js';
 import { json, type Handler } from './upstream.js';
 import { tradingVariables } from './wire-fixtures.js';

@@ -1,15 +1,15 @@
 import { createBackendFeed, type BackendFeed } from '../../../../core/adapters/backend-feed/backend-feed.js';
 import { chainBySlug } from '../../../../core/chains.js';
 import { GatewayError } from '../../../../core/errors.js';
-import { createKeptLog, type KeptLog } from '../../../harness/kept-log.js';
-import { createManualClock, type ManualClock } from '../../../harness/manual-clock.js';
+import { createRecordedLog, type RecordedLog } from '../../../harness/checks/recorded-log.js';
+import { createManualClock, type ManualClock } from '../../../harness/time/manual-clock.js';
 import { createUpstream, json, type Upstream } from './upstream.js';
 import { tradingVariables, type Wire } from './wire-fixtures.js';
 
 export interface Rig {
   readonly upstream: Upstream;
   readonly clock: ManualClock;
-  readonly log: KeptLog;
+  readonly log: RecordedLog;
   readonly feed: BackendFeed;
   stop(): Promise<void>;
 }
@@ -25,7 +25,7 @@ export const CHARTS = {
 /** A feed against hosts of the test's own, on a clock of the test's own; not started. */
 export async function createRig(variables: (now: number) => Wire = (now) => tradingVariables({ lastRefreshed: now })): Promise<Rig> {
   const upstream = await createUpstream();
-  const [clock, log] = [createManualClock(), createKeptLog()];
+  const [clock, log] = [createManualClock(), createRecordedLog()];
   upstream.handle('/charts', (request, response) => json({ time: clock.now(), ...CHARTS })(request, response));
   upstream.handle('/trading-variables/', (request, response) => json(variables(clock.now()))(request, response));
   const feed = createBackendFeed({ chain: chainBySlug('arbitrum-sepolia'), endpoints: upstream.endpoints, clock, log, random: () => 1 });

@@ -3,8 +3,8 @@ import { createBackendFeed } from '../../../../core/adapters/backend-feed/backen
 import { createBackoff } from '../../../../core/adapters/backend-feed/backoff.js';
 import { createHttp, HttpFault } from '../../../../core/adapters/backend-feed/http.js';
 import { chainBySlug } from '../../../../core/chains.js';
-import { until } from '../../../harness/eventually.js';
-import { createManualClock } from '../../../harness/manual-clock.js';
+import { until } from '../../../harness/time/eventually.js';
+import { createManualClock } from '../../../harness/time/manual-clock.js';
 import { createRig, type Rig } from './harness.js';
 import { json, type Handler } from './upstream.js';
 import { tradingVariables } from './wire-fixtures.js';

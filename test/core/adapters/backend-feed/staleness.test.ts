@@ -1,4 +1,4 @@
-import { until } from '../../../harness/eventually.js';
+import { until } from '../../../harness/time/eventually.js';
 import { createRig, outcome, type Rig } from './harness.js';
 import { json } from './upstream.js';
 import { collateral, tradingVariables, type Wire } from './wire-fixtures.js';

@@ -1,6 +1,6 @@
 import type { MarketTrade } from '../../../../core/domain/market-trade.js';
 import { GatewayError } from '../../../../core/errors.js';
-import { until } from '../../../harness/eventually.js';
+import { until } from '../../../harness/time/eventually.js';
 import { createRig, whileWaiting, type Rig } from './harness.js';
 import { json, type Handler } from './upstream.js';
 import { tradingVariables, type Wire } from './wire-fixtures.js';

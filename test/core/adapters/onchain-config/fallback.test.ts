@@ -1,20 +1,20 @@
-import { createMovedClock, type MovedClock } from '../../../harness/moved-clock.js';
-import { eventually } from '../../../harness/eventually.js';
-import { startGatewayBeside, type GatewayBeside } from '../../../harness/gateway-beside.js';
-import type { TestSandbox } from '../../../harness/sandbox.js';
-import { sharedVenue } from '../../../harness/shared-venue.js';
+import { createShiftedClock, type ShiftedClock } from '../../../harness/time/shifted-clock.js';
+import { eventually } from '../../../harness/time/eventually.js';
+import { startSecondGateway, type SecondGateway } from '../../../harness/venue/second-gateway.js';
+import type { TestVenue } from '../../../harness/venue/own-venue.js';
+import { sharedVenue } from '../../../harness/venue/shared-venue.js';
 import { createUpstream, json, type Upstream } from '../backend-feed/upstream.js';
 
 const BASE = '/v1/arbitrum-sepolia';
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let upstream: Upstream;
-let clock: MovedClock;
-let beside: GatewayBeside;
+let clock: ShiftedClock;
+let beside: SecondGateway;
 
 beforeAll(async () => (sandbox = await sharedVenue()));
 afterAll(() => sandbox.stop());
 beforeEach(async () => {
-  clock = createMovedClock();
+  clock = createShiftedClock();
   upstream = await createUpstream();
   upstream.handle('/', json({ error: 'away' }, 503));
 });
@@ -25,7 +25,7 @@ afterEach(async () => {
 
 /** A gateway whose chain host is the test's own; prices come from the sandbox. */
 const start = async (): Promise<void> => {
-  beside = await startGatewayBeside(sandbox, { clock, hosts: { backendUrl: upstream.endpoints.backendUrl } });
+  beside = await startSecondGateway(sandbox, { clock, hosts: { backendUrl: upstream.endpoints.backendUrl } });
 };
 /** The chain host hands out what the sandbox's own says. */
 const wellAgain = (): void => {

@@ -6,7 +6,7 @@ import { loadCrypto } from '../../../../core/adapters/recover/load-crypto.js';
 import { loadKeccak } from '../../../../core/adapters/recover/keccak.js';
 import { loadNativeRecover } from '../../../../core/adapters/recover/native-recover.js';
 import { loadWasmRecover } from '../../../../core/adapters/recover/wasm-recover.js';
-import { createKeptLog } from '../../../harness/kept-log.js';
+import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
 
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 const KEY = new SigningKey(`0x${'42'.repeat(32)}`);
@@ -36,7 +36,7 @@ describe('the curve', () => {
   it('is the addon exactly where its native binding loads', () => expect(native !== null).toBe(hasAddon));
 
   it('says at start which one is in use', async () => {
-    const log = createKeptLog();
+    const log = createRecordedLog();
     await loadCrypto(log);
     const recovery = hasAddon ? 'libsecp256k1 addon' : 'libsecp256k1 WebAssembly';
     expect(log.entries).toEqual([{ level: 'info', event: 'crypto.ready', fields: { recovery } }]);

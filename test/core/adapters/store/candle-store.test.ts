@@ -2,13 +2,13 @@ import fc from 'fast-check';
 import { createStore, type KnexStore } from '../../../../core/adapters/store/create-store.js';
 import { aggregate, MINUTE_MS } from '../../../../core/domain/candle.js';
 import type { MinuteCandle } from '../../../../core/markets/candle-store.js';
-import { createTestDatabase, type TestDatabase } from '../../../harness/database.js';
-import { createKeptLog } from '../../../harness/kept-log.js';
+import { createTestDatabase, type TestDatabase } from '../../../harness/database/test-database.js';
+import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
 
 let database: TestDatabase;
 let store: KnexStore | undefined;
 let other: KnexStore | undefined;
-const log = createKeptLog();
+const log = createRecordedLog();
 
 beforeAll(async () => {
   database = await createTestDatabase();

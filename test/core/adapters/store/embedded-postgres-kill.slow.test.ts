@@ -6,22 +6,23 @@ import path from 'node:path';
 import pg from 'pg';
 import { ROLE } from '../../../../core/adapters/store/embedded/cluster.js';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../../../core/adapters/store/embedded/start-embedded-postgres.js';
-import { makeThrowAwayFolder } from '../../../harness/throw-away-folder.js';
+import { makeTemporaryFolder } from '../../../harness/database/temporary-folder.js';
 import type { StoreStartError } from '../../../../core/adapters/store/store-start-error.js';
 import { systemClock } from '../../../../core/adapters/system-clock.js';
 import type { Clock } from '../../../../core/ports.js';
-import { eventually, until } from '../../../harness/eventually.js';
-import { createKeptLog } from '../../../harness/kept-log.js';
+import { eventually, until } from '../../../harness/time/eventually.js';
+import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
 import { nobodyIsLeftOn, processesOn, startOwner, type Owner } from './owner.js';
 
 let scratch: string;
-beforeAll(async () => (scratch = await makeThrowAwayFolder('diamond-gateway-kill')));
+beforeAll(async () => (scratch = await makeTemporaryFolder('diamond-gateway-kill')));
 afterAll(async () => {
   expect(processesOn(scratch)).toEqual([]);
   await rm(scratch, { recursive: true, force: true });
 });
 
-const start = (folder: string): Promise<EmbeddedPostgres> => startEmbeddedPostgres({ folder, log: createKeptLog(), clock: systemClock });
+const start = (folder: string): Promise<EmbeddedPostgres> =>
+  startEmbeddedPostgres({ folder, log: createRecordedLog(), clock: systemClock });
 
 async function urlOf(owner: Owner): Promise<string> {
   const { dataFolder, port } = await owner.tells('up');
@@ -218,7 +219,7 @@ function createGate(): { readonly passed: Promise<void>; open: () => void; close
 describe('while its owner lives', () => {
   let folder: string;
   let server: EmbeddedPostgres;
-  const log = createKeptLog();
+  const log = createRecordedLog();
   beforeAll(async () => {
     folder = path.join(scratch, 'supervised');
     server = await startEmbeddedPostgres({ folder, log, clock: systemClock });
@@ -269,7 +270,7 @@ describe('while its owner lives', () => {
 
   it('a server whose port was taken while it was down waits for the port', async () => {
     const gate = createGate();
-    const said = createKeptLog();
+    const said = createRecordedLog();
     const clock: Clock = { ...systemClock, sleep: (ms, signal) => gate.passed.then(() => systemClock.sleep(ms, signal)) };
     gate.open();
     const other = await startEmbeddedPostgres({ folder: path.join(scratch, 'port'), log: said, clock });
@@ -292,7 +293,7 @@ describe('while its owner lives', () => {
     const lost = path.join(scratch, 'lost');
     let give: (error: StoreStartError) => void = () => undefined;
     const given = new Promise<StoreStartError>((resolve) => (give = resolve));
-    const other = await startEmbeddedPostgres({ folder: lost, log: createKeptLog(), clock: hurried, onFailure: give });
+    const other = await startEmbeddedPostgres({ folder: lost, log: createRecordedLog(), clock: hurried, onFailure: give });
     haste = 20;
     const pid = pidOf(other);
     await rm(path.join(other.dataFolder, 'global'), { recursive: true });
@@ -303,7 +304,7 @@ describe('while its owner lives', () => {
 
   it('a process that does not leave with its server is ended, and the server comes back', async () => {
     const stuck = path.join(scratch, 'stuck');
-    const said = createKeptLog();
+    const said = createRecordedLog();
     const other = await startEmbeddedPostgres({ folder: stuck, log: said, clock: systemClock });
     const pid = pidOf(other);
     const straggler = await aChildOf(pid, stuck);

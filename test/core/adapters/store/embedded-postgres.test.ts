@@ -10,15 +10,15 @@ import {
   type EmbeddedPostgres,
   type EmbeddedPostgresOptions,
 } from '../../../../core/adapters/store/embedded/start-embedded-postgres.js';
-import { makeThrowAwayFolder } from '../../../harness/throw-away-folder.js';
+import { makeTemporaryFolder } from '../../../harness/database/temporary-folder.js';
 import { systemClock } from '../../../../core/adapters/system-clock.js';
-import { eventually } from '../../../harness/eventually.js';
-import { createKeptLog } from '../../../harness/kept-log.js';
+import { eventually } from '../../../harness/time/eventually.js';
+import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
 import { nobodyIsLeftOn, processesOn, startOwner } from './owner.js';
 
 const isRoot = process.getuid?.() === 0;
 const whenRoot = isRoot ? it : it.skip;
-const log = createKeptLog();
+const log = createRecordedLog();
 let scratch: string;
 /** A cluster that was stopped properly; tests that need data to begin with take a copy. */
 let seed: string;
@@ -66,7 +66,7 @@ async function leaveLock(folder: string, content: string): Promise<void> {
 }
 
 beforeAll(async () => {
-  scratch = await makeThrowAwayFolder('diamond-gateway-embedded');
+  scratch = await makeTemporaryFolder('diamond-gateway-embedded');
   seed = path.join(scratch, 'seed');
   const server = await start(seed);
   await ask(server.url, 'create table kept (word text)');

@@ -3,18 +3,18 @@ import { connectDatabase } from '../../../../core/adapters/store/connect-databas
 import { isUnavailable } from '../../../../core/adapters/store/faults.js';
 import { ask, askAll } from '../../../../core/adapters/store/in-one-go.js';
 import { statement, type Question } from '../../../../core/adapters/store/statement.js';
-import { createTestDatabase, type TestDatabase } from '../../../harness/database.js';
-import { eventually } from '../../../harness/eventually.js';
-import { failureOf } from '../../../harness/failure-of.js';
-import { createKeptLog } from '../../../harness/kept-log.js';
-import { onOnlyConnection } from '../../../harness/only-connection.js';
+import { createTestDatabase, type TestDatabase } from '../../../harness/database/test-database.js';
+import { eventually } from '../../../harness/time/eventually.js';
+import { failureOf } from '../../../harness/checks/failure-of.js';
+import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
+import { onSingleConnection } from '../../../harness/database/single-connection.js';
 
 let server: TestDatabase;
 /** Two replicas, each with one connection so that a broken one would be met again, and somebody who looks on. */
 let replicas: readonly [Knex, Knex];
 let onlooker: Knex;
 
-const connect = (poolSize: number): Knex => connectDatabase({ url: server.url, log: createKeptLog(), poolSize });
+const connect = (poolSize: number): Knex => connectDatabase({ url: server.url, log: createRecordedLog(), poolSize });
 
 beforeAll(async () => {
   server = await createTestDatabase();
@@ -129,7 +129,7 @@ describe('two statements in one go', () => {
 
   it('do not wait for a lock for ever', async () => {
     const limits = { statementMs: 5_000, lockMs: 200, idleTransactionMs: 5_000 };
-    await onOnlyConnection({ url: server.url, limits }, async (impatient) => {
+    await onSingleConnection({ url: server.url, limits }, async (impatient) => {
       await holding(async () => {
         expect(isUnavailable(await failureOf(askAll(impatient, [LOCK, { asked: KEEP, values: { word: 'hasty' } }])))).toBe(true);
       });

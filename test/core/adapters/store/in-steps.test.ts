@@ -3,13 +3,13 @@ import { connectDatabase } from '../../../../core/adapters/store/connect-databas
 import { isUnavailable } from '../../../../core/adapters/store/faults.js';
 import { inSteps, type Steps } from '../../../../core/adapters/store/in-steps.js';
 import { statement } from '../../../../core/adapters/store/statement.js';
-import { openDatabaseLine, type DatabaseLine } from '../../../harness/cluster-line.js';
-import { createTestDatabase, type TestDatabase } from '../../../harness/database.js';
-import { failureOf } from '../../../harness/failure-of.js';
-import { createKeptLog } from '../../../harness/kept-log.js';
+import { openDatabaseLine, type DatabaseProxy } from '../../../harness/process/database-proxy.js';
+import { createTestDatabase, type TestDatabase } from '../../../harness/database/test-database.js';
+import { failureOf } from '../../../harness/checks/failure-of.js';
+import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
 
 let server: TestDatabase;
-let line: DatabaseLine;
+let line: DatabaseProxy;
 /** With one connection, so that one left in the middle of a transaction would be met again. */
 let db: Knex;
 let onlooker: Knex;
@@ -17,7 +17,7 @@ let onlooker: Knex;
 beforeAll(async () => {
   server = await createTestDatabase();
   line = await openDatabaseLine(server.url);
-  const connect = (url: string, poolSize: number): Knex => connectDatabase({ url, log: createKeptLog(), poolSize });
+  const connect = (url: string, poolSize: number): Knex => connectDatabase({ url, log: createRecordedLog(), poolSize });
   [db, onlooker] = [connect(line.url, 1), connect(server.url, 2)];
   await onlooker.raw('create table kept (word text primary key)');
 });

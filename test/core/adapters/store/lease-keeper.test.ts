@@ -1,21 +1,21 @@
 import pg from 'pg';
 import { createLeaseKeeper, type LeaseKeeper } from '../../../../core/adapters/store/lease-keeper.js';
-import { openDatabaseLine, type DatabaseLine } from '../../../harness/cluster-line.js';
-import { createTestDatabase, type TestDatabase } from '../../../harness/database.js';
-import { eventually, until } from '../../../harness/eventually.js';
-import { createKeptLog } from '../../../harness/kept-log.js';
+import { openDatabaseLine, type DatabaseProxy } from '../../../harness/process/database-proxy.js';
+import { createTestDatabase, type TestDatabase } from '../../../harness/database/test-database.js';
+import { eventually, until } from '../../../harness/time/eventually.js';
+import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
 
 /** Two replicas, one of them on a line that can be cut. */
 
 let database: TestDatabase;
-let line: DatabaseLine;
+let line: DatabaseProxy;
 let far: LeaseKeeper;
 let near: LeaseKeeper;
 
 const keeperAt = (url: string): LeaseKeeper =>
   createLeaseKeeper({
     createClient: () => new pg.Client({ connectionString: url, connectionTimeoutMillis: 1_000, query_timeout: 4_000 }),
-    log: createKeptLog(),
+    log: createRecordedLog(),
   });
 
 beforeAll(async () => {

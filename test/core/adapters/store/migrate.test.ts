@@ -3,8 +3,8 @@ import { isUnavailable } from '../../../../core/adapters/store/faults.js';
 import { migrate, serverProblem } from '../../../../core/adapters/store/migrate.js';
 import type { Migration } from '../../../../core/adapters/store/migrations/migration.js';
 import { MIGRATIONS } from '../../../../core/adapters/store/migrations/registry.js';
-import { createEmptyTestDatabase, type TestDatabase } from '../../../harness/database.js';
-import { createKeptLog } from '../../../harness/kept-log.js';
+import { createEmptyTestDatabase, type TestDatabase } from '../../../harness/database/test-database.js';
+import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
 
 let database: TestDatabase;
 beforeEach(async () => (database = await createEmptyTestDatabase()));
@@ -17,7 +17,7 @@ const step = (name: string, statement: string): Migration => ({
     await trx.raw(statement);
   },
 });
-const log = createKeptLog();
+const log = createRecordedLog();
 const run = (migrations: readonly Migration[] = MIGRATIONS): Promise<readonly string[]> => migrate({ url: database.url, log, migrations });
 
 async function tables(): Promise<string[]> {

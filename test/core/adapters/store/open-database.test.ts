@@ -4,15 +4,15 @@ import path from 'node:path';
 import { packagedBinaries } from '../../../../core/adapters/store/embedded/binaries.js';
 import { openDatabase } from '../../../../core/adapters/store/open-database.js';
 import { systemClock } from '../../../../core/adapters/system-clock.js';
-import { createEmptyTestDatabase } from '../../../harness/database.js';
-import { eventually } from '../../../harness/eventually.js';
-import { createKeptLog } from '../../../harness/kept-log.js';
-import { makeThrowAwayFolder } from '../../../harness/throw-away-folder.js';
+import { createEmptyTestDatabase } from '../../../harness/database/test-database.js';
+import { eventually } from '../../../harness/time/eventually.js';
+import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
+import { makeTemporaryFolder } from '../../../harness/database/temporary-folder.js';
 import { processesOn } from './owner.js';
 
 const root = path.resolve(import.meta.dirname, '../../../..');
 let scratch: string;
-beforeAll(async () => (scratch = await makeThrowAwayFolder('diamond-gateway-open')));
+beforeAll(async () => (scratch = await makeTemporaryFolder('diamond-gateway-open')));
 afterAll(async () => {
   expect(processesOn(scratch)).toEqual([]);
   await rm(scratch, { recursive: true, force: true });
@@ -20,7 +20,7 @@ afterAll(async () => {
 
 describe('an embedded database', () => {
   it('is opened migrated, outlives a kill of its server, and ends with its store', async () => {
-    const log = createKeptLog();
+    const log = createRecordedLog();
     const folder = path.join(scratch, 'opened');
     const store = await openDatabase({ kind: 'embedded', folder, clock: systemClock, log });
     const instance = await store.instanceId();

@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
-import { eventually } from '../../../harness/eventually.js';
+import { eventually } from '../../../harness/time/eventually.js';
 
 const root = path.resolve(import.meta.dirname, '../../../..');
 

@@ -6,8 +6,8 @@ import { HOLES, LANE, MINED_BLOCKS, OPEN, QUEUED, RESET_LANE, SETTLED_IN, UNRECL
 import { SETTLE } from '../../../../core/adapters/store/spend-store.js';
 import { FACTS } from '../../../../core/adapters/store/trader-facts.js';
 import { countFor } from '../../../../core/adapters/store/rules-sql.js';
-import { createTestDatabase, type TestDatabase } from '../../../harness/database.js';
-import { createKeptLog } from '../../../harness/kept-log.js';
+import { createTestDatabase, type TestDatabase } from '../../../harness/database/test-database.js';
+import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
 
 const ROWS = 40_000;
 const [CHAIN, WALLET, TRADER] = ['base', '0xw', '0xt'];
@@ -48,7 +48,7 @@ const PAST = [
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  db = connectDatabase({ url: database.url, log: createKeptLog() });
+  db = connectDatabase({ url: database.url, log: createRecordedLog() });
   for (const statement of PAST) await db.raw(statement);
 });
 afterAll(async () => {

@@ -7,9 +7,9 @@ import { systemClock } from '../../../../core/adapters/system-clock.js';
 import { CHAIN_SLUGS, chainVariable } from '../../../../core/chains.js';
 import { readConfig } from '../../../../core/config.js';
 import type { Lease } from '../../../../core/tracking/tracking-store.js';
-import { openDatabaseLine } from '../../../harness/cluster-line.js';
-import { createTestDatabase, type TestDatabase } from '../../../harness/database.js';
-import { createKeptLog } from '../../../harness/kept-log.js';
+import { openDatabaseLine } from '../../../harness/process/database-proxy.js';
+import { createTestDatabase, type TestDatabase } from '../../../harness/database/test-database.js';
+import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
 
 let server: TestDatabase;
 beforeAll(async () => (server = await createTestDatabase()));
@@ -26,7 +26,7 @@ it('leaves requests their connections while every chain is followed and every wa
     ...each('RPC_URL', () => 'https://rpc.example'),
     ...each('RELAYER_KEY', (n) => `0x${String(n).repeat(64)}`),
   });
-  const store = await openDatabase({ ...database, clock: systemClock, log: createKeptLog() });
+  const store = await openDatabase({ ...database, clock: systemClock, log: createRecordedLog() });
   const leases: (Lease | null)[] = [];
   for (const { chain } of chains) {
     leases.push(await store.tracking.lease(chain.slug));
@@ -55,7 +55,7 @@ it('leaves requests their connections while every chain is followed and every wa
 it('lends nobody a connection on which the server has fallen silent', async () => {
   const line = await openDatabaseLine(server.url);
   const limits = { statementMs: 200, lockMs: 200, idleTransactionMs: 200 };
-  const db = connectDatabase({ url: line.url, log: createKeptLog(), poolSize: 1, limits });
+  const db = connectDatabase({ url: line.url, log: createRecordedLog(), poolSize: 1, limits });
   const look = statement('select 1 as one');
   try {
     await ask(db, look, {});

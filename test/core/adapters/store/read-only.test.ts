@@ -3,15 +3,15 @@ import type { KnexStore } from '../../../../core/adapters/store/create-store.js'
 import { openDatabase } from '../../../../core/adapters/store/open-database.js';
 import { systemClock } from '../../../../core/adapters/system-clock.js';
 import type { Lease } from '../../../../core/tracking/tracking-store.js';
-import { newAgentTrader, BUSY_AGENTS, type AgentTrader } from '../../../harness/agent-trader.js';
-import { expectViewEqualsChain } from '../../../harness/chain-checker.js';
-import { createEmptyTestDatabase, type TestDatabase } from '../../../harness/database.js';
-import { eventually, until } from '../../../harness/eventually.js';
-import { FACADE_CHAIN, newFacadeTrader } from '../../../harness/facade-trader.js';
-import { firstChain } from '../../../harness/first-chain.js';
-import { postExchange, signL1 } from '../../../harness/hl-exchange.js';
-import { createKeptLog } from '../../../harness/kept-log.js';
-import { startTestSandbox, type TestSandbox } from '../../../harness/sandbox.js';
+import { newAgentTrader, BUSY_AGENTS, type AgentTrader } from '../../../harness/traders/agent-trader.js';
+import { expectViewEqualsChain } from '../../../harness/diamond/chain-checker.js';
+import { createEmptyTestDatabase, type TestDatabase } from '../../../harness/database/test-database.js';
+import { eventually, until } from '../../../harness/time/eventually.js';
+import { FACADE_CHAIN, newFacadeTrader } from '../../../harness/traders/facade-trader.js';
+import { firstChain } from '../../../harness/venue/first-chain.js';
+import { postExchange, signL1 } from '../../../harness/hyperliquid/exchange.js';
+import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
+import { startOwnVenue, type TestVenue } from '../../../harness/venue/own-venue.js';
 
 /** Defaults as some servers, databases and roles have them: none of them may make a difference. */
 const ODD_DEFAULTS = [
@@ -33,7 +33,7 @@ const ODD_DEFAULTS = [
 let database: TestDatabase;
 /** Works on the database from another one, as whoever administers the server does. */
 let administrator: KnexStore['db'];
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let agent: AgentTrader;
 
 const name = (): string => new URL(database.url).pathname.slice(1);
@@ -45,15 +45,15 @@ let elsewhere: { readonly own: TestDatabase; readonly store: KnexStore };
 
 beforeAll(async () => {
   const own = await createEmptyTestDatabase();
-  elsewhere = { own, store: await openDatabase({ kind: 'server', url: own.url, clock: systemClock, log: createKeptLog() }) };
+  elsewhere = { own, store: await openDatabase({ kind: 'server', url: own.url, clock: systemClock, log: createRecordedLog() }) };
   administrator = elsewhere.store.db;
   database = await createEmptyTestDatabase();
   for (const setting of ODD_DEFAULTS) await setDefault(setting);
-  sandbox = await startTestSandbox({ ...BUSY_AGENTS, DATABASE_URL: database.url });
+  sandbox = await startOwnVenue({ ...BUSY_AGENTS, DATABASE_URL: database.url });
   agent = await newAgentTrader(sandbox, firstChain(sandbox));
 });
 afterAll(async () => {
-  await (sandbox as TestSandbox | undefined)?.stop();
+  await (sandbox as TestVenue | undefined)?.stop();
   await elsewhere.store.close();
   await database.drop();
   await elsewhere.own.drop();
@@ -123,7 +123,7 @@ describe('a gateway whose database takes no writes for a while', () => {
 describe('connections to a server that takes no writes any more', () => {
   it('are left by everybody, also by who holds a lease and who listens to the journal', async () => {
     const own = await createEmptyTestDatabase();
-    const log = createKeptLog();
+    const log = createRecordedLog();
     const store = await openDatabase({ kind: 'server', url: own.url, poolSize: 1, clock: systemClock, log });
     try {
       const lease: Lease | null = await store.tracking.lease('base');

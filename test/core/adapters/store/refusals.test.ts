@@ -3,9 +3,9 @@ import { openDatabase } from '../../../../core/adapters/store/open-database.js';
 import { systemClock } from '../../../../core/adapters/system-clock.js';
 import type { Address } from '../../../../core/ports.js';
 import type { RelayJob } from '../../../../core/relay/relay-store.js';
-import { createEmptyTestDatabase, type TestDatabase } from '../../../harness/database.js';
-import { createKeptLog } from '../../../harness/kept-log.js';
-import { recordAction } from '../../../harness/record-action.js';
+import { createEmptyTestDatabase, type TestDatabase } from '../../../harness/database/test-database.js';
+import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
+import { storeAction } from '../../../harness/hyperliquid/store-action.js';
 
 const [WALLET, TRADER] = ['0xaa', '0xbb'] as Address[] as [Address, Address];
 
@@ -13,7 +13,7 @@ let database: TestDatabase;
 let store: KnexStore;
 beforeAll(async () => {
   database = await createEmptyTestDatabase();
-  store = await openDatabase({ kind: 'server', url: database.url, clock: systemClock, log: createKeptLog() });
+  store = await openDatabase({ kind: 'server', url: database.url, clock: systemClock, log: createRecordedLog() });
 });
 afterAll(async () => {
   await store.close();
@@ -21,7 +21,7 @@ afterAll(async () => {
 });
 
 async function queue(): Promise<RelayJob> {
-  const action = await recordAction(store, {
+  const action = await storeAction(store, {
     chain: 'base',
     signer: TRADER,
     trader: TRADER,

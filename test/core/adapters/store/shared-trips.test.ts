@@ -3,11 +3,11 @@ import { connectDatabase } from '../../../../core/adapters/store/connect-databas
 import { isUnavailable } from '../../../../core/adapters/store/faults.js';
 import { createSharedTrips, LOCKS_NOTHING, type Company, type SharedTrips } from '../../../../core/adapters/store/shared-trips.js';
 import { statement } from '../../../../core/adapters/store/statement.js';
-import { createTestDatabase, type TestDatabase } from '../../../harness/database.js';
-import { eventually } from '../../../harness/eventually.js';
-import { failureOf } from '../../../harness/failure-of.js';
-import { createKeptLog } from '../../../harness/kept-log.js';
-import { onOnlyConnection } from '../../../harness/only-connection.js';
+import { createTestDatabase, type TestDatabase } from '../../../harness/database/test-database.js';
+import { eventually } from '../../../harness/time/eventually.js';
+import { failureOf } from '../../../harness/checks/failure-of.js';
+import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
+import { onSingleConnection } from '../../../harness/database/single-connection.js';
 
 let server: TestDatabase;
 let replicas: readonly [Knex, Knex];
@@ -15,7 +15,7 @@ let onlooker: Knex;
 
 beforeAll(async () => {
   server = await createTestDatabase();
-  const connect = (): Knex => connectDatabase({ url: server.url, log: createKeptLog(), poolSize: 4 });
+  const connect = (): Knex => connectDatabase({ url: server.url, log: createRecordedLog(), poolSize: 4 });
   [replicas, onlooker] = [[connect(), connect()], connect()];
   await onlooker.raw('create table kept (word text primary key, transaction_id xid8 not null default pg_current_xact_id())');
 });
@@ -83,7 +83,7 @@ describe('statements that are asked at the same time', () => {
   });
 
   it('are asked anew when another release has changed the tables, and done once', async () => {
-    await onOnlyConnection(server, async (only) => {
+    await onSingleConnection(server, async (only) => {
       const trips = createSharedTrips(only);
       const all = statement('select * from kept order by word');
       const look = () => Promise.all([keep(trips, 'a', { order: '1' }), trips.ask(all, {}, { order: '2' })]);
@@ -162,7 +162,7 @@ describe('of those that travel together', () => {
   });
 
   it('one that cannot even be written fails, and nobody meets what it left behind', async () => {
-    await onOnlyConnection(server, async (only) => {
+    await onSingleConnection(server, async (only) => {
       const trips = createSharedTrips(only);
       const odd = failureOf(trips.ask(KEEP, { word: { number: 1n } }, LOCKS_NOTHING));
       await Promise.all([failureOf(keep(trips, 'a')), odd]);
@@ -188,7 +188,7 @@ describe('of those that travel together', () => {
 
   it('the patience of each connection is afterwards what it was', async () => {
     const limits = { statementMs: 5_000, lockMs: 4_321, idleTransactionMs: 5_000 };
-    await onOnlyConnection({ url: server.url, limits }, async (only) => {
+    await onSingleConnection({ url: server.url, limits }, async (only) => {
       await keepAll(createSharedTrips(only), ['a', 'b']);
       expect((await only.raw<{ rows: unknown[] }>('show lock_timeout')).rows).toEqual([{ lock_timeout: '4321ms' }]);
     });

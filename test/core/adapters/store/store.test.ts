@@ -2,12 +2,12 @@ import { connect, createServer, type Socket } from 'node:net';
 import { createStore, type KnexStore } from '../../../../core/adapters/store/create-store.js';
 import { openDatabase } from '../../../../core/adapters/store/open-database.js';
 import { systemClock } from '../../../../core/adapters/system-clock.js';
-import { createTestDatabase, type TestDatabase } from '../../../harness/database.js';
-import { createKeptLog } from '../../../harness/kept-log.js';
+import { createTestDatabase, type TestDatabase } from '../../../harness/database/test-database.js';
+import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
 
 let database: TestDatabase;
 let store: KnexStore;
-const log = createKeptLog();
+const log = createRecordedLog();
 
 beforeAll(async () => {
   database = await createTestDatabase();

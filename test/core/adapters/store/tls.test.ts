@@ -4,10 +4,10 @@ import pg from 'pg';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../../../core/adapters/store/embedded/start-embedded-postgres.js';
 import { openDatabase } from '../../../../core/adapters/store/open-database.js';
 import { systemClock } from '../../../../core/adapters/system-clock.js';
-import { createAuthority, type Certified } from '../../../harness/certificate.js';
-import { eventually } from '../../../harness/eventually.js';
-import { createKeptLog } from '../../../harness/kept-log.js';
-import { makeThrowAwayFolder } from '../../../harness/throw-away-folder.js';
+import { createAuthority, type Certified } from '../../../harness/process/certificate.js';
+import { eventually } from '../../../harness/time/eventually.js';
+import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
+import { makeTemporaryFolder } from '../../../harness/database/temporary-folder.js';
 
 const ours = createAuthority();
 const others = createAuthority('Somebody else');
@@ -17,8 +17,8 @@ let server: EmbeddedPostgres;
 let withoutTls: Promise<unknown>;
 
 beforeAll(async () => {
-  folder = await makeThrowAwayFolder('diamond-gateway-tls');
-  server = await startEmbeddedPostgres({ folder, log: createKeptLog(), clock: systemClock, durable: false });
+  folder = await makeTemporaryFolder('diamond-gateway-tls');
+  server = await startEmbeddedPostgres({ folder, log: createRecordedLog(), clock: systemClock, durable: false });
   withoutTls = open({ sslmode: 'require' }).catch((error: unknown) => error);
   await withoutTls;
   await serveTls(ours.issue('127.0.0.1'));
@@ -58,7 +58,7 @@ function open({ sslmode, ca, host = '127.0.0.1' }: Wish) {
   const url = new URL(server.url);
   url.hostname = host;
   if (sslmode !== undefined) url.searchParams.set('sslmode', sslmode);
-  return openDatabase({ kind: 'server', url: url.href, ...(ca === undefined ? {} : { ca }), clock: systemClock, log: createKeptLog() });
+  return openDatabase({ kind: 'server', url: url.href, ...(ca === undefined ? {} : { ca }), clock: systemClock, log: createRecordedLog() });
 }
 
 const SEEN = `select ssl from pg_stat_ssl join pg_stat_activity using (pid) where application_name like 'diamond-gateway%'`;

@@ -1,12 +1,12 @@
 import { connectDatabase } from '../../../../core/adapters/store/connect-database.js';
 import { migrate } from '../../../../core/adapters/store/migrate.js';
 import { MIGRATIONS } from '../../../../core/adapters/store/migrations/registry.js';
-import { createEmptyTestDatabase } from '../../../harness/database.js';
-import { createKeptLog } from '../../../harness/kept-log.js';
+import { createEmptyTestDatabase } from '../../../harness/database/test-database.js';
+import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
 import { addRows, contentsOf, schemaOf } from './schema.js';
 import { expectKept } from './upgrade.js';
 
-const log = createKeptLog();
+const log = createRecordedLog();
 let freshSchema: readonly string[];
 
 beforeAll(async () => {

@@ -2,12 +2,12 @@ import type { Knex } from 'knex';
 import { connectDatabase } from '../../../../core/adapters/store/connect-database.js';
 import { migrate } from '../../../../core/adapters/store/migrate.js';
 import { MIGRATIONS } from '../../../../core/adapters/store/migrations/registry.js';
-import { createEmptyTestDatabase, type TestDatabase } from '../../../harness/database.js';
-import { createKeptLog } from '../../../harness/kept-log.js';
+import { createEmptyTestDatabase, type TestDatabase } from '../../../harness/database/test-database.js';
+import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
 import { addRows, contentsOf, schemaOf } from './schema.js';
 import { expectKept } from './upgrade.js';
 
-const log = createKeptLog();
+const log = createRecordedLog();
 const upTo = (database: TestDatabase, count: number) => migrate({ url: database.url, log, migrations: MIGRATIONS.slice(0, count) });
 
 let [grown, fresh]: (TestDatabase | undefined)[] = [];

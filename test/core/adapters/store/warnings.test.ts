@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import path from 'node:path';
-import { createEmptyTestDatabase } from '../../../harness/database.js';
+import { createEmptyTestDatabase } from '../../../harness/database/test-database.js';
 
 const STORE = path.resolve(import.meta.dirname, '../../../../dist/core/adapters/store');
 

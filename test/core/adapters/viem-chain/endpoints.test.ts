@@ -3,22 +3,22 @@ import { createViemChain } from '../../../../core/adapters/viem-chain/viem-chain
 import type { Chain } from '../../../../core/ports.js';
 import type { ChainControls } from '../../../../sandbox/controls.js';
 import { createFaultProxy, type FaultProxy } from '../../../../sandbox/fault-proxy.js';
-import { createMovedClock, type MovedClock } from '../../../harness/moved-clock.js';
-import { eventually } from '../../../harness/eventually.js';
-import { createKeptLog, type KeptLog } from '../../../harness/kept-log.js';
-import { closeOddNodes, startOddNode } from '../../../harness/odd-node.js';
-import type { TestSandbox } from '../../../harness/sandbox.js';
-import { sharedVenue } from '../../../harness/shared-venue.js';
+import { createShiftedClock, type ShiftedClock } from '../../../harness/time/shifted-clock.js';
+import { eventually } from '../../../harness/time/eventually.js';
+import { createRecordedLog, type RecordedLog } from '../../../harness/checks/recorded-log.js';
+import { closeFaultyNodes, startFaultyNode } from '../../../harness/servers/faulty-node.js';
+import type { TestVenue } from '../../../harness/venue/own-venue.js';
+import { sharedVenue } from '../../../harness/venue/shared-venue.js';
 
 /** Two ways to one real node, each of them as bad as the test wants. */
 
-let sandbox: TestSandbox;
+let sandbox: TestVenue;
 let controls: ChainControls;
 let first: FaultProxy;
 let second: FaultProxy;
 let chain: Chain;
-let clock: MovedClock;
-let log: KeptLog;
+let clock: ShiftedClock;
+let log: RecordedLog;
 
 beforeAll(async () => {
   sandbox = await sharedVenue();
@@ -31,11 +31,11 @@ afterAll(() => sandbox.stop());
 beforeEach(async () => {
   first = await createFaultProxy({ target: controls.rpcUrl, clock: systemClock });
   second = await createFaultProxy({ target: controls.rpcUrl, clock: systemClock });
-  log = createKeptLog();
-  clock = createMovedClock();
+  log = createRecordedLog();
+  clock = createShiftedClock();
   chain = chainOf([withKey(first.url), withKey(second.url)]);
 });
-afterEach(closeOddNodes);
+afterEach(closeFaultyNodes);
 afterEach(() => Promise.all([first.close(), second.close()]));
 
 const chainOf = (rpcUrls: readonly string[]): Chain => createViemChain({ definition: controls.definition, rpcUrls, clock, log });
@@ -93,7 +93,7 @@ describe('with two nodes,', () => {
     ['an answer', -32005, 'key SECRET-KEY of user (dXNlcjpodW50ZXIy) has no access'],
     ['a refusal of all', -32600, 'unauthorized: SECRET-KEY'],
   ])('one that repeats its key in %s is told without it', async (_, code, message) => {
-    const odd = await startOddNode((_request, response, body) => {
+    const odd = await startFaultyNode((_request, response, body) => {
       const refusal = { jsonrpc: '2.0', id: 0, error: { code, message } };
       response.end(JSON.stringify(body.startsWith('[') && code === -32005 ? [refusal, { ...refusal, id: 1 }] : refusal));
     });

@@ -2,8 +2,8 @@ import { systemClock } from '../../../../core/adapters/system-clock.js';
 import { createViemChain } from '../../../../core/adapters/viem-chain/viem-chain.js';
 import { chainBySlug } from '../../../../core/chains.js';
 import type { Address, Chain } from '../../../../core/ports.js';
-import { startJsonRpcNode, type JsonRpcNode, type Speak } from '../../../harness/json-rpc-node.js';
-import { createKeptLog } from '../../../harness/kept-log.js';
+import { startJsonRpcNode, type JsonRpcNode, type Speak } from '../../../harness/servers/json-rpc-node.js';
+import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
 
 const definition = chainBySlug('arbitrum-sepolia');
 const { chainId } = definition;
@@ -43,7 +43,7 @@ beforeEach(async () => {
 afterEach(() => Promise.all([first.close(), second.close()]));
 
 const chainOf = (...nodes: JsonRpcNode[]): Chain =>
-  createViemChain({ definition, rpcUrls: nodes.map(({ url }) => url), clock: systemClock, log: createKeptLog() });
+  createViemChain({ definition, rpcUrls: nodes.map(({ url }) => url), clock: systemClock, log: createRecordedLog() });
 
 const amounts = async (): Promise<number[]> => {
   const { tokens } = await chain.accountFacts(TRADER, TOKENS);

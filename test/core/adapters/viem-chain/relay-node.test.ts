@@ -2,8 +2,8 @@ import { systemClock } from '../../../../core/adapters/system-clock.js';
 import { createViemChain } from '../../../../core/adapters/viem-chain/viem-chain.js';
 import { chainBySlug } from '../../../../core/chains.js';
 import type { Chain } from '../../../../core/ports.js';
-import { startJsonRpcNode, type JsonRpcNode, type Speak } from '../../../harness/json-rpc-node.js';
-import { createKeptLog } from '../../../harness/kept-log.js';
+import { startJsonRpcNode, type JsonRpcNode, type Speak } from '../../../harness/servers/json-rpc-node.js';
+import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
 
 /** What a relayer is told by two nodes of which the first is a bad one. */
 
@@ -27,7 +27,7 @@ beforeEach(async () => {
   first = await startJsonRpcNode(healthy);
   second = await startJsonRpcNode(healthy);
   const rpcUrls = [first, second].map(({ url }) => `${url}/SECRET-KEY`);
-  chain = createViemChain({ definition, rpcUrls, clock: systemClock, log: createKeptLog() });
+  chain = createViemChain({ definition, rpcUrls, clock: systemClock, log: createRecordedLog() });
 });
 afterEach(() => Promise.all([first.close(), second.close()]));
 

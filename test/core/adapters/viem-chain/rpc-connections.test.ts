@@ -4,9 +4,17 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { exchange } from '../../../../core/adapters/viem-chain/rpc-exchange.js';
 import { movedTo, rpcPlace } from '../../../../core/adapters/viem-chain/rpc-place.js';
-import { answer, closeOddNodes, RESULT, SIMPLE, startBytes, startOddNode, type Handler } from '../../../harness/odd-node.js';
+import {
+  answer,
+  closeFaultyNodes,
+  RESULT,
+  SIMPLE,
+  startBytes,
+  startFaultyNode,
+  type Handler,
+} from '../../../harness/servers/faulty-node.js';
 
-afterEach(closeOddNodes);
+afterEach(closeFaultyNodes);
 
 const ask = (url: string, timeoutMs = 5_000): ReturnType<typeof exchange> =>
   exchange(rpcPlace(url), [{ method: 'eth_blockNumber' }], timeoutMs);
@@ -23,7 +31,7 @@ const move =
 
 describe('a node that has moved', () => {
   it.each([307, 308])('is followed with the same question and the same user (%i)', async (status) => {
-    const node = await startOddNode((...given) => (given[0].url === '/v2/key' ? move('/v3/key?a=b', status) : answer)(...given));
+    const node = await startFaultyNode((...given) => (given[0].url === '/v2/key' ? move('/v3/key?a=b', status) : answer)(...given));
     expect(await ask(withUser(`${node.url}v2/key`))).toEqual([{ id: 0, result: '0x1' }]);
     const user = `Basic ${Buffer.from('user:hunter2').toString('base64')}`;
     expect(node.heard.map(({ path, user: heard }) => [path, heard])).toEqual([
@@ -34,20 +42,20 @@ describe('a node that has moved', () => {
   });
 
   it('to somebody else is followed without a word of who asks, also on the way back', async () => {
-    const stranger = await startOddNode((_request, response) => void response.writeHead(307, { location: `${home.url}again` }).end());
-    const home = await startOddNode((...given) => (given[0].url === '/again' ? answer : move(`${stranger.url}there`))(...given));
+    const stranger = await startFaultyNode((_request, response) => void response.writeHead(307, { location: `${home.url}again` }).end());
+    const home = await startFaultyNode((...given) => (given[0].url === '/again' ? answer : move(`${stranger.url}there`))(...given));
     expect(await ask(withUser(home.url))).toEqual([{ id: 0, result: '0x1' }]);
     expect([home.heard[0]?.user === undefined, stranger.heard[0]?.user, home.heard[1]?.user]).toEqual([false, undefined, undefined]);
   });
 
   it('in circles is left after a few rounds', async () => {
-    const node = await startOddNode(move('/'));
+    const node = await startFaultyNode(move('/'));
     expect(await saidBy(ask(node.url))).toBe('cannot be reached (it moves in circles)');
     expect(node.heard).toHaveLength(4);
   });
 
   it.each(['http://', 'file:///etc/passwd', 'ftp://127.0.0.1/', 'javascript:0', 'data:,0x1'])('to %s is nowhere', async (location) => {
-    const node = await startOddNode(move(location));
+    const node = await startFaultyNode(move(location));
     expect(await saidBy(ask(node.url))).toBe('cannot be reached (it has moved to no address)');
   });
 
@@ -60,21 +68,21 @@ describe('a node that has moved', () => {
   });
 
   it('to an address with a user that cannot be decoded is asked there', async () => {
-    const there = await startOddNode(answer);
-    const node = await startOddNode(move(there.url.replace('http://', 'http://50%:%zz@')));
+    const there = await startFaultyNode(answer);
+    const node = await startFaultyNode(move(there.url.replace('http://', 'http://50%:%zz@')));
     expect(await ask(node.url)).toHaveLength(1);
     expect(there.heard[0]?.user).toBe(`Basic ${Buffer.from('50%:%zz').toString('base64')}`);
   });
 
   it('for good without an address, or in a way that drops the question, has given no answer', async () => {
     for (const status of [301, 302, 303, 307]) {
-      const node = await startOddNode((_request, response) => void response.writeHead(status).end(RESULT));
+      const node = await startFaultyNode((_request, response) => void response.writeHead(status).end(RESULT));
       expect(await saidBy(ask(node.url))).toBe(`HTTP ${status}`);
     }
   });
 
   it('again and again, slowly, has no more time than any other', async () => {
-    const node = await startOddNode((...given) => void setTimeout(() => move('/')(...given), 200));
+    const node = await startFaultyNode((...given) => void setTimeout(() => move('/')(...given), 200));
     const since = performance.now();
     expect(await saidBy(ask(node.url, 500))).toBe('no answer within 0.5 s');
     expect(performance.now() - since).toBeLessThan(2_000);
@@ -84,7 +92,7 @@ describe('a node that has moved', () => {
 describe('a connection that is kept', () => {
   it('carries one question after the other', async () => {
     const ports = new Set<number | undefined>();
-    const node = await startOddNode((request, response) => (ports.add(request.socket.remotePort), void response.end(RESULT)));
+    const node = await startFaultyNode((request, response) => (ports.add(request.socket.remotePort), void response.end(RESULT)));
     for (let round = 0; round < 20; round += 1) await ask(node.url);
     expect(ports.size).toBe(1);
   });
@@ -122,7 +130,7 @@ describe('a connection that is kept', () => {
   it('carries a transaction again in the same bytes and no others', async () => {
     const raw = `0x02${'ab'.repeat(100)}`;
     let isFirst = true;
-    const node = await startOddNode((request, response, body) => {
+    const node = await startFaultyNode((request, response, body) => {
       if (body.includes('eth_sendRawTransaction') && isFirst) return void ((isFirst = false), request.socket.resetAndDestroy());
       response.end(RESULT);
     });
@@ -137,7 +145,7 @@ describe('a connection that is kept', () => {
 describe('many at once', () => {
   it('wait for the node alone, not for each other', async () => {
     const held: ServerResponse[] = [];
-    const node = await startOddNode((_request, response) => {
+    const node = await startFaultyNode((_request, response) => {
       held.push(response);
       if (held.length === 200) for (const one of held) one.end(RESULT);
     });
@@ -145,7 +153,7 @@ describe('many at once', () => {
   }, 30_000);
 
   it('leave nothing open that keeps a process alive', async () => {
-    const node = await startOddNode(answer);
+    const node = await startFaultyNode(answer);
     const [place, client] = ['rpc-place.ts', 'rpc-post.ts'].map((name) =>
       fileURLToPath(new URL(`../../../../core/adapters/viem-chain/${name}`, import.meta.url)),
     );

@@ -3,10 +3,10 @@ import { gzipSync } from 'node:zlib';
 import { exchange } from '../../../../core/adapters/viem-chain/rpc-exchange.js';
 import { rpcPlace } from '../../../../core/adapters/viem-chain/rpc-place.js';
 import { post } from '../../../../core/adapters/viem-chain/rpc-post.js';
-import { eventually } from '../../../harness/eventually.js';
-import { answer, closeOddNodes, RESULT, startBytes, startOddNode } from '../../../harness/odd-node.js';
+import { eventually } from '../../../harness/time/eventually.js';
+import { answer, closeFaultyNodes, RESULT, startBytes, startFaultyNode } from '../../../harness/servers/faulty-node.js';
 
-afterEach(closeOddNodes);
+afterEach(closeFaultyNodes);
 
 const ask = (url: string, timeoutMs = 5_000): ReturnType<typeof exchange> =>
   exchange(rpcPlace(url), [{ method: 'eth_blockNumber' }], timeoutMs);
@@ -21,7 +21,7 @@ const saidBy = (asked: Promise<unknown>): Promise<string> =>
 describe('an answer', () => {
   it('is asked for packed where it may be large, and read either way', async () => {
     const kinds: (string | undefined)[] = [];
-    const node = await startOddNode((request, response) => {
+    const node = await startFaultyNode((request, response) => {
       kinds.push(request.headers['accept-encoding']);
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(RESULT));
     });
@@ -32,7 +32,7 @@ describe('an answer', () => {
   it('that unpacks to more than anybody may say is left, and its connection with it', async () => {
     const bomb = gzipSync(Buffer.alloc(80 * 1024 * 1024, 0x20), { level: 1 });
     let isGone = false;
-    const node = await startOddNode((request, response) => {
+    const node = await startFaultyNode((request, response) => {
       request.socket.on('close', () => (isGone = true));
       response.writeHead(200, { 'content-encoding': 'gzip' });
       response.write(bomb); // and never ends
@@ -48,7 +48,7 @@ describe('an answer', () => {
     ['packed', { 'content-encoding': 'gzip' }],
     ['plain', {}],
   ])('that says it will be too large is not waited for (%s)', async (_how, headers) => {
-    const node = await startOddNode((_request, response) => {
+    const node = await startFaultyNode((_request, response) => {
       response.writeHead(200, { 'content-length': String(65 * 1024 * 1024), ...headers }).write('no gzip at all');
     });
     for (let round = 0; round < 5; round += 1) expect(await saidBy(askLogs(node.url))).toBe('its answer is too large');
@@ -56,7 +56,7 @@ describe('an answer', () => {
 
   it('that is badly packed, or packed and cut short, is none', async () => {
     for (const bytes of [Buffer.from('no gzip at all'), gzipSync(RESULT).subarray(0, -9)]) {
-      const node = await startOddNode((_request, response) => void response.writeHead(200, { 'content-encoding': 'gzip' }).end(bytes));
+      const node = await startFaultyNode((_request, response) => void response.writeHead(200, { 'content-encoding': 'gzip' }).end(bytes));
       expect(await saidBy(askLogs(node.url))).toBe('cannot be reached (its answer is badly packed)');
     }
   });
@@ -105,8 +105,8 @@ describe('an answer', () => {
 
 describe('a refusal', () => {
   it('says nothing of the address but a code', async () => {
-    const node = await startOddNode(answer);
-    const gone = await startOddNode(answer);
+    const node = await startFaultyNode(answer);
+    const gone = await startFaultyNode(answer);
     gone.close();
     const secret = 'v2/SECRET-KEY?token=SECRET-KEY';
     const said = [

@@ -2,8 +2,8 @@ import { systemClock } from '../../../../core/adapters/system-clock.js';
 import { createViemChain } from '../../../../core/adapters/viem-chain/viem-chain.js';
 import { CHAINS } from '../../../../core/chains.js';
 import type { Chain, Hex } from '../../../../core/ports.js';
-import { startJsonRpcNode, type JsonRpcNode, type Speak } from '../../../harness/json-rpc-node.js';
-import { createKeptLog } from '../../../harness/kept-log.js';
+import { startJsonRpcNode, type JsonRpcNode, type Speak } from '../../../harness/servers/json-rpc-node.js';
+import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
 
 const [definition] = CHAINS;
 const WALLET = `0x${'ab'.repeat(20)}` as const;
@@ -29,7 +29,7 @@ async function start(verdicts: readonly ReturnType<Speak>[]): Promise<void> {
     ),
   );
   if (definition === undefined) throw new Error('no chain');
-  chain = createViemChain({ definition, rpcUrls: nodes.map(({ url }) => url), clock: systemClock, log: createKeptLog() });
+  chain = createViemChain({ definition, rpcUrls: nodes.map(({ url }) => url), clock: systemClock, log: createRecordedLog() });
 }
 afterEach(async () => {
   calls = [];

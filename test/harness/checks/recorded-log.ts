@@ -1,0 +1,16 @@
+import type { LogFields, Logger } from '../../../core/ports.js';
+
+export interface RecordedLog extends Logger {
+  readonly entries: { readonly level: string; readonly event: string; readonly fields: LogFields }[];
+}
+
+/** Writes nothing and remembers everything, for tests that ask what was said. */
+export function createRecordedLog(): RecordedLog {
+  const entries: RecordedLog['entries'] = [];
+  const at =
+    (level: string) =>
+    (event: string, fields: LogFields = {}): void =>
+      void entries.push({ level, event, fields });
+  const log: RecordedLog = { entries, debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), child: () => log };
+  return log;
+}

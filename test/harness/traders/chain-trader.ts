@@ -1,0 +1,104 @@
+import { createPublicClient, createWalletClient, http, parseEventLogs, type Hex, type PublicClient } from 'viem';
+import { privateKeyToAccount, type PrivateKeyAccount } from 'viem/accounts';
+import { diamondAbi } from '../../../core/adapters/diamond-abi.js';
+import { tokenAbi } from '../../../sandbox/contracts/artefact.js';
+import type { ChainControls } from '../../../sandbox/controls.js';
+import { trade, type Trade } from '../diamond/diamond-calls.js';
+import { eventually } from '../time/eventually.js';
+
+/** A trader with a wallet and nothing else: it speaks to the node as any outsider would. */
+export interface ChainTrader {
+  readonly account: PrivateKeyAccount;
+  readonly privateKey: Hex;
+  readonly client: PublicClient;
+  send(to: `0x${string}`, data: Hex): Promise<Hex>;
+  open(changes?: Partial<Trade>, maxSlippageP?: number): Promise<Hex>;
+  close(index: number, expectedPrice: bigint): Promise<Hex>;
+  /** Open positions and resting orders. */
+  trades(): Promise<readonly Trade[]>;
+  pending(): Promise<number>;
+  usdc(): Promise<bigint>;
+  /** The first event of that name about this trader, waiting for it. */
+  event(name: string, deadlineMs?: number): Promise<Record<string, unknown>>;
+}
+
+export async function newTrader(chain: ChainControls, funds: { usdc?: string; delegate?: `0x${string}` } = {}): Promise<ChainTrader> {
+  const { privateKey } = await chain.faucet.createTrader({
+    usdc: funds.usdc ?? '10000',
+    eth: '10',
+    approve: true,
+    delegate: funds.delegate ?? null,
+  });
+  return chainTrader(chain, privateKey);
+}
+
+export function chainTrader(chain: ChainControls, privateKey: Hex): ChainTrader {
+  const account = privateKeyToAccount(privateKey);
+  const transport = http(chain.rpcUrl, { retryCount: 0 });
+  const client = createPublicClient({ transport, cacheTime: 0, pollingInterval: 20 });
+  const wallet = createWalletClient({ account, transport });
+  const diamond = { address: chain.definition.diamond, abi: diamondAbi } as const;
+  const viemChain = {
+    id: chain.definition.chainId,
+    name: chain.definition.name,
+    nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
+    rpcUrls: { default: { http: [chain.rpcUrl] } },
+  };
+  const usdcToken = chain.collaterals.find(({ symbol }) => symbol === 'USDC');
+  if (!usdcToken) throw new Error('the chain has no USDC');
+
+  async function mined(hash: Hex): Promise<Hex> {
+    const { status } = await client.waitForTransactionReceipt({ hash });
+    if (status !== 'success') throw new Error(`${hash} reverted`);
+    return hash;
+  }
+
+  const options = { ...diamond, account, chain: viemChain } as const;
+  return {
+    account,
+    privateKey,
+    client,
+    // With room: estimated on the block that wrote a slot last, writing it again seems to cost next to nothing.
+    async send(to, data) {
+      const gas = ((await client.estimateGas({ account, to, data })) * 12n) / 10n;
+      return mined(await wallet.sendTransaction({ to, data, gas, chain: viemChain }));
+    },
+    async open(changes = {}, maxSlippageP = 1000) {
+      const args = [
+        trade({ collateralIndex: usdcToken.index, ...changes }),
+        maxSlippageP,
+        '0x0000000000000000000000000000000000000000',
+      ] as const;
+      return mined(await wallet.writeContract({ ...options, functionName: 'openTrade', args }));
+    },
+    close: async (index, expectedPrice) =>
+      mined(await wallet.writeContract({ ...options, functionName: 'closeTradeMarket', args: [index, expectedPrice] })),
+    async trades() {
+      return (await client.readContract({ ...diamond, functionName: 'getTrades', args: [account.address] })).filter(({ isOpen }) => isOpen);
+    },
+    async pending() {
+      return (await client.readContract({ ...diamond, functionName: 'getPendingOrders', args: [account.address] })).filter(
+        ({ isOpen }) => isOpen,
+      ).length;
+    },
+    usdc: () =>
+      client.readContract({
+        address: usdcToken.address,
+        abi: tokenAbi,
+        functionName: 'balanceOf',
+        args: [account.address],
+      }),
+    async event(name, deadlineMs = 10_000) {
+      const find = async (): Promise<Record<string, unknown> | undefined> => {
+        const logs = parseEventLogs({ abi: diamondAbi, logs: await client.getLogs({ address: diamond.address, fromBlock: 0n }) });
+        const own = logs.filter(({ eventName, args }) => eventName === name && mentions(args as Record<string, unknown>, account.address));
+        return own.at(-1)?.args;
+      };
+      const found = await eventually(find, (args) => args !== undefined, deadlineMs);
+      return found ?? {};
+    },
+  };
+}
+
+const mentions = (args: Record<string, unknown>, address: string): boolean =>
+  [args['trader'], args['user'], (args['orderId'] as { user?: string } | undefined)?.user].some((value) => value === address);

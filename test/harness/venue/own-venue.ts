@@ -1,0 +1,81 @@
+import { systemClock } from '../../../core/adapters/system-clock.js';
+import type { Config } from '../../../core/config.js';
+import type { Gateway } from '../../../core/gateway.js';
+import { createLifecycle } from '../../../lifecycle.js';
+import type { SandboxControls } from '../../../sandbox/controls.js';
+import { readSandboxSettings } from '../../../sandbox/settings.js';
+import { startSandbox } from '../../../sandbox/start-sandbox.js';
+import { createTestDatabase } from '../database/test-database.js';
+import { createRecordedLog, type RecordedLog } from '../checks/recorded-log.js';
+import { checkExchange } from '../checks/openapi-check.js';
+
+export interface TestVenue {
+  readonly url: string;
+  readonly gateway: Gateway;
+  readonly controls: SandboxControls;
+  readonly config: Config;
+  readonly log: RecordedLog;
+  /** Any request; its reply is held against the OpenAPI document, as are those of `get` and `post`. */
+  call(path: string, init?: RequestInit): Promise<Reply>;
+  get(path: string, headers?: Record<string, string>): Promise<Reply>;
+  post(path: string, body: unknown, headers?: Record<string, string>): Promise<Reply>;
+  stop(): Promise<void>;
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: unknown;
+}
+
+/** The oracle of a test venue answers at once. */
+export const TEST_ORACLE_MS = 10;
+
+/** The sandbox as `npm start` runs it, in this process and on a database of its own: `beforeAll(start)`, `afterAll(stop)`. */
+export async function startOwnVenue(settings: Record<string, string> = {}, kept: RecordedLog = createRecordedLog()): Promise<TestVenue> {
+  const database = await createTestDatabase();
+  const log = kept;
+  const lifecycle = createLifecycle(log);
+  const stop = async (): Promise<void> => {
+    await lifecycle.end();
+    await database.drop();
+  };
+  try {
+    const environment = {
+      PORT: '0',
+      SANDBOX_BLOCK_MS: '10',
+      SANDBOX_IDLE_BLOCK_MS: '250',
+      SANDBOX_ORACLE_MS: String(TEST_ORACLE_MS),
+      SANDBOX_PRICE_MS: '1000',
+      RATE_LIMIT_IP: '1000000',
+      TRACKED_USERS_PER_IP: '1000',
+      DATABASE_URL: database.url,
+      ...settings,
+    };
+    const sandbox = await startSandbox({
+      settings: readSandboxSettings(environment),
+      lifecycle,
+      clock: systemClock,
+      log,
+      write: () => undefined,
+    });
+    const call = async (path: string, init?: RequestInit): Promise<Reply> => {
+      const response = await fetch(`${sandbox.url}${path}`, init);
+      const reply = { status: response.status, headers: response.headers, body: await response.json() };
+      checkExchange(init?.method ?? 'GET', path, reply.status, reply.body);
+      return reply;
+    };
+    return {
+      ...sandbox,
+      log,
+      stop,
+      call,
+      get: (path, headers = {}) => call(path, { headers }),
+      post: (path, body, headers = {}) =>
+        call(path, { method: 'POST', body: JSON.stringify(body), headers: { 'Content-Type': 'application/json', ...headers } }),
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}

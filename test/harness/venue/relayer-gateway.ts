@@ -1,0 +1,107 @@
+import { Wallet } from 'ethers';
+import { createPublicClient, http, type PublicClient } from 'viem';
+import { generatePrivateKey } from 'viem/accounts';
+import { systemClock } from '../../../core/adapters/system-clock.js';
+import type { Gateway } from '../../../core/gateway.js';
+import type { Address } from '../../../core/ports.js';
+import { LANE_DEFAULTS, type LaneConfig } from '../../../core/relay/lane-variables.js';
+import type { LaneWaits } from '../../../core/relay/lane-waits.js';
+import { startGateway, startStore } from '../../../compose.js';
+import { createLifecycle } from '../../../lifecycle.js';
+import { listen } from '../../../native-api/listen.js';
+import { createWallet } from '../../../relayer/wallet.js';
+import { createFaultProxy, type FaultProxy } from '../../../sandbox/fault-proxy.js';
+import { newTrader, type ChainTrader } from '../traders/chain-trader.js';
+import { createTestDatabase } from '../database/test-database.js';
+import { eventually } from '../time/eventually.js';
+import { approveAgent, postExchange, signL1 } from '../hyperliquid/exchange.js';
+import { createRecordedLog, type RecordedLog } from '../checks/recorded-log.js';
+import type { TestVenue } from './own-venue.js';
+
+/** A whole gateway on the sandbox's chain with books, a relayer wallet and a bad line to the node of its own. */
+export interface RelayerGateway {
+  readonly url: string;
+  readonly gateway: Gateway;
+  readonly log: RecordedLog;
+  readonly proxy: FaultProxy;
+  readonly wallet: Address;
+  /** Asks the node itself. */
+  readonly client: PublicClient;
+  newBot(): Promise<RelayedBot>;
+  /** With `isHeld` nothing is sent until then, as if another replica owned the lane and slept. */
+  releaseLane(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface RelayedBot {
+  readonly trader: ChainTrader;
+  send(action: Record<string, unknown>): Promise<unknown>;
+}
+
+export interface RelayerGatewayOptions {
+  readonly waits?: Partial<LaneWaits>;
+  readonly lane?: Partial<LaneConfig>;
+  readonly maxFeePerGas?: bigint;
+  readonly holdMs?: number;
+  readonly isHeld?: boolean;
+}
+
+const GWEI = 1_000_000_000n;
+
+export async function startRelayerGateway(sandbox: TestVenue, options: RelayerGatewayOptions = {}): Promise<RelayerGateway> {
+  const { waits, lane, maxFeePerGas = 50n * GWEI, holdMs = 2_000, isHeld = false } = options;
+  const [controls] = sandbox.controls.chains;
+  const [chain] = sandbox.config.chains;
+  if (!controls || !chain) throw new Error('the sandbox has no chain');
+  const { slug } = chain.chain;
+  const key = generatePrivateKey();
+  const { address: wallet } = createWallet(key);
+  await controls.faucet.fund(wallet, { eth: '10' });
+  const database = await createTestDatabase();
+  const proxy = await createFaultProxy({ target: controls.rpcUrl, clock: systemClock });
+  const log = createRecordedLog();
+  const clock = systemClock;
+  const lifecycle = createLifecycle(log);
+  const listening = await lifecycle.start(
+    'http',
+    () => listen('127.0.0.1', 0),
+    (made) => made.close(),
+  );
+  const settings: LaneConfig = { ...LANE_DEFAULTS, ...lane, waits: { ...LANE_DEFAULTS.waits, ...waits } };
+  const relayer = { keys: () => [key], maxFeePerGas, lane: settings };
+  const config = {
+    ...sandbox.config,
+    database: { kind: 'server', url: database.url } as const,
+    facade: { ...sandbox.config.facade, holdMs },
+    chains: [{ ...chain, rpcUrls: [proxy.url], wsUrls: [proxy.wsUrl], relayer }],
+  };
+  const store = await startStore({ lifecycle, clock, log }, config.database);
+  const held = isHeld ? await store.relay.lease(slug, wallet) : null;
+  const gateway = await startGateway({ config, store, lifecycle, clock, log, http: listening });
+  const { url } = listening;
+  await eventually(
+    async () => (await fetch(`${url}/ready`)).status,
+    (status) => status === 200,
+  );
+  return {
+    url,
+    gateway,
+    log,
+    proxy,
+    wallet,
+    client: createPublicClient({ transport: http(controls.rpcUrl, { retryCount: 0, batch: true }), cacheTime: 0 }),
+    async newBot() {
+      const trader = await newTrader(controls, { delegate: wallet, usdc: '100000' });
+      const agent = new Wallet(Wallet.createRandom().privateKey);
+      const approval = await approveAgent(new Wallet(trader.privateKey), agent.address, null, { network: 'Testnet' });
+      expect(await postExchange(url, slug, approval)).toMatchObject({ body: { status: 'ok' } });
+      return { trader, send: async (action) => (await postExchange(url, slug, await signL1(agent, action))).body };
+    },
+    releaseLane: async () => held?.release(),
+    async stop() {
+      await lifecycle.end();
+      await proxy.close();
+      await database.drop();
+    },
+  };
+}

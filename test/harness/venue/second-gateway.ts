@@ -1,0 +1,59 @@
+import { systemClock } from '../../../core/adapters/system-clock.js';
+import type { ChainConfig } from '../../../core/config.js';
+import type { Gateway } from '../../../core/gateway.js';
+import type { Clock } from '../../../core/ports.js';
+import { startGateway, startStore } from '../../../compose.js';
+import { createLifecycle } from '../../../lifecycle.js';
+import { listen } from '../../../native-api/listen.js';
+import { createRecordedLog, type RecordedLog } from '../checks/recorded-log.js';
+import type { Reply, TestVenue } from './own-venue.js';
+
+export interface SecondGateway {
+  readonly url: string;
+  readonly gateway: Gateway;
+  readonly log: RecordedLog;
+  get(path: string): Promise<Reply>;
+  stop(): Promise<void>;
+}
+
+export interface SecondGatewayOptions {
+  readonly clock?: Clock;
+  /** Other hosts than those of the sandbox. */
+  readonly hosts?: Partial<Pick<ChainConfig, 'rpcUrls' | 'backendUrl' | 'pricingUrl' | 'globalUrl'>>;
+  /** Absent: nobody relays there, and its facade is read-only. */
+  readonly relays?: boolean;
+}
+
+/** A second gateway of the same venue and database, on its own clock and with its own connections. It does not wait to be ready. */
+export async function startSecondGateway(
+  { config }: TestVenue,
+  { clock = systemClock, hosts = {}, relays = false }: SecondGatewayOptions = {},
+): Promise<SecondGateway> {
+  const log = createRecordedLog();
+  const lifecycle = createLifecycle(log);
+  const http = await lifecycle.start(
+    'http',
+    () => listen('127.0.0.1', 0),
+    (made) => made.close(),
+  );
+  const chains = config.chains.map((chain) => ({ ...chain, ...(relays ? {} : { relayer: null }), ...hosts }));
+  const store = await startStore({ lifecycle, clock, log }, config.database);
+  const gateway = await startGateway({
+    config: { ...config, chains },
+    store,
+    lifecycle,
+    clock,
+    log,
+    http,
+  });
+  return {
+    url: http.url,
+    gateway,
+    log,
+    stop: () => lifecycle.end(),
+    async get(path) {
+      const response = await fetch(`${http.url}${path}`);
+      return { status: response.status, headers: response.headers, body: await response.json() };
+    },
+  };
+}

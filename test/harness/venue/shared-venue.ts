@@ -1,0 +1,55 @@
+import { SANDBOX_MARKETS } from '../../../sandbox/markets.js';
+import { onEndOfRun } from '../../runner/end-of-run.js';
+import { BUSY_AGENTS } from '../traders/agent-trader.js';
+import { eventually } from '../time/eventually.js';
+import { startOwnVenue, TEST_ORACLE_MS, type TestVenue } from './own-venue.js';
+
+let started: Promise<TestVenue> | null = null;
+
+/**
+ * The venue that the test files of one worker use one after the other: for tests that need markets and fresh traders. What a file does to
+ * prices, market hours, oracle, mining and node is undone before the next. What it leaves on the chain and in the database stays: count only what
+ * is your own. A file that reorganises the chain, moves its time, or needs settings of its own starts its own venue with `startOwnVenue`.
+ */
+export async function sharedVenue(): Promise<TestVenue> {
+  started ??= start();
+  const venue = await started;
+  await restore(venue);
+  return { ...venue, stop: () => rest(venue) };
+}
+
+/** While other files run, it makes no blocks. */
+async function rest(venue: TestVenue): Promise<void> {
+  await Promise.all(venue.controls.chains.map((chain) => chain.pauseMining(true)));
+}
+
+async function start(): Promise<TestVenue> {
+  const venue = await startOwnVenue(BUSY_AGENTS);
+  onEndOfRun(() => venue.stop());
+  return venue;
+}
+
+const BASE_FEE_GWEI = 0.1;
+
+async function restore(venue: TestVenue): Promise<void> {
+  const { prices, chains } = venue.controls;
+  for (const [pairIndex, market] of SANDBOX_MARKETS.entries())
+    if (market !== null) {
+      prices.jump(pairIndex, market.startPrice);
+      prices.walk(pairIndex);
+      prices.setOpen(pairIndex, null);
+    }
+  prices.pauseFeed(false);
+  for (const chain of chains) {
+    chain.setRpcFault({ mode: 'ok' });
+    chain.setOraclePolicy(null, { mode: 'auto', delayMs: TEST_ORACLE_MS });
+    await chain.setBaseFee(BASE_FEE_GWEI);
+    await chain.pauseMining(false);
+    await chain.mine(1);
+  }
+  await eventually(
+    () => venue.get('/ready'),
+    ({ status }) => status === 200,
+  );
+  venue.log.entries.length = 0;
+}
