@@ -38,6 +38,8 @@ export interface DailyBudget {
   refusal(maxCostWei: bigint): Promise<Refusal | null>;
   /** A job is begun: it counts until it is over, and then by what it cost. */
   begin(id: bigint, maxCostWei: bigint): void;
+  /** Jobs that were begun and got no nonce after all, because they were canceled in the queue: they cost nothing. */
+  release(ids: readonly bigint[]): void;
   step(job: RelayJob): void;
   /** Another replica held the lane meanwhile. */
   forget(): void;
@@ -47,6 +49,7 @@ const UNLIMITED: DailyBudget = {
   refresh: () => Promise.resolve(),
   refusal: () => Promise.resolve(null),
   begin: () => undefined,
+  release: () => undefined,
   step: () => undefined,
   forget: () => undefined,
 };
@@ -107,6 +110,7 @@ export function createDailyBudget(options: DailyBudgetOptions): DailyBudget {
       return { reason: 'budget', note };
     },
     begin: (id, maxCostWei) => void underWay.set(id, maxCostWei),
+    release: (ids) => ids.forEach((id) => underWay.delete(id)),
     step(job) {
       if (isOver(job.state)) underWay.delete(job.id);
     },

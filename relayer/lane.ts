@@ -143,9 +143,7 @@ export function createLane(options: LaneOptions): Lane {
   /** Until they are signed, and those before them are in the hands of a node: while these go there, the next are made ready. */
   async function begin(passed: readonly bigint[]): Promise<void> {
     const before = handing;
-    const signed = numbers(() => store.number(slug, address, passed, lookout.leastNonce())).then((numbered) =>
-      delivery.signFirst(numbered),
-    );
+    const signed = giveNumbers(passed).then((numbered) => delivery.signFirst(numbered));
     const send = async (): Promise<void> => {
       const ready = await signed.catch(() => []);
       await before;
@@ -155,6 +153,18 @@ export function createLane(options: LaneOptions): Lane {
     handing = inHand.hold(passed, send).catch(failed);
     await signed;
     await before;
+  }
+
+  /** What got none is not paid for: its trader canceled it after it was judged, or the database failed and it is judged again. */
+  async function giveNumbers(passed: readonly bigint[]): Promise<RelayJob[]> {
+    let numbered: RelayJob[] = [];
+    try {
+      numbered = await numbers(() => store.number(slug, address, passed, lookout.leastNonce()));
+      return numbered;
+    } finally {
+      const given = new Set(numbered.map(({ id }) => id));
+      budget.release(passed.filter((id) => !given.has(id)));
+    }
   }
 
   /** Those that may be signed. A trader's are judged one after the other: what one is allowed depends on those before it. */

@@ -112,6 +112,29 @@ describe('a lane', () => {
     expect(await whenOver(bench, [canceling.job.id])).toMatchObject([{ state: 'reverted' }]);
   });
 
+  it('pays nothing of its budget for what was canceled between the last check and its nonce', async () => {
+    const bench = await relayBench(chain, sandbox.gateway.store);
+    const { baseFee, priorityFee } = await bench.node.fees();
+    const first = await requestOf(bench);
+    let canceled: bigint | null = null;
+    const store: RelayStore = {
+      ...bench.store,
+      async number(slug, wallet, ids, atLeast) {
+        const [id] = ids;
+        if (canceled === null && id !== undefined)
+          await bench.store.refuse(slug, (canceled = id), { reason: 'canceled', note: 'it was canceled before it was sent' });
+        return bench.store.number(slug, wallet, ids, atLeast);
+      },
+    };
+    // Enough for one of them at a time.
+    const relayer = start(bench, { store, dailyBudget: (first.gas * (2n * baseFee + priorityFee) * 3n) / 2n });
+    const { job } = await relayer.send(first);
+    await inState(bench, job.id, 'refused');
+    expect(canceled).toBe(job.id);
+    const next = await relayer.send(await requestOf(bench));
+    expect(await whenOver(bench, [next.job.id])).toMatchObject([{ state: 'mined' }]);
+  });
+
   it('sends for a quiet trader while another has filled the queue', async () => {
     const bench = await relayBench(chain, sandbox.gateway.store);
     const quiet = await newTrader(chain, { delegate: bench.wallet });
