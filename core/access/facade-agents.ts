@@ -124,8 +124,10 @@ async function store(gateway: Gateway, approval: Omit<AgentApproval, 'passed'>):
   for (let tries = 0; tries < CLAIM_TRIES; tries += 1) {
     const claims = agent === trader ? [] : await gateway.store.access.claimsOn(agent);
     const others = claims.filter((claim) => claim.agent.trader !== trader);
-    // A trader who renews the agent that serves it here takes nothing from another.
-    const isRenewal = claims.some((claim) => claim.chain === chain && claim.agent.trader === trader && claim.agent.revokedAt === null);
+    // A trader who renews the agent that serves it here takes nothing from another. A native registration was not checked on other chains.
+    const isRenewal = claims.some(
+      ({ chain: of, agent: own }) => of === chain && own.trader === trader && own.mode === 'relayed' && own.revokedAt === null,
+    );
     const inTheWay = isRenewal ? [] : await Promise.all(others.map((claim) => standsInTheWay(gateway, claim)));
     if (inTheWay.includes(true)) return { kind: 'used' };
     const passed = others.map(({ chain: of, agent: { version }, hasSigned }) => ({ chain: of, version, hasSigned }));
@@ -141,6 +143,9 @@ async function approved(venue: Venue, agent: Agent): Promise<FacadeApprovalOutco
 
 async function remove({ store }: Gateway, venue: Venue, approval: FacadeApproval, at: number): Promise<FacadeApprovalOutcome> {
   const { trader, name, nonce } = approval;
+  // The nonce is kept for good, so a key that cost nothing and has no agent must not spend one. A trader with an agent can always remove it.
+  const agents = await store.access.listAgents(venue.definition.slug, trader);
+  if (agents.length === 0 && !(await hasAccount(venue, trader))) return { kind: 'no-account' };
   const verdict = await store.signers.remove({ chain: venue.definition.slug, trader, name, nonce, at });
   return verdict.kind === 'taken' ? { kind: 'removed' } : { kind: 'nonce', verdict };
 }

@@ -222,6 +222,18 @@ describe('the agents of a master', () => {
     expect(await post(await approveAgent(master, named.address, 'bot', TESTNET))).toMatchObject(err('Extra agent already used.'));
   });
 
+  it('are not removed by a wallet that has none and owns nothing, and nothing is kept of it', async () => {
+    const master = newKey();
+    const signer = master.address.toLowerCase();
+    expect(await post(await approveAgent(master, NOBODY, 'bot', TESTNET))).toMatchObject(
+      err(expect.stringContaining(`Must deposit before performing actions. User: ${signer}`)),
+    );
+    const database = await sandboxDatabase(sandbox);
+    const { rows } = await database.query('select signer from signer_nonces where signer = $1', [signer]);
+    await database.end();
+    expect(rows).toEqual([]);
+  });
+
   it('are not removed by a copy of what was made for Hyperliquid', async () => {
     const { master } = await newMaster();
     const agent = newKey();
@@ -242,6 +254,20 @@ describe('the agents of a master', () => {
     expect((await agentView(agent)).agent['trader']).toBe(master.address);
     await post(await approveAgent(master, NOBODY, null, TESTNET));
     expect(await post(await approveAgent(other, agent.address, null, TESTNET))).toMatchObject(OK);
+  });
+
+  it('never serve another master who registered them natively on another chain before', async () => {
+    const [{ master }, { master: other }] = [await newMaster(TEST_NET, sandbox.controls.relayer), await newMaster(MAIN_NET)];
+    const agent = newKey();
+    expect(await post(await approveAgent(master, agent.address, null, TESTNET))).toMatchObject(OK);
+    const domain = await domainOf(sandbox, MAIN_NET);
+    const claim = { trader: other.address, agent: agent.address };
+    const native = await agentsOf(sandbox, MAIN_NET).create(await authorization(domain, signWith(other, domain), claim));
+    expect(native.status).toBe(201);
+    expect(await post(await approveAgent(other, agent.address, await tagOf(MAIN_NET)), MAIN_NET)).toMatchObject(
+      err('Extra agent already used.'),
+    );
+    expect(await isKnown(agent, MAIN_NET)).toBe(false);
   });
 
   it('never serve another master once they signed an accepted action, also after they were removed', async () => {
