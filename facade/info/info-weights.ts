@@ -1,5 +1,6 @@
 import type { Gateway } from '../../core/gateway.js';
 import { refuseExceeded, type Window } from '../../core/limits.js';
+import { BYTES_PER_WEIGHT } from '../../core/stream/frame-weight.js';
 
 /** What Hyperliquid counts a question with: most bots pace themselves by these numbers. */
 
@@ -36,9 +37,6 @@ const ITEMS_PER_WEIGHT: ReadonlyMap<string, number> = new Map([
 
 const weightOf = (answer: unknown, itemsPerWeight: number | undefined): number =>
   itemsPerWeight === undefined || !Array.isArray(answer) ? 0 : Math.floor(answer.length / itemsPerWeight);
-
-/** So many bytes of a body weigh one: two hundred orders, the most an action may hold, weigh about what Hyperliquid counts for them. */
-const BYTES_PER_WEIGHT = 8 * 1024;
 
 export interface Scale {
   /** A long question weighs by its length, whether or not it fits a type. Throws as `weigh` does. */

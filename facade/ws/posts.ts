@@ -51,7 +51,8 @@ export function createPosts({ gateway, venue, peer, info, exchange, most, say, f
   };
 
   const act = async (bytes: Uint8Array): Promise<PostResponse> => {
-    weighAction(gateway, peer.address, bytes.length);
+    // The length of the frame counted before it was read.
+    weighAction(gateway, peer.address, 0);
     const json = payloadOf(readOrderedJson(bytes));
     const reply = await exchange(venue, { json, from: peer.address });
     gateway.metrics.action(actionIn(json), reply.status);

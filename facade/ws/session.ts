@@ -1,5 +1,6 @@
 import type { Gateway } from '../../core/gateway.js';
 import { refuseExceeded } from '../../core/limits.js';
+import { createFrameWeight } from '../../core/stream/frame-weight.js';
 import { CLOSE_CODES, type Line, type LineListener } from '../../core/stream/line.js';
 import { createMessageRate, type RateNumbers } from '../../core/stream/message-rate.js';
 import { createOutbox, type OutboxLimits } from '../../core/stream/outbox.js';
@@ -65,6 +66,7 @@ export function openSession({ gateway, feeds, line, peer, limits, info, exchange
   });
   const say = (text: string): void => outbox.push(text);
   const mayPass = createMessageRate(clock, limits.messages);
+  const mayRead = createFrameWeight(gateway, peer.address);
   const mayErr = createMessageRate(clock, limits.refusals);
   const scale = createScale(gateway);
   const subscriptions = createSubscriptions({
@@ -113,7 +115,7 @@ export function openSession({ gateway, feeds, line, peer, limits, info, exchange
     settled: () => posts.settled(),
     message(bytes, isBinary) {
       if (isOver) return;
-      if (!mayPass()) return refuse();
+      if (!mayPass() || !mayRead(bytes.byteLength)) return refuse();
       const frame = readFrame(bytes, isBinary);
       if ('refusal' in frame) return say(frame.refusal);
       obey(frame, bytes);

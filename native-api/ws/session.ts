@@ -2,6 +2,7 @@ import { GatewayError } from '../../core/errors.js';
 import type { Gateway } from '../../core/gateway.js';
 import { refuseExceeded } from '../../core/limits.js';
 import { pairOf } from '../../core/markets/directory.js';
+import { createFrameWeight } from '../../core/stream/frame-weight.js';
 import { createHeartbeat } from '../../core/stream/heartbeat.js';
 import { CLOSE_CODES, type Line, type LineListener } from '../../core/stream/line.js';
 import { createMessageRate, type RateNumbers } from '../../core/stream/message-rate.js';
@@ -56,6 +57,7 @@ export function openSession({ gateway, stream, line, peer, limits }: SessionOpti
     onFault: (error) => complain(error),
   });
   const mayPass = createMessageRate(clock, limits.messages);
+  const mayRead = createFrameWeight(gateway, peer.address);
   const mayErr = createMessageRate(clock, limits.refusals);
   let isOver = false;
 
@@ -171,7 +173,7 @@ export function openSession({ gateway, stream, line, peer, limits }: SessionOpti
     message(bytes, isBinary) {
       if (isOver) return;
       heartbeat.alive();
-      if (!mayPass()) return refuse();
+      if (!mayPass() || !mayRead(bytes.byteLength)) return refuse();
       login.whenSettled(() => hear(bytes, isBinary));
     },
     closed: end,

@@ -422,6 +422,24 @@ describe('what an address may do on sockets', () => {
     await line.close();
   });
 
+  it('weighs what is sent before it is read, whatever it says, and ends a line that does not care, on both front ends', async () => {
+    const actions = counted(20);
+    const url = await serve(
+      { refusals: { burst: 3, perSecond: 0.001 } },
+      { countActionWeight: (address, weight) => actions.count(address, weight) },
+    );
+    const [facade, native] = [await hlSocket(url), await connect(url)];
+    const senseless = { method: 'nothing', of: 'x'.repeat(80 * 1024) };
+    expect(await facade.refused(senseless)).toMatch(/^Error parsing JSON/);
+    await native.ask({ op: 'ping', of: 'x'.repeat(80 * 1024) }, ({ op }) => op === 'error');
+    await native.ask({ op: 'ping', of: 'x'.repeat(80 * 1024) }, ({ op, code }) => op === 'error' && code === 'RATE_LIMITED');
+    await native.ask({ op: 'ping' }, ({ op }) => op === 'pong');
+    for (let count = 0; count < 4; count += 1) facade.send(senseless);
+    expect(await facade.closed).toEqual({ code: 1008, reason: 'too many messages' });
+    expect(facade.of('error').slice(1)).toEqual(Array.from({ length: 3 }, () => 'Too many websocket messages.'));
+    await native.close();
+  });
+
   it('counts a subscription as a request, on both front ends', async () => {
     const requests = counted(4);
     const url = await serve({}, { countAddress: (address) => requests.count(address) });
