@@ -40,7 +40,7 @@ function rememberedOwnership(venue: Venue, address: Address): Promise<boolean> {
   const remembered = reads.get(venue) ?? new Map<Address, Read>();
   reads.set(venue, remembered);
   const known = remembered.get(address);
-  if (known !== undefined && venue.clock.now() - known.askedAt < FACTS_MAX_AGE_MS) return known.answer;
+  if (known !== undefined && Math.abs(venue.clock.now() - known.askedAt) < FACTS_MAX_AGE_MS) return known.answer;
   const answer = readOwnership(venue, address).catch(() => {
     remembered.delete(address);
     return false;

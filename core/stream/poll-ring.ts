@@ -24,9 +24,12 @@ export function createPollRing(clock: Clock, { everyMs, perSecond }: PollRingOpt
   const entries = new Set<Entry>();
   let stopTicking: Cancel | null = null;
 
+  /** A clock that was set back would leave all of them far ahead; none is ever further ahead than its interval. */
+  const isDue = ({ dueAt }: Entry): boolean => dueAt <= clock.now() || dueAt > clock.now() + everyMs;
+
   const turn = (): void => {
     const [next] = entries;
-    if (next === undefined || next.dueAt > clock.now()) return;
+    if (next === undefined || !isDue(next)) return;
     entries.delete(next);
     next.dueAt = clock.now() + everyMs;
     entries.add(next);

@@ -28,6 +28,23 @@ describe('a ring of polls', () => {
     expect([polled.size, Math.max(...polled.values())]).toEqual([200, 2]);
   });
 
+  it('goes on when the clock is set back', () => {
+    const manual = createManualClock();
+    let shift = 0;
+    const clock = { ...manual, now: () => manual.now() + shift };
+    const ring = createPollRing(clock, { everyMs: 5_000, perSecond: 4 });
+    const polled = [0, 0];
+    polled.forEach((_count, at) => ring.add(() => void (polled[at] = (polled[at] ?? 0) + 1)));
+    manual.advance(4_000);
+    shift = -3_600_000;
+    manual.advance(1_000);
+    expect(polled).toEqual([1, 1]);
+    manual.advance(4_000);
+    expect(polled).toEqual([1, 1]);
+    manual.advance(2_000);
+    expect(polled).toEqual([2, 2]);
+  });
+
   it('keeps no timer when nothing is watched', () => {
     const clock = createManualClock();
     const ring = createPollRing(clock, { everyMs: 5_000, perSecond: 4 });
