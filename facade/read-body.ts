@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { gunzip } from 'node:zlib';
+import { collectBytes, PIECES_TEXT } from '../core/collect-bytes.js';
 import { GatewayError } from '../core/errors.js';
 
 /** Two hundred orders with everything a client may put into them are a quarter of this. */
@@ -16,21 +17,10 @@ export function readBody(request: IncomingMessage, done: Done): void {
   const encoding = request.headers['content-encoding']?.toLowerCase() ?? 'identity';
   if (encoding !== 'identity' && encoding !== 'gzip') return done(refusal('must be plain or gzip'), NO_BYTES);
   if (Number(request.headers['content-length'] ?? 0) > BODY_LIMIT_BYTES) return done(tooLarge(), NO_BYTES);
-  collect(request, encoding === 'gzip' ? unpackedInto(done) : done);
-}
-
-function collect(request: IncomingMessage, done: Done): void {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  const onData = (chunk: Buffer): void => {
-    length += chunk.length;
-    if (length <= BODY_LIMIT_BYTES) return void chunks.push(chunk);
-    request.off('data', onData).off('end', onEnd).pause();
-    done(tooLarge(), NO_BYTES);
-  };
-  const onEnd = (): void => done(null, chunks.length === 1 ? (chunks[0] ?? NO_BYTES) : Buffer.concat(chunks, length));
-  request.on('data', onData).on('end', onEnd);
-  request.on('error', () => undefined);
+  const take = encoding === 'gzip' ? unpackedInto(done) : done;
+  collectBytes(request, BODY_LIMIT_BYTES, (fault, bytes) =>
+    take(fault === null ? null : fault === 'too-large' ? tooLarge() : refusal(PIECES_TEXT), bytes),
+  );
 }
 
 /** A few packed bytes may claim to be gigabytes: unpacking stops at the same limit. */

@@ -13,6 +13,9 @@ import { createTextSender } from './send-text.js';
 
 /** Above it a frame breaks the protocol's own rules here and ends the line with 1009. */
 export const FRAME_LIMIT_BYTES = 256 * 1024;
+/** In how many fragments a message, and in how many pieces of the network a frame may come: each costs far more memory than its bytes. */
+const MOST_FRAGMENTS = 256;
+const MOST_PIECES = 4_096;
 /** How long a peer may take to answer a goodbye; less when the service stops, which waits for nobody. */
 const GOODBYE_MS = 5_000;
 const LAST_GOODBYE_MS = 1_500;
@@ -38,6 +41,8 @@ export function createSockets(gateway: Gateway, routes: readonly SocketRoute[]):
     perMessageDeflate: false,
     autoPong: false,
     maxPayload: FRAME_LIMIT_BYTES,
+    maxFragments: MOST_FRAGMENTS,
+    maxBufferedChunks: MOST_PIECES,
   });
   const clientOf = createClientReader(gateway.entrance);
   const lines = new Set<HostedLine>();

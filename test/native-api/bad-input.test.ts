@@ -162,6 +162,17 @@ describe('a body', () => {
   });
 
   it.each([
+    ['of the native API', `${V1}/agents`],
+    ['of an action', '/hl/arbitrum-sepolia/exchange'],
+  ])('%s in pieces of single bytes is refused before they are read on', async (_name, path) => {
+    const head = `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`;
+    const answer = await raw(`${head}${'1\r\n \r\n'.repeat(5_000)}`);
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+    expect(answer).toContain('must not arrive in more than 4096 pieces');
+    expect(answer.toLowerCase()).toContain('connection: close');
+  });
+
+  it.each([
     ['of the native API', `${V1}/agents`, 400],
     ['of an info request', '/hl/arbitrum-sepolia/info', 422],
     ['of an action', '/hl/arbitrum-sepolia/exchange', 400],

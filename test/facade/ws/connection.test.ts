@@ -345,6 +345,12 @@ describe('limits of a line', () => {
     expect(line.of('error')).toEqual(['Too many websocket messages.', 'Too many websocket messages.', 'Too many websocket messages.']);
   });
 
+  it('hold for the fragments of one message', async () => {
+    const line = await hlSocket(sandbox.url);
+    for (let count = 0; count < 300; count += 1) line.socket.send(' ', { fin: false });
+    expect((await line.closed).code).toBe(1008);
+  });
+
   it('end a line on which nothing is said, and none that is spoken to', async () => {
     const url = await serve({ idleMs: 200 });
     const [silent, alive] = [await hlSocket(url), await hlSocket(url)];
