@@ -228,7 +228,7 @@ describe('the agents of a master', () => {
     expect(await post(await approveAgent(master, NOBODY, 'bot', TESTNET))).toMatchObject(
       err(expect.stringContaining(`Must deposit before performing actions. User: ${signer}`)),
     );
-    const database = await sandboxDatabase(sandbox);
+    const database = await venueDatabase(sandbox);
     const { rows } = await database.query('select signer from signer_nonces where signer = $1', [signer]);
     await database.end();
     expect(rows).toEqual([]);
