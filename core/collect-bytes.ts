@@ -1,5 +1,3 @@
-import type { Readable } from 'node:stream';
-
 /** What a body has too much of. */
 export type BodyFault = 'too-large' | 'too-many-pieces';
 
@@ -13,7 +11,11 @@ const LEAST_ROOM = 4_096;
 const NO_BYTES = Buffer.alloc(0);
 
 /** The bytes of a body in one buffer; a body with a fault is not read on. Says nothing of a body that breaks off. */
-export function collectBytes(request: Readable, limit: number, done: (fault: BodyFault | null, bytes: Buffer) => void): void {
+export function collectBytes(
+  request: Pick<NodeJS.ReadableStream, 'on' | 'off' | 'pause'>,
+  limit: number,
+  done: (fault: BodyFault | null, bytes: Buffer) => void,
+): void {
   let kept: Buffer = NO_BYTES;
   let [length, pieces] = [0, 0];
 
