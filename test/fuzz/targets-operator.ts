@@ -14,7 +14,7 @@ const ROUTES = OPERATOR_ROUTES.filter(({ path }) => !path.startsWith('/drills'))
 const bearer = (token: string): [string, string] => ['Authorization', `Bearer ${token}`];
 
 /** A mutated value may be a deep list, which must not be turned into a number. */
-const isFewBlocks = (blocks: unknown): boolean => blocks === undefined || (typeof blocks === 'number' && blocks <= 2);
+const isAtMost = (value: unknown, most: number): boolean => value === undefined || (typeof value === 'number' && value <= most);
 
 /**
  * Some bodies would be obeyed and would stop the venue or its relayer, which is what the routes are for and no defect. Each of these gets a
@@ -25,9 +25,9 @@ function harmless(path: string, body: Buffer): Buffer {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return body;
   const fields = value as Record<string, unknown>;
   const isHarmful =
-    (path.includes('/sandbox/chain') && (fields['action'] !== 'mine' || !isFewBlocks(fields['blocks']))) ||
+    (path.includes('/sandbox/chain') && (fields['action'] !== 'mine' || !isAtMost(fields['blocks'], 2))) ||
     (path.includes('/sandbox/feed') && fields['paused'] === true) ||
-    (path.includes('/sandbox/oracle') && (fields['mode'] !== 'auto' || Number(fields['delayMs'] ?? 0) > 20)) ||
+    (path.includes('/sandbox/oracle') && (fields['mode'] !== 'auto' || !isAtMost(fields['delayMs'], 20))) ||
     path.includes('/sandbox/market') ||
     (path.includes('/relayer/switches') && fields['mode'] !== 'running') ||
     (path.includes('/relayer/rotation') && fields['isRetiring'] !== false) ||
