@@ -10,6 +10,7 @@ describe('the settings of the entrance', () => {
     expect(settings({})).toEqual({
       limits: { ip: 600, agent: 300, 'agent-writes': 60 },
       infoWeight: 1_200,
+      connections: { total: 10_000, perAddress: 1_000 },
       sockets: { sockets: 100, subscriptions: 1_000, users: 10 },
       headerPrefixes: ['X-Service-'],
       trustedProxies: [],

@@ -4,7 +4,11 @@ import { BUSY_AGENTS } from '../traders/agent-trader.js';
 import { eventually } from '../time/eventually.js';
 import { startOwnVenue, TEST_ORACLE_MS, type TestVenue } from './own-venue.js';
 
+/** What earlier files left open makes every block dearer, so a venue is replaced after so many files. */
+const FILES_PER_VENUE = 8;
+
 let started: Promise<TestVenue> | null = null;
+let files = 0;
 
 /**
  * The venue that the test files of one worker use one after the other: for tests that need markets and fresh traders. What a file does to
@@ -12,7 +16,10 @@ let started: Promise<TestVenue> | null = null;
  * is your own. A file that reorganises the chain, moves its time, or needs settings of its own starts its own venue with `startOwnVenue`.
  */
 export async function sharedVenue(): Promise<TestVenue> {
-  started ??= start();
+  files += 1;
+  if (files % FILES_PER_VENUE === 0) await end();
+  started ??= startOwnVenue(BUSY_AGENTS);
+  if (files === 1) onEndOfRun(end);
   const venue = await started;
   await restore(venue);
   return { ...venue, stop: () => rest(venue) };
@@ -23,10 +30,10 @@ async function rest(venue: TestVenue): Promise<void> {
   await Promise.all(venue.controls.chains.map((chain) => chain.pauseMining(true)));
 }
 
-async function start(): Promise<TestVenue> {
-  const venue = await startOwnVenue(BUSY_AGENTS);
-  onEndOfRun(() => venue.stop());
-  return venue;
+async function end(): Promise<void> {
+  const ending = started;
+  started = null;
+  await (await ending)?.stop();
 }
 
 const BASE_FEE_GWEI = 0.1;

@@ -32,6 +32,9 @@ interface PriceRow {
 const isNear = ({ data }: Message, value: number): boolean => Math.abs(Number((data as { markPrice: string }).markPrice) - value) < 1;
 const pricesOf = (message: Message): PriceRow[] => message['data'] as PriceRow[];
 
+/** A snapshot of the channel holds no more; other files have traded here too. */
+const MOST_TRADES = 100;
+
 it('greets with the chain and the heartbeat, and names the handshake like every answer', async () => {
   const client = await open();
   expect(await client.find(isOp('hello'))).toEqual({ op: 'hello', chain: 'arbitrum-sepolia', heartbeatMs: 15_000 });
@@ -76,7 +79,7 @@ it('tells recent trades, then each execution once', async () => {
   const second = await open();
   await second.ask({ op: 'subscribe', channel: 'trades', market: 'BTC/USD' }, isOp('subscribed'));
   const again = (await second.find(isData('trades')))['data'] as { txHash: string }[];
-  expect(again.length).toBe(before + 1);
+  expect(again.length).toBe(Math.min(before + 1, MOST_TRADES));
   expect(again[0]).toEqual((told['data'] as unknown[])[0]);
   expectContinuous(client.of('trades'));
 }, 20_000);
