@@ -358,6 +358,7 @@ describe('a trader that the operator does not let trade', () => {
 
   it('may approve an agent for what the relayer opened, and gets out with fifty transactions a day', async () => {
     const bot = await newFacadeTrader(sandbox);
+    await setRules(bot, { dailyTransactions: 1_000 }); // a trader without any bound is not looked up again for a second
     expect((await place(bot, [buy('0.1'), resting()])).every(isTaken)).toBe(true);
     await held(bot, 2);
     await setRules(bot, blocked);
