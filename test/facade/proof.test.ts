@@ -303,7 +303,7 @@ describe('a relayed transaction', () => {
     const held = order({ a: ETH, b: true, p: '9000', s: '1', r: false, t: IOC });
     await send({ type: 'order', orders: [held], grouping: 'na' });
     await send({ type: 'order', orders: [{ ...held, p: '1000', t: GTC }], grouping: 'na' });
-    await send({ type: 'scheduleCancel', time: Date.now() + 5_200 });
+    await send({ type: 'scheduleCancel', time: Date.now() + 7_500 });
     const [canceled = {}, closed = {}] = await minedProofs(away, 'scheduled-cancel', 2);
     for (const proof of [canceled, closed]) {
       expect(await verify(proof)).toEqual(HOLDS);

@@ -325,7 +325,7 @@ describe('a scheduled cancel', () => {
     await bot.send(orderAction([stop, buy('0.1', { p: '50000', t: limit('Gtc') })]));
     await settledTrades(bot.trader, 2);
     expect(await bot.send({ type: 'scheduleCancel', time: Date.now() + 1_000 })).toMatchObject({ status: 'err' });
-    expect(await bot.send({ type: 'scheduleCancel', time: Date.now() + 5_200 })).toMatchObject({ status: 'ok' });
+    expect(await bot.send({ type: 'scheduleCancel', time: Date.now() + 7_500 })).toMatchObject({ status: 'ok' });
     const [left] = await eventually(
       () => bot.trader.trades(),
       (trades) => trades.length === 1,

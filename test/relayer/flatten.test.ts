@@ -81,7 +81,7 @@ describe("a dead man's switch that flattens", () => {
     await bot.send(orderAction(buy('0.1')));
     await bot.send(orderAction(stop, buy('0.1', { p: '50000', t: limit('Gtc') })));
     await settled(bot.trader, 2);
-    expect(await bot.send({ type: 'scheduleCancel', time: Date.now() + 5_200 })).toMatchObject({ status: 'ok' });
+    expect(await bot.send({ type: 'scheduleCancel', time: Date.now() + 7_500 })).toMatchObject({ status: 'ok' });
     await settled(bot.trader, 0);
     const jobs = await eventually(
       () => scheduledJobs(bot.address),
@@ -99,12 +99,12 @@ describe("a dead man's switch that flattens", () => {
     await settled(bot.trader, 1);
     const { store } = sandbox.gateway;
     const [pausedAt] = [Date.now()];
-    expect(await bot.send({ type: 'scheduleCancel', time: pausedAt + 5_200 })).toMatchObject({ status: 'ok' });
+    expect(await bot.send({ type: 'scheduleCancel', time: pausedAt + 7_500 })).toMatchObject({ status: 'ok' });
     await store.switches.set(CHAIN, null, { mode: 'paused', reason: null }, pausedAt);
     await beside.stop();
     await eventually(
       () => Date.now(),
-      (now) => now > pausedAt + 6_000,
+      (now) => now > pausedAt + 8_000,
     );
     expect(await bot.trader.trades()).toHaveLength(1);
     expect(await scheduledJobs(bot.address)).toEqual([]);
