@@ -179,7 +179,7 @@ describeClient({ name: 'ccxt', folder: 'ccxt' }, (flow) => {
     const { exchange, trader } = await newBot();
     await exchange.createOrder(SYMBOL, 'limit', 'buy', 0.1, 50_000);
     await onlyTrade(trader);
-    await exchange.cancelAllOrdersAfter(5_500);
+    await exchange.cancelAllOrdersAfter(7_500);
     await noTrade(trader);
   });
 
