@@ -98,7 +98,7 @@ export function clientAddress(socketAddress: string, forwardedFor: string | unde
   return writeAddress(client);
 }
 
-/** An address of the documentation range, which nobody has: a peer that is believed about it is a trusted proxy. */
+/** An address of the documentation range, which no client has: a peer that is believed about it is a trusted proxy. */
 const PROBE = '192.0.2.1';
 
 /** Whether a peer is believed about `X-Forwarded-For`. Behind a number of hops every peer is. */

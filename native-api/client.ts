@@ -7,7 +7,7 @@ import type { Entrance } from '../core/access/entrance.js';
 const HARMLESS_ID = /^[\w.:-]{1,64}$/;
 const isHarmless = (id: unknown): id is string => typeof id === 'string' && HARMLESS_ID.test(id);
 
-/** An address of the documentation range, which nobody has: a peer that is believed about it is a trusted proxy. */
+/** An address of the documentation range, which no client has: a peer that is believed about it is a trusted proxy. */
 const PROBE = '192.0.2.1';
 
 export interface Client {

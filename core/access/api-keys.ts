@@ -60,7 +60,7 @@ export const listApiKeys = async ({ store }: Gateway, { definition, clock }: Ven
   ...(await store.access.listApiKeys(definition.slug, trader, clock.now())),
 ];
 
-/** From then on no key of that label works. Whether there was one is told, and either is fine. */
+/** From then on no key of that label works. The reply says whether there was one. */
 export async function deleteApiKey(
   gateway: Gateway,
   venue: Venue,

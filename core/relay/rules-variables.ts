@@ -35,7 +35,7 @@ export const RULE_VARIABLES = {
 
 type Variables = z.output<z.ZodObject<typeof RULE_VARIABLES>>;
 
-/** Of each trader, where everybody may trade and no quota is set: whoever can sign would spend the relayer's coins without end. */
+/** Of each trader, where every trader may trade and no quota is set: any key could spend the relayer's coins without end otherwise. */
 export const OPEN_DAILY_TRANSACTIONS = 500;
 
 /** In a sandbox gas costs nothing. */

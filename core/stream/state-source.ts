@@ -28,7 +28,7 @@ export interface AccountWatch {
   readonly gateway: Gateway;
   readonly venue: Venue;
   readonly journal: JournalHub;
-  /** By whose turns it is read although nothing was told. */
+  /** Decides when the account is read although no event arrived. */
   readonly polls: PollRing;
   readonly trader: Address;
 }

@@ -64,7 +64,7 @@ export function createScale({ entrance }: Pick<Gateway, 'entrance'>): Scale {
   };
 }
 
-/** What reading, hashing and checking an action of this length weighs, whoever signed it. Throws when its address has sent enough. */
+/** What reading, hashing and checking an action of this length weighs, independent of its signer. Throws when its address has sent enough. */
 export function weighAction({ entrance }: Pick<Gateway, 'entrance'>, address: string, bytes: number): Window {
   const window = entrance.countActionWeight(address, 1 + Math.floor(bytes / BYTES_PER_WEIGHT));
   refuseExceeded([window]);

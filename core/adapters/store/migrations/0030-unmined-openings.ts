@@ -2,7 +2,7 @@ import { NOW_MS, type Migration } from './migration.js';
 
 /**
  * What an opening of the facade takes from the wallet of its trader when it is mined; the sum of those that the chain's figures do not hold
- * yet is asked for with every opening. When an order stops being prepared is told by the database's own clock, whichever replica stores it.
+ * yet is asked for with every opening. The database's own clock says when an order stops being prepared, whichever replica stores it.
  */
 const UNMINED = `
   alter table orders add column takes numeric(78, 0), add column left_at bigint;
