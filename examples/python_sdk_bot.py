@@ -19,6 +19,7 @@ from hyperliquid.utils.types import Cloid
 URL = sys.argv[1] if len(sys.argv) > 1 else "http://127.0.0.1:8080"
 CHAIN = "arbitrum-sepolia"
 COIN = "BTC"
+IDLE_SECONDS = 70  # longer than most proxies keep an idle connection
 
 
 def ask(path, body=None):
@@ -67,6 +68,11 @@ def szi():
     return float(held[0]["szi"]) if held else 0.0
 
 
+def adds_up(name):
+    fills = sum((1 if fill["side"] == "B" else -1) * float(fill["sz"]) for fill in info.user_fills(address))
+    step(name, abs(fills - szi()) < 1e-9, f"fills {fills:.6g}, position {szi():.6g}")
+
+
 mid = float(info.all_mids()[COIN])
 price = lambda factor: float(f"{mid * factor:.4g}")  # noqa: E731
 
@@ -75,6 +81,8 @@ step("leverage", answer["status"] == "ok", answer["response"]["type"])
 
 opened = status(exchange.market_open(COIN, True, 0.1))
 step("market open", "filled" in opened and abs(szi() - 0.1) < 0.001, str(opened))
+
+adds_up("fills add up to the position")
 
 stop = status(
     exchange.order(COIN, False, abs(szi()), price(0.9), {"trigger": {"isMarket": True, "triggerPx": price(0.95), "tpsl": "sl"}}, reduce_only=True)
@@ -105,12 +113,20 @@ step("margin", answer["status"] == "ok", str(answer["response"]))
 refused = status(exchange.order(COIN, True, 0.1, price(0.9), {"limit": {"tif": "Ioc"}}))
 step("a refusal in its own words", "could not immediately match" in refused.get("error", ""), str(refused))
 
+print(f"idle for {IDLE_SECONDS} s, as a slow strategy is")
+time.sleep(IDLE_SECONDS)
 closed = status(exchange.market_close(COIN))
-step("market close", "filled" in closed, str(closed))
+step("market close after an idle time", "filled" in closed, str(closed))
 until("the position is gone", lambda: szi() == 0.0)
 
 fills = info.user_fills(address)
 step("fills", [fill["dir"] for fill in fills] == ["Close Long", "Open Long"], ", ".join(fill["dir"] for fill in fills))
+
+adds_up("fills add up to nothing")
+
+history = info.historical_orders(address)
+stops = [row for row in history if row["order"]["isTrigger"]]
+step("the stop loss is in the history", len(stops) == 1, f"{len(history)} orders")
 
 custody = master.withdraw_from_bridge(1.0, address)
 step("custody is refused", custody["status"] == "err", str(custody["response"]))

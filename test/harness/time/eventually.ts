@@ -1,8 +1,9 @@
 import { inspect } from 'node:util';
 
-/** What is looked at runs in this process: a look takes time from what it waits for. */
-const FIRST_PAUSE_MS = 1;
-const LONGEST_PAUSE_MS = 32;
+/** What is read runs in this process, so every read takes time from what it waits for: reading takes at most a quarter of the time. */
+const PAUSE_PER_READ = 3;
+const SHORTEST_PAUSE_MS = 1;
+const LONGEST_PAUSE_MS = 100;
 
 /** Polls a condition of the running system until it holds; fails with what it last saw. */
 export async function eventually<Value>(
@@ -11,9 +12,11 @@ export async function eventually<Value>(
   deadlineMs = 60_000,
 ): Promise<Value> {
   const end = Date.now() + deadlineMs;
-  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2)) {
+  for (;;) {
+    const begun = performance.now();
     const value = await read();
     if (holds(value)) return value;
+    const pauseMs = Math.min(LONGEST_PAUSE_MS, Math.max(SHORTEST_PAUSE_MS, PAUSE_PER_READ * (performance.now() - begun)));
     if (Date.now() > end) throw new Error(`the condition did not come true within ${deadlineMs} ms; last seen: ${describe(value)}`);
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
