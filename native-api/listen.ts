@@ -33,9 +33,21 @@ export interface RequestTimes {
   readonly checkMs: number;
   /** For the client to close a connection whose request was refused unread; then it is destroyed. */
   readonly lingerMs: number;
+  /** Between two requests of one connection. */
+  readonly keepAliveMs: number;
 }
 
-const REQUEST_TIMES: RequestTimes = { headersMs: 10_000, requestMs: 30_000, checkMs: 2_000, lingerMs: 1_000 };
+/**
+ * Clients reuse a connection seconds after its last answer and take a reset for an outage, so an idle connection is kept for longer than
+ * clients and load balancers usually keep theirs: the side that closes first must be the one that sends the next request.
+ */
+export const REQUEST_TIMES: RequestTimes = {
+  headersMs: 10_000,
+  requestMs: 30_000,
+  checkMs: 2_000,
+  lingerMs: 1_000,
+  keepAliveMs: 90_000,
+};
 /** Without a byte in either direction. Longer than any answer is waited for; WebSockets have heartbeats instead. */
 const SILENT_MS = 120_000;
 
@@ -75,7 +87,10 @@ export async function listen(host: string, port: number, options: ListenOptions 
   };
   // Node would refuse these two by itself, with an answer that has no name and no code.
   const { headersMs: headersTimeout, requestMs: requestTimeout, checkMs: connectionsCheckingInterval } = times;
-  const server = createServer({ requireHostHeader: false, headersTimeout, requestTimeout, connectionsCheckingInterval }, receive);
+  const server = createServer(
+    { requireHostHeader: false, headersTimeout, requestTimeout, connectionsCheckingInterval, keepAliveTimeout: times.keepAliveMs },
+    receive,
+  );
   server.on('checkExpectation', receive);
   server.setTimeout(SILENT_MS);
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => answerUnreadable(error, socket, times.lingerMs));

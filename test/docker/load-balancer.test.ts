@@ -1,8 +1,8 @@
-import { createServer } from 'node:http';
 import { BODY_LIMIT_BYTES as FACADE_LIMIT_BYTES } from '../../facade/read-body.js';
 import { BODY_LIMIT_BYTES } from '../../native-api/read-body.js';
 import { GatewayError } from '../../core/errors.js';
 import { MAX_WAIT_SECONDS } from '../../core/orders/wait-for-order.js';
+import { REQUEST_TIMES } from '../../native-api/listen.js';
 import { gatewaysOf, readCompose } from './read-compose.js';
 import { readText } from './read-dockerfile.js';
 
@@ -56,9 +56,10 @@ describe('the load balancer', () => {
     for (const name of gateways) expect(compose.services[name]?.ulimits?.nofile).toBeGreaterThan(lines);
   });
 
-  it('leaves an idle connection before a gateway closes it', () => {
-    const server = createServer();
-    expect(secondsOf('http-keep-alive') * 1_000).toBeLessThan(server.keepAliveTimeout);
+  it('keeps an idle client for 75 seconds, and leaves an idle connection before a gateway closes it', () => {
+    expect(secondsOf('http-keep-alive')).toBe(75);
+    expect(secondsOf('client')).toBeGreaterThanOrEqual(secondsOf('http-keep-alive'));
+    expect(secondsOf('http-keep-alive') * 1_000).toBeLessThan(REQUEST_TIMES.keepAliveMs);
     expect(settings).toMatch(/^ +http-reuse never$/m);
   });
 

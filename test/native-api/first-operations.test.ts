@@ -30,6 +30,12 @@ describe('a running gateway', () => {
     ]);
   });
 
+  it('keeps an idle connection of either front end for 90 seconds', async () => {
+    const native = await fetch(`${sandbox.url}/v1/base`);
+    const facade = await fetch(`${sandbox.url}/hl/base/info`, { method: 'POST', body: '{"type":"meta"}' });
+    for (const { headers } of [native, facade]) expect(headers.get('keep-alive')).toBe('timeout=90');
+  });
+
   it('is ready when every chain can be served', async () => {
     const { status, body } = await sandbox.get('/ready');
     expect(status).toBe(200);

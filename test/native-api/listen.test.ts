@@ -32,7 +32,7 @@ async function stubborn({
   return { socket, isGone: () => isGone, isEnded: () => isEnded || isGone };
 }
 
-const QUICK = { headersMs: 20, requestMs: 40, checkMs: 10, lingerMs: 10 };
+const QUICK = { headersMs: 20, requestMs: 40, checkMs: 10, lingerMs: 10, keepAliveMs: 90_000 };
 
 describe('a slow client', () => {
   it.each([
@@ -107,6 +107,47 @@ describe('connections', () => {
       () => chunks.join(''),
       (text) => text.endsWith('plain'),
     );
+  });
+});
+
+describe('an idle client', () => {
+  const GET = 'GET / HTTP/1.1\r\nHost: here\r\n\r\n';
+
+  async function served(http: Listening) {
+    http.serve((_request, response) => void response.end('well'));
+    const client = await stubborn(http);
+    let said = '';
+    client.socket.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    const ask = (): Promise<string> => {
+      said = '';
+      client.socket.write(GET);
+      return eventually(
+        () => said,
+        (text) => text.endsWith('well'),
+      );
+    };
+    return { ...client, ask };
+  }
+
+  it('may reuse its connection for 90 seconds', async () => {
+    const { ask } = await served(await start());
+    expect(await ask()).toContain('Keep-Alive: timeout=90\r\n');
+  });
+
+  it('is served again on its connection although a client that is slow with its headers is dropped meanwhile', async () => {
+    const http = await start({ times: QUICK });
+    const idle = await served(http);
+    await idle.ask();
+    const slow = await stubborn(http);
+    slow.socket.write('GET / HTTP/1.1\r\n');
+    await eventually(slow.isEnded, (ended) => ended);
+    expect(await idle.ask()).toContain('HTTP/1.1 200 ');
+  });
+
+  it('that says nothing for that long is closed', async () => {
+    const { ask, isEnded } = await served(await start({ times: { ...QUICK, keepAliveMs: 10 } }));
+    await ask();
+    await eventually(isEnded, (ended) => ended);
   });
 });
 
