@@ -115,6 +115,8 @@ export function createExchange(gateway: Gateway, trade: TradeHandlers | null): E
     const row = ACTIONS.get(envelope.type);
     if (row === undefined) throw new GatewayError('UNSUPPORTED', { reason: unknownAction(envelope.type) });
     if (venue.relayer === null) return refuseReadOnly(venue);
+    const byType = row.byType?.(envelope.action) ?? null;
+    if (byType !== null) return refused(byType);
     return row.scheme === 'l1'
       ? l1(venue, row, envelope, request)
       : packable(() => userSigned(venue, row, { envelope, onCounted: request.onCounted ?? ignore }));

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { JsonObject } from '../signing/ordered-json.js';
 import type { UserSigned, UserSignedType } from '../signing/user-signed.js';
 import type { TradeType } from './trade.js';
 
@@ -13,8 +14,13 @@ export type Verdict<Action> =
   /** Refused inside the answer, where clients look for it. */
   | { readonly kind: 'refused-status'; readonly type: string; readonly text: string };
 
+/** What an action is refused with before its signer is looked up; null when it has to be read first. */
+export type RefusalByType = (action: JsonObject) => string | null;
+
 /** How an action is signed, and therefore read. `any` is hashed as it came: nobody needs to know what is in it. */
-export type ActionRow =
+export type ActionRow = { readonly byType?: RefusalByType } & SignedRow;
+
+type SignedRow =
   | { readonly scheme: 'l1'; readonly type: string; readonly schema: z.ZodType | 'any'; readonly verdict: Verdict<unknown> }
   | {
       readonly scheme: 'user-signed';
@@ -31,6 +37,9 @@ export const l1Row = <Schema extends z.ZodType>(type: string, schema: Schema, ve
   schema,
   verdict: verdict as Verdict<unknown>,
 });
+
+/** Funds never move through the facade, whoever signs: clients read why, and not that their key is unknown. */
+export const refusedByType = (row: ActionRow, text: string): ActionRow => ({ ...row, byType: () => text });
 
 export const userRow = (type: string, signed: UserSignedType, verdict: Verdict<UserSigned['values']>): ActionRow => ({
   scheme: 'user-signed',

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { userSigned } from '../signing/user-signed.js';
 import { l1Row, userRow, type ActionRow } from './action-row.js';
+import { CUSTODY } from './refusals.js';
 
 /** Accepted because clients send them unasked, or because they change nothing that exists here. The nonce is used all the same. */
 
@@ -18,7 +19,7 @@ const unlessOff =
 const SpotUser = z.object({
   type: z.literal('spotUser'),
   toggleSpotDusting: z.object({ optOut: z.boolean() }).optional(),
-  classTransfer: z.looseObject({}).optional(),
+  classTransfer: z.null().optional(),
 });
 
 export const NO_OP_ACTIONS: readonly ActionRow[] = [
@@ -32,13 +33,13 @@ export const NO_OP_ACTIONS: readonly ActionRow[] = [
     kind: 'no-op',
     refusal: ({ abstraction }) => (abstraction === 'i' ? null : UNSUPPORTED),
   }),
-  l1Row('spotUser', SpotUser, {
-    kind: 'no-op',
-    refusal: ({ classTransfer, toggleSpotDusting }) =>
-      classTransfer === undefined && toggleSpotDusting !== undefined
-        ? null
-        : 'Custody actions are not available: funds never leave the wallet.',
-  }),
+  {
+    ...l1Row('spotUser', SpotUser, {
+      kind: 'no-op',
+      refusal: ({ toggleSpotDusting }) => (toggleSpotDusting === undefined ? CUSTODY : null),
+    }),
+    byType: (action) => ((action.get('classTransfer') ?? null) === null ? null : CUSTODY),
+  },
   userRow(
     'approveBuilderFee',
     userSigned('ApproveBuilderFee', 'string hyperliquidChain', 'string maxFeeRate', 'address builder', 'uint64 nonce'),

@@ -1,10 +1,15 @@
 import { z } from 'zod';
 import { userSigned } from '../signing/user-signed.js';
-import { l1Row, userRow, type ActionRow } from './action-row.js';
+import { l1Row, refusedByType, userRow, type ActionRow } from './action-row.js';
 
-/** Refused by name once the signature is good: nothing here moves funds, and what would has no handler that could. */
+/**
+ * Refused by name: nothing here moves funds, and what would has no handler that could. Custody, vaults and sub-accounts are refused by their
+ * type alone, the rest once the signature is good.
+ */
 
-const CUSTODY = 'Custody actions are not available: funds never leave the wallet.';
+export const CUSTODY = 'Custody actions are not available: funds never leave the wallet.';
+const VAULTS = 'Vaults are not supported.';
+const SUB_ACCOUNTS = 'Sub-accounts are not supported.';
 const STAKING = 'Staking is not supported.';
 const MULTI_SIG = 'Multi-sig is not supported.';
 const UNSUPPORTED = 'Unsupported action.';
@@ -59,8 +64,8 @@ const actionName = (name: string): string => OWN_NAMES[name] ?? `${name.charAt(0
 /** Their canonical forms do not matter: they are hashed as they came. */
 const L1_REFUSALS: Readonly<Record<string, readonly string[]>> = {
   [CUSTODY]: ['agentSendAsset'],
-  'Vaults are not supported.': ['vaultTransfer', 'createVault', 'vaultModify', 'vaultDistribute'],
-  'Sub-accounts are not supported.': ['createSubAccount', 'subAccountModify', 'subAccountTransfer', 'subAccountSpotTransfer'],
+  [VAULTS]: ['vaultTransfer', 'createVault', 'vaultModify', 'vaultDistribute'],
+  [SUB_ACCOUNTS]: ['createSubAccount', 'subAccountModify', 'subAccountTransfer', 'subAccountSpotTransfer'],
   [STAKING]: ['claimRewards'],
   'Asset not strict isolated': ['topUpIsolatedOnlyMargin'],
   'Request weight cannot be reserved here.': ['reserveRequestWeight'],
@@ -80,10 +85,12 @@ const L1_REFUSALS: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
+const BY_TYPE: ReadonlySet<string> = new Set([CUSTODY, VAULTS, SUB_ACCOUNTS]);
+
 const Twap = z.object({ a: z.int(), b: z.boolean(), s: z.string(), r: z.boolean(), m: z.int(), t: z.boolean() });
 
 export const REFUSED_ACTIONS: readonly ActionRow[] = [
-  ...CUSTODY_TYPES.map((signed) => userRow(actionName(signed.name), signed, { kind: 'refused', text: CUSTODY })),
+  ...CUSTODY_TYPES.map((signed) => refusedByType(userRow(actionName(signed.name), signed, { kind: 'refused', text: CUSTODY }), CUSTODY)),
   ...STAKING_TYPES.map((signed) => userRow(actionName(signed.name), signed, { kind: 'refused', text: STAKING })),
   userRow('convertToMultiSigUser', userSigned('ConvertToMultiSigUser', NETWORK, 'string signers', NONCE), {
     kind: 'refused',
@@ -91,7 +98,10 @@ export const REFUSED_ACTIONS: readonly ActionRow[] = [
   }),
   { scheme: 'multi-sig', type: 'multiSig', verdict: { kind: 'refused', text: MULTI_SIG } },
   ...Object.entries(L1_REFUSALS).flatMap(([text, types]) =>
-    types.map((type): ActionRow => ({ scheme: 'l1', type, schema: 'any', verdict: { kind: 'refused', text } })),
+    types.map((type): ActionRow => {
+      const row: ActionRow = { scheme: 'l1', type, schema: 'any', verdict: { kind: 'refused', text } };
+      return BY_TYPE.has(text) ? refusedByType(row, text) : row;
+    }),
   ),
   l1Row('twapOrder', z.object({ type: z.literal('twapOrder'), twap: Twap }), { kind: 'refused-status', type: 'twapOrder', text: TWAP }),
   l1Row('twapCancel', z.object({ type: z.literal('twapCancel'), a: z.int(), t: z.int() }), {

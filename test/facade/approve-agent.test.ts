@@ -37,8 +37,8 @@ const TESTNET = { network: 'Testnet' } as const;
 
 /** Known signers hear the name of what is refused, strangers that they do not exist; no nonce is spent. */
 async function isKnown(agent: Wallet, chain = TEST_NET): Promise<boolean> {
-  const { body } = await post(await signL1(agent, { type: 'vaultTransfer' }), chain);
-  return (body as { response: string }).response === 'Vaults are not supported.';
+  const { body } = await post(await signL1(agent, { type: 'claimRewards' }), chain);
+  return (body as { response: string }).response === 'Staking is not supported.';
 }
 
 async function agentView(agent: Wallet, chain = TEST_NET) {
@@ -350,7 +350,7 @@ describe('the master itself', () => {
     const early = await signL1(master, { type: 'noop' });
     expect(await isKnown(master)).toBe(false);
     expect(await post(await approveAgent(master, newKey().address, 'bot', TESTNET))).toMatchObject(OK);
-    expect(await post(await signL1(master, { type: 'vaultTransfer' }))).toMatchObject(err(expect.stringContaining('is a master wallet')));
+    expect(await post(await signL1(master, { type: 'claimRewards' }))).toMatchObject(err(expect.stringContaining('is a master wallet')));
     expect(await post(await approveAgent(master, master.address, 'self', TESTNET))).toMatchObject(OK);
     expect(await isKnown(master)).toBe(true);
     expect(await post(early)).toMatchObject(err(expect.stringContaining(`Invalid nonce: nonce too low ${early.nonce}`)));

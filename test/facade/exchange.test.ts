@@ -218,8 +218,8 @@ describe('a body that fits nothing', () => {
       { ...noop, action: { type: 'approveAgent', hyperliquidChain: 'Testnet', agentAddress: `0x${'1'.repeat(40)}`, nonce: 1 } },
     ],
     [
-      'a withdrawal without an amount',
-      { ...noop, action: { type: 'withdraw3', signatureChainId: '0x1', hyperliquidChain: 'Mainnet', destination: 'x', time: 1 } },
+      'a builder’s fee without a builder',
+      { ...noop, action: { type: 'approveBuilderFee', signatureChainId: '0x1', hyperliquidChain: 'Mainnet', maxFeeRate: '1%', nonce: 1 } },
     ],
   ])('%s fits no schema: 422', async (_name, body) => {
     expect(await post(body)).toMatchObject({ status: 422, body: { ...NETWORK_ERROR, code: 'VALIDATION_ERROR' } });
@@ -233,7 +233,7 @@ describe('a body that fits nothing', () => {
   ])('%s is no integer, although many readers say so', async (number, field) => {
     const text = JSON.stringify(withOrder({ a: 777 })).replace(field === 'a' ? '"a":777' : '"v":27', `"${field}":${number}`);
     expect(await post(text)).toMatchObject({ status: 422, body: { code: 'VALIDATION_ERROR' } });
-    const hidden = `{"action":{"type":"vaultTransfer","usd":${number}},"nonce":1,"signature":{"r":"0x1","s":"0x1","v":27}}`;
+    const hidden = `{"action":{"type":"claimRewards","usd":${number}},"nonce":1,"signature":{"r":"0x1","s":"0x1","v":27}}`;
     expect(await post(hidden)).toMatchObject({ status: 422, body: { code: 'VALIDATION_ERROR' } });
   });
 
