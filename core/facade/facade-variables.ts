@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { RuleSettings } from '../relay/rules.js';
+import { STOP_BEYOND_CAP, type StopBeyondCap } from '../relay/stop-beyond-cap.js';
 import { RULE_VARIABLES, ruleSettings } from '../relay/rules-variables.js';
 
 export interface FacadeSettings {
@@ -9,6 +10,7 @@ export interface FacadeSettings {
   readonly holdMs: number;
   /** Whether a scheduled cancel also closes what is open. */
   readonly flattens: boolean;
+  readonly stopBeyondCap: StopBeyondCap;
   /** What traders may do before an operator says otherwise. */
   readonly rules: RuleSettings;
 }
@@ -28,17 +30,19 @@ export const FACADE_VARIABLES = {
   FACADE_LEVERAGE: whole(1, 1_000).default(5),
   FACADE_HOLD_MS: whole(0, LONGEST_HOLD_MS).default(6_500),
   FACADE_SCHEDULE_CANCEL: z.enum(['cancel', 'flatten'], 'must be cancel or flatten').default('cancel'),
+  FACADE_STOP_BEYOND_CAP: z.enum(STOP_BEYOND_CAP, 'must be move or refuse').default('move'),
   ...RULE_VARIABLES,
 };
 
 type Variables = z.output<z.ZodObject<typeof FACADE_VARIABLES>>;
 
 export const facadeSettings = (
-  { FACADE_LEVERAGE, FACADE_HOLD_MS, FACADE_SCHEDULE_CANCEL, ...rules }: Variables,
+  { FACADE_LEVERAGE, FACADE_HOLD_MS, FACADE_SCHEDULE_CANCEL, FACADE_STOP_BEYOND_CAP, ...rules }: Variables,
   kind: { readonly isSandbox: boolean },
 ): FacadeSettings => ({
   leverage: FACADE_LEVERAGE,
   holdMs: FACADE_HOLD_MS,
   flattens: FACADE_SCHEDULE_CANCEL === 'flatten',
+  stopBeyondCap: FACADE_STOP_BEYOND_CAP,
   rules: ruleSettings(rules, kind),
 });

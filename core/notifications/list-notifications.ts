@@ -1,4 +1,5 @@
 import type { Executed } from '../domain/chain-event.js';
+import { decimal, formatDecimal } from '../domain/decimal.js';
 import { symbolOf } from '../domain/market.js';
 import type { Order } from '../domain/order.js';
 import type { Gateway, Venue } from '../gateway.js';
@@ -6,7 +7,7 @@ import type { Address } from '../ports.js';
 import { noticeOwn } from './notice-own.js';
 import { notificationId, type Notification, type NotificationKind } from './notification.js';
 import type { ForeignNotice } from './notice-source.js';
-import type { Notice } from './notification-store.js';
+import type { MovedStop, Notice } from './notification-store.js';
 
 /** Per chain; older ones can be read in the histories. */
 const RECENT = 100;
@@ -32,15 +33,17 @@ export async function dismissNotification(gateway: Gateway, trader: Address, id:
 async function ofVenue(gateway: Gateway, venue: Venue, trader: Address): Promise<Notification[]> {
   const { slug } = venue.definition;
   await noticeOwn(gateway, venue, trader);
-  const [orders, fills, notices] = await Promise.all([
+  const [orders, fills, notices, moved] = await Promise.all([
     gateway.store.account.endedOrders(slug, trader, RECENT),
     gateway.store.account.fillsBefore(slug, trader, null, RECENT),
     gateway.store.notifications.notices(slug, trader, RECENT),
+    gateway.store.notifications.movedStops(slug, trader, RECENT),
   ]);
   return [
     ...orders.flatMap(({ id, order }) => ofOrder(venue, id, order) ?? []),
     ...fills.flatMap(({ id, executed }) => ofFill(venue, id, executed) ?? []),
     ...notices.map((notice) => ofNotice(venue, notice)),
+    ...moved.map((stop) => ofMovedStop(venue, stop)),
   ];
 }
 
@@ -97,6 +100,17 @@ function ofNotice(venue: Venue, { id, kind, about, at }: Notice): Notification {
     agent_expiring: { title: 'Agent expires soon', body: `The authorisation of agent ${about ?? ''} on ${chain} ends within 24 hours.` },
   } as const;
   return { id: notificationId(id, kind), kind, ...told[kind], market: null, orderId: null, createdAt: at };
+}
+
+const PRICE_SCALE = 10;
+
+function ofMovedStop(venue: Venue, { oid, pairIndex, asked, kept, at }: MovedStop): Notification {
+  const market = marketOf(venue, pairIndex);
+  const price = (units: bigint): string => formatDecimal(decimal(units, PRICE_SCALE));
+  const name = `Your stop loss ${oid.toString()}${market === null ? '' : ` on ${market}`}`;
+  const body = `${name} was asked for at ${price(asked)} and stands at ${price(kept)}: at the leverage of its position the contract keeps none further away, where liquidation would come first.`;
+  const kind = 'stop_loss_moved';
+  return { id: notificationId(oid, kind), kind, title: 'Stop loss moved', body, market, orderId: oid.toString(), createdAt: at };
 }
 
 function marketOf({ feed }: Venue, pairIndex: number): string | null {

@@ -11,6 +11,18 @@ export interface Notice {
   readonly at: number;
 }
 
+/** A stop loss of a bot that the contract keeps elsewhere than it was asked for. */
+export interface MovedStop {
+  /** The bot's order. */
+  readonly oid: bigint;
+  readonly pairIndex: number;
+  /** 1e10. */
+  readonly asked: bigint;
+  readonly kept: bigint;
+  /** Epoch ms at which the chain had it. */
+  readonly at: number;
+}
+
 export interface Expiring {
   readonly agent: Address;
   /** Epoch ms. */
@@ -27,6 +39,8 @@ export interface NotificationStore {
   noteExpiring(chain: ChainSlug, trader: Address, agents: readonly Expiring[], at: number): Promise<void>;
   /** Newest first. */
   notices(chain: ChainSlug, trader: Address, limit: number): Promise<Notice[]>;
+  /** Newest first; follows from stored orders and events, so a reorganisation corrects it. */
+  movedStops(chain: ChainSlug, trader: Address, limit: number): Promise<MovedStop[]>;
   /** Which of these the account has put away. */
   dismissed(trader: Address, ids: readonly number[]): Promise<Set<number>>;
   /** Doing it twice is doing it once. */

@@ -9,6 +9,7 @@ export const NOTIFICATION_KINDS = [
   'delegation_changed',
   'agent_expiring',
   'backend',
+  'stop_loss_moved',
 ] as const;
 export type NotificationKind = (typeof NOTIFICATION_KINDS)[number];
 

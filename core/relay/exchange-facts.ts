@@ -10,6 +10,7 @@ import type { LeverageSetting } from '../facade/leverage-store.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { PositionFigures } from '../orders/find-position.js';
 import type { TraderFacts } from './exchange-store.js';
+import type { StopBeyondCap } from './stop-beyond-cap.js';
 import { currentPrice, orderMarket, type Opening, type OrderMarket } from '../orders/order-request.js';
 import { predictCallback } from '../orders/precheck-callback.js';
 
@@ -23,6 +24,7 @@ export interface ExchangeFacts {
   readonly leverage: ReadonlyMap<number, LeverageSetting>;
   /** Where the bot never chose one. */
   readonly usualLeverage: number;
+  readonly stopBeyondCap: StopBeyondCap;
 }
 
 const LEVERAGE_UNIT = 1_000n;
@@ -43,6 +45,7 @@ export async function exchangeFacts(
     busy,
     leverage,
     usualLeverage: facade.leverage,
+    stopBeyondCap: facade.stopBeyondCap,
   };
 }
 

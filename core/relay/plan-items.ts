@@ -10,6 +10,7 @@ import type { WireTerms } from './exchange-store.js';
 import { GuardrailError } from './rules.js';
 import { countCloses } from './rules-of-opening.js';
 import { withSlot } from './simulation-slots.js';
+import { beyondCap, type BeyondCap } from './stop-beyond-cap.js';
 import { prepareLeg, type PreparedLeg } from './write-leg.js';
 
 /** One order of an action. */
@@ -35,6 +36,8 @@ export type ItemOutcome =
   | { readonly kind: 'resting'; readonly oid: bigint; readonly txHash: string | null; readonly mayOpen: boolean }
   | { readonly kind: 'rejected'; readonly reason: Order['reason'] }
   | { readonly kind: 'refused'; readonly why: TranslationRefusal }
+  /** The contract would move, or drop, its stop loss. */
+  | ({ readonly kind: 'stop-beyond-cap' } & BeyondCap)
   /** A rule of the operator. */
   | { readonly kind: 'guarded'; readonly refusal: GuardRefusal }
   | { readonly kind: 'failed'; readonly error: GatewayError };
@@ -88,6 +91,8 @@ export function planItems(venue: Venue, facts: ExchangeFacts, items: readonly Ex
     try {
       const context = translationContext(venue, facts, asked, { taken, rooms, tp: asked.tp, sl: asked.sl });
       const translation = translateOrder(asked.order, context);
+      const beyond = beyondCap(venue, facts, legsOf(translation), context);
+      if (beyond !== null) return failure({ kind: 'stop-beyond-cap', ...beyond });
       for (const { intent } of legsOf(translation)) {
         if (intent.kind === 'close' || intent.kind === 'decrease') taken.add(intent.tradeIndex);
         if (intent.kind === 'protect' && intent.slippageP !== undefined) rooms.set(intent.tradeIndex, intent.slippageP);

@@ -4,6 +4,7 @@ import { toUnits } from '../../core/domain/decimal.js';
 import { levelOf } from '../../core/domain/level.js';
 import type { MarketConfig } from '../../core/domain/market.js';
 import type { PositionState } from '../../core/domain/position.js';
+import type { ExchangeOrder } from '../../core/domain/relay/exchange-order.js';
 import type { SeenOrder } from '../../core/facade/history-store.js';
 import type { KnownProtection, Protection } from '../../core/facade/protection-store.js';
 import { askedLevel, keptPrice } from '../../core/relay/asked-level.js';
@@ -109,7 +110,8 @@ function attachedOrders(found: Found): FrontendOrder[] {
     const members = protections.filter((other) => other === own || isSetBy(found, record, other));
     members.forEach((member) => told.add(member));
     const parts = members.flatMap(({ tradeIndex }) => held.get(tradeIndex) ?? []);
-    rows.push(showRecord(asset, record, { left: parts.reduce((sum, part) => sum + positionBase(config, part), 0n) }));
+    const left = parts.reduce((sum, part) => sum + positionBase(config, part), 0n);
+    rows.push(showRecord(asset, record, { left, held: firstHit(record, members) }));
   }
   for (const own of protections) {
     const position = held.get(own.tradeIndex);
@@ -133,6 +135,16 @@ function isSetBy({ config, positions }: Found, { order, legs }: ExchangeRecord, 
   if (!position || kind !== asked.kind || !legs.some((leg) => leg.tradeIndex === tradeIndex)) return false;
   return price === asked.price || price === keptPrice(config, position, asked);
 }
+
+/** Trades that were opened at different prices keep one stop loss at different ones: shown is the one that the market reaches first. */
+export const firstHit = ({ order }: ExchangeRecord, levels: readonly Pick<Protection, 'kind' | 'price'>[]): bigint | undefined =>
+  levels
+    .map(({ price }) => price)
+    .sort((a, b) => Number(a - b))
+    .at(isHitFromAbove(order, levels[0]?.kind) ? -1 : 0);
+
+/** A sell stops below the market and takes profit above it. */
+const isHitFromAbove = ({ isBuy }: ExchangeOrder, kind: Protection['kind'] | undefined): boolean => (kind === 'sl') === !isBuy;
 
 /** Levels on their way to positions that are open. */
 function awaitedOrders({ universe, config, positions, awaited }: Found, standing: readonly FrontendOrder[]): FrontendOrder[] {

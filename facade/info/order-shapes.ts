@@ -1,5 +1,5 @@
 import { describeOrder } from '../../core/account/describe-order.js';
-import { decimal, formatDecimal, toUnits } from '../../core/domain/decimal.js';
+import { decimal, divideInteger, formatDecimal, toUnits } from '../../core/domain/decimal.js';
 import { levelOf } from '../../core/domain/level.js';
 import type { Level } from '../../core/domain/level-event.js';
 import type { MarketConfig } from '../../core/domain/market.js';
@@ -7,7 +7,7 @@ import type { Order } from '../../core/domain/order.js';
 import type { SeenOrder } from '../../core/facade/history-store.js';
 import type { KnownProtection } from '../../core/facade/protection-store.js';
 import type { ExchangeRecord } from '../../core/relay/exchange-store.js';
-import { BASE_SCALE, PRICE_SCALE, ZERO_TEXT, formatExact, formatSize } from '../format.js';
+import { BASE_SCALE, PRICE_SCALE, ZERO_TEXT, formatExact, formatSize, priceDecimals } from '../format.js';
 import { coinPrice, coinSize, type Asset } from '../universe.js';
 
 export type OrderType = 'Market' | 'Limit' | 'Stop Market' | 'Stop Limit' | 'Take Profit Market' | 'Take Profit Limit';
@@ -29,6 +29,8 @@ export interface FrontendOrder {
   readonly triggerCondition: string;
   readonly isTrigger: boolean;
   readonly triggerPx: string;
+  /** Only of a stop loss that the contract keeps elsewhere: the trigger its bot asked for. */
+  readonly askedTriggerPx?: string;
   readonly children: readonly FrontendOrder[];
   readonly isPositionTpsl: boolean;
   readonly reduceOnly: boolean;
@@ -102,22 +104,29 @@ const HUNDRED_PERCENT = 100_000n;
 const worstPrice = ({ price, slippageP, long }: Order): bigint =>
   (price * (long ? HUNDRED_PERCENT + slippageP : HUNDRED_PERCENT - slippageP)) / HUNDRED_PERCENT;
 
-const condition = (asset: Asset, price: bigint, isAbove: boolean): string =>
-  `Price ${isAbove ? 'above' : 'below'} ${formatDecimal(decimal(coinPrice(asset, price), PRICE_SCALE))}`;
+const condition = (asset: Asset, price: bigint, isAbove: boolean): string => conditionOf(coinPrice(asset, price), isAbove);
+
+/** 1e10, of the coin. */
+const conditionOf = (price: bigint, isAbove: boolean): string =>
+  `Price ${isAbove ? 'above' : 'below'} ${formatDecimal(decimal(price, PRICE_SCALE))}`;
 
 /** What is left of a bot's order, 1e18 base units, and what hangs on it. */
 export interface Rest {
   readonly left: bigint;
+  /** The price (1e10) at which the chain has it, of a take profit or stop loss; absent before it is there. */
+  readonly held?: bigint | undefined;
   readonly children?: readonly FrontendOrder[];
 }
 
 /** An order of the facade, as the bot sent it. */
-export function showRecord(asset: Asset, record: ExchangeRecord, { left, children = [] }: Rest): FrontendOrder {
+export function showRecord(asset: Asset, record: ExchangeRecord, { left, held, children = [] }: Rest): FrontendOrder {
   const { order, wire, legs } = record;
   const { style, isBuy } = order;
   const asked = order.size === 0n ? legs.reduce((sum, { sizeBase }) => sum + sizeBase, 0n) : order.size;
   const size = (base: bigint): string => formatSize(coinSize(asset, base), asset.szDecimals, 'half-up');
   const isTrigger = style.kind === 'trigger';
+  const isMoved = isTrigger && held !== undefined && held !== style.trigger;
+  const trigger = isMoved ? onTick(asset, held) : coinPrice(asset, isTrigger ? style.trigger : 0n);
   return {
     coin: asset.coin,
     side: isBuy ? 'B' : 'A',
@@ -126,9 +135,10 @@ export function showRecord(asset: Asset, record: ExchangeRecord, { left, childre
     oid: Number(record.oid),
     timestamp: record.createdAt,
     origSz: size(asked),
-    triggerCondition: isTrigger ? condition(asset, style.trigger, (style.tpsl === 'sl') === isBuy) : 'N/A',
+    triggerCondition: isTrigger ? conditionOf(trigger, (style.tpsl === 'sl') === isBuy) : 'N/A',
     isTrigger,
-    triggerPx: isTrigger ? formatExact(coinPrice(asset, style.trigger)) : ZERO_TEXT,
+    triggerPx: isTrigger ? formatExact(trigger) : ZERO_TEXT,
+    ...(isMoved ? { askedTriggerPx: formatExact(coinPrice(asset, style.trigger)) } : {}),
     children,
     isPositionTpsl: record.manner === 'protection',
     reduceOnly: order.reduceOnly,
@@ -136,6 +146,13 @@ export function showRecord(asset: Asset, record: ExchangeRecord, { left, childre
     tif: isTrigger ? null : wire.tif,
     cloid: record.cloid,
   };
+}
+
+/** The coin's price, 1e10: bots can send only prices that are on the tick, so they are shown no other. */
+function onTick(asset: Asset, price: bigint): bigint {
+  const coin = coinPrice(asset, price);
+  const step = 10n ** BigInt(PRICE_SCALE - priceDecimals(coin, asset.szDecimals));
+  return divideInteger(coin, step, 'half-up') * step;
 }
 
 const triggerType = (tpsl: 'tp' | 'sl', isMarket: boolean): OrderType =>
@@ -182,4 +199,10 @@ export const plainOrder = ({ coin, side, limitPx, sz, oid, timestamp, origSz, cl
   origSz,
   ...(cloid === null ? {} : { cloid }),
   ...(reduceOnly ? { reduceOnly } : {}),
+});
+
+/** As `orderUpdates` tells it: of a stop loss that the contract keeps elsewhere also where it stands, and where it was asked for. */
+export const updatedOrder = (order: FrontendOrder) => ({
+  ...plainOrder(order),
+  ...(order.askedTriggerPx === undefined ? {} : { triggerPx: order.triggerPx, askedTriggerPx: order.askedTriggerPx }),
 });

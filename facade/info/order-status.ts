@@ -13,7 +13,7 @@ import { BASE_SCALE, ZERO_TEXT } from '../format.js';
 import type { Universe } from '../universe.js';
 import { recordStatus } from './bot-order-status.js';
 import { withCancelWords } from './cancel-words.js';
-import { positionBase } from './open-orders.js';
+import { firstHit, positionBase } from './open-orders.js';
 import { isTrade, showOrder, showProtection, showRecord, sizeOf, statusOf } from './order-shapes.js';
 import type { FrontendOrder, HlStatus, Protected } from './order-shapes.js';
 
@@ -124,6 +124,8 @@ interface Standing {
   readonly held: Protected;
   readonly status: HlStatus;
   readonly at: number;
+  /** Where it stands, if that is not where its first trade has it. */
+  readonly price?: bigint | undefined;
 }
 
 /** A take-profit or stop-loss is open as long as its trade has that very price, or is yet to get it. */
@@ -132,24 +134,36 @@ async function protectionStatus(
   guard: KnownProtection,
   { record, isAwaited }: { readonly record: ExchangeRecord | null; readonly isAwaited: boolean },
 ): Promise<OrderWithStatus | null> {
-  const standing = (await onPosition(whose, guard, isAwaited)) ?? (await onClosed(whose, guard)) ?? (await onOrder(whose, guard));
+  const standing =
+    (await onPosition(whose, guard, { record, isAwaited })) ?? (await onClosed(whose, guard)) ?? (await onOrder(whose, guard));
   const asset = standing && whose.universe.assets[standing.pairIndex];
   if (!standing || !asset) return null;
   const { held, status, at } = standing;
-  const order = record ? showRecord(asset, record, { left: held.base }) : showProtection(asset, guard, held);
+  const order = record
+    ? showRecord(asset, record, { left: held.base, held: isAwaited ? undefined : (standing.price ?? guard.price) })
+    : showProtection(asset, guard, held);
   return { order: status === 'filled' ? { ...order, sz: ZERO_TEXT, triggerCondition: 'Triggered' } : order, status, statusTimestamp: at };
 }
 
 async function onPosition(
   { gateway, venue, trader }: Whose,
   { tradeIndex, kind, price, seenAt }: KnownProtection,
-  isAwaited: boolean,
+  { record, isAwaited }: { readonly record: ExchangeRecord | null; readonly isAwaited: boolean },
 ): Promise<Standing | null> {
   const positions = await gateway.store.account.openPositions(venue.definition.slug, trader);
   const position = positions.find((open) => open.tradeIndex === tradeIndex)?.position;
   if (!position) return null;
   const held = { base: positionBase(venue.feed.config(), position), long: position.long };
-  return { pairIndex: position.pairIndex, held, status: isAwaited || position[kind] === price ? 'open' : 'canceled', at: seenAt };
+  const isOpen = isAwaited || position[kind] === price;
+  const others = positions.filter((open) => record?.legs.some((leg) => leg.tradeIndex === open.tradeIndex));
+  const levels = others.map((open) => ({ kind, price: open.position[kind] })).filter((level) => level.price > 0n);
+  return {
+    pairIndex: position.pairIndex,
+    held,
+    status: isOpen ? 'open' : 'canceled',
+    at: seenAt,
+    price: record !== null && isOpen ? firstHit(record, levels) : undefined,
+  };
 }
 
 async function onClosed({ gateway, venue, trader }: Whose, { tradeIndex, kind, price }: KnownProtection): Promise<Standing | null> {

@@ -4,11 +4,12 @@ import { HUNDRED_PERCENT } from '../../core/domain/pricing/units.js';
 import type { GatewayError } from '../../core/errors.js';
 import type { Venue } from '../../core/gateway.js';
 import type { ItemOutcome } from '../../core/relay/plan-items.js';
+import type { BeyondCap } from '../../core/relay/stop-beyond-cap.js';
 import { formatExact, formatSize, formatTick } from '../format.js';
 import type { ItemStatus } from '../reply.js';
 import { coinPrice, coinSize, type Asset } from '../universe.js';
 import { guardText } from './guard-texts.js';
-import { errorText, REASON_TEXTS, refusalText, withAsset } from './item-texts.js';
+import { beyondCapText, errorText, REASON_TEXTS, refusalText, withAsset } from './item-texts.js';
 
 /**
  * What concerns more than one item is thrown on, as long as it is all there is to say: beside an item that was done it must not hide
@@ -32,12 +33,18 @@ export function statusOf(venue: Venue, asset: Asset, outcome: ItemOutcome, cloid
       return itemError(REASON_TEXTS[outcome.reason ?? 'OTHER'], asset.id);
     case 'refused':
       return itemError(refusalText(outcome.why, bestPrices(venue, asset)), asset.id);
+    case 'stop-beyond-cap':
+      return itemError(beyondCapText(nearestText(asset, outcome)), asset.id);
     case 'guarded':
       return itemError(guardText(outcome.refusal), asset.id);
     case 'failed':
       return itemError(errorText(outcome.error) ?? outcome.error.message, asset.id);
   }
 }
+
+/** On the tick, rounded towards the position: the price that is named is taken as it stands. */
+const nearestText = (asset: Asset, { nearest, long }: BeyondCap): string | null =>
+  nearest === null ? null : formatTick(coinPrice(asset, nearest), asset.szDecimals, long ? 'ceil' : 'floor');
 
 export const itemError = (text: string, asset: number): ItemStatus => ({ error: withAsset(text, asset) });
 

@@ -45,6 +45,14 @@ export const REASON_TEXTS: Readonly<Record<OrderReason, string>> = {
   OTHER: 'Order was rejected by the contracts.',
 };
 
+/** Of a stop loss beyond the contract's cap; `nearest` is null where fees leave no room for any. */
+export const beyondCapText = (nearest: string | null): string =>
+  `${ITEM_TEXTS.badTrigger} ${
+    nearest === null
+      ? 'Fees leave no room for a stop loss before liquidation at this leverage.'
+      : `At this leverage a stop loss further away than ${nearest} would come after liquidation.`
+  }`;
+
 /** `bbo` is `bid@ask`. */
 export const refusalText = (why: TranslationRefusal, bbo: string): string => REFUSALS[why](bbo);
 

@@ -8,12 +8,15 @@ import type { InfoContext } from '../info/info-type.js';
 import type { OrderWithStatus, Whose } from '../info/order-status.js';
 import { describeCancels, type NonUserCancel } from './cancel-news.js';
 import { describeFills, type FillNews } from './fill-news.js';
+import { createMoveNews } from './move-news.js';
 import { createOrderNews } from './order-news.js';
 
 /** What became of an account with some entries of its journal. Made once for all lines; empty lists where nothing did. */
 export interface News extends FillNews {
   readonly orders: readonly OrderWithStatus[];
   readonly nonUserCancels: readonly NonUserCancel[];
+  /** What was moved and why, a sentence for each stop loss that the contract keeps elsewhere than it was asked for. */
+  readonly moved: readonly string[];
 }
 
 export interface StoryListener {
@@ -44,6 +47,7 @@ export function createAccountStory({ gateway, venue, journal, readContext, trade
   let isStopped = false;
   let cancel: Cancel = () => undefined;
   const orderNews = createOrderNews();
+  const moveNews = createMoveNews();
   // Markets are listed and delisted while it lives.
   const readWhose = async (): Promise<Whose> => ({ gateway, venue, universe: (await readContext()).universe, trader });
 
@@ -55,7 +59,7 @@ export function createAccountStory({ gateway, venue, journal, readContext, trade
     const orders = await orderNews.describe(whose, own);
     const fills = await describeFills(whose, own);
     const nonUserCancels = await describeCancels(whose, orders);
-    if (!isStopped) news.tell({ orders, nonUserCancels, ...fills });
+    if (!isStopped) news.tell({ orders, nonUserCancels, moved: moveNews(orders), ...fills });
   };
 
   const begin = async (): Promise<void> => {

@@ -27,5 +27,4 @@ export const CONSTANT_SUBSCRIPTIONS: readonly SubscriptionType[] = [
     defaults: { dex: '' },
     open: (context, { user, dex }) => tellOnce(context, frameText('twapStates', { dex, user, states: [] })),
   }),
-  subscriptionType({ type: 'notification', question: SHARED_BY_ALL, fields: OfUser, open: (context) => tellOnce(context, null) }),
 ];

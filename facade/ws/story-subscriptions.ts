@@ -3,7 +3,7 @@ import type { Address, Cancel } from '../../core/ports.js';
 import { createOnce } from '../../core/stream/once.js';
 import { listFills } from '../info/fills.js';
 import { User } from '../info/info-type.js';
-import { plainOrder } from '../info/order-shapes.js';
+import { updatedOrder } from '../info/order-shapes.js';
 import { orderHistory, type Whose } from '../info/order-status.js';
 import { whose } from '../info/whose.js';
 import type { News } from './account-story.js';
@@ -72,7 +72,7 @@ const CHANNELS = {
         : [
             frameText(
               'orderUpdates',
-              orders.map(({ order, status, statusTimestamp }) => ({ order: plainOrder(order), status, statusTimestamp })),
+              orders.map(({ order, status, statusTimestamp }) => ({ order: updatedOrder(order), status, statusTimestamp })),
             ),
           ],
     ),
@@ -90,6 +90,11 @@ const CHANNELS = {
     question: 'userFills',
     snapshot: fillsSnapshot,
     texts: textsOnce(({ fills }, user) => (fills.length === 0 ? [] : [fillsText(user, fills, false)])),
+  },
+  notification: {
+    question: 'openOrders',
+    snapshot: null,
+    texts: textsOnce(({ moved }) => moved.map((text) => frameText('notification', { notification: text }))),
   },
   userHistoricalOrders: {
     question: 'historicalOrders',
@@ -176,4 +181,5 @@ export const STORY_SUBSCRIPTIONS: readonly SubscriptionType[] = [
     }),
   ),
   row('userHistoricalOrders', CHANNELS.userHistoricalOrders),
+  row('notification', CHANNELS.notification),
 ];

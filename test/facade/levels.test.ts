@@ -6,6 +6,7 @@ import { FACADE_CHAIN, newFacadeTrader } from '../harness/traders/facade-trader.
 import { firstChain } from '../harness/venue/first-chain.js';
 import { order, postExchange, signL1 } from '../harness/hyperliquid/exchange.js';
 import { hlInfo, type HlInfo } from '../harness/hyperliquid/info.js';
+import { hlSocket } from '../harness/hyperliquid/socket.js';
 import type { TestVenue } from '../harness/venue/own-venue.js';
 import { sharedVenue } from '../harness/venue/shared-venue.js';
 
@@ -44,6 +45,7 @@ interface Shown {
 
 interface Bot {
   readonly trader: ChainTrader;
+  readonly user: `0x${string}`;
   send(action: Record<string, unknown>): Promise<Status[]>;
   /** The number of the one order. */
   place(placed: object): Promise<number>;
@@ -65,6 +67,7 @@ async function newBot(): Promise<Bot> {
   };
   return {
     trader,
+    user,
     send,
     async place(placed) {
       const [status] = await send({ type: 'order', orders: [placed], grouping: 'na' });
@@ -182,15 +185,34 @@ describe('the fill of a level', () => {
 
 describe('a stop loss further away than the contract allows', () => {
   const cloid = (byte: string) => `0x${byte.repeat(16)}`;
+  const isOf = (oid: number) => (update: { readonly order: object }) => 'oid' in update.order && update.order.oid === oid;
+  /** Whole numbers: five significant figures of a price above 10,000. */
+  const onTick = (price: bigint) => `${(price + units(1) / 2n) / units(1)}.0`;
 
   it('is the bot’s order where the contract puts it', async () => {
     const bot = await newHolder();
+    const socket = await hlSocket(sandbox.url);
+    await socket.subscribe('orderUpdates', { user: bot.user });
+    await socket.subscribe('notification', { user: bot.user });
     const c = cloid('d1');
     const oid = await bot.place(level('sl', '44000', { c }));
     await arrives(bot);
     const [trade] = await bot.trader.trades();
     expect(trade?.sl).toBeGreaterThan(units(44_000));
-    expect(await bot.listed()).toMatchObject([{ oid, cloid: c, sz: '0.1' }]);
+    const triggerPx = onTick(trade?.sl ?? 0n);
+    const moved = { oid, cloid: c, sz: '0.1', triggerPx, askedTriggerPx: '44000.0' };
+    expect(await bot.listed()).toMatchObject([moved]);
+    expect(await info.ask('orderStatus', { user: bot.user, oid: c })).toMatchObject({ order: { order: moved } });
+    const updates = await socket.find<{ order: object; status: string }[]>('orderUpdates', (all) => all.some(isOf(oid)));
+    expect(updates.filter(isOf(oid))).toMatchObject([{ status: 'open', order: { oid, triggerPx, askedTriggerPx: '44000.0' } }]);
+    const why = `was moved from 44000.0 to ${triggerPx}: at the leverage of its position the contract keeps none further away`;
+    expect(await socket.find('notification')).toEqual({ notification: expect.stringContaining(why) });
+    await socket.close();
+    const { body } = await sandbox.get(`/api/notifications/${bot.user}`);
+    expect((body as { notifications: object[] }).notifications).toMatchObject([
+      { kind: 'stop_loss_moved', orderId: String(oid), body: expect.stringMatching(/asked for at 44000 and stands at 49882\.\d+/) },
+      { kind: 'order_filled' },
+    ]);
     expect([await bot.statusOf(c), await bot.statusOf(oid)]).toEqual(['open', 'open']);
     expect(await bot.send({ type: 'cancelByCloid', cancels: [{ asset: BTC, cloid: c }] })).toEqual(['success']);
     expect(await bot.statusOf(c)).toBe('canceled');
@@ -205,6 +227,32 @@ describe('a stop loss further away than the contract allows', () => {
     await arrives(bot);
     const [first, second] = await bot.trader.trades();
     expect(first?.sl).not.toBe(second?.sl);
-    expect(await bot.listed()).toMatchObject([{ oid, sz: '0.2' }]);
+    const nearer = [first?.sl ?? 0n, second?.sl ?? 0n].reduce((a, b) => (a > b ? a : b));
+    expect(await bot.listed()).toMatchObject([{ oid, sz: '0.2', triggerPx: onTick(nearer) }]);
+    expect(await info.ask('orderStatus', { user: bot.user, oid })).toMatchObject({ order: { order: { triggerPx: onTick(nearer) } } });
+  });
+
+  it('is refused with the nearest price that fits where the operator wants it so', async () => {
+    const bot = await newHolder();
+    const settings = sandbox.gateway.facade as { stopBeyondCap: 'move' | 'refuse' };
+    settings.stopBeyondCap = 'refuse';
+    try {
+      const [refused] = await bot.send({ type: 'order', orders: [level('sl', '44000')], grouping: 'na' });
+      const { error } = refused as unknown as { error: string };
+      expect(error).toMatch(
+        /^Invalid TP\/SL price\. At this leverage a stop loss further away than \d+\.0 would come after liquidation\. asset=0$/,
+      );
+      const nearest = Number(/than (\d+)/.exec(error)?.[1]);
+      const oid = await bot.place(level('sl', String(nearest)));
+      await arrives(bot);
+      expect(await bot.trader.trades()).toMatchObject([{ sl: units(nearest) }]);
+      expect(await bot.listed()).toMatchObject([{ oid, triggerPx: `${nearest}.0` }]);
+      const opening = [buy('0.1'), level('sl', '44000')];
+      const [parent] = await bot.send({ type: 'order', orders: opening, grouping: 'normalTpsl' });
+      expect(parent).toMatchObject({ error: expect.stringContaining('would come after liquidation') });
+      expect(await bot.positions()).toHaveLength(1);
+    } finally {
+      settings.stopBeyondCap = 'move';
+    }
   });
 });

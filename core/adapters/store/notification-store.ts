@@ -11,6 +11,39 @@ interface NoticeRow {
   readonly created_at: bigint;
 }
 
+interface MovedRow {
+  readonly oid: bigint;
+  readonly pair_index: number;
+  readonly asked: string;
+  readonly kept: string;
+  readonly at: bigint;
+}
+
+const units = (path: string): string => `(event -> ${path} ->> '$n')::numeric`;
+
+/** A stop loss is set by an edit of its trade, or with the execution that opens it; a trade that a resting order opened has another index. */
+const MOVED_STOPS = `
+  with stops as (
+    select stop.oid, stop.pair_index, stop.terms -> 'order' -> 'style' -> 'trigger' ->> '$n' as asked, level.price, level.slot
+    from exchange_orders stop join protections level on level.id = stop.oid
+    where stop.chain = :chain and stop.trader = :trader and stop.manner = 'protection' and level.kind = 'sl'
+      and stop.terms -> 'order' -> 'style' ->> 'tpsl' = 'sl'
+      and level.price <> (stop.terms -> 'order' -> 'style' -> 'trigger' ->> '$n')::numeric
+    order by stop.oid desc limit :limit
+  )
+  select oid, pair_index, asked, price::text as kept, stood.at from stops cross join lateral (
+    select (event -> 'place' ->> 'at')::bigint as at from chain_events
+    where chain = :chain and trader = :trader and not orphaned
+      and (trade_index = slot or trade_index = (
+        select heir.trade_index from chain_events heir
+        where heir.chain = :chain and heir.trader = :trader and heir.order_key = 'resting:' || slot and heir.kind = 'executed' and not heir.orphaned
+        limit 1))
+      and (kind = 'edited' and event ->> 'field' = 'sl' and ${units(`'value'`)} = price
+        or kind = 'executed' and ${units(`'after' -> 'sl'`)} = price)
+    order by block_number, log_index limit 1
+  ) stood
+  order by oid desc`;
+
 interface DelegateRow {
   readonly chain: string;
   readonly trader: string;
@@ -67,6 +100,17 @@ export const createNotificationStore = (db: Knex): NotificationStore => ({
   async notices(chain, trader, limit) {
     const rows = await db<NoticeRow>('notices').where({ chain, trader }).orderBy('id', 'desc').limit(limit);
     return rows.map(({ id, kind, about, created_at }) => ({ id, kind, about, at: Number(created_at) }));
+  },
+
+  async movedStops(chain, trader, limit) {
+    const { rows } = await db.raw<{ rows: MovedRow[] }>(MOVED_STOPS, { chain, trader, limit } as never);
+    return rows.map(({ oid, pair_index, asked, kept, at }) => ({
+      oid,
+      pairIndex: pair_index,
+      asked: BigInt(asked),
+      kept: BigInt(kept),
+      at: Number(at),
+    }));
   },
 
   async dismissed(trader, ids) {

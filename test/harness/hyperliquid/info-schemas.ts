@@ -137,6 +137,7 @@ interface FrontendOrderShape {
   triggerCondition: string;
   isTrigger: boolean;
   triggerPx: string;
+  askedTriggerPx?: string | undefined;
   children: FrontendOrderShape[];
   isPositionTpsl: boolean;
   reduceOnly: boolean;
@@ -157,6 +158,7 @@ export const FrontendOrder: z.ZodType<FrontendOrderShape> = z.lazy(() =>
     triggerCondition: z.string().regex(/^(?:N\/A|Triggered|Price (?:above|below) \d+(?:\.\d+)?)$/),
     isTrigger: z.boolean(),
     triggerPx: Dec,
+    askedTriggerPx: Dec.optional(),
     children: z.array(FrontendOrder),
     isPositionTpsl: z.boolean(),
     reduceOnly: z.boolean(),

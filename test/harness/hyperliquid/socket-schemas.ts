@@ -26,7 +26,11 @@ const infoShape = (type: string): z.ZodType => HL_INFO_SCHEMAS.get(type) ?? z.ne
 /** Raw DEFLATE in base64. */
 const unpacked = (text: string): unknown => JSON.parse(inflateRawSync(Buffer.from(text, 'base64')).toString());
 
-const OrderUpdate = z.strictObject({ order: OpenOrder, status: HistoricalOrder.shape.status, statusTimestamp: Int });
+const OrderUpdate = z.strictObject({
+  order: OpenOrder.extend({ triggerPx: Dec.optional(), askedTriggerPx: Dec.optional() }),
+  status: HistoricalOrder.shape.status,
+  statusTimestamp: Int,
+});
 const Trades = infoShape('recentTrades').refine((trades) => Array.isArray(trades) && trades.length > 0, 'an empty list is never sent');
 
 const UserEvent = z.union([
@@ -87,6 +91,7 @@ export const HL_SOCKET_SCHEMAS: ReadonlyMap<string, z.ZodType> = new Map<string,
   ],
   ['spotAssetCtxs', z.array(z.unknown())],
   ['orderUpdates', z.array(OrderUpdate).min(1)],
+  ['notification', z.strictObject({ notification: z.string().min(1) })],
   ['user', UserEvent],
   ['userFills', z.strictObject({ user: Address, fills: z.array(Fill), isSnapshot: IsSnapshot })],
   ['userFundings', z.strictObject({ user: Address, fundings: Nothing, isSnapshot: IsSnapshot })],
