@@ -97,9 +97,10 @@ export function createChainBackend({ chain, read, hours, clock, log, pollMs = PO
     if (entry.name !== 'PairOiAfterV10Updated') return;
     const { collateralIndex, pairIndex } = entry.args;
     const exposure = state?.exposures.find((known) => known.collateralIndex === collateralIndex);
-    if (!exposure) return;
+    const facts = state?.rules.collaterals[collateralIndex - 1];
+    if (!exposure || !facts) return;
     const indices = { collateralIndex: String(collateralIndex), pairIndex: String(pairIndex) };
-    send(frame('openInterestPairUpdated', { ...indices, pairBorrowingFees: openInterest(exposure, pairIndex) }));
+    send(frame('openInterestPairUpdated', { ...indices, pairBorrowingFees: openInterest(exposure, pairIndex, facts.precision) }));
   };
 
   const blockTime = async (block: number): Promise<number> => {

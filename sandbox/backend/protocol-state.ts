@@ -52,16 +52,15 @@ export type Rules = Awaited<ReturnType<typeof readRules>>;
 async function readTerms(diamond: DiamondReader, collateralIndex: number, pairCount: number) {
   const pairs = range(pairCount);
   const collaterals = pairs.map(() => collateralIndex);
-  const [gToken, skewDepths, global, fundingParams, borrowingParams, maxOi, oiBefore] = await Promise.all([
+  const [gToken, skewDepths, global, fundingParams, borrowingParams, maxOi] = await Promise.all([
     diamond.view('getGToken', [collateralIndex]),
     diamond.view('getPairSkewDepths', [collaterals, pairs]),
     diamond.view('getPairGlobalParamsArray', [collaterals, pairs]),
     diamond.view('getPairFundingFeeParams', [collaterals, pairs]),
     diamond.view('getPairBorrowingFeeParams', [collaterals, pairs]),
     Promise.all(pairs.map((pair) => diamond.view('getPairMaxOi', [collateralIndex, pair]))),
-    Promise.all(pairs.map((pair) => diamond.view('getPairOisBeforeV10Collateral', [collateralIndex, pair]))),
   ]);
-  return { gToken, skewDepths, global, fundingParams, borrowingParams, maxOi, oiBefore };
+  return { gToken, skewDepths, global, fundingParams, borrowingParams, maxOi };
 }
 
 type Terms = Awaited<ReturnType<typeof readTerms>>;
@@ -70,14 +69,15 @@ type Terms = Awaited<ReturnType<typeof readTerms>>;
 async function readExposure(diamond: DiamondReader, collateralIndex: number, pairCount: number, terms: Terms) {
   const pairs = range(pairCount);
   const collaterals = pairs.map(() => collateralIndex);
-  const [priceUsd, fundingData, borrowingData, oiCollateral, oiToken] = await Promise.all([
+  const [priceUsd, fundingData, borrowingData, oiCollateral, oiToken, oiBefore] = await Promise.all([
     diamond.view('getCollateralPriceUsd', [collateralIndex]),
     diamond.view('getPairFundingFeeData', [collaterals, pairs]),
     diamond.view('getPairBorrowingFeeData', [collaterals, pairs]),
     diamond.view('getPairOisAfterV10Collateral', [collaterals, pairs]),
     diamond.view('getPairOisAfterV10Token', [collaterals, pairs]),
+    Promise.all(pairs.map((pair) => diamond.view('getPairOisBeforeV10Collateral', [collateralIndex, pair]))),
   ]);
-  return { collateralIndex, ...terms, priceUsd, fundingData, borrowingData, oiCollateral, oiToken };
+  return { collateralIndex, ...terms, priceUsd, fundingData, borrowingData, oiCollateral, oiToken, oiBefore };
 }
 
 export type Exposure = Awaited<ReturnType<typeof readExposure>>;

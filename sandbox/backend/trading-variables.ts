@@ -62,7 +62,7 @@ export function tradingVariables(
 
 function collateral({ rules, tokens }: ProtocolState, exposure: Exposure, at: number): WireValue {
   const [facts, token] = [rules.collaterals[at], tokens[at]];
-  const ois = exposure.maxOi.map((_, pairIndex) => openInterest(exposure, pairIndex));
+  const ois = exposure.maxOi.map((_, pairIndex) => openInterest(exposure, pairIndex, facts?.precision ?? 1n));
   return {
     collateralIndex: exposure.collateralIndex,
     collateral: facts?.collateral ?? zeroAddress,
@@ -100,10 +100,11 @@ const NO_BORROWING_V1 = {
   feePerBlockCap: { minP: '0', maxP: '0' },
 } as const;
 
-export function openInterest(exposure: Exposure, pairIndex: number): WireValue {
-  const before = exposure.oiBefore[pairIndex] ?? [0n, 0n];
+/** Production tells what is left from before v10 with ten decimals, whatever the collateral's `precision`; the contract answers in that. */
+export function openInterest(exposure: Exposure, pairIndex: number, precision: bigint): WireValue {
+  const [long, short] = (exposure.oiBefore[pairIndex] ?? [0n, 0n]).map((units) => (units * 10n ** 10n) / precision);
   return {
-    beforeV10: structText({ long: before[0], short: before[1], max: exposure.maxOi[pairIndex] ?? 0n }),
+    beforeV10: structText({ long, short, max: exposure.maxOi[pairIndex] ?? 0n }),
     collateral: structText(exposure.oiCollateral[pairIndex] ?? null),
     token: structText(exposure.oiToken[pairIndex] ?? null),
   };

@@ -1,5 +1,6 @@
 import { TRADING_STATES, type Collateral, type MarketConfig, type Pair, type PairInCollateral } from '../../domain/market.js';
 import { decodeBandOffsets, decodeDepthBands } from '../../domain/pricing/depth-bands.js';
+import { beforeV10InP10 } from '../../domain/pricing/exposure.js';
 import type { Rules } from './read-rules.js';
 import type { Exposure, State } from './read-state.js';
 
@@ -84,20 +85,15 @@ function collateralAt(rules: Rules, state: State, at: number): Collateral | null
   };
 }
 
-function pairInCollateral({ terms }: Rules, exposure: Exposure, at: number, index: number): PairInCollateral | null {
-  const term = terms[at];
-  const [global, params, rate, before] = [
-    term?.global[index],
-    term?.fundingParams[index],
-    term?.borrowingParams[index],
-    term?.oiBefore[index],
-  ];
+function pairInCollateral({ terms, collaterals }: Rules, exposure: Exposure, at: number, index: number): PairInCollateral | null {
+  const [term, facts] = [terms[at], collaterals[at]];
+  const [global, params, rate] = [term?.global[index], term?.fundingParams[index], term?.borrowingParams[index]];
   const [funding, borrowing] = [exposure.fundingData[index], exposure.borrowingData[index]];
-  const [collateral, token] = [exposure.oiCollateral[index], exposure.oiToken[index]];
-  if (!term || !global || !params || !rate || !before || !funding || !borrowing || !collateral || !token) return null;
+  const [collateral, token, before] = [exposure.oiCollateral[index], exposure.oiToken[index], exposure.oiBefore[index]];
+  if (!term || !facts || !global || !params || !rate || !before || !funding || !borrowing || !collateral || !token) return null;
   return {
     maxOi: term.maxOi[index] ?? 0n,
-    oiBeforeV10: { long: before[0], short: before[1] },
+    oiBeforeV10: beforeV10InP10({ long: before[0], short: before[1] }, facts),
     oiCollateral: { long: collateral.oiLongCollateral, short: collateral.oiShortCollateral },
     oiToken: { long: token.oiLongToken, short: token.oiShortToken },
     skewDepth: term.skewDepths[index] ?? 0n,

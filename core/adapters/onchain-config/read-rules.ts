@@ -24,15 +24,14 @@ async function readPairs(diamond: DiamondViews, count: number) {
 async function readTerms(diamond: DiamondViews, collateralIndex: number, count: number) {
   const pairs = range(count);
   const collaterals = pairs.map(() => collateralIndex);
-  const [skewDepths, global, fundingParams, borrowingParams, maxOi, oiBefore] = await Promise.all([
+  const [skewDepths, global, fundingParams, borrowingParams, maxOi] = await Promise.all([
     diamond.view('getPairSkewDepths', [collaterals, pairs]),
     diamond.view('getPairGlobalParamsArray', [collaterals, pairs]),
     diamond.view('getPairFundingFeeParams', [collaterals, pairs]),
     diamond.view('getPairBorrowingFeeParams', [collaterals, pairs]),
     Promise.all(pairs.map((pair) => diamond.view('getPairMaxOi', [collateralIndex, pair]))),
-    Promise.all(pairs.map((pair) => diamond.view('getPairOisBeforeV10Collateral', [collateralIndex, pair]))),
   ]);
-  return { skewDepths, global, fundingParams, borrowingParams, maxOi, oiBefore };
+  return { skewDepths, global, fundingParams, borrowingParams, maxOi };
 }
 
 /** What only governance changes. */

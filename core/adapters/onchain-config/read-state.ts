@@ -5,14 +5,16 @@ import { range, type Rules } from './read-rules.js';
 async function readExposure(diamond: DiamondViews, collateralIndex: number, count: number) {
   const pairs = range(count);
   const collaterals = pairs.map(() => collateralIndex);
-  const [priceUsd, fundingData, borrowingData, oiCollateral, oiToken] = await Promise.all([
+  const [priceUsd, fundingData, borrowingData, oiCollateral, oiToken, oiBefore] = await Promise.all([
     diamond.view('getCollateralPriceUsd', [collateralIndex]),
     diamond.view('getPairFundingFeeData', [collaterals, pairs]),
     diamond.view('getPairBorrowingFeeData', [collaterals, pairs]),
     diamond.view('getPairOisAfterV10Collateral', [collaterals, pairs]),
     diamond.view('getPairOisAfterV10Token', [collaterals, pairs]),
+    // It shrinks whenever a trade from before v10 closes.
+    Promise.all(pairs.map((pair) => diamond.view('getPairOisBeforeV10Collateral', [collateralIndex, pair]))),
   ]);
-  return { priceUsd, fundingData, borrowingData, oiCollateral, oiToken };
+  return { priceUsd, fundingData, borrowingData, oiCollateral, oiToken, oiBefore };
 }
 
 export type Exposure = Awaited<ReturnType<typeof readExposure>>;

@@ -1,3 +1,4 @@
+import { divideInteger } from '../decimal.js';
 import type { Sides } from '../market.js';
 import type { CollateralUnits, MarketView } from './market-view.js';
 import { netSkew } from './skew-impact.js';
@@ -14,6 +15,15 @@ const ofSide = (sides: Sides, long: boolean): bigint => (long ? sides.long : sid
 
 /** A 1e10 collateral figure in token units. */
 const fromP10 = (value: bigint, collateral: CollateralUnits): bigint => (value * collateral.precision) / P10;
+
+/** Of token units, which the contract answers in, rounded up: no room is shown that is not there. */
+const toP10 = (units: bigint, { precision }: Pick<CollateralUnits, 'precision'>): bigint => divideInteger(units * P10, precision, 'up');
+
+/** `getPairOisBeforeV10Collateral` has the collateral's precision, the backend's figure and every cap have 1e10. */
+export const beforeV10InP10 = ({ long, short }: Sides, collateral: Pick<CollateralUnits, 'precision'>): Sides => ({
+  long: toP10(long, collateral),
+  short: toP10(short, collateral),
+});
 
 /** Token units: tokens at today's price, plus what was opened before tokens were counted. */
 export function dynamicOpenInterest(

@@ -7,6 +7,7 @@ import {Store} from "../lib/Store.sol";
 import {Access} from "../lib/Access.sol";
 import {Routing} from "../lib/Routing.sol";
 import {Funding} from "../lib/Funding.sol";
+import {Ledger} from "../lib/Ledger.sol";
 import {Events} from "../lib/Events.sol";
 
 struct CollateralSetting {
@@ -223,8 +224,20 @@ contract ControlFacet is Access {
         s().referrers[referrer] = whitelisted;
     }
 
-    /// Makes a trade look as if an older release had opened it.
+    /// Makes a trade look as if an older release had opened it; such trades have no size in tokens.
     function sandboxSetTradeVersion(address trader, uint32 index, uint8 version) external onlyOperator {
-        s().tradeInfos[trader][index].contractsVersion = version;
+        TradeInfo storage info = s().tradeInfos[trader][index];
+        if (version < VERSION_V10 && info.contractsVersion == VERSION_V10) Ledger.makeOld(s().trades[trader][index]);
+        info.contractsVersion = version;
+    }
+
+    /// Open interest that no trade of the sandbox made: tokens of both sides, and what is left from before v10 in the collateral's precision.
+    function sandboxSetOpenInterest(uint8 collateralIndex, uint16 pair, PairOiToken calldata token, PairOiCollateral calldata beforeV10)
+        external
+        onlyOperator
+    {
+        s().oiToken[collateralIndex][pair] = token;
+        s().oiBeforeV10[collateralIndex][pair] = beforeV10;
+        emit Events.PairOiAfterV10Updated(collateralIndex, pair, 0, 0, true, true, s().oiCollateral[collateralIndex][pair], token);
     }
 }

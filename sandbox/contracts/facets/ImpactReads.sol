@@ -126,6 +126,11 @@ contract ImpactReads {
         return Impact.volumeP(trader, pairIndex, long, tradeOpenInterestUsd, isPnlPositive, open, lastPosIncreaseBlock);
     }
 
+    /// What the contract values a position at; inside the protocol it is a function of a library and has no selector.
+    function sandboxMarketPrice(uint8 collateralIndex, uint16 pairIndex, uint64 price) external view returns (uint64) {
+        return Impact.marketPriceIn(collateralIndex, pairIndex, price);
+    }
+
     function getTradeSkewPriceImpactP(uint8 collateralIndex, uint16 pairIndex, bool long, uint256 positionSizeToken, bool open)
         external
         view

@@ -170,8 +170,9 @@ contract PairReads {
     }
 
     /// Every trade here is of the current release.
-    function getPairOisBeforeV10Collateral(uint8, uint16) external pure returns (uint256 longOi, uint256 shortOi) {
-        return (0, 0);
+    function getPairOisBeforeV10Collateral(uint8 collateralIndex, uint16 pairIndex) external view returns (uint256 longOi, uint256 shortOi) {
+        PairOiCollateral storage oi = s().oiBeforeV10[collateralIndex][pairIndex];
+        return (oi.oiLongCollateral, oi.oiShortCollateral);
     }
 
     function getPairOiAfterV10Collateral(uint8 collateralIndex, uint16 pairIndex) external view returns (PairOiCollateral memory) {

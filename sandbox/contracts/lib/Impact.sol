@@ -78,7 +78,11 @@ library Impact {
 
     /// The price triggers are compared with: the oracle's, moved by the standing skew.
     function marketPrice(Trade memory t, uint64 price) internal view returns (uint64) {
-        return Maths.priceAfterImpact(price, skewP(t.collateralIndex, t.pairIndex, true, 0, true));
+        return marketPriceIn(t.collateralIndex, t.pairIndex, price);
+    }
+
+    function marketPriceIn(uint8 index, uint16 pair, uint64 price) internal view returns (uint64) {
+        return Maths.priceAfterImpact(price, skewP(index, pair, true, 0, true));
     }
 
     /// Inverse of `marketPrice`, rounded up.

@@ -130,6 +130,7 @@ library Ledger {
         Holding.resetAccumulators(t, price);
         moveGroupOi(t, size, open);
         addVolume(t, size, open, isPnlPositive);
+        if (s().tradeInfos[t.user][t.index].contractsVersion < VERSION_V10) return moveOldOi(t, size, open);
         PairOiCollateral storage oi = s().oiCollateral[t.collateralIndex][t.pairIndex];
         PairOiToken storage oiToken = s().oiToken[t.collateralIndex][t.pairIndex];
         if (t.long) {
@@ -140,6 +141,32 @@ library Ledger {
             oiToken.oiShortToken = moved(oiToken.oiShortToken, sizeToken, open);
         }
         emit Events.PairOiAfterV10Updated(t.collateralIndex, t.pairIndex, size, sizeToken, open, t.long, oi, oiToken);
+    }
+
+    /// Trades of older releases were never counted in tokens: theirs is open interest of its own with ten decimals, which only shrinks.
+    function moveOldOi(Trade memory t, uint256 size, bool open) internal {
+        uint256 precision = Markets.collateral(t.collateralIndex).precision;
+        if (precision > P10) size -= size % (precision / P10);
+        PairOiCollateral storage oi = s().oiBeforeV10[t.collateralIndex][t.pairIndex];
+        if (t.long) oi.oiLongCollateral = moved(oi.oiLongCollateral, size, open);
+        else oi.oiShortCollateral = moved(oi.oiShortCollateral, size, open);
+    }
+
+    /// As if an older release had opened the trade: it has no tokens, and its open interest is counted with the old.
+    function makeOld(Trade storage t) internal {
+        uint256 size = Maths.positionSizeOf(t);
+        PairOiCollateral storage oi = s().oiCollateral[t.collateralIndex][t.pairIndex];
+        PairOiToken storage oiToken = s().oiToken[t.collateralIndex][t.pairIndex];
+        if (t.long) {
+            oi.oiLongCollateral = moved(oi.oiLongCollateral, size, false);
+            oiToken.oiLongToken = moved(oiToken.oiLongToken, t.positionSizeToken, false);
+        } else {
+            oi.oiShortCollateral = moved(oi.oiShortCollateral, size, false);
+            oiToken.oiShortToken = moved(oiToken.oiShortToken, t.positionSizeToken, false);
+        }
+        moveOldOi(t, size, true);
+        emit Events.PairOiAfterV10Updated(t.collateralIndex, t.pairIndex, size, t.positionSizeToken, false, t.long, oi, oiToken);
+        t.positionSizeToken = 0;
     }
 
     function moved(uint256 from, uint256 by, bool up) private pure returns (uint128) {

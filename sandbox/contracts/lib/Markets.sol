@@ -99,7 +99,9 @@ library Markets {
     function withinExposureLimits(uint8 index, uint16 pair, bool long, uint256 size, uint256 price) internal view returns (bool) {
         PairOiToken storage oi = s().oiToken[index][pair];
         uint256 pd = collateral(index).precisionDelta;
+        PairOiCollateral storage old = s().oiBeforeV10[index][pair];
         uint256 side = (uint256(long ? oi.oiLongToken : oi.oiShortToken) * price) / 1e10 / pd;
+        side += long ? old.oiLongCollateral : old.oiShortCollateral;
         if (side + size > maxOiCollateral(index, pair)) return false;
         if (!withinGroupOi(index, pair, long, size)) return false;
         int256 skew = skewCollateral(index, pair, price);

@@ -68,6 +68,7 @@ library Store {
         mapping(uint8 => mapping(uint16 => PairOiCollateral)) oiCollateral;
         mapping(uint8 => mapping(uint16 => PairOiToken)) oiToken;
         mapping(uint8 => mapping(uint16 => uint256)) maxOi;
+        mapping(uint8 => mapping(uint16 => PairOiCollateral)) oiBeforeV10;
         mapping(uint8 => mapping(uint16 => uint16)) borrowingGroupOf;
         mapping(uint8 => mapping(uint16 => OpenInterest)) borrowingGroupOi;
         mapping(uint8 => mapping(uint16 => PairGlobalParams)) pairGlobalParams;

@@ -128,6 +128,17 @@ describe('a trade of an older release', () => {
     });
     expect(argsOf((await close(v8, P)).logs, 'MarketExecuted')).toMatchObject({ marketPrice: P, priceImpact: { totalPriceImpactP: 0n } });
   });
+
+  it('has no tokens, and open interest of its own in the collateral’s precision, which goes when it closes', async () => {
+    const old = await world.open(trader, P, {}, 5000);
+    await world.control(controlCall('sandboxSetTradeVersion', [old.user, old.index, 1]));
+    expect((await world.read('getTrade', [old.user, old.index])).positionSizeToken).toBe(0n);
+    expect(await world.read('getPairOisBeforeV10Collateral', [3, 0])).toEqual([usdc(1000), 0n]);
+    expect(await world.read('getPairOiAfterV10Token', [3, 0])).toMatchObject({ oiLongToken: 0n });
+    const { t, priceImpact } = argsOf((await close(old, P)).logs, 'MarketExecuted');
+    expect([t.positionSizeToken, priceImpact.positionSizeToken]).toEqual([0n, 0n]);
+    expect(await world.read('getPairOisBeforeV10Collateral', [3, 0])).toEqual([0n, 0n]);
+  });
 });
 
 describe('funding', () => {

@@ -1,4 +1,4 @@
-import type { GroupOpenInterest } from '../../../../core/domain/pricing/exposure.js';
+import { beforeV10InP10, type GroupOpenInterest } from '../../../../core/domain/pricing/exposure.js';
 import { holdingFees } from '../../../../core/domain/pricing/holding-fees.js';
 import type { ContractsVersion, MarketView, Moment, StoredTrade, TradeAccount } from '../../../../core/domain/pricing/market-view.js';
 import { E18 } from '../../../../core/domain/pricing/units.js';
@@ -86,7 +86,7 @@ export async function readMarket(
     collateral: { precision, precisionDelta: E18 / precision, priceUsd: plan.priceUsd[index - 1] ?? 0n },
     state: {
       maxOi: inCollateral.maxOi,
-      oiBeforeV10: { long: before[0] ?? 0n, short: before[1] ?? 0n },
+      oiBeforeV10: beforeV10InP10({ long: before[0] ?? 0n, short: before[1] ?? 0n }, { precision }),
       oiCollateral: { long: collateralOi['oiLongCollateral'] ?? 0n, short: collateralOi['oiShortCollateral'] ?? 0n },
       oiToken: { long: token['oiLongToken'] ?? 0n, short: token['oiShortToken'] ?? 0n },
       skewDepth: skewDepthOf(plan, pairIndex, index),
