@@ -21,7 +21,7 @@ import type { SwitchStore } from './relay/switches.js';
 import type { RelayStore } from './relay/relay-store.js';
 import type { RulesStore } from './relay/rules-store.js';
 import type { OrdersStore } from './orders/orders-store.js';
-import type { OpeningQuestion, OpeningTerms, Rehearsal, Rehearsed, Revert, SeenTransaction } from './orders/rehearsal.js';
+import type { OpeningQuestion, OpeningTerms, PairOpenInterest, Rehearsal, Rehearsed, Revert, SeenTransaction } from './orders/rehearsal.js';
 
 /**
  * What core asks of the outside; markets and prices have a file of their own, market-feed.ts. Each port has a production adapter; the
@@ -175,6 +175,8 @@ export interface Chain {
   openingTerms(trader: Address, pairIndex: number): Promise<OpeningTerms | null>;
   /** Whether the group of its market has room for it; null where this Diamond does not say. */
   fitsGroupOi(opening: OpeningQuestion): Promise<boolean | null>;
+  /** null where this Diamond does not say. */
+  pairOpenInterest(pair: Pick<OpeningQuestion, 'pairIndex' | 'collateralIndex'>): Promise<PairOpenInterest | null>;
   /** null when the node does not know it. */
   transaction(hash: Hex): Promise<SeenTransaction | null>;
   /** What became of it; null while it is in no block. */

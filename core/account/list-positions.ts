@@ -4,6 +4,7 @@ import type { MarketConfig, PricePoint } from '../domain/market.js';
 import { liquidationPrice } from '../domain/pricing/liquidation.js';
 import { marketView, type MarketView } from '../domain/pricing/market-view.js';
 import { pnlPercentP, rawPnl } from '../domain/pricing/pnl.js';
+import { markIn } from '../domain/pricing/skew-impact.js';
 import { HUNDRED_PERCENT } from '../domain/pricing/units.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
@@ -130,13 +131,17 @@ export interface PositionMoney {
   readonly unrealized: bigint;
   /** 1e10. */
   readonly liquidation: bigint;
+  /** 1e10; with the skew of the trade's own collateral at the block. */
+  readonly mark: bigint;
 }
 
 /** As the contract reckons at this block: fees and liquidation at the oracle's price, profit at the mark. */
 export function positionMoney(view: MarketView, own: OpenTrade, { block, price }: PriceMoment): PositionMoney {
   const { market, trade, account, held } = tradePricing(view, own, { block, oraclePrice: price.oracle });
-  const gross = rawPnl(trade.collateralAmount, pnlPercentP({ ...trade, price: price.mark }));
+  const mark = markIn(market.state, price);
+  const gross = rawPnl(trade.collateralAmount, pnlPercentP({ ...trade, price: mark }));
   return {
+    mark,
     funding: held.funding,
     borrowing: held.borrowing + own.borrowingV1,
     unrealized: gross - account.holdingFees + account.realizedPnl,
@@ -162,7 +167,7 @@ function describePosition(config: MarketConfig, own: OpenTrade, moment: PriceMom
     collateralSymbol: collateral.symbol,
     leverage: decimal(BigInt(trade.leverage), LEVERAGE_SCALE),
     entryPrice: priceOf(trade.openPrice),
-    markPrice: priceOf(moment.price.mark),
+    markPrice: priceOf(money.mark),
     liquidationPrice: priceOf(money.liquidation),
     unrealizedPnl: amount(money.unrealized),
     unrealizedPnlPercent: decimal((money.unrealized * HUNDRED_PERCENT) / trade.collateralAmount, 10),

@@ -5,8 +5,10 @@ import type { CloseIntent, DecreaseIntent } from '../domain/intent.js';
 import type { Collateral } from '../domain/market.js';
 import type { Order } from '../domain/order.js';
 import { predictDecrease } from '../domain/pricing/decrease.js';
+import { marketView } from '../domain/pricing/market-view.js';
 import { predictClose } from '../domain/pricing/predict-close.js';
 import { positionSizeCollateral } from '../domain/pricing/size.js';
+import { markIn } from '../domain/pricing/skew-impact.js';
 import { worstPrice } from '../domain/pricing/slippage.js';
 import { checkMarket } from '../domain/scope.js';
 import { GatewayError } from '../errors.js';
@@ -66,6 +68,10 @@ export async function prepareClose(
   return { order: positionOrder(caller, position.figures, plan.part, times), write };
 }
 
+/** What a close at the market expects: the mark in the position's own collateral. Throws NOT_READY without a live price. */
+export const closingMark = ({ feed }: Venue, position: Pick<PositionFigures, 'pairIndex' | 'collateralIndex'>): bigint =>
+  markIn(marketView(feed.config(), position)?.state, feed.price(position.pairIndex));
+
 interface Plan {
   readonly intent: CloseIntent | DecreaseIntent;
   readonly part: PositionPart;
@@ -79,7 +85,7 @@ function planClose(venue: Venue, { scope }: AgentCaller, figures: PositionFigure
   const asked = request.slippage === undefined ? closingSlippage(figures) : slippageUnits(request.slippage);
   const common = {
     tradeIndex: figures.tradeIndex,
-    expectedPrice: request.expectedPrice ?? venue.feed.price(figures.pairIndex).mark,
+    expectedPrice: request.expectedPrice ?? closingMark(venue, figures),
     slippageP: asked === closingSlippage(figures) ? null : asked,
   };
   const { leverage, collateralAmount, sizeToken } = figures;

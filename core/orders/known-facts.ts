@@ -1,6 +1,6 @@
 import type { Venue } from '../gateway.js';
 import type { Address } from '../ports.js';
-import type { OpeningFacts, OpeningQuestion, OpeningTerms } from './rehearsal.js';
+import type { OpeningFacts, OpeningQuestion, OpeningTerms, PairOpenInterest } from './rehearsal.js';
 
 /** Asked once for all who need it meanwhile. */
 interface Asked<Answer> {
@@ -17,6 +17,8 @@ interface Facts {
   readonly terms: Map<string, Asked<OpeningTerms | null>>;
   /** By collateral, market and side. */
   readonly fits: Map<string, AskedFit>;
+  /** By collateral and market. */
+  readonly oi: Map<string, Asked<PairOpenInterest | null>>;
 }
 
 /** Governance seldom changes them. */
@@ -29,16 +31,32 @@ const factsOf = new WeakMap<Venue, Facts>();
 
 /** As of now. */
 export const openingFacts = ({ chain }: Venue, trader: Address, opening: OpeningQuestion): Promise<OpeningFacts | null> =>
-  together(chain.openingTerms(trader, opening.pairIndex), chain.fitsGroupOi(opening));
+  together(chain.openingTerms(trader, opening.pairIndex), chain.fitsGroupOi(opening), chain.pairOpenInterest(opening));
 
 /** As of now or of a moment ago. That something does not fit is never old news. */
 export const knownFacts = (venue: Venue, trader: Address, opening: OpeningQuestion): Promise<OpeningFacts | null> =>
-  together(knownTerms(venue, trader, opening), knownFit(venue, opening));
+  together(knownTerms(venue, trader, opening), knownFit(venue, opening), knownOi(venue, opening));
 
 /** null where this Diamond does not say. */
-async function together(asked: Promise<OpeningTerms | null>, askedFit: Promise<boolean | null>): Promise<OpeningFacts | null> {
-  const [terms, isWithinGroupOi] = await Promise.all([asked, askedFit]);
-  return terms === null || isWithinGroupOi === null ? null : { ...terms, isWithinGroupOi };
+async function together(
+  asked: Promise<OpeningTerms | null>,
+  askedFit: Promise<boolean | null>,
+  askedOi: Promise<PairOpenInterest | null>,
+): Promise<OpeningFacts | null> {
+  const [terms, isWithinGroupOi, oi] = await Promise.all([asked, askedFit, askedOi]);
+  return terms === null || isWithinGroupOi === null ? null : { ...terms, isWithinGroupOi, oi };
+}
+
+/** Kept as long as the fit: both are of the same state of the market. */
+function knownOi(venue: Venue, { collateralIndex, pairIndex }: OpeningQuestion): Promise<PairOpenInterest | null> {
+  const { oi } = own(venue);
+  const key = `${collateralIndex} ${pairIndex}`;
+  const [known, now] = [oi.get(key), venue.clock.now()];
+  if (known && Math.abs(now - known.at) < FITS_KEPT_MS) return known.answer;
+  const asked = { answer: venue.chain.pairOpenInterest({ collateralIndex, pairIndex }), at: now };
+  keep(oi, key, asked);
+  asked.answer.catch(() => forget(oi, key, asked));
+  return asked.answer;
 }
 
 function knownTerms(venue: Venue, trader: Address, { pairIndex }: OpeningQuestion): Promise<OpeningTerms | null> {
@@ -92,7 +110,7 @@ function forget<Value>(known: Map<string, Value>, key: string, value: Value): vo
 }
 
 function own(venue: Venue): Facts {
-  const facts: Facts = factsOf.get(venue) ?? { terms: new Map(), fits: new Map() };
+  const facts: Facts = factsOf.get(venue) ?? { terms: new Map(), fits: new Map(), oi: new Map() };
   factsOf.set(venue, facts);
   return facts;
 }

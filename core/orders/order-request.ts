@@ -5,6 +5,7 @@ import type { OrderType } from '../domain/order.js';
 import { liquidationThresholdP } from '../domain/pricing/liquidation.js';
 import { marketView, type MarketView } from '../domain/pricing/market-view.js';
 import { collateralForBaseSize, positionSizeCollateral } from '../domain/pricing/size.js';
+import { markIn } from '../domain/pricing/skew-impact.js';
 import { clampStopLoss } from '../domain/pricing/stop-loss.js';
 import { GatewayError } from '../errors.js';
 import type { Venue } from '../gateway.js';
@@ -94,7 +95,7 @@ export function readOpening(venue: Venue, market: OrderMarket, request: OrderReq
   const [tp, sl] = [triggerUnits('tp', request.tp), triggerUnits('sl', request.sl)];
   const slippageP = slippageUnits(request.slippage ?? DEFAULT_SLIPPAGE);
   const sizeBase = baseUnits(request.size);
-  const { price, sizedAt } = pricesOf(venue, pair, request);
+  const { price, sizedAt } = pricesOf(venue, market, request);
   const collateralAmount = collateralForBaseSize({ baseSize: sizeBase, price: sizedAt, leverage, collateral, rounding: 'half-up' });
   if (collateralAmount > MAX_COLLATERAL) throw invalid('size', 'is more than the contracts can hold');
   const place = { pairIndex: pair.index, collateralIndex: collateral.index };
@@ -128,11 +129,15 @@ function requireLeverage({ pair, group }: MarketView, leverage: bigint): bigint 
   throw new GatewayError('LEVERAGE_OUT_OF_RANGE', { leverage: text(leverage), min: text(min), max: text(max) });
 }
 
-/** The price a market order expects is the mark unless it says another. */
-function pricesOf(venue: Venue, pair: Pair, { type, price: given }: OrderRequest): { readonly price: bigint; readonly sizedAt: bigint } {
+/** The price a market order expects is the mark in its own collateral unless it says another. */
+function pricesOf(
+  venue: Venue,
+  { pair, view }: OrderMarket,
+  { type, price: given }: OrderRequest,
+): { readonly price: bigint; readonly sizedAt: bigint } {
   const price = given === undefined ? null : priceUnits('price', given);
   if (type === 'market') {
-    const { mark } = currentPrice(venue, pair.index);
+    const mark = markIn(view.state, currentPrice(venue, pair.index));
     return { price: price ?? mark, sizedAt: mark };
   }
   if (price === null) throw invalid('price', `is required for a ${type} order`);

@@ -1,7 +1,7 @@
 import { decimal, formatDecimal } from '../domain/decimal.js';
 import type { OrderReason } from '../domain/order.js';
-import { exposureRoom, type GroupOpenInterest } from '../domain/pricing/exposure.js';
-import { STANDARD_TERMS, type Moment, type TraderTerms } from '../domain/pricing/market-view.js';
+import { beforeV10InP10, exposureRoom, type GroupOpenInterest } from '../domain/pricing/exposure.js';
+import { STANDARD_TERMS, type MarketView, type Moment, type TraderTerms } from '../domain/pricing/market-view.js';
 import { predictOpen, type OpenOutcome } from '../domain/pricing/predict-open.js';
 import { PriceRangeError } from '../domain/pricing/price-after-impact.js';
 import { worstPrice } from '../domain/pricing/slippage.js';
@@ -27,7 +27,7 @@ export interface CallbackFacts {
  * Throws `PriceRangeError` where no price exists.
  */
 export function predictCallback(venue: Venue, opening: Opening, { facts, feeMultiplier }: CallbackFacts): OpenOutcome {
-  const { terms, view } = opening;
+  const { terms } = opening;
   const trader: TraderTerms = {
     ...STANDARD_TERMS,
     fixedSpreadP: facts?.fixedSpreadP ?? 0n,
@@ -37,7 +37,14 @@ export function predictCallback(venue: Venue, opening: Opening, { facts, feeMult
   const oraclePrice = terms.type === 'market' ? currentPrice(venue, terms.pairIndex).oracle : terms.price;
   const request = { ...terms, openPrice: terms.price, maxSlippageP: terms.slippageP, isCounterTrade: false };
   const group = facts?.isWithinGroupOi === false ? FULL : null;
-  return predictOpen({ market: view, terms: trader, moment: momentOf(venue), oraclePrice }, request, group);
+  return predictOpen({ market: viewAt(opening, facts), terms: trader, moment: momentOf(venue), oraclePrice }, request, group);
+}
+
+/** The market with the open interest of the block where it was read: after a large fill the feed's lags behind. */
+export function viewAt({ view, collateral }: Pick<Opening, 'view' | 'collateral'>, facts: OpeningFacts | null): MarketView {
+  if (!facts?.oi) return view;
+  const { oiToken, oiBeforeV10 } = facts.oi;
+  return { ...view, state: { ...view.state, oiToken, oiBeforeV10: beforeV10InP10(oiBeforeV10, collateral) } };
 }
 
 /** Where the next block will stand: the head, and as much later as it was seen ago. */
@@ -68,7 +75,7 @@ export function refuseCallback(
   if (reason === null) return;
   throw new GatewayError('SIMULATION_REVERTED', {
     errorName: reason,
-    args: figuresOf(venue, opening, outcome),
+    args: figuresOf(venue, opening, outcome, facts),
     calldata: inner,
     stage: 'callback',
   });
@@ -96,9 +103,11 @@ export function reasonOf({ cancelReason }: Pick<OpenOutcome, 'cancelReason'>): O
 /** The two numbers that disagree, where there are two. */
 function figuresOf(
   venue: Venue,
-  { terms, view, collateral }: Opening,
+  opening: Opening,
   { cancelReason, impact, positionSizeCollateral }: OpenOutcome,
+  facts: OpeningFacts | null,
 ): string[] {
+  const { terms, collateral } = opening;
   const price = (units: bigint): string => formatDecimal(decimal(units, PRICE_DECIMALS));
   const amount = (units: bigint): string => formatDecimal(decimal(units, collateral.decimals));
   if (cancelReason === 'SLIPPAGE') {
@@ -106,6 +115,6 @@ function figuresOf(
     return [price(impact.priceAfterImpact), price(worst)];
   }
   if (cancelReason !== 'EXPOSURE_LIMITS') return [];
-  const room = exposureRoom({ market: view, long: terms.long, price: currentPrice(venue, terms.pairIndex).oracle });
+  const room = exposureRoom({ market: viewAt(opening, facts), long: terms.long, price: currentPrice(venue, terms.pairIndex).oracle });
   return [amount(positionSizeCollateral), amount(room)];
 }

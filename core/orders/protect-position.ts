@@ -4,6 +4,8 @@ import { livePrice } from '../account/list-positions.js';
 import { decimal, formatDecimal } from '../domain/decimal.js';
 import type { ProtectIntent } from '../domain/intent.js';
 import type { Level } from '../domain/level-event.js';
+import { marketView } from '../domain/pricing/market-view.js';
+import { markIn } from '../domain/pricing/skew-impact.js';
 import { checkMarket } from '../domain/scope.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
@@ -28,8 +30,9 @@ interface Wanted {
 }
 
 /** The contract takes any level; one that the price has passed already would close the position at once, which nobody means by it. */
-export function requireAhead(venue: Venue, { pairIndex, long }: PositionFigures, { field, level, price }: Wanted): void {
-  const { mark } = livePrice(venue, pairIndex);
+export function requireAhead(venue: Venue, figures: PositionFigures, { field, level, price }: Wanted): void {
+  const { pairIndex, long } = figures;
+  const mark = markIn(marketView(venue.feed.config(), figures)?.state, livePrice(venue, pairIndex));
   const isAbove = (level === 'tp') === long;
   if (isAbove ? price > mark : price < mark) return;
   const at = formatDecimal(decimal(mark, PRICE_DECIMALS));

@@ -12,7 +12,7 @@ import { checkOpening, checkScope, notionalUsd } from './check-order.js';
 import { describeQuote, type Quote, type QuoteAccount } from './describe-quote.js';
 import { encodeIntent } from './encode-intent.js';
 import { orderMarket, readOpening, type Opening, type OrderRequest } from './order-request.js';
-import { predictCallback, reasonOf } from './precheck-callback.js';
+import { predictCallback, reasonOf, viewAt } from './precheck-callback.js';
 import { openingFacts } from './known-facts.js';
 import type { OpeningFacts } from './rehearsal.js';
 import { wouldRevert } from './refuse-revert.js';
@@ -32,12 +32,16 @@ export async function quoteOrder(gateway: Gateway, venue: Venue, caller: AgentCa
   checkOpening(opening, caller?.trader ?? NOBODY);
   const own = caller === null ? null : await askAccount(gateway, venue, caller, opening);
   const outcome = predict(venue, opening, own);
-  return describeQuote(venue, opening, {
-    outcome,
-    reason: refusedBy(venue, opening, outcome),
-    account: own?.account ?? null,
-    feeMultiplier: own?.feeMultiplier,
-  });
+  return describeQuote(
+    venue,
+    { ...opening, view: viewAt(opening, own?.facts ?? null) },
+    {
+      outcome,
+      reason: refusedBy(venue, opening, outcome),
+      account: own?.account ?? null,
+      feeMultiplier: own?.feeMultiplier,
+    },
+  );
 }
 
 interface Own {

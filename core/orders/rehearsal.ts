@@ -1,3 +1,4 @@
+import type { Sides } from '../domain/market.js';
 import type { Address, Hex } from '../ports.js';
 
 /** A write tried on the node before anybody signs it; all answers come back in one round trip. */
@@ -34,9 +35,19 @@ export interface OpeningTerms {
   readonly cumulVolPriceImpactMultiplier: bigint;
 }
 
+/** Open interest of one pair in one collateral at the newest block. */
+export interface PairOpenInterest {
+  /** 1e18. */
+  readonly oiToken: Sides;
+  /** Token units of the collateral: what was opened before tokens were counted. */
+  readonly oiBeforeV10: Sides;
+}
+
 /** What the oracle's callback will hold against an opening. */
 export interface OpeningFacts extends OpeningTerms {
   readonly isWithinGroupOi: boolean;
+  /** null where this Diamond does not say: the feed's figures stand in. */
+  readonly oi: PairOpenInterest | null;
 }
 
 /** Why a call fails, as the contract says; `name` is null where it says nothing we know. */

@@ -1,11 +1,12 @@
 import type { AgentCaller } from '../access/caller.js';
-import { maxLeverageOf } from '../domain/market.js';
+import { maxLeverageOf, type PricePoint } from '../domain/market.js';
 import type { ExchangeOrder, NettedTrade, TranslationContext } from '../domain/relay/exchange-order.js';
 import { MAX_SLIPPAGE_P } from '../domain/relay/price-bound.js';
 import { minRemainingCollateral } from '../domain/pricing/fees.js';
 import { marketView } from '../domain/pricing/market-view.js';
 import { PriceRangeError } from '../domain/pricing/price-after-impact.js';
 import { collateralForBaseSize, positionSizeCollateral, tokenToBase } from '../domain/pricing/size.js';
+import { markIn } from '../domain/pricing/skew-impact.js';
 import type { LeverageSetting } from '../facade/leverage-store.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { PositionFigures } from '../orders/find-position.js';
@@ -71,7 +72,8 @@ export function translationContext(
   { tp, sl, ...before }: Before & { readonly tp: bigint; readonly sl: bigint },
 ): TranslationContext {
   const market = orderMarket(venue, { market: symbol });
-  const { oracle, mark } = currentPrice(venue, pairIndex);
+  const point = currentPrice(venue, pairIndex);
+  const { oracle } = point;
   const leverage = leverageFor(market, facts.leverage.get(pairIndex)?.leverage ?? facts.usualLeverage);
   const predicted = predictPrice(venue, market, order, { oracle, leverage });
   const { precision, precisionDelta, priceUsd } = market.collateral;
@@ -81,11 +83,11 @@ export function translationContext(
     collateralIndex: market.collateral.index,
     collateral: { precision, precisionDelta, priceUsd },
     oracle,
-    mark,
+    mark: markIn(market.view.state, point),
     predicted,
     trades: facts.positions
       .filter((position) => position.pairIndex === pairIndex)
-      .map((position) => netted(venue, facts, position, before)),
+      .map((position) => netted(venue, facts, position, { ...before, point })),
     leverage,
     sizeStep,
     cushionP: cushion(oracle, predicted),
@@ -147,7 +149,12 @@ function cushion(oracle: bigint, predicted: bigint): bigint {
   return doubled < LEAST_CUSHION_P ? LEAST_CUSHION_P : doubled > MAX_SLIPPAGE_P ? MAX_SLIPPAGE_P : doubled;
 }
 
-function netted(venue: Venue, { busy }: ExchangeFacts, position: PositionFigures, { taken, rooms }: Before): NettedTrade {
+function netted(
+  venue: Venue,
+  { busy }: ExchangeFacts,
+  position: PositionFigures,
+  { taken, rooms, point }: Before & { readonly point: PricePoint },
+): NettedTrade {
   const { tradeIndex, long, collateralAmount, tp, sl, slippageP, sizeToken } = position;
   const view = marketView(venue.feed.config(), position);
   return {
@@ -159,6 +166,7 @@ function netted(venue: Venue, { busy }: ExchangeFacts, position: PositionFigures
     tp,
     sl,
     slippageP: rooms.get(tradeIndex) ?? slippageP,
+    mark: markIn(view?.state, point),
     isBusy: busy.has(tradeIndex) || taken.has(tradeIndex),
   };
 }

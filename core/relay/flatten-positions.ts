@@ -2,7 +2,7 @@ import type { AgentCaller } from '../access/caller.js';
 import type { ListedPosition } from '../account/account-store.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
-import { closePosition } from '../orders/close-position.js';
+import { closePosition, closingMark } from '../orders/close-position.js';
 import { watchOrders } from './await-orders.js';
 import type { ScheduledCancel } from './exchange-store.js';
 import { requireLane } from './require-lane.js';
@@ -68,7 +68,7 @@ async function closeOne(
 ): Promise<bigint | null> {
   try {
     requireLane(venue, caller);
-    const expectedPrice = venue.feed.price(position.pairIndex).mark;
+    const expectedPrice = closingMark(venue, position);
     const { order, transaction } = await closePosition(gateway, venue, caller, id.toString(), { expectedPrice });
     if (transaction === null) return null;
     const context: FlattenJobContext = { kind: 'flatten', tradeIndex, expectedPrice };

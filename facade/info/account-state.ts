@@ -114,7 +114,7 @@ function held({ feed }: Venue, own: OpenTrade, block: BlockHead): HeldTrade | nu
     long: trade.long,
     base: toUnits(tradeSize(figuresOf(trade), collateral), BASE_SCALE, 'down'),
     entry: trade.openPrice,
-    mark: price?.mark ?? trade.openPrice,
+    mark: hasMoney ? money.mark : (price?.mark ?? trade.openPrice),
     collateralUsd: usd(trade.collateralAmount),
     pnlUsd: usd(hasMoney ? money.unrealized + costs - realized : 0n),
     fundingUsd: usd(costs),
@@ -123,4 +123,4 @@ function held({ feed }: Venue, own: OpenTrade, block: BlockHead): HeldTrade | nu
   };
 }
 
-const NO_MONEY = { funding: 0n, borrowing: 0n, unrealized: 0n, liquidation: 0n } as const;
+const NO_MONEY = { funding: 0n, borrowing: 0n, unrealized: 0n, liquidation: 0n, mark: 0n } as const;

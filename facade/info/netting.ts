@@ -26,6 +26,14 @@ const signed = ({ long, base }: HeldTrade): bigint => (long ? base : -base);
 const sum = (trades: readonly HeldTrade[], of: (trade: HeldTrade) => bigint): bigint =>
   trades.reduce((total, trade) => total + of(trade), 0n);
 
+/** Weighted by size. */
+const average = (trades: readonly HeldTrade[], of: (trade: HeldTrade) => bigint): bigint =>
+  divideInteger(
+    sum(trades, (trade) => trade.base * of(trade)),
+    sum(trades, ({ base }) => base),
+    'half-up',
+  );
+
 /** By market, in the order of asset ids; a market whose trades cancel each other out has no row. */
 export function netPositions(
   assets: readonly Asset[],
@@ -44,14 +52,11 @@ export function netPositions(
 
 function net(asset: Asset, trades: readonly HeldTrade[], setting: LeverageSetting | undefined): NetPosition | null {
   const size = sum(trades, signed);
-  const mark = trades[0]?.mark ?? 0n;
   if (size === 0n) return null;
   const leading = trades.filter(({ long }) => long === size > 0n);
-  const entry = divideInteger(
-    sum(leading, ({ base, entry: paid }) => base * paid),
-    sum(leading, ({ base }) => base),
-    'half-up',
-  );
+  const entry = average(leading, (trade) => trade.entry);
+  // Each trade has the mark of its own collateral; the net size is valued at the average of the side it is on, as its entry is.
+  const mark = average(leading, (trade) => trade.mark);
   const worth = valueUsd(size < 0n ? -size : size, mark);
   const pnlUsd = sum(trades, (trade) => trade.pnlUsd);
   const collateral = sum(trades, (trade) => trade.collateralUsd);
@@ -68,7 +73,7 @@ function net(asset: Asset, trades: readonly HeldTrade[], setting: LeverageSettin
     leverage,
     isCross,
     rawUsd,
-    marginUsd: isCross ? worth / BigInt(leverage) : rawUsd + valueUsd(size, mark),
+    marginUsd: isCross ? worth / BigInt(leverage) : rawUsd + sum(trades, (trade) => valueUsd(signed(trade), trade.mark)),
     returnOnEquity:
       margin === 0n
         ? decimal(0n, 0)

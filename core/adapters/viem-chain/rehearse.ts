@@ -1,5 +1,5 @@
 import { decodeFunctionResult, encodeFunctionData, erc20Abi, prepareEncodeFunctionData, type PublicClient } from 'viem';
-import type { OpeningQuestion, OpeningTerms, Rehearsal, Rehearsed, Revert } from '../../orders/rehearsal.js';
+import type { OpeningQuestion, OpeningTerms, PairOpenInterest, Rehearsal, Rehearsed, Revert } from '../../orders/rehearsal.js';
 import type { Address, Hex } from '../../ports.js';
 import { diamondAbi } from '../diamond-abi.js';
 import { revertOf } from './decode-revert.js';
@@ -100,6 +100,23 @@ export async function fitsGroupOi(
   return answer === null ? null : decodeFunctionResult({ abi: GROUP_OI.abi, data: answer });
 }
 
+export async function pairOpenInterest(
+  client: PublicClient,
+  diamond: Address,
+  { collateralIndex, pairIndex }: Pick<OpeningQuestion, 'pairIndex' | 'collateralIndex'>,
+): Promise<PairOpenInterest | null> {
+  const [tokens, before] = await Promise.all([
+    ask(client, { to: diamond, data: encodeFunctionData({ ...OI_TOKEN, args: [[collateralIndex], [pairIndex]] }) }).catch(
+      nothingWhenRefused,
+    ),
+    ask(client, { to: diamond, data: encodeFunctionData({ ...OI_BEFORE, args: [collateralIndex, pairIndex] }) }).catch(nothingWhenRefused),
+  ]);
+  if (tokens === null || before === null) return null;
+  const [sides] = decodeFunctionResult({ abi: OI_TOKEN.abi, data: tokens });
+  const [long, short] = decodeFunctionResult({ abi: OI_BEFORE.abi, data: before });
+  return sides ? { oiToken: { long: sides.oiLongToken, short: sides.oiShortToken }, oiBeforeV10: { long, short } } : null;
+}
+
 function nothingWhenRefused(error: unknown): null {
   refusedOrThrow(error);
   return null;
@@ -109,5 +126,7 @@ function nothingWhenRefused(error: unknown): null {
 const DELEGATE = prepareEncodeFunctionData({ abi: diamondAbi, functionName: 'getTradingDelegate' });
 const USER_IMPACT = prepareEncodeFunctionData({ abi: diamondAbi, functionName: 'getUserPriceImpact' });
 const GROUP_OI = prepareEncodeFunctionData({ abi: diamondAbi, functionName: 'withinMaxBorrowingGroupOi' });
+const OI_TOKEN = prepareEncodeFunctionData({ abi: diamondAbi, functionName: 'getPairOisAfterV10Token' });
+const OI_BEFORE = prepareEncodeFunctionData({ abi: diamondAbi, functionName: 'getPairOisBeforeV10Collateral' });
 const BALANCE = prepareEncodeFunctionData({ abi: erc20Abi, functionName: 'balanceOf' });
 const ALLOWANCE = prepareEncodeFunctionData({ abi: erc20Abi, functionName: 'allowance' });

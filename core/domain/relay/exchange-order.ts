@@ -33,6 +33,8 @@ export interface NettedTrade {
   readonly sl: bigint;
   /** How far from its levels it may be closed, 1e3 percent; 0 = the contract's default. */
   readonly slippageP: bigint;
+  /** 1e10: the mark in the trade's own collateral. Absent in contexts that were stored before it was kept: the mark of the context stands in. */
+  readonly mark?: bigint;
   /** Something is pending on it: the contract takes nothing else meanwhile. */
   readonly isBusy: boolean;
 }

@@ -135,9 +135,11 @@ type Trigger = Extract<ExchangeOrder['style'], { kind: 'trigger' }>;
 function protectBy(order: ExchangeOrder, context: TranslationContext, { trigger, tpsl }: Trigger): Translation {
   const opposite = context.trades.filter((trade) => isAgainst(order, trade));
   if (opposite.length === 0) return refused('reduce-only');
-  if (!waits(order, context.mark, trigger, tpsl)) return refused('bad-trigger');
+  const fires = ({ mark = context.mark }: NettedTrade): boolean => !waits(order, mark, trigger, tpsl);
+  if (opposite.every(fires)) return refused('bad-trigger');
   const covered = coveredWhole(order, context, opposite);
   if (covered === null || covered.length === 0) return refused('partial-protection');
+  if (covered.some(fires)) return refused('bad-trigger');
   const room = levelRoom(order, context.maxSlippageP);
   const level = tpsl === 'tp' ? { tp: trigger, sl: null } : { tp: null, sl: trigger };
   // Never less than the other level of the position was given; and never while a close waits, whose bound was reckoned with what it has.

@@ -40,6 +40,7 @@ const anyTrade: fc.Arbitrary<HeldTrade> = fc
     long: fc.boolean(),
     base: fc.bigInt(1n, 100n * E18),
     entry: fc.bigInt(50_000n * E10, 70_000n * E10),
+    mark: fc.bigInt(59_000n * E10, 61_000n * E10),
     collateralUsd: fc.bigInt(E18, 100_000n * E18),
     pnlUsd: fc.bigInt(-1_000n * E18, 1_000n * E18),
     liquidation: fc.bigInt(1n, 90_000n * E10),
@@ -55,6 +56,12 @@ describe('netting', () => {
   it('shows less than a lot as one lot, so that it can be closed', () => {
     expect(net([trade(), trade({ long: false, base: E18 - 7n })])?.szi).toBe(10n ** 13n);
     expect(floorToLot(-3n, 5)).toBe(-(10n ** 13n));
+  });
+
+  it('values each trade at the mark of its own collateral, whichever comes first', () => {
+    const trades = [trade({ mark: 61_000n * E10 }), trade({ base: 3n * E18, mark: 61_400n * E10 })];
+    expect(net(trades)?.valueUsd).toBe(4n * 61_300n * E18);
+    expect(net(trades)).toEqual(net([...trades].reverse()));
   });
 
   it('takes the liquidation that comes first on the side that is left', () => {

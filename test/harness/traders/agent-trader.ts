@@ -61,14 +61,16 @@ export interface AgentOptions {
   /** The trader's own key signs and broadcasts; no delegation. */
   readonly self?: boolean;
   readonly usdc?: string;
+  readonly dai?: string;
 }
 
 /** A trader with funds and an agent that is registered and delegated. */
 export async function newAgentTrader(sandbox: TestVenue, chain: ChainControls, options: AgentOptions = {}): Promise<AgentTrader> {
-  const { scope = EVERYTHING, self = false, usdc = '10000' } = options;
+  const { scope = EVERYTHING, self = false, usdc = '10000', dai } = options;
   const agentKey = self ? null : (await chain.faucet.createTrader({ eth: '10', approve: false, delegate: null })).privateKey;
   const wallet = agentKey === null ? null : new Wallet(agentKey);
   const trader = await newTrader(chain, { usdc, ...(wallet === null ? {} : { delegate: wallet.address as `0x${string}` }) });
+  if (dai !== undefined) await chain.faucet.fund(trader.account.address, { dai });
   const agent = wallet ?? new Wallet(trader.privateKey);
   const { slug } = chain.definition;
   const domain = await domainOf(sandbox, slug);

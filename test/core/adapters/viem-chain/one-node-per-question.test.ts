@@ -8,6 +8,8 @@ import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
 const definition = chainBySlug('arbitrum-sepolia');
 const { chainId } = definition;
 const hex = (number: number | bigint): string => `0x${number.toString(16)}`;
+/** Selector of `getPairOisAfterV10Token`, which answers with a list. */
+const OPEN_INTEREST = '0x040b8df7';
 const word = (number: number): string => `0x${number.toString(16).padStart(64, '0')}`;
 const TOKENS = [1, 2, 3].map((number): Address => `0x${String(number).repeat(40)}`);
 const TRADER: Address = `0x${'a'.repeat(40)}`;
@@ -81,16 +83,21 @@ describe('the answers to one question', () => {
   it('travel with those to another question of the same moment: an opening and what its callback will ask are one trip', async () => {
     await amounts();
     const before = first.heard.length;
+    const words = (...numbers: number[]): string => `0x${numbers.map((number) => word(number).slice(2)).join('')}`;
+    const isOpenInterest = (params: unknown): boolean => JSON.stringify(params).includes(OPEN_INTEREST);
     first.speak = (method, params) =>
-      method === 'eth_call' ? { result: `0x${word(1).slice(2).repeat(16)}` } : provider(1)(method, params);
+      method === 'eth_call'
+        ? { result: isOpenInterest(params) ? words(32, 1, 1, 1) : words(...Array.from({ length: 16 }, () => 1)) }
+        : provider(1)(method, params);
     const opening = { pairIndex: 0, collateralIndex: 3, long: true, positionSizeCollateral: 1n };
-    const [rehearsed, terms, isFit] = await Promise.all([
+    const [rehearsed, terms, isFit, oi] = await Promise.all([
       chain.rehearse({ trader: TRADER, sender: `0x${'b'.repeat(40)}`, data: '0x', token: `0x${'c'.repeat(40)}` }),
       chain.openingTerms(TRADER, 0),
       chain.fitsGroupOi(opening),
+      chain.pairOpenInterest(opening),
     ]);
-    expect([rehearsed.revert, terms?.fixedSpreadP, isFit]).toEqual([null, 1n, true]);
-    expect(first.heard.slice(before).map(({ length }) => length)).toEqual([7]);
+    expect([rehearsed.revert, terms?.fixedSpreadP, isFit, oi?.oiBeforeV10]).toEqual([null, 1n, true, { long: 1n, short: 1n }]);
+    expect(first.heard.slice(before).map(({ length }) => length)).toEqual([9]);
   });
 
   it('are taken in smaller portions from a node that refuses long batches', async () => {

@@ -208,6 +208,15 @@ describe('a trigger', () => {
     expect(why(translateOrder(order({ style: trigger('sl', 90n) }), context()))).toBe('bad-trigger');
   });
 
+  it('is held against the mark of the trade it protects, which another collateral may have', () => {
+    const lower = [trade(0, true, E18, { mark: (PRICE * 89n) / 100n })];
+    const stop = order({ isBuy: false, reduceOnly: true, style: trigger('sl', 90n) });
+    expect(why(translateOrder(stop, context({ trades: lower })))).toBe('bad-trigger');
+    expect(
+      why(translateOrder(order({ isBuy: false, reduceOnly: true, style: trigger('tp', 95n) }), context({ trades: lower }))),
+    ).toBeNull();
+  });
+
   it('that opens is a stop in the direction of the market, a limit against it', () => {
     const stop = order({ limit: (PRICE * 112n) / 100n, style: trigger('sl', 110n) });
     expect(legsOf(translateOrder(stop, context()))[0]?.intent).toMatchObject({ type: 'stop', price: (PRICE * 110n) / 100n });
