@@ -51,6 +51,7 @@ const STRUCTS = [
   'struct IncreasePositionSizeValues { uint256 positionSizeCollateralDelta; uint256 existingPositionSizeCollateral; uint256 newPositionSizeCollateral; uint256 newCollateralAmount; uint256 newLeverage; TradePriceImpact priceImpact; int256 existingPnlCollateral; uint256 oldPosSizePlusPnlCollateral; uint256 newOpenPrice; uint256 openingFeesCollateral; uint256 existingLiqPrice; uint256 newLiqPrice; bool isCounterTradeValidated; uint256 exceedingPositionSizeCollateral; uint256 counterTradeCollateralToReturn; uint256 newEffectiveLeverage }',
   'struct DecreasePositionSizeValues { bool isLeverageUpdate; uint256 positionSizeCollateralDelta; uint256 existingPositionSizeCollateral; uint256 existingLiqPrice; uint256 newLiqPrice; TradePriceImpact priceImpact; int256 existingPnlPercent; int256 partialRawPnlCollateral; int256 partialNetPnlCollateral; int256 pnlToRealizeCollateral; uint256 closingFeeCollateral; uint256 totalAvailableCollateralInDiamond; int256 availableCollateralInDiamond; int256 collateralSentToTrader; uint120 newCollateralAmount; uint24 newLeverage }',
   'struct AggregatorAnswer { Id orderId; uint64 open; uint64 high; uint64 low; uint64 current }',
+  'struct ReferrerDetails { address ally; address[] tradersReferred; uint256 volumeReferredUsd; uint256 pendingRewardsGns; uint256 totalRewardsGns; uint256 totalRewardsValueUsd; bool active }',
 ] as const;
 
 const WRITES = [
@@ -208,6 +209,7 @@ const READS = [
   'function getTraderActiveReferrer(address trader) view returns (address)',
   'function getTraderLastReferrer(address trader) view returns (address)',
   'function getReferrerFeeProgressP(address referrer) view returns (uint256)',
+  'function getReferrerDetails(address referrer) view returns (ReferrerDetails)',
 ] as const;
 
 /** EIP-2535 loupe, asked at start: a selector the Diamond does not serve turns its operation off. */
@@ -259,6 +261,10 @@ const EVENTS = [
   'event PriceReceived(Id orderId, uint16 indexed pairIndex, bytes32 request, uint256 priceData, bool isLookback, bool usedInMedian, bool minAnswersReached, bool minFilteredAnswersReached, OrderAnswer[] unfilteredAnswers, OrderAnswer[] filteredAnswers)',
   'event TradingCallbackExecuted(AggregatorAnswer a, uint8 orderType)',
   'event SignedPricesReceived(uint16 indexed pairIndex, bool isLookback, uint32 fromBlock, bool minFilteredAnswersReached, OrderAnswer[] unfilteredAnswers, OrderAnswer[] filteredAnswers)',
+  'event ReferrerRegistered(address indexed trader, address indexed referrer)',
+  'event ReferrerRewardDistributed(address indexed referrer, address indexed trader, uint256 volumeUsd, uint256 amountGns, uint256 amountValueUsd)',
+  'event AllyRewardDistributed(address indexed ally, address indexed trader, uint256 volumeUsd, uint256 amountGns, uint256 amountValueUsd)',
+  'event ReferrerRewardsClaimed(address indexed referrer, uint256 amountGns)',
   'event TradingActivatedUpdated(uint8 activated)',
   'event MarketOrdersTimeoutBlocksUpdated(uint256 newValueBlocks)',
   'event CollateralAdded(address collateral, uint8 index, address gToken)',

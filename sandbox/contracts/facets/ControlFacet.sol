@@ -221,7 +221,19 @@ contract ControlFacet is Access {
     }
 
     function sandboxSetReferrer(address referrer, bool whitelisted) external onlyOperator {
-        s().referrers[referrer] = whitelisted;
+        s().referrers[referrer].active = whitelisted;
+    }
+
+    /// Who takes a part of what the referrer earns; address(0) = no ally.
+    function sandboxSetReferrerAlly(address referrer, address ally) external onlyOperator {
+        s().referrers[referrer].ally = ally;
+    }
+
+    /// As if the referrer had claimed; no token is moved.
+    function sandboxClaimReferrerRewards(address referrer) external onlyOperator {
+        uint256 amountGns = s().referrers[referrer].pendingRewardsGns;
+        s().referrers[referrer].pendingRewardsGns = 0;
+        emit Events.ReferrerRewardsClaimed(referrer, amountGns);
     }
 
     /// Makes a trade look as if an older release had opened it; such trades have no size in tokens.

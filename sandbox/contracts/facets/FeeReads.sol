@@ -6,6 +6,7 @@ import {Store} from "../lib/Store.sol";
 import {Fees} from "../lib/Fees.sol";
 import {Funding} from "../lib/Funding.sol";
 import {Holding} from "../lib/Holding.sol";
+import {Referrals} from "../lib/Referrals.sol";
 
 /// Holding fees, liquidation, fee tiers and referrals.
 contract FeeReads {
@@ -151,10 +152,18 @@ contract FeeReads {
     /// A referrer keeps the traders it brought only while it is whitelisted.
     function getTraderActiveReferrer(address trader) external view returns (address) {
         address referrer = s().referrerOf[trader];
-        return s().referrers[referrer] ? referrer : address(0);
+        return s().referrers[referrer].active ? referrer : address(0);
     }
 
     function getTraderLastReferrer(address trader) external view returns (address) {
         return s().referrerOf[trader];
+    }
+
+    function getReferrerFeeProgressP(address referrer) external view returns (uint256) {
+        return Referrals.feeProgressP(referrer);
+    }
+
+    function getReferrerDetails(address referrer) external view returns (ReferrerDetails memory) {
+        return s().referrers[referrer];
     }
 }

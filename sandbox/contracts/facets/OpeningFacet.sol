@@ -13,6 +13,7 @@ import {Requests} from "../lib/Requests.sol";
 import {Settlement} from "../lib/Settlement.sol";
 import {Native} from "../lib/Native.sol";
 import {Events} from "../lib/Events.sol";
+import {Referrals} from "../lib/Referrals.sol";
 
 /// Opening, as the trader or the trader's delegate asks for it.
 contract OpeningFacet is Access {
@@ -57,11 +58,6 @@ contract OpeningFacet is Access {
             t = Ledger.storeTrade(t, maxSlippageP, 0);
             emit Events.OpenOrderPlaced(t.user, t.pairIndex, t.index);
         }
-        registerReferrer(t.user, referrer);
-    }
-
-    function registerReferrer(address trader, address referrer) private {
-        Store.Layout storage s = Store.state();
-        if (referrer != trader && s.referrers[referrer] && s.referrerOf[trader] == address(0)) s.referrerOf[trader] = referrer;
+        Referrals.register(t.user, referrer);
     }
 }

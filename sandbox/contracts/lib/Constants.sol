@@ -53,3 +53,10 @@ uint8 constant WRONG_TRADE = 10;
 uint8 constant NOT_HIT = 11;
 uint8 constant LIQ_REACHED = 12;
 uint8 constant COUNTER_TRADE_CANCELED = 13;
+
+// Percent of the referral fee that a new referrer gets, the volume (USD) at which it gets all of it, and the percent of it that an ally takes.
+uint256 constant START_REFERRER_FEE_P = 75;
+uint256 constant REFERRAL_TARGET_VOLUME_USD = 100_000_000;
+uint256 constant ALLY_FEE_P = 10;
+// 1e10; the sandbox has no market for GNS.
+uint256 constant GNS_PRICE_USD = 2e10;

@@ -254,6 +254,22 @@ library Events {
     );
     event PendingAccFundingFeesStored(uint8 indexed collateralIndex, uint16 indexed pairIndex, PairFundingFeeData data);
     event PendingAccBorrowingFeesStored(uint8 indexed collateralIndex, uint16 indexed pairIndex, PairBorrowingFeeData data);
+    event ReferrerRegistered(address indexed trader, address indexed referrer);
+    event ReferrerRewardDistributed(
+        address indexed referrer,
+        address indexed trader,
+        uint256 volumeUsd,
+        uint256 amountGns,
+        uint256 amountValueUsd
+    );
+    event AllyRewardDistributed(
+        address indexed ally,
+        address indexed trader,
+        uint256 volumeUsd,
+        uint256 amountGns,
+        uint256 amountValueUsd
+    );
+    event ReferrerRewardsClaimed(address indexed referrer, uint256 amountGns);
     event ChainlinkRequested(bytes32 indexed id);
     event ChainlinkFulfilled(bytes32 indexed id);
 }

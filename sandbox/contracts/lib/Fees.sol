@@ -7,6 +7,7 @@ import {Store} from "./Store.sol";
 import {Maths} from "./Maths.sol";
 import {Markets} from "./Markets.sol";
 import {Events} from "./Events.sol";
+import {Referrals} from "./Referrals.sol";
 
 /// Trading fees, their minimum, and the discount a trader's volume of the last thirty days earns.
 library Fees {
@@ -50,6 +51,7 @@ library Fees {
     }
 
     function process(Trade memory t, uint256 size, uint8 orderType, uint256 fee) internal {
+        Referrals.reward(t, size, fee);
         addVolume(t, size);
         emit Events.FeesProcessed(t.collateralIndex, t.user, size, orderType, fee);
     }

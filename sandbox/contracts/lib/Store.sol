@@ -85,7 +85,7 @@ library Store {
         mapping(address => TraderInfo) traderInfo;
         mapping(address => mapping(uint32 => TraderDailyInfo)) traderDaily;
         mapping(address => TraderEnrollment) enrollment;
-        mapping(address => bool) referrers;
+        mapping(address => ReferrerDetails) referrers;
         mapping(address => address) referrerOf;
     }
 

@@ -322,6 +322,16 @@ struct TraderEnrollment {
     uint248 __placeholder;
 }
 
+struct ReferrerDetails {
+    address ally;
+    address[] tradersReferred;
+    uint256 volumeReferredUsd;
+    uint256 pendingRewardsGns;
+    uint256 totalRewardsGns;
+    uint256 totalRewardsValueUsd;
+    bool active;
+}
+
 struct UpdateLeverageValues {
     uint256 newLeverage;
     uint256 newCollateralAmount;

@@ -16,7 +16,6 @@ const NOT_SERVED = [
   'getBorrowingGroupPendingAccFees',
   'getGnsStakingTiers',
   'getGnsStakingInfo',
-  'getReferrerFeeProgressP',
 ];
 
 const functions: readonly AbiFunction[] = diamondAbi.filter((item) => item.type === 'function');

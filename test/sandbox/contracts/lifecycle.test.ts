@@ -128,6 +128,32 @@ describe('a market open', () => {
     expect(await world.read('getTraderLastReferrer', [trader.address])).toBe(known);
   });
 
+  it('rewards its referrer with a part of every fee, and an ally with a part of that', async () => {
+    const trader = await newTrader();
+    const [referrer, ally] = [account(92).address, account(93).address];
+    await world.control(controlCall('sandboxSetReferrer', [referrer, true]));
+    const requested = await world.send(trader, diamondCall('openTrade', [trade(), 1000, referrer]));
+    expect(argsOf(requested.logs, 'ReferrerRegistered')).toEqual({ trader: trader.address, referrer });
+    const { orderId } = argsOf(requested.logs, 'MarketOrderInitiated');
+    const { logs } = await world.fulfil(orderId, P);
+    const reward = argsOf(logs, 'ReferrerRewardDistributed');
+    // 5 % of the fee of 0.75 USDC, three quarters of it for a new referrer, in GNS of 2 USD.
+    expect(reward).toEqual({
+      referrer,
+      trader: trader.address,
+      volumeUsd: 1_000n * 10n ** 18n,
+      amountGns: 14_062_500_000_000_000n,
+      amountValueUsd: 28_125_000_000_000_000n,
+    });
+    const names = logs.map(({ eventName }) => eventName);
+    expect(names.indexOf('ReferrerRewardDistributed')).toBeLessThan(names.indexOf('FeesProcessed'));
+    expect(await world.read('getReferrerDetails', [referrer])).toMatchObject({ active: true, totalRewardsGns: reward.amountGns });
+    await world.control(controlCall('sandboxSetReferrerAlly', [referrer, ally]));
+    const { receipt: second } = await world.open(trader, P);
+    expect(argsOf(second.logs, 'AllyRewardDistributed')).toMatchObject({ ally, trader: trader.address });
+    expect(argsOf(second.logs, 'ReferrerRewardDistributed').amountGns).toBeLessThan(reward.amountGns);
+  });
+
   it('returns everything but the gov fee when the oracle rejects it', async () => {
     const trader = await newTrader();
     const id = await world.requestOpen(trader);
