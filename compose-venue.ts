@@ -10,6 +10,7 @@ import type { Gateway, Venue } from './core/gateway.js';
 import { createCandleRecorder } from './core/markets/candle-recorder.js';
 import type { Metrics } from './core/metrics.js';
 import { lapseOrders } from './core/orders/lapse-orders.js';
+import { NO_REFERRERS } from './core/orders/referrers.js';
 import type { Clock, Logger, Store } from './core/ports.js';
 import type { Alerts } from './core/relay/alerts.js';
 import type { Tracer } from './core/tracing.js';
@@ -33,7 +34,7 @@ export interface VenueParts {
 }
 
 export function createVenue(
-  { chain, rpcUrls, wsUrls, relayer, ...hosts }: ChainConfig,
+  { chain, rpcUrls, wsUrls, relayer, referrers = NO_REFERRERS, ...hosts }: ChainConfig,
   { store, facade, clock, log, wallets, metrics, alerts, tracer, crypto, backends }: VenueParts,
 ): Venue {
   const own = log.child({ chain: chain.slug });
@@ -58,6 +59,7 @@ export function createVenue(
         clock,
         log: own,
       }),
+    referrers,
     candles: createCandleRecorder({ chain: chain.slug, feed, store: store.candles, clock, log: own }),
     clock,
     log: own,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { CHAIN_SLUGS, CHAINS, chainBySlug, chainVariable, type ChainDefinition, type ChainSlug } from './chains.js';
 import type { Source } from './config-source.js';
+import { readReferrers, REFERRER_VARIABLES, type Referrers } from './orders/referrers.js';
 import { RELAYER_PREFIX, RELAYER_VARIABLES, readRelayer, type RelayerConfig } from './relay/relayer-variables.js';
 import { SECRET_CHAIN_SETTINGS } from './secret-settings.js';
 
@@ -22,6 +23,8 @@ export interface ChainConfig {
   readonly confirmations?: number;
   /** Who sends for the traders of the facade; null: the facade can be read there, not traded through. */
   readonly relayer: RelayerConfig | null;
+  /** Absent: openings name no referrer. */
+  readonly referrers?: Referrers;
 }
 
 /** Settings that a chain has of its own; each is followed by the chain's name. */
@@ -33,11 +36,12 @@ export const CHAIN_SETTINGS = [
   'GLOBAL_URL',
   'START_BLOCK',
   'CONFIRMATIONS',
+  ...REFERRER_VARIABLES,
   ...RELAYER_VARIABLES,
 ] as const;
 
 /** Of every name that begins like one of them. */
-const CHAIN_PREFIX = /^(?:(?:RPC|RPC_WS|BACKEND|PRICING|GLOBAL)_URL|START_BLOCK|CONFIRMATIONS)_/;
+const CHAIN_PREFIX = /^(?:(?:RPC|RPC_WS|BACKEND|PRICING|GLOBAL)_URL|START_BLOCK|CONFIRMATIONS|REFERRER)_/;
 
 const isHttpUrl = (text: string): boolean => z.url({ protocol: /^https?$/ }).safeParse(text).success;
 const HOST_WORDS = 'must be an http or https URL without user info, query and fragment';
@@ -95,6 +99,7 @@ function readChain(slug: ChainSlug, source: Source, shared: SharedHosts): ChainC
     startBlock: readStartBlock(slug, source),
     confirmations: readConfirmations(slug, source),
     relayer: readRelayer(slug, source),
+    referrers: readReferrers(slug, source),
   };
 }
 

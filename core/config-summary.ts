@@ -4,6 +4,7 @@ import { sslModeOf } from './database-variables.js';
 import { redactUrl } from './redact.js';
 import { formatNative } from './relay/native-amount.js';
 import type { RelayerConfig } from './relay/relayer-variables.js';
+import { NO_REFERRERS, type Referrers } from './orders/referrers.js';
 
 /** What would run with these settings, for a person. Of addresses only the host is shown, of secrets nothing. */
 export function configSummary(config: Config, walletsOf: (relayer: RelayerConfig) => readonly string[]): string {
@@ -66,7 +67,7 @@ function operatorText({ operator: { token, metricsToken, areMetricsPublic, alert
 }
 
 function chainRows(config: ChainConfig, walletsOf: (relayer: RelayerConfig) => readonly string[]): (readonly [string, string])[] {
-  const { chain, rpcUrls, wsUrls, backendUrl, pricingUrl, globalUrl, startBlock, confirmations = 0, relayer } = config;
+  const { chain, rpcUrls, wsUrls, backendUrl, pricingUrl, globalUrl, startBlock, confirmations = 0, relayer, referrers } = config;
   return [
     ['Diamond', chain.diamond],
     ['nodes', rpcUrls.map(redactUrl).join(', ')],
@@ -74,9 +75,13 @@ function chainRows(config: ChainConfig, walletsOf: (relayer: RelayerConfig) => r
     ['backend', [backendUrl, pricingUrl, globalUrl].map(redactUrl).join(', ')],
     ['begins', startBlock === null ? 'a day before now, on an empty database' : `at block ${startBlock}, on an empty database`],
     ['events', confirmations === 0 ? 'count at once' : `count ${confirmations} blocks later`],
+    ['referrer', referrerText(referrers ?? NO_REFERRERS)],
     ['relayer', relayer === null ? 'none: the facade can be read, not traded through' : relayerText(relayer, walletsOf(relayer))],
   ];
 }
+
+const referrerText = ({ relayed, native }: Referrers): string =>
+  `${relayed ?? 'none'} in openings that the relayer sends, ${native ?? 'none'} in those of agents that name none`;
 
 const GWEI = 1_000_000_000n;
 const budgetText = (budget: RelayerConfig['dailyBudget']): string =>

@@ -7,6 +7,7 @@ import type { Changes } from './tracking/changes.js';
 import type { JournalEntry } from './journal/journal-store.js';
 import type { CandleRecorder } from './markets/candle-recorder.js';
 import type { OrderSettings } from './orders/order-variables.js';
+import type { Referrers } from './orders/referrers.js';
 import type { Alerts } from './relay/alerts.js';
 import type { Relayer } from './relay/relayer.js';
 import type { MetricsBook } from './metrics.js';
@@ -23,6 +24,7 @@ export interface Venue {
   readonly feed: MarketFeed;
   /** Null: the facade can be read here, not traded through. */
   readonly relayer: Relayer | null;
+  readonly referrers: Referrers;
   readonly candles: CandleRecorder;
   readonly clock: Clock;
   readonly log: Logger;

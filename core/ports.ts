@@ -78,6 +78,10 @@ export interface ChainFacts {
   readonly missing: readonly string[] | null;
   /** In the order of their indices, from 1; null where it does not tell. */
   readonly collaterals: readonly ChainCollateral[] | null;
+  /** Of the referrers asked about, those that the protocol has not whitelisted: they earn nothing. Absent where none was asked about. */
+  readonly unlisted?: readonly Address[];
+  /** Of the referrers asked about, those of which the Diamond does not say whether they are whitelisted. */
+  readonly unchecked?: readonly Address[];
 }
 
 /** The node is not of this chain, or has no Diamond: nothing that it says is about our venue. */
@@ -147,7 +151,7 @@ export interface Chain {
    */
   isValidSignature(wallet: Address, digest: Hex, signature: Hex): Promise<boolean>;
   /** Asks the node who it is and what its Diamond serves, in one round trip; throws ForeignChainError when it is another chain or no Diamond is there. */
-  identify(): Promise<ChainFacts>;
+  identify(referrers?: readonly Address[]): Promise<ChainFacts>;
   /** Several reads at one block, packed as far as the Diamond allows; fails as a whole. */
   views(calls: readonly { readonly to: Address; readonly data: Hex }[], block: bigint): Promise<readonly Hex[]>;
   head(): Promise<BlockHead>;
@@ -167,6 +171,8 @@ export interface Chain {
   /** Wei. */
   nativeBalance(address: Address): Promise<bigint>;
   accountFacts(trader: Address, tokens: readonly Address[]): Promise<AccountFacts>;
+  /** The first referrer that the trader had, whitelisted still or not; null while there is none, or where this Diamond does not say. */
+  referrerOf(trader: Address): Promise<Address | null>;
   /** What the trader holds of a collateral and what the Diamond may take of it. */
   funds(trader: Address, token: Address): Promise<{ readonly balance: bigint; readonly allowance: bigint }>;
   /** Tries a write from its sender and reads all that it depends on, in one round trip unless it fails with the gas it was given. */

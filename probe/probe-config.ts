@@ -6,8 +6,8 @@ import type { ChainConfig } from './probe-node.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Where things are. Keys, tokens and the database are none of the probe's business and are not even read. */
-const HOSTS = /^(?:(?:RPC|RPC_WS|BACKEND|PRICING|GLOBAL)_URL|START_BLOCK)(?:_|$)/;
+/** Where things are, and whom openings name as referrers. Keys, tokens and the database are none of the probe's business and are not even read. */
+const HOSTS = /^(?:(?:RPC|RPC_WS|BACKEND|PRICING|GLOBAL)_URL|START_BLOCK|REFERRER)(?:_|$)/;
 
 /** The chains to look at, read by the gateway's own rules. Throws a StartError with all that is wrong. */
 export function probedChains(

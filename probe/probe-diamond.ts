@@ -3,6 +3,7 @@ import type { AbiEvent, ContractFunctionName, Hex } from 'viem';
 import { diamondAbi } from '../core/adapters/diamond-abi.js';
 import { isWriteName, USED_SELECTORS, WRITE_FUNCTIONS } from '../core/diamond-functions.js';
 import type { MarketConfig } from '../core/domain/market.js';
+import { NO_REFERRERS, referrersOf } from '../core/orders/referrers.js';
 import { NodeRefusal, type AskNode } from './ask-node.js';
 import { differs, few, judge, ok, type Outcome } from './finding.js';
 import type { Looker } from './look.js';
@@ -14,7 +15,7 @@ const LOG_BLOCKS = 2_000n;
 /** The contract as the first good node shows it. `backend` is what the protocol's backend says of the same chain, once it has. */
 export async function probeDiamond(
   look: Looker,
-  { chain }: ChainConfig,
+  { chain, referrers = NO_REFERRERS }: ChainConfig,
   node: GoodNode | null,
   backend: Promise<MarketConfig | null>,
 ): Promise<void> {
@@ -30,8 +31,24 @@ export async function probeDiamond(
   });
   if (node === null || verdict !== 'ok') return;
   await lookAtSelectors(look, node.ask, diamond);
-  await Promise.all([lookAtCounts(look, node.ask, diamond, backend), lookAtEvents(look, node, diamond)]);
+  await Promise.all([
+    lookAtCounts(look, node.ask, diamond, backend),
+    lookAtEvents(look, node, diamond),
+    ...referrersOf(referrers).map((referrer) => lookAtReferrer(look, node.ask, diamond, referrer)),
+  ]);
 }
+
+const lookAtReferrer = (look: Looker, ask: AskNode, diamond: Hex, referrer: Hex) =>
+  look({
+    check: 'referrer',
+    expected: `the protocol has whitelisted ${referrer}`,
+    run: async () => {
+      const asked = { abi: diamondAbi, functionName: 'getReferrerDetails' } as const;
+      const data = await ask.call(diamond, encodeFunctionData({ ...asked, args: [referrer] }));
+      const { active } = decodeFunctionResult({ ...asked, data });
+      return judge(active, active ? 'whitelisted' : 'not whitelisted: it earns nothing');
+    },
+  });
 
 const lookAtSelectors = (look: Looker, ask: AskNode, diamond: Hex) =>
   look({

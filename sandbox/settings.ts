@@ -6,6 +6,7 @@ import { ConfigError, describeIssues, type Environment } from '../core/config-so
 import { DATABASE_VARIABLES, DatabaseUrl } from '../core/database-variables.js';
 import { FACADE_VARIABLES } from '../core/facade/facade-variables.js';
 import { ORDER_VARIABLES } from '../core/orders/order-variables.js';
+import { readReferrers, type Referrers } from '../core/orders/referrers.js';
 import { OPERATOR_VARIABLES, operatorProblems } from '../core/relay/operator-variables.js';
 import { TRACING_VARIABLES } from '../core/tracing-variables.js';
 import { openSource, type SourceFiles } from '../core/secret-settings.js';
@@ -43,7 +44,10 @@ const Settings = z.object({
   SANDBOX_RPC_URL: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).optional(),
 });
 
-export type SandboxSettings = z.output<typeof Settings>;
+export interface SandboxSettings extends z.output<typeof Settings> {
+  /** Whom openings name as the referrer, by chain. */
+  readonly referrers: ReadonlyMap<string, Referrers>;
+}
 
 /** Settings of a real deployment: with one of these present somebody meant production, and a sandbox must not answer in its place. */
 const PRODUCTION_ONLY = /^(?:RPC_URL_|RELAYER_)/;
@@ -60,10 +64,12 @@ export function readSandboxSettings(environment: Environment, files?: SourceFile
     problems.push(`${name} is no setting of the sandbox`);
   if (!settings.success) problems.push(...describeIssues(settings.error, source));
   problems.push(...operatorProblems(source));
+  const chains = settings.data?.SANDBOX_CHAINS ?? [];
+  const referrers = new Map(chains.map(({ slug }): [string, Referrers] => [slug, readReferrers(slug, source)]));
   if (!settings.success || problems.length > 0) throw new ConfigError(problems);
   if (settings.data.SANDBOX_RPC_URL !== undefined && settings.data.SANDBOX_CHAINS.length > 1)
     throw new ConfigError(['SANDBOX_RPC_URL serves one chain, but SANDBOX_CHAINS names several']);
-  return settings.data;
+  return { ...settings.data, referrers };
 }
 
 /** Names of its own, for whoever lists all settings. */

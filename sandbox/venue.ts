@@ -1,5 +1,6 @@
 import type { Clock, Logger } from '../core/ports.js';
 import type { ChainConfig } from '../core/config.js';
+import { NO_REFERRERS } from '../core/orders/referrers.js';
 import type { Lifecycle } from '../lifecycle.js';
 import { sandboxAccounts } from './accounts.js';
 import { createMarketHours } from './backend/market-hours.js';
@@ -114,6 +115,7 @@ export async function startVenue(lifecycle: Lifecycle, { settings, folder, clock
       globalUrl: backend.pricingUrl,
       startBlock: 0n,
       relayer: { keys: () => [accounts.relayer.privateKey], maxFeePerGas: SANDBOX_MAX_FEE },
+      referrers: settings.referrers.get(controls.definition.slug) ?? NO_REFERRERS,
     })),
   };
 }

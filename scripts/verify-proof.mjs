@@ -115,6 +115,7 @@ async function signerOf(envelope, hash, network) {
   return recoverAddress({ hash: digest, signature: { r: padded(r), s: padded(s), v: BigInt(v < 27 ? v + 27 : v) } });
 }
 
+const NO_REFERRER = '0x0000000000000000000000000000000000000000';
 const isSame = (a, b) => a.toLowerCase() === b.toLowerCase();
 const decode = (data) => {
   try {
@@ -360,7 +361,10 @@ function checkCover(index, order, { trades, sizeStep }, multiplier, check) {
 }
 
 function checkOpening([trade, slippageP, referrer], order, { context }, multiplier, check) {
-  check(BigInt(referrer) === 0n, `it names ${referrer} as the referrer`);
+  check(
+    isSame(referrer, context.referrer ?? NO_REFERRER),
+    `it names ${referrer} as the referrer, the context ${context.referrer ?? 'none'}`,
+  );
   check(trade.pairIndex === order.a, `it trades asset ${trade.pairIndex}, signed was ${order.a}`);
   check(trade.long === order.b, 'it trades the other side');
   checkBound(trade.openPrice, BigInt(slippageP), order, multiplier, check);

@@ -8,7 +8,7 @@ import type { Address } from '../ports.js';
 import { delegationTx } from './delegation-transactions.js';
 import { traderBehind } from './trader-behind.js';
 
-export const READINESS_CHECKS = ['agent', 'delegation', 'balance', 'allowance', 'gas', 'market', 'relayer'] as const;
+export const READINESS_CHECKS = ['agent', 'delegation', 'balance', 'allowance', 'gas', 'market', 'relayer', 'referrer'] as const;
 export type ReadinessCheck = (typeof READINESS_CHECKS)[number];
 
 /** One thing that must hold, and if it does not, the step or the transaction that makes it. */
@@ -41,6 +41,8 @@ interface Facts {
   readonly collaterals: readonly (Collateral & { readonly balance: bigint; readonly allowance: bigint })[];
   /** Of the agent that broadcasts; null when there is none. */
   readonly gas: { readonly payer: Address; readonly wei: bigint } | null;
+  /** The first that the trader had. */
+  readonly referrer: Address | null;
 }
 
 const NEEDED: Readonly<Record<'native' | 'facade', readonly ReadinessCheck[]>> = {
@@ -64,6 +66,7 @@ export async function traderReadiness(
     gasLine(facts),
     marketLine(facts),
     relayerLine(facts),
+    referrerLine(facts),
   ];
   const holds = (checks: readonly ReadinessCheck[]): boolean => lines.every(({ check, ok }) => ok || !checks.includes(check));
   return { address, trader: facts.trader, ready: { native: holds(NEEDED.native), facade: holds(NEEDED.facade) }, lines };
@@ -77,18 +80,19 @@ async function gather({ store, clock }: Gateway, venue: Venue, address: Address)
   const agents = known.filter((agent) => isInForce(agent, clock.now()));
   const active = activeCollaterals(venue.feed.config());
   try {
-    const [relayer, delegate, { tokens }] = await Promise.all([
+    const [relayer, delegate, { tokens }, referrer] = await Promise.all([
       venue.relayer?.walletFor(trader) ?? null,
       venue.chain.delegateOf(trader),
       venue.chain.accountFacts(
         trader,
         active.map((token) => token.address),
       ),
+      venue.chain.referrerOf(trader),
     ]);
     const payer = agents.find(({ agent, mode }) => mode === 'self' && (agent === delegate || agent === trader))?.agent ?? null;
     const gas = payer === null ? null : { payer, wei: await venue.chain.nativeBalance(payer) };
     const collaterals = active.map((token, position) => ({ ...token, balance: 0n, allowance: 0n, ...tokens[position] }));
-    return { venue, trader, agents, delegate, relayer, collaterals, gas };
+    return { venue, trader, agents, delegate, relayer, collaterals, gas, referrer };
   } catch (error) {
     throw new GatewayError('UPSTREAM_UNAVAILABLE', { upstream: 'chain node' }, { cause: error });
   }
@@ -199,4 +203,25 @@ function relayerLine({ venue: { definition }, agents, delegate, relayer }: Facts
     `${holder}; the relayer is ${relayer}, and ${isApproved ? 'an' : 'no'} agent is approved on the facade.`,
     fix,
   );
+}
+
+/** Nothing has to be done for it; it tells traders beforehand whom their fees will reward. */
+function referrerLine({ referrer, venue }: Facts): ReadinessLine {
+  return line(
+    'referrer',
+    true,
+    referrer === null ? futureReferrer(venue) : `The referrer of the trader is ${referrer}, and stays so.`,
+    null,
+  );
+}
+
+function futureReferrer({ referrers: { relayed, native }, state: { facts } }: Venue): string {
+  const named = [
+    ...(relayed === null ? [] : [`an opening through the facade makes ${relayed} the referrer`]),
+    ...(native === null ? [] : [`one through the native API that names none makes it ${native}`]),
+  ];
+  if (named.length === 0) return 'The trader has no referrer, and none is named unless an order names one.';
+  const ignored = facts?.unlisted ?? [];
+  const without = ignored.length === 0 ? '' : ` The protocol has not whitelisted ${ignored.join(', ')}, and ignores it.`;
+  return `The trader has no referrer: ${named.join('; ')}. The contracts keep the first.${without}`;
 }

@@ -156,6 +156,18 @@ export interface DiamondLogArgs {
     readonly totalFeesCollateral: bigint;
   };
   TradingCallbackExecuted: { readonly a: { readonly orderId: OrderId; readonly current: bigint } };
+  ReferrerRegistered: { readonly trader: Hex; readonly referrer: Hex };
+  ReferrerRewardDistributed: Reward & { readonly referrer: Hex };
+  AllyRewardDistributed: Reward & { readonly ally: Hex };
+  ReferrerRewardsClaimed: { readonly referrer: Hex; readonly amountGns: bigint };
+}
+
+/** All 1e18. */
+interface Reward {
+  readonly trader: Hex;
+  readonly volumeUsd: bigint;
+  readonly amountGns: bigint;
+  readonly amountValueUsd: bigint;
 }
 
 export type DiamondLogName = keyof DiamondLogArgs;
@@ -185,6 +197,10 @@ export const DIAMOND_LOG_NAMES = [
   'TradePositivePnlWithdrawn',
   'FeesProcessed',
   'TradingCallbackExecuted',
+  'ReferrerRegistered',
+  'ReferrerRewardDistributed',
+  'AllyRewardDistributed',
+  'ReferrerRewardsClaimed',
 ] as const satisfies readonly DiamondLogName[];
 
 /** Logs that can begin an order; their transactions may carry a tag of ours. */

@@ -18,6 +18,8 @@ export interface OpenTerms {
   readonly tp: bigint;
   readonly sl: bigint;
   readonly slippageP: bigint;
+  /** Becomes the trader's referrer unless the trader has one; absent = none. */
+  readonly referrer?: `0x${string}`;
 }
 
 export interface OpenIntent extends OpenTerms {

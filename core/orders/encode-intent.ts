@@ -135,7 +135,7 @@ function open(terms: OpenTerms, trader: Address): Hex {
     positionSizeToken: 0n,
     __placeholder: 0,
   };
-  return encodeFunctionData({ ...OPEN_TRADE, args: [trade, Number(terms.slippageP), NO_REFERRER] });
+  return encodeFunctionData({ ...OPEN_TRADE, args: [trade, Number(terms.slippageP), terms.referrer ?? NO_REFERRER] });
 }
 
 const withdraw = ({ tradeIndex }: { readonly tradeIndex: number }): Hex =>

@@ -1,11 +1,11 @@
 import { formatDecimal, type Decimal } from '../domain/decimal.js';
-import type { Gateway } from '../gateway.js';
+import type { Gateway, Venue } from '../gateway.js';
 import type { Hex } from '../ports.js';
 import { DEFAULT_SLIPPAGE, type OrderRequest } from './order-request.js';
 
 /** What was asked for, in one spelling: `1.0` and `1`, `btc-usd` and `BTC/USD`, a default written out and left out are the same. */
-export function fingerprintOf(gateway: Gateway, request: OrderRequest): Hex {
-  const { market, side, type, size, leverage, price, collateral, sl, tp, reduceOnly, slippage } = request;
+export function fingerprintOf(gateway: Gateway, venue: Venue, request: OrderRequest): Hex {
+  const { market, side, type, size, leverage, price, collateral, sl, tp, reduceOnly, slippage, referrer } = request;
   const fields = [
     market,
     side,
@@ -18,6 +18,8 @@ export function fingerprintOf(gateway: Gateway, request: OrderRequest): Hex {
     text(tp),
     reduceOnly,
     text(slippage ?? (reduceOnly ? undefined : DEFAULT_SLIPPAGE)),
+    // Only where one is named: what was stored before there were referrers keeps its fingerprint.
+    ...(referrer === undefined || referrer === venue.referrers.native ? [] : [referrer]),
   ];
   return hashOf(gateway, Buffer.from(JSON.stringify(fields)));
 }

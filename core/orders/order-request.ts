@@ -9,6 +9,7 @@ import { markIn } from '../domain/pricing/skew-impact.js';
 import { clampStopLoss } from '../domain/pricing/stop-loss.js';
 import { GatewayError } from '../errors.js';
 import type { Venue } from '../gateway.js';
+import type { Address } from '../ports.js';
 import { activeCollaterals, pairOf } from '../markets/directory.js';
 import { exactUnits, invalid, LEVERAGE_DECIMALS, priceUnits, SIZE_DECIMALS, slippageUnits, triggerUnits } from './exact-units.js';
 
@@ -29,6 +30,8 @@ export interface OrderRequest {
   /** Percent. */
   readonly slippage?: Decimal | undefined;
   readonly clientId?: string | undefined;
+  /** Named in an opening instead of the venue's own; the zero address = none. */
+  readonly referrer?: Address | undefined;
 }
 
 /** Where an order belongs. */
@@ -99,7 +102,9 @@ export function readOpening(venue: Venue, market: OrderMarket, request: OrderReq
   const collateralAmount = collateralForBaseSize({ baseSize: sizeBase, price: sizedAt, leverage, collateral, rounding: 'half-up' });
   if (collateralAmount > MAX_COLLATERAL) throw invalid('size', 'is more than the contracts can hold');
   const place = { pairIndex: pair.index, collateralIndex: collateral.index };
-  const terms: OpenTerms = { type: request.type, ...place, long, leverage, collateralAmount, price, tp, sl, slippageP };
+  const referrer = referrerFor(venue, request);
+  const figures = { type: request.type, ...place, long, leverage, collateralAmount, price, tp, sl, slippageP };
+  const terms: OpenTerms = { ...figures, ...(referrer && { referrer }) };
   return {
     ...market,
     terms,
@@ -109,6 +114,10 @@ export function readOpening(venue: Venue, market: OrderMarket, request: OrderReq
     isPriceGiven: request.price !== undefined,
     storedSl: storedStopLoss(view, terms),
   };
+}
+
+function referrerFor({ referrers }: Venue, { referrer = referrers.native ?? undefined }: OrderRequest): Address | null {
+  return referrer === undefined || BigInt(referrer) === 0n ? null : referrer;
 }
 
 /** 1e18. */

@@ -54,7 +54,7 @@ async function draftOpening(gateway: Gateway, venue: Venue, caller: AgentCaller,
   const { agent, trader, scope } = caller;
   const account = { chain: venue.definition.slug, agent, trader, day: utcDay(now) };
   const spend = { account, usd: notionalUsd(opening), capUsd: scope.dailySpendCapUsd };
-  const fingerprint = fingerprintOf(gateway, request);
+  const fingerprint = fingerprintOf(gateway, venue, request);
   const { maxUnsent } = gateway.orders;
   return { transaction, draft: { ...handedOut, chain: account.chain, agent, order, fingerprint, spend, maxUnsent } };
 }
@@ -64,8 +64,9 @@ export function preparedOrder(
   { terms, sizeBase, sizeCollateral, isPriceGiven, storedSl }: Opening,
   { clientId, now, expiresAt }: { readonly clientId: string | null; readonly now: number; readonly expiresAt: number },
 ): StoredOrder {
+  const { type, pairIndex, collateralIndex, long, leverage, collateralAmount, tp, slippageP } = terms;
   return {
-    ...terms,
+    ...{ type, pairIndex, collateralIndex, long, leverage, collateralAmount, tp, slippageP },
     trader,
     action: 'open',
     reduceOnly: false,
@@ -128,7 +129,7 @@ async function answerKnown(
   known: KnownOrder,
 ): Promise<PreparedOrder> {
   const { id, order, hashes, transaction, agent } = known;
-  if (known.fingerprint !== fingerprintOf(gateway, request))
+  if (known.fingerprint !== fingerprintOf(gateway, venue, request))
     throw new GatewayError('IDEMPOTENCY_CONFLICT', { clientId: request.clientId ?? '', id: id.toString() });
   const isUnsent = hashes.length === 0 && (order.status === 'prepared' || order.status === 'expired');
   const now = venue.clock.now();

@@ -35,7 +35,13 @@ export async function draftReduction(
     opposite,
   });
   const { maxUnsent } = gateway.orders;
-  const about = { chain: venue.definition.slug, agent: caller.agent, fingerprint: fingerprintOf(gateway, request), spend: null, maxUnsent };
+  const about = {
+    chain: venue.definition.slug,
+    agent: caller.agent,
+    fingerprint: fingerprintOf(gateway, venue, request),
+    spend: null,
+    maxUnsent,
+  };
   return {
     transaction: write.transaction,
     draft: { ...write.handedOut, ...about, order: { ...order, clientId: request.clientId ?? null } },

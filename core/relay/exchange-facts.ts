@@ -94,6 +94,7 @@ export function translationContext(
     maxSlippageP: MAX_SLIPPAGE_P,
     tp,
     sl,
+    ...(venue.referrers.relayed && { referrer: venue.referrers.relayed }),
   };
 }
 

@@ -33,6 +33,37 @@ export interface Costs {
   readonly total: Omit<CostSum, 'key'>;
 }
 
+/** What referrers earn of the fees that traders pay; all 1e18. */
+export interface Earned {
+  readonly volumeUsd: bigint;
+  readonly gns: bigint;
+  /** What the GNS were worth when they were earned. */
+  readonly usd: bigint;
+}
+
+export interface EarnedSum extends Earned {
+  /** The trader, or the day as `2026-01-31`. */
+  readonly key: string;
+}
+
+export interface EarningsQuery extends Omit<CostQuery, 'by'> {
+  readonly by: 'trader' | 'day';
+  readonly referrers: readonly Address[];
+  /** Only these of the groups; absent = all. */
+  readonly keys?: readonly string[];
+}
+
+export interface Earnings {
+  /** Most earned first, days in their order; at most as many as were asked for. */
+  readonly rows: readonly EarnedSum[];
+  /** Of all groups, those left out included. */
+  readonly groups: number;
+  readonly total: Earned;
+  /** Traders that became theirs in these days. */
+  readonly registered: number;
+  readonly claimedGns: bigint;
+}
+
 export interface CostTotal {
   readonly chain: ChainSlug;
   readonly wallet: Address;
@@ -64,6 +95,8 @@ export interface LaneOwner {
 export interface GasLedger {
   burn(chain: ChainSlug, wallet: Address, now: number): Promise<Burn>;
   costs(query: CostQuery): Promise<Costs>;
+  /** From the Diamond's own events, by the time of their blocks; what an ally takes of it is not the referrer's. */
+  earnings(query: EarningsQuery): Promise<Earnings>;
   /** Since the beginning, all chains. */
   totals(): Promise<readonly CostTotal[]>;
   /** Jobs that were never sent, by a few words of why. */

@@ -142,6 +142,7 @@ export const termsOf = ({
   tp,
   sl,
   slippageP,
+  referrer,
 }: OpenIntent): OpenTerms => ({
   type,
   pairIndex,
@@ -153,6 +154,7 @@ export const termsOf = ({
   tp,
   sl,
   slippageP,
+  ...(referrer && { referrer }),
 });
 
 async function prepareClosing(

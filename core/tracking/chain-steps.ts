@@ -1,5 +1,6 @@
 import type { ChainEvent } from '../domain/chain-event.js';
 import { tradesMentioned } from '../domain/interpret-logs.js';
+import { referralsIn } from '../domain/referral.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { BlockHead, LogRange } from '../ports.js';
 import { applyFresh, applyLate } from './apply-events.js';
@@ -41,6 +42,7 @@ export async function takeIn(gateway: Gateway, venue: Venue, cursor: ChainCursor
   await change(gateway, venue, cursor, async (unit) => {
     const before = found.length === 0 ? NO_CHANGES : await applyFresh(unit, found);
     const done = await applyFresh(unit, interpretRange(logs, await unit.positions(mentioned)), inputs);
+    unit.recordReferrals(referralsIn(logs));
     unit.setCursor(next, blocks);
     return { block: next.number, changes: merge(before, done) };
   });
@@ -108,6 +110,7 @@ export async function takeInLate(gateway: Gateway, venue: Venue, cursor: ChainCu
     const block = blocks.find(({ number }) => number === overlooked);
     stands = block === undefined;
     if (block) return readAgainFrom(unit, venue, cursor, block);
+    unit.recordReferrals(referralsIn(logs));
     return { block: cursor.number, changes: await applyLate(unit, told, inputs) };
   });
   if (events.length > 0) venue.log.warn('chain.late-logs', { events: events.length });

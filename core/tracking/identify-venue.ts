@@ -1,6 +1,7 @@
 import { collateralDifferences, collateralDoubts, PUBLISHED_COLLATERALS } from '../chain-collaterals.js';
 import { isWriteName, USED_SELECTORS, WRITE_FUNCTIONS } from '../diamond-functions.js';
 import type { Venue } from '../gateway.js';
+import { referrersOf } from '../orders/referrers.js';
 import { ForeignChainError, type ChainFacts } from '../ports.js';
 import { redactText } from '../redact.js';
 
@@ -29,7 +30,7 @@ export function createIdentification(venue: Venue): Identification {
 
   async function ask(): Promise<void> {
     askedAt = clock.now();
-    const facts = await chain.identify();
+    const facts = await chain.identify(referrersOf(venue.referrers));
     const notes = factNotes(venue, facts);
     if (state.facts === null) log.info('chain.identified', { chainId: facts.chainId, missing: facts.missing });
     if (notes.join() !== (state.facts === null ? '' : factNotes(venue, state.facts).join())) log.warn('chain.differs', { notes });
@@ -63,11 +64,18 @@ export function createIdentification(venue: Venue): Identification {
 }
 
 /** Sentences for an operator: what the chain does not serve, or holds otherwise than we were told. The service goes on with what the chain says. */
-export function factNotes({ definition }: Pick<Venue, 'definition'>, { missing, collaterals }: ChainFacts): string[] {
-  const differences = collaterals === null ? [] : collateralDifferences(PUBLISHED_COLLATERALS[definition.slug], collaterals);
+export function factNotes({ definition }: Pick<Venue, 'definition'>, { missing, collaterals, ...asked }: ChainFacts): string[] {
+  const ofCollaterals = collaterals === null ? [] : collateralDifferences(PUBLISHED_COLLATERALS[definition.slug], collaterals);
+  const differences = [...ofCollaterals, ...referrerNotes(asked)];
   if (missing === null) return ['the Diamond does not tell which functions it serves: they are unchecked', ...differences];
   return [...missing.map(missingNote), ...differences];
 }
+
+/** An unknown referrer does no harm on chain: the contract ignores it, and it earns nothing. */
+const referrerNotes = ({ unlisted = [], unchecked = [] }: Pick<ChainFacts, 'unlisted' | 'unchecked'>): string[] => [
+  ...unlisted.map((referrer) => `the protocol has not whitelisted ${referrer} as a referrer: openings name it, and it earns nothing`),
+  ...unchecked.map((referrer) => `the Diamond does not say whether ${referrer} is whitelisted as a referrer`),
+];
 
 const missingNote = (name: string): string =>
   `the Diamond does not serve ${name} (${USED_SELECTORS.get(name) ?? 'unknown'}): ${isWriteName(name) ? `${WRITE_FUNCTIONS[name].turnsOff} is off` : 'what is read with it is missing'}`;

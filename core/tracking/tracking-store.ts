@@ -2,6 +2,7 @@ import type { ChainSlug } from '../chains.js';
 import type { ChainEvent, Executed, OrderKey } from '../domain/chain-event.js';
 import type { Order } from '../domain/order.js';
 import type { PositionState } from '../domain/position.js';
+import type { Referral } from '../domain/referral.js';
 import type { JournalFact } from '../journal/journal-store.js';
 import type { Address, Hex } from '../ports.js';
 
@@ -112,6 +113,8 @@ export interface TrackingUnit {
   /** Transactions that were seen to carry these orders. */
   noteHashes(seen: readonly { readonly orderId: bigint; readonly hash: Hex; readonly at: number }[]): void;
   savePositions(changes: readonly (TradeRef & { readonly position: PositionState | null })[]): Promise<StoredPosition[]>;
+  /** Referral events; one that is in already stays as it is. `orphanAbove` takes them back with all others. */
+  recordReferrals(referrals: readonly Referral[]): void;
   /** The trader's open orders are known as of the block. */
   meet(trader: Address, block: bigint): void;
   /** Told to the accounts; once and last. */

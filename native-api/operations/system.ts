@@ -27,6 +27,8 @@ const MASTER_FORMS = Object.fromEntries(
 
 const relayersOf = (relayer: Pick<Relayer, 'wallets'> | null): Address[] => (relayer?.wallets() ?? []).map((wallet) => getAddress(wallet));
 
+const addressOf = (address: Address | null): Address | null => address && getAddress(address);
+
 const count = (blocks: bigint | null): number | null => (blocks === null ? null : Number(blocks));
 
 const chainReady = ({ ready, reasons, notes, relayer, block, followed, endpoints }: ChainReadiness): ChainReady => ({
@@ -93,6 +95,8 @@ export const systemOperations: readonly Operation[] = [
       diamond: definition.diamond,
       relayer: relayersOf(relayer)[0] ?? null,
       relayers: relayersOf(relayer),
+      referrer: addressOf(venue.referrers.relayed),
+      nativeReferrer: addressOf(venue.referrers.native),
       agentNameTag: agentNameTag(venue),
       testnet: definition.testnet,
       serverTime: clock.now(),

@@ -4,6 +4,7 @@ import { SESSIONS } from '../../core/domain/market.js';
 import { ORDER_REASONS, ORDER_TYPES } from '../../core/domain/order.js';
 import { AddressString, DecimalString, EpochMs, HexData } from '../../core/schema.js';
 import { Order } from './account.js';
+import { AnyAddress } from './agents.js';
 import { MarketSymbol } from './markets.js';
 
 /** Orders as they are asked for and as they are handed out to be signed. */
@@ -41,6 +42,10 @@ const Optional = {
     .max(64)
     .optional()
     .meta({ description: 'Names the order for its trader: a repeated request is the same order.' }),
+  referrer: AnyAddress.optional().meta({
+    description:
+      'Becomes the referrer of a trader who has none; the contracts keep the first, and ignore one that the protocol has not whitelisted. `nativeReferrer` of the chain when absent; the zero address = none.',
+  }),
 };
 
 /** Nothing beside these: a misspelt field must not become a market order. */
@@ -52,12 +57,13 @@ export const CreateOrderRequest = z
     size: positive.meta({ description: 'Base units.' }),
     ...Optional,
   })
-  .superRefine(({ leverage, price, type, reduceOnly, sl, tp }, context) => {
+  .superRefine(({ leverage, price, type, reduceOnly, sl, tp, referrer }, context) => {
     const issue = (path: string, message: string) => context.addIssue({ code: 'custom', path: [path], message });
     if (leverage === undefined && !reduceOnly) issue('leverage', 'is required unless reduceOnly');
     if (price === undefined && type !== 'market') issue('price', `is required for a ${type} order`);
     if (reduceOnly && sl !== undefined) issue('sl', 'has no meaning for an order that only reduces');
     if (reduceOnly && tp !== undefined) issue('tp', 'has no meaning for an order that only reduces');
+    if (reduceOnly && referrer !== undefined) issue('referrer', 'has no meaning for an order that only reduces');
   })
   .meta({ id: 'CreateOrderRequest' });
 

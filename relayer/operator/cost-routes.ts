@@ -1,8 +1,11 @@
+import { getAddress } from 'viem/utils';
 import { z } from 'zod';
 import { CHAIN_SLUGS } from '../../core/chains.js';
 import { GatewayError } from '../../core/errors.js';
 import { venueOf } from '../../core/gateway.js';
-import { COST_GROUPS, DAY_MS, dayOf } from '../../core/relay/gas-ledger.js';
+import { referrersOf } from '../../core/orders/referrers.js';
+import type { Address } from '../../core/ports.js';
+import { COST_GROUPS, DAY_MS, dayOf, type Earned, type Earnings } from '../../core/relay/gas-ledger.js';
 import { formatNative } from '../../core/relay/native-amount.js';
 import { operatorRoute } from './operator-route.js';
 
@@ -13,18 +16,31 @@ const MOST_ROWS = 1_000;
 /** Days since 1970 in UTC. */
 const Day = z.iso.date('must be a day such as 2026-01-31').transform((text) => Date.parse(`${text}T00:00:00Z`) / DAY_MS);
 
+const Limit = z.coerce
+  .number('must be a number')
+  .int('must be a whole number')
+  .min(1, 'must be 1 to 1000')
+  .max(MOST_ROWS, 'must be 1 to 1000')
+  .default(100);
+
+/** Instead of those in the settings, for instance one that was named before. */
+const Referrer = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]{40}$/, 'must be an address')
+  .transform((text) => text.toLowerCase() as Address);
+
+const EARNING_GROUPS = ['trader', 'day'] as const;
+
 const Query = z.strictObject({
   chain: z.enum(CHAIN_SLUGS, 'must be a chain'),
   by: z.enum(COST_GROUPS, `must be one of ${COST_GROUPS.join(', ')}`).default('action'),
   from: Day.optional(),
   to: Day.optional(),
-  limit: z.coerce
-    .number('must be a number')
-    .int('must be a whole number')
-    .min(1, 'must be 1 to 1000')
-    .max(MOST_ROWS, 'must be 1 to 1000')
-    .default(100),
+  limit: Limit,
+  referrer: Referrer.optional(),
 });
+
+const EarningsQuery = Query.extend({ by: z.enum(EARNING_GROUPS, `must be one of ${EARNING_GROUPS.join(', ')}`).default('trader') });
 
 /** One day where only `to` is named, until today where only `from` is; judged as it is then. */
 function rangeOf(days: Pick<z.output<typeof Query>, 'from' | 'to'>, today: number): { readonly from: number; readonly to: number } {
@@ -38,24 +54,71 @@ function rangeOf(days: Pick<z.output<typeof Query>, 'from' | 'to'>, today: numbe
 
 const dateOf = (day: number): string => new Date(day * DAY_MS).toISOString().slice(0, 10);
 
-/** What was paid for gas, by day in UTC. */
+/** All 1e18. */
+const earnedText = ({ volumeUsd, gns, usd }: Earned) => ({
+  volumeUsd: formatNative(volumeUsd),
+  gns: formatNative(gns),
+  usd: formatNative(usd),
+});
+
+/** Of all that was earned on these days, whatever the rows beside it are grouped by. */
+const earnedSummary = (referrers: readonly Address[], { total, registered, claimedGns }: Earnings) => ({
+  referrers: referrers.map((referrer) => getAddress(referrer)),
+  ...earnedText(total),
+  registered,
+  claimedGns: formatNative(claimedGns),
+});
+
+const NOTHING_EARNED: Earned = { volumeUsd: 0n, gns: 0n, usd: 0n };
+
+/** What was paid for gas and what referrals earned, by day in UTC. */
 export const COST_ROUTES = [
   operatorRoute({
     method: 'GET',
     path: '/costs',
     query: Query,
-    async handle({ gateway, query: { chain, by, limit, ...days } }) {
-      venueOf(gateway, chain);
+    async handle({ gateway, query: { chain, by, limit, referrer, ...days } }) {
+      const venue = venueOf(gateway, chain);
+      const referrers = referrer === undefined ? referrersOf(venue.referrers) : [referrer];
       const { from, to } = rangeOf(days, dayOf(gateway.clock.now()));
       const { rows, groups, total } = await gateway.store.gas.costs({ chain, by, from, to, limit });
+      const isEarnedBy = by === 'trader' || by === 'day';
+      const keys = isEarnedBy ? rows.flatMap(({ key }) => key ?? []) : [];
+      const earnings = await gateway.store.gas.earnings({ chain, by: isEarnedBy ? by : 'day', from, to, limit, referrers, keys });
+      const earned = new Map(earnings.rows.map((row) => [row.key, row]));
       return {
         chain,
         by,
         from: dateOf(from),
         to: dateOf(to),
-        rows: rows.map((row) => ({ ...row, cost: formatNative(row.costWei) })),
+        rows: rows.map((row) => ({
+          ...row,
+          cost: formatNative(row.costWei),
+          ...(isEarnedBy && { earned: earnedText(earned.get(row.key ?? '') ?? NOTHING_EARNED) }),
+        })),
         total: { ...total, cost: formatNative(total.costWei) },
         leftOut: groups - rows.length,
+        earned: earnedSummary(referrers, earnings),
+      };
+    },
+  }),
+  operatorRoute({
+    method: 'GET',
+    path: '/earnings',
+    query: EarningsQuery,
+    async handle({ gateway, query: { chain, by, limit, referrer, ...days } }) {
+      const venue = venueOf(gateway, chain);
+      const referrers = referrer === undefined ? referrersOf(venue.referrers) : [referrer];
+      const { from, to } = rangeOf(days, dayOf(gateway.clock.now()));
+      const earnings = await gateway.store.gas.earnings({ chain, by, from, to, limit, referrers });
+      return {
+        chain,
+        by,
+        from: dateOf(from),
+        to: dateOf(to),
+        rows: earnings.rows.map(({ key, ...row }) => ({ key, ...earnedText(row) })),
+        total: earnedSummary(referrers, earnings),
+        leftOut: earnings.groups - earnings.rows.length,
       };
     },
   }),

@@ -91,6 +91,21 @@ describe('the configuration of a deployment', () => {
     expect(readConfig({ ...production, CONFIRMATIONS_BASE: '4' }).warnings).toEqual([]);
   });
 
+  it('reads a referrer for what the relayer sends and one for what agents send', () => {
+    const referrer = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913';
+    const referrersOf = (more: Record<string, string>) => readConfig({ ...production, ...more }).chains[0]?.referrers;
+    expect(referrersOf({})).toEqual({ relayed: null, native: null });
+    expect(referrersOf({ REFERRER_BASE: referrer })).toEqual({ relayed: referrer.toLowerCase(), native: null });
+    expect(referrersOf({ REFERRER_NATIVE_BASE: referrer.toLowerCase() })).toEqual({ relayed: null, native: referrer.toLowerCase() });
+    for (const wrong of ['0x1', `0x${'0'.repeat(40)}`, referrer.replace('f', 'F')])
+      expect(problemsOf(() => readConfig({ ...production, REFERRER_BASE: wrong }))).toEqual([
+        expect.stringMatching(/^REFERRER_BASE must be an address/),
+      ]);
+    expect(problemsOf(() => readConfig({ ...production, REFERRER_NOWHERE: referrer }))).toEqual([
+      expect.stringMatching(/^REFERRER_NOWHERE names no chain/),
+    ]);
+  });
+
   it('asks for a chain when none is configured', () => {
     expect(problemsOf(() => readConfig({ DATABASE_URL: production.DATABASE_URL }))).toEqual([
       expect.stringContaining('no chain is configured'),

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import type { ChainSlug } from '../../chains.js';
 import type { Address } from '../../ports.js';
-import { DAY_MS, dayOf, type CostGroup, type GasLedger } from '../../relay/gas-ledger.js';
+import { DAY_MS, dayOf, type CostGroup, type Earned, type EarningsQuery, type GasLedger } from '../../relay/gas-ledger.js';
 import { laneName, leaseHolder } from './named-lease.js';
 import type { RelayState } from '../../relay/relay-store.js';
 
@@ -13,6 +13,18 @@ interface SumRow {
   all_transactions: bigint;
   all_cost: string;
 }
+
+interface EarnedRow {
+  volume: string;
+  gns: string;
+  usd: string;
+}
+
+const earnedOf = (row: EarnedRow | undefined): Earned => ({
+  volumeUsd: BigInt(row?.volume ?? 0),
+  gns: BigInt(row?.gns ?? 0),
+  usd: BigInt(row?.usd ?? 0),
+});
 
 /** Every question reads a time range of an index, or sums by day; none reads all history. */
 export function createGasLedger(db: Knex): GasLedger {
@@ -33,6 +45,20 @@ export function createGasLedger(db: Knex): GasLedger {
         rows: found.map(({ key, transactions, cost }) => ({ key, transactions: Number(transactions), costWei: BigInt(cost) })),
         groups: Number(first?.groups ?? 0),
         total: { transactions: Number(first?.all_transactions ?? 0), costWei: BigInt(first?.all_cost ?? 0) },
+      };
+    },
+    async earnings({ chain, by, from, to, limit, referrers, keys = null }) {
+      const values = { chain, referrers, begin: from * DAY_MS, end: (to + 1) * DAY_MS };
+      const [found, [all]] = await Promise.all([
+        rows<EarnedRow & { key: string }>(earningsSql(by), { ...values, limit, keys }),
+        rows<EarnedRow & { groups: bigint; registered: bigint; claimed: string }>(earningsTotalSql(by), values),
+      ]);
+      return {
+        rows: found.map(({ key, ...row }) => ({ key, ...earnedOf(row) })),
+        groups: Number(all?.groups ?? 0),
+        total: earnedOf(all),
+        registered: Number(all?.registered ?? 0),
+        claimedGns: BigInt(all?.claimed ?? 0),
       };
     },
     async totals() {
@@ -83,6 +109,32 @@ const costsSql = (by: CostGroup): string => `
     group by 1 having sum(transactions) > 0
   ) as sums
   order by ${by === 'day' ? 'key' : 'cost desc, key nulls last'} limit :limit`;
+
+const EARNED_KEY = {
+  trader: 'trader',
+  day: `to_char(to_timestamp(at / 1000) at time zone 'UTC', 'YYYY-MM-DD')`,
+} as const;
+
+const OF_REFERRERS = `referral_events
+    where chain = :chain and beneficiary = any(cast(:referrers as text[])) and at >= :begin and at < :end`;
+const IS_REWARD = `kind in ('rewarded', 'ally-rewarded')`;
+
+const earningsSql = (by: EarningsQuery['by']): string => `
+  select key, volume::text, gns::text, usd::text
+  from (
+    select ${EARNED_KEY[by]} as key, sum(volume_usd) as volume, sum(amount_gns) as gns, sum(amount_usd) as usd
+    from ${OF_REFERRERS} and ${IS_REWARD} group by 1
+  ) as sums
+  where cast(:keys as text[]) is null or key = any(cast(:keys as text[]))
+  order by ${by === 'day' ? 'key' : 'usd desc, key'} limit :limit`;
+
+const earningsTotalSql = (by: EarningsQuery['by']): string => `
+  select count(distinct ${EARNED_KEY[by]}) filter (where ${IS_REWARD}) as groups,
+    (coalesce(sum(volume_usd), 0))::text as volume, (coalesce(sum(amount_usd), 0))::text as usd,
+    (coalesce(sum(amount_gns) filter (where ${IS_REWARD}), 0))::text as gns,
+    count(*) filter (where kind = 'registered') as registered,
+    (coalesce(sum(amount_gns) filter (where kind = 'claimed'), 0))::text as claimed
+  from ${OF_REFERRERS}`;
 
 const OPEN_JOBS = `
   select wallet, state, count(*) as count, min(created_at) as oldest_at from relay_jobs

@@ -1,6 +1,7 @@
 import { isFillAction, type ChainEvent } from '../../domain/chain-event.js';
 import { isLive, type Order } from '../../domain/order.js';
 import type { PositionState } from '../../domain/position.js';
+import type { Referral } from '../../domain/referral.js';
 import {
   logKey,
   type Checkpoint,
@@ -72,6 +73,21 @@ export const positionRows = (changes: readonly (TradeRef & { readonly position: 
       trade_index: tradeIndex,
       is_open: position?.isOpen ?? false,
       state: position === null ? null : encodeExact(position),
+    })),
+  );
+
+export const referralRows = (referrals: readonly Referral[]): string =>
+  JSON.stringify(
+    referrals.map(({ kind, beneficiary, trader, volumeUsd, amountGns, amountUsd, place }) => ({
+      event_key: logKey(place),
+      block_number: place.blockNumber.toString(),
+      kind,
+      beneficiary,
+      trader,
+      volume_usd: volumeUsd.toString(),
+      amount_gns: amountGns.toString(),
+      amount_usd: amountUsd.toString(),
+      at: place.at,
     })),
   );
 

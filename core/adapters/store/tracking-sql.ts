@@ -123,3 +123,14 @@ export const MEET = statement(`
 
 export const UNMEET = plannedAnew(`
   delete from traders_met where chain = cast(:chain as text) and block_number > cast(:block as bigint)`);
+
+export const RECORD_REFERRALS = statement(`
+  insert into referral_events (chain, event_key, block_number, kind, beneficiary, trader, volume_usd, amount_gns, amount_usd, at)
+  select cast(:chain as text), event_key, block_number, kind, beneficiary, trader, volume_usd, amount_gns, amount_usd, at
+  from jsonb_to_recordset(:rows::jsonb) as given(
+    event_key text, block_number bigint, kind text, beneficiary text, trader text,
+    volume_usd numeric, amount_gns numeric, amount_usd numeric, at bigint)
+  on conflict (chain, event_key) do nothing`);
+
+export const FORGET_REFERRALS = plannedAnew(`
+  delete from referral_events where chain = cast(:chain as text) and block_number > cast(:block as bigint)`);

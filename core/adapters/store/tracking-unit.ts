@@ -16,7 +16,17 @@ import type { Steps } from './in-steps.js';
 import { telling } from './journal-rows.js';
 import { appending, saving, storedOrder, type AppendedRow, type OrderRow } from './order-rows.js';
 import type { Question, Statement, Values } from './statement.js';
-import { checkpointRows, eventKey, orderRefs, ownEventKey, positionRows, readEvent, readPosition, tradeRefs } from './tracking-rows.js';
+import {
+  checkpointRows,
+  eventKey,
+  orderRefs,
+  ownEventKey,
+  positionRows,
+  readEvent,
+  readPosition,
+  referralRows,
+  tradeRefs,
+} from './tracking-rows.js';
 import * as sql from './tracking-sql.js';
 
 /** Checkpoints further below the head than this tell nothing any more. */
@@ -107,6 +117,7 @@ export function createTrackingUnit(steps: Steps, chain: ChainSlug): TrackingUnit
     },
     async orphanAbove(block) {
       leave(sql.UNMEET, { block });
+      leave(sql.FORGET_REFERRALS, { block });
       return takenBack(await rows<OrphanRow>(sql.ORPHAN, { block }));
     },
     async eventsOfOrders(ids) {
@@ -128,6 +139,9 @@ export function createTrackingUnit(steps: Steps, chain: ChainSlug): TrackingUnit
       if (changes.length === 0) return [];
       const stored = await rows<PositionRow>(sql.SAVE_POSITIONS, { rows: positionRows(changes) });
       return stored.map((row) => ({ ...tradeRefOf(row), id: row.id, position: readPosition(row.state) }));
+    },
+    recordReferrals(referrals) {
+      if (referrals.length > 0) leave(sql.RECORD_REFERRALS, { rows: referralRows(referrals) });
     },
     meet(trader, block) {
       leave(sql.MEET, { trader, block });

@@ -36,6 +36,13 @@ export async function accountFacts(
   return { tokens: amounts, feeMultiplier: fee, referrer: hasReferrer ? (referrer.toLowerCase() as Address) : null };
 }
 
+export async function referrerOf(client: PublicClient, { diamond }: ChainDefinition, trader: Address): Promise<Address | null> {
+  const referrer = await client
+    .readContract({ address: diamond, abi: diamondAbi, functionName: 'getTraderLastReferrer', args: [trader] })
+    .catch(absentWhenReverted);
+  return referrer === null || BigInt(referrer) === 0n ? null : (referrer.toLowerCase() as Address);
+}
+
 /** A Diamond that does not serve a view refuses it; a node that does not answer is another matter. */
 function absentWhenReverted(error: unknown): null {
   if (error instanceof Error && error.name === 'ContractFunctionExecutionError' && /revert|returned no data/i.test(error.message))

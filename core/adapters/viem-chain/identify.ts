@@ -6,9 +6,14 @@ import { diamondAbi } from '../diamond-abi.js';
 import { troubleOf } from './node-trouble.js';
 
 /** Asks the node who it is, what its Diamond serves and what it takes as collateral; all of it travels as one batch. */
-export async function identify(client: PublicClient, { chainId, diamond, slug }: ChainDefinition): Promise<ChainFacts> {
+export async function identify(
+  client: PublicClient,
+  { chainId, diamond, slug }: ChainDefinition,
+  referrers: readonly Address[] = [],
+): Promise<ChainFacts> {
   const selectors = [...USED_SELECTORS];
-  const [found, code, collaterals, ...facets] = await Promise.all([
+  const [listed, found, code, collaterals, ...facets] = await Promise.all([
+    Promise.all(referrers.map((referrer) => isListed(client, diamond, referrer))),
     client.getChainId(),
     client.getCode({ address: diamond }),
     answerOf(client, diamond, encodeFunctionData({ abi: diamondAbi, functionName: 'getCollaterals' })),
@@ -24,7 +29,23 @@ export async function identify(client: PublicClient, { chainId, diamond, slug }:
     chainId,
     missing: isTold ? selectors.flatMap(([name], at) => (BigInt(facets[at] ?? 0) === 0n ? [name] : [])) : null,
     collaterals: collaterals === null ? null : readCollaterals(collaterals),
+    ...(referrers.length > 0 && {
+      unlisted: referrers.filter((_, at) => listed[at] === false),
+      unchecked: referrers.filter((_, at) => listed[at] === null),
+    }),
   };
+}
+
+/** Whether the protocol has whitelisted the address as a referrer; null where the Diamond does not say. */
+async function isListed(client: PublicClient, diamond: Address, referrer: Address): Promise<boolean | null> {
+  const asked = { abi: diamondAbi, functionName: 'getReferrerDetails' } as const;
+  const data = await answerOf(client, diamond, encodeFunctionData({ ...asked, args: [referrer] }));
+  if (data === null) return null;
+  try {
+    return decodeFunctionResult({ ...asked, data }).active;
+  } catch {
+    return null;
+  }
 }
 
 const WORD = /^0x0{24}[0-9a-f]{40}$/i;

@@ -2,7 +2,7 @@ import { createPublicClient } from 'viem';
 import type { ChainDefinition } from '../../chains.js';
 import type { Chain, Clock, Logger } from '../../ports.js';
 import type { Tracer } from '../../tracing.js';
-import { accountFacts, chainTrades, openOrders, openTrades } from './account.js';
+import { accountFacts, chainTrades, openOrders, openTrades, referrerOf } from './account.js';
 import { delegateOf } from './delegation.js';
 import { createEndpoints } from './endpoints.js';
 import { openHeadLine } from './head-line.js';
@@ -43,7 +43,7 @@ export function createViemChain({ definition, rpcUrls, wsUrls = [], clock, log, 
     endpoints: () => endpoints.health(),
     traffic: () => endpoints.all.map(({ host, traffic, calls }) => ({ host, ...traffic, methods: calls.methods() })),
     views: (calls, block) => ask(() => views(calls, block)),
-    identify: () => ask(() => identify(client, definition)),
+    identify: (referrers) => ask(() => identify(client, definition, referrers)),
     delegateOf: (trader) => delegateOf(client, definition, trader),
     hasCode: async (address) => (await client.getCode({ address })) !== undefined,
     isValidSignature: (wallet, digest, signature) => isValidSignature(walletCall, wallet, digest, signature),
@@ -55,6 +55,7 @@ export function createViemChain({ definition, rpcUrls, wsUrls = [], clock, log, 
     openTrades: (query) => ask(() => openTrades(client, definition, query)),
     nativeBalance: (address) => client.getBalance({ address }),
     accountFacts: (trader, tokens) => ask(() => accountFacts(client, definition, trader, tokens)),
+    referrerOf: (trader) => ask(() => referrerOf(client, definition, trader)),
     blocks: (numbers) => readBlocks(client, numbers),
     funds: (trader, token) => ask(() => fundsOf(client, token, trader, definition.diamond)),
     rehearse: (rehearsal) => ask(() => rehearse({ client, diamond: definition.diamond, tryCall }, rehearsal)),

@@ -63,6 +63,8 @@ export interface TranslationContext {
   /** Of a position that is opened with the order; 0 = none. */
   readonly tp: bigint;
   readonly sl: bigint;
+  /** Named in every opening; absent = none, as in what was stored before there was one. */
+  readonly referrer?: `0x${string}`;
 }
 
 export interface Leg {

@@ -77,7 +77,7 @@ function closeLeg({ limit, isBuy }: ExchangeOrder, { sizeStep }: TranslationCont
 }
 
 function openLeg(order: ExchangeOrder, context: TranslationContext, size: bigint, type: OrderType, bound: PriceBound): Leg {
-  const { pairIndex, collateralIndex, collateral, leverage, tp, sl } = context;
+  const { pairIndex, collateralIndex, collateral, leverage, tp, sl, referrer } = context;
   const price = type === 'market' ? context.predicted : bound.expectedPrice;
   const collateralAmount = collateralForBaseSize({ baseSize: size, price, leverage, collateral, rounding: 'down' });
   const intent: OpenIntent = {
@@ -92,6 +92,7 @@ function openLeg(order: ExchangeOrder, context: TranslationContext, size: bigint
     tp,
     sl,
     slippageP: bound.slippageP,
+    ...(referrer && { referrer }),
   };
   return { role: 'open', intent, sizeBase: size };
 }

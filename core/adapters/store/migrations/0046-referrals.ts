@@ -1,0 +1,30 @@
+import type { Migration } from './migration.js';
+
+/**
+ * What the Diamond says of referrers. Everybody's events are kept, not only those of the addresses in the settings: a referrer that is named
+ * later, or was named before, is told by the same rows. Amounts are 1e18; the key is the place of the log.
+ */
+const EVENTS = `
+  create table referral_events (
+    chain text not null,
+    event_key text not null,
+    block_number bigint not null,
+    kind text not null check (kind in ('registered', 'rewarded', 'ally-rewarded', 'claimed')),
+    beneficiary text not null,
+    trader text,
+    volume_usd numeric(78, 0) not null,
+    amount_gns numeric(78, 0) not null,
+    amount_usd numeric(78, 0) not null,
+    at bigint not null,
+    primary key (chain, event_key)
+  );
+  create index referral_events_earned on referral_events (chain, beneficiary, at);
+  create index referral_events_blocks on referral_events (chain, block_number);
+`;
+
+export const referrals: Migration = {
+  name: '0046-referrals',
+  async up(trx) {
+    await trx.raw(EVENTS);
+  },
+};
