@@ -30,8 +30,9 @@ export interface OrderChanges {
 }
 
 /**
- * Changes a resting order. The contract can move its prices and slippage; another size takes another order in its place, made in the
- * same transaction, which stays the same order to its owner. The answer is the order as it will read once that is mined.
+ * Changes a resting order. The contract can move its levels and slippage. It keeps the collateral when the trigger moves, so another price,
+ * like another size, takes another order in its place, made in the same transaction, which stays the same order to its owner. The answer is
+ * the order as it will read once that is mined.
  */
 export async function amendOrder(
   gateway: Gateway,
@@ -70,7 +71,7 @@ function readChanges(venue: Venue, order: Order, changes: OrderChanges): Opening
     throw new GatewayError('NOT_READY', { reason: 'the market is not described', market: marketName(config, order.pairIndex) });
   const { type, pairIndex, collateralIndex, long, leverage } = order;
   const price = changes.price === undefined ? order.price : priceUnits('price', changes.price);
-  const size = sizeWanted(venue, order, changes.size);
+  const size = sizeWanted(venue, order, changes.size, price !== order.price);
   const terms: OpenTerms = {
     ...{ type, pairIndex, collateralIndex, long, leverage, price },
     collateralAmount:
@@ -89,11 +90,11 @@ const MAX_COLLATERAL = 2n ** 120n - 1n;
 /** As finely as we show sizes, so that what was read can be sent back. */
 const SHOWN_DECIMALS = 18;
 
-/** 1e18; null = as it is. */
-function sizeWanted(venue: Venue, order: Order, size: Decimal | undefined): bigint | null {
-  if (size === undefined) return null;
+/** 1e18; null = the collateral as it is. At another price the same collateral would buy another size, so the size is asked for anew. */
+function sizeWanted(venue: Venue, order: Order, size: Decimal | undefined, isRepriced: boolean): bigint | null {
+  if (size === undefined && !isRepriced) return null;
   const shown = describeOrder(venue.feed.config(), { id: 0n, order }, new Map()).size;
-  return compare(size, shown) === 0 ? baseUnits(size, SHOWN_DECIMALS) : baseUnits(size);
+  return size === undefined || compare(size, shown) === 0 ? baseUnits(shown, SHOWN_DECIMALS) : baseUnits(size);
 }
 
 /** null when all is as it was. */

@@ -20,7 +20,7 @@ export const UpdateOrderRequest = z
   .strictObject({
     price: positive.optional().meta({
       description:
-        'Trigger price. The collateral stays, so the size follows the price unless one is given beside it; one that only reduces closes all of its position wherever it stands.',
+        'Trigger price. The size stays unless one is given beside it: a new order with the collateral for it takes the place of the old one; the id stays. One that only reduces closes all of its position wherever it stands.',
     }),
     size: positive.optional().meta({ description: 'Base units. Takes a new order in the place of the old one; the id stays.' }),
     sl,

@@ -52,11 +52,19 @@ describe('PATCH /orders/{id} of a resting order', () => {
     await withdraw(id);
   }, 40_000);
 
-  it('shows the size that the collateral buys at the new price', async () => {
+  it('keeps its size and its id when its price moves, with the collateral that takes', async () => {
+    const before = await agent.trader.usdc();
     const id = await resting();
-    expect(await change(id, { price: '40000' }, { price: '40000', size: '0.025' })).toMatchObject({ size: '0.025' });
+    const slot = (await agent.trader.trades())[0]?.index;
+    expect(await change(id, { price: '49000' }, { price: '49000', size: '0.02' })).toMatchObject({ size: '0.02' });
+    expect(await agent.trader.usdc()).toBe(before - 98_000_000n);
+    expect((await agent.trader.trades()).map(({ index }) => index === slot)).toEqual([false]);
+    await viewEqualsChain();
+    expect(await change(id, { price: '50001.5' }, { price: '50001.5', size: '0.02' })).toMatchObject({ id, size: '0.02' });
+    expect(await agent.trader.usdc()).toBe(before - 100_003_000n);
     await viewEqualsChain();
     await withdraw(id);
+    expect(await agent.trader.usdc()).toBe(before);
   }, 30_000);
 
   it('says which stop loss the contracts will store in the place of one that is too deep', async () => {
