@@ -157,7 +157,7 @@ async function remove({ store }: Gateway, venue: Venue, approval: FacadeApproval
 async function hasAccount(venue: Venue, trader: Address): Promise<boolean> {
   const tokens = activeCollaterals(venue.feed.config()).map(({ address }) => address);
   const [wei, facts] = await fromNode(Promise.all([venue.chain.nativeBalance(trader), venue.chain.accountFacts(trader, tokens)]));
-  return wei > 0n || facts.tokens.some(({ balance, allowance }) => balance > 0n || allowance > 0n);
+  return wei > 0n || facts.tokens.some((token) => token !== null && (token.balance > 0n || token.allowance > 0n));
 }
 
 /** `bot valid_until 1800000000000` → the name proper, and when the approval ends. */

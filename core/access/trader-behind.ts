@@ -28,7 +28,7 @@ const reads = new WeakMap<Venue, Map<Address, Read>>();
 async function readOwnership({ chain, feed }: Venue, address: Address): Promise<boolean> {
   const tokens = activeCollaterals(feed.config()).map((token) => token.address);
   const [delegate, facts] = await fromNode(Promise.all([chain.delegateOf(address), chain.accountFacts(address, tokens)]));
-  return delegate !== null || facts.tokens.some(({ allowance }) => allowance > 0n);
+  return delegate !== null || facts.tokens.some((token) => token !== null && token.allowance > 0n);
 }
 
 /** Whether the address trades for itself, by what the books and the chain say now. */

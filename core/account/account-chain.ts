@@ -9,6 +9,8 @@ export interface TradeInfo {
   readonly maxSlippageP: number;
   readonly contractsVersion: number;
   readonly lastPosIncreaseBlock: number;
+  /** 1e8: of the collateral, when the trade's open interest was counted last. */
+  readonly collateralPriceUsd: number;
 }
 
 export interface ChainTrade {
@@ -30,7 +32,7 @@ export interface PairMoment {
   readonly funding: FundingState;
   readonly borrowing: Omit<BorrowingState, 'borrowingRatePerSecondP'>;
   readonly oiToken: Sides;
-  /** 1e8. */
+  /** 1e8; where the contract has no price for the collateral, the one that the trade was counted at last. */
   readonly collateralPriceUsd: bigint;
   /** 1e10 percent, the trader's own part included. */
   readonly spreadP: bigint;
@@ -47,6 +49,8 @@ export interface OpenTrade extends ChainTrade {
   /** Collateral units: the first generation of borrowing fees, which the contract still adds. */
   readonly borrowingV1: bigint;
   readonly pair: PairMoment;
+  /** As the contract registered it, switched off or not; null where this Diamond does not say. */
+  readonly collateral: { readonly precision: bigint; readonly precisionDelta: bigint } | null;
 }
 
 export interface OpenTrades {
@@ -75,8 +79,8 @@ export interface OpenTradesQuery {
 }
 
 export interface AccountFacts {
-  /** In the order of the tokens asked for. */
-  readonly tokens: readonly { readonly balance: bigint; readonly allowance: bigint }[];
+  /** In the order of the tokens asked for; null for a token that answers as none does. */
+  readonly tokens: readonly ({ readonly balance: bigint; readonly allowance: bigint } | null)[];
   /** Part of the undiscounted fee that the trader pays; 1e6. null when the Diamond cannot say. */
   readonly feeMultiplier: bigint | null;
   readonly referrer: Address | null;

@@ -5,7 +5,7 @@ import { liquidationPrice } from '../domain/pricing/liquidation.js';
 import { marketView, type MarketView } from '../domain/pricing/market-view.js';
 import { pnlPercentP, rawPnl } from '../domain/pricing/pnl.js';
 import { markIn } from '../domain/pricing/skew-impact.js';
-import { HUNDRED_PERCENT } from '../domain/pricing/units.js';
+import { E18, E8, HUNDRED_PERCENT } from '../domain/pricing/units.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { Address, BlockHead } from '../ports.js';
@@ -13,6 +13,10 @@ import type { OpenTrade, OpenTrades } from './account-chain.js';
 import type { ListedPosition } from './account-store.js';
 import { LEVERAGE_SCALE, collateralOf, marketName, priceOf, tradeSize } from './describe-order.js';
 import { tradePricing } from './trade-pricing.js';
+
+export const MARK_SOURCES = ['live', 'last', 'entry'] as const;
+/** Where a mark comes from: a live price, the last one there was, or the position's own entry because there never was one. */
+export type MarkSource = (typeof MARK_SOURCES)[number];
 
 export interface Position {
   id: string;
@@ -26,6 +30,7 @@ export interface Position {
   leverage: Decimal;
   entryPrice: Decimal;
   markPrice: Decimal;
+  markSource: MarkSource;
   liquidationPrice: Decimal;
   unrealizedPnl: Decimal;
   unrealizedPnlPercent: Decimal;
@@ -74,10 +79,15 @@ export interface PositionPlace {
   readonly openedAtBlock: number | undefined;
 }
 
-/** A trade of the chain as people read it, at the price of this moment. */
+/**
+ * A trade of the chain as people read it, at the price of this moment. It is always described, because a client takes a position that is
+ * missing for a closed one: what cannot be reckoned without the market's parameters or a price is zero.
+ */
 export function positionOf(venue: Venue, own: OpenTrade, { block, id, trader, openedAtBlock }: PositionPlace): Position {
+  const price = lastPrice(venue, own.trade.pairIndex) ?? null;
+  const markSource = price === null ? 'entry' : isLive(venue, own.trade.pairIndex) ? 'live' : 'last';
   return {
-    ...describePosition(venue.feed.config(), own, { block, price: livePrice(venue, own.trade.pairIndex) }),
+    ...describePosition(venue, own, { block, price, markSource }),
     id: id.toString(),
     trader,
     openedAtBlock: openedAtBlock ?? own.info.createdBlock,
@@ -112,6 +122,17 @@ const guessOf = ({ pairIndex, collateralIndex, long, collateralAmount, leverage 
 /** Stale ones included: an old price is better than none, and the market's own read says how old it is. */
 const lastPrice = ({ feed }: Venue, pairIndex: number): PricePoint | undefined => feed.prices().get(pairIndex);
 
+/** Of an open market a price that moves; a market that is shut keeps its last. */
+function isLive({ feed }: Venue, pairIndex: number): boolean {
+  try {
+    feed.price(pairIndex);
+    return true;
+  } catch (error) {
+    if (error instanceof GatewayError) return false;
+    throw error;
+  }
+}
+
 export function livePrice(venue: Venue, pairIndex: number): PricePoint {
   const price = lastPrice(venue, pairIndex);
   if (!price)
@@ -124,11 +145,35 @@ export interface PriceMoment {
   readonly price: PricePoint;
 }
 
+/** What a trade's amounts are counted in, as the feed describes it and otherwise as the contract registered it. */
+export interface TradeUnits {
+  readonly symbol: string;
+  readonly decimals: number;
+  readonly precision: bigint;
+  readonly precisionDelta: bigint;
+  /** 1e8, at the block. */
+  readonly priceUsd: bigint;
+}
+
+export function unitsOf(config: MarketConfig, { trade, pair, collateral }: OpenTrade): TradeUnits {
+  const listed = collateralOf(config, trade.collateralIndex);
+  const precision = listed?.precision ?? collateral?.precision ?? E18;
+  return {
+    symbol: listed?.symbol ?? `#${trade.collateralIndex}`,
+    decimals: precision.toString().length - 1,
+    precision,
+    precisionDelta: listed?.precisionDelta ?? collateral?.precisionDelta ?? 1n,
+    priceUsd: pair.collateralPriceUsd || listed?.priceUsd || E8,
+  };
+}
+
 export interface PositionMoney {
   /** Collateral units; positive costs the trader. */
   readonly funding: bigint;
   readonly borrowing: bigint;
   readonly unrealized: bigint;
+  /** What the price alone made of it. */
+  readonly gross: bigint;
   /** 1e10. */
   readonly liquidation: bigint;
   /** 1e10; with the skew of the trade's own collateral at the block. */
@@ -144,33 +189,60 @@ export function positionMoney(view: MarketView, own: OpenTrade, { block, price }
     mark,
     funding: held.funding,
     borrowing: held.borrowing + own.borrowingV1,
+    gross,
     unrealized: gross - account.holdingFees + account.realizedPnl,
     // The trader's own spread is in the pair's already.
     liquidation: liquidationPrice({ market, terms: { fixedSpreadP: 0n }, ...trade, params: own.liquidation, account }),
   };
 }
 
-function describePosition(config: MarketConfig, own: OpenTrade, moment: PriceMoment): Omit<Position, 'id' | 'trader' | 'openedAtBlock'> {
+/** The price or null where there never was one. */
+type AnyPriceMoment = Omit<PriceMoment, 'price'> & { readonly price: PricePoint | null };
+
+/** The money of any trade: of one whose market is not described, or that cannot be reckoned, what its own figures and the price tell. */
+export function moneyOf({ feed, log }: Pick<Venue, 'feed' | 'log'>, own: OpenTrade, { block, price }: AnyPriceMoment): PositionMoney {
+  const view = marketView(feed.config(), own.trade);
+  if (price === null || view === null) return bareMoney(own, price);
+  try {
+    return positionMoney(view, own, { block, price });
+  } catch (error) {
+    log.warn('account.position-not-priced', { pairIndex: own.trade.pairIndex, collateralIndex: own.trade.collateralIndex, error });
+    return bareMoney(own, price);
+  }
+}
+
+function bareMoney({ trade, fees, borrowingV1 }: OpenTrade, price: PricePoint | null): PositionMoney {
+  const nothing = { funding: 0n, borrowing: borrowingV1, liquidation: 0n };
+  if (price === null || trade.openPrice === 0n) return { ...nothing, mark: trade.openPrice, gross: 0n, unrealized: 0n };
+  const gross = rawPnl(trade.collateralAmount, pnlPercentP({ ...figuresOf(trade), price: price.mark }));
+  const realized = fees.realizedPnlCollateral - fees.realizedTradingFeesCollateral;
+  return { ...nothing, mark: price.mark, gross, unrealized: gross - borrowingV1 + realized };
+}
+
+function describePosition(
+  venue: Venue,
+  own: OpenTrade,
+  moment: AnyPriceMoment & { readonly markSource: MarkSource },
+): Omit<Position, 'id' | 'trader' | 'openedAtBlock'> {
   const { trade } = own;
-  const view = marketView(config, trade);
-  const collateral = collateralOf(config, trade.collateralIndex);
-  if (!view || !collateral)
-    throw new GatewayError('NOT_READY', { reason: 'the market is not described yet', market: marketName(config, trade.pairIndex) });
-  const money = positionMoney(view, own, moment);
-  const amount = (units: bigint): Decimal => decimal(units, collateral.decimals);
+  const config = venue.feed.config();
+  const units = unitsOf(config, own);
+  const money = moneyOf(venue, own, moment);
+  const amount = (value: bigint): Decimal => decimal(value, units.decimals);
   return {
     market: marketName(config, trade.pairIndex),
     pairIndex: trade.pairIndex,
     side: trade.long ? 'long' : 'short',
-    size: tradeSize(figuresOf(trade), { precision: collateral.precision, priceUsd: own.pair.collateralPriceUsd }),
+    size: tradeSize(figuresOf(trade), units),
     collateral: amount(trade.collateralAmount),
-    collateralSymbol: collateral.symbol,
+    collateralSymbol: units.symbol,
     leverage: decimal(BigInt(trade.leverage), LEVERAGE_SCALE),
     entryPrice: priceOf(trade.openPrice),
     markPrice: priceOf(money.mark),
+    markSource: moment.markSource,
     liquidationPrice: priceOf(money.liquidation),
     unrealizedPnl: amount(money.unrealized),
-    unrealizedPnlPercent: decimal((money.unrealized * HUNDRED_PERCENT) / trade.collateralAmount, 10),
+    unrealizedPnlPercent: decimal((money.unrealized * HUNDRED_PERCENT) / (trade.collateralAmount || 1n), 10),
     fundingFee: amount(money.funding),
     borrowingFee: amount(money.borrowing),
     sl: priceOf(trade.sl),

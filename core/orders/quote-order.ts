@@ -57,7 +57,7 @@ async function askAccount(gateway: Gateway, venue: Venue, caller: AgentCaller, o
     fromNode(openingFacts(venue, caller.trader, { ...terms, positionSizeCollateral: opening.sizeCollateral })),
     scopeVerdicts(gateway, venue, caller, opening),
   ]);
-  const [token = { balance: 0n, allowance: 0n }] = facts.tokens;
+  const token = facts.tokens[0] ?? { balance: 0n, allowance: 0n };
   const units = (amount: bigint): Decimal => decimal(amount, collateral.decimals);
   const account = {
     balance: units(token.balance),

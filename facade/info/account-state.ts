@@ -1,9 +1,8 @@
 import type { OpenTrade } from '../../core/account/account-chain.js';
 import { tradeSize } from '../../core/account/describe-order.js';
-import { positionMoney, readOpenTrades } from '../../core/account/list-positions.js';
+import { moneyOf, readOpenTrades, unitsOf } from '../../core/account/list-positions.js';
 import { toUnits } from '../../core/domain/decimal.js';
 import { figuresOf } from '../../core/domain/interpret-executions.js';
-import { marketView } from '../../core/domain/pricing/market-view.js';
 import { collateralToUsd } from '../../core/domain/pricing/size.js';
 import { GatewayError } from '../../core/errors.js';
 import type { LeverageSetting } from '../../core/facade/leverage-store.js';
@@ -79,7 +78,7 @@ export async function readAccount({ store }: Gateway, venue: Venue, trader: Addr
 
 /** At the prices of this moment. */
 export const priceAccount = (venue: Venue, { open, spendableUsd, settings }: AccountFacts): AccountState => ({
-  trades: open.trades.flatMap((own) => held(venue, own, open.block) ?? []),
+  trades: open.trades.map((own) => held(venue, own, open.block)),
   spendableUsd,
   settings,
 });
@@ -94,33 +93,25 @@ async function readSpendable({ chain, feed }: Venue, trader: Address): Promise<b
   return collateralToUsd(balance < allowance ? balance : allowance, collateral);
 }
 
-/** null for a collateral nobody describes. A market that is not described any more keeps its trade, without fees and liquidation. */
-function held({ feed }: Venue, own: OpenTrade, block: BlockHead): HeldTrade | null {
-  const config = feed.config();
+/** A trade in a collateral or market that is not described keeps its row: a client takes one that is missing for a closed position. */
+function held(venue: Venue, own: OpenTrade, block: BlockHead): HeldTrade {
+  const { feed } = venue;
   const { trade, fees } = own;
-  const listed = config.collaterals.find(({ index }) => index === trade.collateralIndex);
-  if (!listed) return null;
-  const collateral = { ...listed, priceUsd: own.pair.collateralPriceUsd };
+  const collateral = unitsOf(feed.config(), own);
   const usd = (units: bigint): bigint => collateralToUsd(units, collateral);
-  const view = marketView(config, trade);
-  const price = feed.lastPrice(trade.pairIndex);
-  const money = view && price ? positionMoney(view, own, { block, price }) : NO_MONEY;
-  const costs = money.funding + money.borrowing;
+  const money = moneyOf(venue, own, { block, price: feed.lastPrice(trade.pairIndex) });
   const realized = fees.realizedPnlCollateral - fees.realizedTradingFeesCollateral;
-  const hasMoney = money !== NO_MONEY;
   return {
     tradeIndex: trade.index,
     pairIndex: trade.pairIndex,
     long: trade.long,
     base: toUnits(tradeSize(figuresOf(trade), collateral), BASE_SCALE, 'down'),
     entry: trade.openPrice,
-    mark: hasMoney ? money.mark : (price?.mark ?? trade.openPrice),
+    mark: money.mark,
     collateralUsd: usd(trade.collateralAmount),
-    pnlUsd: usd(hasMoney ? money.unrealized + costs - realized : 0n),
-    fundingUsd: usd(costs),
+    pnlUsd: usd(money.gross),
+    fundingUsd: usd(money.funding + money.borrowing),
     realizedUsd: usd(realized),
     liquidation: money.liquidation,
   };
 }
-
-const NO_MONEY = { funding: 0n, borrowing: 0n, unrealized: 0n, liquidation: 0n, mark: 0n } as const;

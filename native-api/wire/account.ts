@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MARK_SOURCES } from '../../core/account/list-positions.js';
 import { FILL_ACTIONS } from '../../core/domain/chain-event.js';
 import { ORDER_REASONS, ORDER_STATUSES, ORDER_TYPES } from '../../core/domain/order.js';
 import type { Hex } from '../../core/ports.js';
@@ -76,7 +77,13 @@ export const Position = z
     leverage: DecimalString,
     entryPrice: DecimalString,
     markPrice: DecimalString,
-    liquidationPrice: DecimalString,
+    markSource: z.enum(MARK_SOURCES).meta({
+      description:
+        '`live`: the price of now. `last`: the last one there was. `entry`: there never was a price, so markPrice is entryPrice and unrealizedPnl is 0.',
+    }),
+    liquidationPrice: DecimalString.meta({
+      description: '0 where it cannot be reckoned: without a price, or without the parameters of the market.',
+    }),
     unrealizedPnl: DecimalString,
     unrealizedPnlPercent: DecimalString,
     fundingFee: DecimalString,

@@ -1,8 +1,14 @@
+import { listPositions } from '../../core/account/list-positions.js';
 import { decimal, formatDecimal } from '../../core/domain/decimal.js';
+import { GatewayError } from '../../core/errors.js';
+import { venueOf, type Venue } from '../../core/gateway.js';
+import { priceAccount, readAccount } from '../../facade/info/account-state.js';
 import { hlInfo } from '../harness/hyperliquid/info.js';
 import { price } from '../harness/diamond/diamond-calls.js';
 import { eventually } from '../harness/time/eventually.js';
 import { done, newAgentTrader, prepared, refusal, type AgentTrader } from '../harness/traders/agent-trader.js';
+import { createShiftedClock } from '../harness/time/shifted-clock.js';
+import { startSecondGateway } from '../harness/venue/second-gateway.js';
 import { firstChain } from '../harness/venue/first-chain.js';
 import { operatorOf, type Operator } from '../harness/venue/operator.js';
 import type { TestVenue } from '../harness/venue/own-venue.js';
@@ -69,6 +75,94 @@ describe('an order in a collateral that is skewed while another is not', () => {
       { user: agent.trader.account.address },
     );
     expect(Number(assetPositions[0]?.position.positionValue)).toBeCloseTo(Number(text(now)) * (size ?? 0), 2);
+  });
+});
+
+describe('a position in a collateral that is switched off', () => {
+  const none = (): never => {
+    throw new GatewayError('NOT_READY', { reason: 'there never was a price' });
+  };
+  const shown = async (venue: Venue, gateway = sandbox.gateway): Promise<Record<string, unknown>[]> => {
+    const trader = agent.trader.account.address.toLowerCase() as `0x${string}`;
+    return (await listPositions(gateway, venue, trader)).map((position) =>
+      Object.fromEntries(Object.entries(position).map(([key, value]) => [key, typeof value === 'object' ? formatDecimal(value) : value])),
+    );
+  };
+  const own = (): Venue => venueOf(sandbox.gateway, 'arbitrum-sepolia');
+  const setDai = (isActive: boolean): Promise<void> =>
+    operator.control('sandboxSetCollateral', [operator.collateral('DAI'), isActive, 10n ** 8n]);
+
+  beforeAll(async () => {
+    await agent.place({ ...ORDER, collateral: 'USDC', size: '50' }, 'filled');
+    await setDai(false);
+  });
+  afterAll(() => setDai(true));
+
+  it('is listed without the backend, beside the others and at its own mark', async () => {
+    const clock = createShiftedClock();
+    const beside = await startSecondGateway(sandbox, { clock, hosts: { backendUrl: 'http://127.0.0.1:9' } });
+    try {
+      clock.move(16_000);
+      const venue = venueOf(beside.gateway, 'arbitrum-sepolia');
+      await eventually(
+        () => venue.feed.status(),
+        ({ ready, configFrom }) => ready && configFrom === 'chain',
+      );
+      const now = await operator.marketPrice(operator.collateral('DAI'), AVAX, ORACLE);
+      const listed = await eventually(
+        () => shown(venue, beside.gateway),
+        (found) => found.every(({ markSource }) => markSource === 'live'),
+      );
+      expect(listed).toMatchObject([
+        { collateralSymbol: 'DAI', collateral: '49.9', markPrice: text(now) },
+        { collateralSymbol: 'USDC', markSource: 'live' },
+      ]);
+      for (const { liquidationPrice } of listed) expect(Number(liquidationPrice)).toBeGreaterThan(20);
+    } finally {
+      await beside.stop();
+    }
+  });
+
+  it('is listed with what the contract says of it where nothing describes its collateral', async () => {
+    const venue = own();
+    const { collaterals, ...config } = venue.feed.config();
+    const undescribed = { ...config, collaterals: collaterals.filter(({ symbol }) => symbol !== 'DAI') };
+    const bare = { ...venue, feed: { ...venue.feed, config: () => undescribed } };
+    const [full] = await shown(venue);
+    const [position, other] = await shown(bare);
+    expect(position).toMatchObject({
+      ...{ collateralSymbol: `#${operator.collateral('DAI')}`, markPrice: other?.['markPrice'], liquidationPrice: '0' },
+      ...{ size: full?.['size'], collateral: full?.['collateral'], leverage: '50' },
+    });
+    expect(other).toMatchObject({ collateralSymbol: 'USDC' });
+    const account = await readAccount(sandbox.gateway, bare, agent.trader.account.address);
+    expect(priceAccount(bare, account).trades.map(({ base }) => Number(base / 10n ** 18n))).toEqual([
+      Math.trunc(Number(full?.['size'])),
+      Math.trunc(Number(other?.['size'])),
+    ]);
+  });
+
+  it('says that its mark is the entry price where there never was another', async () => {
+    const venue = own();
+    const feed = { ...venue.feed, prices: () => new Map(), lastPrice: () => null, price: none };
+    for (const position of await shown({ ...venue, feed }))
+      expect(position).toMatchObject({
+        markSource: 'entry',
+        markPrice: position['entryPrice'],
+        unrealizedPnl: '0',
+        unrealizedPnlPercent: '0',
+      });
+    const stale = { ...venue.feed, price: none };
+    expect(await shown({ ...venue, feed: stale })).toMatchObject([{ markSource: 'last' }, { markSource: 'last' }]);
+  });
+});
+
+describe('an account', () => {
+  it('is read although one of its tokens does not answer', async () => {
+    const { chain } = venueOf(sandbox.gateway, 'arbitrum-sepolia');
+    const usdc = firstChain(sandbox).collaterals.find(({ symbol }) => symbol === 'USDC')?.address ?? '0x';
+    const { tokens } = await chain.accountFacts(agent.trader.account.address, ['0x000000000000000000000000000000000000dEaD', usdc]);
+    expect(tokens).toEqual([null, { balance: expect.any(BigInt) as bigint, allowance: expect.any(BigInt) as bigint }]);
   });
 });
 

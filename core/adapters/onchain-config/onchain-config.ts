@@ -37,9 +37,9 @@ export function createOnchainConfig(options: OnchainConfigOptions & { readonly o
   const read = async (): Promise<MarketConfig> => {
     const head = await chain.head();
     const at = clock.now();
-    const diamond = createDiamondViews(chain.views, definition.diamond, head.number);
-    if (rules === null || at - rules.at > RULES_MS) rules = { read: await readRules(diamond), at };
-    return composeOnchain(rules.read, await readState(diamond, rules.read, head.timestamp), at);
+    const views = () => createDiamondViews(chain.views, definition.diamond, head.number);
+    if (rules === null || at - rules.at > RULES_MS) rules = { read: await readRules(views()), at };
+    return composeOnchain(rules.read, await readState(views, rules.read, head.timestamp), at);
   };
 
   const refresh = async (): Promise<void> => {

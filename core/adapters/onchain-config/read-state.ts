@@ -32,13 +32,19 @@ async function readWindows(diamond: DiamondViews, { windows, pairs }: Rules, tim
   return volumes.map((perPair) => perPair.map((volume, at) => ({ id: ids[at] ?? 0n, ...volume })));
 }
 
-export async function readState(diamond: DiamondViews, rules: Rules, timestamp: bigint) {
+export async function readState(views: () => DiamondViews, rules: Rules, timestamp: bigint) {
+  const diamond = views();
+  const count = rules.pairs.length;
   const [tradingState, timeoutBlocks, windows, exposures] = await Promise.all([
     diamond.view('getTradingActivated', []),
     diamond.view('getMarketOrdersTimeoutBlocks', []),
     readWindows(diamond, rules, timestamp),
-    // The contract has no price for a collateral that is switched off.
-    Promise.all(rules.collaterals.map(async ({ isActive }, at) => (isActive ? readExposure(diamond, at + 1, rules.pairs.length) : null))),
+    Promise.all(
+      rules.collaterals.map(({ isActive }, at) =>
+        // Positions may be left in a collateral that is switched off. It travels alone: if its price feed is gone, the others do not need it.
+        isActive ? readExposure(diamond, at + 1, count) : readExposure(views(), at + 1, count).catch(() => null),
+      ),
+    ),
   ]);
   return { tradingState, timeoutBlocks, windows, exposures };
 }

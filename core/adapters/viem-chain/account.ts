@@ -28,7 +28,7 @@ export async function accountFacts(
 ): Promise<AccountFacts> {
   const view = { address: diamond, abi: diamondAbi } as const;
   const [amounts, fee, referrer] = await Promise.all([
-    Promise.all(tokens.map((token) => tokenFacts(client, token, trader, diamond))),
+    Promise.all(tokens.map((token) => tokenFacts(client, token, trader, diamond).catch(absentWhenReverted))),
     client.readContract({ ...view, functionName: 'calculateFeeAmount', args: [trader, ONE_FEE] }).catch(absentWhenReverted),
     client.readContract({ ...view, functionName: 'getTraderActiveReferrer', args: [trader] }).catch(absentWhenReverted),
   ]);
@@ -105,10 +105,11 @@ export async function openOrders(
 export async function openTrades(client: PublicClient, { diamond }: ChainDefinition, query: OpenTradesQuery): Promise<OpenTrades> {
   const { trader, block, guesses } = query;
   const view = { address: diamond, abi: diamondAbi, blockNumber: block.number } as const;
-  const [trades, infos, liquidation, guessed] = await Promise.all([
+  const [trades, infos, liquidation, collaterals, guessed] = await Promise.all([
     client.readContract({ ...view, functionName: 'getTrades', args: [trader] }),
     client.readContract({ ...view, functionName: 'getTradeInfos', args: [trader] }),
     client.readContract({ ...view, functionName: 'getTradesLiquidationParams', args: [trader] }),
+    client.readContract({ ...view, functionName: 'getCollaterals' }).catch(absentWhenReverted),
     readDetails(client, diamond, query, guesses),
   ]);
   const missing = trades
@@ -120,7 +121,11 @@ export async function openTrades(client: PublicClient, { diamond }: ChainDefinit
     block,
     trades: trades.flatMap((trade, at): OpenTrade[] => {
       const [info, params, own] = [infos[at], liquidation[at], details.get(trade.index)];
-      return info && params && own ? [{ trade, info, liquidation: wide(params), ...own }] : [];
+      if (!info || !params || !own) return [];
+      const { precision, precisionDelta } = collaterals?.[trade.collateralIndex - 1] ?? {};
+      const collateral = precision && precisionDelta ? { precision, precisionDelta } : null;
+      const pair = { ...own.pair, collateralPriceUsd: own.pair.collateralPriceUsd || BigInt(info.collateralPriceUsd) };
+      return [{ trade, info, liquidation: wide(params), ...own, pair, collateral }];
     }),
   };
 }
@@ -153,14 +158,21 @@ async function readDetails(
     client.readContract({ ...view, functionName: 'getPairBorrowingFeeData', args: pairs }),
     client.readContract({ ...view, functionName: 'getPairOisAfterV10Token', args: pairs }),
     client.readContract({ ...view, functionName: 'pairSpreadPArray', args: [traders, pairIndices.map(BigInt)] }),
-    Promise.all(collateralIndices.map((index) => client.readContract({ ...view, functionName: 'getCollateralPriceUsd', args: [index] }))),
+    // One price feed or market that is gone must not hide the positions in others.
+    Promise.all(
+      collateralIndices.map((index) =>
+        client.readContract({ ...view, functionName: 'getCollateralPriceUsd', args: [index] }).catch(absentWhenReverted),
+      ),
+    ),
     Promise.all(
       trades.map(({ index, collateralAmount, leverage, ...trade }) =>
-        client.readContract({
-          ...view,
-          functionName: 'getTradeBorrowingFee',
-          args: [{ ...trade, trader, index, collateral: collateralAmount, leverage, currentPairPrice: priceOf(trade.pairIndex) }],
-        }),
+        client
+          .readContract({
+            ...view,
+            functionName: 'getTradeBorrowingFee',
+            args: [{ ...trade, trader, index, collateral: collateralAmount, leverage, currentPairPrice: priceOf(trade.pairIndex) }],
+          })
+          .catch(absentWhenReverted),
       ),
     ),
   ]);

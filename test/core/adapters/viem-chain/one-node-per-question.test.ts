@@ -49,7 +49,7 @@ const chainOf = (...nodes: JsonRpcNode[]): Chain =>
 
 const amounts = async (): Promise<number[]> => {
   const { tokens } = await chain.accountFacts(TRADER, TOKENS);
-  return tokens.flatMap(({ balance, allowance }) => [Number(balance), Number(allowance)]);
+  return tokens.flatMap((token) => [Number(token?.balance), Number(token?.allowance)]);
 };
 
 describe('the answers to one question', () => {
