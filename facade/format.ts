@@ -45,14 +45,6 @@ export const formatExact = (price: bigint): string => withPoint(round(decimal(pr
 export const formatSize = (base: bigint, szDecimals: number, rounding: Rounding): string =>
   withPoint(round(decimal(base, BASE_SCALE), szDecimals, rounding));
 
-/** Base units (1e18) cut to the lot, towards zero; a remainder below one lot shows as one lot, because it can be closed. */
-export function floorToLot(base: bigint, szDecimals: number): bigint {
-  const lot = 10n ** BigInt(BASE_SCALE - szDecimals);
-  const floored = (base / lot) * lot;
-  if (floored !== 0n || base === 0n) return floored;
-  return base < 0n ? -lot : lot;
-}
-
 /** USD (1e18) of base units (1e18) at a price (1e10). */
 export const valueUsd = (base: bigint, price: bigint): bigint => divideInteger(base * price, 10n ** BigInt(PRICE_SCALE), 'half-up');
 

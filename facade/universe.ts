@@ -2,7 +2,7 @@ import type { AssetUnits } from '../core/facade/asset-store.js';
 import { groupOf, maxLeverageOf, publicBase, symbolOf, type MarketConfig, type Pair } from '../core/domain/market.js';
 import type { Gateway, Venue } from '../core/gateway.js';
 import { directoryOf } from '../core/markets/directory.js';
-import { PRICE_SCALE, magnitude } from './format.js';
+import { BASE_SCALE, PRICE_SCALE, magnitude } from './format.js';
 
 /** One row of `meta.universe`; its place in the list, its asset id and its pair index are the same number. */
 export interface Asset {
@@ -126,4 +126,7 @@ function coinOf(config: MarketConfig, pair: Pair, multiplier: number): string {
 
 /** Prices and sizes of the coin: a thousandth as many units at a thousand times the price. */
 export const coinPrice = ({ multiplier }: Pick<Asset, 'multiplier'>, price: bigint): bigint => price * multiplier;
+/** One lot of the coin, in base units (1e18). */
+export const lotOf = ({ szDecimals, multiplier }: Pick<Asset, 'szDecimals' | 'multiplier'>): bigint =>
+  10n ** BigInt(BASE_SCALE - szDecimals) * multiplier;
 export const coinSize = ({ multiplier }: Pick<Asset, 'multiplier'>, base: bigint): bigint => base / multiplier;

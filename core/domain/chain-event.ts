@@ -128,6 +128,8 @@ export interface Executed extends AboutTrade, Size {
   readonly fee: bigint;
   /** 1e8; null where the log does not say and nothing is sized by it. */
   readonly collateralPriceUsd: bigint | null;
+  /** 1e8: the collateral's price when the trade was opened. Absent where it is not known, and in events that were stored before it was kept. */
+  readonly entryPriceUsd?: bigint;
   /** The position afterwards; null = closed, or untouched by a withdrawal. */
   readonly after: TradeFigures | null;
 }
@@ -172,6 +174,8 @@ export interface PositionFound extends AboutTrade {
   readonly isOpen: boolean;
   readonly slippageP: bigint;
   readonly openedBlock: bigint;
+  /** 1e8, as the contract kept it with the trade. Absent where it did not, and in events that were stored before it was read. */
+  readonly entryPriceUsd?: bigint;
 }
 
 /** Of orders made here, before they are on chain. */

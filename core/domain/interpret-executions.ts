@@ -53,6 +53,7 @@ export function executedWhole(log: LogNamed<'MarketExecuted' | 'LimitExecuted'>,
   const opens = log.name === 'MarketExecuted' ? log.args.open : log.args.orderType <= LAST_OPENING_TRIGGER;
   const trigger = log.name === 'LimitExecuted' && !opens ? TRIGGERED[log.args.orderType as keyof typeof TRIGGERED] : null;
   const restingKey = log.name === 'LimitExecuted' && opens ? (`resting:${log.args.limitIndex}` as const) : null;
+  const entryPriceUsd = opens ? collateralPriceUsd : story.tradeOf(trader, index)?.entryPriceUsd;
   const orderType = log.name === 'LimitExecuted' ? log.args.orderType : opens ? PENDING_TYPE.marketOpen : PENDING_TYPE.marketClose;
   return {
     kind: 'executed',
@@ -71,6 +72,7 @@ export function executedWhole(log: LogNamed<'MarketExecuted' | 'LimitExecuted'>,
     netPnl: opens ? 0n : amountSentToTrader - t.collateralAmount,
     fee: feeBefore(log, story, { trader, collateralIndex: t.collateralIndex, orderType }),
     collateralPriceUsd,
+    ...(entryPriceUsd === undefined ? {} : { entryPriceUsd }),
     after: opens ? figuresOf(t) : null,
   };
 }
@@ -157,6 +159,7 @@ function executedUpdate(
     ...part,
     collateral: collateralDelta,
     fee,
+    ...(before.entryPriceUsd === undefined ? {} : { entryPriceUsd: before.entryPriceUsd }),
     after: { ...after, sizeToken: newPositionSizeToken, isCounterTrade },
   };
 }

@@ -9,6 +9,11 @@ export interface PositionState extends TradeFigures {
   /** Epoch ms. */
   readonly openedAt: number;
   readonly closedAt: number | null;
+  /**
+   * The collateral's price when the trade was opened, 1e8. Sizes in base units stand on it for the trade's whole life: with the price of
+   * the moment they would drift while nothing is traded. Absent where it is not known.
+   */
+  readonly entryPriceUsd?: bigint;
 }
 
 /** A position is the fold of its events; null = the chain knows of none. */
@@ -16,12 +21,15 @@ export function foldPosition(position: PositionState | null, event: ChainEvent):
   const { at, blockNumber } = event.place;
   switch (event.kind) {
     case 'found': {
-      const { trade, isOpen, slippageP, openedBlock } = event;
-      return position ?? { ...trade, isOpen, slippageP, openedBlock, openedAt: at, closedAt: isOpen ? null : at };
+      const { trade, isOpen, slippageP, openedBlock, entryPriceUsd } = event;
+      const entry = entryPriceUsd === undefined ? {} : { entryPriceUsd };
+      return position ?? { ...trade, isOpen, slippageP, openedBlock, openedAt: at, closedAt: isOpen ? null : at, ...entry };
     }
     case 'executed': {
       if (event.action === 'withdraw') return position;
-      const opened = { isOpen: true, slippageP: 0n, openedBlock: blockNumber, openedAt: at, closedAt: null };
+      const price = event.action === 'open' ? event.collateralPriceUsd : (event.entryPriceUsd ?? null);
+      const entry = price === null ? {} : { entryPriceUsd: price };
+      const opened = { isOpen: true, slippageP: 0n, openedBlock: blockNumber, openedAt: at, closedAt: null, ...entry };
       if (event.after !== null) return { ...(position ?? opened), ...event.after };
       const before = position ?? { ...opened, ...event.terms, sizeToken: event.sizeToken ?? 0n, isCounterTrade: false };
       return { ...before, isOpen: false, closedAt: at };

@@ -18,9 +18,18 @@ export interface SeenOrder {
 export interface SeenFill {
   readonly id: bigint;
   readonly executed: Executed;
-  /** The order that was executed; null where the contract acted by itself, or for an order nobody knows. */
-  readonly by: { readonly id: bigint; readonly isRelayed: boolean } | null;
+  /** The order that was executed, with its terms where it opens a size that was asked for natively; null where the contract acted by itself, or for an order nobody knows. */
+  readonly by: { readonly id: bigint; readonly isRelayed: boolean; readonly opening: Order | null } | null;
+  /**
+   * The trader's net position of the market just before and after, 1e18 base units, each trade at the collateral's price of its opening.
+   * Both are the positions of now with everything later taken back, so they never change once the fill is stored.
+   */
+  readonly before: bigint;
+  readonly after: bigint;
 }
+
+/** What a size in base units is reckoned with where an event does not say it. */
+export type SizeUnits = readonly { readonly index: number; readonly precision: bigint; readonly priceUsd: bigint }[];
 
 export type TakenBack = Extract<RelayPurpose, 'scheduled-cancel' | 'reclaim'>;
 
@@ -58,10 +67,12 @@ export interface HistoryStore {
   takenBack(chain: ChainSlug, orderIds: readonly bigint[]): Promise<ReadonlyMap<bigint, TakenBack>>;
   /** The transaction that took this level off its position; null while one stands there, and where none ever was taken off. */
   levelEnd(chain: ChainSlug, trader: Address, level: Pick<Protection, 'tradeIndex' | 'kind'>): Promise<Hex | null>;
-  /** What changed the size of a position. */
-  fills(chain: ChainSlug, trader: Address, window: FillWindow): Promise<SeenFill[]>;
-  /** How much each market's net position (1e18 base units) moved after a moment; only the newest fills are looked at. */
-  movedAfter(chain: ChainSlug, trader: Address, after: number): Promise<ReadonlyMap<number, bigint>>;
+  /** What changed the size of a position. A second is never cut: `limit` is passed by as many fills as share the last one's time. */
+  fills(chain: ChainSlug, trader: Address, window: FillWindow, units: SizeUnits): Promise<SeenFill[]>;
+  /** The time of the first fill of these orders; null where none has one. */
+  firstFillAt(chain: ChainSlug, trader: Address, orderIds: readonly bigint[]): Promise<number | null>;
+  /** The time of a fill of the trader by its number; null where there is none. */
+  fillAt(chain: ChainSlug, trader: Address, id: bigint): Promise<number | null>;
   /** Per day and collateral since a moment; only the newest fills are looked at. */
   totals(chain: ChainSlug, trader: Address, since: number): Promise<DayTotal[]>;
   /** Whether any order or position of the trader is known. */

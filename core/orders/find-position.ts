@@ -12,6 +12,8 @@ export interface PositionFigures extends TradeFigures {
   readonly tradeIndex: number;
   /** Closing slippage, 1e3 percent; 0 = the contract's default. */
   readonly slippageP: bigint;
+  /** 1e8: the collateral's price when it was opened; absent where it is not known. */
+  readonly entryPriceUsd?: bigint;
 }
 
 /** A position as the chain has it now. */

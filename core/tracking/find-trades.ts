@@ -1,4 +1,4 @@
-import type { ChainTrade } from '../account/account-chain.js';
+import type { ChainTrade, TradeInfo } from '../account/account-chain.js';
 import type { ChainEvent } from '../domain/chain-event.js';
 import { figuresOf } from '../domain/interpret-executions.js';
 import type { Venue } from '../gateway.js';
@@ -14,7 +14,8 @@ export async function findTrades(venue: Venue, refs: readonly TradeRef[], first:
     const place = { blockNumber: first.number, blockHash: null, txHash: null, logIndex: null, at: Number(first.timestamp) * 1000 };
     const openedBlock = BigInt(info.createdBlock);
     const slippageP = BigInt(info.maxSlippageP);
-    return [{ kind: 'found', ...ref, orderKey: null, place, trade: figuresOf(trade), isOpen: true, slippageP, openedBlock }];
+    const found = { kind: 'found', ...ref, orderKey: null, place, trade: figuresOf(trade), isOpen: true, slippageP, openedBlock } as const;
+    return [{ ...found, ...entryPriceOf(info) }];
   });
 }
 
@@ -30,3 +31,7 @@ async function tradesBefore({ chain, log }: Venue, refs: readonly TradeRef[], fi
     return chain.trades(refs, null);
   }
 }
+
+/** A trade from before the contract kept the price has none. */
+export const entryPriceOf = ({ collateralPriceUsd }: TradeInfo): { entryPriceUsd?: bigint } =>
+  collateralPriceUsd === undefined || collateralPriceUsd === 0 ? {} : { entryPriceUsd: BigInt(collateralPriceUsd) };

@@ -8,6 +8,7 @@ import type { Address } from '../ports.js';
 import { redactText } from '../redact.js';
 import { applyFresh } from './apply-events.js';
 import { change, CursorMovedError } from './chain-steps.js';
+import { entryPriceOf } from './find-trades.js';
 import { refsOf } from './link-orders.js';
 import { orderRefKey, type ChainCursor, type TrackingUnit } from './tracking-store.js';
 
@@ -80,6 +81,7 @@ function eventsOf(open: OpenOrders, trader: Address, placeOf: (createdBlock: num
       isOpen: true,
       slippageP: BigInt(maxSlippageP),
       openedBlock: BigInt(createdBlock),
+      ...entryPriceOf(info),
     };
   });
   const figures = new Map(positions.map((event) => [event.tradeIndex, foldPosition(null, event)]));

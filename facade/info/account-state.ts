@@ -1,15 +1,12 @@
 import type { OpenTrade } from '../../core/account/account-chain.js';
-import { tradeSize } from '../../core/account/describe-order.js';
 import { moneyOf, readOpenTrades, unitsOf } from '../../core/account/list-positions.js';
-import { toUnits } from '../../core/domain/decimal.js';
 import { figuresOf } from '../../core/domain/interpret-executions.js';
-import { collateralToUsd } from '../../core/domain/pricing/size.js';
+import { collateralToUsd, entryBase } from '../../core/domain/pricing/size.js';
 import { GatewayError } from '../../core/errors.js';
 import type { LeverageSetting } from '../../core/facade/leverage-store.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
 import { referenceCollateral } from '../../core/markets/directory.js';
 import type { Address, BlockHead } from '../../core/ports.js';
-import { BASE_SCALE } from '../format.js';
 
 /** One trade of the contract in base units (1e18), prices (1e10) and USD (1e18). */
 export interface HeldTrade {
@@ -62,23 +59,30 @@ const read = async (gateway: Gateway, venue: Venue, trader: Address): Promise<Ac
 /** What the chain says of an account, whatever the prices are. */
 export interface AccountFacts {
   readonly open: { readonly trades: readonly OpenTrade[]; readonly block: BlockHead };
+  /** 1e8, by trade: the collateral's price when each was opened, which its size stands on. */
+  readonly entryPrices: ReadonlyMap<number, bigint>;
   readonly spendableUsd: bigint;
   readonly settings: ReadonlyMap<number, LeverageSetting>;
 }
 
 export async function readAccount({ store }: Gateway, venue: Venue, trader: Address): Promise<AccountFacts> {
   const { slug } = venue.definition;
-  const [open, spendableUsd, settings] = await Promise.all([
-    store.account.openPositions(slug, trader).then((known) => readOpenTrades(venue, trader, known)),
+  const [{ open, entryPrices }, spendableUsd, settings] = await Promise.all([
+    store.account.openPositions(slug, trader).then(async (known) => ({
+      open: await readOpenTrades(venue, trader, known),
+      entryPrices: new Map(
+        known.flatMap(({ tradeIndex, position: { entryPriceUsd } }) => (entryPriceUsd === undefined ? [] : [[tradeIndex, entryPriceUsd]])),
+      ),
+    })),
     readSpendable(venue, trader),
     store.facade.leverage.of(slug, trader),
   ]);
-  return { open, spendableUsd, settings };
+  return { open, entryPrices, spendableUsd, settings };
 }
 
 /** At the prices of this moment. */
-export const priceAccount = (venue: Venue, { open, spendableUsd, settings }: AccountFacts): AccountState => ({
-  trades: open.trades.map((own) => held(venue, own, open.block)),
+export const priceAccount = (venue: Venue, { open, entryPrices, spendableUsd, settings }: AccountFacts): AccountState => ({
+  trades: open.trades.map((own) => held(venue, own, open.block, entryPrices.get(own.trade.index))),
   spendableUsd,
   settings,
 });
@@ -94,7 +98,7 @@ async function readSpendable({ chain, feed }: Venue, trader: Address): Promise<b
 }
 
 /** A trade in a collateral or market that is not described keeps its row: a client takes one that is missing for a closed position. */
-function held(venue: Venue, own: OpenTrade, block: BlockHead): HeldTrade {
+function held(venue: Venue, own: OpenTrade, block: BlockHead, entryPriceUsd: bigint | undefined): HeldTrade {
   const { feed } = venue;
   const { trade, fees } = own;
   const collateral = unitsOf(feed.config(), own);
@@ -105,7 +109,7 @@ function held(venue: Venue, own: OpenTrade, block: BlockHead): HeldTrade {
     tradeIndex: trade.index,
     pairIndex: trade.pairIndex,
     long: trade.long,
-    base: toUnits(tradeSize(figuresOf(trade), collateral), BASE_SCALE, 'down'),
+    base: entryBase({ ...figuresOf(trade), ...(entryPriceUsd === undefined ? {} : { entryPriceUsd }) }, collateral),
     entry: trade.openPrice,
     mark: money.mark,
     collateralUsd: usd(trade.collateralAmount),

@@ -8,21 +8,23 @@ const MOST_FILLS = 2_000;
 /** Later than any block. */
 const FOREVER = Number.MAX_SAFE_INTEGER;
 
-/** A request is executed at once or not at all, so `aggregateByTime` has nothing to join. */
+/** Joins the fills of one order in one transaction. */
 const Aggregate = z.boolean().nullish();
 
 export const FILL_TYPES: readonly InfoType[] = [
   infoType({
     type: 'userFills',
     fields: z.object({ user: User, aggregateByTime: Aggregate }),
-    answer: async (context, { user }) =>
-      listFills(await whose(context, user), { from: 0, to: FOREVER, limit: MOST_FILLS, newestFirst: true }),
+    answer: async (context, { user, aggregateByTime }) =>
+      listFills(await whose(context, user), { from: 0, to: FOREVER, limit: MOST_FILLS, newestFirst: true }, aggregateByTime === true),
   }),
   infoType({
     type: 'userFillsByTime',
     fields: z.object({ user: User, startTime: Time, endTime: Time.nullish(), aggregateByTime: Aggregate, reversed: z.boolean().nullish() }),
-    answer: async (context, { user, startTime, endTime, reversed }) =>
-      listFills(await whose(context, user), { from: startTime, to: endTime ?? FOREVER, limit: MOST_FILLS, newestFirst: reversed === true }),
+    answer: async (context, { user, startTime, endTime, reversed, aggregateByTime }) => {
+      const window = { from: startTime, to: endTime ?? FOREVER, limit: MOST_FILLS, newestFirst: reversed === true };
+      return listFills(await whose(context, user), window, aggregateByTime === true);
+    },
   }),
   // Costs of holding stay inside a trade until it is closed: no payment ever happens, and none is made up.
   infoType({ type: 'userFunding', fields: z.object({ user: User, startTime: Time.nullish(), endTime: Time.nullish() }), answer: () => [] }),

@@ -1,81 +1,136 @@
-import { baseSize, collateralOf } from '../../core/account/describe-order.js';
-import type { Executed } from '../../core/domain/chain-event.js';
-import { toUnits } from '../../core/domain/decimal.js';
+import { collateralOf } from '../../core/account/describe-order.js';
+import { comparePlaces, type Executed } from '../../core/domain/chain-event.js';
+import { add, divideInteger, parseDecimal } from '../../core/domain/decimal.js';
 import type { MarketConfig } from '../../core/domain/market.js';
 import { collateralToUsd } from '../../core/domain/pricing/size.js';
-import { E8 } from '../../core/domain/pricing/units.js';
 import type { FillWindow, SeenFill } from '../../core/facade/history-store.js';
 import type { Protection } from '../../core/facade/protection-store.js';
 import type { ExchangeRecord } from '../../core/relay/exchange-store.js';
-import { BASE_SCALE, ZERO_TEXT, formatExact, formatSize, formatTick, formatUsd } from '../format.js';
-import { coinPrice, coinSize, type Asset } from '../universe.js';
-import { positionBase } from './open-orders.js';
+import { ZERO_TEXT, formatSize, formatTick, formatUsd, withPoint } from '../format.js';
+import { coinPrice, coinSize, lotOf, type Asset } from '../universe.js';
+import { shownOrderSize, sizeOf } from './order-shapes.js';
 import type { Whose } from './order-status.js';
+import { excessId, showExecutions, type Execution, type ShownPart } from './shown-fills.js';
 
 const NO_HASH = `0x${'0'.repeat(64)}`;
+const SECOND_MS = 1_000;
+/** So far back the other fills of an order are looked for, which its size is shared with. */
+const MOST_BEFORE = 500;
 
-/** Everything that was executed in a stretch of time, with the net position it began from. */
-export async function listFills(whose: Whose, window: FillWindow) {
-  const { gateway, venue, universe, trader } = whose;
-  const found = await gateway.store.facade.history.fills(venue.definition.slug, trader, window);
+/** A fill in the words of the wire, and what it was made of. */
+export interface ShownFill {
+  readonly wire: WireFill;
+  readonly asset: Asset;
+  readonly part: ShownPart;
+  readonly fill: SeenFill;
+  /** The bot's own order; null where there is none, or what is shown is beyond its size. */
+  readonly record: ExchangeRecord | null;
+}
+
+/** Everything that was executed in a stretch of time, in the words of the wire. */
+export async function listFills(whose: Whose, window: FillWindow, isJoined = false): Promise<WireFill[]> {
+  const fills = await readFills(whose, window);
+  return (isJoined ? joinFills(fills) : fills.map(({ wire }) => wire)).slice(0, window.limit);
+}
+
+/** The same with what each was made of. `limit` counts executions. */
+export async function readFills(whose: Whose, window: FillWindow): Promise<ShownFill[]> {
+  const { gateway, venue, trader } = whose;
+  const { slug } = venue.definition;
+  const { history } = gateway.store.facade;
+  const units = venue.feed.config().collaterals;
+  // Fills of one second are told apart by milliseconds, so the second that the stretch begins in belongs to it.
+  const seconds = { ...window, from: window.from - SECOND_MS + 1 };
+  const found = await history.fills(slug, trader, seconds, units);
   if (found.length === 0) return [];
-  const newestFirst = window.newestFirst ? found : [...found].reverse();
-  const [starts, ids, records] = await Promise.all([
-    startPositions(whose, newestFirst),
-    idsWithoutOrder(whose, found),
-    gateway.store.exchange.ofOrders(
-      venue.definition.slug,
-      found.flatMap(({ by }) => (by?.isRelayed ? [by.id] : [])),
-    ),
-  ]);
-  const config = venue.feed.config();
-  const numbers = new Map(found.map(({ id, by }) => [id, by?.id ?? ids.get(id)]));
-  const levels = await gateway.store.exchange.ofOids(
-    venue.definition.slug,
+  const orders = await ordersOf(whose, found);
+  const oldest = Math.min(...found.map(({ executed }) => executed.place.at));
+  const first = await history.firstFillAt(
+    slug,
     trader,
-    [...numbers.values()].flatMap((number) => (number === undefined || records.has(number) ? [] : [number])),
+    [...orders.values()].flatMap(({ record }) => siblingsOf(record)),
   );
-  return found.flatMap((fill) => {
-    const asset = universe.assets[fill.executed.terms.pairIndex];
-    const number = numbers.get(fill.id);
-    if (!asset || number === undefined) return [];
-    const record = records.get(number) ?? levels.get(number) ?? null;
-    return [showFill({ config, asset, fill, oid: record?.oid ?? number, record, trader, start: starts.get(fill.id) ?? 0n })];
+  const past = { from: first ?? 0, to: oldest - 1, limit: MOST_BEFORE, newestFirst: true };
+  const earlier = first === null || first >= oldest ? [] : await history.fills(slug, trader, past, units);
+  const shown = show(whose, [...earlier, ...found], new Map([...(await ordersOf(whose, earlier)), ...orders]));
+  const within = shown.filter(({ part: { time } }) => time >= Math.max(window.from, oldest) && time <= window.to);
+  return window.newestFirst ? within.reverse() : within;
+}
+
+/** The orders of ours that share a bot's order, where it is several. */
+function siblingsOf(record: ExchangeRecord | null): bigint[] {
+  const ids = record?.legs.flatMap(({ orderId }) => orderId ?? []) ?? [];
+  return ids.length > 1 ? ids : [];
+}
+
+interface OfOrder {
+  readonly oid: bigint;
+  readonly record: ExchangeRecord | null;
+}
+
+/** The order that each fill belongs to, by the fill's number. */
+async function ordersOf(whose: Whose, found: readonly SeenFill[]): Promise<Map<bigint, OfOrder>> {
+  if (found.length === 0) return new Map();
+  const { gateway, venue, trader } = whose;
+  const { slug } = venue.definition;
+  const relayed = found.flatMap(({ by }) => (by?.isRelayed ? [by.id] : []));
+  const [ids, records] = await Promise.all([idsWithoutOrder(whose, found), gateway.store.exchange.ofOrders(slug, relayed)]);
+  const numbers = new Map(found.map(({ id, by }) => [id, by?.id ?? ids.get(id)]));
+  const unnamed = [...numbers.values()].flatMap((number) => (number === undefined || records.has(number) ? [] : [number]));
+  const levels = await gateway.store.exchange.ofOids(slug, trader, unnamed);
+  return new Map(
+    [...numbers].flatMap(([id, number]) => {
+      if (number === undefined) return [];
+      const record = records.get(number) ?? levels.get(number) ?? null;
+      return [[id, { oid: record?.oid ?? number, record }]];
+    }),
+  );
+}
+
+/** Oldest first. */
+function show({ venue, universe, trader }: Whose, found: readonly SeenFill[], orders: ReadonlyMap<bigint, OfOrder>): ShownFill[] {
+  const config = venue.feed.config();
+  const known = found
+    .flatMap((fill) => {
+      const asset = universe.assets[fill.executed.terms.pairIndex];
+      const order = orders.get(fill.id);
+      return asset && order ? [{ fill, asset, ...order }] : [];
+    })
+    .sort((a, b) => a.fill.executed.place.at - b.fill.executed.place.at || comparePlaces(a.fill.executed.place, b.fill.executed.place));
+  const parts = showExecutions(
+    known.map(({ fill, asset, record }) => ({
+      before: fill.before,
+      after: fill.after,
+      lot: lotOf(asset),
+      at: fill.executed.place.at,
+      order: limitOf(config, asset, fill, record),
+    })),
+  );
+  return known.flatMap(({ fill, asset, oid, record }, at) => {
+    const own = parts[at] ?? [];
+    const total = own.reduce((sum, { size }) => sum + size, 0n);
+    return own.map((part): ShownFill => {
+      const named = part.isExcess ? null : record;
+      const share = { part: part.size, total, isLast: part === own.at(-1) };
+      return {
+        fill,
+        asset,
+        part,
+        record: named,
+        wire: wireFill({ config, asset, fill, oid: part.isExcess ? excessId(fill.id) : oid, record: named, trader, part, share }),
+      };
+    });
   });
+}
+
+/** The size that the fills of its order come to at the most; null where none was asked for: natively it may be collateral that is. */
+function limitOf(config: MarketConfig, asset: Asset, { by }: SeenFill, record: ExchangeRecord | null): Execution['order'] {
+  if (record) return record.order.size > 0n ? { key: String(record.oid), size: record.order.size } : null;
+  return by?.opening ? { key: String(by.id), size: shownOrderSize(asset, sizeOf(config, { id: by.id, order: by.opening })) } : null;
 }
 
 const opens = ({ action }: Executed): boolean => action === 'open' || action === 'increase';
 const isBuy = (executed: Executed): boolean => opens(executed) === executed.terms.long;
-
-/** 1e18 base units, at the collateral's price of then. */
-function baseOf(config: MarketConfig, { sizeToken, collateralPriceUsd, terms }: Executed): bigint {
-  const priceUsd = collateralPriceUsd ?? collateralOf(config, terms.collateralIndex)?.priceUsd ?? E8;
-  return toUnits(baseSize(sizeToken ?? 0n, priceUsd), BASE_SCALE, 'half-up');
-}
-
-/** The positions of now, taken back one fill after the other. */
-async function startPositions({ gateway, venue, trader }: Whose, newestFirst: readonly SeenFill[]): Promise<Map<bigint, bigint>> {
-  const { slug } = venue.definition;
-  const config = venue.feed.config();
-  const after = newestFirst[0]?.executed.place.at ?? 0;
-  const [positions, moved] = await Promise.all([
-    gateway.store.account.openPositions(slug, trader),
-    gateway.store.facade.history.movedAfter(slug, trader, after),
-  ]);
-  const net = new Map([...moved].map(([pairIndex, base]) => [pairIndex, -base]));
-  for (const { position } of positions) {
-    const base = positionBase(config, position);
-    net.set(position.pairIndex, (net.get(position.pairIndex) ?? 0n) + (position.long ? base : -base));
-  }
-  const starts = new Map<bigint, bigint>();
-  for (const { id, executed } of newestFirst) {
-    const base = baseOf(config, executed);
-    const start = (net.get(executed.terms.pairIndex) ?? 0n) - (isBuy(executed) ? base : -base);
-    net.set(executed.terms.pairIndex, start);
-    starts.set(id, start);
-  }
-  return starts;
-}
 
 /** What the contract did by itself: the take-profit or stop-loss that was hit, otherwise the position's own number. */
 async function idsWithoutOrder({ gateway, venue, trader }: Whose, fills: readonly SeenFill[]): Promise<Map<bigint, bigint>> {
@@ -109,6 +164,16 @@ function triggeredBy({ action, terms, tradeIndex }: Executed): Protection | null
   return action === 'tp' || action === 'sl' ? { tradeIndex, kind: action, price: terms[action] } : null;
 }
 
+/** What falls to a part of an execution; the last part takes what rounding leaves. */
+interface Share {
+  readonly part: bigint;
+  readonly total: bigint;
+  readonly isLast: boolean;
+}
+
+const shareOf = (units: bigint, { part, total, isLast }: Share): bigint =>
+  isLast ? units - divideInteger(units * (total - part), total, 'down') : divideInteger(units * part, total, 'down');
+
 interface Shown {
   readonly config: MarketConfig;
   readonly asset: Asset;
@@ -117,34 +182,40 @@ interface Shown {
   /** The bot's own order, where it is one's. */
   readonly record: ExchangeRecord | null;
   readonly trader: string;
-  readonly start: bigint;
+  readonly part: ShownPart;
+  readonly share: Share;
 }
 
 /** A resting order of ours, or a limit order that rested as the take profit of what it closes. */
 const hasRested = ({ orderKey }: Executed, record: ExchangeRecord | null): boolean =>
   orderKey?.startsWith('resting:') === true || (record?.manner === 'protection' && record.order.style.kind === 'limit');
 
-function showFill({ config, asset, fill, oid, record, trader, start }: Shown) {
+export type WireFill = ReturnType<typeof wireFill>;
+
+function wireFill({ config, asset, fill, oid, record, trader, part, share }: Shown) {
   const { executed } = fill;
   const { terms, place, action, collateralPriceUsd } = executed;
   const cloid = record?.cloid ?? null;
   const collateral = collateralOf(config, terms.collateralIndex);
   const usd = (units: bigint): string =>
-    collateral ? formatUsd(collateralToUsd(units, { ...collateral, priceUsd: collateralPriceUsd ?? collateral.priceUsd })) : ZERO_TEXT;
+    collateral
+      ? formatUsd(collateralToUsd(shareOf(units, share), { ...collateral, priceUsd: collateralPriceUsd ?? collateral.priceUsd }))
+      : ZERO_TEXT;
+  const size = (base: bigint): string => formatSize(coinSize(asset, base), asset.szDecimals, 'down');
   return {
     coin: asset.coin,
-    px: formatExact(coinPrice(asset, executed.price)),
-    sz: formatSize(coinSize(asset, baseOf(config, executed)), asset.szDecimals, 'half-up'),
+    px: formatTick(coinPrice(asset, executed.price), asset.szDecimals, 'half-up'),
+    sz: size(part.size),
     side: isBuy(executed) ? 'B' : 'A',
-    time: place.at,
-    startPosition: formatSize(coinSize(asset, start), asset.szDecimals, 'half-up'),
+    time: part.time,
+    startPosition: size(part.start),
     dir: `${opens(executed) ? 'Open' : 'Close'} ${terms.long ? 'Long' : 'Short'}`,
     closedPnl: opens(executed) ? ZERO_TEXT : usd(executed.grossPnl),
     hash: place.txHash ?? NO_HASH,
     oid: Number(oid),
     crossed: !hasRested(executed, record),
     fee: usd(executed.fee),
-    tid: Number(fill.id),
+    tid: Number(part.isExcess ? excessId(fill.id) : fill.id),
     feeToken: 'USDC',
     twapId: null,
     ...(cloid === null ? {} : { cloid }),
@@ -157,3 +228,36 @@ const liquidationOf = (asset: Asset, { oraclePrice }: Executed, liquidatedUser: 
   markPx: formatTick(coinPrice(asset, oraclePrice), asset.szDecimals, 'half-up'),
   method: 'market',
 });
+
+/** Fills of one order in one transaction as one, at their average price. */
+export function joinFills(fills: readonly ShownFill[]): WireFill[] {
+  const joined = new Map<string, ShownFill[]>();
+  for (const each of fills) {
+    const key = `${each.wire.oid} ${each.wire.hash}`;
+    joined.set(key, [...(joined.get(key) ?? []), each]);
+  }
+  return [...joined.values()].map((group) => {
+    const inOrder = [...group].sort((a, b) => a.part.time - b.part.time);
+    const [first] = inOrder;
+    if (!first) throw new TypeError('a group of fills without a fill');
+    if (inOrder.length === 1) return first.wire;
+    const sum = (of: (wire: WireFill) => string): string => sumText(inOrder.map(({ wire }) => of(wire)));
+    const { asset } = first;
+    return {
+      ...first.wire,
+      px: formatTick(coinPrice(asset, averagePrice(inOrder)), asset.szDecimals, 'half-up'),
+      sz: sum(({ sz }) => sz),
+      closedPnl: sum(({ closedPnl }) => closedPnl),
+      fee: sum(({ fee }) => fee),
+    };
+  });
+}
+
+/** 1e10; 0 where nothing was filled. */
+export function averagePrice(fills: readonly Pick<ShownFill, 'part' | 'fill'>[]): bigint {
+  const size = fills.reduce((sum, { part }) => sum + part.size, 0n);
+  const paid = fills.reduce((sum, { part, fill }) => sum + part.size * fill.executed.price, 0n);
+  return size === 0n ? 0n : divideInteger(paid, size, 'half-up');
+}
+
+const sumText = (texts: readonly string[]): string => withPoint(texts.map(parseDecimal).reduce(add));

@@ -1,7 +1,8 @@
 import { decimal, divide, divideInteger, type Decimal } from '../../core/domain/decimal.js';
+import { floorToLot } from '../../core/domain/lot.js';
 import type { LeverageSetting } from '../../core/facade/leverage-store.js';
-import { PRICE_SCALE, USD_SCALE, floorToLot, valueUsd } from '../format.js';
-import { coinSize, type Asset } from '../universe.js';
+import { PRICE_SCALE, USD_SCALE, valueUsd } from '../format.js';
+import { coinSize, lotOf, type Asset } from '../universe.js';
 import type { HeldTrade } from './account-state.js';
 
 /** All trades of one market as the one position a client sees. USD 1e18, prices 1e10 of a base unit, size 1e18 units of the coin. */
@@ -52,7 +53,7 @@ export function netPositions(
 
 function net(asset: Asset, trades: readonly HeldTrade[], setting: LeverageSetting | undefined): NetPosition | null {
   const size = sum(trades, signed);
-  if (size === 0n) return null;
+  if (floorToLot(size, lotOf(asset)) === 0n) return null;
   const leading = trades.filter(({ long }) => long === size > 0n);
   const entry = average(leading, (trade) => trade.entry);
   // Each trade has the mark of its own collateral; the net size is valued at the average of the side it is on, as its entry is.
@@ -66,7 +67,7 @@ function net(asset: Asset, trades: readonly HeldTrade[], setting: LeverageSettin
   const margin = valueUsd(size < 0n ? -size : size, entry);
   return {
     asset,
-    szi: floorToLot(coinSize(asset, size), asset.szDecimals),
+    szi: coinSize(asset, floorToLot(size, lotOf(asset))),
     entry,
     valueUsd: worth,
     pnlUsd,

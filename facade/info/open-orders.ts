@@ -1,15 +1,14 @@
-import { collateralOf, tradeSize } from '../../core/account/describe-order.js';
+import { collateralOf } from '../../core/account/describe-order.js';
 import type { ListedPosition } from '../../core/account/account-store.js';
-import { toUnits } from '../../core/domain/decimal.js';
 import { levelOf } from '../../core/domain/level.js';
 import type { MarketConfig } from '../../core/domain/market.js';
 import type { PositionState } from '../../core/domain/position.js';
 import type { ExchangeOrder } from '../../core/domain/relay/exchange-order.js';
+import { entryBase } from '../../core/domain/pricing/size.js';
 import type { SeenOrder } from '../../core/facade/history-store.js';
 import type { KnownProtection, Protection } from '../../core/facade/protection-store.js';
 import { askedLevel, keptPrice } from '../../core/relay/asked-level.js';
 import type { ExchangeRecord } from '../../core/relay/exchange-store.js';
-import { BASE_SCALE } from '../format.js';
 import { isTrade, showOrder, showProtection, showRecord, sizeOf, type FrontendOrder } from './order-shapes.js';
 import type { Whose } from './order-status.js';
 
@@ -92,7 +91,10 @@ function restingOrders({ universe, config, orders, protections, ofOrders }: Foun
     const record = ofOrders.get(seen.id);
     const key = record?.oid ?? seen.id;
     left.set(key, (left.get(key) ?? 0n) + (record?.legs.find(({ orderId }) => orderId === seen.id)?.sizeBase ?? base));
-    rows.set(key, record ? showRecord(asset, record, { left: left.get(key) ?? 0n, children }) : showOrder(config, asset, seen, children));
+    rows.set(
+      key,
+      record ? showRecord(asset, record, { left: left.get(key) ?? 0n, children }) : showOrder(config, asset, seen, { children }),
+    );
   }
   return [...rows.values()];
 }
@@ -161,5 +163,5 @@ function awaitedOrders({ universe, config, positions, awaited }: Found, standing
 /** 1e18 base units. */
 export function positionBase(config: MarketConfig, position: PositionState): bigint {
   const collateral = collateralOf(config, position.collateralIndex);
-  return collateral ? toUnits(tradeSize(position, collateral), BASE_SCALE, 'down') : 0n;
+  return collateral ? entryBase(position, collateral) : 0n;
 }

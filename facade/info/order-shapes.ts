@@ -2,13 +2,14 @@ import { describeOrder } from '../../core/account/describe-order.js';
 import { decimal, divideInteger, formatDecimal, toUnits } from '../../core/domain/decimal.js';
 import { levelOf } from '../../core/domain/level.js';
 import type { Level } from '../../core/domain/level-event.js';
+import { floorToLot } from '../../core/domain/lot.js';
 import type { MarketConfig } from '../../core/domain/market.js';
 import type { Order } from '../../core/domain/order.js';
 import type { SeenOrder } from '../../core/facade/history-store.js';
 import type { KnownProtection } from '../../core/facade/protection-store.js';
 import type { ExchangeRecord } from '../../core/relay/exchange-store.js';
 import { BASE_SCALE, PRICE_SCALE, ZERO_TEXT, formatExact, formatSize, priceDecimals } from '../format.js';
-import { coinPrice, coinSize, type Asset } from '../universe.js';
+import { coinPrice, coinSize, lotOf, type Asset } from '../universe.js';
 
 export type OrderType = 'Market' | 'Limit' | 'Stop Market' | 'Stop Limit' | 'Take Profit Market' | 'Take Profit Limit';
 export type HlStatus = 'open' | 'filled' | 'canceled' | 'rejected' | 'reduceOnlyRejected' | UnaskedCancel;
@@ -50,12 +51,20 @@ export function statusOf({ status, reason }: Pick<Order, 'status' | 'reason'>): 
   return reason === 'NO_TRADE' || reason === 'WRONG_TRADE' ? 'reduceOnlyRejected' : 'rejected';
 }
 
-/** An order that did not come through the facade; its client id is nobody's business here. */
-export function showOrder(config: MarketConfig, asset: Asset, seen: SeenOrder, children: readonly FrontendOrder[] = []): FrontendOrder {
+/** What is shown with an order beside itself. */
+interface Beside {
+  readonly children?: readonly FrontendOrder[];
+  /** Base units (1e18) of its fills. */
+  readonly filled?: bigint;
+}
+
+/** An order that did not come through the facade; its client id is not shown here. */
+export function showOrder(config: MarketConfig, asset: Asset, seen: SeenOrder, { children = [], filled = 0n }: Beside = {}): FrontendOrder {
   const { order } = seen;
   const level = levelOf(order);
-  if (level !== null) return showLevel(asset, seen, { level, base: sizeOf(config, seen) });
-  const size = formatSize(coinSize(asset, sizeOf(config, seen)), asset.szDecimals, 'half-up');
+  if (level !== null) return showLevel(asset, seen, { level, base: filled === 0n ? sizeOf(config, seen) : filled });
+  const asked = shownOrderSize(asset, sizeOf(config, seen));
+  const size = formatSize(coinSize(asset, filled > asked ? filled : asked), asset.szDecimals, 'down');
   const isStop = order.type === 'stop';
   return {
     coin: asset.coin,
@@ -118,12 +127,23 @@ export interface Rest {
   readonly children?: readonly FrontendOrder[];
 }
 
+/** What an order of the native API or of another client asks for, to the nearest lot; both in base units. */
+export const shownOrderSize = (asset: Asset, base: bigint): bigint => divideInteger(base, lotOf(asset), 'half-up') * lotOf(asset);
+
+/** Base units (1e18) as the market shows them. */
+const shownSize = (asset: Asset, base: bigint): string =>
+  formatSize(coinSize(asset, floorToLot(base, lotOf(asset))), asset.szDecimals, 'down');
+
+/** Base units, 1e18: what the bot asked for, where it named no size all that its order covers. */
+export const askedSize = ({ order, legs }: Pick<ExchangeRecord, 'order' | 'legs'>): bigint =>
+  order.size === 0n ? legs.reduce((sum, { sizeBase }) => sum + sizeBase, 0n) : order.size;
+
 /** An order of the facade, as the bot sent it. */
 export function showRecord(asset: Asset, record: ExchangeRecord, { left, held, children = [] }: Rest): FrontendOrder {
-  const { order, wire, legs } = record;
+  const { order, wire } = record;
   const { style, isBuy } = order;
-  const asked = order.size === 0n ? legs.reduce((sum, { sizeBase }) => sum + sizeBase, 0n) : order.size;
-  const size = (base: bigint): string => formatSize(coinSize(asset, base), asset.szDecimals, 'half-up');
+  const asked = askedSize(record);
+  const size = (base: bigint): string => shownSize(asset, base);
   const isTrigger = style.kind === 'trigger';
   const isMoved = isTrigger && held !== undefined && held !== style.trigger;
   const trigger = isMoved ? onTick(asset, held) : coinPrice(asset, isTrigger ? style.trigger : 0n);
@@ -167,7 +187,7 @@ export interface Protected {
 /** It closes all of its trade at the market once its price is reached. */
 export function showProtection(asset: Asset, { id, kind, price, seenAt }: KnownProtection, { base, long }: Protected): FrontendOrder {
   const px = formatExact(coinPrice(asset, price));
-  const size = formatSize(coinSize(asset, base), asset.szDecimals, 'down');
+  const size = shownSize(asset, base);
   return {
     coin: asset.coin,
     side: long ? 'A' : 'B',

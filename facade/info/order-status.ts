@@ -14,6 +14,7 @@ import type { Universe } from '../universe.js';
 import { recordStatus } from './bot-order-status.js';
 import { withCancelWords } from './cancel-words.js';
 import { firstHit, positionBase } from './open-orders.js';
+import { excessOrder, fillsOf, findExcess, sizeOfFills, withExcess, type OrderFills } from './order-fills.js';
 import { isTrade, showOrder, showProtection, showRecord, sizeOf, statusOf } from './order-shapes.js';
 import type { FrontendOrder, HlStatus, Protected } from './order-shapes.js';
 
@@ -30,10 +31,15 @@ export interface Whose {
   readonly trader: Address;
 }
 
-function withStatus({ venue, universe }: Whose, seen: SeenOrder): OrderWithStatus | null {
+function withStatus({ venue, universe }: Whose, seen: SeenOrder, fills: OrderFills): OrderWithStatus | null {
   const asset = universe.assets[seen.order.pairIndex];
   if (!asset || !isTrade(seen.order)) return null;
-  return { order: showOrder(venue.feed.config(), asset, seen), status: statusOf(seen.order), statusTimestamp: seen.order.updatedAt };
+  const filled = sizeOfFills(fills.of(seen.id));
+  return {
+    order: showOrder(venue.feed.config(), asset, seen, { filled }),
+    status: statusOf(seen.order),
+    statusTimestamp: seen.order.updatedAt,
+  };
 }
 
 /** Newest first; orders of ours that are one of the bot's appear as that one. */
@@ -48,14 +54,14 @@ export async function orderHistory(whose: Whose, limit: number): Promise<OrderWi
     const key = records.get(order.id)?.oid ?? order.id;
     groups.set(key, [...(groups.get(key) ?? []), order]);
   }
-  const ends = await endsOfLevels(whose, seen);
+  const [ends, fills] = await Promise.all([endsOfLevels(whose, seen), fillsOf(whose, seen, true)]);
   const shown = [...groups.values()].flatMap((group) => {
     const record = group[0] && records.get(group[0].id);
-    return (record ? [recordStatus(whose, record, group)] : group.map((order) => ends(withStatus(whose, order), order))).filter(
-      (each) => each !== null,
-    );
+    return (
+      record ? [recordStatus(whose, record, group, fills)] : group.map((order) => ends(withStatus(whose, order, fills), order))
+    ).filter((each) => each !== null);
   });
-  return withCancelWords(whose, shown);
+  return withExcess(await withCancelWords(whose, shown), fills.excess.map(excessOrder));
 }
 
 /** By number, or by the client's own id; null where the trader has no such order. */
@@ -67,9 +73,9 @@ export async function findOrder(whose: Whose, oid: number | string): Promise<Ord
   if (record !== null) return tellCancels(whose, await findRecorded(whose, record));
   if (typeof oid === 'string') return null;
   const seen = await facade.history.order(slug, trader, BigInt(oid));
-  if (seen !== null) return (await endsOfLevels(whose, [seen]))(withStatus(whose, seen), seen);
+  if (seen !== null) return (await endsOfLevels(whose, [seen]))(withStatus(whose, seen, await fillsOf(whose, [seen])), seen);
   const guard = await facade.protections.find(slug, trader, BigInt(oid));
-  return guard && protectionStatus(whose, guard, { record: null, isAwaited: false });
+  return guard ? protectionStatus(whose, guard, { record: null, isAwaited: false }) : findExcess(whose, BigInt(oid));
 }
 
 type Ending = (shown: OrderWithStatus | null, seen: SeenOrder) => OrderWithStatus | null;
@@ -99,7 +105,10 @@ async function findRecorded(whose: Whose, record: ExchangeRecord): Promise<Order
   const { history, protections } = gateway.store.facade;
   const { slug } = venue.definition;
   const ids = record.legs.flatMap(({ orderId }) => orderId ?? []);
-  if (ids.length > 0) return recordStatus(whose, record, await history.ordersOf(slug, trader, ids));
+  if (ids.length > 0) {
+    const orders = await history.ordersOf(slug, trader, ids);
+    return recordStatus(whose, record, orders, await fillsOf(whose, orders));
+  }
   // Asked before what stands: a level that comes true in between is found on one side at least.
   const isAwaited = (await gateway.store.exchange.awaited(slug, trader)).some(({ oid }) => oid === record.oid);
   const guard = await protections.find(slug, trader, record.oid);
@@ -107,7 +116,7 @@ async function findRecorded(whose: Whose, record: ExchangeRecord): Promise<Order
   // The position had that very level by an order of its own: the bot was given its number.
   const seen = await history.order(slug, trader, record.oid);
   if (seen === null) return setAgain(whose, record, isAwaited);
-  const shown = (await endsOfLevels(whose, [seen]))(withStatus(whose, seen), seen);
+  const shown = (await endsOfLevels(whose, [seen]))(withStatus(whose, seen, await fillsOf(whose, [seen])), seen);
   return shown && { ...shown, order: { ...shown.order, cloid: record.cloid } };
 }
 
@@ -169,8 +178,8 @@ async function onPosition(
 async function onClosed({ gateway, venue, trader }: Whose, { tradeIndex, kind, price }: KnownProtection): Promise<Standing | null> {
   const last = (await gateway.store.facade.history.lastExecutions(venue.definition.slug, trader, [tradeIndex])).get(tradeIndex);
   if (!last) return null;
-  const { terms, action, place, sizeToken, collateralPriceUsd } = last;
-  const priceUsd = collateralPriceUsd ?? collateralOf(venue.feed.config(), terms.collateralIndex)?.priceUsd ?? E8;
+  const { terms, action, place, sizeToken, collateralPriceUsd, entryPriceUsd } = last;
+  const priceUsd = entryPriceUsd ?? collateralPriceUsd ?? collateralOf(venue.feed.config(), terms.collateralIndex)?.priceUsd ?? E8;
   const held = { base: toUnits(baseSize(sizeToken ?? 0n, priceUsd), BASE_SCALE, 'down'), long: terms.long };
   // One that was moved or taken away before the end is just canceled.
   return { pairIndex: terms.pairIndex, held, status: terms[kind] === price ? endOf(kind, action) : 'canceled', at: place.at };

@@ -1,15 +1,20 @@
 import { divideInteger } from '../../core/domain/decimal.js';
+import { floorToLot } from '../../core/domain/lot.js';
 import type { Order } from '../../core/domain/order.js';
 import { HUNDRED_PERCENT } from '../../core/domain/pricing/units.js';
 import type { GatewayError } from '../../core/errors.js';
 import type { Venue } from '../../core/gateway.js';
 import type { ItemOutcome } from '../../core/relay/plan-items.js';
 import type { BeyondCap } from '../../core/relay/stop-beyond-cap.js';
-import { formatExact, formatSize, formatTick } from '../format.js';
+import type { ModifyOutcome } from '../../core/relay/relay-modify.js';
+import { formatSize, formatTick } from '../format.js';
+import { averagePrice, type ShownFill } from '../info/fills.js';
+import { fillsOf, sizeOfFills } from '../info/order-fills.js';
 import type { ItemStatus } from '../reply.js';
-import { coinPrice, coinSize, type Asset } from '../universe.js';
+import { coinPrice, coinSize, lotOf, type Asset } from '../universe.js';
 import { guardText } from './guard-texts.js';
 import { beyondCapText, errorText, REASON_TEXTS, refusalText, withAsset } from './item-texts.js';
+import type { TradeWork } from './trade-handlers.js';
 
 /**
  * What concerns more than one item is thrown on, as long as it is all there is to say: beside an item that was done it must not hide
@@ -21,12 +26,30 @@ export function throwIfAll(outcomes: readonly { readonly kind: string; readonly 
   if (first && errors.length === outcomes.length) throw first;
 }
 
+/** Of one bot's order, oldest first; empty where they could not be read. */
+export type FillsOf = (oid: bigint) => readonly ShownFill[];
+
+/** One question for all items. What was executed is answered as executed, also by a database that does not answer now. */
+export async function readOutcomes(work: TradeWork, outcomes: readonly (ItemOutcome | ModifyOutcome)[]): Promise<FillsOf> {
+  const { gateway, venue, universe, caller } = work;
+  const orders = outcomes.flatMap((outcome) => (outcome.kind === 'filled' ? outcome.orders : []));
+  const whose = { gateway, venue, universe, trader: caller.trader };
+  const fills = await fillsOf(
+    whose,
+    orders.map((order) => ({ order })),
+  ).catch((error: unknown) => {
+    venue.log.warn('facade.fills-not-read', { error });
+    return null;
+  });
+  return (oid) => fills?.ofRecord(oid) ?? [];
+}
+
 /** One outcome in Hyperliquid's words. */
-export function statusOf(venue: Venue, asset: Asset, outcome: ItemOutcome, cloid: string | null): ItemStatus {
+export function statusOf(venue: Venue, asset: Asset, outcome: ItemOutcome, cloid: string | null, fills: FillsOf): ItemStatus {
   const named = cloid === null ? {} : { cloid };
   switch (outcome.kind) {
     case 'filled':
-      return { filled: { ...totals(venue, asset, outcome.orders), oid: Number(outcome.oid), ...named } };
+      return { filled: { ...totals(venue, asset, outcome.orders, fills(outcome.oid)), oid: Number(outcome.oid), ...named } };
     case 'resting':
       return { resting: { oid: Number(outcome.oid), ...named } };
     case 'rejected':
@@ -54,14 +77,16 @@ const baseOf = (venue: Venue, { fill, collateralIndex }: Order): bigint => {
   return ((fill?.sizeToken ?? 0n) * (priceUsd ?? 10n ** 8n)) / 10n ** 8n;
 };
 
-function totals(venue: Venue, asset: Asset, orders: readonly Order[]): { totalSz: string; avgPx: string } {
+/** As the fills show it; without them, as the orders say they were executed. */
+function totals(venue: Venue, asset: Asset, orders: readonly Order[], fills: readonly ShownFill[]): { totalSz: string; avgPx: string } {
   const parts = orders.map((order) => ({ base: baseOf(venue, order), price: order.fill?.price ?? 0n }));
   const base = parts.reduce((sum, part) => sum + part.base, 0n);
   const paid = parts.reduce((sum, part) => sum + part.base * part.price, 0n);
   const average = base === 0n ? (parts[0]?.price ?? 0n) : divideInteger(paid, base, 'half-up');
+  const size = fills.length === 0 ? floorToLot(base, lotOf(asset)) : sizeOfFills(fills);
   return {
-    totalSz: formatSize(coinSize(asset, base), asset.szDecimals, 'half-up'),
-    avgPx: formatExact(coinPrice(asset, average)),
+    totalSz: formatSize(coinSize(asset, size), asset.szDecimals, 'down'),
+    avgPx: formatTick(coinPrice(asset, fills.length === 0 ? average : averagePrice(fills)), asset.szDecimals, 'half-up'),
   };
 }
 

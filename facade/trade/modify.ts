@@ -5,7 +5,7 @@ import type { TradeActionOf, WireOrder } from '../actions/trade.js';
 import { DONE, refused, statuses, type ExchangeReply, type ItemStatus } from '../reply.js';
 import type { Asset } from '../universe.js';
 import { executingText } from './cancel.js';
-import { itemError, statusOf, throwIfAll } from './item-status.js';
+import { itemError, readOutcomes, statusOf, throwIfAll, type FillsOf } from './item-status.js';
 import { ITEM_TEXTS } from './item-texts.js';
 import { readOrder } from './read-order.js';
 import type { TradeWork } from './trade-handlers.js';
@@ -60,14 +60,15 @@ async function modifyOne(
     return { status, outcome: { kind: 'unreadable' } };
   }
   const outcome = await relayModify(gateway, venue, caller, action, { name: nameOf(oid), item: read.item, holdMs });
-  return { status: statusOfChange(work, asset, outcome, read.item.cloid), outcome };
+  const fills = await readOutcomes(work, [outcome]);
+  return { status: statusOfChange(work, asset, outcome, read.item.cloid, fills), outcome };
 }
 
-function statusOfChange({ venue }: TradeWork, asset: Asset, outcome: ModifyOutcome, cloid: string | null): ItemStatus {
+function statusOfChange({ venue }: TradeWork, asset: Asset, outcome: ModifyOutcome, cloid: string | null, fills: FillsOf): ItemStatus {
   if (outcome.kind === 'gone') return GONE;
   if (outcome.kind === 'executing') return itemError(executingText(venue, outcome.reclaimableAt), asset.id);
-  if (outcome.kind !== 'lost') return statusOf(venue, asset, outcome, cloid);
-  const status = statusOf(venue, asset, outcome.outcome, cloid);
+  if (outcome.kind !== 'lost') return statusOf(venue, asset, outcome, cloid, fills);
+  const status = statusOf(venue, asset, outcome.outcome, cloid, fills);
   const said = typeof status === 'object' && 'error' in status ? status.error : '';
   return { error: `Error placing new order during modify: ${said}` };
 }

@@ -4,7 +4,7 @@ import type { ExchangeItem, ItemOutcome } from '../../core/relay/plan-items.js';
 import { ordersOf, type TradeActionOf, type WireOrder } from '../actions/trade.js';
 import { refused, statuses, type ExchangeReply, type ItemStatus } from '../reply.js';
 import { attachedLevels, type AttachedLevels } from './attached-levels.js';
-import { itemError, statusOf, throwIfAll } from './item-status.js';
+import { itemError, readOutcomes, statusOf, throwIfAll } from './item-status.js';
 import { ITEM_TEXTS } from './item-texts.js';
 import { readOrder, type ReadOrder } from './read-order.js';
 import type { TradeWork } from './trade-handlers.js';
@@ -50,13 +50,14 @@ async function place(work: TradeWork, wires: readonly WireOrder[], read: readonl
   throwIfAll(outcomes);
   // What was tried on the chain was tried as the delegate. Where nothing was, that none of it can be sent is told before what else is wrong.
   if (!outcomes.some(isSent)) await requireDelegate(venue, caller);
+  const fills = await readOutcomes(work, outcomes);
   return read.map((each, at): Placed => {
     const asset = wires[at]?.a ?? 0;
     if (each.kind === 'error') return without(each.text, asset);
     const outcome = outcomes[items.indexOf(each.item)];
     const row = universe.assets[asset];
     if (!outcome || !row) return without(ITEM_TEXTS.cloidTaken, asset);
-    return { status: statusOf(venue, row, outcome, each.item.cloid), opens: opensBy(outcome) };
+    return { status: statusOf(venue, row, outcome, each.item.cloid, fills), opens: opensBy(outcome) };
   });
 }
 

@@ -4,7 +4,7 @@ import type { ExchangeItem } from '../../core/relay/plan-items.js';
 import type { WireTerms } from '../../core/relay/exchange-store.js';
 import type { WireOrder } from '../actions/trade.js';
 import { BASE_SCALE, PRICE_SCALE } from '../format.js';
-import type { Asset } from '../universe.js';
+import { lotOf, type Asset } from '../universe.js';
 import { ITEM_TEXTS } from './item-texts.js';
 
 const SIGNIFICANT = 5;
@@ -31,7 +31,7 @@ export function readOrder(asset: Asset | undefined, wire: WireOrder, item: numbe
       item,
       symbol: asset.symbol,
       pairIndex: asset.id,
-      sizeStep: stepOf(asset),
+      sizeStep: lotOf(asset),
       order,
       wire: termsOf(wire),
       cloid: wire.c ?? null,
@@ -56,9 +56,6 @@ function isOnTick(price: Decimal, szDecimals: number): boolean {
   if (decimals === 0) return true;
   return decimals <= PRICE_AND_SIZE - szDecimals && price.units.toString().length <= SIGNIFICANT;
 }
-
-/** One lot of the coin, in base units. */
-const stepOf = ({ szDecimals, multiplier }: Asset): bigint => 10n ** BigInt(BASE_SCALE - szDecimals) * multiplier;
 
 /** Prices are rounded in the trader's favour where the contract has fewer digits: a buyer's down, a seller's up. */
 export function exchangeOrder(asset: Pick<Asset, 'multiplier'>, wire: WireOrder): ExchangeOrder {

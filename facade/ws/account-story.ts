@@ -6,6 +6,7 @@ import type { JournalHub } from '../../core/stream/journal-hub.js';
 import { createTopic } from '../../core/stream/topic.js';
 import type { InfoContext } from '../info/info-type.js';
 import type { OrderWithStatus, Whose } from '../info/order-status.js';
+import { excessOrder } from '../info/order-fills.js';
 import { describeCancels, type NonUserCancel } from './cancel-news.js';
 import { describeFills, type FillNews } from './fill-news.js';
 import { createMoveNews } from './move-news.js';
@@ -56,8 +57,9 @@ export function createAccountStory({ gateway, venue, journal, readContext, trade
     if (own.length === 0) return;
     // Side by side they would read the same rows at different moments.
     const whose = await readWhose();
-    const orders = await orderNews.describe(whose, own);
+    const changed = await orderNews.describe(whose, own);
     const fills = await describeFills(whose, own);
+    const orders = [...changed, ...fills.fills.filter(({ part }) => part.isExcess).map(excessOrder)];
     const nonUserCancels = await describeCancels(whose, orders);
     if (!isStopped) news.tell({ orders, nonUserCancels, moved: moveNews(orders), ...fills });
   };

@@ -3,10 +3,8 @@ import type { Executed } from '../../core/domain/chain-event.js';
 import { collateralToUsd } from '../../core/domain/pricing/size.js';
 import type { JournalEntry } from '../../core/journal/journal-store.js';
 import { ZERO_TEXT, formatUsd } from '../format.js';
-import { listFills } from '../info/fills.js';
+import { readFills, type ShownFill } from '../info/fills.js';
 import type { Whose } from '../info/order-status.js';
-
-export type Fill = Awaited<ReturnType<typeof listFills>>[number];
 
 export interface Liquidation {
   readonly lid: number;
@@ -18,13 +16,15 @@ export interface Liquidation {
 
 export interface FillNews {
   /** Oldest first, as the info door tells them. */
-  readonly fills: readonly Fill[];
+  readonly fills: readonly ShownFill[];
   readonly liquidations: readonly Liquidation[];
   /** The chain took fills back that were told before. */
   readonly hasTakenBack: boolean;
 }
 
 const MOST = 2_000;
+/** Fills of one second are told apart by milliseconds. */
+const LAST_OF_SECOND = 999;
 
 interface Happened {
   readonly id: bigint;
@@ -38,12 +38,12 @@ export async function describeFills(whose: Whose, entries: readonly JournalEntry
 }
 
 /** Read as a stretch of time, so that they are the same as in every other answer. */
-async function shownFills(whose: Whose, happened: readonly Happened[]): Promise<Fill[]> {
+async function shownFills(whose: Whose, happened: readonly Happened[]): Promise<ShownFill[]> {
   if (happened.length === 0) return [];
   const times = happened.map(({ executed }) => executed.place.at);
-  const ids = new Set(happened.map(({ id }) => Number(id)));
-  const window = { from: Math.min(...times), to: Math.max(...times), limit: MOST, newestFirst: false };
-  return (await listFills(whose, window)).filter(({ tid }) => ids.has(tid));
+  const ids = new Set(happened.map(({ id }) => id));
+  const window = { from: Math.min(...times), to: Math.max(...times) + LAST_OF_SECOND, limit: MOST, newestFirst: false };
+  return (await readFills(whose, window)).filter(({ fill }) => ids.has(fill.id));
 }
 
 /** The contract itself liquidates, one trade at a time. */

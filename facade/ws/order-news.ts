@@ -4,6 +4,7 @@ import type { JournalEntry, JournalFact } from '../../core/journal/journal-store
 import type { ExchangeRecord } from '../../core/relay/exchange-store.js';
 import { recordStatus } from '../info/bot-order-status.js';
 import { withCancelWords } from '../info/cancel-words.js';
+import { fillsOf, sizeOfFills, type OrderFills } from '../info/order-fills.js';
 import { isTrade, showOrder, statusOf } from '../info/order-shapes.js';
 import type { OrderWithStatus, Whose } from '../info/order-status.js';
 import { createProtectionNews } from './protection-news.js';
@@ -73,8 +74,9 @@ async function showChanges(whose: Whose, changes: readonly Change[]): Promise<Or
   const legs = [...records.values()].flatMap((record) => record.legs.flatMap(({ orderId }) => orderId ?? []));
   const siblings = await gateway.store.facade.history.ordersOf(slug, trader, [...new Set(legs)]);
   const standing = new Map([...siblings, ...seen.values()].map((order) => [order.id, order]));
+  const fills = await fillsOf(whose, [...standing.values(), ...changes.flatMap(({ order }) => (order === null ? [] : [{ order }]))]);
   return changes.flatMap((change) => {
-    const shown = showChange(whose, change, { standing, record: records.get(change.id) ?? null });
+    const shown = showChange(whose, change, { standing, record: records.get(change.id) ?? null, fills });
     return shown === null ? [] : [shown];
   });
 }
@@ -92,28 +94,30 @@ interface Standing {
   /** Orders as they are, brought to what each change says as it is told. */
   readonly standing: Map<bigint, SeenOrder>;
   readonly record: ExchangeRecord | null;
+  readonly fills: OrderFills;
 }
 
-function showChange(whose: Whose, { id, order, before }: Change, { standing, record }: Standing): OrderWithStatus | null {
+function showChange(whose: Whose, { id, order, before }: Change, { standing, record, fills }: Standing): OrderWithStatus | null {
   const known = standing.get(id);
   // Nothing, or nothing that others may see, is left of what the chain took back.
   const said = order !== null && known !== undefined ? order : before && gone(before, whose.venue.clock.now());
   if (said === null || (known === undefined && before === null)) return null;
   const seen: SeenOrder = { id, order: said, orderKey: known?.orderKey ?? null, isRelayed: known?.isRelayed ?? false };
-  if (!seen.isRelayed) return showNative(whose, seen);
+  if (!seen.isRelayed) return showNative(whose, seen, fills);
   if (record === null) return null;
   standing.set(id, seen);
   const orders = record.legs.flatMap(({ orderId }) => (orderId === null ? [] : (standing.get(orderId) ?? [])));
-  return recordStatus(whose, record, orders);
+  return recordStatus(whose, record, orders, fills);
 }
 
 const gone = (before: Order, now: number): Order | null =>
   before.status === 'prepared' || before.status === 'expired' ? null : { ...before, status: 'canceled', fill: null, updatedAt: now };
 
 /** What was prepared natively and is not on chain is nobody's business. */
-function showNative({ venue, universe }: Whose, seen: SeenOrder): OrderWithStatus | null {
+function showNative({ venue, universe }: Whose, seen: SeenOrder, fills: OrderFills): OrderWithStatus | null {
   const { order } = seen;
   const asset = universe.assets[order.pairIndex];
   if (!asset || !isTrade(order) || order.status === 'prepared' || order.status === 'expired') return null;
-  return { order: showOrder(venue.feed.config(), asset, seen), status: statusOf(order), statusTimestamp: order.updatedAt };
+  const filled = order.status === 'filled' ? sizeOfFills(fills.of(seen.id)) : 0n;
+  return { order: showOrder(venue.feed.config(), asset, seen, { filled }), status: statusOf(order), statusTimestamp: order.updatedAt };
 }

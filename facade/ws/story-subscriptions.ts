@@ -1,13 +1,12 @@
 import { z } from 'zod';
 import type { Address, Cancel } from '../../core/ports.js';
 import { createOnce } from '../../core/stream/once.js';
-import { listFills } from '../info/fills.js';
+import { joinFills, readFills, type ShownFill } from '../info/fills.js';
 import { User } from '../info/info-type.js';
 import { updatedOrder } from '../info/order-shapes.js';
 import { orderHistory, type Whose } from '../info/order-status.js';
 import { whose } from '../info/whose.js';
 import type { News } from './account-story.js';
-import type { Fill } from './fill-news.js';
 import { frameText } from './frames.js';
 import { subscriptionType, type OpenContext, type Opened, type SubscriptionType } from './subscription-type.js';
 
@@ -42,18 +41,30 @@ const textsOnce = (make: (news: News, user: Address) => readonly string[]): Chan
   };
 };
 
-const fillsText = (user: Address, fills: readonly Fill[], isSnapshot: boolean): string =>
+const wiresOf = (fills: readonly ShownFill[], isJoined: boolean) => (isJoined ? joinFills(fills) : fills.map(({ wire }) => wire));
+
+const fillsText = (user: Address, fills: readonly object[], isSnapshot: boolean): string =>
   frameText('userFills', { user, fills, ...(isSnapshot ? { isSnapshot } : {}) });
 
-async function fillsSnapshot(owner: Whose, user: Address): Promise<Snapshot> {
-  const fills = await listFills(owner, { from: 0, to: FOREVER, limit: MOST, newestFirst: true });
-  const known = new Set(fills.map(({ tid }) => tid));
-  return {
-    text: fillsText(user, fills, true),
-    items: fills,
-    without: (news) => ({ ...news, fills: news.fills.filter(({ tid }) => !known.has(tid)) }),
+const fillsSnapshot =
+  (isJoined: boolean) =>
+  async (owner: Whose, user: Address): Promise<Snapshot> => {
+    const shown = await readFills(owner, { from: 0, to: FOREVER, limit: MOST, newestFirst: true });
+    const known = new Set(shown.map(({ wire }) => wire.tid));
+    const fills = wiresOf(shown, isJoined).slice(0, MOST);
+    return {
+      text: fillsText(user, fills, true),
+      items: fills,
+      without: (news) => ({ ...news, fills: news.fills.filter(({ wire }) => !known.has(wire.tid)) }),
+    };
   };
-}
+
+const fillsChannel = (isJoined: boolean): Channel => ({
+  question: 'userFills',
+  snapshot: fillsSnapshot(isJoined),
+  texts: textsOnce(({ fills }, user) => (fills.length === 0 ? [] : [fillsText(user, wiresOf(fills, isJoined), false)])),
+});
+const JOINED_FILLS = fillsChannel(true);
 
 /** An order's newest state replaces what was told of it, so what comes twice does no harm. */
 async function historySnapshot(owner: Whose, user: Address): Promise<Snapshot> {
@@ -81,16 +92,12 @@ const CHANNELS = {
     question: 'openOrders',
     snapshot: null,
     texts: textsOnce(({ fills, liquidations, nonUserCancels }) => [
-      ...(fills.length === 0 ? [] : [frameText('user', { fills })]),
+      ...(fills.length === 0 ? [] : [frameText('user', { fills: wiresOf(fills, false) })]),
       ...liquidations.map((liquidation) => frameText('user', { liquidation })),
       ...(nonUserCancels.length === 0 ? [] : [frameText('user', { nonUserCancel: nonUserCancels })]),
     ]),
   },
-  userFills: {
-    question: 'userFills',
-    snapshot: fillsSnapshot,
-    texts: textsOnce(({ fills }, user) => (fills.length === 0 ? [] : [fillsText(user, fills, false)])),
-  },
+  userFills: fillsChannel(false),
   notification: {
     question: 'openOrders',
     snapshot: null,
@@ -164,22 +171,28 @@ async function openStory(context: OpenContext, user: Address, channel: Channel):
   };
 }
 
-const row = (type: string, channel: Channel, fields: z.ZodType<{ user: Address }> = OfUser): SubscriptionType =>
-  subscriptionType({ type, question: channel.question, fields, open: (context, { user }) => openStory(context, user, channel) });
+const row = (type: string, channel: Channel): SubscriptionType =>
+  subscriptionType({
+    type,
+    question: channel.question,
+    fields: OfUser,
+    open: (context, { user }) => openStory(context, user, channel),
+  });
 
 export const STORY_SUBSCRIPTIONS: readonly SubscriptionType[] = [
   row('orderUpdates', CHANNELS.orderUpdates),
   row('userEvents', CHANNELS.userEvents),
-  row(
-    'userFills',
-    CHANNELS.userFills,
-    OfUser.extend({
+  subscriptionType({
+    type: 'userFills',
+    question: CHANNELS.userFills.question,
+    fields: OfUser.extend({
       aggregateByTime: z
         .boolean()
         .nullish()
         .transform((value) => value ?? false),
     }),
-  ),
+    open: (context, { user, aggregateByTime }) => openStory(context, user, aggregateByTime ? JOINED_FILLS : CHANNELS.userFills),
+  }),
   row('userHistoricalOrders', CHANNELS.userHistoricalOrders),
   row('notification', CHANNELS.notification),
 ];

@@ -1,6 +1,13 @@
 import type { Knex } from 'knex';
 import type { OrderKey } from '../../domain/chain-event.js';
-import { NEWEST_FILLS, type HistoryStore, type SeenFill, type SeenOrder, type TakenBack } from '../../facade/history-store.js';
+import {
+  NEWEST_FILLS,
+  type HistoryStore,
+  type SeenFill,
+  type SeenOrder,
+  type SizeUnits,
+  type TakenBack,
+} from '../../facade/history-store.js';
 import type { Hex } from '../../ports.js';
 import { readEvent, readOrder } from './tracking-rows.js';
 
@@ -16,6 +23,9 @@ interface FillRow {
   event: string;
   order_id: bigint | null;
   is_relayed: boolean;
+  opening: string | null;
+  before: string;
+  after: string;
 }
 
 const ORDERS = `
@@ -27,17 +37,55 @@ const ORDERS = `
 const AT = `((event -> 'place' ->> 'at')::bigint)`;
 const OWN_FILLS = `chain_events.chain = :chain and chain_events.trader = :trader and is_fill and not orphaned and event ->> 'action' <> 'leverage'`;
 
+const numeric = (name: string): string => `(event -> '${name}' ->> '$n')::numeric`;
+
+/** 1e18; of trades from before the contract kept tokens, what they cost. */
+const TOKENS = `coalesce(nullif(${numeric('sizeToken')}, 0),
+  trunc(${numeric('sizeCollateral')} * 1e28 / units.precision / nullif((event -> 'terms' -> 'openPrice' ->> '$n')::numeric, 0)), 0)`;
+const OPENS = `event ->> 'action' in ('open', 'increase')`;
+/** 1e26, signed: what a fill moved the net position by, at the collateral's price of the trade's opening. */
+const MOVED = `${TOKENS} * coalesce(${numeric('entryPriceUsd')}, ${numeric('collateralPriceUsd')}, units.price_usd, 1e8)
+  * case when (${OPENS}) = (event -> 'terms' ->> 'long')::boolean then 1 else -1 end`;
+const PAIR = `(event -> 'terms' ->> 'pairIndex')::integer`;
+const unitsOf = (collateralIndex: string): string =>
+  `left join jsonb_to_recordset(:units::jsonb) as units(index integer, precision numeric, price_usd numeric) on units.index = ${collateralIndex}`;
+const UNITS = unitsOf(`(event -> 'terms' ->> 'collateralIndex')::integer`);
+
+const held = (name: string): string => `(state -> '${name}' ->> '$n')::numeric`;
+/** 1e26, signed: what is open of each market. */
+const HELD = `
+  select trader, (state ->> 'pairIndex')::integer as pair_index, sum(
+    coalesce(nullif(${held('sizeToken')}, 0),
+      trunc(trunc(${held('collateralAmount')} * ${held('leverage')} / 1000) * 1e28 / units.precision / nullif(${held('openPrice')}, 0)), 0)
+    * coalesce(${held('entryPriceUsd')}, units.price_usd, 1e8) * case when (state ->> 'long')::boolean then 1 else -1 end) as base
+  from positions ${unitsOf(`(state ->> 'collateralIndex')::integer`)}
+  where chain = :chain and trader = any(:traders::text[]) and is_open and state is not null group by 1, 2`;
+
 /**
  * The page is cut before anything is joined to it, so that its cost does not grow with what is stored. Events of a gateway that did not
- * note the order yet are found by their place on chain.
+ * note the order yet are found by their place on chain. Positions and fills are read in one statement, so that they are of one moment.
  */
 const fillsSql = (way: 'asc' | 'desc'): string => `
   with page as materialized (
-    select * from chain_events where ${OWN_FILLS} and ${AT} between :from and :to
-    order by ${AT} ${way}, block_number ${way}, log_index ${way} limit :limit
-  )
-  select page.id, event::text, orders.id as order_id, coalesce(agents.mode = 'relayed', false) as is_relayed
+    select chain_events.*, ${AT} as at, ${PAIR} as pair_index, ${MOVED} as moved
+    from (
+      select * from chain_events where ${OWN_FILLS} and ${AT} between :from and :to
+      order by ${AT} ${way} fetch first (cast(:limit as bigint)) rows with ties
+    ) chain_events ${UNITS}
+  ), newer as (
+    select ${PAIR} as pair_index, sum(${MOVED}) as moved
+    from (
+      select event from chain_events where ${OWN_FILLS} and ${AT} > (select max(at) from page) order by ${AT} desc limit ${NEWEST_FILLS}
+    ) later ${UNITS} group by 1
+  ), held as (${HELD})
+  select page.id, event::text, orders.id as order_id, coalesce(agents.mode = 'relayed', false) as is_relayed,
+    case when agents.mode is distinct from 'relayed' and orders.state ->> 'action' in ('open', 'increase') and orders.state -> 'asked' is not null
+      then orders.state::text end as opening,
+    trunc((coalesce(held.base, 0) - coalesce(newer.moved, 0) - sum(page.moved) over later) / 1e8)::text as before,
+    trunc((coalesce(held.base, 0) - coalesce(newer.moved, 0) - sum(page.moved) over later + page.moved) / 1e8)::text as after
   from page
+  left join held on held.pair_index = page.pair_index
+  left join newer on newer.pair_index = page.pair_index
   left join orders on orders.id = coalesce(page.order_id, (
     select id from orders known where known.chain = page.chain and known.trader = page.trader and known.order_key = page.order_key
   ), (
@@ -45,7 +93,12 @@ const fillsSql = (way: 'asc' | 'desc'): string => `
       and hit.kind = 'guardHit' and not hit.orphaned and hit.block_number = page.block_number and hit.log_index = page.log_index limit 1
   ))
   left join agents on agents.chain = orders.chain and agents.agent = orders.agent
-  order by ${AT} ${way}, page.block_number ${way}, page.log_index ${way}`;
+  window later as (partition by page.pair_index order by page.at desc, page.block_number desc, page.log_index desc)
+  order by page.at ${way}, page.block_number ${way}, page.log_index ${way}`;
+
+const FIRST_FILL = `
+  select min(${AT})::text as at from chain_events where chain = :chain and trader = :trader and order_id = any(:ids::bigint[]) and is_fill and not orphaned`;
+const FILL_AT = `select ${AT}::text as at from chain_events where ${OWN_FILLS} and id = :id`;
 
 const NEWEST = `
   select event, ${AT} as at from chain_events where ${OWN_FILLS} and ${AT} > :after
@@ -56,11 +109,6 @@ const field = (name: string): string => `coalesce((event -> '${name}' ->> '$n'):
 const PRICE_USD = `coalesce((event -> 'collateralPriceUsd' ->> '$n')::numeric, 100000000)`;
 /** 1e18 base units. */
 const BASE = `${field('sizeToken')} * ${PRICE_USD} / 100000000`;
-
-const MOVED = `
-  select (event -> 'terms' ->> 'pairIndex')::integer as pair_index,
-    trunc(sum(${BASE} * case when (event ->> 'action' in ('open', 'increase')) = (event -> 'terms' ->> 'long')::boolean then 1 else -1 end))::text as base
-  from (${NEWEST}) as newest group by 1`;
 
 const TOTALS = `
   select (at / 86400000)::integer as day, (event -> 'terms' ->> 'collateralIndex')::integer as collateral_index,
@@ -125,14 +173,16 @@ export function createHistoryStore(db: Knex): HistoryStore {
       const found = await rows<{ order_id: bigint; purpose: TakenBack }>(TAKEN_BACK, { chain, ids: orderIds.map(String) });
       return new Map(found.map(({ order_id, purpose }) => [order_id, purpose]));
     },
-    async fills(chain, trader, { from, to, limit, newestFirst }) {
+    async fills(chain, trader, { from, to, limit, newestFirst }, units) {
       const sql = fillsSql(newestFirst ? 'desc' : 'asc');
-      return (await rows<FillRow>(sql, { chain, trader, from, to, limit })).flatMap(seenFill);
+      const values = { chain, trader, traders: [trader], from, to, limit, units: unitRows(units) };
+      return (await rows<FillRow>(sql, values)).flatMap(seenFill);
     },
-    async movedAfter(chain, trader, after) {
-      const found = await rows<{ pair_index: number; base: string }>(MOVED, { chain, trader, after });
-      return new Map(found.map(({ pair_index, base }) => [pair_index, BigInt(base)]));
+    async firstFillAt(chain, trader, orderIds) {
+      if (orderIds.length === 0) return null;
+      return readTime(await rows(FIRST_FILL, { chain, trader, ids: orderIds.map(String) }));
     },
+    fillAt: async (chain, trader, id) => readTime(await rows(FILL_AT, { chain, trader, id })),
     async totals(chain, trader, since) {
       const found = await rows<{ day: number; collateral_index: number; volume: string; pnl: string }>(TOTALS, {
         chain,
@@ -156,7 +206,16 @@ const seen = (rows: readonly OrderRow[]): SeenOrder[] =>
     return order === null ? [] : [{ id, order, orderKey: order_key, isRelayed: is_relayed }];
   });
 
-function seenFill({ id, event, order_id, is_relayed }: FillRow): SeenFill[] {
+const readTime = ([row]: readonly { at: string | null }[]): number | null => (row?.at ? Number(row.at) : null);
+
+const unitRows = (units: SizeUnits): string =>
+  JSON.stringify(
+    units.map(({ index, precision, priceUsd }) => ({ index, precision: precision.toString(), price_usd: priceUsd.toString() })),
+  );
+
+function seenFill({ id, event, order_id, is_relayed, opening, before, after }: FillRow): SeenFill[] {
   const executed = readEvent(event);
-  return executed.kind === 'executed' ? [{ id, executed, by: order_id === null ? null : { id: order_id, isRelayed: is_relayed } }] : [];
+  if (executed.kind !== 'executed') return [];
+  const by = order_id === null ? null : { id: order_id, isRelayed: is_relayed, opening: readOrder(opening) };
+  return [{ id, executed, by, before: BigInt(before), after: BigInt(after) }];
 }

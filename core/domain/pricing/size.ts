@@ -26,6 +26,25 @@ export const positionSizeToken = (input: {
 /** Units of the base asset (1e18): the same number as the contract's tokens only for a collateral worth exactly one USD. */
 export const tokenToBase = (token: bigint, collateral: CollateralUnits): bigint => (token * collateral.priceUsd) / E8;
 
+/**
+ * Base units (1e18) of a trade for as long as it lives: at the collateral's price of its opening, so that the size changes only when
+ * something is traded. Trades from before the contract kept tokens are sized by what they cost.
+ */
+export function entryBase(
+  trade: {
+    readonly sizeToken: bigint;
+    readonly collateralAmount: bigint;
+    readonly leverage: bigint;
+    readonly openPrice: bigint;
+    readonly entryPriceUsd?: bigint;
+  },
+  collateral: Pick<CollateralUnits, 'precision' | 'priceUsd'>,
+): bigint {
+  const isCounted = trade.sizeToken > 0n || trade.openPrice === 0n;
+  const token = isCounted ? trade.sizeToken : (positionSizeCollateral(trade) * E18 * P10) / collateral.precision / trade.openPrice;
+  return (token * (trade.entryPriceUsd ?? collateral.priceUsd)) / E8;
+}
+
 /** The contract takes collateral, people think in base units: the rounding is ours, and the caller names it. */
 export function collateralForBaseSize(input: {
   /** 1e18. */

@@ -29,6 +29,7 @@ import { reclaimTries } from './0032-reclaim-tries.js';
 import { agentApprovals } from './0033-agent-approvals.js';
 import { nonceFloors } from './0035-nonce-floors.js';
 import { agentUse } from './0036-agent-use.js';
+import { entryPrices } from './0042-entry-prices.js';
 import { referrals } from './0046-referrals.js';
 import type { Migration } from './migration.js';
 
@@ -65,5 +66,6 @@ export const MIGRATIONS: readonly Migration[] = [
   agentApprovals,
   nonceFloors,
   agentUse,
+  entryPrices,
   referrals,
 ];

@@ -1,0 +1,90 @@
+import { NEWEST_FILLS, type SeenOrder } from '../../core/facade/history-store.js';
+import { ZERO_TEXT } from '../format.js';
+import { readFills, type ShownFill } from './fills.js';
+import type { OrderWithStatus, Whose } from './order-status.js';
+import { fillOfExcess } from './shown-fills.js';
+
+/** The fills of some orders, as every other answer shows them. */
+export interface OrderFills {
+  /** By the id of an order of ours. */
+  of(orderId: bigint): readonly ShownFill[];
+  /** By the number of a bot's order, oldest first. */
+  ofRecord(oid: bigint): readonly ShownFill[];
+  /** What was executed beyond the size of an order since the first of these fills, newest first. */
+  readonly excess: readonly ShownFill[];
+}
+
+const NO_FILLS: OrderFills = { of: () => [], ofRecord: () => [], excess: [] };
+/** Later than any block. */
+const FOREVER = Number.MAX_SAFE_INTEGER;
+const LAST_OF_SECOND = 999;
+
+/** `isToNow`: what was executed after the last of these orders is read too. */
+export async function fillsOf(whose: Whose, orders: readonly Pick<SeenOrder, 'order'>[], isToNow = false): Promise<OrderFills> {
+  const times = orders.flatMap(({ order }) => order.fill?.at ?? []);
+  if (times.length === 0) return NO_FILLS;
+  const to = isToNow ? FOREVER : Math.max(...times) + LAST_OF_SECOND;
+  const found = await readFills(whose, { from: Math.min(...times), to, limit: NEWEST_FILLS, newestFirst: true });
+  const byOrder = new Map<bigint, ShownFill[]>();
+  for (const shown of found) {
+    const id = shown.fill.by?.id;
+    if (id !== undefined && !shown.part.isExcess) byOrder.set(id, [shown, ...(byOrder.get(id) ?? [])]);
+  }
+  return {
+    of: (orderId) => byOrder.get(orderId) ?? [],
+    ofRecord: (oid) => found.filter(({ record }) => record?.oid === oid).reverse(),
+    excess: found.filter(({ part }) => part.isExcess),
+  };
+}
+
+/** Base units, 1e18. */
+export const sizeOfFills = (fills: readonly ShownFill[]): bigint => fills.reduce((sum, { part }) => sum + part.size, 0n);
+
+/** What was executed beyond an order's size is an order of its own, which the client did not send: filled as soon as it is there. */
+export function excessOrder({ wire, part }: ShownFill): OrderWithStatus {
+  const order = {
+    coin: wire.coin,
+    side: wire.side === 'B' ? 'B' : 'A',
+    limitPx: wire.px,
+    sz: ZERO_TEXT,
+    oid: wire.oid,
+    timestamp: part.time,
+    origSz: wire.sz,
+    triggerCondition: 'N/A',
+    isTrigger: false,
+    triggerPx: ZERO_TEXT,
+    children: [],
+    isPositionTpsl: false,
+    reduceOnly: wire.dir.startsWith('Close'),
+    orderType: 'Market',
+    tif: 'FrontendMarket',
+    cloid: null,
+  } as const;
+  return { order, status: 'filled', statusTimestamp: part.time };
+}
+
+/** By its number; null where no execution of the trader went beyond its order under that number. */
+export async function findExcess(whose: Whose, oid: bigint): Promise<OrderWithStatus | null> {
+  const id = fillOfExcess(oid);
+  if (id === null) return null;
+  const { gateway, venue, trader } = whose;
+  const at = await gateway.store.facade.history.fillAt(venue.definition.slug, trader, id);
+  if (at === null) return null;
+  const found = await readFills(whose, { from: at, to: at + LAST_OF_SECOND, limit: NEWEST_FILLS, newestFirst: false });
+  const shown = found.find(({ wire }) => wire.oid === Number(oid));
+  return shown ? excessOrder(shown) : null;
+}
+
+/** Each before the first order that ended no later. Both newest first. */
+export function withExcess(orders: readonly OrderWithStatus[], excess: readonly OrderWithStatus[]): OrderWithStatus[] {
+  const merged: OrderWithStatus[] = [];
+  let next = 0;
+  for (const order of orders) {
+    for (let own = excess[next]; own !== undefined && own.statusTimestamp >= order.statusTimestamp; own = excess[next]) {
+      merged.push(own);
+      next += 1;
+    }
+    merged.push(order);
+  }
+  return [...merged, ...excess.slice(next)];
+}

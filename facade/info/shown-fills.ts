@@ -1,0 +1,67 @@
+import { floorToLot } from '../../core/domain/lot.js';
+
+/** One execution of a trader, with the net position (base units, 1e18) it led from and to. */
+export interface Execution {
+  readonly before: bigint;
+  readonly after: bigint;
+  /** Base units of one lot of its market. */
+  readonly lot: bigint;
+  /** The block's second, epoch ms. */
+  readonly at: number;
+  /** The client's order that was executed; null where no size was asked for, so that nothing can be beyond it. */
+  readonly order: { readonly key: string; readonly size: bigint } | null;
+}
+
+/** A fill as clients see it. */
+export interface ShownPart {
+  /** Base units, never 0, whole lots. */
+  readonly size: bigint;
+  /** The shown position before it, signed. */
+  readonly start: bigint;
+  /** What was executed beyond the size of its order: a fill of an order of its own. */
+  readonly isExcess: boolean;
+  /** Epoch ms, in the order of the chain. */
+  readonly time: number;
+}
+
+/** Fills of one second are a millisecond apart; further ones share the last. */
+const LAST_OF_SECOND = 999;
+
+/**
+ * What clients see of a trader's executions, given in the order of the chain. A fill is the difference of two shown positions: fills add
+ * up to the position whatever the contract's digits are. The fills of an order come to no more than it asked for. An execution that the
+ * lot hides is no fill.
+ */
+export function showExecutions(executions: readonly Execution[]): ShownPart[][] {
+  const filled = new Map<string, bigint>();
+  const told = new Map<number, number>();
+  const timeOf = (at: number): number => {
+    const count = told.get(at) ?? 0;
+    told.set(at, count + 1);
+    return at + Math.min(count, LAST_OF_SECOND);
+  };
+  return executions.map(({ before, after, lot, at, order }) => {
+    const [from, to] = [floorToLot(before, lot), floorToLot(after, lot)];
+    const moved = to - from;
+    const size = moved < 0n ? -moved : moved;
+    const left = order === null ? size : largest(order.size - (filled.get(order.key) ?? 0n), 0n);
+    const own = size < left ? size : left;
+    if (order !== null) filled.set(order.key, (filled.get(order.key) ?? 0n) + own);
+    const signed = moved < 0n ? -own : own;
+    const parts = [
+      { size: own, start: from, isExcess: false },
+      { size: size - own, start: from + signed, isExcess: true },
+    ];
+    return parts.filter((part) => part.size > 0n).map((part) => ({ ...part, time: timeOf(at) }));
+  });
+}
+
+const largest = (a: bigint, b: bigint): bigint => (a > b ? a : b);
+
+/** Numbers of orders, positions and events are drawn from below; what is executed beyond an order has numbers of its own from here. */
+const FIRST_EXCESS_ID = 2n ** 52n;
+
+export const excessId = (id: bigint): bigint => FIRST_EXCESS_ID + id;
+
+/** The fill that led to the order of this number; null for every other number. */
+export const fillOfExcess = (id: bigint): bigint | null => (id > FIRST_EXCESS_ID ? id - FIRST_EXCESS_ID : null);
