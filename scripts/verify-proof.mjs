@@ -306,7 +306,8 @@ function checkClosing({ functionName, args }, order, { trades, pairIndex, sizeSt
   const left = sizeOf(order, multiplier) - sum(free.slice(0, at));
   if (functionName === 'closeTradeMarket') {
     const [whole, step] = [units(free[at].sizeBase), units(sizeStep)];
-    const mayClose = whole < left + step || (left >= step && leavesTooLittle(free[at], left));
+    const mayClose =
+      whole < left + step || (left >= step && leavesTooLittle(free[at], left)) || leavesExcess(order, free, step, multiplier);
     check(mayClose, `it closes more than was signed: ${whole} > ${left} (1e-18 units)`);
   } else {
     check(args[2] === 0, 'it changes the leverage of what is left');
@@ -314,6 +315,20 @@ function checkClosing({ functionName, args }, order, { trades, pairIndex, sizeSt
     check(args[1] <= signed, `it closes more than was signed: ${args[1]} > ${signed} of the collateral`);
     check(args[1] >= signed, `it closes less than was signed: ${args[1]} < ${signed} of the collateral`);
   }
+}
+
+/** What trades hold beyond the orders that opened them is closed along with the last of what was asked for. */
+const leavesExcess = (order, trades, step, multiplier) =>
+  sizeOf(order, multiplier) + trades.reduce((total, trade) => total + excessOf(trade), 0n) >= floorToLot(sum(trades), step);
+const excessOf = ({ excess, sizeBase }) => (excess === undefined ? 0n : units(excess) < units(sizeBase) ? units(excess) : units(sizeBase));
+
+/** What a market shows of a size: less than ten decimals is no size, less than a lot is one. */
+function floorToLot(size, lot) {
+  const noise = 10n ** 8n;
+  const half = size < 0n ? -(noise / 2n) : noise / 2n;
+  const exact = ((size + half) / noise) * noise;
+  const floored = (exact / lot) * lot;
+  return floored !== 0n || exact === 0n ? floored : exact < 0n ? -lot : lot;
 }
 
 const collateralOf = ({ collateralAmount, sizeBase }, size) => (units(collateralAmount) * size) / units(sizeBase);
@@ -357,7 +372,11 @@ function checkCover(index, order, { trades, sizeStep }, multiplier, check) {
   const opposite = trades.filter((trade) => isAgainst(order, trade));
   const covered = sum(opposite.slice(0, opposite.findIndex(({ tradeIndex }) => tradeIndex === index) + 1));
   const signed = sizeOf(order, multiplier);
-  check(signed === 0n || covered < signed + units(sizeStep), `its level closes more than was signed: ${covered} > ${signed} (1e-18 units)`);
+  const isExcess = leavesExcess(order, opposite, units(sizeStep), multiplier);
+  check(
+    signed === 0n || covered < signed + units(sizeStep) || isExcess,
+    `its level closes more than was signed: ${covered} > ${signed} (1e-18 units)`,
+  );
 }
 
 function checkOpening([trade, slippageP, referrer], order, { context }, multiplier, check) {
@@ -373,10 +392,25 @@ function checkOpening([trade, slippageP, referrer], order, { context }, multipli
   const worth = (collateralAmount) =>
     (collateralAmount * BigInt(trade.leverage) * units(collateral.priceUsd) * 10n ** 28n) /
     (units(collateral.precision) * 1000n * 10n ** 8n * at);
-  const signed = sizeOf(order, multiplier) - sum(nettedBefore(trade, order, context));
+  const signed = sizedFor(order, sum(nettedBefore(trade, order, context)), context, multiplier);
   const base = worth(trade.collateralAmount);
   check(base <= signed, `it is larger than was signed: ${base} > ${signed} (1e-18 units)`);
   check(worth(trade.collateralAmount + 1n) >= signed, `it is smaller than was signed: ${base} < ${signed} (1e-18 units)`);
+}
+
+/**
+ * What is left of the order after it has closed so much. With half a lot named, the position is aimed at the middle of the lot that was
+ * signed, counting the digits that earlier trades do not show: never more than half a lot beyond it.
+ */
+function sizedFor(order, closed, { halfLot, sizeStep, trades }, multiplier) {
+  const signed = sizeOf(order, multiplier);
+  if (halfLot === undefined) return signed - closed;
+  const step = units(sizeStep);
+  const held = trades.reduce((total, trade) => total + (isAgainst(order, trade) ? -units(trade.sizeBase) : units(trade.sizeBase)), 0n);
+  const aim = floorToLot(held, step) + signed;
+  const half = step / 2n;
+  if (units(halfLot) !== half || aim === 0n) return aim - floorToLot(held + closed, step);
+  return aim + (aim > 0n ? half : -half) - held - closed;
 }
 
 /** What the order takes of the other side before it opens its own: at the market what is free, at rest all of it; a trigger nets nothing. */

@@ -3,14 +3,14 @@ import { maxLeverageOf, type PricePoint } from '../domain/market.js';
 import type { ExchangeOrder, NettedTrade, TranslationContext } from '../domain/relay/exchange-order.js';
 import { MAX_SLIPPAGE_P } from '../domain/relay/price-bound.js';
 import { minRemainingCollateral } from '../domain/pricing/fees.js';
-import { marketView } from '../domain/pricing/market-view.js';
+import { marketView, type CollateralUnits } from '../domain/pricing/market-view.js';
 import { PriceRangeError } from '../domain/pricing/price-after-impact.js';
-import { collateralForBaseSize, positionSizeCollateral, tokenToBase } from '../domain/pricing/size.js';
+import { collateralForBaseSize, entryBase, positionSizeCollateral } from '../domain/pricing/size.js';
 import { markIn } from '../domain/pricing/skew-impact.js';
 import type { LeverageSetting } from '../facade/leverage-store.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { PositionFigures } from '../orders/find-position.js';
-import type { TraderFacts } from './exchange-store.js';
+import type { HeldPosition, TraderFacts } from './exchange-store.js';
 import type { StopBeyondCap } from './stop-beyond-cap.js';
 import { currentPrice, orderMarket, type Opening, type OrderMarket } from '../orders/order-request.js';
 import { predictCallback } from '../orders/precheck-callback.js';
@@ -20,13 +20,15 @@ export interface ExchangeFacts {
   /** The database's time when it was asked. */
   readonly askedAt: number;
   readonly block: bigint;
-  readonly positions: readonly PositionFigures[];
+  readonly positions: readonly HeldFigures[];
   readonly busy: ReadonlySet<number>;
   readonly leverage: ReadonlyMap<number, LeverageSetting>;
   /** Where the bot never chose one. */
   readonly usualLeverage: number;
   readonly stopBeyondCap: StopBeyondCap;
 }
+
+type HeldFigures = PositionFigures & Pick<HeldPosition, 'opening'>;
 
 const LEVERAGE_UNIT = 1_000n;
 const LEAST_CUSHION_P = 50n;
@@ -42,7 +44,7 @@ export async function exchangeFacts(
   return {
     askedAt,
     block: venue.state.followed.block ?? 0n,
-    positions: positions.map(({ tradeIndex, position }) => ({ ...position, tradeIndex })),
+    positions: positions.map(({ tradeIndex, position, opening }) => ({ ...position, tradeIndex, opening })),
     busy,
     leverage,
     usualLeverage: facade.leverage,
@@ -90,6 +92,7 @@ export function translationContext(
       .map((position) => netted(venue, facts, position, { ...before, point })),
     leverage,
     sizeStep,
+    halfLot: sizeStep / 2n,
     cushionP: cushion(oracle, predicted),
     maxSlippageP: MAX_SLIPPAGE_P,
     tp,
@@ -153,15 +156,15 @@ function cushion(oracle: bigint, predicted: bigint): bigint {
 function netted(
   venue: Venue,
   { busy }: ExchangeFacts,
-  position: PositionFigures,
+  position: HeldFigures,
   { taken, rooms, point }: Before & { readonly point: PricePoint },
 ): NettedTrade {
-  const { tradeIndex, long, collateralAmount, tp, sl, slippageP, sizeToken } = position;
+  const { tradeIndex, long, collateralAmount, tp, sl, slippageP, sizeToken, opening } = position;
   const view = marketView(venue.feed.config(), position);
   return {
     tradeIndex,
     long,
-    sizeBase: view === null ? sizeToken : tokenToBase(sizeToken, view.collateral),
+    sizeBase: view === null ? sizeToken : entryBase(position, view.collateral),
     collateralAmount,
     minCollateral: view === null ? 0n : minRemainingCollateral(view.fees, view.collateral),
     tp,
@@ -169,5 +172,17 @@ function netted(
     slippageP: rooms.get(tradeIndex) ?? slippageP,
     mark: markIn(view?.state, point),
     isBusy: busy.has(tradeIndex) || taken.has(tradeIndex),
+    excess: view === null || opening === null ? 0n : excessOf(position, opening, view.collateral),
   };
+}
+
+/** What is left of a trade that is more than its order asked for: the price fell, or rose for a short, while the oracle answered. */
+function excessOf(
+  position: PositionFigures,
+  { askedBase, sizeToken }: NonNullable<HeldPosition['opening']>,
+  collateral: CollateralUnits,
+): bigint {
+  const beyond = entryBase({ ...position, sizeToken }, collateral) - askedBase;
+  const held = entryBase(position, collateral);
+  return beyond <= 0n ? 0n : beyond < held ? beyond : held;
 }

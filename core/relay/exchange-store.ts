@@ -51,11 +51,18 @@ export interface ScheduledCancel {
   readonly dueAt: number;
 }
 
+export interface HeldPosition {
+  readonly tradeIndex: number;
+  readonly position: PositionState;
+  /** What its order asked for (base units, 1e18) and got (the contract's tokens); null where it did not come through the facade. */
+  readonly opening: { readonly askedBase: bigint; readonly sizeToken: bigint } | null;
+}
+
 /** What the translation of a trader's orders stands on. */
 export interface TraderFacts {
   /** The database's time. */
   readonly askedAt: number;
-  readonly positions: readonly { readonly tradeIndex: number; readonly position: PositionState }[];
+  readonly positions: readonly HeldPosition[];
   /** Trades that an order is about which is prepared or waits for the oracle. */
   readonly busy: ReadonlySet<number>;
   readonly leverage: ReadonlyMap<number, LeverageSetting>;

@@ -114,6 +114,29 @@ export function planRest({ asked, context }: Plan): Plan {
   return { asked: resting, context: moved, translation: translateOrder(resting.order, moved), isLeftToRest: true };
 }
 
+/** Whether an opening of the plan is sized for half a lot more than was asked. */
+export const isSizedUp = ({ context, translation }: Plan): boolean =>
+  (context.halfLot ?? 0n) > 0n && legsOf(translation).some(({ role }) => role === 'open');
+
+/** The same order sized for no more than was asked, where the trader's funds or rules do not allow half a lot more. */
+export function planExact({ asked, context, isLeftToRest }: Plan): Plan {
+  const exact = { ...context, halfLot: 0n };
+  return { asked, context: exact, translation: translateOrder(asked.order, exact), isLeftToRest };
+}
+
+const BEYOND_FUNDS: ReadonlySet<string> = new Set(['ERC20InsufficientBalance', 'ERC20InsufficientAllowance']);
+
+/** Whether an opening was refused for its amount, so that a smaller one may pass. */
+function isTooMuch(error: unknown): boolean {
+  if (!isKnown(error)) return error instanceof GuardrailError && error.refusal.rule === 'open-notional';
+  if (error.code !== 'SIMULATION_REVERTED') return error.code === 'SCOPE_SPEND_CAP_EXCEEDED';
+  return BEYOND_FUNDS.has((error.details as ErrorDetails<'SIMULATION_REVERTED'>).errorName);
+}
+
+/** The same of an outcome. */
+export const wasTooMuch = (outcome: ItemOutcome): boolean =>
+  outcome.kind === 'guarded' ? outcome.refusal.rule === 'open-notional' : outcome.kind === 'failed' && isTooMuch(outcome.error);
+
 export const atRest = (order: ExchangeOrder): ExchangeOrder => ({ ...order, style: { kind: 'limit', tif: 'Alo' } });
 
 export interface Prepared extends Plan {
@@ -132,19 +155,23 @@ export async function prepareItem(
   const { translation } = plan;
   if (translation.kind === 'refused') return failure({ kind: 'refused', why: translation.why });
   try {
-    const prepare = (): Promise<readonly PreparedLeg[]> =>
-      goodLegs(translation.legs, (leg) => prepareLeg(gateway, venue, caller, leg, facts));
+    const prepare = (): Promise<readonly PromiseSettledResult<PreparedLeg>[]> =>
+      Promise.allSettled(translation.legs.map((leg) => prepareLeg(gateway, venue, caller, leg, facts)));
     const isExit = translation.legs.every(({ role }) => role === 'close');
-    const legs = await (isExit ? prepare() : withSlot(venue, caller.trader, prepare));
-    return { ...plan, manner: translation.manner, legs: countCloses(legs) };
+    // Every leg is simulated; all of them in the same round trip.
+    const tried = await (isExit ? prepare() : withSlot(venue, caller.trader, prepare));
+    const isBeyond = tried.some(
+      (each, at) => each.status === 'rejected' && translation.legs[at]?.role === 'open' && isTooMuch(each.reason),
+    );
+    if (isBeyond && isSizedUp(plan)) return await prepareItem(gateway, venue, caller, facts, planExact(plan));
+    return { ...plan, manner: translation.manner, legs: countCloses(goodLegs(translation.legs, tried)) };
   } catch (error) {
     return failed(error);
   }
 }
 
-/** Every leg is rehearsed; all of them in the same round trip. Who cannot have all of it can still get out of what he is in. */
-async function goodLegs(legs: readonly Leg[], prepare: (leg: Leg) => Promise<PreparedLeg>): Promise<readonly PreparedLeg[]> {
-  const tried = await Promise.allSettled(legs.map(prepare));
+/** A trader that cannot have all of an order can still get out of a position with it. */
+function goodLegs(legs: readonly Leg[], tried: readonly PromiseSettledResult<PreparedLeg>[]): readonly PreparedLeg[] {
   const good = tried.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
   const closes = good.filter(({ leg }) => leg.role === 'close');
   for (const [at, each] of tried.entries()) {

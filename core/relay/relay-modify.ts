@@ -6,7 +6,17 @@ import { indexOf } from '../orders/find-order.js';
 import { watchOrders } from './await-orders.js';
 import { exchangeFacts } from './exchange-facts.js';
 import { findTarget, type OrderName, type Target } from './find-target.js';
-import { failed, planItems, type ExchangeItem, type ItemOutcome, type Plan, type Prepared } from './plan-items.js';
+import {
+  failed,
+  isSizedUp,
+  planExact,
+  planItems,
+  wasTooMuch,
+  type ExchangeItem,
+  type ItemOutcome,
+  type Plan,
+  type Prepared,
+} from './plan-items.js';
 import type { CancelOutcome } from './cancel-work.js';
 import { relayCancels } from './relay-cancels.js';
 import { outcomeOf, relayOrders, settle } from './relay-orders.js';
@@ -60,9 +70,13 @@ export async function relayModify(
   // What cannot be placed takes nothing away.
   if (!plan || 'outcome' in plan) return plan?.outcome ?? { kind: 'gone' };
   if (plan.translation.kind === 'refused') return plan.translation;
-  if (resting !== null && isOneEntry(plan))
-    return replaceInOne(gateway, venue, caller, action, { plan, instead: resting, askedAt: facts.askedAt, holdMs });
-  const refusal = await foreseeRefusal(gateway, venue, caller, plan, resting?.tradeIndex ?? null);
+  if (resting !== null && isOneEntry(plan)) {
+    const replace = (by: Plan): Promise<ItemOutcome | { readonly kind: 'gone' }> =>
+      replaceInOne(gateway, venue, caller, action, { plan: by, instead: resting, askedAt: facts.askedAt, holdMs });
+    const replaced = await replace(plan);
+    return replaced.kind !== 'gone' && isSizedUp(plan) && wasTooMuch(replaced) ? replace(planExact(plan)) : replaced;
+  }
+  const refusal = await foreseeRefusal(gateway, venue, caller, planExact(plan), resting?.tradeIndex ?? null);
   if (refusal !== null) return { kind: 'guarded', refusal };
   // A level is overwritten where it stands: the position is never without.
   const isOverwritten = overwrites(plan, target);
@@ -129,7 +143,7 @@ async function replaceInOne(
   caller: AgentCaller,
   action: SignedAction,
   { plan, instead, askedAt, holdMs }: { readonly plan: Plan; readonly instead: Instead; readonly askedAt: number; readonly holdMs: number },
-): Promise<ModifyOutcome> {
+): Promise<ItemOutcome | { readonly kind: 'gone' }> {
   const { translation, asked, context } = plan;
   if (translation.kind !== 'legs') return { kind: 'refused', why: translation.why };
   const watch = watchOrders(gateway, venue, caller.trader);

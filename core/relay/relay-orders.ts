@@ -4,7 +4,18 @@ import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import { isSettled, soonest, watchOrders, type OrderWatch } from './await-orders.js';
 import { exchangeFacts, type ExchangeFacts } from './exchange-facts.js';
-import { planItems, planRest, prepareItem, type ExchangeItem, type Failure, type ItemOutcome } from './plan-items.js';
+import {
+  isSizedUp,
+  planExact,
+  planItems,
+  planRest,
+  prepareItem,
+  wasTooMuch,
+  type ExchangeItem,
+  type Failure,
+  type ItemOutcome,
+  type Prepared,
+} from './plan-items.js';
 import type { TraderFacts } from './exchange-store.js';
 import type { RelayState, SignedAction } from './relay-store.js';
 import { dropHeld, sendHeld, sendItem, type Sent } from './send-item.js';
@@ -34,7 +45,13 @@ export async function relayOrders(
   try {
     const prepared = await Promise.all(planItems(venue, facts, items).map((plan) => prepareItem(gateway, venue, caller, facts, plan)));
     const sent: (Sent | Failure)[] = [];
-    for (const each of prepared) sent.push('outcome' in each ? each : await sendItem(gateway, venue, caller, action, each));
+    const send = async (each: Prepared | Failure): Promise<Sent | Failure> => {
+      if ('outcome' in each) return each;
+      const placed = await sendItem(gateway, venue, caller, action, each);
+      if (!('outcome' in placed) || !wasTooMuch(placed.outcome) || !isSizedUp(each)) return placed;
+      return send(await prepareItem(gateway, venue, caller, facts, planExact(each)));
+    };
+    for (const each of prepared) sent.push(await send(each));
     const flip = (each: Sent): Promise<Sent> => openAfterClose(gateway, venue, caller, action, watch, { sent: each, end });
     const [settled] = await Promise.all([
       Promise.all(sent.map(async (each) => ('outcome' in each || each.held === null ? each : flip(each)))),

@@ -37,6 +37,8 @@ export interface NettedTrade {
   readonly mark?: bigint;
   /** Something is pending on it: the contract takes nothing else meanwhile. */
   readonly isBusy: boolean;
+  /** Base units (1e18) it holds beyond what its order asked for. Absent in contexts from before it was kept: then there is none. */
+  readonly excess?: bigint;
 }
 
 /** Everything a translation stands on. Stored beside what was sent, so that anybody can repeat it. */
@@ -56,6 +58,12 @@ export interface TranslationContext {
   readonly leverage: bigint;
   /** The smallest size the market shows, 1e18. */
   readonly sizeStep: bigint;
+  /**
+   * What an opening is sized for beyond what was asked, 1e18: half of `sizeStep`, so that a small move of the price until the oracle
+   * answers leaves the shown size as it was asked for; 0 where the trader's funds do not allow it. Absent in contexts from before it was
+   * kept, which are translated as they were then.
+   */
+  readonly halfLot?: bigint;
   /** Room between a resting order's trigger and its limit, 1e3 percent: spread and impact have to fit in. */
   readonly cushionP: bigint;
   /** The contract's own bound, 1e3 percent. */

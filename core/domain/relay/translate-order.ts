@@ -1,4 +1,5 @@
 import type { OpenIntent, ProtectIntent } from '../intent.js';
+import { floorToLot } from '../lot.js';
 import { collateralForBaseSize } from '../pricing/size.js';
 import type { OrderType } from '../order.js';
 import type { ExchangeOrder, Leg, NettedTrade, Translation, TranslationContext, TranslationRefusal } from './exchange-order.js';
@@ -30,8 +31,12 @@ const refused = (why: TranslationRefusal): Translation => ({ kind: 'refused', wh
 const isWithinLimit = ({ isBuy, limit }: ExchangeOrder, price: bigint): boolean => (isBuy ? price <= limit : price >= limit);
 const isAgainst = ({ isBuy }: ExchangeOrder, { long }: NettedTrade): boolean => long !== isBuy;
 /** What the market shows of a size. */
-const shown = (size: bigint, { sizeStep }: TranslationContext): bigint => size - (size % sizeStep);
+const shown = (size: bigint, { sizeStep, halfLot }: TranslationContext): bigint =>
+  halfLot === undefined ? size - (size % sizeStep) : floorToLot(size, sizeStep);
 const sum = (trades: readonly NettedTrade[]): bigint => trades.reduce((total, { sizeBase }) => total + sizeBase, 0n);
+
+const excessOf = (trades: readonly NettedTrade[]): bigint =>
+  trades.reduce((total, { excess = 0n, sizeBase }) => total + (excess < sizeBase ? excess : sizeBase), 0n);
 
 /** At once, within the limit: closes, then opens. */
 function execute(order: ExchangeOrder, context: TranslationContext): Translation {
@@ -40,9 +45,37 @@ function execute(order: ExchangeOrder, context: TranslationContext): Translation
   if (order.reduceOnly && opposite.length === 0) return refused('reduce-only');
   if (opposite.length > 0 && free.length === 0) return refused('busy');
   const closes = closeOldestFirst(order, context, free);
-  const left = order.size - closes.reduce((total, { sizeBase }) => total + sizeBase, 0n);
-  const opens = order.reduceOnly || left < context.sizeStep ? [] : [openLeg(order, context, left, 'market', openingBound(order, context))];
+  const size = sizeToOpen(
+    order,
+    context,
+    closes.reduce((total, { sizeBase }) => total + sizeBase, 0n),
+  );
+  const isOpening = !order.reduceOnly && size.asked >= context.sizeStep;
+  const opens = isOpening ? [openLeg(order, context, size, 'market', openingBound(order, context))] : [];
   return { kind: 'legs', manner: 'market', legs: [...closes, ...opens] };
+}
+
+/** Base units, 1e18. */
+interface OpeningSize {
+  /** What is left of the order. */
+  readonly asked: bigint;
+  /** What the collateral is reckoned for. */
+  readonly sized: bigint;
+}
+
+/**
+ * What is left to open after the order has closed so much of the other side. The position is aimed at the middle of the lot that was asked
+ * for: digits of earlier trades that are not shown count towards it, so that half lots do not add up.
+ */
+function sizeToOpen(order: ExchangeOrder, context: TranslationContext, closed: bigint): OpeningSize {
+  const { halfLot, sizeStep, trades } = context;
+  if (halfLot === undefined) return { asked: order.size - closed, sized: order.size - closed };
+  const held = trades.reduce((total, trade) => (isAgainst(order, trade) ? total - trade.sizeBase : total + trade.sizeBase), 0n);
+  const aim = shown(held, context) + order.size;
+  const asked = aim - shown(held + closed, context);
+  // Nothing but half a lot is ever added to what was asked for.
+  if (halfLot !== sizeStep / 2n || aim === 0n) return { asked, sized: asked };
+  return { asked, sized: aim + (aim > 0n ? halfLot : -halfLot) - held - closed };
 }
 
 function openingBound({ limit, isBuy }: ExchangeOrder, { oracle, maxSlippageP }: TranslationContext): PriceBound {
@@ -52,8 +85,9 @@ function openingBound({ limit, isBuy }: ExchangeOrder, { oracle, maxSlippageP }:
 }
 
 function closeOldestFirst(order: ExchangeOrder, context: TranslationContext, trades: readonly NettedTrade[]): Leg[] {
-  // Whoever sends what was shown means all of it.
-  if (order.size >= shown(sum(trades), context)) return trades.map((trade) => closeLeg(order, context, trade, trade.sizeBase));
+  // An order for what was shown means all of it, and so does one that leaves no more than was opened beyond earlier orders.
+  if (order.size + excessOf(trades) >= shown(sum(trades), context))
+    return trades.map((trade) => closeLeg(order, context, trade, trade.sizeBase));
   let left = order.size;
   return trades.flatMap((trade): Leg[] => {
     if (left < context.sizeStep) return [];
@@ -76,10 +110,10 @@ function closeLeg({ limit, isBuy }: ExchangeOrder, { sizeStep }: TranslationCont
   return { role: 'close', intent: { kind: 'decrease', tradeIndex, collateralDelta, expectedPrice, slippageP }, sizeBase: size };
 }
 
-function openLeg(order: ExchangeOrder, context: TranslationContext, size: bigint, type: OrderType, bound: PriceBound): Leg {
+function openLeg(order: ExchangeOrder, context: TranslationContext, size: OpeningSize, type: OrderType, bound: PriceBound): Leg {
   const { pairIndex, collateralIndex, collateral, leverage, tp, sl, referrer } = context;
   const price = type === 'market' ? context.predicted : bound.expectedPrice;
-  const collateralAmount = collateralForBaseSize({ baseSize: size, price, leverage, collateral, rounding: 'down' });
+  const collateralAmount = collateralForBaseSize({ baseSize: size.sized, price, leverage, collateral, rounding: 'down' });
   const intent: OpenIntent = {
     kind: 'open',
     type,
@@ -94,7 +128,7 @@ function openLeg(order: ExchangeOrder, context: TranslationContext, size: bigint
     slippageP: bound.slippageP,
     ...(referrer && { referrer }),
   };
-  return { role: 'open', intent, sizeBase: size };
+  return { role: 'open', intent, sizeBase: size.asked };
 }
 
 /** Waits for its price: against a position as the take profit of whole trades, the rest as a limit order. */
@@ -104,15 +138,15 @@ function rest(order: ExchangeOrder, context: TranslationContext): Translation {
   const covered = coveredWhole(order, context, opposite);
   if (covered === null) return refused('partial-protection');
   const protections = covered.map((trade) => protectLeg(trade, { tp: order.limit, sl: null }));
-  const left = order.size - sum(covered);
-  const isOpening = !order.reduceOnly && left >= context.sizeStep;
-  const entries = isOpening ? [openLeg(order, context, left, 'limit', boundBy(order.limit, order.isBuy, context.cushionP))] : [];
+  const size = sizeToOpen(order, context, sum(covered));
+  const isOpening = !order.reduceOnly && size.asked >= context.sizeStep;
+  const entries = isOpening ? [openLeg(order, context, size, 'limit', boundBy(order.limit, order.isBuy, context.cushionP))] : [];
   return { kind: 'legs', manner: entries.length > 0 ? 'resting' : 'protection', legs: [...protections, ...entries] };
 }
 
 /** The oldest trades that the order covers entirely; null when it would end inside one: the contract closes whole trades at a price, no parts. */
 function coveredWhole(order: ExchangeOrder, context: TranslationContext, trades: readonly NettedTrade[]): readonly NettedTrade[] | null {
-  if (order.size === 0n || order.size >= shown(sum(trades), context)) return trades;
+  if (order.size === 0n || order.size + excessOf(trades) >= shown(sum(trades), context)) return trades;
   let covered = 0n;
   for (const [at, { sizeBase }] of trades.entries()) {
     if (order.size - covered < context.sizeStep) return trades.slice(0, at);
@@ -156,8 +190,9 @@ function enterOn(order: ExchangeOrder, context: TranslationContext, { trigger, t
   const room = roomTo(order.limit, trigger, order.isBuy, context.maxSlippageP);
   // A limit at the trigger itself leaves no room for the spread: then the trigger gives way, not the limit.
   const isRoomy = room >= context.cushionP;
+  const size = sizeToOpen(order, context, 0n);
   const bound = isRoomy ? { expectedPrice: trigger, slippageP: room } : boundBy(order.limit, order.isBuy, context.cushionP);
-  return { kind: 'legs', manner: 'resting', legs: [openLeg(order, context, order.size, tpsl === 'sl' ? 'stop' : 'limit', bound)] };
+  return { kind: 'legs', manner: 'resting', legs: [openLeg(order, context, size, tpsl === 'sl' ? 'stop' : 'limit', bound)] };
 }
 
 /** Whether the trigger lies ahead: a stop fires when the market moves on in the order's direction, a take profit when it comes back. */

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { floorToLot } from '../../../../core/domain/lot.js';
 import { worstPrice } from '../../../../core/domain/pricing/slippage.js';
 import type { ExchangeOrder, ExchangeStyle, NettedTrade, TranslationContext } from '../../../../core/domain/relay/exchange-order.js';
 import { boundBy, roomTo } from '../../../../core/domain/relay/price-bound.js';
@@ -128,6 +129,90 @@ describe('a market order', () => {
   it('is refused when the price it would get is beyond its limit', () => {
     expect(why(translateOrder(order({ limit: PRICE - 1n }), context()))).toBe('no-match');
     expect(why(translateOrder(order({ size: STEP - 1n }), context()))).toBe('zero-size');
+  });
+});
+
+describe('an opening', () => {
+  const half = { halfLot: STEP / 2n };
+  const collateralOf = (translation: ReturnType<typeof translateOrder>): bigint | null => {
+    const intent = legsOf(translation).at(-1)?.intent;
+    return intent?.kind === 'open' ? intent.collateralAmount : null;
+  };
+  /** 10x at 60,000 in USDC. */
+  const worth = (base: bigint): bigint => (base * 6_000n * 10n ** 6n) / E18;
+
+  it('is sized for half a lot more than was asked, and recorded for what was asked', () => {
+    const translation = translateOrder(order(), context(half));
+    expect(collateralOf(translation)).toBe(worth(E18 + STEP / 2n));
+    expect(legsOf(translation)[0]?.sizeBase).toBe(E18);
+  });
+
+  it('is sized for what was asked where the funds allow no more, and where the context is of a time before half lots', () => {
+    expect(collateralOf(translateOrder(order(), context({ halfLot: 0n })))).toBe(worth(E18));
+    expect(collateralOf(translateOrder(order(), context()))).toBe(worth(E18));
+  });
+
+  it('is never sized for another figure than half a lot, whatever its context says', () =>
+    expect(collateralOf(translateOrder(order(), context({ halfLot: E18 })))).toBe(worth(E18)));
+
+  it('counts the digits that earlier trades do not show, so that half lots do not add up', () => {
+    const trades = [trade(0, true, E18 + STEP / 2n)];
+    expect(collateralOf(translateOrder(order(), context({ ...half, trades })))).toBe(worth(E18));
+    const rare = [trade(0, true, E18 + (STEP * 9n) / 10n)];
+    expect(collateralOf(translateOrder(order(), context({ ...half, trades: rare })))).toBe(worth(E18 - (STEP * 4n) / 10n));
+  });
+
+  it('after a close opens what the shown position leaves of the order', () => {
+    const trades = [trade(0, true, E18 + STEP / 2n)];
+    const translation = translateOrder(order({ ...SELL, size: 3n * E18 }), context({ ...half, trades }));
+    expect(legsOf(translation).map(({ role, sizeBase }) => [role, sizeBase])).toEqual([
+      ['close', E18 + STEP / 2n],
+      ['open', 2n * E18],
+    ]);
+    expect(collateralOf(translation)).toBe(worth(2n * E18 + STEP / 2n));
+  });
+
+  it('of any order on any position leads to the middle of the lot that was asked for', () => {
+    const size = fc.bigInt({ min: STEP, max: 9n * E18 });
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(size, fc.boolean()), { maxLength: 3 }),
+        fc.integer({ min: 1, max: 900_000 }),
+        fc.boolean(),
+        (held, lots, isBuy) => {
+          const trades = held.map(([base, long], at) => trade(at, long, base));
+          const asked = order({ ...(isBuy ? {} : SELL), size: BigInt(lots) * STEP });
+          const legs = legsOf(translateOrder(asked, context({ ...half, trades })));
+          const net = trades.reduce((sum, { long, sizeBase }) => sum + (long === isBuy ? sizeBase : -sizeBase), 0n);
+          const opening = legs.find(({ role }) => role === 'open');
+          if (opening?.intent.kind !== 'open') return;
+          const closed = legs.filter(({ role }) => role === 'close').reduce((sum, { sizeBase }) => sum + sizeBase, 0n);
+          const opened = (opening.intent.collateralAmount * E18) / (6_000n * 10n ** 6n);
+          const reached = floorToLot(net + closed + opened, STEP);
+          expect(reached).toBe(floorToLot(net, STEP) + asked.size);
+          expect(opened).toBeLessThanOrEqual(asked.size + STEP);
+        },
+      ),
+    );
+  });
+});
+
+describe('a close', () => {
+  const half = { halfLot: STEP / 2n };
+  const beyond = trade(0, true, (E18 * 30_303n) / 10_000n, { excess: (E18 * 303n) / 10_000n });
+
+  it('that would leave no more than was opened beyond its order closes that along', () => {
+    expect(kinds(translateOrder(order({ ...SELL, size: 3n * E18 }), context({ ...half, trades: [beyond] })))).toEqual(['close']);
+    expect(kinds(translateOrder(order({ ...SELL, size: (E18 * 29n) / 10n }), context({ ...half, trades: [beyond] })))).toEqual([
+      'decrease',
+    ]);
+    const asked = trade(0, true, (E18 * 30_303n) / 10_000n);
+    expect(kinds(translateOrder(order({ ...SELL, size: 3n * E18 }), context({ ...half, trades: [asked] })))).toEqual(['decrease']);
+  });
+
+  it('covers it with a stop as well', () => {
+    const stop = order({ ...SELL, size: 3n * E18, reduceOnly: true, style: { kind: 'trigger', trigger: (PRICE * 9n) / 10n, tpsl: 'sl' } });
+    expect(kinds(translateOrder(stop, context({ ...half, trades: [beyond] })))).toEqual(['protect']);
   });
 });
 
