@@ -40,7 +40,14 @@ export interface ExchangeRecord {
   readonly wire: WireTerms;
   readonly createdAt: number;
   readonly legs: readonly ExchangeLeg[];
+  /**
+   * `resting`: the bot was answered before the outcome was known, so that the order is listed until it is. `ended`: an order that missed
+   * its price could not be left to rest. Absent until then.
+   */
+  readonly answered?: Answered;
 }
+
+export type Answered = 'resting' | 'ended';
 
 export interface ScheduledCancel {
   readonly chain: ChainSlug;
@@ -75,6 +82,10 @@ export interface ExchangeStore {
   liveCloids(chain: ChainSlug, trader: Address, cloids: readonly string[]): Promise<ReadonlySet<string>>;
   /** A second record of the same oid changes nothing. */
   record(record: ExchangeRecord): Promise<void>;
+  /** The bot's order goes on with these legs: it missed its price, and rests at it under the same number. */
+  extend(record: Pick<ExchangeRecord, 'chain' | 'oid' | 'manner' | 'legs'>): Promise<void>;
+  /** Notes what the bot was answered, and writes its orders to the journal once more, so that every replica looks at them again. */
+  answer(chain: ChainSlug, oid: bigint, answered: Answered, at: number): Promise<void>;
   find(chain: ChainSlug, trader: Address, oid: bigint): Promise<ExchangeRecord | null>;
   /** By their own ids; what has no record is absent. */
   ofOids(chain: ChainSlug, trader: Address, oids: readonly bigint[]): Promise<ReadonlyMap<bigint, ExchangeRecord>>;

@@ -120,8 +120,9 @@ const isEmpty = ({ orders, protections }: Target): boolean => orders.length + pr
 
 /** The slot of the one order that rests for it. */
 function restingSlot({ orders, protections }: Target): Instead | null {
-  const [only] = orders;
-  if (!only || orders.length > 1 || protections.length > 0) return null;
+  // An order that missed its price and rests at it now has the one that missed beside it.
+  const [only, ...others] = orders.filter(({ order }) => order.status !== 'rejected' && order.status !== 'expired');
+  if (!only || others.length > 0 || protections.length > 0) return null;
   if (only.order.status !== 'open' || only.orderKey === null) return null;
   const { collateralIndex, collateralAmount } = only.order;
   return { tradeIndex: indexOf(only.orderKey), collateralIndex, collateralAmount };
@@ -154,7 +155,7 @@ async function replaceInOne(
     );
     const prepared: Prepared = { ...plan, manner: 'resting', legs };
     const job: ReplaceJobContext = { kind: 'replace', item: asked.item, tradeIndex: instead.tradeIndex, context };
-    const sent = await sendItem(gateway, venue, caller, action, prepared, job);
+    const sent = await sendItem(gateway, venue, caller, action, prepared, { jobContext: job });
     if ('outcome' in sent) return sent.outcome;
     await settle(venue, watch, [sent], end);
     const outcome = await outcomeOf(gateway, venue, watch, sent, () => Promise.resolve({ kind: 'rejected', reason: 'SLIPPAGE' }));

@@ -16,7 +16,7 @@ import {
   type ItemOutcome,
   type Prepared,
 } from './plan-items.js';
-import type { TraderFacts } from './exchange-store.js';
+import type { Answered, TraderFacts } from './exchange-store.js';
 import type { RelayState, SignedAction } from './relay-store.js';
 import { dropHeld, sendHeld, sendItem, type Sent } from './send-item.js';
 
@@ -59,7 +59,17 @@ export async function relayOrders(
     ]);
     const rest = (each: Sent): Promise<ItemOutcome> => leaveToRest(gateway, venue, caller, action, facts, each);
     return await Promise.all(
-      settled.map(async (each) => ('outcome' in each ? each.outcome : outcomeOf(gateway, venue, watch, each, rest))),
+      settled.map(async (each) => {
+        if ('outcome' in each) return each.outcome;
+        let hasMissed = false;
+        const outcome = await outcomeOf(gateway, venue, watch, each, (missed) => {
+          hasMissed = true;
+          return rest(missed);
+        });
+        // The outcome of a market order was waited for and did not come: from now on the order is listed.
+        if (each.manner === 'market' && outcome.kind === 'resting' && !hasMissed) await noteAnswer(gateway, venue, each.oid, 'resting');
+        return outcome;
+      }),
     );
   } finally {
     watch.stop();
@@ -150,6 +160,17 @@ async function leaveToRest(
   missed: Sent,
 ): Promise<ItemOutcome> {
   const prepared = await prepareItem(gateway, venue, caller, facts, planRest(missed));
-  const sent = 'outcome' in prepared ? prepared : await sendItem(gateway, venue, caller, action, prepared);
+  // An entry keeps the number the bot may know. Levels of positions have numbers of their own.
+  const isEntry = 'legs' in prepared && prepared.legs.length === 1 && prepared.legs[0]?.leg.role === 'open';
+  const continues = isEntry ? missed.oid : undefined;
+  const sent = 'outcome' in prepared ? prepared : await sendItem(gateway, venue, caller, action, prepared, { continues });
+  if (continues === undefined || 'outcome' in sent) await noteAnswer(gateway, venue, missed.oid, 'ended');
   return 'outcome' in sent ? sent.outcome : resting(sent);
+}
+
+/** What the bot is answered decides what is listed; a database that does not answer now must not cost the bot its answer. */
+async function noteAnswer({ store }: Gateway, { definition, clock, log }: Venue, oid: bigint, answered: Answered): Promise<void> {
+  await store.exchange
+    .answer(definition.slug, oid, answered, clock.now())
+    .catch((error: unknown) => log.warn('relay.answer-not-noted', { error }));
 }

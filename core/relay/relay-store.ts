@@ -144,7 +144,11 @@ export interface Unreclaimed {
 export interface RelayedOrder {
   readonly draft: Draft;
   readonly request: Omit<RelayRequest, 'chain' | 'orderId'>;
-  readonly record: Omit<ExchangeRecord, 'oid' | 'legs'> & { readonly leg: Omit<ExchangeLeg, 'orderId'> };
+  readonly record: Omit<ExchangeRecord, 'oid' | 'legs'> & {
+    readonly leg: Omit<ExchangeLeg, 'orderId'>;
+    /** The number of the bot's order that goes on with it; absent where it is a new one. */
+    readonly continues?: bigint;
+  };
 }
 
 /** What is not placed is not sent either. */

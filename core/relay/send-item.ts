@@ -31,24 +31,32 @@ export interface Sent extends Prepared {
   readonly held: { readonly at: number; readonly orderId: bigint } | null;
 }
 
-/** Handed to the relayer; what the rules say against it is an outcome, not an error. `jobContext` says what it stands in for, where it does. */
+export interface SendOptions {
+  /** What it stands in for, where it does. */
+  readonly jobContext?: unknown;
+  /** The number of the bot's order that goes on with it: one entry, which keeps that number. */
+  readonly continues?: bigint | undefined;
+}
+
+/** Handed to the relayer; what the rules say against it is an outcome, not an error. */
 export async function sendItem(
   gateway: Gateway,
   venue: Venue,
   caller: AgentCaller,
   action: SignedAction,
   prepared: Prepared,
-  jobContext?: unknown,
+  { jobContext, continues }: SendOptions = {},
 ): Promise<Sent | Failure> {
   const [only] = prepared.legs;
   const isOneStep = prepared.legs.length === 1 && only?.draft && !owesRooms(prepared);
-  const send = { prepared, jobContext };
+  const send = { prepared, jobContext, continues };
   return isOneStep ? sendAtOnce(gateway, venue, caller, action, send, only) : sendLegByLeg(gateway, venue, caller, action, send);
 }
 
 interface ToSend {
   readonly prepared: Prepared;
   readonly jobContext: unknown;
+  readonly continues: bigint | undefined;
 }
 
 /** What is one request on chain: our order, the bot's record of it and the relayer's job are stored in one step. */
@@ -57,20 +65,20 @@ async function sendAtOnce(
   venue: Venue,
   caller: AgentCaller,
   action: SignedAction,
-  { prepared, jobContext }: ToSend,
+  { prepared, jobContext, continues }: ToSend,
   { leg, draft, write }: PreparedLeg,
 ): Promise<Sent | Failure> {
   if (draft === null) throw new TypeError('an order without a draft');
   const relayed = {
     request: requestOf(caller, { action, transaction: write.transaction, context: jobContext ?? contextOf(prepared, 0) }),
-    record: { ...recordOf(venue, caller, action, prepared), leg: legRecord(leg) },
+    record: { ...recordOf(venue, caller, action, prepared), leg: legRecord(leg), ...(continues === undefined ? {} : { continues }) },
   };
   const named = { clientId: prepared.asked.cloid, isInstead: jobContext !== undefined };
   try {
     const { stored, job, handedOver } = await storeLeg(venue, { draft, write }, named, (it) =>
       relayerOf(venue).place({ ...relayed, draft: it }),
     );
-    return { ...prepared, oid: stored.id, orderIds: [stored.id], jobs: [{ job, handedOver }], held: null };
+    return { ...prepared, oid: continues ?? stored.id, orderIds: [stored.id], jobs: [{ job, handedOver }], held: null };
   } catch (error) {
     // A database that breaks off may have stored it, and what it stored is sent: nobody is told that it was not.
     if (error instanceof GatewayError && error.code === 'NOT_READY') throw error;
@@ -91,7 +99,7 @@ async function sendLegByLeg(
   action: SignedAction,
   send: ToSend,
 ): Promise<Sent | Failure> {
-  const { prepared, jobContext } = send;
+  const { prepared, jobContext, continues } = send;
   const stored: (bigint | null)[] = [];
   const place = (draft: Draft): Promise<Placed> => gateway.store.orders.place(draft);
   const isInstead = jobContext !== undefined;
@@ -106,7 +114,7 @@ async function sendLegByLeg(
     if (!isClosing) await giveUp(gateway, venue, caller, stored);
     await tellQuota(gateway, venue, caller.trader, error);
     if (!isClosing) return failed(error);
-    return sendStored(gateway, venue, caller, action, { prepared: { ...prepared, legs: closes }, jobContext, stored });
+    return sendStored(gateway, venue, caller, action, { prepared: { ...prepared, legs: closes }, jobContext, continues, stored });
   }
   return sendStored(gateway, venue, caller, action, { ...send, stored });
 }
@@ -116,14 +124,15 @@ async function sendStored(
   venue: Venue,
   caller: AgentCaller,
   action: SignedAction,
-  { prepared, jobContext, stored }: ToSend & { readonly stored: readonly (bigint | null)[] },
+  { prepared, jobContext, continues, stored }: ToSend & { readonly stored: readonly (bigint | null)[] },
 ): Promise<Sent> {
-  const oid = stored.find((id) => id !== null) ?? (await protectionId(gateway, venue, caller, action, prepared));
+  const oid = continues ?? stored.find((id) => id !== null) ?? (await protectionId(gateway, venue, caller, action, prepared));
   const legs = prepared.legs.map(({ leg }, at) => ({ ...legRecord(leg), orderId: stored[at] ?? null }));
   const record = { ...recordOf(venue, caller, action, prepared), oid, legs };
   // What one leg sends is stored in one step with it; of several, none may be sent before the record is there.
-  const isAlone = prepared.legs.length === 1;
-  if (!isAlone) await gateway.store.exchange.record(record);
+  const isAlone = prepared.legs.length === 1 && continues === undefined;
+  if (continues !== undefined) await gateway.store.exchange.extend(record);
+  else if (!isAlone) await gateway.store.exchange.record(record);
   await oweRooms(gateway, venue, caller, action, { prepared, oid, stored });
   const held = heldLeg(prepared, stored);
   const jobs: QueuedJob[] = [];

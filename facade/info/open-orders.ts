@@ -9,6 +9,7 @@ import type { SeenOrder } from '../../core/facade/history-store.js';
 import type { KnownProtection, Protection } from '../../core/facade/protection-store.js';
 import { askedLevel, keptPrice } from '../../core/relay/asked-level.js';
 import type { ExchangeRecord } from '../../core/relay/exchange-store.js';
+import { isUnanswered } from './bot-order-status.js';
 import { isTrade, showOrder, showProtection, showRecord, sizeOf, type FrontendOrder } from './order-shapes.js';
 import type { Whose } from './order-status.js';
 
@@ -84,11 +85,12 @@ function restingOrders({ universe, config, orders, protections, ofOrders }: Foun
   for (const seen of orders) {
     const asset = universe.assets[seen.order.pairIndex];
     if (!asset) continue;
+    const record = ofOrders.get(seen.id);
+    if (record && isUnanswered(record)) continue;
     const base = sizeOf(config, seen);
     const children = protections
       .filter(({ tradeIndex }) => tradeIndex === restingSlot(seen))
       .map((own) => showProtection(asset, own, { base, long: seen.order.long }));
-    const record = ofOrders.get(seen.id);
     const key = record?.oid ?? seen.id;
     left.set(key, (left.get(key) ?? 0n) + (record?.legs.find(({ orderId }) => orderId === seen.id)?.sizeBase ?? base));
     rows.set(

@@ -2,7 +2,7 @@ import type { SeenOrder } from '../../core/facade/history-store.js';
 import type { Order } from '../../core/domain/order.js';
 import type { JournalEntry, JournalFact } from '../../core/journal/journal-store.js';
 import type { ExchangeRecord } from '../../core/relay/exchange-store.js';
-import { recordStatus } from '../info/bot-order-status.js';
+import { isAboutToRest, isUnanswered, recordStatus } from '../info/bot-order-status.js';
 import { withCancelWords } from '../info/cancel-words.js';
 import { fillsOf, sizeOfFills, type OrderFills } from '../info/order-fills.js';
 import { isTrade, showOrder, statusOf } from '../info/order-shapes.js';
@@ -107,7 +107,9 @@ function showChange(whose: Whose, { id, order, before }: Change, { standing, rec
   if (record === null) return null;
   standing.set(id, seen);
   const orders = record.legs.flatMap(({ orderId }) => (orderId === null ? [] : (standing.get(orderId) ?? [])));
-  return recordStatus(whose, record, orders, fills);
+  if (isAboutToRest(record, orders, whose.venue.clock.now())) return null;
+  const shown = recordStatus(whose, record, orders, fills);
+  return shown?.status === 'open' && isUnanswered(record) ? null : shown;
 }
 
 const gone = (before: Order, now: number): Order | null =>

@@ -215,3 +215,71 @@ describe('an order whose price hardly moves', () => {
     expect(own?.collateralAmount).toBeLessThan(trade?.collateralAmount ?? 0n);
   });
 });
+
+describe('an order for immediate execution', () => {
+  const openOf = (bot: FacadeTrader) => info.ask<{ oid: number }[]>('openOrders', { user: bot.address });
+
+  it('is neither listed nor open before it is answered, and then until it is resolved', async () => {
+    const bot = await newFacadeTrader(sandbox);
+    const socket = await follow(bot);
+    chain.setOraclePolicy(ETH, { mode: 'hold' });
+    const answer = send(bot, buy('0.1')) as Promise<unknown> as Promise<{ resting: { oid: number } }>;
+    await eventually(
+      () => bot.trader.pending(),
+      (pending) => pending === 1,
+    );
+    const [pending] = await eventually(
+      () => historyOf(bot),
+      (orders) => orders.length === 1,
+    );
+    expect(await openOf(bot)).toEqual([]);
+    const { oid } = (await answer).resting;
+    expect(pending?.order.oid).toBe(oid);
+    expect(await openOf(bot)).toMatchObject([{ oid }]);
+    await socket.find<Told[]>('orderUpdates', (told) => told.some(({ order: shown, status }) => shown.oid === oid && status === 'open'));
+    chain.setOraclePolicy(ETH, { mode: 'auto' });
+    await chain.mine(1);
+    await socket.find<Told[]>('orderUpdates', (told) => told.some(({ status }) => status === 'filled'));
+    expect(await openOf(bot)).toEqual([]);
+    await socket.close();
+  });
+
+  it('that is filled at once is never told as open', async () => {
+    const bot = await newFacadeTrader(sandbox);
+    const socket = await follow(bot);
+    await send(bot, buy('0.1'));
+    await socket.find<Told[]>('orderUpdates', (told) => told.some(({ status }) => status === 'filled'));
+    expect(socket.of<Told[]>('orderUpdates').flat()).toMatchObject([{ status: 'filled' }]);
+    await socket.close();
+  });
+});
+
+describe('a good-till-cancelled order that misses its price', () => {
+  it('rests under the number and the name it was sent with', async () => {
+    const bot = await newFacadeTrader(sandbox);
+    const socket = await follow(bot);
+    const cloid = `0x${'6b'.repeat(16)}`;
+    chain.setOraclePolicy(ETH, { mode: 'reject', reason: 3 });
+    const answer = (await send(bot, buy('0.1', { p: '3003', t: { limit: { tif: 'Gtc' } }, c: cloid }))) as unknown;
+    await priced(3_100);
+    chain.setOraclePolicy(ETH, { mode: 'auto' });
+    const { oid } = (answer as { resting: { oid: number } }).resting;
+    expect(answer).toEqual({ resting: { oid, cloid } });
+    expect(await info.ask('openOrders', { user: bot.address })).toMatchObject([{ oid, cloid, sz: '0.1' }]);
+    expect((await historyOf(bot)).map(({ order: { oid: own }, status }) => [own, status])).toEqual([[oid, 'open']]);
+    const told = socket.of<Told[]>('orderUpdates').flat();
+    expect(told.map(({ order: shown, status }) => [shown.oid, status])).toEqual([[oid, 'open']]);
+    await eventually(
+      () => bot.trader.trades(),
+      (trades) => trades.length === 1,
+    );
+    const canceled = await postExchange(
+      sandbox.url,
+      FACADE_CHAIN,
+      await signL1(new Wallet(bot.agentKey), { type: 'cancelByCloid', cancels: [{ asset: ETH, cloid }] }),
+    );
+    expect(canceled.body).toMatchObject({ response: { data: { statuses: ['success'] } } });
+    expect(await statusOf(bot, oid)).toMatchObject({ status: 'canceled', order: { oid, sz: '0.1', origSz: '0.1' } });
+    await socket.close();
+  });
+});

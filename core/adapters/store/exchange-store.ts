@@ -2,11 +2,12 @@ import type { Knex } from 'knex';
 import type { ChainSlug } from '../../chains.js';
 import type { ExchangeOrder } from '../../domain/relay/exchange-order.js';
 import type { Address } from '../../ports.js';
-import type { ExchangeLeg, ExchangeRecord, ExchangeStore, ScheduledCancel, WireTerms } from '../../relay/exchange-store.js';
+import type { Answered, ExchangeLeg, ExchangeRecord, ExchangeStore, ScheduledCancel, WireTerms } from '../../relay/exchange-store.js';
 import { MAY_BE_SENT_MS } from '../../relay/lane-waits.js';
 import { FACTS, readFacts, type FactsRow } from './trader-facts.js';
 import { decodeExact, encodeExact } from './exact-json.js';
 import { ask } from './in-one-go.js';
+import { JOURNAL_CHANNEL } from './journal-rows.js';
 import { NOW_MS } from './migrations/migration.js';
 import { statement, type Values } from './statement.js';
 
@@ -23,6 +24,7 @@ interface Row {
   terms: string;
   created_at: bigint;
   legs: string;
+  answered: Answered | null;
 }
 
 interface LegRow {
@@ -33,7 +35,7 @@ interface LegRow {
 }
 
 const RECORDS = `
-  select o.chain, o.oid, o.trader, o.agent, o.action, o.item, o.cloid, o.pair_index, o.manner, o.terms::text, o.created_at,
+  select o.chain, o.oid, o.trader, o.agent, o.action, o.item, o.cloid, o.pair_index, o.manner, o.terms::text, o.created_at, o.answered,
     (select coalesce(json_agg(json_build_object('role', role, 'order_id', order_id::text, 'trade_index', trade_index,
        'size_base', size_base::text) order by seq), '[]')::text from exchange_legs l where l.chain = o.chain and l.oid = o.oid) as legs
   from exchange_orders o`;
@@ -56,6 +58,12 @@ export function createExchangeStore(db: Knex): ExchangeStore {
     },
     async record(record) {
       await ask(db, RECORD, recordValues(record));
+    },
+    async extend({ chain, oid, manner, legs }) {
+      await ask(db, EXTEND, { chain, oid, manner, legs: JSON.stringify(legs.map(writeLeg)) });
+    },
+    async answer(chain, oid, answered, at) {
+      await ask(db, ANSWER, { chain, oid, answered, at, channel: JOURNAL_CHANNEL });
     },
     find: async (chain, trader, oid) => (await records('o.trader = :trader and o.oid = :oid', { chain, trader, oid }))[0] ?? null,
     async ofOids(chain, trader, oids) {
@@ -113,7 +121,7 @@ export function createExchangeStore(db: Knex): ExchangeStore {
   };
 }
 
-export const recordValues = ({ order, wire, legs, ...record }: ExchangeRecord): Values => ({
+export const recordValues = ({ order, wire, legs, answered: _answered, ...record }: ExchangeRecord): Values => ({
   ...record,
   terms: encodeExact({ order, wire }),
   legs: JSON.stringify(legs.map(writeLeg)),
@@ -140,7 +148,7 @@ const writeLeg = ({ role, orderId, tradeIndex, sizeBase }: ExchangeLeg): object 
   size_base: sizeBase.toString(),
 });
 
-function readRecord({ pair_index, created_at, terms, legs, ...row }: Row): ExchangeRecord {
+function readRecord({ pair_index, created_at, terms, legs, answered, ...row }: Row): ExchangeRecord {
   const { order, wire } = decodeExact(terms) as { order: ExchangeOrder; wire: WireTerms };
   const read = (JSON.parse(legs) as LegRow[]).map(({ role, order_id, trade_index, size_base }) => ({
     role,
@@ -148,7 +156,8 @@ function readRecord({ pair_index, created_at, terms, legs, ...row }: Row): Excha
     tradeIndex: trade_index,
     sizeBase: BigInt(size_base),
   }));
-  return { ...row, pairIndex: pair_index, createdAt: Number(created_at), order, wire, legs: read };
+  const record = { ...row, pairIndex: pair_index, createdAt: Number(created_at), order, wire, legs: read };
+  return answered === null ? record : { ...record, answered };
 }
 
 export const LIVE_CLOIDS = statement(`
@@ -169,6 +178,40 @@ const AWAITED = statement(`
     union select wallet from relay_wallets where chain = cast(:chain as text) and trader = cast(:trader as text)))
   and (not is_over and coalesce(not_after, ${NOW_MS}) > ${NOW_MS} - ${MAY_BE_SENT_MS} or state = 'mined' and mined_block > (select block_number from chain_cursors where chain = cast(:chain as text)))
   and trader = cast(:trader as text) and order_id is null and purpose = 'action' and context->>'kind' = 'order'`);
+
+/** How many legs a bot's order has. */
+export const legsBefore = (oid: string): string =>
+  `coalesce((select max(seq) from exchange_legs known where known.chain = cast(:chain as text) and known.oid = ${oid}), 0)`;
+
+const EXTEND = statement(`
+  with moved as (
+    update exchange_orders set manner = cast(:manner as text) where chain = cast(:chain as text) and oid = cast(:oid as bigint) returning chain, oid
+  ), added as (
+    insert into exchange_legs (chain, oid, seq, role, order_id, trade_index, size_base)
+    select moved.chain, moved.oid, ${legsBefore('cast(:oid as bigint)')} + leg.seq, leg.item->>'role', (leg.item->>'order_id')::bigint,
+      (leg.item->>'trade_index')::bigint, (leg.item->>'size_base')::numeric
+    from moved, jsonb_array_elements(:legs::jsonb) with ordinality as leg(item, seq)
+  )
+  select 1`);
+
+const ANSWER = statement(`
+  with noted as (
+    update exchange_orders set answered = cast(:answered as text) where chain = cast(:chain as text) and oid = cast(:oid as bigint)
+    returning chain, trader, oid
+  ), known as (
+    select orders.id, orders.trader, orders.state from noted
+    join exchange_legs leg on leg.chain = noted.chain and leg.oid = noted.oid join orders on orders.id = leg.order_id
+    where orders.state is not null order by leg.seq desc limit 1
+  ), clock as (
+    insert into account_clocks (chain, trader, cursor) select cast(:chain as text), trader, 1 from known
+    on conflict (chain, trader) do update set cursor = account_clocks.cursor + 1 returning cursor
+  ), told as (
+    insert into journal (chain, trader, cursor, at, kind, order_id, fact)
+    select cast(:chain as text), known.trader, cursor, cast(:at as bigint), 'order', id,
+      jsonb_build_object('kind', 'order', 'id', jsonb_build_object('$n', id::text), 'order', state)
+    from clock, known returning 1
+  )
+  select pg_notify(cast(:channel as text), '') from told`);
 
 const RECORD = statement(`with ${RECORDED} select 1`);
 

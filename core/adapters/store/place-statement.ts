@@ -5,6 +5,7 @@ import { isLive, type Order } from '../../domain/order.js';
 import type { Draft } from '../../orders/orders-store.js';
 import type { RelayedOrder } from '../../relay/relay-store.js';
 import { encodeExact } from './exact-json.js';
+import { legsBefore } from './exchange-store.js';
 import { statement, type Statement, type Values } from './statement.js';
 import { JOURNAL_CHANNEL } from './journal-rows.js';
 import { NOW_MS } from './migrations/migration.js';
@@ -140,10 +141,15 @@ const RELAYED = {
     insert into exchange_orders (chain, oid, trader, agent, action, item, cloid, pair_index, manner, terms, created_at)
     select ${chain}, id, ${trader}, ${agent}, cast(:parent as bigint), cast(:item as integer), cast(:cloid as text),
       cast(:pairIndex as integer), cast(:manner as text), cast(:terms as jsonb), cast(:recordedAt as bigint)
-    from good
+    from good where cast(:continues as bigint) is null
+  ), continued as (
+    update exchange_orders set manner = cast(:manner as text)
+    where chain = ${chain} and oid = cast(:continues as bigint) and exists (select from good)
   ), recorded_leg as (
     insert into exchange_legs (chain, oid, seq, role, order_id, trade_index, size_base)
-    select ${chain}, id, 1, cast(:role as text), id, cast(:tradeIndex as bigint), cast(:sizeBase as numeric) from good
+    select ${chain}, coalesce(cast(:continues as bigint), id), ${legsBefore('cast(:continues as bigint)')} + 1, cast(:role as text), id,
+      cast(:tradeIndex as bigint), cast(:sizeBase as numeric)
+    from good
   ), job as (
     insert into relay_jobs (chain, wallet, trader, purpose, parent, order_id, data, gas, context, not_after, state, created_at)
     select ${chain}, cast(:wallet as text), ${trader}, cast(:purpose as text), cast(:parent as bigint), id, cast(:data as text),
@@ -169,10 +175,10 @@ export const PLACE_ALONE = placements(ALONE);
 export const PLACE_RELAYED = placements(RELAYED);
 
 export function relayedValues({ request, record }: RelayedOrder): Values {
-  const { order, wire, leg, createdAt, item, cloid, pairIndex, manner } = record;
+  const { order, wire, leg, createdAt, item, cloid, pairIndex, manner, continues } = record;
   const { wallet, purpose, parent, gas, context, notAfter } = request;
   return {
-    ...{ item, cloid, pairIndex, manner, recordedAt: createdAt, terms: encodeExact({ order, wire }) },
+    ...{ item, cloid, pairIndex, manner, recordedAt: createdAt, terms: encodeExact({ order, wire }), continues: continues ?? null },
     ...{ role: leg.role, tradeIndex: leg.tradeIndex, sizeBase: leg.sizeBase.toString() },
     ...{ wallet, purpose, parent, notAfter, jobGas: gas.toString(), context: encodeExact(context) },
   };

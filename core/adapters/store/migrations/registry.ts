@@ -30,6 +30,7 @@ import { agentApprovals } from './0033-agent-approvals.js';
 import { nonceFloors } from './0035-nonce-floors.js';
 import { agentUse } from './0036-agent-use.js';
 import { entryPrices } from './0042-entry-prices.js';
+import { answeredOrders } from './0043-answered-orders.js';
 import { referrals } from './0046-referrals.js';
 import type { Migration } from './migration.js';
 
@@ -67,5 +68,6 @@ export const MIGRATIONS: readonly Migration[] = [
   nonceFloors,
   agentUse,
   entryPrices,
+  answeredOrders,
   referrals,
 ];
