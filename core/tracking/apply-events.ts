@@ -91,7 +91,8 @@ async function foldLinked(unit: TrackingUnit, linked: LinkedRows): Promise<Chang
   const orders = linked.orders.map((row) => ({ ...row, order: linked.before.get(row.id) ?? null }));
   const changes = await foldAgain(unit, { orders, trades: tradesOf(events) }, 'news');
   unit.noteHashes(linked.hashes);
-  return { ...changes, events, told: [...stored.flatMap(fillOf), ...changes.told] };
+  // An order comes before its fill, as where events are applied one by one.
+  return { ...changes, events, told: [...changes.told, ...stored.flatMap(fillOf)] };
 }
 
 const tradesOf = (events: readonly ChainEvent[]): TradeRef[] => [

@@ -3,6 +3,7 @@ import type { Address, Cancel } from '../../core/ports.js';
 import type { Outbox } from '../../core/stream/outbox.js';
 import type { VenueStream } from '../../core/stream/venue-stream.js';
 import type { Frame } from './frames.js';
+import type { Pace } from './pace.js';
 import type { Topic } from './topic.js';
 
 export interface ChannelContext {
@@ -16,6 +17,8 @@ export interface ChannelContext {
   readonly after: bigint | null;
   /** The next message of this subscription. */
   readonly frame: (frame: Frame) => string;
+  /** How far the connection's `orders` have been sent. */
+  readonly ordersPace: Pace;
   /** Ends this subscription with what the client may know of the reason. */
   readonly fail: (error: unknown) => void;
 }

@@ -1,5 +1,5 @@
 import type { GatewayError } from '../../core/errors.js';
-import type { Topic } from './topic.js';
+import { keyOf, type Topic } from './topic.js';
 
 /** What the server says on the socket, as text. */
 
@@ -19,12 +19,16 @@ export interface Frame {
   readonly correctionOf?: string | number;
 }
 
-/** Numbers the messages of one subscription, so that a gap is visible. */
-export function createFramer(topic: Topic): (frame: Frame) => string {
+/**
+ * Numbers the messages of what is subscribed to, so that a gap is visible. `numbers` belongs to the connection: a subscription that ended
+ * and began again goes on with its numbers. A client can subscribe to the markets and intervals there are and no others, which bounds it.
+ */
+export function createFramer(topic: Topic, numbers: Map<string, number>): (frame: Frame) => string {
   const head = JSON.stringify(topic).slice(0, -1);
-  let seq = 0;
+  const key = keyOf(topic);
   return ({ snapshot, data, cursor, correctionOf }) => {
-    seq += 1;
+    const seq = (numbers.get(key) ?? 0) + 1;
+    numbers.set(key, seq);
     const mark = cursor === undefined ? '' : `,"cursor":${cursor}`;
     const taken = correctionOf === undefined ? '' : `,"correction":true,"id":${JSON.stringify(correctionOf)}`;
     return `${head},"snapshot":${snapshot},"seq":${seq}${mark}${taken},"data":${data}}`;

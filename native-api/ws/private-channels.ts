@@ -77,9 +77,10 @@ const belongs = ({ kind }: Story, { fact }: JournalEntry): boolean =>
 const openStory =
   (story: Story): OpenChannel =>
   (context) => {
-    const { gateway, stream, outbox, after, frame, fail } = context;
+    const { gateway, stream, outbox, after, frame, fail, ordersPace } = context;
     const { venue } = stream;
     const trader = ownerOf(context);
+    const isOrders = story.kind === 'order';
     let cancel: Cancel = () => undefined;
     let isStopped = false;
     /** Whether the snapshot, read while the account moved, held it already. */
@@ -88,14 +89,18 @@ const openStory =
     const deliver = async (entries: readonly JournalEntry[]): Promise<void> => {
       const own = entries.filter((entry) => belongs(story, entry) && !isTold(entry));
       const events = await describeEntries(gateway, venue, trader, own);
+      const last = entries.at(-1)?.cursor ?? 0n;
+      if (!isOrders && events.length > 0) await ordersPace.reached(trader, last);
       if (isStopped) return;
       for (const event of events) {
         const data = story.textOf(event);
         if (data !== null) outbox.push(frame({ snapshot: false, cursor: BigInt(event.cursor), data, ...correctionOf(event) }));
       }
+      if (isOrders) ordersPace.reach(last);
     };
 
     const follow = (from: bigint): void => {
+      if (isOrders) ordersPace.reach(from);
       cancel = stream.journal({ trader, after: from, deliver, whenRoom: () => outbox.whenEmpty(), onFault: fail });
     };
 
@@ -113,10 +118,14 @@ const openStory =
     };
 
     return {
-      begin: () => void (after === null ? start() : resume(after)).catch(fail),
+      begin() {
+        if (isOrders) ordersPace.begin(trader);
+        void (after === null ? start() : resume(after)).catch(fail);
+      },
       stop() {
         isStopped = true;
         cancel();
+        if (isOrders) ordersPace.end();
       },
     };
   };

@@ -13,6 +13,7 @@ import { isPrivate, type Subscription } from '../wire/stream.js';
 import { CHANNEL_ROWS } from './channels.js';
 import { createFramer, answerText, errorText } from './frames.js';
 import { openLogin } from './login.js';
+import { createPace } from './pace.js';
 import { readMessage, type ClientMessage } from './read-message.js';
 import { createSubscriptions } from './subscriptions.js';
 import { topicOf, type Topic } from './topic.js';
@@ -59,6 +60,8 @@ export function openSession({ gateway, stream, line, peer, limits }: SessionOpti
   const mayPass = createMessageRate(clock, limits.messages);
   const mayRead = createFrameWeight(gateway, peer.address);
   const mayErr = createMessageRate(clock, limits.refusals);
+  const numbers = new Map<string, number>();
+  const ordersPace = createPace();
   let isOver = false;
 
   const hangUp = (code: keyof typeof CLOSE_CODES, reason: string): void => {
@@ -112,7 +115,8 @@ export function openSession({ gateway, stream, line, peer, limits }: SessionOpti
       topic,
       trader,
       after,
-      frame: createFramer(topic),
+      frame: createFramer(topic, numbers),
+      ordersPace,
       fail,
     });
     subscriptions.add(topic, stop);

@@ -57,6 +57,34 @@ async function journalOf(agent: AgentTrader, after = 0): Promise<Event[]> {
 }
 
 describe('an agent on the socket', () => {
+  it('sees an order filled before it sees the fill, whichever channel it subscribed to first', async () => {
+    const agent = await newAgentTrader(sandbox, chain);
+    const client = await openFor(agent);
+    for (const channel of ['fills', 'orders']) await client.ask({ op: 'subscribe', channel }, isData(channel));
+    for (let nth = 1; nth <= 3; nth += 1) {
+      await agent.place(MARKET_ORDER, 'filled');
+      const isLive = ({ snapshot }: Message): boolean => snapshot === false;
+      await eventually(
+        () => client.of('fills').filter(isLive).length,
+        (count) => count === nth,
+      );
+      const filled = client.heard.filter((message) => isData('orders', isLive)(message) && orderOf(message)['status'] === 'filled');
+      const [order, fill] = [filled.at(-1) ?? {}, client.of('fills').at(-1) ?? {}];
+      expect(filled).toHaveLength(nth);
+      expect(client.heard.indexOf(order)).toBeLessThan(client.heard.indexOf(fill));
+    }
+  }, 30_000);
+
+  it('numbers its messages on where a subscription ended and began again', async () => {
+    const agent = await newAgentTrader(sandbox, chain);
+    const client = await openFor(agent);
+    const asked = { op: 'subscribe', channel: 'orders' };
+    for (const seq of [1, 2, 3]) {
+      expect(await client.ask(asked, isData('orders'))).toMatchObject({ snapshot: true, seq });
+      await client.ask({ ...asked, op: 'unsubscribe' }, isOp('unsubscribed', 'orders'));
+    }
+  });
+
   it('hears of its order, the fill, the position and the money, each with the cursor of the journal', async () => {
     const agent = await newAgentTrader(sandbox, chain);
     const client = await openFor(agent);
