@@ -39,8 +39,8 @@ export const NEXT: Readonly<Record<OrderStatus, Row>> = {
 export function step(order: Order, event: OrderEvent): Order {
   const status = NEXT[order.status][event.kind];
   if (!status) return order;
-  // Blocks count in whole seconds: one can bear an earlier time than what led to it.
-  const moved = { ...order, status, updatedAt: Math.max(order.updatedAt, event.at) };
+  // Blocks count in whole seconds: one can bear an earlier time than what led to it, and several changes the same. Every change still moves it.
+  const moved = { ...order, status, updatedAt: Math.max(order.updatedAt + 1, event.at) };
   switch (event.kind) {
     case 'requested':
       return { ...moved, ...event.asked, sizeToken: event.asked.sizeToken ?? order.sizeToken, ...onChain(event) };

@@ -78,6 +78,19 @@ describe('an order', () => {
     expect(step(order({ status: from }), EVENTS[kind])).toMatchObject({ status: to, updatedAt: 9 });
   });
 
+  it('has a later `updatedAt` after every change, also within one second of the chain', () => {
+    fc.assert(
+      fc.property(fc.array(anyEvent, { maxLength: 12 }), (events) => {
+        let now = order();
+        for (const event of events) {
+          const next = step(now, { ...event, at: 1 });
+          if (next !== now) expect(next.updatedAt).toBeGreaterThan(now.updatedAt);
+          now = next;
+        }
+      }),
+    );
+  });
+
   it('stays the very same object when an event means nothing to it', () => {
     fc.assert(
       fc.property(fc.constantFrom(...ORDER_STATUSES), anyEvent, (status, event) => {
