@@ -1,10 +1,25 @@
 import { formatDecimal, type Decimal } from '../domain/decimal.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { Hex } from '../ports.js';
-import { DEFAULT_SLIPPAGE, type OrderRequest } from './order-request.js';
+import { DEFAULT_SLIPPAGE, usualCollateral, type OrderRequest } from './order-request.js';
 
 /** What was asked for, in one spelling: `1.0` and `1`, `btc-usd` and `BTC/USD`, a default written out and left out are the same. */
 export function fingerprintOf(gateway: Gateway, venue: Venue, request: OrderRequest): Hex {
+  const usual = usualCollateral(venue, request);
+  const isUsual = request.collateral?.toUpperCase() === usual?.toUpperCase();
+  return fingerprintWith(gateway, venue, isUsual ? { ...request, collateral: undefined } : request);
+}
+
+/** Whether the stored order was asked for by the same request. Orders stored before have the default collateral in their fingerprint where it was written out. */
+export function isSameRequest(gateway: Gateway, venue: Venue, request: OrderRequest, stored: Hex | null): boolean {
+  const asked = fingerprintOf(gateway, venue, request);
+  if (stored === asked) return true;
+  const usual = usualCollateral(venue, request);
+  const isUsual = request.collateral === undefined || request.collateral.toUpperCase() === usual?.toUpperCase();
+  return usual !== undefined && isUsual && stored === fingerprintWith(gateway, venue, { ...request, collateral: usual });
+}
+
+function fingerprintWith(gateway: Gateway, venue: Venue, request: OrderRequest): Hex {
   const { market, side, type, size, leverage, price, collateral, sl, tp, reduceOnly, slippage, referrer } = request;
   const fields = [
     market,

@@ -72,6 +72,16 @@ export function orderMarket(venue: Venue, { market, collateral: wanted }: Pick<O
   return { config, pair, symbol: symbolOf(pair), collateral, view };
 }
 
+/** The collateral of an order that names none; undefined where it has to be named, or the market is not known. */
+export function usualCollateral(venue: Venue, { market }: Pick<OrderRequest, 'market'>): string | undefined {
+  try {
+    return orderMarket(venue, { market }).collateral.symbol;
+  } catch (error) {
+    if (error instanceof GatewayError && error.code !== 'NOT_READY') return undefined;
+    throw error;
+  }
+}
+
 /** USDC where it is listed, otherwise the only one there is. */
 function findCollateral(config: MarketConfig, pair: Pair, wanted: string | undefined): Collateral {
   const supported = activeCollaterals(config).filter(({ pairs }) => (pairs[pair.index] ?? null) !== null);

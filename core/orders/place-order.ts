@@ -7,7 +7,7 @@ import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import { checkOpening, checkScope, notionalUsd, requireSession } from './check-order.js';
 import { describeUnfilled, type PreparedOrder } from './find-order.js';
-import { fingerprintOf } from './order-fingerprint.js';
+import { fingerprintOf, isSameRequest } from './order-fingerprint.js';
 import { orderMarket, readOpening, type Opening, type OrderRequest } from './order-request.js';
 import type { Draft, KnownOrder, Placed } from './orders-store.js';
 import { callbackQuestion, refuseCallback } from './precheck-callback.js';
@@ -129,7 +129,7 @@ async function answerKnown(
   known: KnownOrder,
 ): Promise<PreparedOrder> {
   const { id, order, hashes, transaction, agent } = known;
-  if (known.fingerprint !== fingerprintOf(gateway, venue, request))
+  if (!isSameRequest(gateway, venue, request, known.fingerprint))
     throw new GatewayError('IDEMPOTENCY_CONFLICT', { clientId: request.clientId ?? '', id: id.toString() });
   const isUnsent = hashes.length === 0 && (order.status === 'prepared' || order.status === 'expired');
   const now = venue.clock.now();

@@ -69,6 +69,10 @@ describe('a clientId', () => {
       await agent.create(market({ clientId: 'one', market: 'btc-usd', size: '0.050', slippage: '1.0', reduceOnly: false })),
     );
     expect(again).toEqual(first);
+    expect(done(await agent.create(market({ clientId: 'one', collateral: 'usdc' })))).toEqual(first);
+    const [written, leftOut] = [market({ clientId: 'written', collateral: 'USDC' }), market({ clientId: 'written' })];
+    expect(done(await agent.create(written))).toEqual(done(await agent.create(leftOut)));
+    expect(refusal(await agent.create({ ...leftOut, collateral: 'DAI' }))).toEqual([409, 'IDEMPOTENCY_CONFLICT']);
     const other = await agent.create(market({ clientId: 'one', size: '0.06' }));
     expect(refusal(other)).toEqual([409, 'IDEMPOTENCY_CONFLICT']);
     expect(other.body['details']).toEqual({ clientId: 'one', id: first.order['id'] });
