@@ -205,7 +205,7 @@ describe('a Diamond that takes only one call at a time', () => {
           expect(answer.body['message']).toContain('multicall');
         }
         for (const write of [
-          () => visitor.update(resting, { price: '48000' }),
+          () => visitor.update(resting, { slippage: '2' }),
           () => visitor.close(position),
           () => visitor.adjust(position, { tp: '71000' }),
         ])

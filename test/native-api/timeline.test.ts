@@ -86,14 +86,19 @@ describe('the timeline of an order', () => {
 
   it('tells how a resting order was changed and canceled', async () => {
     const { id } = await agent.place(order({ type: 'limit', price: '40000' }), 'open');
-    await agent.send(prepared(await agent.update(String(id), { price: '41000' })));
-    await eventually(
-      () => agent.order(String(id)),
-      (found) => found['price'] === '41000',
-    );
+    for (const [field, value] of [
+      ['tp', '70000'],
+      ['price', '41000'],
+    ] as const) {
+      await agent.send(prepared(await agent.update(String(id), { [field]: value })));
+      await eventually(
+        () => agent.order(String(id)),
+        (found) => found[field] === value,
+      );
+    }
     await agent.send(prepared(await agent.cancel(String(id))));
     await agent.reaches(String(id), 'canceled');
-    expect(named(await timeline(id))).toEqual(['validated', 'simulated', 'prepared', 'mined', 'resting', 'amended', 'canceled']);
+    expect(named(await timeline(id))).toEqual(['validated', 'simulated', 'prepared', 'mined', 'resting', 'amended', 'replaced', 'canceled']);
   });
 
   it('tells that its owner gave it up before it was sent', async () => {
