@@ -33,6 +33,8 @@ export interface SubjectCount {
 export interface AdmissionStore {
   /** One statement for all of them: claims nonces, counts who was fresh, reads the credentials' versions. No nonce twice in one call. */
   admit(window: number, entries: readonly AdmissionEntry[]): Promise<readonly AdmissionVerdict[]>;
+  /** The nonces of requests that a limit refused after they were claimed are free again; their counts stay. */
+  release(entries: readonly AdmissionEntry[]): Promise<void>;
   /** Adds to the counts of a window in one statement and answers the totals over all replicas, in the order given. */
   addCounts(window: number, counts: readonly SubjectCount[]): Promise<readonly number[]>;
   /** Forgets nonces that are out of every timestamp window, floors below every nonce that the clock lets pass, and counts of windows that are over. */
@@ -53,7 +55,7 @@ export interface Admission {
 }
 
 export interface AdmissionOptions {
-  readonly store: Pick<AdmissionStore, 'admit'>;
+  readonly store: Pick<AdmissionStore, 'admit' | 'release'>;
   readonly clock: Clock;
   readonly limits: Pick<LimitNumbers, 'agent' | 'agent-writes'>;
 }
@@ -108,8 +110,9 @@ export function createAdmission({ store, clock, limits }: AdmissionOptions): Adm
     seen.used.set(subjectOf(entry), { requests: Math.max(requests, before.requests), writes: Math.max(writes, before.writes) });
   };
 
-  const settle = (batch: readonly Waiting[], verdicts: readonly AdmissionVerdict[], now: number): void => {
+  const settle = async (batch: readonly Waiting[], verdicts: readonly AdmissionVerdict[], now: number): Promise<void> => {
     const ranks = rankBatch(batch, verdicts);
+    const refused: { readonly entry: AdmissionEntry; readonly tell: () => void }[] = [];
     batch.forEach(({ entry, resolve }, index) => {
       const verdict = verdicts[index];
       const used = ranks[index];
@@ -117,8 +120,16 @@ export function createAdmission({ store, clock, limits }: AdmissionOptions): Adm
         throw new RangeError('The books answered fewer requests than they were asked about.');
       remember(windowStart(now), entry, verdict);
       const counted = verdict.isFresh ? used : usedIn(windowStart(now), entry);
-      resolve({ windows: windowsOf(entry, counted, now), version: verdict.version, isFresh: verdict.isFresh });
+      const windows = windowsOf(entry, counted, now);
+      const tell = (): void => resolve({ windows, version: verdict.version, isFresh: verdict.isFresh });
+      const isRefused = verdict.isFresh && entry.nonce !== null && windows.some(({ isExceeded }) => isExceeded);
+      if (isRefused) refused.push({ entry, tell });
+      else tell();
     });
+    // Of a burst the first batch can pass a limit after its nonces are claimed. A refused request may come again as it is, like one that
+    // was refused before the books were asked.
+    if (refused.length > 0) await store.release(refused.map(({ entry }) => entry));
+    for (const { tell } of refused) tell();
   };
 
   const run = async (): Promise<void> => {
@@ -136,7 +147,7 @@ export function createAdmission({ store, clock, limits }: AdmissionOptions): Adm
   const book = async (batch: readonly Waiting[], twins: readonly Waiting[], now: number): Promise<void> => {
     if (batch.length === 0) return;
     try {
-      settle(
+      await settle(
         batch,
         await store.admit(
           windowStart(now),

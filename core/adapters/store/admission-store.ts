@@ -40,6 +40,10 @@ const ADMIT = statement(`
     left join counted on counted.subject = input.chain || ':' || input.credential
   order by input.place`);
 
+const RELEASE_NONCES = statement(`
+  delete from nonces using unnest(cast(:chains as text[]), cast(:credentials as text[]), cast(:nonces as text[])) as freed (chain, agent, nonce)
+  where nonces.chain = freed.chain and nonces.agent = freed.agent and nonces.nonce = freed.nonce`);
+
 const ADD_COUNTS = statement(`
   with input as (
     select * from unnest(cast(:subjects as text[]), cast(:requests as bigint[])) with ordinality as entry (subject, requests, place)
@@ -74,6 +78,10 @@ export function createAdmissionStore(db: Knex) {
         writes: Number(writes),
         version,
       }));
+    },
+    async release(entries: readonly AdmissionEntry[]): Promise<void> {
+      const { chains, credentials, nonces } = columnsOf(entries);
+      await tryAgain(() => ask(db, RELEASE_NONCES, { chains, credentials, nonces }));
     },
     async addCounts(window: number, counts: readonly SubjectCount[]): Promise<number[]> {
       const given = { window, subjects: counts.map(({ subject }) => subject), requests: counts.map(({ requests }) => requests) };

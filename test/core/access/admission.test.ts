@@ -37,8 +37,11 @@ describe('admission', () => {
     await database.drop();
   });
 
-  const desk = (store: Pick<AdmissionStore, 'admit'>, limits = { agent: 300, 'agent-writes': 60 }, clock = createManualClock(START)) =>
-    createAdmission({ store, clock, limits });
+  const desk = (
+    store: Pick<AdmissionStore, 'admit' | 'release'>,
+    limits = { agent: 300, 'agent-writes': 60 },
+    clock = createManualClock(START),
+  ) => createAdmission({ store, clock, limits });
 
   /** The real books, with a count of the statements they were asked. */
   const counting = (store: KnexStore) => {
@@ -47,7 +50,8 @@ describe('admission', () => {
       batches.push(entries.length);
       return store.admission.admit(window, entries);
     };
-    return { admit, batches };
+    const release = (entries: readonly AdmissionEntry[]): Promise<void> => store.admission.release(entries);
+    return { admit, release, batches };
   };
 
   it('lets exactly one of many identical requests through, wherever they arrive', async () => {
@@ -78,8 +82,8 @@ describe('admission', () => {
   });
 
   it('asks the database once for all requests that arrive while it is being asked', async () => {
-    const { admit, batches } = counting(stores[0]);
-    const { admit: ask } = desk({ admit });
+    const { admit, release, batches } = counting(stores[0]);
+    const { admit: ask } = desk({ admit, release });
     await Promise.all(Array.from({ length: 200 }, () => ask(entry())));
     expect(batches).toEqual([1, 199]);
   });
@@ -102,6 +106,21 @@ describe('admission', () => {
     expect(refused).toMatchObject({ isFresh: null, windows: [{ scope: 'agent', isExceeded: true, resetSeconds: 15 }] });
     clock.advance(15_000);
     expect(isIn(await admit(entry({ credential, nonce: '2' })))).toBe(true);
+  });
+
+  it('leaves the nonces unused that a burst brought after the limit was reached', async () => {
+    const clock = createManualClock(START + 45_000);
+    const credential = newAgent();
+    const { admit } = desk(stores[0].admission, { agent: 3, 'agent-writes': 3 }, clock);
+    const burst = Array.from({ length: 8 }, (_, at) => entry({ credential, nonce: String(at) }));
+    const answers = await Promise.all(burst.map(admit));
+    const refused = burst.filter((_, at) => !isIn(answers[at] ?? answers[0]!));
+    expect(refused).toHaveLength(5);
+    clock.advance(15_000);
+    const again = desk(stores[1].admission, { agent: 300, 'agent-writes': 300 }, clock);
+    expect((await Promise.all(refused.map(again.admit))).every(isIn)).toBe(true);
+    const used = burst.filter((each) => !refused.includes(each));
+    expect((await Promise.all(used.map(again.admit))).map(({ isFresh }) => isFresh)).toEqual([false, false, false]);
   });
 
   it('counts writes twice: among all requests and among writes', async () => {
