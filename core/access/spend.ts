@@ -8,11 +8,11 @@ export async function reserveSpend(
   { store }: Gateway,
   venue: Venue,
   caller: AgentCaller,
-  { id, usd }: { readonly id: string; readonly usd: Decimal },
+  { id, usd, expiresAt }: { readonly id: string; readonly usd: Decimal; readonly expiresAt?: number },
 ): Promise<void> {
   const { agent, trader, scope } = caller;
   const account = { chain: venue.definition.slug, agent, trader, day: utcDay(venue.clock.now()) };
-  if (await store.spend.reserve({ ...account, id, usd }, scope.dailySpendCapUsd)) return;
+  if (await store.spend.reserve({ ...account, id, usd, ...(expiresAt !== undefined && { expiresAt }) }, scope.dailySpendCapUsd)) return;
   if (scope.dailySpendCapUsd !== null) throw capExceeded(scope.dailySpendCapUsd, await store.spend.spent(account), usd);
 }
 

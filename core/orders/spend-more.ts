@@ -6,21 +6,29 @@ import type { Order } from '../domain/order.js';
 import { collateralToUsd } from '../domain/pricing/size.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { KnownOrder } from './orders-store.js';
+import type { PreparedWrite } from './prepare-transaction.js';
 
 const USD_DECIMALS = 6;
 
+interface Growth {
+  readonly known: KnownOrder;
+  readonly order: Order;
+  readonly collateral: Collateral;
+  readonly write: Pick<PreparedWrite, 'transaction'>;
+}
+
 /**
  * What a resting order grows by counts against the agent's day, in one step with the check. Preparing the same growth again counts once.
- * It is given back with the order: whether the bigger one was ever sent is known only when it is too late to refuse the next one.
+ * It is given back when its transaction expires unsent, or with the order; one that lands after all counts again.
  */
 export async function spendMore(
   gateway: Gateway,
   venue: Venue,
   caller: AgentCaller,
-  { known, order, collateral }: { readonly known: KnownOrder; readonly order: Order; readonly collateral: Collateral },
+  { known, order, collateral, write }: Growth,
 ): Promise<void> {
   const growth = order.sizeCollateral - known.order.sizeCollateral;
   if (growth <= 0n) return;
   const usd = round(decimal(collateralToUsd(growth, collateral), 18), USD_DECIMALS, 'up');
-  await reserveSpend(gateway, venue, caller, { id: `${known.id}/${order.sizeCollateral}`, usd });
+  await reserveSpend(gateway, venue, caller, { id: `${known.id}/${order.sizeCollateral}`, usd, expiresAt: write.transaction.expiresAt });
 }

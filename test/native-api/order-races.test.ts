@@ -76,6 +76,29 @@ describe('a daily cap', () => {
   });
 });
 
+describe('what a resting order would grow by', () => {
+  it('is given back when its transaction expires unsent, and counts again when it lands after all', async () => {
+    const agent = await newAgentTrader(sandbox, chain, { scope: { ...EVERYTHING, dailySpendCapUsd: '5000' } });
+    const id = idOf(await agent.place(LIMIT, 'open'));
+    const answer = await agent.update(id, { size: '0.04' });
+    expect(await spentBy(agent)).toBe(2000);
+    const { slug } = chain.definition;
+    await sandbox.gateway.store.spend.releaseUnsent(slug, prepared(answer).expiresAt);
+    expect(await spentBy(agent)).toBe(1000);
+    await agent.send(prepared(answer));
+    await eventually(
+      () => agent.order(id),
+      ({ size }) => size === '0.04',
+    );
+    expect(await spentBy(agent)).toBe(2000);
+    await sandbox.gateway.store.spend.releaseUnsent(slug, prepared(answer).expiresAt);
+    expect(await spentBy(agent)).toBe(2000);
+    await agent.send(prepared(await agent.cancel(id)));
+    await agent.reaches(id, 'canceled');
+    expect(await spentBy(agent)).toBe(0);
+  });
+});
+
 describe('unsent orders', () => {
   it('are fifty and no more, also when fifteen ask for the last five at once', async () => {
     const agent = await newAgentTrader(sandbox, chain, { usdc: '100000' });

@@ -36,7 +36,11 @@ export const storedOrder = (row: OrderRow): StoredOrder => ({
 export function saving(chain: ChainSlug, orders: readonly StoredOrder[]): Question[] {
   if (orders.length === 0) return [];
   const values = { chain, rows: orderRows(orders) };
-  const held = orders.flatMap(({ id, order }) => (order === null ? [] : [{ id: id.toString(), holds: holdsSpending(order) }]));
+  const held = orders.flatMap(({ id, agent, order }) => {
+    if (order === null) return [];
+    const size = order.status === 'open' && agent !== null ? order.sizeCollateral.toString() : null;
+    return [{ id: id.toString(), holds: holdsSpending(order), size }];
+  });
   return [{ asked: FREE_PLACES, values }, { asked: SAVE_ORDERS, values }, ...settling(chain, held)];
 }
 

@@ -3,6 +3,7 @@ import type { Reservation, SpendAccount, SpendStore } from '../../access/spend-s
 import type { ChainSlug } from '../../chains.js';
 import { formatDecimal, parseDecimal, ZERO, type Decimal } from '../../domain/decimal.js';
 import { isLostRace } from './faults.js';
+import { NOW_MS } from './migrations/migration.js';
 import { type Question, statement } from './statement.js';
 
 /** Somebody reserved the same id at the same time: as a new row, or as one that was free a moment ago. */
@@ -15,9 +16,9 @@ export function createSpendStore(db: Knex) {
   return {
     async reserve(reservation: Reservation, capUsd: Decimal | null): Promise<boolean> {
       try {
-        return (await again(db, () => reserveOnce(db, reservation, capUsd))) || (await isHeld(db, reservation));
+        return (await again(db, () => reserveOnce(db, reservation, capUsd))) || (await isHeldOn(db, reservation));
       } catch (error) {
-        if (isLost(error) && db.isTransaction !== true) return isHeld(db, reservation);
+        if (isLost(error) && db.isTransaction !== true) return isHeldOn(db, reservation);
         throw error;
       }
     },
@@ -28,6 +29,10 @@ export function createSpendStore(db: Knex) {
 
     async restore(chain: ChainSlug, id: string): Promise<boolean> {
       return again(db, () => changes(db, turn({ from: false, sign: '+' }), { chain, id }));
+    },
+
+    async releaseUnsent(chain: ChainSlug, now: number): Promise<number> {
+      return again(db, async () => (await db.raw<{ rows: [{ released: number }] }>(RELEASE_UNSENT, { chain, now })).rows[0].released);
     },
 
     async spent({ chain, agent, trader, day }: SpendAccount): Promise<Decimal> {
@@ -42,7 +47,7 @@ export function createSpendStore(db: Knex) {
  * concurrent reservations queue up and never pass the cap together. An id that is reserved twice at once makes the second statement fail as
  * a whole, its sum included: the negative amount is what the table refuses.
  */
-async function reserveOnce(db: Knex, { usd, ...reservation }: Reservation, capUsd: Decimal | null): Promise<boolean> {
+async function reserveOnce(db: Knex, { usd, expiresAt = null, ...reservation }: ReservationRow, capUsd: Decimal | null): Promise<boolean> {
   return changes(
     db,
     `with asked as (
@@ -55,12 +60,13 @@ async function reserveOnce(db: Knex, { usd, ...reservation }: Reservation, capUs
          where :cap::numeric is null or known.spent_usd + excluded.spent_usd <= :cap::numeric
        returning 1
      )
-     insert into spend_reservations as known (chain, id, agent, trader, day, usd)
-     select :chain, :id, :agent, :trader, :day, :usd::numeric from total
+     insert into spend_reservations as known (chain, id, agent, trader, day, usd, expires_at)
+     select :chain, :id, :agent, :trader, :day, :usd::numeric, :expiresAt::bigint from total
      on conflict (chain, id) do update set held = true, agent = excluded.agent, trader = excluded.trader, day = excluded.day,
+       expires_at = excluded.expires_at,
        usd = case when known.held then -1 else excluded.usd end
      returning id`,
-    { ...reservation, usd: formatDecimal(usd), cap: capUsd === null ? null : formatDecimal(capUsd) },
+    { ...reservation, expiresAt, usd: formatDecimal(usd), cap: capUsd === null ? null : formatDecimal(capUsd) },
   );
 }
 
@@ -92,10 +98,30 @@ const turn = ({ from, sign }: { from: boolean; sign: '+' | '-' }): string => `
 
 /**
  * Orders, and whatever they grew by since, count or do not count as they say. A growth is reserved under its order's id and the size it
- * grows to, so that all of an order is turned together.
+ * grows to, so that all of an order is turned together. The growth to the size that the order has now is on chain and has no end any more;
+ * one that was never sent counts only while its transaction may be.
  */
-export const settling = (chain: ChainSlug, orders: readonly { readonly id: string; readonly holds: boolean }[]): Question[] =>
-  orders.length === 0 ? [] : [{ asked: SETTLE, values: { chain, rows: JSON.stringify(orders) } }];
+export function settling(chain: ChainSlug, orders: readonly SpendingOrder[]): Question[] {
+  if (orders.length === 0) return [];
+  const reached = orders.flatMap(({ id, size }) => (size === null ? [] : [`${id}/${size}`]));
+  const rows = JSON.stringify(orders.map(({ id, holds }) => ({ id, holds })));
+  return [
+    // A statement of its own: the next one must see whether the growth is held now, not before another replica released it.
+    ...(reached.length === 0 ? [] : [{ asked: REACH, values: { chain, ids: reached } }]),
+    { asked: SETTLE, values: { chain, rows } },
+  ];
+}
+
+interface SpendingOrder {
+  readonly id: string;
+  readonly holds: boolean;
+  /** Of one that rests on chain; null for all others. */
+  readonly size: string | null;
+}
+
+const REACH = statement(`
+  update spend_reservations set expires_at = null
+  where chain = cast(:chain as text) and id = any(cast(:ids as text[])) and expires_at is not null`);
 
 /** The ids are named as lists too: of a list the planner expects little, of a document so much that it reads every reservation there is. */
 export const SETTLE = statement(`
@@ -104,7 +130,7 @@ export const SETTLE = statement(`
   ), wanted as (
     select id, holds from given
     union all
-    select grown.id, given.holds from given join spend_reservations as grown
+    select grown.id, given.holds and (grown.expires_at is null or grown.expires_at > ${NOW_MS}) from given join spend_reservations as grown
       on grown.chain = cast(:chain as text) and grown.id like '%/%' and split_part(grown.id, '/', 1) = given.id
     where split_part(grown.id, '/', 1) = any(array(select id from given))
   ), turned as (
@@ -118,10 +144,26 @@ export const SETTLE = statement(`
   update agent_spend as known set spent_usd = known.spent_usd + sums.usd from sums
   where known.chain = sums.chain and known.agent = sums.agent and known.trader = sums.trader and known.day = sums.day`);
 
-async function isHeld(db: Knex, { chain, id }: Reservation): Promise<boolean> {
-  const row = await db('spend_reservations').where({ chain, id }).first<{ held: boolean } | undefined>('held');
-  return row?.held === true;
+type ReservationRow = Omit<Reservation, 'expiresAt'> & { readonly expiresAt?: number | null };
+
+/** Whether it is held already; where it has an end, it then holds as long as the newest transaction may be sent. */
+async function isHeldOn(db: Knex, { chain, id, expiresAt = null }: ReservationRow): Promise<boolean> {
+  const held = `update spend_reservations set expires_at = case when expires_at is null then null else greatest(expires_at, :expiresAt::bigint) end
+    where chain = :chain and id = :id and held returning 1`;
+  return changes(db, held, { chain, id, expiresAt });
 }
+
+const RELEASE_UNSENT = `
+  with turned as (
+    update spend_reservations set held = false where chain = :chain and held and expires_at <= :now
+    returning chain, agent, trader, day, usd
+  ), sums as (
+    select chain, agent, trader, day, sum(usd) as usd from turned group by chain, agent, trader, day
+  ), given_back as (
+    update agent_spend as known set spent_usd = known.spent_usd - sums.usd from sums
+    where known.chain = sums.chain and known.agent = sums.agent and known.trader = sums.trader and known.day = sums.day
+  )
+  select count(*)::int as released from turned`;
 
 const isLost = (error: unknown): boolean =>
   typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string' && LOST.has(error.code);

@@ -34,6 +34,29 @@ const reservation = (agent: Address, amount: string, changes: Partial<Reservatio
 const spentBy = async (agent: Address, changes: Partial<Reservation> = {}): Promise<string> =>
   formatDecimal(await stores[0].spend.spent(reservation(agent, '0', changes)));
 
+describe('a reservation with an end', () => {
+  it('is given back once it is over, and holds longer when it is asked for again', async () => {
+    const agent = newAgent();
+    const growth = reservation(agent, '30', { expiresAt: 1_000 });
+    expect(await stores[0].spend.reserve(growth, usd('100'))).toBe(true);
+    expect(await stores[0].spend.reserve({ ...growth, expiresAt: 2_000 }, usd('100'))).toBe(true);
+    await stores[1].spend.releaseUnsent('base', 1_999);
+    expect(await spentBy(agent)).toBe('30');
+    expect(await stores[1].spend.releaseUnsent('base', 2_000)).toBe(1);
+    expect(await stores[0].spend.releaseUnsent('base', 2_000)).toBe(0);
+    expect(await spentBy(agent)).toBe('0');
+    expect(await stores[0].spend.reserve({ ...growth, expiresAt: 3_000 }, usd('100'))).toBe(true);
+    expect(await spentBy(agent)).toBe('30');
+  });
+
+  it('is not touched where it has none', async () => {
+    const agent = newAgent();
+    await stores[0].spend.reserve(reservation(agent, '30'), null);
+    await stores[0].spend.releaseUnsent('base', Number.MAX_SAFE_INTEGER);
+    expect(await spentBy(agent)).toBe('30');
+  });
+});
+
 describe('a daily spend cap', () => {
   it('is reached exactly and never passed, by two replicas at once', async () => {
     const agent = newAgent();

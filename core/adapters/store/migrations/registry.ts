@@ -32,6 +32,7 @@ import { agentUse } from './0036-agent-use.js';
 import { entryPrices } from './0042-entry-prices.js';
 import { answeredOrders } from './0043-answered-orders.js';
 import { referrals } from './0046-referrals.js';
+import { unsentGrowth } from './0047-unsent-growth.js';
 import type { Migration } from './migration.js';
 
 /** In the order in which they are applied. */
@@ -70,4 +71,5 @@ export const MIGRATIONS: readonly Migration[] = [
   entryPrices,
   answeredOrders,
   referrals,
+  unsentGrowth,
 ];
