@@ -14,4 +14,8 @@ export interface MarketTrade {
   /** Epoch ms of the block. */
   readonly at: number;
   readonly txHash: string;
+  /** 1e18: the profit of the price alone, of what was closed; absent where it is not told. */
+  readonly pnlUsd?: bigint;
+  /** Whose trade it was; absent where it is not told. */
+  readonly trader?: string;
 }

@@ -28,6 +28,12 @@ export interface SeenFill {
   readonly after: bigint;
 }
 
+/** A fill among those of all traders. */
+export interface TapeFill extends SeenFill {
+  /** How many fills of the same trader and second come before it. */
+  readonly earlier: number;
+}
+
 /** What a size in base units is reckoned with where an event does not say it. */
 export type SizeUnits = readonly { readonly index: number; readonly precision: bigint; readonly priceUsd: bigint }[];
 
@@ -69,6 +75,8 @@ export interface HistoryStore {
   levelEnd(chain: ChainSlug, trader: Address, level: Pick<Protection, 'tradeIndex' | 'kind'>): Promise<Hex | null>;
   /** What changed the size of a position. A second is never cut: `limit` is passed by as many fills as share the last one's time. */
   fills(chain: ChainSlug, trader: Address, window: FillWindow, units: SizeUnits): Promise<SeenFill[]>;
+  /** The newest fills of a market, newest first, of every trader whom the chain was followed for. */
+  tape(chain: ChainSlug, pairIndex: number, limit: number, units: SizeUnits): Promise<TapeFill[]>;
   /** The time of the first fill of these orders; null where none has one. */
   firstFillAt(chain: ChainSlug, trader: Address, orderIds: readonly bigint[]): Promise<number | null>;
   /** The time of a fill of the trader by its number; null where there is none. */

@@ -25,6 +25,8 @@ export interface ShownFill {
   readonly fill: SeenFill;
   /** The bot's own order; null where there is none, or what is shown is beyond its size. */
   readonly record: ExchangeRecord | null;
+  /** The number of the order that was executed, also of what is beyond its size. */
+  readonly executedOid: bigint;
 }
 
 /** Everything that was executed in a stretch of time, in the words of the wire. */
@@ -117,6 +119,7 @@ function show({ venue, universe, trader }: Whose, found: readonly SeenFill[], or
         asset,
         part,
         record: named,
+        executedOid: oid,
         wire: wireFill({ config, asset, fill, oid: part.isExcess ? excessId(fill.id) : oid, record: named, trader, part, share }),
       };
     });
@@ -124,7 +127,12 @@ function show({ venue, universe, trader }: Whose, found: readonly SeenFill[], or
 }
 
 /** The size that the fills of its order come to at the most; null where none was asked for: natively it may be collateral that is. */
-function limitOf(config: MarketConfig, asset: Asset, { by }: SeenFill, record: ExchangeRecord | null): Execution['order'] {
+export function limitOf(
+  config: MarketConfig,
+  asset: Asset,
+  { by }: Pick<SeenFill, 'by'>,
+  record: ExchangeRecord | null,
+): Execution['order'] {
   if (record) return record.order.size > 0n ? { key: String(record.oid), size: record.order.size } : null;
   return by?.opening ? { key: String(by.id), size: shownOrderSize(asset, sizeOf(config, { id: by.id, order: by.opening })) } : null;
 }

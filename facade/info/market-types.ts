@@ -1,24 +1,22 @@
 import { z } from 'zod';
-import type { MarketTrade } from '../../core/domain/market-trade.js';
 import { exposureRoom } from '../../core/domain/pricing/exposure.js';
 import { marketView } from '../../core/domain/pricing/market-view.js';
 import { collateralToUsd } from '../../core/domain/pricing/size.js';
-import { decimal, divideInteger } from '../../core/domain/decimal.js';
+import { decimal } from '../../core/domain/decimal.js';
 import type { Venue } from '../../core/gateway.js';
 import { fundingSnapshot } from '../../core/markets/funding.js';
 import { referenceCollateral } from '../../core/markets/directory.js';
-import { PRICE_SCALE, formatExact, formatRate, formatSize, formatTick, formatUsd } from '../format.js';
-import { coinPrice, coinSize, type Asset, type Universe } from '../universe.js';
+import { formatRate, formatTick, formatUsd } from '../format.js';
+import { coinPrice, type Asset, type Universe } from '../universe.js';
 import { assetContexts, livePoint } from './asset-contexts.js';
 import { l2Book } from './book.js';
 import { SNAPSHOT_INTERVALS, candleSnapshot } from './candles.js';
 import { Coin, Dex, Nothing, Time, infoType, isOtherDex, type InfoType } from './info-type.js';
 import { EMPTY_META, marginTable, metaOf } from './meta.js';
-import { tradeId } from './trade-id.js';
+import { recentTrades } from './tape.js';
 
 const OfDex = z.object({ dex: Dex });
 const OfCoin = z.object({ coin: Coin });
-const NOBODY = '0x0000000000000000000000000000000000000000';
 const HOUR_MS = 3_600_000;
 
 /** A coin that can be priced: listed, whether or not it can be opened. */
@@ -35,30 +33,6 @@ export function allMids(venue: Venue, { assets }: Universe): Record<string, stri
     if (point) mids[asset.coin] = formatTick(coinPrice(asset, point.mark), asset.szDecimals, 'half-up');
   }
   return mids;
-}
-
-export async function recentTrades({ feed }: Venue, asset: Asset) {
-  const trades = await feed.recentTrades({ pairIndex: asset.id, limit: 100 });
-  return trades.filter(isExecution).map((trade) => showTrade(asset, trade));
-}
-
-/** Changes of leverage trade nothing. */
-export const isExecution = ({ action, price }: MarketTrade): boolean => action !== 'leverage' && price > 0n;
-
-/** The contract takes the other side of every trade, and upstream does not say whose it was. */
-export function showTrade(asset: Asset, { price, sizeUsd, side, action, at, txHash }: MarketTrade) {
-  const opens = action === 'open' || action === 'increase';
-  const base = divideInteger(sizeUsd * 10n ** BigInt(PRICE_SCALE), price, 'half-up');
-  return {
-    coin: asset.coin,
-    side: (side === 'long') === opens ? 'B' : 'A',
-    px: formatExact(coinPrice(asset, price)),
-    sz: formatSize(coinSize(asset, base), asset.szDecimals, 'half-up'),
-    time: at,
-    hash: txHash,
-    tid: tradeId(txHash, `${at} ${price} ${sizeUsd} ${action}`),
-    users: [NOBODY, NOBODY],
-  };
 }
 
 function predictedFundings({ feed, clock }: Venue, { assets }: Universe): unknown[] {
@@ -145,9 +119,9 @@ export const MARKET_TYPES: readonly InfoType[] = [
   infoType({
     type: 'recentTrades',
     fields: OfCoin,
-    answer: async ({ venue, universe }, { coin }) => {
+    answer: async ({ gateway, venue, universe }, { coin }) => {
       const asset = marketOf(universe, coin);
-      return asset ? recentTrades(venue, asset) : [];
+      return asset ? recentTrades(gateway, venue, asset) : [];
     },
   }),
   infoType({ type: 'predictedFundings', fields: Nothing, hot: true, answer: ({ venue, universe }) => predictedFundings(venue, universe) }),

@@ -75,16 +75,21 @@ export async function findExcess(whose: Whose, oid: bigint): Promise<OrderWithSt
   return shown ? excessOrder(shown) : null;
 }
 
-/** Each before the first order that ended no later. Both newest first. */
-export function withExcess(orders: readonly OrderWithStatus[], excess: readonly OrderWithStatus[]): OrderWithStatus[] {
+/** Each before the order that it went beyond, or among the others by time where that one is not listed. Both newest first. */
+export function withExcess(orders: readonly OrderWithStatus[], excess: readonly ShownFill[]): OrderWithStatus[] {
+  const listed = new Set(orders.map(({ order }) => order.oid));
+  const waiting = [...excess];
   const merged: OrderWithStatus[] = [];
-  let next = 0;
-  for (const order of orders) {
-    for (let own = excess[next]; own !== undefined && own.statusTimestamp >= order.statusTimestamp; own = excess[next]) {
-      merged.push(own);
-      next += 1;
+  const move = (fits: (fill: ShownFill) => boolean): void => {
+    for (const fill of waiting.filter(fits)) {
+      merged.push(excessOrder(fill));
+      waiting.splice(waiting.indexOf(fill), 1);
     }
+  };
+  for (const order of orders) {
+    move(({ executedOid, part }) => !listed.has(Number(executedOid)) && part.time >= order.statusTimestamp);
+    move(({ executedOid }) => Number(executedOid) === order.order.oid);
     merged.push(order);
   }
-  return [...merged, ...excess.slice(next)];
+  return [...merged, ...waiting.map(excessOrder)];
 }

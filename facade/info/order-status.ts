@@ -14,7 +14,7 @@ import type { Universe } from '../universe.js';
 import { recordStatus } from './bot-order-status.js';
 import { withCancelWords } from './cancel-words.js';
 import { firstHit, positionBase } from './open-orders.js';
-import { excessOrder, fillsOf, findExcess, sizeOfFills, withExcess, type OrderFills } from './order-fills.js';
+import { fillsOf, findExcess, sizeOfFills, withExcess, type OrderFills } from './order-fills.js';
 import { isTrade, showOrder, showProtection, showRecord, sizeOf, statusOf } from './order-shapes.js';
 import type { FrontendOrder, HlStatus, Protected } from './order-shapes.js';
 
@@ -61,7 +61,7 @@ export async function orderHistory(whose: Whose, limit: number): Promise<OrderWi
       record ? [recordStatus(whose, record, group, fills)] : group.map((order) => ends(withStatus(whose, order, fills), order))
     ).filter((each) => each !== null);
   });
-  return withExcess(await withCancelWords(whose, shown), fills.excess.map(excessOrder));
+  return withExcess(await withCancelWords(whose, shown), fills.excess);
 }
 
 /** By number, or by the client's own id; null where the trader has no such order. */

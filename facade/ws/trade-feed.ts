@@ -1,7 +1,9 @@
-import type { Venue } from '../../core/gateway.js';
+import { isFillAction } from '../../core/domain/chain-event.js';
+import type { Gateway, Venue } from '../../core/gateway.js';
+import type { JournalEntry } from '../../core/journal/journal-store.js';
 import type { Cancel } from '../../core/ports.js';
 import { createTopic } from '../../core/stream/topic.js';
-import { isExecution, recentTrades, showTrade } from '../info/market-types.js';
+import { readTape, recentTrades, type TapeTrade } from '../info/tape.js';
 import type { Asset } from '../universe.js';
 import { frameText } from './frames.js';
 
@@ -16,13 +18,32 @@ interface Told {
   readonly text: string;
 }
 
-/** Executions of one market; clients take an empty list badly, so none is ever sent. */
-export function createTradeFeed(venue: Venue, asset: Asset): TradeFeed {
+/** Earlier executions of the same orders are read along: an order's size is shared by all of its fills. */
+const READ_ALONG = 50;
+
+/** Executions of one market, as every replica reads them in the journal; clients take an empty list badly, so none is ever sent. */
+export function createTradeFeed(gateway: Gateway, venue: Venue, asset: Asset): TradeFeed {
   const topic = createTopic<Told>('facade trades', venue.log);
-  const stop = venue.feed.on('trade', (trade) => {
-    if (trade.pairIndex !== asset.id || !isExecution(trade)) return;
-    const shown = showTrade(asset, trade);
-    topic.tell({ tid: shown.tid, text: frameText('trades', [shown]) });
+  const told = new Set<number>();
+  let reading = Promise.resolve();
+
+  const read = async (count: number, since: number): Promise<void> => {
+    const trades = await readTape(gateway, venue, asset, count + READ_ALONG);
+    for (const trade of trades.toReversed()) if (trade.time >= since) tell(trade);
+  };
+  const tell = (trade: TapeTrade): void => {
+    if (told.has(trade.tid)) return;
+    told.add(trade.tid);
+    const [oldest] = told.size > MOST_TOLD ? told : [];
+    if (oldest !== undefined) told.delete(oldest);
+    topic.tell({ tid: trade.tid, text: frameText('trades', [trade]) });
+  };
+  const stop = gateway.bus.on('journal', ({ venue: where, entries }) => {
+    const times = where === venue ? entries.flatMap((entry) => executedAt(entry, asset)) : [];
+    if (times.length === 0) return;
+    reading = reading
+      .then(() => read(times.length, Math.min(...times)))
+      .catch((error: unknown) => venue.log.warn('facade.tape-not-read', { error }));
   });
   return {
     stop,
@@ -30,8 +51,8 @@ export function createTradeFeed(venue: Venue, asset: Asset): TradeFeed {
       /** What happens while the past is being read; null once it is told. */
       let meanwhile: Told[] | null = [];
       let isCancelled = false;
-      const cancel = topic.listen((told) => (meanwhile === null ? listener(told.text) : void meanwhile.push(told)));
-      const begin = (past: Awaited<ReturnType<typeof recentTrades>>): void => {
+      const cancel = topic.listen((each) => (meanwhile === null ? listener(each.text) : void meanwhile.push(each)));
+      const begin = (past: readonly TapeTrade[]): void => {
         if (isCancelled) return;
         if (past.length > 0) listener(frameText('trades', past));
         const known = new Set(past.map(({ tid }) => tid));
@@ -39,11 +60,20 @@ export function createTradeFeed(venue: Venue, asset: Asset): TradeFeed {
         meanwhile = null;
       };
       // Without a past there still is a present.
-      recentTrades(venue, asset).then(begin, () => begin([]));
+      recentTrades(gateway, venue, asset).then(begin, () => begin([]));
       return () => {
         isCancelled = true;
         cancel();
       };
     },
   };
+}
+
+const MOST_TOLD = 2_000;
+
+/** The block's second of what trades in the market. */
+function executedAt({ fact }: JournalEntry, asset: Asset): number[] {
+  if (fact.kind !== 'fill' || fact.executed.terms.pairIndex !== asset.id) return [];
+  const { action, place } = fact.executed;
+  return isFillAction(action) && action !== 'leverage' ? [place.at] : [];
 }

@@ -50,7 +50,7 @@ export function createVenueFeeds(gateway: Gateway, stream: VenueStream, contextO
   );
   const trades = createShared(
     ({ id, symbol }: Asset) => `${id} ${symbol}`,
-    (asset) => createTradeFeed(venue, asset),
+    (asset) => createTradeFeed(gateway, venue, asset),
   );
   const candles = createShared(
     ({ asset, interval }: ChartKey) => `${asset.id} ${asset.symbol} ${interval}`,

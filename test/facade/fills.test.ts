@@ -115,10 +115,30 @@ async function follow(bot: FacadeTrader): Promise<HlSocket> {
   return socket;
 }
 
+interface Traded extends Pick<Fill, 'tid' | 'px' | 'sz' | 'side' | 'time' | 'hash'> {
+  users: [string, string];
+}
+
+/** The public trades of the market are the same fills, with the contract on the other side. */
+async function expectOnTape(bot: FacadeTrader, socket: HlSocket, fills: readonly Fill[]): Promise<void> {
+  const trader = bot.address.toLowerCase();
+  const own = (trades: readonly Traded[]): Traded[] => trades.filter(({ users }) => users.includes(trader));
+  const expected = fills.map(({ tid, px, sz, side, time, hash }) => expect.objectContaining({ tid, px, sz, side, time, hash }) as unknown);
+  const trades = own(await info.ask<Traded[]>('recentTrades', { coin: 'ETH' }));
+  expect(trades).toEqual(expected);
+  for (const { side, users } of trades) expect(users.indexOf(trader)).toBe(side === 'B' ? 0 : 1);
+  const told = await eventually(
+    () => own(socket.of<Traded[]>('trades').flat()),
+    (all) => all.length === fills.length,
+  );
+  expect(told.reverse()).toEqual(expected);
+}
+
 describe('an order that gets more than it asked for', () => {
   it('is filled for what it asked for, and the rest is a fill of an order of its own in every answer', async () => {
     const bot = await newFacadeTrader(sandbox);
     const socket = await follow(bot);
+    await socket.subscribe('trades', { coin: 'ETH' });
     const cloid = `0x${'5a'.repeat(16)}`;
     const { filled } = await sendWhile(bot, buy('3', { c: cloid }), 2_970);
     expect(filled).toMatchObject({ totalSz: '3.0' });
@@ -165,6 +185,7 @@ describe('an order that gets more than it asked for', () => {
     const byTime = await info.ask<Fill[]>('userFillsByTime', { user: bot.address, startTime: own?.time ?? 0, endTime: beyond?.time ?? 0 });
     expect(byTime).toEqual([own, beyond]);
     expect(await fillsOf(bot, { aggregateByTime: true })).toEqual(fills);
+    await expectOnTape(bot, socket, fills);
     await socket.close();
   });
 });

@@ -40,7 +40,8 @@ export function readTradeRow(row: unknown): TradeRow | null {
   const sizeUsd = tradedUsd(row, action);
   if (at === null || price === null || isLong === null || sizeUsd === null) return null;
   const key = [txHash, action, price, ...IDENTITY.map((part) => textOf(field(row, part)))].join(' ');
-  return { pair, key, id: integer(field(row, 'id')) ?? 0n, price, sizeUsd, side: isLong ? 'long' : 'short', action, at, txHash };
+  const named = { pair, key, id: integer(field(row, 'id')) ?? 0n };
+  return { ...named, price, sizeUsd, side: isLong ? 'long' : 'short', action, at, txHash, ...profitOf(row), ...traderOf(row) };
 }
 
 const textOf = (value: unknown): string => (typeof value === 'string' || typeof value === 'number' ? String(value).slice(0, 64) : '');
@@ -57,6 +58,19 @@ const amount = (row: unknown, key: string): bigint | null => {
   const units = wireUnits(field(row, key), SCALE);
   return units !== null && units >= 0n ? units : null;
 };
+
+const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
+
+function traderOf(row: unknown): Pick<MarketTrade, 'trader'> {
+  const trader = field(row, 'address');
+  return typeof trader === 'string' && ADDRESS.test(trader) ? { trader } : {};
+}
+
+/** 1e18 USD. */
+function profitOf(row: unknown): Pick<MarketTrade, 'pnlUsd'> {
+  const [pnl, price] = [wireUnits(field(row, 'pnl'), SCALE), amount(row, 'collateralPriceUsd')];
+  return pnl === null || price === null ? {} : { pnlUsd: (pnl * price) / UNIT };
+}
 
 /** 1e18 USD. An increase or a decrease trades its deltas, anything else the whole position. */
 function tradedUsd(row: unknown, action: TradeAction): bigint | null {

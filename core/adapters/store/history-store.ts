@@ -53,13 +53,26 @@ const UNITS = unitsOf(`(event -> 'terms' ->> 'collateralIndex')::integer`);
 
 const held = (name: string): string => `(state -> '${name}' ->> '$n')::numeric`;
 /** 1e26, signed: what is open of each market. */
-const HELD = `
+const heldBy = (whose: string): string => `
   select trader, (state ->> 'pairIndex')::integer as pair_index, sum(
     coalesce(nullif(${held('sizeToken')}, 0),
       trunc(trunc(${held('collateralAmount')} * ${held('leverage')} / 1000) * 1e28 / units.precision / nullif(${held('openPrice')}, 0)), 0)
     * coalesce(${held('entryPriceUsd')}, units.price_usd, 1e8) * case when (state ->> 'long')::boolean then 1 else -1 end) as base
   from positions ${unitsOf(`(state ->> 'collateralIndex')::integer`)}
-  where chain = :chain and trader = any(:traders::text[]) and is_open and state is not null group by 1, 2`;
+  where chain = :chain and ${whose} and is_open and state is not null group by 1, 2`;
+
+const ORDER_COLUMNS = `orders.id as order_id, coalesce(agents.mode = 'relayed', false) as is_relayed,
+    case when agents.mode is distinct from 'relayed' and orders.state ->> 'action' in ('open', 'increase') and orders.state -> 'asked' is not null
+      then orders.state::text end as opening`;
+/** The order of each fill of the page. */
+const OF_ORDER = `
+  left join orders on orders.id = coalesce(page.order_id, (
+    select id from orders known where known.chain = page.chain and known.trader = page.trader and known.order_key = page.order_key
+  ), (
+    select hit.order_id from chain_events hit where hit.chain = page.chain and hit.trader = page.trader and hit.trade_index = page.trade_index
+      and hit.kind = 'guardHit' and not hit.orphaned and hit.block_number = page.block_number and hit.log_index = page.log_index limit 1
+  ))
+  left join agents on agents.chain = orders.chain and agents.agent = orders.agent`;
 
 /**
  * The page is cut before anything is joined to it, so that its cost does not grow with what is stored. Events of a gateway that did not
@@ -77,24 +90,44 @@ const fillsSql = (way: 'asc' | 'desc'): string => `
     from (
       select event from chain_events where ${OWN_FILLS} and ${AT} > (select max(at) from page) order by ${AT} desc limit ${NEWEST_FILLS}
     ) later ${UNITS} group by 1
-  ), held as (${HELD})
-  select page.id, event::text, orders.id as order_id, coalesce(agents.mode = 'relayed', false) as is_relayed,
-    case when agents.mode is distinct from 'relayed' and orders.state ->> 'action' in ('open', 'increase') and orders.state -> 'asked' is not null
-      then orders.state::text end as opening,
+  ), held as (${heldBy('trader = :trader')})
+  select page.id, event::text, ${ORDER_COLUMNS},
     trunc((coalesce(held.base, 0) - coalesce(newer.moved, 0) - sum(page.moved) over later) / 1e8)::text as before,
     trunc((coalesce(held.base, 0) - coalesce(newer.moved, 0) - sum(page.moved) over later + page.moved) / 1e8)::text as after
   from page
   left join held on held.pair_index = page.pair_index
   left join newer on newer.pair_index = page.pair_index
-  left join orders on orders.id = coalesce(page.order_id, (
-    select id from orders known where known.chain = page.chain and known.trader = page.trader and known.order_key = page.order_key
-  ), (
-    select hit.order_id from chain_events hit where hit.chain = page.chain and hit.trader = page.trader and hit.trade_index = page.trade_index
-      and hit.kind = 'guardHit' and not hit.orphaned and hit.block_number = page.block_number and hit.log_index = page.log_index limit 1
-  ))
-  left join agents on agents.chain = orders.chain and agents.agent = orders.agent
+  ${OF_ORDER}
   window later as (partition by page.pair_index order by page.at desc, page.block_number desc, page.log_index desc)
   order by page.at ${way}, page.block_number ${way}, page.log_index ${way}`;
+
+/** The newest fills of one market; what each trader has traded since is taken back from what is open. */
+const TAPE = `
+  with page as materialized (
+    select chain_events.*, ${AT} as at, ${MOVED} as moved
+    from (
+      select * from chain_events where chain = :chain and is_fill and not orphaned and event ->> 'action' <> 'leverage' and ${PAIR} = :pairIndex
+      order by ${AT} desc, block_number desc, log_index desc limit :limit
+    ) chain_events ${UNITS}
+  ), held as (${heldBy('trader = any(array(select trader from page))')})
+  select page.id, event::text, ${ORDER_COLUMNS},
+    trunc((coalesce(held.base, 0) - since.moved - page.moved) / 1e8)::text as before,
+    trunc((coalesce(held.base, 0) - since.moved) / 1e8)::text as after,
+    (select count(*) from chain_events where chain = page.chain and trader = page.trader and is_fill and not orphaned
+      and event ->> 'action' <> 'leverage' and ${AT} = page.at
+      and (block_number, log_index) < (page.block_number, page.log_index))::integer as earlier
+  from page
+  left join held on held.trader = page.trader and held.pair_index = :pairIndex
+  cross join lateral (
+    select coalesce(sum(${MOVED}), 0) as moved
+    from (
+      select event from chain_events where chain = page.chain and trader = page.trader and is_fill and not orphaned
+        and event ->> 'action' <> 'leverage' and ${PAIR} = :pairIndex
+        and (${AT}, block_number, log_index) > (page.at, page.block_number, page.log_index)
+    ) later ${UNITS}
+  ) since
+  ${OF_ORDER}
+  order by page.at desc, page.block_number desc, page.log_index desc`;
 
 const FIRST_FILL = `
   select min(${AT})::text as at from chain_events where chain = :chain and trader = :trader and order_id = any(:ids::bigint[]) and is_fill and not orphaned`;
@@ -175,8 +208,12 @@ export function createHistoryStore(db: Knex): HistoryStore {
     },
     async fills(chain, trader, { from, to, limit, newestFirst }, units) {
       const sql = fillsSql(newestFirst ? 'desc' : 'asc');
-      const values = { chain, trader, traders: [trader], from, to, limit, units: unitRows(units) };
+      const values = { chain, trader, from, to, limit, units: unitRows(units) };
       return (await rows<FillRow>(sql, values)).flatMap(seenFill);
+    },
+    async tape(chain, pairIndex, limit, units) {
+      const found = await rows<FillRow & { earlier: number }>(TAPE, { chain, pairIndex, limit, units: unitRows(units) });
+      return found.flatMap((row) => seenFill(row).map((fill) => ({ ...fill, earlier: row.earlier })));
     },
     async firstFillAt(chain, trader, orderIds) {
       if (orderIds.length === 0) return null;

@@ -88,7 +88,7 @@ describe('the stream of an account', () => {
     expect(await findUpdate(socket, (update) => update.status === 'filled')).toMatchObject({
       order: { oid, cloid, coin: 'BTC', side: 'B', limitPx: '63000.0', sz: '0.0', origSz: '0.1' },
     });
-    expect(updates(socket).map(({ status: word }) => word)).toEqual(['open', 'filled']);
+    expect(updates(socket).map(({ status: word }) => word)).toEqual(['filled']);
     const { fills } = await socket.find<Fills>('userFills', (told) => told.fills.length > 0);
     expect(fills).toEqual(await info.ask('userFills', { user: bot.address }));
     expect(fills).toEqual([expect.objectContaining({ oid, cloid, dir: 'Open Long' })]);
@@ -304,7 +304,7 @@ describe('the stream of an account', () => {
         await findUpdate(socket, ({ status }) => status === 'filled');
       }
       expect(there.of<Fills>('userFills').flatMap(({ fills }) => fills)).toEqual(here.of<Fills>('userFills').flatMap(({ fills }) => fills));
-      expect(updates(there).map(({ status }) => status)).toEqual(['open', 'filled']);
+      expect(updates(there).map(({ status }) => status)).toEqual(['filled']);
       await there.close();
     } finally {
       await beside.stop();

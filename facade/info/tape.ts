@@ -1,0 +1,112 @@
+import { comparePlaces } from '../../core/domain/chain-event.js';
+import { divideInteger } from '../../core/domain/decimal.js';
+import type { MarketTrade } from '../../core/domain/market-trade.js';
+import type { TapeFill } from '../../core/facade/history-store.js';
+import type { Gateway, Venue } from '../../core/gateway.js';
+import type { ExchangeRecord } from '../../core/relay/exchange-store.js';
+import { PRICE_SCALE, formatSize, formatTick } from '../format.js';
+import { coinPrice, coinSize, lotOf, type Asset } from '../universe.js';
+import { limitOf } from './fills.js';
+import { excessId, showExecutions } from './shown-fills.js';
+import { tradeId } from './trade-id.js';
+
+export interface TapeTrade {
+  readonly coin: string;
+  readonly side: 'A' | 'B';
+  readonly px: string;
+  readonly sz: string;
+  readonly time: number;
+  readonly hash: string;
+  readonly tid: number;
+  /** Buyer and seller: the contract takes the other side of every trade. */
+  readonly users: readonly [string, string];
+}
+
+const MOST_TRADES = 100;
+const NOBODY = '0x0000000000000000000000000000000000000000';
+const LAST_OF_SECOND = 999;
+
+/** The newest executions of a market, newest first: as fills show them where the chain was followed, and as the backend tells what was before. */
+export async function recentTrades(gateway: Gateway, venue: Venue, asset: Asset): Promise<TapeTrade[]> {
+  const own = await readTape(gateway, venue, asset, MOST_TRADES).catch((error: unknown) => {
+    venue.log.warn('facade.tape-not-read', { error });
+    return [];
+  });
+  const oldest = own.at(-1)?.time ?? Infinity;
+  if (own.length >= MOST_TRADES) return own.slice(0, MOST_TRADES);
+  const told = await venue.feed.recentTrades({ pairIndex: asset.id, limit: MOST_TRADES }).catch((error: unknown) => {
+    if (own.length > 0) return [];
+    throw error;
+  });
+  const known = new Set(own.map(({ hash }) => hash));
+  const before = told.filter((trade) => isExecution(trade) && trade.at < oldest && !known.has(trade.txHash));
+  return [...own, ...before.map((trade) => showTrade(venue, asset, trade))].slice(0, MOST_TRADES);
+}
+
+/** Newest first; what was executed beyond an order is a trade of its own, as it is a fill of its own. */
+export async function readTape(gateway: Gateway, venue: Venue, asset: Asset, limit: number): Promise<TapeTrade[]> {
+  const { slug, diamond } = venue.definition;
+  const config = venue.feed.config();
+  const found = await gateway.store.facade.history.tape(slug, asset.id, limit, config.collaterals);
+  const records = await gateway.store.exchange.ofOrders(
+    slug,
+    found.flatMap(({ by }) => (by?.isRelayed ? [by.id] : [])),
+  );
+  const byTrader = new Map<string, TapeFill[]>();
+  for (const fill of found) byTrader.set(fill.executed.trader, [...(byTrader.get(fill.executed.trader) ?? []), fill]);
+  const recordOf = ({ by }: TapeFill): ExchangeRecord | null => (by && records.get(by.id)) ?? null;
+  const shown = [...byTrader.values()].flatMap((fills) => {
+    const inOrder = fills.toReversed();
+    const executions = inOrder.map((fill) => ({
+      before: fill.before,
+      after: fill.after,
+      lot: lotOf(asset),
+      at: fill.executed.place.at,
+      order: limitOf(config, asset, fill, recordOf(fill)),
+    }));
+    return showExecutions(executions).flatMap((parts, at) => {
+      const fill = inOrder[at];
+      return fill ? parts.map((part, nth) => ({ fill, part, nth })) : [];
+    });
+  });
+  return shown
+    .sort((a, b) => comparePlaces(b.fill.executed.place, a.fill.executed.place) || b.nth - a.nth)
+    .map(({ fill: { id, executed, earlier }, part, nth }): TapeTrade => {
+      const isBuy = (executed.action === 'open' || executed.action === 'increase') === executed.terms.long;
+      const users = [executed.trader, diamond.toLowerCase()] as const;
+      return {
+        coin: asset.coin,
+        side: isBuy ? 'B' : 'A',
+        px: formatTick(coinPrice(asset, executed.price), asset.szDecimals, 'half-up'),
+        sz: formatSize(coinSize(asset, part.size), asset.szDecimals, 'down'),
+        time: executed.place.at + Math.min(earlier + nth, LAST_OF_SECOND),
+        hash: executed.place.txHash ?? '',
+        tid: Number(part.isExcess ? excessId(id) : id),
+        users: isBuy ? users : [users[1], users[0]],
+      };
+    });
+}
+
+/** Changes of leverage trade nothing. */
+const isExecution = ({ action, price }: MarketTrade): boolean => action !== 'leverage' && price > 0n;
+
+/** What was executed before the chain was followed. Its collateral says what was opened; what was closed of it is worth that and its profit. */
+function showTrade({ definition }: Venue, asset: Asset, trade: MarketTrade): TapeTrade {
+  const { price, sizeUsd, pnlUsd = 0n, side, action, at, txHash, trader = NOBODY } = trade;
+  const opens = action === 'open' || action === 'increase';
+  const profit = side === 'long' ? pnlUsd : -pnlUsd;
+  const worth = opens ? sizeUsd : sizeUsd + profit;
+  const base = divideInteger((worth < 0n ? 0n : worth) * 10n ** BigInt(PRICE_SCALE), price, 'half-up');
+  const isBuy = (side === 'long') === opens;
+  const users = [trader.toLowerCase(), definition.diamond.toLowerCase()] as const;
+  return {
+    coin: asset.coin,
+    side: isBuy ? 'B' : 'A',
+    px: formatTick(coinPrice(asset, price), asset.szDecimals, 'half-up'),
+    sz: formatSize(coinSize(asset, base), asset.szDecimals, 'half-up'),
+    time: at,
+    hash: txHash,
+    tid: tradeId(txHash, `${at} ${price} ${sizeUsd} ${action}`),
+    users: isBuy ? users : [users[1], users[0]],
+  };
+}
