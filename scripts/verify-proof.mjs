@@ -181,7 +181,7 @@ function checkCall(proof, action, check) {
   const multiplier = BigInt(proof.multiplier);
   check(multiplier === 1n || multiplier === 1000n, `no asset is counted in ${multiplier}s`);
   const context = JSON.parse(proof.context);
-  check(multiplier === 1n || ['order', 'replace'].includes(context.kind), `a ${context.kind} counts nothing`);
+  check(multiplier === 1n || ['order', 'replace', 'child'].includes(context.kind), `a ${context.kind} counts nothing`);
   const isWhole = checkShape(calls, { ...proof, context, action }, check);
   if (isWhole) MEANING[context.kind](calls, action, { ...context, multiplier, trader: proof.trader }, check);
 }
@@ -198,11 +198,19 @@ const SHAPES = {
   replace: ['cancelOpenOrder,openTrade'],
   room: [ROOM],
   margin: ['updateLeverage'],
-  cancel: ['cancelOpenOrder', 'cancelOrderAfterTimeout', ...LEVELS],
+  cancel: ['cancelOpenOrder', 'cancelOrderAfterTimeout', 'updateOpenOrder', ...LEVELS],
+  child: ['updateOpenOrder'],
   flatten: ['closeTradeMarket'],
 };
 const CAUSES = {
-  action: { order: PLACES, replace: ['modify', 'batchModify'], room: PLACES, margin: ['updateIsolatedMargin'], cancel: TAKES_BACK },
+  action: {
+    order: PLACES,
+    replace: ['modify', 'batchModify'],
+    child: ['modify', 'batchModify'],
+    room: PLACES,
+    margin: ['updateIsolatedMargin'],
+    cancel: TAKES_BACK,
+  },
   'scheduled-cancel': { cancel: ['scheduleCancel'], flatten: ['scheduleCancel'] },
   reclaim: { cancel: null },
 };
@@ -245,11 +253,25 @@ const MEANING = {
       withdraw: 'cancelOpenOrder',
       reclaim: 'cancelOrderAfterTimeout',
       protect: intent.tp === null ? 'updateSl' : 'updateTp',
+      amend: 'updateOpenOrder',
     };
     check(functionName === meant[intent.kind], `it calls ${functionName}, meant was to ${intent.kind}`);
     const target = intent.kind === 'reclaim' ? intent.requestIndex : intent.tradeIndex;
     check(args[0] === target, `it takes back ${args[0]}, meant was ${target}`);
     check(!LEVELS.includes(functionName) || args[1] === 0n, 'it sets a level, and should take one away');
+    if (intent.kind === 'amend') {
+      check(args[2] === 0n || args[3] === 0n, 'it takes no level away');
+      checkUnchanged(args, intent, check);
+    }
+  },
+  /** A level of an order that rests: the rest of that order stays as the context has it. */
+  child([{ args }], action, { item, intent, multiplier }, check) {
+    const trigger = orderOf(action, item)?.t.trigger;
+    if (!trigger) return check(false, 'the changed order is no take profit or stop loss');
+    const signed = price(trigger.triggerPx);
+    const set = args[trigger.tpsl === 'tp' ? 2 : 3] * multiplier;
+    check(set - signed < multiplier && signed - set < multiplier, `it sets a level at ${set}, signed was ${signed}`);
+    checkUnchanged(args, intent, check);
   },
   flatten([{ args }], action, { tradeIndex, expectedPrice }, check) {
     check(typeof action.time === 'number', 'the schedule was taken away, not set');
@@ -257,6 +279,12 @@ const MEANING = {
     check(args[1] === units(expectedPrice), 'it closes at another price than that of the moment');
   },
 };
+
+const checkUnchanged = (args, intent, check) =>
+  check(
+    args[0] === intent.tradeIndex && ['price', 'tp', 'sl', 'slippageP'].every((field, at) => BigInt(args[at + 1]) === units(intent[field])),
+    'it changes more of the order than its context says',
+  );
 
 const units = (field) => BigInt(field.$n);
 const orderOf = (action, item) => action.orders?.[item] ?? action.modifies?.[item]?.order ?? action.order;

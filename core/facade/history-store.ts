@@ -37,6 +37,12 @@ export interface TapeFill extends SeenFill {
 /** What a size in base units is reckoned with where an event does not say it. */
 export type SizeUnits = readonly { readonly index: number; readonly precision: bigint; readonly priceUsd: bigint }[];
 
+/** A take profit or stop loss got a price, or was confirmed in it; 0 = it was taken off. */
+export interface LevelStep extends Protection {
+  /** Epoch ms. */
+  readonly at: number;
+}
+
 export type TakenBack = Extract<RelayPurpose, 'scheduled-cancel' | 'reclaim'>;
 
 /** Epoch ms, both ends included. */
@@ -67,6 +73,10 @@ export interface HistoryStore {
   ordersOf(chain: ChainSlug, trader: Address, ids: readonly bigint[]): Promise<SeenOrder[]>;
   /** The order that is, or once was, at this place of the chain. */
   orderAt(chain: ChainSlug, trader: Address, orderKey: OrderKey): Promise<SeenOrder | null>;
+  /** The orders that rest, or once rested, in these slots. */
+  restingAt(chain: ChainSlug, trader: Address, slots: readonly number[]): Promise<ReadonlyMap<number, SeenOrder>>;
+  /** What take profits and stop losses of these trades, and of the orders that rest in slots of these numbers, became; oldest first. */
+  levelSteps(chain: ChainSlug, trader: Address, tradeIndices: readonly number[]): Promise<LevelStep[]>;
   /** The last thing that was executed on each of these trades. */
   lastExecutions(chain: ChainSlug, trader: Address, tradeIndices: readonly number[]): Promise<ReadonlyMap<number, Executed>>;
   /** Orders that nobody asked to cancel and the relayer took back: when their schedule came due, or because the oracle never answered. */

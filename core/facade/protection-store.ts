@@ -24,6 +24,10 @@ export interface ProtectionStore {
   identify(chain: ChainSlug, trader: Address, protections: readonly Protection[], at: number): Promise<KnownProtection[]>;
   /** Another number for one that is set again: its last one stays with whoever had it. null when it is no longer under that number. */
   renumber(chain: ChainSlug, trader: Address, id: bigint, at: number): Promise<bigint | null>;
+  /** The level that had one number has the other from now on. */
+  handOver(chain: ChainSlug, trader: Address, from: bigint, to: bigint): Promise<void>;
+  /** All that ever had a number, newest first, as `find` tells them. */
+  list(chain: ChainSlug, trader: Address, limit: number): Promise<KnownProtection[]>;
   /** With the slot it is on now: that of the position once its order was filled. */
   find(chain: ChainSlug, trader: Address, id: bigint): Promise<KnownProtection | null>;
 }

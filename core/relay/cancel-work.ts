@@ -42,8 +42,19 @@ export const leftOf = ({ venue, end }: Work): number => Math.max(0, end - venue.
 const isUnique = ({ kind }: Intent): boolean => kind === 'withdraw' || kind === 'reclaim';
 
 /** Nobody waits for a block that will not come. */
-function requireSent({ state, note }: RelayJob): void {
+export function requireSent({ state, note }: RelayJob): void {
   if (state === 'refused' || state === 'replaced') throw new GatewayError('UNSUPPORTED', { reason: `Not sent: ${note ?? 'refused'}.` });
+}
+
+const LOOK_MS = 100;
+
+/** Within what is left of the answer's time. */
+export async function comesTrue(work: Work, holds: () => Promise<boolean>): Promise<boolean> {
+  for (;;) {
+    if (await holds()) return true;
+    if (leftOf(work) === 0) return false;
+    await work.venue.clock.sleep(Math.min(LOOK_MS, leftOf(work)));
+  }
 }
 
 /** False when the contract says that there is nothing left to take back. */

@@ -12,7 +12,11 @@ export interface WireTerms {
   readonly triggerPx: string | null;
   readonly isMarket: boolean | null;
   readonly tpsl: 'tp' | 'sl' | null;
+  /** How it was grouped with others of its action; absent in orders that were stored before it was kept. */
+  readonly grouping?: Grouping | undefined;
 }
+
+export type Grouping = 'na' | 'normalTpsl' | 'positionTpsl';
 
 export interface ExchangeLeg {
   readonly role: Leg['role'];
@@ -45,6 +49,15 @@ export interface ExchangeRecord {
    * its price could not be left to rest. Absent until then.
    */
   readonly answered?: Answered;
+  /** Of a take profit or stop loss that came with an opening: the order of ours that opens what it protects. */
+  readonly parentOrder?: bigint | null;
+}
+
+/** A take profit or stop loss that comes with an opening, before it has a number. */
+export interface ChildRecord extends Omit<ExchangeRecord, 'oid' | 'legs'> {
+  readonly parentOrder: bigint;
+  /** 1e18: what its parent opens. */
+  readonly sizeBase: bigint;
 }
 
 export type Answered = 'resting' | 'ended';
@@ -86,6 +99,8 @@ export interface ExchangeStore {
   extend(record: Pick<ExchangeRecord, 'chain' | 'oid' | 'manner' | 'legs'>): Promise<void>;
   /** Notes what the bot was answered, and writes its orders to the journal once more, so that every replica looks at them again. */
   answer(chain: ChainSlug, oid: bigint, answered: Answered, at: number): Promise<void>;
+  /** Each gets a number of its own. */
+  recordChildren(children: readonly ChildRecord[]): Promise<bigint[]>;
   find(chain: ChainSlug, trader: Address, oid: bigint): Promise<ExchangeRecord | null>;
   /** By their own ids; what has no record is absent. */
   ofOids(chain: ChainSlug, trader: Address, oids: readonly bigint[]): Promise<ReadonlyMap<bigint, ExchangeRecord>>;
@@ -93,6 +108,8 @@ export interface ExchangeStore {
   findByCloid(chain: ChainSlug, trader: Address, cloid: string): Promise<ExchangeRecord | null>;
   /** The last few of that name, newest first. */
   ofCloid(chain: ChainSlug, trader: Address, cloid: string): Promise<ExchangeRecord[]>;
+  /** Take profits and stop losses of bots, newest first. */
+  levels(chain: ChainSlug, trader: Address, limit: number): Promise<ExchangeRecord[]>;
   /** By the ids of our orders; those that came another way are absent. */
   ofOrders(chain: ChainSlug, orderIds: readonly bigint[]): Promise<ReadonlyMap<bigint, ExchangeRecord>>;
   /** Levels of positions that are on their way: what sets them is not over, or in a block whose events are not in. */

@@ -5,6 +5,7 @@ import type { KnownProtection } from '../facade/protection-store.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { KnownOrder } from '../orders/orders-store.js';
 import { askedLevel } from './asked-level.js';
+import { childPlace } from './child-place.js';
 import type { ExchangeRecord } from './exchange-store.js';
 
 /** How a bot names an order. */
@@ -16,6 +17,15 @@ export interface Target {
   readonly record: ExchangeRecord | null;
   readonly orders: readonly KnownOrder[];
   readonly protections: readonly Pick<KnownProtection, 'tradeIndex' | 'kind' | 'price'>[];
+  /** Levels of orders that rest, or are on their way; absent where there are none. */
+  readonly children?: readonly Child[];
+}
+
+/** A take profit or stop loss that has no position yet. */
+export interface Child {
+  readonly record: ExchangeRecord;
+  readonly parent: KnownOrder;
+  readonly level: Pick<KnownProtection, 'kind' | 'price'>;
 }
 
 type Shelf = Pick<Gateway, 'store'>;
@@ -40,8 +50,12 @@ export async function findTarget(
 }
 
 /** Two names of the same thing have the same. */
-export const identityOf = ({ orders, protections }: Target): string =>
-  [...orders.map(({ id }) => String(id)), ...protections.map(({ kind, tradeIndex }) => levelKey(kind, tradeIndex))].join();
+export const identityOf = ({ orders, protections, children = [] }: Target): string =>
+  [
+    ...orders.map(({ id }) => String(id)),
+    ...protections.map(({ kind, tradeIndex }) => levelKey(kind, tradeIndex)),
+    ...children.map(({ level, parent }) => `${level.kind} of ${parent.id}`),
+  ].join();
 
 /** The newest of that name that lives: a change that failed leaves the older one standing. Where none does, the newest. */
 async function ofCloid(
@@ -53,8 +67,8 @@ async function ofCloid(
   const named = await gateway.store.exchange.ofCloid(venue.definition.slug, caller.trader, cloid);
   const records = named.filter(({ action }) => action !== maker);
   const targets = await Promise.all(records.map((record) => ofRecord(gateway, venue, caller, record)));
-  const lives = ({ orders, protections }: Target): boolean =>
-    protections.length > 0 || orders.some(({ order }) => LIVE_STATUSES.has(order.status));
+  const lives = ({ orders, protections, children = [] }: Target): boolean =>
+    protections.length + children.length > 0 || orders.some(({ order }) => LIVE_STATUSES.has(order.status));
   return targets.find(lives) ?? targets[0] ?? null;
 }
 
@@ -63,6 +77,7 @@ const LIVE_STATUSES: ReadonlySet<OrderStatus> = new Set(['prepared', 'pending', 
 async function ofRecord(gateway: Shelf, venue: Place, caller: Whose, record: ExchangeRecord): Promise<Target> {
   const { store } = gateway;
   const { slug } = venue.definition;
+  if (record.parentOrder != null) return ofChild(gateway, venue, caller, record);
   const ids = record.legs.flatMap(({ orderId }) => orderId ?? []);
   const orders = await Promise.all(ids.map((id) => store.orders.find(slug, caller.trader, id)));
   const own = { pairIndex: record.pairIndex, record, orders: orders.flatMap((order) => order ?? []) };
@@ -75,6 +90,21 @@ async function ofRecord(gateway: Shelf, venue: Place, caller: Whose, record: Exc
     role === 'protect' && tradeIndex !== null ? [tradeIndex === numbered?.tradeIndex ? numbered : { tradeIndex, ...level }] : [],
   );
   return { ...own, protections };
+}
+
+async function ofChild(gateway: Shelf, venue: Place, { trader }: Whose, record: ExchangeRecord): Promise<Target> {
+  const none = { pairIndex: record.pairIndex, record, orders: [], protections: [] };
+  const place = await childPlace(gateway, venue, trader, record);
+  switch (place.kind) {
+    case 'position':
+      return { ...none, protections: [place.level] };
+    case 'resting':
+      return { ...none, children: [{ record, parent: place.parent, level: place.level }] };
+    case 'waiting':
+      return { ...none, children: [{ record, parent: place.parent, level: askedLevel(record.order) }] };
+    case 'gone':
+      return none;
+  }
 }
 
 async function ofId({ store }: Shelf, { definition }: Place, { trader }: Whose, id: bigint): Promise<Target | null> {

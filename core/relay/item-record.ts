@@ -2,8 +2,8 @@ import type { AgentCaller } from '../access/caller.js';
 import type { Leg } from '../domain/relay/exchange-order.js';
 import type { Gateway, Venue } from '../gateway.js';
 import { askedLevel, keptPrice } from './asked-level.js';
-import type { ExchangeLeg, ExchangeRecord } from './exchange-store.js';
-import type { Prepared } from './plan-items.js';
+import type { ChildRecord, ExchangeLeg, ExchangeRecord } from './exchange-store.js';
+import type { ChildItem, Prepared } from './plan-items.js';
 import type { SignedAction } from './relay-store.js';
 
 /** What is written down of an item of an action, as the bot asked for it: all of a record but the numbers that storing gives. */
@@ -11,7 +11,7 @@ export const recordOf = (
   { definition, clock }: Venue,
   { trader, agent }: AgentCaller,
   action: SignedAction,
-  { asked, manner }: Prepared,
+  { asked, manner }: { readonly asked: ChildItem; readonly manner: ExchangeRecord['manner'] },
 ): Omit<ExchangeRecord, 'oid' | 'legs'> => ({
   chain: definition.slug,
   trader,
@@ -31,6 +31,21 @@ export const legRecord = ({ role, intent, sizeBase }: Leg): Omit<ExchangeLeg, 'o
   tradeIndex: 'tradeIndex' in intent ? intent.tradeIndex : null,
   sizeBase,
 });
+
+/** Take profit and stop loss of what a parent opens, as orders of their own; none where it opens nothing. */
+export function childRecords(
+  venue: Venue,
+  caller: AgentCaller,
+  action: SignedAction,
+  { asked: { children = [] }, legs }: Prepared,
+  stored: readonly (bigint | null)[],
+): ChildRecord[] {
+  const at = legs.findIndex(({ leg }) => leg.role === 'open');
+  const parentOrder = stored[at] ?? null;
+  const sizeBase = legs[at]?.leg.sizeBase ?? 0n;
+  if (parentOrder === null) return [];
+  return children.map((asked) => ({ ...recordOf(venue, caller, action, { asked, manner: 'protection' }), parentOrder, sizeBase }));
+}
 
 /** The number under which the protection is listed. What was set there before, and is set again, is another order. */
 export async function protectionId(

@@ -28,7 +28,12 @@ export interface ExchangeItem {
   readonly sl: bigint;
   /** How far those two may be followed in a gap, 1e3 percent; 0 = nothing but what the contract gives anyway. */
   readonly roomP: bigint;
+  /** Take profit and stop loss that came with it, as their bot wrote them; absent where none did. */
+  readonly children?: readonly ChildItem[];
 }
+
+/** An order behind a parent, which becomes a level of what that one opens. */
+export type ChildItem = Pick<ExchangeItem, 'item' | 'pairIndex' | 'order' | 'wire' | 'cloid'>;
 
 export type ItemOutcome =
   | { readonly kind: 'filled'; readonly oid: bigint; readonly orders: readonly Order[] }

@@ -5,9 +5,10 @@ import type { Gateway, Venue } from '../gateway.js';
 import { indexOf } from '../orders/find-order.js';
 import type { KnownOrder } from '../orders/orders-store.js';
 import { isOverdue, reclaimableAt } from '../orders/reclaim-time.js';
-import { watchOrders } from './await-orders.js';
+import { isSettled, watchOrders } from './await-orders.js';
 import { isKnown, leftOf, sendCancel, type CancelOutcome, type Work } from './cancel-work.js';
-import { findTarget, levelTarget, type OrderName } from './find-target.js';
+import { removeChild } from './change-child.js';
+import { findTarget, levelTarget, type OrderName, type Target } from './find-target.js';
 import type { RelayPurpose, SignedAction } from './relay-store.js';
 import { removeLevel } from './remove-level.js';
 import { withdrawQueued } from './withdraw-queued.js';
@@ -55,18 +56,29 @@ export async function relayCancels(
 const GONE: CancelOutcome = { kind: 'gone' };
 
 async function cancelOne(work: Work, { item, name, pairIndex }: CancelItem): Promise<CancelOutcome> {
-  const target = await findTarget(work.gateway, work.venue, work.caller, name);
+  const target = await settledTarget(work, name);
   if (target === null || (pairIndex !== null && target.pairIndex !== pairIndex)) return GONE;
   try {
     const outcomes = [
       ...(await Promise.all(target.orders.map((order) => cancelOrder(work, item, order)))),
       ...(await Promise.all(target.protections.map((protection) => removeLevel(work, item, protection)))),
+      ...(await Promise.all((target.children ?? []).map((child) => removeChild(work, item, child)))),
     ];
     return worst(outcomes);
   } catch (error) {
     if (isKnown(error)) return { kind: 'failed', error };
     throw error;
   }
+}
+
+/** A child of an order that is on its way is where that one is, once it is anywhere. */
+async function settledTarget(work: Work, name: OrderName): Promise<Target | null> {
+  const { gateway, venue, caller, watch } = work;
+  const target = await findTarget(gateway, venue, caller, name);
+  const waiting = (target?.children ?? []).filter(({ parent }) => !isSettled(parent.order.status)).map(({ parent }) => parent.id);
+  if (waiting.length === 0) return target;
+  await watch.settled(waiting, leftOf(work));
+  return findTarget(gateway, venue, caller, name);
 }
 
 /** Of several parts: what still runs says it for all; what is done is done if any part was. */

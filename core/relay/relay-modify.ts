@@ -4,6 +4,7 @@ import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import { indexOf } from '../orders/find-order.js';
 import { watchOrders } from './await-orders.js';
+import { changeChild } from './change-child.js';
 import { exchangeFacts } from './exchange-facts.js';
 import { findTarget, type OrderName, type Target } from './find-target.js';
 import {
@@ -58,12 +59,16 @@ export async function relayModify(
   action: SignedAction,
   request: ModifyRequest,
 ): Promise<ModifyOutcome> {
-  const { name, item, holdMs } = request;
+  const { name, holdMs } = request;
   const end = venue.clock.now() + holdMs;
   const target = await findTarget(gateway, venue, caller, name);
-  if (target?.pairIndex !== item.pairIndex || isEmpty(target)) return { kind: 'gone' };
+  if (target?.pairIndex !== request.item.pairIndex || isEmpty(target)) return { kind: 'gone' };
+  // A change names no grouping: the order stays what it was to its position.
+  const item = { ...request.item, wire: { ...request.item.wire, grouping: target.record?.wire.grouping } };
   if (await isNameOfAnother(gateway, venue, caller, item, target))
     return failed(new GatewayError('UNSUPPORTED', { reason: CLOID_TAKEN })).outcome;
+  const [child] = target.children ?? [];
+  if (child !== undefined) return changeChild(gateway, venue, caller, action, { child, item, end });
   const resting = restingSlot(target);
   const facts = await exchangeFacts(gateway, venue, caller);
   const [plan] = planItems(venue, facts, [item]);
@@ -116,7 +121,7 @@ async function isNameOfAnother(
 }
 
 /** Its number is nobody's any more. */
-const isEmpty = ({ orders, protections }: Target): boolean => orders.length + protections.length === 0;
+const isEmpty = ({ orders, protections, children = [] }: Target): boolean => orders.length + protections.length + children.length === 0;
 
 /** The slot of the one order that rests for it. */
 function restingSlot({ orders, protections }: Target): Instead | null {

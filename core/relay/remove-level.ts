@@ -1,5 +1,5 @@
 import { askedLevel, keptPrice } from './asked-level.js';
-import { leftOf, sendCancel, type CancelOutcome, type Work } from './cancel-work.js';
+import { comesTrue, sendCancel, type CancelOutcome, type Work } from './cancel-work.js';
 import type { Target } from './find-target.js';
 
 /** What is on its way there is waited for: it would come after it was called gone, or be taken away for the one before it. */
@@ -13,16 +13,6 @@ export async function removeLevel(work: Work, item: number, protection: Protecte
 
 type Protected = Target['protections'][number];
 const STILL_THERE: CancelOutcome = { kind: 'executing', reclaimableAt: null };
-const LOOK_MS = 100;
-
-/** Within what is left of the answer's time. */
-async function comesTrue(work: Work, holds: () => Promise<boolean>): Promise<boolean> {
-  for (;;) {
-    if (await holds()) return true;
-    if (leftOf(work) === 0) return false;
-    await work.venue.clock.sleep(Math.min(LOOK_MS, leftOf(work)));
-  }
-}
 
 /** Whether any order has yet to set a level in this place. */
 async function isAwaited({ gateway, venue, caller }: Work, { tradeIndex, kind }: Protected): Promise<boolean> {

@@ -4,7 +4,7 @@ import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { Draft, Placed } from '../orders/orders-store.js';
 import type { ExchangeRecord } from './exchange-store.js';
-import { legRecord, protectionId, recordOf } from './item-record.js';
+import { childRecords, legRecord, protectionId, recordOf } from './item-record.js';
 import { oweRooms, owesRooms } from './owe-rooms.js';
 import { failed, isOnlyAgainstOpening, type Failure, type Prepared } from './plan-items.js';
 import type { SignedAction } from './relay-store.js';
@@ -48,7 +48,7 @@ export async function sendItem(
   { jobContext, continues }: SendOptions = {},
 ): Promise<Sent | Failure> {
   const [only] = prepared.legs;
-  const isOneStep = prepared.legs.length === 1 && only?.draft && !owesRooms(prepared);
+  const isOneStep = prepared.legs.length === 1 && only?.draft && !owesRooms(prepared) && (prepared.asked.children ?? []).length === 0;
   const send = { prepared, jobContext, continues };
   return isOneStep ? sendAtOnce(gateway, venue, caller, action, send, only) : sendLegByLeg(gateway, venue, caller, action, send);
 }
@@ -133,6 +133,8 @@ async function sendStored(
   const isAlone = prepared.legs.length === 1 && continues === undefined;
   if (continues !== undefined) await gateway.store.exchange.extend(record);
   else if (!isAlone) await gateway.store.exchange.record(record);
+  // Before anything is sent, like the rooms: a child must be known by its name as soon as its parent can open.
+  await gateway.store.exchange.recordChildren(childRecords(venue, caller, action, prepared, stored));
   await oweRooms(gateway, venue, caller, action, { prepared, oid, stored });
   const held = heldLeg(prepared, stored);
   const jobs: QueuedJob[] = [];

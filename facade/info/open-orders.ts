@@ -37,6 +37,13 @@ export async function openOrders(whose: Whose): Promise<FrontendOrder[]> {
   return [...standing, ...awaitedOrders(found, standing)].sort((a, b) => b.oid - a.oid);
 }
 
+/** Those of them that are the take profit or stop loss of a position, or of what a resting order will open. */
+export async function openLevels(whose: Whose): Promise<FrontendOrder[]> {
+  const found = await findAll(whose);
+  const attached = attachedOrders(found);
+  return [...restingOrders(found).flatMap(({ children }) => children), ...attached, ...awaitedOrders(found, attached)];
+}
+
 async function findAll(whose: Whose): Promise<Found> {
   const { gateway, venue, trader } = whose;
   const { facade, account, exchange } = gateway.store;
@@ -79,7 +86,7 @@ function protectionsOf(tradeIndex: number, { tp, sl }: { readonly tp: bigint; re
 }
 
 /** Several orders of ours that are one of the bot's show as that one, with what is left of it. */
-function restingOrders({ universe, config, orders, protections, ofOrders }: Found): FrontendOrder[] {
+function restingOrders({ universe, config, orders, protections, ofOrders, ofProtections }: Found): FrontendOrder[] {
   const rows = new Map<bigint, FrontendOrder>();
   const left = new Map<bigint, bigint>();
   for (const seen of orders) {
@@ -90,7 +97,11 @@ function restingOrders({ universe, config, orders, protections, ofOrders }: Foun
     const base = sizeOf(config, seen);
     const children = protections
       .filter(({ tradeIndex }) => tradeIndex === restingSlot(seen))
-      .map((own) => showProtection(asset, own, { base, long: seen.order.long }));
+      .map((own) => {
+        const child = ofProtections.get(own.id);
+        if (!child) return showProtection(asset, own, { base, long: seen.order.long });
+        return showRecord(asset, child, { left: base, held: own.price });
+      });
     const key = record?.oid ?? seen.id;
     left.set(key, (left.get(key) ?? 0n) + (record?.legs.find(({ orderId }) => orderId === seen.id)?.sizeBase ?? base));
     rows.set(

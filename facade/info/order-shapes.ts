@@ -151,7 +151,8 @@ export function showRecord(asset: Asset, record: ExchangeRecord, { left, held, c
     coin: asset.coin,
     side: isBuy ? 'B' : 'A',
     limitPx: formatExact(coinPrice(asset, order.limit)),
-    sz: size(left),
+    // A position can be a little larger than what its level was asked for.
+    sz: size(left < asked ? left : asked),
     oid: Number(record.oid),
     timestamp: record.createdAt,
     origSz: size(asked),
@@ -160,7 +161,7 @@ export function showRecord(asset: Asset, record: ExchangeRecord, { left, held, c
     triggerPx: isTrigger ? formatExact(trigger) : ZERO_TEXT,
     ...(isMoved ? { askedTriggerPx: formatExact(coinPrice(asset, style.trigger)) } : {}),
     children,
-    isPositionTpsl: record.manner === 'protection',
+    isPositionTpsl: record.manner === 'protection' && (wire.grouping ?? 'positionTpsl') === 'positionTpsl',
     reduceOnly: order.reduceOnly,
     orderType: isTrigger ? triggerType(style.tpsl, wire.isMarket !== false) : wire.tif === 'FrontendMarket' ? 'Market' : 'Limit',
     tif: isTrigger ? null : wire.tif,

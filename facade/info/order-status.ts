@@ -1,22 +1,17 @@
-import { baseSize, collateralOf } from '../../core/account/describe-order.js';
-import { toUnits } from '../../core/domain/decimal.js';
-import type { Executed } from '../../core/domain/chain-event.js';
 import { levelOf } from '../../core/domain/level.js';
 import type { Order } from '../../core/domain/order.js';
-import { E8 } from '../../core/domain/pricing/units.js';
 import type { SeenOrder } from '../../core/facade/history-store.js';
-import type { KnownProtection } from '../../core/facade/protection-store.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
 import type { Address } from '../../core/ports.js';
+import { isSettled } from '../../core/relay/await-orders.js';
+import { childPlace, type ChildPlace } from '../../core/relay/child-place.js';
 import type { ExchangeRecord } from '../../core/relay/exchange-store.js';
-import { BASE_SCALE, ZERO_TEXT } from '../format.js';
 import type { Universe } from '../universe.js';
 import { recordStatus } from './bot-order-status.js';
 import { withCancelWords } from './cancel-words.js';
-import { firstHit, positionBase } from './open-orders.js';
+import { endOf, levelStatuses, type NumberedLevel } from './level-status.js';
 import { fillsOf, findExcess, sizeOfFills, withExcess, type OrderFills } from './order-fills.js';
-import { isTrade, showOrder, showProtection, showRecord, sizeOf, statusOf } from './order-shapes.js';
-import type { FrontendOrder, HlStatus, Protected } from './order-shapes.js';
+import { isTrade, showOrder, showRecord, statusOf, type FrontendOrder, type HlStatus } from './order-shapes.js';
 
 export interface OrderWithStatus {
   readonly order: FrontendOrder;
@@ -61,7 +56,36 @@ export async function orderHistory(whose: Whose, limit: number): Promise<OrderWi
       record ? [recordStatus(whose, record, group, fills)] : group.map((order) => ends(withStatus(whose, order, fills), order))
     ).filter((each) => each !== null);
   });
-  return withExcess(await withCancelWords(whose, shown), fills.excess);
+  const levels = await levelHistory(whose, limit, new Set(seen.map(({ id }) => id)));
+  const newestFirst = [...shown, ...levels].sort((a, b) => b.order.oid - a.order.oid).slice(0, limit);
+  return withExcess(await withCancelWords(whose, newestFirst), fills.excess);
+}
+
+/** Take profits and stop losses that are no orders of ours: those of bots, and those that were set on chain and once listed. */
+async function levelHistory(whose: Whose, limit: number, ofOrders: ReadonlySet<bigint>): Promise<OrderWithStatus[]> {
+  const { gateway, venue, trader } = whose;
+  const { exchange, facade } = gateway.store;
+  const { slug } = venue.definition;
+  const awaited = new Set((await exchange.awaited(slug, trader)).map(({ oid }) => oid));
+  const records = new Map((await exchange.levels(slug, trader, limit)).map((record) => [record.oid, record]));
+  const guards = await facade.protections.list(slug, trader, limit);
+  const numbered = guards
+    .filter(({ id }) => !ofOrders.has(id))
+    .map((guard): NumberedLevel => ({ guard, record: records.get(guard.id) ?? null, isAwaited: awaited.has(guard.id) }));
+  const known = new Set([...guards.map(({ id }) => id), ...ofOrders]);
+  const others = [...records.values()].filter(({ oid }) => !known.has(oid));
+  const parents = await facade.history.ordersOf(
+    slug,
+    trader,
+    others.flatMap(({ parentOrder }) => parentOrder ?? []),
+  );
+  const unnumbered = others.map((record) => {
+    if (record.parentOrder == null) return setAgain(whose, record, awaited.has(record.oid));
+    const parent = parents.find(({ id }) => id === record.parentOrder)?.order ?? null;
+    const isOpen = awaited.has(record.oid) || (parent !== null && !isSettled(parent.status));
+    return childStatus(whose, record, { isOpen, parent });
+  });
+  return [...(await levelStatuses(whose, numbered)), ...unnumbered].filter((each) => each !== null);
 }
 
 /** By number, or by the client's own id; null where the trader has no such order. */
@@ -75,7 +99,8 @@ export async function findOrder(whose: Whose, oid: number | string): Promise<Ord
   const seen = await facade.history.order(slug, trader, BigInt(oid));
   if (seen !== null) return (await endsOfLevels(whose, [seen]))(withStatus(whose, seen, await fillsOf(whose, [seen])), seen);
   const guard = await facade.protections.find(slug, trader, BigInt(oid));
-  return guard ? protectionStatus(whose, guard, { record: null, isAwaited: false }) : findExcess(whose, BigInt(oid));
+  if (guard === null) return findExcess(whose, BigInt(oid));
+  return (await levelStatuses(whose, [{ guard, record: null, isAwaited: false }]))[0] ?? null;
 }
 
 type Ending = (shown: OrderWithStatus | null, seen: SeenOrder) => OrderWithStatus | null;
@@ -111,13 +136,29 @@ async function findRecorded(whose: Whose, record: ExchangeRecord): Promise<Order
   }
   // Asked before what stands: a level that comes true in between is found on one side at least.
   const isAwaited = (await gateway.store.exchange.awaited(slug, trader)).some(({ oid }) => oid === record.oid);
+  const place = record.parentOrder == null ? null : await childPlace(gateway, venue, trader, record);
   const guard = await protections.find(slug, trader, record.oid);
-  if (guard !== null) return protectionStatus(whose, guard, { record, isAwaited });
+  if (guard !== null) return (await levelStatuses(whose, [{ guard, record, isAwaited }]))[0] ?? null;
+  if (place !== null) return childStatus(whose, record, { isOpen: isAwaited || place.kind === 'waiting', parent: parentOf(place) });
   // The position had that very level by an order of its own: the bot was given its number.
   const seen = await history.order(slug, trader, record.oid);
   if (seen === null) return setAgain(whose, record, isAwaited);
   const shown = (await endsOfLevels(whose, [seen]))(withStatus(whose, seen, await fillsOf(whose, [seen])), seen);
   return shown && { ...shown, order: { ...shown.order, cloid: record.cloid } };
+}
+
+const parentOf = (place: ChildPlace): Order | null => ('parent' in place ? (place.parent?.order ?? null) : null);
+
+/** A child that no trade and no resting order ever had: its parent is on its way, or came to nothing. */
+function childStatus(
+  { universe }: Whose,
+  record: ExchangeRecord,
+  { isOpen, parent }: { readonly isOpen: boolean; readonly parent: Order | null },
+): OrderWithStatus | null {
+  const asset = universe.assets[record.pairIndex];
+  const left = record.legs.reduce((sum, { sizeBase }) => sum + sizeBase, 0n);
+  const statusTimestamp = isOpen ? record.createdAt : (parent?.updatedAt ?? record.createdAt);
+  return asset ? { order: showRecord(asset, record, { left }), status: isOpen ? 'open' : 'canceled', statusTimestamp } : null;
 }
 
 /** What stands there now was set again, or will be, under a number of its own. */
@@ -126,77 +167,4 @@ function setAgain({ universe }: Whose, record: ExchangeRecord, isAwaited: boolea
   const left = record.legs.reduce((sum, { sizeBase }) => sum + sizeBase, 0n);
   const status = isAwaited ? 'open' : 'canceled';
   return asset ? { order: showRecord(asset, record, { left }), status, statusTimestamp: record.createdAt } : null;
-}
-
-interface Standing {
-  readonly pairIndex: number;
-  readonly held: Protected;
-  readonly status: HlStatus;
-  readonly at: number;
-  /** Where it stands, if that is not where its first trade has it. */
-  readonly price?: bigint | undefined;
-}
-
-/** A take-profit or stop-loss is open as long as its trade has that very price, or is yet to get it. */
-async function protectionStatus(
-  whose: Whose,
-  guard: KnownProtection,
-  { record, isAwaited }: { readonly record: ExchangeRecord | null; readonly isAwaited: boolean },
-): Promise<OrderWithStatus | null> {
-  const standing =
-    (await onPosition(whose, guard, { record, isAwaited })) ?? (await onClosed(whose, guard)) ?? (await onOrder(whose, guard));
-  const asset = standing && whose.universe.assets[standing.pairIndex];
-  if (!standing || !asset) return null;
-  const { held, status, at } = standing;
-  const order = record
-    ? showRecord(asset, record, { left: held.base, held: isAwaited ? undefined : (standing.price ?? guard.price) })
-    : showProtection(asset, guard, held);
-  return { order: status === 'filled' ? { ...order, sz: ZERO_TEXT, triggerCondition: 'Triggered' } : order, status, statusTimestamp: at };
-}
-
-async function onPosition(
-  { gateway, venue, trader }: Whose,
-  { tradeIndex, kind, price, seenAt }: KnownProtection,
-  { record, isAwaited }: { readonly record: ExchangeRecord | null; readonly isAwaited: boolean },
-): Promise<Standing | null> {
-  const positions = await gateway.store.account.openPositions(venue.definition.slug, trader);
-  const position = positions.find((open) => open.tradeIndex === tradeIndex)?.position;
-  if (!position) return null;
-  const held = { base: positionBase(venue.feed.config(), position), long: position.long };
-  const isOpen = isAwaited || position[kind] === price;
-  const others = positions.filter((open) => record?.legs.some((leg) => leg.tradeIndex === open.tradeIndex));
-  const levels = others.map((open) => ({ kind, price: open.position[kind] })).filter((level) => level.price > 0n);
-  return {
-    pairIndex: position.pairIndex,
-    held,
-    status: isOpen ? 'open' : 'canceled',
-    at: seenAt,
-    price: record !== null && isOpen ? firstHit(record, levels) : undefined,
-  };
-}
-
-async function onClosed({ gateway, venue, trader }: Whose, { tradeIndex, kind, price }: KnownProtection): Promise<Standing | null> {
-  const last = (await gateway.store.facade.history.lastExecutions(venue.definition.slug, trader, [tradeIndex])).get(tradeIndex);
-  if (!last) return null;
-  const { terms, action, place, sizeToken, collateralPriceUsd, entryPriceUsd } = last;
-  const priceUsd = entryPriceUsd ?? collateralPriceUsd ?? collateralOf(venue.feed.config(), terms.collateralIndex)?.priceUsd ?? E8;
-  const held = { base: toUnits(baseSize(sizeToken ?? 0n, priceUsd), BASE_SCALE, 'down'), long: terms.long };
-  // One that was moved or taken away before the end is just canceled.
-  return { pairIndex: terms.pairIndex, held, status: terms[kind] === price ? endOf(kind, action) : 'canceled', at: place.at };
-}
-
-/** What becomes of a level when its position ends. */
-function endOf(kind: KnownProtection['kind'], action: Executed['action']): HlStatus {
-  if (action === kind) return 'filled';
-  if (action === 'tp' || action === 'sl') return 'siblingFilledCanceled';
-  return action === 'liquidation' ? 'liquidatedCanceled' : 'reduceOnlyCanceled';
-}
-
-async function onOrder({ gateway, venue, trader }: Whose, { tradeIndex, kind, price }: KnownProtection): Promise<Standing | null> {
-  const seen = await gateway.store.facade.history.orderAt(venue.definition.slug, trader, `resting:${tradeIndex}`);
-  if (seen === null) return null;
-  const { order } = seen;
-  const isSet = order.status === 'open' && order[kind] === price;
-  const held = { base: sizeOf(venue.feed.config(), seen), long: order.long };
-  return { pairIndex: order.pairIndex, held, status: isSet ? 'open' : 'canceled', at: order.updatedAt };
 }

@@ -1,5 +1,6 @@
 import type { ChainSlug } from '../../core/chains.js';
-import type { Intent } from '../../core/domain/intent.js';
+import type { AmendIntent, Intent } from '../../core/domain/intent.js';
+import { withLevel } from '../../core/relay/change-child.js';
 import type { TranslationContext } from '../../core/domain/relay/exchange-order.js';
 import { indexOf } from '../../core/orders/find-order.js';
 import type { KnownOrder } from '../../core/orders/orders-store.js';
@@ -30,6 +31,8 @@ export async function namesTarget(store: Store, definition: Definition, signed: 
   switch (context.kind) {
     case 'order':
       return areTradesOf(store, definition.slug, signed, context.context);
+    case 'child':
+      return changesOne(context.intent, await target(context.item));
     case 'replace':
       return isAmong({ kind: 'withdraw', tradeIndex: context.tradeIndex }, await target(context.item));
     case 'margin': {
@@ -110,12 +113,25 @@ const isOn = ({ orderKey }: KnownOrder, intent: Intent): boolean => {
 
 function isAmong(intent: Intent, target: Target | null): boolean {
   if (target === null) return false;
+  if (intent.kind === 'amend') return takesOneOff(intent, target);
   if (intent.kind !== 'protect') return target.orders.some((order) => isOn(order, intent));
   const kinds = (['tp', 'sl'] as const).filter((kind) => intent[kind] !== null);
   const isNamed = (kind: 'tp' | 'sl'): boolean =>
     target.protections.some((protection) => protection.tradeIndex === intent.tradeIndex && protection.kind === kind);
   return kinds.length > 0 && kinds.every(isNamed);
 }
+
+/** Whether the order stays what it is but for the level of a child that is named. */
+const changesOne = (intent: AmendIntent, target: Target | null): boolean =>
+  (target?.children ?? []).some(({ parent, level }) => {
+    const meant = withLevel(parent, level.kind, intent[level.kind]);
+    return meant !== null && AMENDED.every((field) => meant[field] === intent[field]);
+  });
+
+const AMENDED = ['tradeIndex', 'price', 'tp', 'sl', 'slippageP'] as const satisfies readonly (keyof AmendIntent)[];
+
+const takesOneOff = (intent: AmendIntent, target: Target): boolean =>
+  changesOne(intent, { ...target, children: (target.children ?? []).filter(({ level }) => intent[level.kind] === 0n) });
 
 /** What nobody names: a schedule's entries, and requests that the oracle left unanswered. */
 async function isOwn(store: Store, chain: ChainSlug, { trader }: SignedAction, job: RelayJob, intent: Intent): Promise<boolean> {

@@ -15,7 +15,8 @@ type OrderAction = TradeActionOf<'order'>;
 export async function placeOrders(work: TradeWork, action: OrderAction): Promise<ExchangeReply> {
   const { grouping } = action;
   const orders = ordersOf(action);
-  const read = orders.map((wire, at) => readOrder(work.universe.assets[wire.a], wire, at));
+  const grouped = typeof grouping === 'string' ? grouping : 'na';
+  const read = orders.map((wire, at) => readOrder(work.universe.assets[wire.a], wire, at, grouped));
   if (grouping === 'normalTpsl') return withChildren(work, orders, read);
   const isProtection = grouping === 'positionTpsl';
   if (isProtection && (orders.length === 0 || !orders.every(isTrigger))) return withoutTrigger(work);
@@ -81,9 +82,9 @@ async function withChildren(work: TradeWork, wires: readonly WireOrder[], read: 
   const [wire, ...wiresBehind] = wires;
   const [parent, ...readBehind] = read;
   if (!wire || !parent || !wiresBehind.some(isTrigger)) return withoutTrigger(work);
-  const children = asChildren(readBehind, wire);
+  const children = withFreeNames(asChildren(readBehind, wire), await takenCloids(work, read));
   const levels = attachedLevels(children.flatMap((child) => (child.kind === 'order' ? [child.item.order] : [])));
-  const [{ status, opens } = NOTHING] = await place(work, [wire], [guardedBy(levels, parent, wires)]);
+  const [{ status, opens } = NOTHING] = await place(work, [wire], [guardedBy(levels, parent, wires, children)]);
   const waiting = (asset: number): ItemStatus => {
     if (isError(status)) return status;
     if (!opens) return itemError(ITEM_TEXTS.childOfClose, asset);
@@ -97,12 +98,26 @@ async function withChildren(work: TradeWork, wires: readonly WireOrder[], read: 
 }
 
 /** Whoever asks for a stop loss does not want to be without: what opens is placed with it, or not at all. */
-function guardedBy(levels: AttachedLevels, parent: ReadOrder, [wire, ...behind]: readonly WireOrder[]): ReadOrder {
+function guardedBy(
+  levels: AttachedLevels,
+  parent: ReadOrder,
+  [wire, ...behind]: readonly WireOrder[],
+  readBehind: readonly ReadOrder[],
+): ReadOrder {
   if (parent.kind === 'error' || wire?.r) return parent;
   const asksForStop = behind.some(({ t }) => 'trigger' in t && t.trigger.tpsl === 'sl');
   const isGuarded = levels.sl !== 0n || (!asksForStop && levels.tp !== 0n);
-  return isGuarded ? { kind: 'order', item: { ...parent.item, ...levels } } : { kind: 'error', text: ITEM_TEXTS.unguarded };
+  const children = readBehind.flatMap((child) => (child.kind === 'order' ? [child.item] : []));
+  return isGuarded ? { kind: 'order', item: { ...parent.item, ...levels, children } } : { kind: 'error', text: ITEM_TEXTS.unguarded };
 }
+
+/** A child bears its name like any order, and takes none from one that lives. */
+const withFreeNames = (children: readonly ReadOrder[], taken: ReadonlySet<string>): ReadOrder[] =>
+  children.map((child) =>
+    child.kind === 'order' && child.item.cloid !== null && taken.has(child.item.cloid)
+      ? { kind: 'error', text: ITEM_TEXTS.cloidTaken }
+      : child,
+  );
 
 /** The contract has one take profit and one stop loss for all of a trade: what cannot be one of them is told, never dropped. */
 function asChildren(children: readonly ReadOrder[], parent: WireOrder): ReadOrder[] {

@@ -1,7 +1,7 @@
 import { decimalsOf, parseDecimal, toUnits, type Decimal } from '../../core/domain/decimal.js';
 import type { ExchangeOrder, ExchangeStyle, TimeInForce } from '../../core/domain/relay/exchange-order.js';
 import type { ExchangeItem } from '../../core/relay/plan-items.js';
-import type { WireTerms } from '../../core/relay/exchange-store.js';
+import type { Grouping, WireTerms } from '../../core/relay/exchange-store.js';
 import type { WireOrder } from '../actions/trade.js';
 import { BASE_SCALE, PRICE_SCALE } from '../format.js';
 import { lotOf, type Asset } from '../universe.js';
@@ -14,7 +14,7 @@ const PRICE_AND_SIZE = 6;
 export type ReadOrder = { readonly kind: 'order'; readonly item: ExchangeItem } | { readonly kind: 'error'; readonly text: string };
 
 /** An order on the wire → what it asks for, in the contract's units; or the sentence that says what is wrong with it. */
-export function readOrder(asset: Asset | undefined, wire: WireOrder, item: number): ReadOrder {
+export function readOrder(asset: Asset | undefined, wire: WireOrder, item: number, grouping: Grouping = 'na'): ReadOrder {
   if (asset === undefined || asset.pair === null) return error(ITEM_TEXTS.invalidAsset);
   const isWholePosition = 'trigger' in wire.t && wire.r && isZero(wire.s);
   if (isZero(wire.s) && !isWholePosition) return error(ITEM_TEXTS.zeroSize);
@@ -33,7 +33,7 @@ export function readOrder(asset: Asset | undefined, wire: WireOrder, item: numbe
       pairIndex: asset.id,
       sizeStep: lotOf(asset),
       order,
-      wire: termsOf(wire),
+      wire: { ...termsOf(wire), grouping },
       cloid: wire.c ?? null,
       tp: 0n,
       sl: 0n,

@@ -7,6 +7,7 @@ import { translateOrder } from '../../core/domain/relay/translate-order.js';
 import type { Hex } from '../../core/ports.js';
 import type { FlattenJobContext } from '../../core/relay/flatten-positions.js';
 import type { CancelJobContext } from '../../core/relay/cancel-work.js';
+import type { ChildJobContext } from '../../core/relay/change-child.js';
 import type { RoomJobContext } from '../../core/relay/follow-rooms.js';
 import type { MarginJobContext } from '../../core/relay/relay-margin.js';
 import type { ReplaceJobContext } from '../../core/relay/relay-modify.js';
@@ -18,7 +19,8 @@ import { isTradeType, ordersOf, TRADE_SCHEMAS, type TradeAction, type WireOrder 
 import { exchangeOrder } from './read-order.js';
 
 /** Beside the kind, what each job keeps of its translation. `multiplier` is of the market's coin. */
-export type JobContext = OrderJobContext | ReplaceJobContext | CancelJobContext | MarginJobContext | RoomJobContext | FlattenJobContext;
+export type JobContext =
+  OrderJobContext | ReplaceJobContext | ChildJobContext | CancelJobContext | MarginJobContext | RoomJobContext | FlattenJobContext;
 
 /**
  * What a stored action means on the Diamond, worked out from its signed text: the calls among which the one to be signed must be. Called
@@ -69,6 +71,8 @@ function intentsOf(
     }
     case 'cancel':
       return mayTakeBack(action, purpose) && onlyTakesBack(context.intent) ? [context.intent] : [];
+    case 'child':
+      return childIntents(action, context, multiplierOf);
     case 'margin': {
       const leverage = action.type === 'updateIsolatedMargin' ? leverageForMargin(BigInt(action.ntli), context.context) : null;
       return leverage === null ? [] : [{ kind: 'leverage', tradeIndex: context.context.tradeIndex, leverage }];
@@ -113,6 +117,13 @@ function roomsOf(action: TradeAction, item: number, multiplierOf: (asset: number
   });
 }
 
+/** Of a resting order all stays as it is but the level that the changed order names. */
+function childIntents(action: TradeAction, { item, intent }: ChildJobContext, multiplierOf: (asset: number) => bigint): readonly Intent[] {
+  const wire = action.type === 'modify' || action.type === 'batchModify' ? orderOf(action, item) : null;
+  const style = wire && exchangeOrder({ multiplier: multiplierOf(wire.a) }, wire).style;
+  return style?.kind === 'trigger' ? [{ ...intent, [style.tpsl]: style.trigger }] : [];
+}
+
 function orderIntents(wire: WireOrder, job: OrderJobContext | ReplaceJobContext, multiplier: bigint): readonly Intent[] {
   if (wire.a !== job.context.pairIndex) return [];
   const asked = exchangeOrder({ multiplier }, wire);
@@ -136,4 +147,6 @@ const mayTakeBack = ({ type }: TradeAction, purpose: RelayJob['purpose']): boole
 const onlyTakesBack = (intent: Intent): boolean =>
   intent.kind === 'withdraw' ||
   intent.kind === 'reclaim' ||
+  // Which level it takes off, and that the rest of the order stays, is compared with the order itself.
+  (intent.kind === 'amend' && (intent.tp === 0n || intent.sl === 0n)) ||
   (intent.kind === 'protect' && (intent.tp ?? 0n) === 0n && (intent.sl ?? 0n) === 0n && intent.slippageP === undefined);

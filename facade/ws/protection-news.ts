@@ -1,5 +1,5 @@
 import type { FrontendOrder } from '../info/order-shapes.js';
-import { openOrders } from '../info/open-orders.js';
+import { openLevels } from '../info/open-orders.js';
 import { findOrder, type OrderWithStatus, type Whose } from '../info/order-status.js';
 
 export interface ProtectionNews {
@@ -29,8 +29,7 @@ export function createProtectionNews(): ProtectionNews {
 }
 
 async function read(whose: Whose): Promise<ReadonlyMap<number, FrontendOrder>> {
-  const orders = (await openOrders(whose)).flatMap((order) => [order, ...order.children]);
-  return new Map(orders.filter(({ isPositionTpsl }) => isPositionTpsl).map((order) => [order.oid, order]));
+  return new Map((await openLevels(whose)).map((order) => [order.oid, order]));
 }
 
 const isSame = (before: FrontendOrder | undefined, now: FrontendOrder): boolean =>

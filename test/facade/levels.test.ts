@@ -41,6 +41,7 @@ interface Shown {
   readonly cloid: string | null;
   readonly triggerPx: string;
   readonly sz: string;
+  readonly children: readonly Shown[];
 }
 
 interface Bot {
@@ -51,6 +52,8 @@ interface Bot {
   place(placed: object): Promise<number>;
   statusOf(oid: number | string): Promise<string>;
   listed(): Promise<Shown[]>;
+  /** Newest first. */
+  history(): Promise<{ readonly order: Shown; readonly status: string; readonly statusTimestamp: number }[]>;
   /** Newest first. */
   fills(): Promise<{ readonly oid: number }[]>;
   positions(): Promise<readonly unknown[]>;
@@ -78,6 +81,7 @@ async function newBot(): Promise<Bot> {
     },
     statusOf: async (oid) => (await info.ask<{ order: { status: string } }>('orderStatus', { user, oid })).order.status,
     listed: () => info.ask('frontendOpenOrders', { user }),
+    history: () => info.ask('historicalOrders', { user }),
     fills: () => info.ask('userFills', { user }),
     positions: () => account.openPositions(FACADE_CHAIN, user),
     awaited: () => exchange.awaited(FACADE_CHAIN, user),
@@ -183,6 +187,133 @@ describe('the fill of a level', () => {
   });
 });
 
+describe('the history of a trigger', () => {
+  it('has it as it was sent, and the time of its cancel stays when its position is closed', async () => {
+    const bot = await newHolder();
+    const c = `0x${'f1'.repeat(16)}`;
+    const oid = await bot.place(level('sl', '55000', { c }));
+    await arrives(bot);
+    const told = async () => (await bot.history()).find(({ order }) => order.oid === oid);
+    expect(await told()).toMatchObject({ order: { cloid: c, triggerPx: '55000.0', reduceOnly: true }, status: 'open' });
+    expect(await bot.send(cancel(oid))).toEqual(['success']);
+    const canceled = await told();
+    expect(canceled).toMatchObject({ status: 'canceled' });
+    const kept = await bot.place(level('sl', '54000'));
+    await arrives(bot);
+    await bot.place(order({ a: BTC, b: false, p: '57000', s: '0.1', r: true, t: { limit: { tif: 'Ioc' } } }));
+    await eventually(
+      () => bot.positions(),
+      ({ length }) => length === 0,
+    );
+    expect(await told()).toMatchObject({ status: 'canceled', statusTimestamp: canceled?.statusTimestamp });
+    expect(await info.ask('orderStatus', { user: bot.user, oid })).toMatchObject({
+      order: { status: 'canceled', statusTimestamp: canceled?.statusTimestamp },
+    });
+    expect((await bot.history()).find(({ order: shown }) => shown.oid === kept)).toMatchObject({ status: 'reduceOnlyCanceled' });
+  });
+
+  it('knows no two that live under one cloid', async () => {
+    const bot = await newHolder();
+    const c = `0x${'f2'.repeat(16)}`;
+    const oid = await bot.place(level('sl', '55000', { c }));
+    await arrives(bot);
+    const again = { type: 'order', orders: [level('tp', '70000', { c })], grouping: 'na' };
+    expect(await bot.send(again)).toEqual([{ error: 'An order with this cloid is still open. asset=0' }]);
+    expect(await bot.send(cancel(oid))).toEqual(['success']);
+    expect(await bot.send(again)).toMatchObject([{ resting: { cloid: c } }]);
+    const child = level('sl', '55000', { c });
+    expect(await bot.send({ type: 'order', orders: [buy('0.1'), child], grouping: 'normalTpsl' })).toMatchObject([
+      { error: expect.stringContaining('Not placed') },
+      { error: 'An order with this cloid is still open. asset=0' },
+    ]);
+  });
+});
+
+describe('a take profit or stop loss that came with an opening', () => {
+  const children = [
+    level('tp', '70000', { p: '69000', c: `0x${'e1'.repeat(16)}`, t: { trigger: { isMarket: false, triggerPx: '70000', tpsl: 'tp' } } }),
+    level('sl', '55000', { p: '54900', c: `0x${'e2'.repeat(16)}` }),
+  ] as const;
+  const withChildren = (parent: object) => ({ type: 'order', orders: [parent, ...children], grouping: 'normalTpsl' });
+  const asSent = [
+    { cloid: `0x${'e2'.repeat(16)}`, limitPx: '54900.0', orderType: 'Stop Market', triggerPx: '55000.0', isPositionTpsl: false, sz: '0.1' },
+    { cloid: `0x${'e1'.repeat(16)}`, limitPx: '69000.0', orderType: 'Take Profit Limit', triggerPx: '70000.0', isPositionTpsl: false },
+  ];
+
+  it('is listed as its bot sent it, whether its parent rests or is filled, and keeps its number', async () => {
+    const bot = await newBot();
+    const [rested, ...waiting] = await bot.send(withChildren({ ...buy('0.1'), p: '58000', t: { limit: { tif: 'Gtc' } } }));
+    expect([rested, ...waiting]).toEqual([{ resting: { oid: expect.any(Number) } }, 'waitingForFill', 'waitingForFill']);
+    const listed = await eventually(
+      () => bot.listed(),
+      ([parent]) => parent?.children.length === 2,
+    );
+    expect(listed).toMatchObject([{ children: asSent.toReversed() }]);
+    expect(await info.ask('openOrders', { user: bot.user })).toMatchObject([{}, { cloid: asSent[1]?.cloid }, { cloid: asSent[0]?.cloid }]);
+    await jumpTo(57_900);
+    await eventually(
+      () => bot.positions(),
+      ({ length }) => length === 1,
+    );
+    expect(await bot.listed()).toMatchObject(asSent);
+    expect((await bot.listed()).map(({ oid }) => oid)).toEqual(listed[0]?.children.map(({ oid }) => oid).toReversed());
+    expect([await bot.statusOf(`0x${'e1'.repeat(16)}`), await bot.statusOf(`0x${'e2'.repeat(16)}`)]).toEqual(['open', 'open']);
+  });
+
+  it('is cancelled by its cloid, and its fill bears it', async () => {
+    const bot = await newBot();
+    expect(await bot.send(withChildren(buy('0.1')))).toMatchObject([{ filled: {} }, 'waitingForTrigger', 'waitingForTrigger']);
+    await eventually(
+      () => bot.listed(),
+      ({ length }) => length === 2,
+    );
+    const cloid = `0x${'e1'.repeat(16)}`;
+    expect(await bot.send({ type: 'cancelByCloid', cancels: [{ asset: BTC, cloid }] })).toEqual(['success']);
+    expect(await bot.statusOf(cloid)).toBe('canceled');
+    await jumpTo(54_950);
+    const fills = await eventually(
+      () => bot.fills(),
+      ({ length }) => length === 2,
+    );
+    expect(fills[0]).toMatchObject({ cloid: `0x${'e2'.repeat(16)}`, dir: 'Close Long' });
+    expect(await bot.statusOf(`0x${'e2'.repeat(16)}`)).toBe('filled');
+  });
+
+  it('is taken off the order that rests, and changed on it, by its number and by its cloid', async () => {
+    const bot = await newBot();
+    await bot.send(withChildren({ ...buy('0.1'), p: '58000', t: { limit: { tif: 'Gtc' } } }));
+    const [tp, sl] = [`0x${'e1'.repeat(16)}`, `0x${'e2'.repeat(16)}`];
+    const c = `0x${'e3'.repeat(16)}`;
+    const changed = level('sl', '54000', { p: '53000', c });
+    expect(await bot.send({ type: 'batchModify', modifies: [{ oid: sl, order: changed }] })).toMatchObject([{ resting: { cloid: c } }]);
+    expect(await bot.trader.trades()).toMatchObject([{ tp: units(70_000), sl: units(54_000) }]);
+    expect([await bot.statusOf(sl), await bot.statusOf(c)]).toEqual(['canceled', 'open']);
+    expect(await bot.send({ type: 'cancelByCloid', cancels: [{ asset: BTC, cloid: tp }] })).toEqual(['success']);
+    expect(await bot.trader.trades()).toMatchObject([{ tp: 0n, sl: units(54_000), openPrice: expect.any(BigInt) }]);
+    expect(await bot.listed()).toMatchObject([{ children: [{ cloid: c, limitPx: '53000.0', triggerPx: '54000.0' }] }]);
+    const oid = (await bot.listed())[0]?.children[0]?.oid ?? 0;
+    expect(await bot.send(cancel(oid))).toEqual(['success']);
+    expect(await bot.trader.trades()).toMatchObject([{ tp: 0n, sl: 0n }]);
+    expect((await bot.history()).map(({ order, status }) => [order.cloid, status])).toEqual([
+      [c, 'canceled'],
+      [sl, 'canceled'],
+      [tp, 'canceled'],
+      [null, 'open'],
+    ]);
+  });
+
+  it('is no order of the position, which only a trigger of its own grouping is', async () => {
+    const bot = await newHolder();
+    await bot.place(level('sl', '55000'));
+    await bot.send({ type: 'order', orders: [level('tp', '70000')], grouping: 'positionTpsl' });
+    await arrives(bot);
+    expect(await bot.listed()).toMatchObject([
+      { triggerPx: '70000.0', isPositionTpsl: true },
+      { triggerPx: '55000.0', isPositionTpsl: false },
+    ]);
+  });
+});
+
 describe('a stop loss further away than the contract allows', () => {
   const cloid = (byte: string) => `0x${byte.repeat(16)}`;
   const isOf = (oid: number) => (update: { readonly order: object }) => 'oid' in update.order && update.order.oid === oid;
@@ -210,7 +341,7 @@ describe('a stop loss further away than the contract allows', () => {
     await socket.close();
     const { body } = await sandbox.get(`/api/notifications/${bot.user}`);
     expect((body as { notifications: object[] }).notifications).toMatchObject([
-      { kind: 'stop_loss_moved', orderId: String(oid), body: expect.stringMatching(/asked for at 44000 and stands at 49882\.\d+/) },
+      { kind: 'stop_loss_moved', orderId: String(oid), body: expect.stringMatching(/asked for at 44000 and stands at 498\d\d\./) },
       { kind: 'order_filled' },
     ]);
     expect([await bot.statusOf(c), await bot.statusOf(oid)]).toEqual(['open', 'open']);

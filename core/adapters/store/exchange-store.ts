@@ -25,6 +25,7 @@ interface Row {
   created_at: bigint;
   legs: string;
   answered: Answered | null;
+  parent_order: bigint | null;
 }
 
 interface LegRow {
@@ -35,7 +36,7 @@ interface LegRow {
 }
 
 const RECORDS = `
-  select o.chain, o.oid, o.trader, o.agent, o.action, o.item, o.cloid, o.pair_index, o.manner, o.terms::text, o.created_at, o.answered,
+  select o.chain, o.oid, o.trader, o.agent, o.action, o.item, o.cloid, o.pair_index, o.manner, o.terms::text, o.created_at, o.answered, o.parent_order,
     (select coalesce(json_agg(json_build_object('role', role, 'order_id', order_id::text, 'trade_index', trade_index,
        'size_base', size_base::text) order by seq), '[]')::text from exchange_legs l where l.chain = o.chain and l.oid = o.oid) as legs
   from exchange_orders o`;
@@ -65,6 +66,14 @@ export function createExchangeStore(db: Knex): ExchangeStore {
     async answer(chain, oid, answered, at) {
       await ask(db, ANSWER, { chain, oid, answered, at, channel: JOURNAL_CHANNEL });
     },
+    async recordChildren(children) {
+      const oids: bigint[] = [];
+      for (const { order, wire, ...child } of children) {
+        const [added] = await rows<{ oid: bigint }>(RECORD_CHILD, { ...child, terms: encodeExact({ order, wire }) });
+        if (added) oids.push(added.oid);
+      }
+      return oids;
+    },
     find: async (chain, trader, oid) => (await records('o.trader = :trader and o.oid = :oid', { chain, trader, oid }))[0] ?? null,
     async ofOids(chain, trader, oids) {
       if (oids.length === 0) return new Map();
@@ -77,6 +86,8 @@ export function createExchangeStore(db: Knex): ExchangeStore {
       )[0] ?? null,
     ofCloid: (chain, trader, cloid) =>
       records('o.trader = :trader and o.cloid = :cloid order by o.created_at desc, o.oid desc limit 5', { chain, trader, cloid }),
+    levels: (chain, trader, limit) =>
+      records(`o.trader = :trader and o.manner = 'protection' order by o.oid desc limit :limit`, { chain, trader, limit }),
     async ofOrders(chain, orderIds) {
       if (orderIds.length === 0) return new Map();
       const ids = [...new Set(orderIds)].map(String);
@@ -148,7 +159,7 @@ const writeLeg = ({ role, orderId, tradeIndex, sizeBase }: ExchangeLeg): object 
   size_base: sizeBase.toString(),
 });
 
-function readRecord({ pair_index, created_at, terms, legs, answered, ...row }: Row): ExchangeRecord {
+function readRecord({ pair_index, created_at, terms, legs, answered, parent_order, ...row }: Row): ExchangeRecord {
   const { order, wire } = decodeExact(terms) as { order: ExchangeOrder; wire: WireTerms };
   const read = (JSON.parse(legs) as LegRow[]).map(({ role, order_id, trade_index, size_base }) => ({
     role,
@@ -156,28 +167,52 @@ function readRecord({ pair_index, created_at, terms, legs, answered, ...row }: R
     tradeIndex: trade_index,
     sizeBase: BigInt(size_base),
   }));
-  const record = { ...row, pairIndex: pair_index, createdAt: Number(created_at), order, wire, legs: read };
+  const record = { ...row, pairIndex: pair_index, createdAt: Number(created_at), order, wire, legs: read, parentOrder: parent_order };
   return answered === null ? record : { ...record, answered };
 }
-
-export const LIVE_CLOIDS = statement(`
-  select distinct cloid from exchange_orders o
-  where o.chain = cast(:chain as text) and o.trader = cast(:trader as text) and o.cloid = any(cast(:cloids as text[]))
-  and exists (
-    select from exchange_legs leg join orders on orders.id = leg.order_id
-    where leg.chain = o.chain and leg.oid = o.oid and orders.is_live)`);
 
 /**
  * By wallet, of which only what is open and what is new is read; one that never sent has no lane yet. A job that sets a level makes no
  * order of ours. One whose time was over long ago is nobody's: its wallet was given up.
  */
-const AWAITED = statement(`
+const AWAITED_JOBS = `
   select parent, (context->>'item')::integer as item from relay_jobs
   where chain = cast(:chain as text) and wallet = any(array(
     select wallet from relay_lanes where chain = cast(:chain as text)
     union select wallet from relay_wallets where chain = cast(:chain as text) and trader = cast(:trader as text)))
   and (not is_over and coalesce(not_after, ${NOW_MS}) > ${NOW_MS} - ${MAY_BE_SENT_MS} or state = 'mined' and mined_block > (select block_number from chain_cursors where chain = cast(:chain as text)))
-  and trader = cast(:trader as text) and order_id is null and purpose = 'action' and context->>'kind' = 'order'`);
+  and trader = cast(:trader as text) and order_id is null and purpose = 'action' and context->>'kind' in ('order', 'child')`;
+
+const AWAITED = statement(AWAITED_JOBS);
+
+/** An order lives while one of ours does; a take profit or stop loss while its trade, or the order that rests with it, has it or is yet to get it. */
+export const LIVE_CLOIDS = statement(`
+  select distinct cloid from exchange_orders o
+  where o.chain = cast(:chain as text) and o.trader = cast(:trader as text) and o.cloid = any(cast(:cloids as text[]))
+  and (exists (
+    select from exchange_legs leg join orders on orders.id = leg.order_id
+    where leg.chain = o.chain and leg.oid = o.oid and orders.is_live)
+  or o.manner = 'protection' and (
+    exists (select from protections level join positions on positions.chain = o.chain and positions.trader = o.trader and positions.is_open
+        and (positions.trade_index = level.slot or positions.trade_index in (
+          select trade_index from chain_events where chain = o.chain and trader = o.trader and order_key = 'resting:' || level.slot
+            and kind = 'executed' and not orphaned))
+      where level.id = o.oid and (positions.state -> level.kind ->> '$n')::numeric = level.price)
+    or exists (select from orders parent left join protections level on level.id = o.oid
+      where parent.id = o.parent_order and parent.is_live
+        and (parent.status <> 'open' or level.id is null or (parent.state -> level.kind ->> '$n')::numeric = level.price))
+    or o.parent_order is not null and not exists (select from protections level where level.id = o.oid) and exists (
+      select from orders parent join positions on positions.chain = o.chain and positions.trader = o.trader and positions.is_open
+        and positions.trade_index = (parent.state -> 'fill' ->> 'tradeIndex')::bigint where parent.id = o.parent_order)
+    or (o.action, o.item) in (${AWAITED_JOBS})))`);
+
+const RECORD_CHILD = `
+  with added as (
+    insert into exchange_orders (chain, oid, trader, agent, action, item, cloid, pair_index, manner, terms, created_at, parent_order)
+    values (:chain, nextval('entity_ids'), :trader, :agent, :action, :item, :cloid, :pairIndex, :manner, :terms::jsonb, :createdAt, :parentOrder)
+    returning chain, oid
+  )
+  insert into exchange_legs (chain, oid, seq, role, size_base) select chain, oid, 1, 'protect', cast(:sizeBase as numeric) from added returning oid`;
 
 /** How many legs a bot's order has. */
 export const legsBefore = (oid: string): string =>

@@ -18,6 +18,13 @@ interface OrderRow {
   is_relayed: boolean;
 }
 
+interface StepRow {
+  place: bigint;
+  at: bigint;
+  tp: string | null;
+  sl: string | null;
+}
+
 interface FillRow {
   id: bigint;
   event: string;
@@ -155,6 +162,19 @@ const LAST_EXECUTIONS = `
     order by block_number desc, log_index desc limit 1
   ) last`;
 
+/** Edits set one level; an order that is placed or amended, and whatever changes the size of a trade, leaves both as they are then. */
+const LEVEL_STEPS = `
+  select case when kind in ('rested', 'amended') then substring(order_key from 9)::bigint else trade_index end as place, ${AT} as at,
+    case when kind = 'edited' then case when event ->> 'field' = 'tp' then event -> 'value' ->> '$n' end
+      else coalesce(event -> 'after' -> 'tp', event -> 'terms' -> 'tp', event -> 'tp') ->> '$n' end as tp,
+    case when kind = 'edited' then case when event ->> 'field' = 'sl' then event -> 'value' ->> '$n' end
+      else coalesce(event -> 'after' -> 'sl', event -> 'terms' -> 'sl', event -> 'sl') ->> '$n' end as sl
+  from chain_events
+  where chain = :chain and trader = :trader and not orphaned and (
+    trade_index = any(cast(:tradeIndices as bigint[])) and (kind = 'edited' or kind = 'executed' and jsonb_typeof(event -> 'after') = 'object')
+    or order_key = any(cast(:keys as text[])) and kind in ('rested', 'amended'))
+  order by block_number, log_index`;
+
 /** Taken off twice, it was the first that did it. */
 const LEVEL_END = `
   with edits as (
@@ -190,6 +210,29 @@ export function createHistoryStore(db: Knex): HistoryStore {
     async orderAt(chain, trader, key) {
       const sql = `${ORDERS} and (orders.home_key = :key or orders.order_key = :key) order by orders.id desc limit 1`;
       return seen(await rows(sql, { chain, trader, key }))[0] ?? null;
+    },
+    async restingAt(chain, trader, slots) {
+      if (slots.length === 0) return new Map();
+      const keys = slots.map((slot) => `resting:${slot}`);
+      const sql = `select found.*, (found.place)::bigint as slot from (
+        select listed.*, substring(coalesce(placed.home_key, placed.order_key) from 9) as place from (${ORDERS}
+          and (orders.home_key = any(cast(:keys as text[])) or orders.order_key = any(cast(:keys as text[])))) listed
+        join orders placed on placed.id = listed.id) found order by id`;
+      const found = await rows<OrderRow & { slot: bigint }>(sql, { chain, trader, keys });
+      return new Map(found.flatMap((row) => seen([row]).map((order) => [Number(row.slot), order] as const)));
+    },
+    async levelSteps(chain, trader, tradeIndices) {
+      if (tradeIndices.length === 0) return [];
+      const keys = tradeIndices.map((index) => `resting:${index}`);
+      const found = await rows<StepRow>(LEVEL_STEPS, { chain, trader, tradeIndices, keys });
+      return found.flatMap(({ place, tp, sl, at }) =>
+        (
+          [
+            ['tp', tp],
+            ['sl', sl],
+          ] as const
+        ).flatMap(([kind, price]) => (price === null ? [] : [{ tradeIndex: Number(place), kind, price: BigInt(price), at: Number(at) }])),
+      );
     },
     async lastExecutions(chain, trader, tradeIndices) {
       if (tradeIndices.length === 0) return new Map();

@@ -213,7 +213,10 @@ describe('what rests on chain', () => {
     expect(await frontend(trader)).toEqual([]);
     expect((await statusOf(trader, order?.oid ?? 0)).order.status).toBe('canceled');
     expect((await statusOf(trader, order?.children[0]?.oid ?? 0)).order.status).toBe('canceled');
-    expect(await history(trader)).toMatchObject([{ status: 'canceled', order: { oid: order?.oid } }]);
+    expect(await history(trader)).toMatchObject([
+      { status: 'canceled', order: { oid: order?.children[0]?.oid, isTrigger: true } },
+      { status: 'canceled', order: { oid: order?.oid } },
+    ]);
   }, 40_000);
 });
 

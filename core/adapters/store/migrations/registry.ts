@@ -31,6 +31,7 @@ import { nonceFloors } from './0035-nonce-floors.js';
 import { agentUse } from './0036-agent-use.js';
 import { entryPrices } from './0042-entry-prices.js';
 import { answeredOrders } from './0043-answered-orders.js';
+import { childrenOfOrders } from './0044-children-of-orders.js';
 import { referrals } from './0046-referrals.js';
 import { unsentGrowth } from './0047-unsent-growth.js';
 import type { Migration } from './migration.js';
@@ -70,6 +71,7 @@ export const MIGRATIONS: readonly Migration[] = [
   agentUse,
   entryPrices,
   answeredOrders,
+  childrenOfOrders,
   referrals,
   unsentGrowth,
 ];

@@ -1,0 +1,12 @@
+import type { Migration } from './migration.js';
+
+/** Take profits and stop losses that came with an opening are orders of the bot too: `parent_order` is the order of ours that opens what they protect. */
+export const childrenOfOrders: Migration = {
+  name: '0044-children-of-orders',
+  async up(trx) {
+    await trx.raw(`
+      alter table exchange_orders add column parent_order bigint;
+      create index exchange_orders_by_parent on exchange_orders (chain, parent_order) where parent_order is not null;
+    `);
+  },
+};

@@ -1,0 +1,128 @@
+import { baseSize, collateralOf } from '../../core/account/describe-order.js';
+import type { Executed } from '../../core/domain/chain-event.js';
+import { toUnits } from '../../core/domain/decimal.js';
+import type { PositionState } from '../../core/domain/position.js';
+import { E8 } from '../../core/domain/pricing/units.js';
+import type { LevelStep, SeenOrder } from '../../core/facade/history-store.js';
+import type { KnownProtection } from '../../core/facade/protection-store.js';
+import type { ExchangeRecord } from '../../core/relay/exchange-store.js';
+import { BASE_SCALE, ZERO_TEXT } from '../format.js';
+import { firstHit, positionBase } from './open-orders.js';
+import { showProtection, showRecord, sizeOf, type HlStatus, type Protected } from './order-shapes.js';
+import type { OrderWithStatus, Whose } from './order-status.js';
+
+/** A take profit or stop loss as a number stands for it, with its bot's own terms where it is a bot's. */
+export interface NumberedLevel {
+  readonly guard: KnownProtection;
+  readonly record: ExchangeRecord | null;
+  /** It is yet to reach the chain. */
+  readonly isAwaited: boolean;
+}
+
+/** What the trades have, had, and will have; read once for any number of levels. */
+interface Facts {
+  readonly positions: ReadonlyMap<number, PositionState>;
+  readonly last: ReadonlyMap<number, Executed>;
+  readonly resting: ReadonlyMap<number, SeenOrder>;
+  readonly steps: readonly LevelStep[];
+}
+
+interface Standing {
+  readonly pairIndex: number;
+  readonly held: Protected;
+  readonly status: HlStatus;
+  readonly at: number;
+  /** Where it stands, if that is not where its first trade has it. */
+  readonly price?: bigint | undefined;
+}
+
+/** Each as an order with its status, in the order asked for; null for one whose trade is unknown. */
+export async function levelStatuses(whose: Whose, levels: readonly NumberedLevel[]): Promise<(OrderWithStatus | null)[]> {
+  if (levels.length === 0) return [];
+  const facts = await readFacts(whose, [...new Set(levels.map(({ guard }) => guard.tradeIndex))]);
+  return levels.map((level) => showLevel(whose, facts, level));
+}
+
+async function readFacts({ gateway, venue, trader }: Whose, indices: readonly number[]): Promise<Facts> {
+  const { account, facade } = gateway.store;
+  const { slug } = venue.definition;
+  const positions = new Map((await account.openPositions(slug, trader)).map(({ tradeIndex, position }) => [tradeIndex, position]));
+  const ended = indices.filter((index) => !positions.has(index));
+  const [last, resting, steps] = await Promise.all([
+    facade.history.lastExecutions(slug, trader, ended),
+    facade.history.restingAt(slug, trader, ended),
+    facade.history.levelSteps(slug, trader, indices),
+  ]);
+  return { positions, last, resting, steps };
+}
+
+function showLevel(whose: Whose, facts: Facts, level: NumberedLevel): OrderWithStatus | null {
+  const { guard, record, isAwaited } = level;
+  const standing = onPosition(whose, facts, level) ?? onClosed(whose, facts, guard) ?? onOrder(whose, facts, guard);
+  const asset = standing && whose.universe.assets[standing.pairIndex];
+  if (!standing || !asset) return null;
+  const { held, status, at, price = guard.price } = standing;
+  const order = record
+    ? showRecord(asset, record, { left: held.base, held: isAwaited ? undefined : price })
+    : showProtection(asset, guard, held);
+  return { order: status === 'filled' ? { ...order, sz: ZERO_TEXT, triggerCondition: 'Triggered' } : order, status, statusTimestamp: at };
+}
+
+/** A level is open as long as its trade has that very price, or is yet to get it. */
+function onPosition({ venue }: Whose, { positions, steps }: Facts, { guard, record, isAwaited }: NumberedLevel): Standing | null {
+  const { tradeIndex, kind, price, seenAt } = guard;
+  const position = positions.get(tradeIndex);
+  if (!position) return null;
+  const isOpen = isAwaited || position[kind] === price;
+  const trades = (record?.legs ?? []).flatMap((leg) => positions.get(leg.tradeIndex ?? -1) ?? []);
+  const levels = trades.map((trade) => ({ kind, price: trade[kind] })).filter((each) => each.price > 0n);
+  return {
+    pairIndex: position.pairIndex,
+    held: { base: positionBase(venue.feed.config(), position), long: position.long },
+    status: isOpen ? 'open' : 'canceled',
+    at: isOpen ? seenAt : (endOfLevel(steps, guard) ?? seenAt),
+    price: record !== null && isOpen ? firstHit(record, levels) : undefined,
+  };
+}
+
+function onClosed({ venue }: Whose, { last, steps }: Facts, guard: KnownProtection): Standing | null {
+  const { tradeIndex, kind, price, seenAt } = guard;
+  const executed = last.get(tradeIndex);
+  if (!executed) return null;
+  const { terms, action, place, sizeToken, collateralPriceUsd, entryPriceUsd } = executed;
+  const priceUsd = entryPriceUsd ?? collateralPriceUsd ?? collateralOf(venue.feed.config(), terms.collateralIndex)?.priceUsd ?? E8;
+  const held = { base: toUnits(baseSize(sizeToken ?? 0n, priceUsd), BASE_SCALE, 'down'), long: terms.long };
+  // One that was moved or taken away before the end is just canceled, since then.
+  if (terms[kind] !== price) return { pairIndex: terms.pairIndex, held, status: 'canceled', at: endOfLevel(steps, guard) ?? seenAt };
+  return { pairIndex: terms.pairIndex, held, status: endOf(kind, action), at: place.at };
+}
+
+/** What becomes of a level when its position ends. */
+export function endOf(kind: KnownProtection['kind'], action: Executed['action']): HlStatus {
+  if (action === kind) return 'filled';
+  if (action === 'tp' || action === 'sl') return 'siblingFilledCanceled';
+  return action === 'liquidation' ? 'liquidatedCanceled' : 'reduceOnlyCanceled';
+}
+
+function onOrder({ venue }: Whose, { resting, steps }: Facts, guard: KnownProtection): Standing | null {
+  const { tradeIndex, kind, price, seenAt } = guard;
+  const seen = resting.get(tradeIndex);
+  if (!seen) return null;
+  const { order } = seen;
+  const isSet = order.status === 'open' && order[kind] === price;
+  const held = { base: sizeOf(venue.feed.config(), seen), long: order.long };
+  const at = isSet ? seenAt : (endOfLevel(steps, guard) ?? order.updatedAt);
+  return { pairIndex: order.pairIndex, held, status: isSet ? 'open' : 'canceled', at };
+}
+
+/** When a trade, or an order that rests, got another level than this one; null where it still has it, or had it to its end. */
+function endOfLevel(steps: readonly LevelStep[], { tradeIndex, kind, price }: KnownProtection): number | null {
+  let hasStood = false;
+  let end: number | null = null;
+  for (const step of steps) {
+    if (step.tradeIndex !== tradeIndex || step.kind !== kind) continue;
+    if (step.price === price) [hasStood, end] = [true, null];
+    else if (hasStood) end ??= step.at;
+  }
+  return end;
+}
