@@ -38,7 +38,7 @@ export interface Market {
 }
 
 /** The contract's own resolution: prices are stored with ten decimals. */
-const PRICE_PRECISION = 10;
+export const PRICE_PRECISION = 10;
 /** Finer sizes vanish in the token units of every collateral. */
 const SIZE_PRECISION = 8;
 /** An opening must bring five times the minimum fee. */

@@ -1,9 +1,10 @@
-import { decimal, type Decimal } from '../domain/decimal.js';
+import { decimal, round, type Decimal } from '../domain/decimal.js';
 import { symbolOf, type MarketConfig, type Pair, type PricePoint } from '../domain/market.js';
 import { marketView, STANDARD_TERMS, type MarketView, type Moment } from '../domain/pricing/market-view.js';
 import { BOOK_PRICE_SCALE, virtualBook, type BookLevel as PricedLevel, type VirtualBook } from '../domain/pricing/order-book.js';
 import type { Venue } from '../gateway.js';
 import { activeCollaterals, pairOf, referenceCollateral } from './directory.js';
+import { PRICE_PRECISION } from './list-markets.js';
 import { PRICE_SCALE } from './list-prices.js';
 
 export interface BookLevel {
@@ -28,7 +29,8 @@ const EMPTY: VirtualBook = { asks: [], bids: [] };
 
 /**
  * What the contract would fill now, derived from its depth bands, spread and skew in the reference collateral; there is no resting
- * book. Prices keep every digit, so that the average up to a level, weighted by USD, is the contract's execution price.
+ * book. Prices have the digits that an order's may have, rounded away from the middle, so that the average up to a level, weighted by USD,
+ * is the contract's execution price or worse by the last digit.
  */
 export function getOrderBook(venue: Venue, symbol: string, levels: number = BOOK_LEVELS.usual): OrderBook {
   const config = venue.feed.config();
@@ -38,14 +40,14 @@ export function getOrderBook(venue: Venue, symbol: string, levels: number = BOOK
   return {
     market: symbolOf(pair),
     markPrice: decimal(point.mark, PRICE_SCALE),
-    bids: bids.slice(0, levels).map(describe),
-    asks: asks.slice(0, levels).map(describe),
+    bids: bids.slice(0, levels).map((level) => describe(level, 'floor')),
+    asks: asks.slice(0, levels).map((level) => describe(level, 'ceil')),
     timestamp: point.at,
   };
 }
 
-const describe = ({ price, base, usd, cumulativeUsd }: PricedLevel): BookLevel => ({
-  price: decimal(price, BOOK_PRICE_SCALE),
+const describe = ({ price, base, usd, cumulativeUsd }: PricedLevel, rounding: 'floor' | 'ceil'): BookLevel => ({
+  price: round(decimal(price, BOOK_PRICE_SCALE), PRICE_PRECISION, rounding),
   size: decimal(base, USD_SCALE),
   sizeUsd: decimal(usd, USD_SCALE),
   cumulativeUsd: decimal(cumulativeUsd, USD_SCALE),

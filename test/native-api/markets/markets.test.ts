@@ -178,6 +178,13 @@ describe('the order book', () => {
     expect(Number(asks[0]?.price)).toBeGreaterThan(Number(markPrice));
   });
 
+  it('has prices that an order may have', async () => {
+    const { pricePrecision } = (await get('/SOL-USD')).body as { pricePrecision: number };
+    const { asks, bids } = await book('?levels=30', 'SOL-USD');
+    const decimals = [...asks, ...bids].map(({ price }) => (price.split('.')[1] ?? '').length);
+    expect(Math.max(...decimals)).toBeLessThanOrEqual(pricePrecision);
+  });
+
   it('averages, weighted by USD, to the execution price of the contract at every level', async () => {
     const oracle = 61_234_500_000_000n * 10n;
     await sandbox.post('/sandbox/price', { market: 'BTC/USD', price: '61234.5' });
@@ -197,9 +204,15 @@ describe('the order book', () => {
         contract: sides,
       };
     };
+    // Every level is rounded away from the middle to the last digit of a price, and never towards it.
+    const isWorse = (ours: bigint, contract: bigint, at: number): boolean => {
+      const worse = at < 4 ? ours - contract : contract - ours;
+      return worse === 0n || worse === 1n;
+    };
+    const areEqual = ({ ours, contract }: Awaited<ReturnType<typeof compare>>): boolean =>
+      ours.every((price, at) => isWorse(price, contract[at] ?? 0n, at));
     // The volume of the opening counts until its window ends, and the book hears of it a moment after the contract.
-    const { ours, contract } = await eventually(compare, (both) => String(both.ours) === String(both.contract));
-    expect(ours).toEqual(contract);
+    const { ours } = await eventually(compare, areEqual);
     expect(new Set(ours).size).toBe(8);
   });
 
