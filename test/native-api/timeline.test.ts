@@ -98,7 +98,16 @@ describe('the timeline of an order', () => {
     }
     await agent.send(prepared(await agent.cancel(String(id))));
     await agent.reaches(String(id), 'canceled');
-    expect(named(await timeline(id))).toEqual(['validated', 'simulated', 'prepared', 'mined', 'resting', 'amended', 'replaced', 'canceled']);
+    expect(named(await timeline(id))).toEqual([
+      'validated',
+      'simulated',
+      'prepared',
+      'mined',
+      'resting',
+      'amended',
+      'replaced',
+      'canceled',
+    ]);
   });
 
   it('tells that its owner gave it up before it was sent', async () => {
