@@ -40,6 +40,12 @@ export interface DecreaseIntent extends Omit<CloseIntent, 'kind'> {
   readonly collateralDelta: bigint;
 }
 
+/** Closes several positions, or parts of them, in one transaction; at least two, each with its own request. */
+export interface ReduceIntent {
+  readonly kind: 'reduce';
+  readonly parts: readonly (CloseIntent | DecreaseIntent)[];
+}
+
 /** Adds collateral when it lowers the leverage, takes some out when it raises it; the size stays. */
 export interface LeverageIntent {
   readonly kind: 'leverage';
@@ -86,4 +92,13 @@ export interface ReclaimIntent {
 }
 
 export type Intent =
-  OpenIntent | CloseIntent | DecreaseIntent | LeverageIntent | ProtectIntent | AmendIntent | ReplaceIntent | WithdrawIntent | ReclaimIntent;
+  | OpenIntent
+  | CloseIntent
+  | DecreaseIntent
+  | ReduceIntent
+  | LeverageIntent
+  | ProtectIntent
+  | AmendIntent
+  | ReplaceIntent
+  | WithdrawIntent
+  | ReclaimIntent;

@@ -72,6 +72,20 @@ export async function prepareClose(
 export const closingMark = ({ feed }: Venue, position: Pick<PositionFigures, 'pairIndex' | 'collateralIndex'>): bigint =>
   markIn(marketView(feed.config(), position)?.state, feed.price(position.pairIndex));
 
+/** Several closes in one transaction, each an order of its own; rehearsed together, by the figures we know. */
+export async function prepareCloses(
+  gateway: Gateway,
+  venue: Venue,
+  caller: AgentCaller,
+  closes: readonly { readonly figures: PositionFigures; readonly request: CloseRequest }[],
+): Promise<{ readonly orders: readonly Order[]; readonly write: PreparedWrite }> {
+  const plans = closes.map(({ figures, request }) => ({ figures, ...planClose(venue, caller, figures, request) }));
+  const intent = { kind: 'reduce', parts: plans.map((plan) => plan.intent) } as const;
+  const write = await prepareTransaction(gateway, venue, caller, { intent, takes: null, others: plans.length - 1 });
+  const times = { now: venue.clock.now(), expiresAt: write.transaction.expiresAt };
+  return { orders: plans.map(({ figures, part }) => positionOrder(caller, figures, part, times)), write };
+}
+
 interface Plan {
   readonly intent: CloseIntent | DecreaseIntent;
   readonly part: PositionPart;

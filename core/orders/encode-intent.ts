@@ -62,6 +62,8 @@ function namesOf(intent: Intent): WriteName[] {
       ];
     case 'replace':
       return [FUNCTION.withdraw, FUNCTION.open];
+    case 'reduce':
+      return intent.parts.flatMap(namesOf);
     default:
       return [FUNCTION[intent.kind]];
   }
@@ -99,6 +101,8 @@ function callsOf(intent: Intent, trader: Address): Hex[] {
       const args = [tradeIndex, collateralDelta, 0, expectedPrice] as const;
       return [...closingSlippage(intent), encodeFunctionData({ abi, functionName: 'decreasePositionSize', args })];
     }
+    case 'reduce':
+      return intent.parts.flatMap((part) => callsOf(part, trader));
     case 'leverage':
       return [encodeFunctionData({ abi, functionName: 'updateLeverage', args: [intent.tradeIndex, Number(intent.leverage)] })];
     case 'protect':

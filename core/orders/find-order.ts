@@ -12,6 +12,8 @@ export interface PreparedOrder {
   order: Order;
   /** null when nothing has to reach the chain. */
   transaction: PreparedTransaction | null;
+  /** What the same transaction makes beside the order; absent where it makes nothing else. */
+  others?: Order[];
 }
 
 const ID = /^[1-9]\d{0,15}$/;

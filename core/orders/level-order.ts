@@ -14,7 +14,7 @@ import type { PreparedWrite } from './prepare-transaction.js';
 import { prepareProtection, requireAhead, requireProtectable } from './protect-position.js';
 
 /** Sizes of positions are shown with more digits than an order may have: this close is the same. */
-const HAIR = decimal(1n, SIZE_DECIMALS);
+export const HAIR = decimal(1n, SIZE_DECIMALS);
 
 export const isWhole = (size: Decimal, held: Decimal): boolean => compare(absolute(subtract(size, held)), HAIR) < 0;
 

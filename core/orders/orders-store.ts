@@ -89,6 +89,8 @@ export interface OrdersStore {
   place(draft: Draft): Promise<Placed>;
   /** An order that expired unsent is handed out afresh under its old id; false when it is no longer expired, or a hash is known. */
   renew(chain: ChainSlug, id: bigint, draft: Draft): Promise<Placed | { readonly kind: 'moved-on' }>;
+  /** Those of the trader that were handed out with one of these tags, in the order of their ids. */
+  tagged(chain: ChainSlug, trader: Address, tags: readonly Hex[]): Promise<KnownOrder[]>;
   find(chain: ChainSlug, trader: Address, id: bigint): Promise<KnownOrder | null>;
   findByClientId(chain: ChainSlug, trader: Address, clientId: string): Promise<KnownOrder | null>;
   /** The live order on this place of the chain. */

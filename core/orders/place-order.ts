@@ -5,6 +5,7 @@ import type { Order as StoredOrder } from '../domain/order.js';
 import { capExceeded, checkMarket, utcDay } from '../domain/scope.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
+import type { Hex } from '../ports.js';
 import { checkOpening, checkScope, notionalUsd, requireSession } from './check-order.js';
 import { describeUnfilled, type PreparedOrder } from './find-order.js';
 import { fingerprintOf, isSameRequest } from './order-fingerprint.js';
@@ -13,6 +14,7 @@ import type { Draft, KnownOrder, Placed } from './orders-store.js';
 import { callbackQuestion, refuseCallback } from './precheck-callback.js';
 import { prepareTransaction, transactionOf, type PreparedTransaction } from './prepare-transaction.js';
 import { draftReduction } from './reduce-order.js';
+import { tagsIn } from './tag.js';
 
 /**
  * An order checked by every rule we know, tried on the chain and stored, with the transaction that places it. A clientId names it for
@@ -23,12 +25,50 @@ export async function placeOrder(gateway: Gateway, venue: Venue, caller: AgentCa
   const known = clientId === undefined ? null : await gateway.store.orders.findByClientId(venue.definition.slug, caller.trader, clientId);
   if (known !== null) return answerKnown(gateway, venue, caller, request, known);
   const made = await draft(gateway, venue, caller, request);
-  return settle(gateway, venue, caller, request, made, await gateway.store.orders.place(made.draft));
+  return withOthers(gateway, venue, caller, made, async () =>
+    settle(gateway, venue, caller, request, made, await gateway.store.orders.place(made.draft)),
+  );
 }
 
 interface Made {
   readonly draft: Draft;
+  /** Orders that the same transaction makes. */
+  readonly others?: readonly Draft[];
   readonly transaction: PreparedTransaction;
+}
+
+/**
+ * Stores the other orders of a transaction before the first, which alone has the clientId: a client that sees the first has all of them, and
+ * of what is stored in vain nothing was handed out.
+ */
+async function withOthers(
+  gateway: Gateway,
+  venue: Venue,
+  caller: AgentCaller,
+  { others = [], transaction }: Made,
+  place: () => Promise<PreparedOrder>,
+): Promise<PreparedOrder> {
+  const stored: KnownOrder[] = [];
+  const giveUp = async (): Promise<void> => {
+    const { slug } = venue.definition;
+    for (const { id } of stored) await gateway.store.orders.giveUp(slug, caller.trader, id, venue.clock.now());
+  };
+  try {
+    for (const other of others) {
+      const placed = await gateway.store.orders.place(other);
+      if (placed.kind === 'too-many') throw tooManyUnsent(venue, placed.earliestExpiry);
+      if (placed.kind !== 'placed') throw new TypeError(`an order without clientId and spending cannot be ${placed.kind}`);
+      stored.push(placed.stored);
+    }
+    const answer = await place();
+    if (stored.length === 0) return answer;
+    if (answer.transaction?.data === transaction.data) return { ...answer, others: stored.map((other) => describeUnfilled(venue, other)) };
+    await giveUp();
+    return answer;
+  } catch (error) {
+    await giveUp();
+    throw error;
+  }
 }
 
 const draft = (gateway: Gateway, venue: Venue, caller: AgentCaller, request: OrderRequest): Promise<Made> =>
@@ -139,7 +179,25 @@ async function answerKnown(
   // The bytes are the agent's they were made for; another one gets its own once nobody may send these.
   const isOwn = isUnsent && agent === caller.agent;
   const again = isOwn && transaction !== null && order.expiresAt !== null ? transactionOf(venue, transaction, order.expiresAt) : null;
-  return { order: await getOrder(gateway, venue, caller, id.toString()), transaction: again };
+  const others = isOwn && transaction !== null ? await othersOf(gateway, venue, caller, known, transaction.data) : [];
+  return {
+    order: await getOrder(gateway, venue, caller, id.toString()),
+    transaction: again,
+    ...(others.length > 0 && { others: others.map((other) => describeUnfilled(venue, other)) }),
+  };
+}
+
+/** What the bytes of an order make beside it. */
+async function othersOf(
+  { store }: Gateway,
+  { definition }: Venue,
+  { trader }: AgentCaller,
+  { id }: KnownOrder,
+  data: Hex,
+): Promise<KnownOrder[]> {
+  const tags = tagsIn(data);
+  if (tags.length < 2) return [];
+  return (await store.orders.tagged(definition.slug, trader, tags)).filter((other) => other.id !== id);
 }
 
 async function renew(
@@ -152,7 +210,9 @@ async function renew(
   const { slug } = venue.definition;
   const made = await draft(gateway, venue, caller, request);
   if (order.status === 'prepared') await gateway.store.orders.lapse(slug, venue.clock.now());
-  const placed = await gateway.store.orders.renew(slug, id, made.draft);
-  if (placed.kind !== 'moved-on') return settle(gateway, venue, caller, request, made, placed);
-  return { order: await getOrder(gateway, venue, caller, id.toString()), transaction: null };
+  return withOthers(gateway, venue, caller, made, async () => {
+    const placed = await gateway.store.orders.renew(slug, id, made.draft);
+    if (placed.kind !== 'moved-on') return settle(gateway, venue, caller, request, made, placed);
+    return { order: await getOrder(gateway, venue, caller, id.toString()), transaction: null };
+  });
 }

@@ -31,11 +31,15 @@ export interface WriteRequest {
   readonly takes: { readonly collateral: Collateral; readonly amount: bigint } | null;
   /** What the oracle's callback will be asked at once; null or absent where it is asked later or never. */
   readonly opening?: OpeningQuestion | null;
+  /** Orders that the transaction makes beside the first; each is known by a tag of its own. */
+  readonly others?: number;
 }
 
 export interface PreparedWrite {
   readonly transaction: PreparedTransaction;
   readonly handedOut: HandedOut;
+  /** The same bytes under the tags of the other orders. */
+  readonly others: readonly HandedOut[];
   /** The bare call of the trader, without wrapping and tag. */
   readonly inner: Hex;
   /** null where nothing was asked, or this Diamond does not say. */
@@ -54,14 +58,14 @@ export async function prepareTransaction(
   gateway: Gateway,
   venue: Venue,
   caller: AgentCaller,
-  { intent, takes, opening }: WriteRequest,
+  { intent, takes, opening, others = 0 }: WriteRequest,
 ): Promise<PreparedWrite> {
   const { trader, sender } = caller;
   requireServed(venue, [...functionsOf(intent), ...(sender === trader ? [] : (['delegatedTradingAction'] as const))]);
   if (takes !== null) requireAgreed(venue, takes.collateral);
   const inner = encodeIntent(intent, trader);
-  const tag = newTag(gateway);
-  const data = appendTag(wrapFor(sender, trader, inner), tag);
+  const [tag, ...otherTags] = [newTag(gateway), ...Array.from({ length: others }, () => newTag(gateway))] as const;
+  const data = [tag, ...otherTags].reduce(appendTag, wrapFor(sender, trader, inner));
   const token = takes === null ? null : addressOf(takes.collateral);
   const validatedAt = venue.clock.now();
   const rehearsal = { trader, sender, data, token };
@@ -76,7 +80,14 @@ export async function prepareTransaction(
   if (revert !== null) throw await refusalOf(gateway, venue, caller, { intent, inner, revert });
   const gas = rehearsed.gas === null ? null : (rehearsed.gas * (100n + GAS_MARGIN)) / 100n;
   const handedOut = { tag, data, gas, steps: { validatedAt, simulatedAt } };
-  return { handedOut, inner, facts, transaction: transactionOf(venue, handedOut, venue.clock.now() + gateway.orders.preparedMs) };
+  const ofOthers = otherTags.map((other) => ({ ...handedOut, tag: other }));
+  return {
+    handedOut,
+    others: ofOthers,
+    inner,
+    facts,
+    transaction: transactionOf(venue, handedOut, venue.clock.now() + gateway.orders.preparedMs),
+  };
 }
 
 /** The same bytes again, as long as they may be sent. */

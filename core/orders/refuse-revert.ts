@@ -21,7 +21,8 @@ export async function refusalOf(
   caller: AgentCaller,
   { intent, inner, revert }: { readonly intent: Intent; readonly inner: Hex; readonly revert: Revert },
 ): Promise<GatewayError> {
-  if (revert.name === 'ConflictingPendingOrder' && 'tradeIndex' in intent) return busy(gateway, venue, caller, intent.tradeIndex);
+  const trades = 'tradeIndex' in intent ? [intent.tradeIndex] : intent.kind === 'reduce' ? intent.parts.map((part) => part.tradeIndex) : [];
+  if (revert.name === 'ConflictingPendingOrder' && trades.length > 0) return busy(gateway, venue, caller, trades);
   return wouldRevert(inner, nameOf(revert), revert.args);
 }
 
@@ -33,10 +34,11 @@ export const wouldRevert = (calldata: Hex, errorName: string, args: readonly str
 const nameOf = ({ name, data }: Revert): string => name ?? (data.length < 10 ? 'EmptyRevert' : data.slice(0, 10));
 
 /** Another action on the same position waits for the oracle; if the answer never comes, it has to be reclaimed first. */
-async function busy(gateway: Gateway, venue: Venue, { trader }: AgentCaller, tradeIndex: number): Promise<GatewayError> {
+async function busy(gateway: Gateway, venue: Venue, { trader }: AgentCaller, trades: readonly number[]): Promise<GatewayError> {
   const live = await gateway.store.account.liveOrders(venue.definition.slug, trader);
   const oldest = live.findLast(
-    ({ order }) => order.tradeIndex === tradeIndex && (order.status === 'pending' || order.status === 'timed_out'),
+    ({ order }) =>
+      order.tradeIndex !== null && trades.includes(order.tradeIndex) && (order.status === 'pending' || order.status === 'timed_out'),
   );
   if (!oldest) return new GatewayError('ORDER_NOT_MODIFIABLE', { id: null, status: 'pending' });
   const { id, order } = oldest;

@@ -33,7 +33,7 @@ const Optional = {
   tp: notNegative.optional().meta({ description: 'Take profit. `"0"` = none.' }),
   reduceOnly: z.boolean().default(false).meta({
     description:
-      'Never opens anything. A market order closes the oldest opposite position of the market and collateral, or a part of it. A limit or stop closes the whole of one: it becomes its take profit or stop loss, in the place of what was there, and rests until it is hit, moved, canceled or replaced, or the position is closed otherwise. Of positions of the same size each gets its own, the oldest first.',
+      'Never opens anything. A market order closes the oldest opposite position of the market and collateral, or a part of it, and then the next. Each position is an order of its own, because the contracts answer each by itself: `order` is that of the oldest, `others` are the rest, and one transaction makes all of them. A limit or stop closes the whole of one: it becomes its take profit or stop loss, in the place of what was there, and rests until it is hit, moved, canceled or replaced, or the position is closed otherwise. Of positions of the same size each gets its own, the oldest first.',
   }),
   slippage: positive.optional().meta({ description: 'Percent; 1 when absent, for `reduceOnly` what the position has stored.' }),
   clientId: z
@@ -82,7 +82,13 @@ export const PreparedTransaction = z
   .meta({ id: 'PreparedTransaction' });
 
 export const PreparedOrder = z
-  .object({ order: Order, transaction: PreparedTransaction.nullable() })
+  .object({
+    order: Order,
+    transaction: PreparedTransaction.nullable(),
+    others: z.array(Order).optional().meta({
+      description: 'Orders that the same transaction makes: one for each further position that a market order with `reduceOnly` closes.',
+    }),
+  })
   .meta({ id: 'PreparedOrder', description: '`transaction` is null when nothing has to reach the chain.' });
 
 const rate = (description: string) => DecimalString.meta({ description });

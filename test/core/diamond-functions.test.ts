@@ -34,6 +34,15 @@ const INTENTS: { readonly [Kind in Intent['kind']]: readonly Extract<Intent, { k
     { kind: 'decrease', tradeIndex: 1, collateralDelta: 1n, expectedPrice: 1n, slippageP: null },
     { kind: 'decrease', tradeIndex: 1, collateralDelta: 1n, expectedPrice: 1n, slippageP: 5n },
   ],
+  reduce: [
+    {
+      kind: 'reduce',
+      parts: [
+        { kind: 'close', tradeIndex: 1, expectedPrice: 1n, slippageP: 5n },
+        { kind: 'decrease', tradeIndex: 2, collateralDelta: 1n, expectedPrice: 1n, slippageP: null },
+      ],
+    },
+  ],
   leverage: [{ kind: 'leverage', tradeIndex: 1, leverage: 5_000n }],
   protect: [
     { kind: 'protect', tradeIndex: 1, tp: 1n, sl: null },

@@ -4,6 +4,7 @@ import { tagsIn } from '../../core/orders/tag.js';
 import { done, newAgentTrader, prepared, refusal, type AgentTrader, type Json } from '../harness/traders/agent-trader.js';
 import { expectViewEqualsChain } from '../harness/diamond/chain-checker.js';
 import { firstChain } from '../harness/venue/first-chain.js';
+import { eventually } from '../harness/time/eventually.js';
 import type { TestVenue } from '../harness/venue/own-venue.js';
 import { sharedVenue } from '../harness/venue/shared-venue.js';
 
@@ -151,7 +152,33 @@ describe('an order that only reduces', () => {
     await expectViewEqualsChain(sandbox.gateway, chain.definition.slug, trader.trader);
   });
 
-  it('never opens or spans: more than the oldest, the same side, another collateral and a resting one are refused', async () => {
+  it('closes several positions, oldest first and the last in part, each as an order of one transaction', async () => {
+    const many = await newAgentTrader(sandbox, chain, { usdc: '50000' });
+    for (const size of ['2', '3', '1']) await many.place(long(size), 'filled');
+    const sizes = (await many.positions()).map(({ size }) => Number(size));
+    const [first = 0, second = 0] = sizes;
+    const size = (first + second - 1).toFixed(8);
+    const asked = opposite({ size, clientId: 'all' });
+    const answer = await many.create(asked);
+    const { order } = done(answer);
+    const others = answer.body['others'] as Json[];
+    expect([order, ...others].map(({ clientId }) => clientId)).toEqual(['all', null]);
+    expect([order, ...others].reduce((sum, { size: part }) => sum + Number(part), 0)).toBeCloseTo(Number(size), 6);
+    expect(done(await many.create(asked))).toEqual(done(answer));
+    const again = await many.create(asked);
+    expect([again.body['transaction'], again.body['others']]).toEqual([answer.body['transaction'], others]);
+    await many.send(prepared(answer));
+    for (const { id } of [order, ...others]) expect(await many.reaches(String(id), 'filled')).toMatchObject({ reduceOnly: true });
+    const left = await eventually(
+      () => many.positions(),
+      ({ length }) => length === 2,
+    );
+    expect(Number(left[0]?.['size'])).toBeCloseTo(1, 4);
+    await expectViewEqualsChain(sandbox.gateway, chain.definition.slug, many.trader);
+    expect(await many.openOrders()).toEqual([]);
+  }, 60_000);
+
+  it('never opens: more than all positions, the same side, another collateral and a resting one are refused', async () => {
     for (const changes of [
       { size: '100' },
       { side: 'long' },

@@ -37,6 +37,13 @@ export function createOrdersStore({ db, trips, transaction }: PlaceParts): Order
     place: (draft) => placeOrder({ db, trips, transaction }, draft),
     renew: (_chain, id, draft) => transaction((trx) => renewOrder(trx, id, draft)),
     find: (chain, trader, id) => one(chain, 'id = :id and trader = :trader', { id, trader }),
+    tagged: (chain, trader, tags) =>
+      knownOrders(
+        db,
+        chain,
+        `trader = :trader and orders.id in (select order_id from order_tags where chain = :chain and order_tags.tag = any(:tags)) order by id`,
+        { trader, tags: [...tags] },
+      ),
     findByClientId: (chain, trader, clientId) => knownByClientId(db, chain, trader, clientId),
     findByKey: (chain, trader, orderKey) => one(chain, 'trader = :trader and order_key = :orderKey and is_live', { trader, orderKey }),
     pendingOnTrade: (chain, trader, tradeIndex) =>
