@@ -1,4 +1,3 @@
-import { getAddress } from 'viem/utils';
 import { z } from 'zod';
 import { CHAIN_SLUGS } from '../../core/chains.js';
 import { GatewayError } from '../../core/errors.js';
@@ -63,7 +62,7 @@ const earnedText = ({ volumeUsd, gns, usd }: Earned) => ({
 
 /** Of all that was earned on these days, whatever the rows beside it are grouped by. */
 const earnedSummary = (referrers: readonly Address[], { total, registered, claimedGns }: Earnings) => ({
-  referrers: referrers.map((referrer) => getAddress(referrer)),
+  referrers,
   ...earnedText(total),
   registered,
   claimedGns: formatNative(claimedGns),
