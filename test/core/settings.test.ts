@@ -271,6 +271,7 @@ describe('npm run config:check', () => {
     for (const part of [
       'postgres://db.example:5432/…',
       'base (8453)',
+      'none in openings that the relayer sends, none in those of agents that name none',
       'https://rpc.example/…',
       'wss://heads.example/…',
       new Wallet(`0x${'a1'.repeat(32)}`).address.toLowerCase(),

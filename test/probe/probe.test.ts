@@ -60,6 +60,14 @@ describe('a probe of a Diamond that lacks a function', () => {
   });
 });
 
+describe('a probe with a referrer in the settings', () => {
+  it('says that the protocol has not whitelisted it', async () => {
+    const run = await probe({ ...environment, REFERRER_ARBITRUM_SEPOLIA: `0x${'ab'.repeat(20)}` });
+    expect(verdicts(run.findings)).toEqual({ ...ALL_OK, 'arbitrum-sepolia Diamond: referrer': 'differs' });
+    expect(found(run, 'referrer')).toBe('not whitelisted: it earns nothing');
+  });
+});
+
 describe('the words of the command', () => {
   it.each<[string, string[], RegExp]>([
     ['no chain', [], /either --chain or --all/],
