@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { format, resolveConfig } from 'prettier';
 import type { ClientReport } from '../facade/compat.js';
-import { FLOWS, REPORT_TEST } from '../test/clients/flows.js';
+import { ALL_FLOWS_VARIABLE, FLOWS, REPORT_TEST } from '../test/clients/flows.js';
 import { compatPage, withPage } from './compat-page.js';
 
 const root = path.resolve(import.meta.dirname, '..');
@@ -30,6 +30,7 @@ function runTests(): JestResults {
       {
         cwd: root,
         stdio: ['ignore', 'ignore', 'inherit'],
+        env: { ...process.env, [ALL_FLOWS_VARIABLE]: '1' },
       },
     );
     return JSON.parse(readFileSync(results, 'utf8')) as JestResults;

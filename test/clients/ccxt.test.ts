@@ -2,16 +2,22 @@ import ccxt, { type hyperliquid, type Order } from 'ccxt';
 import { eventually } from '../harness/time/eventually.js';
 import type { FacadeTrader } from '../harness/traders/facade-trader.js';
 import {
+  addsUp,
   chainPrice,
   expectEveryAnswerFits,
+  findsPastStop,
+  isFilledForNoMore,
   newCloid,
   noTrade,
   onlyTrade,
   PRICE,
+  seesMovedStop,
   sizeOf,
   startClientBench,
+  tradesAfterSilence,
   tradesOnceThey,
   type ClientBench,
+  type PlainBot,
 } from './client-bench.js';
 import { describeClient } from './describe-client.js';
 
@@ -56,6 +62,31 @@ type StreamingHyperliquid = InstanceType<typeof ccxt.pro.hyperliquid>;
 async function newBot(): Promise<Bot> {
   const made = await bench.newBot();
   return { ...made, exchange: open({ walletAddress: made.address, privateKey: made.agentKey }) };
+}
+
+async function plainBot(): Promise<PlainBot> {
+  const bot = await newBot();
+  const { exchange } = bot;
+  const market = (side: 'buy' | 'sell', size: number): Promise<Order> => exchange.createOrder(SYMBOL, 'market', side, size, PRICE);
+  return {
+    ...bot,
+    buy: (size) => market('buy', size),
+    sell: (size) => market('sell', size),
+    stopLoss: async (size, price) =>
+      idOf(await exchange.createOrder(SYMBOL, 'market', 'sell', size, price, { stopLossPrice: price, reduceOnly: true })),
+    cancel: (id) => exchange.cancelOrder(id, SYMBOL),
+    fills: async () =>
+      (await exchange.fetchMyTrades(SYMBOL)).map(({ order, side, amount }) => ({
+        order: order ?? '',
+        size: side === 'buy' ? Number(amount) : -Number(amount),
+      })),
+    position: async () => {
+      const [held] = await exchange.fetchPositions([SYMBOL]);
+      return (held?.side === 'short' ? -1 : 1) * (held?.contracts ?? 0);
+    },
+    stopPrice: async (id) => (await exchange.fetchOpenOrders(SYMBOL)).find((order) => order.id === id)?.triggerPrice,
+    pastOrders: async () => (await exchange.fetchOrders(SYMBOL)).map(idOf),
+  };
 }
 
 describeClient({ name: 'ccxt', folder: 'ccxt' }, (flow) => {
@@ -240,6 +271,12 @@ describeClient({ name: 'ccxt', folder: 'ccxt' }, (flow) => {
     expect(await exchange.fetchClosedOrders(SYMBOL)).toMatchObject([{ id, status: 'closed' }]);
     expect(sizeOf(await onlyTrade(trader))).toBeCloseTo(fill?.amount ?? 0, 4);
   });
+
+  flow('has fills that add up to its position', async () => addsUp(await plainBot()));
+  flow('is filled for no more than it asked', async () => isFilledForNoMore(bench, await plainBot()));
+  flow('sees a stop loss where the contract moved it', async () => seesMovedStop(await plainBot()));
+  flow('finds a stop loss among its past orders', async () => findsPastStop(await plainBot()));
+  flow('trades after 70 seconds of silence', async () => tradesAfterSilence(await plainBot()));
 
   flow('is told why an order is refused', async () => {
     const { exchange, trader } = await newBot();

@@ -5,6 +5,7 @@ import { eventually } from '../harness/time/eventually.js';
 import { FACADE_CHAIN, newFacadeTrader, type FacadeTrader } from '../harness/traders/facade-trader.js';
 import { startRecordingProxy, type RecordingProxy } from '../harness/hyperliquid/recording-proxy.js';
 import type { TestVenue } from '../harness/venue/own-venue.js';
+import { firstChain } from '../harness/venue/first-chain.js';
 import { sharedVenue } from '../harness/venue/shared-venue.js';
 
 /** The contract's number of BTC, and where its price stands still. */
@@ -81,6 +82,101 @@ export const noTrade = async (trader: ChainTrader): Promise<void> => {
 /** Base units of a trade as a number: collateral times leverage by its price. */
 export const sizeOf = ({ collateralAmount, leverage, openPrice }: Trade): number =>
   ((Number(collateralAmount) / 1e6) * (leverage / 1_000)) / (Number(openPrice) / 1e10);
+
+/** What every client can do, in plain numbers: the flows below are the same for all. */
+export interface PlainBot extends FacadeTrader {
+  buy(size: number): Promise<unknown>;
+  sell(size: number): Promise<unknown>;
+  /** Returns the order's number. */
+  stopLoss(size: number, price: number): Promise<string>;
+  cancel(id: string): Promise<unknown>;
+  /** Signed: what was sold is negative. */
+  fills(): Promise<readonly { readonly order: string; readonly size: number }[]>;
+  position(): Promise<number>;
+  /** Where the open stop loss stands. */
+  stopPrice(id: string): Promise<number | undefined>;
+  pastOrders(): Promise<readonly string[]>;
+}
+
+/** In lots: fractions of decimals do not add up. */
+const lots = (size: number): number => Math.round(size * 100_000);
+const sumOf = (fills: readonly { readonly size: number }[]): number => fills.reduce((sum, { size }) => sum + lots(size), 0);
+
+async function expectAddsUp(bot: PlainBot): Promise<void> {
+  await eventually(
+    async () => [sumOf(await bot.fills()), lots(await bot.position())],
+    ([fills, position]) => fills === position,
+  );
+}
+
+export async function addsUp(bot: PlainBot): Promise<void> {
+  await bot.buy(0.1);
+  await bot.sell(0.03);
+  await bot.sell(0.2);
+  expect(sumOf(await bot.fills())).toBe(lots(-0.13));
+  await expectAddsUp(bot);
+}
+
+/** The contract fixes collateral times leverage before the oracle's price is known: at a lower price they buy more than was asked for. */
+export async function isFilledForNoMore({ sandbox }: ClientBench, bot: PlainBot): Promise<void> {
+  const chain = firstChain(sandbox);
+  chain.setOraclePolicy(BTC, { mode: 'hold' });
+  try {
+    const sent = bot.buy(0.3);
+    await eventually(
+      () => bot.trader.pending(),
+      (pending) => pending === 1,
+    );
+    sandbox.controls.prices.jump(BTC, String(PRICE * 0.99));
+    chain.setOraclePolicy(BTC, { mode: 'auto' });
+    await chain.mine(1);
+    await sent;
+  } finally {
+    chain.setOraclePolicy(BTC, { mode: 'auto' });
+    sandbox.controls.prices.jump(BTC, String(PRICE));
+  }
+  const held = sizeOf(await onlyTrade(bot.trader));
+  expect(held).toBeGreaterThan(0.301);
+  const fills = await bot.fills();
+  const byOrder = new Map<string, number>();
+  for (const { order, size } of fills) byOrder.set(order, (byOrder.get(order) ?? 0) + lots(size));
+  expect(Math.max(...byOrder.values())).toBe(lots(0.3));
+  expect(byOrder.size).toBe(2);
+  await expectAddsUp(bot);
+}
+
+/** Further away than the contract keeps a stop at this leverage. */
+const BEYOND_CAP = 44_000;
+
+export async function seesMovedStop(bot: PlainBot): Promise<void> {
+  await bot.buy(0.1);
+  const id = await bot.stopLoss(0.1, BEYOND_CAP);
+  const { sl } = await onlyTrade(bot.trader, (trade) => trade.sl > 0n);
+  expect(sl).toBeGreaterThan(chainPrice(BEYOND_CAP));
+  const listed = await eventually(
+    () => bot.stopPrice(id),
+    (price) => price !== undefined && price !== BEYOND_CAP,
+  );
+  expect(listed).toBeCloseTo(Number(sl) / 1e10, -1);
+}
+
+export async function findsPastStop(bot: PlainBot): Promise<void> {
+  await bot.buy(0.1);
+  const id = await bot.stopLoss(0.1, 55_000);
+  await onlyTrade(bot.trader, ({ sl }) => sl > 0n);
+  await bot.cancel(id);
+  await onlyTrade(bot.trader, ({ sl }) => sl === 0n);
+  expect(await bot.pastOrders()).toContain(id);
+}
+
+const SILENCE_MS = 70_000;
+
+export async function tradesAfterSilence(bot: PlainBot): Promise<void> {
+  await bot.buy(0.1);
+  await new Promise((resolve) => setTimeout(resolve, SILENCE_MS));
+  await bot.sell(0.1);
+  await noTrade(bot.trader);
+}
 
 /** The contract's price of a number. */
 export const chainPrice = (price: number): bigint => BigInt(price) * 10n ** 10n;

@@ -19,6 +19,11 @@ export const FLOWS = [
   'reads balances and positions',
   'reads open orders and the status of an order',
   'reads fills',
+  'has fills that add up to its position',
+  'is filled for no more than it asked',
+  'sees a stop loss where the contract moved it',
+  'finds a stop loss among its past orders',
+  'trades after 70 seconds of silence',
   'is told why an order is refused',
   'cannot move funds',
   'streams prices and books',
@@ -27,6 +32,10 @@ export const FLOWS = [
 ] as const;
 
 export type Flow = (typeof FLOWS)[number];
+
+/** Flows that only wait. `npm run compat` runs them, and sets the variable; `npm test` leaves them out. */
+export const SLOW_FLOWS: readonly Flow[] = ['trades after 70 seconds of silence'];
+export const ALL_FLOWS_VARIABLE = 'ALL_FLOWS';
 
 /** The test that holds the report against its run; the report itself is written without it. */
 export const REPORT_TEST = 'is reported exactly as it is tested';

@@ -10,16 +10,22 @@ import { newTrader } from '../harness/traders/chain-trader.js';
 import { eventually } from '../harness/time/eventually.js';
 import { postExchange } from '../harness/hyperliquid/exchange.js';
 import {
+  addsUp,
   BTC,
   chainPrice,
   expectEveryAnswerFits,
+  findsPastStop,
+  isFilledForNoMore,
   newCloid,
   noTrade,
   onlyTrade,
   PRICE,
+  seesMovedStop,
   sizeOf,
   startClientBench,
+  tradesAfterSilence,
   type ClientBench,
+  type PlainBot,
 } from './client-bench.js';
 import { replaceGlobal } from '../harness/process/replace-global.js';
 import { describeClient } from './describe-client.js';
@@ -115,6 +121,29 @@ async function newBot({ clients, slash }: Version): Promise<Bot> {
       expect(status).toMatchObject({ resting: { oid: expect.any(Number) } });
       return (status as { resting: { oid: number } }).resting.oid;
     },
+  };
+}
+
+async function plainBot(version: Version): Promise<PlainBot> {
+  const bot = await newBot(version);
+  const { address: user } = bot;
+  return {
+    ...bot,
+    buy: (size) => bot.order(buy(String(size))),
+    sell: (size) => bot.order(sell(String(size))),
+    stopLoss: async (size, price) => String(await bot.rest(sell(String(size), { r: true, p: String(price), t: trigger(price, 'sl') }))),
+    cancel: (id) => bot.exchange.cancel({ cancels: [{ a: BTC, o: Number(id) }] }),
+    fills: async () =>
+      (await bot.info.userFills({ user })).map(({ oid, side, sz }) => ({
+        order: String(oid),
+        size: side === 'B' ? Number(sz) : -Number(sz),
+      })),
+    position: async () => Number((await bot.info.clearinghouseState({ user })).assetPositions[0]?.position.szi ?? 0),
+    stopPrice: async (id) => {
+      const listed = (await bot.info.frontendOpenOrders({ user })).find(({ oid }) => String(oid) === id);
+      return listed && Number(listed.triggerPx);
+    },
+    pastOrders: async () => (await bot.info.historicalOrders({ user })).map(({ order }) => String(order.oid)),
   };
 }
 
@@ -335,6 +364,12 @@ describe.each(VERSIONS)('unmodified', (version) => {
       expect(await bot.info.userFillsByTime({ user: bot.address, startTime: began })).toHaveLength(1);
       expect(sizeOf(await onlyTrade(bot.trader))).toBeCloseTo(Number(fill?.sz), 4);
     });
+
+    flow('has fills that add up to its position', async () => addsUp(await plainBot(version)));
+    flow('is filled for no more than it asked', async () => isFilledForNoMore(bench, await plainBot(version)));
+    flow('sees a stop loss where the contract moved it', async () => seesMovedStop(await plainBot(version)));
+    flow('finds a stop loss among its past orders', async () => findsPastStop(await plainBot(version)));
+    flow('trades after 70 seconds of silence', async () => tradesAfterSilence(await plainBot(version)));
 
     flow('is told why an order is refused', async () => {
       const bot = await newBot(version);

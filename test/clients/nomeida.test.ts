@@ -3,15 +3,21 @@ import { BASE_URLS, Hyperliquid, WSS_URLS, type ClearinghouseState, type OrderRe
 import { eventually } from '../harness/time/eventually.js';
 import type { FacadeTrader } from '../harness/traders/facade-trader.js';
 import {
+  addsUp,
   chainPrice,
   expectEveryAnswerFits,
+  findsPastStop,
+  isFilledForNoMore,
   newCloid,
   noTrade,
   onlyTrade,
   PRICE,
+  seesMovedStop,
   sizeOf,
   startClientBench,
+  tradesAfterSilence,
   type ClientBench,
+  type PlainBot,
 } from './client-bench.js';
 import { replaceGlobal } from '../harness/process/replace-global.js';
 import { describeClient } from './describe-client.js';
@@ -65,6 +71,30 @@ async function newBot(enableWs = false): Promise<Bot> {
       ...fields,
     }) as Promise<OrderResponse>;
   return { ...made, sdk, order };
+}
+
+async function plainBot(): Promise<PlainBot> {
+  const bot = await newBot();
+  const { sdk, order, address } = bot;
+  return {
+    ...bot,
+    buy: (size) => sdk.custom.marketOpen(COIN, true, size),
+    sell: (size) => sdk.custom.marketOpen(COIN, false, size),
+    stopLoss: async (sz, price) =>
+      String(restingOid(await order({ is_buy: false, reduce_only: true, sz, limit_px: price, order_type: trigger(price, 'sl') }))),
+    cancel: (id) => sdk.exchange.cancelOrder({ coin: COIN, o: Number(id) }),
+    fills: async () =>
+      (await sdk.info.getUserFills(address)).map(({ oid, side, sz }) => ({
+        order: String(oid),
+        size: side === 'buy' ? Number(sz) : -Number(sz),
+      })),
+    position: async () => Number((await sdk.info.perpetuals.getClearinghouseState(address)).assetPositions[0]?.position.szi ?? 0),
+    stopPrice: async (id) => {
+      const listed = (await sdk.info.getFrontendOpenOrders(address)).find(({ oid }) => String(oid) === id);
+      return listed && Number(listed.triggerPx);
+    },
+    pastOrders: async () => (await sdk.info.getHistoricalOrders(address)).map(({ order: past }) => String(past.oid)),
+  };
 }
 
 const statusOf = ({ response }: OrderResponse): unknown => (response as unknown as { data: { statuses: unknown[] } }).data.statuses[0];
@@ -247,6 +277,12 @@ describeClient({ name: 'hyperliquid (nomeida)', folder: 'hyperliquid' }, (flow) 
     expect(await sdk.info.getUserFillsByTime(address, Date.now() - 60_000, Date.now() + 60_000)).toHaveLength(1);
     expect(sizeOf(await onlyTrade(trader))).toBeCloseTo(Number(fill?.sz), 4);
   });
+
+  flow('has fills that add up to its position', async () => addsUp(await plainBot()));
+  flow('is filled for no more than it asked', async () => isFilledForNoMore(bench, await plainBot()));
+  flow('sees a stop loss where the contract moved it', async () => seesMovedStop(await plainBot()));
+  flow('finds a stop loss among its past orders', async () => findsPastStop(await plainBot()));
+  flow('trades after 70 seconds of silence', async () => tradesAfterSilence(await plainBot()));
 
   flow('is told why an order is refused', async () => {
     const { order, trader } = await newBot();
