@@ -21,7 +21,16 @@ import type { SwitchStore } from './relay/switches.js';
 import type { RelayStore } from './relay/relay-store.js';
 import type { RulesStore } from './relay/rules-store.js';
 import type { OrdersStore } from './orders/orders-store.js';
-import type { OpeningQuestion, OpeningTerms, PairOpenInterest, Rehearsal, Rehearsed, Revert, SeenTransaction } from './orders/rehearsal.js';
+import type {
+  OpeningQuestion,
+  OpeningTerms,
+  PairOpenInterest,
+  Rehearsal,
+  Rehearsed,
+  Revert,
+  SeenTransaction,
+  UpdateFees,
+} from './orders/rehearsal.js';
 
 /**
  * What core asks of the outside; markets and prices have a file of their own, market-feed.ts. Each port has a production adapter; the
@@ -183,6 +192,8 @@ export interface Chain {
   fitsGroupOi(opening: OpeningQuestion): Promise<boolean | null>;
   /** null where this Diamond does not say. */
   pairOpenInterest(pair: Pick<OpeningQuestion, 'pairIndex' | 'collateralIndex'>): Promise<PairOpenInterest | null>;
+  /** null where this Diamond does not say. */
+  updateFees(trader: Address, pair: Pick<OpeningQuestion, 'pairIndex' | 'collateralIndex'>): Promise<UpdateFees | null>;
   /** null when the node does not know it. */
   transaction(hash: Hex): Promise<SeenTransaction | null>;
   /** What became of it; null while it is in no block. */

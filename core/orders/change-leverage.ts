@@ -8,6 +8,7 @@ import { collateralToUsd } from '../domain/pricing/size.js';
 import { MAX_LEVERAGE } from '../domain/pricing/units.js';
 import { checkLeverage, checkMarket } from '../domain/scope.js';
 import { GatewayError } from '../errors.js';
+import { fromNode } from '../from-node.js';
 import type { Gateway, Venue } from '../gateway.js';
 import { exactUnits, invalid, LEVERAGE_DECIMALS } from './exact-units.js';
 import { describeUnfilled } from './find-order.js';
@@ -23,6 +24,7 @@ import {
   type Foreseen,
 } from './position-order.js';
 import { prepareTransaction, type PreparedTransaction, type PreparedWrite } from './prepare-transaction.js';
+import type { UpdateFees } from './rehearsal.js';
 
 /** The contract knows one change behind both: a position keeps its size, and collateral comes in or goes out. */
 export type LeverageChange =
@@ -46,11 +48,17 @@ export async function changeLeverage(
 ): Promise<Changed> {
   const { position, made } = await onPosition(gateway, venue, caller, id, async (figures) => {
     const leverage = plan(venue, caller, figures, change);
-    return { leverage, write: leverage === figures.leverage ? null : await prepare(gateway, venue, caller, figures, leverage) };
+    if (leverage === figures.leverage) return { leverage, write: null, fees: null };
+    // Both in one turn of the event loop, and so in one round trip.
+    const [write, fees] = await Promise.all([
+      prepare(gateway, venue, caller, figures, leverage),
+      fromNode(venue.chain.updateFees(caller.trader, figures)),
+    ]);
+    return { leverage, write, fees };
   });
-  const { leverage, write } = made;
+  const { leverage, write, fees } = made;
   if (write === null) return { position: positionOf(venue, position.own, position.place), order: null, transaction: null };
-  refuse(venue, position, leverage, write);
+  refuse(venue, position, { leverage, fees }, write);
   const { figures, own, place } = position;
   const collateralAmount = collateralAtLeverage(figures, leverage);
   const moved = collateralAmount - figures.collateralAmount;
@@ -121,9 +129,10 @@ function prepare(gateway: Gateway, venue: Venue, caller: AgentCaller, figures: P
  * A leverage above the market's is told as such; the contract itself compares what the position is worth at the oracle's price. No
  * leverage is low enough for a market that is disabled.
  */
-function refuse(venue: Venue, position: HeldPosition, leverage: bigint, write: PreparedWrite): void {
+function refuse(venue: Venue, position: HeldPosition, wanted: Wanted, write: PreparedWrite): void {
   const { figures } = position;
-  const foreseen = foreseeLeverage(venue, position, leverage);
+  const { leverage } = wanted;
+  const foreseen = foreseeLeverage(venue, position, wanted);
   if (foreseen?.reason === 'MAX_LEVERAGE' && leverage > maxLeverage(venue, figures)) {
     const session = venue.feed.session(figures.pairIndex, venue.clock.now());
     if (session !== 'disabled') throw outOfRange(venue, figures, leverage);
@@ -132,12 +141,19 @@ function refuse(venue: Venue, position: HeldPosition, leverage: bigint, write: P
   refuseForeseen(foreseen, write);
 }
 
-/** The fee of the change itself is left out: it is a few cents, and what it is the contract says only when asked. */
-const foreseeLeverage = (venue: Venue, position: HeldPosition, newLeverage: bigint): Foreseen | null =>
-  foresee(venue, position, (context, { trade, account }) => ({
-    reason: predictLeverageUpdate(context, { trade, account, newLeverage, govFeeP: 0n }).cancelReason,
-    figures: [],
-  }));
+interface Wanted {
+  readonly leverage: bigint;
+  /** null where this Diamond does not say: then the fee of the change is left out. */
+  readonly fees: UpdateFees | null;
+}
+
+/** With the fee of the change itself, which the contract counts too: at the edge it decides. */
+const foreseeLeverage = (venue: Venue, position: HeldPosition, { leverage: newLeverage, fees }: Wanted): Foreseen | null =>
+  foresee(venue, position, (context, { trade, account }) => {
+    const terms = fees === null ? context.terms : { ...context.terms, feeMultiplier: fees.feeMultiplier };
+    const request = { trade, account, newLeverage, govFeeP: fees?.govFeeP ?? 0n };
+    return { reason: predictLeverageUpdate({ ...context, terms }, request).cancelReason, figures: [] };
+  });
 
 function maxLeverage({ feed }: Venue, { pairIndex }: PositionFigures): bigint {
   const config = feed.config();

@@ -35,6 +35,14 @@ export interface OpeningTerms {
   readonly cumulVolPriceImpactMultiplier: bigint;
 }
 
+/** What the contract charges a trader for changing the leverage of a position. */
+export interface UpdateFees {
+  /** Governance's part of the fee, 1e3 percent. */
+  readonly govFeeP: bigint;
+  /** 1e3: volume tier × staking tier. */
+  readonly feeMultiplier: bigint;
+}
+
 /** Open interest of one pair in one collateral at the newest block. */
 export interface PairOpenInterest {
   /** 1e18. */

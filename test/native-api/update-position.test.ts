@@ -262,6 +262,20 @@ describe('PATCH /positions/{id} refuses', () => {
     expect(await of.openOrders()).toEqual([]);
   }, 30_000);
 
+  it('no leverage that the contracts take: the highest that is prepared is filled, its own fee included', async () => {
+    const id = idOf(await opened());
+    const isTaken = async (leverage: number): Promise<boolean> =>
+      (await agent.adjust(id, { leverage: leverage.toFixed(1) })).status === 200;
+    let [taken, refused] = [50, 150];
+    while (refused - taken > 0.2) {
+      const middle = Math.round((taken + refused) * 5) / 10;
+      if (await isTaken(middle)) taken = middle;
+      else refused = middle;
+    }
+    expect(taken).toBeGreaterThan(60);
+    await adjusted(id, { leverage: (taken - 0.2).toFixed(1) });
+  });
+
   it("another trader's position, and one that is not there", async () => {
     const id = idOf(await opened());
     const other = await newAgentTrader(sandbox, chain);

@@ -1,5 +1,5 @@
 import { decodeFunctionResult, encodeFunctionData, erc20Abi, prepareEncodeFunctionData, type PublicClient } from 'viem';
-import type { OpeningQuestion, OpeningTerms, PairOpenInterest, Rehearsal, Rehearsed, Revert } from '../../orders/rehearsal.js';
+import type { OpeningQuestion, OpeningTerms, PairOpenInterest, Rehearsal, Rehearsed, Revert, UpdateFees } from '../../orders/rehearsal.js';
 import type { Address, Hex } from '../../ports.js';
 import { diamondAbi } from '../diamond-abi.js';
 import { revertOf } from './decode-revert.js';
@@ -117,6 +117,24 @@ export async function pairOpenInterest(
   return sides ? { oiToken: { long: sides.oiLongToken, short: sides.oiShortToken }, oiBeforeV10: { long, short } } : null;
 }
 
+/** A part of the fee is asked for, because the contract tells a discount by nothing else. */
+const WHOLE_FEE = 1_000n;
+
+export async function updateFees(
+  client: PublicClient,
+  diamond: Address,
+  trader: Address,
+  { collateralIndex, pairIndex }: Pick<OpeningQuestion, 'pairIndex' | 'collateralIndex'>,
+): Promise<UpdateFees | null> {
+  const [params, fee] = await Promise.all([
+    ask(client, { to: diamond, data: encodeFunctionData({ ...FEE_PARAMS, args: [collateralIndex, pairIndex] }) }).catch(nothingWhenRefused),
+    ask(client, { to: diamond, data: encodeFunctionData({ ...FEE_AMOUNT, args: [trader, WHOLE_FEE] }) }).catch(nothingWhenRefused),
+  ]);
+  if (params === null || fee === null) return null;
+  const { govFeeP } = decodeFunctionResult({ abi: FEE_PARAMS.abi, data: params });
+  return { govFeeP: BigInt(govFeeP), feeMultiplier: decodeFunctionResult({ abi: FEE_AMOUNT.abi, data: fee }) };
+}
+
 function nothingWhenRefused(error: unknown): null {
   refusedOrThrow(error);
   return null;
@@ -128,5 +146,7 @@ const USER_IMPACT = prepareEncodeFunctionData({ abi: diamondAbi, functionName: '
 const GROUP_OI = prepareEncodeFunctionData({ abi: diamondAbi, functionName: 'withinMaxBorrowingGroupOi' });
 const OI_TOKEN = prepareEncodeFunctionData({ abi: diamondAbi, functionName: 'getPairOisAfterV10Token' });
 const OI_BEFORE = prepareEncodeFunctionData({ abi: diamondAbi, functionName: 'getPairOisBeforeV10Collateral' });
+const FEE_PARAMS = prepareEncodeFunctionData({ abi: diamondAbi, functionName: 'getTradeFeeParams' });
+const FEE_AMOUNT = prepareEncodeFunctionData({ abi: diamondAbi, functionName: 'calculateFeeAmount' });
 const BALANCE = prepareEncodeFunctionData({ abi: erc20Abi, functionName: 'balanceOf' });
 const ALLOWANCE = prepareEncodeFunctionData({ abi: erc20Abi, functionName: 'allowance' });

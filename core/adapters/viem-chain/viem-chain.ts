@@ -11,7 +11,7 @@ import { createRelayNode } from './relay-node.js';
 import { replay } from './replay.js';
 import { createViews } from './views.js';
 import { readBlocks, readHead, readInputs, readLogs } from './logs.js';
-import { fitsGroupOi, fundsOf, openingTerms, pairOpenInterest, rehearse } from './rehearse.js';
+import { fitsGroupOi, fundsOf, openingTerms, pairOpenInterest, rehearse, updateFees } from './rehearse.js';
 import { outcomeOf, seenTransaction } from './transaction.js';
 import { createRpcTransport } from './transport.js';
 import { createTry } from './try-together.js';
@@ -62,6 +62,7 @@ export function createViemChain({ definition, rpcUrls, wsUrls = [], clock, log, 
     openingTerms: (trader, pairIndex) => ask(() => openingTerms(client, definition.diamond, trader, pairIndex)),
     fitsGroupOi: (opening) => ask(() => fitsGroupOi(client, definition.diamond, opening)),
     pairOpenInterest: (pair) => ask(() => pairOpenInterest(client, definition.diamond, pair)),
+    updateFees: (trader, pair) => ask(() => updateFees(client, definition.diamond, trader, pair)),
     transaction: (hash) => seenTransaction(client, hash),
     outcome: (hash) => outcomeOf(client, hash),
     heads(listener) {
