@@ -2,8 +2,8 @@ import { decimal, divide, round, type Decimal } from '../domain/decimal.js';
 import type { ListedOrder } from './account-store.js';
 import { symbolOf, type Collateral, type MarketConfig } from '../domain/market.js';
 import type { Order as StoredOrder, OrderFill, OrderReason, OrderStatus, OrderType } from '../domain/order.js';
-import { positionSizeCollateral } from '../domain/pricing/size.js';
-import { E18, E8, P10 } from '../domain/pricing/units.js';
+import { positionSizeCollateral, tokensAtOpen } from '../domain/pricing/size.js';
+import { E8 } from '../domain/pricing/units.js';
 import type { Address, Hex } from '../ports.js';
 
 /** An order as people read it. */
@@ -122,6 +122,6 @@ export function tradeSize(
   collateral: Pick<Collateral, 'precision' | 'priceUsd'>,
 ): Decimal {
   if (trade.sizeToken > 0n || trade.openPrice === 0n) return baseSize(trade.sizeToken, collateral.priceUsd);
-  const token = (positionSizeCollateral(trade) * E18 * P10) / collateral.precision / trade.openPrice;
-  return baseSize(token, collateral.priceUsd);
+  const sizeCollateral = positionSizeCollateral(trade);
+  return baseSize(tokensAtOpen({ ...trade, sizeCollateral, precision: collateral.precision }), collateral.priceUsd);
 }

@@ -1,8 +1,8 @@
 import type { FillAction } from '../domain/chain-event.js';
 import { isFillAction } from '../domain/chain-event.js';
 import { decimal, type Decimal } from '../domain/decimal.js';
-import type { MarketConfig } from '../domain/market.js';
-import { symbolOf } from '../domain/market.js';
+import { symbolOf, type Collateral, type MarketConfig } from '../domain/market.js';
+import { tokensAtOpen } from '../domain/pricing/size.js';
 import { E8 } from '../domain/pricing/units.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { Address, Hex } from '../ports.js';
@@ -53,6 +53,12 @@ function cursorAfter(scope: PageScope, page: readonly ListedFill[]): string | nu
   return place ? encodeCursor(scope, [place.blockNumber, BigInt(place.logIndex ?? 0)]) : null;
 }
 
+/** Those of a trade from before v10 are not on chain; an event that was stored while nothing described its collateral has none either. */
+const tokensOf = ({ sizeToken, sizeCollateral, terms }: ListedFill['executed'], collateral: Collateral | undefined): bigint =>
+  sizeToken || !collateral
+    ? (sizeToken ?? 0n)
+    : tokensAtOpen({ sizeCollateral, openPrice: terms.openPrice, precision: collateral.precision });
+
 /** null for what is no fill. */
 export function describeFill(
   config: MarketConfig,
@@ -71,7 +77,7 @@ export function describeFill(
     action,
     side: terms.long ? 'long' : 'short',
     price: priceOf(executed.price),
-    size: baseSize(executed.sizeToken ?? 0n, executed.collateralPriceUsd ?? collateral?.priceUsd ?? E8),
+    size: baseSize(tokensOf(executed, collateral), executed.collateralPriceUsd ?? collateral?.priceUsd ?? E8),
     collateral: decimal(executed.collateral, decimals),
     leverage: decimal(terms.leverage, LEVERAGE_SCALE),
     pnl: decimal(executed.netPnl, decimals),

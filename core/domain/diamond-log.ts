@@ -135,6 +135,10 @@ export interface DiamondLogArgs {
       readonly positionSizeCollateralDelta: bigint;
       readonly newLeverage: number;
       readonly priceImpact: Impact;
+      /** The leverage alone was lowered; no collateral leaves with the part. */
+      readonly isLeverageUpdate: boolean;
+      /** Negative where a leverage update loses: then nothing is paid. */
+      readonly collateralSentToTrader: bigint;
       readonly partialRawPnlCollateral: bigint;
       readonly partialNetPnlCollateral: bigint;
       readonly closingFeeCollateral: bigint;

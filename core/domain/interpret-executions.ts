@@ -1,7 +1,7 @@
 import type { EventPlace, Executed, OrderKey, Terms, TradeFigures } from './chain-event.js';
 import type { DiamondLog, LogNamed, OrderId, TradeStruct } from './diamond-log.js';
 import type { PositionState } from './position.js';
-import { positionSizeCollateral } from './pricing/size.js';
+import { positionSizeCollateral, tokensAtOpen } from './pricing/size.js';
 import { HUNDRED_PERCENT } from './pricing/units.js';
 
 type Hex = `0x${string}`;
@@ -9,10 +9,28 @@ type Hex = `0x${string}`;
 /** What is known of a trade just before the transaction. */
 export type TradeLookup = (trader: Hex, tradeIndex: number) => PositionState | null;
 
+/** 10^decimals of a collateral; null where nothing describes it. */
+export type PrecisionLookup = (collateralIndex: number) => bigint | null;
+
 /** The logs of one transaction. */
 export interface Story {
   readonly logs: readonly DiamondLog[];
   readonly tradeOf: TradeLookup;
+  readonly precisionOf: PrecisionLookup;
+}
+
+/** Tokens of a part of a trade: what the contract says, or for trades from before v10, of which it says 0, what they bought when they opened. */
+export function tokensOf(
+  told: bigint,
+  {
+    sizeCollateral,
+    openPrice,
+    collateralIndex,
+  }: { readonly sizeCollateral: bigint; readonly openPrice: bigint; readonly collateralIndex: number },
+  precisionOf: PrecisionLookup,
+): bigint {
+  const precision = told > 0n ? null : precisionOf(collateralIndex);
+  return precision === null ? told : tokensAtOpen({ sizeCollateral, openPrice, precision });
 }
 
 /** The contract's `PendingOrderType`. */
@@ -66,7 +84,7 @@ export function executedWhole(log: LogNamed<'MarketExecuted' | 'LimitExecuted'>,
     price,
     oraclePrice,
     sizeCollateral: positionSizeCollateral(terms),
-    sizeToken: t.positionSizeToken,
+    sizeToken: tokensOf(t.positionSizeToken, { ...terms, sizeCollateral: positionSizeCollateral(terms) }, story.precisionOf),
     collateral: t.collateralAmount,
     grossPnl: opens ? 0n : (t.collateralAmount * percentProfit) / HUNDRED_PERCENT,
     netPnl: opens ? 0n : amountSentToTrader - t.collateralAmount,
@@ -100,13 +118,9 @@ export function executedPart(log: PartLog, story: Story): Executed | null {
   const { args } = log;
   const isIncrease = log.name === 'PositionSizeIncreaseExecuted';
   const { positionSizeCollateralDelta, priceImpact } = args.values;
-  const pnl =
-    log.name === 'PositionSizeDecreaseExecuted'
-      ? {
-          grossPnl: log.args.values.partialRawPnlCollateral,
-          netPnl: log.args.values.partialNetPnlCollateral - log.args.values.closingFeeCollateral,
-        }
-      : NO_PNL;
+  const pnl = log.name === 'PositionSizeDecreaseExecuted' ? pnlOfPart(log.args.values) : NO_PNL;
+  const before = story.tradeOf(lower(args.trader), Number(args.index));
+  const sizeToken = priceImpact.positionSizeToken;
   return executedUpdate(log, story, {
     action: isIncrease ? 'increase' : 'decrease',
     orderType: isIncrease ? PENDING_TYPE.partialOpen : PENDING_TYPE.partialClose,
@@ -114,10 +128,21 @@ export function executedPart(log: PartLog, story: Story): Executed | null {
       ...pnl,
       price: priceImpact.priceAfterImpact,
       sizeCollateral: positionSizeCollateralDelta,
-      sizeToken: priceImpact.positionSizeToken,
+      sizeToken:
+        before === null ? sizeToken : tokensOf(sizeToken, { ...before, sizeCollateral: positionSizeCollateralDelta }, story.precisionOf),
       collateralPriceUsd: args.collateralPriceUsd,
     },
   });
+}
+
+/**
+ * A part that takes its collateral along realises all it made. One that only lowers the leverage pays a profit out, while a loss stays in
+ * the trade and is part of what its close pays: counted here too, it would be counted twice.
+ */
+function pnlOfPart(values: LogNamed<'PositionSizeDecreaseExecuted'>['args']['values']): Pick<Executed, 'grossPnl' | 'netPnl'> {
+  const { isLeverageUpdate, collateralSentToTrader, partialRawPnlCollateral, partialNetPnlCollateral, closingFeeCollateral } = values;
+  const paid = collateralSentToTrader > 0n ? collateralSentToTrader : 0n;
+  return { grossPnl: partialRawPnlCollateral, netPnl: isLeverageUpdate ? paid : partialNetPnlCollateral - closingFeeCollateral };
 }
 
 const NO_PNL = { grossPnl: 0n, netPnl: 0n } as const;

@@ -11,6 +11,8 @@ import {
   plainTerms,
   termsOf,
   withdrawal,
+  tokensOf,
+  type PrecisionLookup,
   type Story,
   type TradeLookup,
 } from './interpret-executions.js';
@@ -23,8 +25,8 @@ import { DEFAULT_CLOSING_SLIPPAGE_P } from './pricing/slippage.js';
 type Hex = `0x${string}`;
 
 /** The logs of one transaction tell one story together: amounts, fees and outcomes stand in different ones. */
-export function interpretLogs(logs: readonly DiamondLog[], tradeOf: TradeLookup): ChainEvent[] {
-  return logs.flatMap((log) => interpret(log, { logs, tradeOf }) ?? []);
+export function interpretLogs(logs: readonly DiamondLog[], tradeOf: TradeLookup, precisionOf: PrecisionLookup): ChainEvent[] {
+  return logs.flatMap((log) => interpret(log, { logs, tradeOf, precisionOf }) ?? []);
 }
 
 /** Market requests by the contract's `PendingOrderType`; the others are attempts of keepers and governance. */
@@ -41,7 +43,7 @@ const STOP = 2;
 function interpret(log: DiamondLog, story: Story): ChainEvent | null {
   switch (log.name) {
     case 'PendingOrderStored':
-      return requested(log.args.pendingOrder, log.place, story.tradeOf);
+      return requested(log.args.pendingOrder, log.place, story);
     case 'PendingOrderClosed':
       return closedWithoutWord(log, story);
     case 'OpenOrderPlaced':
@@ -84,7 +86,7 @@ function ofResting(trader: Hex, index: number, { place }: { readonly place: Even
 }
 
 /** A market request; null for attempts of keepers, and for changes of a trade nobody knows. */
-export function requested(pendingOrder: PendingOrderStruct, place: EventPlace, tradeOf: TradeLookup): Requested | null {
+export function requested(pendingOrder: PendingOrderStruct, place: EventPlace, story: Story): Requested | null {
   const { trade } = pendingOrder;
   const action = REQUESTS[pendingOrder.orderType];
   if (!action || lower(pendingOrder.user) !== lower(trade.user)) return null;
@@ -94,10 +96,23 @@ export function requested(pendingOrder: PendingOrderStruct, place: EventPlace, t
     const size = { sizeCollateral: positionSizeCollateral(terms), sizeToken: null };
     return { ...common, ...ofRequest(pendingOrder, null, { place }), ...size, terms, slippageP: BigInt(pendingOrder.maxSlippageP) };
   }
-  const position = tradeOf(lower(trade.user), trade.index);
+  const position = story.tradeOf(lower(trade.user), trade.index);
   if (position === null) return null;
-  const slippageP = pendingOrder.maxSlippageP > 0 ? BigInt(pendingOrder.maxSlippageP) : position.slippageP || DEFAULT_CLOSING_SLIPPAGE_P;
-  return { ...common, ...ofRequest(pendingOrder, trade.index, { place }), ...changeOf(action, trade, position), slippageP };
+  const closing = slippageBefore(story.logs, trade, place) ?? position.slippageP;
+  const slippageP = pendingOrder.maxSlippageP > 0 ? BigInt(pendingOrder.maxSlippageP) : closing || DEFAULT_CLOSING_SLIPPAGE_P;
+  return { ...common, ...ofRequest(pendingOrder, trade.index, { place }), ...changeOf(action, trade, position, story), slippageP };
+}
+
+/** The closing slippage that the same transaction gave the trade before this place: a close may set its own just before it is requested. */
+function slippageBefore(logs: readonly DiamondLog[], { user, index }: TradeStruct, { logIndex }: EventPlace): bigint | null {
+  const slipped = logs.findLast(
+    (log): log is LogNamed<'TradeMaxClosingSlippagePUpdated'> =>
+      log.name === 'TradeMaxClosingSlippagePUpdated' &&
+      log.place.logIndex < (logIndex ?? 0) &&
+      lower(log.args.user) === lower(user) &&
+      log.args.index === index,
+  );
+  return slipped === undefined ? null : BigInt(slipped.args.maxClosingSlippageP);
 }
 
 /** What a request to change a position asks for; the contract leaves the rest of the struct empty. */
@@ -105,18 +120,17 @@ function changeOf(
   action: OrderAction,
   asked: TradeStruct,
   position: PositionState,
+  { precisionOf }: Story,
 ): Pick<Requested, 'terms' | 'sizeCollateral' | 'sizeToken'> {
   const { collateralAmount, openPrice } = asked;
   const leverage = BigInt(asked.leverage);
   const terms: Terms = { ...position, tp: 0n, sl: 0n, openPrice };
   const whole = positionSizeCollateral(position);
-  const part = (sizeCollateral: bigint) => ({
-    sizeCollateral,
-    sizeToken: whole === 0n ? null : (position.sizeToken * sizeCollateral) / whole,
-  });
+  const tokens = tokensOf(position.sizeToken, { ...position, sizeCollateral: whole }, precisionOf);
+  const part = (sizeCollateral: bigint) => ({ sizeCollateral, sizeToken: whole === 0n ? null : (tokens * sizeCollateral) / whole });
   switch (action) {
     case 'close':
-      return { terms: plainTerms(terms), sizeCollateral: whole, sizeToken: position.sizeToken };
+      return { terms: plainTerms(terms), sizeCollateral: whole, sizeToken: tokens };
     case 'increase': {
       const base = collateralAmount === 0n ? position.collateralAmount : collateralAmount;
       const sizeCollateral = positionSizeCollateral({ collateralAmount: base, leverage });

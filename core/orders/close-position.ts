@@ -23,6 +23,7 @@ import {
   placeChange,
   positionOrder,
   refuseForeseen,
+  tokensHeld,
   type Foreseen,
   type PositionPart,
 } from './position-order.js';
@@ -102,7 +103,8 @@ function planClose(venue: Venue, { scope }: AgentCaller, figures: PositionFigure
     expectedPrice: request.expectedPrice ?? closingMark(venue, figures),
     slippageP: asked === closingSlippage(figures) ? null : asked,
   };
-  const { leverage, collateralAmount, sizeToken } = figures;
+  const { leverage, collateralAmount } = figures;
+  const sizeToken = tokensHeld(venue, figures);
   const sizeCollateral = positionSizeCollateral(figures);
   const delta = request.size === undefined ? collateralAmount : partOf(figures, request.size, collateralAt(venue, figures));
   if (delta === collateralAmount)

@@ -9,7 +9,7 @@ import type { Gateway, Venue } from '../gateway.js';
 import { priceUnits, SIZE_DECIMALS, slippageUnits } from './exact-units.js';
 import { onPosition, type HeldPosition, type PositionFigures } from './find-position.js';
 import type { OrderRequest } from './order-request.js';
-import { closingSlippage, collateralAt, positionOrder, storedSl } from './position-order.js';
+import { closingSlippage, collateralAt, positionOrder, storedSl, tokensHeld } from './position-order.js';
 import type { PreparedWrite } from './prepare-transaction.js';
 import { prepareProtection, requireAhead, requireProtectable } from './protect-position.js';
 
@@ -47,7 +47,7 @@ export async function prepareLevel(
   const { write, slippageP } = made;
   const price = storedLevel(venue, position, level, made.price);
   const times = { now: venue.clock.now(), expiresAt: write.transaction.expiresAt };
-  return { order: levelOrder(caller, position.figures, { ...times, type: request.type, price, slippageP }), write };
+  return { order: levelOrder(venue, caller, position.figures, { ...times, type: request.type, price, slippageP }), write };
 }
 
 /** The contract has one take profit and one stop loss for all of a position, and none for a part. */
@@ -75,11 +75,13 @@ export const storedLevel = (venue: Venue, position: HeldPosition, level: Level, 
   level === 'sl' ? storedSl(venue, position, { sl: price, leverage: position.figures.leverage }) : price;
 
 function levelOrder(
+  venue: Venue,
   caller: AgentCaller,
   figures: PositionFigures,
   { type, price, slippageP, ...times }: Pick<Order, 'type' | 'price' | 'slippageP'> & { readonly now: number; readonly expiresAt: number },
 ): Order {
-  const { leverage, collateralAmount, sizeToken } = figures;
-  const part = { action: 'close' as const, leverage, collateralAmount, sizeCollateral: positionSizeCollateral(figures), sizeToken };
+  const { leverage, collateralAmount } = figures;
+  const size = { sizeCollateral: positionSizeCollateral(figures), sizeToken: tokensHeld(venue, figures) };
+  const part = { action: 'close' as const, leverage, collateralAmount, ...size };
   return { ...positionOrder(caller, figures, { ...part, slippageP }, times), type, price };
 }

@@ -10,6 +10,7 @@ import type { PriceContext } from '../domain/pricing/execution-price.js';
 import { liquidationThresholdP } from '../domain/pricing/liquidation.js';
 import { marketView, STANDARD_TERMS } from '../domain/pricing/market-view.js';
 import { PriceRangeError } from '../domain/pricing/price-after-impact.js';
+import { positionSizeCollateral, tokensAtOpen } from '../domain/pricing/size.js';
 import { DEFAULT_CLOSING_SLIPPAGE_P } from '../domain/pricing/slippage.js';
 import { clampStopLoss } from '../domain/pricing/stop-loss.js';
 import { GatewayError } from '../errors.js';
@@ -85,6 +86,14 @@ export async function placeChange(
   if (placed.kind === 'placed') return placed.stored;
   if (placed.kind === 'too-many') throw tooManyUnsent(venue, placed.earliestExpiry);
   throw new TypeError(`an order without clientId and spending cannot be ${placed.kind}`);
+}
+
+/** 1e18; of a trade from before v10, which has none on chain, what it bought when it opened. */
+export function tokensHeld({ feed }: Venue, figures: PositionFigures): bigint {
+  const { sizeToken, collateralIndex, openPrice } = figures;
+  const precision = feed.config().collaterals.find(({ index }) => index === collateralIndex)?.precision;
+  if (sizeToken > 0n || precision === undefined) return sizeToken;
+  return tokensAtOpen({ sizeCollateral: positionSizeCollateral(figures), openPrice, precision });
 }
 
 export function collateralAt(venue: Venue, { collateralIndex, pairIndex }: PositionFigures): Collateral {

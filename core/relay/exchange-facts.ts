@@ -13,6 +13,7 @@ import type { PositionFigures } from '../orders/find-position.js';
 import type { HeldPosition, TraderFacts } from './exchange-store.js';
 import type { StopBeyondCap } from './stop-beyond-cap.js';
 import { currentPrice, orderMarket, type Opening, type OrderMarket } from '../orders/order-request.js';
+import { tokensHeld } from '../orders/position-order.js';
 import { predictCallback } from '../orders/precheck-callback.js';
 
 /** All that is known of a trader when an action comes; read once for all its items, without asking a node. */
@@ -159,12 +160,12 @@ function netted(
   position: HeldFigures,
   { taken, rooms, point }: Before & { readonly point: PricePoint },
 ): NettedTrade {
-  const { tradeIndex, long, collateralAmount, tp, sl, slippageP, sizeToken, opening } = position;
+  const { tradeIndex, long, collateralAmount, tp, sl, slippageP, opening } = position;
   const view = marketView(venue.feed.config(), position);
   return {
     tradeIndex,
     long,
-    sizeBase: view === null ? sizeToken : entryBase(position, view.collateral),
+    sizeBase: view === null ? tokensHeld(venue, position) : entryBase(position, view.collateral),
     collateralAmount,
     minCollateral: view === null ? 0n : minRemainingCollateral(view.fees, view.collateral),
     tp,

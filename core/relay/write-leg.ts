@@ -14,7 +14,7 @@ import { fingerprintOfCall } from '../orders/order-fingerprint.js';
 import { MAX_COLLATERAL, orderMarket, storedStopLoss, type Opening } from '../orders/order-request.js';
 import type { Draft, NotPlaced } from '../orders/orders-store.js';
 import { preparedOrder, tooManyUnsent } from '../orders/place-order.js';
-import { closingSlippage, positionOrder } from '../orders/position-order.js';
+import { closingSlippage, positionOrder, tokensHeld } from '../orders/position-order.js';
 import { invalid } from '../orders/exact-units.js';
 import { callbackQuestion, refuseCallback } from '../orders/precheck-callback.js';
 import { shortage } from '../orders/precheck-funds.js';
@@ -171,13 +171,14 @@ async function prepareClosing(
   if (intent.kind === 'decrease') checkPart(venue, position, intent.collateralDelta);
   const write = await prepareTransaction(gateway, venue, caller, { intent, takes: null });
   const times = { now: venue.clock.now(), expiresAt: write.transaction.expiresAt };
-  const order = positionOrder(caller, position, partOf(intent, position), times);
+  const order = positionOrder(caller, position, partOf(venue, intent, position), times);
   // Of two on one trade the contract takes one: the other would be mined in vain.
   return { leg, write, draft: { ...draftOf(gateway, venue, caller, order, write, null), soleOn: position.tradeIndex } };
 }
 
-function partOf(intent: CloseIntent | DecreaseIntent, position: PositionFigures): Parameters<typeof positionOrder>[2] {
-  const { leverage, sizeToken } = position;
+function partOf(venue: Venue, intent: CloseIntent | DecreaseIntent, position: PositionFigures): Parameters<typeof positionOrder>[2] {
+  const { leverage } = position;
+  const sizeToken = tokensHeld(venue, position);
   const collateralAmount = intent.kind === 'close' ? position.collateralAmount : intent.collateralDelta;
   const [size, whole] = [positionSizeCollateral({ collateralAmount, leverage }), positionSizeCollateral(position)];
   return {

@@ -7,7 +7,7 @@ import { applyFresh, applyLate } from './apply-events.js';
 import { merge, NO_CHANGES, type Changes } from './changes.js';
 import { findTrades } from './find-trades.js';
 import { takeBackAbove } from './fold-again.js';
-import { interpretRange } from './interpret-range.js';
+import { interpretRange, precisionsOf } from './interpret-range.js';
 import { overlookedLevel } from './overlooked-levels.js';
 import { readInputs } from './read-inputs.js';
 import type { ChainCursor, Checkpoint, TrackingUnit } from './tracking-store.js';
@@ -41,7 +41,7 @@ export async function takeIn(gateway: Gateway, venue: Venue, cursor: ChainCursor
   const [found, inputs] = await Promise.all([foundBefore(gateway, venue, mentioned, blocks), readInputs(venue, range)]);
   await change(gateway, venue, cursor, async (unit) => {
     const before = found.length === 0 ? NO_CHANGES : await applyFresh(unit, found);
-    const done = await applyFresh(unit, interpretRange(logs, await unit.positions(mentioned)), inputs);
+    const done = await applyFresh(unit, interpretRange(logs, await unit.positions(mentioned), precisionsOf(venue)), inputs);
     unit.recordReferrals(referralsIn(logs));
     unit.setCursor(next, blocks);
     return { block: next.number, changes: merge(before, done) };
@@ -105,7 +105,7 @@ export async function takeInLate(gateway: Gateway, venue: Venue, cursor: ChainCu
   const inputs = await readInputs(venue, range, known);
   let stands = true;
   const { events } = await change(gateway, venue, cursor, async (unit) => {
-    const told = interpretRange(logs, await unit.positions(tradesMentioned(logs)));
+    const told = interpretRange(logs, await unit.positions(tradesMentioned(logs)), precisionsOf(venue));
     const overlooked = await overlookedLevel(unit, told, inputs);
     const block = blocks.find(({ number }) => number === overlooked);
     stands = block === undefined;

@@ -1,6 +1,6 @@
 import type { OpenOrders } from '../account/account-chain.js';
 import type { ChainEvent, EventPlace } from '../domain/chain-event.js';
-import { figuresOf, lower } from '../domain/interpret-executions.js';
+import { figuresOf, lower, type PrecisionLookup } from '../domain/interpret-executions.js';
 import { requested, restedAs } from '../domain/interpret-logs.js';
 import { foldPosition, type PositionState } from '../domain/position.js';
 import type { Gateway, Venue } from '../gateway.js';
@@ -9,6 +9,7 @@ import { redactText } from '../redact.js';
 import { applyFresh } from './apply-events.js';
 import { change, CursorMovedError } from './chain-steps.js';
 import { entryPriceOf } from './find-trades.js';
+import { precisionsOf } from './interpret-range.js';
 import { refsOf } from './link-orders.js';
 import { orderRefKey, type ChainCursor, type TrackingUnit } from './tracking-store.js';
 
@@ -67,10 +68,15 @@ async function lookUp(venue: Venue, trader: Address, cursor: ChainCursor): Promi
     logIndex: null,
     at: times.get(BigInt(createdBlock)) ?? 0,
   });
-  return eventsOf(open, trader, placeOf);
+  return eventsOf(open, trader, placeOf, precisionsOf(venue));
 }
 
-function eventsOf(open: OpenOrders, trader: Address, placeOf: (createdBlock: number) => EventPlace): ChainEvent[] {
+function eventsOf(
+  open: OpenOrders,
+  trader: Address,
+  placeOf: (createdBlock: number) => EventPlace,
+  precisionOf: PrecisionLookup,
+): ChainEvent[] {
   const positions = open.positions.map(({ trade, info }): ChainEvent => {
     const about = { trader, orderKey: null, tradeIndex: trade.index, place: placeOf(info.createdBlock) };
     const { maxSlippageP, createdBlock } = info;
@@ -88,7 +94,7 @@ function eventsOf(open: OpenOrders, trader: Address, placeOf: (createdBlock: num
   const tradeOf = (user: Address, index: number): PositionState | null => (lower(user) === trader ? (figures.get(index) ?? null) : null);
   const resting = open.resting.map(({ trade, info }) => restedAs(trade, BigInt(info.maxSlippageP), placeOf(info.createdBlock)));
   const waiting = open.pending.flatMap((pending) => {
-    const event = requested(pending, placeOf(pending.createdBlock), tradeOf);
+    const event = requested(pending, placeOf(pending.createdBlock), { logs: [], tradeOf, precisionOf });
     return event ? [{ ...event, createdBlock: BigInt(pending.createdBlock) }] : [];
   });
   return [...positions, ...resting, ...waiting];

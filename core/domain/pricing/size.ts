@@ -23,6 +23,10 @@ export const positionSizeToken = (input: {
   readonly collateral: CollateralUnits;
 }): bigint => (input.positionSizeCollateral * input.collateral.precisionDelta * P10) / input.price;
 
+/** Tokens of a trade from before the contract counted them: what its size bought at its open price. */
+export const tokensAtOpen = (input: { readonly sizeCollateral: bigint; readonly openPrice: bigint; readonly precision: bigint }): bigint =>
+  input.openPrice === 0n ? 0n : (input.sizeCollateral * E18 * P10) / input.precision / input.openPrice;
+
 /** Units of the base asset (1e18): the same number as the contract's tokens only for a collateral worth exactly one USD. */
 export const tokenToBase = (token: bigint, collateral: CollateralUnits): bigint => (token * collateral.priceUsd) / E8;
 

@@ -1,6 +1,6 @@
 import { getOrder, listOpenOrders, listOrderHistory } from '../../../core/account/list-orders.js';
 import { listFills, type FillHistoryEntry } from '../../../core/account/list-fills.js';
-import { listPositions } from '../../../core/account/list-positions.js';
+import { listPositions, type Position } from '../../../core/account/list-positions.js';
 import type { Order } from '../../../core/account/describe-order.js';
 import { formatDecimal } from '../../../core/domain/decimal.js';
 import { venueOf, type Venue } from '../../../core/gateway.js';
@@ -10,6 +10,7 @@ import { newTrader, type ChainTrader } from '../../harness/traders/chain-trader.
 import { diamondCall, price, usdc } from '../../harness/diamond/diamond-calls.js';
 import { eventually } from '../../harness/time/eventually.js';
 import { firstChain } from '../../harness/venue/first-chain.js';
+import { operatorOf } from '../../harness/venue/operator.js';
 import type { TestVenue } from '../../harness/venue/own-venue.js';
 import { sharedVenue } from '../../harness/venue/shared-venue.js';
 
@@ -43,7 +44,7 @@ const newest = (trader: ChainTrader, status: Order['status'], count: number) =>
     () => history(trader),
     (orders) => orders.length === count && orders[0]?.status === status,
   ).then((orders) => first(orders));
-const said = (order: Order | FillHistoryEntry) =>
+const said = (order: unknown) =>
   JSON.parse(JSON.stringify(order, (_key, value: unknown) => (isUnits(value) ? formatDecimal(value) : value))) as Record<string, unknown>;
 const isUnits = (value: unknown): value is Parameters<typeof formatDecimal>[0] =>
   typeof value === 'object' && value !== null && 'units' in value;
@@ -225,5 +226,51 @@ describe('a wallet outside the gateway', () => {
     expect(said(await newest(trader, 'filled', 2))).toMatchObject({ size: '0', reduceOnly: true });
     expect((await fills(trader)).map(({ action }) => action)).toEqual(['open']);
     await expectViewEqualsChain(sandbox.gateway, CHAIN, trader);
+  });
+
+  it('lowers the leverage of a losing position: the loss is counted once, when it is closed', async () => {
+    const trader = await newTrader(chain);
+    await openAt(trader, 3, '25', { leverage: 20_000 });
+    const before = await trader.usdc();
+    sandbox.controls.prices.jump(3, '24.5');
+    await send(trader, diamondCall('decreasePositionSize', [0, 0n, 10_000, price(24.5)]));
+    await newest(trader, 'filled', 2);
+    expect(said(first(await fills(trader)))).toMatchObject({ action: 'decrease', pnl: '0' });
+    expect(await trader.usdc()).toBe(before);
+    await trader.close(0, price(24.5));
+    await newest(trader, 'filled', 3);
+    const paid = (await trader.usdc()) - before;
+    const total = (await fills(trader)).reduce((sum, { pnl }) => sum + Number(formatDecimal(pnl)), 0);
+    expect(total).toBeCloseTo(Number(paid - usdc(100)) / 1e6, 6);
+  });
+
+  it('closes a position from before v10, which has no tokens, by its size', async () => {
+    const trader = await newTrader(chain);
+    await openAt(trader, 3, '25');
+    await operatorOf(sandbox).control('sandboxSetTradeVersion', [trader.account.address, 0, 1]);
+    const [{ entryPrice, size }] = (await positions(trader)) as [Position];
+    await send(trader, diamondCall('decreasePositionSize', [0, usdc(25), 0, price(25)]));
+    await newest(trader, 'filled', 2);
+    await trader.close(0, price(25));
+    const order = await newest(trader, 'filled', 3);
+    const whole = 1000 / Number(formatDecimal(entryPrice));
+    expect(Number(formatDecimal(size))).toBeCloseTo(whole, 6);
+    const [closed, part] = await fills(trader);
+    expect([closed, part].map((fill) => Number(formatDecimal(fill?.size ?? order.size)))).toEqual([
+      expect.closeTo(whole * 0.75, 6),
+      expect.closeTo(whole * 0.25, 6),
+    ]);
+    expect([order.size, order.fill?.size].map((shown) => Number(formatDecimal(shown ?? order.size)))).toEqual([
+      expect.closeTo(whole * 0.75, 6),
+      expect.closeTo(whole * 0.75, 6),
+    ]);
+  });
+
+  it('closes with a slippage that it sets in the same transaction', async () => {
+    const trader = await newTrader(chain);
+    await openAt(trader, 3, '25');
+    const calls = [diamondCall('updateMaxClosingSlippageP', [0, 2500]), diamondCall('closeTradeMarket', [0, price(25)])];
+    await send(trader, diamondCall('multicall', [calls]));
+    expect(said(await newest(trader, 'filled', 2))).toMatchObject({ reduceOnly: true, slippage: '2.5' });
   });
 });
