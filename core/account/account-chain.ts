@@ -48,6 +48,8 @@ export interface OpenTrade extends ChainTrade {
   };
   /** Collateral units: the first generation of borrowing fees, which the contract still adds. */
   readonly borrowingV1: bigint;
+  /** Collateral units: profit and loss of parts that were closed, and profit that was withdrawn; 0 where this Diamond does not say. */
+  readonly takenOut: bigint;
   readonly pair: PairMoment;
   /** As the contract registered it, switched off or not; null where this Diamond does not say. */
   readonly collateral: { readonly precision: bigint; readonly precisionDelta: bigint } | null;

@@ -34,6 +34,8 @@ export interface Position {
   liquidationPrice: Decimal;
   unrealizedPnl: Decimal;
   unrealizedPnlPercent: Decimal;
+  /** Of parts that were closed, and profit that was withdrawn. */
+  realizedPnl: Decimal;
   fundingFee: Decimal;
   borrowingFee: Decimal;
   sl: Decimal;
@@ -163,7 +165,7 @@ export function unitsOf(config: MarketConfig, { trade, pair, collateral }: OpenT
     decimals: precision.toString().length - 1,
     precision,
     precisionDelta: listed?.precisionDelta ?? collateral?.precisionDelta ?? 1n,
-    priceUsd: pair.collateralPriceUsd || listed?.priceUsd || E8,
+    priceUsd: [pair.collateralPriceUsd, listed?.priceUsd].find((price) => price !== undefined && price > 0n) ?? E8,
   };
 }
 
@@ -243,6 +245,7 @@ function describePosition(
     liquidationPrice: priceOf(money.liquidation),
     unrealizedPnl: amount(money.unrealized),
     unrealizedPnlPercent: decimal((money.unrealized * HUNDRED_PERCENT) / (trade.collateralAmount || 1n), 10),
+    realizedPnl: amount(own.takenOut),
     fundingFee: amount(money.funding),
     borrowingFee: amount(money.borrowing),
     sl: priceOf(trade.sl),

@@ -22,6 +22,10 @@ export type FillAction = (typeof FILL_ACTIONS)[number];
 /** A withdrawal of profit is executed as an order is, but trades nothing. */
 export type ExecutedAction = FillAction | 'withdraw';
 
+/** Profit that left a position which stays open. One that ended without paying anything took nothing out. */
+export const isWithdrawal = ({ action, collateral }: Pick<Executed, 'action' | 'collateral'>): boolean =>
+  action === 'withdraw' && collateral > 0n;
+
 export const isFillAction = (action: ExecutedAction): action is FillAction => action !== 'withdraw';
 
 /** What a trade or an order to get one consists of. `long` is the side of the position. */

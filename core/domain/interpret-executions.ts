@@ -195,5 +195,6 @@ export function withdrawal(log: LogNamed<'TradePositivePnlWithdrawn'>, { tradeOf
   if (before === null) return null;
   const about = { kind: 'executed' as const, action: 'withdraw' as const, ...ofRequest(orderId, index, log), tradeIndex: index };
   const price = { price: currentPairPrice, oraclePrice: currentPairPrice };
-  return { ...about, ...NO_SIZE, ...price, terms: plainTerms(before), collateral: pnlWithdrawnCollateral, fee: 0n, after: null };
+  const paid = { collateral: pnlWithdrawnCollateral, netPnl: pnlWithdrawnCollateral };
+  return { ...about, ...NO_SIZE, ...price, ...paid, terms: plainTerms(before), fee: 0n, after: null };
 }

@@ -1,12 +1,13 @@
 import { toldStatus, viewOf, type AgentView } from '../access/agent-status.js';
 import { LEVERAGE_SCALE, collateralOf, describeOrder, marketName, priceOf, tradeSize, type Order } from '../account/describe-order.js';
 import { describeFill, type FillHistoryEntry } from '../account/list-fills.js';
+import { isWithdrawal } from '../domain/chain-event.js';
 import { decimal, type Decimal } from '../domain/decimal.js';
 import type { MarketConfig } from '../domain/market.js';
 import type { PositionState } from '../domain/position.js';
 import { E8 } from '../domain/pricing/units.js';
 import type { Gateway, Venue } from '../gateway.js';
-import type { Address } from '../ports.js';
+import type { Address, Hex } from '../ports.js';
 import type { JournalEntry, JournalFact } from './journal-store.js';
 
 /** A position by the figures that events know; what depends on the price of the moment is read from the list of positions. */
@@ -26,15 +27,31 @@ export interface JournalPosition {
   openedAtBlock: number;
 }
 
+/** Profit that was paid out of a position which stays as it is. */
+export interface Withdrawal {
+  id: number;
+  positionId: string;
+  market: string;
+  collateralSymbol: string;
+  /** In collateral. */
+  amount: Decimal;
+  /** The oracle's. */
+  price: Decimal;
+  timestamp: number;
+  txHash: Hex;
+}
+
 /** The chain took something back; `now` is what is true instead, null where nothing is left of it. */
 export type Correction =
   | { of: 'order'; id: string; now: Order | null }
   | { of: 'fill'; id: number; now: null }
+  | { of: 'withdrawal'; id: number; now: null }
   | { of: 'position'; id: string; now: JournalPosition | null };
 
 export type JournalEvent = { cursor: number; at: number } & (
   | { kind: 'order'; data: Order }
   | { kind: 'fill'; data: FillHistoryEntry }
+  | { kind: 'withdrawal'; data: Withdrawal }
   | { kind: 'position'; data: JournalPosition }
   | { kind: 'agent'; data: AgentView }
   | { kind: 'correction'; data: Correction }
@@ -72,12 +89,13 @@ function tradeIndexOf(fact: JournalFact): number | null {
 type Ids = ReadonlyMap<number, bigint>;
 type Told = JournalEvent extends infer Event ? (Event extends JournalEvent ? Omit<Event, 'cursor' | 'at'> : never) : never;
 
-/** null for what people have no word for: a withdrawal of profit is no fill. */
+/** null for what people have no word for. */
 async function describeFact(venue: Venue, fact: JournalFact, ids: Ids): Promise<Told | null> {
   switch (fact.kind) {
     case 'order':
       return { kind: 'order', data: describeOrder(venue.feed.config(), fact, ids) };
     case 'fill': {
+      if (isWithdrawal(fact.executed)) return describeWithdrawal(venue.feed.config(), fact, ids);
       const data = describeFill(venue.feed.config(), fact, ids);
       return data && { kind: 'fill', data };
     }
@@ -90,12 +108,32 @@ async function describeFact(venue: Venue, fact: JournalFact, ids: Ids): Promise<
   }
 }
 
+function describeWithdrawal(config: MarketConfig, { id, executed }: Extract<JournalFact, { kind: 'fill' }>, ids: Ids): Told | null {
+  const { terms, place, tradeIndex } = executed;
+  const positionId = ids.get(tradeIndex);
+  if (positionId === undefined || place.txHash === null) return null;
+  const collateral = collateralOf(config, terms.collateralIndex);
+  return {
+    kind: 'withdrawal',
+    data: {
+      id: Number(id),
+      positionId: positionId.toString(),
+      market: marketName(config, terms.pairIndex),
+      collateralSymbol: collateral?.symbol ?? `#${terms.collateralIndex}`,
+      amount: decimal(executed.collateral, collateral?.decimals ?? 18),
+      price: priceOf(executed.price),
+      timestamp: place.at,
+      txHash: place.txHash,
+    },
+  };
+}
+
 function describeCorrection(config: MarketConfig, of: Extract<JournalFact, { kind: 'correction' }>['of'], ids: Ids): Correction {
   switch (of.kind) {
     case 'order':
       return { of: 'order', id: of.id.toString(), now: of.order && describeOrder(config, { id: of.id, order: of.order }, ids) };
     case 'fill':
-      return { of: 'fill', id: Number(of.id), now: null };
+      return { of: isWithdrawal(of.executed) ? 'withdrawal' : 'fill', id: Number(of.id), now: null };
     case 'position':
       return { of: 'position', id: of.id.toString(), now: of.position && describeState(config, of.id, of.position) };
   }

@@ -1,4 +1,4 @@
-import { comparePlaces, isFillAction, type ChainEvent } from '../domain/chain-event.js';
+import { comparePlaces, isFillAction, isWithdrawal, type ChainEvent } from '../domain/chain-event.js';
 import type { Order } from '../domain/order.js';
 import { foldPosition, type PositionState } from '../domain/position.js';
 import { tagsIn } from '../orders/tag.js';
@@ -43,8 +43,9 @@ async function link(unit: TrackingUnit, events: readonly ChainEvent[], inputs: R
   return { ...linked, before: new Map(orders.map(({ id, order }) => [id, order])) };
 }
 
+/** Profit that was withdrawn is told in the same words: it is executed, and trades nothing. */
 function fillOf(stored: StoredEvent | undefined): Told[] {
-  if (stored?.event.kind !== 'executed' || !isFillAction(stored.event.action)) return [];
+  if (stored?.event.kind !== 'executed' || !(isFillAction(stored.event.action) || isWithdrawal(stored.event))) return [];
   return [{ trader: stored.event.trader, fact: { kind: 'fill', id: stored.id, executed: stored.event } }];
 }
 

@@ -86,6 +86,10 @@ export const Position = z
     }),
     unrealizedPnl: DecimalString,
     unrealizedPnlPercent: DecimalString,
+    realizedPnl: DecimalString.meta({
+      description:
+        'In collateral: what closed parts came to after their fees, and profit that was withdrawn; the position itself is still open.',
+    }),
     fundingFee: DecimalString,
     borrowingFee: DecimalString,
     sl: DecimalString,

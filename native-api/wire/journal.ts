@@ -41,10 +41,25 @@ export const JournalPosition = z
   })
   .meta({ id: 'JournalPosition' });
 
+/** Profit that was paid out of a position which stays as it is; in no list of fills, because nothing was traded. */
+export const Withdrawal = z
+  .object({
+    id: z.int(),
+    positionId: Id,
+    market: MarketSymbol,
+    collateralSymbol: z.string(),
+    amount: DecimalString.describe('In collateral.'),
+    price: DecimalString.describe("The oracle's."),
+    timestamp: EpochMs,
+    txHash: TxHash,
+  })
+  .meta({ id: 'Withdrawal' });
+
 export const Correction = z
   .discriminatedUnion('of', [
     z.object({ of: z.literal('order'), id: Id, now: Order.nullable() }),
     z.object({ of: z.literal('fill'), id: z.int(), now: z.null() }),
+    z.object({ of: z.literal('withdrawal'), id: z.int(), now: z.null() }),
     z.object({ of: z.literal('position'), id: Id, now: JournalPosition.nullable() }),
   ])
   .meta({ id: 'Correction' });
@@ -56,6 +71,7 @@ export const JournalEvent = z
   .discriminatedUnion('kind', [
     event('order', Order),
     event('fill', FillHistoryEntry),
+    event('withdrawal', Withdrawal),
     event('position', JournalPosition),
     event('agent', AgentRecord),
     event('correction', Correction),

@@ -66,7 +66,7 @@ const fills: Story = {
 };
 
 const correctedText = (event: JournalEvent): string | null => {
-  if (event.kind !== 'correction' || event.data.of === 'position') return null;
+  if (event.kind !== 'correction' || event.data.of === 'position' || event.data.of === 'withdrawal') return null;
   return event.data.now === null ? 'null' : orderText(event.data.now);
 };
 

@@ -1,5 +1,5 @@
 import { listPositions } from '../../core/account/list-positions.js';
-import { decimal, formatDecimal } from '../../core/domain/decimal.js';
+import { decimal, formatDecimal, type Decimal } from '../../core/domain/decimal.js';
 import { GatewayError } from '../../core/errors.js';
 import { venueOf, type Venue } from '../../core/gateway.js';
 import { priceAccount, readAccount } from '../../facade/info/account-state.js';
@@ -85,7 +85,12 @@ describe('a position in a collateral that is switched off', () => {
   const shown = async (venue: Venue, gateway = sandbox.gateway): Promise<Record<string, unknown>[]> => {
     const trader = agent.trader.account.address.toLowerCase() as `0x${string}`;
     return (await listPositions(gateway, venue, trader)).map((position) =>
-      Object.fromEntries(Object.entries(position).map(([key, value]) => [key, typeof value === 'object' ? formatDecimal(value) : value])),
+      Object.fromEntries(
+        Object.entries<Decimal | string | number>({ ...position }).map(([key, value]) => [
+          key,
+          typeof value === 'object' ? formatDecimal(value) : value,
+        ]),
+      ),
     );
   };
   const own = (): Venue => venueOf(sandbox.gateway, 'arbitrum-sepolia');

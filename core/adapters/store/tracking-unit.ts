@@ -1,5 +1,5 @@
 import type { ChainSlug } from '../../chains.js';
-import { isFillAction, type ChainEvent, type OrderKey } from '../../domain/chain-event.js';
+import { isFillAction, isWithdrawal, type ChainEvent, type OrderKey } from '../../domain/chain-event.js';
 import { isLevelEvent } from '../../domain/level.js';
 import type { Address } from '../../ports.js';
 import {
@@ -164,7 +164,8 @@ function movingTo(chain: ChainSlug, { startBlock, number, hash }: ChainCursor, p
   ];
 }
 
-const isFill = (event: ChainEvent): boolean => event.kind === 'executed' && isFillAction(event.action);
+/** What the journal tells by the number of its event. */
+const isFill = (event: ChainEvent): boolean => event.kind === 'executed' && (isFillAction(event.action) || isWithdrawal(event));
 
 /** A reverted transaction has no log to be known by, only itself and its block; what follows from a log for an order is the order's. */
 function keyOf({ event, orderId }: { readonly event: ChainEvent; readonly orderId: bigint | null }): string {
@@ -184,8 +185,8 @@ function takenBack(found: readonly OrphanRow[]): TakenBack {
     else if (order_id === null && order_key !== null) places.push({ trader, orderKey: order_key });
     const ref = trade_index === null ? null : { trader, tradeIndex: Number(trade_index) };
     if (ref) trades.set(tradeRefKey(ref), ref);
-    const executed = is_fill ? readEvent(text) : null;
-    if (executed?.kind === 'executed') fills.push({ id, executed });
+    const event = readEvent(text);
+    if (event.kind === 'executed' && (is_fill || isWithdrawal(event))) fills.push({ id, executed: event });
   }
   return { orderIds: [...orderIds], places, trades: [...trades.values()], fills };
 }

@@ -138,7 +138,7 @@ const isSame = (a: TradeGuess, b: TradeGuess): boolean =>
   a.collateralAmount === b.collateralAmount &&
   a.leverage === b.leverage;
 
-type Details = Pick<OpenTrade, 'fees' | 'borrowingV1' | 'pair'>;
+type Details = Pick<OpenTrade, 'fees' | 'borrowingV1' | 'takenOut' | 'pair'>;
 
 async function readDetails(
   client: PublicClient,
@@ -152,8 +152,10 @@ async function readDetails(
   const pairIndices = trades.map(({ pairIndex }) => pairIndex);
   const traders = trades.map(() => trader);
   const pairs = [collateralIndices, pairIndices] as const;
-  const [fees, funding, borrowing, oi, spreads, prices, borrowingV1] = await Promise.all([
-    client.readContract({ ...view, functionName: 'getTradeFeesDataArray', args: [traders, trades.map(({ index }) => index)] }),
+  const own = [traders, trades.map(({ index }) => index)] as const;
+  const [fees, realized, funding, borrowing, oi, spreads, prices, borrowingV1] = await Promise.all([
+    client.readContract({ ...view, functionName: 'getTradeFeesDataArray', args: own }),
+    client.readContract({ ...view, functionName: 'getTradeUiRealizedPnlDataArray', args: own }).catch(absentWhenReverted),
     client.readContract({ ...view, functionName: 'getPairFundingFeeData', args: pairs }),
     client.readContract({ ...view, functionName: 'getPairBorrowingFeeData', args: pairs }),
     client.readContract({ ...view, functionName: 'getPairOisAfterV10Token', args: pairs }),
@@ -178,8 +180,8 @@ async function readDetails(
   ]);
   return new Map(
     trades.flatMap(({ index }, at): [number, Details][] => {
-      const [own, rate, acc, sides] = [fees[at], funding[at], borrowing[at], oi[at]];
-      if (!own || !rate || !acc || !sides) return [];
+      const [paid, rate, acc, sides] = [fees[at], funding[at], borrowing[at], oi[at]];
+      if (!paid || !rate || !acc || !sides) return [];
       const pair: PairMoment = {
         funding: {
           ...rate,
@@ -190,7 +192,8 @@ async function readDetails(
         collateralPriceUsd: prices[at] ?? 0n,
         spreadP: spreads[at] ?? 0n,
       };
-      return [[index, { fees: own, borrowingV1: borrowingV1[at] ?? 0n, pair }]];
+      const { realizedPnlPartialCloseCollateral: parts = 0n, pnlWithdrawnCollateral: withdrawn = 0n } = realized?.[at] ?? {};
+      return [[index, { fees: paid, borrowingV1: borrowingV1[at] ?? 0n, takenOut: parts + withdrawn, pair }]];
     }),
   );
 }

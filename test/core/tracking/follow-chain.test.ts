@@ -1,6 +1,7 @@
 import { getOrder, listOpenOrders, listOrderHistory } from '../../../core/account/list-orders.js';
 import { listFills, type FillHistoryEntry } from '../../../core/account/list-fills.js';
 import { listPositions, type Position } from '../../../core/account/list-positions.js';
+import { listEvents } from '../../../core/journal/list-events.js';
 import type { Order } from '../../../core/account/describe-order.js';
 import { formatDecimal } from '../../../core/domain/decimal.js';
 import { venueOf, type Venue } from '../../../core/gateway.js';
@@ -226,6 +227,12 @@ describe('a wallet outside the gateway', () => {
     expect(said(await newest(trader, 'filled', 2))).toMatchObject({ size: '0', reduceOnly: true });
     expect((await fills(trader)).map(({ action }) => action)).toEqual(['open']);
     await expectViewEqualsChain(sandbox.gateway, CHAIN, trader);
+    const [position] = await positions(trader);
+    expect(said(position)).toMatchObject({ realizedPnl: '1' });
+    const { data } = await listEvents(sandbox.gateway, venue, lowerOf(trader), { after: 0, limit: 500 });
+    expect(data.filter(({ kind }) => kind === 'withdrawal').map(({ data: told }) => said(told))).toMatchObject([
+      { positionId: position?.id, market: 'SOL/USD', collateralSymbol: 'USDC', amount: '1', price: '155' },
+    ]);
   });
 
   it('lowers the leverage of a losing position: the loss is counted once, when it is closed', async () => {

@@ -5,6 +5,7 @@ import { listPositions } from '../../../core/account/list-positions.js';
 import { diamondAbi } from '../../../core/adapters/diamond-abi.js';
 import { venueOf, type Gateway } from '../../../core/gateway.js';
 import type { Address } from '../../../core/ports.js';
+import { isWithdrawal } from '../../../core/domain/chain-event.js';
 import { formatDecimal } from '../../../core/domain/decimal.js';
 import { foldOrder } from '../../../core/domain/fold-order.js';
 import { levelOf } from '../../../core/domain/level.js';
@@ -185,7 +186,8 @@ async function toldBy({ store }: Gateway, chain: ChainSlug, trader: Address): Pr
     const page = await store.journal.after(chain, trader, after, 500);
     for (const { fact } of page) {
       if (fact.kind === 'order') known.set(`order ${fact.id}`, fact.order);
-      if (fact.kind === 'fill') known.set(`fill ${fact.id}`, null);
+      // Profit that was withdrawn is told in the journal, and is no fill.
+      if (fact.kind === 'fill' && !isWithdrawal(fact.executed)) known.set(`fill ${fact.id}`, null);
       if (fact.kind !== 'correction') continue;
       if (fact.of.kind === 'fill') known.delete(`fill ${fact.of.id}`);
       if (fact.of.kind !== 'order') continue;
