@@ -1,6 +1,7 @@
 import { listFills } from '../../../core/account/list-fills.js';
 import { listOrderHistory } from '../../../core/account/list-orders.js';
 import { venueOf, type Gateway } from '../../../core/gateway.js';
+import { listEvents } from '../../../core/journal/list-events.js';
 import type { ChainControls } from '../../../sandbox/controls.js';
 import { expectViewEqualsChain, lowerOf } from '../../harness/diamond/chain-checker.js';
 import { newTrader, type ChainTrader } from '../../harness/traders/chain-trader.js';
@@ -76,6 +77,31 @@ describe('a reorganisation', () => {
     await expectViewEqualsChain(sandbox.gateway, CHAIN, trader);
     await settled(trader);
     for (const { orderKey, id } of await orders(sandbox.gateway, trader)) if (before.has(orderKey)) expect(id).toBe(before.get(orderKey));
+  });
+
+  it('of withdrawn profit takes its journal entry back', async () => {
+    sandbox.controls.prices.jump(1, '3000');
+    const trader = await newTrader(chain);
+    await opened(trader);
+    sandbox.controls.prices.jump(1, '3100');
+    const hash = await send(trader, diamondCall('withdrawPositivePnl', [0, usdc(1)]));
+    const told = async (of: string): Promise<number[]> => {
+      const { data } = await listEvents(sandbox.gateway, venueOf(sandbox.gateway, CHAIN), lowerOf(trader), { after: 0, limit: 500 });
+      return data.flatMap((event) =>
+        event.kind === of || (event.kind === 'correction' && event.data.of === of) ? [Number(event.data.id)] : [],
+      );
+    };
+    const [id] = await eventually(
+      () => told('withdrawal'),
+      (ids) => ids.length === 1,
+    );
+    const { blockNumber } = await trader.client.getTransactionReceipt({ hash });
+    await chain.reorg(Number((await trader.client.getBlockNumber()) - blockNumber) + 1, true);
+    await eventually(
+      () => told('withdrawal'),
+      (ids) => String(ids) === String([id, id]),
+    );
+    await expectViewEqualsChain(sandbox.gateway, CHAIN, trader);
   });
 
   it('is told', () => {
