@@ -47,11 +47,11 @@ const OWN_FILLS = `chain_events.chain = :chain and chain_events.trader = :trader
 const numeric = (name: string): string => `(event -> '${name}' ->> '$n')::numeric`;
 
 /** 1e18; of trades from before the contract kept tokens, what they cost. */
-const TOKENS = `coalesce(nullif(${numeric('sizeToken')}, 0),
-  trunc(${numeric('sizeCollateral')} * 1e28 / units.precision / nullif((event -> 'terms' -> 'openPrice' ->> '$n')::numeric, 0)), 0)`;
+const TOKENS = `case when ${numeric('sizeToken')} > 0 or (event -> 'after' -> 'sizeToken' ->> '$n')::numeric > 0 then ${numeric('sizeToken')}
+  else coalesce(trunc(${numeric('sizeCollateral')} * 1e28 / units.precision / nullif((event -> 'terms' -> 'openPrice' ->> '$n')::numeric, 0)), 0) end`;
 const OPENS = `event ->> 'action' in ('open', 'increase')`;
 /** 1e26, signed: what a fill moved the net position by, at the collateral's price of the trade's opening. */
-const MOVED = `${TOKENS} * coalesce(${numeric('entryPriceUsd')}, ${numeric('collateralPriceUsd')}, units.price_usd, 1e8)
+const MOVED = `(${TOKENS}) * coalesce(${numeric('entryPriceUsd')}, ${numeric('collateralPriceUsd')}, units.price_usd, 1e8)
   * case when (${OPENS}) = (event -> 'terms' ->> 'long')::boolean then 1 else -1 end`;
 const PAIR = `(event -> 'terms' ->> 'pairIndex')::integer`;
 const unitsOf = (collateralIndex: string): string =>

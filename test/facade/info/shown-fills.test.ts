@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { floorToLot } from '../../../core/domain/lot.js';
+import { joinFills, type ShownFill } from '../../../facade/info/fills.js';
 import { excessId, fillOfExcess, showExecutions, type Execution } from '../../../facade/info/shown-fills.js';
 
 const E18 = 10n ** 18n;
@@ -108,5 +109,30 @@ describe('any sequence of openings, partial closes and flips', () => {
         expect(showExecutions(executions).slice(0, early)).toEqual(showExecutions(executions.slice(0, early)));
       }),
     );
+  });
+});
+
+describe('fills that are joined', () => {
+  const asset = { coin: 'SOL', szDecimals: 2, multiplier: 1n } as ShownFill['asset'];
+  const fill = (oid: number, hash: string, at: number, [sz, price]: [string, bigint]): ShownFill =>
+    ({
+      asset,
+      part: { size: size(Number(sz)), start: 0n, isExcess: false, time: at },
+      fill: { executed: { price: price * 10n ** 10n } },
+      wire: { oid, hash, time: at, tid: at, sz, px: `${price}.0`, fee: '0.1', closedPnl: '1.5', startPosition: '3.0' },
+    }) as unknown as ShownFill;
+
+  it('are those of one order in one transaction, at their average price', () => {
+    const fills = [
+      fill(1, '0xa', 1, ['1.0', 100n]),
+      fill(1, '0xa', 2, ['3.0', 104n]),
+      fill(2, '0xa', 3, ['1.0', 100n]),
+      fill(1, '0xb', 4, ['1.0', 90n]),
+    ];
+    expect(joinFills(fills)).toEqual([
+      { ...fills[0]?.wire, sz: '4.0', px: '103.00', fee: '0.2', closedPnl: '3.0' },
+      fills[2]?.wire,
+      fills[3]?.wire,
+    ]);
   });
 });
