@@ -91,7 +91,7 @@ export async function readTape(gateway: Gateway, venue: Venue, asset: Asset, lim
 const isExecution = ({ action, price }: MarketTrade): boolean => action !== 'leverage' && price > 0n;
 
 /** What was executed before the chain was followed. Its collateral says what was opened; what was closed of it is worth that and its profit. */
-function showTrade({ definition }: Venue, asset: Asset, trade: MarketTrade): TapeTrade {
+export function showTrade({ definition }: Venue, asset: Asset, trade: MarketTrade): TapeTrade {
   const { price, sizeUsd, pnlUsd = 0n, side, action, at, txHash, trader = NOBODY } = trade;
   const opens = action === 'open' || action === 'increase';
   const profit = side === 'long' ? pnlUsd : -pnlUsd;

@@ -275,6 +275,36 @@ describe('a relayed transaction', () => {
     }
   });
 
+  it('of an opening names the half lot it is sized up by, and of a close what was opened beyond its order', async () => {
+    const chain = firstChain(sandbox);
+    const bot = await newFacadeTrader(sandbox);
+    const send = async (wire: ReturnType<typeof order>) =>
+      postExchange(sandbox.url, FACADE_CHAIN, await signL1(new Wallet(bot.agentKey), { type: 'order', orders: [wire], grouping: 'na' }));
+    sandbox.controls.prices.jump(ETH, '3000');
+    chain.setOraclePolicy(ETH, { mode: 'hold' });
+    const bought = send(order({ a: ETH, b: true, p: '9000', s: '3', r: false, t: IOC }));
+    await eventually(
+      () => bot.trader.pending(),
+      (pending) => pending === 1,
+    );
+    sandbox.controls.prices.jump(ETH, '2970');
+    chain.setOraclePolicy(ETH, { mode: 'auto' });
+    await chain.mine(1);
+    await bought;
+    await send(order({ a: ETH, b: false, p: '1000', s: '3', r: true, t: IOC }));
+    const [opened = {}, closed = {}] = await minedProofs(bot, 'action', 2);
+    for (const proof of [opened, closed]) expect(await verify(proof)).toEqual(HOLDS);
+    const bent = async (proof: Record<string, string>, pattern: RegExp, by: string) => {
+      const context = proof['context']?.replace(pattern, by);
+      expect(context).not.toBe(proof['context']);
+      return (await verify({ ...proof, context })).said;
+    };
+    for (const figure of ['0', '1', '10000000000000000'])
+      expect(await bent(opened, /"halfLot":{"\$n":"\d+"}/, `"halfLot":{"$n":"${figure}"}`)).toContain('it is larger than was signed');
+    expect(await bent(opened, /"halfLot":{"\$n":"\d+"},/, '')).toContain('it is larger than was signed');
+    expect(await bent(closed, /"excess":{"\$n":"\d+"}/, '"excess":{"$n":"0"}')).toContain('it closes more than was signed');
+  });
+
   it('of levels says that they are where they were signed, and how far they may be followed', async () => {
     const guarded = await newFacadeTrader(sandbox);
     const stop = (p: string) =>

@@ -116,6 +116,14 @@ describe('the public history', () => {
     expect(await recent()).toEqual([expect.objectContaining({ side })]);
   });
 
+  it('says whose a trade was and what its price made of it, where it is told', async () => {
+    serve([row(1, { action: 'TradeClosedMarket', pnl: -12.5 }), row(2, { address: 'somebody', pnl: null })]);
+    const [closed, strange] = (await recent()) as MarketTrade[];
+    expect(closed).toMatchObject({ trader: '0x1111111111111111111111111111111111111111', pnlUsd: -12_498_750_000_000_000_000n });
+    expect(strange).not.toHaveProperty('trader');
+    expect(strange).not.toHaveProperty('pnlUsd');
+  });
+
   it('is newest first, filtered by market, and no longer than asked', async () => {
     serve([row(3), row(1), row(2, { pair: 'P1/USD' }), row(5), row(4)]);
     expect(await hashes()).toEqual([1, 3, 4, 5].map(hash));
