@@ -57,17 +57,18 @@ export async function relayOrders(
       Promise.all(sent.map(async (each) => ('outcome' in each || each.held === null ? each : flip(each)))),
       settle(venue, watch, sent, end),
     ]);
-    const rest = (each: Sent): Promise<ItemOutcome> => leaveToRest(gateway, venue, caller, action, facts, each);
+    const missed = new Set<Sent>();
+    const rest = (each: Sent): Promise<ItemOutcome> => {
+      missed.add(each);
+      return leaveToRest(gateway, venue, caller, action, facts, each);
+    };
     return await Promise.all(
       settled.map(async (each) => {
         if ('outcome' in each) return each.outcome;
-        let hasMissed = false;
-        const outcome = await outcomeOf(gateway, venue, watch, each, (missed) => {
-          hasMissed = true;
-          return rest(missed);
-        });
+        const outcome = await outcomeOf(gateway, venue, watch, each, rest);
         // The outcome of a market order was waited for and did not come: from now on the order is listed.
-        if (each.manner === 'market' && outcome.kind === 'resting' && !hasMissed) await noteAnswer(gateway, venue, each.oid, 'resting');
+        if (each.manner === 'market' && outcome.kind === 'resting' && !missed.has(each))
+          await noteAnswer(gateway, venue, each.oid, 'resting');
         return outcome;
       }),
     );

@@ -1,10 +1,13 @@
 import type { OrderWithStatus, Whose } from './order-status.js';
 
-/** Orders that a schedule took back end in a word of their own. */
-export async function withCancelWords({ gateway, venue }: Whose, shown: readonly OrderWithStatus[]): Promise<OrderWithStatus[]> {
-  const ids = shown.flatMap(({ order, status }) => (status === 'canceled' ? [BigInt(order.oid)] : []));
-  const taken = await gateway.store.facade.history.takenBack(venue.definition.slug, ids);
+/** Orders that a schedule took back end in a word of their own. What is one order to the bot may be several of ours, each with its own number. */
+export async function withCancelWords({ gateway, venue, trader }: Whose, shown: readonly OrderWithStatus[]): Promise<OrderWithStatus[]> {
+  const { slug } = venue.definition;
+  const oids = shown.flatMap(({ order, status }) => (status === 'canceled' ? [BigInt(order.oid)] : []));
+  const records = await gateway.store.exchange.ofOids(slug, trader, oids);
+  const idsOf = (oid: bigint): bigint[] => [oid, ...(records.get(oid)?.legs.flatMap(({ orderId }) => orderId ?? []) ?? [])];
+  const taken = await gateway.store.facade.history.takenBack(slug, oids.flatMap(idsOf));
   const isScheduled = ({ order, status }: OrderWithStatus): boolean =>
-    status === 'canceled' && taken.get(BigInt(order.oid)) === 'scheduled-cancel';
+    status === 'canceled' && idsOf(BigInt(order.oid)).some((id) => taken.get(id) === 'scheduled-cancel');
   return shown.map((each) => (isScheduled(each) ? { ...each, status: 'scheduledCancel' } : each));
 }

@@ -132,10 +132,22 @@ export function createExchangeStore(db: Knex): ExchangeStore {
   };
 }
 
-export const recordValues = ({ order, wire, legs, answered: _answered, ...record }: ExchangeRecord): Values => ({
-  ...record,
-  terms: encodeExact({ order, wire }),
-  legs: JSON.stringify(legs.map(writeLeg)),
+export const recordValues = ({
+  chain,
+  oid,
+  trader,
+  agent,
+  action,
+  item,
+  cloid,
+  pairIndex,
+  manner,
+  createdAt,
+  ...terms
+}: ExchangeRecord): Values => ({
+  ...{ chain, oid, trader, agent, action, item, cloid, pairIndex, manner, createdAt },
+  terms: encodeExact({ order: terms.order, wire: terms.wire }),
+  legs: JSON.stringify(terms.legs.map(writeLeg)),
 });
 
 /** The names of its values: those of `recordValues`. */

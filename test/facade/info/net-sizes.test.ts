@@ -3,6 +3,7 @@ import type { ChainEvent, Executed, TradeFigures } from '../../../core/domain/ch
 import { floorToLot } from '../../../core/domain/lot.js';
 import { entryBase } from '../../../core/domain/pricing/size.js';
 import { applyFresh } from '../../../core/tracking/apply-events.js';
+import { takeBackAbove } from '../../../core/tracking/fold-again.js';
 import { showExecutions } from '../../../facade/info/shown-fills.js';
 import { openReplicas, type Replicas } from '../../harness/database/two-stores.js';
 
@@ -59,7 +60,7 @@ function executionsOf(trader: `0x${string}`, steps: readonly Step[]): ChainEvent
   });
 }
 
-it('any fills of several trades and collaterals chain from nothing to the open positions, and stay as they were first read', async () => {
+it('any fills of several trades and collaterals chain from nothing to the open positions, and stay as they were first read, also through a reorganisation', async () => {
   const [store] = replicas.stores;
   let traders = 0;
   await fc.assert(
@@ -75,6 +76,10 @@ it('any fills of several trades and collaterals chain from nothing to the open p
       const fills = await read(false);
       expect(fills).toHaveLength(events.length);
       expect(fills.slice(0, middle)).toEqual(early);
+      await store.tracking.change(CHAIN, (unit) => takeBackAbove(unit, BigInt(middle)));
+      expect(await read(false)).toEqual(early);
+      await take(events.slice(middle));
+      expect(await read(false)).toEqual(fills);
       expect((await read(true)).reverse()).toEqual(fills);
       const [oldest, ...later] = fills;
       expect(oldest?.before).toBe(0n);

@@ -31,7 +31,7 @@ describe('a trade from before the chain was followed', () => {
 
   it('names buyer and seller, and nobody where the backend does not say', () => {
     expect(showTrade(venue, asset, trade({})).users).toEqual([TRADER, DIAMOND.toLowerCase()]);
-    const { trader: _trader, ...unsaid } = trade({ action: 'close' });
-    expect(showTrade(venue, asset, unsaid).users).toEqual([DIAMOND.toLowerCase(), `0x${'0'.repeat(40)}`]);
+    const unsaid = Object.fromEntries(Object.entries(trade({ action: 'close' })).filter(([field]) => field !== 'trader'));
+    expect(showTrade(venue, asset, unsaid as unknown as MarketTrade).users).toEqual([DIAMOND.toLowerCase(), `0x${'0'.repeat(40)}`]);
   });
 });
