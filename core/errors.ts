@@ -95,7 +95,7 @@ export const CATALOGUE = {
   ),
   SIZE_BELOW_MINIMUM: entry(
     422,
-    (d: { collateralUsd: string; minCollateralUsd: string }) =>
+    (d: { collateralUsd: string; minCollateralUsd: string; leverage?: string; minNotionalUsd?: string }) =>
       `A collateral of ${d.collateralUsd} USD is below the market's ${d.minCollateralUsd}.`,
   ),
   MARKET_CLOSED: entry(422, (d: { market: string; session: string }) => `${d.market} is ${d.session}.`),

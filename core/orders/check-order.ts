@@ -4,7 +4,7 @@ import type { Intent } from '../domain/intent.js';
 import type { OrderType } from '../domain/order.js';
 import { checkLeverage, checkMarket } from '../domain/scope.js';
 import { minOpeningCollateral } from '../domain/pricing/fees.js';
-import { collateralToUsd } from '../domain/pricing/size.js';
+import { collateralToUsd, positionSizeCollateral } from '../domain/pricing/size.js';
 import { GatewayError } from '../errors.js';
 import type { Venue } from '../gateway.js';
 import type { Address } from '../ports.js';
@@ -31,7 +31,14 @@ export function checkOpening(opening: Opening, trader: Address, intent?: Intent)
   const least = minOpeningCollateral(view.fees, view.collateral);
   if (terms.collateralAmount < least) {
     const usd = (amount: bigint): string => formatDecimal(round(decimal(collateralToUsd(amount, collateral), 18), USD_DECIMALS, 'half-up'));
-    throw new GatewayError('SIZE_BELOW_MINIMUM', { collateralUsd: usd(terms.collateralAmount), minCollateralUsd: usd(least) });
+    const notional = positionSizeCollateral({ collateralAmount: least, leverage: terms.leverage });
+    throw new GatewayError('SIZE_BELOW_MINIMUM', {
+      collateralUsd: usd(terms.collateralAmount),
+      minCollateralUsd: usd(least),
+      leverage: formatDecimal(decimal(terms.leverage, LEVERAGE_DECIMALS)),
+      // To the cent and up: an order of that value is large enough.
+      minNotionalUsd: formatDecimal(round(decimal(collateralToUsd(notional, collateral), 18), 2, 'up')),
+    });
   }
   checkLevels(opening, trader, intent);
 }

@@ -1,7 +1,7 @@
 import type { AgentCaller } from '../access/caller.js';
 import type { Order } from '../domain/order.js';
 import type { GuardRefusal } from '../domain/relay/guardrails.js';
-import type { ExchangeOrder, Leg, Translation, TranslationContext, TranslationRefusal } from '../domain/relay/exchange-order.js';
+import type { ExchangeOrder, Leg, RefusedTranslation, Translation, TranslationContext } from '../domain/relay/exchange-order.js';
 import { translateOrder } from '../domain/relay/translate-order.js';
 import { GatewayError, type ErrorCode, type ErrorDetails } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
@@ -40,7 +40,7 @@ export type ItemOutcome =
   /** `mayOpen`: some of it may still open a position, or make one larger. */
   | { readonly kind: 'resting'; readonly oid: bigint; readonly txHash: string | null; readonly mayOpen: boolean }
   | { readonly kind: 'rejected'; readonly reason: Order['reason'] }
-  | { readonly kind: 'refused'; readonly why: TranslationRefusal }
+  | RefusedTranslation
   /** The contract would move, or drop, its stop loss. */
   | ({ readonly kind: 'stop-beyond-cap' } & BeyondCap)
   /** A rule of the operator. */
@@ -158,7 +158,7 @@ export async function prepareItem(
 ): Promise<Prepared | Failure> {
   if ('outcome' in plan) return plan;
   const { translation } = plan;
-  if (translation.kind === 'refused') return failure({ kind: 'refused', why: translation.why });
+  if (translation.kind === 'refused') return failure(translation);
   try {
     const prepare = (): Promise<readonly PromiseSettledResult<PreparedLeg>[]> =>
       Promise.allSettled(translation.legs.map((leg) => prepareLeg(gateway, venue, caller, leg, facts)));

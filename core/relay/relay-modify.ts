@@ -151,7 +151,7 @@ async function replaceInOne(
   { plan, instead, askedAt, holdMs }: { readonly plan: Plan; readonly instead: Instead; readonly askedAt: number; readonly holdMs: number },
 ): Promise<ItemOutcome | { readonly kind: 'gone' }> {
   const { translation, asked, context } = plan;
-  if (translation.kind !== 'legs') return { kind: 'refused', why: translation.why };
+  if (translation.kind !== 'legs') return translation;
   const watch = watchOrders(gateway, venue, caller.trader);
   const end = venue.clock.now() + holdMs;
   try {

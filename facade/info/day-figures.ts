@@ -1,10 +1,12 @@
+import { floorTo, type Candle } from '../../core/domain/candle.js';
+import { groupOf } from '../../core/domain/market.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
 
 /** What the last 24 hours were like, by pair index. */
 export interface Day {
   /** 1e18 USD that were traded, as far as upstream's history tells. */
   readonly volumeUsd: ReadonlyMap<number, bigint>;
-  /** 1e10: the price a day ago, where our own minutes reach back so far. */
+  /** 1e10: the price a day ago, from our own minutes or, where they do not reach back so far, from the charts. */
   readonly priceBefore: ReadonlyMap<number, bigint>;
 }
 
@@ -15,19 +17,34 @@ export interface DayFigures {
 
 const EMPTY: Day = { volumeUsd: new Map(), priceBefore: new Map() };
 const FRESH_MS = 60_000;
-const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 /** A market that is shut has its last minute further back. */
-const LOOK_BACK_MS = 3 * 3_600_000;
+const LOOK_BACK_MS = 3 * HOUR_MS;
 const MOST_TRADES = 500;
+/** Charts that are asked for at once. */
+const CHARTS_AT_ONCE = 4;
+
+/** A long weekend: the last hour of a market that is shut lies so far back. */
+const CHART_BACK_MS = 4 * DAY_MS;
+
+/** Hours of markets by pair index, as the charts had them; a day of them serves until our own minutes reach back a day. */
+type Hours = Map<number, { readonly candles: readonly Candle[]; readonly askedAt: number }>;
 
 export function createDayFigures({ store, clock }: Pick<Gateway, 'store' | 'clock'>): DayFigures {
   const known = new Map<Venue, { day: Day; askedAt: number }>();
+  const charts = new WeakMap<Venue, Hours>();
 
   const refresh = async (venue: Venue): Promise<void> => {
     const at = clock.now() - DAY_MS;
     const { slug } = venue.definition;
-    const [priceBefore, volumeUsd] = await Promise.all([store.candles.closesBefore(slug, at, LOOK_BACK_MS), volumes(venue, at)]);
-    known.set(venue, { day: { priceBefore, volumeUsd }, askedAt: clock.now() });
+    const [own, volumeUsd] = await Promise.all([store.candles.closesBefore(slug, at, LOOK_BACK_MS), volumes(venue, at)]);
+    const hours: Hours = charts.get(venue) ?? (new Map() as Hours);
+    charts.set(venue, hours);
+    const told = (): Day => ({ priceBefore: new Map([...closesOf(hours, at), ...own]), volumeUsd });
+    known.set(venue, { day: told(), askedAt: clock.now() });
+    await readHours(venue, hours, { at, own });
+    known.set(venue, { day: told(), askedAt: clock.now() });
   };
 
   return {
@@ -41,11 +58,51 @@ export function createDayFigures({ store, clock }: Pick<Gateway, 'store' | 'cloc
   };
 }
 
-async function volumes({ feed }: Venue, since: number): Promise<Map<number, bigint>> {
-  const listed = feed.config().pairs.flatMap((pair, pairIndex) => (pair === null ? [] : [pairIndex]));
+const listed = ({ feed }: Venue): number[] => feed.config().pairs.flatMap((pair, pairIndex) => (pair === null ? [] : [pairIndex]));
+
+/** Asks the charts, a few at a time, for what neither our own minutes nor an earlier answer tells; stops where they do not answer. */
+async function readHours(
+  venue: Venue,
+  hours: Hours,
+  { at, own }: { readonly at: number; readonly own: ReadonlyMap<number, bigint> },
+): Promise<void> {
+  const now = at + DAY_MS;
+  const isMissing = (pairIndex: number): boolean => {
+    const asked = hours.get(pairIndex);
+    if (own.has(pairIndex) || asked === undefined) return !own.has(pairIndex);
+    return closeBefore(asked.candles, at) === null && now - asked.askedAt > HOUR_MS;
+  };
+  const missing = listed(venue).filter(isMissing);
+  for (const pairIndex of [...hours.keys()]) if (own.has(pairIndex)) hours.delete(pairIndex);
+  const fromOf = (pairIndex: number): number => floorTo(at - (isAlwaysOpen(venue, pairIndex) ? LOOK_BACK_MS : CHART_BACK_MS), HOUR_MS);
+  for (let first = 0; first < missing.length; first += CHARTS_AT_ONCE) {
+    const some = missing.slice(first, first + CHARTS_AT_ONCE);
+    const found = await Promise.all(
+      some.map((pairIndex) => venue.feed.candles({ pairIndex, interval: '1h', from: fromOf(pairIndex), to: now })),
+    );
+    some.forEach((pairIndex, place) => hours.set(pairIndex, { candles: found[place]?.candles ?? [], askedAt: now }));
+  }
+}
+
+function isAlwaysOpen({ feed }: Venue, pairIndex: number): boolean {
+  const { pairs, groups } = feed.config();
+  return groupOf(groups[pairs[pairIndex]?.groupIndex ?? -1]?.name ?? '') === 'crypto';
+}
+
+const closesOf = (hours: Hours, at: number): [number, bigint][] =>
+  [...hours].flatMap(([pairIndex, { candles }]) => {
+    const close = closeBefore(candles, at);
+    return close === null ? [] : [[pairIndex, close]];
+  });
+
+/** Of the last hour that was over by then. */
+const closeBefore = (candles: readonly Candle[], at: number): bigint | null =>
+  candles.findLast(({ time }) => time + HOUR_MS <= at)?.close ?? null;
+
+async function volumes(venue: Venue, since: number): Promise<Map<number, bigint>> {
   const sums = await Promise.all(
-    listed.map(async (pairIndex) => {
-      const trades = await feed.recentTrades({ pairIndex, limit: MOST_TRADES });
+    listed(venue).map(async (pairIndex) => {
+      const trades = await venue.feed.recentTrades({ pairIndex, limit: MOST_TRADES });
       const traded = trades.filter(({ at, action }) => at >= since && action !== 'leverage');
       return [pairIndex, traded.reduce((sum, { sizeUsd }) => sum + sizeUsd, 0n)] as const;
     }),

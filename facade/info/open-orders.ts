@@ -38,10 +38,17 @@ export async function openOrders(whose: Whose): Promise<FrontendOrder[]> {
 }
 
 /** Those of them that are the take profit or stop loss of a position, or of what a resting order will open. */
-export async function openLevels(whose: Whose): Promise<FrontendOrder[]> {
+export async function openLevels(whose: Whose): Promise<OpenLevels> {
   const found = await findAll(whose);
   const attached = attachedOrders(found);
-  return [...restingOrders(found).flatMap(({ children }) => children), ...attached, ...awaitedOrders(found, attached)];
+  const standing = [...restingOrders(found).flatMap(({ children }) => children), ...attached];
+  return { standing, awaited: awaitedOrders(found, attached) };
+}
+
+export interface OpenLevels {
+  readonly standing: readonly FrontendOrder[];
+  /** On their way to the chain. */
+  readonly awaited: readonly FrontendOrder[];
 }
 
 async function findAll(whose: Whose): Promise<Found> {

@@ -1,4 +1,4 @@
-import { divideInteger } from '../../core/domain/decimal.js';
+import { decimal, divideInteger, formatDecimal, round } from '../../core/domain/decimal.js';
 import { floorToLot } from '../../core/domain/lot.js';
 import type { Order } from '../../core/domain/order.js';
 import { HUNDRED_PERCENT } from '../../core/domain/pricing/units.js';
@@ -7,7 +7,7 @@ import type { Venue } from '../../core/gateway.js';
 import type { ItemOutcome } from '../../core/relay/plan-items.js';
 import type { BeyondCap } from '../../core/relay/stop-beyond-cap.js';
 import type { ModifyOutcome } from '../../core/relay/relay-modify.js';
-import { formatSize, formatTick } from '../format.js';
+import { BASE_SCALE, formatSize, formatTick } from '../format.js';
 import { averagePrice, type ShownFill } from '../info/fills.js';
 import { fillsOf, sizeOfFills } from '../info/order-fills.js';
 import type { ItemStatus } from '../reply.js';
@@ -55,7 +55,7 @@ export function statusOf(venue: Venue, asset: Asset, outcome: ItemOutcome, cloid
     case 'rejected':
       return itemError(REASON_TEXTS[outcome.reason ?? 'OTHER'], asset.id);
     case 'refused':
-      return itemError(refusalText(outcome.why, bestPrices(venue, asset)), asset.id);
+      return itemError(refusalText(outcome.why, { bbo: bestPrices(venue, asset), sizes: sizesText(asset, outcome.sizes ?? []) }), asset.id);
     case 'stop-beyond-cap':
       return itemError(beyondCapText(nearestText(asset, outcome)), asset.id);
     case 'guarded':
@@ -63,6 +63,14 @@ export function statusOf(venue: Venue, asset: Asset, outcome: ItemOutcome, cloid
     case 'failed':
       return itemError(errorText(outcome.error) ?? outcome.error.message, asset.id);
   }
+}
+
+/** The first few, and that of the whole position. */
+const MOST_SIZES = 5;
+
+function sizesText(asset: Asset, sizes: readonly bigint[]): string {
+  const texts = sizes.map((size) => formatDecimal(round(decimal(coinSize(asset, size), BASE_SCALE), asset.szDecimals, 'down')));
+  return texts.filter((_, at) => at < MOST_SIZES || at === texts.length - 1).join(', ');
 }
 
 /** On the tick, rounded towards the position: the price that is named is taken as it stands. */

@@ -53,16 +53,23 @@ export const beyondCapText = (nearest: string | null): string =>
       : `At this leverage a stop loss further away than ${nearest} would come after liquidation.`
   }`;
 
-/** `bbo` is `bid@ask`. */
-export const refusalText = (why: TranslationRefusal, bbo: string): string => REFUSALS[why](bbo);
+interface RefusalFigures {
+  /** `bid@ask`. */
+  readonly bbo: string;
+  /** Those that cover whole trades. */
+  readonly sizes: string;
+}
 
-const REFUSALS: Readonly<Record<TranslationRefusal, (bbo: string) => string>> = {
+export const refusalText = (why: TranslationRefusal, figures: RefusalFigures): string => REFUSALS[why](figures);
+
+const REFUSALS: Readonly<Record<TranslationRefusal, (figures: RefusalFigures) => string>> = {
   'no-match': () => ITEM_TEXTS.noMatch,
   'reduce-only': () => ITEM_TEXTS.reduceOnly,
-  'post-only': (bbo) => `Post only order would have immediately matched, bbo was ${bbo}.`,
+  'post-only': ({ bbo }) => `Post only order would have immediately matched, bbo was ${bbo}.`,
   'bad-trigger': () => ITEM_TEXTS.badTrigger,
   busy: () => TRADE_BUSY,
-  'partial-protection': () => 'A resting order against a position must cover whole trades here: send the size of the position.',
+  'partial-protection': ({ sizes }) =>
+    `A stop loss, a take profit or a resting order against a position must cover whole trades here: the sizes that do are ${sizes}.`,
   'zero-size': () => ITEM_TEXTS.zeroSize,
 };
 
@@ -70,7 +77,7 @@ const REFUSALS: Readonly<Record<TranslationRefusal, (bbo: string) => string>> = 
 export function errorText({ code, message, details }: GatewayError): string | null {
   switch (code) {
     case 'SIZE_BELOW_MINIMUM':
-      return `Order must have minimum value of $10. The least collateral here is ${(details as ErrorDetails<'SIZE_BELOW_MINIMUM'>).minCollateralUsd} USD.`;
+      return minimumText(details);
     case 'MARKET_CLOSED':
       return ITEM_TEXTS.halted;
     case 'MARKET_NOT_FOUND':
@@ -91,6 +98,12 @@ export function errorText({ code, message, details }: GatewayError): string | nu
       return null;
   }
 }
+
+/** Clients know the first sentence and compare with it; what an order has to be worth here depends on its leverage. */
+const minimumText = ({ minCollateralUsd, minNotionalUsd, leverage }: ErrorDetails<'SIZE_BELOW_MINIMUM'>): string =>
+  minNotionalUsd === undefined || leverage === undefined
+    ? `Order must have minimum value of $10. The least collateral here is ${minCollateralUsd} USD.`
+    : `Order must have minimum value of $10. At ${leverage}x the minimum here is $${minNotionalUsd}.`;
 
 /** The contract's own errors, where an exchange has a word for them. */
 const REVERTS: Readonly<Record<string, string>> = {

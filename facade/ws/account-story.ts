@@ -33,6 +33,8 @@ export interface AccountStory {
   readonly stop: Cancel;
 }
 
+const LOOK_MS = 500;
+
 export interface StoryOptions {
   readonly gateway: Gateway;
   readonly venue: Venue;
@@ -52,16 +54,42 @@ export function createAccountStory({ gateway, venue, journal, readContext, trade
   // Markets are listed and delisted while it lives.
   const readWhose = async (): Promise<Whose> => ({ gateway, venue, universe: (await readContext()).universe, trader });
 
-  const deliver = async (entries: readonly JournalEntry[]): Promise<void> => {
+  /** One after the other: each compares with what the one before it told. */
+  let last: Promise<unknown> = Promise.resolve();
+  let stopLooking: Cancel = () => undefined;
+
+  const deliver = (entries: readonly JournalEntry[]): Promise<void> => {
     const own = entries.filter(({ fact }) => fact.kind !== 'agent');
-    if (own.length === 0) return;
+    return own.length === 0 ? Promise.resolve() : inTurn(own);
+  };
+
+  const inTurn = (own: readonly JournalEntry[]): Promise<void> => {
+    const told = last.then(() => tell(own));
+    last = told.catch(() => undefined);
+    return told;
+  };
+
+  /** A level that another one replaced in the same block, or that never reaches the chain, ends without an entry in the journal. */
+  const lookAgain = (): void => {
+    stopLooking();
+    if (isStopped || !orderNews.isWaiting()) return;
+    stopLooking = venue.clock.after(LOOK_MS, () => {
+      inTurn([]).catch((error: unknown) => {
+        venue.log.warn('facade.levels-not-read', { error });
+        lookAgain();
+      });
+    });
+  };
+
+  const tell = async (own: readonly JournalEntry[]): Promise<void> => {
     // Side by side they would read the same rows at different moments.
     const whose = await readWhose();
     const changed = await orderNews.describe(whose, own);
     const fills = await describeFills(whose, own);
     const orders = [...changed, ...fills.fills.filter(({ part }) => part.isExcess).map(excessOrder)];
     const nonUserCancels = await describeCancels(whose, orders);
-    if (!isStopped) news.tell({ orders, nonUserCancels, moved: moveNews(orders), ...fills });
+    lookAgain();
+    if (!isStopped && own.length + orders.length > 0) news.tell({ orders, nonUserCancels, moved: moveNews(orders), ...fills });
   };
 
   const begin = async (): Promise<void> => {
@@ -86,6 +114,7 @@ export function createAccountStory({ gateway, venue, journal, readContext, trade
     stop() {
       isStopped = true;
       cancel();
+      stopLooking();
     },
   };
 }

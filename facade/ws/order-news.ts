@@ -14,6 +14,8 @@ export interface OrderNews {
   begin(whose: Whose): Promise<void>;
   /** One update per order of the bot and change of it, oldest first. */
   describe(whose: Whose, entries: readonly JournalEntry[]): Promise<OrderWithStatus[]>;
+  /** Whether it has to be asked again although the journal says nothing. */
+  isWaiting(): boolean;
 }
 
 interface Change {
@@ -48,6 +50,7 @@ export function createOrderNews(): OrderNews {
 
   return {
     begin: (whose) => protections.begin(whose),
+    isWaiting: () => protections.isWaiting(),
     async describe(whose, entries) {
       const changes = entries.flatMap(({ fact }) => changesOf(fact));
       const shown = changes.length === 0 ? [] : await showChanges(whose, changes);

@@ -5,31 +5,51 @@ import { findOrder, type OrderWithStatus, type Whose } from '../info/order-statu
 export interface ProtectionNews {
   begin(whose: Whose): Promise<void>;
   describe(whose: Whose): Promise<OrderWithStatus[]>;
+  /** Whether some of what was told last is on its way to the chain, and may end without an entry in the journal. */
+  isWaiting(): boolean;
 }
+
+/** As many levels as a bot sends between two changes of its account. */
+const NEWEST = 50;
 
 /** Take-profits and stop-losses have no events of their own: what is listed now is compared with what was. */
 export function createProtectionNews(): ProtectionNews {
   let listed: ReadonlyMap<number, FrontendOrder> = new Map();
+  /** The newest levels that bots have sent, as far as they were looked at. */
+  let looked: ReadonlySet<number> = new Set();
+  let isWaiting = false;
+
+  const read = async (whose: Whose): Promise<ReadonlyMap<number, FrontendOrder>> => {
+    const { standing, awaited } = await openLevels(whose);
+    isWaiting = awaited.length > 0;
+    return new Map([...standing, ...awaited].map((order) => [order.oid, order]));
+  };
+
   return {
+    isWaiting: () => isWaiting,
     async begin(whose) {
+      looked = new Set(await newest(whose));
       listed = await read(whose);
     },
     async describe(whose) {
       const before = listed;
+      const sent = await newest(whose);
       const now = await read(whose);
-      const ended = await Promise.all([...before.keys()].filter((oid) => !now.has(oid)).map((oid) => findOrder(whose, oid)));
+      const gone = [...before.keys()].filter((oid) => !now.has(oid));
+      // A level that another one replaced before it was ever listed is told too: its bot has its number.
+      const unlisted = sent.filter((oid) => !looked.has(oid) && !before.has(oid) && !now.has(oid));
+      const found = await Promise.all([...gone, ...unlisted].map((oid) => findOrder(whose, oid)));
+      const ended = found.filter((order) => order !== null).filter(({ status }) => status !== 'open');
       listed = now;
+      looked = new Set(sent.filter((oid) => !unlisted.includes(oid) || ended.some(({ order }) => order.oid === oid)));
       const begun = [...now.values()].filter((order) => !isSame(before.get(order.oid), order));
-      return [
-        ...ended.filter((order) => order !== null).filter(({ status }) => status !== 'open'),
-        ...begun.map((order): OrderWithStatus => ({ order, status: 'open', statusTimestamp: whose.venue.clock.now() })),
-      ];
+      return [...ended, ...begun.map((order): OrderWithStatus => ({ order, status: 'open', statusTimestamp: whose.venue.clock.now() }))];
     },
   };
 }
 
-async function read(whose: Whose): Promise<ReadonlyMap<number, FrontendOrder>> {
-  return new Map((await openLevels(whose)).map((order) => [order.oid, order]));
+async function newest({ gateway, venue, trader }: Whose): Promise<number[]> {
+  return (await gateway.store.exchange.levels(venue.definition.slug, trader, NEWEST)).map(({ oid }) => Number(oid));
 }
 
 const isSame = (before: FrontendOrder | undefined, now: FrontendOrder): boolean =>

@@ -187,6 +187,61 @@ describe('the fill of a level', () => {
   });
 });
 
+describe('a second stop loss for all of a position', () => {
+  interface Update {
+    readonly order: { readonly oid: number };
+    readonly status: string;
+  }
+  const isOf = (oid: number, status: string) => (update: Update) => update.order.oid === oid && update.status === status;
+
+  it.each([
+    ['another price', '55000', '56000'],
+    ['the same price', '55000', '55000'],
+    ['a price that the contract moves to where the first stands', '44000', '43000'],
+  ])('at %s cancels the first in an update of its own', async (_name, first, second) => {
+    const bot = await newHolder();
+    const socket = await hlSocket(sandbox.url);
+    await socket.subscribe('orderUpdates', { user: bot.user });
+    const old = await bot.place(level('sl', first));
+    await arrives(bot);
+    await socket.find<Update[]>('orderUpdates', (updates) => updates.some(isOf(old, 'open')));
+    const oid = await bot.place(level('sl', second));
+    await socket.find<Update[]>('orderUpdates', (updates) => updates.some(isOf(old, 'canceled')));
+    await socket.find<Update[]>('orderUpdates', (updates) => updates.some(isOf(oid, 'open')));
+    await socket.close();
+    expect([await bot.statusOf(old), await bot.statusOf(oid)]).toEqual(['canceled', 'open']);
+    expect((await bot.listed()).map((shown) => shown.oid)).toEqual([oid]);
+  });
+
+  it('in the same action cancels the first as well, though that one was never listed', async () => {
+    const bot = await newHolder();
+    const socket = await hlSocket(sandbox.url);
+    await socket.subscribe('orderUpdates', { user: bot.user });
+    await chain.pauseMining(true);
+    const both = await bot.send({ type: 'order', orders: [level('sl', '55000'), level('sl', '56000')], grouping: 'na' });
+    await chain.pauseMining(false);
+    const [old = 0, oid = 0] = both.map((status) => (status as { resting: { oid: number } }).resting.oid);
+    await socket.find<Update[]>('orderUpdates', (updates) => updates.some(isOf(old, 'canceled')));
+    await socket.find<Update[]>('orderUpdates', (updates) => updates.some(isOf(oid, 'open')));
+    await socket.close();
+    expect(await bot.statusOf(old)).toBe('canceled');
+  });
+
+  it('for a part of one trade is refused by name, and taken where it covers whole trades', async () => {
+    const bot = await newHolder();
+    const [refused] = await bot.send({ type: 'order', orders: [level('sl', '55000', { s: '0.05' })], grouping: 'na' });
+    expect(refused).toEqual({
+      error:
+        'A stop loss, a take profit or a resting order against a position must cover whole trades here: the sizes that do are 0.1. asset=0',
+    });
+    await open(bot);
+    const oid = await bot.place(level('sl', '55000', { s: '0.1' }));
+    await arrives(bot);
+    expect(await bot.listed()).toMatchObject([{ oid, sz: '0.1' }]);
+    expect((await bot.trader.trades()).map(({ sl }) => sl)).toEqual([units(55_000), 0n]);
+  });
+});
+
 describe('the history of a trigger', () => {
   it('has it as it was sent, and the time of its cancel stays when its position is closed', async () => {
     const bot = await newHolder();

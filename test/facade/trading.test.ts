@@ -250,9 +250,25 @@ describe('a bot', () => {
       { error: 'Order could not immediately match against any resting orders. asset=0' },
       { error: 'Post only order would have immediately matched, bbo was 59988.0@60012.0. asset=0' },
       { error: 'Reduce only order would increase position. asset=0' },
-      { error: expect.stringMatching(/^Order must have minimum value of \$10\. .*asset=0$/) },
+      { error: expect.stringMatching(/^Order must have minimum value of \$10\. At 5x the minimum here is \$[\d.]+\. asset=0$/) },
       { error: 'Insufficient margin to place order. asset=0' },
     ]);
+  });
+
+  it('is told the minimum that holds at its leverage', async () => {
+    const bot = await newBot();
+    const [refused] = statuses(await bot.send(orderAction([buy('0.0001')])));
+    const least = Number(/minimum here is \$([\d.]+)\./.exec((refused as unknown as { error: string }).error)?.[1]);
+    const lots = Math.ceil((least / PRICE) * 100_000);
+    const [below, enough] = statuses(await bot.send(orderAction([buy(String((lots - 2) / 100_000)), buy(String((lots + 1) / 100_000))])));
+    expect([below, enough]).toMatchObject([{ error: expect.stringContaining(`minimum here is $${least}.`) }, { filled: {} }]);
+  });
+
+  it('is answered for 200 orders in one action', async () => {
+    const bot = await newBot('1000000');
+    const rests = Array.from({ length: 200 }, (_, at) => buy('0.01', { p: String(50_000 + at), t: limit('Gtc') }));
+    const told = statuses(await bot.send(orderAction(rests)));
+    expect(told).toEqual(rests.map(() => ({ resting: { oid: expect.any(Number) } })));
   });
 
   it('is told an order that the oracle refused, and never that it filled', async () => {

@@ -1,7 +1,8 @@
 /**
  * A price that leaves the sanity band of the last accepted one is not believed at once. It is believed when it persists: three ticks
  * that agree with each other over at least half a second, or any tick once the last accepted price is a minute old (a market that
- * reopens may gap). Until then the last accepted price stands.
+ * reopens may gap). Until then the last accepted price stands, so that a real jump of more than a fifth reaches clients after about a
+ * second and a smaller one at once. One wrong tick would otherwise size and bound orders that the contract then fills at the true price.
  */
 const BAND_PERCENT = 20n;
 const CONFIRMATIONS = 3;

@@ -95,5 +95,11 @@ export type TranslationRefusal = (typeof TRANSLATION_REFUSALS)[number];
 
 export type Translation =
   /** market: executed or refused at once · resting: waits for its price · protection: tp or sl of what is open. */
-  | { readonly kind: 'legs'; readonly manner: 'market' | 'resting' | 'protection'; readonly legs: readonly Leg[] }
-  | { readonly kind: 'refused'; readonly why: TranslationRefusal };
+  { readonly kind: 'legs'; readonly manner: 'market' | 'resting' | 'protection'; readonly legs: readonly Leg[] } | RefusedTranslation;
+
+export interface RefusedTranslation {
+  readonly kind: 'refused';
+  readonly why: TranslationRefusal;
+  /** Of an order that covers a part of a trade: the sizes (1e18) that cover whole trades, the smallest first. */
+  readonly sizes?: readonly bigint[];
+}

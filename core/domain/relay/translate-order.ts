@@ -28,6 +28,12 @@ export function translateOrder(order: ExchangeOrder, context: TranslationContext
 }
 
 const refused = (why: TranslationRefusal): Translation => ({ kind: 'refused', why });
+/** With the sizes that would do: those of the oldest trade, of the two oldest, and so on to all of the position. */
+const refusedPart = (trades: readonly NettedTrade[], context: TranslationContext): Translation => ({
+  kind: 'refused',
+  why: 'partial-protection',
+  sizes: trades.map((_, at) => shown(sum(trades.slice(0, at + 1)), context)),
+});
 const isWithinLimit = ({ isBuy, limit }: ExchangeOrder, price: bigint): boolean => (isBuy ? price <= limit : price >= limit);
 const isAgainst = ({ isBuy }: ExchangeOrder, { long }: NettedTrade): boolean => long !== isBuy;
 /** What the market shows of a size. */
@@ -136,7 +142,7 @@ function rest(order: ExchangeOrder, context: TranslationContext): Translation {
   const opposite = context.trades.filter((trade) => isAgainst(order, trade));
   if (order.reduceOnly && opposite.length === 0) return refused('reduce-only');
   const covered = coveredWhole(order, context, opposite);
-  if (covered === null) return refused('partial-protection');
+  if (covered === null) return refusedPart(opposite, context);
   const protections = covered.map((trade) => protectLeg(trade, { tp: order.limit, sl: null }));
   const size = sizeToOpen(order, context, sum(covered));
   const isOpening = !order.reduceOnly && size.asked >= context.sizeStep;
@@ -173,7 +179,7 @@ function protectBy(order: ExchangeOrder, context: TranslationContext, { trigger,
   const fires = ({ mark = context.mark }: NettedTrade): boolean => !waits(order, mark, trigger, tpsl);
   if (opposite.every(fires)) return refused('bad-trigger');
   const covered = coveredWhole(order, context, opposite);
-  if (covered === null || covered.length === 0) return refused('partial-protection');
+  if (covered === null || covered.length === 0) return refusedPart(opposite, context);
   if (covered.some(fires)) return refused('bad-trigger');
   const room = levelRoom(order, context.maxSlippageP);
   const level = tpsl === 'tp' ? { tp: trigger, sl: null } : { tp: null, sl: trigger };

@@ -18,6 +18,7 @@ interface MetaAnswer {
   universe: { name: string; szDecimals: number; maxLeverage: number; isDelisted?: true }[];
 }
 interface CtxAnswer {
+  prevDayPx: string;
   markPx: string;
   midPx: string | null;
   oraclePx: string;
@@ -91,6 +92,17 @@ describe('the market reads', () => {
     expect(mids['ETH']).toMatch(/^300\d\.\d$/);
     expect(mids['kPEPE']).toMatch(/^0\.0084\d\d$/);
     expect(mids).not.toHaveProperty('PAIR5');
+  });
+
+  it('tell the price of a day ago from the charts while the gateway is younger than that', async () => {
+    const hour = 3_600_000;
+    const { ctx, at } = await eventually(
+      async () => ({ ctx: (await info.ask<[MetaAnswer, CtxAnswer[]]>('metaAndAssetCtxs'))[1][0], at: Date.now() - 24 * hour }),
+      ({ ctx: btc }) => btc?.prevDayPx !== btc?.oraclePx,
+    );
+    const req = { coin: 'BTC', interval: '1h', startTime: at - 3 * hour, endTime: at };
+    const hours = await info.ask<CandleAnswer[]>('candleSnapshot', { req });
+    expect(hours.filter(({ T }) => T < at).map(({ c }) => c)).toContain(ctx?.prevDayPx);
   });
 
   it('give a context for every market, with interest in each that can be traded', async () => {
