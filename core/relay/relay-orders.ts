@@ -14,6 +14,7 @@ import {
   type ExchangeItem,
   type Failure,
   type ItemOutcome,
+  type Plan,
   type Prepared,
 } from './plan-items.js';
 import type { Answered, TraderFacts } from './exchange-store.js';
@@ -43,15 +44,15 @@ export async function relayOrders(
   const watch = watchOrders(gateway, venue, caller.trader);
   const end = venue.clock.now() + holdMs;
   try {
-    const prepared = await Promise.all(planItems(venue, facts, items).map((plan) => prepareItem(gateway, venue, caller, facts, plan)));
-    const sent: (Sent | Failure)[] = [];
-    const send = async (each: Prepared | Failure): Promise<Sent | Failure> => {
-      if ('outcome' in each) return each;
-      const placed = await sendItem(gateway, venue, caller, action, each);
-      if (!('outcome' in placed) || !wasTooMuch(placed.outcome) || !isSizedUp(each)) return placed;
-      return send(await prepareItem(gateway, venue, caller, facts, planExact(each)));
+    const plans = planItems(venue, facts, items);
+    const prepare = (plan: Planned): Promise<Prepared | Failure> => prepareItem(gateway, venue, caller, facts, plan);
+    const send = async (prepared: Prepared): Promise<Sent | Failure> => {
+      const placed = await sendItem(gateway, venue, caller, action, prepared);
+      if (!('outcome' in placed) || !wasTooMuch(placed.outcome) || !isSizedUp(prepared)) return placed;
+      const exact = await prepare(planExact(prepared));
+      return 'outcome' in exact ? exact : send(exact);
     };
-    for (const each of prepared) sent.push(await send(each));
+    const sent = await sendPlans(plans, { prepare, send });
     const flip = (each: Sent): Promise<Sent> => openAfterClose(gateway, venue, caller, action, watch, { sent: each, end });
     const [settled] = await Promise.all([
       Promise.all(sent.map(async (each) => ('outcome' in each || each.held === null ? each : flip(each)))),
@@ -76,6 +77,48 @@ export async function relayOrders(
     watch.stop();
   }
 }
+
+type Planned = Plan | Failure;
+
+interface Steps {
+  readonly prepare: (plan: Planned) => Promise<Prepared | Failure>;
+  readonly send: (prepared: Prepared) => Promise<Sent | Failure>;
+}
+
+/** Entries of one action that are stored side by side: they share a trip to the database. */
+const MOST_BESIDE = 20;
+
+/**
+ * Hands items over in their order, the first of them while the last are still simulated: an action of two hundred has to be answered in
+ * the time of one. Entries do not depend on each other and are stored side by side; whatever is about trades waits for what stands before it.
+ */
+async function sendPlans(plans: readonly Planned[], { prepare, send }: Steps): Promise<(Sent | Failure)[]> {
+  const prepared = plans.map((plan) => {
+    const preparing = prepare(plan);
+    preparing.catch(() => undefined); // it is awaited in its turn
+    return preparing;
+  });
+  const sent: (Sent | Failure)[] = [];
+  while (sent.length < plans.length) {
+    const beside = prepared.slice(sent.length, sent.length + besideAt(plans, sent.length));
+    const handOver = async (preparing: Promise<Prepared | Failure>): Promise<Sent | Failure> => {
+      const each = await preparing;
+      return 'outcome' in each ? each : send(each);
+    };
+    sent.push(...(await Promise.all(beside.map(handOver))));
+  }
+  return sent;
+}
+
+/** How many items from there on can be stored side by side; at least one. */
+function besideAt(plans: readonly Planned[], from: number): number {
+  const run = plans.slice(from, from + MOST_BESIDE);
+  const end = run.findIndex((plan) => !isEntry(plan));
+  return Math.max(1, end === -1 ? run.length : end);
+}
+
+const isEntry = (plan: Planned): boolean =>
+  'outcome' in plan || plan.translation.kind === 'refused' || plan.translation.legs.every(({ role }) => role === 'open');
 
 /** With less of the answer's time left, an opening could come after the bot was told that there is none. */
 const LEAST_FOR_OPENING_MS = 1_500;

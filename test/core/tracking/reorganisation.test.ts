@@ -88,7 +88,7 @@ describe('a reorganisation', () => {
     const told = async (of: string): Promise<number[]> => {
       const { data } = await listEvents(sandbox.gateway, venueOf(sandbox.gateway, CHAIN), lowerOf(trader), { after: 0, limit: 500 });
       return data.flatMap((event) =>
-        event.kind === of || (event.kind === 'correction' && event.data.of === of) ? [Number(event.data.id)] : [],
+        event.kind === of || (event.kind === 'correction' && event.data.of === of) ? [Number((event.data as { id: unknown }).id)] : [],
       );
     };
     const [id] = await eventually(
