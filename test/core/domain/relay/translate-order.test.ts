@@ -63,6 +63,18 @@ describe('a market order', () => {
     expect(leg?.intent).toMatchObject({ collateralAmount: 6_000n * 10n ** 6n });
   });
 
+  it('names the referrer that was stored with it in every way of opening, and none where none was', () => {
+    const referrer = `0x${'ab'.repeat(20)}` as const;
+    const resting = order({ style: limit('Gtc'), limit: (PRICE * 9n) / 10n });
+    const stop = order({ style: { kind: 'trigger', trigger: (PRICE * 101n) / 100n, tpsl: 'sl' } });
+    for (const asked of [order(), resting, stop]) {
+      const [named, unnamed] = [context({ referrer }), context()].map((each) => legsOf(translateOrder(asked, each))[0]?.intent);
+      expect(named).toEqual({ ...unnamed, referrer });
+      expect(unnamed).toMatchObject({ kind: 'open' });
+      expect(unnamed).not.toHaveProperty('referrer');
+    }
+  });
+
   it('adds to a position with a trade of its own', () => {
     expect(kinds(translateOrder(order(), context({ trades: [trade(1, true, E18)] })))).toEqual(['open']);
   });
