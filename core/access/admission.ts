@@ -112,7 +112,7 @@ export function createAdmission({ store, clock, limits }: AdmissionOptions): Adm
 
   const settle = async (batch: readonly Waiting[], verdicts: readonly AdmissionVerdict[], now: number): Promise<void> => {
     const ranks = rankBatch(batch, verdicts);
-    const refused: { readonly entry: AdmissionEntry; readonly tell: () => void }[] = [];
+    const refused: { readonly entry: AdmissionEntry; readonly answer: () => void }[] = [];
     batch.forEach(({ entry, resolve }, index) => {
       const verdict = verdicts[index];
       const used = ranks[index];
@@ -121,15 +121,15 @@ export function createAdmission({ store, clock, limits }: AdmissionOptions): Adm
       remember(windowStart(now), entry, verdict);
       const counted = verdict.isFresh ? used : usedIn(windowStart(now), entry);
       const windows = windowsOf(entry, counted, now);
-      const tell = (): void => resolve({ windows, version: verdict.version, isFresh: verdict.isFresh });
+      const answer = (): void => resolve({ windows, version: verdict.version, isFresh: verdict.isFresh });
       const isRefused = verdict.isFresh && entry.nonce !== null && windows.some(({ isExceeded }) => isExceeded);
-      if (isRefused) refused.push({ entry, tell });
-      else tell();
+      if (isRefused) refused.push({ entry, answer });
+      else answer();
     });
     // Of a burst the first batch can pass a limit after its nonces are claimed. A refused request may come again as it is, like one that
     // was refused before the books were asked.
     if (refused.length > 0) await store.release(refused.map(({ entry }) => entry));
-    for (const { tell } of refused) tell();
+    for (const { answer } of refused) answer();
   };
 
   const run = async (): Promise<void> => {

@@ -67,7 +67,7 @@ export const ChainInfo = z
     relayer: Address.nullable(),
     relayers: z.array(Address),
     referrer: Address.nullable().meta({
-      description: 'Whom openings that the relayer sends name as the referrer of a trader who has none; null = nobody.',
+      description: 'Whom openings that the relayer sends name as the referrer of a trader who has none; null = none.',
     }),
     nativeReferrer: Address.nullable().meta({ description: 'The same for orders of agents on `/v1` that name no `referrer`.' }),
     agentNameTag: z.string().nullable(),

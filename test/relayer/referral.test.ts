@@ -43,7 +43,7 @@ const line = async (address: string, check: string): Promise<{ ok: boolean; deta
   return (body as { lines: { check: string; ok: boolean; detail: string }[] }).lines.find((each) => each.check === check);
 };
 
-/** The referrer that an opening names, whoever sends it. */
+/** The referrer that an opening names, in a bare call or a delegated one. */
 function referrerIn(data: Hex): string {
   const { functionName, args } = decodeFunctionData({ abi: diamondAbi, data });
   if (functionName === 'delegatedTradingAction') return referrerIn(args[1]);
@@ -88,7 +88,7 @@ async function rewardsOf(trader: `0x${string}`) {
 const usd = (amount: bigint): string => formatUnits(amount, 18);
 
 describe('a referrer that the protocol has not whitelisted', () => {
-  it('is told to the operator at the start, and to traders before they trade', async () => {
+  it('is reported to the operator at the start, and to traders before they trade', async () => {
     const { body } = await sandbox.get('/ready');
     const { notes } = (body as { chains: Record<string, { notes: string[] }> }).chains[FACADE_CHAIN] ?? { notes: [] };
     for (const referrer of [OPERATOR, NATIVE])
@@ -98,12 +98,12 @@ describe('a referrer that the protocol has not whitelisted', () => {
     expect(sandbox.log.entries.filter(({ event }) => event === 'chain.differs')).toHaveLength(1);
     expect((await sandbox.get(`/v1/${FACADE_CHAIN}`)).body).toMatchObject({ referrer: OPERATOR, nativeReferrer: NATIVE });
     const { address } = await newFacadeTrader(sandbox);
-    const told = await line(address, 'referrer');
-    expect(told?.ok).toBe(true);
-    expect(told?.detail).toMatch(
+    const future = await line(address, 'referrer');
+    expect(future?.ok).toBe(true);
+    expect(future?.detail).toMatch(
       /^The trader has no referrer: an opening through the facade makes 0x0+a11ce the referrer; one through the native API/,
     );
-    expect(told?.detail).toContain('has not whitelisted');
+    expect(future?.detail).toContain('has not whitelisted');
   });
 
   it('is ignored by the contract', async () => {

@@ -1,8 +1,8 @@
 import type { Migration } from './migration.js';
 
 /**
- * What the Diamond says of referrers. Everybody's events are kept, not only those of the addresses in the settings: a referrer that is named
- * later, or was named before, is told by the same rows. Amounts are 1e18; the key is the place of the log.
+ * What the Diamond says of referrers. The events of every referrer are kept, not only those of the addresses in the settings: a referrer that is
+ * named later, or was named before, has its rows too. Amounts are 1e18; the key is the place of the log.
  */
 const EVENTS = `
   create table referral_events (
