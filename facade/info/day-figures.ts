@@ -1,5 +1,4 @@
 import { floorTo, type Candle } from '../../core/domain/candle.js';
-import { groupOf } from '../../core/domain/market.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
 
 /** What the last 24 hours were like, by pair index. */
@@ -25,9 +24,6 @@ const MOST_TRADES = 500;
 /** Charts that are asked for at once. */
 const CHARTS_AT_ONCE = 4;
 
-/** A long weekend: the last hour of a market that is shut lies so far back. */
-const CHART_BACK_MS = 4 * DAY_MS;
-
 /** Hours of markets by pair index, as the charts had them; a day of them serves until our own minutes reach back a day. */
 type Hours = Map<number, { readonly candles: readonly Candle[]; readonly askedAt: number }>;
 
@@ -42,9 +38,9 @@ export function createDayFigures({ store, clock }: Pick<Gateway, 'store' | 'cloc
     const hours: Hours = charts.get(venue) ?? (new Map() as Hours);
     charts.set(venue, hours);
     const told = (): Day => ({ priceBefore: new Map([...closesOf(hours, at), ...own]), volumeUsd });
-    known.set(venue, { day: told(), askedAt: clock.now() });
-    await readHours(venue, hours, { at, own });
-    known.set(venue, { day: told(), askedAt: clock.now() });
+    const publish = (): void => void known.set(venue, { day: told(), askedAt: clock.now() });
+    publish();
+    await readHours(venue, hours, { at, own, publish });
   };
 
   return {
@@ -64,7 +60,7 @@ const listed = ({ feed }: Venue): number[] => feed.config().pairs.flatMap((pair,
 async function readHours(
   venue: Venue,
   hours: Hours,
-  { at, own }: { readonly at: number; readonly own: ReadonlyMap<number, bigint> },
+  { at, own, publish }: { readonly at: number; readonly own: ReadonlyMap<number, bigint>; readonly publish: () => void },
 ): Promise<void> {
   const now = at + DAY_MS;
   const isMissing = (pairIndex: number): boolean => {
@@ -74,19 +70,13 @@ async function readHours(
   };
   const missing = listed(venue).filter(isMissing);
   for (const pairIndex of [...hours.keys()]) if (own.has(pairIndex)) hours.delete(pairIndex);
-  const fromOf = (pairIndex: number): number => floorTo(at - (isAlwaysOpen(venue, pairIndex) ? LOOK_BACK_MS : CHART_BACK_MS), HOUR_MS);
+  const from = floorTo(at - LOOK_BACK_MS, HOUR_MS);
   for (let first = 0; first < missing.length; first += CHARTS_AT_ONCE) {
     const some = missing.slice(first, first + CHARTS_AT_ONCE);
-    const found = await Promise.all(
-      some.map((pairIndex) => venue.feed.candles({ pairIndex, interval: '1h', from: fromOf(pairIndex), to: now })),
-    );
+    const found = await Promise.all(some.map((pairIndex) => venue.feed.candles({ pairIndex, interval: '1h', from, to: now })));
     some.forEach((pairIndex, place) => hours.set(pairIndex, { candles: found[place]?.candles ?? [], askedAt: now }));
+    publish();
   }
-}
-
-function isAlwaysOpen({ feed }: Venue, pairIndex: number): boolean {
-  const { pairs, groups } = feed.config();
-  return groupOf(groups[pairs[pairIndex]?.groupIndex ?? -1]?.name ?? '') === 'crypto';
 }
 
 const closesOf = (hours: Hours, at: number): [number, bigint][] =>
@@ -95,9 +85,11 @@ const closesOf = (hours: Hours, at: number): [number, bigint][] =>
     return close === null ? [] : [[pairIndex, close]];
   });
 
-/** Of the last hour that was over by then. */
-const closeBefore = (candles: readonly Candle[], at: number): bigint | null =>
-  candles.findLast(({ time }) => time + HOUR_MS <= at)?.close ?? null;
+/** Of the last hour that was over by then, unless that is long ago. */
+function closeBefore(candles: readonly Candle[], at: number): bigint | null {
+  const last = candles.findLast(({ time }) => time + HOUR_MS <= at);
+  return last === undefined || last.time + HOUR_MS < at - LOOK_BACK_MS ? null : last.close;
+}
 
 async function volumes(venue: Venue, since: number): Promise<Map<number, bigint>> {
   const sums = await Promise.all(
