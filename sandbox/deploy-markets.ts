@@ -67,6 +67,8 @@ function fundingParams(skewDepth: bigint): typeof FUNDING_OFF {
   };
 }
 
+/** Group 0 of borrowing is none, so theirs follow those of the markets one behind. */
+const borrowingGroupOf = (market: SandboxMarket): number => groupIndexOf(market) + 1;
 const groupIndexOf = (market: SandboxMarket): number => SANDBOX_GROUPS.findIndex(({ name }) => name === market.group);
 
 function groupCalls(): Hex[] {
@@ -123,7 +125,7 @@ function collateralCalls(slug: ChainSlug, markets: Markets): Hex[] {
       encodeFunctionData({
         abi,
         functionName: 'sandboxSetBorrowingGroupMaxOi',
-        args: [index, group, (BigInt(total) * 10n ** 10n * 6n) / 10n],
+        args: [index, group + 1, (BigInt(total) * 10n ** 10n * 6n) / 10n],
       }),
     );
   });
@@ -146,7 +148,7 @@ function marketSetting(market: SandboxMarket, pairIndex: number, collateralIndex
     maxOi: BigInt(market.maxOi) * 10n ** 10n,
     skewDepth,
     maxSkewCollateral: 0n,
-    borrowingGroup: groupIndexOf(market),
+    borrowingGroup: borrowingGroupOf(market),
     funding: fundingParams(skewDepth),
     borrowingRatePerSecondP: Number(percent(market.borrowingPercentPerHour) / 3600n),
     price: parseUnits(market.startPrice, 10),
@@ -165,11 +167,14 @@ const FEE_TIERS = [
   [750, 2_000_000_000],
 ].map(([feeMultiplier = 0, pointsThreshold = 0]) => ({ feeMultiplier, pointsThreshold }));
 
+/** The contract takes what is worth 10 to 30 s; where blocks are rarer than on Arbitrum, fewer of them are. */
+const TRIGGER_TIMEOUT_BLOCKS: Partial<Record<ChainSlug, number>> = { base: 6, polygon: 6 };
+
 function protocolCalls(slug: ChainSlug, testnet: boolean): Hex[] {
   const minAnswers = testnet ? 2 : 3;
   const oracles: Address[] = Array.from({ length: minAnswers + 1 }, (_, i) => oracleAddress(i));
   return [
-    encodeFunctionData({ abi, functionName: 'sandboxSetTimeouts', args: [200, 20] }),
+    encodeFunctionData({ abi, functionName: 'sandboxSetTimeouts', args: [200, TRIGGER_TIMEOUT_BLOCKS[slug] ?? 40] }),
     encodeFunctionData({ abi, functionName: 'sandboxSetOracles', args: [oracles, minAnswers] }),
     encodeFunctionData({ abi, functionName: 'sandboxSetWrappedNative', args: [WRAPPED_NATIVE[slug] ?? zeroAddress] }),
     encodeFunctionData({

@@ -64,6 +64,16 @@ contract Token {
         mint(msg.sender, msg.value);
     }
 
+    function withdraw(uint256 amount) external {
+        uint256 balance = balanceOf[msg.sender];
+        if (balance < amount) revert ERC20InsufficientBalance(msg.sender, balance, amount);
+        balanceOf[msg.sender] = balance - amount;
+        totalSupply -= amount;
+        emit Transfer(msg.sender, address(0), amount);
+        (bool ok, ) = msg.sender.call{value: amount}("");
+        require(ok);
+    }
+
     function mint(address to, uint256 amount) private {
         if (to == address(0)) revert ERC20InvalidReceiver(to);
         totalSupply += amount;

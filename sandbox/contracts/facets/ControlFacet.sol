@@ -70,7 +70,11 @@ contract ControlFacet is Access {
         emit Events.TradingActivatedUpdated(activated);
     }
 
+    /// The trigger timeout must be worth 10 to 30 seconds in the blocks that the protocol reckons with on this chain.
     function sandboxSetTimeouts(uint16 marketOrdersBlocks, uint16 triggerBlocks) external onlyOperator {
+        uint256 blockMs = block.chainid == 8453 ? 2000 : block.chainid == 137 ? 2200 : 300;
+        if (triggerBlocks < MIN_TRIGGER_TIMEOUT_MS / blockMs) revert BelowMin();
+        if (triggerBlocks > MAX_TRIGGER_TIMEOUT_MS / blockMs) revert AboveMax();
         s().marketOrdersTimeoutBlocks = marketOrdersBlocks;
         s().triggerTimeoutBlocks = triggerBlocks;
         emit Events.MarketOrdersTimeoutBlocksUpdated(marketOrdersBlocks);
@@ -83,6 +87,10 @@ contract ControlFacet is Access {
 
     function sandboxSetWrappedNative(address token) external onlyOperator {
         s().wrappedNative = token;
+    }
+
+    function sandboxSetNativeTransfer(bool enabled) external onlyOperator {
+        s().nativeTransferDisabled = !enabled;
     }
 
     function sandboxAddCollaterals(CollateralSetting[] calldata list) external onlyOperator {
@@ -184,6 +192,7 @@ contract ControlFacet is Access {
     }
 
     function sandboxSetBorrowingGroupMaxOi(uint8 collateralIndex, uint16 group, uint72 maxOi) external onlyOperator {
+        if (group == 0) revert BorrowingZeroGroup();
         s().borrowingGroupOi[collateralIndex][group].max = maxOi;
     }
 

@@ -47,7 +47,7 @@ contract OracleFacet is Access {
         return o.orderType == MARKET_OPEN ? o.trade.pairIndex : Store.state().trades[o.trade.user][o.trade.index].pairIndex;
     }
 
-    /// An answer to an order that was cancelled meanwhile is ignored; one that comes after an hour is refused.
+    /// An answer to an order that was executed or cancelled meanwhile is only logged; one that comes after an hour is refused.
     function answer(Id memory id, uint64 price, uint8 forced) private nonReentrant {
         Store.Layout storage s = Store.state();
         PendingOrder storage o = s.pendingOrders[id.user][id.index];
@@ -55,17 +55,17 @@ contract OracleFacet is Access {
         if (block.timestamp > s.pendingOrderTs[id.user][id.index] + ANSWER_LIFETIME) revert DoesntExist();
         bytes32 request = Requests.requestId(id, 0);
         emit Events.ChainlinkFulfilled(request);
-        if (!o.isOpen) return;
         uint16 pair = pairOf(o);
         uint8 orderType = o.orderType;
-        s.lastPrice[pair] = price;
         bool lookback = orderType >= LIMIT_OPEN && orderType <= LIQ_CLOSE;
         uint64 candle = lookback ? price : 0;
         AggregatorAnswer memory a = AggregatorAnswer(id, candle, candle, candle, price);
+        if (!o.isOpen) return emitReceived(a, pair, request, lookback, false);
+        s.lastPrice[pair] = price;
         dispatch(a, orderType, o.trade.user, o.trade.index, forced);
         Requests.close(id);
         emit Events.TradingCallbackExecuted(a, orderType);
-        emitReceived(a, pair, request, lookback);
+        emitReceived(a, pair, request, lookback, true);
     }
 
     function dispatch(AggregatorAnswer memory a, uint8 t, address user, uint32 index, uint8 forced) private {
@@ -97,10 +97,10 @@ contract OracleFacet is Access {
         Routing.forward(call);
     }
 
-    function emitReceived(AggregatorAnswer memory a, uint16 pair, bytes32 request, bool lookback) private {
+    function emitReceived(AggregatorAnswer memory a, uint16 pair, bytes32 request, bool lookback, bool isUsed) private {
         uint256 data = uint256(a.open) | (uint256(a.high) << 56) | (uint256(a.low) << 112) | (uint256(a.current) << 168) | (block.timestamp << 224);
         OrderAnswer[] memory answers = answersOf(a);
-        emit Events.PriceReceived(a.orderId, pair, request, data, lookback, true, true, true, answers, answers);
+        emit Events.PriceReceived(a.orderId, pair, request, data, lookback, isUsed, true, true, answers, answers);
     }
 
     function answersOf(AggregatorAnswer memory a) private view returns (OrderAnswer[] memory answers) {

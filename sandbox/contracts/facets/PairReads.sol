@@ -56,9 +56,9 @@ contract PairReads {
         return token != address(0) && token == s().wrappedNative;
     }
 
-    /// Payouts here are always in the token.
-    function getNativeTransferEnabled() external pure returns (bool) {
-        return false;
+    /// Whether payouts of wrapped native tokens are unwrapped.
+    function getNativeTransferEnabled() external view returns (bool) {
+        return !s().nativeTransferDisabled;
     }
 
     function pairsCount() external view returns (uint256) {

@@ -11,6 +11,7 @@ import {Fees} from "../lib/Fees.sol";
 import {Holding} from "../lib/Holding.sol";
 import {Ledger} from "../lib/Ledger.sol";
 import {Settlement} from "../lib/Settlement.sol";
+import {Native} from "../lib/Native.sol";
 import {Events} from "../lib/Events.sol";
 
 /// The end of a trade and the fees of a living one, shared by all callbacks.
@@ -47,6 +48,12 @@ contract SettlementFacet is Access {
         Settlement.transferValue(t, int256(value), int256(Holding.available(t.user, t.index, t.collateralAmount)) - int256(fee));
         Fees.process(t, size, orderType, fee);
         s().uiRealizedPnl[t.user][t.index].realizedTradingFeesCollateral += uint128(fee);
+    }
+
+    /// Pays wrapped native tokens out as native currency; false where that is switched off or the receiver does not take it.
+    function sandboxOnPayNative(address token, address to, uint256 amount) external returns (bool) {
+        if (!s().locked) revert WrongAccess();
+        return !s().nativeTransferDisabled && Native.pay(token, to, amount);
     }
 
     /// Charges a fee to an open trade, or liquidates it on the spot when it cannot bear the fee.

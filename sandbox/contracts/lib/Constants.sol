@@ -13,6 +13,11 @@ uint256 constant LEGACY_LIQ_THRESHOLD_P = 90e10;
 uint256 constant MIN_LEVERAGE = 100;
 uint256 constant SL_BUFFER_P = 5e10;
 uint256 constant MAX_FEE_TIER_DAYS = 30;
+// How long a keeper's attempt may keep its order from being edited.
+uint256 constant MIN_TRIGGER_TIMEOUT_MS = 10_000;
+uint256 constant MAX_TRIGGER_TIMEOUT_MS = 30_000;
+// What a payout in native currency may cost its receiver.
+uint256 constant NATIVE_TRANSFER_GAS = 10_000;
 // An oracle's answer is worthless after this time.
 uint256 constant ANSWER_LIFETIME = 1 hours;
 

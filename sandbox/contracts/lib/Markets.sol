@@ -92,7 +92,10 @@ library Markets {
     }
 
     function withinGroupOi(uint8 index, uint16 pair, bool long, uint256 size) internal view returns (bool) {
-        OpenInterest storage oi = s().borrowingGroupOi[index][s().borrowingGroupOf[index][pair]];
+        uint16 groupIndex = s().borrowingGroupOf[index][pair];
+        // Group 0 means that the pair is in none.
+        if (groupIndex == 0) return true;
+        OpenInterest storage oi = s().borrowingGroupOi[index][groupIndex];
         return oi.max == 0 || (long ? oi.long : oi.short) + (size * P10) / collateral(index).precision <= oi.max;
     }
 

@@ -23,7 +23,9 @@ library Settlement {
 
     function pay(uint8 index, address to, uint256 amount) internal {
         if (amount == 0) return;
-        callToken(Markets.collateral(index).collateral, abi.encodeWithSignature("transfer(address,uint256)", to, amount));
+        address token = Markets.collateral(index).collateral;
+        if (token == s().wrappedNative && abi.decode(Routing.forward(abi.encodeCall(SettlementFacet.sandboxOnPayNative, (token, to, amount))), (bool))) return;
+        callToken(token, abi.encodeWithSignature("transfer(address,uint256)", to, amount));
     }
 
     /// The token's own revert reaches the caller unchanged.

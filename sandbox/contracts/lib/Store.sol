@@ -24,6 +24,7 @@ library Store {
         address[] oracles;
         uint256 requestCount;
         address wrappedNative;
+        bool nativeTransferDisabled;
         mapping(address => mapping(uint32 => Trade)) trades;
         mapping(address => mapping(uint32 => TradeInfo)) tradeInfos;
         mapping(address => mapping(uint32 => GroupLiquidationParams)) tradeLiquidationParams;

@@ -446,3 +446,4 @@ error WrongSl();
 error NotYourOrder();
 error NewPositionSizeSmaller();
 error TradeInfoCollateralPriceUsdZero();
+error BorrowingZeroGroup();

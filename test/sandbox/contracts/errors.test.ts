@@ -1,6 +1,7 @@
 import { zeroAddress, type Hex } from 'viem';
 import { argsOf, controlCall, diamondCall, errorOf, packed, price, trade, usdc, type Trade } from '../../harness/diamond/diamond-calls.js';
 import { setMarket } from '../../harness/diamond/diamond-markets.js';
+import { tokenAbi } from '../../../sandbox/contracts/artefact.js';
 import { OPERATOR, account, closeWorlds, createDiamondWorld, type DiamondWorld } from '../../harness/diamond/bare-diamond.js';
 
 const open = (changes: Partial<Trade> = {}, slippage = 1000): Hex => diamondCall('openTrade', [trade(changes), slippage, zeroAddress]);
@@ -166,6 +167,46 @@ describe('native currency', () => {
     );
     expect(argsOf(logs, 'TradeStored').trade.collateralAmount).toBe(10n ** 17n);
     await world.control(controlCall('sandboxSetCollateral', [2, false, 300_000_000_000n]));
+  });
+
+  it.each([
+    ['is what a partial close pays', true],
+    ['is paid as its wrapped token where that is switched off', false],
+  ])('%s', async (_, isEnabled) => {
+    await world.control(controlCall('sandboxSetCollateral', [2, true, 300_000_000_000n]));
+    await world.control(controlCall('sandboxSetNativeTransfer', [isEnabled]));
+    await setMarket(world, { collateralIndex: 2 });
+    const data = diamondCall('openTradeNative', [trade({ collateralIndex: 2 }), 1000, zeroAddress]);
+    const { logs } = await world.send(trader, data, { value: 10n ** 18n });
+    const { index } = argsOf((await world.fulfil(argsOf(logs, 'PendingOrderStored').pendingOrder, price(60_000))).logs, 'MarketExecuted');
+    const id = await world.ask(trader, diamondCall('decreasePositionSize', [index, 10n ** 17n, 0, price(60_000)]));
+    const token = (await world.read('getCollaterals', []))[1]?.collateral ?? zeroAddress;
+    const balance = { address: token, abi: tokenAbi, functionName: 'balanceOf', args: [trader.address] } as const;
+    const held = async () =>
+      [await world.client.getBalance({ address: trader.address }), await world.client.readContract(balance)] as const;
+    const [coins, tokens] = await held();
+    const { values } = argsOf((await world.fulfil(id, price(60_000))).logs, 'PositionSizeDecreaseExecuted');
+    const [coinsAfter, tokensAfter] = await held();
+    const sent = values.collateralSentToTrader;
+    expect(sent).toBeGreaterThan(0n);
+    expect([coinsAfter - coins, tokensAfter - tokens]).toEqual(isEnabled ? [sent, 0n] : [0n, sent]);
+    await world.control(controlCall('sandboxSetCollateral', [2, false, 300_000_000_000n]));
+  });
+});
+
+describe('governance is refused', () => {
+  it.each([
+    ['a trigger timeout worth less than ten seconds', 32, 'BelowMin'],
+    ['one worth more than thirty', 101, 'AboveMax'],
+  ])('%s', async (_, blocks, name) => {
+    expect(await errorOf(world.control(controlCall('sandboxSetTimeouts', [200, blocks])))).toBe(name);
+  });
+
+  it('a limit for borrowing group 0, which means that a pair is in none', async () => {
+    await expect(world.control(controlCall('sandboxSetBorrowingGroupMaxOi', [3, 0, 1n]))).rejects.toThrow();
+    await setMarket(world, { borrowingGroup: 0 });
+    expect(await world.read('withinMaxBorrowingGroupOi', [3, 0, true, usdc(10 ** 9)])).toBe(true);
+    await setMarket(world);
   });
 });
 

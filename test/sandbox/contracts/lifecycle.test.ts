@@ -201,8 +201,14 @@ describe('a pending order', () => {
     const id = await world.requestOpen(trader);
     await world.mineBlocks(200);
     await world.send(trader, diamondCall('cancelOrderAfterTimeout', [id.index]));
-    expect((await world.fulfil(id, P)).names).toEqual(['ChainlinkFulfilled']);
+    expect((await world.fulfil(id, P)).names).toEqual(['ChainlinkFulfilled', 'PriceReceived']);
     expect(await world.read('getTrades', [trader.address])).toEqual([]);
+  });
+
+  it('takes nothing from an answer that comes after it was executed', async () => {
+    const id = await world.requestOpen(await newTrader());
+    expect((await world.fulfil(id, P)).names).toContain('MarketExecuted');
+    expect((await world.fulfil(id, P)).names).toEqual(['ChainlinkFulfilled', 'PriceReceived']);
   });
 
   it('stays pending when its answer meets a paused Diamond', async () => {

@@ -42,7 +42,7 @@ export async function readMarket(
     { name: 'getPairOisBeforeV10Collateral', args: [index, pairIndex] },
     { name: 'getPairFundingFeeData', args: [[index], [pairIndex]] },
     { name: 'getPairBorrowingFeeData', args: [[index], [pairIndex]] },
-    { name: 'getBorrowingGroupOi', args: [index, pairIndex] },
+    { name: 'getBorrowingGroupOi', args: [index, pairIndex + 1] },
   ])) as [
     Record<string, number>,
     Record<string, bigint>,

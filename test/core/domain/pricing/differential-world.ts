@@ -14,7 +14,7 @@ export const skewDepthOf = (plan: RoundPlan, pair: number, collateral: number): 
 
 export async function furnish(chain: DifferentialChain, plan: RoundPlan): Promise<void> {
   const { control } = chain;
-  await control('sandboxSetTimeouts', [200, 30]);
+  await control('sandboxSetTimeouts', [200, 40]);
   for (const [index, priceUsd] of plan.priceUsd.entries()) await control('sandboxSetCollateral', [index + 1, true, priceUsd]);
   const group = { name: 'crypto', job: `0x${'0'.repeat(64)}`, minLeverage: 1100n, maxLeverage: 150_000n };
   await control('sandboxSetGroups', [[group], [plan.liquidation]]);
@@ -47,7 +47,7 @@ export async function furnish(chain: DifferentialChain, plan: RoundPlan): Promis
     await control('sandboxSetCounterTrade', [pairIndex, pair.counterTrade.maxLeverage, pair.counterTrade.feeRateMultiplier]);
     await setMarkets(chain, plan, pairIndex, pair.price);
     for (const [index, { groupMax }] of pair.collaterals.entries()) {
-      await control('sandboxSetBorrowingGroupMaxOi', [index + 1, pairIndex, groupMax]);
+      await control('sandboxSetBorrowingGroupMaxOi', [index + 1, pairIndex + 1, groupMax]);
     }
     for (const [trader, terms] of plan.terms.entries()) {
       await control('sandboxSetUserPriceImpact', [TRADERS[trader], pairIndex, terms.cumulVolPriceImpactMultiplier, terms.fixedSpreadP]);
@@ -74,7 +74,15 @@ async function setMarkets({ control }: DifferentialChain, plan: RoundPlan, pairI
     const collateralIndex = index + 1;
     const skewDepth = skewDepthOf(plan, pairIndex, collateralIndex);
     const funding = { ...market.fundingParams, __placeholder: 0n };
-    const common = { collateralIndex, pairIndex, maxOi, skewDepth, maxSkewCollateral, borrowingGroup: pairIndex, borrowingRatePerSecondP };
+    const common = {
+      collateralIndex,
+      pairIndex,
+      maxOi,
+      skewDepth,
+      maxSkewCollateral,
+      borrowingGroup: pairIndex + 1,
+      borrowingRatePerSecondP,
+    };
     await control('sandboxSetMarkets', [[{ ...common, funding, price }]]);
   }
 }
