@@ -14,8 +14,8 @@ export interface MarketTrade {
   /** Epoch ms of the block. */
   readonly at: number;
   readonly txHash: string;
-  /** 1e18: the profit of the price alone, of what was closed; absent where it is not told. */
+  /** 1e18: the profit of the price alone, of what was closed; absent where the backend does not say. */
   readonly pnlUsd?: bigint;
-  /** Whose trade it was; absent where it is not told. */
+  /** The trader; absent where the backend does not say. */
   readonly trader?: string;
 }

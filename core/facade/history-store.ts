@@ -18,7 +18,7 @@ export interface SeenOrder {
 export interface SeenFill {
   readonly id: bigint;
   readonly executed: Executed;
-  /** The order that was executed, with its terms where it opens a size that was asked for natively; null where the contract acted by itself, or for an order nobody knows. */
+  /** The order that was executed, with its terms where it opens a size that was asked for natively; null where the contract acted by itself, or for an unknown order. */
   readonly by: { readonly id: bigint; readonly isRelayed: boolean; readonly opening: Order | null } | null;
   /**
    * The trader's net position of the market just before and after, 1e18 base units, each trade at the collateral's price of its opening.

@@ -49,6 +49,6 @@ export function isAboutToRest({ order, manner, answered }: ExchangeRecord, order
   return orders.every(({ order: own }) => own.status === 'rejected' && own.reason === 'SLIPPAGE' && now - own.updatedAt < RESTS_WITHIN_MS);
 }
 
-/** An order for immediate execution whose outcome the bot still waits for: it is not listed, and not open to anybody yet. */
+/** An order for immediate execution whose outcome the bot still waits for: it is not listed, and no update says that it is open. */
 export const isUnanswered = ({ order, manner, answered }: ExchangeRecord): boolean =>
   manner === 'market' && order.style.kind === 'limit' && order.style.tif !== 'Gtc' && answered !== 'resting';

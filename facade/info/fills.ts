@@ -41,7 +41,7 @@ export async function readFills(whose: Whose, window: FillWindow): Promise<Shown
   const { slug } = venue.definition;
   const { history } = gateway.store.facade;
   const units = venue.feed.config().collaterals;
-  // Fills of one second are told apart by milliseconds, so the second that the stretch begins in belongs to it.
+  // Fills of one second differ by milliseconds, so the second that the stretch begins in belongs to it.
   const seconds = { ...window, from: window.from - SECOND_MS + 1 };
   const found = await history.fills(slug, trader, seconds, units);
   if (found.length === 0) return [];

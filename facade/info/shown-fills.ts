@@ -34,10 +34,10 @@ const LAST_OF_SECOND = 999;
  */
 export function showExecutions(executions: readonly Execution[]): ShownPart[][] {
   const filled = new Map<string, bigint>();
-  const told = new Map<number, number>();
+  const shown = new Map<number, number>();
   const timeOf = (at: number): number => {
-    const count = told.get(at) ?? 0;
-    told.set(at, count + 1);
+    const count = shown.get(at) ?? 0;
+    shown.set(at, count + 1);
     return at + Math.min(count, LAST_OF_SECOND);
   };
   return executions.map(({ before, after, lot, at, order }) => {

@@ -23,10 +23,10 @@ export interface TapeTrade {
 }
 
 const MOST_TRADES = 100;
-const NOBODY = '0x0000000000000000000000000000000000000000';
+const UNKNOWN_USER = '0x0000000000000000000000000000000000000000';
 const LAST_OF_SECOND = 999;
 
-/** The newest executions of a market, newest first: as fills show them where the chain was followed, and as the backend tells what was before. */
+/** The newest executions of a market, newest first: as fills show them where the chain was followed, and as the backend lists what was before. */
 export async function recentTrades(gateway: Gateway, venue: Venue, asset: Asset): Promise<TapeTrade[]> {
   const own = await readTape(gateway, venue, asset, MOST_TRADES).catch((error: unknown) => {
     venue.log.warn('facade.tape-not-read', { error });
@@ -34,12 +34,12 @@ export async function recentTrades(gateway: Gateway, venue: Venue, asset: Asset)
   });
   const oldest = own.at(-1)?.time ?? Infinity;
   if (own.length >= MOST_TRADES) return own.slice(0, MOST_TRADES);
-  const told = await venue.feed.recentTrades({ pairIndex: asset.id, limit: MOST_TRADES }).catch((error: unknown) => {
+  const listed = await venue.feed.recentTrades({ pairIndex: asset.id, limit: MOST_TRADES }).catch((error: unknown) => {
     if (own.length > 0) return [];
     throw error;
   });
   const known = new Set(own.map(({ hash }) => hash));
-  const before = told.filter((trade) => isExecution(trade) && trade.at < oldest && !known.has(trade.txHash));
+  const before = listed.filter((trade) => isExecution(trade) && trade.at < oldest && !known.has(trade.txHash));
   return [...own, ...before.map((trade) => showTrade(venue, asset, trade))].slice(0, MOST_TRADES);
 }
 
@@ -92,7 +92,7 @@ const isExecution = ({ action, price }: MarketTrade): boolean => action !== 'lev
 
 /** What was executed before the chain was followed. Its collateral says what was opened; what was closed of it is worth that and its profit. */
 export function showTrade({ definition }: Venue, asset: Asset, trade: MarketTrade): TapeTrade {
-  const { price, sizeUsd, pnlUsd = 0n, side, action, at, txHash, trader = NOBODY } = trade;
+  const { price, sizeUsd, pnlUsd = 0n, side, action, at, txHash, trader = UNKNOWN_USER } = trade;
   const opens = action === 'open' || action === 'increase';
   const profit = side === 'long' ? pnlUsd : -pnlUsd;
   const worth = opens ? sizeUsd : sizeUsd + profit;

@@ -23,7 +23,7 @@ export interface FillNews {
 }
 
 const MOST = 2_000;
-/** Fills of one second are told apart by milliseconds. */
+/** Fills of one second differ by milliseconds. */
 const LAST_OF_SECOND = 999;
 
 interface Happened {

@@ -13,7 +13,7 @@ export interface TradeFeed {
   readonly stop: Cancel;
 }
 
-interface Told {
+interface Framed {
   readonly tid: number;
   readonly text: string;
 }
@@ -23,8 +23,8 @@ const READ_ALONG = 50;
 
 /** Executions of one market, as every replica reads them in the journal; clients take an empty list badly, so none is ever sent. */
 export function createTradeFeed(gateway: Gateway, venue: Venue, asset: Asset): TradeFeed {
-  const topic = createTopic<Told>('facade trades', venue.log);
-  const told = new Set<number>();
+  const topic = createTopic<Framed>('facade trades', venue.log);
+  const sent = new Set<number>();
   let reading = Promise.resolve();
 
   const read = async (count: number, since: number): Promise<void> => {
@@ -32,10 +32,10 @@ export function createTradeFeed(gateway: Gateway, venue: Venue, asset: Asset): T
     for (const trade of trades.toReversed()) if (trade.time >= since) tell(trade);
   };
   const tell = (trade: TapeTrade): void => {
-    if (told.has(trade.tid)) return;
-    told.add(trade.tid);
-    const [oldest] = told.size > MOST_TOLD ? told : [];
-    if (oldest !== undefined) told.delete(oldest);
+    if (sent.has(trade.tid)) return;
+    sent.add(trade.tid);
+    const [oldest] = sent.size > MAX_SENT ? sent : [];
+    if (oldest !== undefined) sent.delete(oldest);
     topic.tell({ tid: trade.tid, text: frameText('trades', [trade]) });
   };
   const stop = gateway.bus.on('journal', ({ venue: where, entries }) => {
@@ -48,15 +48,20 @@ export function createTradeFeed(gateway: Gateway, venue: Venue, asset: Asset): T
   return {
     stop,
     follow(listener) {
-      /** What happens while the past is being read; null once it is told. */
-      let meanwhile: Told[] | null = [];
+      /** What happens while the past is being read; null once the past is sent. */
+      let meanwhile: Framed[] | null = [];
+      /** What the past had: a later execution of the same second reads its second again. */
+      const known = new Set<number>();
       let isCancelled = false;
-      const cancel = topic.listen((each) => (meanwhile === null ? listener(each.text) : void meanwhile.push(each)));
+      const push = ({ tid, text }: Framed): void => {
+        if (!known.has(tid)) listener(text);
+      };
+      const cancel = topic.listen((each) => (meanwhile === null ? push(each) : void meanwhile.push(each)));
       const begin = (past: readonly TapeTrade[]): void => {
         if (isCancelled) return;
         if (past.length > 0) listener(frameText('trades', past));
-        const known = new Set(past.map(({ tid }) => tid));
-        for (const { tid, text } of meanwhile ?? []) if (!known.has(tid)) listener(text);
+        for (const { tid } of past) known.add(tid);
+        for (const each of meanwhile ?? []) push(each);
         meanwhile = null;
       };
       // Without a past there still is a present.
@@ -69,7 +74,7 @@ export function createTradeFeed(gateway: Gateway, venue: Venue, asset: Asset): T
   };
 }
 
-const MOST_TOLD = 2_000;
+const MAX_SENT = 2_000;
 
 /** The block's second of what trades in the market. */
 function executedAt({ fact }: JournalEntry, asset: Asset): number[] {

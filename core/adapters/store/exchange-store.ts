@@ -252,13 +252,13 @@ const ANSWER = statement(`
   ), clock as (
     insert into account_clocks (chain, trader, cursor) select cast(:chain as text), trader, 1 from known
     on conflict (chain, trader) do update set cursor = account_clocks.cursor + 1 returning cursor
-  ), told as (
+  ), published as (
     insert into journal (chain, trader, cursor, at, kind, order_id, fact)
     select cast(:chain as text), known.trader, cursor, cast(:at as bigint), 'order', id,
       jsonb_build_object('kind', 'order', 'id', jsonb_build_object('$n', id::text), 'order', state)
     from clock, known returning 1
   )
-  select pg_notify(cast(:channel as text), '') from told`);
+  select pg_notify(cast(:channel as text), '') from published`);
 
 const RECORD = statement(`with ${RECORDED} select 1`);
 
