@@ -87,10 +87,12 @@ interface Steps {
 
 /** Entries of one action that are stored side by side: they share a trip to the database. */
 const MOST_BESIDE = 20;
+/** In an action of so many, what is named first is judged first by the bounds of funds and rules; larger ones have no time for that. */
+const MOST_IN_TURN = 40;
 
 /**
  * Hands items over in their order, the first of them while the last are still simulated: an action of two hundred has to be answered in
- * the time of one. Entries do not depend on each other and are stored side by side; whatever is about trades waits for what stands before it.
+ * the time of one. Entries of a large action are stored side by side; whatever is about trades waits for what stands before it.
  */
 async function sendPlans(plans: readonly Planned[], { prepare, send }: Steps): Promise<(Sent | Failure)[]> {
   const prepared = plans.map((plan) => {
@@ -112,6 +114,7 @@ async function sendPlans(plans: readonly Planned[], { prepare, send }: Steps): P
 
 /** How many items from there on can be stored side by side; at least one. */
 function besideAt(plans: readonly Planned[], from: number): number {
+  if (plans.length <= MOST_IN_TURN) return 1;
   const run = plans.slice(from, from + MOST_BESIDE);
   const end = run.findIndex((plan) => !isEntry(plan));
   return Math.max(1, end === -1 ? run.length : end);
