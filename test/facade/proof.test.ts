@@ -385,6 +385,29 @@ describe('a relayed transaction', () => {
     );
   });
 
+  it('of a level of an order that rests changes nothing else of that order', async () => {
+    const busy = await newFacadeTrader(sandbox);
+    const send = async (action: Record<string, unknown>) =>
+      (await postExchange(sandbox.url, FACADE_CHAIN, await signL1(new Wallet(busy.agentKey), action))).body;
+    const cloid = `0x${'2c'.repeat(16)}`;
+    const stop = (triggerPx: string) =>
+      order({ a: BTC, b: false, p: triggerPx, s: '0.1', r: true, t: { trigger: { isMarket: true, triggerPx, tpsl: 'sl' } }, c: cloid });
+    const parent = order({ a: BTC, b: true, p: '40000', s: '0.1', r: false, t: GTC });
+    await send({ type: 'order', orders: [parent, stop('39000')], grouping: 'normalTpsl' });
+    await send({ type: 'modify', oid: cloid, order: stop('38000') });
+    await send({ type: 'cancelByCloid', cancels: [{ asset: BTC, cloid }] });
+    const proofs = await minedProofs(busy, 'action', 3);
+    expect(proofs.map(({ context = '{}' }) => (JSON.parse(context) as { kind: string }).kind)).toEqual(['cancel', 'child', 'order']);
+    for (const proof of proofs) expect(await verify(proof)).toEqual(HOLDS);
+    const [canceled, changed] = proofs;
+    const priced = (text: string | undefined) => text?.replace(/"price":\{"\$n":"\d/, '"price":{"$$n":"9');
+    for (const proof of [canceled, changed])
+      expect((await verify({ ...proof, context: priced(proof?.['context']) })).said).toContain('it changes more of the order');
+    expect((await verify({ ...changed, envelope: changed?.['envelope']?.replaceAll('38000', '37000') })).said).toContain(
+      'it sets a level at',
+    );
+  });
+
   it('of two calls where one was signed does not hold', async () => {
     const proof = await proofOf(order({ a: BTC, b: true, p: '42000', s: '0.1', r: false, t: GTC }));
     const { args } = decodeFunctionData({ abi: diamondAbi, data: proof['data'] as `0x${string}` });
