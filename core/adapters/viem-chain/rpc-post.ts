@@ -65,7 +65,9 @@ async function postSurely(place: RpcPlace, body: string, sending: Sending): Prom
 
 function postOnce({ options, isTls }: RpcPlace, body: string, { end, isLarge }: Sending): Promise<Posted> {
   return new Promise((resolve, reject) => {
+    let isAnswered = false;
     const sent = (isTls ? tlsRequest : plainRequest)(options, (response) => {
+      isAnswered = true;
       collect(response, (fault, text) => {
         clearTimeout(timer);
         if (fault === null) return resolve({ status: response.statusCode ?? 0, headers: response.headers, text });
@@ -80,7 +82,7 @@ function postOnce({ options, isTls }: RpcPlace, body: string, { end, isLarge }: 
     const timer = setTimeout(giveUp, Math.max(end - performance.now(), 0));
     sent.on('error', (error: NodeJS.ErrnoException) => {
       clearTimeout(timer);
-      reject(new PostFault(isClosed(sent, error) ? 'closed' : 'unreachable', error.code));
+      reject(new PostFault(!isAnswered && isClosed(sent, error) ? 'closed' : 'unreachable', error.code));
     });
     if (isLarge) sent.setHeader('Accept-Encoding', 'gzip');
     sent.setHeader('Content-Length', Buffer.byteLength(body));
