@@ -120,7 +120,8 @@ step("market close after an idle time", "filled" in closed, str(closed))
 until("the position is gone", lambda: szi() == 0.0)
 
 fills = info.user_fills(address)
-step("fills", [fill["dir"] for fill in fills] == ["Close Long", "Open Long"], ", ".join(fill["dir"] for fill in fills))
+# What an order got beyond its size is a fill of its own.
+step("fills", fills[0]["dir"] == "Close Long" and fills[-1]["dir"] == "Open Long", ", ".join(fill["dir"] for fill in fills))
 
 adds_up("fills add up to nothing")
 

@@ -140,8 +140,8 @@ func main() {
 	}
 	step("the stop loss is in the history", triggers == 1, fmt.Sprintf("%d of %d orders", triggers, len(history)))
 
-	_, err = master.UsdTransfer(ctx, 1, trader.Address)
-	step("custody is refused", err != nil, fmt.Sprint(err))
+	transfer, err := master.UsdTransfer(ctx, 1, trader.Address)
+	step("custody is refused", err != nil || transfer.Status != "ok", fmt.Sprintf("%v %v", transfer, err))
 	fmt.Println("Every step succeeded.")
 }
 
