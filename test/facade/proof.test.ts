@@ -91,7 +91,7 @@ async function minedProofs(whose: FacadeTrader, purpose: RelayJob['purpose'], co
   const jobs = await eventually(mine, ({ length }) => length === count, 30_000);
   const headers = { 'X-Service-Api-Key': await apiKeyOf(whose) };
   const kindOf = ({ context }: RelayJob): string => (context as { kind: string }).kind;
-  const sorted = jobs.sort((a, b) => kindOf(a).localeCompare(kindOf(b)));
+  const sorted = jobs.sort((a, b) => kindOf(a).localeCompare(kindOf(b)) || Number(a.id - b.id));
   const proofs = await Promise.all(
     sorted.map(({ mined }) => sandbox.get(`/v1/${FACADE_CHAIN}/account/${whose.address}/proofs/${mined?.hash}`, headers)),
   );

@@ -81,7 +81,12 @@ describe('an order against the rules of its market', () => {
   it('brings the least collateral that an opening needs', async () => {
     const limit = { type: 'limit', price: '50000', leverage: '10' };
     expect(refusal(await agent.create(order({ ...limit, size: '0.00074999' })))).toEqual([422, 'SIZE_BELOW_MINIMUM']);
-    expect(await details({ ...limit, size: '0.0001' })).toEqual({ collateralUsd: '0.5', minCollateralUsd: '3.75' });
+    expect(await details({ ...limit, size: '0.0001' })).toEqual({
+      collateralUsd: '0.5',
+      leverage: '10',
+      minCollateralUsd: '3.75',
+      minNotionalUsd: '37.5',
+    });
     expect((await agent.create(order({ ...limit, size: '0.00075' }))).status).toBe(201);
   });
 
