@@ -36,10 +36,43 @@ export function withLevel({ order, orderKey }: Pick<KnownOrder, 'order' | 'order
 
 const STILL_THERE: CancelOutcome = { kind: 'executing', reclaimableAt: null };
 
+/** By the order whose levels are changed. */
+const inTurn = new WeakMap<Venue, Map<bigint, Promise<unknown>>>();
+
+/**
+ * One change of an order after the other: each writes both levels, so one that does not know the last would undo it. The order is read
+ * again for each, once nothing is on its way to it; null where that does not come in time.
+ */
+async function oneByOne<Result>(work: Work, { id }: KnownOrder, change: (parent: KnownOrder | null) => Promise<Result>): Promise<Result> {
+  const turns = inTurn.get(work.venue) ?? new Map<bigint, Promise<unknown>>();
+  inTurn.set(work.venue, turns);
+  const mine = (turns.get(id) ?? Promise.resolve()).then(async () => change(await quietParent(work, id)));
+  const settled = mine.catch(() => undefined);
+  turns.set(id, settled);
+  try {
+    return await mine;
+  } finally {
+    if (turns.get(id) === settled) turns.delete(id);
+  }
+}
+
+async function quietParent(work: Work, id: bigint): Promise<KnownOrder | null> {
+  const { gateway, venue, caller } = work;
+  const { slug } = venue.definition;
+  const read = (): Promise<KnownOrder | null> => gateway.store.orders.find(slug, caller.trader, id);
+  const key = (await read())?.orderKey ?? null;
+  if (key === null) return null;
+  const isQuiet = await comesTrue(work, async () => !(await gateway.store.exchange.isAmended(slug, caller.trader, indexOf(key))));
+  return isQuiet ? read() : null;
+}
+
 /** Takes a level off the order that rests with it. */
-export async function removeChild(work: Work, item: number, { parent, level }: Child): Promise<CancelOutcome> {
-  const intent = withLevel(parent, level.kind, 0n);
-  if (intent === null) return STILL_THERE;
+export const removeChild = (work: Work, item: number, { parent, level }: Child): Promise<CancelOutcome> =>
+  oneByOne(work, parent, (now) => takeOff(work, item, now, level));
+
+async function takeOff(work: Work, item: number, parent: KnownOrder | null, level: Child['level']): Promise<CancelOutcome> {
+  const intent = parent && withLevel(parent, level.kind, 0n);
+  if (parent === null || intent === null) return STILL_THERE;
   const isSent = await sendCancel(work, item, intent, parent.id);
   const isGone = isSent && (await comesTrue(work, async () => (await levelNow(work, parent.id, level.kind)) === 0n));
   // Filled meanwhile, its position has the level: the next cancel finds it there.
@@ -63,6 +96,8 @@ export interface ChildChange {
 }
 
 const NOT_THE_SAME = 'A take profit or stop loss of an order that rests can only get another price.';
+const ON_ITS_WAY = 'Another change of the same order is on its way.';
+const unsupported = (reason: string): ItemOutcome => failed(new GatewayError('UNSUPPORTED', { reason })).outcome;
 
 /** Another price for a level of an order that rests: a new order of the bot in the place of the old one. */
 export async function changeChild(
@@ -76,29 +111,38 @@ export async function changeChild(
   const asked = askedLevel(item.order);
   const isSame = item.order.style.kind === 'trigger' && asked.kind === level.kind && item.order.isBuy === record.order.isBuy;
   const isAll = item.order.size === 0n || item.order.size === record.order.size;
-  const intent = withLevel(parent, level.kind, asked.price);
-  if (!isSame || !isAll || intent === null) return failed(new GatewayError('UNSUPPORTED', { reason: NOT_THE_SAME })).outcome;
-  const beyond = beyondCapOf(gateway, venue, parent, intent);
-  if (beyond !== null) return beyond;
+  if (!isSame || !isAll || withLevel(parent, level.kind, asked.price) === null) return unsupported(NOT_THE_SAME);
   const watch = watchOrders(gateway, venue, caller.trader);
   const work: Work = { gateway, venue, caller, action, watch, end, purpose: 'action' };
   try {
-    const write = await prepareTransaction(gateway, venue, caller, { intent, takes: null });
-    const sizeBase = record.legs.reduce((sum, leg) => sum + leg.sizeBase, 0n);
-    const made = { ...recordOf(venue, caller, action, { asked: item, manner: 'protection' }), parentOrder: parent.id, sizeBase };
-    const [oid] = await gateway.store.exchange.recordChildren([made]);
-    if (oid === undefined) throw new TypeError('a child without a number');
-    if (asked.price === level.price) await gateway.store.facade.protections.handOver(venue.definition.slug, caller.trader, record.oid, oid);
-    const context: ChildJobContext = { kind: 'child', item: item.item, intent, context: { pairIndex: item.pairIndex } };
-    const { handedOver } = await sendWrite(venue, caller, { action, orderId: null, write, context });
-    await soonest(venue, watch, [handedOver.then(requireSent)], leftOf(work));
-    await comesTrue(work, async () => (await levelNow(work, parent.id, level.kind)) !== level.price);
-    return { kind: 'resting', oid, txHash: null, mayOpen: false };
+    return await oneByOne(work, parent, (now) =>
+      now === null ? Promise.resolve(unsupported(ON_ITS_WAY)) : putChild(work, item, child, now),
+    );
   } catch (error) {
     return failed(error).outcome;
   } finally {
     watch.stop();
   }
+}
+
+async function putChild(work: Work, item: ExchangeItem, { level, record }: Child, parent: KnownOrder): Promise<ItemOutcome> {
+  const { gateway, venue, caller, action, watch } = work;
+  const asked = askedLevel(item.order);
+  const intent = withLevel(parent, level.kind, asked.price);
+  if (intent === null) return unsupported(NOT_THE_SAME);
+  const beyond = beyondCapOf(gateway, venue, parent, intent);
+  if (beyond !== null) return beyond;
+  const write = await prepareTransaction(gateway, venue, caller, { intent, takes: null });
+  const sizeBase = record.legs.reduce((sum, leg) => sum + leg.sizeBase, 0n);
+  const made = { ...recordOf(venue, caller, action, { asked: item, manner: 'protection' }), parentOrder: parent.id, sizeBase };
+  const [oid] = await gateway.store.exchange.recordChildren([made]);
+  if (oid === undefined) throw new TypeError('a child without a number');
+  if (asked.price === level.price) await gateway.store.facade.protections.handOver(venue.definition.slug, caller.trader, record.oid, oid);
+  const context: ChildJobContext = { kind: 'child', item: item.item, intent, context: { pairIndex: item.pairIndex } };
+  const { handedOver } = await sendWrite(venue, caller, { action, orderId: null, write, context });
+  await soonest(venue, watch, [handedOver.then(requireSent)], leftOf(work));
+  await comesTrue(work, async () => (await levelNow(work, parent.id, level.kind)) !== level.price);
+  return { kind: 'resting', oid, txHash: null, mayOpen: false };
 }
 
 function beyondCapOf({ facade }: Gateway, venue: Venue, { order }: KnownOrder, { sl }: AmendIntent): ItemOutcome | null {

@@ -114,6 +114,8 @@ export interface ExchangeStore {
   ofOrders(chain: ChainSlug, orderIds: readonly bigint[]): Promise<ReadonlyMap<bigint, ExchangeRecord>>;
   /** Levels of positions that are on their way: what sets them is not over, or in a block whose events are not in. */
   awaited(chain: ChainSlug, trader: Address): Promise<ExchangeRecord[]>;
+  /** Whether a change of the order that rests in this place is on its way. */
+  isAmended(chain: ChainSlug, trader: Address, tradeIndex: number): Promise<boolean>;
   /** Those of these trades that an order placed by then has opened. */
   orderedBefore(chain: ChainSlug, trader: Address, tradeIndices: readonly number[], at: number): Promise<number[]>;
   /** null unsets it. False, with nothing stored, when the agent was removed meanwhile. */

@@ -357,6 +357,23 @@ describe('a take profit or stop loss that came with an opening', () => {
     ]);
   });
 
+  it('is taken off, or changed, together with the other one of the same order', async () => {
+    const bot = await newBot();
+    await bot.send(withChildren({ ...buy('0.1'), p: '58000', t: { limit: { tif: 'Gtc' } } }));
+    const [tp, sl] = [`0x${'e1'.repeat(16)}`, `0x${'e2'.repeat(16)}`];
+    const modifies = [
+      { oid: tp, order: level('tp', '71000', { c: tp }) },
+      { oid: sl, order: level('sl', '54000', { c: sl }) },
+    ];
+    expect(await bot.send({ type: 'batchModify', modifies })).toMatchObject([{ resting: { cloid: tp } }, { resting: { cloid: sl } }]);
+    await arrives(bot);
+    expect(await bot.trader.trades()).toMatchObject([{ tp: units(71_000), sl: units(54_000) }]);
+    const cancels = [tp, sl].map((cloid) => ({ asset: BTC, cloid }));
+    expect(await bot.send({ type: 'cancelByCloid', cancels })).toEqual(['success', 'success']);
+    await arrives(bot);
+    expect(await bot.trader.trades()).toMatchObject([{ tp: 0n, sl: 0n }]);
+  });
+
   it('is no order of the position, which only a trigger of its own grouping is', async () => {
     const bot = await newHolder();
     await bot.place(level('sl', '55000'));

@@ -3,13 +3,12 @@ import type { ChainSlug } from '../../chains.js';
 import type { ExchangeOrder } from '../../domain/relay/exchange-order.js';
 import type { Address } from '../../ports.js';
 import type { Answered, ExchangeLeg, ExchangeRecord, ExchangeStore, ScheduledCancel, WireTerms } from '../../relay/exchange-store.js';
-import { MAY_BE_SENT_MS } from '../../relay/lane-waits.js';
 import { FACTS, readFacts, type FactsRow } from './trader-facts.js';
 import { decodeExact, encodeExact } from './exact-json.js';
 import { ask } from './in-one-go.js';
 import { JOURNAL_CHANNEL } from './journal-rows.js';
-import { NOW_MS } from './migrations/migration.js';
 import { statement, type Values } from './statement.js';
+import { AMENDED, AWAITED, AWAITED_JOBS } from './under-way-sql.js';
 
 interface Row {
   chain: ChainSlug;
@@ -106,6 +105,7 @@ export function createExchangeStore(db: Knex): ExchangeStore {
       const found = await records('o.trader = :trader and o.action = any(:actions::bigint[])', { chain, trader, actions });
       return found.filter(({ action, item }) => jobs.some((job) => job.parent === action && job.item === item));
     },
+    isAmended: async (chain, trader, tradeIndex) => (await ask(db, AMENDED, { chain, trader, tradeIndex })).length > 0,
     orderedBefore: async (chain, trader, tradeIndices, at) =>
       (await rows<{ trade_index: string }>(ORDERED_BEFORE, { chain, trader, tradeIndices: [...tradeIndices], at })).map((row) =>
         Number(row.trade_index),
@@ -182,20 +182,6 @@ function readRecord({ pair_index, created_at, terms, legs, answered, parent_orde
   const record = { ...row, pairIndex: pair_index, createdAt: Number(created_at), order, wire, legs: read, parentOrder: parent_order };
   return answered === null ? record : { ...record, answered };
 }
-
-/**
- * By wallet, of which only what is open and what is new is read; one that never sent has no lane yet. A job that sets a level makes no
- * order of ours. One whose time was over long ago is nobody's: its wallet was given up.
- */
-const AWAITED_JOBS = `
-  select parent, (context->>'item')::integer as item from relay_jobs
-  where chain = cast(:chain as text) and wallet = any(array(
-    select wallet from relay_lanes where chain = cast(:chain as text)
-    union select wallet from relay_wallets where chain = cast(:chain as text) and trader = cast(:trader as text)))
-  and (not is_over and coalesce(not_after, ${NOW_MS}) > ${NOW_MS} - ${MAY_BE_SENT_MS} or state = 'mined' and mined_block > (select block_number from chain_cursors where chain = cast(:chain as text)))
-  and trader = cast(:trader as text) and order_id is null and purpose = 'action' and context->>'kind' in ('order', 'child')`;
-
-const AWAITED = statement(AWAITED_JOBS);
 
 /** An order lives while one of ours does; a take profit or stop loss while its trade, or the order that rests with it, has it or is yet to get it. */
 export const LIVE_CLOIDS = statement(`
