@@ -227,6 +227,7 @@ const EXTEND = statement(`
   )
   select 1`);
 
+/** The order is held: what is being executed now is told before, and then told here as executed. */
 const ANSWER = statement(`
   with noted as (
     update exchange_orders set answered = cast(:answered as text) where chain = cast(:chain as text) and oid = cast(:oid as bigint)
@@ -234,7 +235,7 @@ const ANSWER = statement(`
   ), known as (
     select orders.id, orders.trader, orders.state from noted
     join exchange_legs leg on leg.chain = noted.chain and leg.oid = noted.oid join orders on orders.id = leg.order_id
-    where orders.state is not null order by leg.seq desc limit 1
+    where orders.state is not null order by leg.seq desc limit 1 for share of orders
   ), clock as (
     insert into account_clocks (chain, trader, cursor) select cast(:chain as text), trader, 1 from known
     on conflict (chain, trader) do update set cursor = account_clocks.cursor + 1 returning cursor

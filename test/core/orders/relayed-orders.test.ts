@@ -5,9 +5,12 @@ import type { RelayedOrder } from '../../../core/relay/relay-store.js';
 import type { OpeningGuard } from '../../../core/relay/rules-store.js';
 import { orderDraft, type DraftWishes } from '../../harness/traders/order-draft.js';
 import { storeAction } from '../../harness/hyperliquid/store-action.js';
+import { eventually } from '../../harness/time/eventually.js';
 import { openReplicas, type Replicas } from '../../harness/database/two-stores.js';
 
 const CHAIN = 'base';
+/** Those who wait for a row that somebody else changes. */
+const WAITING = `select count(*)::int from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
 const NOW = Date.UTC(2026, 0, 6, 15);
 let replicas: Replicas;
 let stores: Replicas['stores'];
@@ -181,5 +184,30 @@ describe('an order that is stored with what sends it', () => {
     expect(await raced({ order: { clientId: 'one' } })).toBe(1);
     expect(await raced({ spend: { usd: '10', cap: '35' } })).toBe(3);
     expect(await store.relay.queued(CHAIN, orderOf().request.wallet, 100)).toHaveLength(4);
+  });
+
+  it('is told as it is then where its answer is noted while it is being executed', async () => {
+    const placed = await store.relay.placeAndQueue((await newOrders())());
+    if (placed.kind !== 'placed') throw new Error(placed.kind);
+    const { id } = placed.stored;
+    let noted = Promise.resolve();
+    await store.db.transaction(async (trx) => {
+      await trx.raw(`update orders set state = jsonb_set(state, '{status}', '"filled"') where id = ?`, [id.toString()]);
+      noted = stores[1].exchange.answer(CHAIN, id, 'resting', NOW);
+      await Promise.race([
+        noted,
+        eventually(
+          () => store.db.raw<{ rows: { count: number }[] }>(WAITING),
+          ({ rows }) => rows[0]?.count === 1,
+        ),
+      ]);
+    });
+    await noted;
+    const told = await store
+      .db('journal')
+      .where({ order_id: id })
+      .orderBy('cursor', 'desc')
+      .first<{ fact: { order: { status: string } } }>();
+    expect(told.fact.order.status).toBe('filled');
   });
 });
