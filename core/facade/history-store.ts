@@ -75,7 +75,7 @@ export interface HistoryStore {
   orderAt(chain: ChainSlug, trader: Address, orderKey: OrderKey): Promise<SeenOrder | null>;
   /** The orders that rest, or once rested, in these slots. */
   restingAt(chain: ChainSlug, trader: Address, slots: readonly number[]): Promise<ReadonlyMap<number, SeenOrder>>;
-  /** What take profits and stop losses of these trades, and of the orders that rest in slots of these numbers, became; oldest first. */
+  /** What take profits and stop losses of these trades, and of the orders that rest in slots of these numbers, became; oldest first. Only the newest are looked through. */
   levelSteps(chain: ChainSlug, trader: Address, tradeIndices: readonly number[]): Promise<LevelStep[]>;
   /** The last thing that was executed on each of these trades. */
   lastExecutions(chain: ChainSlug, trader: Address, tradeIndices: readonly number[]): Promise<ReadonlyMap<number, Executed>>;

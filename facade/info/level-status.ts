@@ -24,7 +24,8 @@ interface Facts {
   readonly positions: ReadonlyMap<number, PositionState>;
   readonly last: ReadonlyMap<number, Executed>;
   readonly resting: ReadonlyMap<number, SeenOrder>;
-  readonly steps: readonly LevelStep[];
+  /** When a trade, or an order that rests, got another level than this one; absent where it still has it, or had it to its end. */
+  readonly ends: ReadonlyMap<string, number>;
 }
 
 interface Standing {
@@ -53,7 +54,7 @@ async function readFacts({ gateway, venue, trader }: Whose, indices: readonly nu
     facade.history.restingAt(slug, trader, ended),
     facade.history.levelSteps(slug, trader, indices),
   ]);
-  return { positions, last, resting, steps };
+  return { positions, last, resting, ends: endsOf(steps) };
 }
 
 function showLevel(whose: Whose, facts: Facts, level: NumberedLevel): OrderWithStatus | null {
@@ -69,7 +70,7 @@ function showLevel(whose: Whose, facts: Facts, level: NumberedLevel): OrderWithS
 }
 
 /** A level is open as long as its trade has that very price, or is yet to get it. */
-function onPosition({ venue }: Whose, { positions, steps }: Facts, { guard, record, isAwaited }: NumberedLevel): Standing | null {
+function onPosition({ venue }: Whose, { positions, ends }: Facts, { guard, record, isAwaited }: NumberedLevel): Standing | null {
   const { tradeIndex, kind, price, seenAt } = guard;
   const position = positions.get(tradeIndex);
   if (!position) return null;
@@ -80,12 +81,12 @@ function onPosition({ venue }: Whose, { positions, steps }: Facts, { guard, reco
     pairIndex: position.pairIndex,
     held: { base: positionBase(venue.feed.config(), position), long: position.long },
     status: isOpen ? 'open' : 'canceled',
-    at: isOpen ? seenAt : (endOfLevel(steps, guard) ?? seenAt),
+    at: isOpen ? seenAt : (ends.get(levelAt(guard)) ?? seenAt),
     price: record !== null && isOpen ? firstHit(record, levels) : undefined,
   };
 }
 
-function onClosed({ venue }: Whose, { last, steps }: Facts, guard: KnownProtection): Standing | null {
+function onClosed({ venue }: Whose, { last, ends }: Facts, guard: KnownProtection): Standing | null {
   const { tradeIndex, kind, price, seenAt } = guard;
   const executed = last.get(tradeIndex);
   if (!executed) return null;
@@ -93,7 +94,7 @@ function onClosed({ venue }: Whose, { last, steps }: Facts, guard: KnownProtecti
   const priceUsd = entryPriceUsd ?? collateralPriceUsd ?? collateralOf(venue.feed.config(), terms.collateralIndex)?.priceUsd ?? E8;
   const held = { base: toUnits(baseSize(sizeToken ?? 0n, priceUsd), BASE_SCALE, 'down'), long: terms.long };
   // One that was moved or taken away before the end is just canceled, since then.
-  if (terms[kind] !== price) return { pairIndex: terms.pairIndex, held, status: 'canceled', at: endOfLevel(steps, guard) ?? seenAt };
+  if (terms[kind] !== price) return { pairIndex: terms.pairIndex, held, status: 'canceled', at: ends.get(levelAt(guard)) ?? seenAt };
   return { pairIndex: terms.pairIndex, held, status: endOf(kind, action), at: place.at };
 }
 
@@ -104,25 +105,29 @@ export function endOf(kind: KnownProtection['kind'], action: Executed['action'])
   return action === 'liquidation' ? 'liquidatedCanceled' : 'reduceOnlyCanceled';
 }
 
-function onOrder({ venue }: Whose, { resting, steps }: Facts, guard: KnownProtection): Standing | null {
+function onOrder({ venue }: Whose, { resting, ends }: Facts, guard: KnownProtection): Standing | null {
   const { tradeIndex, kind, price, seenAt } = guard;
   const seen = resting.get(tradeIndex);
   if (!seen) return null;
   const { order } = seen;
   const isSet = order.status === 'open' && order[kind] === price;
   const held = { base: sizeOf(venue.feed.config(), seen), long: order.long };
-  const at = isSet ? seenAt : (endOfLevel(steps, guard) ?? order.updatedAt);
+  const at = isSet ? seenAt : (ends.get(levelAt(guard)) ?? order.updatedAt);
   return { pairIndex: order.pairIndex, held, status: isSet ? 'open' : 'canceled', at };
 }
 
-/** When a trade, or an order that rests, got another level than this one; null where it still has it, or had it to its end. */
-function endOfLevel(steps: readonly LevelStep[], { tradeIndex, kind, price }: KnownProtection): number | null {
-  let hasStood = false;
-  let end: number | null = null;
+const levelAt = ({ tradeIndex, kind, price }: Pick<LevelStep, 'tradeIndex' | 'kind' | 'price'>): string => `${kind} ${tradeIndex} ${price}`;
+
+/** In one go, oldest first: of a stop that follows the market there are thousands. */
+function endsOf(steps: readonly LevelStep[]): ReadonlyMap<string, number> {
+  const standing = new Map<string, LevelStep>();
+  const ends = new Map<string, number>();
   for (const step of steps) {
-    if (step.tradeIndex !== tradeIndex || step.kind !== kind) continue;
-    if (step.price === price) [hasStood, end] = [true, null];
-    else if (hasStood) end ??= step.at;
+    const place = `${step.kind} ${step.tradeIndex}`;
+    const before = standing.get(place);
+    if (before && before.price !== step.price) ends.set(levelAt(before), step.at);
+    standing.set(place, step);
+    ends.delete(levelAt(step));
   }
-  return end;
+  return ends;
 }

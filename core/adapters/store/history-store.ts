@@ -9,6 +9,7 @@ import {
   type TakenBack,
 } from '../../facade/history-store.js';
 import type { Hex } from '../../ports.js';
+import { AT, field, LEVEL_END, LEVEL_STEPS } from './level-history-sql.js';
 import { readEvent, readOrder } from './tracking-rows.js';
 
 interface OrderRow {
@@ -41,7 +42,6 @@ const ORDERS = `
   where orders.chain = :chain and orders.trader = :trader and orders.state is not null
     and (orders.status not in ('prepared', 'expired') or agents.mode = 'relayed')`;
 
-const AT = `((event -> 'place' ->> 'at')::bigint)`;
 const OWN_FILLS = `chain_events.chain = :chain and chain_events.trader = :trader and is_fill and not orphaned and event ->> 'action' <> 'leverage'`;
 
 const numeric = (name: string): string => `(event -> '${name}' ->> '$n')::numeric`;
@@ -144,7 +144,6 @@ const NEWEST = `
   select event, ${AT} as at from chain_events where ${OWN_FILLS} and ${AT} > :after
   order by ${AT} desc, block_number desc, log_index desc limit ${NEWEST_FILLS}`;
 
-const field = (name: string): string => `coalesce((event -> '${name}' ->> '$n')::numeric, 0)`;
 /** 1e8; what has no price of its own was sized by none. */
 const PRICE_USD = `coalesce((event -> 'collateralPriceUsd' ->> '$n')::numeric, 100000000)`;
 /** 1e18 base units. */
@@ -161,29 +160,6 @@ const LAST_EXECUTIONS = `
     where chain = :chain and trader = :trader and trade_index = wanted.trade_index and is_fill and not orphaned
     order by block_number desc, log_index desc limit 1
   ) last`;
-
-/** Edits set one level; an order that is placed or amended, and whatever changes the size of a trade, leaves both as they are then. */
-const LEVEL_STEPS = `
-  select case when kind in ('rested', 'amended') then substring(order_key from 9)::bigint else trade_index end as place, ${AT} as at,
-    case when kind = 'edited' then case when event ->> 'field' = 'tp' then event -> 'value' ->> '$n' end
-      else coalesce(event -> 'after' -> 'tp', event -> 'terms' -> 'tp', event -> 'tp') ->> '$n' end as tp,
-    case when kind = 'edited' then case when event ->> 'field' = 'sl' then event -> 'value' ->> '$n' end
-      else coalesce(event -> 'after' -> 'sl', event -> 'terms' -> 'sl', event -> 'sl') ->> '$n' end as sl
-  from chain_events
-  where chain = :chain and trader = :trader and not orphaned and (
-    trade_index = any(cast(:tradeIndices as bigint[])) and (kind = 'edited' or kind = 'executed' and jsonb_typeof(event -> 'after') = 'object')
-    or order_key = any(cast(:keys as text[])) and kind in ('rested', 'amended'))
-  order by block_number, log_index`;
-
-/** Taken off twice, it was the first that did it. */
-const LEVEL_END = `
-  with edits as (
-    select event, block_number, log_index, ${field('value')} as level from chain_events
-    where chain = :chain and trader = :trader and trade_index = :tradeIndex and kind = 'edited' and event ->> 'field' = :kind and not orphaned
-  )
-  select event -> 'place' ->> 'txHash' as hash from edits
-  where (block_number, log_index) > all (select block_number, log_index from edits where level <> 0)
-  order by block_number, log_index limit 1`;
 
 /** Sent, and not known to have come to nothing. */
 const TAKEN_BACK = `
