@@ -58,7 +58,7 @@ export async function orderHistory(whose: Whose, limit: number): Promise<OrderWi
   });
   const levels = await levelHistory(whose, limit, new Set(seen.map(({ id }) => id)));
   const newestFirst = [...shown, ...levels].sort((a, b) => b.order.oid - a.order.oid).slice(0, limit);
-  return withExcess(await withCancelWords(whose, newestFirst), fills.excess);
+  return withExcess(await withCancelWords(whose, newestFirst), fills.excess).slice(0, limit);
 }
 
 /** Take profits and stop losses that are no orders of ours: those of bots, and those that were set on chain and once listed. */
