@@ -34,4 +34,4 @@ async function tradesBefore({ chain, log }: Venue, refs: readonly TradeRef[], fi
 
 /** A trade from before the contract kept the price has none. */
 export const entryPriceOf = ({ collateralPriceUsd }: TradeInfo): { entryPriceUsd?: bigint } =>
-  collateralPriceUsd === undefined || collateralPriceUsd === 0 ? {} : { entryPriceUsd: BigInt(collateralPriceUsd) };
+  collateralPriceUsd === 0 ? {} : { entryPriceUsd: BigInt(collateralPriceUsd) };

@@ -5,7 +5,7 @@ import { isLive, type Order } from '../../domain/order.js';
 import type { Draft } from '../../orders/orders-store.js';
 import type { RelayedOrder } from '../../relay/relay-store.js';
 import { encodeExact } from './exact-json.js';
-import { legsBefore } from './exchange-store.js';
+import { legsBefore } from './exchange-sql.js';
 import { statement, type Statement, type Values } from './statement.js';
 import { JOURNAL_CHANNEL } from './journal-rows.js';
 import { NOW_MS } from './migrations/migration.js';

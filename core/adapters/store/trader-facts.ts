@@ -16,7 +16,7 @@ const OPENED = `(
   select json_build_array(leg.size_base::text, opened.event -> 'sizeToken' ->> '$n')
   from chain_events opened join exchange_legs leg on leg.chain = opened.chain and leg.order_id = opened.order_id and leg.role = 'open'
   where opened.chain = positions.chain and opened.trader = positions.trader and opened.trade_index = positions.trade_index
-    and opened.is_fill and not opened.orphaned limit 1)`;
+    and opened.is_fill and not opened.orphaned and opened.event -> 'sizeToken' ->> '$n' is not null limit 1)`;
 
 /** What is prepared for a trade is as good as pending: the relayer sends it the next moment. `whose` compares chain and trader of a table. */
 export const factsOf = (whose: (table: string) => string): string => `

@@ -186,6 +186,24 @@ describe('an order that is stored with what sends it', () => {
     expect(await store.relay.queued(CHAIN, orderOf().request.wallet, 100)).toHaveLength(4);
   });
 
+  it('keeps its children when it rests after all under another order of ours', async () => {
+    const orderOf = await newOrders();
+    const { record } = orderOf();
+    const childOf = (parentOrder: bigint, sizeBase: bigint) => ({
+      ...record,
+      item: 1,
+      manner: 'protection' as const,
+      parentOrder,
+      sizeBase,
+    });
+    const [first] = await store.exchange.recordChildren([childOf(7n, 5n)]);
+    const [again] = await store.exchange.recordChildren([childOf(8n, 6n)]);
+    expect(again).toBe(first);
+    expect(await store.exchange.find(CHAIN, record.trader, first ?? 0n)).toMatchObject({ parentOrder: 8n, legs: [{ sizeBase: 6n }] });
+    const rows = await store.db('exchange_orders').where({ action: record.action });
+    expect(rows).toHaveLength(1);
+  });
+
   it('is told as it is then where its answer is noted while it is being executed', async () => {
     const placed = await store.relay.placeAndQueue((await newOrders())());
     if (placed.kind !== 'placed') throw new Error(placed.kind);

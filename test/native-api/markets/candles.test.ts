@@ -36,6 +36,24 @@ describe('candles', () => {
     }
   });
 
+  it('of one address are made one list at a time: they wait for others of it, and too many that wait are refused', async () => {
+    let release: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    const hold = (): Promise<void> => sandbox.gateway.entrance.dear.take('127.0.0.1', () => held);
+    const [first, asked] = [hold(), get('')];
+    await eventually(
+      () => sandbox.get('/v1/arbitrum-sepolia/prices'),
+      ({ status }) => status === 200,
+    );
+    const others = Array.from({ length: 19 }, hold);
+    const refused = await get('');
+    expect(refused.status).toBe(429);
+    expect(refused.body).toMatchObject({ code: 'RATE_LIMITED', details: { scope: 'ip' } });
+    release();
+    await Promise.all([first, ...others]);
+    expect((await asked).status).toBe(200);
+  });
+
   it('are 500 of one hour unless asked otherwise, the running one last', async () => {
     const list = await candles('');
     expect(list).toHaveLength(500);

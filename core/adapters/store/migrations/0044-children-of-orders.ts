@@ -7,6 +7,7 @@ export const childrenOfOrders: Migration = {
     await trx.raw(`
       alter table exchange_orders add column parent_order bigint;
       create index exchange_orders_by_parent on exchange_orders (chain, parent_order) where parent_order is not null;
+      create index exchange_orders_of_children on exchange_orders (chain, action, item) where parent_order is not null;
     `);
   },
 };

@@ -37,7 +37,7 @@ async function setOld(amount: bigint): Promise<void> {
 }
 
 const oldIn = (config: MarketConfig | null): (bigint | undefined)[] =>
-  COLLATERALS.map(([symbol]) => config?.collaterals.find((row) => row.symbol === symbol)?.pairs[AVAX]?.oiBeforeV10.long);
+  COLLATERALS.map(([symbol]) => config?.collaterals.find((row) => row.symbol === symbol)?.pairs.at(AVAX)?.oiBeforeV10.long);
 
 /** 1e10 in either collateral, which is what the caps have. */
 const p10 = (amount: bigint): bigint[] => COLLATERALS.map(() => amount * 10n ** 10n);
