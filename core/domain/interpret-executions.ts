@@ -19,9 +19,9 @@ export interface Story {
   readonly precisionOf: PrecisionLookup;
 }
 
-/** Tokens of a part of a trade: what the contract says, or for trades from before v10, of which it says 0, what they bought when they opened. */
+/** Tokens of a part of a trade: the contract's count, or, for trades from before v10, whose count is 0, what they bought when they opened. */
 export function tokensOf(
-  told: bigint,
+  counted: bigint,
   {
     sizeCollateral,
     openPrice,
@@ -29,8 +29,8 @@ export function tokensOf(
   }: { readonly sizeCollateral: bigint; readonly openPrice: bigint; readonly collateralIndex: number },
   precisionOf: PrecisionLookup,
 ): bigint {
-  const precision = told > 0n ? null : precisionOf(collateralIndex);
-  return precision === null ? told : tokensAtOpen({ sizeCollateral, openPrice, precision });
+  const precision = counted > 0n ? null : precisionOf(collateralIndex);
+  return precision === null ? counted : tokensAtOpen({ sizeCollateral, openPrice, precision });
 }
 
 /** The contract's `PendingOrderType`. */

@@ -73,7 +73,7 @@ export async function prepareClose(
 export const closingMark = ({ feed }: Venue, position: Pick<PositionFigures, 'pairIndex' | 'collateralIndex'>): bigint =>
   markIn(marketView(feed.config(), position)?.state, feed.price(position.pairIndex));
 
-/** Several closes in one transaction, each an order of its own; rehearsed together, by the figures we know. */
+/** Several closes in one transaction, each an order of its own, simulated together with the stored figures. */
 export async function prepareCloses(
   gateway: Gateway,
   venue: Venue,

@@ -43,7 +43,7 @@ async function link(unit: TrackingUnit, events: readonly ChainEvent[], inputs: R
   return { ...linked, before: new Map(orders.map(({ id, order }) => [id, order])) };
 }
 
-/** Profit that was withdrawn is told in the same words: it is executed, and trades nothing. */
+/** Withdrawn profit is a journal entry like a fill: it is executed, and trades nothing. */
 function fillOf(stored: StoredEvent | undefined): Told[] {
   if (stored?.event.kind !== 'executed' || !(isFillAction(stored.event.action) || isWithdrawal(stored.event))) return [];
   return [{ trader: stored.event.trader, fact: { kind: 'fill', id: stored.id, executed: stored.event } }];

@@ -105,13 +105,13 @@ export async function takeInLate(gateway: Gateway, venue: Venue, cursor: ChainCu
   const inputs = await readInputs(venue, range, known);
   let stands = true;
   const { events } = await change(gateway, venue, cursor, async (unit) => {
-    const told = interpretRange(logs, await unit.positions(tradesMentioned(logs)), precisionsOf(venue));
-    const overlooked = await overlookedLevel(unit, told, inputs);
+    const late = interpretRange(logs, await unit.positions(tradesMentioned(logs)), precisionsOf(venue));
+    const overlooked = await overlookedLevel(unit, late, inputs);
     const block = blocks.find(({ number }) => number === overlooked);
     stands = block === undefined;
     if (block) return readAgainFrom(unit, venue, cursor, block);
     unit.recordReferrals(referralsIn(logs));
-    return { block: cursor.number, changes: await applyLate(unit, told, inputs) };
+    return { block: cursor.number, changes: await applyLate(unit, late, inputs) };
   });
   if (events.length > 0) venue.log.warn('chain.late-logs', { events: events.length });
   return stands;

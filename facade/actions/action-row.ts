@@ -38,7 +38,7 @@ export const l1Row = <Schema extends z.ZodType>(type: string, schema: Schema, ve
   verdict: verdict as Verdict<unknown>,
 });
 
-/** Funds never move through the facade, whoever signs: clients read why, and not that their key is unknown. */
+/** Custody actions are refused before the signer is looked up: a client reads why, and not that its key is unknown. */
 export const refusedByType = (row: ActionRow, text: string): ActionRow => ({ ...row, byType: () => text });
 
 export const userRow = (type: string, signed: UserSignedType, verdict: Verdict<UserSigned['values']>): ActionRow => ({

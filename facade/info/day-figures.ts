@@ -37,8 +37,10 @@ export function createDayFigures({ store, clock }: Pick<Gateway, 'store' | 'cloc
     const [own, volumeUsd] = await Promise.all([store.candles.closesBefore(slug, at, LOOK_BACK_MS), volumes(venue, at)]);
     const hours: Hours = charts.get(venue) ?? (new Map() as Hours);
     charts.set(venue, hours);
-    const told = (): Day => ({ priceBefore: new Map([...closesOf(hours, at), ...own]), volumeUsd });
-    const publish = (): void => void known.set(venue, { day: told(), askedAt: clock.now() });
+    const publish = (): void => {
+      const day = { priceBefore: new Map([...closesOf(hours, at), ...own]), volumeUsd };
+      known.set(venue, { day, askedAt: clock.now() });
+    };
     publish();
     await readHours(venue, hours, { at, own, publish });
   };

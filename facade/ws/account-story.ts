@@ -9,8 +9,8 @@ import type { OrderWithStatus, Whose } from '../info/order-status.js';
 import { excessOrder } from '../info/order-fills.js';
 import { describeCancels, type NonUserCancel } from './cancel-news.js';
 import { describeFills, type FillNews } from './fill-news.js';
-import { createMoveNews } from './move-news.js';
 import { createOrderNews } from './order-news.js';
+import { createMovedStops } from './protection-news.js';
 
 /** What became of an account with some entries of its journal. Made once for all lines; empty lists where nothing did. */
 export interface News extends FillNews {
@@ -50,11 +50,11 @@ export function createAccountStory({ gateway, venue, journal, readContext, trade
   let isStopped = false;
   let cancel: Cancel = () => undefined;
   const orderNews = createOrderNews();
-  const moveNews = createMoveNews();
+  const movedStops = createMovedStops();
   // Markets are listed and delisted while it lives.
   const readWhose = async (): Promise<Whose> => ({ gateway, venue, universe: (await readContext()).universe, trader });
 
-  /** One after the other: each compares with what the one before it told. */
+  /** Updates are made one after the other, because each is compared with the one before it. */
   let last: Promise<unknown> = Promise.resolve();
   let stopLooking: Cancel = () => undefined;
 
@@ -64,9 +64,9 @@ export function createAccountStory({ gateway, venue, journal, readContext, trade
   };
 
   const inTurn = (own: readonly JournalEntry[]): Promise<void> => {
-    const told = last.then(() => tell(own));
-    last = told.catch(() => undefined);
-    return told;
+    const sent = last.then(() => tell(own));
+    last = sent.catch(() => undefined);
+    return sent;
   };
 
   /** A level that another one replaced in the same block, or that never reaches the chain, ends without an entry in the journal. */
@@ -89,7 +89,7 @@ export function createAccountStory({ gateway, venue, journal, readContext, trade
     const orders = [...changed, ...fills.fills.filter(({ part }) => part.isExcess).map(excessOrder)];
     const nonUserCancels = await describeCancels(whose, orders);
     lookAgain();
-    if (!isStopped && own.length + orders.length > 0) news.tell({ orders, nonUserCancels, moved: moveNews(orders), ...fills });
+    if (!isStopped && own.length + orders.length > 0) news.tell({ orders, nonUserCancels, moved: movedStops(orders), ...fills });
   };
 
   const begin = async (): Promise<void> => {

@@ -5,7 +5,7 @@ import { findOrder, type OrderWithStatus, type Whose } from '../info/order-statu
 export interface ProtectionNews {
   begin(whose: Whose): Promise<void>;
   describe(whose: Whose): Promise<OrderWithStatus[]>;
-  /** Whether some of what was told last is on its way to the chain, and may end without an entry in the journal. */
+  /** Whether a level of the last list is on its way to the chain, and may end without an entry in the journal. */
   isWaiting(): boolean;
 }
 
@@ -36,7 +36,7 @@ export function createProtectionNews(): ProtectionNews {
       const sent = await newest(whose);
       const now = await read(whose);
       const gone = [...before.keys()].filter((oid) => !now.has(oid));
-      // A level that another one replaced before it was ever listed is told too: its bot has its number.
+      // A level that another one replaced before it was ever listed gets its update too: its bot has its number.
       const unlisted = sent.filter((oid) => !looked.has(oid) && !before.has(oid) && !now.has(oid));
       const found = await Promise.all([...gone, ...unlisted].map((oid) => findOrder(whose, oid)));
       const ended = found.filter((order) => order !== null).filter(({ status }) => status !== 'open');
@@ -54,3 +54,23 @@ async function newest({ gateway, venue, trader }: Whose): Promise<number[]> {
 
 const isSame = (before: FrontendOrder | undefined, now: FrontendOrder): boolean =>
   before?.sz === now.sz && before.triggerPx === now.triggerPx && before.cloid === now.cloid;
+
+/** As many stop losses as one account has at a time. */
+const MOST_MOVED = 2_000;
+
+/** Sentences about stop losses that the contract keeps elsewhere than they were asked for, one for each price a stop loss is moved to. */
+export function createMovedStops(): (orders: readonly OrderWithStatus[]) => string[] {
+  const lastPrices = new Map<number, string>();
+  return (orders) =>
+    orders.flatMap(({ order, status }) => {
+      const { oid, coin, triggerPx, askedTriggerPx } = order;
+      if (status !== 'open' || askedTriggerPx === undefined || lastPrices.get(oid) === triggerPx) return [];
+      lastPrices.delete(oid);
+      lastPrices.set(oid, triggerPx);
+      const [oldest] = lastPrices.keys();
+      if (lastPrices.size > MOST_MOVED && oldest !== undefined) lastPrices.delete(oldest);
+      return [
+        `Stop loss ${oid} on ${coin} was moved from ${askedTriggerPx} to ${triggerPx}: at the leverage of its position the contract keeps none further away, where liquidation would come first.`,
+      ];
+    });
+}

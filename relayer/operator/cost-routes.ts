@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { CHAIN_SLUGS } from '../../core/chains.js';
 import { GatewayError } from '../../core/errors.js';
-import { venueOf } from '../../core/gateway.js';
+import { venueOf, type Gateway } from '../../core/gateway.js';
 import { referrersOf } from '../../core/orders/referrers.js';
 import type { Address } from '../../core/ports.js';
 import { COST_GROUPS, DAY_MS, dayOf, type Earned, type Earnings } from '../../core/relay/gas-ledger.js';
@@ -70,6 +70,12 @@ const earnedSummary = (referrers: readonly Address[], { total, registered, claim
 
 const NOTHING_EARNED: Earned = { volumeUsd: 0n, gns: 0n, usd: 0n };
 
+/** The one that was asked for, or those that the settings name. Throws for a chain that is not served. */
+function chosenReferrers(gateway: Gateway, chain: string, asked: Address | undefined): readonly Address[] {
+  const { referrers } = venueOf(gateway, chain);
+  return asked === undefined ? referrersOf(referrers) : [asked];
+}
+
 /** What was paid for gas and what referrals earned, by day in UTC. */
 export const COST_ROUTES = [
   operatorRoute({
@@ -77,8 +83,7 @@ export const COST_ROUTES = [
     path: '/costs',
     query: Query,
     async handle({ gateway, query: { chain, by, limit, referrer, ...days } }) {
-      const venue = venueOf(gateway, chain);
-      const referrers = referrer === undefined ? referrersOf(venue.referrers) : [referrer];
+      const referrers = chosenReferrers(gateway, chain, referrer);
       const { from, to } = rangeOf(days, dayOf(gateway.clock.now()));
       const { rows, groups, total } = await gateway.store.gas.costs({ chain, by, from, to, limit });
       const isEarnedBy = by === 'trader' || by === 'day';
@@ -106,8 +111,7 @@ export const COST_ROUTES = [
     path: '/earnings',
     query: EarningsQuery,
     async handle({ gateway, query: { chain, by, limit, referrer, ...days } }) {
-      const venue = venueOf(gateway, chain);
-      const referrers = referrer === undefined ? referrersOf(venue.referrers) : [referrer];
+      const referrers = chosenReferrers(gateway, chain, referrer);
       const { from, to } = rangeOf(days, dayOf(gateway.clock.now()));
       const earnings = await gateway.store.gas.earnings({ chain, by, from, to, limit, referrers });
       return {

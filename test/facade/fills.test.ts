@@ -51,7 +51,7 @@ interface Shown {
   order: { oid: number; sz: string; origSz: string; cloid: string | null };
   status: string;
 }
-interface Told {
+interface Update {
   order: { oid: number; sz: string; origSz: string };
   status: string;
 }
@@ -127,11 +127,11 @@ async function expectOnTape(bot: FacadeTrader, socket: HlSocket, fills: readonly
   const trades = own(await info.ask<Traded[]>('recentTrades', { coin: 'ETH' }));
   expect(trades).toEqual(expected);
   for (const { side, users } of trades) expect(users.indexOf(trader)).toBe(side === 'B' ? 0 : 1);
-  const told = await eventually(
+  const sent = await eventually(
     () => own(socket.of<Traded[]>('trades').flat()),
     (all) => all.length === fills.length,
   );
-  expect(told.reverse()).toEqual(expected);
+  expect(sent.reverse()).toEqual(expected);
 }
 
 describe('an order that gets more than it asked for', () => {
@@ -163,11 +163,13 @@ describe('an order that gets more than it asked for', () => {
       [excess, 'filled'],
       [filled.oid, 'filled'],
     ]);
-    await socket.find<Told[]>('orderUpdates', (told) => told.some(({ order: { oid }, status }) => oid === excess && status === 'filled'));
-    const told = await socket.find<{ fills: Fill[]; isSnapshot?: true }>('userFills', ({ isSnapshot }) => !isSnapshot);
-    expect(told.fills).toEqual([own, beyond]);
+    await socket.find<Update[]>('orderUpdates', (updates) =>
+      updates.some(({ order: { oid }, status }) => oid === excess && status === 'filled'),
+    );
+    const message = await socket.find<{ fills: Fill[]; isSnapshot?: true }>('userFills', ({ isSnapshot }) => !isSnapshot);
+    expect(message.fills).toEqual([own, beyond]);
     expect((await socket.find<{ fills: Fill[] }>('user', ({ fills }) => fills.length > 0)).fills).toEqual([own, beyond]);
-    for (const { order: shown } of socket.of<Told[]>('orderUpdates').flat()) {
+    for (const { order: shown } of socket.of<Update[]>('orderUpdates').flat()) {
       expect(lots(shown.sz)).toBeGreaterThanOrEqual(0);
       expect(lots(shown.sz)).toBeLessThanOrEqual(lots(shown.origSz));
     }
@@ -202,8 +204,8 @@ describe('an order that gets less than it asked for', () => {
     const shown = await statusOf(bot, filled.oid);
     expect(shown).toMatchObject({ status: 'canceled', order: { origSz: '3.0' } });
     expect(lots(shown.order.sz)).toBe(30_000 - lots(filled.totalSz));
-    const [told] = await socket.find<Told[]>('orderUpdates', (updates) => updates.some(({ status }) => status === 'canceled'));
-    expect(told?.order).toMatchObject({ oid: filled.oid, sz: shown.order.sz });
+    const [update] = await socket.find<Update[]>('orderUpdates', (updates) => updates.some(({ status }) => status === 'canceled'));
+    expect(update?.order).toMatchObject({ oid: filled.oid, sz: shown.order.sz });
     await expectWhole(bot, await fillsOf(bot));
     await socket.close();
   });
@@ -257,20 +259,22 @@ describe('an order for immediate execution', () => {
     const { oid } = (await answer).resting;
     expect(pending?.order.oid).toBe(oid);
     expect(await openOf(bot)).toMatchObject([{ oid }]);
-    await socket.find<Told[]>('orderUpdates', (told) => told.some(({ order: shown, status }) => shown.oid === oid && status === 'open'));
+    await socket.find<Update[]>('orderUpdates', (updates) =>
+      updates.some(({ order: shown, status }) => shown.oid === oid && status === 'open'),
+    );
     chain.setOraclePolicy(ETH, { mode: 'auto' });
     await chain.mine(1);
-    await socket.find<Told[]>('orderUpdates', (told) => told.some(({ status }) => status === 'filled'));
+    await socket.find<Update[]>('orderUpdates', (updates) => updates.some(({ status }) => status === 'filled'));
     expect(await openOf(bot)).toEqual([]);
     await socket.close();
   });
 
-  it('that is filled at once is never told as open', async () => {
+  it('that is filled at once is never sent as open', async () => {
     const bot = await newFacadeTrader(sandbox);
     const socket = await follow(bot);
     await send(bot, buy('0.1'));
-    await socket.find<Told[]>('orderUpdates', (told) => told.some(({ status }) => status === 'filled'));
-    expect(socket.of<Told[]>('orderUpdates').flat()).toMatchObject([{ status: 'filled' }]);
+    await socket.find<Update[]>('orderUpdates', (updates) => updates.some(({ status }) => status === 'filled'));
+    expect(socket.of<Update[]>('orderUpdates').flat()).toMatchObject([{ status: 'filled' }]);
     await socket.close();
   });
 });
@@ -288,8 +292,8 @@ describe('a good-till-cancelled order that misses its price', () => {
     expect(answer).toEqual({ resting: { oid, cloid } });
     expect(await info.ask('openOrders', { user: bot.address })).toMatchObject([{ oid, cloid, sz: '0.1' }]);
     expect((await historyOf(bot)).map(({ order: { oid: own }, status }) => [own, status])).toEqual([[oid, 'open']]);
-    const told = socket.of<Told[]>('orderUpdates').flat();
-    expect(told.map(({ order: shown, status }) => [shown.oid, status])).toEqual([[oid, 'open']]);
+    const updates = socket.of<Update[]>('orderUpdates').flat();
+    expect(updates.map(({ order: shown, status }) => [shown.oid, status])).toEqual([[oid, 'open']]);
     await eventually(
       () => bot.trader.trades(),
       (trades) => trades.length === 1,

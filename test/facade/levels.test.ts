@@ -248,10 +248,10 @@ describe('the history of a trigger', () => {
     const c = `0x${'f1'.repeat(16)}`;
     const oid = await bot.place(level('sl', '55000', { c }));
     await arrives(bot);
-    const told = async () => (await bot.history()).find(({ order }) => order.oid === oid);
-    expect(await told()).toMatchObject({ order: { cloid: c, triggerPx: '55000.0', reduceOnly: true }, status: 'open' });
+    const listed = async () => (await bot.history()).find(({ order }) => order.oid === oid);
+    expect(await listed()).toMatchObject({ order: { cloid: c, triggerPx: '55000.0', reduceOnly: true }, status: 'open' });
     expect(await bot.send(cancel(oid))).toEqual(['success']);
-    const canceled = await told();
+    const canceled = await listed();
     expect(canceled).toMatchObject({ status: 'canceled' });
     const kept = await bot.place(level('sl', '54000'));
     await arrives(bot);
@@ -260,7 +260,7 @@ describe('the history of a trigger', () => {
       () => bot.positions(),
       ({ length }) => length === 0,
     );
-    expect(await told()).toMatchObject({ status: 'canceled', statusTimestamp: canceled?.statusTimestamp });
+    expect(await listed()).toMatchObject({ status: 'canceled', statusTimestamp: canceled?.statusTimestamp });
     expect(await info.ask('orderStatus', { user: bot.user, oid })).toMatchObject({
       order: { status: 'canceled', statusTimestamp: canceled?.statusTimestamp },
     });

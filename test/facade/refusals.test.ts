@@ -169,7 +169,7 @@ describe('what does not exist here', () => {
     expect(await post({ action, signature, nonce })).toMatchObject(err(MULTI_SIG));
   });
 
-  it('is refused by its type where it would move funds, whoever signed and whatever was signed, on both transports', async () => {
+  it('is refused by its type where it would move funds, with any signer and any signature, on both transports', async () => {
     const stranger = Wallet.createRandom();
     const socket = await hlSocket(sandbox.url);
     const named = [

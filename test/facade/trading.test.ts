@@ -255,7 +255,7 @@ describe('a bot', () => {
     ]);
   });
 
-  it('is told the minimum that holds at its leverage', async () => {
+  it('is refused with the minimum that holds at its leverage', async () => {
     const bot = await newBot();
     const [refused] = statuses(await bot.send(orderAction([buy('0.0001')])));
     const least = Number(/minimum here is \$([\d.]+)\./.exec((refused as unknown as { error: string }).error)?.[1]);
@@ -267,8 +267,8 @@ describe('a bot', () => {
   it('is answered for 200 orders in one action', async () => {
     const bot = await newBot('1000000');
     const rests = Array.from({ length: 200 }, (_, at) => buy('0.01', { p: String(50_000 + at), t: limit('Gtc') }));
-    const told = statuses(await bot.send(orderAction(rests)));
-    expect(told).toEqual(rests.map(() => ({ resting: { oid: expect.any(Number) } })));
+    const answered = statuses(await bot.send(orderAction(rests)));
+    expect(answered).toEqual(rests.map(() => ({ resting: { oid: expect.any(Number) } })));
   });
 
   it('is told an order that the oracle refused, and never that it filled', async () => {

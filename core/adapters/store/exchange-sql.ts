@@ -1,4 +1,25 @@
+import { MAY_BE_SENT_MS } from '../../relay/lane-waits.js';
+import { NOW_MS } from './migrations/migration.js';
 import { statement } from './statement.js';
+
+/**
+ * Jobs of a trader that are open, or mined above the followed block. They are looked up by wallet, because jobs are indexed so; a wallet that
+ * never sent has no lane yet. A job past its time is left out, because its wallet was given up.
+ */
+const UNDER_WAY = `relay_jobs
+  where chain = cast(:chain as text) and wallet = any(array(
+    select wallet from relay_lanes where chain = cast(:chain as text)
+    union select wallet from relay_wallets where chain = cast(:chain as text) and trader = cast(:trader as text)))
+  and (not is_over and coalesce(not_after, ${NOW_MS}) > ${NOW_MS} - ${MAY_BE_SENT_MS} or state = 'mined' and mined_block > (select block_number from chain_cursors where chain = cast(:chain as text)))
+  and trader = cast(:trader as text) and order_id is null and purpose = 'action'`;
+
+export const AWAITED_JOBS = `
+  select parent, (context->>'item')::integer as item from ${UNDER_WAY} and context->>'kind' in ('order', 'child')`;
+
+export const AWAITED = statement(AWAITED_JOBS);
+
+export const AMENDED = statement(`
+  select 1 from ${UNDER_WAY} and context->'intent'->>'kind' = 'amend' and (context->'intent'->>'tradeIndex')::bigint = cast(:tradeIndex as bigint) limit 1`);
 
 /** An order that missed its price and rests after all is another order of ours: its children stay what they are, and get the new parent. */
 export const RECORD_CHILD = `
@@ -32,7 +53,7 @@ export const EXTEND = statement(`
   )
   select 1`);
 
-/** The order is held: what is being executed now is told before, and then told here as executed. */
+/** The order's row is locked, so that the journal never gets an older state of it after a newer one. */
 export const ANSWER = statement(`
   with noted as (
     update exchange_orders set answered = cast(:answered as text) where chain = cast(:chain as text) and oid = cast(:oid as bigint)

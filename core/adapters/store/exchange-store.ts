@@ -6,10 +6,9 @@ import type { Answered, ExchangeLeg, ExchangeRecord, ExchangeStore, ScheduledCan
 import { FACTS, readFacts, type FactsRow } from './trader-facts.js';
 import { decodeExact, encodeExact } from './exact-json.js';
 import { ask } from './in-one-go.js';
-import { ANSWER, EXTEND, RECORD_CHILD } from './exchange-sql.js';
+import { AMENDED, ANSWER, AWAITED, AWAITED_JOBS, EXTEND, RECORD_CHILD } from './exchange-sql.js';
 import { JOURNAL_CHANNEL } from './journal-rows.js';
 import { statement, type Values } from './statement.js';
-import { AMENDED, AWAITED, AWAITED_JOBS } from './under-way-sql.js';
 
 interface Row {
   chain: ChainSlug;

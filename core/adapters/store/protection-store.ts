@@ -152,7 +152,7 @@ function childOf(children: readonly Child[], { tradeIndex, kind, price }: Protec
   const asked = BigInt(newest.asked);
   if (price === asked) return newest;
   const isNearer = kind === 'sl' && (newest.long ? price > asked : price < asked);
-  // On an order that rests, a number that is known already stays with its price: what is nearer now was changed by somebody else.
+  // On an order that rests, a number that is known already stays with its price: a nearer price was set elsewhere.
   return isNearer && price.toString() === newest.stored && (newest.is_open || newest.held === null) ? newest : null;
 }
 

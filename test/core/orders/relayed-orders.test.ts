@@ -9,7 +9,7 @@ import { eventually } from '../../harness/time/eventually.js';
 import { openReplicas, type Replicas } from '../../harness/database/two-stores.js';
 
 const CHAIN = 'base';
-/** Those who wait for a row that somebody else changes. */
+/** Sessions that wait for a row which another one changes. */
 const WAITING = `select count(*)::int from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
 const NOW = Date.UTC(2026, 0, 6, 15);
 let replicas: Replicas;
@@ -204,7 +204,7 @@ describe('an order that is stored with what sends it', () => {
     expect(rows).toHaveLength(1);
   });
 
-  it('is told as it is then where its answer is noted while it is being executed', async () => {
+  it('is in the journal as executed where its answer is noted while it is being executed', async () => {
     const placed = await store.relay.placeAndQueue((await newOrders())());
     if (placed.kind !== 'placed') throw new Error(placed.kind);
     const { id } = placed.stored;
@@ -221,11 +221,11 @@ describe('an order that is stored with what sends it', () => {
       ]);
     });
     await noted;
-    const told = await store
+    const newest = await store
       .db('journal')
       .where({ order_id: id })
       .orderBy('cursor', 'desc')
       .first<{ fact: { order: { status: string } } }>();
-    expect(told.fact.order.status).toBe('filled');
+    expect(newest.fact.order.status).toBe('filled');
   });
 });

@@ -230,7 +230,7 @@ describe('a wallet outside the gateway', () => {
     const [position] = await positions(trader);
     expect(said(position)).toMatchObject({ realizedPnl: '1' });
     const { data } = await listEvents(sandbox.gateway, venue, lowerOf(trader), { after: 0, limit: 500 });
-    expect(data.filter(({ kind }) => kind === 'withdrawal').map(({ data: told }) => said(told))).toMatchObject([
+    expect(data.filter(({ kind }) => kind === 'withdrawal').map(({ data: withdrawal }) => said(withdrawal))).toMatchObject([
       { positionId: position?.id, market: 'SOL/USD', collateralSymbol: 'USDC', amount: '1', price: '155' },
     ]);
   });

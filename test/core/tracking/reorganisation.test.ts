@@ -85,20 +85,20 @@ describe('a reorganisation', () => {
     await opened(trader);
     sandbox.controls.prices.jump(1, '3100');
     const hash = await send(trader, diamondCall('withdrawPositivePnl', [0, usdc(1)]));
-    const told = async (of: string): Promise<number[]> => {
+    const entriesOf = async (of: string): Promise<number[]> => {
       const { data } = await listEvents(sandbox.gateway, venueOf(sandbox.gateway, CHAIN), lowerOf(trader), { after: 0, limit: 500 });
       return data.flatMap((event) =>
         event.kind === of || (event.kind === 'correction' && event.data.of === of) ? [Number((event.data as { id: unknown }).id)] : [],
       );
     };
     const [id] = await eventually(
-      () => told('withdrawal'),
+      () => entriesOf('withdrawal'),
       (ids) => ids.length === 1,
     );
     const { blockNumber } = await trader.client.getTransactionReceipt({ hash });
     await chain.reorg(Number((await trader.client.getBlockNumber()) - blockNumber) + 1, true);
     await eventually(
-      () => told('withdrawal'),
+      () => entriesOf('withdrawal'),
       (ids) => String(ids) === String([id, id]),
     );
     await expectViewEqualsChain(sandbox.gateway, CHAIN, trader);

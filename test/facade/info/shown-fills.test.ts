@@ -41,7 +41,7 @@ describe('what is executed', () => {
 
   it('below what the lot shows is no fill', () => expect(showExecutions(through([3.001, 3.004])).map(numbers)).toEqual([[]]));
 
-  it('within one second is told apart by milliseconds, in the order of the chain', () => {
+  it('within one second differs by milliseconds, in the order of the chain', () => {
     const shown = showExecutions(through([0, 1.505, 2.505, 1.5, 0.5], [ordered('1', 1)])).flat();
     expect(shown.map(({ time }) => time)).toEqual([0, 1, 2, 3, 1_000]);
   });

@@ -29,7 +29,7 @@ describe('a trade from before the chain was followed', () => {
     expect(showTrade(venue, asset, trade(changes))).toMatchObject({ sz, side, px: '110.00' });
   });
 
-  it('names buyer and seller, and nobody where the backend does not say', () => {
+  it('names buyer and seller, and zero addresses where the backend gives none', () => {
     expect(showTrade(venue, asset, trade({})).users).toEqual([TRADER, DIAMOND.toLowerCase()]);
     const unsaid = Object.fromEntries(Object.entries(trade({ action: 'close' })).filter(([field]) => field !== 'trader'));
     expect(showTrade(venue, asset, unsaid as unknown as MarketTrade).users).toEqual([DIAMOND.toLowerCase(), `0x${'0'.repeat(40)}`]);

@@ -186,7 +186,7 @@ async function toldBy({ store }: Gateway, chain: ChainSlug, trader: Address): Pr
     const page = await store.journal.after(chain, trader, after, 500);
     for (const { fact } of page) {
       if (fact.kind === 'order') known.set(`order ${fact.id}`, fact.order);
-      // Profit that was withdrawn is told in the journal, and is no fill.
+      // Withdrawn profit is in the journal, and is no fill.
       if (fact.kind === 'fill' && !isWithdrawal(fact.executed)) known.set(`fill ${fact.id}`, null);
       if (fact.kind !== 'correction') continue;
       if (fact.of.kind === 'fill') known.delete(`fill ${fact.of.id}`);

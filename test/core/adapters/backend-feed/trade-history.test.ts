@@ -116,7 +116,7 @@ describe('the public history', () => {
     expect(await recent()).toEqual([expect.objectContaining({ side })]);
   });
 
-  it('says whose a trade was and what its price made of it, where it is told', async () => {
+  it('has the trader and the PnL of a trade where the backend gives them', async () => {
     serve([row(1, { action: 'TradeClosedMarket', pnl: -12.5 }), row(2, { address: 'somebody', pnl: null })]);
     const [closed, strange] = (await recent()) as MarketTrade[];
     expect(closed).toMatchObject({ trader: '0x1111111111111111111111111111111111111111', pnlUsd: -12_498_750_000_000_000_000n });
