@@ -53,7 +53,7 @@ export function createHost({ gateway, operations, extraRoutes, operatorRoutes = 
   app.use(readBody);
   if (gateway.scopes !== null) app.use(enterScope);
   for (const router of [...extraRoutes, ...operatorRoutes]) app.use(router);
-  app.use(docsRouter(openApiDocument(operations, gateway.entrance.headerPrefixes[0] ?? '')));
+  app.use(docsRouter(() => openApiDocument(operations, gateway.entrance.headerPrefixes[0] ?? '')));
   app.use(nativeRouter(gateway, operations, hot));
   app.use((_request, response) => sendError(response, new GatewayError('UNSUPPORTED', { reason: 'There is nothing at this path.' }), 404));
   app.use(answerError(gateway.log));

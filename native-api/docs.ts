@@ -39,11 +39,14 @@ const PAGE = `<!doctype html>
 `;
 const START = `SwaggerUIBundle({ url: '/openapi.json', dom_id: '#interface', deepLinking: true, validatorUrl: null });\n`;
 
-/** `GET /openapi.json` and, for people, `GET /docs`. */
-export function docsRouter(document: OpenApiDocument): Router {
+/** `GET /openapi.json` and, for people, `GET /docs`. The document is made when it is asked for first. */
+export function docsRouter(document: () => OpenApiDocument): Router {
   const router = express.Router({ strict: true, caseSensitive: true });
-  const text = Buffer.from(JSON.stringify(document));
-  router.get('/openapi.json', (_request, response) => sendBytes(response, 200, 'application/json; charset=utf-8', text));
+  let text: Buffer | undefined;
+  router.get('/openapi.json', (_request, response) => {
+    text ??= Buffer.from(JSON.stringify(document()));
+    sendBytes(response, 200, 'application/json; charset=utf-8', text);
+  });
   router.get('/docs', page('text/html; charset=utf-8', PAGE));
   router.get('/docs/start.js', page('text/javascript; charset=utf-8', START));
   router.use('/docs', onlyServed, express.static(ASSETS, { index: false, redirect: false, maxAge: A_DAY_S * 1000 }));

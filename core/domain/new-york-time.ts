@@ -29,10 +29,20 @@ function nthSunday(year: number, month: number, nth: number): number {
   return first + (untilSunday + 7 * (nth - 1)) * DAY_MS;
 }
 
-export function isSummerTime(at: number): boolean {
-  const year = new Date(at + STANDARD_OFFSET_MS).getUTCFullYear();
+const summers = new Map<number, { readonly begins: number; readonly ends: number }>();
+
+function summerOf(year: number): { readonly begins: number; readonly ends: number } {
+  const known = summers.get(year);
+  if (known) return known;
   const begins = nthSunday(year, 2, 2) + SWITCH_MS - STANDARD_OFFSET_MS;
   const ends = nthSunday(year, 10, 1) + SWITCH_MS - SUMMER_OFFSET_MS;
+  const summer = { begins, ends };
+  summers.set(year, summer);
+  return summer;
+}
+
+export function isSummerTime(at: number): boolean {
+  const { begins, ends } = summerOf(new Date(at + STANDARD_OFFSET_MS).getUTCFullYear());
   return at >= begins && at < ends;
 }
 

@@ -150,13 +150,17 @@ const extend = (candle: Candle, price: bigint): Candle => ({
 const between = (candles: readonly Candle[], from: number, to: number): Candle[] => candles.filter(({ time }) => time >= from && time < to);
 
 function merge(minutes: readonly Candle[], size: number): Candle[] {
-  const merged: Candle[] = [];
+  const merged: { -readonly [Key in keyof Candle]: Candle[Key] }[] = [];
   for (const candle of minutes) {
     const time = floorTo(candle.time, size);
     const last = merged.at(-1);
-    if (last?.time === time)
-      merged[merged.length - 1] = { ...last, high: max(last.high, candle.high), low: min(last.low, candle.low), close: candle.close };
-    else merged.push({ ...candle, time });
+    if (last?.time !== time) {
+      merged.push({ ...candle, time });
+      continue;
+    }
+    last.high = max(last.high, candle.high);
+    last.low = min(last.low, candle.low);
+    last.close = candle.close;
   }
   return merged;
 }

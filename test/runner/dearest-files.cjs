@@ -6,8 +6,8 @@ const SHOWN = 10;
 const seconds = (ms) => `${(ms / 1000).toFixed(1)} s`.padStart(8);
 
 /**
- * Prints which tests were skipped, and the files that took most processor time. A file's time is that of its worker: databases and
- * processes that it starts are not in it.
+ * Prints which tests were skipped, and the files that took most processor time. The time of a file is that of its worker and of the
+ * processes that it started and ended; the shared database server is not in it.
  */
 module.exports = class DearestFiles {
   #rootDir;

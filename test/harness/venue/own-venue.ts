@@ -44,7 +44,7 @@ export async function startOwnVenue(settings: Record<string, string> = {}, kept:
     const environment = {
       PORT: '0',
       SANDBOX_BLOCK_MS: '10',
-      SANDBOX_IDLE_BLOCK_MS: '250',
+      SANDBOX_IDLE_BLOCK_MS: '1000',
       SANDBOX_ORACLE_MS: String(TEST_ORACLE_MS),
       SANDBOX_PRICE_MS: '1000',
       RATE_LIMIT_IP: '1000000',
