@@ -4,6 +4,7 @@ import type { FacadeTrader } from '../harness/traders/facade-trader.js';
 import {
   addsUp,
   chainPrice,
+  CLIENT_TIMEOUT_MS,
   expectEveryAnswerFits,
   findsPastStop,
   isFilledForNoMore,
@@ -33,8 +34,9 @@ interface Bot extends FacadeTrader {
   readonly exchange: hyperliquid;
 }
 
+const SETTINGS = { enableRateLimit: false, timeout: CLIENT_TIMEOUT_MS };
 const open = (credentials: object): hyperliquid =>
-  new ccxt.hyperliquid({ ...credentials, enableRateLimit: false, urls: { api: { public: bench.base, private: bench.base } } });
+  new ccxt.hyperliquid({ ...credentials, ...SETTINGS, urls: { api: { public: bench.base, private: bench.base } } });
 
 const idOf = ({ id }: Order): string => id ?? '';
 
@@ -45,7 +47,7 @@ async function streaming(work: (bot: FacadeTrader & { readonly exchange: Streami
   const exchange = new ccxt.pro.hyperliquid({
     walletAddress: made.address,
     privateKey: made.agentKey,
-    enableRateLimit: false,
+    ...SETTINGS,
     urls: { api },
   });
   try {
@@ -183,7 +185,7 @@ describeClient({ name: 'ccxt', folder: 'ccxt' }, (flow) => {
     expect(changed.id).not.toBe(rested.id);
     expect(sizeOf(await onlyTrade(trader, ({ openPrice }) => openPrice <= chainPrice(48_000)))).toBeCloseTo(0.2, 2);
     const old = (): Promise<Order> => exchange.fetchOrder(idOf(rested), SYMBOL);
-    await eventually(old, ({ status }) => status === 'canceled', 10_000);
+    await eventually(old, ({ status }) => status === 'canceled');
     expect(await exchange.fetchOrder(idOf(changed), SYMBOL)).toMatchObject({ status: 'open', price: 48_000 });
   });
 

@@ -13,6 +13,7 @@ import {
   addsUp,
   BTC,
   chainPrice,
+  CLIENT_TIMEOUT_MS,
   expectEveryAnswerFits,
   findsPastStop,
   isFilledForNoMore,
@@ -86,9 +87,14 @@ const buy = (s: string, fields: OrderFields = {}) => ({
 });
 const sell = (s: string, fields: OrderFields = {}) => buy(s, { b: false, p: String(PRICE * 0.95), ...fields });
 
+const httpOf = (
+  { clients, slash }: Pick<Version, 'clients' | 'slash'>,
+  options: current.HttpTransportOptions = {},
+): current.HttpTransport => new clients.HttpTransport({ apiUrl: `${bench.base}${slash}`, timeout: CLIENT_TIMEOUT_MS, ...options });
+
 /** As the client signs it without being told anything: for the main network, where the name has to carry the deployment's tag. */
 async function approvesTagged({ clients, slash }: Version, wallet: Wallet): Promise<void> {
-  const master = new clients.ExchangeClient({ transport: new clients.HttpTransport({ apiUrl: `${bench.base}${slash}` }), wallet });
+  const master = new clients.ExchangeClient({ transport: httpOf({ clients, slash }), wallet });
   const { body } = await bench.sandbox.get(`/v1/${FACADE_CHAIN}`);
   const { agentNameTag } = body as { agentNameTag: string };
   const agentAddress = new Wallet(Wallet.createRandom().privateKey).address;
@@ -107,7 +113,7 @@ interface Bot extends FacadeTrader {
 
 async function newBot({ clients, slash }: Version): Promise<Bot> {
   const made = await bench.newBot();
-  const transport = new clients.HttpTransport({ apiUrl: `${bench.base}${slash}` });
+  const transport = httpOf({ clients, slash });
   const exchange = new clients.ExchangeClient({ transport, wallet: new Wallet(made.agentKey) });
   const order = async (each: ReturnType<typeof buy>): Promise<unknown> =>
     (await exchange.order({ orders: [each], grouping: 'na' })).response.data.statuses[0];
@@ -152,7 +158,7 @@ const DONE = { status: 'ok', response: { type: 'default' } };
 
 /** Something over a socket that is closed afterwards. */
 async function overSocket({ clients }: Version, work: (transport: current.WebSocketTransport) => Promise<void>): Promise<void> {
-  const transport = new clients.WebSocketTransport({ url: bench.stream });
+  const transport = new clients.WebSocketTransport({ url: bench.stream, timeout: CLIENT_TIMEOUT_MS });
   try {
     await transport.ready();
     await work(transport);
@@ -164,7 +170,7 @@ async function overSocket({ clients }: Version, work: (transport: current.WebSoc
 describe.each(VERSIONS)('unmodified', (version) => {
   describeClient({ name: '@nktkas/hyperliquid', folder: version.folder }, (flow) => {
     flow('starts up', async () => {
-      const transport = new version.clients.HttpTransport({ apiUrl: `${bench.base}${version.slash}` });
+      const transport = httpOf(version);
       const symbols = await version.symbols(transport);
       expect([symbols.getAssetId('BTC'), symbols.getSzDecimals('BTC'), symbols.getAssetId('ETH')]).toEqual([BTC, 5, 1]);
     });
@@ -182,7 +188,7 @@ describe.each(VERSIONS)('unmodified', (version) => {
 
     flow('approves an agent', async () => {
       const trader = await newTrader(firstChain(bench.sandbox), { delegate: bench.sandbox.controls.relayer });
-      const transport = new version.clients.HttpTransport({ apiUrl: `${bench.base}${version.slash}`, isTestnet: true });
+      const transport = httpOf(version, { isTestnet: true });
       const agent = new Wallet(Wallet.createRandom().privateKey);
       const master = new version.clients.ExchangeClient({ transport, wallet: new Wallet(trader.privateKey) });
       expect(await master.approveAgent({ agentAddress: agent.address, agentName: null })).toMatchObject(DONE);
@@ -382,7 +388,7 @@ describe.each(VERSIONS)('unmodified', (version) => {
 
     flow('cannot move funds', async () => {
       const bot = await newBot(version);
-      const transport = new version.clients.HttpTransport({ apiUrl: `${bench.base}${version.slash}` });
+      const transport = httpOf(version);
       const master = new version.clients.ExchangeClient({ transport, wallet: new Wallet(bot.trader.privateKey) });
       const destination = `0x${'11'.repeat(20)}` as const;
       const before = await bot.trader.usdc();
@@ -405,7 +411,6 @@ describe.each(VERSIONS)('unmodified', (version) => {
         await eventually(
           () => Object.values(heard),
           (prices) => prices.every((price) => price > 0),
-          20_000,
         );
       }),
     );
@@ -428,7 +433,6 @@ describe.each(VERSIONS)('unmodified', (version) => {
         await eventually(
           () => [statuses.at(-1), fills.at(-1), szi !== ''],
           ([status, dir, held]) => status === 'filled' && dir === 'Open Long' && held === true,
-          20_000,
         );
         expect(Number(szi)).toBeCloseTo(sizeOf(trade), 4);
       }),

@@ -314,7 +314,6 @@ describeClient({ name: 'hyperliquid (nomeida)', folder: 'hyperliquid' }, (flow) 
     await eventually(
       () => Object.values(heard),
       (prices) => prices.every((price) => price > 0),
-      20_000,
     );
   });
 
@@ -335,7 +334,6 @@ describeClient({ name: 'hyperliquid (nomeida)', folder: 'hyperliquid' }, (flow) 
     await eventually(
       () => [statuses.at(-1), fills.at(-1), Math.abs(szi - sizeOf(trade)) < 0.0001],
       ([status, dir, isHeld]) => status === 'filled' && dir === 'Open Long' && isHeld === true,
-      20_000,
     );
   });
 

@@ -11,6 +11,9 @@ import { sharedVenue } from '../../harness/venue/shared-venue.js';
 
 /** Clients as the registry has them, reading what a trader did without the facade. */
 
+/** How long the clients wait for an answer: their own 10 seconds pass on a busy machine. */
+const TIMEOUT_MS = 110_000;
+
 let sandbox: TestVenue;
 let chain: ChainControls;
 let trader: ChainTrader;
@@ -35,7 +38,12 @@ afterAll(() => sandbox.stop());
 
 describe('ccxt', () => {
   const BTC = 'BTC/USDC:USDC';
-  const open = () => new ccxt.hyperliquid({ walletAddress: trader.account.address, urls: { api: { public: base, private: base } } });
+  const open = () =>
+    new ccxt.hyperliquid({
+      walletAddress: trader.account.address,
+      timeout: TIMEOUT_MS,
+      urls: { api: { public: base, private: base } },
+    });
 
   it('loads the markets with their precision', async () => {
     const exchange = open();
@@ -81,7 +89,7 @@ describe('ccxt', () => {
 
 describe('@nktkas/hyperliquid', () => {
   it('finds the numbers of coins and reads the account', async () => {
-    const transport = new HttpTransport({ apiUrl: `${base}/` });
+    const transport = new HttpTransport({ apiUrl: `${base}/`, timeout: TIMEOUT_MS });
     const symbols = await SymbolConverter.create({ transport });
     expect([symbols.getAssetId('BTC'), symbols.getSzDecimals('BTC'), symbols.getAssetId('kPEPE')]).toEqual([0, 5, 8]);
     const info = new InfoClient({ transport });
