@@ -60,16 +60,24 @@ interface Version {
   }>;
   /** 0.30 loses the chain without a slash at the end. */
   readonly slash: string;
+  readonly isEarlier: boolean;
 }
 
 const VERSIONS: readonly Version[] = [
-  { folder: '@nktkas/hyperliquid', clients: current, symbols: (transport) => SymbolConverter.create({ transport }), slash: '' },
+  {
+    folder: '@nktkas/hyperliquid',
+    clients: current,
+    symbols: (transport) => SymbolConverter.create({ transport }),
+    slash: '',
+    isEarlier: false,
+  },
   {
     folder: 'nktkas-0.30',
     // The two versions differ in their types alone where these tests use them.
     clients: earlier as unknown as Clients,
     symbols: (transport) => EarlierSymbolConverter.create({ transport: transport }),
     slash: '/',
+    isEarlier: true,
   },
 ];
 
@@ -168,7 +176,7 @@ async function overSocket({ clients }: Version, work: (transport: current.WebSoc
 }
 
 describe.each(VERSIONS)('unmodified', (version) => {
-  describeClient({ name: '@nktkas/hyperliquid', folder: version.folder }, (flow) => {
+  describeClient({ name: '@nktkas/hyperliquid', folder: version.folder, isEarlier: version.isEarlier }, (flow) => {
     flow('starts up', async () => {
       const transport = httpOf(version);
       const symbols = await version.symbols(transport);
@@ -456,7 +464,7 @@ it('takes nothing a client signed a second time', async () => {
   const [version] = VERSIONS;
   if (!version) throw new Error('no version');
   const bot = await newBot(version);
-  await bot.order(buy('0.1'));
+  await bot.rest(buy('0.1', { p: '50000', t: limit('Gtc') }));
   const before = await onlyTrade(bot.trader);
   const [envelope] = bench.door.seen.filter(({ type }) => type === 'order').slice(-1);
   const funds = await bot.trader.usdc();
