@@ -1,6 +1,7 @@
 import * as current from '@nktkas/hyperliquid';
 import { SymbolConverter } from '@nktkas/hyperliquid/utils';
 import { Wallet } from 'ethers';
+import { generatePrivateKey } from 'viem/accounts';
 import * as earlier from 'nktkas-0.30';
 import { WebSocket } from 'ws';
 import { SymbolConverter as EarlierSymbolConverter } from 'nktkas-0.30/utils';
@@ -105,7 +106,7 @@ async function approvesTagged({ clients, slash }: Version, wallet: Wallet): Prom
   const master = new clients.ExchangeClient({ transport: httpOf({ clients, slash }), wallet });
   const { body } = await bench.sandbox.get(`/v1/${FACADE_CHAIN}`);
   const { agentNameTag } = body as { agentNameTag: string };
-  const agentAddress = new Wallet(Wallet.createRandom().privateKey).address;
+  const agentAddress = new Wallet(generatePrivateKey()).address;
   await expect(master.approveAgent({ agentAddress, agentName: 'bot' })).rejects.toThrow(agentNameTag);
   expect(await master.approveAgent({ agentAddress, agentName: `${agentNameTag} bot` })).toMatchObject(DONE);
 }
@@ -197,7 +198,7 @@ describe.each(VERSIONS)('unmodified', (version) => {
     flow('approves an agent', async () => {
       const trader = await newTrader(firstChain(bench.sandbox), { delegate: bench.sandbox.controls.relayer });
       const transport = httpOf(version, { isTestnet: true });
-      const agent = new Wallet(Wallet.createRandom().privateKey);
+      const agent = new Wallet(generatePrivateKey());
       const master = new version.clients.ExchangeClient({ transport, wallet: new Wallet(trader.privateKey) });
       expect(await master.approveAgent({ agentAddress: agent.address, agentName: null })).toMatchObject(DONE);
       const exchange = new version.clients.ExchangeClient({ transport, wallet: agent });

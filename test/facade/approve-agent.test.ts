@@ -1,4 +1,5 @@
 import { Wallet } from 'ethers';
+import { generatePrivateKey } from 'viem/accounts';
 import { encodePacked, keccak256 } from 'viem/utils';
 import { newTrader, type ChainTrader } from '../harness/traders/chain-trader.js';
 import { eventually } from '../harness/time/eventually.js';
@@ -18,7 +19,7 @@ beforeAll(async () => void (sandbox = await startOwnVenue({ SANDBOX_CHAINS: `${T
 afterAll(() => sandbox.stop());
 
 const post = (body: ExchangeBody, chain = TEST_NET): Promise<ExchangeAnswer> => postExchange(sandbox.url, chain, body);
-const newKey = (): Wallet => new Wallet(Wallet.createRandom().privateKey);
+const newKey = (): Wallet => new Wallet(generatePrivateKey());
 
 function chainOf(slug: string) {
   const found = sandbox.controls.chains.find(({ definition }) => definition.slug === slug);

@@ -1,5 +1,6 @@
 import { encode } from '@msgpack/msgpack';
 import { concat, keccak256, SigningKey, toBeHex, toUtf8Bytes, Wallet } from 'ethers';
+import { generatePrivateKey } from 'viem/accounts';
 import { createEntrance } from '../../core/access/entrance.js';
 import { LAUNCH_LIMITS } from '../../core/limits.js';
 import { createExchangeDoor } from '../../facade/exchange-door.js';
@@ -38,7 +39,7 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox.stop());
 
-const newKey = (): Wallet => new Wallet(Wallet.createRandom().privateKey);
+const newKey = (): Wallet => new Wallet(generatePrivateKey());
 
 async function said(body: ExchangeBody, chain = CHAIN): Promise<string> {
   const answer = await postExchange(sandbox.url, chain, body);

@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { Wallet } from 'ethers';
+import { generatePrivateKey } from 'viem/accounts';
 import { ACTIONS } from '../../facade/actions/index.js';
 import { newTrader, type ChainTrader } from '../harness/traders/chain-trader.js';
 import { startSecondGateway } from '../harness/venue/second-gateway.js';
@@ -22,7 +23,7 @@ beforeAll(async () => {
   const [chain] = sandbox.controls.chains;
   if (!chain) throw new Error('no chain');
   trader = await newTrader(chain);
-  agent = new Wallet(Wallet.createRandom().privateKey);
+  agent = new Wallet(generatePrivateKey());
   const approval = await approveAgent(new Wallet(trader.privateKey), agent.address, null, { network: 'Testnet' });
   expect(await postExchange(sandbox.url, CHAIN, approval)).toMatchObject({ status: 200, body: { status: 'ok' } });
 });
@@ -63,7 +64,7 @@ describe('the exchange door', () => {
     const [chain] = sandbox.controls.chains;
     if (!chain) throw new Error('no chain');
     const owner = await newTrader(chain, { delegate: sandbox.controls.relayer });
-    const bot = new Wallet(Wallet.createRandom().privateKey);
+    const bot = new Wallet(generatePrivateKey());
     await post(await approveAgent(new Wallet(owner.privateKey), bot.address, null, { network: 'Testnet' }));
     const body = await signL1(bot, { type: 'cancel', cancels: [{ a: 0, o: 1 }], note: 'hashed too' });
     const padding = 'x'.repeat(100_000);
@@ -87,7 +88,7 @@ describe('the exchange door', () => {
   });
 
   it('takes what ccxt sends unasked, from anybody, and remembers nothing of strangers', async () => {
-    const stranger = Wallet.createRandom();
+    const stranger = new Wallet(generatePrivateKey());
     const fee = await signUserSigned(stranger, ['approveBuilderFee', 'ApproveBuilderFee', 'string maxFeeRate', 'address builder'], {
       maxFeeRate: '0.01%',
       builder: '0x6530512A6c89C7cfCEbC3BA7fcD9aDa5f30827a6',
@@ -97,7 +98,7 @@ describe('the exchange door', () => {
   });
 
   it('tells the signer nobody knows, in the words clients look for', async () => {
-    const stranger = Wallet.createRandom();
+    const stranger = new Wallet(generatePrivateKey());
     const answer = await post(await signL1(stranger, orderAction()));
     expect(answer).toMatchObject(err(expect.stringContaining(`User or API Wallet ${stranger.address.toLowerCase()} does not exist.`)));
   });

@@ -1,4 +1,5 @@
 import { Wallet } from 'ethers';
+import { generatePrivateKey } from 'viem/accounts';
 import { newTrader } from '../harness/traders/chain-trader.js';
 import { startSecondGateway, type SecondGateway } from '../harness/venue/second-gateway.js';
 import {
@@ -47,7 +48,7 @@ async function newMaster(chain: string): Promise<Wallet> {
 
 /** A fresh agent of a fresh trader, approved on the chains. */
 async function newAgent(...chains: string[]): Promise<Wallet> {
-  const agent = new Wallet(Wallet.createRandom().privateKey);
+  const agent = new Wallet(generatePrivateKey());
   let key: string | null = null;
   for (const chain of chains) {
     const controls = sandbox.controls.chains.find(({ definition }) => definition.slug === chain);
@@ -132,13 +133,13 @@ describe('the nonces of a signer', () => {
     const [victim, stranger] = [await newMaster(HERE), await newMaster(THERE)];
     const named = await approveAgent(stranger, victim.address, await tagOf(THERE), { nonce: Date.now() + DAY_MS - 60_000 });
     expect(await post(named, THERE)).toMatchObject({ body: { status: 'ok' } });
-    const bot = new Wallet(Wallet.createRandom().privateKey);
+    const bot = new Wallet(generatePrivateKey());
     expect(await post(await approveAgent(victim, bot.address, await tagOf(HERE)))).toMatchObject({ body: { status: 'ok' } });
     expect(await post(await noop(bot))).toMatchObject(DONE);
   });
 
   it('are not killed by an approval whose own nonce lies ahead of the clock', async () => {
-    const [master, agent] = [await newMaster(HERE), new Wallet(Wallet.createRandom().privateKey)];
+    const [master, agent] = [await newMaster(HERE), new Wallet(generatePrivateKey())];
     const ahead = await approveAgent(master, agent.address, await tagOf(HERE), { nonce: Date.now() + DAY_MS - 60_000 });
     expect(await post(ahead)).toMatchObject({ body: { status: 'ok' } });
     expect(await post(await noop(agent))).toMatchObject(DONE);
@@ -172,7 +173,7 @@ describe('the nonces of a signer', () => {
       await signL1(agent, { type: 'vaultTransfer', vaultAddress: agent.address, isDeposit: true, usd: 1 }, { nonce }),
       await noop(agent, { nonce, vaultAddress: agent.address.toLowerCase() }),
       await noop(agent, { nonce, expiresAfter: Date.now() - 1000 }),
-      await signL1(Wallet.createRandom(), { type: 'noop' }, { nonce }),
+      await signL1(new Wallet(generatePrivateKey()), { type: 'noop' }, { nonce }),
     ];
     for (const body of refused) await post(body);
     expect(await post(await noop(agent, { nonce }))).toMatchObject(DONE);
@@ -206,7 +207,7 @@ describe('the nonces of a signer', () => {
     const { entrance } = sandbox.config;
     const config = { ...sandbox.config, entrance: { ...entrance, limits: { ...entrance.limits, ip: 1 } } };
     const strict = await startSecondGateway({ ...sandbox, config }, { relays: true });
-    const stranger = Wallet.createRandom();
+    const stranger = new Wallet(generatePrivateKey());
     const answers = [];
     for (let times = 0; times < 3; times += 1) answers.push(await post(await signL1(stranger, { type: 'noop' }), HERE, strict.url));
     await strict.stop();

@@ -1,4 +1,5 @@
 import { Wallet } from 'ethers';
+import { generatePrivateKey } from 'viem/accounts';
 import { ACTIONS } from '../../facade/actions/index.js';
 import { newTrader, type ChainTrader } from '../harness/traders/chain-trader.js';
 import { hlSocket } from '../harness/hyperliquid/socket.js';
@@ -26,7 +27,7 @@ beforeAll(async () => {
   if (!chain) throw new Error('no chain');
   trader = await newTrader(chain, { delegate: sandbox.controls.relayer });
   master = new Wallet(trader.privateKey);
-  agent = new Wallet(Wallet.createRandom().privateKey);
+  agent = new Wallet(generatePrivateKey());
   await post(await approveAgent(master, agent.address, null, { network: 'Testnet' }));
 });
 afterAll(() => sandbox.stop());
@@ -170,7 +171,7 @@ describe('what does not exist here', () => {
   });
 
   it('is refused by its type where it would move funds, with any signer and any signature, on both transports', async () => {
-    const stranger = Wallet.createRandom();
+    const stranger = new Wallet(generatePrivateKey());
     const socket = await hlSocket(sandbox.url);
     const named = [
       ...BY_MASTER.map(([type, , values, text]) => [type, values, text] as const),
@@ -187,7 +188,7 @@ describe('what does not exist here', () => {
   });
 
   it('is otherwise not even named to signers that are unknown', async () => {
-    const stranger = Wallet.createRandom();
+    const stranger = new Wallet(generatePrivateKey());
     for (const [type, values] of BY_AGENT.filter(([, , text]) => !BY_TYPE.has(text)))
       expect(await post(await signL1(stranger, { type, ...values }))).toMatchObject(
         err(expect.stringContaining(`User or API Wallet ${stranger.address.toLowerCase()} does not exist.`)),
@@ -204,7 +205,7 @@ describe('what does not exist here', () => {
     const [chain] = sandbox.controls.chains;
     if (!chain) throw new Error('no chain');
     const poor = new Wallet((await newTrader(chain)).privateKey);
-    const itsAgent = new Wallet(Wallet.createRandom().privateKey);
+    const itsAgent = new Wallet(generatePrivateKey());
     await post(await approveAgent(poor, itsAgent.address, null, { network: 'Testnet' }));
     expect(await post(await signL1(itsAgent, { type: 'createSubAccount', name: 'x' }))).toMatchObject(err(SUB_ACCOUNTS));
   });

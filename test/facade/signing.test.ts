@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { encode } from '@msgpack/msgpack';
 import { TypedDataEncoder, Wallet } from 'ethers';
+import { generatePrivateKey } from 'viem/accounts';
 import fc from 'fast-check';
 import { bytesToHex, hexToBytes } from 'viem/utils';
 import { loadCrypto } from '../../core/adapters/recover/load-crypto.js';
@@ -347,7 +348,7 @@ describe('the canonical form', () => {
   });
 
   it('finds the signer whether the client hashed the short spelling or what it sent', () => {
-    const wallet = Wallet.createRandom();
+    const wallet = new Wallet(generatePrivateKey());
     const order = (p: string) => ({
       type: 'order',
       orders: [{ a: 1, b: true, p, s: '1', r: false, t: { limit: { tif: 'Gtc' } } }],

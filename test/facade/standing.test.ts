@@ -1,4 +1,5 @@
 import { Wallet } from 'ethers';
+import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts';
 import { chainTrader, newTrader, type ChainTrader } from '../harness/traders/chain-trader.js';
 import { approveAgent, order, orderAction, postExchange, signL1 } from '../harness/hyperliquid/exchange.js';
 import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
@@ -18,7 +19,7 @@ async function newAgent(delegate?: `0x${string}`): Promise<{ agent: Wallet; trad
   const [chain] = sandbox.controls.chains;
   if (!chain) throw new Error('no chain');
   const trader = chainTrader(chain, (await newTrader(chain, delegate === undefined ? {} : { delegate })).privateKey);
-  const agent = new Wallet(Wallet.createRandom().privateKey);
+  const agent = new Wallet(generatePrivateKey());
   expect(await post(await approveAgent(new Wallet(trader.privateKey), agent.address, null, { network: 'Testnet' }))).toMatchObject({
     body: { status: 'ok' },
   });
@@ -30,7 +31,7 @@ const CANCEL = { type: 'cancel', cancels: [{ a: 0, o: 1 }] };
 describe('an agent whose trader delegates to somebody else', () => {
   it('hears who holds the slot, who should, and gets the transaction', async () => {
     const relayer = sandbox.controls.relayer.toLowerCase();
-    const holder = Wallet.createRandom().address.toLowerCase() as `0x${string}`;
+    const holder = privateKeyToAddress(generatePrivateKey()).toLowerCase() as `0x${string}`;
     for (const [delegate, said] of [
       [undefined, 'not set'],
       [holder, holder],

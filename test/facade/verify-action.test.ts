@@ -1,4 +1,5 @@
 import { Wallet } from 'ethers';
+import { generatePrivateKey } from 'viem/accounts';
 import { loadCrypto } from '../../core/adapters/recover/load-crypto.js';
 import { approvalProof } from '../../core/access/approval-proof.js';
 import { parseSignature } from '../../core/access/signature.js';
@@ -8,7 +9,7 @@ import { createVerifyAction, expiryOf, type VerifyAction } from '../../facade/tr
 import { approveAgent, order, orderAction, signL1, type ExchangeBody } from '../harness/hyperliquid/exchange.js';
 import { createRecordedLog } from '../harness/checks/recorded-log.js';
 
-const [trader, agent, thief] = Array.from({ length: 3 }, () => new Wallet(Wallet.createRandom().privateKey));
+const [trader, agent, thief] = Array.from({ length: 3 }, () => new Wallet(generatePrivateKey()));
 const NOW = Date.now();
 let verify: VerifyAction;
 let action: SignedAction;

@@ -13,6 +13,9 @@ import { createRandom } from './random.js';
 import { runFuzz } from './run-fuzz.js';
 import { makeInput, TARGETS } from './targets.js';
 
+/** `npm run test:slow` sends three times as many. */
+const INPUTS = process.env['SLOW_TESTS'] === '1' ? 1_500 : 500;
+
 const MATERIALS = createMaterials({ addresses: [`0x${'a'.repeat(40)}`], slug: 'arbitrum-sepolia', operatorToken: 'x' });
 
 describe('the inputs of the fuzzer', () => {
@@ -76,11 +79,17 @@ describe('the service under the fuzzer', () => {
   });
   afterAll(() => venue.stop());
 
-  it('answers 1,500 inputs without an error of its own, and stays within its bounds', async () => {
+  it(`answers ${INPUTS} inputs without an error of its own, and stays within its bounds`, async () => {
     const lines: string[] = [];
-    const { inputs, found } = await runFuzz(venue, { seed: 1, inputs: 1_500, seconds: 600, chunk: 500, write: (line) => lines.push(line) });
+    const { inputs, found } = await runFuzz(venue, {
+      seed: 1,
+      inputs: INPUTS,
+      seconds: 600,
+      chunk: 500,
+      write: (line) => lines.push(line),
+    });
     expect(found).toEqual([]);
-    expect(inputs).toBe(1_500);
-    expect(venue.delivery.counts.unsent).toBeLessThan(50);
+    expect(inputs).toBe(INPUTS);
+    expect(venue.delivery.counts.unsent).toBeLessThan(INPUTS / 30);
   });
 });

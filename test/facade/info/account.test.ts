@@ -1,4 +1,5 @@
 import { Wallet } from 'ethers';
+import { generatePrivateKey } from 'viem/accounts';
 import { listPositions, type Position } from '../../../core/account/list-positions.js';
 import { formatDecimal } from '../../../core/domain/decimal.js';
 import { venueOf } from '../../../core/gateway.js';
@@ -154,7 +155,7 @@ describe('the leverage of a market', () => {
 describe('an agent', () => {
   it('is answered as its trader until it is revoked, and its role says whose it is', async () => {
     const master = new Wallet(trader.privateKey);
-    const agent = Wallet.createRandom();
+    const agent = new Wallet(generatePrivateKey());
     const domain = await domainOf(sandbox);
     const sign = signWith(master, domain);
     const agents = agentsOf(sandbox);

@@ -1,4 +1,4 @@
-import { Wallet } from 'ethers';
+import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts';
 import { INFO_TYPES } from '../../../facade/info/info-types.js';
 import { eventually } from '../../harness/time/eventually.js';
 import { hlInfo, type HlInfo } from '../../harness/hyperliquid/info.js';
@@ -176,7 +176,7 @@ describe('the market reads', () => {
 });
 
 describe('the table of info types', () => {
-  const user = Wallet.createRandom().address;
+  const user = privateKeyToAddress(generatePrivateKey());
   const fields = {
     coin: 'BTC',
     user,

@@ -1,4 +1,5 @@
 import { Wallet } from 'ethers';
+import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts';
 import type { ChainControls } from '../../../sandbox/controls.js';
 import { newAgentTrader } from '../../harness/traders/agent-trader.js';
 import { newTrader } from '../../harness/traders/chain-trader.js';
@@ -271,7 +272,7 @@ describe('the stream of an account', () => {
 
   it('begins what does not exist here with an empty snapshot', async () => {
     const socket = await connect();
-    const user = lower(Wallet.createRandom().address);
+    const user = lower(privateKeyToAddress(generatePrivateKey()));
     for (const [type, field] of [
       ['userFundings', 'fundings'],
       ['userNonFundingLedgerUpdates', 'nonFundingLedgerUpdates'],

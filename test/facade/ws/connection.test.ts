@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect as connectTcp } from 'node:net';
 import { Wallet } from 'ethers';
+import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts';
 import type { Entrance } from '../../../core/access/entrance.js';
 import { createIpLimits, type IpLimits } from '../../../core/ip-limits.js';
 import { createAddressShares } from '../../../core/stream/address-shares.js';
@@ -63,7 +64,7 @@ async function serve(limits: Partial<LineLimits>, entrance: Partial<Entrance> = 
 }
 
 const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
-const user = (): string => Wallet.createRandom().address;
+const user = (): string => privateKeyToAddress(generatePrivateKey());
 const subscribe = (type: string, fields: object = {}) => ({ method: 'subscribe', subscription: { type, ...fields } });
 /** What clients cut out of an error and parse. */
 const tailOf = (text: string): unknown => JSON.parse(/{.*}/.exec(text)?.[0] ?? '') as unknown;
@@ -212,7 +213,7 @@ describe('a request on the line', () => {
       type: 'error',
       payload: expect.stringMatching(/^Failed to deserialize/),
     });
-    expect(await socket.post('action', await signL1(new Wallet(Wallet.createRandom().privateKey), orderAction()))).toMatchObject({
+    expect(await socket.post('action', await signL1(new Wallet(generatePrivateKey()), orderAction()))).toMatchObject({
       type: 'action',
       payload: { status: 'err', response: expect.stringMatching(/^User or API Wallet 0x[0-9a-f]{40} does not exist\./) },
     });
@@ -220,7 +221,7 @@ describe('a request on the line', () => {
 
   it('is read letter by letter: a key twice is no action', async () => {
     const from = socket.heard.length;
-    const { action, nonce, signature } = await signL1(new Wallet(Wallet.createRandom().privateKey), orderAction());
+    const { action, nonce, signature } = await signL1(new Wallet(generatePrivateKey()), orderAction());
     const payload = `{"action":${JSON.stringify(action)},"nonce":${nonce},"nonce":${nonce},"signature":${JSON.stringify(signature)}}`;
     socket.send(`{"method":"post","id":90001,"request":{"type":"action","payload":${payload}}}`);
     const { response } = await socket.find<{ id: number; response: object }>('post', ({ id }) => id === 90_001, from);
