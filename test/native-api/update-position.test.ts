@@ -1,8 +1,10 @@
 import { formatUnits, parseUnits } from 'viem';
+import { venueOf } from '../../core/gateway.js';
+import { requireAhead } from '../../core/orders/protect-position.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { done, newAgentTrader, prepared, refusal, type AgentTrader, type Json } from '../harness/traders/agent-trader.js';
 import { expectViewEqualsChain } from '../harness/diamond/chain-checker.js';
-import { chainTrader, newTrader } from '../harness/traders/chain-trader.js';
+import { chainTrader, type ChainTrader } from '../harness/traders/chain-trader.js';
 import { controlCall, diamondCall, packed } from '../harness/diamond/diamond-calls.js';
 import { eventually } from '../harness/time/eventually.js';
 import { EVERYTHING } from '../harness/traders/master-wallet.js';
@@ -12,24 +14,25 @@ import { MARKET, tradingVenue } from '../harness/venue/trading-venue.js';
 let sandbox: TestVenue;
 let chain: ChainControls;
 let agent: AgentTrader;
+let operator: ChainTrader;
 
 const TIMEOUT_BLOCKS = 200;
 
 beforeAll(async () => {
   ({ sandbox, chain } = await tradingVenue());
-}, 60_000);
-beforeEach(async () => {
-  agent = await newAgentTrader(sandbox, chain);
+  operator = chainTrader(chain, sandbox.controls.accounts.operator.privateKey);
 });
 afterEach(() => chain.setOraclePolicy(null, { mode: 'auto' }));
 afterAll(() => sandbox.stop());
 
 const viewEqualsChain = (of = agent) => expectViewEqualsChain(sandbox.gateway, chain.definition.slug, of.trader);
 const idOf = (order: Json): string => String(order['id']);
+const AT_60000 = { openPrice: 60_000n * 10n ** 10n };
 
-async function opened(changes: Json = {}, of = agent): Promise<Json> {
-  await of.place({ ...MARKET, ...changes }, 'filled');
-  return of.position();
+/** A fresh trader with one position, which the tests of a group change one after the other. */
+async function opened(changes: Json = {}): Promise<void> {
+  agent = await newAgentTrader(sandbox, chain);
+  await agent.place({ ...MARKET, ...changes }, 'filled');
 }
 
 /** The position once a field of it has the value. */
@@ -47,9 +50,22 @@ async function adjusted(id: string, body: Json, status = 'filled'): Promise<{ or
   return { order: await agent.reaches(idOf(order), status), told: position ?? {} };
 }
 
+/** Each is answered with the position as it is, and with nothing to send. */
+async function nothingToSend(id: string, bodies: readonly Json[]): Promise<void> {
+  for (const body of bodies) {
+    const answer = await agent.adjust(id, body);
+    expect([answer.status, answer.body['transaction'], answer.body['order']]).toEqual([200, null, null]);
+  }
+}
+
 describe('PATCH /positions/{id} with sl and tp', () => {
+  let id: string;
+  beforeAll(async () => {
+    await opened();
+    id = idOf(await agent.position());
+  });
+
   it('sets, moves and clears them, without an order', async () => {
-    const id = idOf(await opened());
     const both = await agent.adjust(id, { tp: '70000', sl: '58000' });
     expect(both.body).toMatchObject({ position: { id, tp: '70000', sl: '58000' }, order: null });
     await agent.send(prepared(both));
@@ -61,105 +77,97 @@ describe('PATCH /positions/{id} with sl and tp', () => {
     await viewEqualsChain();
     await agent.send(prepared(await agent.adjust(id, { tp: '0', sl: '0' })));
     expect(await becomes('tp', '0')).toMatchObject({ sl: '0' });
-    await viewEqualsChain();
     expect(await agent.openOrders()).toEqual([]);
-  }, 40_000);
+  });
 
-  it('says which stop loss the contracts will store in the place of one that is too deep', async () => {
-    const id = idOf(await opened());
+  it('says which stop loss the contracts will store in the place of one that is too deep, and sends nothing when it is as asked for already', async () => {
     const answer = await agent.adjust(id, { sl: '1000' });
     const told = done(answer).position?.['sl'];
     expect(Number(told)).toBeGreaterThan(50_000);
     await agent.send(prepared(answer));
     await becomes('sl', told);
     await viewEqualsChain();
-  }, 30_000);
+    await nothingToSend(id, [{ sl: told }, { tp: '0' }, { sl: told, tp: '0' }]);
+  });
 
-  it('sends nothing when they are as asked for already', async () => {
-    const id = idOf(await opened({ tp: '70000' }));
-    for (const body of [{ tp: '70000' }, { sl: '0' }, { tp: '70000', sl: '0' }]) {
-      const answer = await agent.adjust(id, body);
-      expect([answer.status, answer.body['transaction'], answer.body['order']]).toEqual([200, null, null]);
-    }
-  }, 30_000);
+  it.each([
+    ['tp', '59000'],
+    ['sl', '61000'],
+  ])('refuses %s at %s on a long: it would close the position at once', async (path, at) => {
+    const answer = await agent.adjust(id, { [path]: at });
+    expect(refusal(answer)).toEqual([400, 'VALIDATION_ERROR']);
+    expect((answer.body['details'] as { issues: Json[] }).issues[0]).toMatchObject({ path });
+  });
 
-  it('closes the position when the price gets there', async () => {
-    const id = idOf(await opened());
+  it.each([
+    ['tp', true, 59_000n, 61_000n],
+    ['sl', true, 61_000n, 59_000n],
+    ['tp', false, 61_000n, 59_000n],
+    ['sl', false, 59_000n, 61_000n],
+  ] as const)('%s of a position whose long is %s is behind the mark at %i and ahead of it at %i', (level, long, behind, ahead) => {
+    const venue = venueOf(sandbox.gateway, chain.definition.slug);
+    const figures = { pairIndex: 0, collateralIndex: 3, long } as Parameters<typeof requireAhead>[1];
+    const asked = (at: bigint) => () => {
+      requireAhead(venue, figures, { field: level, level, price: at * 10n ** 10n });
+    };
+    expect(asked(behind)).toThrow(expect.objectContaining({ code: 'VALIDATION_ERROR' }) as Error);
+    expect(asked(ahead)).not.toThrow();
+  });
+
+  it('refuses while a keeper is closing the position, and closes it when the price gets there', async () => {
     await agent.send(prepared(await agent.adjust(id, { tp: '61000' })));
     await becomes('tp', '61000');
+    chain.setOraclePolicy(null, { mode: 'hold' });
+    const [trade] = await agent.trader.trades();
+    await operator.send(
+      chain.definition.diamond,
+      diamondCall('triggerOrder', [packed(4, agent.trader.account.address, trade?.index ?? 0)]),
+    );
+    expect(refusal(await agent.adjust(id, { tp: '71000' }))).toEqual([409, 'ORDER_NOT_MODIFIABLE']);
     sandbox.controls.prices.jump(0, '61500');
+    chain.setOraclePolicy(null, { mode: 'auto' });
     await eventually(
       () => agent.positions(),
       (positions) => positions.length === 0,
     );
     sandbox.controls.prices.jump(0, '60000');
     await viewEqualsChain();
-  }, 30_000);
-
-  it.each([
-    ['a take profit below the mark of a long', 'long', { tp: '59000' }, 'tp'],
-    ['a stop loss above the mark of a long', 'long', { sl: '61000' }, 'sl'],
-    ['a take profit above the mark of a short', 'short', { tp: '61000' }, 'tp'],
-    ['a stop loss below the mark of a short', 'short', { sl: '59000' }, 'sl'],
-  ])(
-    'refuses %s: it would close the position at once',
-    async (_what, side, body, path) => {
-      const id = idOf(await opened({ side }));
-      const answer = await agent.adjust(id, body);
-      expect(refusal(answer)).toEqual([400, 'VALIDATION_ERROR']);
-      expect((answer.body['details'] as { issues: Json[] }).issues[0]).toMatchObject({ path });
-    },
-    30_000,
-  );
-
-  it('refuses while a keeper is closing the position', async () => {
-    const id = idOf(await opened({ tp: '70000' }));
-    chain.setOraclePolicy(null, { mode: 'hold' });
-    const [trade] = await agent.trader.trades();
-    const keeper = await newTrader(chain);
-    await keeper.send(chain.definition.diamond, diamondCall('triggerOrder', [packed(4, agent.trader.account.address, trade?.index ?? 0)]));
-    const answer = await agent.adjust(id, { tp: '71000' });
-    expect(refusal(answer)).toEqual([409, 'ORDER_NOT_MODIFIABLE']);
-  }, 30_000);
+  });
 });
 
 const tokenUnits = (text: unknown): bigint => parseUnits(String(text), 6);
 const tokenText = (units: bigint): string => formatUnits(units, 6);
 
 describe('PATCH /positions/{id} with leverage', () => {
-  it.each([
-    ['lowers it for collateral that comes in', '5', 5_000n],
-    ['raises it for collateral that goes out', '20', 20_000n],
-  ])(
-    '%s',
-    async (_what, leverage, units) => {
-      const position = await opened();
-      const held = tokenUnits(position['collateral']);
-      const wanted = (held * 10_000n) / units;
-      const collateral = tokenText(wanted);
-      const before = await agent.trader.usdc();
-      const { order, told } = await adjusted(idOf(position), { leverage });
-      expect(told).toMatchObject({ id: position['id'], leverage, collateral, size: position['size'] });
-      expect(order).toMatchObject({ side: 'long', type: 'market', leverage, size: '0', reduceOnly: false, reason: null });
-      expect(await becomes('leverage', leverage)).toMatchObject({ collateral, size: position['size'], entryPrice: position['entryPrice'] });
-      const moved = (await agent.trader.usdc()) - before;
-      expect(moved).toBe(held - wanted);
-      await viewEqualsChain();
-    },
-    30_000,
-  );
+  beforeAll(() => opened({ sl: '55500' }));
 
-  it('says what becomes of the stop loss, which the contracts clamp anew', async () => {
-    const position = await opened({ sl: '55500' });
+  it.each([
+    ['lowers it for collateral that comes in', '10', '5'],
+    ['raises it for collateral that goes out, and says what becomes of the stop loss, which the contracts clamp anew', '5', '40'],
+  ])('%s', async (_what, from, leverage) => {
+    const position = await becomes('leverage', from);
     expect(position['sl']).toBe('55500');
-    const { told } = await adjusted(idOf(position), { leverage: '40' });
-    expect(Number(told['sl'])).toBeGreaterThan(58_000);
-    expect(await becomes('leverage', '40')).toMatchObject({ sl: told['sl'], collateral: told['collateral'] });
+    const held = tokenUnits(position['collateral']);
+    const wanted = (held * BigInt(from)) / BigInt(leverage);
+    const collateral = tokenText(wanted);
+    const before = await agent.trader.usdc();
+    const { order, told } = await adjusted(idOf(position), { leverage });
+    expect(told).toMatchObject({ id: position['id'], leverage, collateral, size: position['size'] });
+    expect(order).toMatchObject({ side: 'long', type: 'market', leverage, size: '0', reduceOnly: false, reason: null });
+    expect(await becomes('leverage', leverage)).toMatchObject({
+      ...{ collateral, size: position['size'], entryPrice: position['entryPrice'], sl: told['sl'] },
+    });
+    if (leverage === '40') expect(Number(told['sl'])).toBeGreaterThan(58_000);
+    expect((await agent.trader.usdc()) - before).toBe(held - wanted);
     await viewEqualsChain();
-  }, 30_000);
+  });
+
+  it('sends nothing when it is as asked for already', async () => {
+    await nothingToSend(idOf(await agent.position()), [{ leverage: '40' }]);
+  });
 
   it('can be refused by the contracts, time out and be reclaimed as every order', async () => {
-    const id = idOf(await opened());
+    const id = idOf(await agent.position());
     const before = await agent.trader.usdc();
     chain.setOraclePolicy(null, { mode: 'reject', reason: 12 });
     expect((await adjusted(id, { leverage: '5' }, 'rejected')).order).toMatchObject({ reason: 'LIQ_REACHED' });
@@ -175,54 +183,42 @@ describe('PATCH /positions/{id} with leverage', () => {
     await agent.reaches(idOf(order), 'canceled');
     expect(await agent.trader.usdc()).toBe(before);
     await viewEqualsChain();
-  }, 60_000);
-
-  it('sends nothing when it is as asked for already', async () => {
-    const answer = await agent.adjust(idOf(await opened()), { leverage: '10' });
-    expect([answer.status, answer.body['transaction'], answer.body['order']]).toEqual([200, null, null]);
-  }, 30_000);
+  });
 });
 
 describe('PATCH /positions/{id} with collateral', () => {
-  it.each([
-    ['adds', 'add', '50', 50],
-    ['removes', 'remove', '30', -30],
-  ])(
-    '%s what a leverage of three decimals can express, and tells how much that is',
-    async (_what, action, amount, asked) => {
-      const position = await opened();
-      const before = await agent.trader.usdc();
-      const { order, told } = await adjusted(idOf(position), { collateral: { action, amount } });
-      await becomes('collateral', told['collateral']);
-      const moved = Number(tokenUnits(told['collateral']) - tokenUnits(position['collateral'])) / 1e6;
-      expect(Math.sign(moved)).toBe(Math.sign(asked));
-      expect(Math.abs(moved)).toBeLessThanOrEqual(Math.abs(asked));
-      expect(Math.abs(moved)).toBeGreaterThan(Math.abs(asked) - 0.1);
-      expect(Number(before - (await agent.trader.usdc())) / 1e6).toBeCloseTo(moved, 6);
-      expect(order).toMatchObject({ leverage: told['leverage'], fill: { positionId: position['id'] } });
-      await viewEqualsChain();
-    },
-    30_000,
-  );
-
   it('works on a position that was opened elsewhere', async () => {
-    await agent.trader.open({ openPrice: 60_000n * 10n ** 10n });
-    const position = await agent.position();
-    const { told } = await adjusted(idOf(position), { collateral: { action: 'add', amount: '100' } });
+    agent = await newAgentTrader(sandbox, chain);
+    await agent.trader.open(AT_60000);
+    const { told } = await adjusted(idOf(await agent.position()), { collateral: { action: 'add', amount: '100' } });
     expect(told).toMatchObject({ collateral: '200', leverage: '5' });
     await becomes('collateral', '200');
+  });
+
+  it.each([
+    ['removes', 'remove', '30', -30],
+    ['adds', 'add', '50', 50],
+  ])('%s what a leverage of three decimals can express, and says how much that is', async (_what, action, amount, asked) => {
+    const position = await agent.position();
+    const before = await agent.trader.usdc();
+    const { order, told } = await adjusted(idOf(position), { collateral: { action, amount } });
+    await becomes('collateral', told['collateral']);
+    const moved = Number(tokenUnits(told['collateral']) - tokenUnits(position['collateral'])) / 1e6;
+    expect(Math.sign(moved)).toBe(Math.sign(asked));
+    expect(Math.abs(moved)).toBeLessThanOrEqual(Math.abs(asked));
+    expect(Math.abs(moved)).toBeGreaterThan(Math.abs(asked) - 0.1);
+    expect(Number(before - (await agent.trader.usdc())) / 1e6).toBeCloseTo(moved, 6);
+    expect(order).toMatchObject({ leverage: told['leverage'], fill: { positionId: position['id'] } });
     await viewEqualsChain();
-  }, 30_000);
+  });
 });
 
 describe('PATCH /positions/{id} refuses', () => {
-  let own: Promise<AgentTrader> | undefined;
-  /** A position that refusals leave as it is. */
-  const shared = (): Promise<AgentTrader> =>
-    (own ??= newAgentTrader(sandbox, chain).then(async (made) => {
-      await opened({}, made);
-      return made;
-    }));
+  let id: string;
+  beforeAll(async () => {
+    await opened();
+    id = idOf(await agent.position());
+  });
 
   it.each([
     ['nothing at all', {}, 400, 'VALIDATION_ERROR'],
@@ -241,65 +237,18 @@ describe('PATCH /positions/{id} refuses', () => {
     ['a leverage above the market’s', { leverage: '400' }, 422, 'LEVERAGE_OUT_OF_RANGE'],
     ['a price with eleven decimals', { tp: '70000.12345678901' }, 422, 'PRECISION_ERROR'],
     ['a negative stop loss', { sl: '-1' }, 400, 'VALIDATION_ERROR'],
-  ])(
-    '%s',
-    async (_what, body, status, code) => {
-      const of = await shared();
-      const [position] = await of.positions();
-      expect(refusal(await of.adjust(idOf(position ?? {}), body))).toEqual([status, code]);
-      expect(await of.openOrders()).toEqual([]);
-    },
-    30_000,
-  );
-
-  it('a leverage that the contracts would refuse at the price of now', async () => {
-    const of = await shared();
-    const [position] = await of.positions();
-    const { body } = await sandbox.get(`/v1/${chain.definition.slug}/markets/BTC-USD`);
-    const answer = await of.adjust(idOf(position ?? {}), { leverage: (body as { maxLeverage: string }).maxLeverage });
-    expect(refusal(answer)).toEqual([422, 'SIMULATION_REVERTED']);
-    expect(answer.body['details']).toMatchObject({ errorName: 'MAX_LEVERAGE', stage: 'callback' });
-    expect(await of.openOrders()).toEqual([]);
-  }, 30_000);
-
-  it('no leverage that the contracts take: the highest that is prepared is filled, its own fee included', async () => {
-    const id = idOf(await opened());
-    const isTaken = async (leverage: number): Promise<boolean> =>
-      (await agent.adjust(id, { leverage: leverage.toFixed(1) })).status === 200;
-    let [taken, refused] = [50, 150];
-    while (refused - taken > 0.2) {
-      const middle = Math.round((taken + refused) * 5) / 10;
-      if (await isTaken(middle)) taken = middle;
-      else refused = middle;
-    }
-    expect(taken).toBeGreaterThan(60);
-    await adjusted(id, { leverage: (taken - 0.2).toFixed(1) });
+  ])('%s', async (_what, body, status, code) => {
+    expect(refusal(await agent.adjust(id, body))).toEqual([status, code]);
   });
 
-  it("another trader's position, and one that is not there", async () => {
-    const id = idOf(await opened());
-    const other = await newAgentTrader(sandbox, chain);
-    for (const target of [id, '999999999', '-1'])
-      expect(refusal(await other.adjust(target, { leverage: '5' }))).toEqual([404, 'POSITION_NOT_FOUND']);
-    expect(refusal(await other.adjust(id, { tp: '0' }))).toEqual([404, 'POSITION_NOT_FOUND']);
-  }, 30_000);
-
-  it('what the scope of the agent forbids', async () => {
-    const scoped = await newAgentTrader(sandbox, chain, { scope: { ...EVERYTHING, maxLeverage: '12' } });
-    const id = idOf(await opened({}, scoped));
-    expect(refusal(await scoped.adjust(id, { leverage: '12.001' }))).toEqual([403, 'SCOPE_LEVERAGE_EXCEEDED']);
-    expect(refusal(await scoped.adjust(id, { collateral: { action: 'remove', amount: '60' } }))).toEqual([403, 'SCOPE_LEVERAGE_EXCEEDED']);
-    expect((await scoped.adjust(id, { leverage: '12' })).status).toBe(200);
-    const elsewhere = await newAgentTrader(sandbox, chain, { scope: { ...EVERYTHING, markets: ['ETH/USD'] } });
-    await elsewhere.trader.open({ openPrice: 60_000n * 10n ** 10n });
-    const foreign = idOf(await elsewhere.position());
-    for (const body of [{ leverage: '5' }, { tp: '70000' }])
-      expect(refusal(await elsewhere.adjust(foreign, body))).toEqual([403, 'SCOPE_MARKET_NOT_ALLOWED']);
-  }, 40_000);
+  it('a leverage that the contracts would refuse at the price of now', async () => {
+    const { body } = await sandbox.get(`/v1/${chain.definition.slug}/markets/BTC-USD`);
+    const answer = await agent.adjust(id, { leverage: (body as { maxLeverage: string }).maxLeverage });
+    expect(refusal(answer)).toEqual([422, 'SIMULATION_REVERTED']);
+    expect(answer.body['details']).toMatchObject({ errorName: 'MAX_LEVERAGE', stage: 'callback' });
+  });
 
   it('everything while positions may only be closed', async () => {
-    const id = idOf(await opened());
-    const operator = chainTrader(chain, sandbox.controls.accounts.operator.privateKey);
     const isOpen = (wanted: boolean) =>
       eventually(
         () => sandbox.get(`/v1/${chain.definition.slug}/markets/BTC-USD`),
@@ -314,17 +263,49 @@ describe('PATCH /positions/{id} refuses', () => {
       await operator.send(chain.definition.diamond, controlCall('sandboxSetTradingActivated', [0]));
       await isOpen(true);
     }
-  }, 30_000);
+  });
 
-  it('everything while the node is gone, and prepares nothing', async () => {
-    const id = idOf(await opened());
+  it('everything while the node is gone', async () => {
     chain.setRpcFault({ mode: 'down' });
     try {
       for (const body of [{ tp: '70000' }, { leverage: '5' }])
         expect(refusal(await agent.adjust(id, body))).toEqual([502, 'UPSTREAM_UNAVAILABLE']);
-      expect(await agent.openOrders()).toEqual([]);
     } finally {
       chain.setRpcFault({ mode: 'ok' });
     }
-  }, 30_000);
+  });
+
+  it("another trader's position, one that is not there, and what the scope of the agent forbids", async () => {
+    const scoped = await newAgentTrader(sandbox, chain, { scope: { ...EVERYTHING, maxLeverage: '12', markets: ['ETH/USD'] } });
+    for (const target of [id, '999999999', '-1'])
+      expect(refusal(await scoped.adjust(target, { leverage: '5' }))).toEqual([404, 'POSITION_NOT_FOUND']);
+    expect(refusal(await scoped.adjust(id, { tp: '0' }))).toEqual([404, 'POSITION_NOT_FOUND']);
+    await scoped.trader.open(AT_60000);
+    const foreign = idOf(await scoped.position());
+    for (const body of [{ leverage: '5' }, { tp: '70000' }])
+      expect(refusal(await scoped.adjust(foreign, body))).toEqual([403, 'SCOPE_MARKET_NOT_ALLOWED']);
+    sandbox.controls.prices.jump(1, '3000');
+    await scoped.place({ ...MARKET, market: 'ETH/USD', size: '0.4' }, 'filled');
+    const own = idOf((await scoped.positions()).find(({ market }) => market === 'ETH/USD') ?? {});
+    expect(refusal(await scoped.adjust(own, { leverage: '12.001' }))).toEqual([403, 'SCOPE_LEVERAGE_EXCEEDED']);
+    expect(refusal(await scoped.adjust(own, { collateral: { action: 'remove', amount: '60' } }))).toEqual([403, 'SCOPE_LEVERAGE_EXCEEDED']);
+    expect((await scoped.adjust(own, { leverage: '12' })).status).toBe(200);
+  });
+
+  it('nothing of it is remembered', async () => {
+    expect(await agent.openOrders()).toEqual([]);
+  });
+
+  it('no leverage that the contracts take: the highest that is prepared is filled, its own fee included', async () => {
+    const isTaken = async (leverage: number): Promise<boolean> =>
+      (await agent.adjust(id, { leverage: leverage.toFixed(1) })).status === 200;
+    let [taken, refused] = [50, 150];
+    while (refused - taken > 0.2) {
+      const middle = Math.round((taken + refused) * 5) / 10;
+      if (await isTaken(middle)) taken = middle;
+      else refused = middle;
+    }
+    expect(taken).toBeGreaterThan(60);
+    await adjusted(id, { leverage: (taken - 0.2).toFixed(1) });
+  });
 });
