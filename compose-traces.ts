@@ -1,6 +1,7 @@
 import { createRequestScopes } from './core/adapters/request-scopes.js';
 import type { Config } from './core/config.js';
-import type { Clock, Logger } from './core/ports.js';
+import type { Logger } from './core/ports/log.js';
+import type { Clock } from './core/ports/clock.js';
 import type { RequestScopes } from './core/request-scope.js';
 import type { Tracer } from './core/tracing.js';
 import type { Lifecycle } from './lifecycle.js';

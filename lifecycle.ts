@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
-import type { Clock, Logger } from './core/ports.js';
+import type { Logger } from './core/ports/log.js';
+import type { Clock } from './core/ports/clock.js';
 import { redactText } from './core/redact.js';
 import { StartError } from './core/start-error.js';
 

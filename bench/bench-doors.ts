@@ -5,7 +5,7 @@ import { keccak256, recoverTypedDataAddress } from 'viem';
 import { z } from 'zod';
 import { REQUEST_FIELDS, signingDomain } from '../core/access/typed-data.js';
 import { venueOf, type Gateway } from '../core/gateway.js';
-import type { Address, Hex } from '../core/ports.js';
+import type { Address, Hex } from '../core/types.js';
 import { createHost } from '../native-api/app.js';
 import { createClientReader } from '../native-api/client.js';
 import { createHotReplies } from '../core/hot-replies.js';

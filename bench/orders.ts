@@ -6,7 +6,7 @@ import path from 'node:path';
 import { createLogger } from '../core/adapters/log.js';
 import { startEmbeddedPostgres } from '../core/adapters/store/embedded/start-embedded-postgres.js';
 import { systemClock } from '../core/adapters/system-clock.js';
-import type { Address } from '../core/ports.js';
+import type { Address } from '../core/types.js';
 import { createLifecycle } from '../lifecycle.js';
 import { createFaultProxy } from '../sandbox/fault-proxy.js';
 import { readSandboxSettings } from '../sandbox/settings.js';

@@ -7,7 +7,7 @@ import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts';
 import { createLogger } from '../core/adapters/log.js';
 import { startEmbeddedPostgres } from '../core/adapters/store/embedded/start-embedded-postgres.js';
 import { systemClock } from '../core/adapters/system-clock.js';
-import type { Address, Hex } from '../core/ports.js';
+import type { Address, Hex } from '../core/types.js';
 import type { Usage, UsageQuestion } from './relayer-gateway.js';
 import type { VenueOrder, VenueUrls } from './relayer-venue.js';
 

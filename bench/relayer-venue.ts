@@ -1,4 +1,4 @@
-import type { Address } from '../core/ports.js';
+import type { Address } from '../core/types.js';
 import type { ChainControls } from '../sandbox/controls.js';
 import { built } from './built.js';
 import { createRecording } from './recording.js';

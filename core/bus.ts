@@ -1,4 +1,4 @@
-import type { Cancel } from './ports.js';
+import type { Cancel } from './types.js';
 
 type Listener<Event> = (event: Event) => void;
 

@@ -1,6 +1,7 @@
 import type { ChainSlug } from './chains.js';
 import type { Collateral } from './domain/market.js';
-import type { Address, ChainCollateral } from './ports.js';
+import type { ChainCollateral } from './ports/chain.js';
+import type { Address } from './types.js';
 
 /** What was published about a collateral. Some of it was never read on chain, so the chain is asked at the start, and is right. */
 export interface PublishedCollateral {

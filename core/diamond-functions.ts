@@ -1,4 +1,4 @@
-import type { Hex } from './ports.js';
+import type { Hex } from './types.js';
 
 /**
  * Every function of the Diamond that the gateway calls, with its selector: what is asked for at the start, because a facet may be missing

@@ -15,7 +15,11 @@ import type { RequestScopes } from './request-scope.js';
 import type { NoticeSource } from './notifications/notice-source.js';
 import type { CatchUp } from './tracking/catch-up.js';
 import type { MarketFeed } from './market-feed.js';
-import type { BlockHead, Chain, ChainFacts, Clock, Logger, RandomBytes, Store } from './ports.js';
+import type { Chain, ChainFacts } from './ports/chain.js';
+import type { Store } from './ports/store.js';
+import type { Logger } from './ports/log.js';
+import type { Clock, RandomBytes } from './ports/clock.js';
+import type { BlockHead } from './types.js';
 
 /** One chain with its ports bound; every use case takes it first. */
 export interface Venue {

@@ -1,5 +1,5 @@
 import type { Gateway, Venue } from './gateway.js';
-import type { Cancel } from './ports.js';
+import type { Cancel } from './types.js';
 
 /** Sessions and rates move with time alone, so no answer is older than this. */
 const MAX_AGE_MS = 1_000;

@@ -1,6 +1,8 @@
 import type { AdmissionStore } from './access/admission.js';
 import { measureWindow, windowStart, type Window } from './limits.js';
-import type { Cancel, Clock, Logger } from './ports.js';
+import type { Logger } from './ports/log.js';
+import type { Clock } from './ports/clock.js';
+import type { Cancel } from './types.js';
 
 export interface IpLimits {
   /** Counts a request of an address, or what it weighs, and measures its window. No database, no waiting. */

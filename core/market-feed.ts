@@ -2,7 +2,7 @@ import type { ChainSlug } from './chains.js';
 import type { Candle, CandleInterval } from './domain/candle.js';
 import type { MarketConfig, PricePoint, Session } from './domain/market.js';
 import type { MarketTrade } from './domain/market-trade.js';
-import type { Cancel } from './ports.js';
+import type { Cancel } from './types.js';
 
 /** The port to whoever knows markets and prices. */
 

@@ -1,7 +1,7 @@
 import type { Gateway, Venue } from './gateway.js';
 import { familyOf, type MetricFamily, type MetricValue } from './metrics.js';
 import type { LaneFigures } from './metrics-store.js';
-import type { Address } from './ports.js';
+import type { Address } from './types.js';
 import { runwayDays } from './relay/gas-ledger.js';
 
 const WEI = 1e18;

@@ -1,5 +1,5 @@
 import type { Gateway, Venue } from './gateway.js';
-import type { EndpointHealth } from './ports.js';
+import type { EndpointHealth } from './ports/chain.js';
 import { isNearHead, type CatchUp } from './tracking/catch-up.js';
 import { venueNotes } from './tracking/identify-venue.js';
 

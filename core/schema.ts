@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { DECIMAL_PATTERN, MAX_DECIMAL_LENGTH, formatDecimal, isDecimal, parseDecimal, type Decimal } from './domain/decimal.js';
-import type { Address, Hex } from './ports.js';
+import type { Address, Hex } from './types.js';
 
 /** The primitives both doors share. A codec decodes what a client sends, encodes what we answer, and prints itself as JSON Schema. */
 

@@ -1,4 +1,4 @@
-import type { Store } from './ports.js';
+import type { Store } from './ports/store.js';
 import { traced, type Tracer } from './tracing.js';
 
 type Asks = (...given: unknown[]) => unknown;

@@ -6,7 +6,7 @@ import { isInForce, type Agent } from '../core/domain/agent.js';
 import { checkMayTrade } from '../core/domain/scope.js';
 import type { Gateway, Venue } from '../core/gateway.js';
 import { itemLimit, measureWindow, refuseExceeded, windowStart, type Window } from '../core/limits.js';
-import type { Address } from '../core/ports.js';
+import type { Address } from '../core/types.js';
 import { nonceText, TEXTS } from './texts.js';
 
 /** What an action counts against: opening risk has a bucket of its own, so that it never uses up what is needed to get out. */

@@ -1,7 +1,7 @@
 import type { Acquaintance } from '../core/access/signer-store.js';
 import type { Recover, RecoverableSignature } from '../core/access/signature.js';
 import type { Gateway, Venue } from '../core/gateway.js';
-import type { Address } from '../core/ports.js';
+import type { Address } from '../core/types.js';
 import { MISTAKES, type Misfit } from './signing/mistakes.js';
 import { packMessage } from './signing/msgpack.js';
 

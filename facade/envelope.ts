@@ -1,6 +1,6 @@
 import type { RecoverableSignature } from '../core/access/signature.js';
 import { GatewayError, type Issue } from '../core/errors.js';
-import type { Address } from '../core/ports.js';
+import type { Address } from '../core/types.js';
 import type { HashExtras } from './signing/action-hash.js';
 import { isObject, type Json, type JsonObject } from './signing/ordered-json.js';
 import { readWireSignature } from './signing/wire-signature.js';

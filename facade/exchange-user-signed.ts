@@ -1,6 +1,6 @@
 import { approveFacadeAgent, type FacadeApprovalOutcome } from '../core/access/facade-agents.js';
 import type { Gateway, Venue } from '../core/gateway.js';
-import type { Address } from '../core/ports.js';
+import type { Address } from '../core/types.js';
 import type { ActionRow } from './actions/action-row.js';
 import { admitAction, refusalOf, type OnCounted } from './admit-action.js';
 import type { Envelope } from './envelope.js';

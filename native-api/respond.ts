@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import { GatewayError, retryAfterSeconds } from '../core/errors.js';
-import type { Logger } from '../core/ports.js';
+import type { Logger } from '../core/ports/log.js';
 
 export interface ErrorBody {
   code: string;

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import { WebSocketServer, type WebSocket } from 'ws';
 import type { Gateway, Venue } from '../core/gateway.js';
 import type { Window } from '../core/limits.js';
-import type { Cancel } from '../core/ports.js';
+import type { Cancel } from '../core/types.js';
 import { CLOSE_CODES, type Line, type LineListener } from '../core/stream/line.js';
 import { createMessageRate } from '../core/stream/message-rate.js';
 import type { SocketRoute } from '../core/stream/socket-route.js';

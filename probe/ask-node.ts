@@ -1,7 +1,7 @@
 import { exchange, type RpcAnswer, type RpcCall } from '../core/adapters/viem-chain/rpc-exchange.js';
 import { rpcPlace } from '../core/adapters/viem-chain/rpc-place.js';
 import { post } from '../core/adapters/viem-chain/rpc-post.js';
-import type { Address, Hex } from '../core/ports.js';
+import type { Address, Hex } from '../core/types.js';
 
 /** The node said no; its words are upstream's own. */
 export class NodeRefusal extends Error {

@@ -1,4 +1,4 @@
-import type { Clock } from '../core/ports.js';
+import type { Clock } from '../core/ports/clock.js';
 import { unreachable, type Finding, type Outcome, type Verdict } from './finding.js';
 
 export interface Look {

@@ -1,6 +1,6 @@
 import { numberToHex } from 'viem';
 import { ExchangeFault } from '../core/adapters/viem-chain/rpc-exchange.js';
-import type { Address } from '../core/ports.js';
+import type { Address } from '../core/types.js';
 import { NodeRefusal, type AskNode } from './ask-node.js';
 
 const LARGEST_BATCH = 100;

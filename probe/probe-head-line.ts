@@ -1,6 +1,7 @@
 import { WebSocket } from 'ws';
 import { openHeadLine } from '../core/adapters/viem-chain/head-line.js';
-import type { BlockHead, Logger } from '../core/ports.js';
+import type { Logger } from '../core/ports/log.js';
+import type { BlockHead } from '../core/types.js';
 import { differs, ok, unreachable, type Outcome } from './finding.js';
 import type { Probe } from './look.js';
 import type { ChainConfig } from './probe-node.js';

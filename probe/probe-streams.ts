@@ -2,7 +2,8 @@ import type { Endpoints } from '../core/adapters/backend-feed/endpoints.js';
 import { readPriceFrame } from '../core/adapters/backend-feed/price-frame.js';
 import { openSocket } from '../core/adapters/backend-feed/socket.js';
 import { EVENT_NAMES } from '../core/adapters/backend-feed/wire-shape.js';
-import type { Clock, Logger } from '../core/ports.js';
+import type { Logger } from '../core/ports/log.js';
+import type { Clock } from '../core/ports/clock.js';
 import { differs, few, ok, unreachable, type Outcome } from './finding.js';
 import type { Looker, Probe } from './look.js';
 

@@ -1,7 +1,7 @@
 import { endpointsOf } from '../core/adapters/backend-feed/endpoints.js';
 import { createHttp, type Http } from '../core/adapters/backend-feed/http.js';
 import { createMask } from '../core/mask-secrets.js';
-import type { Clock } from '../core/ports.js';
+import type { Clock } from '../core/ports/clock.js';
 import { StartError } from '../core/start-error.js';
 import { exitCodeOf, type Finding } from './finding.js';
 import { createProbe, type Probe } from './look.js';

@@ -1,4 +1,4 @@
-import type { Clock } from '../core/ports.js';
+import type { Clock } from '../core/ports/clock.js';
 
 export interface ChainCountOptions {
   readonly clock: Clock;

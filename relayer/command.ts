@@ -1,4 +1,4 @@
-import type { Clock } from '../core/ports.js';
+import type { Clock } from '../core/ports/clock.js';
 import { readArguments, USAGE, type CommandArguments, type CommandName } from './command-arguments.js';
 import { CommandError, createOperatorClient, sandboxToken, type OperatorClient } from './command-client.js';
 import { rotationText, statusText, switchesText, type RotationReply, type StatusReply, type SwitchesReply } from './command-texts.js';

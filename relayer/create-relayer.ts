@@ -1,9 +1,10 @@
-import type { Address, Cancel } from '../core/ports.js';
+import type { Address, Cancel } from '../core/types.js';
 import type { QueuedJob, Relayer } from '../core/relay/relayer.js';
 import { isOver, type RelayJob } from '../core/relay/relay-store.js';
 import { createSwitchBoard } from '../core/relay/switch-board.js';
 import type { SwitchStore, WalletStanding } from '../core/relay/switches.js';
-import { createLane, type Lane, type LaneOptions } from './lane.js';
+import { createLane, type Lane } from './lane.js';
+import type { LaneOptions } from './lane-options.js';
 import { createAssignment } from './wallet-assignment.js';
 import type { Wallet } from './wallet.js';
 

@@ -4,7 +4,9 @@ import { formatNative } from '../core/relay/native-amount.js';
 import type { DailyBudgetSetting } from '../core/relay/relayer-variables.js';
 import { isOver, type Refusal, type RelayJob, type RelayStore } from '../core/relay/relay-store.js';
 import type { ChainSlug } from '../core/chains.js';
-import type { Address, Clock, Logger } from '../core/ports.js';
+import type { Logger } from '../core/ports/log.js';
+import type { Clock } from '../core/ports/clock.js';
+import type { Address } from '../core/types.js';
 
 export interface UsedBudget {
   readonly wallet: Address;

@@ -1,35 +1,11 @@
-import type { ChainDefinition, ChainSlug } from '../core/chains.js';
-import type { Clock, Hex, Logger } from '../core/ports.js';
-import type { NodeFees, RelayNode, SendVerdict } from '../core/relay/relayer.js';
-import { isOver, type RelayJob, type RelayStore } from '../core/relay/relay-store.js';
+import type { Hex } from '../core/types.js';
+import type { NodeFees, SendVerdict } from '../core/relay/relayer.js';
+import { isOver, type RelayJob } from '../core/relay/relay-store.js';
 import { allDone } from './all-done.js';
 import { hostsIn } from './failure.js';
-import { bumpedFees, firstFees, gwei, type FeeSettings } from './fees.js';
-import type { LaneFence } from './fence.js';
-import type { LaneWaits } from '../core/relay/lane-waits.js';
-import type { PolicySettings } from './policy.js';
-import { createSigning, NO_OP_GAS, type SignedJob } from './sign-jobs.js';
-import type { Wallet } from './wallet.js';
-
-export type DeliverySettings = FeeSettings & Pick<LaneWaits, 'stuckMs' | 'tooLateMs'> & Pick<PolicySettings, 'isExpired'>;
-
-export interface DeliveryOptions {
-  readonly definition: ChainDefinition & { readonly slug: ChainSlug };
-  readonly wallet: Wallet;
-  readonly node: RelayNode;
-  readonly store: RelayStore;
-  readonly settings: DeliverySettings;
-  readonly clock: Clock;
-  readonly log: Logger;
-  /** Transactions of orders are about to be sent: they must be known before they can be mined. */
-  readonly onSigned: (signed: readonly SignedJob[]) => Promise<void>;
-  /** Every step of a job, after it is stored. */
-  readonly onStep: (job: RelayJob) => void;
-  /** Hears why nothing gets through, and when something did. */
-  readonly fence: Pick<LaneFence, 'meet' | 'clear'>;
-  /** A nonce is used up: the receipts should be looked at soon. */
-  readonly onNonceTooLow: () => void;
-}
+import { bumpedFees, firstFees, gwei } from './fees.js';
+import { createSigning, NO_OP_GAS } from './sign-jobs.js';
+import type { DeliveryOptions } from './lane-options.js';
 
 /** From a numbered job to a transaction in the hands of a node: attempts of one nonce, of which one at most can be mined. */
 export interface Delivery {

@@ -1,5 +1,5 @@
 import { keccak256, numberToHex, parseTransaction, recoverAddress, serializeTransaction } from 'viem/utils';
-import type { Address, Hex } from '../core/ports.js';
+import type { Address, Hex } from '../core/types.js';
 import type { Attempt } from '../core/relay/relay-store.js';
 import type { Unsigned } from './wallet.js';
 

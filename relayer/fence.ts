@@ -1,6 +1,8 @@
 import type { ChainSlug } from '../core/chains.js';
-import type { Address, Clock, Logger } from '../core/ports.js';
-import { FENCE_CAUSES, type Fence, type FenceCause, type LaneHealth, type ToldFence } from '../core/relay/relayer.js';
+import type { Logger } from '../core/ports/log.js';
+import type { Clock } from '../core/ports/clock.js';
+import type { Address } from '../core/types.js';
+import { FENCE_CAUSES, type Fence, type FenceCause, type LaneHealth, type ToldFence } from '../core/relay/relay-store.js';
 import type { RelayStore } from '../core/relay/relay-store.js';
 import type { LaneWaits } from '../core/relay/lane-waits.js';
 

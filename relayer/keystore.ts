@@ -1,5 +1,5 @@
 import type { Keystore } from '../core/relay/relayer-variables-keys.js';
-import type { Hex } from '../core/ports.js';
+import type { Hex } from '../core/types.js';
 
 /**
  * The key in an encrypted keystore; null where the password does not open it. Why it does not is never passed on: what libraries say

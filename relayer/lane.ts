@@ -1,26 +1,15 @@
-import type { Address } from '../core/ports.js';
-import type { Fence } from '../core/relay/relayer.js';
-import type { DailyBudgetSetting } from '../core/relay/relayer-variables.js';
-import type { Refusal, RelayJob, SignedAction } from '../core/relay/relay-store.js';
+import type { Address } from '../core/types.js';
+import type { Refusal, RelayJob, SignedAction, Fence } from '../core/relay/relay-store.js';
 import type { Lease } from '../core/tracking/tracking-store.js';
-import { createDailyBudget, type BudgetEvents } from './daily-budget.js';
-import { createDelivery, type DeliveryOptions, type DeliverySettings } from './deliver.js';
+import { createDailyBudget } from './daily-budget.js';
+import { createDelivery } from './deliver.js';
+import type { LaneOptions } from './lane-options.js';
 import { failureOf } from './failure.js';
 import { createFence } from './fence.js';
 import { createInHand } from './in-hand.js';
 import { createLookout } from './lookout.js';
 import { createOneAtATime } from './one-at-a-time.js';
 import { refusalOf, type PolicySettings } from './policy.js';
-import type { LaneWaits } from '../core/relay/lane-waits.js';
-
-export interface LaneOptions extends Omit<DeliveryOptions, 'fence' | 'onNonceTooLow'> {
-  readonly settings: DeliverySettings & PolicySettings & LaneWaits;
-  /** What the wallet may spend on a day; absent: as much as it has. */
-  readonly dailyBudget?: DailyBudgetSetting;
-  readonly budgetEvents?: BudgetEvents;
-  /** It will never be sent: whoever counts on it has to know. */
-  readonly onRefused: (job: RelayJob) => Promise<void>;
-}
 
 export interface Lane {
   /** There is a new job. */

@@ -6,7 +6,7 @@ import type { Delivery } from './deliver.js';
 import type { LaneFence } from './fence.js';
 import { firstFees } from './fees.js';
 import type { InHand } from './in-hand.js';
-import type { LaneOptions } from './lane.js';
+import type { LaneOptions } from './lane-options.js';
 import type { OneAtATime } from './one-at-a-time.js';
 import { settleJobs, type SettleMemory } from './settle.js';
 import { NO_OP_GAS } from './sign-jobs.js';

@@ -1,5 +1,6 @@
 import { isDemoKey } from '../core/demo-key.js';
-import type { Clock, Logger } from '../core/ports.js';
+import type { Logger } from '../core/ports/log.js';
+import type { Clock } from '../core/ports/clock.js';
 import type { RelayerConfig } from '../core/relay/relayer-variables.js';
 import { createExternalWallets } from './external-signer.js';
 import { openKeystore } from './keystore.js';

@@ -1,7 +1,7 @@
 import type { AbiParameter } from 'viem';
 import { decodeAbiParameters, parseAbiParameters, toFunctionSelector } from 'viem/utils';
 import type { Refusal, RelayJob, SignedAction } from '../core/relay/relay-store.js';
-import type { Address, Hex } from '../core/ports.js';
+import type { Address, Hex } from '../core/types.js';
 import type { JobNature, SigningGuard } from './signing-guard.js';
 
 /** Everything a signed action can become on the Diamond. Nothing here moves collateral to anybody but the trader. */

@@ -1,5 +1,7 @@
 import type { ChainSlug } from '../core/chains.js';
-import type { Address, Clock, Logger } from '../core/ports.js';
+import type { Logger } from '../core/ports/log.js';
+import type { Clock } from '../core/ports/clock.js';
+import type { Address } from '../core/types.js';
 import type { Receipt, RelayNode } from '../core/relay/relayer.js';
 import type { MinedBlock, RelayJob, RelayStore, Settled } from '../core/relay/relay-store.js';
 

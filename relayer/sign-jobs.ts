@@ -1,12 +1,6 @@
-import type { Hex } from '../core/ports.js';
 import type { NewAttempt, RelayJob } from '../core/relay/relay-store.js';
-import type { DeliveryOptions } from './deliver.js';
+import type { DeliveryOptions } from './lane-options.js';
 import type { Fees } from './fees.js';
-
-export interface SignedJob {
-  readonly job: RelayJob;
-  readonly hash: Hex;
-}
 
 export interface Signing {
   /** One more attempt of a job, stored and not yet sent; a no-op uses up its nonce and does nothing else. */

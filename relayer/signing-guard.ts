@@ -1,4 +1,5 @@
-import type { Address, Clock } from '../core/ports.js';
+import type { Clock } from '../core/ports/clock.js';
+import type { Address } from '../core/types.js';
 import { BLOCKED_EXITS, careQuota, dayStart, exitQuota, nextDay, type RelayRules } from '../core/domain/relay/guardrails.js';
 import type { GivenRules } from '../core/relay/rules.js';
 import type { Refusal, RelayJob } from '../core/relay/relay-store.js';

@@ -1,5 +1,6 @@
 import type { ChainSlug } from '../core/chains.js';
-import type { Address, Clock } from '../core/ports.js';
+import type { Clock } from '../core/ports/clock.js';
+import type { Address } from '../core/types.js';
 import type { RelayStore } from '../core/relay/relay-store.js';
 import type { SwitchStore, WalletStanding } from '../core/relay/switches.js';
 

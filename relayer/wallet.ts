@@ -1,7 +1,7 @@
 import { privateKeyToAccount, privateKeyToAddress } from 'viem/accounts';
 import { bytesToHex, hexToBytes, keccak256, serializeTransaction } from 'viem/utils';
 import type { Attempt } from '../core/relay/relay-store.js';
-import type { Address, Hex } from '../core/ports.js';
+import type { Address, Hex } from '../core/types.js';
 import type { Fees } from './fees.js';
 
 /** Signs for one address. The key stays inside the closure: it is no property of anything. */

@@ -1,6 +1,6 @@
 import { privateKeyToAccount, type PrivateKeyAccount } from 'viem/accounts';
 import { demoKey } from '../core/demo-key.js';
-import type { Hex } from '../core/ports.js';
+import type { Hex } from '../core/types.js';
 
 /** `operator` runs the venue (oracle, keeper, faucet); the others are for people and stand in `GET /sandbox`. */
 export const DEMO_ROLES = ['trader', 'agent', 'hl-trader', 'hl-agent'] as const;

@@ -6,7 +6,7 @@ import { parseSignature } from '../core/access/signature.js';
 import { signedScope, type ScopeText } from '../core/access/scope-text.js';
 import { GatewayError } from '../core/errors.js';
 import type { Gateway, Venue } from '../core/gateway.js';
-import type { Address } from '../core/ports.js';
+import type { Address } from '../core/types.js';
 import type { DemoRole, SandboxAccounts } from './accounts.js';
 
 const NAME = 'demo';

@@ -1,5 +1,5 @@
 import type { ChainDefinition, ChainSlug } from '../core/chains.js';
-import type { Address } from '../core/ports.js';
+import type { Address } from '../core/types.js';
 import type { SandboxAccounts } from './accounts.js';
 import type { Faucet, SandboxCollateral } from './faucet.js';
 import type { OraclePolicy } from './oracle/oracle.js';

@@ -1,6 +1,6 @@
 import { getAddress } from 'viem';
 import type { ChainSlug } from '../core/chains.js';
-import type { Address } from '../core/ports.js';
+import type { Address } from '../core/types.js';
 
 /**
  * The collaterals each chain's Diamond registers, in the order of their indices from 1. Addresses are the real tokens' and vaults'.

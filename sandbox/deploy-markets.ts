@@ -1,6 +1,6 @@
 import { encodeFunctionData, parseUnits, zeroAddress } from 'viem';
 import type { ChainSlug } from '../core/chains.js';
-import type { Address, Hex } from '../core/ports.js';
+import type { Address, Hex } from '../core/types.js';
 import { sandboxControlAbi } from './contracts/artefact.js';
 import { COLLATERALS, WRAPPED_NATIVE, oracleAddress } from './deploy-collaterals.js';
 import { SANDBOX_GROUPS, type SandboxMarket } from './markets.js';

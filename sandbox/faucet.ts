@@ -1,7 +1,7 @@
 import { encodeFunctionData, parseAbi, parseEther, parseUnits } from 'viem';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { diamondAbi } from '../core/adapters/diamond-abi.js';
-import type { Address, Hex } from '../core/ports.js';
+import type { Address, Hex } from '../core/types.js';
 import type { AdminMethod } from './chain/chain-node.js';
 import { tokenAbi } from './contracts/artefact.js';
 import type { Rpc } from './local-client.js';

@@ -1,7 +1,7 @@
 import { Agent, createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { WebSocketServer } from 'ws';
-import type { Clock } from '../core/ports.js';
+import type { Clock } from '../core/ports/clock.js';
 import { answerText, createFaultPlan, REFUSED, replyText, type FaultCounters, type FaultSetting, type RequestHook } from './fault-plan.js';
 import { bridgeSocket } from './fault-socket.js';
 

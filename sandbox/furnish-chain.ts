@@ -1,4 +1,4 @@
-import type { Hex } from '../core/ports.js';
+import type { Hex } from '../core/types.js';
 import { DEMO_ROLES, type SandboxAccounts } from './accounts.js';
 import { ADMIN_METHODS, RpcFailure, type AdminMethod, type ChainNode } from './chain/chain-node.js';
 import { COLLATERALS } from './deploy-collaterals.js';

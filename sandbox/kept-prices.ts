@@ -1,6 +1,8 @@
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
 import { z } from 'zod';
-import type { Cancel, Clock, Logger } from '../core/ports.js';
+import type { Logger } from '../core/ports/log.js';
+import type { Clock } from '../core/ports/clock.js';
+import type { Cancel } from '../core/types.js';
 import { MAX_PRICE } from './backend/price-grid.js';
 import type { PriceWalk } from './backend/price-walk.js';
 

@@ -1,5 +1,5 @@
 import type { PrivateKeyAccount } from 'viem/accounts';
-import type { Hex } from '../core/ports.js';
+import type { Hex } from '../core/types.js';
 import type { Rpc } from './local-client.js';
 
 export interface Call {

@@ -1,5 +1,6 @@
 import type { ChainDefinition, ChainSlug } from '../core/chains.js';
-import type { Clock, Logger } from '../core/ports.js';
+import type { Logger } from '../core/ports/log.js';
+import type { Clock } from '../core/ports/clock.js';
 import type { SandboxAccounts } from './accounts.js';
 import type { Progress } from './banner.js';
 

@@ -1,4 +1,4 @@
-import type { BlockHead } from '../core/ports.js';
+import type { BlockHead } from '../core/types.js';
 import type { Lifecycle } from '../lifecycle.js';
 import type { ChainNode } from './chain/chain-node.js';
 import type { ChainControls } from './controls.js';

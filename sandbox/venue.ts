@@ -1,4 +1,5 @@
-import type { Clock, Logger } from '../core/ports.js';
+import type { Logger } from '../core/ports/log.js';
+import type { Clock } from '../core/ports/clock.js';
 import type { ChainConfig } from '../core/config.js';
 import { NO_REFERRERS } from '../core/orders/referrers.js';
 import type { Lifecycle } from '../lifecycle.js';

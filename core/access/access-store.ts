@@ -1,6 +1,6 @@
 import type { ChainSlug } from '../chains.js';
 import type { Agent, AgentMode } from '../domain/agent.js';
-import type { Address, Hex } from '../ports.js';
+import type { Address, Hex } from '../types.js';
 import type { MasterType } from './typed-data.js';
 
 /** A verified master message that is to be spent together with what it brings about: both are stored, or neither. */

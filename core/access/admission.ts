@@ -1,7 +1,7 @@
 import type { ChainSlug } from '../chains.js';
 import { GatewayError } from '../errors.js';
 import { measureWindow, windowStart, type LimitNumbers, type Window } from '../limits.js';
-import type { Clock } from '../ports.js';
+import type { Clock } from '../ports/clock.js';
 
 /** One authenticated request before the shared books. */
 export interface AdmissionEntry {

@@ -1,7 +1,7 @@
 import { agentStatus, isExpired, type Agent, type AgentStatus, type Scope } from '../domain/agent.js';
 import { GatewayError, type TransactionRequest } from '../errors.js';
 import type { Venue } from '../gateway.js';
-import type { Address } from '../ports.js';
+import type { Address } from '../types.js';
 import type { AgentCaller } from './caller.js';
 import { delegateFor, lastKnownDelegate } from './delegation.js';
 import { delegationTx } from './delegation-transactions.js';

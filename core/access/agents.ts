@@ -3,7 +3,7 @@ import { agentStatus, type Agent } from '../domain/agent.js';
 import { GatewayError, type TransactionRequest } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import { requireServed } from '../orders/require-served.js';
-import type { Address, Hex } from '../ports.js';
+import type { Address, Hex } from '../types.js';
 import type { MasterClaim, Registration, Takeover } from './access-store.js';
 import { CLAIM_TRIES, standsInTheWay } from './agent-claims.js';
 import { answerOf, standingOf, viewOf, type AgentAnswer, type AgentView } from './agent-status.js';

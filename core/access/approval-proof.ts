@@ -1,5 +1,5 @@
 import { bytesToHex } from 'viem/utils';
-import type { Address } from '../ports.js';
+import type { Address } from '../types.js';
 import type { RecoverableSignature } from './signature.js';
 
 /** What a trader signed to approve an agent of the facade. */

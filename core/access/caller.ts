@@ -1,5 +1,5 @@
 import type { AgentMode, Scope } from '../domain/agent.js';
-import type { Address } from '../ports.js';
+import type { Address } from '../types.js';
 
 /** Who is asking. `sender` broadcasts: the agent (native) or the relayer (facade). All addresses are in lower case. */
 export interface AgentCaller {

@@ -1,7 +1,7 @@
 import { encodeFunctionData, parseAbi } from 'viem/utils';
 import type { ChainDefinition } from '../chains.js';
 import type { TransactionRequest } from '../errors.js';
-import type { Address } from '../ports.js';
+import type { Address } from '../types.js';
 
 const abi = parseAbi(['function setTradingDelegate(address delegate)', 'function removeTradingDelegate()']);
 

@@ -1,6 +1,6 @@
 import { fromNode } from '../from-node.js';
 import type { Venue } from '../gateway.js';
-import type { Address } from '../ports.js';
+import type { Address } from '../types.js';
 
 /** The contract tells nobody when a delegate changes, so what was read is believed for this long and no longer. */
 export const DELEGATE_MAX_AGE_MS = 10_000;

@@ -3,7 +3,10 @@ import { addressBucket, clientAddress, type TrustedProxies } from '../client-add
 import type { Agent } from '../domain/agent.js';
 import { createIpLimits } from '../ip-limits.js';
 import type { LimitNumbers, Window } from '../limits.js';
-import type { Address, Clock, Logger, Store } from '../ports.js';
+import type { Store } from '../ports/store.js';
+import type { Logger } from '../ports/log.js';
+import type { Clock } from '../ports/clock.js';
+import type { Address } from '../types.js';
 import type { ApiKeyRecord } from './access-store.js';
 import { createAdmission, type Admission } from './admission.js';
 import { createCredentialHeaders, type CredentialHeaders } from './credential-headers.js';

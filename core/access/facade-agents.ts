@@ -4,7 +4,7 @@ import { GatewayError, type TransactionRequest } from '../errors.js';
 import { fromNode } from '../from-node.js';
 import type { Gateway, Venue } from '../gateway.js';
 import { activeCollaterals } from '../markets/directory.js';
-import type { Address } from '../ports.js';
+import type { Address } from '../types.js';
 import { givenRules } from '../relay/rules.js';
 import { CLAIM_TRIES, standsInTheWay } from './agent-claims.js';
 import { answerOf, standingOf } from './agent-status.js';

@@ -2,7 +2,7 @@ import type { TypedDataDefinition } from 'viem';
 import { hashTypedData, hexToBytes } from 'viem/utils';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
-import type { Address, Hex } from '../ports.js';
+import type { Address, Hex } from '../types.js';
 import type { MasterClaim } from './access-store.js';
 import { parseSignature } from './signature.js';
 import { masterFields, signingDomain, type MASTER_TYPES, type MasterType } from './typed-data.js';

@@ -1,6 +1,6 @@
 import { AGENT_MODES, type Agent } from '../domain/agent.js';
 import type { Gateway, Venue } from '../gateway.js';
-import type { Cancel } from '../ports.js';
+import type { Cancel } from '../types.js';
 import { standingOf } from './agent-status.js';
 
 const LOOK_EVERY_MS = 60_000;

@@ -1,5 +1,5 @@
 import { hexToBytes } from 'viem/utils';
-import type { Address } from '../ports.js';
+import type { Address } from '../types.js';
 
 /** 32 bytes. */
 export type Keccak = (bytes: Uint8Array) => Uint8Array;

@@ -1,6 +1,6 @@
 import type { ChainSlug } from '../chains.js';
 import type { Agent, AgentMode } from '../domain/agent.js';
-import type { Address } from '../ports.js';
+import type { Address } from '../types.js';
 import type { TraderFacts } from '../relay/exchange-store.js';
 import type { SignedAction } from '../relay/relay-store.js';
 import type { Registration } from './access-store.js';

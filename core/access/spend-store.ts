@@ -1,6 +1,6 @@
 import type { ChainSlug } from '../chains.js';
 import type { Decimal } from '../domain/decimal.js';
-import type { Address } from '../ports.js';
+import type { Address } from '../types.js';
 
 export interface SpendAccount {
   readonly chain: ChainSlug;

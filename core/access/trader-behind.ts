@@ -3,7 +3,7 @@ import { isInForce } from '../domain/agent.js';
 import { fromNode } from '../from-node.js';
 import type { Gateway, Venue } from '../gateway.js';
 import { activeCollaterals } from '../markets/directory.js';
-import type { Address } from '../ports.js';
+import type { Address } from '../types.js';
 
 type Books = Pick<Gateway, 'store'>;
 

@@ -4,7 +4,7 @@ import type { Collateral } from '../domain/market.js';
 import { GatewayError, type TransactionRequest } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import { activeCollaterals, directoryOf } from '../markets/directory.js';
-import type { Address } from '../ports.js';
+import type { Address } from '../types.js';
 import { delegationTx } from './delegation-transactions.js';
 import { traderBehind } from './trader-behind.js';
 

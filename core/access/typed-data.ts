@@ -1,6 +1,5 @@
 import { keccak256 } from 'viem/utils';
 import type { ChainDefinition } from '../chains.js';
-import type { Gateway } from '../gateway.js';
 
 /** The fields of every signed request; the operation's id is the primary type. */
 export const REQUEST_FIELDS = [
@@ -75,7 +74,7 @@ export interface SigningDomain {
 }
 
 /** Binds a signature to this deployment, this chain and this Diamond. */
-export const signingDomain = ({ serviceName }: Pick<Gateway, 'serviceName'>, { chainId, diamond }: ChainDefinition): SigningDomain => ({
+export const signingDomain = ({ serviceName }: { readonly serviceName: string }, { chainId, diamond }: ChainDefinition): SigningDomain => ({
   name: serviceName,
   version: '1',
   chainId,

@@ -2,10 +2,10 @@ import { isErc6492Signature } from 'viem/utils';
 import { addressBucket } from '../client-address.js';
 import { GatewayError } from '../errors.js';
 import { fromNode } from '../from-node.js';
-import type { Gateway, Venue } from '../gateway.js';
+import type { Chain } from '../ports/chain.js';
 import { createIpLimits, type IpLimitsOptions } from '../ip-limits.js';
 import { refuseExceeded } from '../limits.js';
-import type { Address, Hex } from '../ports.js';
+import type { Address, Hex } from '../types.js';
 
 export interface ContractClaim {
   /** The client's network address. */
@@ -16,7 +16,11 @@ export interface ContractClaim {
 }
 
 /** Whether the wallet's own code approves (ERC-1271), or would once its factory has deployed it (ERC-6492). An address without code has no verdict. */
-export async function isApprovedByContract(gateway: Gateway, venue: Venue, claim: ContractClaim): Promise<boolean> {
+export async function isApprovedByContract(
+  gateway: { readonly entrance: { readonly verdicts: VerdictLane } },
+  venue: { readonly chain: Pick<Chain, 'hasCode' | 'isValidSignature'>; readonly definition: { readonly slug: string } },
+  claim: ContractClaim,
+): Promise<boolean> {
   const { from, wallet, digest, signature } = claim;
   if (signature.length % 2 !== 0) return false;
   if (!isErc6492Signature(signature) && !(await fromNode(venue.chain.hasCode(wallet)))) return false;

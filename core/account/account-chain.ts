@@ -1,6 +1,6 @@
 import type { PendingOrderStruct, TradeStruct } from '../domain/diamond-log.js';
 import type { BorrowingState, FundingState, LiquidationParams, Sides } from '../domain/market.js';
-import type { Address, BlockHead } from '../ports.js';
+import type { Address, BlockHead } from '../types.js';
 
 /** What the chain answers about one account; the contract's units. */
 

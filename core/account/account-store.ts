@@ -2,7 +2,7 @@ import type { ChainSlug } from '../chains.js';
 import type { Executed, OrderKey } from '../domain/chain-event.js';
 import type { Order } from '../domain/order.js';
 import type { PositionState } from '../domain/position.js';
-import type { Address } from '../ports.js';
+import type { Address } from '../types.js';
 
 export interface ListedOrder {
   readonly id: bigint;

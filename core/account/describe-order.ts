@@ -4,7 +4,7 @@ import { symbolOf, type Collateral, type MarketConfig } from '../domain/market.j
 import type { Order as StoredOrder, OrderFill, OrderReason, OrderStatus, OrderType } from '../domain/order.js';
 import { positionSizeCollateral, tokensAtOpen } from '../domain/pricing/size.js';
 import { E8 } from '../domain/pricing/units.js';
-import type { Address, Hex } from '../ports.js';
+import type { Address, Hex } from '../types.js';
 
 /** An order as people read it. */
 export interface Order {

@@ -4,7 +4,7 @@ import { decimal, type Decimal } from '../domain/decimal.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import { activeCollaterals } from '../markets/directory.js';
-import type { Address } from '../ports.js';
+import type { Address } from '../types.js';
 
 export interface Account {
   address: Address;

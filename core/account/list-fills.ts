@@ -5,7 +5,7 @@ import { symbolOf, type Collateral, type MarketConfig } from '../domain/market.j
 import { tokensAtOpen } from '../domain/pricing/size.js';
 import { E8 } from '../domain/pricing/units.js';
 import type { Gateway, Venue } from '../gateway.js';
-import type { Address, Hex } from '../ports.js';
+import type { Address, Hex } from '../types.js';
 import type { ListedFill } from './account-store.js';
 import { LEVERAGE_SCALE, baseSize, collateralOf, priceOf } from './describe-order.js';
 import type { Page, PageQuery } from './list-orders.js';

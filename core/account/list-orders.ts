@@ -1,7 +1,7 @@
 import type { Caller } from '../access/caller.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
-import type { Address } from '../ports.js';
+import type { Address } from '../types.js';
 import { meetTrader } from '../tracking/meet-trader.js';
 import type { ListedOrder } from './account-store.js';
 import { describeOrder, type Order } from './describe-order.js';

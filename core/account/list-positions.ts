@@ -8,7 +8,7 @@ import { markIn } from '../domain/pricing/skew-impact.js';
 import { E18, E8, HUNDRED_PERCENT } from '../domain/pricing/units.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
-import type { Address, BlockHead } from '../ports.js';
+import type { Address, BlockHead } from '../types.js';
 import type { OpenTrade, OpenTrades } from './account-chain.js';
 import type { ListedPosition } from './account-store.js';
 import { LEVERAGE_SCALE, collateralOf, marketName, priceOf, tradeSize } from './describe-order.js';

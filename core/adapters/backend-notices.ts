@@ -1,6 +1,6 @@
 import { GatewayError } from '../errors.js';
 import type { ForeignNotice, NoticeSource } from '../notifications/notice-source.js';
-import type { Address } from '../ports.js';
+import type { Address } from '../types.js';
 
 const TIMEOUT_MS = 8_000;
 const MAX_BYTES = 1024 * 1024;

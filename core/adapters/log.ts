@@ -1,5 +1,5 @@
 import { pino, type DestinationStream, type Logger as Pino } from 'pino';
-import type { LogFields, Logger } from '../ports.js';
+import type { LogFields, Logger } from '../ports/log.js';
 import type { LogLevel } from '../config.js';
 import { redact } from '../redact.js';
 import { scopeFields } from './request-scopes.js';

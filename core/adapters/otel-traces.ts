@@ -10,7 +10,7 @@ import {
   TracerProvider,
   type Sampler,
 } from '@opentelemetry/sdk-trace';
-import type { Clock } from '../ports.js';
+import type { Clock } from '../ports/clock.js';
 import type { Span, SpanStart, Tracer } from '../tracing.js';
 import type { TraceSettings } from '../tracing-variables.js';
 import { currentSpan, runInSpan } from './request-scopes.js';

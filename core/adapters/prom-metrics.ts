@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { familyOf, type MetricFamily } from '../metrics.js';
-import type { Clock } from '../ports.js';
+import type { Clock } from '../ports/clock.js';
 import { watchEventLoop } from './event-loop-delay.js';
 
 export interface RenderedMetrics {

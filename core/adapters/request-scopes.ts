@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Logger } from '../ports.js';
+import type { Logger } from '../ports/log.js';
 import type { OpenScope, RequestScopes, ScopeStart } from '../request-scope.js';
 import type { Span, Tracer } from '../tracing.js';
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../ports.js';
+import type { Clock } from '../ports/clock.js';
 
 /** A deadline that has passed already is due now; Node 24 warns of negative delays. */
 const delay = (ms: number): number => Math.max(0, ms);

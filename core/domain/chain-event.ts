@@ -1,5 +1,4 @@
-import type { HeldTrade, Level, LevelEvent, LevelKey } from './level-event.js';
-import type { Order, OrderReason } from './order.js';
+import type { Order, OrderReason, OrderAction, OrderFill } from './order.js';
 import type { CancelReason } from './pricing/cancel-reason.js';
 
 /** What happened to an order or a position, as the chain and we tell it. Amounts keep the contract's units; addresses are in lower case. */
@@ -12,9 +11,6 @@ type Hex = `0x${string}`;
  * home in its transaction.
  */
 export type OrderKey = `request:${number}` | `resting:${number}` | LevelKey | `${LevelKey}/${Hex}`;
-
-export const ORDER_ACTIONS = ['open', 'close', 'increase', 'decrease', 'leverage', 'withdraw'] as const;
-export type OrderAction = (typeof ORDER_ACTIONS)[number];
 
 /** The words of a fill history, and of the public tape. */
 export const FILL_ACTIONS = ['open', 'close', 'increase', 'decrease', 'tp', 'sl', 'liquidation', 'leverage'] as const;
@@ -240,3 +236,43 @@ export function comparePlaces(a: EventPlace, b: EventPlace): number {
   if (a.blockNumber !== b.blockNumber) return a.blockNumber < b.blockNumber ? -1 : 1;
   return (a.logIndex ?? -1) - (b.logIndex ?? -1);
 }
+
+/** Orders that are a level of a position, and what happens to them because something happened to it. */
+
+/** What closes a position by itself: its take profit, its stop loss. */
+export const LEVELS = ['tp', 'sl'] as const;
+export type Level = (typeof LEVELS)[number];
+export type LevelKey = `${Level}:${number}`;
+
+export interface HeldTrade {
+  readonly trade: TradeFigures;
+  readonly slippageP: bigint;
+}
+
+/** What happens to an order because something happened to the position whose level it is; the log tells the position's part. */
+interface AboutLevel extends AboutOrder {
+  readonly orderKey: LevelKey;
+  readonly tradeIndex: number;
+  readonly level: Level;
+}
+
+/** It became the level of the position; or the level, or the position it will close, changed. `terms.openPrice` is the level. */
+export interface Guarded extends AboutLevel, Size {
+  readonly kind: 'guarded' | 'guardMoved';
+  readonly terms: Terms;
+  readonly slippageP: bigint;
+}
+
+/** The price reached it and the position was closed by it. */
+export interface GuardHit extends AboutLevel {
+  readonly kind: 'guardHit';
+  readonly fill: OrderFill;
+}
+
+/** The position has another level now, none, or is closed. */
+export interface GuardGone extends AboutLevel {
+  readonly kind: 'guardGone';
+  readonly because: 'replaced' | 'removed' | 'closed';
+}
+
+export type LevelEvent = Guarded | GuardHit | GuardGone;

@@ -1,6 +1,5 @@
-import type { ChainEvent, Executed, Replaced, Requested, Rested } from './chain-event.js';
+import type { ChainEvent, Executed, Replaced, Requested, Rested, Guarded } from './chain-event.js';
 import { TYPE_OF_LEVEL } from './level.js';
-import type { Guarded } from './level-event.js';
 import { step, type OrderEvent } from './order-machine.js';
 import type { Order, OrderFill, OrderReason } from './order.js';
 

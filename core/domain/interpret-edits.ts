@@ -1,7 +1,6 @@
-import type { PositionEdited } from './chain-event.js';
+import type { PositionEdited, HeldTrade, Level } from './chain-event.js';
 import type { LogNamed } from './diamond-log.js';
 import { lower, plainTerms, type Story } from './interpret-executions.js';
-import type { HeldTrade, Level } from './level-event.js';
 
 type EditLog = LogNamed<'TradeTpUpdated' | 'TradeSlUpdated' | 'TradeMaxClosingSlippagePUpdated'>;
 

@@ -1,4 +1,5 @@
-import type { ChainEvent, EventPlace, OrderAction, Refused, Requested, Rested, Terms } from './chain-event.js';
+import type { ChainEvent, EventPlace, Refused, Requested, Rested, Terms } from './chain-event.js';
+import type { OrderAction } from './order.js';
 import type { DiamondLog, DiamondLogName, LogNamed, OrderId, PendingOrderStruct, TradeStruct } from './diamond-log.js';
 import { edited, editedLevel } from './interpret-edits.js';
 import {

@@ -1,5 +1,4 @@
-import type { ChainEvent, OrderKey } from './chain-event.js';
-import { LEVELS, type Level, type LevelEvent, type LevelKey } from './level-event.js';
+import { type ChainEvent, type OrderKey, LEVELS, type Level, type LevelEvent, type LevelKey } from './chain-event.js';
 import type { Order, OrderType } from './order.js';
 
 /** An order that only reduces and waits for its price is a level of its position: a limit the take profit, a stop the stop loss. */

@@ -1,5 +1,7 @@
-import type { OrderAction } from './chain-event.js';
 import { NAMED_REASONS } from './pricing/cancel-reason.js';
+
+export const ORDER_ACTIONS = ['open', 'close', 'increase', 'decrease', 'leverage', 'withdraw'] as const;
+export type OrderAction = (typeof ORDER_ACTIONS)[number];
 
 type Hex = `0x${string}`;
 

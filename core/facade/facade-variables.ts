@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import type { RuleSettings } from '../relay/rules.js';
-import { STOP_BEYOND_CAP, type StopBeyondCap } from '../relay/stop-beyond-cap.js';
 import { RULE_VARIABLES, ruleSettings } from '../relay/rules-variables.js';
+
+/** What becomes of a stop loss that the contract keeps nearer than it was asked for: it stands there, or the order is refused. */
+export const STOP_BEYOND_CAP = ['move', 'refuse'] as const;
+export type StopBeyondCap = (typeof STOP_BEYOND_CAP)[number];
 
 export interface FacadeSettings {
   /** Of a bot that never chose one: low, because what bots hold cross is isolated here, and therefore nearer to its end. */

@@ -1,7 +1,7 @@
 import type { ChainSlug } from '../chains.js';
 import type { Executed, OrderKey } from '../domain/chain-event.js';
 import type { Order } from '../domain/order.js';
-import type { Address, Hex } from '../ports.js';
+import type { Address, Hex } from '../types.js';
 import type { RelayPurpose } from '../relay/relay-store.js';
 import type { Protection } from './protection-store.js';
 

@@ -1,5 +1,5 @@
 import type { ChainSlug } from '../chains.js';
-import type { Address } from '../ports.js';
+import type { Address } from '../types.js';
 
 /** What a trader last chose for a market, to be used by the next opening. */
 export interface LeverageSetting {

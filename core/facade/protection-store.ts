@@ -1,5 +1,5 @@
 import type { ChainSlug } from '../chains.js';
-import type { Address } from '../ports.js';
+import type { Address } from '../types.js';
 
 /** A take-profit or stop-loss seen as an order of its own: the price says which one, so a changed price is another order. */
 export interface Protection {

@@ -2,7 +2,7 @@ import { toUnits } from '../domain/decimal.js';
 import { GatewayError } from '../errors.js';
 import type { Venue } from '../gateway.js';
 import { fundingSnapshot } from '../markets/funding.js';
-import type { Cancel } from '../ports.js';
+import type { Cancel } from '../types.js';
 import type { FundingHour, FundingStore } from './funding-store.js';
 
 export const HOUR_MS = 3_600_000;

@@ -7,7 +7,7 @@ import type { MarketConfig } from '../domain/market.js';
 import type { PositionState } from '../domain/position.js';
 import { E8 } from '../domain/pricing/units.js';
 import type { Gateway, Venue } from '../gateway.js';
-import type { Address, Hex } from '../ports.js';
+import type { Address, Hex } from '../types.js';
 import type { JournalEntry, JournalFact } from './journal-store.js';
 
 /** A position by the figures that events know; what depends on the price of the moment is read from the list of positions. */

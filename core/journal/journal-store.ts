@@ -3,7 +3,7 @@ import type { Agent } from '../domain/agent.js';
 import type { Executed } from '../domain/chain-event.js';
 import type { Order } from '../domain/order.js';
 import type { PositionState } from '../domain/position.js';
-import type { Address, Cancel } from '../ports.js';
+import type { Address, Cancel } from '../types.js';
 
 /**
  * The append-only story of an account. What was told is never changed or taken away: when a reorganisation undoes something, a

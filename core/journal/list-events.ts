@@ -1,6 +1,6 @@
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
-import type { Address } from '../ports.js';
+import type { Address } from '../types.js';
 import { describeEntries, type JournalEvent } from './describe-entries.js';
 
 export interface EventsQuery {

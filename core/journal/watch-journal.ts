@@ -1,5 +1,5 @@
 import type { Gateway } from '../gateway.js';
-import type { Cancel } from '../ports.js';
+import type { Cancel } from '../types.js';
 import type { JournalEntry } from './journal-store.js';
 
 /** Brings what any replica writes into the accounts' journals to this one's bus, venue by venue. */

@@ -3,7 +3,9 @@ import { floorTo, MINUTE_MS, type Candle } from '../domain/candle.js';
 import { groupOf, type MarketConfig, type MarketGroup } from '../domain/market.js';
 import { classOpen } from '../domain/schedule.js';
 import type { MarketFeed } from '../market-feed.js';
-import type { Cancel, Clock, Logger } from '../ports.js';
+import type { Logger } from '../ports/log.js';
+import type { Clock } from '../ports/clock.js';
+import type { Cancel } from '../types.js';
 import type { CandleStore, MinuteCandle } from './candle-store.js';
 
 export interface CandleRecorder {

@@ -3,7 +3,7 @@ import { decimal, formatDecimal } from '../domain/decimal.js';
 import { symbolOf } from '../domain/market.js';
 import type { Order } from '../domain/order.js';
 import type { Gateway, Venue } from '../gateway.js';
-import type { Address } from '../ports.js';
+import type { Address } from '../types.js';
 import { noticeOwn } from './notice-own.js';
 import { notificationId, type Notification, type NotificationKind } from './notification.js';
 import type { ForeignNotice } from './notice-source.js';

@@ -1,7 +1,7 @@
 import { currentDelegate, freshDelegate } from '../access/delegation.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
-import type { Address } from '../ports.js';
+import type { Address } from '../types.js';
 
 const SOON_MS = 24 * 3_600_000;
 

@@ -1,4 +1,4 @@
-import type { Address } from '../ports.js';
+import type { Address } from '../types.js';
 
 /** A notification of the protocol's own service; it publishes no list of fields, so these are the ones any message has. */
 export interface ForeignNotice {

@@ -1,5 +1,5 @@
 import type { ChainSlug } from '../chains.js';
-import type { Address } from '../ports.js';
+import type { Address } from '../types.js';
 
 /** What no order and no fill tells: noticed by us, and kept. */
 export interface Notice {

@@ -14,20 +14,10 @@ import { checkLevels, checkOpening, checkScope, requireTradable } from './check-
 import { moveLevel, restingLevel } from './change-level.js';
 import { invalid, priceUnits, slippageUnits, triggerUnits } from './exact-units.js';
 import { describeUnfilled, findOrder, indexOf, notModifiable, unlessOvertaken, type PreparedOrder } from './find-order.js';
-import { baseUnits, storedStopLoss, type Opening } from './order-request.js';
+import { baseUnits, storedStopLoss, type Opening, type OrderChanges } from './order-request.js';
 import type { KnownOrder } from './orders-store.js';
 import { prepareTransaction, type PreparedWrite } from './prepare-transaction.js';
 import { spendMore } from './spend-more.js';
-
-/** Absent = as it is; 0 removes an sl or tp. */
-export interface OrderChanges {
-  readonly price?: Decimal | undefined;
-  /** Base units. */
-  readonly size?: Decimal | undefined;
-  readonly sl?: Decimal | undefined;
-  readonly tp?: Decimal | undefined;
-  readonly slippage?: Decimal | undefined;
-}
 
 /**
  * Changes a resting order. The contract can move its levels and slippage. It keeps the collateral when the trigger moves, so another price,

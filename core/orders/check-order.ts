@@ -7,7 +7,7 @@ import { minOpeningCollateral } from '../domain/pricing/fees.js';
 import { collateralToUsd, positionSizeCollateral } from '../domain/pricing/size.js';
 import { GatewayError } from '../errors.js';
 import type { Venue } from '../gateway.js';
-import type { Address } from '../ports.js';
+import type { Address } from '../types.js';
 import { encodeIntent } from './encode-intent.js';
 import { LEVERAGE_DECIMALS } from './exact-units.js';
 import type { Opening, OrderMarket } from './order-request.js';

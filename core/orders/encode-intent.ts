@@ -3,7 +3,7 @@ import { encodeFunctionData, parseAbi } from 'viem/utils';
 import type { WriteName } from '../diamond-functions.js';
 import type { Intent, OpenTerms, ProtectIntent } from '../domain/intent.js';
 import type { OrderType } from '../domain/order.js';
-import type { Address, Hex } from '../ports.js';
+import type { Address, Hex } from '../types.js';
 
 /** The writes of the Diamond, and nothing else of it: encoding walks the list it is given. */
 const abi = parseAbi([

@@ -3,7 +3,7 @@ import { describeOrder, type Order } from '../account/describe-order.js';
 import type { OrderKey } from '../domain/chain-event.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
-import type { Hex } from '../ports.js';
+import type { Hex } from '../types.js';
 import type { KnownOrder } from './orders-store.js';
 import type { PreparedTransaction } from './prepare-transaction.js';
 import { reclaimableAt } from './reclaim-time.js';
@@ -72,3 +72,9 @@ export async function unlessOvertaken<Result>(venue: Venue, known: KnownOrder, a
 
 export const isReverted = (error: unknown): error is GatewayError<'SIMULATION_REVERTED'> =>
   error instanceof GatewayError && error.code === 'SIMULATION_REVERTED';
+
+export const tooManyUnsent = ({ clock }: Venue, earliestExpiry: number): GatewayError =>
+  new GatewayError('RATE_LIMITED', {
+    scope: 'agent-writes',
+    retryAfterSeconds: Math.max(1, Math.ceil((earliestExpiry - clock.now()) / 1000)),
+  });

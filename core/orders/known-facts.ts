@@ -1,5 +1,5 @@
 import type { Venue } from '../gateway.js';
-import type { Address } from '../ports.js';
+import type { Address } from '../types.js';
 import type { OpeningFacts, OpeningQuestion, OpeningTerms, PairOpenInterest } from './rehearsal.js';
 
 /** Asked once for all who need it meanwhile. */

@@ -1,6 +1,6 @@
 import type { Intent, OpenIntent } from '../domain/intent.js';
 import type { Venue } from '../gateway.js';
-import type { Address } from '../ports.js';
+import type { Address } from '../types.js';
 import { functionsOf } from './encode-intent.js';
 
 /** What calls of one kind are tried with. */

@@ -1,7 +1,7 @@
 import type { AgentCaller } from '../access/caller.js';
 import { tradeSize } from '../account/describe-order.js';
 import { absolute, compare, decimal, formatDecimal, round, subtract, type Decimal } from '../domain/decimal.js';
-import type { Level } from '../domain/level-event.js';
+import type { Level } from '../domain/chain-event.js';
 import type { Order } from '../domain/order.js';
 import { positionSizeCollateral } from '../domain/pricing/size.js';
 import { GatewayError } from '../errors.js';

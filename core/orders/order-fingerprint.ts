@@ -1,6 +1,6 @@
 import { formatDecimal, type Decimal } from '../domain/decimal.js';
 import type { Gateway, Venue } from '../gateway.js';
-import type { Hex } from '../ports.js';
+import type { Hex } from '../types.js';
 import { DEFAULT_SLIPPAGE, usualCollateral, type OrderRequest } from './order-request.js';
 
 /** What was asked for, in one spelling: `1.0` and `1`, `btc-usd` and `BTC/USD`, a default written out and left out are the same. */

@@ -9,7 +9,7 @@ import { markIn } from '../domain/pricing/skew-impact.js';
 import { clampStopLoss } from '../domain/pricing/stop-loss.js';
 import { GatewayError } from '../errors.js';
 import type { Venue } from '../gateway.js';
-import type { Address } from '../ports.js';
+import type { Address } from '../types.js';
 import { activeCollaterals, pairOf } from '../markets/directory.js';
 import { exactUnits, invalid, LEVERAGE_DECIMALS, priceUnits, SIZE_DECIMALS, slippageUnits, triggerUnits } from './exact-units.js';
 
@@ -183,3 +183,13 @@ export const storedStopLoss = (
     feeP: fees.totalPositionSizeFeeP,
     thresholdP: liquidationThresholdP(pair.liquidation, leverage),
   });
+
+/** Absent = as it is; 0 removes an sl or tp. */
+export interface OrderChanges {
+  readonly price?: Decimal | undefined;
+  /** Base units. */
+  readonly size?: Decimal | undefined;
+  readonly sl?: Decimal | undefined;
+  readonly tp?: Decimal | undefined;
+  readonly slippage?: Decimal | undefined;
+}

@@ -3,7 +3,7 @@ import type { ChainSlug } from '../chains.js';
 import type { ChainEvent, OrderKey, PreparationSteps } from '../domain/chain-event.js';
 import type { Decimal } from '../domain/decimal.js';
 import type { Order } from '../domain/order.js';
-import type { Address, Hex } from '../ports.js';
+import type { Address, Hex } from '../types.js';
 import type { OpeningGuard } from '../relay/rules-store.js';
 
 /** The bytes that were handed out for an order, known again on chain by their tag. */

@@ -5,9 +5,9 @@ import type { Order as StoredOrder } from '../domain/order.js';
 import { capExceeded, checkMarket, utcDay } from '../domain/scope.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
-import type { Hex } from '../ports.js';
+import type { Hex } from '../types.js';
 import { checkOpening, checkScope, notionalUsd, requireSession } from './check-order.js';
-import { describeUnfilled, type PreparedOrder } from './find-order.js';
+import { describeUnfilled, type PreparedOrder, tooManyUnsent } from './find-order.js';
 import { fingerprintOf, isSameRequest } from './order-fingerprint.js';
 import { orderMarket, readOpening, type Opening, type OrderRequest } from './order-request.js';
 import type { Draft, KnownOrder, Placed } from './orders-store.js';
@@ -153,12 +153,6 @@ async function settle(
       throw new TypeError('an opening that its agent sends itself is not asked for funds');
   }
 }
-
-export const tooManyUnsent = ({ clock }: Venue, earliestExpiry: number): GatewayError =>
-  new GatewayError('RATE_LIMITED', {
-    scope: 'agent-writes',
-    retryAfterSeconds: Math.max(1, Math.ceil((earliestExpiry - clock.now()) / 1000)),
-  });
 
 /** The transaction once more while it may be sent, a fresh one when it lapsed unsent, none once it was. */
 async function answerKnown(

@@ -7,7 +7,7 @@ import { PriceRangeError } from '../domain/pricing/price-after-impact.js';
 import { worstPrice } from '../domain/pricing/slippage.js';
 import { GatewayError } from '../errors.js';
 import type { Venue } from '../gateway.js';
-import type { Hex } from '../ports.js';
+import type { Hex } from '../types.js';
 import { PRICE_DECIMALS } from './exact-units.js';
 import { currentPrice, type Opening } from './order-request.js';
 import type { OpeningFacts, OpeningQuestion } from './rehearsal.js';

@@ -4,7 +4,7 @@ import { decimal, formatDecimal } from '../domain/decimal.js';
 import type { Collateral } from '../domain/market.js';
 import { GatewayError } from '../errors.js';
 import type { Venue } from '../gateway.js';
-import type { Address, Hex } from '../ports.js';
+import type { Address, Hex } from '../types.js';
 
 const APPROVE = parseAbi(['function approve(address spender, uint256 amount)']);
 

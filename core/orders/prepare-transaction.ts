@@ -3,7 +3,7 @@ import type { Intent } from '../domain/intent.js';
 import type { Collateral } from '../domain/market.js';
 import { fromNode } from '../from-node.js';
 import type { Gateway, Venue } from '../gateway.js';
-import type { Address, Hex } from '../ports.js';
+import type { Address, Hex } from '../types.js';
 import { encodeIntent, functionsOf, wrapFor } from './encode-intent.js';
 import { knownFacts, openingFacts } from './known-facts.js';
 import { isUsual, learnGas, learnUsual, withKnownGas } from './known-gas.js';

@@ -3,7 +3,7 @@ import { marketName } from '../account/describe-order.js';
 import { livePrice } from '../account/list-positions.js';
 import { decimal, formatDecimal } from '../domain/decimal.js';
 import type { ProtectIntent } from '../domain/intent.js';
-import type { Level } from '../domain/level-event.js';
+import type { Level } from '../domain/chain-event.js';
 import { marketView } from '../domain/pricing/market-view.js';
 import { markIn } from '../domain/pricing/skew-impact.js';
 import { checkMarket } from '../domain/scope.js';

@@ -7,7 +7,7 @@ import { capExceeded, isWithinCap, utcDay } from '../domain/scope.js';
 import { GatewayError } from '../errors.js';
 import { fromNode } from '../from-node.js';
 import type { Gateway, Venue } from '../gateway.js';
-import type { Address } from '../ports.js';
+import type { Address } from '../types.js';
 import { checkOpening, checkScope, notionalUsd } from './check-order.js';
 import { describeQuote, type Quote, type QuoteAccount } from './describe-quote.js';
 import { encodeIntent } from './encode-intent.js';

@@ -3,7 +3,7 @@ import type { ListedPosition } from '../account/account-store.js';
 import { tradeSize } from '../account/describe-order.js';
 import { add, compare, round, subtract, ZERO, type Decimal } from '../domain/decimal.js';
 import { LEVEL_OF_TYPE, levelOf } from '../domain/level.js';
-import type { Level } from '../domain/level-event.js';
+import type { Level } from '../domain/chain-event.js';
 import { checkMarket } from '../domain/scope.js';
 import type { Order } from '../domain/order.js';
 import { GatewayError } from '../errors.js';

@@ -4,7 +4,7 @@ import { delegationTx } from '../access/delegation-transactions.js';
 import type { Intent } from '../domain/intent.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
-import type { Address, Hex } from '../ports.js';
+import type { Address, Hex } from '../types.js';
 import { reclaimableAt } from './reclaim-time.js';
 import type { Revert } from './rehearsal.js';
 

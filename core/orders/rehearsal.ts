@@ -1,5 +1,5 @@
 import type { Sides } from '../domain/market.js';
-import type { Address, Hex } from '../ports.js';
+import type { Address, Hex } from '../types.js';
 
 /** A write tried on the node before anybody signs it; all answers come back in one round trip. */
 export interface Rehearsal {

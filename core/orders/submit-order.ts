@@ -1,7 +1,7 @@
 import type { AgentCaller } from '../access/caller.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
-import type { Hex } from '../ports.js';
+import type { Hex } from '../types.js';
 import { carries, findOrder, notModifiable } from './find-order.js';
 import type { KnownOrder } from './orders-store.js';
 import type { SeenTransaction } from './rehearsal.js';

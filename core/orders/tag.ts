@@ -1,4 +1,4 @@
-import type { Hex } from '../ports.js';
+import type { Hex } from '../types.js';
 
 /** Says that a tag follows; the contract reads its arguments from the front and never gets here. */
 const MAGIC = '6467777461673031';

@@ -1,7 +1,7 @@
 import type { ChainEvent } from '../domain/chain-event.js';
 import type { OrderStatus } from '../domain/order.js';
 import type { JournalEntry } from '../journal/journal-store.js';
-import type { Hex } from '../ports.js';
+import type { Hex } from '../types.js';
 import type { OrderStory } from './orders-store.js';
 
 export const STEPS = [

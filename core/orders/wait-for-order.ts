@@ -4,7 +4,7 @@ import { getOrder } from '../account/list-orders.js';
 import type { OrderStatus } from '../domain/order.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { JournalFact } from '../journal/journal-store.js';
-import type { Cancel } from '../ports.js';
+import type { Cancel } from '../types.js';
 
 /** How long a client would wait for an answer that is worth having. */
 export interface Wait {

@@ -2,7 +2,7 @@ import type { Reverted } from '../domain/chain-event.js';
 import { foldOrder } from '../domain/fold-order.js';
 import type { OrderReason } from '../domain/order.js';
 import type { Gateway, Venue } from '../gateway.js';
-import type { Hex } from '../ports.js';
+import type { Hex } from '../types.js';
 import { change } from '../tracking/chain-steps.js';
 import { NO_CHANGES } from '../tracking/changes.js';
 import type { ChainCursor } from '../tracking/tracking-store.js';

@@ -1,4 +1,6 @@
-import type { Cancel, Clock, Logger } from '../ports.js';
+import type { Logger } from '../ports/log.js';
+import type { Clock } from '../ports/clock.js';
+import type { Cancel } from '../types.js';
 import type { AlertDelivery, AlertStore } from './alert-store.js';
 
 /** Hands a message over; throws when the receiver did not take it. Its message holds nothing of the receiver's address or secret. */

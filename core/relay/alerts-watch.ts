@@ -1,11 +1,11 @@
 import type { Gateway, Venue } from '../gateway.js';
-import type { Address, Cancel } from '../ports.js';
+import type { Address, Cancel } from '../types.js';
 import type { Alert, AlertKind, AlertStore } from './alert-store.js';
 import type { Alerts } from './alerts.js';
 import { runwayDays } from './gas-ledger.js';
 import { formatNative } from './native-amount.js';
 import type { AlertSettings } from './operator-variables.js';
-import type { LaneHealth } from './relayer.js';
+import type { LaneHealth } from './relay-store.js';
 
 const CHECK_MS = 5_000;
 /** Who looks after things is believed to be alive for this long. */

@@ -1,4 +1,5 @@
-import type { Clock, Logger } from '../ports.js';
+import type { Logger } from '../ports/log.js';
+import type { Clock } from '../ports/clock.js';
 import type { AlertFacts, AlertName, AlertStore } from './alert-store.js';
 
 export interface AlertRequest extends Omit<AlertFacts, 'expiresAt'> {

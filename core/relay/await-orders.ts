@@ -1,6 +1,6 @@
 import type { Order, OrderStatus } from '../domain/order.js';
 import type { Gateway, Venue } from '../gateway.js';
-import type { Address } from '../ports.js';
+import type { Address } from '../types.js';
 
 export interface OrderWatch {
   /** What was told of the order since the watch began; null when nothing was. */

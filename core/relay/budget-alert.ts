@@ -1,5 +1,5 @@
 import type { ChainDefinition, ChainSlug } from '../chains.js';
-import type { Address } from '../ports.js';
+import type { Address } from '../types.js';
 import type { Alerts } from './alerts.js';
 import { formatNative } from './native-amount.js';
 

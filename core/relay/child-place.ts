@@ -2,7 +2,7 @@ import type { Protection } from '../facade/protection-store.js';
 import type { Gateway, Venue } from '../gateway.js';
 import { indexOf } from '../orders/find-order.js';
 import type { KnownOrder } from '../orders/orders-store.js';
-import type { Address } from '../ports.js';
+import type { Address } from '../types.js';
 import { askedLevel } from './asked-level.js';
 import type { ExchangeRecord } from './exchange-store.js';
 

@@ -11,7 +11,7 @@ import type { LeverageSetting } from '../facade/leverage-store.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { PositionFigures } from '../orders/find-position.js';
 import type { HeldPosition, TraderFacts } from './exchange-store.js';
-import type { StopBeyondCap } from './stop-beyond-cap.js';
+import type { StopBeyondCap } from '../facade/facade-variables.js';
 import { currentPrice, orderMarket, type Opening, type OrderMarket } from '../orders/order-request.js';
 import { tokensHeld } from '../orders/position-order.js';
 import { predictCallback } from '../orders/precheck-callback.js';

@@ -2,7 +2,7 @@ import type { ChainSlug } from '../chains.js';
 import type { ExchangeOrder, Leg } from '../domain/relay/exchange-order.js';
 import type { PositionState } from '../domain/position.js';
 import type { LeverageSetting } from '../facade/leverage-store.js';
-import type { Address } from '../ports.js';
+import type { Address } from '../types.js';
 
 /** What the bot wrote, letter by letter, for whoever shows the order again. */
 export interface WireTerms {

@@ -3,7 +3,7 @@ import { isExpired } from '../domain/agent.js';
 import { closingRoom } from '../domain/relay/level-room.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
-import type { Cancel } from '../ports.js';
+import type { Cancel } from '../types.js';
 import { prepareTransaction } from '../orders/prepare-transaction.js';
 import type { OwedRoom } from './room-store.js';
 import { sendWrite } from './send-write.js';

@@ -1,5 +1,5 @@
 import type { ChainSlug } from '../chains.js';
-import type { Address } from '../ports.js';
+import type { Address } from '../types.js';
 import type { RelayState } from './relay-store.js';
 
 export const DAY_MS = 86_400_000;

@@ -2,7 +2,8 @@ import type { Caller } from '../access/caller.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { ChainSlug } from '../chains.js';
-import type { Address, Hex, Store } from '../ports.js';
+import type { Store } from '../ports/store.js';
+import type { Address, Hex } from '../types.js';
 import { withoutTrace } from './job-trace.js';
 import type { RelayPurpose, RelayState, SignedAction } from './relay-store.js';
 

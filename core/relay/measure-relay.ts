@@ -1,5 +1,5 @@
 import type { Metrics } from '../metrics.js';
-import type { Clock } from '../ports.js';
+import type { Clock } from '../ports/clock.js';
 import type { RelayStore } from './relay-store.js';
 
 /** The same store; how long jobs take to a node and from there into a block is noted on the way. */

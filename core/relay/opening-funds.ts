@@ -1,6 +1,6 @@
 import { fromNode } from '../from-node.js';
 import type { Venue } from '../gateway.js';
-import type { Address } from '../ports.js';
+import type { Address } from '../types.js';
 
 /** A trader's balance of a collateral and what the Diamond may take of it. */
 export interface Funds {

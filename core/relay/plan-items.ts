@@ -8,7 +8,7 @@ import type { Gateway, Venue } from '../gateway.js';
 import { translationContext, type ExchangeFacts } from './exchange-facts.js';
 import type { WireTerms } from './exchange-store.js';
 import { GuardrailError } from './rules.js';
-import { countCloses } from './rules-of-opening.js';
+import { sizeUsd } from './rules-of-opening.js';
 import { withSlot } from './simulation-slots.js';
 import { beyondCap, type BeyondCap } from './stop-beyond-cap.js';
 import { prepareLeg, type PreparedLeg } from './write-leg.js';
@@ -190,4 +190,15 @@ function goodLegs(legs: readonly Leg[], tried: readonly PromiseSettledResult<Pre
 function isDispensable({ role, intent }: Leg, error: unknown): boolean {
   if (role === 'open') return isOnlyAgainstOpening(error);
   return intent.kind === 'decrease' && isKnown(error) && error.code === 'SIZE_BELOW_MINIMUM';
+}
+
+/** What the same order closes first makes room for what it opens: the opening is kept back until the closes are executed. */
+function countCloses(legs: readonly PreparedLeg[]): readonly PreparedLeg[] {
+  const closes = legs.flatMap(({ leg, draft }) => (leg.role === 'close' && draft !== null ? [draft.order] : []));
+  return legs.map((prepared): PreparedLeg => {
+    const guard = prepared.draft?.guard;
+    if (!prepared.draft || guard === undefined) return prepared;
+    const freedUsd = closes.reduce((total, order) => total + sizeUsd(guard, order), 0n);
+    return { ...prepared, draft: { ...prepared.draft, guard: { ...guard, freedUsd } } };
+  });
 }

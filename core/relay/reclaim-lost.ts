@@ -1,7 +1,7 @@
 import type { AgentCaller } from '../access/caller.js';
 import { GatewayError, type ErrorCode } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
-import type { Address, Cancel } from '../ports.js';
+import type { Address, Cancel } from '../types.js';
 import { prepareTransaction } from '../orders/prepare-transaction.js';
 import type { CancelJobContext } from './cancel-work.js';
 import type { Unreclaimed } from './relay-store.js';

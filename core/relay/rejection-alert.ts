@@ -1,5 +1,5 @@
 import type { Metrics } from '../metrics.js';
-import type { Clock } from '../ports.js';
+import type { Clock } from '../ports/clock.js';
 import type { Alerts } from './alerts.js';
 
 /** A client may be able to cause rejections, so the database is asked to store the alert at most this often. */

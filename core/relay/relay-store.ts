@@ -1,9 +1,37 @@
 import type { ChainSlug } from '../chains.js';
 import type { Draft, PlacedWith } from '../orders/orders-store.js';
-import type { Address, Hex } from '../ports.js';
+import type { Address, Hex } from '../types.js';
 import type { ExchangeLeg, ExchangeRecord } from './exchange-store.js';
-import type { LaneHealth, ToldFence } from './relayer.js';
 import type { Lease } from '../tracking/tracking-store.js';
+
+/** What can keep a lane from sending. Each is cleared by what disproves it, not by another one's end. */
+export const FENCE_CAUSES = ['fees', 'funds', 'key', 'node', 'nonce', 'stuck'] as const;
+export type FenceCause = (typeof FENCE_CAUSES)[number];
+
+/** A lane that cannot send. Whoever asks for something new is refused; what is queued waits, or lapses when its time is over. */
+export interface Fence {
+  /** Half a sentence, fit for the eyes of traders. */
+  readonly reason: string;
+  readonly since: number;
+}
+
+/** As the lane's owner tells it. */
+export interface ToldFence extends Fence {
+  readonly cause: FenceCause;
+}
+
+export interface LaneHealth {
+  readonly wallet: Address;
+  readonly state: 'ok' | 'fenced';
+  /** Since when it is fenced, and why. */
+  readonly since: number | null;
+  readonly reason: string | null;
+  /** Not over yet, and when the oldest of them was queued. */
+  readonly openJobs: number;
+  readonly oldestOpenAt: number | null;
+  /** Null while the wallet was never used. */
+  readonly nextNonce: number | null;
+}
 
 /** Why the relayer may sign at all: the closed list. Everything but a no-op names the signed action it stands for. */
 export const RELAY_PURPOSES = ['action', 'scheduled-cancel', 'reclaim', 'no-op'] as const;

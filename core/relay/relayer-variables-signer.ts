@@ -1,5 +1,5 @@
 import { chainVariable } from '../chains.js';
-import type { Address } from '../ports.js';
+import type { Address } from '../types.js';
 import { hasUserInfo } from '../user-info.js';
 import { secretOf, type KeyParts } from './relayer-variables-keys.js';
 

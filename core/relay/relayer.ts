@@ -1,7 +1,7 @@
-import type { Address, BlockHead, Hex } from '../ports.js';
+import type { Address, BlockHead, Hex } from '../types.js';
 import type { PlacedWith } from '../orders/orders-store.js';
 import type { ExchangeRecord } from './exchange-store.js';
-import type { Mined, RelayedOrder, RelayJob, RelayRequest } from './relay-store.js';
+import type { Mined, RelayedOrder, RelayJob, RelayRequest, Fence, LaneHealth } from './relay-store.js';
 import type { WalletStanding } from './switches.js';
 
 /** What the relayer asks of a node. */
@@ -33,35 +33,6 @@ export interface SendVerdict {
   readonly verdict: (typeof SEND_VERDICTS)[number];
   /** The node's own words, scrubbed; null when it took it. */
   readonly note: string | null;
-}
-
-/** What can keep a lane from sending. Each is cleared by what disproves it, not by another one's end. */
-export const FENCE_CAUSES = ['fees', 'funds', 'key', 'node', 'nonce', 'stuck'] as const;
-export type FenceCause = (typeof FENCE_CAUSES)[number];
-
-/** A lane that cannot send. Whoever asks for something new is refused; what is queued waits, or lapses when its time is over. */
-export interface Fence {
-  /** Half a sentence, fit for the eyes of traders. */
-  readonly reason: string;
-  readonly since: number;
-}
-
-/** As the lane's owner tells it. */
-export interface ToldFence extends Fence {
-  readonly cause: FenceCause;
-}
-
-export interface LaneHealth {
-  readonly wallet: Address;
-  readonly state: 'ok' | 'fenced';
-  /** Since when it is fenced, and why. */
-  readonly since: number | null;
-  readonly reason: string | null;
-  /** Not over yet, and when the oldest of them was queued. */
-  readonly openJobs: number;
-  readonly oldestOpenAt: number | null;
-  /** Null while the wallet was never used. */
-  readonly nextNonce: number | null;
 }
 
 export interface RequestToSend extends Omit<RelayRequest, 'chain' | 'wallet'> {

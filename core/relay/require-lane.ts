@@ -1,8 +1,9 @@
 import type { AgentCaller } from '../access/caller.js';
 import { GatewayError } from '../errors.js';
 import type { Venue } from '../gateway.js';
-import type { Address } from '../ports.js';
-import type { Fence, Relayer } from './relayer.js';
+import type { Address } from '../types.js';
+import type { Relayer } from './relayer.js';
+import type { Fence } from './relay-store.js';
 import { closedText } from './switches.js';
 
 /** What could not be sent is not taken: a trader who knows at once can act, one whose order waits unseen cannot. Throws what to tell. */

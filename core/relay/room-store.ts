@@ -1,5 +1,5 @@
 import type { ChainSlug } from '../chains.js';
-import type { Address } from '../ports.js';
+import type { Address } from '../types.js';
 
 /**
  * Room that the levels of a bot's order are still owed: the contract gives every new trade its own small closing slippage, and the index

@@ -1,6 +1,6 @@
 import type { ChainDefinition, ChainSlug } from '../chains.js';
 import type { Gateway, Venue } from '../gateway.js';
-import type { Address } from '../ports.js';
+import type { Address } from '../types.js';
 import type { Alerts } from './alerts.js';
 import { GuardrailError } from './rules.js';
 

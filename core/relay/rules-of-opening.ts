@@ -1,15 +1,14 @@
+import type { Translation } from '../domain/relay/exchange-order.js';
 import type { AgentCaller } from '../access/caller.js';
 import { guardRefusal, type GuardRefusal } from '../domain/relay/guardrails.js';
 import { collateralToUsd, positionSizeCollateral } from '../domain/pricing/size.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { OpenTerms } from '../domain/intent.js';
 import type { Order } from '../domain/order.js';
-import type { Address } from '../ports.js';
-import type { Plan } from './plan-items.js';
+import type { Address } from '../types.js';
 import { givenRules } from './rules.js';
 import { alertQuota } from './rules-alert.js';
 import type { GuardQuestion, OpeningGuard } from './rules-store.js';
-import type { PreparedLeg } from './write-leg.js';
 
 /** What the books need to judge an opening by the operator's rules. `instead` is the slot of a resting order that gives way to it. */
 export function guardQuestion({ facade }: Pick<Gateway, 'facade'>, venue: Venue, trader: Address, instead: number | null): GuardQuestion {
@@ -29,7 +28,7 @@ export function openingGuard(gateway: Gateway, venue: Venue, trader: Address, te
 const notionalOf = (question: GuardQuestion, terms: OpenTerms): bigint =>
   sizeUsd(question, { ...terms, sizeCollateral: positionSizeCollateral(terms) });
 
-function sizeUsd(
+export function sizeUsd(
   { collaterals }: GuardQuestion,
   { collateralIndex, sizeCollateral }: Pick<Order, 'collateralIndex' | 'sizeCollateral'>,
 ): bigint {
@@ -37,23 +36,12 @@ function sizeUsd(
   return collateral ? collateralToUsd(sizeCollateral, collateral) : 0n;
 }
 
-/** What the same order closes first makes room for what it opens: the opening is kept back until the closes are executed. */
-export function countCloses(legs: readonly PreparedLeg[]): readonly PreparedLeg[] {
-  const closes = legs.flatMap(({ leg, draft }) => (leg.role === 'close' && draft !== null ? [draft.order] : []));
-  return legs.map((prepared): PreparedLeg => {
-    const guard = prepared.draft?.guard;
-    if (!prepared.draft || guard === undefined) return prepared;
-    const freedUsd = closes.reduce((total, order) => total + sizeUsd(guard, order), 0n);
-    return { ...prepared, draft: { ...prepared.draft, guard: { ...guard, freedUsd } } };
-  });
-}
-
 /** Asked before something is given up for an opening that would then be refused; what counts is the answer when it is stored. */
 export async function foreseeRefusal(
   gateway: Gateway,
   venue: Venue,
   { trader }: AgentCaller,
-  { translation }: Plan,
+  { translation }: { readonly translation: Translation },
   instead: number | null,
 ): Promise<GuardRefusal | null> {
   const opens = translation.kind === 'legs' ? translation.legs.flatMap(({ intent }) => (intent.kind === 'open' ? [intent] : [])) : [];

@@ -1,7 +1,7 @@
 import { decimal, formatDecimal, round } from '../domain/decimal.js';
 import { nextDay, type RelayRules } from '../domain/relay/guardrails.js';
 import type { Gateway, Venue } from '../gateway.js';
-import type { Address } from '../ports.js';
+import type { Address } from '../types.js';
 import { ANY, givenRules, type RuleSet, type StoredRules } from './rules.js';
 import { guardQuestion } from './rules-of-opening.js';
 import type { Standing } from './rules-store.js';

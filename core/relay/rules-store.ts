@@ -2,7 +2,7 @@ import type { ChainSlug } from '../chains.js';
 import type { OrderKey } from '../domain/chain-event.js';
 import type { AskedOpening, GuardFacts, RelayRules } from '../domain/relay/guardrails.js';
 import type { CollateralUnits } from '../domain/pricing/market-view.js';
-import type { Address } from '../ports.js';
+import type { Address } from '../types.js';
 import type { GivenRules, StoredRules } from './rules.js';
 
 /** What the books need to know beside the trader. */

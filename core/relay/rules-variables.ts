@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Address } from '../ports.js';
+import type { Address } from '../types.js';
 import type { RuleSettings } from './rules.js';
 
 const whole = (least: number) =>

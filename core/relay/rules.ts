@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ChainSlug } from '../chains.js';
 import { parseDecimal, toUnits } from '../domain/decimal.js';
 import { NO_RULES, type GuardRefusal, type RelayRules } from '../domain/relay/guardrails.js';
-import type { Address } from '../ports.js';
+import type { Address } from '../types.js';
 
 const USD_DECIMALS = 18;
 const Usd = z

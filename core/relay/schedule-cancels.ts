@@ -1,6 +1,6 @@
 import type { AgentCaller } from '../access/caller.js';
 import type { Gateway, Venue } from '../gateway.js';
-import type { Cancel } from '../ports.js';
+import type { Cancel } from '../types.js';
 import { flattenPositions } from './flatten-positions.js';
 import { relayCancels } from './relay-cancels.js';
 import type { ScheduledCancel } from './exchange-store.js';

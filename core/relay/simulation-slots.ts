@@ -1,6 +1,6 @@
 import { GatewayError } from '../errors.js';
 import type { Venue } from '../gateway.js';
-import type { Address, Cancel } from '../ports.js';
+import type { Address, Cancel } from '../types.js';
 
 /** Simulations of one trader that run at once on a replica: a body of a busy bot still takes one round trip. */
 export const SLOTS_PER_TRADER = 40;

@@ -1,12 +1,9 @@
 import { marketView } from '../domain/pricing/market-view.js';
 import type { Leg, TranslationContext } from '../domain/relay/exchange-order.js';
+import type { StopBeyondCap } from '../facade/facade-variables.js';
 import type { Venue } from '../gateway.js';
 import type { PositionFigures } from '../orders/find-position.js';
 import { storedStopLoss } from '../orders/order-request.js';
-
-/** What becomes of a stop loss that the contract keeps nearer than it was asked for: it stands there, or the order is refused. */
-export const STOP_BEYOND_CAP = ['move', 'refuse'] as const;
-export type StopBeyondCap = (typeof STOP_BEYOND_CAP)[number];
 
 export interface BeyondCap {
   /** 1e10: the nearest price at which every trade of the order keeps its stop loss; null where fees leave no room for any. */

@@ -1,5 +1,7 @@
 import type { ChainSlug } from '../chains.js';
-import type { Address, Cancel, Clock, Logger } from '../ports.js';
+import type { Logger } from '../ports/log.js';
+import type { Clock } from '../ports/clock.js';
+import type { Address, Cancel } from '../types.js';
 import { standingOf, type RelaySwitch, type SwitchStore, type WalletStanding } from './switches.js';
 
 /** The switches of a chain as of a moment ago, so that nobody has to wait for the database to know them. */

@@ -1,5 +1,5 @@
 import type { ChainSlug } from '../chains.js';
-import type { Address } from '../ports.js';
+import type { Address } from '../types.js';
 
 /**
  * running: as always · draining: what is queued is still sent, nothing new is taken · paused: nothing gets a nonce any more, what waits

@@ -1,7 +1,7 @@
 import type { AgentCaller } from '../access/caller.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { KnownOrder } from '../orders/orders-store.js';
-import type { Hex } from '../ports.js';
+import type { Hex } from '../types.js';
 import type { CancelJobContext } from './cancel-work.js';
 import type { Target } from './find-target.js';
 import type { SignedAction } from './relay-store.js';

@@ -1,8 +1,8 @@
 import type { ChainSlug } from '../chains.js';
 import type { Gateway, Venue } from '../gateway.js';
-import type { Address } from '../ports.js';
+import type { Address } from '../types.js';
 import { runwayDays, type Burn, type LaneOwner } from './gas-ledger.js';
-import type { LaneHealth } from './relayer.js';
+import type { LaneHealth } from './relay-store.js';
 
 /** A relayer wallet as its operator wants to see it. */
 export interface WalletFigures {

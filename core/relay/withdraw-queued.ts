@@ -1,5 +1,5 @@
 import type { Gateway, Venue } from '../gateway.js';
-import type { Address } from '../ports.js';
+import type { Address } from '../types.js';
 import type { Refusal } from './relay-store.js';
 
 const CANCELED: Refusal = { reason: 'canceled', note: 'it was canceled before it was sent' };

@@ -1,5 +1,5 @@
 import { addressBucket } from '../client-address.js';
-import type { Address } from '../ports.js';
+import type { Address } from '../types.js';
 
 /** What one network address may hold on the sockets of all front ends together; of IPv6 a /64. */
 export interface AddressLimits {

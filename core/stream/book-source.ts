@@ -3,7 +3,7 @@ import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import { pairOf } from '../markets/directory.js';
 import { getOrderBook, type OrderBook } from '../markets/order-book.js';
-import type { Cancel } from '../ports.js';
+import type { Cancel } from '../types.js';
 import { createTopic } from './topic.js';
 
 export interface BookSource {

@@ -3,7 +3,7 @@ import { compare } from '../domain/decimal.js';
 import type { Gateway, Venue } from '../gateway.js';
 import { pairOf } from '../markets/directory.js';
 import { CANDLES, getCandles, showCandle, type ShownCandle } from '../markets/get-candles.js';
-import type { Cancel } from '../ports.js';
+import type { Cancel } from '../types.js';
 import { createTopic } from './topic.js';
 
 export interface CandleSource {

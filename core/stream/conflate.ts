@@ -1,4 +1,4 @@
-import type { Cancel } from '../ports.js';
+import type { Cancel } from '../types.js';
 import type { Outbox } from './outbox.js';
 
 export interface Conflated<Change> {

@@ -1,6 +1,6 @@
 import type { Gateway, Venue } from '../gateway.js';
 import type { JournalEntry } from '../journal/journal-store.js';
-import type { Address, Cancel } from '../ports.js';
+import type { Address, Cancel } from '../types.js';
 import type { JournalHub } from './journal-hub.js';
 
 export interface FollowOptions {

@@ -1,4 +1,5 @@
-import type { Cancel, Clock } from '../ports.js';
+import type { Clock } from '../ports/clock.js';
+import type { Cancel } from '../types.js';
 
 export interface HeartbeatOptions {
   readonly clock: Clock;

@@ -1,7 +1,7 @@
 import { createBus, type Bus } from '../bus.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { JournalEntry } from '../journal/journal-store.js';
-import type { Address, Cancel } from '../ports.js';
+import type { Address, Cancel } from '../types.js';
 
 export type EntriesListener = (entries: readonly JournalEntry[]) => void;
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../ports.js';
+import type { Clock } from '../ports/clock.js';
 
 export interface RateNumbers {
   /** What may come at once. */

@@ -1,4 +1,5 @@
-import type { Cancel, Clock } from '../ports.js';
+import type { Clock } from '../ports/clock.js';
+import type { Cancel } from '../types.js';
 
 export interface PollRing {
   /** Polls it again and again, first one interval from now. */

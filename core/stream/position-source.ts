@@ -1,6 +1,6 @@
 import { positionOf, readPositions, type HeldPosition, type Position } from '../account/list-positions.js';
 import type { Venue } from '../gateway.js';
-import type { Cancel } from '../ports.js';
+import type { Cancel } from '../types.js';
 import type { PollRingOptions } from './poll-ring.js';
 import { createStateSource, type AccountWatch, type StateSource } from './state-source.js';
 

@@ -1,7 +1,7 @@
 import type { Gateway, Venue } from '../gateway.js';
 import { directoryOf } from '../markets/directory.js';
 import { listPrices, type Price } from '../markets/list-prices.js';
-import type { Cancel } from '../ports.js';
+import type { Cancel } from '../types.js';
 import { createCrowdTopic } from './topic.js';
 
 export interface PriceSource {

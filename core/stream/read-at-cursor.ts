@@ -1,5 +1,5 @@
 import type { Gateway, Venue } from '../gateway.js';
-import type { Address } from '../ports.js';
+import type { Address } from '../types.js';
 
 export interface AtCursor<State> {
   /** Everything up to here is in the state. */

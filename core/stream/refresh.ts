@@ -1,4 +1,5 @@
-import type { Cancel, Clock } from '../ports.js';
+import type { Clock } from '../ports/clock.js';
+import type { Cancel } from '../types.js';
 
 export interface Refresh {
   /** Run at once; while a run is under way or was a moment ago, once more after it, however often it is asked. */

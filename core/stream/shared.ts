@@ -1,4 +1,4 @@
-import type { Cancel } from '../ports.js';
+import type { Cancel } from '../types.js';
 
 export interface Held<Part> {
   readonly part: Part;

@@ -4,7 +4,7 @@ import { freshDelegate } from '../access/delegation.js';
 import { isExpired, type Agent } from '../domain/agent.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
-import type { Address, Cancel } from '../ports.js';
+import type { Address, Cancel } from '../types.js';
 import { createTopic } from './topic.js';
 
 /** By what a line proved whose it is; a key by its hash. */

@@ -1,5 +1,5 @@
 import type { Gateway, Venue } from '../gateway.js';
-import type { Address, Cancel } from '../ports.js';
+import type { Address, Cancel } from '../types.js';
 import type { JournalHub } from './journal-hub.js';
 import type { PollRing } from './poll-ring.js';
 import { createRefresh } from './refresh.js';

@@ -1,5 +1,6 @@
 import { createBus } from '../bus.js';
-import type { Cancel, Logger } from '../ports.js';
+import type { Logger } from '../ports/log.js';
+import type { Cancel } from '../types.js';
 
 /** Something that changes, and those who want to know. A listener that fails harms no other. */
 export interface Topic<Item> {

@@ -3,7 +3,7 @@ import type { MarketTrade } from '../domain/market-trade.js';
 import type { Venue } from '../gateway.js';
 import { pairOf } from '../markets/directory.js';
 import { describeTrade, type ShownTrade } from '../markets/recent-trades.js';
-import type { Cancel } from '../ports.js';
+import type { Cancel } from '../types.js';
 import { createTopic } from './topic.js';
 
 export interface TradeSource {

@@ -2,7 +2,7 @@ import type { CandleInterval } from '../domain/candle.js';
 import type { Account } from '../account/get-account.js';
 import type { Position } from '../account/list-positions.js';
 import type { Gateway, Venue } from '../gateway.js';
-import type { Address, Cancel } from '../ports.js';
+import type { Address, Cancel } from '../types.js';
 import { createAccountSource, WALLET_POLLS } from './account-source.js';
 import { createBookSource, type BookSource } from './book-source.js';
 import { createCandleSource, type CandleSource } from './candle-source.js';

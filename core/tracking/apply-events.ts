@@ -2,7 +2,7 @@ import { comparePlaces, isFillAction, isWithdrawal, type ChainEvent } from '../d
 import type { Order } from '../domain/order.js';
 import { foldPosition, type PositionState } from '../domain/position.js';
 import { tagsIn } from '../orders/tag.js';
-import type { Hex } from '../ports.js';
+import type { Hex } from '../types.js';
 import { NO_CHANGES, type Changes, type Told } from './changes.js';
 import { foldAgain } from './fold-again.js';
 import type { Linked } from './link-book.js';

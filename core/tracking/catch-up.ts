@@ -1,4 +1,5 @@
-import type { Venue } from '../gateway.js';
+import type { Clock } from '../ports/clock.js';
+import type { BlockHead } from '../types.js';
 
 /** How far a follower that lost touch with the head has come. */
 export interface CatchUp {
@@ -29,8 +30,18 @@ const WINDOW_MS = 30_000;
 const NEAR_MS = 10_000;
 const FEWEST_BLOCKS = 5;
 
+/** The part of a venue that says how far its events are behind the newest block. */
+interface HeadPosition {
+  readonly state: {
+    readonly head: { readonly block: BlockHead } | null;
+    readonly followed: { readonly block: bigint | null; readonly caughtUpAt: number | null };
+  };
+  readonly definition: { readonly expectedBlockMs: number };
+  readonly clock: Pick<Clock, 'now'>;
+}
+
 /** Whether what the events say is true now: few blocks away from the head, or at it a moment ago. */
-export function isNearHead({ state: { followed, head }, definition, clock }: Pick<Venue, 'state' | 'definition' | 'clock'>): boolean {
+export function isNearHead({ state: { followed, head }, definition, clock }: HeadPosition): boolean {
   if (head === null || followed.block === null) return false;
   const near = BigInt(Math.max(FEWEST_BLOCKS, Math.ceil(NEAR_MS / definition.expectedBlockMs)));
   return head.block.number - followed.block <= near || (followed.caughtUpAt !== null && clock.now() - followed.caughtUpAt <= NEAR_MS);

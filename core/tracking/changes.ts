@@ -1,6 +1,6 @@
 import type { ChainEvent } from '../domain/chain-event.js';
 import type { JournalFact } from '../journal/journal-store.js';
-import type { Address } from '../ports.js';
+import type { Address } from '../types.js';
 import type { StoredOrder, StoredPosition } from './tracking-store.js';
 
 /** What a change of the chain's story did to what we show. */

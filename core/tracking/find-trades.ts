@@ -2,7 +2,7 @@ import type { ChainTrade, TradeInfo } from '../account/account-chain.js';
 import type { ChainEvent } from '../domain/chain-event.js';
 import { figuresOf } from '../domain/interpret-executions.js';
 import type { Venue } from '../gateway.js';
-import type { BlockHead } from '../ports.js';
+import type { BlockHead } from '../types.js';
 import type { TradeRef } from './tracking-store.js';
 
 /** Trades the follower meets in the middle of their life, as they stood before the range; the chain keeps even closed ones. */

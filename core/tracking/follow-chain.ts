@@ -1,5 +1,6 @@
 import type { Gateway, Venue } from '../gateway.js';
-import { ChainMovedError, type BlockHead, type Hex, type LogRange } from '../ports.js';
+import { ChainMovedError, type LogRange } from '../ports/chain.js';
+import type { BlockHead, Hex } from '../types.js';
 import { watchHashes } from '../orders/watch-hashes.js';
 import { redactText } from '../redact.js';
 import { CursorMovedError, takeBack, takeIn, takeInLate, timeOut, timeoutBlocks } from './chain-steps.js';

@@ -2,7 +2,7 @@ import { collateralDifferences, collateralDoubts, PUBLISHED_COLLATERALS } from '
 import { isWriteName, USED_SELECTORS, WRITE_FUNCTIONS } from '../diamond-functions.js';
 import type { Venue } from '../gateway.js';
 import { referrersOf } from '../orders/referrers.js';
-import { ForeignChainError, type ChainFacts } from '../ports.js';
+import { ForeignChainError, type ChainFacts } from '../ports/chain.js';
 import { redactText } from '../redact.js';
 
 /** Facets are changed by votes that take days: this often is often enough, and costs one request. */

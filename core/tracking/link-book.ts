@@ -1,7 +1,7 @@
 import type { ChainEvent, Executed, OrderKey, PositionEdited, Requested, Rested } from '../domain/chain-event.js';
 import type { Order } from '../domain/order.js';
 import { tagsIn } from '../orders/tag.js';
-import type { Address, Hex } from '../ports.js';
+import type { Address, Hex } from '../types.js';
 import { orderRefKey, type KnownTag, type LinkedEvent, type OrderRef, type StoredOrder } from './tracking-store.js';
 
 export interface LinkInput {

@@ -1,7 +1,17 @@
-import type { ChainEvent, Executed, OrderKey, PositionEdited, TradeFigures } from '../domain/chain-event.js';
+import {
+  type ChainEvent,
+  type Executed,
+  type OrderKey,
+  type PositionEdited,
+  type TradeFigures,
+  LEVELS,
+  type GuardGone,
+  type Guarded,
+  type Level,
+  type LevelEvent,
+} from '../domain/chain-event.js';
 import { fillOf } from '../domain/fold-order.js';
 import { levelKey } from '../domain/level.js';
-import { LEVELS, type GuardGone, type Guarded, type Level, type LevelEvent } from '../domain/level-event.js';
 import type { Order } from '../domain/order.js';
 import { positionSizeCollateral } from '../domain/pricing/size.js';
 import { DEFAULT_CLOSING_SLIPPAGE_P } from '../domain/pricing/slippage.js';

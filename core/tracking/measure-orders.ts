@@ -1,6 +1,6 @@
 import { isLive, type Order } from '../domain/order.js';
 import type { Gateway } from '../gateway.js';
-import type { Cancel } from '../ports.js';
+import type { Cancel } from '../types.js';
 import type { Changes } from './changes.js';
 import type { StoredOrder } from './tracking-store.js';
 

@@ -4,7 +4,7 @@ import { figuresOf, lower, type PrecisionLookup } from '../domain/interpret-exec
 import { requested, restedAs } from '../domain/interpret-logs.js';
 import { foldPosition, type PositionState } from '../domain/position.js';
 import type { Gateway, Venue } from '../gateway.js';
-import type { Address } from '../ports.js';
+import type { Address } from '../types.js';
 import { redactText } from '../redact.js';
 import { applyFresh } from './apply-events.js';
 import { change, CursorMovedError } from './chain-steps.js';

@@ -1,7 +1,7 @@
 import { comparePlaces, type ChainEvent } from '../domain/chain-event.js';
 import { isLevelEvent } from '../domain/level.js';
 import { tagsIn } from '../orders/tag.js';
-import type { Hex } from '../ports.js';
+import type { Hex } from '../types.js';
 import { levelRefs } from './link-levels.js';
 import { tradeRefKey, type TrackingUnit, type TradeRef } from './tracking-store.js';
 

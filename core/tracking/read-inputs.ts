@@ -1,6 +1,7 @@
 import { BEGINNINGS } from '../domain/diamond-log.js';
 import type { Venue } from '../gateway.js';
-import type { Hex, LogRange } from '../ports.js';
+import type { LogRange } from '../ports/chain.js';
+import type { Hex } from '../types.js';
 import { logKey } from './tracking-store.js';
 
 /** What the transactions said that began an order in these blocks, as far as it did not come along with the logs. */

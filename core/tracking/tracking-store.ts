@@ -4,7 +4,7 @@ import type { Order } from '../domain/order.js';
 import type { PositionState } from '../domain/position.js';
 import type { Referral } from '../domain/referral.js';
 import type { JournalFact } from '../journal/journal-store.js';
-import type { Address, Hex } from '../ports.js';
+import type { Address, Hex } from '../types.js';
 
 /** How far the chain has been followed. */
 export interface ChainCursor {

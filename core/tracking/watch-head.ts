@@ -1,5 +1,5 @@
 import type { Gateway, Venue } from '../gateway.js';
-import type { BlockHead } from '../ports.js';
+import type { BlockHead } from '../types.js';
 import { redactText } from '../redact.js';
 import { createCatchUpMeter, isNearHead } from './catch-up.js';
 import { createIdentification, type Identification } from './identify-venue.js';

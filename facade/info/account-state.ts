@@ -6,7 +6,7 @@ import { GatewayError } from '../../core/errors.js';
 import type { LeverageSetting } from '../../core/facade/leverage-store.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
 import { referenceCollateral } from '../../core/markets/directory.js';
-import type { Address, BlockHead } from '../../core/ports.js';
+import type { Address, BlockHead } from '../../core/types.js';
 
 /** One trade of the contract in base units (1e18), prices (1e10) and USD (1e18). */
 export interface HeldTrade {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Agent } from '../../core/domain/agent.js';
-import type { Address } from '../../core/ports.js';
+import type { Address } from '../../core/types.js';
 import { ZERO_TEXT } from '../format.js';
 import { activeAssetData } from './active-asset.js';
 import { assetContexts, type AssetContext } from './asset-contexts.js';

@@ -1,5 +1,5 @@
 import { divideInteger } from '../../core/domain/decimal.js';
-import type { Address } from '../../core/ports.js';
+import type { Address } from '../../core/types.js';
 import { PRICE_SCALE, ZERO_TEXT, formatSize, formatTick, formatUsd } from '../format.js';
 import { coinPrice, coinSize, type Asset } from '../universe.js';
 import type { AccountState } from './account-state.js';

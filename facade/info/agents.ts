@@ -1,7 +1,7 @@
 import { ownsAccount, traderBehind } from '../../core/access/trader-behind.js';
 import { isInForce, type Agent } from '../../core/domain/agent.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
-import type { Address } from '../../core/ports.js';
+import type { Address } from '../../core/types.js';
 import type { InfoContext } from './info-type.js';
 
 /** The end of the year 9999: an authorisation that does not end has no other way to say so. */

@@ -1,8 +1,7 @@
 import type { SeenOrder } from '../../core/facade/history-store.js';
 import type { ExchangeRecord } from '../../core/relay/exchange-store.js';
 import { sizeOfFills, type OrderFills } from './order-fills.js';
-import { askedSize, showRecord, statusOf, type HlStatus } from './order-shapes.js';
-import type { OrderWithStatus, Whose } from './order-status.js';
+import { askedSize, showRecord, statusOf, type HlStatus, type OrderWithStatus, type Whose } from './order-shapes.js';
 
 /**
  * A bot's order from all of ours that it became: open while one of them is. One that was executed for all it asked is filled; one that was

@@ -1,4 +1,4 @@
-import type { OrderWithStatus, Whose } from './order-status.js';
+import type { OrderWithStatus, Whose } from './order-shapes.js';
 
 /** Orders that a schedule took back end in a word of their own. What is one order to the bot may be several of ours, each with its own number. */
 export async function withCancelWords({ gateway, venue, trader }: Whose, shown: readonly OrderWithStatus[]): Promise<OrderWithStatus[]> {

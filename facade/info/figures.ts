@@ -4,7 +4,7 @@ import { collateralToUsd } from '../../core/domain/pricing/size.js';
 import { GatewayError } from '../../core/errors.js';
 import type { DayTotal } from '../../core/facade/history-store.js';
 import type { Venue } from '../../core/gateway.js';
-import type { Address } from '../../core/ports.js';
+import type { Address } from '../../core/types.js';
 import { standingOf } from '../../core/relay/rules-standing.js';
 import { ZERO_TEXT, formatRate, formatUsd } from '../format.js';
 import { accountValue } from './clearinghouse.js';

@@ -8,8 +8,7 @@ import type { Protection } from '../../core/facade/protection-store.js';
 import type { ExchangeRecord } from '../../core/relay/exchange-store.js';
 import { ZERO_TEXT, formatSize, formatTick, formatUsd, withPoint } from '../format.js';
 import { coinPrice, coinSize, lotOf, type Asset } from '../universe.js';
-import { shownOrderSize, sizeOf } from './order-shapes.js';
-import type { Whose } from './order-status.js';
+import { shownOrderSize, sizeOf, type Whose } from './order-shapes.js';
 import { excessId, showExecutions, type Execution, type ShownPart } from './shown-fills.js';
 
 const NO_HASH = `0x${'0'.repeat(64)}`;

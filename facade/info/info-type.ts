@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Gateway, Venue } from '../../core/gateway.js';
-import type { Address } from '../../core/ports.js';
+import type { Address } from '../../core/types.js';
 import type { Universe } from '../universe.js';
 import type { AccountReader } from './account-state.js';
 import type { DayFigures } from './day-figures.js';

@@ -8,8 +8,7 @@ import type { KnownProtection } from '../../core/facade/protection-store.js';
 import type { ExchangeRecord } from '../../core/relay/exchange-store.js';
 import { BASE_SCALE, ZERO_TEXT } from '../format.js';
 import { firstHit, positionBase } from './open-orders.js';
-import { showProtection, showRecord, sizeOf, type HlStatus, type Protected } from './order-shapes.js';
-import type { OrderWithStatus, Whose } from './order-status.js';
+import { showProtection, showRecord, sizeOf, type HlStatus, type Protected, type OrderWithStatus, type Whose } from './order-shapes.js';
 
 /** A take profit or stop loss as a number stands for it, with its bot's own terms where it is a bot's. */
 export interface NumberedLevel {

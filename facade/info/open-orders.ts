@@ -10,8 +10,7 @@ import type { KnownProtection, Protection } from '../../core/facade/protection-s
 import { askedLevel, keptPrice } from '../../core/relay/asked-level.js';
 import type { ExchangeRecord } from '../../core/relay/exchange-store.js';
 import { isUnanswered } from './bot-order-status.js';
-import { isTrade, showOrder, showProtection, showRecord, sizeOf, type FrontendOrder } from './order-shapes.js';
-import type { Whose } from './order-status.js';
+import { isTrade, showOrder, showProtection, showRecord, sizeOf, type FrontendOrder, type Whose } from './order-shapes.js';
 
 interface Found extends Whose {
   readonly config: MarketConfig;

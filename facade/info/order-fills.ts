@@ -1,7 +1,7 @@
 import { NEWEST_FILLS, type SeenOrder } from '../../core/facade/history-store.js';
 import { ZERO_TEXT } from '../format.js';
 import { readFills, type ShownFill } from './fills.js';
-import type { OrderWithStatus, Whose } from './order-status.js';
+import type { OrderWithStatus, Whose } from './order-shapes.js';
 import { fillOfExcess } from './shown-fills.js';
 
 /** The fills of some orders, as every other answer shows them. */

@@ -1,7 +1,9 @@
+import type { Address } from '../../core/types.js';
+import type { Gateway, Venue } from '../../core/gateway.js';
 import { describeOrder } from '../../core/account/describe-order.js';
 import { decimal, divideInteger, formatDecimal, toUnits } from '../../core/domain/decimal.js';
 import { levelOf } from '../../core/domain/level.js';
-import type { Level } from '../../core/domain/level-event.js';
+import type { Level } from '../../core/domain/chain-event.js';
 import { floorToLot } from '../../core/domain/lot.js';
 import type { MarketConfig } from '../../core/domain/market.js';
 import type { Order } from '../../core/domain/order.js';
@@ -9,7 +11,7 @@ import type { SeenOrder } from '../../core/facade/history-store.js';
 import type { KnownProtection } from '../../core/facade/protection-store.js';
 import type { ExchangeRecord } from '../../core/relay/exchange-store.js';
 import { BASE_SCALE, PRICE_SCALE, ZERO_TEXT, formatExact, formatSize, priceDecimals } from '../format.js';
-import { coinPrice, coinSize, lotOf, type Asset } from '../universe.js';
+import { coinPrice, coinSize, lotOf, type Asset, type Universe } from '../universe.js';
 
 export type OrderType = 'Market' | 'Limit' | 'Stop Market' | 'Stop Limit' | 'Take Profit Market' | 'Take Profit Limit';
 export type HlStatus = 'open' | 'filled' | 'canceled' | 'rejected' | 'reduceOnlyRejected' | UnaskedCancel;
@@ -38,6 +40,19 @@ export interface FrontendOrder {
   readonly orderType: OrderType;
   readonly tif: string | null;
   readonly cloid: string | null;
+}
+
+export interface OrderWithStatus {
+  readonly order: FrontendOrder;
+  readonly status: HlStatus;
+  readonly statusTimestamp: number;
+}
+
+export interface Whose {
+  readonly gateway: Gateway;
+  readonly venue: Venue;
+  readonly universe: Universe;
+  readonly trader: Address;
 }
 
 /** Changes of leverage and withdrawals of profit trade nothing. */

@@ -1,30 +1,14 @@
 import { levelOf } from '../../core/domain/level.js';
 import type { Order } from '../../core/domain/order.js';
 import type { SeenOrder } from '../../core/facade/history-store.js';
-import type { Gateway, Venue } from '../../core/gateway.js';
-import type { Address } from '../../core/ports.js';
 import { isSettled } from '../../core/relay/await-orders.js';
 import { childPlace, type ChildPlace } from '../../core/relay/child-place.js';
 import type { ExchangeRecord } from '../../core/relay/exchange-store.js';
-import type { Universe } from '../universe.js';
 import { recordStatus } from './bot-order-status.js';
 import { withCancelWords } from './cancel-words.js';
 import { endOf, levelStatuses, type NumberedLevel } from './level-status.js';
 import { fillsOf, findExcess, sizeOfFills, withExcess, type OrderFills } from './order-fills.js';
-import { isTrade, showOrder, showRecord, statusOf, type FrontendOrder, type HlStatus } from './order-shapes.js';
-
-export interface OrderWithStatus {
-  readonly order: FrontendOrder;
-  readonly status: HlStatus;
-  readonly statusTimestamp: number;
-}
-
-export interface Whose {
-  readonly gateway: Gateway;
-  readonly venue: Venue;
-  readonly universe: Universe;
-  readonly trader: Address;
-}
+import { isTrade, showOrder, showRecord, statusOf, type OrderWithStatus, type Whose } from './order-shapes.js';
 
 function withStatus({ venue, universe }: Whose, seen: SeenOrder, fills: OrderFills): OrderWithStatus | null {
   const asset = universe.assets[seen.order.pairIndex];

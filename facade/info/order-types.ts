@@ -5,7 +5,7 @@ import { openOrders } from './open-orders.js';
 import { plainOrder, type FrontendOrder } from './order-shapes.js';
 import { findOrder, orderHistory } from './order-status.js';
 import { whose } from './whose.js';
-import type { Address } from '../../core/ports.js';
+import type { Address } from '../../core/types.js';
 
 const OfUser = z.object({ user: User, dex: Dex });
 const MOST_ORDERS = 2_000;

@@ -1,6 +1,6 @@
 import { hexToBytes } from 'viem/utils';
 import type { Keccak } from '../../core/access/signature.js';
-import type { Address } from '../../core/ports.js';
+import type { Address } from '../../core/types.js';
 import { packMessage, type Packable } from './msgpack.js';
 
 /** What is hashed behind the action. */

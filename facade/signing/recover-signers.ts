@@ -1,5 +1,5 @@
 import type { Crypto, RecoverableSignature } from '../../core/access/signature.js';
-import type { Address } from '../../core/ports.js';
+import type { Address } from '../../core/types.js';
 import { actionHash, type HashExtras } from './action-hash.js';
 import type { Decoded, Form } from './canonical.js';
 import { createPhantomDigest, NETWORK_WORDS, type NetworkWord, type PhantomDigest } from './phantom-agent.js';

@@ -5,7 +5,7 @@ import type { TradeActionOf } from '../actions/trade.js';
 import { statuses, type ExchangeReply, type ItemStatus } from '../reply.js';
 import { itemError, throwIfAll } from './item-status.js';
 import { errorText, ITEM_TEXTS } from './item-texts.js';
-import type { TradeWork } from './trade-handlers.js';
+import type { TradeWork } from './trade-work.js';
 
 export const cancelByOid = (work: TradeWork, { cancels }: TradeActionOf<'cancel'>): Promise<ExchangeReply> =>
   cancel(

@@ -14,7 +14,7 @@ import type { ItemStatus } from '../reply.js';
 import { coinPrice, coinSize, lotOf, type Asset } from '../universe.js';
 import { guardText } from './guard-texts.js';
 import { beyondCapText, errorText, REASON_TEXTS, refusalText, withAsset } from './item-texts.js';
-import type { TradeWork } from './trade-handlers.js';
+import type { TradeWork } from './trade-work.js';
 
 /**
  * What concerns more than one item is thrown on, as long as it is all there is to say: beside an item that was done it must not hide

@@ -8,7 +8,7 @@ import { executingText } from './cancel.js';
 import { itemError, readOutcomes, statusOf, throwIfAll, type FillsOf } from './item-status.js';
 import { ITEM_TEXTS } from './item-texts.js';
 import { readOrder } from './read-order.js';
-import type { TradeWork } from './trade-handlers.js';
+import type { TradeWork } from './trade-work.js';
 
 /** One change: its answer says nothing but that it was made, or why not. */
 export async function modify(work: TradeWork, { oid, order }: TradeActionOf<'modify'>): Promise<ExchangeReply> {

@@ -4,7 +4,7 @@ import { withLevel } from '../../core/relay/change-child.js';
 import type { TranslationContext } from '../../core/domain/relay/exchange-order.js';
 import { indexOf } from '../../core/orders/find-order.js';
 import type { KnownOrder } from '../../core/orders/orders-store.js';
-import type { Store } from '../../core/ports.js';
+import type { Store } from '../../core/ports/store.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
 import { positionsMeant } from '../../core/relay/flatten-positions.js';
 import { findTarget, type OrderName, type Target } from '../../core/relay/find-target.js';

@@ -7,7 +7,7 @@ import { attachedLevels, type AttachedLevels } from './attached-levels.js';
 import { itemError, readOutcomes, statusOf, throwIfAll } from './item-status.js';
 import { ITEM_TEXTS } from './item-texts.js';
 import { readOrder, type ReadOrder } from './read-order.js';
-import type { TradeWork } from './trade-handlers.js';
+import type { TradeWork } from './trade-work.js';
 
 type OrderAction = TradeActionOf<'order'>;
 

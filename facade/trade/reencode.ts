@@ -4,7 +4,7 @@ import { levelRoom } from '../../core/domain/relay/level-room.js';
 import { MAX_SLIPPAGE_P } from '../../core/domain/relay/price-bound.js';
 import { leverageForMargin } from '../../core/domain/relay/margin.js';
 import { translateOrder } from '../../core/domain/relay/translate-order.js';
-import type { Hex } from '../../core/ports.js';
+import type { Hex } from '../../core/types.js';
 import type { FlattenJobContext } from '../../core/relay/flatten-positions.js';
 import type { CancelJobContext } from '../../core/relay/cancel-work.js';
 import type { ChildJobContext } from '../../core/relay/change-child.js';

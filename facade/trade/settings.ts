@@ -6,7 +6,7 @@ import type { TradeActionOf } from '../actions/trade.js';
 import { DONE, refused, type ExchangeReply } from '../reply.js';
 import { TEXTS } from '../texts.js';
 import { ITEM_TEXTS } from './item-texts.js';
-import type { TradeWork } from './trade-handlers.js';
+import type { TradeWork } from './trade-work.js';
 
 /** A schedule nearer than this would fire before it could be moved. */
 const SOONEST_MS = 5_000;

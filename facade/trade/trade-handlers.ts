@@ -1,3 +1,4 @@
+import type { TradeWork } from './trade-work.js';
 import { requireDelegate } from '../../core/access/agent-status.js';
 import type { Gateway } from '../../core/gateway.js';
 import { requireLane } from '../../core/relay/require-lane.js';
@@ -5,16 +6,10 @@ import { runScheduled, updateLeverage, updateMargin } from './settings.js';
 import { cancelByCloid, cancelByOid } from './cancel.js';
 import { batchModify, modify } from './modify.js';
 import { placeOrders } from './place.js';
-import type { TradeContext, TradeHandler, TradeHandlers } from '../actions/trade-handlers.js';
+import type { TradeHandler, TradeHandlers } from '../actions/trade-handlers.js';
 import type { TradeActionOf, TradeType } from '../actions/trade.js';
 import type { ExchangeReply } from '../reply.js';
-import { createUniverses, type Universe } from '../universe.js';
-
-export interface TradeWork extends TradeContext {
-  readonly universe: Universe;
-  /** How long the answer may be held back for the outcome. */
-  readonly holdMs: number;
-}
+import { createUniverses } from '../universe.js';
 
 type Work<Type extends TradeType> = (work: TradeWork, action: TradeActionOf<Type>) => Promise<ExchangeReply>;
 

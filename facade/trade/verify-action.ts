@@ -1,6 +1,6 @@
 import { approvalEnd } from '../../core/access/facade-agents.js';
 import type { Crypto } from '../../core/access/signature.js';
-import type { Address } from '../../core/ports.js';
+import type { Address } from '../../core/types.js';
 import type { RelayPurpose, SignedAction } from '../../core/relay/relay-store.js';
 import { ACTIONS } from '../actions/index.js';
 import { readEnvelope } from '../envelope.js';

@@ -1,5 +1,5 @@
 import type { Gateway, Venue } from '../../core/gateway.js';
-import type { Address, Cancel } from '../../core/ports.js';
+import type { Address, Cancel } from '../../core/types.js';
 import type { JournalHub } from '../../core/stream/journal-hub.js';
 import type { PollRing, PollRingOptions } from '../../core/stream/poll-ring.js';
 import { createTopic } from '../../core/stream/topic.js';

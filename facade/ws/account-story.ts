@@ -1,11 +1,11 @@
 import type { Gateway, Venue } from '../../core/gateway.js';
 import type { JournalEntry } from '../../core/journal/journal-store.js';
-import type { Address, Cancel } from '../../core/ports.js';
+import type { Address, Cancel } from '../../core/types.js';
 import { followJournal } from '../../core/stream/follow-journal.js';
 import type { JournalHub } from '../../core/stream/journal-hub.js';
 import { createTopic } from '../../core/stream/topic.js';
 import type { InfoContext } from '../info/info-type.js';
-import type { OrderWithStatus, Whose } from '../info/order-status.js';
+import type { OrderWithStatus, Whose } from '../info/order-shapes.js';
 import { excessOrder } from '../info/order-fills.js';
 import { describeCancels, type NonUserCancel } from './cancel-news.js';
 import { describeFills, type FillNews } from './fill-news.js';

@@ -1,5 +1,4 @@
-import { UNASKED_CANCELS, type HlStatus } from '../info/order-shapes.js';
-import type { OrderWithStatus, Whose } from '../info/order-status.js';
+import { UNASKED_CANCELS, type HlStatus, type OrderWithStatus, type Whose } from '../info/order-shapes.js';
 
 /** An order that is gone although its owner did not cancel it. */
 export interface NonUserCancel {

@@ -1,5 +1,5 @@
 import type { Candle } from '../../core/domain/candle.js';
-import type { Cancel } from '../../core/ports.js';
+import type { Cancel } from '../../core/types.js';
 import type { ShownCandle } from '../../core/markets/get-candles.js';
 import { createTopic } from '../../core/stream/topic.js';
 import type { VenueStream } from '../../core/stream/venue-stream.js';

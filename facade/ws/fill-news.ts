@@ -4,7 +4,7 @@ import { collateralToUsd } from '../../core/domain/pricing/size.js';
 import type { JournalEntry } from '../../core/journal/journal-store.js';
 import { ZERO_TEXT, formatUsd } from '../format.js';
 import { readFills, type ShownFill } from '../info/fills.js';
-import type { Whose } from '../info/order-status.js';
+import type { Whose } from '../info/order-shapes.js';
 
 export interface Liquidation {
   readonly lid: number;

@@ -1,6 +1,6 @@
 import { GatewayError } from '../../core/errors.js';
 import type { Venue } from '../../core/gateway.js';
-import type { Cancel } from '../../core/ports.js';
+import type { Cancel } from '../../core/types.js';
 import { createRefresh } from '../../core/stream/refresh.js';
 import { createTopic } from '../../core/stream/topic.js';
 

@@ -1,4 +1,4 @@
-import type { Cancel } from '../../core/ports.js';
+import type { Cancel } from '../../core/types.js';
 import type { Outbox } from '../../core/stream/outbox.js';
 
 export interface KeyedOutbox {

@@ -5,8 +5,7 @@ import type { ExchangeRecord } from '../../core/relay/exchange-store.js';
 import { isAboutToRest, isUnanswered, recordStatus } from '../info/bot-order-status.js';
 import { withCancelWords } from '../info/cancel-words.js';
 import { fillsOf, sizeOfFills, type OrderFills } from '../info/order-fills.js';
-import { isTrade, showOrder, statusOf } from '../info/order-shapes.js';
-import type { OrderWithStatus, Whose } from '../info/order-status.js';
+import { isTrade, showOrder, statusOf, type OrderWithStatus, type Whose } from '../info/order-shapes.js';
 import { createProtectionNews } from './protection-news.js';
 
 export interface OrderNews {

@@ -1,6 +1,6 @@
-import type { FrontendOrder } from '../info/order-shapes.js';
+import type { FrontendOrder, OrderWithStatus, Whose } from '../info/order-shapes.js';
 import { openLevels } from '../info/open-orders.js';
-import { findOrder, type OrderWithStatus, type Whose } from '../info/order-status.js';
+import { findOrder } from '../info/order-status.js';
 
 export interface ProtectionNews {
   begin(whose: Whose): Promise<void>;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Address, Cancel } from '../../core/ports.js';
+import type { Address, Cancel } from '../../core/types.js';
 import { priceAccount, type AccountState } from '../info/account-state.js';
 import { showWebData2, webParts } from '../info/account-types.js';
 import { activeAssetData } from '../info/active-asset.js';

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import type { Address, Cancel } from '../../core/ports.js';
+import type { Address, Cancel } from '../../core/types.js';
 import { createOnce } from '../../core/stream/once.js';
 import { joinFills, readFills, type ShownFill } from '../info/fills.js';
 import { User } from '../info/info-type.js';
-import { updatedOrder } from '../info/order-shapes.js';
-import { orderHistory, type Whose } from '../info/order-status.js';
+import { updatedOrder, type Whose } from '../info/order-shapes.js';
+import { orderHistory } from '../info/order-status.js';
 import { whose } from '../info/whose.js';
 import type { News } from './account-story.js';
 import { frameText } from './frames.js';

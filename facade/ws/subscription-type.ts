@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { Address, Cancel } from '../../core/ports.js';
+import type { Address, Cancel } from '../../core/types.js';
 import type { Outbox } from '../../core/stream/outbox.js';
 import type { InfoContext } from '../info/info-type.js';
 import type { VenueFeeds } from './venue-feeds.js';

@@ -1,5 +1,5 @@
 import { GatewayError } from '../../core/errors.js';
-import type { Address, Cancel } from '../../core/ports.js';
+import type { Address, Cancel } from '../../core/types.js';
 import type { AddressLimits, Share } from '../../core/stream/address-shares.js';
 import { echoText, errorText } from './frames.js';
 import type { Asked } from './read-frame.js';

@@ -1,7 +1,7 @@
 import { isFillAction } from '../../core/domain/chain-event.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
 import type { JournalEntry } from '../../core/journal/journal-store.js';
-import type { Cancel } from '../../core/ports.js';
+import type { Cancel } from '../../core/types.js';
 import { createTopic } from '../../core/stream/topic.js';
 import { readTape, recentTrades, type TapeTrade } from '../info/tape.js';
 import type { Asset } from '../universe.js';

@@ -1,5 +1,5 @@
 import type { Gateway, Venue } from '../../core/gateway.js';
-import type { Address, Cancel } from '../../core/ports.js';
+import type { Address, Cancel } from '../../core/types.js';
 import { createJournalHub } from '../../core/stream/journal-hub.js';
 import type { JournalHub } from '../../core/stream/journal-hub.js';
 import { createShared, type Held } from '../../core/stream/shared.js';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Gateway } from '../../core/gateway.js';
 import { dismissNotification, listNotifications } from '../../core/notifications/list-notifications.js';
-import type { Address } from '../../core/ports.js';
+import type { Address } from '../../core/types.js';
 import { gatewayOperation, venueOperation, type Operation } from '../operation.js';
 import { Dismissed, DismissPath, NotificationsReply } from '../wire/notifications.js';
 

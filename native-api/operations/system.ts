@@ -10,7 +10,7 @@ import {
   type MasterForm,
   type MasterType,
 } from '../../core/access/typed-data.js';
-import type { Address } from '../../core/ports.js';
+import type { Address } from '../../core/types.js';
 import { readiness, type ChainReadiness } from '../../core/readiness.js';
 import type { Relayer } from '../../core/relay/relayer.js';
 import { gatewayOperation, venueOperation, type Operation } from '../operation.js';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { MARK_SOURCES } from '../../core/account/list-positions.js';
 import { FILL_ACTIONS } from '../../core/domain/chain-event.js';
 import { ORDER_REASONS, ORDER_STATUSES, ORDER_TYPES } from '../../core/domain/order.js';
-import type { Hex } from '../../core/ports.js';
+import type { Hex } from '../../core/types.js';
 import { DecimalString, EpochMs } from '../../core/schema.js';
 import { AgentRecord, AnyAddress } from './agents.js';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Hex } from '../../core/ports.js';
+import type { Hex } from '../../core/types.js';
 import { RELAY_PURPOSES, RELAY_STATES } from '../../core/relay/relay-store.js';
 import { EpochMs } from '../../core/schema.js';
 import { Id, TxHash } from './account.js';

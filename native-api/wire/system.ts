@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ENDPOINT_STATES } from '../../core/ports.js';
+import { ENDPOINT_STATES } from '../../core/ports/chain.js';
 import { EpochMs } from '../../core/schema.js';
 
 /** What the service says of itself, as it travels. */

@@ -1,5 +1,5 @@
 import type { Gateway } from '../../core/gateway.js';
-import type { Address, Cancel } from '../../core/ports.js';
+import type { Address, Cancel } from '../../core/types.js';
 import type { Outbox } from '../../core/stream/outbox.js';
 import type { VenueStream } from '../../core/stream/venue-stream.js';
 import type { Frame } from './frames.js';

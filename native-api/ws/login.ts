@@ -4,7 +4,7 @@ import type { Caller } from '../../core/access/caller.js';
 import { GatewayError } from '../../core/errors.js';
 import type { Gateway } from '../../core/gateway.js';
 import { refuseExceeded } from '../../core/limits.js';
-import type { Cancel } from '../../core/ports.js';
+import type { Cancel } from '../../core/types.js';
 import type { Credential } from '../../core/stream/standing-source.js';
 import type { VenueStream } from '../../core/stream/venue-stream.js';
 import type { ClientMessage } from './read-message.js';

@@ -1,4 +1,4 @@
-import type { Address } from '../../core/ports.js';
+import type { Address } from '../../core/types.js';
 
 /**
  * How far one channel of an account has been sent on a connection. The `fills` of a connection wait for its `orders` by it: a client must

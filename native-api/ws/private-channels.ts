@@ -8,7 +8,7 @@ import { GatewayError } from '../../core/errors.js';
 import { describeEntries, type JournalEvent } from '../../core/journal/describe-entries.js';
 import type { JournalEntry } from '../../core/journal/journal-store.js';
 import { requireKnown } from '../../core/journal/list-events.js';
-import type { Address, Cancel } from '../../core/ports.js';
+import type { Address, Cancel } from '../../core/types.js';
 import { createConflated } from '../../core/stream/conflate.js';
 import { createOnce } from '../../core/stream/once.js';
 import { readAtCursor, type AtCursor } from '../../core/stream/read-at-cursor.js';

@@ -1,5 +1,5 @@
 import { GatewayError } from '../../core/errors.js';
-import type { Cancel } from '../../core/ports.js';
+import type { Cancel } from '../../core/types.js';
 import type { Share } from '../../core/stream/address-shares.js';
 import { isPrivate } from '../wire/stream.js';
 import { keyOf, type Topic } from './topic.js';

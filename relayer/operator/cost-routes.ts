@@ -3,7 +3,7 @@ import { CHAIN_SLUGS } from '../../core/chains.js';
 import { GatewayError } from '../../core/errors.js';
 import { venueOf, type Gateway } from '../../core/gateway.js';
 import { referrersOf } from '../../core/orders/referrers.js';
-import type { Address } from '../../core/ports.js';
+import type { Address } from '../../core/types.js';
 import { COST_GROUPS, DAY_MS, dayOf, type Earned, type Earnings } from '../../core/relay/gas-ledger.js';
 import { formatNative } from '../../core/relay/native-amount.js';
 import { operatorRoute } from './operator-route.js';

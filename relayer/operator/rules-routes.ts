@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ChainSlug } from '../../core/chains.js';
 import { venueOf, type Gateway } from '../../core/gateway.js';
-import type { Address } from '../../core/ports.js';
+import type { Address } from '../../core/types.js';
 import { ANY, RuleSet, type StoredRules } from '../../core/relay/rules.js';
 import { describeStanding } from '../../core/relay/rules-standing.js';
 import { operatorRoute } from './operator-route.js';

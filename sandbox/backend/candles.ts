@@ -1,4 +1,5 @@
-import type { Cancel, Clock } from '../../core/ports.js';
+import type { Clock } from '../../core/ports/clock.js';
+import type { Cancel } from '../../core/types.js';
 import { createNoise, type Noise } from './noise.js';
 import { gridOf, priceUnits, snap } from './price-grid.js';
 import type { PriceWalk, WalkMarket } from './price-walk.js';

@@ -1,5 +1,7 @@
 import type { ChainDefinition } from '../../core/chains.js';
-import type { Address, Cancel, Clock, Logger } from '../../core/ports.js';
+import type { Logger } from '../../core/ports/log.js';
+import type { Clock } from '../../core/ports/clock.js';
+import type { Address, Cancel } from '../../core/types.js';
 import { changesRules, frame, framesOf, movesExposure, type ChainFrame } from './chain-events.js';
 import { createChainFollower, type NewBlocks } from './chain-follower.js';
 import type { DiamondLog } from './diamond-log.js';

@@ -1,5 +1,7 @@
 import { hexToNumber, numberToHex, type Hex } from 'viem';
-import type { Address, Cancel, Clock, Logger } from '../../core/ports.js';
+import type { Logger } from '../../core/ports/log.js';
+import type { Clock } from '../../core/ports/clock.js';
+import type { Address, Cancel } from '../../core/types.js';
 import { readLog, type DiamondLog } from './diamond-log.js';
 import type { RpcRead } from './diamond-reader.js';
 

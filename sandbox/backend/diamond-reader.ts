@@ -7,7 +7,7 @@ import {
   type ContractFunctionReturnType,
 } from 'viem';
 import { diamondAbi } from '../../core/adapters/diamond-abi.js';
-import type { Address, Hex } from '../../core/ports.js';
+import type { Address, Hex } from '../../core/types.js';
 
 /** One JSON-RPC request; rejects when the node answers with an error. */
 export type RpcRead = (method: string, params: readonly unknown[]) => Promise<unknown>;

@@ -1,6 +1,7 @@
 import { groupOf, type MarketGroup } from '../../core/domain/market.js';
 import { sessionOpen } from '../../core/domain/schedule.js';
-import type { Cancel, Clock } from '../../core/ports.js';
+import type { Clock } from '../../core/ports/clock.js';
+import type { Cancel } from '../../core/types.js';
 
 export type HoursClass = Exclude<MarketGroup, 'crypto'>;
 

@@ -1,5 +1,6 @@
 import type { WebSocket } from 'ws';
-import type { Cancel, Clock } from '../../core/ports.js';
+import type { Clock } from '../../core/ports/clock.js';
+import type { Cancel } from '../../core/types.js';
 import type { PriceWalk } from './price-walk.js';
 import { PRICE_SCALE } from './price-grid.js';
 import { humanNumber } from './wire-format.js';

@@ -1,4 +1,5 @@
-import type { Cancel, Clock } from '../../core/ports.js';
+import type { Clock } from '../../core/ports/clock.js';
+import type { Cancel } from '../../core/types.js';
 import { createNoise } from './noise.js';
 import { gridOf, MAX_PRICE, priceUnits, snap } from './price-grid.js';
 

@@ -1,5 +1,5 @@
 import { hexToNumber, numberToHex, type Hex } from 'viem';
-import type { Address } from '../../core/ports.js';
+import type { Address } from '../../core/types.js';
 import { createDiamondReader, type DiamondReader, type RpcRead } from './diamond-reader.js';
 import { readToken, type Token } from './token-reader.js';
 

@@ -1,5 +1,6 @@
 import { getAddress, isAddress } from 'viem';
-import type { Address, Clock } from '../../core/ports.js';
+import type { Clock } from '../../core/ports/clock.js';
+import type { Address } from '../../core/types.js';
 import type { Candle, CandleBook } from './candles.js';
 import type { ChainBackend } from './chain-backend.js';
 import { PRICE_SCALE } from './price-grid.js';

@@ -1,5 +1,5 @@
 import { decodeFunctionResult, encodeFunctionData, erc20Abi, type Hex } from 'viem';
-import type { Address } from '../../core/ports.js';
+import type { Address } from '../../core/types.js';
 import type { RpcRead } from './diamond-reader.js';
 
 export interface Token {

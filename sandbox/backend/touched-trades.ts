@@ -1,4 +1,4 @@
-import type { Address } from '../../core/ports.js';
+import type { Address } from '../../core/types.js';
 import { frame, touchedTrade, type ChainFrame } from './chain-events.js';
 import type { DiamondLog } from './diamond-log.js';
 import type { DiamondReader } from './diamond-reader.js';

@@ -1,4 +1,4 @@
-import type { Address } from '../../core/ports.js';
+import type { Address } from '../../core/types.js';
 import type { DiamondLog } from './diamond-log.js';
 import type { ProtocolState } from './protocol-state.js';
 import { humanNumber, structText, type WireValue } from './wire-format.js';

@@ -1,4 +1,4 @@
-import type { Address } from '../../core/ports.js';
+import type { Address } from '../../core/types.js';
 import type { DiamondLog } from './diamond-log.js';
 import { createDiamondReader, type DiamondReader, type RpcRead, type ViewResult } from './diamond-reader.js';
 import { readBalance } from './token-reader.js';

@@ -1,4 +1,4 @@
-import type { Cancel, Hex } from '../../core/ports.js';
+import type { Cancel, Hex } from '../../core/types.js';
 import type { PoolTransaction } from './pool.js';
 
 /** The fields of a block this node reads; the engine's answer has all of geth's and is passed on whole. */

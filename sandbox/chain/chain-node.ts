@@ -1,4 +1,6 @@
-import type { BlockHead, Cancel, Hex } from '../../core/ports.js';
+import type { Logger } from '../../core/ports/log.js';
+import type { Clock } from '../../core/ports/clock.js';
+import type { BlockHead, Cancel, Hex } from '../../core/types.js';
 import type { ChainEvents, RpcBlock } from './chain-events.js';
 import type { RpcError } from './engine.js';
 
@@ -62,3 +64,25 @@ export const onBlock = (events: ChainEvents, listener: (head: BlockHead) => void
   events.on((event) => {
     if (event.kind === 'block') listener(headOf(event.block));
   });
+
+export interface ChainNodeOptions {
+  chainId: number;
+  balances: ReadonlyMap<Hex, bigint>;
+  clock: Clock;
+  log: Logger;
+  /** Default 127.0.0.1. */
+  host?: string;
+  /** 0 = any free one, the default. */
+  port?: number;
+  /** Time between two blocks while transactions wait; default 250. */
+  blockMs?: number;
+  /** Time between two blocks while none waits; default `blockMs`, which makes an even pace. */
+  idleMs?: () => number;
+  /** Epoch seconds; default: now. A stored chain keeps its own. */
+  genesisTime?: number;
+  /** Where the chain survives a restart; without it the chain lives as long as the node. */
+  dataDir?: string;
+  onProgress?: (made: number, total: number) => void;
+  /** Default false: blocks come by themselves from the start. */
+  paused?: boolean;
+}

@@ -1,4 +1,6 @@
-import type { BlockHead, Cancel, Clock, Hex, Logger } from '../../core/ports.js';
+import type { Logger } from '../../core/ports/log.js';
+import type { Clock } from '../../core/ports/clock.js';
+import type { BlockHead, Cancel, Hex } from '../../core/types.js';
 import type { RpcBlock } from './chain-events.js';
 import { headOf, requireCount, RpcFailure, type ChainNode } from './chain-node.js';
 import type { RpcAnswer } from './engine.js';

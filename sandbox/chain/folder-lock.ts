@@ -1,6 +1,6 @@
 import { closeSync, linkSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, unlinkSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Cancel } from '../../core/ports.js';
+import type { Cancel } from '../../core/types.js';
 
 /**
  * One process per folder. The lock names its holder by process id and start time, so a lock left by kill -9 is told from a live one

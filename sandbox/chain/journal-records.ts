@@ -1,4 +1,4 @@
-import type { Hex } from '../../core/ports.js';
+import type { Hex } from '../../core/types.js';
 
 /** What happened to a chain, in order: replaying it gives the same chain, hash for hash. One JSON line each. */
 

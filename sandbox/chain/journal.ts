@@ -1,6 +1,8 @@
 import { closeSync, existsSync, fdatasync, fdatasyncSync, ftruncateSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Cancel, Clock, Logger } from '../../core/ports.js';
+import type { Logger } from '../../core/ports/log.js';
+import type { Clock } from '../../core/ports/clock.js';
+import type { Cancel } from '../../core/types.js';
 import { gapOf, LONGEST_RUN, type HeaderRecord, type JournalRecord } from './journal-records.js';
 
 /**

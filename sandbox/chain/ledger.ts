@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { Hex, Logger } from '../../core/ports.js';
+import type { Logger } from '../../core/ports/log.js';
+import type { Hex } from '../../core/types.js';
 import type { Engine, RpcAnswer } from './engine.js';
 import {
   blocksIn,

@@ -1,4 +1,5 @@
-import type { Cancel, Clock } from '../../core/ports.js';
+import type { Clock } from '../../core/ports/clock.js';
+import type { Cancel } from '../../core/types.js';
 
 /** Makes one block after the other, never two at once, at a pace that depends on what waits for a block. */
 export interface Miner {

@@ -1,6 +1,5 @@
-import type { Clock, Hex, Logger } from '../../core/ports.js';
 import { createChainEvents } from './chain-events.js';
-import { headOf, onBlock, requireCount, RpcFailure, type ChainNode } from './chain-node.js';
+import { headOf, onBlock, requireCount, RpcFailure, type ChainNode, type ChainNodeOptions } from './chain-node.js';
 import { createGate } from './gate.js';
 import { createMiner } from './miner.js';
 import { createPublicRpc } from './public-rpc.js';
@@ -8,28 +7,6 @@ import { readTogether } from './read-together.js';
 import { openLedger, type Restored } from './open-ledger.js';
 import { createRpcServer } from './rpc-server.js';
 import { createFilters } from './watches.js';
-
-export interface ChainNodeOptions {
-  chainId: number;
-  balances: ReadonlyMap<Hex, bigint>;
-  clock: Clock;
-  log: Logger;
-  /** Default 127.0.0.1. */
-  host?: string;
-  /** 0 = any free one, the default. */
-  port?: number;
-  /** Time between two blocks while transactions wait; default 250. */
-  blockMs?: number;
-  /** Time between two blocks while none waits; default `blockMs`, which makes an even pace. */
-  idleMs?: () => number;
-  /** Epoch seconds; default: now. A stored chain keeps its own. */
-  genesisTime?: number;
-  /** Where the chain survives a restart; without it the chain lives as long as the node. */
-  dataDir?: string;
-  onProgress?: (made: number, total: number) => void;
-  /** Default false: blocks come by themselves from the start. */
-  paused?: boolean;
-}
 
 /** What came back from the data folder, beside the node. */
 export interface RunningChainNode extends ChainNode {

@@ -1,4 +1,4 @@
-import type { Hex } from '../../core/ports.js';
+import type { Hex } from '../../core/types.js';
 import type { Engine, RpcAnswer } from './engine.js';
 import { gethError, overspent } from './geth-errors.js';
 

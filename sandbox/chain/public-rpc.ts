@@ -1,4 +1,4 @@
-import type { Hex } from '../../core/ports.js';
+import type { Hex } from '../../core/types.js';
 import type { Engine, RpcAnswer } from './engine.js';
 import type { Gate } from './gate.js';
 import { gethError, methodNotFound } from './geth-errors.js';

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Socket } from 'node:net';
 import { WebSocketServer, type WebSocket } from 'ws';
 import { isJsonType, isLocalHost, isLoopbackOrigin } from '../../core/foreign-page.js';
-import type { Hex } from '../../core/ports.js';
+import type { Hex } from '../../core/types.js';
 import type { ChainEvents } from './chain-events.js';
 import { answerRpc, tooLarge } from './json-rpc.js';
 import type { PublicRpc } from './public-rpc.js';

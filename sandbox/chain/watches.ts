@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import type { Cancel, Clock, Hex } from '../../core/ports.js';
+import type { Clock } from '../../core/ports/clock.js';
+import type { Cancel, Hex } from '../../core/types.js';
 import type { ChainEvent, ChainEvents } from './chain-events.js';
 import type { RpcAnswer } from './engine.js';
 import { invalidParams } from './geth-errors.js';

@@ -1,4 +1,5 @@
-import type { BlockHead, Cancel, Logger } from '../../core/ports.js';
+import type { Logger } from '../../core/ports/log.js';
+import type { BlockHead, Cancel } from '../../core/types.js';
 import type { OrderBook } from './order-book.js';
 
 export interface FollowOptions {

@@ -1,7 +1,9 @@
 import { encodeFunctionData, type PublicClient } from 'viem';
 import { diamondAbi } from '../../core/adapters/diamond-abi.js';
 import { priceAfterImpact } from '../../core/domain/pricing/price-after-impact.js';
-import type { Address, Clock, Logger } from '../../core/ports.js';
+import type { Logger } from '../../core/ports/log.js';
+import type { Clock } from '../../core/ports/clock.js';
+import type { Address } from '../../core/types.js';
 import { sandboxControlAbi } from '../contracts/artefact.js';
 import type { Sender } from '../sender.js';
 import { createLiquidationPrice } from './liquidation.js';

@@ -1,6 +1,6 @@
 import type { ContractFunctionReturnType, PublicClient } from 'viem';
 import { diamondAbi } from '../../core/adapters/diamond-abi.js';
-import type { Address } from '../../core/ports.js';
+import type { Address } from '../../core/types.js';
 import type { WatchedTrade } from './order-book.js';
 import type { LiquidationWatch } from './trade-index.js';
 

@@ -1,5 +1,7 @@
 import { encodeFunctionData } from 'viem';
-import type { Address, Cancel, Clock, Logger } from '../../core/ports.js';
+import type { Logger } from '../../core/ports/log.js';
+import type { Clock } from '../../core/ports/clock.js';
+import type { Address, Cancel } from '../../core/types.js';
 import { sandboxControlAbi } from '../contracts/artefact.js';
 import type { Sender } from '../sender.js';
 import { keyOf, type OrderBook, type PendingRequest } from './order-book.js';

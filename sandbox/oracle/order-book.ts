@@ -1,6 +1,6 @@
 import type { PublicClient } from 'viem';
 import { diamondAbi } from '../../core/adapters/diamond-abi.js';
-import type { Address, Hex } from '../../core/ports.js';
+import type { Address, Hex } from '../../core/types.js';
 import { readLog, type DiamondLog } from '../backend/diamond-log.js';
 
 /** What waits for the oracle or the keeper: read from the contract once, from then on followed by its events alone. */

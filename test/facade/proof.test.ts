@@ -11,7 +11,7 @@ import { diamondAbi } from '../../core/adapters/diamond-abi.js';
 import { venueOf } from '../../core/gateway.js';
 import { encodeIntent, wrapFor } from '../../core/orders/encode-intent.js';
 import type { Intent } from '../../core/domain/intent.js';
-import type { Hex } from '../../core/ports.js';
+import type { Hex } from '../../core/types.js';
 import type { RelayJob } from '../../core/relay/relay-store.js';
 import { createUniverses } from '../../facade/universe.js';
 import { eventually } from '../harness/time/eventually.js';

@@ -1,7 +1,7 @@
 import { Wallet } from 'ethers';
 import type { KnexStore } from '../../core/adapters/store/create-store.js';
 import type { Intent } from '../../core/domain/intent.js';
-import type { Store } from '../../core/ports.js';
+import type { Store } from '../../core/ports/store.js';
 import type { RelayJob, RelayPurpose, SignedAction } from '../../core/relay/relay-store.js';
 import { encodeIntent } from '../../core/orders/encode-intent.js';
 import { namesTarget } from '../../facade/trade/names-target.js';

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { bytesToHex, hexToBytes } from 'viem/utils';
 import { loadCrypto } from '../../core/adapters/recover/load-crypto.js';
 import type { Crypto, RecoverableSignature } from '../../core/access/signature.js';
-import type { Address, Hex } from '../../core/ports.js';
+import type { Address, Hex } from '../../core/types.js';
 import { ACTIONS } from '../../facade/actions/index.js';
 import { readEnvelope } from '../../facade/envelope.js';
 import { actionHash } from '../../facade/signing/action-hash.js';

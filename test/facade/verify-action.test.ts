@@ -3,7 +3,7 @@ import { generatePrivateKey } from 'viem/accounts';
 import { loadCrypto } from '../../core/adapters/recover/load-crypto.js';
 import { approvalProof } from '../../core/access/approval-proof.js';
 import { parseSignature } from '../../core/access/signature.js';
-import type { Address } from '../../core/ports.js';
+import type { Address } from '../../core/types.js';
 import type { SignedAction } from '../../core/relay/relay-store.js';
 import { createVerifyAction, expiryOf, type VerifyAction } from '../../facade/trade/verify-action.js';
 import { approveAgent, order, orderAction, signL1, type ExchangeBody } from '../harness/hyperliquid/exchange.js';

@@ -1,4 +1,4 @@
-import type { LogFields } from '../../core/ports.js';
+import type { LogFields } from '../../core/ports/log.js';
 import type { RecordedLog } from '../harness/checks/recorded-log.js';
 
 /** Something that must not happen, and which inputs may have caused it. */

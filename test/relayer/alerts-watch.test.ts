@@ -4,7 +4,7 @@ import type { Gateway } from '../../core/gateway.js';
 import { createAlerts } from '../../core/relay/alerts.js';
 import type { AlertKind } from '../../core/relay/alert-store.js';
 import { watchAlerts } from '../../core/relay/alerts-watch.js';
-import type { Address, Cancel } from '../../core/ports.js';
+import type { Address, Cancel } from '../../core/types.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { eventually } from '../harness/time/eventually.js';
 import { newFacadeTrader } from '../harness/traders/facade-trader.js';

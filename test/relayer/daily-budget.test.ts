@@ -1,6 +1,7 @@
 import type { KnexStore } from '../../core/adapters/store/create-store.js';
 import { systemClock } from '../../core/adapters/system-clock.js';
-import type { Address, Clock } from '../../core/ports.js';
+import type { Clock } from '../../core/ports/clock.js';
+import type { Address } from '../../core/types.js';
 import type { DailyBudgetSetting } from '../../core/relay/relayer-variables.js';
 import type { RelayJob } from '../../core/relay/relay-store.js';
 import { createDailyBudget, type UsedBudget } from '../../relayer/daily-budget.js';

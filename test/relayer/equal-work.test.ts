@@ -1,5 +1,5 @@
 import { Wallet } from 'ethers';
-import type { Address } from '../../core/ports.js';
+import type { Address } from '../../core/types.js';
 import { eventually } from '../harness/time/eventually.js';
 import { FACADE_CHAIN, newFacadeTrader, type FacadeTrader } from '../harness/traders/facade-trader.js';
 import { firstChain } from '../harness/venue/first-chain.js';

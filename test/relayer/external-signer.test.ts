@@ -8,7 +8,7 @@ import { Wallet as EthersWallet } from 'ethers';
 import { generatePrivateKey, privateKeyToAccount, sign } from 'viem/accounts';
 import { keccak256, recoverTransactionAddress } from 'viem';
 import { numberToHex, parseTransaction } from 'viem/utils';
-import type { Address, Hex } from '../../core/ports.js';
+import type { Address, Hex } from '../../core/types.js';
 import { LANE_DEFAULTS } from '../../core/relay/lane-variables.js';
 import { createExternalWallets } from '../../relayer/external-signer.js';
 import type { Unsigned, Wallet } from '../../relayer/wallet.js';

@@ -1,6 +1,6 @@
 import { Wallet } from 'ethers';
 import { venueOf } from '../../core/gateway.js';
-import type { Address } from '../../core/ports.js';
+import type { Address } from '../../core/types.js';
 import { createAlerts } from '../../core/relay/alerts.js';
 import type { ExchangeStore } from '../../core/relay/exchange-store.js';
 import type { RelayJob } from '../../core/relay/relay-store.js';

@@ -1,5 +1,5 @@
 import { wrapFor } from '../../core/orders/encode-intent.js';
-import type { Address } from '../../core/ports.js';
+import type { Address } from '../../core/types.js';
 import { DAY_MS, dayOf, runwayDays, type GasLedger } from '../../core/relay/gas-ledger.js';
 import type { RelayJob, RelayStore } from '../../core/relay/relay-store.js';
 import type { RelayNode } from '../../core/relay/relayer.js';

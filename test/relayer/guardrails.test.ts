@@ -1,5 +1,5 @@
 import { Wallet } from 'ethers';
-import type { Address } from '../../core/ports.js';
+import type { Address } from '../../core/types.js';
 import type { RelayJob } from '../../core/relay/relay-store.js';
 import { givenRules, type RuleSet } from '../../core/relay/rules.js';
 import { createSigningGuard } from '../../relayer/signing-guard.js';

@@ -4,7 +4,7 @@ import { venueOf, type Venue } from '../../core/gateway.js';
 import { learnGas } from '../../core/orders/known-gas.js';
 import { prepareTransaction } from '../../core/orders/prepare-transaction.js';
 import type { Rehearsal } from '../../core/orders/rehearsal.js';
-import type { Address } from '../../core/ports.js';
+import type { Address } from '../../core/types.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { eventually } from '../harness/time/eventually.js';
 import { firstChain } from '../harness/venue/first-chain.js';

@@ -1,4 +1,4 @@
-import type { Hex } from '../../core/ports.js';
+import type { Hex } from '../../core/types.js';
 import type { RelayJob, RelayStore } from '../../core/relay/relay-store.js';
 import type { RelayNode } from '../../core/relay/relayer.js';
 import type { RunningRelayer } from '../../relayer/create-relayer.js';

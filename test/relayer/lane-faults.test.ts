@@ -1,5 +1,5 @@
 import { encodeIntent } from '../../core/orders/encode-intent.js';
-import type { Address, Hex } from '../../core/ports.js';
+import type { Address, Hex } from '../../core/types.js';
 import type { RelayJob, RelayStore } from '../../core/relay/relay-store.js';
 import type { RelayNode } from '../../core/relay/relayer.js';
 import type { RunningRelayer } from '../../relayer/create-relayer.js';

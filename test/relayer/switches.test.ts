@@ -4,7 +4,7 @@ import type { ChainConfig } from '../../core/config.js';
 import { systemClock } from '../../core/adapters/system-clock.js';
 import { encodeIntent, wrapFor } from '../../core/orders/encode-intent.js';
 import type { KnexStore } from '../../core/adapters/store/create-store.js';
-import type { Address } from '../../core/ports.js';
+import type { Address } from '../../core/types.js';
 import { runCommand } from '../../relayer/command.js';
 import { newTrader, type ChainTrader } from '../harness/traders/chain-trader.js';
 import { eventually } from '../harness/time/eventually.js';

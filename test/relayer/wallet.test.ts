@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { Wallet as EthersWallet } from 'ethers';
 import { loadNativeSigning } from '../../core/adapters/recover/native-sign.js';
-import type { Hex } from '../../core/ports.js';
+import type { Hex } from '../../core/types.js';
 import { createWallet, type SigningCurve, type Unsigned } from '../../relayer/wallet.js';
 
 const hex = (bytes: Uint8Array): Hex => `0x${Buffer.from(bytes).toString('hex')}`;

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createLogger } from '../../core/adapters/log.js';
 import { readConfig } from '../../core/config.js';
-import type { Store } from '../../core/ports.js';
+import type { Store } from '../../core/ports/store.js';
 import { startStore } from '../../compose.js';
 import { readLauncher } from '../../lifecycle.js';
 import { runGateway } from '../../run-gateway.js';

@@ -1,5 +1,5 @@
 import { GatewayError } from '../../errors.js';
-import type { Clock } from '../../ports.js';
+import type { Clock } from '../../ports/clock.js';
 import { createFairQueue } from './fair-queue.js';
 import { HttpFault, isAboutQuestion, type Http } from './http.js';
 import { ShapeError } from './problems.js';

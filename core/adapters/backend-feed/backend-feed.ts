@@ -4,7 +4,10 @@ import { groupOf, symbolOf, type Collateral, type PricePoint, type Session } fro
 import { pairSession, sessionOpen } from '../../domain/schedule.js';
 import { GatewayError } from '../../errors.js';
 import type { FeedEvents, MarketFeed } from '../../market-feed.js';
-import type { Cancel, Chain, Clock, Logger } from '../../ports.js';
+import type { Chain } from '../../ports/chain.js';
+import type { Logger } from '../../ports/log.js';
+import type { Clock } from '../../ports/clock.js';
+import type { Cancel } from '../../types.js';
 import { createOnchainConfig } from '../onchain-config/onchain-config.js';
 import { createUpstream } from './ask-upstream.js';
 import { createCharts } from './charts.js';

@@ -1,7 +1,7 @@
 import { aggregate, floorTo, INTERVAL_MINUTES, intervalMs, MINUTE_MS, type Candle } from '../../domain/candle.js';
 import { GatewayError } from '../../errors.js';
 import type { Charts, MarketFeed } from '../../market-feed.js';
-import type { Clock } from '../../ports.js';
+import type { Clock } from '../../ports/clock.js';
 import { Refused, type Upstream } from './ask-upstream.js';
 import { readCandles } from './chart-wire.js';
 

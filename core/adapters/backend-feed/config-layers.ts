@@ -2,7 +2,7 @@ import type { MarketConfig } from '../../domain/market.js';
 import { FLAGS_FRESH_MS } from '../../domain/schedule.js';
 import { GatewayError } from '../../errors.js';
 import type { FeedStatus } from '../../market-feed.js';
-import type { Clock } from '../../ports.js';
+import type { Clock } from '../../ports/clock.js';
 import type { OnchainConfig } from '../onchain-config/onchain-config.js';
 import type { ConfigSource } from './config-source.js';
 

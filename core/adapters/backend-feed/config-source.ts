@@ -1,5 +1,7 @@
 import type { MarketConfig } from '../../domain/market.js';
-import type { Cancel, Clock, Logger } from '../../ports.js';
+import type { Logger } from '../../ports/log.js';
+import type { Clock } from '../../ports/clock.js';
+import type { Cancel } from '../../types.js';
 import type { Defaults } from './compose-config.js';
 import { createConfigState } from './config-state.js';
 import type { Endpoints } from './endpoints.js';

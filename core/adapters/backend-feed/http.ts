@@ -1,4 +1,4 @@
-import type { Clock } from '../../ports.js';
+import type { Clock } from '../../ports/clock.js';
 import { field } from './wire.js';
 
 const TIMEOUT_MS = 8_000;

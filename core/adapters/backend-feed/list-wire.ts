@@ -1,11 +1,12 @@
-import type { FeeGroup, Group } from '../../domain/market.js';
+import type { FeeGroup, Group, Collateral, PairInCollateral } from '../../domain/market.js';
 import { columnsOf, pairInCollateral } from './collateral-wire.js';
 import { rows } from './pair-wire.js';
 import type { Problems } from './problems.js';
-import type { MutableCollateral } from './sections.js';
 import { naturals } from './struct.js';
 import { field, flag, isObject, natural, position, symbol } from './wire.js';
 import { wireUnits } from './wire-number.js';
+
+export type MutableCollateral = Omit<Collateral, 'pairs'> & { readonly pairs: (PairInCollateral | null)[] };
 
 const feeRow = naturals('totalPositionSizeFeeP', 'totalLiqCollateralFeeP', 'oraclePositionSizeFeeP', 'minPositionSizeUsd');
 const leverages = naturals('minLeverage', 'maxLeverage');

@@ -1,4 +1,6 @@
-import type { Cancel, Clock, Logger } from '../../ports.js';
+import type { Logger } from '../../ports/log.js';
+import type { Clock } from '../../ports/clock.js';
+import type { Cancel } from '../../types.js';
 import type { Endpoints } from './endpoints.js';
 import { HttpFault, type Http } from './http.js';
 import { createPriceBook, type PriceBook } from './price-book.js';

@@ -1,7 +1,7 @@
 import { TRADING_STATES } from '../../domain/market.js';
-import type { BandOffsets, Collateral, DepthBands, FeeGroup, Group, LiquidationParams, MarketGroup } from '../../domain/market.js';
-import type { OiWindowsSettings, PairFactors, PairInCollateral, TradingState, VolumeWindow } from '../../domain/market.js';
-import { readCollaterals, readFees, readGroups } from './list-wire.js';
+import type { BandOffsets, DepthBands, FeeGroup, Group, LiquidationParams, MarketGroup } from '../../domain/market.js';
+import type { OiWindowsSettings, PairFactors, TradingState, VolumeWindow } from '../../domain/market.js';
+import { readCollaterals, readFees, readGroups, type MutableCollateral } from './list-wire.js';
 import { bandOffsets } from './depth-slots.js';
 import * as pairs from './pair-wire.js';
 import { ShapeError, type Problems } from './problems.js';
@@ -9,7 +9,6 @@ import { naturals } from './struct.js';
 import { epochMs, field, isObject, natural } from './wire.js';
 
 export type HoursClass = Exclude<MarketGroup, 'crypto'>;
-export type MutableCollateral = Omit<Collateral, 'pairs'> & { readonly pairs: (PairInCollateral | null)[] };
 
 /** The parsed snapshot, one property per wire key, so that a partial frame replaces exactly what it names. */
 export interface Sections {

@@ -1,4 +1,5 @@
-import type { Clock, Logger } from '../../ports.js';
+import type { Logger } from '../../ports/log.js';
+import type { Clock } from '../../ports/clock.js';
 import { createBackoff } from './backoff.js';
 import { HttpFault } from './http.js';
 import { ShapeError } from './problems.js';

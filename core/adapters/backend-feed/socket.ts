@@ -1,6 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { WebSocket } from 'ws';
-import type { Cancel, Clock, Logger } from '../../ports.js';
+import type { Logger } from '../../ports/log.js';
+import type { Clock } from '../../ports/clock.js';
+import type { Cancel } from '../../types.js';
 import { createBackoff } from './backoff.js';
 import { retryAfter } from './http.js';
 

@@ -1,7 +1,7 @@
 import type { MarketTrade } from '../../domain/market-trade.js';
 import { GatewayError } from '../../errors.js';
 import type { MarketFeed } from '../../market-feed.js';
-import type { Clock } from '../../ports.js';
+import type { Clock } from '../../ports/clock.js';
 import { Refused, type Upstream } from './ask-upstream.js';
 import { ShapeError } from './problems.js';
 import { readTradeRow, type TradeRow } from './trade-wire.js';

@@ -5,7 +5,8 @@ import {
   type ContractFunctionName,
   type ContractFunctionReturnType,
 } from 'viem';
-import type { Address, Chain, Hex } from '../../ports.js';
+import type { Chain } from '../../ports/chain.js';
+import type { Address, Hex } from '../../types.js';
 import { diamondAbi } from '../diamond-abi.js';
 
 type Abi = typeof diamondAbi;

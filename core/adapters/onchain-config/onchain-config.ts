@@ -1,6 +1,9 @@
 import type { ChainDefinition } from '../../chains.js';
 import type { MarketConfig } from '../../domain/market.js';
-import type { Cancel, Chain, Clock, Logger } from '../../ports.js';
+import type { Chain } from '../../ports/chain.js';
+import type { Logger } from '../../ports/log.js';
+import type { Clock } from '../../ports/clock.js';
+import type { Cancel } from '../../types.js';
 import { redactText } from '../../redact.js';
 import { composeOnchain } from './compose-onchain.js';
 import { createDiamondViews } from './diamond-views.js';

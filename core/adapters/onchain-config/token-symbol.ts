@@ -1,5 +1,5 @@
 import { decodeAbiParameters, encodeFunctionData, parseAbi } from 'viem';
-import type { Address } from '../../ports.js';
+import type { Address } from '../../types.js';
 import type { DiamondViews } from './diamond-views.js';
 
 const SYMBOL_CALL = encodeFunctionData({ abi: parseAbi(['function symbol() view returns (string)']), functionName: 'symbol' });

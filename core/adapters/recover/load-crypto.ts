@@ -1,5 +1,5 @@
 import type { Crypto } from '../../access/signature.js';
-import type { Logger } from '../../ports.js';
+import type { Logger } from '../../ports/log.js';
 import { loadKeccak } from './keccak.js';
 import { loadNativeRecover } from './native-recover.js';
 import { rememberRecoveries } from './remember-recoveries.js';

@@ -1,5 +1,5 @@
 import type { Keccak } from '../../access/signature.js';
-import type { Address } from '../../ports.js';
+import type { Address } from '../../types.js';
 
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 

@@ -1,5 +1,5 @@
 import type { Recover } from '../../access/signature.js';
-import type { Address } from '../../ports.js';
+import type { Address } from '../../types.js';
 
 /** Between the request that brings an action and the signature of its transaction lie a second or two; two thousand orders a second are more than one process takes. */
 const MOST_KEPT = 5_000;

@@ -15,7 +15,7 @@ import {
 import type { ChainSlug } from '../../chains.js';
 import type { Agent } from '../../domain/agent.js';
 import { GatewayError } from '../../errors.js';
-import type { Address } from '../../ports.js';
+import type { Address } from '../../types.js';
 import { agentOf, scopeColumns, type AgentRow } from './agent-row.js';
 import { dropSchedules } from './exchange-store.js';
 import { appendJournal, type Told } from './journal-rows.js';

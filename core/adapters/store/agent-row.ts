@@ -1,6 +1,6 @@
 import type { Agent, AgentMode, Permission, Scope } from '../../domain/agent.js';
 import { formatDecimal, parseDecimal, type Decimal } from '../../domain/decimal.js';
-import type { Address } from '../../ports.js';
+import type { Address } from '../../types.js';
 
 /** A row of `agents`, as the driver gives it. */
 export interface AgentRow {

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import knex, { type Knex } from 'knex';
 import pg from 'pg';
 import { DEFAULT_LIMITS, sslModeOf, type DatabaseLimits } from '../../database-variables.js';
-import type { Logger } from '../../ports.js';
+import type { Logger } from '../../ports/log.js';
 import { redactText } from '../../redact.js';
 import { beginSession, READ_ONLY } from './session.js';
 

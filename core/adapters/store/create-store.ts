@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import type { Store } from '../../ports.js';
+import type { Store } from '../../ports/store.js';
 import { createAccessStore } from './access-store.js';
 import { createAdmissionStore } from './admission-store.js';
 import { createCandleStore } from './candle-store.js';

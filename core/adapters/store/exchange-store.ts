@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import type { ChainSlug } from '../../chains.js';
 import type { ExchangeOrder } from '../../domain/relay/exchange-order.js';
-import type { Address } from '../../ports.js';
+import type { Address } from '../../types.js';
 import type { Answered, ExchangeLeg, ExchangeRecord, ExchangeStore, ScheduledCancel, WireTerms } from '../../relay/exchange-store.js';
 import { FACTS, readFacts, type FactsRow } from './trader-facts.js';
 import { decodeExact, encodeExact } from './exact-json.js';

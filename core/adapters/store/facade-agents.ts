@@ -4,7 +4,7 @@ import type { AgentApproval, AgentRemoval, ApprovalOutcome } from '../../access/
 import type { NonceVerdict } from '../../access/signer-nonces.js';
 import type { ChainSlug } from '../../chains.js';
 import type { Agent } from '../../domain/agent.js';
-import type { Address } from '../../ports.js';
+import type { Address } from '../../types.js';
 import { endRegistration, lostBy, makeRoom, ofSameTrader, toldTo } from './access-store.js';
 import { agentOf, scopeColumns, type AgentRow } from './agent-row.js';
 import { appendJournal } from './journal-rows.js';

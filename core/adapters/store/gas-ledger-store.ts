@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import type { ChainSlug } from '../../chains.js';
-import type { Address } from '../../ports.js';
+import type { Address } from '../../types.js';
 import { DAY_MS, dayOf, type CostGroup, type Earned, type EarningsQuery, type GasLedger } from '../../relay/gas-ledger.js';
 import { laneName, leaseHolder } from './named-lease.js';
 import type { RelayState } from '../../relay/relay-store.js';

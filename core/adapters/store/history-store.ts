@@ -8,7 +8,7 @@ import {
   type SizeUnits,
   type TakenBack,
 } from '../../facade/history-store.js';
-import type { Hex } from '../../ports.js';
+import type { Hex } from '../../types.js';
 import { AT, field, LEVEL_END, LEVEL_STEPS } from './level-history-sql.js';
 import { readEvent, readOrder } from './tracking-rows.js';
 

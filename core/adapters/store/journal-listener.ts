@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import type pg from 'pg';
 import type { JournalEntry } from '../../journal/journal-store.js';
-import type { Logger } from '../../ports.js';
+import type { Logger } from '../../ports/log.js';
 import { borrowed } from './in-one-go.js';
 import { presentPosition, readFeed, wentBack, type Connection, type FeedPosition } from './journal-feed.js';
 import { JOURNAL_CHANNEL } from './journal-rows.js';

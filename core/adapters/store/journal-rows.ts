@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import type { ChainSlug } from '../../chains.js';
 import type { JournalEntry, JournalFact } from '../../journal/journal-store.js';
-import type { Address } from '../../ports.js';
+import type { Address } from '../../types.js';
 import { decodeExact, encodeExact } from './exact-json.js';
 import { type Question, runAll, statement } from './statement.js';
 

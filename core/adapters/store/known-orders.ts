@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import type { ChainSlug } from '../../chains.js';
 import type { HandedOut, KnownOrder } from '../../orders/orders-store.js';
-import type { Address, Hex } from '../../ports.js';
+import type { Address, Hex } from '../../types.js';
 import { ORDER_COLUMNS, storedOrder, type OrderRow } from './order-rows.js';
 
 interface KnownRow extends OrderRow {

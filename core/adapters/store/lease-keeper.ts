@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { Logger } from '../../ports.js';
+import type { Logger } from '../../ports/log.js';
 import type { Lease } from '../../tracking/tracking-store.js';
 
 export interface KeeperParts {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Knex } from 'knex';
-import type { Logger } from '../../ports.js';
+import type { Logger } from '../../ports/log.js';
 import { connectDatabase, type DatabaseOptions } from './connect-database.js';
 import { isUnavailable } from './faults.js';
 import { borrowed } from './in-one-go.js';

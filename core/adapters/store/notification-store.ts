@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import type { Notice, NotificationStore } from '../../notifications/notification-store.js';
-import type { Address } from '../../ports.js';
+import type { Address } from '../../types.js';
 
 interface NoticeRow {
   readonly chain: string;

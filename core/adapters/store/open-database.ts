@@ -1,6 +1,7 @@
 import { BESIDE_THE_POOL } from '../../database-pool.js';
 import type { DatabaseConfig, DatabaseLimits } from '../../database-variables.js';
-import type { Clock, Logger } from '../../ports.js';
+import type { Logger } from '../../ports/log.js';
+import type { Clock } from '../../ports/clock.js';
 import { redactText, redactUrl } from '../../redact.js';
 import { createStore, type KnexStore } from './create-store.js';
 import { startEmbeddedPostgres } from './embedded/start-embedded-postgres.js';

@@ -1,7 +1,7 @@
 import type { ChainSlug } from '../../chains.js';
 import type { OrderKey } from '../../domain/chain-event.js';
 import { holdsSpending } from '../../domain/order.js';
-import type { Address } from '../../ports.js';
+import type { Address } from '../../types.js';
 import type { StoredOrder } from '../../tracking/tracking-store.js';
 import { settling } from './spend-store.js';
 import { isNamed, type Question, statement } from './statement.js';

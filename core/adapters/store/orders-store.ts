@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import type { ChainSlug } from '../../chains.js';
 import type { KnownOrder, OrdersStore, OrderStory } from '../../orders/orders-store.js';
-import type { Address } from '../../ports.js';
+import type { Address } from '../../types.js';
 import { MAY_BE_SENT_MS } from '../../relay/lane-waits.js';
 import { ask } from './in-one-go.js';
 import { inSteps } from './in-steps.js';

@@ -3,7 +3,7 @@ import { placeOffChain, type OwnEvent } from '../../domain/chain-event.js';
 import { foldOrder } from '../../domain/fold-order.js';
 import type { Order } from '../../domain/order.js';
 import type { Draft, Placed } from '../../orders/orders-store.js';
-import type { Hex } from '../../ports.js';
+import type { Hex } from '../../types.js';
 import type { PlacedJob, RelayedOrder, RelayJob } from '../../relay/relay-store.js';
 import type { OpeningGuard } from '../../relay/rules-store.js';
 import { tryAgain } from './faults.js';

@@ -2,7 +2,7 @@ import type { Knex } from 'knex';
 import { levelKey } from '../../domain/level.js';
 import type { KnownProtection, Protection, ProtectionStore } from '../../facade/protection-store.js';
 import type { ChainSlug } from '../../chains.js';
-import type { Address } from '../../ports.js';
+import type { Address } from '../../types.js';
 
 interface Row {
   id: bigint;

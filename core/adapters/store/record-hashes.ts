@@ -1,7 +1,7 @@
 import type { ChainSlug } from '../../chains.js';
 import { placeOffChain, type OwnEvent } from '../../domain/chain-event.js';
 import { foldOrder } from '../../domain/fold-order.js';
-import type { Hex } from '../../ports.js';
+import type { Hex } from '../../types.js';
 import type { Steps } from './in-steps.js';
 import { telling, type Told } from './journal-rows.js';
 import { lockedOrders, type LockedOrder, type LockedRow } from './move-order.js';

@@ -1,7 +1,16 @@
 import type { ChainSlug } from '../../chains.js';
-import type { Address, Hex } from '../../ports.js';
-import type { Attempt, Mined, NewAttempt, RelayJob, RelayPurpose, RelayState, Settled, SignedAction } from '../../relay/relay-store.js';
-import type { LaneHealth } from '../../relay/relayer.js';
+import type { Address, Hex } from '../../types.js';
+import type {
+  Attempt,
+  Mined,
+  NewAttempt,
+  RelayJob,
+  RelayPurpose,
+  RelayState,
+  Settled,
+  SignedAction,
+  LaneHealth,
+} from '../../relay/relay-store.js';
 import { decodeExact, encodeExact } from './exact-json.js';
 
 export interface JobRow {

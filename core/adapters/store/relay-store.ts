@@ -1,4 +1,4 @@
-import type { Address } from '../../ports.js';
+import type { Address } from '../../types.js';
 import {
   isOver,
   RECLAIM_AGAIN_MS,

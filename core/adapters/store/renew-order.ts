@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import type { ChainSlug } from '../../chains.js';
 import type { Draft, Placed } from '../../orders/orders-store.js';
-import type { Address } from '../../ports.js';
+import type { Address } from '../../types.js';
 import type { StoredOrder } from '../../tracking/tracking-store.js';
 import { appendJournal } from './journal-rows.js';
 import { knownById } from './known-orders.js';

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import type { ChainSlug } from '../../chains.js';
-import type { Address } from '../../ports.js';
+import type { Address } from '../../types.js';
 import type { RoomStore } from '../../relay/room-store.js';
 
 interface Row {

@@ -2,7 +2,7 @@ import type { Knex } from 'knex';
 import type { ChainSlug } from '../../chains.js';
 import { dayStart, minuteAgo, type RelayRules } from '../../domain/relay/guardrails.js';
 import { collateralToUsd } from '../../domain/pricing/size.js';
-import type { Address } from '../../ports.js';
+import type { Address } from '../../types.js';
 import { mergeRules, readRules, type GivenRules, type StoredRules } from '../../relay/rules.js';
 import type { GuardQuestion, Standing } from '../../relay/rules-store.js';
 import { COUNTED_RULES, countFor, type CountedRule } from './rules-sql.js';

@@ -14,7 +14,7 @@ import type {
 import { CLIENT_LAG_MS, KEPT_NONCES, type NonceVerdict } from '../../access/signer-nonces.js';
 import type { ChainSlug } from '../../chains.js';
 import type { Agent } from '../../domain/agent.js';
-import type { Address } from '../../ports.js';
+import type { Address } from '../../types.js';
 import { AGENT_COLUMNS, agentOf, type AgentRow } from './agent-row.js';
 import { approveAgent, removeAgent } from './facade-agents.js';
 import { tryAgain } from './faults.js';

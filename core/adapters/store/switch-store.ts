@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import type { Address } from '../../ports.js';
+import type { Address } from '../../types.js';
 import type { DrilledGap, RelaySwitch, SwitchStore, WalletWork } from '../../relay/switches.js';
 
 type Transaction = <Result>(work: (trx: Knex.Transaction) => Promise<Result>) => Promise<Result>;

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import { judgeByBooks, KEPT_NONCES, type NonceVerdict } from '../../access/signer-nonces.js';
-import type { Address } from '../../ports.js';
+import type { Address } from '../../types.js';
 
 /** The highest of those kept and the new one; to be used where `known` is the row. */
 const highestWith = (added: string): string => `(select array_agg(nonce order by nonce) from

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import type { OrderKey } from '../../domain/chain-event.js';
-import type { Address, Hex } from '../../ports.js';
+import type { Address, Hex } from '../../types.js';
 import { logKey, tradeRefKey, type TrackingStore, type TrackingUnit } from '../../tracking/tracking-store.js';
 import { ask } from './in-one-go.js';
 import { inSteps } from './in-steps.js';

@@ -1,7 +1,7 @@
 import type { ChainSlug } from '../../chains.js';
 import { isFillAction, isWithdrawal, type ChainEvent, type OrderKey } from '../../domain/chain-event.js';
 import { isLevelEvent } from '../../domain/level.js';
-import type { Address } from '../../ports.js';
+import type { Address } from '../../types.js';
 import {
   tradeRefKey,
   type ChainCursor,

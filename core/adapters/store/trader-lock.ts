@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import type { ChainSlug } from '../../chains.js';
 import type { Draft } from '../../orders/orders-store.js';
-import type { Address } from '../../ports.js';
+import type { Address } from '../../types.js';
 import { type Question, statement } from './statement.js';
 
 /** Orders of one trader are prepared one after the other, on whichever replica. */

@@ -11,7 +11,7 @@ import type {
 } from '../../account/account-chain.js';
 import type { ChainDefinition } from '../../chains.js';
 import type { LiquidationParams } from '../../domain/market.js';
-import type { Address } from '../../ports.js';
+import type { Address } from '../../types.js';
 import { diamondAbi } from '../diamond-abi.js';
 
 /** Reads of one account. Everything asked in one turn of the event loop travels as one batch. */

@@ -1,5 +1,5 @@
 import { createHistogram, type Histogram } from '../../histogram.js';
-import type { MethodTraffic } from '../../ports.js';
+import type { MethodTraffic } from '../../ports/chain.js';
 import type { RpcAnswer, RpcCall } from './rpc-exchange.js';
 
 /** Seconds, upper ends. */

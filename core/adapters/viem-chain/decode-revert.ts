@@ -1,6 +1,6 @@
 import { BaseError, RpcRequestError, decodeErrorResult, isHex, parseAbi, size, type Abi } from 'viem';
 import type { Revert } from '../../orders/rehearsal.js';
-import type { Hex } from '../../ports.js';
+import type { Hex } from '../../types.js';
 import { diamondAbi } from '../diamond-abi.js';
 
 /** Collaterals speak for themselves: the Diamond hands on what the token said. `Error(string)` and `Panic(uint256)` are known to viem. */

@@ -1,6 +1,6 @@
 import type { PublicClient } from 'viem';
 import type { ChainDefinition } from '../../chains.js';
-import type { Address } from '../../ports.js';
+import type { Address } from '../../types.js';
 import { diamondAbi } from '../diamond-abi.js';
 
 export async function delegateOf(client: PublicClient, { diamond }: ChainDefinition, trader: Address): Promise<Address | null> {

@@ -1,4 +1,5 @@
-import type { EndpointHealth, Logger } from '../../ports.js';
+import type { EndpointHealth } from '../../ports/chain.js';
+import type { Logger } from '../../ports/log.js';
 import { createCallCounter, type CallCounter } from './count-calls.js';
 import { rpcPlace, type RpcPlace } from './rpc-place.js';
 

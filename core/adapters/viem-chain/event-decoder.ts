@@ -1,5 +1,5 @@
 import { decodeAbiParameters, type AbiEvent, type AbiParameter } from 'viem';
-import type { Hex } from '../../ports.js';
+import type { Hex } from '../../types.js';
 
 type Args = Readonly<Record<string, unknown>>;
 export type EventDecoder = (topics: readonly Hex[], data: Hex) => Args;

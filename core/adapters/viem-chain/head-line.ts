@@ -1,6 +1,8 @@
 import { WebSocket } from 'ws';
 import { z } from 'zod';
-import type { BlockHead, Cancel, Clock, Hex, Logger } from '../../ports.js';
+import type { Logger } from '../../ports/log.js';
+import type { Clock } from '../../ports/clock.js';
+import type { BlockHead, Cancel, Hex } from '../../types.js';
 
 export interface HeadLineOptions {
   readonly url: string;

@@ -1,7 +1,8 @@
 import { decodeFunctionResult, encodeFunctionData, RpcRequestError, BaseError, type PublicClient } from 'viem';
 import type { ChainDefinition } from '../../chains.js';
 import { USED_SELECTORS } from '../../diamond-functions.js';
-import { ForeignChainError, type Address, type ChainCollateral, type ChainFacts, type Hex } from '../../ports.js';
+import { ForeignChainError, type ChainCollateral, type ChainFacts } from '../../ports/chain.js';
+import type { Address, Hex } from '../../types.js';
 import { diamondAbi } from '../diamond-abi.js';
 import { troubleOf } from './node-trouble.js';
 

@@ -1,7 +1,8 @@
 import { encodeEventTopics, formatLog, numberToHex, toEventSelector, type Log, type PublicClient } from 'viem';
 import type { ChainDefinition } from '../../chains.js';
 import { BEGINNINGS, DIAMOND_LOG_NAMES, type DiamondLog } from '../../domain/diamond-log.js';
-import { ChainMovedError, type BlockHead, type Hex, type LogRange } from '../../ports.js';
+import { ChainMovedError, type LogRange } from '../../ports/chain.js';
+import type { BlockHead, Hex } from '../../types.js';
 import { diamondAbi } from '../diamond-abi.js';
 import { eventDecoder, type EventDecoder } from './event-decoder.js';
 

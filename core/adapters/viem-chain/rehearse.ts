@@ -1,6 +1,6 @@
 import { decodeFunctionResult, encodeFunctionData, erc20Abi, prepareEncodeFunctionData, type PublicClient } from 'viem';
 import type { OpeningQuestion, OpeningTerms, PairOpenInterest, Rehearsal, Rehearsed, Revert, UpdateFees } from '../../orders/rehearsal.js';
-import type { Address, Hex } from '../../ports.js';
+import type { Address, Hex } from '../../types.js';
 import { diamondAbi } from '../diamond-abi.js';
 import { revertOf } from './decode-revert.js';
 import type { Try } from './try-together.js';

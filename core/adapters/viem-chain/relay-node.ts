@@ -1,5 +1,5 @@
 import { BaseError, numberToHex, RpcRequestError, type PublicClient } from 'viem';
-import type { Hex } from '../../ports.js';
+import type { Hex } from '../../types.js';
 import type { Receipt, RelayNode, SendVerdict } from '../../relay/relayer.js';
 import { redactText } from '../../redact.js';
 

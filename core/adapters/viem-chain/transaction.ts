@@ -1,6 +1,6 @@
 import type { PublicClient } from 'viem';
 import type { SeenTransaction } from '../../orders/rehearsal.js';
-import type { Address, Hex } from '../../ports.js';
+import type { Address, Hex } from '../../types.js';
 
 /** What the node knows of a transaction, receipt included, in one round trip; null when it knows nothing. */
 export async function seenTransaction(client: PublicClient, hash: Hex): Promise<SeenTransaction | null> {

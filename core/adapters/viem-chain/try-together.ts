@@ -1,5 +1,6 @@
 import { encodeFunctionData, numberToHex, prepareEncodeFunctionData, type PublicClient } from 'viem';
-import type { Address, Clock, Hex } from '../../ports.js';
+import type { Clock } from '../../ports/clock.js';
+import type { Address, Hex } from '../../types.js';
 import { diamondAbi } from '../diamond-abi.js';
 
 /** A call of the Diamond as it is to be sent. */

@@ -1,6 +1,8 @@
 import { createPublicClient } from 'viem';
 import type { ChainDefinition } from '../../chains.js';
-import type { Chain, Clock, Logger } from '../../ports.js';
+import type { Chain } from '../../ports/chain.js';
+import type { Logger } from '../../ports/log.js';
+import type { Clock } from '../../ports/clock.js';
 import type { Tracer } from '../../tracing.js';
 import { accountFacts, chainTrades, openOrders, openTrades, referrerOf } from './account.js';
 import { delegateOf } from './delegation.js';

@@ -1,6 +1,7 @@
 import { BaseError, decodeFunctionResult, encodeFunctionData, RpcRequestError, type PublicClient } from 'viem';
 import type { ChainDefinition } from '../../chains.js';
-import type { Address, Chain, Hex } from '../../ports.js';
+import type { Chain } from '../../ports/chain.js';
+import type { Address, Hex } from '../../types.js';
 import { diamondAbi } from '../diamond-abi.js';
 
 interface View {

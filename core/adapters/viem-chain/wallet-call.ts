@@ -1,4 +1,4 @@
-import type { Hex } from '../../ports.js';
+import type { Hex } from '../../types.js';
 import type { Endpoint, Endpoints } from './endpoints.js';
 import { exchange, ExchangeFault, type RpcAnswer, type RpcCall, type RpcFailure } from './rpc-exchange.js';
 import { NoNodeError } from '../../relay/no-node-error.js';

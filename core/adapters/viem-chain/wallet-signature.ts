@@ -6,7 +6,7 @@ import {
   isErc6492Signature,
   parseAbi,
 } from 'viem';
-import type { Address, Hex } from '../../ports.js';
+import type { Address, Hex } from '../../types.js';
 import type { WalletCall } from './wallet-call.js';
 
 const erc1271 = parseAbi(['function isValidSignature(bytes32 digest, bytes signature) view returns (bytes4)']);

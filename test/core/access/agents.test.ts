@@ -4,7 +4,7 @@ import { createAgent, getAgent, listAgents, revokeAgent } from '../../../core/ac
 import { findCallerByKey, issueApiKey } from '../../../core/access/api-keys.js';
 import { createStore, type KnexStore } from '../../../core/adapters/store/create-store.js';
 import { venueOf, type Gateway, type Venue } from '../../../core/gateway.js';
-import type { Address, Hex } from '../../../core/ports.js';
+import type { Address, Hex } from '../../../core/types.js';
 import { createTestDatabase, type TestDatabase } from '../../harness/database/test-database.js';
 import { authorization, domainOf, keyIssue, revocation, signWith, type AuthorizationOptions } from '../../harness/traders/master-wallet.js';
 import { startOwnVenue, type TestVenue } from '../../harness/venue/own-venue.js';

@@ -1,6 +1,6 @@
 import { currentDelegate, delegateFor, forgetDelegate, freshDelegate, MAX_REMEMBERED_DELEGATES } from '../../../core/access/delegation.js';
 import type { Venue } from '../../../core/gateway.js';
-import type { Address } from '../../../core/ports.js';
+import type { Address } from '../../../core/types.js';
 import { createManualClock } from '../../harness/time/manual-clock.js';
 
 const address = (n: number): Address => `0x${n.toString(16).padStart(40, '0')}`;

@@ -4,7 +4,7 @@ import { releaseSpend, reserveSpend, restoreSpend } from '../../../core/access/s
 import type { Reservation } from '../../../core/access/spend-store.js';
 import { add, compare, decimal, formatDecimal, parseDecimal, ZERO, type Decimal } from '../../../core/domain/decimal.js';
 import type { Gateway, Venue } from '../../../core/gateway.js';
-import type { Address } from '../../../core/ports.js';
+import type { Address } from '../../../core/types.js';
 import { createManualClock } from '../../harness/time/manual-clock.js';
 import { openReplicas, type Replicas } from '../../harness/database/two-stores.js';
 

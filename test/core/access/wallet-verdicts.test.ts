@@ -1,6 +1,6 @@
 import { createVerdictLane, type VerdictLane } from '../../../core/access/wallet-verdicts.js';
 import { GatewayError } from '../../../core/errors.js';
-import type { Address } from '../../../core/ports.js';
+import type { Address } from '../../../core/types.js';
 import { createRecordedLog } from '../../harness/checks/recorded-log.js';
 import { createManualClock, type ManualClock } from '../../harness/time/manual-clock.js';
 

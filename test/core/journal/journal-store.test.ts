@@ -3,7 +3,7 @@ import { createStore, type KnexStore } from '../../../core/adapters/store/create
 import { appendJournal } from '../../../core/adapters/store/journal-rows.js';
 import { decimal } from '../../../core/domain/decimal.js';
 import type { JournalEntry, JournalFact } from '../../../core/journal/journal-store.js';
-import type { Address } from '../../../core/ports.js';
+import type { Address } from '../../../core/types.js';
 import { createTestDatabase, type TestDatabase } from '../../harness/database/test-database.js';
 import { eventually } from '../../harness/time/eventually.js';
 import { createRecordedLog } from '../../harness/checks/recorded-log.js';

@@ -1,7 +1,7 @@
 import type { Venue } from '../../../core/gateway.js';
 import { knownFacts, roundedUp } from '../../../core/orders/known-facts.js';
 import type { OpeningFacts, OpeningQuestion, OpeningTerms, PairOpenInterest } from '../../../core/orders/rehearsal.js';
-import type { Address } from '../../../core/ports.js';
+import type { Address } from '../../../core/types.js';
 
 const ALICE: Address = '0x00000000000000000000000000000000000a11ce';
 const BOB: Address = '0x0000000000000000000000000000000000000b0b';

@@ -1,6 +1,6 @@
 import type { KnexStore } from '../../../core/adapters/store/create-store.js';
 import type { OpeningFunds } from '../../../core/orders/orders-store.js';
-import type { Address } from '../../../core/ports.js';
+import type { Address } from '../../../core/types.js';
 import { givenRules } from '../../../core/relay/rules.js';
 import { orderDraft } from '../../harness/traders/order-draft.js';
 import { openReplicas, type Replicas } from '../../harness/database/two-stores.js';

@@ -2,7 +2,7 @@ import pg from 'pg';
 import type { KnexStore } from '../../../core/adapters/store/create-store.js';
 import { formatDecimal } from '../../../core/domain/decimal.js';
 import type { Placed } from '../../../core/orders/orders-store.js';
-import type { Address } from '../../../core/ports.js';
+import type { Address } from '../../../core/types.js';
 import { LANE_WAITS } from '../../../core/relay/lane-waits.js';
 import type { RelayPurpose } from '../../../core/relay/relay-store.js';
 import { eventually } from '../../harness/time/eventually.js';

@@ -1,5 +1,5 @@
 import type { KnexStore } from '../../../core/adapters/store/create-store.js';
-import type { Address, Hex } from '../../../core/ports.js';
+import type { Address, Hex } from '../../../core/types.js';
 import type { NewAttempt, RelayJob } from '../../../core/relay/relay-store.js';
 import { orderDraft } from '../../harness/traders/order-draft.js';
 import { storeAction } from '../../harness/hyperliquid/store-action.js';

@@ -1,6 +1,6 @@
 import type { SignerClaim } from '../../../core/access/signer-store.js';
 import type { KnexStore } from '../../../core/adapters/store/create-store.js';
-import type { Address } from '../../../core/ports.js';
+import type { Address } from '../../../core/types.js';
 import type { RelayedOrder } from '../../../core/relay/relay-store.js';
 import type { OpeningGuard } from '../../../core/relay/rules-store.js';
 import { orderDraft, type DraftWishes } from '../../harness/traders/order-draft.js';

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Venue } from '../../../core/gateway.js';
-import type { Address } from '../../../core/ports.js';
+import type { Address } from '../../../core/types.js';
 import { MOST_WAITING, SLOTS_PER_TRADER, withSlot } from '../../../core/relay/simulation-slots.js';
 import { createManualClock, type ManualClock } from '../../harness/time/manual-clock.js';
 

@@ -1,4 +1,4 @@
-import type { Address } from '../../../core/ports.js';
+import type { Address } from '../../../core/types.js';
 import { createAddressShares } from '../../../core/stream/address-shares.js';
 
 const user = (n: number): Address => `0x${n.toString(16).padStart(40, '0')}`;

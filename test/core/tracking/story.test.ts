@@ -3,7 +3,7 @@ import { createStore, type KnexStore } from '../../../core/adapters/store/create
 import type { ChainEvent, OrderKey } from '../../../core/domain/chain-event.js';
 import { foldOrder } from '../../../core/domain/fold-order.js';
 import type { Order } from '../../../core/domain/order.js';
-import type { Address, Hex } from '../../../core/ports.js';
+import type { Address, Hex } from '../../../core/types.js';
 import { applyFresh, applyLate } from '../../../core/tracking/apply-events.js';
 import type { Changes } from '../../../core/tracking/changes.js';
 import { takeBackAbove } from '../../../core/tracking/fold-again.js';

@@ -6,7 +6,7 @@ import type { Entrance } from '../../../core/access/entrance.js';
 import { createIpLimits, type IpLimits } from '../../../core/ip-limits.js';
 import { createAddressShares } from '../../../core/stream/address-shares.js';
 import { venueOf } from '../../../core/gateway.js';
-import type { Address } from '../../../core/ports.js';
+import type { Address } from '../../../core/types.js';
 import { createHotReplies } from '../../../core/hot-replies.js';
 import type { Outbox } from '../../../core/stream/outbox.js';
 import { createJournalHub } from '../../../core/stream/journal-hub.js';

@@ -1,4 +1,4 @@
-import type { LogFields, Logger } from '../../../core/ports.js';
+import type { LogFields, Logger } from '../../../core/ports/log.js';
 
 export interface RecordedLog extends Logger {
   readonly entries: { readonly level: string; readonly event: string; readonly fields: LogFields }[];

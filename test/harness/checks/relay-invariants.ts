@@ -1,6 +1,6 @@
 import type { PublicClient } from 'viem';
 import type { ChainSlug } from '../../../core/chains.js';
-import type { Address, Hex } from '../../../core/ports.js';
+import type { Address, Hex } from '../../../core/types.js';
 import type { RelayJob, RelayStore } from '../../../core/relay/relay-store.js';
 import { eventually } from '../time/eventually.js';
 

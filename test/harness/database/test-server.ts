@@ -4,7 +4,7 @@ import pg from 'pg';
 import { startEmbeddedPostgres } from '../../../core/adapters/store/embedded/start-embedded-postgres.js';
 import { migrate } from '../../../core/adapters/store/migrate.js';
 import { systemClock } from '../../../core/adapters/system-clock.js';
-import type { Logger } from '../../../core/ports.js';
+import type { Logger } from '../../../core/ports/log.js';
 import { makeTemporaryFolder } from './temporary-folder.js';
 
 const say = (event: string, fields?: unknown): void => console.error(event, fields);

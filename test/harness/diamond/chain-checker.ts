@@ -4,7 +4,7 @@ import { listOpenOrders } from '../../../core/account/list-orders.js';
 import { listPositions } from '../../../core/account/list-positions.js';
 import { diamondAbi } from '../../../core/adapters/diamond-abi.js';
 import { venueOf, type Gateway } from '../../../core/gateway.js';
-import type { Address } from '../../../core/ports.js';
+import type { Address } from '../../../core/types.js';
 import { isWithdrawal } from '../../../core/domain/chain-event.js';
 import { formatDecimal } from '../../../core/domain/decimal.js';
 import { foldOrder } from '../../../core/domain/fold-order.js';

@@ -11,7 +11,7 @@ import {
 } from 'viem';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { diamondAbi } from '../../../core/adapters/diamond-abi.js';
-import type { Address } from '../../../core/ports.js';
+import type { Address } from '../../../core/types.js';
 import type { Engine } from '../../../sandbox/chain/engine.js';
 import { RevertedError, decodeLog, type DiamondLog, type RawLog } from './diamond-calls.js';
 

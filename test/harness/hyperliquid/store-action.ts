@@ -1,5 +1,5 @@
 import type { KnexStore } from '../../../core/adapters/store/create-store.js';
-import type { Store } from '../../../core/ports.js';
+import type { Store } from '../../../core/ports/store.js';
 import type { SignedAction } from '../../../core/relay/relay-store.js';
 
 /** An action as the books keep it when its nonce is claimed, for jobs that no request has made. */

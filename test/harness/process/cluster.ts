@@ -4,7 +4,7 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { lockName } from '../../../core/adapters/store/lease-keeper.js';
 import { followerName, laneName } from '../../../core/adapters/store/named-lease.js';
 import type { Gateway } from '../../../core/gateway.js';
-import type { Address } from '../../../core/ports.js';
+import type { Address } from '../../../core/types.js';
 import { openBooks } from '../../scenarios/gateway-process.js';
 import { newTrader, type ChainTrader } from '../traders/chain-trader.js';
 import { openDatabaseLine, type DatabaseProxy, type LineOptions } from './database-proxy.js';

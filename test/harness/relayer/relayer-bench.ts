@@ -4,12 +4,14 @@ import { createRelayNode } from '../../../core/adapters/viem-chain/relay-node.js
 import { systemClock } from '../../../core/adapters/system-clock.js';
 import type { OpenIntent } from '../../../core/domain/intent.js';
 import { encodeIntent, wrapFor } from '../../../core/orders/encode-intent.js';
-import type { Address, Clock, Hex, Store } from '../../../core/ports.js';
+import type { Store } from '../../../core/ports/store.js';
+import type { Clock } from '../../../core/ports/clock.js';
+import type { Address, Hex } from '../../../core/types.js';
 import type { RelayJob, RelayStore, SignedAction } from '../../../core/relay/relay-store.js';
 import type { RelayNode } from '../../../core/relay/relayer.js';
 import { createRelayer, type RunningRelayer } from '../../../relayer/create-relayer.js';
 import { LANE_WAITS, type LaneWaits } from '../../../core/relay/lane-waits.js';
-import type { SignedJob } from '../../../relayer/sign-jobs.js';
+import type { SignedJob } from '../../../relayer/lane-options.js';
 import { createWallet } from '../../../relayer/wallet.js';
 import type { ChainControls } from '../../../sandbox/controls.js';
 import { newTrader, type ChainTrader } from '../traders/chain-trader.js';

@@ -1,4 +1,5 @@
-import type { Cancel, Clock } from '../../../core/ports.js';
+import type { Clock } from '../../../core/ports/clock.js';
+import type { Cancel } from '../../../core/types.js';
 
 interface Timer {
   dueAt: number;

@@ -1,5 +1,5 @@
 import { systemClock } from '../../../core/adapters/system-clock.js';
-import type { Clock } from '../../../core/ports.js';
+import type { Clock } from '../../../core/ports/clock.js';
 
 export interface ShiftedClock extends Clock {
   /** From now on it is this much later, without a timer having noticed. */

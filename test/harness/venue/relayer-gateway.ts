@@ -3,7 +3,7 @@ import { createPublicClient, http, type PublicClient } from 'viem';
 import { generatePrivateKey } from 'viem/accounts';
 import { systemClock } from '../../../core/adapters/system-clock.js';
 import type { Gateway } from '../../../core/gateway.js';
-import type { Address } from '../../../core/ports.js';
+import type { Address } from '../../../core/types.js';
 import { LANE_DEFAULTS, type LaneConfig } from '../../../core/relay/lane-variables.js';
 import type { LaneWaits } from '../../../core/relay/lane-waits.js';
 import { startGateway, startStore } from '../../../compose.js';

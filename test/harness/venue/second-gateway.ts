@@ -1,7 +1,7 @@
 import { systemClock } from '../../../core/adapters/system-clock.js';
 import type { ChainConfig } from '../../../core/config.js';
 import type { Gateway } from '../../../core/gateway.js';
-import type { Clock } from '../../../core/ports.js';
+import type { Clock } from '../../../core/ports/clock.js';
 import { startGateway, startStore } from '../../../compose.js';
 import { createLifecycle } from '../../../lifecycle.js';
 import { listen } from '../../../native-api/listen.js';

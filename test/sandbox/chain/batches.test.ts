@@ -1,6 +1,6 @@
 import { keccak256, numberToHex } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
-import type { Hex } from '../../../core/ports.js';
+import type { Hex } from '../../../core/types.js';
 import { alice, bob, call, cleanUp, post, REVERTER, sign, startNode, type Answer, type Draft } from './fixture.js';
 
 afterEach(cleanUp);

@@ -3,8 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { privateKeyToAccount } from 'viem/accounts';
 import { systemClock } from '../../../core/adapters/system-clock.js';
-import type { Hex, Logger } from '../../../core/ports.js';
-import { createChainNode, type ChainNodeOptions, type RunningChainNode } from '../../../sandbox/chain/node.js';
+import type { Logger } from '../../../core/ports/log.js';
+import type { Hex } from '../../../core/types.js';
+import { createChainNode, type RunningChainNode } from '../../../sandbox/chain/node.js';
+import type { ChainNodeOptions } from '../../../sandbox/chain/chain-node.js';
 
 export const CHAIN_ID = 421614;
 export const alice = privateKeyToAccount(`0x${'a1'.repeat(32)}`);

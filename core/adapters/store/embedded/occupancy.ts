@@ -1,6 +1,7 @@
 import { readFile, stat, unlink } from 'node:fs/promises';
 import path from 'node:path';
-import type { Clock, Logger } from '../../../ports.js';
+import type { Logger } from '../../../ports/log.js';
+import type { Clock } from '../../../ports/clock.js';
 import { StoreStartError } from '../store-start-error.js';
 import { findIdentity, isAlive, isServerOf, type ProcessIdentity } from './process-identity.js';
 

@@ -1,5 +1,6 @@
 import path from 'node:path';
-import type { Clock, Logger } from '../../../ports.js';
+import type { Logger } from '../../../ports/log.js';
+import type { Clock } from '../../../ports/clock.js';
 import { StoreStartError } from '../store-start-error.js';
 import type { Account } from './account.js';
 import { runGuarded, type Guarded } from './guard.js';

@@ -1,6 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import type { Clock, Logger } from '../../../ports.js';
+import type { Logger } from '../../../ports/log.js';
+import type { Clock } from '../../../ports/clock.js';
 import { StoreStartError } from '../store-start-error.js';
 import { serverAccount } from './account.js';
 import { packagedBinaries, probe, usableBinaries } from './binaries.js';

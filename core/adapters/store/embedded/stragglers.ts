@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import type { Logger } from '../../../ports.js';
+import type { Logger } from '../../../ports/log.js';
 import { OWNER_PREFIX, signalProcess } from './occupancy.js';
 
 const run = promisify(execFile);

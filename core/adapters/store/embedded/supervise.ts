@@ -1,4 +1,5 @@
-import type { Clock, Logger } from '../../../ports.js';
+import type { Logger } from '../../../ports/log.js';
+import type { Clock } from '../../../ports/clock.js';
 import { StoreStartError } from '../store-start-error.js';
 import type { Server } from './server.js';
 

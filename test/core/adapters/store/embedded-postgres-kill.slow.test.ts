@@ -9,7 +9,7 @@ import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../../../core/a
 import { makeTemporaryFolder } from '../../../harness/database/temporary-folder.js';
 import type { StoreStartError } from '../../../../core/adapters/store/store-start-error.js';
 import { systemClock } from '../../../../core/adapters/system-clock.js';
-import type { Clock } from '../../../../core/ports.js';
+import type { Clock } from '../../../../core/ports/clock.js';
 import { eventually, until } from '../../../harness/time/eventually.js';
 import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
 import { nobodyIsLeftOn, processesOn, startOwner, type Owner } from './owner.js';

@@ -2,7 +2,7 @@
 import { startEmbeddedPostgres } from '../../../../core/adapters/store/embedded/start-embedded-postgres.js';
 import { StoreStartError } from '../../../../core/adapters/store/store-start-error.js';
 import { systemClock } from '../../../../core/adapters/system-clock.js';
-import type { LogFields, Logger } from '../../../../core/ports.js';
+import type { LogFields, Logger } from '../../../../core/ports/log.js';
 
 const [folder = '', manner = 'durable', binaries] = process.argv.slice(2);
 const tell = (event: string, fields: LogFields = {}): void => void process.stdout.write(`${JSON.stringify({ event, ...fields })}\n`);

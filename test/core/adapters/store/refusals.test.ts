@@ -1,7 +1,7 @@
 import type { KnexStore } from '../../../../core/adapters/store/create-store.js';
 import { openDatabase } from '../../../../core/adapters/store/open-database.js';
 import { systemClock } from '../../../../core/adapters/system-clock.js';
-import type { Address } from '../../../../core/ports.js';
+import type { Address } from '../../../../core/types.js';
 import type { RelayJob } from '../../../../core/relay/relay-store.js';
 import { createEmptyTestDatabase, type TestDatabase } from '../../../harness/database/test-database.js';
 import { createRecordedLog } from '../../../harness/checks/recorded-log.js';

@@ -1,26 +1,7 @@
-import type { AdmissionStore } from './access/admission.js';
-import type { AccessStore } from './access/access-store.js';
-import type { SignerStore } from './access/signer-store.js';
-import type { SpendStore } from './access/spend-store.js';
-import type { AccountFacts, ChainTrade, OpenOrders, OpenTrades, OpenTradesQuery } from './account/account-chain.js';
-import type { AccountStore } from './account/account-store.js';
-import type { FacadeStore } from './facade/facade-store.js';
-import type { TrackingStore } from './tracking/tracking-store.js';
-import type { CandleStore } from './markets/candle-store.js';
-import type { DiamondLog } from './domain/diamond-log.js';
-import type { NotificationStore } from './notifications/notification-store.js';
-import type { JournalStore } from './journal/journal-store.js';
-import type { HistogramCounts } from './histogram.js';
-import type { MetricsStore } from './metrics-store.js';
-import type { RelayNode } from './relay/relayer.js';
-import type { AlertStore } from './relay/alert-store.js';
-import type { GasLedger } from './relay/gas-ledger.js';
-import type { ExchangeStore } from './relay/exchange-store.js';
-import type { RoomStore } from './relay/room-store.js';
-import type { SwitchStore } from './relay/switches.js';
-import type { RelayStore } from './relay/relay-store.js';
-import type { RulesStore } from './relay/rules-store.js';
-import type { OrdersStore } from './orders/orders-store.js';
+import type { AccountFacts, ChainTrade, OpenOrders, OpenTrades, OpenTradesQuery } from '../account/account-chain.js';
+import type { DiamondLog } from '../domain/diamond-log.js';
+import type { HistogramCounts } from '../histogram.js';
+import type { RelayNode } from '../relay/relayer.js';
 import type {
   OpeningQuestion,
   OpeningTerms,
@@ -30,48 +11,8 @@ import type {
   Revert,
   SeenTransaction,
   UpdateFees,
-} from './orders/rehearsal.js';
-
-/**
- * What core asks of the outside; markets and prices have a file of their own, market-feed.ts. Each port has a production adapter; the
- * sandbox runs the same adapters against local servers.
- */
-
-export type Address = `0x${string}`;
-export type Hex = `0x${string}`;
-export type Cancel = () => void;
-
-/** All time and all timers, so that a simulation can own both. */
-export interface Clock {
-  /** Epoch ms. */
-  now(): number;
-  after(ms: number, task: () => void): Cancel;
-  every(ms: number, task: () => void): Cancel;
-  /** Resolves after `ms`, or at once when the signal aborts. */
-  sleep(ms: number, signal?: AbortSignal): Promise<void>;
-}
-
-/** Bytes nobody can foresee, fit for secrets. */
-export type RandomBytes = (count: number) => Uint8Array;
-
-export type LogFields = Readonly<Record<string, unknown>>;
-
-/** Events as data: `log.info('order.filled', { chain, id })`. Fields are scrubbed of secrets before they are written. */
-export interface Logger {
-  debug(event: string, fields?: LogFields): void;
-  info(event: string, fields?: LogFields): void;
-  warn(event: string, fields?: LogFields): void;
-  error(event: string, fields?: LogFields): void;
-  child(fields: LogFields): Logger;
-}
-
-export interface BlockHead {
-  readonly number: bigint;
-  readonly hash: Hex;
-  readonly parentHash: Hex;
-  /** Seconds, as the chain says. */
-  readonly timestamp: bigint;
-}
+} from '../orders/rehearsal.js';
+import type { Address, BlockHead, Cancel, Hex } from '../types.js';
 
 /** What the Diamond takes as collateral. */
 export interface ChainCollateral {
@@ -200,29 +141,4 @@ export interface Chain {
   outcome(hash: Hex): Promise<SeenTransaction['mined']>;
   /** Headers by number, ascending. */
   blocks(numbers: readonly bigint[]): Promise<readonly BlockHead[]>;
-}
-
-export interface Store {
-  readonly tracking: TrackingStore;
-  readonly account: AccountStore;
-  readonly orders: OrdersStore;
-  readonly access: AccessStore;
-  readonly switches: SwitchStore;
-  readonly spend: SpendStore;
-  readonly candles: CandleStore;
-  readonly admission: AdmissionStore;
-  readonly signers: SignerStore;
-  readonly journal: JournalStore;
-  readonly relay: RelayStore;
-  readonly gas: GasLedger;
-  readonly alerts: AlertStore;
-  readonly metrics: MetricsStore;
-  readonly rules: RulesStore;
-  readonly exchange: ExchangeStore;
-  readonly rooms: RoomStore;
-  readonly facade: FacadeStore;
-  /** One round trip; throws when the database cannot answer. */
-  ping(): Promise<void>;
-  close(): Promise<void>;
-  readonly notifications: NotificationStore;
 }

@@ -1,0 +1,47 @@
+import type { DailyBudgetSetting } from '../core/relay/relayer-variables.js';
+import type { ChainDefinition, ChainSlug } from '../core/chains.js';
+import type { Clock } from '../core/ports/clock.js';
+import type { Logger } from '../core/ports/log.js';
+import type { LaneWaits } from '../core/relay/lane-waits.js';
+import type { RelayJob, RelayStore } from '../core/relay/relay-store.js';
+import type { RelayNode } from '../core/relay/relayer.js';
+import type { Hex } from '../core/types.js';
+import type { BudgetEvents } from './daily-budget.js';
+import type { FeeSettings } from './fees.js';
+import type { LaneFence } from './fence.js';
+import type { PolicySettings } from './policy.js';
+import type { Wallet } from './wallet.js';
+
+export interface SignedJob {
+  readonly job: RelayJob;
+  readonly hash: Hex;
+}
+
+export type DeliverySettings = FeeSettings & Pick<LaneWaits, 'stuckMs' | 'tooLateMs'> & Pick<PolicySettings, 'isExpired'>;
+
+export interface DeliveryOptions {
+  readonly definition: ChainDefinition & { readonly slug: ChainSlug };
+  readonly wallet: Wallet;
+  readonly node: RelayNode;
+  readonly store: RelayStore;
+  readonly settings: DeliverySettings;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Transactions of orders are about to be sent: they must be known before they can be mined. */
+  readonly onSigned: (signed: readonly SignedJob[]) => Promise<void>;
+  /** Every step of a job, after it is stored. */
+  readonly onStep: (job: RelayJob) => void;
+  /** Hears why nothing gets through, and when something did. */
+  readonly fence: Pick<LaneFence, 'meet' | 'clear'>;
+  /** A nonce is used up: the receipts should be looked at soon. */
+  readonly onNonceTooLow: () => void;
+}
+
+export interface LaneOptions extends Omit<DeliveryOptions, 'fence' | 'onNonceTooLow'> {
+  readonly settings: DeliverySettings & PolicySettings & LaneWaits;
+  /** What the wallet may spend on a day; absent: as much as it has. */
+  readonly dailyBudget?: DailyBudgetSetting;
+  readonly budgetEvents?: BudgetEvents;
+  /** It will never be sent: whoever counts on it has to know. */
+  readonly onRefused: (job: RelayJob) => Promise<void>;
+}
