@@ -9,7 +9,8 @@ const ALLOWED: readonly { room: string; sees: readonly string[]; packages?: read
   {
     room: 'core/adapters',
     sees: [
-      'core/ports.ts',
+      'core/types.ts',
+      'core/ports',
       'core/market-feed.ts',
       'core/domain',
       'core/errors.ts',
@@ -51,7 +52,8 @@ const ALLOWED: readonly { room: string; sees: readonly string[]; packages?: read
   {
     room: 'relayer',
     sees: [
-      'core/ports.ts',
+      'core/types.ts',
+      'core/ports',
       'core/domain',
       'core/errors.ts',
       'core/chains.ts',
@@ -86,6 +88,26 @@ function importsOf(file: string): string[] {
   return [...text.matchAll(/(?:^import\s+|\bfrom\s+|\bimport\(\s*)['"]([^'"]+)['"]/gm)].map(([, target]) => target ?? '');
 }
 
+const resolveImport = (file: string, target: string): string =>
+  path.posix.normalize(path.posix.join(path.posix.dirname(file), target)).replace(/\.js$/, '.ts');
+
+/** Files that lead back to themselves by their imports, types included: the first circle that a walk from each file meets. */
+function circles(): string[][] {
+  const known = new Set(sources);
+  const imports = new Map(sources.map((file) => [file, importsOf(file).map((target) => resolveImport(file, target))]));
+  const found: string[][] = [];
+  const done = new Set<string>();
+  const walk = (file: string, trail: readonly string[]): void => {
+    const at = trail.indexOf(file);
+    if (at >= 0) return void found.push([...trail.slice(at), file]);
+    if (done.has(file) || !known.has(file)) return;
+    for (const next of imports.get(file) ?? []) walk(next, [...trail, file]);
+    done.add(file);
+  };
+  for (const file of sources) walk(file, []);
+  return found;
+}
+
 function complaint(file: string, target: string): string | null {
   const room = roomOf(file);
   if (!room) return null;
@@ -93,7 +115,7 @@ function complaint(file: string, target: string): string | null {
     return !room.packages || room.packages.some((name) => target === name || target.startsWith(name.endsWith(':') ? name : `${name}/`))
       ? null
       : `${file} imports ${target}`;
-  const resolved = path.posix.normalize(path.posix.join(path.posix.dirname(file), target)).replace(/\.js$/, '.ts');
+  const resolved = resolveImport(file, target);
   const allowed = inside(resolved, room.room) || room.sees.some((place) => inside(resolved, place));
   const reachesIn = inside(resolved, NOT_FOR_DOORS) && !inside(file, NOT_FOR_DOORS) && !['sandbox', 'probe'].includes(room.room);
   return allowed && !reachesIn ? null : `${file} imports ${resolved}`;
@@ -101,6 +123,8 @@ function complaint(file: string, target: string): string | null {
 
 describe('the house', () => {
   it('has rooms to check', () => expect(sources.length).toBeGreaterThan(20));
+
+  it('has no import circle, types included', () => expect(circles()).toEqual([]));
 
   it.each(ALLOWED.map(({ room }) => room))('lets %s import only what it may see', (room) => {
     const complaints = sources
