@@ -1,5 +1,5 @@
-import type { KnexStore } from '../core/adapters/store/create-store.js';
-import type { ChainSlug } from '../core/chains.js';
+import type { KnexStore } from '../core/adapters/postgres/create-store.js';
+import type { ChainSlug } from '../core/chains/chains.js';
 import type { Gateway } from '../core/gateway.js';
 import type { Signer } from './load.js';
 

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { privateKeyToAddress, sign } from 'viem/accounts';
 import { parseSignature } from '../core/access/signature.js';
-import { createLogger } from '../core/adapters/log.js';
-import { systemClock } from '../core/adapters/system-clock.js';
+import { createLogger } from '../core/adapters/telemetry/log.js';
+import { systemClock } from '../core/adapters/system/clock.js';
 import type { Gateway } from '../core/gateway.js';
-import { createLifecycle } from '../lifecycle.js';
+import { createLifecycle } from '../app/lifecycle.js';
 import { readSandboxSettings } from '../sandbox/settings.js';
 import { startSandbox } from '../sandbox/start-sandbox.js';
 import { dropCrowd, storeAgents, storeCrowd } from './auth-agents.js';

@@ -7,8 +7,8 @@ import { REQUEST_FIELDS, signingDomain } from '../core/access/typed-data.js';
 import { venueOf, type Gateway } from '../core/gateway.js';
 import type { Address, Hex } from '../core/types.js';
 import { createHost } from '../native-api/app.js';
-import { createClientReader } from '../native-api/client.js';
-import { createHotReplies } from '../core/hot-replies.js';
+import { createClientReader } from '../http/client.js';
+import { createHotReplies } from '../http/hot-replies.js';
 import { venueOperation, type Operation } from '../native-api/operation.js';
 
 /** An answer of ordinary size, the same for every way to ask. */

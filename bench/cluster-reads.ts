@@ -3,7 +3,7 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import pg from 'pg';
 import { privateKeyToAddress } from 'viem/accounts';
-import { systemClock } from '../core/adapters/system-clock.js';
+import { systemClock } from '../core/adapters/system/clock.js';
 import type { BenchReplica, ClusterStage, ReplicaUsage } from './cluster-stage.js';
 import type { Job, Outcome, Signer } from './load.js';
 import { median } from './median.js';

@@ -3,9 +3,9 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { createLogger } from '../core/adapters/log.js';
-import { startEmbeddedPostgres } from '../core/adapters/store/embedded/start-embedded-postgres.js';
-import { systemClock } from '../core/adapters/system-clock.js';
+import { createLogger } from '../core/adapters/telemetry/log.js';
+import { startEmbeddedPostgres } from '../core/adapters/postgres/embedded/start-embedded-postgres.js';
+import { systemClock } from '../core/adapters/system/clock.js';
 import type { PriceOrder } from './cluster-prices.js';
 import { ask, leave, settingsOf, start } from './relayer-stage.js';
 import type { VenueUrls } from './relayer-venue.js';
@@ -40,7 +40,7 @@ export interface ClusterStage {
   end(): Promise<void>;
 }
 
-const PROGRAM = fileURLToPath(new URL('../dist/main.js', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../dist/app/commands/start.js', import.meta.url));
 const START_MS = 60_000;
 const MOST_SAID = 100_000;
 const PROBE = new URL('./cluster-probe.mjs', import.meta.url).href;

@@ -1,9 +1,9 @@
 import { Wallet } from 'ethers';
-import { createLogger } from '../core/adapters/log.js';
-import { systemClock } from '../core/adapters/system-clock.js';
+import { createLogger } from '../core/adapters/telemetry/log.js';
+import { systemClock } from '../core/adapters/system/clock.js';
 import { getCandles } from '../core/markets/get-candles.js';
 import { venueOf } from '../core/gateway.js';
-import { createLifecycle } from '../lifecycle.js';
+import { createLifecycle } from '../app/lifecycle.js';
 import { textOf } from '../native-api/wire/encoder.js';
 import { Candles } from '../native-api/wire/markets.js';
 import { readSandboxSettings } from '../sandbox/settings.js';

@@ -1,4 +1,4 @@
-import { systemClock } from '../core/adapters/system-clock.js';
+import { systemClock } from '../core/adapters/system/clock.js';
 import { createFaultProxy } from '../sandbox/fault-proxy.js';
 import { eventually } from '../test/harness/time/eventually.js';
 import { quantile } from './median.js';

@@ -1,6 +1,6 @@
-import { createLogger } from '../core/adapters/log.js';
-import { systemClock } from '../core/adapters/system-clock.js';
-import { createLifecycle } from '../lifecycle.js';
+import { createLogger } from '../core/adapters/telemetry/log.js';
+import { systemClock } from '../core/adapters/system/clock.js';
+import { createLifecycle } from '../app/lifecycle.js';
 import { readSandboxSettings } from '../sandbox/settings.js';
 import { startSandbox } from '../sandbox/start-sandbox.js';
 import { bareExpress, serve } from './bench-doors.js';

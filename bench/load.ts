@@ -1,8 +1,8 @@
 import { connect, type Socket } from 'node:net';
 import { instantiateSecp256k1 } from '@bitauth/libauth';
 import { createRequestDigest } from '../core/access/request-digest.js';
-import { loadKeccak } from '../core/adapters/recover/keccak.js';
-import { chainBySlug } from '../core/chains.js';
+import { loadKeccak } from '../core/adapters/crypto/keccak.js';
+import { chainBySlug } from '../core/chains/chains.js';
 
 /** The load generator, a process of its own: it signs beforehand, then sends as fast as answers come back. */
 

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import type { Config } from '../core/config.js';
+import type { Config } from '../core/config/config.js';
 import { createRecording } from './recording.js';
 
 /**
@@ -9,11 +9,11 @@ import { createRecording } from './recording.js';
  */
 execFileSync(process.execPath, [fileURLToPath(new URL('../scripts/build.mjs', import.meta.url))]);
 const built = <Module>(path: string): Promise<Module> => import(new URL(`../dist/${path}`, import.meta.url).href) as Promise<Module>;
-const { createLogger } = await built<typeof import('../core/adapters/log.js')>('core/adapters/log.js');
-const { systemClock } = await built<typeof import('../core/adapters/system-clock.js')>('core/adapters/system-clock.js');
-const { startGateway, startStore } = await built<typeof import('../compose.js')>('compose.js');
-const { createLifecycle } = await built<typeof import('../lifecycle.js')>('lifecycle.js');
-const { listen } = await built<typeof import('../native-api/listen.js')>('native-api/listen.js');
+const { createLogger } = await built<typeof import('../core/adapters/telemetry/log.js')>('core/adapters/telemetry/log.js');
+const { systemClock } = await built<typeof import('../core/adapters/system/clock.js')>('core/adapters/system/clock.js');
+const { startGateway, startStore } = await built<typeof import('../app/compose/gateway.js')>('app/compose/gateway.js');
+const { createLifecycle } = await built<typeof import('../app/lifecycle.js')>('app/lifecycle.js');
+const { listen } = await built<typeof import('../http/listen.js')>('http/listen.js');
 
 const log = createLogger('silent');
 const lifecycle = createLifecycle(log);

@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { systemClock } from '../core/adapters/system-clock.js';
+import { systemClock } from '../core/adapters/system/clock.js';
 import { done, type AgentTrader, type Json } from '../test/harness/traders/agent-trader.js';
 import { quantile } from './median.js';
 

@@ -4,7 +4,7 @@ import { getOrder, listOpenOrders } from '../core/account/list-orders.js';
 import type { ChainEvent } from '../core/domain/chain-event.js';
 import { venueOf, type Gateway } from '../core/gateway.js';
 import type { Address } from '../core/types.js';
-import { applyFresh } from '../core/tracking/apply-events.js';
+import { applyFresh } from '../core/indexer/apply-events.js';
 import { median } from './median.js';
 
 const CHAIN = 'arbitrum-sepolia';

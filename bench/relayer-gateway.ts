@@ -1,13 +1,13 @@
-import type { Environment } from '../core/config.js';
+import type { Environment } from '../core/config/config.js';
 import { built } from './built.js';
 import { createRecording } from './recording.js';
 
-const { createLogger } = await built<typeof import('../core/adapters/log.js')>('core/adapters/log.js');
-const { systemClock } = await built<typeof import('../core/adapters/system-clock.js')>('core/adapters/system-clock.js');
-const { readConfig } = await built<typeof import('../core/config.js')>('core/config.js');
-const { startGateway, startStore } = await built<typeof import('../compose.js')>('compose.js');
-const { createLifecycle } = await built<typeof import('../lifecycle.js')>('lifecycle.js');
-const { listen } = await built<typeof import('../native-api/listen.js')>('native-api/listen.js');
+const { createLogger } = await built<typeof import('../core/adapters/telemetry/log.js')>('core/adapters/telemetry/log.js');
+const { systemClock } = await built<typeof import('../core/adapters/system/clock.js')>('core/adapters/system/clock.js');
+const { readConfig } = await built<typeof import('../core/config/config.js')>('core/config/config.js');
+const { startGateway, startStore } = await built<typeof import('../app/compose/gateway.js')>('app/compose/gateway.js');
+const { createLifecycle } = await built<typeof import('../app/lifecycle.js')>('app/lifecycle.js');
+const { listen } = await built<typeof import('../http/listen.js')>('http/listen.js');
 
 /** The gateway with its relayer, set up by variables as in production, in a process that tells what it uses. */
 const log = createLogger(process.env['BENCH_LOG'] === undefined ? 'silent' : 'warn');

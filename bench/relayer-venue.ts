@@ -3,9 +3,9 @@ import type { ChainControls } from '../sandbox/controls.js';
 import { built } from './built.js';
 import { createRecording } from './recording.js';
 
-const { createLogger } = await built<typeof import('../core/adapters/log.js')>('core/adapters/log.js');
-const { systemClock } = await built<typeof import('../core/adapters/system-clock.js')>('core/adapters/system-clock.js');
-const { createLifecycle } = await built<typeof import('../lifecycle.js')>('lifecycle.js');
+const { createLogger } = await built<typeof import('../core/adapters/telemetry/log.js')>('core/adapters/telemetry/log.js');
+const { systemClock } = await built<typeof import('../core/adapters/system/clock.js')>('core/adapters/system/clock.js');
+const { createLifecycle } = await built<typeof import('../app/lifecycle.js')>('app/lifecycle.js');
 const { createProgress } = await built<typeof import('../sandbox/banner.js')>('sandbox/banner.js');
 const { openDataFolder } = await built<typeof import('../sandbox/data-folder.js')>('sandbox/data-folder.js');
 const { readSandboxSettings } = await built<typeof import('../sandbox/settings.js')>('sandbox/settings.js');

@@ -1,6 +1,6 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { systemClock } from '../core/adapters/system-clock.js';
+import { systemClock } from '../core/adapters/system/clock.js';
 import type { Job, Outcome } from './load.js';
 import { median } from './median.js';
 

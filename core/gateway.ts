@@ -1,20 +1,20 @@
 import type { Entrance } from './access/entrance.js';
 import { createBus, type Bus } from './bus.js';
-import type { ChainDefinition, ChainSlug } from './chains.js';
+import type { ChainDefinition, ChainSlug } from './chains/chains.js';
 import { GatewayError } from './errors.js';
-import type { FacadeSettings } from './facade/facade-variables.js';
-import type { Changes } from './tracking/changes.js';
-import type { JournalEntry } from './journal/journal-store.js';
+import type { FacadeSettings } from './config/facade.js';
+import type { Changes } from './indexer/changes.js';
+import type { JournalEntry } from './ports/stores/journal.js';
 import type { CandleRecorder } from './markets/candle-recorder.js';
-import type { OrderSettings } from './orders/order-variables.js';
-import type { Referrers } from './orders/referrers.js';
-import type { Alerts } from './relay/alerts.js';
-import type { Relayer } from './relay/relayer.js';
-import type { MetricsBook } from './metrics.js';
-import type { RequestScopes } from './request-scope.js';
-import type { NoticeSource } from './notifications/notice-source.js';
-import type { CatchUp } from './tracking/catch-up.js';
-import type { MarketFeed } from './market-feed.js';
+import type { OrderSettings } from './trading/order-variables.js';
+import type { Referrers } from './trading/referrers.js';
+import type { Alerts } from './observability/alerts/alerts.js';
+import type { Relayer } from './ports/relayer.js';
+import type { MetricsBook } from './observability/metrics.js';
+import type { RequestScopes } from './observability/request-scope.js';
+import type { NoticeSource } from './ports/notices.js';
+import type { CatchUp } from './indexer/catch-up.js';
+import type { MarketFeed } from './ports/feed.js';
 import type { Chain, ChainFacts } from './ports/chain.js';
 import type { Store } from './ports/store.js';
 import type { Logger } from './ports/log.js';
@@ -32,7 +32,7 @@ export interface Venue {
   readonly candles: CandleRecorder;
   readonly clock: Clock;
   readonly log: Logger;
-  /** What the head watch knows; the only mutable part, written by `core/tracking/watch-head.ts` alone. */
+  /** What the head watch knows; the only mutable part, written by `core/indexer/watch-head.ts` alone. */
   readonly state: VenueState;
 }
 
@@ -41,7 +41,7 @@ export interface VenueState {
   head: { readonly block: BlockHead; readonly seenAt: number } | null;
   /** Why the node could not be asked the last time; null while it answers. */
   fault: string | null;
-  /** How far the chain's events are in; written by `core/tracking/follow-chain.ts` alone. */
+  /** How far the chain's events are in; written by `core/indexer/follow-chain.ts` alone. */
   readonly followed: { block: bigint | null; caughtUpAt: number | null; fault: string | null };
   /** Set while the events are far behind the head; written by the head watch. */
   catchUp: CatchUp | null;

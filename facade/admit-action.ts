@@ -1,11 +1,11 @@
 import { callerOf } from '../core/access/authenticate.js';
 import type { AgentCaller } from '../core/access/caller.js';
 import { judgeByClock } from '../core/access/signer-nonces.js';
-import type { ActionProof, KeptAction } from '../core/access/signer-store.js';
+import type { ActionProof, KeptAction } from '../core/ports/stores/signers.js';
 import { isInForce, type Agent } from '../core/domain/agent.js';
 import { checkMayTrade } from '../core/domain/scope.js';
 import type { Gateway, Venue } from '../core/gateway.js';
-import { itemLimit, measureWindow, refuseExceeded, windowStart, type Window } from '../core/limits.js';
+import { itemLimit, measureWindow, refuseExceeded, windowStart, type Window } from '../core/access/limits.js';
 import type { Address } from '../core/types.js';
 import { nonceText, TEXTS } from './texts.js';
 

@@ -1,9 +1,9 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { GatewayError } from '../core/errors.js';
 import { venueOf, type Gateway } from '../core/gateway.js';
-import type { HotReplies } from '../core/hot-replies.js';
-import type { Window } from '../core/limits.js';
-import type { OpenScope, RequestScopes } from '../core/request-scope.js';
+import type { HotReplies } from '../http/hot-replies.js';
+import type { Window } from '../core/access/limits.js';
+import type { OpenScope, RequestScopes } from '../core/observability/request-scope.js';
 import type { TradeHandlers } from './actions/trade-handlers.js';
 import { createCompatDoor } from './compat.js';
 import { COMPAT_REPORT } from './compat-report.js';

@@ -1,4 +1,4 @@
-import type { Acquaintance } from '../core/access/signer-store.js';
+import type { Acquaintance } from '../core/ports/stores/signers.js';
 import type { Recover, RecoverableSignature } from '../core/access/signature.js';
 import type { Gateway, Venue } from '../core/gateway.js';
 import type { Address } from '../core/types.js';

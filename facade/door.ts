@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { GatewayError } from '../core/errors.js';
 import type { Venue } from '../core/gateway.js';
-import type { Window } from '../core/limits.js';
+import type { Window } from '../core/access/limits.js';
 
 /** Who sent a request, and what it is called. */
 export interface Client {

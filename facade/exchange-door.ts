@@ -1,6 +1,6 @@
 import { GatewayError, retryAfterSeconds } from '../core/errors.js';
 import type { Gateway } from '../core/gateway.js';
-import type { Window } from '../core/limits.js';
+import type { Window } from '../core/access/limits.js';
 import { ACTIONS } from './actions/index.js';
 import type { TradeHandlers } from './actions/trade-handlers.js';
 import { JSON_TYPE, type Answer, type Door } from './door.js';

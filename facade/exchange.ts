@@ -1,7 +1,7 @@
 import { bytesToHex } from 'viem/utils';
 import { requireDelegate } from '../core/access/agent-status.js';
 import type { AgentCaller } from '../core/access/caller.js';
-import type { ActionProof, KeptAction } from '../core/access/signer-store.js';
+import type { ActionProof, KeptAction } from '../core/ports/stores/signers.js';
 import { GatewayError, type ErrorCode } from '../core/errors.js';
 import type { Gateway, Venue } from '../core/gateway.js';
 import type { ActionRow } from './actions/action-row.js';

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { gunzip } from 'node:zlib';
-import { collectBytes, PIECES_TEXT } from '../core/collect-bytes.js';
+import { collectBytes, PIECES_TEXT } from '../http/collect-bytes.js';
 import { GatewayError } from '../core/errors.js';
 
 /** Two hundred orders with everything a client may put into them are a quarter of this. */

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { tightestWindow, type Window } from '../core/limits.js';
+import { tightestWindow, type Window } from '../core/access/limits.js';
 import type { Answer, Client } from './door.js';
 
 /** How much of a request nobody wants is read on, and for how long, before its connection is cut. */

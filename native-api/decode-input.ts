@@ -2,8 +2,8 @@ import type { Request } from 'express';
 import { z } from 'zod';
 import { GatewayError, type Issue } from '../core/errors.js';
 import type { Operation } from './operation.js';
-import { bodyOf } from './read-body.js';
-import { MAX_ISSUES, readStrictJson } from './strict-json.js';
+import { bodyOf } from '../http/read-body.js';
+import { MAX_ISSUES, readStrictJson } from '../http/strict-json.js';
 
 export interface Input {
   readonly params: unknown;

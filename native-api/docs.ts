@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import express, { type RequestHandler, type Router } from 'express';
 import type { OpenApiDocument } from './openapi.js';
-import { sendBytes } from './respond.js';
+import { sendBytes } from '../http/respond.js';
 
 /** Where the page's own package keeps its files: nothing is fetched from anywhere else. */
 const ASSETS = path.dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));

@@ -1,7 +1,7 @@
-import { CHAIN_SLUGS } from '../core/chains.js';
+import { CHAIN_SLUGS } from '../core/chains/chains.js';
 import { CATALOGUE, LIMIT_SCOPES, type ErrorCode } from '../core/errors.js';
 import { errorsOf, pathParameters } from './documented-errors.js';
-import { MAX_WAIT_SECONDS } from '../core/orders/wait-for-order.js';
+import { MAX_WAIT_SECONDS } from '../core/trading/wait-for-order.js';
 import { createSchemaPrinter, type JsonSchema, type SchemaPrinter } from './openapi-schemas.js';
 import type { Operation } from './operation.js';
 import { describeSocket } from './ws/describe-socket.js';

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { AgentCaller, Caller } from '../core/access/caller.js';
 import type { ErrorCode } from '../core/errors.js';
 import type { Gateway, Venue } from '../core/gateway.js';
-import type { Wait } from '../core/orders/wait-for-order.js';
+import type { Wait } from '../core/trading/wait-for-order.js';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 

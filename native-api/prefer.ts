@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import { MAX_WAIT_SECONDS, type Wait } from '../core/orders/wait-for-order.js';
+import { MAX_WAIT_SECONDS, type Wait } from '../core/trading/wait-for-order.js';
 
 /** One preference (RFC 7240): a name, perhaps a value, perhaps parameters. Commas and semicolons inside quotes belong to the value. */
 const PREFERENCE =

@@ -1,8 +1,8 @@
 import type { Address, Cancel } from '../core/types.js';
-import type { QueuedJob, Relayer } from '../core/relay/relayer.js';
-import { isOver, type RelayJob } from '../core/relay/relay-store.js';
-import { createSwitchBoard } from '../core/relay/switch-board.js';
-import type { SwitchStore, WalletStanding } from '../core/relay/switches.js';
+import type { QueuedJob, Relayer } from '../core/ports/relayer.js';
+import { isOver, type RelayJob } from '../core/ports/stores/relay.js';
+import { createSwitchBoard } from './switch-board.js';
+import type { SwitchStore, WalletStanding } from '../core/ports/stores/switches.js';
 import { createLane, type Lane } from './lane.js';
 import type { LaneOptions } from './lane-options.js';
 import { createAssignment } from './wallet-assignment.js';

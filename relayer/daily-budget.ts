@@ -1,9 +1,9 @@
 import { nextDay } from '../core/domain/relay/guardrails.js';
-import { dayOf } from '../core/relay/gas-ledger.js';
-import { formatNative } from '../core/relay/native-amount.js';
-import type { DailyBudgetSetting } from '../core/relay/relayer-variables.js';
-import { isOver, type Refusal, type RelayJob, type RelayStore } from '../core/relay/relay-store.js';
-import type { ChainSlug } from '../core/chains.js';
+import { dayOf } from '../core/ports/stores/gas.js';
+import { formatNative } from '../core/domain/native-amount.js';
+import type { DailyBudgetSetting } from '../core/config/relayer.js';
+import { isOver, type Refusal, type RelayJob, type RelayStore } from '../core/ports/stores/relay.js';
+import type { ChainSlug } from '../core/chains/chains.js';
 import type { Logger } from '../core/ports/log.js';
 import type { Clock } from '../core/ports/clock.js';
 import type { Address } from '../core/types.js';

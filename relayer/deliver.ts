@@ -1,6 +1,6 @@
 import type { Hex } from '../core/types.js';
-import type { NodeFees, SendVerdict } from '../core/relay/relayer.js';
-import { isOver, type RelayJob } from '../core/relay/relay-store.js';
+import type { NodeFees, SendVerdict } from '../core/ports/relayer.js';
+import { isOver, type RelayJob } from '../core/ports/stores/relay.js';
 import { allDone } from './all-done.js';
 import { hostsIn } from './failure.js';
 import { bumpedFees, firstFees, gwei } from './fees.js';

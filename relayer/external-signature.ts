@@ -1,6 +1,6 @@
 import { keccak256, numberToHex, parseTransaction, recoverAddress, serializeTransaction } from 'viem/utils';
 import type { Address, Hex } from '../core/types.js';
-import type { Attempt } from '../core/relay/relay-store.js';
+import type { Attempt } from '../core/ports/stores/relay.js';
 import type { Unsigned } from './wallet.js';
 
 /** What a signer may answer: the signature, with or without its parity, or the whole transaction. */

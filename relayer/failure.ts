@@ -1,5 +1,5 @@
 import { GatewayError } from '../core/errors.js';
-import { NoNodeError } from '../core/relay/no-node-error.js';
+import { NoNodeError } from '../core/ports/no-node-error.js';
 
 /** The hosts that were asked in vain, in brackets; nothing where they are not known. */
 export const hostsIn = (error: unknown): string =>

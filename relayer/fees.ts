@@ -1,6 +1,6 @@
 import { formatUnits } from 'viem/utils';
-import type { NodeFees } from '../core/relay/relayer.js';
-import type { Attempt } from '../core/relay/relay-store.js';
+import type { NodeFees } from '../core/ports/relayer.js';
+import type { Attempt } from '../core/ports/stores/relay.js';
 
 export interface FeeSettings {
   /** Wei per gas that is never passed, whatever the market asks. */

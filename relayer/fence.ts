@@ -1,10 +1,10 @@
-import type { ChainSlug } from '../core/chains.js';
+import type { ChainSlug } from '../core/chains/chains.js';
 import type { Logger } from '../core/ports/log.js';
 import type { Clock } from '../core/ports/clock.js';
 import type { Address } from '../core/types.js';
-import { FENCE_CAUSES, type Fence, type FenceCause, type LaneHealth, type ToldFence } from '../core/relay/relay-store.js';
-import type { RelayStore } from '../core/relay/relay-store.js';
-import type { LaneWaits } from '../core/relay/lane-waits.js';
+import { FENCE_CAUSES, type Fence, type FenceCause, type LaneHealth, type ToldFence } from '../core/ports/stores/relay.js';
+import type { RelayStore } from '../core/ports/stores/relay.js';
+import type { LaneWaits } from '../core/config/lane-waits.js';
 
 /** What stands is told again this often: an alert may have been ended, or a row restored, by somebody who did not know of it. */
 const AGAIN_MS = 30_000;

@@ -1,4 +1,4 @@
-import type { Keystore } from '../core/relay/relayer-variables-keys.js';
+import type { Keystore } from '../core/config/relayer-keys.js';
 import type { Hex } from '../core/types.js';
 
 /**

@@ -1,10 +1,10 @@
-import type { DailyBudgetSetting } from '../core/relay/relayer-variables.js';
-import type { ChainDefinition, ChainSlug } from '../core/chains.js';
+import type { DailyBudgetSetting } from '../core/config/relayer.js';
+import type { ChainDefinition, ChainSlug } from '../core/chains/chains.js';
 import type { Clock } from '../core/ports/clock.js';
 import type { Logger } from '../core/ports/log.js';
-import type { LaneWaits } from '../core/relay/lane-waits.js';
-import type { RelayJob, RelayStore } from '../core/relay/relay-store.js';
-import type { RelayNode } from '../core/relay/relayer.js';
+import type { LaneWaits } from '../core/config/lane-waits.js';
+import type { RelayJob, RelayStore } from '../core/ports/stores/relay.js';
+import type { RelayNode } from '../core/ports/relayer.js';
 import type { Hex } from '../core/types.js';
 import type { BudgetEvents } from './daily-budget.js';
 import type { FeeSettings } from './fees.js';

@@ -1,6 +1,6 @@
 import type { Address } from '../core/types.js';
-import type { Refusal, RelayJob, SignedAction, Fence } from '../core/relay/relay-store.js';
-import type { Lease } from '../core/tracking/tracking-store.js';
+import type { Refusal, RelayJob, SignedAction, Fence } from '../core/ports/stores/relay.js';
+import type { Lease } from '../core/ports/stores/tracking.js';
 import { createDailyBudget } from './daily-budget.js';
 import { createDelivery } from './deliver.js';
 import type { LaneOptions } from './lane-options.js';

@@ -1,4 +1,4 @@
-import type { RelayJob } from '../core/relay/relay-store.js';
+import type { RelayJob } from '../core/ports/stores/relay.js';
 import { allDone } from './all-done.js';
 import { createChainCount } from './chain-count.js';
 import type { DailyBudget } from './daily-budget.js';

@@ -1,7 +1,7 @@
-import { isDemoKey } from '../core/demo-key.js';
+import { isDemoKey } from '../core/config/demo-key.js';
 import type { Logger } from '../core/ports/log.js';
 import type { Clock } from '../core/ports/clock.js';
-import type { RelayerConfig } from '../core/relay/relayer-variables.js';
+import type { RelayerConfig } from '../core/config/relayer.js';
 import { createExternalWallets } from './external-signer.js';
 import { openKeystore } from './keystore.js';
 import { createWallet, type SigningCurve, type Wallet } from './wallet.js';

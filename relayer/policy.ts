@@ -1,6 +1,6 @@
 import type { AbiParameter } from 'viem';
 import { decodeAbiParameters, parseAbiParameters, toFunctionSelector } from 'viem/utils';
-import type { Refusal, RelayJob, SignedAction } from '../core/relay/relay-store.js';
+import type { Refusal, RelayJob, SignedAction } from '../core/ports/stores/relay.js';
 import type { Address, Hex } from '../core/types.js';
 import type { JobNature, SigningGuard } from './signing-guard.js';
 

@@ -1,9 +1,9 @@
-import type { ChainSlug } from '../core/chains.js';
+import type { ChainSlug } from '../core/chains/chains.js';
 import type { Logger } from '../core/ports/log.js';
 import type { Clock } from '../core/ports/clock.js';
 import type { Address } from '../core/types.js';
-import type { Receipt, RelayNode } from '../core/relay/relayer.js';
-import type { MinedBlock, RelayJob, RelayStore, Settled } from '../core/relay/relay-store.js';
+import type { Receipt, RelayNode } from '../core/ports/relayer.js';
+import type { MinedBlock, RelayJob, RelayStore, Settled } from '../core/ports/stores/relay.js';
 
 interface Parts {
   readonly store: RelayStore;

@@ -1,4 +1,4 @@
-import type { NewAttempt, RelayJob } from '../core/relay/relay-store.js';
+import type { NewAttempt, RelayJob } from '../core/ports/stores/relay.js';
 import type { DeliveryOptions } from './lane-options.js';
 import type { Fees } from './fees.js';
 

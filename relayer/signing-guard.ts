@@ -1,10 +1,10 @@
 import type { Clock } from '../core/ports/clock.js';
 import type { Address } from '../core/types.js';
 import { BLOCKED_EXITS, careQuota, dayStart, exitQuota, nextDay, type RelayRules } from '../core/domain/relay/guardrails.js';
-import type { GivenRules } from '../core/relay/rules.js';
-import type { Refusal, RelayJob } from '../core/relay/relay-store.js';
-import type { UsedQuota } from '../core/relay/rules-alert.js';
-import type { RulesStore } from '../core/relay/rules-store.js';
+import type { GivenRules } from '../core/config/rules.js';
+import type { Refusal, RelayJob } from '../core/ports/stores/relay.js';
+import type { UsedQuota } from '../core/observability/alerts/rules.js';
+import type { RulesStore } from '../core/ports/stores/rules.js';
 
 /** opens: makes a position, or grows one · cares: changes the levels or the margin of what is there · exits: takes risk away, as its trader asked. */
 export type JobNature = 'opens' | 'cares' | 'exits';

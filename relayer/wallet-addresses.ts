@@ -1,4 +1,4 @@
-import type { RelayerConfig } from '../core/relay/relayer-variables.js';
+import type { RelayerConfig } from '../core/config/relayer.js';
 import { createWallet } from './wallet.js';
 
 /** Whose wallets these settings are, as far as it can be told without opening anything: a keystore need not name its address. */

@@ -1,8 +1,8 @@
-import type { ChainSlug } from '../core/chains.js';
+import type { ChainSlug } from '../core/chains/chains.js';
 import type { Clock } from '../core/ports/clock.js';
 import type { Address } from '../core/types.js';
-import type { RelayStore } from '../core/relay/relay-store.js';
-import type { SwitchStore, WalletStanding } from '../core/relay/switches.js';
+import type { RelayStore } from '../core/ports/stores/relay.js';
+import type { SwitchStore, WalletStanding } from '../core/ports/stores/switches.js';
 
 export interface AssignmentOptions {
   readonly slug: ChainSlug;

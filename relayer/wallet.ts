@@ -1,6 +1,6 @@
 import { privateKeyToAccount, privateKeyToAddress } from 'viem/accounts';
 import { bytesToHex, hexToBytes, keccak256, serializeTransaction } from 'viem/utils';
-import type { Attempt } from '../core/relay/relay-store.js';
+import type { Attempt } from '../core/ports/stores/relay.js';
 import type { Address, Hex } from '../core/types.js';
 import type { Fees } from './fees.js';
 

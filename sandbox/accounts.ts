@@ -1,5 +1,5 @@
 import { privateKeyToAccount, type PrivateKeyAccount } from 'viem/accounts';
-import { demoKey } from '../core/demo-key.js';
+import { demoKey } from '../core/config/demo-key.js';
 import type { Hex } from '../core/types.js';
 
 /** `operator` runs the venue (oracle, keeper, faucet); the others are for people and stand in `GET /sandbox`. */

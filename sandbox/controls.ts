@@ -1,4 +1,4 @@
-import type { ChainDefinition, ChainSlug } from '../core/chains.js';
+import type { ChainDefinition, ChainSlug } from '../core/chains/chains.js';
 import type { Address } from '../core/types.js';
 import type { SandboxAccounts } from './accounts.js';
 import type { Faucet, SandboxCollateral } from './faucet.js';

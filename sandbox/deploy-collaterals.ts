@@ -1,5 +1,5 @@
 import { getAddress } from 'viem';
-import type { ChainSlug } from '../core/chains.js';
+import type { ChainSlug } from '../core/chains/chains.js';
 import type { Address } from '../core/types.js';
 
 /**

@@ -1,5 +1,5 @@
 import { encodeFunctionData, parseUnits, zeroAddress } from 'viem';
-import type { ChainSlug } from '../core/chains.js';
+import type { ChainSlug } from '../core/chains/chains.js';
 import type { Address, Hex } from '../core/types.js';
 import { sandboxControlAbi } from './contracts/artefact.js';
 import { COLLATERALS, WRAPPED_NATIVE, oracleAddress } from './deploy-collaterals.js';

@@ -1,7 +1,7 @@
 import { encodeFunctionData, type PrivateKeyAccount } from 'viem';
-import type { ChainDefinition, ChainSlug } from '../core/chains.js';
+import type { ChainDefinition, ChainSlug } from '../core/chains/chains.js';
 import type { Address, Hex } from '../core/types.js';
-import { diamondAbi } from '../core/adapters/diamond-abi.js';
+import { diamondAbi } from '../core/adapters/evm/diamond-abi.js';
 import type { RpcAnswer } from './chain/engine.js';
 import { DIAMOND_CODE, FACETS, TOKEN_CODE, sandboxControlAbi, tokenAbi } from './contracts/artefact.js';
 import { COLLATERALS, facetAddress } from './deploy-collaterals.js';

@@ -1,6 +1,6 @@
 import { encodeFunctionData, parseAbi, parseEther, parseUnits } from 'viem';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
-import { diamondAbi } from '../core/adapters/diamond-abi.js';
+import { diamondAbi } from '../core/adapters/evm/diamond-abi.js';
 import type { Address, Hex } from '../core/types.js';
 import type { AdminMethod } from './chain/chain-node.js';
 import { tokenAbi } from './contracts/artefact.js';

@@ -1,8 +1,8 @@
-import { createLogger } from '../core/adapters/log.js';
-import { systemClock } from '../core/adapters/system-clock.js';
-import { forgetSecrets } from '../core/secret-settings.js';
-import { readLauncher, readOrExit, runProgram } from '../lifecycle.js';
-import { readSettings } from '../read-settings.js';
+import { createLogger } from '../core/adapters/telemetry/log.js';
+import { systemClock } from '../core/adapters/system/clock.js';
+import { forgetSecrets } from '../core/config/secrets.js';
+import { readLauncher, readOrExit, runProgram } from '../app/lifecycle.js';
+import { readSettings } from '../app/read-settings.js';
 import { banner } from './banner.js';
 import { readSandboxSettings } from './settings.js';
 import { startSandbox } from './start-sandbox.js';

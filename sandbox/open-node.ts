@@ -1,5 +1,5 @@
 import { renameSync } from 'node:fs';
-import { StartError } from '../core/start-error.js';
+import { StartError } from '../core/config/start-error.js';
 import type { ChainNode } from './chain/chain-node.js';
 import { createExternalNode } from './chain/external-node.js';
 import { createChainNode, type RunningChainNode } from './chain/node.js';

@@ -1,5 +1,5 @@
-import { systemRandom } from '../core/adapters/system-random.js';
-import { operatorSettings, type OperatorSettings } from '../core/relay/operator-variables.js';
+import { systemRandom } from '../core/adapters/system/random.js';
+import { operatorSettings, type OperatorSettings } from '../core/config/operator.js';
 import type { SandboxSettings } from './settings.js';
 
 const TOKEN_BYTES = 18;

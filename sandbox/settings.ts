@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import { ENTRANCE_VARIABLES } from '../core/access/entrance-variables.js';
-import { ChainList } from '../core/chain-list.js';
-import { LOG_LEVELS, Port } from '../core/config.js';
-import { ConfigError, describeIssues, type Environment } from '../core/config-source.js';
-import { DATABASE_VARIABLES, DatabaseUrl } from '../core/database-variables.js';
-import { FACADE_VARIABLES } from '../core/facade/facade-variables.js';
-import { ORDER_VARIABLES } from '../core/orders/order-variables.js';
-import { readReferrers, type Referrers } from '../core/orders/referrers.js';
-import { OPERATOR_VARIABLES, operatorProblems } from '../core/relay/operator-variables.js';
-import { TRACING_VARIABLES } from '../core/tracing-variables.js';
-import { openSource, type SourceFiles } from '../core/secret-settings.js';
+import { ChainList } from './chain-list.js';
+import { LOG_LEVELS, Port } from '../core/config/config.js';
+import { ConfigError, describeIssues, type Environment } from '../core/config/source.js';
+import { DATABASE_VARIABLES, DatabaseUrl } from '../core/config/database.js';
+import { FACADE_VARIABLES } from '../core/config/facade.js';
+import { ORDER_VARIABLES } from '../core/trading/order-variables.js';
+import { readReferrers, type Referrers } from '../core/trading/referrers.js';
+import { OPERATOR_VARIABLES, operatorProblems } from '../core/config/operator.js';
+import { TRACING_VARIABLES } from '../core/config/tracing.js';
+import { openSource, type SourceFiles } from '../core/config/secrets.js';
 
 const Milliseconds = z.coerce
   .number('must be a number')

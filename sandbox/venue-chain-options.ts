@@ -1,4 +1,4 @@
-import type { ChainDefinition, ChainSlug } from '../core/chains.js';
+import type { ChainDefinition, ChainSlug } from '../core/chains/chains.js';
 import type { Logger } from '../core/ports/log.js';
 import type { Clock } from '../core/ports/clock.js';
 import type { SandboxAccounts } from './accounts.js';

@@ -1,5 +1,5 @@
 import type { BlockHead } from '../core/types.js';
-import type { Lifecycle } from '../lifecycle.js';
+import type { Lifecycle } from '../app/lifecycle.js';
 import type { ChainNode } from './chain/chain-node.js';
 import type { ChainControls } from './controls.js';
 import { createFaultProxy } from './fault-proxy.js';

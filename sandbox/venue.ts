@@ -1,8 +1,8 @@
 import type { Logger } from '../core/ports/log.js';
 import type { Clock } from '../core/ports/clock.js';
-import type { ChainConfig } from '../core/config.js';
-import { NO_REFERRERS } from '../core/orders/referrers.js';
-import type { Lifecycle } from '../lifecycle.js';
+import type { ChainConfig } from '../core/config/config.js';
+import { NO_REFERRERS } from '../core/trading/referrers.js';
+import type { Lifecycle } from '../app/lifecycle.js';
 import { sandboxAccounts } from './accounts.js';
 import { createMarketHours } from './backend/market-hours.js';
 import { createPriceBackend } from './backend/price-backend.js';

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { parseAbi } from 'viem';
-import { DIAMOND_SIGNATURES } from '../core/adapters/diamond-signatures.js';
+import { DIAMOND_SIGNATURES } from '../core/adapters/evm/diamond-signatures.js';
 
-const target = new URL('../core/adapters/diamond-abi.ts', import.meta.url);
+const target = new URL('../core/adapters/evm/diamond-abi.ts', import.meta.url);
 const abi: readonly unknown[] = parseAbi(DIAMOND_SIGNATURES as readonly string[]);
 const rows = abi.map((item) => `  ${JSON.stringify(item)},`).join('\n');
 writeFileSync(

@@ -18,7 +18,7 @@ interface Mutant {
   readonly text: string;
 }
 
-const FOLDERS = ['core/domain', 'core/access', 'core/orders', 'facade/signing', 'relayer'];
+const FOLDERS = ['core/domain', 'core/access', 'core/trading', 'facade/signing', 'relayer'];
 const SLOWEST_RUN_MS = 180_000;
 
 const SWAPPED: Partial<Record<ts.SyntaxKind, string>> = {

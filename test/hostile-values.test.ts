@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { GatewayError } from '../core/errors.js';
-import { MAX_JSON_ITEMS } from '../core/json-bounds.js';
+import { MAX_JSON_ITEMS } from '../http/json-bounds.js';
 import { ACTIONS } from '../facade/actions/index.js';
 import { INFO_TYPES } from '../facade/info/info-types.js';
 import { decodeAction } from '../facade/signing/canonical.js';
@@ -8,7 +8,7 @@ import { readOrderedJson, type JsonObject } from '../facade/signing/ordered-json
 import { readFrame } from '../facade/ws/read-frame.js';
 import { findSubscription, SUBSCRIPTION_NAMES } from '../facade/ws/subscription-types.js';
 import { OPERATIONS } from '../native-api/operations/index.js';
-import { readStrictJson } from '../native-api/strict-json.js';
+import { readStrictJson } from '../http/strict-json.js';
 import { Addressed, Beat, ByKey, BySignature, Spoken, SUBSCRIPTIONS } from '../native-api/wire/stream.js';
 import { readMessage } from '../native-api/ws/read-message.js';
 import { OPERATOR_ROUTES } from '../relayer/operator/operator-routes.js';

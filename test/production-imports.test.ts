@@ -29,21 +29,24 @@ function reachable(entry: string): string[] {
 
 describe('a production entry', () => {
   it.each([
-    ['main.ts', 'compose.ts'],
-    ['migrate.ts', 'core/adapters/store/open-database.ts'],
+    ['app/commands/start.ts', 'app/compose/gateway.ts'],
+    ['app/commands/migrate.ts', 'core/adapters/postgres/open-database.ts'],
   ])('%s never loads the sandbox', (entry, neighbour) => {
     const loaded = reachable(entry);
     expect(loaded).toContain(neighbour);
     expect(loaded.filter((file) => file.startsWith('sandbox/'))).toEqual([]);
   });
 
-  it.each(['main.ts', 'migrate.ts', 'relayer-command.ts'])('%s needs no package that a production install leaves out', (entry) => {
-    const needed = [...new Set(reachable(entry).flatMap(packagesOf))];
-    expect(needed.filter((name) => !(name in dependencies))).toEqual([]);
-  });
+  it.each(['app/commands/start.ts', 'app/commands/migrate.ts', 'app/commands/relayer.ts'])(
+    '%s needs no package that a production install leaves out',
+    (entry) => {
+      const needed = [...new Set(reachable(entry).flatMap(packagesOf))];
+      expect(needed.filter((name) => !(name in dependencies))).toEqual([]);
+    },
+  );
 
   it('loads what it is known to load, and the sandbox only what its own install has', () => {
-    expect(reachable('main.ts').flatMap(packagesOf)).toEqual(expect.arrayContaining(['express', 'pg', 'viem']));
+    expect(reachable('app/commands/start.ts').flatMap(packagesOf)).toEqual(expect.arrayContaining(['express', 'pg', 'viem']));
     const venue = [...new Set(reachable('sandbox/main.ts').flatMap(packagesOf))];
     expect(venue.filter((name) => !(name in dependencies) && !(name in optionalDependencies))).toEqual([]);
   });

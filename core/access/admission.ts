@@ -1,6 +1,6 @@
-import type { ChainSlug } from '../chains.js';
+import type { ChainSlug } from '../chains/chains.js';
 import { GatewayError } from '../errors.js';
-import { measureWindow, windowStart, type LimitNumbers, type Window } from '../limits.js';
+import { measureWindow, windowStart, type LimitNumbers, type Window } from './limits.js';
 import type { Clock } from '../ports/clock.js';
 
 /** One authenticated request before the shared books. */

@@ -1,5 +1,5 @@
 import type { Gateway } from '../gateway.js';
-import type { AgentClaim } from './access-store.js';
+import type { AgentClaim } from '../ports/stores/access.js';
 import { standingOf } from './agent-status.js';
 import { forgetDelegate } from './delegation.js';
 

@@ -1,10 +1,10 @@
-import type { ChainSlug } from '../chains.js';
+import type { ChainSlug } from '../chains/chains.js';
 import { agentStatus, type Agent } from '../domain/agent.js';
 import { GatewayError, type TransactionRequest } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
-import { requireServed } from '../orders/require-served.js';
+import { requireServed } from '../trading/require-served.js';
 import type { Address, Hex } from '../types.js';
-import type { MasterClaim, Registration, Takeover } from './access-store.js';
+import type { MasterClaim, Registration, Takeover } from '../ports/stores/access.js';
 import { CLAIM_TRIES, standsInTheWay } from './agent-claims.js';
 import { answerOf, standingOf, viewOf, type AgentAnswer, type AgentView } from './agent-status.js';
 import { freshDelegate } from './delegation.js';

@@ -2,7 +2,7 @@ import { sha256, stringToBytes } from 'viem/utils';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { Address, Hex } from '../types.js';
-import type { ApiKeySummary } from './access-store.js';
+import type { ApiKeySummary } from '../ports/stores/access.js';
 import type { KeyCaller } from './caller.js';
 import { verifyMaster } from './master-signature.js';
 

@@ -1,7 +1,7 @@
 import { isExpired, type Agent } from '../domain/agent.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
-import { refuseExceeded, type Window } from '../limits.js';
+import { refuseExceeded, type Window } from './limits.js';
 import type { Address } from '../types.js';
 import type { Admitted } from './admission.js';
 import { requireActive, requireUnrevoked, senderOf } from './agent-status.js';

@@ -1,4 +1,4 @@
-import { addressBucket } from '../client-address.js';
+import { addressBucket } from './client-address.js';
 import { GatewayError } from '../errors.js';
 
 export interface DearTurns {

@@ -1,5 +1,5 @@
 import { encodeFunctionData, parseAbi } from 'viem/utils';
-import type { ChainDefinition } from '../chains.js';
+import type { ChainDefinition } from '../chains/chains.js';
 import type { TransactionRequest } from '../errors.js';
 import type { Address } from '../types.js';
 

@@ -1,4 +1,4 @@
-import { fromNode } from '../from-node.js';
+import { fromNode } from '../ports/from-node.js';
 import type { Venue } from '../gateway.js';
 import type { Address } from '../types.js';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { parseRange, type TrustedProxies } from '../client-address.js';
-import { LAUNCH_LIMITS } from '../limits.js';
+import { parseRange, type TrustedProxies } from './client-address.js';
+import { LAUNCH_LIMITS } from './limits.js';
 import type { EntranceSettings } from './entrance.js';
 
 const Limit = z.coerce.number('must be a number').int('must be a whole number').min(1, 'must be at least 1');

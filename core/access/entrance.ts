@@ -1,13 +1,13 @@
-import type { ChainSlug } from '../chains.js';
-import { addressBucket, clientAddress, type TrustedProxies } from '../client-address.js';
+import type { ChainSlug } from '../chains/chains.js';
+import { addressBucket, clientAddress, type TrustedProxies } from './client-address.js';
 import type { Agent } from '../domain/agent.js';
-import { createIpLimits } from '../ip-limits.js';
-import type { LimitNumbers, Window } from '../limits.js';
+import { createIpLimits } from './ip-limits.js';
+import type { LimitNumbers, Window } from './limits.js';
 import type { Store } from '../ports/store.js';
 import type { Logger } from '../ports/log.js';
 import type { Clock } from '../ports/clock.js';
 import type { Address } from '../types.js';
-import type { ApiKeyRecord } from './access-store.js';
+import type { ApiKeyRecord } from '../ports/stores/access.js';
 import { createAdmission, type Admission } from './admission.js';
 import { createCredentialHeaders, type CredentialHeaders } from './credential-headers.js';
 import { createDearTurns, type DearTurns } from './dear-turns.js';

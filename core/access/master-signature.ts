@@ -3,7 +3,7 @@ import { hashTypedData, hexToBytes } from 'viem/utils';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { Address, Hex } from '../types.js';
-import type { MasterClaim } from './access-store.js';
+import type { MasterClaim } from '../ports/stores/access.js';
 import { parseSignature } from './signature.js';
 import { masterFields, signingDomain, type MASTER_TYPES, type MasterType } from './typed-data.js';
 import { isApprovedByContract } from './wallet-verdicts.js';

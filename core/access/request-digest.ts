@@ -1,4 +1,4 @@
-import type { ChainDefinition } from '../chains.js';
+import type { ChainDefinition } from '../chains/chains.js';
 import type { Keccak } from './signature.js';
 import { REQUEST_FIELDS, signingDomain } from './typed-data.js';
 

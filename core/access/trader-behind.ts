@@ -1,6 +1,6 @@
-import type { ChainSlug } from '../chains.js';
+import type { ChainSlug } from '../chains/chains.js';
 import { isInForce } from '../domain/agent.js';
-import { fromNode } from '../from-node.js';
+import { fromNode } from '../ports/from-node.js';
 import type { Gateway, Venue } from '../gateway.js';
 import { activeCollaterals } from '../markets/directory.js';
 import type { Address } from '../types.js';

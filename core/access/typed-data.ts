@@ -1,5 +1,5 @@
 import { keccak256 } from 'viem/utils';
-import type { ChainDefinition } from '../chains.js';
+import type { ChainDefinition } from '../chains/chains.js';
 
 /** The fields of every signed request; the operation's id is the primary type. */
 export const REQUEST_FIELDS = [

@@ -1,5 +1,5 @@
 import { decimal, divide, round, type Decimal } from '../domain/decimal.js';
-import type { ListedOrder } from './account-store.js';
+import type { ListedOrder } from '../ports/stores/account.js';
 import { symbolOf, type Collateral, type MarketConfig } from '../domain/market.js';
 import type { Order as StoredOrder, OrderFill, OrderReason, OrderStatus, OrderType } from '../domain/order.js';
 import { positionSizeCollateral, tokensAtOpen } from '../domain/pricing/size.js';

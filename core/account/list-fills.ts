@@ -6,7 +6,7 @@ import { tokensAtOpen } from '../domain/pricing/size.js';
 import { E8 } from '../domain/pricing/units.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { Address, Hex } from '../types.js';
-import type { ListedFill } from './account-store.js';
+import type { ListedFill } from '../ports/stores/account.js';
 import { LEVERAGE_SCALE, baseSize, collateralOf, priceOf } from './describe-order.js';
 import type { Page, PageQuery } from './list-orders.js';
 import { decodeCursor, encodeCursor, type PageScope } from './page-cursor.js';

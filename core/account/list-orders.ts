@@ -2,8 +2,8 @@ import type { Caller } from '../access/caller.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { Address } from '../types.js';
-import { meetTrader } from '../tracking/meet-trader.js';
-import type { ListedOrder } from './account-store.js';
+import { meetTrader } from '../indexer/meet-trader.js';
+import type { ListedOrder } from '../ports/stores/account.js';
 import { describeOrder, type Order } from './describe-order.js';
 import { decodeCursor, encodeCursor, type PageScope } from './page-cursor.js';
 

@@ -9,8 +9,8 @@ import { E18, E8, HUNDRED_PERCENT } from '../domain/pricing/units.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { Address, BlockHead } from '../types.js';
-import type { OpenTrade, OpenTrades } from './account-chain.js';
-import type { ListedPosition } from './account-store.js';
+import type { OpenTrade, OpenTrades } from '../ports/account-chain.js';
+import type { ListedPosition } from '../ports/stores/account.js';
 import { LEVERAGE_SCALE, collateralOf, marketName, priceOf, tradeSize } from './describe-order.js';
 import { tradePricing } from './trade-pricing.js';
 

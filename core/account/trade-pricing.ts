@@ -2,7 +2,7 @@ import { figuresOf } from '../domain/interpret-executions.js';
 import { holdingFees, type HoldingFees } from '../domain/pricing/holding-fees.js';
 import type { ContractsVersion, MarketView, StoredTrade, TradeAccount } from '../domain/pricing/market-view.js';
 import type { BlockHead } from '../types.js';
-import type { OpenTrade } from './account-chain.js';
+import type { OpenTrade } from '../ports/account-chain.js';
 
 /** What the pricing functions ask about a trade, all of one block. */
 export interface TradePricing {

@@ -2,7 +2,7 @@ import type { OrderType } from './order.js';
 
 /**
  * One thing a trader wants done on the Diamond, in the contract's units. Everything both doors can write is one of these; what it
- * becomes on the wire is decided by `core/orders/encode-intent.ts` alone.
+ * becomes on the wire is decided by `core/trading/encode-intent.ts` alone.
  */
 
 export interface OpenTerms {

@@ -1,12 +1,12 @@
-import type { ChainSlug } from '../chains.js';
+import type { ChainSlug } from '../chains/chains.js';
 import { floorTo, MINUTE_MS, type Candle } from '../domain/candle.js';
 import { groupOf, type MarketConfig, type MarketGroup } from '../domain/market.js';
 import { classOpen } from '../domain/schedule.js';
-import type { MarketFeed } from '../market-feed.js';
+import type { MarketFeed } from '../ports/feed.js';
 import type { Logger } from '../ports/log.js';
 import type { Clock } from '../ports/clock.js';
 import type { Cancel } from '../types.js';
-import type { CandleStore, MinuteCandle } from './candle-store.js';
+import type { CandleStore, MinuteCandle } from '../ports/stores/candles.js';
 
 export interface CandleRecorder {
   start(): void;

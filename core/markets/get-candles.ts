@@ -3,7 +3,7 @@ import { decimal, type Decimal } from '../domain/decimal.js';
 import { groupOf, type MarketConfig, type Pair } from '../domain/market.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
-import type { StoredCandle } from './candle-store.js';
+import type { StoredCandle } from '../ports/stores/candles.js';
 import { pairOf } from './directory.js';
 import { PRICE_SCALE } from './list-prices.js';
 

@@ -6,8 +6,8 @@ import type { Gateway, Venue } from '../gateway.js';
 import type { Address } from '../types.js';
 import { noticeOwn } from './notice-own.js';
 import { notificationId, type Notification, type NotificationKind } from './notification.js';
-import type { ForeignNotice } from './notice-source.js';
-import type { MovedStop, Notice } from './notification-store.js';
+import type { ForeignNotice } from '../ports/notices.js';
+import type { MovedStop, Notice } from '../ports/stores/notifications.js';
 
 /** Per chain; older ones can be read in the histories. */
 const RECENT = 100;

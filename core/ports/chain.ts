@@ -1,7 +1,7 @@
-import type { AccountFacts, ChainTrade, OpenOrders, OpenTrades, OpenTradesQuery } from '../account/account-chain.js';
+import type { AccountFacts, ChainTrade, OpenOrders, OpenTrades, OpenTradesQuery } from './account-chain.js';
 import type { DiamondLog } from '../domain/diamond-log.js';
-import type { HistogramCounts } from '../histogram.js';
-import type { RelayNode } from '../relay/relayer.js';
+import type { HistogramCounts } from '../observability/histogram.js';
+import type { RelayNode } from './relayer.js';
 import type {
   OpeningQuestion,
   OpeningTerms,
@@ -11,7 +11,7 @@ import type {
   Revert,
   SeenTransaction,
   UpdateFees,
-} from '../orders/rehearsal.js';
+} from './simulation.js';
 import type { Address, BlockHead, Cancel, Hex } from '../types.js';
 
 /** What the Diamond takes as collateral. */

@@ -1,22 +1,22 @@
 import type { AdmissionStore } from '../access/admission.js';
-import type { AccessStore } from '../access/access-store.js';
-import type { SignerStore } from '../access/signer-store.js';
-import type { SpendStore } from '../access/spend-store.js';
-import type { AccountStore } from '../account/account-store.js';
-import type { FacadeStore } from '../facade/facade-store.js';
-import type { TrackingStore } from '../tracking/tracking-store.js';
-import type { CandleStore } from '../markets/candle-store.js';
-import type { NotificationStore } from '../notifications/notification-store.js';
-import type { JournalStore } from '../journal/journal-store.js';
-import type { MetricsStore } from '../metrics-store.js';
-import type { AlertStore } from '../relay/alert-store.js';
-import type { GasLedger } from '../relay/gas-ledger.js';
-import type { ExchangeStore } from '../relay/exchange-store.js';
-import type { RoomStore } from '../relay/room-store.js';
-import type { SwitchStore } from '../relay/switches.js';
-import type { RelayStore } from '../relay/relay-store.js';
-import type { RulesStore } from '../relay/rules-store.js';
-import type { OrdersStore } from '../orders/orders-store.js';
+import type { AccessStore } from './stores/access.js';
+import type { SignerStore } from './stores/signers.js';
+import type { SpendStore } from './stores/spend.js';
+import type { AccountStore } from './stores/account.js';
+import type { FacadeStore } from './stores/facade.js';
+import type { TrackingStore } from './stores/tracking.js';
+import type { CandleStore } from './stores/candles.js';
+import type { NotificationStore } from './stores/notifications.js';
+import type { JournalStore } from './stores/journal.js';
+import type { MetricsStore } from './stores/metrics.js';
+import type { AlertStore } from './stores/alerts.js';
+import type { GasLedger } from './stores/gas.js';
+import type { ExchangeStore } from './stores/exchange.js';
+import type { RoomStore } from './stores/rooms.js';
+import type { SwitchStore } from './stores/switches.js';
+import type { RelayStore } from './stores/relay.js';
+import type { RulesStore } from './stores/rules.js';
+import type { OrdersStore } from './stores/orders.js';
 
 /** Everything that survives a restart, one interface per aggregate. */
 export interface Store {

@@ -1,4 +1,4 @@
-import { addressBucket } from '../client-address.js';
+import { addressBucket } from '../access/client-address.js';
 import type { Address } from '../types.js';
 
 /** What one network address may hold on the sockets of all front ends together; of IPv6 a /64. */

@@ -1,5 +1,5 @@
 import type { Gateway, Venue } from '../gateway.js';
-import type { JournalEntry } from '../journal/journal-store.js';
+import type { JournalEntry } from '../ports/stores/journal.js';
 import type { Address, Cancel } from '../types.js';
 import type { JournalHub } from './journal-hub.js';
 

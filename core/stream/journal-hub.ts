@@ -1,6 +1,6 @@
 import { createBus, type Bus } from '../bus.js';
 import type { Gateway, Venue } from '../gateway.js';
-import type { JournalEntry } from '../journal/journal-store.js';
+import type { JournalEntry } from '../ports/stores/journal.js';
 import type { Address, Cancel } from '../types.js';
 
 export type EntriesListener = (entries: readonly JournalEntry[]) => void;

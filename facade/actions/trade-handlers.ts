@@ -1,6 +1,6 @@
 import type { AgentCaller } from '../../core/access/caller.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
-import type { KeptAction } from '../../core/access/signer-store.js';
+import type { KeptAction } from '../../core/ports/stores/signers.js';
 import type { ExchangeReply } from '../reply.js';
 import type { TradeActionOf, TradeType } from './trade.js';
 

@@ -1,9 +1,9 @@
-import type { OpenTrade } from '../../core/account/account-chain.js';
+import type { OpenTrade } from '../../core/ports/account-chain.js';
 import { moneyOf, readOpenTrades, unitsOf } from '../../core/account/list-positions.js';
 import { figuresOf } from '../../core/domain/interpret-executions.js';
 import { collateralToUsd, entryBase } from '../../core/domain/pricing/size.js';
 import { GatewayError } from '../../core/errors.js';
-import type { LeverageSetting } from '../../core/facade/leverage-store.js';
+import type { LeverageSetting } from '../../core/ports/stores/leverage.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
 import { referenceCollateral } from '../../core/markets/directory.js';
 import type { Address, BlockHead } from '../../core/types.js';

@@ -1,5 +1,5 @@
-import type { SeenOrder } from '../../core/facade/history-store.js';
-import type { ExchangeRecord } from '../../core/relay/exchange-store.js';
+import type { SeenOrder } from '../../core/ports/stores/history.js';
+import type { ExchangeRecord } from '../../core/ports/stores/exchange.js';
 import { sizeOfFills, type OrderFills } from './order-fills.js';
 import { askedSize, showRecord, statusOf, type HlStatus, type OrderWithStatus, type Whose } from './order-shapes.js';
 

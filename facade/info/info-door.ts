@@ -1,8 +1,8 @@
 import { traderBehind } from '../../core/access/trader-behind.js';
 import { retryAfterSeconds, type GatewayError } from '../../core/errors.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
-import type { HotReplies } from '../../core/hot-replies.js';
-import { parseJson } from '../../core/json-bounds.js';
+import type { HotReplies } from '../../http/hot-replies.js';
+import { parseJson } from '../../http/json-bounds.js';
 import { JSON_TYPE, TEXT_TYPE, type Answer, type Door } from '../door.js';
 import { createUniverses } from '../universe.js';
 import { createAccountReader } from './account-state.js';

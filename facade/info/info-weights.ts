@@ -1,5 +1,5 @@
 import type { Gateway } from '../../core/gateway.js';
-import { refuseExceeded, type Window } from '../../core/limits.js';
+import { refuseExceeded, type Window } from '../../core/access/limits.js';
 import { BYTES_PER_WEIGHT } from '../../core/stream/frame-weight.js';
 
 /** What Hyperliquid counts a question with: most bots pace themselves by these numbers. */

@@ -1,6 +1,6 @@
 import { decimal, divide, divideInteger, type Decimal } from '../../core/domain/decimal.js';
 import { floorToLot } from '../../core/domain/lot.js';
-import type { LeverageSetting } from '../../core/facade/leverage-store.js';
+import type { LeverageSetting } from '../../core/ports/stores/leverage.js';
 import { PRICE_SCALE, USD_SCALE, valueUsd } from '../format.js';
 import { coinSize, lotOf, type Asset } from '../universe.js';
 import type { HeldTrade } from './account-state.js';

@@ -1,5 +1,5 @@
 import type { MarketConfig } from '../../core/domain/market.js';
-import type { LeverageSetting } from '../../core/facade/leverage-store.js';
+import type { LeverageSetting } from '../../core/ports/stores/leverage.js';
 import type { Asset } from '../universe.js';
 
 /** What the next opening takes. */

@@ -1,14 +1,14 @@
 import { collateralOf } from '../../core/account/describe-order.js';
-import type { ListedPosition } from '../../core/account/account-store.js';
+import type { ListedPosition } from '../../core/ports/stores/account.js';
 import { levelOf } from '../../core/domain/level.js';
 import type { MarketConfig } from '../../core/domain/market.js';
 import type { PositionState } from '../../core/domain/position.js';
 import type { ExchangeOrder } from '../../core/domain/relay/exchange-order.js';
 import { entryBase } from '../../core/domain/pricing/size.js';
-import type { SeenOrder } from '../../core/facade/history-store.js';
-import type { KnownProtection, Protection } from '../../core/facade/protection-store.js';
-import { askedLevel, keptPrice } from '../../core/relay/asked-level.js';
-import type { ExchangeRecord } from '../../core/relay/exchange-store.js';
+import type { SeenOrder } from '../../core/ports/stores/history.js';
+import type { KnownProtection, Protection } from '../../core/ports/stores/protections.js';
+import { askedLevel, keptPrice } from '../trade/plan/asked-level.js';
+import type { ExchangeRecord } from '../../core/ports/stores/exchange.js';
 import { isUnanswered } from './bot-order-status.js';
 import { isTrade, showOrder, showProtection, showRecord, sizeOf, type FrontendOrder, type Whose } from './order-shapes.js';
 

@@ -1,4 +1,4 @@
-import { NEWEST_FILLS, type SeenOrder } from '../../core/facade/history-store.js';
+import { NEWEST_FILLS, type SeenOrder } from '../../core/ports/stores/history.js';
 import { ZERO_TEXT } from '../format.js';
 import { readFills, type ShownFill } from './fills.js';
 import type { OrderWithStatus, Whose } from './order-shapes.js';

@@ -7,9 +7,9 @@ import type { Level } from '../../core/domain/chain-event.js';
 import { floorToLot } from '../../core/domain/lot.js';
 import type { MarketConfig } from '../../core/domain/market.js';
 import type { Order } from '../../core/domain/order.js';
-import type { SeenOrder } from '../../core/facade/history-store.js';
-import type { KnownProtection } from '../../core/facade/protection-store.js';
-import type { ExchangeRecord } from '../../core/relay/exchange-store.js';
+import type { SeenOrder } from '../../core/ports/stores/history.js';
+import type { KnownProtection } from '../../core/ports/stores/protections.js';
+import type { ExchangeRecord } from '../../core/ports/stores/exchange.js';
 import { BASE_SCALE, PRICE_SCALE, ZERO_TEXT, formatExact, formatSize, priceDecimals } from '../format.js';
 import { coinPrice, coinSize, lotOf, type Asset, type Universe } from '../universe.js';
 

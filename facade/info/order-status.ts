@@ -1,9 +1,9 @@
 import { levelOf } from '../../core/domain/level.js';
 import type { Order } from '../../core/domain/order.js';
-import type { SeenOrder } from '../../core/facade/history-store.js';
-import { isSettled } from '../../core/relay/await-orders.js';
-import { childPlace, type ChildPlace } from '../../core/relay/child-place.js';
-import type { ExchangeRecord } from '../../core/relay/exchange-store.js';
+import type { SeenOrder } from '../../core/ports/stores/history.js';
+import { isSettled } from '../trade/send/await-orders.js';
+import { childPlace, type ChildPlace } from '../trade/plan/child-place.js';
+import type { ExchangeRecord } from '../../core/ports/stores/exchange.js';
 import { recordStatus } from './bot-order-status.js';
 import { withCancelWords } from './cancel-words.js';
 import { endOf, levelStatuses, type NumberedLevel } from './level-status.js';

@@ -1,9 +1,9 @@
 import { comparePlaces } from '../../core/domain/chain-event.js';
 import { divideInteger } from '../../core/domain/decimal.js';
 import type { MarketTrade } from '../../core/domain/market-trade.js';
-import type { TapeFill } from '../../core/facade/history-store.js';
+import type { TapeFill } from '../../core/ports/stores/history.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
-import type { ExchangeRecord } from '../../core/relay/exchange-store.js';
+import type { ExchangeRecord } from '../../core/ports/stores/exchange.js';
 import { PRICE_SCALE, formatSize, formatTick } from '../format.js';
 import { coinPrice, coinSize, lotOf, type Asset } from '../universe.js';
 import { limitOf } from './fills.js';

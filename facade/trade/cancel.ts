@@ -1,6 +1,6 @@
 import type { Venue } from '../../core/gateway.js';
-import type { CancelOutcome } from '../../core/relay/cancel-work.js';
-import { relayCancels, type CancelItem } from '../../core/relay/relay-cancels.js';
+import type { CancelOutcome } from './send/cancel-work.js';
+import { relayCancels, type CancelItem } from './send/relay-cancels.js';
 import type { TradeActionOf } from '../actions/trade.js';
 import { statuses, type ExchangeReply, type ItemStatus } from '../reply.js';
 import { itemError, throwIfAll } from './item-status.js';

@@ -1,7 +1,7 @@
 import type { OrderReason } from '../../core/domain/order.js';
 import type { TranslationRefusal } from '../../core/domain/relay/exchange-order.js';
 import type { ErrorDetails, GatewayError } from '../../core/errors.js';
-import { TRADE_BUSY } from '../../core/relay/write-leg.js';
+import { TRADE_BUSY } from './plan/write-leg.js';
 
 /** What is said about one item. Clients compare the beginnings; every sentence ends with the asset it is about. */
 export const ITEM_TEXTS = {

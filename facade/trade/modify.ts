@@ -1,6 +1,6 @@
 import type { GatewayError } from '../../core/errors.js';
-import { findTarget, identityOf, type OrderName } from '../../core/relay/find-target.js';
-import { relayModify, type ModifyOutcome } from '../../core/relay/relay-modify.js';
+import { findTarget, identityOf, type OrderName } from './plan/find-target.js';
+import { relayModify, type ModifyOutcome } from './send/relay-modify.js';
 import type { TradeActionOf, WireOrder } from '../actions/trade.js';
 import { DONE, refused, statuses, type ExchangeReply, type ItemStatus } from '../reply.js';
 import type { Asset } from '../universe.js';

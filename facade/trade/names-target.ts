@@ -1,15 +1,15 @@
-import type { ChainSlug } from '../../core/chains.js';
+import type { ChainSlug } from '../../core/chains/chains.js';
 import type { AmendIntent, Intent } from '../../core/domain/intent.js';
-import { withLevel } from '../../core/relay/change-child.js';
+import { withLevel } from './send/change-child.js';
 import type { TranslationContext } from '../../core/domain/relay/exchange-order.js';
-import { indexOf } from '../../core/orders/find-order.js';
-import type { KnownOrder } from '../../core/orders/orders-store.js';
+import { indexOf } from '../../core/trading/find-order.js';
+import type { KnownOrder } from '../../core/ports/stores/orders.js';
 import type { Store } from '../../core/ports/store.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
-import { positionsMeant } from '../../core/relay/flatten-positions.js';
-import { findTarget, type OrderName, type Target } from '../../core/relay/find-target.js';
-import type { RelayJob, SignedAction } from '../../core/relay/relay-store.js';
-import type { RoomJobContext } from '../../core/relay/follow-rooms.js';
+import { positionsMeant } from './background/flatten-positions.js';
+import { findTarget, type OrderName, type Target } from './plan/find-target.js';
+import type { RelayJob, SignedAction } from '../../core/ports/stores/relay.js';
+import type { RoomJobContext } from './background/follow-rooms.js';
 import type { TradeAction } from '../actions/trade.js';
 import { readAction, type JobContext } from './reencode.js';
 

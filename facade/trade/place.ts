@@ -1,6 +1,6 @@
 import { requireDelegate } from '../../core/access/agent-status.js';
-import { relayOrders } from '../../core/relay/relay-orders.js';
-import type { ExchangeItem, ItemOutcome } from '../../core/relay/plan-items.js';
+import { relayOrders } from './send/relay-orders.js';
+import type { ExchangeItem, ItemOutcome } from './plan/plan-items.js';
 import { ordersOf, type TradeActionOf, type WireOrder } from '../actions/trade.js';
 import { refused, statuses, type ExchangeReply, type ItemStatus } from '../reply.js';
 import { attachedLevels, type AttachedLevels } from './attached-levels.js';

@@ -1,7 +1,7 @@
 import { decimalsOf, parseDecimal, toUnits, type Decimal } from '../../core/domain/decimal.js';
 import type { ExchangeOrder, ExchangeStyle, TimeInForce } from '../../core/domain/relay/exchange-order.js';
-import type { ExchangeItem } from '../../core/relay/plan-items.js';
-import type { Grouping, WireTerms } from '../../core/relay/exchange-store.js';
+import type { ExchangeItem } from './plan/plan-items.js';
+import type { Grouping, WireTerms } from '../../core/ports/stores/exchange.js';
 import type { WireOrder } from '../actions/trade.js';
 import { BASE_SCALE, PRICE_SCALE } from '../format.js';
 import { lotOf, type Asset } from '../universe.js';

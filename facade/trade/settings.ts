@@ -1,7 +1,7 @@
-import { orderMarket } from '../../core/orders/order-request.js';
+import { orderMarket } from '../../core/trading/order-request.js';
 import { maxLeverageOf } from '../../core/domain/market.js';
-import { relayMargin } from '../../core/relay/relay-margin.js';
-import { closedText } from '../../core/relay/switches.js';
+import { relayMargin } from './send/relay-margin.js';
+import { closedText } from '../../core/ports/stores/switches.js';
 import type { TradeActionOf } from '../actions/trade.js';
 import { DONE, refused, type ExchangeReply } from '../reply.js';
 import { TEXTS } from '../texts.js';

@@ -1,7 +1,7 @@
 import type { TradeWork } from './trade-work.js';
 import { requireDelegate } from '../../core/access/agent-status.js';
 import type { Gateway } from '../../core/gateway.js';
-import { requireLane } from '../../core/relay/require-lane.js';
+import { requireLane } from './send/require-lane.js';
 import { runScheduled, updateLeverage, updateMargin } from './settings.js';
 import { cancelByCloid, cancelByOid } from './cancel.js';
 import { batchModify, modify } from './modify.js';

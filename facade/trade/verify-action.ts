@@ -1,7 +1,7 @@
 import { approvalEnd } from '../../core/access/facade-agents.js';
 import type { Crypto } from '../../core/access/signature.js';
 import type { Address } from '../../core/types.js';
-import type { RelayPurpose, SignedAction } from '../../core/relay/relay-store.js';
+import type { RelayPurpose, SignedAction } from '../../core/ports/stores/relay.js';
 import { ACTIONS } from '../actions/index.js';
 import { readEnvelope } from '../envelope.js';
 import { actionHash } from '../signing/action-hash.js';

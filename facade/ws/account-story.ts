@@ -1,5 +1,5 @@
 import type { Gateway, Venue } from '../../core/gateway.js';
-import type { JournalEntry } from '../../core/journal/journal-store.js';
+import type { JournalEntry } from '../../core/ports/stores/journal.js';
 import type { Address, Cancel } from '../../core/types.js';
 import { followJournal } from '../../core/stream/follow-journal.js';
 import type { JournalHub } from '../../core/stream/journal-hub.js';

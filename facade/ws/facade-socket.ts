@@ -1,5 +1,5 @@
 import type { Gateway, Venue } from '../../core/gateway.js';
-import type { HotReplies } from '../../core/hot-replies.js';
+import type { HotReplies } from '../../http/hot-replies.js';
 import type { SocketRoute } from '../../core/stream/socket-route.js';
 import type { VenueStream } from '../../core/stream/venue-stream.js';
 import type { TradeHandlers } from '../actions/trade-handlers.js';

@@ -1,7 +1,7 @@
 import { collateralOf } from '../../core/account/describe-order.js';
 import type { Executed } from '../../core/domain/chain-event.js';
 import { collateralToUsd } from '../../core/domain/pricing/size.js';
-import type { JournalEntry } from '../../core/journal/journal-store.js';
+import type { JournalEntry } from '../../core/ports/stores/journal.js';
 import { ZERO_TEXT, formatUsd } from '../format.js';
 import { readFills, type ShownFill } from '../info/fills.js';
 import type { Whose } from '../info/order-shapes.js';

@@ -1,7 +1,7 @@
-import type { SeenOrder } from '../../core/facade/history-store.js';
+import type { SeenOrder } from '../../core/ports/stores/history.js';
 import type { Order } from '../../core/domain/order.js';
-import type { JournalEntry, JournalFact } from '../../core/journal/journal-store.js';
-import type { ExchangeRecord } from '../../core/relay/exchange-store.js';
+import type { JournalEntry, JournalFact } from '../../core/ports/stores/journal.js';
+import type { ExchangeRecord } from '../../core/ports/stores/exchange.js';
 import { isAboutToRest, isUnanswered, recordStatus } from '../info/bot-order-status.js';
 import { withCancelWords } from '../info/cancel-words.js';
 import { fillsOf, sizeOfFills, type OrderFills } from '../info/order-fills.js';

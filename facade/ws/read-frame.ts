@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { boundsFault, parseJson } from '../../core/json-bounds.js';
+import { boundsFault, parseJson } from '../../http/json-bounds.js';
 import { errorText } from './frames.js';
 
 /** A subscription as it was asked for; what it means is the table's business. */

@@ -1,5 +1,5 @@
 import type { Gateway } from '../../core/gateway.js';
-import { refuseExceeded } from '../../core/limits.js';
+import { refuseExceeded } from '../../core/access/limits.js';
 import { createFrameWeight } from '../../core/stream/frame-weight.js';
 import { CLOSE_CODES, type Line, type LineListener } from '../../core/stream/line.js';
 import { createMessageRate, type RateNumbers } from '../../core/stream/message-rate.js';

@@ -2,7 +2,7 @@ import { getAccount } from '../../core/account/get-account.js';
 import { listFills } from '../../core/account/list-fills.js';
 import { getOrder, listOpenOrders, listOrderHistory } from '../../core/account/list-orders.js';
 import { listPositions } from '../../core/account/list-positions.js';
-import { waitForOrder } from '../../core/orders/wait-for-order.js';
+import { waitForOrder } from '../../core/trading/wait-for-order.js';
 import { venueOperation, type Operation } from '../operation.js';
 import { Account, AccountPath, FillPage, Order, OrderList, OrderPage, OrderPath, PageRequest, PositionList } from '../wire/account.js';
 

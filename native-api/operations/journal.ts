@@ -1,5 +1,5 @@
-import { listEvents } from '../../core/journal/list-events.js';
-import { getOrderTimeline } from '../../core/orders/order-timeline.js';
+import { listEvents } from '../../core/account/list-events.js';
+import { getOrderTimeline } from '../../core/trading/order-timeline.js';
 import { venueOperation, type Operation } from '../operation.js';
 import { AccountPath, OrderPath } from '../wire/account.js';
 import { EventPage, EventsRequest, OrderTimeline } from '../wire/journal.js';

@@ -1,10 +1,10 @@
-import { amendOrder } from '../../core/orders/amend-order.js';
-import { closePosition } from '../../core/orders/close-position.js';
-import { forDelegate } from '../../core/orders/for-delegate.js';
-import { submitOrder } from '../../core/orders/submit-order.js';
-import { updatePosition } from '../../core/orders/update-position.js';
-import { waitForOrder } from '../../core/orders/wait-for-order.js';
-import { withdrawOrder } from '../../core/orders/withdraw-order.js';
+import { amendOrder } from '../../core/trading/amend-order.js';
+import { closePosition } from '../../core/trading/close-position.js';
+import { forDelegate } from '../../core/trading/for-delegate.js';
+import { submitOrder } from '../../core/trading/submit-order.js';
+import { updatePosition } from '../../core/trading/update-position.js';
+import { waitForOrder } from '../../core/trading/wait-for-order.js';
+import { withdrawOrder } from '../../core/trading/withdraw-order.js';
 import { getOrder } from '../../core/account/list-orders.js';
 import type { ErrorCode } from '../../core/errors.js';
 import { venueOperation, type Operation } from '../operation.js';

@@ -1,6 +1,6 @@
-import { forDelegate } from '../../core/orders/for-delegate.js';
-import { placeOrder } from '../../core/orders/place-order.js';
-import { quoteOrder } from '../../core/orders/quote-order.js';
+import { forDelegate } from '../../core/trading/for-delegate.js';
+import { placeOrder } from '../../core/trading/place-order.js';
+import { quoteOrder } from '../../core/trading/quote-order.js';
 import { venueOperation, type Operation } from '../operation.js';
 import { CreateOrderRequest, PreparedOrder, Quote } from '../wire/orders.js';
 

@@ -1,4 +1,4 @@
-import { getRelayProof } from '../../core/relay/get-proof.js';
+import { getRelayProof } from '../../core/trading/get-proof.js';
 import { venueOperation, type Operation } from '../operation.js';
 import { ProofPath, RelayProof } from '../wire/proofs.js';
 

@@ -11,8 +11,8 @@ import {
   type MasterType,
 } from '../../core/access/typed-data.js';
 import type { Address } from '../../core/types.js';
-import { readiness, type ChainReadiness } from '../../core/readiness.js';
-import type { Relayer } from '../../core/relay/relayer.js';
+import { readiness, type ChainReadiness } from '../../core/observability/readiness.js';
+import type { Relayer } from '../../core/ports/relayer.js';
 import { gatewayOperation, venueOperation, type Operation } from '../operation.js';
 import { ChainInfo, Health, Ready, type ChainReady } from '../wire/system.js';
 

@@ -3,7 +3,7 @@ import { MARK_SOURCES } from '../../core/account/list-positions.js';
 import { FILL_ACTIONS } from '../../core/domain/chain-event.js';
 import { ORDER_REASONS, ORDER_STATUSES, ORDER_TYPES } from '../../core/domain/order.js';
 import type { Hex } from '../../core/types.js';
-import { DecimalString, EpochMs } from '../../core/schema.js';
+import { DecimalString, EpochMs } from './schema.js';
 import { AgentRecord, AnyAddress } from './agents.js';
 
 export const Id = z.string().regex(/^[1-9]\d{0,15}$/);

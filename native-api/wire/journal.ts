@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { ORDER_REASONS, ORDER_STATUSES } from '../../core/domain/order.js';
-import { DISAGREEMENTS } from '../../core/orders/explain-refusal.js';
-import { STEPS } from '../../core/orders/timeline-steps.js';
-import { DecimalString, EpochMs } from '../../core/schema.js';
+import { DISAGREEMENTS } from '../../core/trading/explain-refusal.js';
+import { STEPS } from '../../core/trading/timeline-steps.js';
+import { DecimalString, EpochMs } from './schema.js';
 import { FillHistoryEntry, Id, MarketSymbol, Order, Side, TxHash } from './account.js';
 import { AgentRecord } from './agents.js';
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { CANDLE_INTERVALS } from '../../core/domain/candle.js';
 import { MARKET_GROUPS } from '../../core/domain/market.js';
 import { TRADE_ACTIONS } from '../../core/domain/market-trade.js';
-import { DecimalString, EpochMs } from '../../core/schema.js';
+import { DecimalString, EpochMs } from './schema.js';
 
 /** Markets, prices and public history, as they travel. */
 

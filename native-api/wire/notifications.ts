@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { NOTIFICATION_KINDS } from '../../core/notifications/notification.js';
-import { EpochMs } from '../../core/schema.js';
+import { EpochMs } from './schema.js';
 
 export const NotificationItem = z
   .object({

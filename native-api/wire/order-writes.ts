@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { PositionChange } from '../../core/orders/update-position.js';
+import type { PositionChange } from '../../core/trading/update-position.js';
 import { isDecimal, type Decimal } from '../../core/domain/decimal.js';
 import type { Hex } from '../../core/types.js';
-import { DecimalString } from '../../core/schema.js';
+import { DecimalString } from './schema.js';
 import { Order, Position } from './account.js';
 import { PreparedTransaction } from './orders.js';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Hex } from '../../core/types.js';
-import { RELAY_PURPOSES, RELAY_STATES } from '../../core/relay/relay-store.js';
-import { EpochMs } from '../../core/schema.js';
+import { RELAY_PURPOSES, RELAY_STATES } from '../../core/ports/stores/relay.js';
+import { EpochMs } from './schema.js';
 import { Id, TxHash } from './account.js';
 import { AnyAddress } from './agents.js';
 

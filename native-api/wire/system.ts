@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ENDPOINT_STATES } from '../../core/ports/chain.js';
-import { EpochMs } from '../../core/schema.js';
+import { EpochMs } from './schema.js';
 
 /** What the service says of itself, as it travels. */
 

@@ -3,7 +3,7 @@ import { authenticateAgent, authenticateKey } from '../../core/access/authentica
 import type { Caller } from '../../core/access/caller.js';
 import { GatewayError } from '../../core/errors.js';
 import type { Gateway } from '../../core/gateway.js';
-import { refuseExceeded } from '../../core/limits.js';
+import { refuseExceeded } from '../../core/access/limits.js';
 import type { Cancel } from '../../core/types.js';
 import type { Credential } from '../../core/stream/standing-source.js';
 import type { VenueStream } from '../../core/stream/venue-stream.js';

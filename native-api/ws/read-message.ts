@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { parseCredentials, type AgentCredentials } from '../../core/access/credential-headers.js';
 import { GatewayError } from '../../core/errors.js';
 import { issuesOf } from '../decode-input.js';
-import { MAX_ISSUES, readStrictJson } from '../strict-json.js';
+import { MAX_ISSUES, readStrictJson } from '../../http/strict-json.js';
 import { Addressed, Beat, ByKey, BySignature, Spoken, SUBSCRIPTIONS, type Subscription } from '../wire/stream.js';
 
 /** The longest a client has reason to say. */

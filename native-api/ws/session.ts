@@ -1,6 +1,6 @@
 import { GatewayError } from '../../core/errors.js';
 import type { Gateway } from '../../core/gateway.js';
-import { refuseExceeded } from '../../core/limits.js';
+import { refuseExceeded } from '../../core/access/limits.js';
 import { pairOf } from '../../core/markets/directory.js';
 import { createFrameWeight } from '../../core/stream/frame-weight.js';
 import { createHeartbeat } from '../../core/stream/heartbeat.js';

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { CHAIN_SLUGS } from '../../core/chains.js';
+import { CHAIN_SLUGS } from '../../core/chains/chains.js';
 import { GatewayError } from '../../core/errors.js';
 import { venueOf, type Gateway } from '../../core/gateway.js';
-import { referrersOf } from '../../core/orders/referrers.js';
+import { referrersOf } from '../../core/trading/referrers.js';
 import type { Address } from '../../core/types.js';
-import { COST_GROUPS, DAY_MS, dayOf, type Earned, type Earnings } from '../../core/relay/gas-ledger.js';
-import { formatNative } from '../../core/relay/native-amount.js';
+import { COST_GROUPS, DAY_MS, dayOf, type Earned, type Earnings } from '../../core/ports/stores/gas.js';
+import { formatNative } from '../../core/domain/native-amount.js';
 import { operatorRoute } from './operator-route.js';
 
 /** A month's report is asked for often, ten years are a mistake. */

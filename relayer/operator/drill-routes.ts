@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { ChainSlug } from '../../core/chains.js';
+import type { ChainSlug } from '../../core/chains/chains.js';
 import { GatewayError } from '../../core/errors.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
 import type { Address } from '../../core/types.js';
-import { isOver, type RelayJob } from '../../core/relay/relay-store.js';
+import { isOver, type RelayJob } from '../../core/ports/stores/relay.js';
 import { operatorRoute } from './operator-route.js';
 import { relayedVenue } from './switch-routes.js';
 

@@ -1,5 +1,5 @@
 import express, { type Router } from 'express';
-import type { OperatorSettings } from '../../core/relay/operator-variables.js';
+import type { OperatorSettings } from '../../core/config/operator.js';
 import { operatorGuard, refuseForeignPages } from './operator-guard.js';
 
 export interface MetricsDoorOptions {

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { RequestHandler } from 'express';
 import { GatewayError } from '../../core/errors.js';
-import { refuseForeignPage } from '../../core/foreign-page.js';
+import { refuseForeignPage } from '../../http/foreign-page.js';
 
 const BEARER = /^bearer +(\S+) *$/i;
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();

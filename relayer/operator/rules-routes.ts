@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { ChainSlug } from '../../core/chains.js';
+import type { ChainSlug } from '../../core/chains/chains.js';
 import { venueOf, type Gateway } from '../../core/gateway.js';
 import type { Address } from '../../core/types.js';
-import { ANY, RuleSet, type StoredRules } from '../../core/relay/rules.js';
-import { describeStanding } from '../../core/relay/rules-standing.js';
+import { ANY, RuleSet, type StoredRules } from '../../core/config/rules.js';
+import { describeStanding } from '../../core/trading/rules-standing.js';
 import { operatorRoute } from './operator-route.js';
 
 const isAddress = (text: string): text is Address => /^0x[0-9a-f]{40}$/.test(text);

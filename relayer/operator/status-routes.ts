@@ -1,7 +1,7 @@
 import type { Gateway, Venue } from '../../core/gateway.js';
-import { dayOf, type CostGroup, type Costs } from '../../core/relay/gas-ledger.js';
-import { formatNative } from '../../core/relay/native-amount.js';
-import { readWallets, type WalletFigures } from '../../core/relay/wallet-figures.js';
+import { dayOf, type CostGroup, type Costs } from '../../core/ports/stores/gas.js';
+import { formatNative } from '../../core/domain/native-amount.js';
+import { readWallets, type WalletFigures } from './wallet-figures.js';
 import { operatorRoute } from './operator-route.js';
 
 const TOP_TRADERS = 10;

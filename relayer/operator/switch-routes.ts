@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { venueOf, type Gateway, type Venue } from '../../core/gateway.js';
 import { GatewayError } from '../../core/errors.js';
 import type { Address } from '../../core/types.js';
-import { SWITCH_MODES, type SwitchMode } from '../../core/relay/switches.js';
+import { SWITCH_MODES, type SwitchMode } from '../../core/ports/stores/switches.js';
 import { operatorRoute } from './operator-route.js';
 
 const Wallet = z

@@ -1,4 +1,4 @@
-import type { ChainDefinition } from '../../core/chains.js';
+import type { ChainDefinition } from '../../core/chains/chains.js';
 import type { Logger } from '../../core/ports/log.js';
 import type { Clock } from '../../core/ports/clock.js';
 import type { Address, Cancel } from '../../core/types.js';

@@ -1,5 +1,5 @@
 import { decodeEventLog, hexToNumber, toEventSelector, type DecodeEventLogReturnType, type Hex } from 'viem';
-import { diamondAbi } from '../../core/adapters/diamond-abi.js';
+import { diamondAbi } from '../../core/adapters/evm/diamond-abi.js';
 
 type AllEvents = Extract<(typeof diamondAbi)[number], { type: 'event' }>['name'];
 

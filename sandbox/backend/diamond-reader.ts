@@ -6,7 +6,7 @@ import {
   type ContractFunctionName,
   type ContractFunctionReturnType,
 } from 'viem';
-import { diamondAbi } from '../../core/adapters/diamond-abi.js';
+import { diamondAbi } from '../../core/adapters/evm/diamond-abi.js';
 import type { Address, Hex } from '../../core/types.js';
 
 /** One JSON-RPC request; rejects when the node answers with an error. */

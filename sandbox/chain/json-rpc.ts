@@ -1,4 +1,4 @@
-import { parseJson } from '../../core/json-bounds.js';
+import { parseJson } from '../../http/json-bounds.js';
 import type { RpcAnswer, RpcError } from './engine.js';
 
 /** JSON-RPC 2.0 envelopes, single and batched, apart from any transport. */

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { WebSocketServer, type WebSocket } from 'ws';
-import { isJsonType, isLocalHost, isLoopbackOrigin } from '../../core/foreign-page.js';
+import { isJsonType, isLocalHost, isLoopbackOrigin } from '../../http/foreign-page.js';
 import type { Hex } from '../../core/types.js';
 import type { ChainEvents } from './chain-events.js';
 import { answerRpc, tooLarge } from './json-rpc.js';

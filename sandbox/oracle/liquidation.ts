@@ -1,5 +1,5 @@
 import type { ContractFunctionReturnType, PublicClient } from 'viem';
-import { diamondAbi } from '../../core/adapters/diamond-abi.js';
+import { diamondAbi } from '../../core/adapters/evm/diamond-abi.js';
 import type { Address } from '../../core/types.js';
 import type { WatchedTrade } from './order-book.js';
 import type { LiquidationWatch } from './trade-index.js';

@@ -1,5 +1,5 @@
 import type { PublicClient } from 'viem';
-import { diamondAbi } from '../../core/adapters/diamond-abi.js';
+import { diamondAbi } from '../../core/adapters/evm/diamond-abi.js';
 import type { Address, Hex } from '../../core/types.js';
 import { readLog, type DiamondLog } from '../backend/diamond-log.js';
 

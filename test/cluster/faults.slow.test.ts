@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
-import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../core/adapters/store/embedded/start-embedded-postgres.js';
-import { systemClock } from '../../core/adapters/system-clock.js';
+import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../core/adapters/postgres/embedded/start-embedded-postgres.js';
+import { systemClock } from '../../core/adapters/system/clock.js';
 import { agentTrader, newAgentTrader } from '../harness/traders/agent-trader.js';
 import { expectViewEqualsChain } from '../harness/diamond/chain-checker.js';
 import { startResumingClient } from '../harness/process/resuming-client.js';

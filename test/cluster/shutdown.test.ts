@@ -1,6 +1,6 @@
 import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { connect as connectSocket } from 'node:net';
-import { systemClock } from '../../core/adapters/system-clock.js';
+import { systemClock } from '../../core/adapters/system/clock.js';
 import { createFaultProxy, type FaultProxy } from '../../sandbox/fault-proxy.js';
 import {
   CLUSTER_CHAIN,

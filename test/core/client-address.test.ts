@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import fc from 'fast-check';
-import { addressBucket, clientAddress, parseRange, type AddressRange } from '../../core/client-address.js';
+import { addressBucket, clientAddress, parseRange, type AddressRange } from '../../core/access/client-address.js';
 
 const ranges = (...texts: string[]): AddressRange[] => texts.map(parseRange).filter((range) => range !== null);
 const LOCAL = ranges('10.0.0.0/8', '127.0.0.1', '::1', 'fd00::/8');

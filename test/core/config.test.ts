@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { ConfigError, readConfig } from '../../core/config.js';
+import { ConfigError, readConfig } from '../../core/config/config.js';
 import { sandboxAccounts } from '../../sandbox/accounts.js';
 import { readSandboxSettings } from '../../sandbox/settings.js';
 

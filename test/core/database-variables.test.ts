@@ -1,4 +1,4 @@
-import { readConfig, ConfigError } from '../../core/config.js';
+import { readConfig, ConfigError } from '../../core/config/config.js';
 
 const CHAIN = { RPC_URL_BASE: 'https://rpc.example' };
 const SERVER = 'postgres://user:very-secret@db.example/gateway';

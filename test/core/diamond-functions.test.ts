@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { decodeFunctionData, toFunctionSelector, type Hex } from 'viem';
-import { diamondAbi } from '../../core/adapters/diamond-abi.js';
+import { diamondAbi } from '../../core/adapters/evm/diamond-abi.js';
 import { delegationTx, revocationTx } from '../../core/access/delegation-transactions.js';
-import { chainBySlug } from '../../core/chains.js';
-import { READ_FUNCTIONS, USED_SELECTORS, WRITE_FUNCTIONS } from '../../core/diamond-functions.js';
+import { chainBySlug } from '../../core/chains/chains.js';
+import { READ_FUNCTIONS, USED_SELECTORS, WRITE_FUNCTIONS } from '../../core/chains/diamond-functions.js';
 import type { Intent, OpenTerms } from '../../core/domain/intent.js';
-import { encodeIntent, functionsOf, wrapFor } from '../../core/orders/encode-intent.js';
+import { encodeIntent, functionsOf, wrapFor } from '../../core/trading/encode-intent.js';
 
 const TRADER = '0x1111111111111111111111111111111111111111';
 const AGENT = '0x2222222222222222222222222222222222222222';

@@ -1,4 +1,4 @@
-import { foreignPageReason, type RequestSource } from '../../core/foreign-page.js';
+import { foreignPageReason, type RequestSource } from '../../http/foreign-page.js';
 
 const json = { contentType: 'application/json', hasBody: true };
 const bare = { hasBody: false };

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { GatewayError } from '../../core/errors.js';
-import { WINDOW_MS, measureWindow, refuseExceeded, tightestWindow, windowStart, type Window } from '../../core/limits.js';
+import { WINDOW_MS, measureWindow, refuseExceeded, tightestWindow, windowStart, type Window } from '../../core/access/limits.js';
 
 const window = (changes: Partial<Window>): Window => ({
   scope: 'ip',

@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
-import { createLogger } from '../../core/adapters/log.js';
-import { redact, redactText, redactUrl } from '../../core/redact.js';
+import { createLogger } from '../../core/adapters/telemetry/log.js';
+import { redact, redactText, redactUrl } from '../../core/observability/redact.js';
 
 const key = `0x${'ab'.repeat(32)}`;
 

@@ -4,12 +4,12 @@ import os from 'node:os';
 import path from 'node:path';
 import { parseEnv } from 'node:util';
 import { Wallet } from 'ethers';
-import { CHAIN_SLUGS, chainVariable } from '../../core/chains.js';
-import { CHAIN_SETTINGS } from '../../core/config-chain.js';
-import { SETTING_NAMES } from '../../core/config-file.js';
-import { COMMON_SETTINGS, ConfigError, readConfig } from '../../core/config.js';
-import { SECRET_CHAIN_SETTINGS, SECRET_NAMES, SECRET_SETTINGS } from '../../core/secret-settings.js';
-import { readSettings } from '../../read-settings.js';
+import { CHAIN_SLUGS, chainVariable } from '../../core/chains/chains.js';
+import { CHAIN_SETTINGS } from '../../core/config/chain.js';
+import { SETTING_NAMES } from '../../core/config/file.js';
+import { COMMON_SETTINGS, ConfigError, readConfig } from '../../core/config/config.js';
+import { SECRET_CHAIN_SETTINGS, SECRET_NAMES, SECRET_SETTINGS } from '../../core/config/secrets.js';
+import { readSettings } from '../../app/read-settings.js';
 import { readSandboxSettings, SANDBOX_SETTINGS } from '../../sandbox/settings.js';
 
 const root = path.resolve(import.meta.dirname, '../..');
@@ -245,7 +245,7 @@ interface Ended {
 function check(environment: Record<string, string>): Promise<Ended> {
   return new Promise((resolve, reject) => {
     const { PATH = '' } = process.env;
-    const child = spawn(process.execPath, [path.join(root, 'dist/config-check.js')], { env: { PATH, ...environment } });
+    const child = spawn(process.execPath, [path.join(root, 'dist/app/cli.js'), 'config'], { env: { PATH, ...environment } });
     let out = '';
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (part: Buffer) => (out += part.toString()));
     child.on('error', reject);

@@ -97,7 +97,7 @@ describe('the builder', () => {
     'docker/gateway.env',
     'docker/compose.yaml',
     'node_modules/express/index.js',
-    'dist/main.js',
+    'dist/app/cli.js',
     'coverage/index.html',
     'test/docker/dockerfile.test.ts',
     'scripts/compat.ts',

@@ -6,7 +6,7 @@ import { createServer as createSocket } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { WebSocket, WebSocketServer } from 'ws';
-import { clientAddress } from '../../core/client-address.js';
+import { clientAddress } from '../../core/access/client-address.js';
 import { eventually } from '../harness/time/eventually.js';
 import { readText } from './read-dockerfile.js';
 

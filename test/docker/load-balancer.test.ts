@@ -1,8 +1,8 @@
 import { BODY_LIMIT_BYTES as FACADE_LIMIT_BYTES } from '../../facade/read-body.js';
-import { BODY_LIMIT_BYTES } from '../../native-api/read-body.js';
+import { BODY_LIMIT_BYTES } from '../../http/read-body.js';
 import { GatewayError } from '../../core/errors.js';
-import { MAX_WAIT_SECONDS } from '../../core/orders/wait-for-order.js';
-import { REQUEST_TIMES } from '../../native-api/listen.js';
+import { MAX_WAIT_SECONDS } from '../../core/trading/wait-for-order.js';
+import { REQUEST_TIMES } from '../../http/listen.js';
 import { gatewaysOf, readCompose } from './read-compose.js';
 import { readText } from './read-dockerfile.js';
 

@@ -125,7 +125,7 @@ describe('the image of the gateway', () => {
   it('holds what it runs and nothing else', () => {
     expect(readdirSync(gateway.folder).sort()).toEqual(['LICENSE', 'dist', 'node_modules', 'package.json']);
     expect(own(gateway).filter((file) => /\.test\.|\.env|\.git|(?:^|\/)(?:test|sandbox|bench)(?:\/|$)|\.ts$/.test(file))).toEqual([]);
-    expect(own(gateway)).toContain('dist/main.js');
+    expect(own(gateway)).toContain('dist/app/cli.js');
   });
 
   it('holds every package that the gateway needs, and none that only its makers need', () => {

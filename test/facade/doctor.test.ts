@@ -2,7 +2,7 @@ import { encode } from '@msgpack/msgpack';
 import { concat, keccak256, SigningKey, toBeHex, toUtf8Bytes, Wallet } from 'ethers';
 import { generatePrivateKey } from 'viem/accounts';
 import { createEntrance } from '../../core/access/entrance.js';
-import { LAUNCH_LIMITS } from '../../core/limits.js';
+import { LAUNCH_LIMITS } from '../../core/access/limits.js';
 import { createExchangeDoor } from '../../facade/exchange-door.js';
 import type { GatewayError } from '../../core/errors.js';
 import { venueOf } from '../../core/gateway.js';

@@ -1,9 +1,9 @@
 import { Wallet } from 'ethers';
-import type { KnexStore } from '../../core/adapters/store/create-store.js';
+import type { KnexStore } from '../../core/adapters/postgres/create-store.js';
 import type { Intent } from '../../core/domain/intent.js';
 import type { Store } from '../../core/ports/store.js';
-import type { RelayJob, RelayPurpose, SignedAction } from '../../core/relay/relay-store.js';
-import { encodeIntent } from '../../core/orders/encode-intent.js';
+import type { RelayJob, RelayPurpose, SignedAction } from '../../core/ports/stores/relay.js';
+import { encodeIntent } from '../../core/trading/encode-intent.js';
 import { namesTarget } from '../../facade/trade/names-target.js';
 import { reencode } from '../../facade/trade/reencode.js';
 import { eventually } from '../harness/time/eventually.js';

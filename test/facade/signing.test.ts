@@ -4,7 +4,7 @@ import { TypedDataEncoder, Wallet } from 'ethers';
 import { generatePrivateKey } from 'viem/accounts';
 import fc from 'fast-check';
 import { bytesToHex, hexToBytes } from 'viem/utils';
-import { loadCrypto } from '../../core/adapters/recover/load-crypto.js';
+import { loadCrypto } from '../../core/adapters/crypto/load-crypto.js';
 import type { Crypto, RecoverableSignature } from '../../core/access/signature.js';
 import type { Address, Hex } from '../../core/types.js';
 import { ACTIONS } from '../../facade/actions/index.js';

@@ -3,7 +3,7 @@ import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts';
 import { chainTrader, newTrader, type ChainTrader } from '../harness/traders/chain-trader.js';
 import { approveAgent, order, orderAction, postExchange, signL1 } from '../harness/hyperliquid/exchange.js';
 import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
-import type { KnexStore } from '../../core/adapters/store/create-store.js';
+import type { KnexStore } from '../../core/adapters/postgres/create-store.js';
 
 const CHAIN = 'arbitrum-sepolia';
 const WRITES = 6;

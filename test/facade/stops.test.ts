@@ -1,5 +1,5 @@
 import { Wallet } from 'ethers';
-import { diamondAbi } from '../../core/adapters/diamond-abi.js';
+import { diamondAbi } from '../../core/adapters/evm/diamond-abi.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import type { ChainTrader } from '../harness/traders/chain-trader.js';
 import { eventually } from '../harness/time/eventually.js';

@@ -1,10 +1,10 @@
 import { Wallet } from 'ethers';
 import { generatePrivateKey } from 'viem/accounts';
-import { loadCrypto } from '../../core/adapters/recover/load-crypto.js';
+import { loadCrypto } from '../../core/adapters/crypto/load-crypto.js';
 import { approvalProof } from '../../core/access/approval-proof.js';
 import { parseSignature } from '../../core/access/signature.js';
 import type { Address } from '../../core/types.js';
-import type { SignedAction } from '../../core/relay/relay-store.js';
+import type { SignedAction } from '../../core/ports/stores/relay.js';
 import { createVerifyAction, expiryOf, type VerifyAction } from '../../facade/trade/verify-action.js';
 import { approveAgent, order, orderAction, signL1, type ExchangeBody } from '../harness/hyperliquid/exchange.js';
 import { createRecordedLog } from '../harness/checks/recorded-log.js';

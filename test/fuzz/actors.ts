@@ -2,8 +2,8 @@ import { hashTypedData, hexToBytes, keccak256, toHex, type Hex, type TypedDataDe
 import { privateKeyToAccount } from 'viem/accounts';
 import { createRequestDigest } from '../../core/access/request-digest.js';
 import { MASTER_TYPES, signingDomain } from '../../core/access/typed-data.js';
-import { loadNativeSigning } from '../../core/adapters/recover/native-sign.js';
-import type { ChainDefinition } from '../../core/chains.js';
+import { loadNativeSigning } from '../../core/adapters/crypto/native-sign.js';
+import type { ChainDefinition } from '../../core/chains/chains.js';
 import { ACTIONS } from '../../facade/actions/index.js';
 import { actionHash } from '../../facade/signing/action-hash.js';
 import { isObject, readOrderedJson, type JsonObject } from '../../facade/signing/ordered-json.js';

@@ -1,7 +1,7 @@
 import { Wallet, type TypedDataDomain } from 'ethers';
 import { findCallerByKey } from '../../core/access/api-keys.js';
 import { authenticateKey } from '../../core/access/authenticate.js';
-import type { KnexStore } from '../../core/adapters/store/create-store.js';
+import type { KnexStore } from '../../core/adapters/postgres/create-store.js';
 import { venueOf } from '../../core/gateway.js';
 import { domainOf, keyIssue, signWith } from '../harness/traders/master-wallet.js';
 import { startOwnVenue, type Reply, type TestVenue } from '../harness/venue/own-venue.js';

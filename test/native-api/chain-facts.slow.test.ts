@@ -1,5 +1,5 @@
 import { decodeFunctionResult, encodeFunctionResult, type Hex } from 'viem';
-import { diamondAbi } from '../../core/adapters/diamond-abi.js';
+import { diamondAbi } from '../../core/adapters/evm/diamond-abi.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { readyOf, without } from '../harness/venue/chain-facts.js';
 import { eventually } from '../harness/time/eventually.js';

@@ -1,6 +1,6 @@
 import { Wallet } from 'ethers';
 import type pg from 'pg';
-import { systemClock } from '../../core/adapters/system-clock.js';
+import { systemClock } from '../../core/adapters/system/clock.js';
 import { formatDecimal } from '../../core/domain/decimal.js';
 import { utcDay } from '../../core/domain/scope.js';
 import type { ChainControls } from '../../sandbox/controls.js';

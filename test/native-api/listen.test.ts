@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { listen, type Listening } from '../../native-api/listen.js';
+import { listen, type Listening } from '../../http/listen.js';
 import { eventually } from '../harness/time/eventually.js';
 
 const open: { http: Listening[]; sockets: Socket[] } = { http: [], sockets: [] };

@@ -1,8 +1,8 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Wallet, type TypedDataDomain } from 'ethers';
-import { createBackendNotices } from '../../core/adapters/backend-notices.js';
-import type { KnexStore } from '../../core/adapters/store/create-store.js';
+import { createBackendNotices } from '../../core/adapters/backend/notices.js';
+import type { KnexStore } from '../../core/adapters/postgres/create-store.js';
 import { freshDelegate } from '../../core/access/delegation.js';
 import { venueOf, type Venue } from '../../core/gateway.js';
 import { noticeOwn } from '../../core/notifications/notice-own.js';

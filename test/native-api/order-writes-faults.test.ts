@@ -1,6 +1,6 @@
 import { Wallet } from 'ethers';
 import type pg from 'pg';
-import { systemClock } from '../../core/adapters/system-clock.js';
+import { systemClock } from '../../core/adapters/system/clock.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { createFaultProxy } from '../../sandbox/fault-proxy.js';
 import {
@@ -22,7 +22,7 @@ import { startSecondGateway, type SecondGatewayOptions } from '../harness/venue/
 import { agentsOf, authorization, domainOf, EVERYTHING, signWith, type ScopeBody } from '../harness/traders/master-wallet.js';
 import type { TestVenue } from '../harness/venue/own-venue.js';
 import { venueDatabase } from '../harness/venue/venue-database.js';
-import { diamondAbi } from '../../core/adapters/diamond-abi.js';
+import { diamondAbi } from '../../core/adapters/evm/diamond-abi.js';
 import { LIMIT, MARKET, tradingVenue } from '../harness/venue/trading-venue.js';
 
 let sandbox: TestVenue;

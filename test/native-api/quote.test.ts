@@ -1,5 +1,5 @@
 import { Wallet } from 'ethers';
-import { systemClock } from '../../core/adapters/system-clock.js';
+import { systemClock } from '../../core/adapters/system/clock.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { createFaultProxy } from '../../sandbox/fault-proxy.js';
 import { BUSY_AGENTS, newAgentTrader, refusal, type AgentTrader, type Answer, type Json } from '../harness/traders/agent-trader.js';

@@ -1,4 +1,4 @@
-import { systemClock } from '../../core/adapters/system-clock.js';
+import { systemClock } from '../../core/adapters/system/clock.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { createFaultProxy, type FaultProxy } from '../../sandbox/fault-proxy.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database/test-database.js';

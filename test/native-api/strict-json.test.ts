@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { GatewayError, type Issue } from '../../core/errors.js';
-import { readStrictJson } from '../../native-api/strict-json.js';
+import { readStrictJson } from '../../http/strict-json.js';
 
 const read = (text: string | Uint8Array): unknown => readStrictJson(typeof text === 'string' ? Buffer.from(text) : text);
 

@@ -1,6 +1,6 @@
 import { formatUnits, parseUnits } from 'viem';
 import { venueOf } from '../../core/gateway.js';
-import { requireAhead } from '../../core/orders/protect-position.js';
+import { requireAhead } from '../../core/trading/protect-position.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { done, newAgentTrader, prepared, refusal, type AgentTrader, type Json } from '../harness/traders/agent-trader.js';
 import { expectViewEqualsChain } from '../harness/diamond/chain-checker.js';

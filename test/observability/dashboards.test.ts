@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Wallet } from 'ethers';
 import { parse } from 'yaml';
-import { METRICS } from '../../core/metrics-table.js';
+import { METRICS } from '../../core/observability/metrics-table.js';
 import { eventually } from '../harness/time/eventually.js';
 import { newFacadeTrader } from '../harness/traders/facade-trader.js';
 import { order, orderAction, postExchange, signL1 } from '../harness/hyperliquid/exchange.js';

@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { Wallet } from 'ethers';
 import { WebSocket } from 'ws';
-import { createLogger } from '../../core/adapters/log.js';
+import { createLogger } from '../../core/adapters/telemetry/log.js';
 import type { Address } from '../../core/types.js';
 import { newAgentTrader } from '../harness/traders/agent-trader.js';
 import { eventually } from '../harness/time/eventually.js';

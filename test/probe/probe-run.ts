@@ -1,6 +1,6 @@
-import { systemClock } from '../../core/adapters/system-clock.js';
-import type { Finding } from '../../probe/finding.js';
-import { runProbe } from '../../probe/run-probe.js';
+import { systemClock } from '../../core/adapters/system/clock.js';
+import type { Finding } from '../../app/probe/finding.js';
+import { runProbe } from '../../app/probe/run-probe.js';
 import type { TestVenue } from '../harness/venue/own-venue.js';
 
 export type Environment = Record<string, string>;

@@ -1,5 +1,5 @@
 import { encodeEventTopics } from 'viem';
-import { diamondAbi } from '../../core/adapters/diamond-abi.js';
+import { diamondAbi } from '../../core/adapters/evm/diamond-abi.js';
 import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
 import { closeOddHosts, deadHost, json, oddHost, oddNode, type Lie } from './odd-hosts.js';
 import { ALL_OK, BACKEND, environmentOf, found, NODE, probe, verdicts, type Environment } from './probe-run.js';

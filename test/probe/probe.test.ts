@@ -3,8 +3,8 @@ import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { encodeFunctionData } from 'viem';
-import { diamondAbi } from '../../core/adapters/diamond-abi.js';
-import { USED_SELECTORS } from '../../core/diamond-functions.js';
+import { diamondAbi } from '../../core/adapters/evm/diamond-abi.js';
+import { USED_SELECTORS } from '../../core/chains/diamond-functions.js';
 import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
 import { makeTemporaryFolder } from '../harness/database/temporary-folder.js';
 import { closeOddHosts, oddNode } from './odd-hosts.js';
@@ -27,7 +27,9 @@ afterAll(async () => {
 
 /** The command as an operator runs it, with nothing else in its environment. */
 const command = (variables: Environment, ...words: readonly string[]) =>
-  promisify(execFile)(process.execPath, [path.resolve(import.meta.dirname, '../../dist/probe-command.js'), ...words], { env: variables });
+  promisify(execFile)(process.execPath, [path.resolve(import.meta.dirname, '../../dist/app/cli.js'), 'probe', ...words], {
+    env: variables,
+  });
 
 async function settingsFile(lines: readonly string[]): Promise<Environment> {
   const file = path.join(folder, 'settings.env');

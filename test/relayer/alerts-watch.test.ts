@@ -1,9 +1,9 @@
 import { Wallet } from 'ethers';
-import { readConfig } from '../../core/config.js';
+import { readConfig } from '../../core/config/config.js';
 import type { Gateway } from '../../core/gateway.js';
-import { createAlerts } from '../../core/relay/alerts.js';
-import type { AlertKind } from '../../core/relay/alert-store.js';
-import { watchAlerts } from '../../core/relay/alerts-watch.js';
+import { createAlerts } from '../../core/observability/alerts/alerts.js';
+import type { AlertKind } from '../../core/ports/stores/alerts.js';
+import { watchAlerts } from '../../core/observability/alerts/watch.js';
 import type { Address, Cancel } from '../../core/types.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { eventually } from '../harness/time/eventually.js';

@@ -1,9 +1,9 @@
-import { startGateway } from '../../compose.js';
-import { createAlertWebhook } from '../../core/adapters/alert-webhook.js';
-import type { AlertFacts, AlertStore } from '../../core/relay/alert-store.js';
-import { deliverDue, MOST_ATTEMPTS, waitAfter } from '../../core/relay/alerts-deliver.js';
-import { createLifecycle } from '../../lifecycle.js';
-import { listen } from '../../native-api/listen.js';
+import { startGateway } from '../../app/compose/gateway.js';
+import { createAlertWebhook } from '../../core/adapters/telemetry/alert-webhook.js';
+import type { AlertFacts, AlertStore } from '../../core/ports/stores/alerts.js';
+import { deliverDue, MOST_ATTEMPTS, waitAfter } from '../../core/observability/alerts/deliver.js';
+import { createLifecycle } from '../../app/lifecycle.js';
+import { listen } from '../../http/listen.js';
 import { startAlertReceiver, type AlertReceiver } from '../harness/servers/alert-receiver.js';
 import { eventually } from '../harness/time/eventually.js';
 import { createRecordedLog } from '../harness/checks/recorded-log.js';

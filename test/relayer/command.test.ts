@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { systemClock } from '../../core/adapters/system-clock.js';
+import { systemClock } from '../../core/adapters/system/clock.js';
 import { runCommand } from '../../relayer/command.js';
 import { newFacadeTrader } from '../harness/traders/facade-trader.js';
 import type { TestVenue } from '../harness/venue/own-venue.js';
@@ -114,7 +114,7 @@ describe('npm run relayer --', () => {
   });
 
   it('is a program of its own', async () => {
-    const program = path.resolve(import.meta.dirname, '../../dist/relayer-command.js');
+    const program = path.resolve(import.meta.dirname, '../../dist/app/commands/relayer.js');
     const environment = { ...process.env, GATEWAY_URL: sandbox.url, OPERATOR_TOKEN: token };
     const { stdout } = await promisify(execFile)(process.execPath, [program, 'status'], { env: environment, timeout: 25_000 });
     expect(stdout).toContain(wallet());

@@ -1,9 +1,9 @@
-import type { KnexStore } from '../../core/adapters/store/create-store.js';
-import { systemClock } from '../../core/adapters/system-clock.js';
+import type { KnexStore } from '../../core/adapters/postgres/create-store.js';
+import { systemClock } from '../../core/adapters/system/clock.js';
 import type { Clock } from '../../core/ports/clock.js';
 import type { Address } from '../../core/types.js';
-import type { DailyBudgetSetting } from '../../core/relay/relayer-variables.js';
-import type { RelayJob } from '../../core/relay/relay-store.js';
+import type { DailyBudgetSetting } from '../../core/config/relayer.js';
+import type { RelayJob } from '../../core/ports/stores/relay.js';
 import { createDailyBudget, type UsedBudget } from '../../relayer/daily-budget.js';
 import { createRecordedLog } from '../harness/checks/recorded-log.js';
 import { openReplicas, type Replicas } from '../harness/database/two-stores.js';

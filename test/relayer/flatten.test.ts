@@ -1,11 +1,11 @@
 import { Wallet } from 'ethers';
 import { venueOf } from '../../core/gateway.js';
 import type { Address } from '../../core/types.js';
-import { createAlerts } from '../../core/relay/alerts.js';
-import type { ExchangeStore } from '../../core/relay/exchange-store.js';
-import type { RelayJob } from '../../core/relay/relay-store.js';
-import type { Relayer } from '../../core/relay/relayer.js';
-import { runScheduledCancels } from '../../core/relay/schedule-cancels.js';
+import { createAlerts } from '../../core/observability/alerts/alerts.js';
+import type { ExchangeStore } from '../../core/ports/stores/exchange.js';
+import type { RelayJob } from '../../core/ports/stores/relay.js';
+import type { Relayer } from '../../core/ports/relayer.js';
+import { runScheduledCancels } from '../../facade/trade/background/schedule-cancels.js';
 import { reencode } from '../../facade/trade/reencode.js';
 import type { ChainTrader } from '../harness/traders/chain-trader.js';
 import { eventually } from '../harness/time/eventually.js';

@@ -1,8 +1,8 @@
-import { wrapFor } from '../../core/orders/encode-intent.js';
+import { wrapFor } from '../../core/trading/encode-intent.js';
 import type { Address } from '../../core/types.js';
-import { DAY_MS, dayOf, runwayDays, type GasLedger } from '../../core/relay/gas-ledger.js';
-import type { RelayJob, RelayStore } from '../../core/relay/relay-store.js';
-import type { RelayNode } from '../../core/relay/relayer.js';
+import { DAY_MS, dayOf, runwayDays, type GasLedger } from '../../core/ports/stores/gas.js';
+import type { RelayJob, RelayStore } from '../../core/ports/stores/relay.js';
+import type { RelayNode } from '../../core/ports/relayer.js';
 import type { RunningRelayer } from '../../relayer/create-relayer.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { eventually } from '../harness/time/eventually.js';

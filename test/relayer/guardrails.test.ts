@@ -1,7 +1,7 @@
 import { Wallet } from 'ethers';
 import type { Address } from '../../core/types.js';
-import type { RelayJob } from '../../core/relay/relay-store.js';
-import { givenRules, type RuleSet } from '../../core/relay/rules.js';
+import type { RelayJob } from '../../core/ports/stores/relay.js';
+import { givenRules, type RuleSet } from '../../core/config/rules.js';
 import { createSigningGuard } from '../../relayer/signing-guard.js';
 import { eventually } from '../harness/time/eventually.js';
 import { FACADE_CHAIN, newFacadeTrader, type FacadeTrader } from '../harness/traders/facade-trader.js';

@@ -1,11 +1,11 @@
 import { inspect } from 'node:util';
 import { encryptKeystoreJson, Wallet } from 'ethers';
-import { ConfigError, readConfig } from '../../core/config.js';
-import { createLogger } from '../../core/adapters/log.js';
-import { systemClock } from '../../core/adapters/system-clock.js';
-import { walletCount, type RelayerConfig } from '../../core/relay/relayer-variables.js';
-import { forgetSecrets } from '../../core/secret-settings.js';
-import { openRelayers } from '../../compose-relayer.js';
+import { ConfigError, readConfig } from '../../core/config/config.js';
+import { createLogger } from '../../core/adapters/telemetry/log.js';
+import { systemClock } from '../../core/adapters/system/clock.js';
+import { walletCount, type RelayerConfig } from '../../core/config/relayer.js';
+import { forgetSecrets } from '../../core/config/secrets.js';
+import { openRelayers } from '../../app/compose/relayer.js';
 import { openWallets } from '../../relayer/open-wallets.js';
 import { createRecordedLog } from '../harness/checks/recorded-log.js';
 import { sandboxAccounts } from '../../sandbox/accounts.js';

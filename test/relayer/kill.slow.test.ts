@@ -1,9 +1,9 @@
 import { Wallet } from 'ethers';
 import { createPublicClient, http } from 'viem';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
-import { systemClock } from '../../core/adapters/system-clock.js';
+import { systemClock } from '../../core/adapters/system/clock.js';
 import type { Address } from '../../core/types.js';
-import type { RelayJob } from '../../core/relay/relay-store.js';
+import type { RelayJob } from '../../core/ports/stores/relay.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { createFaultProxy, type FaultProxy } from '../../sandbox/fault-proxy.js';
 import { expectViewEqualsChain } from '../harness/diamond/chain-checker.js';

@@ -1,9 +1,9 @@
 import type { AgentCaller } from '../../core/access/caller.js';
 import type { OpenIntent } from '../../core/domain/intent.js';
 import { venueOf, type Venue } from '../../core/gateway.js';
-import { learnGas } from '../../core/orders/known-gas.js';
-import { prepareTransaction } from '../../core/orders/prepare-transaction.js';
-import type { Rehearsal } from '../../core/orders/rehearsal.js';
+import { learnGas } from '../../core/trading/known-gas.js';
+import { prepareTransaction } from '../../core/trading/prepare-transaction.js';
+import type { Rehearsal } from '../../core/ports/simulation.js';
 import type { Address } from '../../core/types.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { eventually } from '../harness/time/eventually.js';

@@ -1,6 +1,6 @@
 import type { Hex } from '../../core/types.js';
-import type { RelayJob, RelayStore } from '../../core/relay/relay-store.js';
-import type { RelayNode } from '../../core/relay/relayer.js';
+import type { RelayJob, RelayStore } from '../../core/ports/stores/relay.js';
+import type { RelayNode } from '../../core/ports/relayer.js';
 import type { RunningRelayer } from '../../relayer/create-relayer.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { eventually } from '../harness/time/eventually.js';

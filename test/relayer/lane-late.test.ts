@@ -1,5 +1,5 @@
-import type { RelayJob, RelayStore } from '../../core/relay/relay-store.js';
-import type { RelayNode, SendVerdict } from '../../core/relay/relayer.js';
+import type { RelayJob, RelayStore } from '../../core/ports/stores/relay.js';
+import type { RelayNode, SendVerdict } from '../../core/ports/relayer.js';
 import type { RunningRelayer } from '../../relayer/create-relayer.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { eventually } from '../harness/time/eventually.js';

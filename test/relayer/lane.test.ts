@@ -1,9 +1,9 @@
 import { EventEmitter, once } from 'node:events';
-import { systemClock } from '../../core/adapters/system-clock.js';
-import { encodeIntent, wrapFor } from '../../core/orders/encode-intent.js';
+import { systemClock } from '../../core/adapters/system/clock.js';
+import { encodeIntent, wrapFor } from '../../core/trading/encode-intent.js';
 import type { Address, Hex } from '../../core/types.js';
-import { JOBS_PER_TRADER, type RelayJob, type RelayStore } from '../../core/relay/relay-store.js';
-import type { RelayNode } from '../../core/relay/relayer.js';
+import { JOBS_PER_TRADER, type RelayJob, type RelayStore } from '../../core/ports/stores/relay.js';
+import type { RelayNode } from '../../core/ports/relayer.js';
 import type { RunningRelayer } from '../../relayer/create-relayer.js';
 import type { SignedJob } from '../../relayer/lane-options.js';
 import type { ChainControls } from '../../sandbox/controls.js';

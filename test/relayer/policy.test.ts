@@ -1,7 +1,7 @@
 import type { Intent, OpenTerms } from '../../core/domain/intent.js';
-import { encodeIntent, wrapFor } from '../../core/orders/encode-intent.js';
+import { encodeIntent, wrapFor } from '../../core/trading/encode-intent.js';
 import type { Address, Hex } from '../../core/types.js';
-import type { RelayJob, RelayPurpose, SignedAction } from '../../core/relay/relay-store.js';
+import type { RelayJob, RelayPurpose, SignedAction } from '../../core/ports/stores/relay.js';
 import { refusalOf } from '../../relayer/policy.js';
 import type { JobNature } from '../../relayer/signing-guard.js';
 

@@ -2,7 +2,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Wallet } from 'ethers';
 import { decodeFunctionData, formatUnits, getAddress, parseEventLogs, zeroAddress, type Hex } from 'viem';
-import { diamondAbi } from '../../core/adapters/diamond-abi.js';
+import { diamondAbi } from '../../core/adapters/evm/diamond-abi.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { controlCall } from '../harness/diamond/diamond-calls.js';
 import { reorgAway } from '../harness/diamond/reorg-away.js';

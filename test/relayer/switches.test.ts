@@ -1,9 +1,9 @@
 import { Wallet } from 'ethers';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
-import type { ChainConfig } from '../../core/config.js';
-import { systemClock } from '../../core/adapters/system-clock.js';
-import { encodeIntent, wrapFor } from '../../core/orders/encode-intent.js';
-import type { KnexStore } from '../../core/adapters/store/create-store.js';
+import type { ChainConfig } from '../../core/config/config.js';
+import { systemClock } from '../../core/adapters/system/clock.js';
+import { encodeIntent, wrapFor } from '../../core/trading/encode-intent.js';
+import type { KnexStore } from '../../core/adapters/postgres/create-store.js';
 import type { Address } from '../../core/types.js';
 import { runCommand } from '../../relayer/command.js';
 import { newTrader, type ChainTrader } from '../harness/traders/chain-trader.js';

@@ -1,7 +1,7 @@
 import type { PublicClient } from 'viem';
-import { createTry, type Trial } from '../../core/adapters/viem-chain/try-together.js';
-import { wrapFor } from '../../core/orders/encode-intent.js';
-import { appendTag } from '../../core/orders/tag.js';
+import { createTry, type Trial } from '../../core/adapters/evm/try-together.js';
+import { wrapFor } from '../../core/trading/encode-intent.js';
+import { appendTag } from '../../core/trading/tag.js';
 import type { Clock } from '../../core/ports/clock.js';
 import type { Address, Hex } from '../../core/types.js';
 import type { ChainControls } from '../../sandbox/controls.js';

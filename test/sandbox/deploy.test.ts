@@ -1,4 +1,4 @@
-import { CHAIN_SLUGS, chainBySlug } from '../../core/chains.js';
+import { CHAIN_SLUGS, chainBySlug } from '../../core/chains/chains.js';
 import { createEngine } from '../../sandbox/chain/engine.js';
 import { deployDiamond, type Deployment, type Request } from '../../sandbox/deploy.js';
 import { SANDBOX_MARKETS } from '../../sandbox/markets.js';

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { systemClock } from '../../core/adapters/system-clock.js';
+import { systemClock } from '../../core/adapters/system/clock.js';
 import { createFaultProxy, type FaultProxy } from '../../sandbox/fault-proxy.js';
 import { alice, call, cleanUp, later, post, send, sign, startNode } from './chain/fixture.js';
 import { connect } from './chain/socket.js';

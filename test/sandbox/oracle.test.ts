@@ -1,5 +1,5 @@
 import { createPublicClient, encodeFunctionData, http, type Hex } from 'viem';
-import { diamondAbi } from '../../core/adapters/diamond-abi.js';
+import { diamondAbi } from '../../core/adapters/evm/diamond-abi.js';
 import { createOrderBook, type OrderBook } from '../../sandbox/oracle/order-book.js';
 import { newTrader, type ChainTrader } from '../harness/traders/chain-trader.js';
 import { price } from '../harness/diamond/diamond-calls.js';

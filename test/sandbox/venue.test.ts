@@ -1,5 +1,5 @@
 import { createPublicClient, encodeFunctionData, http } from 'viem';
-import { diamondAbi } from '../../core/adapters/diamond-abi.js';
+import { diamondAbi } from '../../core/adapters/evm/diamond-abi.js';
 import { newTrader } from '../harness/traders/chain-trader.js';
 import { price } from '../harness/diamond/diamond-calls.js';
 import { eventually } from '../harness/time/eventually.js';

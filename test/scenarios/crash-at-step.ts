@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { createLogger } from '../../core/adapters/log.js';
-import { readConfig } from '../../core/config.js';
+import { createLogger } from '../../core/adapters/telemetry/log.js';
+import { readConfig } from '../../core/config/config.js';
 import type { Store } from '../../core/ports/store.js';
-import { startStore } from '../../compose.js';
-import { readLauncher } from '../../lifecycle.js';
-import { runGateway } from '../../run-gateway.js';
+import { startStore } from '../../app/compose/gateway.js';
+import { readLauncher } from '../../app/lifecycle.js';
+import { runGateway } from '../../app/run-gateway.js';
 
 /**
  * The production gateway with a fate: it kills itself, by the signal that cannot be caught, right after the step DOOM of an order's way to

@@ -1,6 +1,6 @@
-import { createLogger } from '../../core/adapters/log.js';
-import { systemClock } from '../../core/adapters/system-clock.js';
-import { runProgram } from '../../lifecycle.js';
+import { createLogger } from '../../core/adapters/telemetry/log.js';
+import { systemClock } from '../../core/adapters/system/clock.js';
+import { runProgram } from '../../app/lifecycle.js';
 
 /** A program with two parts that fails, once it is up, in the way that its argument names. It writes each step to standard output. */
 const [, , fault] = process.argv;

@@ -1,5 +1,5 @@
-import { openDatabase } from '../../core/adapters/store/open-database.js';
-import { systemClock } from '../../core/adapters/system-clock.js';
+import { openDatabase } from '../../core/adapters/postgres/open-database.js';
+import { systemClock } from '../../core/adapters/system/clock.js';
 import type { Gateway } from '../../core/gateway.js';
 import { createReplica, type Replica, type ReplicaOptions } from '../harness/process/replica.js';
 import { createTestDatabase } from '../harness/database/test-database.js';

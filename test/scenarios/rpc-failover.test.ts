@@ -1,4 +1,4 @@
-import { systemClock } from '../../core/adapters/system-clock.js';
+import { systemClock } from '../../core/adapters/system/clock.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { createFaultProxy, type FaultProxy } from '../../sandbox/fault-proxy.js';
 import { done, newAgentTrader, prepared, refusal, type AgentTrader, type Json } from '../harness/traders/agent-trader.js';

@@ -11,13 +11,14 @@ beforeEach(() => {
   copy = mkdtempSync(path.join(os.tmpdir(), 'build-'));
   for (const name of ['scripts/preflight.mjs', 'scripts/build.mjs', 'tsconfig.json', 'tsconfig.build.json', 'package.json'])
     cpSync(path.join(root, name), path.join(copy, name));
-  writeFileSync(path.join(copy, 'main.ts'), 'export const answer: number = 42;\n');
+  mkdirSync(path.join(copy, 'app'));
+  writeFileSync(path.join(copy, 'app/main.ts'), 'export const answer: number = 42;\n');
 });
 afterEach(() => rmSync(copy, { recursive: true, force: true }));
 
 const install = (): void => symlinkSync(path.join(root, 'node_modules'), path.join(copy, 'node_modules'));
 const build = () => spawnSync(process.execPath, [path.join(copy, 'scripts/build.mjs')], { encoding: 'utf8' });
-const output = (): string => path.join(copy, 'dist/main.js');
+const output = (): string => path.join(copy, 'dist/app/main.js');
 
 describe('the build', () => {
   it('makes what is missing, also when it was made before', () => {
@@ -34,17 +35,17 @@ describe('the build', () => {
     const first = statSync(output()).mtimeMs;
     build();
     expect(statSync(output()).mtimeMs).toBe(first);
-    writeFileSync(path.join(copy, 'main.ts'), 'export const answer: number = 43;\n');
+    writeFileSync(path.join(copy, 'app/main.ts'), 'export const answer: number = 43;\n');
     build();
     expect(readFileSync(output(), 'utf8')).toContain('43');
   });
 
   it('fails on a text it cannot read; types are the business of another script', () => {
     install();
-    writeFileSync(path.join(copy, 'main.ts'), 'export const answer: = 42;\n');
+    writeFileSync(path.join(copy, 'app/main.ts'), 'export const answer: = 42;\n');
     const { status, stdout } = build();
     expect(status).not.toBe(0);
-    expect(stdout).toContain('main.ts(1,');
+    expect(stdout).toContain('app/main.ts(1,');
   });
 
   it('without dependencies asks for them in one line', () => {

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import type { AdmissionEntry, AdmissionStore, AdmissionVerdict, Admitted } from '../../../core/access/admission.js';
 import { createAdmission } from '../../../core/access/admission.js';
-import { createStore, type KnexStore } from '../../../core/adapters/store/create-store.js';
-import { windowStart } from '../../../core/limits.js';
+import { createStore, type KnexStore } from '../../../core/adapters/postgres/create-store.js';
+import { windowStart } from '../../../core/access/limits.js';
 import { createTestDatabase, type TestDatabase } from '../../harness/database/test-database.js';
 import { createRecordedLog } from '../../harness/checks/recorded-log.js';
 import { createManualClock } from '../../harness/time/manual-clock.js';

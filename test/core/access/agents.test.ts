@@ -2,7 +2,7 @@ import { Wallet, type TypedDataDomain } from 'ethers';
 import { notDelegated, requireActive } from '../../../core/access/agent-status.js';
 import { createAgent, getAgent, listAgents, revokeAgent } from '../../../core/access/agents.js';
 import { findCallerByKey, issueApiKey } from '../../../core/access/api-keys.js';
-import { createStore, type KnexStore } from '../../../core/adapters/store/create-store.js';
+import { createStore, type KnexStore } from '../../../core/adapters/postgres/create-store.js';
 import { venueOf, type Gateway, type Venue } from '../../../core/gateway.js';
 import type { Address, Hex } from '../../../core/types.js';
 import { createTestDatabase, type TestDatabase } from '../../harness/database/test-database.js';

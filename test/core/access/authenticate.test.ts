@@ -1,9 +1,9 @@
 import { SigningKey, Wallet, toBeHex } from 'ethers';
-import type { ApiKeyRecord, MasterClaim } from '../../../core/access/access-store.js';
+import type { ApiKeyRecord, MasterClaim } from '../../../core/ports/stores/access.js';
 import { authenticate, type Authenticated, type IncomingRequest } from '../../../core/access/authenticate.js';
 import { apiKeyHash } from '../../../core/access/api-keys.js';
 import { createEntrance, type EntranceSettings } from '../../../core/access/entrance.js';
-import { LAUNCH_LIMITS, type Window } from '../../../core/limits.js';
+import { LAUNCH_LIMITS, type Window } from '../../../core/access/limits.js';
 import type { Scope } from '../../../core/domain/agent.js';
 import { GatewayError } from '../../../core/errors.js';
 import { venueOf, type Gateway, type Venue } from '../../../core/gateway.js';

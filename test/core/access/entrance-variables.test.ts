@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ENTRANCE_VARIABLES, entranceSettings } from '../../../core/access/entrance-variables.js';
-import { clientAddress } from '../../../core/client-address.js';
+import { clientAddress } from '../../../core/access/client-address.js';
 
 const Variables = z.object(ENTRANCE_VARIABLES);
 const settings = (variables: Record<string, string>) => entranceSettings(Variables.parse(variables));

@@ -1,5 +1,5 @@
 import { positionMoney } from '../../../core/account/list-positions.js';
-import { diamondAbi } from '../../../core/adapters/diamond-abi.js';
+import { diamondAbi } from '../../../core/adapters/evm/diamond-abi.js';
 import { marketView } from '../../../core/domain/pricing/market-view.js';
 import { venueOf } from '../../../core/gateway.js';
 import { lowerOf } from '../../harness/diamond/chain-checker.js';

@@ -1,6 +1,6 @@
 import { parseAbi, toEventSelector, toFunctionSelector, type Abi } from 'viem';
-import { diamondAbi } from '../../../core/adapters/diamond-abi.js';
-import { DIAMOND_SIGNATURES } from '../../../core/adapters/diamond-signatures.js';
+import { diamondAbi } from '../../../core/adapters/evm/diamond-abi.js';
+import { DIAMOND_SIGNATURES } from '../../../core/adapters/evm/diamond-signatures.js';
 import { PINNED } from './pinned-abi.js';
 
 const items: Abi = diamondAbi;

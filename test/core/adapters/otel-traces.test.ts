@@ -1,11 +1,11 @@
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 import { Writable } from 'node:stream';
-import { createLogger } from '../../../core/adapters/log.js';
-import { openOtelTraces, type OtelTraces } from '../../../core/adapters/otel-traces.js';
-import { createRequestScopes } from '../../../core/adapters/request-scopes.js';
-import { systemClock } from '../../../core/adapters/system-clock.js';
-import { TRACING_VARIABLES, traceSettings, type TraceSettings } from '../../../core/tracing-variables.js';
+import { createLogger } from '../../../core/adapters/telemetry/log.js';
+import { openOtelTraces, type OtelTraces } from '../../../core/adapters/telemetry/otel-traces.js';
+import { createRequestScopes } from '../../../core/adapters/telemetry/request-scopes.js';
+import { systemClock } from '../../../core/adapters/system/clock.js';
+import { TRACING_VARIABLES, traceSettings, type TraceSettings } from '../../../core/config/tracing.js';
 import { z } from 'zod';
 import { startOtlpReceiver } from '../../harness/servers/otlp-receiver.js';
 

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { readRelease } from '../../../core/adapters/own-release.js';
+import { readRelease } from '../../../core/adapters/telemetry/own-release.js';
 
 let folder: string;
 const git = (...words: string[]): string =>

@@ -1,4 +1,4 @@
-import { systemClock } from '../../../core/adapters/system-clock.js';
+import { systemClock } from '../../../core/adapters/system/clock.js';
 
 describe('the clock of the machine', () => {
   it('takes a deadline that has passed as due now, without a warning of the runtime', async () => {

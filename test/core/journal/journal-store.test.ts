@@ -1,8 +1,8 @@
 import pg from 'pg';
-import { createStore, type KnexStore } from '../../../core/adapters/store/create-store.js';
-import { appendJournal } from '../../../core/adapters/store/journal-rows.js';
+import { createStore, type KnexStore } from '../../../core/adapters/postgres/create-store.js';
+import { appendJournal } from '../../../core/adapters/postgres/journal-rows.js';
 import { decimal } from '../../../core/domain/decimal.js';
-import type { JournalEntry, JournalFact } from '../../../core/journal/journal-store.js';
+import type { JournalEntry, JournalFact } from '../../../core/ports/stores/journal.js';
 import type { Address } from '../../../core/types.js';
 import { createTestDatabase, type TestDatabase } from '../../harness/database/test-database.js';
 import { eventually } from '../../harness/time/eventually.js';

@@ -2,7 +2,7 @@ import { collateralAtLeverage } from '../../../core/domain/pricing/leverage-upda
 import { decimal } from '../../../core/domain/decimal.js';
 import type { Collateral } from '../../../core/domain/market.js';
 import { GatewayError } from '../../../core/errors.js';
-import { leverageFor } from '../../../core/orders/change-leverage.js';
+import { leverageFor } from '../../../core/trading/change-leverage.js';
 
 const USDC: Collateral = {
   index: 3,

@@ -1,7 +1,7 @@
 import { BaseError, RpcRequestError } from 'viem';
 import { AbiCoder, Interface } from 'ethers';
-import { decodeRevert, revertOf } from '../../../core/adapters/viem-chain/decode-revert.js';
-import { diamondAbi } from '../../../core/adapters/diamond-abi.js';
+import { decodeRevert, revertOf } from '../../../core/adapters/evm/decode-revert.js';
+import { diamondAbi } from '../../../core/adapters/evm/diamond-abi.js';
 
 const contracts = new Interface(JSON.stringify(diamondAbi));
 const declared = diamondAbi.flatMap((item) => (item.type === 'error' ? [item.name] : []));

@@ -1,7 +1,7 @@
 import { Interface, ZeroAddress, keccak256 } from 'ethers';
-import { diamondAbi } from '../../../core/adapters/diamond-abi.js';
+import { diamondAbi } from '../../../core/adapters/evm/diamond-abi.js';
 import type { Intent, OpenTerms } from '../../../core/domain/intent.js';
-import { encodeIntent, functionsOf, wrapFor } from '../../../core/orders/encode-intent.js';
+import { encodeIntent, functionsOf, wrapFor } from '../../../core/trading/encode-intent.js';
 
 const TRADER = '0x1111111111111111111111111111111111111111';
 const AGENT = '0x2222222222222222222222222222222222222222';

@@ -1,6 +1,6 @@
 import type { Venue } from '../../../core/gateway.js';
-import { knownFacts, roundedUp } from '../../../core/orders/known-facts.js';
-import type { OpeningFacts, OpeningQuestion, OpeningTerms, PairOpenInterest } from '../../../core/orders/rehearsal.js';
+import { knownFacts, roundedUp } from '../../../core/trading/known-facts.js';
+import type { OpeningFacts, OpeningQuestion, OpeningTerms, PairOpenInterest } from '../../../core/ports/simulation.js';
 import type { Address } from '../../../core/types.js';
 
 const ALICE: Address = '0x00000000000000000000000000000000000a11ce';

@@ -1,10 +1,10 @@
 import pg from 'pg';
-import type { KnexStore } from '../../../core/adapters/store/create-store.js';
+import type { KnexStore } from '../../../core/adapters/postgres/create-store.js';
 import { formatDecimal } from '../../../core/domain/decimal.js';
-import type { Placed } from '../../../core/orders/orders-store.js';
+import type { Placed } from '../../../core/ports/stores/orders.js';
 import type { Address } from '../../../core/types.js';
-import { LANE_WAITS } from '../../../core/relay/lane-waits.js';
-import type { RelayPurpose } from '../../../core/relay/relay-store.js';
+import { LANE_WAITS } from '../../../core/config/lane-waits.js';
+import type { RelayPurpose } from '../../../core/ports/stores/relay.js';
 import { eventually } from '../../harness/time/eventually.js';
 import { newTag, orderDraft, type DraftWishes } from '../../harness/traders/order-draft.js';
 import { storeAction } from '../../harness/hyperliquid/store-action.js';

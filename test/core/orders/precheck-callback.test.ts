@@ -1,6 +1,6 @@
-import type { Opening } from '../../../core/orders/order-request.js';
-import { viewAt } from '../../../core/orders/precheck-callback.js';
-import type { OpeningFacts } from '../../../core/orders/rehearsal.js';
+import type { Opening } from '../../../core/trading/order-request.js';
+import { viewAt } from '../../../core/trading/precheck-callback.js';
+import type { OpeningFacts } from '../../../core/ports/simulation.js';
 import { exposureRoom } from '../../../core/domain/pricing/exposure.js';
 import { markIn } from '../../../core/domain/pricing/skew-impact.js';
 import { E18 } from '../../../core/domain/pricing/units.js';

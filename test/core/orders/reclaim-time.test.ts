@@ -1,4 +1,4 @@
-import { expectedReclaim } from '../../../core/orders/reclaim-time.js';
+import { expectedReclaim } from '../../../core/trading/reclaim-time.js';
 
 const request = { requestedBlock: 1_000n, requestedAt: 1_700_000_000_000, timeoutBlocks: 200n };
 const at = (block: bigint, seconds: number) => ({

@@ -1,6 +1,6 @@
-import type { KnexStore } from '../../../core/adapters/store/create-store.js';
+import type { KnexStore } from '../../../core/adapters/postgres/create-store.js';
 import type { Address, Hex } from '../../../core/types.js';
-import type { NewAttempt, RelayJob } from '../../../core/relay/relay-store.js';
+import type { NewAttempt, RelayJob } from '../../../core/ports/stores/relay.js';
 import { orderDraft } from '../../harness/traders/order-draft.js';
 import { storeAction } from '../../harness/hyperliquid/store-action.js';
 import { openReplicas, type Replicas } from '../../harness/database/two-stores.js';

@@ -1,8 +1,8 @@
-import type { SignerClaim } from '../../../core/access/signer-store.js';
-import type { KnexStore } from '../../../core/adapters/store/create-store.js';
+import type { SignerClaim } from '../../../core/ports/stores/signers.js';
+import type { KnexStore } from '../../../core/adapters/postgres/create-store.js';
 import type { Address } from '../../../core/types.js';
-import type { RelayedOrder } from '../../../core/relay/relay-store.js';
-import type { OpeningGuard } from '../../../core/relay/rules-store.js';
+import type { RelayedOrder } from '../../../core/ports/stores/relay.js';
+import type { OpeningGuard } from '../../../core/ports/stores/rules.js';
 import { orderDraft, type DraftWishes } from '../../harness/traders/order-draft.js';
 import { storeAction } from '../../harness/hyperliquid/store-action.js';
 import { eventually } from '../../harness/time/eventually.js';

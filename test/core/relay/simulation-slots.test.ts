@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Venue } from '../../../core/gateway.js';
 import type { Address } from '../../../core/types.js';
-import { MOST_WAITING, SLOTS_PER_TRADER, withSlot } from '../../../core/relay/simulation-slots.js';
+import { MOST_WAITING, SLOTS_PER_TRADER, withSlot } from '../../../facade/trade/plan/simulation-slots.js';
 import { createManualClock, type ManualClock } from '../../harness/time/manual-clock.js';
 
 const BUSY: Address = `0x${'11'.repeat(20)}`;

@@ -1,4 +1,4 @@
-import type { ChainCursor, Checkpoint } from '../../../core/tracking/tracking-store.js';
+import type { ChainCursor, Checkpoint } from '../../../core/ports/stores/tracking.js';
 import { openReplicas, type Replicas } from '../../harness/database/two-stores.js';
 
 /** Blocks in which nothing happened move the cursor by one statement, which has to hold against everybody else who moves it. */

@@ -1,5 +1,5 @@
 import { venueOf, type Venue } from '../../../core/gateway.js';
-import { watchHashes } from '../../../core/orders/watch-hashes.js';
+import { watchHashes } from '../../../core/trading/watch-hashes.js';
 import type { ChainControls } from '../../../sandbox/controls.js';
 import { expectViewEqualsChain, lowerOf } from '../../harness/diamond/chain-checker.js';
 import { newTrader, type ChainTrader } from '../../harness/traders/chain-trader.js';

@@ -1,7 +1,7 @@
 import { getOrder, listOpenOrders, listOrderHistory } from '../../../core/account/list-orders.js';
 import { listFills, type FillHistoryEntry } from '../../../core/account/list-fills.js';
 import { listPositions, type Position } from '../../../core/account/list-positions.js';
-import { listEvents } from '../../../core/journal/list-events.js';
+import { listEvents } from '../../../core/account/list-events.js';
 import type { Order } from '../../../core/account/describe-order.js';
 import { formatDecimal } from '../../../core/domain/decimal.js';
 import { venueOf, type Venue } from '../../../core/gateway.js';

@@ -1,7 +1,7 @@
 import { listFills } from '../../../core/account/list-fills.js';
 import { listOrderHistory } from '../../../core/account/list-orders.js';
 import { venueOf, type Gateway } from '../../../core/gateway.js';
-import { listEvents } from '../../../core/journal/list-events.js';
+import { listEvents } from '../../../core/account/list-events.js';
 import type { ChainControls } from '../../../sandbox/controls.js';
 import { expectViewEqualsChain, lowerOf } from '../../harness/diamond/chain-checker.js';
 import { newTrader, type ChainTrader } from '../../harness/traders/chain-trader.js';

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { venueOf } from '../../../core/gateway.js';
-import { appendTag } from '../../../core/orders/tag.js';
-import { systemClock } from '../../../core/adapters/system-clock.js';
+import { appendTag } from '../../../core/trading/tag.js';
+import { systemClock } from '../../../core/adapters/system/clock.js';
 import type { ChainControls } from '../../../sandbox/controls.js';
 import { createFaultProxy, type FaultProxy } from '../../../sandbox/fault-proxy.js';
 import type { Fate } from '../../../sandbox/fault-plan.js';

@@ -1,5 +1,5 @@
 import { venueOf } from '../../../core/gateway.js';
-import type { KnexStore } from '../../../core/adapters/store/create-store.js';
+import type { KnexStore } from '../../../core/adapters/postgres/create-store.js';
 import type { ChainControls } from '../../../sandbox/controls.js';
 import { expectViewEqualsChain, lowerOf } from '../../harness/diamond/chain-checker.js';
 import { newTrader, type ChainTrader } from '../../harness/traders/chain-trader.js';

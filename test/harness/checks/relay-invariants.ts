@@ -1,7 +1,7 @@
 import type { PublicClient } from 'viem';
-import type { ChainSlug } from '../../../core/chains.js';
+import type { ChainSlug } from '../../../core/chains/chains.js';
 import type { Address, Hex } from '../../../core/types.js';
-import type { RelayJob, RelayStore } from '../../../core/relay/relay-store.js';
+import type { RelayJob, RelayStore } from '../../../core/ports/stores/relay.js';
 import { eventually } from '../time/eventually.js';
 
 /** What a wallet of a relayer owned at a block, so that everything it spends from there on can be accounted for. */

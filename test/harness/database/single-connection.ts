@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
-import { connectDatabase } from '../../../core/adapters/store/connect-database.js';
-import type { DatabaseLimits } from '../../../core/database-variables.js';
+import { connectDatabase } from '../../../core/adapters/postgres/connect-database.js';
+import type { DatabaseLimits } from '../../../core/config/database.js';
 import { createRecordedLog } from '../checks/recorded-log.js';
 
 /** For one work, a pool of one connection: whatever is left on it is met again. */

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import pg from 'pg';
-import { startEmbeddedPostgres } from '../../../core/adapters/store/embedded/start-embedded-postgres.js';
-import { migrate } from '../../../core/adapters/store/migrate.js';
-import { systemClock } from '../../../core/adapters/system-clock.js';
+import { startEmbeddedPostgres } from '../../../core/adapters/postgres/embedded/start-embedded-postgres.js';
+import { migrate } from '../../../core/adapters/postgres/migrate.js';
+import { systemClock } from '../../../core/adapters/system/clock.js';
 import type { Logger } from '../../../core/ports/log.js';
 import { makeTemporaryFolder } from './temporary-folder.js';
 

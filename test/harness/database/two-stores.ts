@@ -1,4 +1,4 @@
-import { createStore, type KnexStore } from '../../../core/adapters/store/create-store.js';
+import { createStore, type KnexStore } from '../../../core/adapters/postgres/create-store.js';
 import { createTestDatabase } from './test-database.js';
 import { createRecordedLog } from '../checks/recorded-log.js';
 

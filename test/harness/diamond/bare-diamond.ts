@@ -1,6 +1,6 @@
 import { maxUint256, zeroAddress, type Hex, type PublicClient } from 'viem';
 import { privateKeyToAccount, type PrivateKeyAccount } from 'viem/accounts';
-import { chainBySlug, type ChainDefinition, type ChainSlug } from '../../../core/chains.js';
+import { chainBySlug, type ChainDefinition, type ChainSlug } from '../../../core/chains/chains.js';
 import type { Address } from '../../../core/types.js';
 import { createEngine, type Engine } from '../../../sandbox/chain/engine.js';
 import { tokenAbi } from '../../../sandbox/contracts/artefact.js';

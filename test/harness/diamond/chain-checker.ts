@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { ChainSlug } from '../../../core/chains.js';
+import type { ChainSlug } from '../../../core/chains/chains.js';
 import { listOpenOrders } from '../../../core/account/list-orders.js';
 import { listPositions } from '../../../core/account/list-positions.js';
-import { diamondAbi } from '../../../core/adapters/diamond-abi.js';
+import { diamondAbi } from '../../../core/adapters/evm/diamond-abi.js';
 import { venueOf, type Gateway } from '../../../core/gateway.js';
 import type { Address } from '../../../core/types.js';
 import { isWithdrawal } from '../../../core/domain/chain-event.js';

@@ -11,7 +11,7 @@ import {
   type DecodeEventLogReturnType,
   type Hex,
 } from 'viem';
-import { diamondAbi } from '../../../core/adapters/diamond-abi.js';
+import { diamondAbi } from '../../../core/adapters/evm/diamond-abi.js';
 import { sandboxControlAbi, tokenAbi } from '../../../sandbox/contracts/artefact.js';
 
 /** Encoding calls of the Diamond and reading what it logs and refuses, in names instead of selectors. */

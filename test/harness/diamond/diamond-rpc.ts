@@ -10,7 +10,7 @@ import {
   type PublicClient,
 } from 'viem';
 import type { PrivateKeyAccount } from 'viem/accounts';
-import { diamondAbi } from '../../../core/adapters/diamond-abi.js';
+import { diamondAbi } from '../../../core/adapters/evm/diamond-abi.js';
 import type { Address } from '../../../core/types.js';
 import type { Engine } from '../../../sandbox/chain/engine.js';
 import { RevertedError, decodeLog, type DiamondLog, type RawLog } from './diamond-calls.js';

@@ -1,6 +1,6 @@
-import type { KnexStore } from '../../../core/adapters/store/create-store.js';
+import type { KnexStore } from '../../../core/adapters/postgres/create-store.js';
 import type { Store } from '../../../core/ports/store.js';
-import type { SignedAction } from '../../../core/relay/relay-store.js';
+import type { SignedAction } from '../../../core/ports/stores/relay.js';
 
 /** An action as the books keep it when its nonce is claimed, for jobs that no request has made. */
 export async function storeAction(store: Store, action: Omit<SignedAction, 'id'>): Promise<SignedAction> {

@@ -27,7 +27,7 @@ export interface ReplicaOptions {
   readonly settings: Record<string, string>;
 }
 
-const PRODUCTION = ['--max-semi-space-size=64', '--enable-source-maps', 'dist/main.js'] as const;
+const PRODUCTION = ['--max-semi-space-size=64', '--enable-source-maps', 'dist/app/cli.js', 'start'] as const;
 
 export function createReplica(sandbox: TestVenue, { program = PRODUCTION, settings }: ReplicaOptions): Replica {
   const environment = { ...basics(), ...gatewayVariables(sandbox), ...settings };

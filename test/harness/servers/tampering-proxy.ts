@@ -1,5 +1,5 @@
 import { decodeFunctionData, type Hex } from 'viem';
-import { diamondAbi } from '../../../core/adapters/diamond-abi.js';
+import { diamondAbi } from '../../../core/adapters/evm/diamond-abi.js';
 import { startFaultyNode } from './faulty-node.js';
 
 export interface RpcCall {

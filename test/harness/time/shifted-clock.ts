@@ -1,4 +1,4 @@
-import { systemClock } from '../../../core/adapters/system-clock.js';
+import { systemClock } from '../../../core/adapters/system/clock.js';
 import type { Clock } from '../../../core/ports/clock.js';
 
 export interface ShiftedClock extends Clock {

@@ -1,6 +1,6 @@
 import { createPublicClient, createWalletClient, http, parseEventLogs, type Hex, type PublicClient } from 'viem';
 import { privateKeyToAccount, type PrivateKeyAccount } from 'viem/accounts';
-import { diamondAbi } from '../../../core/adapters/diamond-abi.js';
+import { diamondAbi } from '../../../core/adapters/evm/diamond-abi.js';
 import { tokenAbi } from '../../../sandbox/contracts/artefact.js';
 import type { ChainControls } from '../../../sandbox/controls.js';
 import { trade, type Trade } from '../diamond/diamond-calls.js';

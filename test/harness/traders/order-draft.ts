@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { zeroAddress, type Hex } from 'viem';
-import type { ChainSlug } from '../../../core/chains.js';
+import type { ChainSlug } from '../../../core/chains/chains.js';
 import { parseDecimal } from '../../../core/domain/decimal.js';
 import type { Order } from '../../../core/domain/order.js';
 import { positionSizeCollateral } from '../../../core/domain/pricing/size.js';
-import type { Draft } from '../../../core/orders/orders-store.js';
-import { appendTag } from '../../../core/orders/tag.js';
+import type { Draft } from '../../../core/ports/stores/orders.js';
+import { appendTag } from '../../../core/trading/tag.js';
 import { diamondCall, trade, type Trade } from '../diamond/diamond-calls.js';
 
 const TYPES = ['market', 'limit', 'stop'] as const;

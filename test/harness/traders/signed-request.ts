@@ -1,7 +1,7 @@
 import { Wallet, keccak256 } from 'ethers';
 import { REQUEST_FIELDS, signingDomain } from '../../../core/access/typed-data.js';
 import type { IncomingRequest } from '../../../core/access/authenticate.js';
-import type { ChainDefinition } from '../../../core/chains.js';
+import type { ChainDefinition } from '../../../core/chains/chains.js';
 
 export interface RequestToSign {
   readonly operationId: string;

@@ -1,7 +1,7 @@
 import { createWalletClient, http, type Hex } from 'viem';
 import { TRADING_STATES } from '../../../core/domain/market.js';
 import type { Venue } from '../../../core/gateway.js';
-import type { KnownOrder } from '../../../core/orders/orders-store.js';
+import type { KnownOrder } from '../../../core/ports/stores/orders.js';
 import type { ChainControls } from '../../../sandbox/controls.js';
 import { lowerOf } from '../diamond/chain-checker.js';
 import type { ChainTrader } from './chain-trader.js';

@@ -1,4 +1,4 @@
-import { diamondAbi } from '../../../core/adapters/diamond-abi.js';
+import { diamondAbi } from '../../../core/adapters/evm/diamond-abi.js';
 import { chainTrader } from '../traders/chain-trader.js';
 import { controlCall } from '../diamond/diamond-calls.js';
 import { firstChain } from './first-chain.js';

@@ -1,7 +1,7 @@
-import { systemClock } from '../../../core/adapters/system-clock.js';
-import type { Config } from '../../../core/config.js';
+import { systemClock } from '../../../core/adapters/system/clock.js';
+import type { Config } from '../../../core/config/config.js';
 import type { Gateway } from '../../../core/gateway.js';
-import { createLifecycle } from '../../../lifecycle.js';
+import { createLifecycle } from '../../../app/lifecycle.js';
 import type { SandboxControls } from '../../../sandbox/controls.js';
 import { readSandboxSettings } from '../../../sandbox/settings.js';
 import { startSandbox } from '../../../sandbox/start-sandbox.js';

@@ -1,10 +1,10 @@
-import { systemClock } from '../../../core/adapters/system-clock.js';
-import type { ChainConfig } from '../../../core/config.js';
+import { systemClock } from '../../../core/adapters/system/clock.js';
+import type { ChainConfig } from '../../../core/config/config.js';
 import type { Gateway } from '../../../core/gateway.js';
 import type { Clock } from '../../../core/ports/clock.js';
-import { startGateway, startStore } from '../../../compose.js';
-import { createLifecycle } from '../../../lifecycle.js';
-import { listen } from '../../../native-api/listen.js';
+import { startGateway, startStore } from '../../../app/compose/gateway.js';
+import { createLifecycle } from '../../../app/lifecycle.js';
+import { listen } from '../../../http/listen.js';
 import { createRecordedLog, type RecordedLog } from '../checks/recorded-log.js';
 import type { Reply, TestVenue } from './own-venue.js';
 

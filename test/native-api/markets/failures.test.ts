@@ -1,5 +1,5 @@
-import { createOnchainConfig } from '../../../core/adapters/onchain-config/onchain-config.js';
-import { systemClock } from '../../../core/adapters/system-clock.js';
+import { createOnchainConfig } from '../../../core/adapters/evm/market-config/onchain-config.js';
+import { systemClock } from '../../../core/adapters/system/clock.js';
 import type { MarketConfig } from '../../../core/domain/market.js';
 import { createFaultProxy, type FaultProxy } from '../../../sandbox/fault-proxy.js';
 import { createUpstream, json, type Upstream } from '../../core/adapters/backend-feed/upstream.js';

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { diamondAbi } from '../../../core/adapters/diamond-abi.js';
+import { diamondAbi } from '../../../core/adapters/evm/diamond-abi.js';
 import { parseDecimal, toUnits } from '../../../core/domain/decimal.js';
 import { positionSizeToken } from '../../../core/domain/pricing/size.js';
 import type { ChainControls } from '../../../sandbox/controls.js';

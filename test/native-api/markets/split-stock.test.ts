@@ -1,5 +1,5 @@
 import { createPublicClient, encodeFunctionData, http } from 'viem';
-import { diamondAbi } from '../../../core/adapters/diamond-abi.js';
+import { diamondAbi } from '../../../core/adapters/evm/diamond-abi.js';
 import { sandboxControlAbi } from '../../../sandbox/contracts/artefact.js';
 import { newAgentTrader, done } from '../../harness/traders/agent-trader.js';
 import { chainTrader } from '../../harness/traders/chain-trader.js';

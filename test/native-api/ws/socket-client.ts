@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { inspect } from 'node:util';
 import type { Wallet } from 'ethers';
 import { WebSocket } from 'ws';
-import type { ChainDefinition } from '../../../core/chains.js';
+import type { ChainDefinition } from '../../../core/chains/chains.js';
 import type { JsonSchema } from '../../../native-api/openapi-schemas.js';
 import { openApiDocument } from '../../../native-api/openapi.js';
 import { OPERATIONS } from '../../../native-api/operations/index.js';

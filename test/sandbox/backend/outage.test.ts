@@ -1,4 +1,4 @@
-import { chainBySlug } from '../../../core/chains.js';
+import { chainBySlug } from '../../../core/chains/chains.js';
 import { createMarketHours } from '../../../sandbox/backend/market-hours.js';
 import { createPriceBackend, type PriceBackend } from '../../../sandbox/backend/price-backend.js';
 import { createPriceWalk } from '../../../sandbox/backend/price-walk.js';

@@ -1,5 +1,5 @@
 import type { Hex } from 'viem';
-import { diamondAbi } from '../../../core/adapters/diamond-abi.js';
+import { diamondAbi } from '../../../core/adapters/evm/diamond-abi.js';
 import { priceUnits } from '../../../sandbox/backend/price-grid.js';
 import { SANDBOX_MARKETS } from '../../../sandbox/markets.js';
 import { account } from '../../harness/diamond/bare-diamond.js';

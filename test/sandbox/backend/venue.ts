@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { WebSocket } from 'ws';
-import { createBackendFeed, type BackendFeed } from '../../../core/adapters/backend-feed/backend-feed.js';
-import { endpointsOf } from '../../../core/adapters/backend-feed/endpoints.js';
-import { chainBySlug } from '../../../core/chains.js';
+import { createBackendFeed, type BackendFeed } from '../../../core/adapters/backend/backend-feed.js';
+import { endpointsOf } from '../../../core/adapters/backend/endpoints.js';
+import { chainBySlug } from '../../../core/chains/chains.js';
 import { createMarketHours, type MarketHours } from '../../../sandbox/backend/market-hours.js';
 import { createPriceBackend, type PriceBackend } from '../../../sandbox/backend/price-backend.js';
 import { createPriceWalk, type PriceWalk } from '../../../sandbox/backend/price-walk.js';

@@ -1,6 +1,6 @@
 import { EventEmitter, once } from 'node:events';
 import { createServer } from 'node:http';
-import { systemClock } from '../../../core/adapters/system-clock.js';
+import { systemClock } from '../../../core/adapters/system/clock.js';
 import { createEngine, type RpcAnswer } from '../../../sandbox/chain/engine.js';
 import { createExternalNode } from '../../../sandbox/chain/external-node.js';
 import { answerRpc } from '../../../sandbox/chain/json-rpc.js';

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { privateKeyToAccount } from 'viem/accounts';
-import { systemClock } from '../../../core/adapters/system-clock.js';
+import { systemClock } from '../../../core/adapters/system/clock.js';
 import type { Logger } from '../../../core/ports/log.js';
 import type { Hex } from '../../../core/types.js';
 import { createChainNode, type RunningChainNode } from '../../../sandbox/chain/node.js';

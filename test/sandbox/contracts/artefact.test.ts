@@ -1,5 +1,5 @@
 import { toEventSelector, toFunctionSelector, type AbiFunction } from 'viem';
-import { diamondAbi } from '../../../core/adapters/diamond-abi.js';
+import { diamondAbi } from '../../../core/adapters/evm/diamond-abi.js';
 import { DIAMOND_CODE, FACETS, SOURCES_HASH, TOKEN_CODE, sandboxControlAbi } from '../../../sandbox/contracts/artefact.js';
 import { readSources, sourcesHash } from '../../../scripts/contract-sources.js';
 

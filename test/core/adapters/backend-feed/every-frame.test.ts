@@ -1,8 +1,8 @@
 import fc from 'fast-check';
-import { createConfigState } from '../../../../core/adapters/backend-feed/config-state.js';
-import { createPriceBook } from '../../../../core/adapters/backend-feed/price-book.js';
-import { readPriceFrame } from '../../../../core/adapters/backend-feed/price-frame.js';
-import { EVENT_NAMES } from '../../../../core/adapters/backend-feed/wire-shape.js';
+import { createConfigState } from '../../../../core/adapters/backend/config-state.js';
+import { createPriceBook } from '../../../../core/adapters/backend/price-book.js';
+import { readPriceFrame } from '../../../../core/adapters/backend/price-frame.js';
+import { EVENT_NAMES } from '../../../../core/adapters/backend/wire-shape.js';
 import { until } from '../../../harness/time/eventually.js';
 import { createRig } from './harness.js';
 import { tradingVariables, type Wire } from './wire-fixtures.js';

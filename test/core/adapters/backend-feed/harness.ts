@@ -1,5 +1,5 @@
-import { createBackendFeed, type BackendFeed } from '../../../../core/adapters/backend-feed/backend-feed.js';
-import { chainBySlug } from '../../../../core/chains.js';
+import { createBackendFeed, type BackendFeed } from '../../../../core/adapters/backend/backend-feed.js';
+import { chainBySlug } from '../../../../core/chains/chains.js';
 import { GatewayError } from '../../../../core/errors.js';
 import { createRecordedLog, type RecordedLog } from '../../../harness/checks/recorded-log.js';
 import { createManualClock, type ManualClock } from '../../../harness/time/manual-clock.js';

@@ -1,4 +1,4 @@
-import { createGate } from '../../../../core/adapters/backend-feed/price-gate.js';
+import { createGate } from '../../../../core/adapters/backend/price-gate.js';
 
 describe('a price far from the last one', () => {
   it('is not believed while it is alone', () => {

@@ -1,8 +1,8 @@
-import { createUpstream as createAsker } from '../../../../core/adapters/backend-feed/ask-upstream.js';
-import { createBackendFeed } from '../../../../core/adapters/backend-feed/backend-feed.js';
-import { createBackoff } from '../../../../core/adapters/backend-feed/backoff.js';
-import { createHttp, HttpFault } from '../../../../core/adapters/backend-feed/http.js';
-import { chainBySlug } from '../../../../core/chains.js';
+import { createUpstream as createAsker } from '../../../../core/adapters/backend/ask-upstream.js';
+import { createBackendFeed } from '../../../../core/adapters/backend/backend-feed.js';
+import { createBackoff } from '../../../../core/adapters/backend/backoff.js';
+import { createHttp, HttpFault } from '../../../../core/adapters/backend/http.js';
+import { chainBySlug } from '../../../../core/chains/chains.js';
 import { until } from '../../../harness/time/eventually.js';
 import { createManualClock } from '../../../harness/time/manual-clock.js';
 import { createRig, type Rig } from './harness.js';

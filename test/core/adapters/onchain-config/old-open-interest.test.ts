@@ -1,4 +1,4 @@
-import { createOnchainConfig } from '../../../../core/adapters/onchain-config/onchain-config.js';
+import { createOnchainConfig } from '../../../../core/adapters/evm/market-config/onchain-config.js';
 import type { MarketConfig } from '../../../../core/domain/market.js';
 import { venueOf, type Venue } from '../../../../core/gateway.js';
 import { createRecordedLog } from '../../../harness/checks/recorded-log.js';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import { createStore, type KnexStore } from '../../../../core/adapters/store/create-store.js';
+import { createStore, type KnexStore } from '../../../../core/adapters/postgres/create-store.js';
 import { aggregate, MINUTE_MS } from '../../../../core/domain/candle.js';
-import type { MinuteCandle } from '../../../../core/markets/candle-store.js';
+import type { MinuteCandle } from '../../../../core/ports/stores/candles.js';
 import { createTestDatabase, type TestDatabase } from '../../../harness/database/test-database.js';
 import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
 

@@ -4,14 +4,14 @@ import { chmod, chown, cp, lstat, mkdir, mkdtemp, readFile, readdir, rm, stat, s
 import { networkInterfaces, tmpdir } from 'node:os';
 import path from 'node:path';
 import pg from 'pg';
-import { packagedBinaries } from '../../../../core/adapters/store/embedded/binaries.js';
+import { packagedBinaries } from '../../../../core/adapters/postgres/embedded/binaries.js';
 import {
   startEmbeddedPostgres,
   type EmbeddedPostgres,
   type EmbeddedPostgresOptions,
-} from '../../../../core/adapters/store/embedded/start-embedded-postgres.js';
+} from '../../../../core/adapters/postgres/embedded/start-embedded-postgres.js';
 import { makeTemporaryFolder } from '../../../harness/database/temporary-folder.js';
-import { systemClock } from '../../../../core/adapters/system-clock.js';
+import { systemClock } from '../../../../core/adapters/system/clock.js';
 import { eventually } from '../../../harness/time/eventually.js';
 import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
 import { nobodyIsLeftOn, processesOn, startOwner } from './owner.js';

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { createLeaseKeeper, type LeaseKeeper } from '../../../../core/adapters/store/lease-keeper.js';
+import { createLeaseKeeper, type LeaseKeeper } from '../../../../core/adapters/postgres/lease-keeper.js';
 import { openDatabaseLine, type DatabaseProxy } from '../../../harness/process/database-proxy.js';
 import { createTestDatabase, type TestDatabase } from '../../../harness/database/test-database.js';
 import { eventually, until } from '../../../harness/time/eventually.js';

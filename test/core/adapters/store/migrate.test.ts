@@ -1,8 +1,8 @@
-import { connectDatabase } from '../../../../core/adapters/store/connect-database.js';
-import { isUnavailable } from '../../../../core/adapters/store/faults.js';
-import { migrate, serverProblem } from '../../../../core/adapters/store/migrate.js';
-import type { Migration } from '../../../../core/adapters/store/migrations/migration.js';
-import { MIGRATIONS } from '../../../../core/adapters/store/migrations/registry.js';
+import { connectDatabase } from '../../../../core/adapters/postgres/connect-database.js';
+import { isUnavailable } from '../../../../core/adapters/postgres/faults.js';
+import { migrate, serverProblem } from '../../../../core/adapters/postgres/migrate.js';
+import type { Migration } from '../../../../core/adapters/postgres/migrations/migration.js';
+import { MIGRATIONS } from '../../../../core/adapters/postgres/migrations/registry.js';
 import { createEmptyTestDatabase, type TestDatabase } from '../../../harness/database/test-database.js';
 import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
 

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
-import { packagedBinaries } from '../../../../core/adapters/store/embedded/binaries.js';
-import { openDatabase } from '../../../../core/adapters/store/open-database.js';
-import { systemClock } from '../../../../core/adapters/system-clock.js';
+import { packagedBinaries } from '../../../../core/adapters/postgres/embedded/binaries.js';
+import { openDatabase } from '../../../../core/adapters/postgres/open-database.js';
+import { systemClock } from '../../../../core/adapters/system/clock.js';
 import { createEmptyTestDatabase } from '../../../harness/database/test-database.js';
 import { eventually } from '../../../harness/time/eventually.js';
 import { createRecordedLog } from '../../../harness/checks/recorded-log.js';

@@ -1,7 +1,7 @@
 /** A process that owns an embedded server, for tests that kill it: `tsx owner-process.ts <folder> [careless]`. It tells on stdout what happens. */
-import { startEmbeddedPostgres } from '../../../../core/adapters/store/embedded/start-embedded-postgres.js';
-import { StoreStartError } from '../../../../core/adapters/store/store-start-error.js';
-import { systemClock } from '../../../../core/adapters/system-clock.js';
+import { startEmbeddedPostgres } from '../../../../core/adapters/postgres/embedded/start-embedded-postgres.js';
+import { StoreStartError } from '../../../../core/adapters/postgres/store-start-error.js';
+import { systemClock } from '../../../../core/adapters/system/clock.js';
 import type { LogFields, Logger } from '../../../../core/ports/log.js';
 
 const [folder = '', manner = 'durable', binaries] = process.argv.slice(2);

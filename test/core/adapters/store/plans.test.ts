@@ -1,11 +1,20 @@
 import type { Knex } from 'knex';
-import { connectDatabase } from '../../../../core/adapters/store/connect-database.js';
-import { LIVE_CLOIDS, TAKE_DUE } from '../../../../core/adapters/store/exchange-store.js';
-import type { Statement } from '../../../../core/adapters/store/statement.js';
-import { HOLES, LANE, MINED_BLOCKS, OPEN, QUEUED, RESET_LANE, SETTLED_IN, UNRECLAIMED } from '../../../../core/adapters/store/relay-sql.js';
-import { SETTLE } from '../../../../core/adapters/store/spend-store.js';
-import { FACTS } from '../../../../core/adapters/store/trader-facts.js';
-import { countFor } from '../../../../core/adapters/store/rules-sql.js';
+import { connectDatabase } from '../../../../core/adapters/postgres/connect-database.js';
+import { LIVE_CLOIDS, TAKE_DUE } from '../../../../core/adapters/postgres/exchange-store.js';
+import type { Statement } from '../../../../core/adapters/postgres/statement.js';
+import {
+  HOLES,
+  LANE,
+  MINED_BLOCKS,
+  OPEN,
+  QUEUED,
+  RESET_LANE,
+  SETTLED_IN,
+  UNRECLAIMED,
+} from '../../../../core/adapters/postgres/relay-sql.js';
+import { SETTLE } from '../../../../core/adapters/postgres/spend-store.js';
+import { FACTS } from '../../../../core/adapters/postgres/trader-facts.js';
+import { countFor } from '../../../../core/adapters/postgres/rules-sql.js';
 import { createTestDatabase, type TestDatabase } from '../../../harness/database/test-database.js';
 import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
 

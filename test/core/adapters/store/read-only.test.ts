@@ -1,8 +1,8 @@
 import { Wallet } from 'ethers';
-import type { KnexStore } from '../../../../core/adapters/store/create-store.js';
-import { openDatabase } from '../../../../core/adapters/store/open-database.js';
-import { systemClock } from '../../../../core/adapters/system-clock.js';
-import type { Lease } from '../../../../core/tracking/tracking-store.js';
+import type { KnexStore } from '../../../../core/adapters/postgres/create-store.js';
+import { openDatabase } from '../../../../core/adapters/postgres/open-database.js';
+import { systemClock } from '../../../../core/adapters/system/clock.js';
+import type { Lease } from '../../../../core/ports/stores/tracking.js';
 import { newAgentTrader, BUSY_AGENTS, type AgentTrader } from '../../../harness/traders/agent-trader.js';
 import { expectViewEqualsChain } from '../../../harness/diamond/chain-checker.js';
 import { createEmptyTestDatabase, type TestDatabase } from '../../../harness/database/test-database.js';

@@ -1,8 +1,8 @@
-import type { KnexStore } from '../../../../core/adapters/store/create-store.js';
-import { openDatabase } from '../../../../core/adapters/store/open-database.js';
-import { systemClock } from '../../../../core/adapters/system-clock.js';
+import type { KnexStore } from '../../../../core/adapters/postgres/create-store.js';
+import { openDatabase } from '../../../../core/adapters/postgres/open-database.js';
+import { systemClock } from '../../../../core/adapters/system/clock.js';
 import type { Address } from '../../../../core/types.js';
-import type { RelayJob } from '../../../../core/relay/relay-store.js';
+import type { RelayJob } from '../../../../core/ports/stores/relay.js';
 import { createEmptyTestDatabase, type TestDatabase } from '../../../harness/database/test-database.js';
 import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
 import { storeAction } from '../../../harness/hyperliquid/store-action.js';

@@ -1,7 +1,7 @@
 import { connect, createServer, type Socket } from 'node:net';
-import { createStore, type KnexStore } from '../../../../core/adapters/store/create-store.js';
-import { openDatabase } from '../../../../core/adapters/store/open-database.js';
-import { systemClock } from '../../../../core/adapters/system-clock.js';
+import { createStore, type KnexStore } from '../../../../core/adapters/postgres/create-store.js';
+import { openDatabase } from '../../../../core/adapters/postgres/open-database.js';
+import { systemClock } from '../../../../core/adapters/system/clock.js';
 import { createTestDatabase, type TestDatabase } from '../../../harness/database/test-database.js';
 import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
 

@@ -1,9 +1,9 @@
 import { chown, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import pg from 'pg';
-import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../../../core/adapters/store/embedded/start-embedded-postgres.js';
-import { openDatabase } from '../../../../core/adapters/store/open-database.js';
-import { systemClock } from '../../../../core/adapters/system-clock.js';
+import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../../../core/adapters/postgres/embedded/start-embedded-postgres.js';
+import { openDatabase } from '../../../../core/adapters/postgres/open-database.js';
+import { systemClock } from '../../../../core/adapters/system/clock.js';
 import { createAuthority, type Certified } from '../../../harness/process/certificate.js';
 import { eventually } from '../../../harness/time/eventually.js';
 import { createRecordedLog } from '../../../harness/checks/recorded-log.js';

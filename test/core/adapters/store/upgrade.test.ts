@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
-import { connectDatabase } from '../../../../core/adapters/store/connect-database.js';
-import { migrate } from '../../../../core/adapters/store/migrate.js';
-import { MIGRATIONS } from '../../../../core/adapters/store/migrations/registry.js';
+import { connectDatabase } from '../../../../core/adapters/postgres/connect-database.js';
+import { migrate } from '../../../../core/adapters/postgres/migrate.js';
+import { MIGRATIONS } from '../../../../core/adapters/postgres/migrations/registry.js';
 import { createEmptyTestDatabase, type TestDatabase } from '../../../harness/database/test-database.js';
 import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
 import { addRows, contentsOf, schemaOf } from './schema.js';

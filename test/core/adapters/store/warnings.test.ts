@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import path from 'node:path';
 import { createEmptyTestDatabase } from '../../../harness/database/test-database.js';
 
-const STORE = path.resolve(import.meta.dirname, '../../../../dist/core/adapters/store');
+const STORE = path.resolve(import.meta.dirname, '../../../../dist/core/adapters/postgres');
 
 /** Leases asked for at once, as by the followers and wallets of many chains, and a journal whose connection is lost again and again. */
 const SCRIPT = `

@@ -1,5 +1,5 @@
-import { systemClock } from '../../../../core/adapters/system-clock.js';
-import { createViemChain } from '../../../../core/adapters/viem-chain/viem-chain.js';
+import { systemClock } from '../../../../core/adapters/system/clock.js';
+import { createViemChain } from '../../../../core/adapters/evm/viem-chain.js';
 import type { Chain } from '../../../../core/ports/chain.js';
 import type { ChainControls } from '../../../../sandbox/controls.js';
 import { createFaultProxy, type FaultProxy } from '../../../../sandbox/fault-proxy.js';

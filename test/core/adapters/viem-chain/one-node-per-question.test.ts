@@ -1,6 +1,6 @@
-import { systemClock } from '../../../../core/adapters/system-clock.js';
-import { createViemChain } from '../../../../core/adapters/viem-chain/viem-chain.js';
-import { chainBySlug } from '../../../../core/chains.js';
+import { systemClock } from '../../../../core/adapters/system/clock.js';
+import { createViemChain } from '../../../../core/adapters/evm/viem-chain.js';
+import { chainBySlug } from '../../../../core/chains/chains.js';
 import type { Chain } from '../../../../core/ports/chain.js';
 import type { Address } from '../../../../core/types.js';
 import { startJsonRpcNode, type JsonRpcNode, type Speak } from '../../../harness/servers/json-rpc-node.js';

@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process';
 import type { ServerResponse } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { exchange } from '../../../../core/adapters/viem-chain/rpc-exchange.js';
-import { movedTo, rpcPlace } from '../../../../core/adapters/viem-chain/rpc-place.js';
+import { exchange } from '../../../../core/adapters/evm/rpc-exchange.js';
+import { movedTo, rpcPlace } from '../../../../core/adapters/evm/rpc-place.js';
 import {
   answer,
   closeFaultyNodes,

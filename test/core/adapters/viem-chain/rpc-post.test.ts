@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { exchange } from '../../../../core/adapters/viem-chain/rpc-exchange.js';
-import { rpcPlace } from '../../../../core/adapters/viem-chain/rpc-place.js';
-import { post } from '../../../../core/adapters/viem-chain/rpc-post.js';
+import { exchange } from '../../../../core/adapters/evm/rpc-exchange.js';
+import { rpcPlace } from '../../../../core/adapters/evm/rpc-place.js';
+import { post } from '../../../../core/adapters/evm/rpc-post.js';
 import { eventually } from '../../../harness/time/eventually.js';
 import { answer, closeFaultyNodes, RESULT, startBytes, startFaultyNode } from '../../../harness/servers/faulty-node.js';
 

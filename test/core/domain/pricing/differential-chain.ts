@@ -10,7 +10,7 @@ import {
   type AbiFunction,
   type Hex,
 } from 'viem';
-import { diamondAbi } from '../../../../core/adapters/diamond-abi.js';
+import { diamondAbi } from '../../../../core/adapters/evm/diamond-abi.js';
 import { createEngine, type Engine } from '../../../../sandbox/chain/engine.js';
 import { DIAMOND_CODE, FACETS, sandboxControlAbi, TOKEN_CODE, tokenAbi } from '../../../../sandbox/contracts/artefact.js';
 

@@ -1,0 +1,14 @@
+import { createLogger } from '../../core/adapters/telemetry/log.js';
+import { openDatabase } from '../../core/adapters/postgres/open-database.js';
+import { systemClock } from '../../core/adapters/system/clock.js';
+import { readDatabase } from '../../core/config/config.js';
+import { readOrExit, runToEnd } from '../lifecycle.js';
+import { readSettings } from '../read-settings.js';
+
+/** Brings the schema up to date and ends. The gateway does the same at its start; this is for those who want it done before. */
+const { settings: database } = readOrExit(() => readSettings(process.env, readDatabase));
+
+await runToEnd(async () => {
+  const store = await openDatabase({ ...database, clock: systemClock, log: createLogger('info') });
+  await store.close();
+});

@@ -1,0 +1,164 @@
+import type { RequestListener } from 'node:http';
+import path from 'node:path';
+import type { Router } from 'express';
+import { createBackendNotices } from '../../core/adapters/backend/notices.js';
+import { createHttp } from '../../core/adapters/backend/http.js';
+import { readRelease } from '../../core/adapters/telemetry/own-release.js';
+import { loadCrypto } from '../../core/adapters/crypto/load-crypto.js';
+import { openDatabase } from '../../core/adapters/postgres/open-database.js';
+import { systemRandom } from '../../core/adapters/system/random.js';
+import { createEntrance } from '../../core/access/entrance.js';
+import type { Config, DatabaseConfig } from '../../core/config/config.js';
+import { createGateway, type Gateway } from '../../core/gateway.js';
+import { createHotReplies } from '../../http/hot-replies.js';
+import { createMetricsBook } from '../../core/observability/metrics.js';
+import type { Store } from '../../core/ports/store.js';
+import type { Logger } from '../../core/ports/log.js';
+import type { Clock } from '../../core/ports/clock.js';
+import { createAlerts } from '../../core/observability/alerts/alerts.js';
+import { reportRejections } from '../../core/observability/alerts/rejection.js';
+import { traceStore } from '../../core/observability/trace-store.js';
+import { watchJournal } from '../../core/stream/watch-journal.js';
+import { createStreams } from '../../core/stream/venue-stream.js';
+import { measureOrders } from '../../core/indexer/measure-orders.js';
+import type { Lifecycle } from '../lifecycle.js';
+import { createFacade, isFacadePath } from '../../facade/app.js';
+import { createApp } from '../../native-api/app.js';
+import { createClientReader } from '../../http/client.js';
+import type { Listening } from '../../http/listen.js';
+import { openRelayers } from './relayer.js';
+import { operatorRouters, runAlerts } from './operator.js';
+import { openTraces } from './traces.js';
+import { createVenue, LAST_WORDS, runVenue } from './venue.js';
+import { createTradeHandlers } from '../../facade/trade/trade-handlers.js';
+import { facadeSocket } from '../../facade/ws/facade-socket.js';
+import { createSockets } from '../../http/sockets.js';
+import { nativeSocket } from '../../native-api/ws/native-socket.js';
+
+interface Surroundings {
+  readonly lifecycle: Lifecycle;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** The store on a migrated database; the first slow step, and one that nothing else has to wait for. */
+export function startStore({ lifecycle, clock, log }: Surroundings, database: DatabaseConfig): Promise<Store> {
+  return lifecycle.start(
+    'database',
+    () => openDatabase({ ...database, clock, log, signal: lifecycle.stopping, onFailure: (error) => lifecycle.fail(error) }),
+    (made) => made.close(),
+    database.kind === 'server' ? { withinMs: LAST_WORDS.withinMs } : {},
+  );
+}
+
+export interface ComposeOptions extends Surroundings {
+  readonly config: Config;
+  readonly store: Store;
+  /** Already bound, so that a port in use is known before anything slow happens. */
+  readonly http: Listening;
+  /** Routes of the sandbox; none in production. */
+  readonly extraRoutes?: readonly Router[];
+}
+
+/** Compiled code lies one folder deeper than the sources. */
+const PACKAGE_FOLDERS = [path.resolve(import.meta.dirname, '../..'), path.resolve(import.meta.dirname, '../../..')];
+
+/** Configuration → adapters → gateway → doors. The one place where they meet, for production and sandbox alike. */
+export async function startGateway(options: ComposeOptions): Promise<Gateway> {
+  const { config, lifecycle, clock, log } = options;
+  const { version, commit: checkedOut } = readRelease(PACKAGE_FOLDERS);
+  const { tracer, scopes } = await openTraces({ config, version, lifecycle, clock, log });
+  const store = tracer === null ? options.store : traceStore(options.store, tracer);
+  const wallets = await openRelayers(config.chains, { clock, log });
+  const metrics = createMetricsBook();
+  const backends = createHttp(clock);
+  const alerts = createAlerts({ store: store.alerts, clock, log, tells: config.operator.alerts.webhook !== null });
+  lifecycle.onRejection(reportRejections({ metrics, alerts, clock }));
+  const crypto = await loadCrypto(log);
+  const parts = { store, facade: config.facade, clock, log, wallets, metrics, alerts, tracer, crypto, backends };
+  const venues = config.chains.map((chain) => createVenue(chain, parts));
+  const { mode, serviceName, commit } = config;
+  const entrance = await lifecycle.start(
+    'entrance',
+    () => createEntrance({ ...config.entrance, serviceName, crypto, store, clock, log }),
+    (made) => made.stop(),
+  );
+  const gateway = createGateway({
+    mode,
+    serviceName,
+    commit: commit === 'unknown' ? (checkedOut ?? commit) : commit,
+    notices: config.notificationsUrl === null ? null : createBackendNotices(config.notificationsUrl),
+    version,
+    scopes,
+    venues,
+    store,
+    clock,
+    log,
+    entrance,
+    metrics,
+    alerts,
+    orders: config.orders,
+    facade: config.facade,
+    randomBytes: systemRandom,
+    stopping: lifecycle.stopping,
+  });
+  await lifecycle.start(
+    'measurements of orders',
+    () => measureOrders(gateway),
+    (stop) => stop(),
+  );
+  // Before the doors: whoever subscribes or waits hears of everything that is written from then on.
+  await lifecycle.start(
+    'journal',
+    () => watchJournal(gateway),
+    (stop) => stop(),
+  );
+  const hot = await lifecycle.start(
+    'hot replies',
+    () => createHotReplies(gateway),
+    (made) => made.stop(),
+  );
+  const streamOf = createStreams(gateway);
+  const trade = createTradeHandlers(gateway);
+  const sockets = createSockets(gateway, [nativeSocket(gateway, streamOf), facadeSocket(gateway, { streamOf, hot, trade })]);
+  const openDoors = (): void =>
+    options.http.serve(
+      eitherDoor(
+        createFacade(gateway, { clientOf: createClientReader(entrance), hot, trade }),
+        createApp(gateway, hot, {
+          extraRoutes: options.extraRoutes ?? [],
+          operatorRoutes: operatorRouters(gateway, config),
+        }),
+      ),
+      sockets,
+    );
+  // Registered after what the doors need, so that requests under way are finished before it is taken from them.
+  const closeDoors = doorsClosing(options);
+  await lifecycle.start('doors', openDoors, closeDoors);
+  // Nobody new is let in while the chains are handed over.
+  lifecycle.stopping.addEventListener('abort', () => void closeDoors());
+  await Promise.all(venues.map((venue, at) => runVenue(gateway, venue, config.chains[at] ?? null, lifecycle)));
+  await lifecycle.start(
+    'alerts',
+    () => runAlerts(gateway, config),
+    (stop) => stop(),
+    LAST_WORDS,
+  );
+  return gateway;
+}
+
+/** Balancers that ask `/ready` now and then are given the time to read that we leave. */
+function doorsClosing({ config, clock, http }: ComposeOptions): () => Promise<void> {
+  let closing: Promise<void> | null = null;
+  const close = async (): Promise<void> => {
+    if (config.shutdownDelayMs > 0) await clock.sleep(config.shutdownDelayMs);
+    await http.close();
+  };
+  return () => (closing ??= close());
+}
+
+/** Bodies of the facade are not ours to judge by the native door's rules, so it is asked before them. */
+const eitherDoor =
+  (facade: RequestListener, native: RequestListener): RequestListener =>
+  (request, response) =>
+    (isFacadePath(request.url ?? '') ? facade : native)(request, response);

@@ -1,0 +1,182 @@
+import type { Crypto } from '../../core/access/signature.js';
+import { loadNativeSigning } from '../../core/adapters/crypto/native-sign.js';
+import type { ChainDefinition, ChainSlug } from '../../core/chains/chains.js';
+import { ConfigError, type ChainConfig } from '../../core/config/config.js';
+import type { FacadeSettings } from '../../core/config/facade.js';
+import type { Gateway, Venue } from '../../core/gateway.js';
+import type { Metrics } from '../../core/observability/metrics.js';
+import type { Chain } from '../../core/ports/chain.js';
+import type { Store } from '../../core/ports/store.js';
+import type { Logger } from '../../core/ports/log.js';
+import type { Clock } from '../../core/ports/clock.js';
+import type { Alerts } from '../../core/observability/alerts/alerts.js';
+import { alertKeys } from '../../core/observability/alerts/key.js';
+import { measureRelay } from '../../core/observability/measure-relay.js';
+import { followRooms } from '../../facade/trade/background/follow-rooms.js';
+import { LANE_DEFAULTS } from '../../core/config/lane.js';
+import { reclaimLost } from '../../facade/trade/background/reclaim-lost.js';
+import { runScheduledCancels } from '../../facade/trade/background/schedule-cancels.js';
+import type { Relayer, RelayNode } from '../../core/ports/relayer.js';
+import { traceRelay } from '../../core/observability/trace-relay.js';
+import type { Tracer } from '../../core/observability/tracing.js';
+import type { RelayerConfig } from '../../core/config/relayer.js';
+import { namesTarget } from '../../facade/trade/names-target.js';
+import { reencode } from '../../facade/trade/reencode.js';
+import { createVerifyAction, expiryOf } from '../../facade/trade/verify-action.js';
+import { givenRules } from '../../core/config/rules.js';
+import { alertBudget, recoverBudget } from '../../core/observability/alerts/budget.js';
+import { policyOf } from '../../core/config/policy-line.js';
+import { alertQuota } from '../../core/observability/alerts/rules.js';
+import type { RelayJob, RelayPurpose, RelayStore } from '../../core/ports/stores/relay.js';
+import { createRelayer, type RunningRelayer } from '../../relayer/create-relayer.js';
+import { openWallets } from '../../relayer/open-wallets.js';
+import { createSigningGuard } from '../../relayer/signing-guard.js';
+import type { Wallet } from '../../relayer/wallet.js';
+
+export type WalletsOfChains = ReadonlyMap<ChainSlug, readonly Wallet[]>;
+
+/** Opens the wallets of every chain before anything is started; what is wrong with any of them is said at once. */
+export async function openRelayers(
+  chains: readonly ChainConfig[],
+  { clock, log }: { readonly clock: Clock; readonly log: Logger },
+): Promise<WalletsOfChains> {
+  const curve = await loadNativeSigning();
+  const opened = await Promise.all(
+    chains.map(async ({ chain: { slug }, relayer }) => {
+      for (const warning of relayer?.warnings ?? []) log.warn('relay.config', { chain: slug, warning });
+      const own = log.child({ chain: slug });
+      return { slug, ...(relayer ? await openWallets(relayer, { clock, log: own, curve }) : { wallets: [], problems: [] }) };
+    }),
+  );
+  const problems = opened.flatMap((each) => each.problems);
+  if (problems.length > 0) throw new ConfigError(problems);
+  return new Map(opened.map(({ slug, wallets }) => [slug, wallets]));
+}
+
+interface Parts {
+  readonly chain: ChainDefinition & { readonly slug: ChainSlug };
+  readonly wallets: readonly Wallet[];
+  readonly node: Chain;
+  readonly store: Store;
+  /** What the settings allow traders, and what a scheduled cancel may do. */
+  readonly facade: Pick<FacadeSettings, 'rules' | 'flattens'>;
+  readonly alerts: Alerts;
+  readonly metrics: Pick<Metrics, 'took'>;
+  readonly tracer: Tracer | null;
+  /** Recovers signers of stored actions. */
+  readonly crypto: Crypto;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+const GWEI = 1_000_000_000n;
+/** More than any trading call takes, far less than would empty a wallet. */
+const MAX_GAS = 8_000_000n;
+
+export function composeRelayer(
+  { maxFeePerGas, dailyBudget = 'unlimited', lane = LANE_DEFAULTS, areDrillsAllowed = false }: RelayerConfig,
+  { chain, wallets, node, store, facade, alerts, metrics, tracer, crypto, clock, log }: Parts,
+): RunningRelayer {
+  const { slug } = chain;
+  const unitsOf = createUnits(store, slug, clock);
+  const verify = createVerifyAction(crypto);
+  log.info('relay.policy', policyOf(facade.rules, { maxFeePerGas, dailyBudget }));
+  return createRelayer({
+    definition: chain,
+    dailyBudget,
+    budgetEvents: {
+      onReached: (used) => alertBudget(alerts, chain, used),
+      onLeft: (wallet) => recoverBudget(alerts, chain, wallet),
+    },
+    ...tracedParts(wallets, measureRelay(alertKeys(store.relay, alerts), metrics, clock), node.relay, tracer),
+    delegateOf: (trader) => node.delegateOf(trader),
+    switches: store.switches,
+    areDrillsAllowed,
+    clock,
+    log,
+    settings: {
+      maxFeePerGas,
+      maxTipPerGas: BigInt(chain.maxTipGwei) * GWEI,
+      maxGas: MAX_GAS,
+      ...lane.waits,
+      guard: createSigningGuard({
+        store: store.rules,
+        given: (trader) => givenRules(facade.rules, trader),
+        clock,
+        onQuota: (trader, reached) => alertQuota(alerts, chain, trader, reached),
+      }),
+      verify: (action, { purpose }) => verify(action, purpose, clock.now()),
+      isExpired: (action) => clock.now() > (expiryOf(action) ?? Infinity),
+      async reencode(action, job) {
+        if (isFlattening(job) && !facade.flattens) return [];
+        if (!(await namesTarget(store, chain, action, job))) return [];
+        const units = await unitsOf();
+        return reencode(action, job, (asset) => units.get(asset) ?? 1n);
+      },
+    },
+    async onRefused({ orderId, purpose, trader }) {
+      if (orderId !== null && trader !== null && MAKES_ORDERS.has(purpose)) await store.orders.giveUp(slug, trader, orderId, clock.now());
+    },
+    async onSigned(signed) {
+      const sent = signed.flatMap(({ job: { orderId, purpose }, hash }) =>
+        orderId !== null && MAKES_ORDERS.has(purpose) ? [{ id: orderId, hash }] : [],
+      );
+      await store.orders.recordHashes(slug, sent, clock.now());
+    },
+  });
+}
+
+/** What the relayer works with; each step as a span below the request that caused it, where there is a tracer. */
+function tracedParts(wallets: readonly Wallet[], store: RelayStore, node: RelayNode, tracer: Tracer | null) {
+  if (tracer === null) return { wallets, store, node };
+  const steps = traceRelay(store, node, tracer);
+  const signing = wallets.map((wallet): Wallet => ({
+    ...wallet,
+    sign: (transaction) => steps.sign(wallet.address, transaction.nonce, () => wallet.sign(transaction)),
+  }));
+  return { wallets: signing, store: steps.store, node: steps.node };
+}
+
+/** So long jobs are judged by the same units: a unit that is fixed stays, only new ones come. */
+const UNITS_KEPT_MS = 1_000;
+
+/** How many of the contract's units one of the facade's is, by pair. */
+function createUnits(store: Store, slug: ChainSlug, clock: Clock): () => Promise<ReadonlyMap<number, bigint>> {
+  let kept: { readonly at: number; readonly units: Promise<ReadonlyMap<number, bigint>> } | null = null;
+  const read = async (): Promise<ReadonlyMap<number, bigint>> =>
+    new Map((await store.facade.assets.all(slug)).map(({ pairIndex, multiplier }) => [pairIndex, BigInt(multiplier)]));
+  return async () => {
+    if (kept === null || clock.now() - kept.at >= UNITS_KEPT_MS) kept = { at: clock.now(), units: read() };
+    const { units } = kept;
+    return units.catch((error: unknown) => {
+      if (kept?.units === units) kept = null;
+      throw error;
+    });
+  };
+}
+
+/** A reclaim names the order that it takes back; these name one of their own. */
+const MAKES_ORDERS: ReadonlySet<RelayPurpose> = new Set(['action', 'scheduled-cancel']);
+const isFlattening = ({ context }: RelayJob): boolean => (context as { readonly kind?: unknown } | null)?.kind === 'flatten';
+
+const isRunning = (relayer: Relayer | null): relayer is RunningRelayer => relayer !== null && 'start' in relayer;
+
+/** Sends until it is stopped; looks for receipts with every block. */
+export function runRelayer(gateway: Gateway, venue: Venue, { isReclaiming } = LANE_DEFAULTS): () => Promise<void> {
+  const { relayer } = venue;
+  if (!isRunning(relayer)) return () => Promise.resolve();
+  relayer.start();
+  const stopHeads = gateway.bus.on('head', (event) => {
+    if (event.venue === venue) relayer.onHead(event.block);
+  });
+  const stopSchedules = runScheduledCancels(gateway, venue);
+  const stopReclaims = isReclaiming ? reclaimLost(gateway, venue) : () => undefined;
+  const stopRooms = followRooms(gateway, venue);
+  return async () => {
+    stopHeads();
+    stopSchedules();
+    stopReclaims();
+    stopRooms();
+    await relayer.stop();
+  };
+}

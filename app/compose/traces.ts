@@ -1,0 +1,36 @@
+import { createRequestScopes } from '../../core/adapters/telemetry/request-scopes.js';
+import type { Config } from '../../core/config/config.js';
+import type { Logger } from '../../core/ports/log.js';
+import type { Clock } from '../../core/ports/clock.js';
+import type { RequestScopes } from '../../core/observability/request-scope.js';
+import type { Tracer } from '../../core/observability/tracing.js';
+import type { Lifecycle } from '../lifecycle.js';
+
+interface Parts {
+  readonly config: Pick<Config, 'traces' | 'logLevel'>;
+  readonly version: string;
+  readonly lifecycle: Lifecycle;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export interface Traces {
+  readonly tracer: Tracer | null;
+  /** Null where nobody would look: requests are not followed then. */
+  readonly scopes: RequestScopes | null;
+}
+
+/** Before everything else, so that its end comes last and the spans of the end are sent too. */
+export async function openTraces({ config: { traces = null, logLevel }, version, lifecycle, clock, log }: Parts): Promise<Traces> {
+  const tracer =
+    traces === null
+      ? null
+      : (
+          await lifecycle.start(
+            'traces',
+            async () => (await import('../../core/adapters/telemetry/otel-traces.js')).openOtelTraces({ settings: traces, version, clock }),
+            (made) => made.close(),
+          )
+        ).tracer;
+  return { tracer, scopes: tracer === null && logLevel !== 'debug' ? null : createRequestScopes(log, tracer) };
+}

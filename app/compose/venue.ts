@@ -1,0 +1,102 @@
+import { removeUnusedAgents } from '../../core/access/remove-unused-agents.js';
+import type { Crypto } from '../../core/access/signature.js';
+import { createBackendFeed } from '../../core/adapters/backend/backend-feed.js';
+import { endpointsOf } from '../../core/adapters/backend/endpoints.js';
+import type { Http } from '../../core/adapters/backend/http.js';
+import { createViemChain } from '../../core/adapters/evm/viem-chain.js';
+import type { ChainConfig, Config } from '../../core/config/config.js';
+import { recordFunding } from '../../core/markets/record-funding.js';
+import type { Gateway, Venue } from '../../core/gateway.js';
+import { createCandleRecorder } from '../../core/markets/candle-recorder.js';
+import type { Metrics } from '../../core/observability/metrics.js';
+import { lapseOrders } from '../../core/trading/lapse-orders.js';
+import { NO_REFERRERS } from '../../core/trading/referrers.js';
+import type { Store } from '../../core/ports/store.js';
+import type { Logger } from '../../core/ports/log.js';
+import type { Clock } from '../../core/ports/clock.js';
+import type { Alerts } from '../../core/observability/alerts/alerts.js';
+import type { Tracer } from '../../core/observability/tracing.js';
+import { followChain } from '../../core/indexer/follow-chain.js';
+import { watchHead } from '../../core/indexer/watch-head.js';
+import { composeRelayer, runRelayer, type WalletsOfChains } from './relayer.js';
+import type { Ending, Lifecycle } from '../lifecycle.js';
+
+export interface VenueParts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly wallets: WalletsOfChains;
+  readonly metrics: Metrics;
+  readonly alerts: Alerts;
+  readonly tracer: Tracer | null;
+  readonly crypto: Crypto;
+  readonly facade: Config['facade'];
+  /** One for all chains: they share the pricing host, which is asked one question at a time. */
+  readonly backends: Http;
+}
+
+export function createVenue(
+  { chain, rpcUrls, wsUrls, relayer, referrers = NO_REFERRERS, ...hosts }: ChainConfig,
+  { store, facade, clock, log, wallets, metrics, alerts, tracer, crypto, backends }: VenueParts,
+): Venue {
+  const own = log.child({ chain: chain.slug });
+  const node = createViemChain({ definition: chain, rpcUrls, wsUrls, clock, log: own, tracer });
+  const feed = createBackendFeed({ chain, node, endpoints: endpointsOf(hosts), clock, log, http: backends });
+  return {
+    definition: chain,
+    chain: node,
+    feed,
+    relayer:
+      relayer &&
+      composeRelayer(relayer, {
+        chain,
+        wallets: wallets.get(chain.slug) ?? [],
+        node,
+        store,
+        facade,
+        alerts,
+        metrics,
+        tracer,
+        crypto,
+        clock,
+        log: own,
+      }),
+    referrers,
+    candles: createCandleRecorder({ chain: chain.slug, feed, store: store.candles, clock, log: own }),
+    clock,
+    log: own,
+    state: { facts: null, head: null, fault: null, followed: { block: null, caughtUpAt: null, fault: null }, catchUp: null },
+  };
+}
+
+/** A node or a database that hangs keeps nobody from ending: another replica goes on where this one stops. */
+export const LAST_WORDS = { withinMs: 2_000, isBeside: true } as const satisfies Ending;
+
+type Stop = () => Promise<void> | void;
+
+/** What runs for one chain, in the order in which one part needs the other. */
+export async function runVenue(gateway: Gateway, venue: Venue, config: ChainConfig | null, lifecycle: Lifecycle): Promise<void> {
+  const { startBlock = null, confirmations = 0, relayer = null } = config ?? {};
+  const parts: readonly (readonly [string, () => Promise<Stop> | Stop])[] = [
+    ['head', () => watchHead(gateway, venue)],
+    ['follower', () => followChain(gateway, venue, { startBlock, confirmations })],
+    ['prepared orders', () => lapseOrders(gateway, venue)],
+    ['unused agents', () => removeUnusedAgents(gateway, venue)],
+    ['relayer', () => runRelayer(gateway, venue, relayer?.lane)],
+    ['funding', () => recordFunding(gateway.store.facade.funding, venue)],
+    ['candles', () => recordCandles(venue)],
+    ['feed', () => startFeed(venue)],
+  ];
+  for (const [name, begin] of parts) await lifecycle.start(`${name} of ${venue.definition.slug}`, begin, (stop) => stop(), LAST_WORDS);
+}
+
+function recordCandles({ candles }: Venue): Stop {
+  candles.start();
+  return () => candles.stop();
+}
+
+/** A backend that is down must not keep the others from starting: the feed goes on trying, and `/ready` says so. */
+function startFeed({ feed, log }: Venue): Stop {
+  feed.start().catch((error: unknown) => log.error('feed.start-failed', { error }));
+  return () => feed.stop();
+}

@@ -1,0 +1,49 @@
+import { exchange, type RpcAnswer, type RpcCall } from '../../core/adapters/evm/rpc-exchange.js';
+import { rpcPlace } from '../../core/adapters/evm/rpc-place.js';
+import { post } from '../../core/adapters/evm/rpc-post.js';
+import type { Address, Hex } from '../../core/types.js';
+
+/** The node said no; its words are upstream's own. */
+export class NodeRefusal extends Error {
+  override readonly name = 'NodeRefusal';
+}
+
+export interface AskNode {
+  /** Its result, or NodeRefusal with its words; any other error means that it did not answer. */
+  one(method: string, params?: readonly unknown[]): Promise<unknown>;
+  /** In one request. */
+  batch(calls: readonly RpcCall[]): Promise<readonly RpcAnswer[]>;
+  /** Epoch ms by its own clock, to the second; null when it does not tell. */
+  date(): Promise<number | null>;
+  call(to: Address, data: Hex, block?: string): Promise<Hex>;
+}
+
+const TIMEOUT_MS = 8_000;
+
+/** One node alone, over the gateway's own HTTP; no other answers for it. */
+export function createAskNode(url: string): AskNode {
+  const place = rpcPlace(url);
+
+  const one = async (method: string, params: readonly unknown[] = []): Promise<unknown> => {
+    const [answer] = await exchange(place, [{ method, params }], TIMEOUT_MS);
+    if (answer === undefined) throw new Error('no answer');
+    if ('error' in answer) throw new NodeRefusal(answer.error.message);
+    return answer.result;
+  };
+
+  return {
+    one,
+    batch: (calls) => exchange(place, calls, TIMEOUT_MS),
+    async date() {
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'eth_chainId', params: [] });
+      const { headers } = await post(place, body, { timeoutMs: TIMEOUT_MS, isLarge: false });
+      const told = Date.parse(headers.date ?? '');
+      return Number.isNaN(told) ? null : told;
+    },
+    async call(to, data, block = 'latest') {
+      const result = await one('eth_call', [{ to, data }, block]);
+      if (typeof result !== 'string' || !/^0x[0-9a-fA-F]*$/.test(result)) throw new NodeRefusal('its answer to a call is no data');
+      return result as Hex;
+    },
+  };
+}

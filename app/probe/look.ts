@@ -1,0 +1,68 @@
+import type { Clock } from '../../core/ports/clock.js';
+import { unreachable, type Finding, type Outcome, type Verdict } from './finding.js';
+
+export interface Look {
+  readonly check: string;
+  readonly expected: string;
+  readonly timeoutMs?: number;
+  /** Rejects when nothing could be learnt; its message is shown. Should end soon after `signal`. */
+  readonly run: (signal: AbortSignal) => Promise<Outcome>;
+}
+
+/** Looks at one thing and writes down what it saw. Never rejects. */
+export type Looker = (look: Look) => Promise<Verdict>;
+
+export interface Probe {
+  readonly clock: Clock;
+  /** Ends with the probe. */
+  readonly signal: AbortSignal;
+  /** Lines of one part stand together, in the order in which the parts were named. */
+  part(name: string): Looker;
+  findings(): readonly Finding[];
+}
+
+export interface ProbeOptions {
+  readonly clock: Clock;
+  /** Aborted: whatever is still being looked at is left. */
+  readonly signal: AbortSignal;
+  readonly mask: (text: string) => string;
+}
+
+const LOOK_MS = 10_000;
+const LONGEST_TEXT = 400;
+
+export function createProbe({ clock, signal, mask }: ProbeOptions): Probe {
+  const parts = new Map<string, Finding[]>();
+
+  const shown = ({ found, verdict }: Outcome): Outcome => ({ found: mask(found).slice(0, LONGEST_TEXT), verdict });
+
+  return {
+    clock,
+    signal,
+    part(name) {
+      const lines = parts.get(name) ?? [];
+      parts.set(name, lines);
+      return async ({ check, expected, run, timeoutMs = LOOK_MS }) => {
+        const place = lines.push({ part: name, check, expected, found: '', verdict: 'unreachable' }) - 1;
+        const outcome = shown(await inTime(clock, signal, timeoutMs, run));
+        lines[place] = { part: name, check, expected, ...outcome };
+        return outcome.verdict;
+      };
+    },
+    findings: () => [...parts.values()].flat(),
+  };
+}
+
+async function inTime(clock: Clock, whole: AbortSignal, timeoutMs: number, run: Look['run']): Promise<Outcome> {
+  if (whole.aborted) return unreachable('not looked at: the time of the probe was over');
+  const end = new AbortController();
+  const signal = AbortSignal.any([whole, end.signal]);
+  const patience = clock.sleep(timeoutMs, signal).then(() => unreachable(`no answer within ${timeoutMs / 1000} s`));
+  try {
+    return await Promise.race([run(signal), patience]);
+  } catch (error) {
+    return unreachable(error instanceof Error ? (error.message.split('\n', 1)[0] ?? '') : 'failed');
+  } finally {
+    end.abort();
+  }
+}

@@ -1,0 +1,79 @@
+import { parseArgs } from 'node:util';
+import { CHAIN_SLUGS, isChainSlug, type ChainSlug } from '../../core/chains/chains.js';
+import { StartError } from '../../core/config/start-error.js';
+
+export interface ProbeArguments {
+  /** Null: every chain that is configured. */
+  readonly chain: ChainSlug | null;
+  /** Instead of what the environment says; absent = what it says. */
+  readonly hosts: Readonly<Partial<Record<HostSetting, string>>>;
+  readonly json: boolean;
+}
+
+export const HOST_SETTINGS = {
+  rpc: 'RPC_URL',
+  ws: 'RPC_WS_URL',
+  backend: 'BACKEND_URL',
+  pricing: 'PRICING_URL',
+  global: 'GLOBAL_URL',
+} as const;
+export type HostSetting = (typeof HOST_SETTINGS)[keyof typeof HOST_SETTINGS];
+
+export const USAGE = `Usage: npm run probe -- --chain <chain> [options]
+
+Asks the nodes, the Diamond and the protocol's backends of a chain whether they are what this release expects. It only reads,
+needs no database and no key, and takes less than a minute.
+
+  --chain <chain>   ${CHAIN_SLUGS.join(', ')}
+  --all             every chain that has an RPC_URL_<CHAIN>
+  --rpc <urls>      instead of RPC_URL_<CHAIN>
+  --ws <urls>       instead of RPC_WS_URL_<CHAIN>
+  --backend <url>   instead of BACKEND_URL_<CHAIN>
+  --pricing <url>   instead of PRICING_URL
+  --global <url>    instead of GLOBAL_URL
+  --json            for machines
+
+Everything else is read from the same environment as the gateway's.
+Exit code: 0 all as expected, 1 something differs, 2 something could not be reached, or the command was not understood.`;
+
+const text = { type: 'string' } as const;
+const OPTIONS = {
+  chain: text,
+  rpc: text,
+  ws: text,
+  backend: text,
+  pricing: text,
+  global: text,
+  all: { type: 'boolean' },
+  json: { type: 'boolean' },
+  help: { type: 'boolean', short: 'h' },
+} as const;
+
+const misuse = (sentence: string): StartError => new StartError(`${sentence}\n\n${USAGE}`);
+
+/** Null: the usage was asked for. */
+export function readArguments(words: readonly string[]): ProbeArguments | null {
+  const values = parse(words);
+  if (values.help === true) return null;
+  const { chain, all = false, json = false } = values;
+  if (all === (chain !== undefined)) throw misuse('Give either --chain or --all.');
+  if (chain !== undefined && !isChainSlug(chain)) throw misuse(`There is no chain "${chain}".`);
+  const given = Object.entries(HOST_SETTINGS).flatMap(([option, setting]) => {
+    const value = values[option as keyof typeof HOST_SETTINGS];
+    return value === undefined ? [] : [[setting, value] as const];
+  });
+  if (all && given.length > 0) throw misuse('--all takes its hosts from the environment.');
+  return { chain: chain ?? null, hosts: Object.fromEntries(given), json };
+}
+
+function parse(words: readonly string[]) {
+  try {
+    return parseArgs({ args: [...words], options: OPTIONS, allowPositionals: false }).values;
+  } catch (error) {
+    const told = typeof error === 'object' && error !== null && 'message' in error ? String(error.message) : 'Not understood';
+    // A word in the wrong place may be an address with a key.
+    throw misuse(
+      told.startsWith('Unexpected argument') ? 'Give every address behind its option; several, with commas.' : told.split('. ', 1).join(''),
+    );
+  }
+}

@@ -1,0 +1,105 @@
+import { createConfigState } from '../../core/adapters/backend/config-state.js';
+import type { Endpoints } from '../../core/adapters/backend/endpoints.js';
+import { HttpFault, type Http } from '../../core/adapters/backend/http.js';
+import { ShapeError } from '../../core/adapters/backend/problems.js';
+import { WIRE_KEYS } from '../../core/adapters/backend/sections.js';
+import { readTradeRow } from '../../core/adapters/backend/trade-wire.js';
+import { TRADE_HISTORY_SHAPE, TRADING_VARIABLES_SHAPE, type WireShape } from '../../core/adapters/backend/wire-shape.js';
+import type { MarketConfig } from '../../core/domain/market.js';
+import { sessionOpen } from '../../core/domain/schedule.js';
+import { compareShape } from './compare-shape.js';
+import { differs, few, judge, ok, type Outcome } from './finding.js';
+import type { Looker, Probe } from './look.js';
+
+/** A refusal and its patience, in words. */
+export function explainFault(error: unknown): never {
+  if (!(error instanceof HttpFault) || error.retryAfterMs === 0) throw error;
+  throw new Error(`${error.message}, asks for ${Math.ceil(error.retryAfterMs / 1000)} s of patience`);
+}
+
+/** Names that were never heard of do no harm: they are told, and nothing more. */
+export function shapeOutcome(shape: WireShape, body: unknown): Outcome {
+  const { missing, changed, unknown } = compareShape(shape, body);
+  const told = [
+    ...(changed.length > 0 ? [`changed: ${few(changed)}`] : []),
+    ...(missing.length > 0 ? [`missing: ${few(missing)}`] : []),
+    ...(unknown.length > 0 ? [`new: ${few(unknown)}`] : []),
+  ];
+  return judge(missing.length + changed.length === 0, told.length === 0 ? 'as expected' : told.join('; '));
+}
+
+/** The chain's parameters: as the parser expects them, as it reads them, and how old they are. Null when they are of no use. */
+export async function probeVariables(probe: Probe, look: Looker, http: Http, endpoints: Endpoints): Promise<MarketConfig | null> {
+  let body: unknown = null;
+  const url = `${endpoints.backendUrl}/trading-variables/${WIRE_KEYS.join(',')}`;
+  const verdict = await look({
+    check: 'trading variables',
+    expected: 'every field that is read, of its kind',
+    run: async (signal) => {
+      body = await http.getJson(url, signal).catch(explainFault);
+      return shapeOutcome(TRADING_VARIABLES_SHAPE, body);
+    },
+  });
+  if (verdict === 'unreachable') return null;
+  const state = createConfigState((hours) => sessionOpen(hours, probe.clock.now()));
+  await look({
+    check: 'trading variables, read',
+    expected: 'no element that cannot be read',
+    run: () => Promise.resolve(readOutcome(state, body, probe.clock.now())),
+  });
+  if (state.config() !== null) await lookAtAge(look, state.refreshedAt() ?? 0, probe.clock.now());
+  return state.config();
+}
+
+function readOutcome(state: ReturnType<typeof createConfigState>, body: unknown, now: number): Outcome {
+  try {
+    const problems = state.replace(body, now);
+    const { pairs, collaterals } = state.config() ?? { pairs: [], collaterals: [] };
+    const read = `${pairs.filter((pair) => pair !== null).length} markets, ${collaterals.length} collaterals`;
+    const count = problems?.count ?? 0;
+    return judge(count === 0, count === 0 ? read : `${read}; ${count} cannot be read: ${few(problems?.places ?? [])}`);
+  } catch (error) {
+    if (error instanceof ShapeError) return differs(`refused: ${error.message}`);
+    throw error;
+  }
+}
+
+const FRESH_S = 120;
+
+const lookAtAge = (look: Looker, refreshedAt: number, now: number) =>
+  look({
+    check: 'age of the trading variables',
+    expected: `${FRESH_S} s at most; the chain is asked instead of older ones`,
+    run: () => {
+      const age = Math.round((now - refreshedAt) / 1000);
+      return Promise.resolve(judge(age <= FRESH_S, `${age} s`));
+    },
+  });
+
+const MOST_ROWS = 10_000;
+
+/** Executions of the last day, of all chains' host. */
+export async function probeHistory(look: Looker, http: Http, endpoints: Endpoints, chainId: number): Promise<void> {
+  const rows: unknown[] = [];
+  await look({
+    check: `history of chain ${chainId}`,
+    expected: 'a list of rows, every field that is read of its kind',
+    run: async (signal) => {
+      const body = await http.getJson(`${endpoints.globalUrl}/api/trading-history/24h?chainId=${chainId}`, signal).catch(explainFault);
+      if (Array.isArray(body)) rows.push(...(body as unknown[]).slice(0, MOST_ROWS));
+      return shapeOutcome(TRADE_HISTORY_SHAPE, body);
+    },
+  });
+  if (rows.length > 0) await lookAtRows(look, chainId, rows);
+}
+
+const lookAtRows = (look: Looker, chainId: number, rows: readonly unknown[]) =>
+  look({
+    check: `history of chain ${chainId}, read`,
+    expected: 'most rows are executions that can be read',
+    run: () => {
+      const read = rows.filter((row) => readTradeRow(row) !== null).length;
+      const found = `${read} of ${rows.length} rows`;
+      return Promise.resolve(read * 2 >= rows.length ? ok(found) : differs(found));
+    },
+  });

@@ -1,0 +1,171 @@
+import { encodeFunctionData, numberToHex } from 'viem';
+import { diamondAbi } from '../../core/adapters/evm/diamond-abi.js';
+import type { Config } from '../../core/config/config.js';
+import { LOG_BATCH, LOOK_BACK_MS } from '../../core/indexer/follow-chain.js';
+import { createAskNode, NodeRefusal, type AskNode } from './ask-node.js';
+import { differs, judge, ok, type Outcome } from './finding.js';
+import type { Looker, Probe } from './look.js';
+import { findBatchSize, findLogRange } from './node-limits.js';
+
+export type ChainConfig = Config['chains'][number];
+
+/** A node that can be asked about this chain, and its newest block when it was looked at. */
+export interface GoodNode {
+  readonly ask: AskNode;
+  readonly head: bigint;
+  /** Blocks of logs that it gives at once. */
+  readonly logRange: bigint;
+}
+
+interface Head {
+  readonly number: bigint;
+  readonly timestamp: number;
+}
+
+const HEAD_YOUNG_S = 30;
+const CLOCK_S = 5;
+const FEWEST_LOG_BLOCKS = 100n;
+/** How far behind the head the follower still asks what the contract held. */
+const STATE_DEPTH = 1_000n;
+const NOBODY = '0x000000000000000000000000000000000000dEaD';
+
+/** One node: whether it is of our chain and alive, and what of it the gateway will have to live with. Null: it is of no use. */
+export async function probeNode(probe: Probe, url: string, part: string, config: ChainConfig): Promise<GoodNode | null> {
+  const look = probe.part(part);
+  const ask = createAskNode(url);
+  if ((await lookAtChain(look, ask, config.chain.chainId)) !== 'ok') return null;
+  const head = await lookAtHead(look, ask, probe);
+  if (head === null) return null;
+  const clock = lookAtClock(look, ask, probe);
+  const batch = lookAtBatches(look, ask);
+  const depth = lookAtDepth(look, ask, config, head);
+  const state = lookAtState(look, ask, config, head);
+  const rehearsal = lookAtRehearsal(look, ask, config);
+  const logRange = await lookAtLogs(look, ask, config, head);
+  await Promise.all([clock, batch, depth, state, rehearsal]);
+  return { ask, head: head.number, logRange };
+}
+
+const lookAtChain = (look: Looker, ask: AskNode, chainId: number) =>
+  look({
+    check: 'chain id',
+    expected: String(chainId),
+    run: async () => {
+      const found = Number(await ask.one('eth_chainId'));
+      return judge(found === chainId, String(found));
+    },
+  });
+
+async function lookAtHead(look: Looker, ask: AskNode, { clock }: Probe): Promise<Head | null> {
+  let head: Head | null = null;
+  await look({
+    check: 'newest block',
+    expected: `younger than ${HEAD_YOUNG_S} s, and no more than ${CLOCK_S} s ahead of this machine`,
+    run: async () => {
+      head = headIn(await ask.one('eth_getBlockByNumber', ['latest', false]));
+      const age = Math.round(clock.now() / 1000) - head.timestamp;
+      const found = age < 0 ? `block ${head.number}, ${-age} s ahead of the clock` : `block ${head.number}, ${age} s old`;
+      return judge(age <= HEAD_YOUNG_S && age >= -CLOCK_S, found);
+    },
+  });
+  return head;
+}
+
+function headIn(block: unknown): Head {
+  if (typeof block !== 'object' || block === null || !('number' in block) || !('timestamp' in block)) throw new Error('no block');
+  return { number: BigInt(String(block.number)), timestamp: Number(block.timestamp) };
+}
+
+/** Signed requests are refused by their age, so a clock that is off refuses everybody. */
+const lookAtClock = (look: Looker, ask: AskNode, { clock }: Probe) =>
+  look({
+    check: 'clock',
+    expected: `within ${CLOCK_S} s of this machine's`,
+    run: async () => {
+      const theirs = await ask.date();
+      if (theirs === null) return ok('the node tells no time');
+      const seconds = Math.round((theirs - clock.now()) / 1000);
+      return judge(Math.abs(seconds) <= CLOCK_S, seconds === 0 ? 'the same' : `${seconds} s`);
+    },
+  });
+
+const lookAtBatches = (look: Looker, ask: AskNode) =>
+  look({
+    check: 'calls per request',
+    expected: 'batches; 100 are sent at most',
+    run: async () => {
+      const size = await findBatchSize(ask);
+      return judge(size > 1, size > 1 ? `${size}` : 'no batches: every call is a request of its own');
+    },
+  });
+
+async function lookAtLogs(look: Looker, ask: AskNode, { chain }: ChainConfig, head: Head): Promise<bigint> {
+  let range = 0n;
+  await look({
+    check: 'blocks per eth_getLogs',
+    expected: `${FEWEST_LOG_BLOCKS} or more; ${LOG_BATCH.most} are asked for at most`,
+    timeoutMs: 20_000,
+    run: async (signal) => {
+      const found = await findLogRange(ask, { address: chain.diamond, head: head.number, most: LOG_BATCH.most, signal });
+      range = found.blocks;
+      const isAll = found.blocks >= FEWEST_LOG_BLOCKS || found.blocks > head.number;
+      return judge(isAll, `${found.blocks}${found.words === null ? '' : `; more is refused: ${found.words}`}`);
+    },
+  });
+  return range;
+}
+
+/** An empty database begins to follow a day ago, or where the operator says. */
+const lookAtDepth = (look: Looker, ask: AskNode, { chain, startBlock }: ChainConfig, head: Head) => {
+  const dayAgo = head.number - BigInt(Math.ceil(LOOK_BACK_MS / chain.expectedBlockMs));
+  const first = startBlock ?? (dayAgo < 0n ? 0n : dayAgo);
+  return look({
+    check: 'history to follow from',
+    expected: `header and logs of block ${first}`,
+    run: async () => {
+      const block = numberToHex(first);
+      const header = await ask.one('eth_getBlockByNumber', [block, false]);
+      if (header === null) return differs('the node has no such block');
+      await ask.one('eth_getLogs', [{ address: chain.diamond, fromBlock: block, toBlock: block }]);
+      return ok('there');
+    },
+  });
+};
+
+const lookAtState = (look: Looker, ask: AskNode, { chain }: ChainConfig, head: Head) => {
+  const depth = head.number < STATE_DEPTH ? head.number : STATE_DEPTH;
+  return look({
+    check: 'state of the past',
+    expected: `what was held ${depth} blocks before the newest`,
+    run: () => answeredOrNot(ask.one('eth_getBalance', [chain.diamond, numberToHex(head.number - depth)])),
+  });
+};
+
+async function answeredOrNot(answer: Promise<unknown>): Promise<Outcome> {
+  try {
+    await answer;
+    return ok('answered');
+  } catch (error) {
+    if (!(error instanceof NodeRefusal)) throw error;
+    return differs(`refused: ${error.message}`);
+  }
+}
+
+/** As orders are tried before they are handed out: a sender, a limit of gas, and an estimate. */
+const lookAtRehearsal = (look: Looker, ask: AskNode, { chain }: ChainConfig) =>
+  look({
+    check: 'rehearsal',
+    expected: 'eth_call with sender and gas, eth_estimateGas',
+    run: async (): Promise<Outcome> => {
+      const data = encodeFunctionData({ abi: diamondAbi, functionName: 'removeTradingDelegate' });
+      const call = { from: NOBODY, to: chain.diamond, data };
+      const refused: string[] = [];
+      const attempt = (method: string, params: readonly unknown[]) =>
+        ask.one(method, params).catch((error: unknown) => {
+          if (!(error instanceof NodeRefusal)) throw error;
+          refused.push(`${method} refused: ${error.message}`);
+        });
+      await Promise.all([attempt('eth_call', [{ ...call, gas: numberToHex(5_000_000) }, 'latest']), attempt('eth_estimateGas', [call])]);
+      return judge(refused.length === 0, refused.length === 0 ? 'both answered' : refused.join('; '));
+    },
+  });

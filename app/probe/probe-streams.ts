@@ -1,0 +1,124 @@
+import type { Endpoints } from '../../core/adapters/backend/endpoints.js';
+import { readPriceFrame } from '../../core/adapters/backend/price-frame.js';
+import { openSocket } from '../../core/adapters/backend/socket.js';
+import { EVENT_NAMES } from '../../core/adapters/backend/wire-shape.js';
+import type { Logger } from '../../core/ports/log.js';
+import type { Clock } from '../../core/ports/clock.js';
+import { differs, few, ok, unreachable, type Outcome } from './finding.js';
+import type { Looker, Probe } from './look.js';
+
+const LISTEN_MS = 5_000;
+const MAX_PAYLOAD = 16 * 1024 * 1024;
+const CLOCK_MS = 5_000;
+const MANY_EVENTS = 20;
+
+interface Stream {
+  readonly name: string;
+  readonly url: string;
+  readonly onFrame: (frame: unknown) => void;
+  /** Heard enough: there is no need to wait any longer. */
+  readonly isEnough: () => boolean;
+}
+
+/** Prices for a few seconds: in which shapes they come, and whether their stamps agree with our clock. */
+export async function probePrices(probe: Probe, look: Looker, { pricingWsUrl }: Endpoints): Promise<void> {
+  await look({
+    check: 'prices over WebSocket',
+    expected: `frames {m,i,t}, or flat arrays, and heartbeats, stamped within ${CLOCK_MS / 1000} s`,
+    timeoutMs: LISTEN_MS + 2_000,
+    run: async (signal) => {
+      const seen = createPriceTally(probe.clock);
+      const stream = { name: 'prices', url: pricingWsUrl, onFrame: seen.add, isEnough: seen.isEnough };
+      const fault = await listen(probe.clock, stream, signal);
+      return seen.count() === 0 ? silence(fault) : seen.outcome();
+    },
+  });
+}
+
+/** Changes of the chain's parameters for a few seconds. */
+export async function probeEvents(probe: Probe, look: Looker, { eventsUrl }: Endpoints): Promise<void> {
+  await look({
+    check: 'events over WebSocket',
+    expected: 'frames {name, value}',
+    timeoutMs: LISTEN_MS + 2_000,
+    run: async (signal) => {
+      const names = new Map<string, number>();
+      let strange = 0;
+      const total = (): number => [...names.values()].reduce((sum, times) => sum + times, strange);
+      const onFrame = (frame: unknown): void => {
+        const name = typeof frame === 'object' && frame !== null && 'name' in frame ? frame.name : null;
+        if (typeof name === 'string') names.set(printable(name), (names.get(printable(name)) ?? 0) + 1);
+        else strange += 1;
+      };
+      const stream = { name: 'events', url: eventsUrl, onFrame, isEnough: () => total() >= MANY_EVENTS };
+      const fault = await listen(probe.clock, stream, signal);
+      return names.size + strange === 0 ? silence(fault) : eventsOutcome(names, strange);
+    },
+  });
+}
+
+const printable = (name: string): string => (/^[\w-]{1,48}$/.test(name) ? name : '?');
+
+function eventsOutcome(names: ReadonlyMap<string, number>, strange: number): Outcome {
+  const told = few([...names].map(([name, times]) => `${name} ${times}`));
+  const fresh = [...names.keys()].filter((name) => !EVENT_NAMES.has(name));
+  if (names.size === 0) return differs(`${strange} frames without a name`);
+  return ok([told, ...(fresh.length > 0 ? [`new: ${few(fresh)}`] : []), ...(strange > 0 ? [`${strange} without a name`] : [])].join('; '));
+}
+
+const silence = (fault: string | null): Outcome => unreachable(fault ?? `connected, but silent for ${LISTEN_MS / 1000} s`);
+
+function createPriceTally(clock: Clock) {
+  const kinds = new Map<string, number>();
+  const pairs = new Set<number>();
+  let dropped = 0;
+  let offMs = 0;
+  const count = (kind: string): number => kinds.get(kind) ?? 0;
+  return {
+    add: (frame: unknown): void => {
+      const { kind, marks, dropped: unreadable, sentAt } = readPriceFrame(frame);
+      kinds.set(kind, count(kind) + 1);
+      dropped += unreadable;
+      for (const { pairIndex } of marks) pairs.add(pairIndex);
+      if (sentAt !== null) offMs = Math.round(clock.now() - sentAt);
+    },
+    count: () => [...kinds.values()].reduce((sum, times) => sum + times, 0),
+    isEnough: () => count('heartbeat') > 0 && count('v4') + count('v3') > 5,
+    outcome(): Outcome {
+      const told = `${[...kinds].map(([kind, times]) => `${kind} ${times}`).join(', ')}; ${pairs.size} markets, ${dropped} dropped, ${offMs} ms old`;
+      const isRead = count('v4') + count('v3') > 0 && dropped < pairs.size && count('unknown') === 0;
+      return isRead && Math.abs(offMs) <= CLOCK_MS ? ok(told) : differs(told);
+    },
+  };
+}
+
+const SILENT_LOG: Logger = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+  child: () => SILENT_LOG,
+};
+
+/** The gateway's own line for a few seconds; says why it was lost last. */
+async function listen(clock: Clock, { name, url, onFrame, isEnough }: Stream, signal: AbortSignal): Promise<string | null> {
+  const enough = new AbortController();
+  let fault: string | null = null;
+  const close = openSocket({
+    name,
+    url,
+    clock,
+    log: SILENT_LOG,
+    random: () => 1,
+    maxPayload: MAX_PAYLOAD,
+    silenceMs: LISTEN_MS,
+    onFrame(frame) {
+      onFrame(frame);
+      if (isEnough()) enough.abort();
+    },
+    onFault: (reason) => (fault = reason),
+  });
+  await clock.sleep(LISTEN_MS - 200, AbortSignal.any([signal, enough.signal]));
+  close();
+  return fault;
+}

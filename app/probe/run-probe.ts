@@ -1,0 +1,102 @@
+import { endpointsOf } from '../../core/adapters/backend/endpoints.js';
+import { createHttp, type Http } from '../../core/adapters/backend/http.js';
+import { createMask } from '../../core/observability/mask-secrets.js';
+import type { Clock } from '../../core/ports/clock.js';
+import { StartError } from '../../core/config/start-error.js';
+import { exitCodeOf, type Finding } from './finding.js';
+import { createProbe, type Probe } from './look.js';
+import { readArguments, USAGE } from './probe-arguments.js';
+import { probeHistory, probeVariables } from './probe-backend.js';
+import { probedChains } from './probe-config.js';
+import { probeDiamond } from './probe-diamond.js';
+import { probeHeadLine } from './probe-head-line.js';
+import { probeNode, type ChainConfig } from './probe-node.js';
+import { probeCharts } from './probe-pricing.js';
+import { reportJson, reportText } from './probe-report.js';
+import { probeEvents, probePrices } from './probe-streams.js';
+
+export interface ProbeSurroundings {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly readText: (path: string) => string;
+  readonly clock: Clock;
+  readonly write: (text: string) => void;
+  readonly complain: (text: string) => void;
+}
+
+/** Everything together; what is still being looked at then is left. */
+const LONGEST_MS = 50_000;
+const NOT_UNDERSTOOD = 2;
+
+/** `npm run probe`: looks, prints, and says with which code to exit. */
+export async function runProbe(words: readonly string[], surroundings: ProbeSurroundings): Promise<number> {
+  const { write, complain } = surroundings;
+  try {
+    const given = readArguments(words);
+    if (given === null) return (write(`${USAGE}\n`), 0);
+    const chains = probedChains(given, surroundings.environment, surroundings.readText);
+    const findings = await probeChains(chains, surroundings.clock);
+    write(`${given.json ? reportJson(findings) : reportText(findings)}\n`);
+    return exitCodeOf(findings);
+  } catch (error) {
+    if (!(error instanceof StartError)) throw error;
+    complain(`${error.message}\n`);
+    return NOT_UNDERSTOOD;
+  }
+}
+
+export async function probeChains(chains: readonly ChainConfig[], clock: Clock): Promise<readonly Finding[]> {
+  const end = new AbortController();
+  const cancel = clock.after(LONGEST_MS, () => end.abort());
+  const probe = createProbe({ clock, signal: end.signal, mask: createMask(chains.flatMap(addressesOf)) });
+  const http = createHttp(clock);
+  try {
+    await Promise.all([...chains.map((config) => probeChain(probe, config, http)), ...sharedHosts(probe, chains, http)]);
+  } finally {
+    cancel();
+    end.abort();
+  }
+  return probe.findings();
+}
+
+const addressesOf = ({ rpcUrls, wsUrls, backendUrl, pricingUrl, globalUrl }: ChainConfig): string[] => [
+  ...[...rpcUrls, ...wsUrls],
+  ...[backendUrl, pricingUrl, globalUrl],
+];
+
+const hostOf = (url: string): string => new URL(url).host;
+
+/** All that may be shown of an address; a second key at one provider is told apart by its number. */
+function partOf(kind: string, urls: readonly string[], at: number): string {
+  const host = hostOf(urls[at] ?? '');
+  const nth = urls.slice(0, at).filter((other) => hostOf(other) === host).length + 1;
+  return `${kind} ${host}${nth === 1 ? '' : ` (${nth})`}`;
+}
+
+async function probeChain(probe: Probe, config: ChainConfig, http: Http): Promise<void> {
+  const { chain, rpcUrls, wsUrls } = config;
+  const nodes = rpcUrls.map((url, at) => probeNode(probe, url, partOf(`${chain.slug} node`, rpcUrls, at), config));
+  const lines = wsUrls.map((url, at) => probeHeadLine(probe, url, partOf(`${chain.slug} node line`, wsUrls, at), config));
+  const endpoints = endpointsOf(config);
+  const contract = probe.part(`${chain.slug} Diamond`);
+  const look = probe.part(`${chain.slug} backend ${hostOf(config.backendUrl)}`);
+  const variables = probeVariables(probe, look, http, endpoints);
+  const events = probeEvents(probe, look, endpoints);
+  const good = (await Promise.all(nodes)).find((node) => node !== null) ?? null;
+  await Promise.all([...lines, variables, events, probeDiamond(contract, config, good, variables)]);
+}
+
+/** Hosts that serve all chains are looked at once. */
+function sharedHosts(probe: Probe, chains: readonly ChainConfig[], http: Http): Promise<void>[] {
+  const pricing = new Map(chains.map((config) => [config.pricingUrl, config]));
+  const history = chains.map(async (config) => {
+    const look = probe.part(`history ${hostOf(config.globalUrl)}`);
+    await probeHistory(look, http, endpointsOf(config), config.chain.chainId);
+  });
+  return [...[...pricing.values()].map((config) => probePricing(probe, config, http)), ...history];
+}
+
+async function probePricing(probe: Probe, config: ChainConfig, http: Http): Promise<void> {
+  const endpoints = endpointsOf(config);
+  const look = probe.part(`pricing ${hostOf(config.pricingUrl)}`);
+  await Promise.all([probeCharts(probe, look, http, endpoints), probePrices(probe, look, endpoints)]);
+}

@@ -1,0 +1,33 @@
+import { readFileSync, statSync } from 'node:fs';
+import { parseEnv } from 'node:util';
+import { ConfigError, present, type Environment } from '../core/config/source.js';
+import { readConfigFile } from '../core/config/file.js';
+import type { SourceFiles } from '../core/config/secrets.js';
+
+/** Files as the mains read them. */
+export const systemFiles: SourceFiles = {
+  readText: (path) => readFileSync(path, 'utf8'),
+  isShared: (path) => (statSync(path).mode & 0o077) !== 0,
+};
+
+export interface ReadSettings<Settings> {
+  readonly settings: Settings;
+  /** What is not wrong with the file of CONFIG_FILE, but should be better. */
+  readonly warnings: readonly string[];
+}
+
+/** The environment, and beneath it the file that CONFIG_FILE names. What is wrong with either is said at once. */
+export function readSettings<Settings>(
+  environment: Environment,
+  read: (variables: Environment, files: SourceFiles) => Settings,
+): ReadSettings<Settings> {
+  const { variables, problems, warnings } = readConfigFile(present(environment), systemFiles, parseEnv);
+  try {
+    const settings = read(variables, systemFiles);
+    if (problems.length === 0) return { settings, warnings };
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    throw new ConfigError([...problems, ...error.problems]);
+  }
+  throw new ConfigError(problems);
+}

@@ -1,0 +1,33 @@
+import { systemClock } from '../core/adapters/system/clock.js';
+import type { Config } from '../core/config/config.js';
+import { startGateway, type startStore } from './compose/gateway.js';
+import { runProgram, type Program } from './lifecycle.js';
+import { listen } from '../http/listen.js';
+
+interface RunOptions extends Pick<Program, 'launcher' | 'log'> {
+  readonly config: Config;
+  /** The database as the gateway sees it. */
+  readonly openStore: typeof startStore;
+}
+
+/** One gateway as a process: from its listening to the last of its end. */
+export const runGateway = ({ config, log, launcher, openStore }: RunOptions): Promise<never> =>
+  runProgram({
+    log,
+    clock: systemClock,
+    launcher,
+    async run(lifecycle) {
+      const http = await lifecycle.start(
+        'http',
+        () => {
+          const { connections, trustedProxies } = config.entrance;
+          const onFault = (error: unknown): void => log.error('http.listener-failed', { error });
+          return listen(config.host, config.port, { connections, trustedProxies, onFault });
+        },
+        (made) => made.close(),
+      );
+      const store = await openStore({ lifecycle, clock: systemClock, log }, config.database);
+      await startGateway({ config, store, lifecycle, clock: systemClock, log, http });
+      log.info('gateway.listening', { url: http.url, chains: config.chains.map(({ chain }) => chain.slug) });
+    },
+  });

@@ -1,0 +1,178 @@
+import { createBus } from '../../bus.js';
+import type { ChainDefinition, ChainSlug } from '../../chains/chains.js';
+import { groupOf, symbolOf, type Collateral, type PricePoint, type Session } from '../../domain/market.js';
+import { pairSession, sessionOpen } from '../../domain/schedule.js';
+import { GatewayError } from '../../errors.js';
+import type { FeedEvents, MarketFeed } from '../../ports/feed.js';
+import type { Chain } from '../../ports/chain.js';
+import type { Logger } from '../../ports/log.js';
+import type { Clock } from '../../ports/clock.js';
+import type { Cancel } from '../../types.js';
+import { createOnchainConfig } from '../evm/market-config/onchain-config.js';
+import { createUpstream } from './ask-upstream.js';
+import { createCharts } from './charts.js';
+import { createConfigLayers } from './config-layers.js';
+import { createConfigSource, type BlockNotice } from './config-source.js';
+import { productionEndpoints, type Endpoints } from './endpoints.js';
+import { feedStatus, isPriceLive, statusKey } from './feed-status.js';
+import { createHttp, type Http } from './http.js';
+import { createPriceSource } from './price-source.js';
+import { pairNames } from './pair-names.js';
+import { referenceCollateral, referencePrice } from './reference-price.js';
+import { createTradeHistory } from './trade-history.js';
+
+export interface BackendFeedOptions {
+  readonly chain: ChainDefinition & { readonly slug: ChainSlug };
+  /** Answers for the market configuration when the backend has been silent for too long. */
+  readonly node?: Pick<Chain, 'views' | 'head'>;
+  /** The protocol's own hosts for this chain unless given. */
+  readonly endpoints?: Endpoints;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Shared by feeds that share a host. */
+  readonly http?: Http;
+  /** 0 to 1, for the jitter of retries. */
+  readonly random?: () => number;
+}
+
+export interface BackendFeed extends MarketFeed {
+  /** Newest block the event stream spoke of; null before the first. */
+  block(): BlockNotice | null;
+  /** Ticks thrown away since the start, as unreadable or as not believed. */
+  droppedTicks(): number;
+}
+
+const WATCH_MS = 1_000;
+/** Prints of an unchanged price are skipped, but no open market stands still for this long. */
+const SILENT_CRYPTO_MS = 60_000;
+const SILENT_OTHER_MS = 300_000;
+
+/** MarketFeed over the protocol's backends: configuration and events of the chain's host, prices of the pricing host. */
+export function createBackendFeed(options: BackendFeedOptions): BackendFeed {
+  const { chain, clock, random = Math.random } = options;
+  const log = options.log.child({ chain: chain.slug, part: 'feed' });
+  const endpoints = options.endpoints ?? productionEndpoints(chain.backendNetwork);
+  const http = options.http ?? createHttp(clock);
+  const bus = createBus<FeedEvents>((kind, error) => log.error('feed.listener-failed', { kind, error }));
+  const config = createConfigSource({
+    endpoints,
+    http,
+    clock,
+    log,
+    random,
+    isOpen: (hours) => sessionOpen(hours, clock.now()),
+    onChange: () => announce(),
+    onTrade: (row) => history.add(row),
+    onReorg: () => history.forget(),
+  });
+  const onchain = options.node
+    ? createOnchainConfig({ definition: chain, chain: options.node, clock, log, onChange: () => announce() })
+    : null;
+  const layers = createConfigLayers(config, onchain, clock);
+  const stopping = new AbortController();
+  const asking = { http, clock, random, signal: stopping.signal };
+  const charts = createCharts({ pricingUrl: endpoints.pricingUrl, upstream: createUpstream({ name: 'charts', ...asking }), clock });
+  const history = createTradeHistory({
+    globalUrl: endpoints.globalUrl,
+    chainId: chain.chainId,
+    upstream: createUpstream({ name: 'history', ...asking }),
+    clock,
+    pairIndexOf: (name) => pairNames(layers.last())(name),
+    onTrade: (trade) => bus.emit('trade', trade),
+  });
+  const price = createPriceSource({
+    endpoints,
+    http,
+    clock,
+    log,
+    random,
+    onPrices(pairs) {
+      bus.emit('price', pairs);
+      watch();
+    },
+  });
+  let lastKey = '';
+  let stopWatch: Cancel = () => undefined;
+
+  const status = (): ReturnType<MarketFeed['status']> => feedStatus({ config, layers, price, history }, clock.now());
+
+  const watch = (): void => {
+    layers.watch();
+    const current = status();
+    const key = statusKey(current);
+    if (key === lastKey) return;
+    lastKey = key;
+    log.info('feed.status', { parts: current.parts });
+    bus.emit('status', current);
+  };
+
+  const announce = (): void => {
+    const current = layers.last();
+    if (current) bus.emit('config', current);
+    watch();
+  };
+
+  const session = (pairIndex: number, at: number): Session => pairSession(layers.current(), pairIndex, at);
+
+  const reference = (): Collateral | null => {
+    const current = layers.last();
+    return current && referenceCollateral(current);
+  };
+
+  /** Null when nothing is known, or what is known cannot be a price. */
+  const point = (pairIndex: number, collateral: Collateral | null): PricePoint | null => {
+    const quote = price.book.get(pairIndex);
+    return quote ? referencePrice(collateral?.pairs[pairIndex] ?? null, quote) : null;
+  };
+
+  const marketDetail = (pairIndex: number): { market: string } => {
+    const pair = layers.last()?.pairs[pairIndex];
+    return { market: pair ? symbolOf(pair) : `pair ${pairIndex}` };
+  };
+
+  /** A closed market, and one the protocol has switched off, may keep its last price for as long as it likes. */
+  const isSilent = (pairIndex: number): boolean => {
+    const { pairs, groups } = layers.current();
+    const groupName = groups[pairs[pairIndex]?.groupIndex ?? -1]?.name ?? '';
+    const age = clock.now() - (price.book.get(pairIndex)?.heardAt ?? -Infinity);
+    if (!['open', 'close_only'].includes(session(pairIndex, clock.now()))) return false;
+    return age > (groupOf(groupName) === 'crypto' ? SILENT_CRYPTO_MS : SILENT_OTHER_MS);
+  };
+
+  return {
+    chain: chain.slug,
+    async start() {
+      stopWatch = clock.every(WATCH_MS, watch);
+      await Promise.all([config.start(), price.start()]);
+      watch();
+    },
+    async stop() {
+      stopWatch();
+      stopping.abort();
+      onchain?.stop();
+      await Promise.all([config.stop(), price.stop()]);
+    },
+    status,
+    config: () => layers.current(),
+    price(pairIndex) {
+      if (!isPriceLive(price, clock.now())) throw new GatewayError('NOT_READY', { reason: 'the price stream is silent' });
+      const found = point(pairIndex, reference());
+      if (!found) throw new GatewayError('NOT_READY', { reason: 'the market has no price yet', ...marketDetail(pairIndex) });
+      if (isSilent(pairIndex))
+        throw new GatewayError('NOT_READY', { reason: 'the price of the market is stale', ...marketDetail(pairIndex) });
+      return found;
+    },
+    prices() {
+      const collateral = reference();
+      const known = [...price.book.quotes.keys()].map((pairIndex) => [pairIndex, point(pairIndex, collateral)] as const);
+      return new Map(known.filter((entry): entry is readonly [number, PricePoint] => entry[1] !== null));
+    },
+    lastPrice: (pairIndex) => point(pairIndex, reference()),
+    session,
+    candles: (query) => charts.candles(query),
+    recentTrades: (query) => history.recentTrades(query),
+    on: (kind, listener) => bus.on(kind, listener),
+    block: () => config.block(),
+    droppedTicks: () => price.book.dropped,
+  };
+}

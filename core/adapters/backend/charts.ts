@@ -1,0 +1,113 @@
+import { aggregate, floorTo, INTERVAL_MINUTES, intervalMs, MINUTE_MS, type Candle } from '../../domain/candle.js';
+import { GatewayError } from '../../errors.js';
+import type { Charts, MarketFeed } from '../../ports/feed.js';
+import type { Clock } from '../../ports/clock.js';
+import { Refused, type Upstream } from './ask-upstream.js';
+import { readCandles } from './chart-wire.js';
+
+export interface ChartsOptions {
+  readonly pricingUrl: string;
+  readonly upstream: Upstream;
+  readonly clock: Clock;
+}
+
+/** Candles are asked for and kept in aligned pieces, so that clients with different ranges share them. */
+interface Piece {
+  readonly candles: readonly Candle[];
+  readonly askedAt: number;
+  readonly isSettled: boolean;
+}
+
+const PIECE_CANDLES = 1_000;
+const KEPT_PIECES = 100;
+/** More than this many questions for one answer are not asked: a long range of which upstream only has minutes. */
+const MOST_PIECES = 64;
+/** Upstream may close a candle a little after its end. */
+const GRACE_MS = 5_000;
+const MOVING_TTL_MS = 10_000;
+const SETTLED_TTL_MS = 3_600_000;
+/** While upstream is away, what is at hand is served for this many times its life. */
+const STRETCH = 10;
+const REFUSED_MS = 3_600_000;
+
+/** Minutes of every resolution that might be offered, longest first. */
+const RESOLUTIONS = Object.values(INTERVAL_MINUTES).sort((a, b) => b - a);
+
+/** History of the pricing host; which resolutions it offers is found out by asking. */
+export function createCharts({ pricingUrl, upstream, clock }: ChartsOptions): Pick<MarketFeed, 'candles'> {
+  const pieces = new Map<string, Piece>();
+  const underWay = new Map<string, Promise<Piece>>();
+  const refusedUntil = new Map<number, number>();
+
+  const keep = (key: string, piece: Piece): void => {
+    pieces.delete(key);
+    pieces.set(key, piece);
+    for (const oldest of [...pieces.keys()].slice(0, Math.max(0, pieces.size - KEPT_PIECES))) pieces.delete(oldest);
+  };
+
+  const fetchPiece = async (pairIndex: number, minutes: number, start: number): Promise<Piece> => {
+    const [sizeMs, askedAt] = [minutes * MINUTE_MS, clock.now()];
+    const end = start + PIECE_CANDLES * sizeMs;
+    const until = Math.ceil(Math.min(end, askedAt + 1_000) / 1_000);
+    const url = `${pricingUrl}/charts/${pairIndex}/${start / 1_000}/${until}/${minutes}`;
+    const isSettled = askedAt - GRACE_MS >= end;
+    // Whoever reads through the past of a market makes nobody wait who looks at the present, or at another market.
+    const line = `${pairIndex} ${isSettled ? 'past' : 'present'}`;
+    const candles = await upstream.ask(url, (body) => readCandles(body, sizeMs), line);
+    return { candles: candles.filter(({ time }) => time >= start && time < end), askedAt, isSettled };
+  };
+
+  const pieceAt = async (pairIndex: number, minutes: number, start: number): Promise<Piece> => {
+    const key = `${pairIndex} ${minutes} ${start}`;
+    const known = pieces.get(key);
+    const ttl = known?.isSettled ? SETTLED_TTL_MS : MOVING_TTL_MS;
+    const age = known ? clock.now() - known.askedAt : Infinity;
+    if (known && age <= ttl) return known;
+    const asked = underWay.get(key) ?? fetchPiece(pairIndex, minutes, start).finally(() => underWay.delete(key));
+    underWay.set(key, asked);
+    try {
+      const piece = await asked;
+      keep(key, piece);
+      return piece;
+    } catch (error) {
+      if (!known || error instanceof Refused || age > STRETCH * ttl) throw error;
+      return known;
+    }
+  };
+
+  /** Every piece between two moments. */
+  const gather = async (pairIndex: number, minutes: number, { from, to }: { from: number; to: number }): Promise<Charts> => {
+    const pieceMs = PIECE_CANDLES * minutes * MINUTE_MS;
+    const first = floorTo(from, pieceMs);
+    const end = Math.min(to, clock.now() + 1);
+    if ((end - first) / pieceMs > MOST_PIECES) throw new GatewayError('UPSTREAM_UNAVAILABLE', { upstream: 'charts' });
+    const candles: Candle[] = [];
+    let knownUntil = Infinity;
+    for (let start = first; start < end; start += pieceMs) {
+      const piece = await pieceAt(pairIndex, minutes, start);
+      candles.push(...piece.candles.filter(({ time }) => time >= from && time < to));
+      if (!piece.isSettled) knownUntil = Math.min(knownUntil, piece.askedAt - GRACE_MS);
+    }
+    return { candles, knownUntil };
+  };
+
+  return {
+    async candles({ pairIndex, interval, from, to }) {
+      const wanted = INTERVAL_MINUTES[interval];
+      const divisors = RESOLUTIONS.filter((minutes) => wanted % minutes === 0 && clock.now() >= (refusedUntil.get(minutes) ?? 0));
+      const refused: number[] = [];
+      for (const minutes of divisors) {
+        try {
+          const { candles, knownUntil } = await gather(pairIndex, minutes, { from, to });
+          // Only an answer in a shorter resolution proves that the longer one, and not the market, is the trouble.
+          for (const one of refused) refusedUntil.set(one, clock.now() + REFUSED_MS);
+          return { candles: aggregate(candles, intervalMs(interval)), knownUntil };
+        } catch (error) {
+          if (!(error instanceof Refused)) throw error;
+          refused.push(minutes);
+        }
+      }
+      throw new GatewayError('UPSTREAM_UNAVAILABLE', { upstream: 'charts' });
+    },
+  };
+}

@@ -1,0 +1,207 @@
+import { erc20Abi, type PublicClient } from 'viem';
+import type {
+  AccountFacts,
+  ChainTrade,
+  OpenOrders,
+  OpenTrade,
+  OpenTrades,
+  OpenTradesQuery,
+  PairMoment,
+  TradeGuess,
+} from '../../ports/account-chain.js';
+import type { ChainDefinition } from '../../chains/chains.js';
+import type { LiquidationParams } from '../../domain/market.js';
+import type { Address } from '../../types.js';
+import { diamondAbi } from './diamond-abi.js';
+
+/** Reads of one account. Everything asked in one turn of the event loop travels as one batch. */
+
+const ONE_FEE = 1_000_000n;
+/** `TradeType`; the others are resting orders. */
+const POSITION = 0;
+
+export async function accountFacts(
+  client: PublicClient,
+  { diamond }: ChainDefinition,
+  trader: Address,
+  tokens: readonly Address[],
+): Promise<AccountFacts> {
+  const view = { address: diamond, abi: diamondAbi } as const;
+  const [amounts, fee, referrer] = await Promise.all([
+    Promise.all(tokens.map((token) => tokenFacts(client, token, trader, diamond).catch(absentWhenReverted))),
+    client.readContract({ ...view, functionName: 'calculateFeeAmount', args: [trader, ONE_FEE] }).catch(absentWhenReverted),
+    client.readContract({ ...view, functionName: 'getTraderActiveReferrer', args: [trader] }).catch(absentWhenReverted),
+  ]);
+  const hasReferrer = referrer !== null && BigInt(referrer) !== 0n;
+  return { tokens: amounts, feeMultiplier: fee, referrer: hasReferrer ? (referrer.toLowerCase() as Address) : null };
+}
+
+export async function referrerOf(client: PublicClient, { diamond }: ChainDefinition, trader: Address): Promise<Address | null> {
+  const referrer = await client
+    .readContract({ address: diamond, abi: diamondAbi, functionName: 'getTraderLastReferrer', args: [trader] })
+    .catch(absentWhenReverted);
+  return referrer === null || BigInt(referrer) === 0n ? null : (referrer.toLowerCase() as Address);
+}
+
+/** A Diamond that does not serve a view refuses it; a node that does not answer is another matter. */
+function absentWhenReverted(error: unknown): null {
+  if (error instanceof Error && error.name === 'ContractFunctionExecutionError' && /revert|returned no data/i.test(error.message))
+    return null;
+  throw error;
+}
+
+async function tokenFacts(client: PublicClient, token: Address, trader: Address, diamond: Address) {
+  const read = { address: token, abi: erc20Abi } as const;
+  const [balance, allowance] = await Promise.all([
+    client.readContract({ ...read, functionName: 'balanceOf', args: [trader] }),
+    client.readContract({ ...read, functionName: 'allowance', args: [trader, diamond] }),
+  ]);
+  return { balance, allowance };
+}
+
+export function chainTrades(
+  client: PublicClient,
+  { diamond }: ChainDefinition,
+  refs: readonly { readonly trader: Address; readonly tradeIndex: number }[],
+  block: bigint | null,
+): Promise<ChainTrade[]> {
+  const view = { address: diamond, abi: diamondAbi, ...(block === null ? {} : { blockNumber: block }) } as const;
+  return Promise.all(
+    refs.map(async ({ trader, tradeIndex }) => {
+      const [trade, info] = await Promise.all([
+        client.readContract({ ...view, functionName: 'getTrade', args: [trader, tradeIndex] }),
+        client.readContract({ ...view, functionName: 'getTradeInfo', args: [trader, tradeIndex] }),
+      ]);
+      return { trade, info };
+    }),
+  );
+}
+
+export async function openOrders(
+  client: PublicClient,
+  { diamond }: ChainDefinition,
+  trader: Address,
+  blockNumber: bigint,
+): Promise<OpenOrders> {
+  const view = { address: diamond, abi: diamondAbi, blockNumber } as const;
+  const [trades, infos, pending] = await Promise.all([
+    client.readContract({ ...view, functionName: 'getTrades', args: [trader] }),
+    client.readContract({ ...view, functionName: 'getTradeInfos', args: [trader] }),
+    client.readContract({ ...view, functionName: 'getPendingOrders', args: [trader] }),
+  ]);
+  const open = trades.flatMap((trade, at): ChainTrade[] => {
+    const info = infos[at];
+    return info && trade.isOpen ? [{ trade, info }] : [];
+  });
+  const isPosition = ({ trade }: ChainTrade): boolean => trade.tradeType === POSITION;
+  return {
+    positions: open.filter(isPosition),
+    resting: open.filter((one) => !isPosition(one)),
+    pending: pending.filter(({ isOpen }) => isOpen),
+  };
+}
+
+/** One round trip when every open trade was guessed, two otherwise. */
+export async function openTrades(client: PublicClient, { diamond }: ChainDefinition, query: OpenTradesQuery): Promise<OpenTrades> {
+  const { trader, block, guesses } = query;
+  const view = { address: diamond, abi: diamondAbi, blockNumber: block.number } as const;
+  const [trades, infos, liquidation, collaterals, guessed] = await Promise.all([
+    client.readContract({ ...view, functionName: 'getTrades', args: [trader] }),
+    client.readContract({ ...view, functionName: 'getTradeInfos', args: [trader] }),
+    client.readContract({ ...view, functionName: 'getTradesLiquidationParams', args: [trader] }),
+    client.readContract({ ...view, functionName: 'getCollaterals' }).catch(absentWhenReverted),
+    readDetails(client, diamond, query, guesses),
+  ]);
+  const missing = trades
+    .filter(({ tradeType }) => tradeType === POSITION)
+    .map((trade) => ({ ...trade, leverage: BigInt(trade.leverage) }))
+    .filter((trade) => !guesses.some((guess) => isSame(guess, trade)));
+  const details = new Map([...guessed, ...(await readDetails(client, diamond, query, missing))]);
+  return {
+    block,
+    trades: trades.flatMap((trade, at): OpenTrade[] => {
+      const [info, params, own] = [infos[at], liquidation[at], details.get(trade.index)];
+      if (!info || !params || !own) return [];
+      const { precision, precisionDelta } = collaterals?.[trade.collateralIndex - 1] ?? {};
+      const collateral = precision && precisionDelta ? { precision, precisionDelta } : null;
+      const pair = { ...own.pair, collateralPriceUsd: own.pair.collateralPriceUsd || BigInt(info.collateralPriceUsd) };
+      return [{ trade, info, liquidation: wide(params), ...own, pair, collateral }];
+    }),
+  };
+}
+
+const isSame = (a: TradeGuess, b: TradeGuess): boolean =>
+  a.index === b.index &&
+  a.pairIndex === b.pairIndex &&
+  a.collateralIndex === b.collateralIndex &&
+  a.long === b.long &&
+  a.collateralAmount === b.collateralAmount &&
+  a.leverage === b.leverage;
+
+type Details = Pick<OpenTrade, 'fees' | 'borrowingV1' | 'takenOut' | 'pair'>;
+
+async function readDetails(
+  client: PublicClient,
+  diamond: Address,
+  { trader, block, priceOf }: OpenTradesQuery,
+  trades: readonly TradeGuess[],
+): Promise<Map<number, Details>> {
+  if (trades.length === 0) return new Map();
+  const view = { address: diamond, abi: diamondAbi, blockNumber: block.number } as const;
+  const collateralIndices = trades.map(({ collateralIndex }) => collateralIndex);
+  const pairIndices = trades.map(({ pairIndex }) => pairIndex);
+  const traders = trades.map(() => trader);
+  const pairs = [collateralIndices, pairIndices] as const;
+  const own = [traders, trades.map(({ index }) => index)] as const;
+  const [fees, realized, funding, borrowing, oi, spreads, prices, borrowingV1] = await Promise.all([
+    client.readContract({ ...view, functionName: 'getTradeFeesDataArray', args: own }),
+    client.readContract({ ...view, functionName: 'getTradeUiRealizedPnlDataArray', args: own }).catch(absentWhenReverted),
+    client.readContract({ ...view, functionName: 'getPairFundingFeeData', args: pairs }),
+    client.readContract({ ...view, functionName: 'getPairBorrowingFeeData', args: pairs }),
+    client.readContract({ ...view, functionName: 'getPairOisAfterV10Token', args: pairs }),
+    client.readContract({ ...view, functionName: 'pairSpreadPArray', args: [traders, pairIndices.map(BigInt)] }),
+    // One price feed or market that is gone must not hide the positions in others.
+    Promise.all(
+      collateralIndices.map((index) =>
+        client.readContract({ ...view, functionName: 'getCollateralPriceUsd', args: [index] }).catch(absentWhenReverted),
+      ),
+    ),
+    Promise.all(
+      trades.map(({ index, collateralAmount, leverage, ...trade }) =>
+        client
+          .readContract({
+            ...view,
+            functionName: 'getTradeBorrowingFee',
+            args: [{ ...trade, trader, index, collateral: collateralAmount, leverage, currentPairPrice: priceOf(trade.pairIndex) }],
+          })
+          .catch(absentWhenReverted),
+      ),
+    ),
+  ]);
+  return new Map(
+    trades.flatMap(({ index }, at): [number, Details][] => {
+      const [paid, rate, acc, sides] = [fees[at], funding[at], borrowing[at], oi[at]];
+      if (!paid || !rate || !acc || !sides) return [];
+      const pair: PairMoment = {
+        funding: {
+          ...rate,
+          lastFundingUpdateTs: BigInt(rate.lastFundingUpdateTs),
+        },
+        borrowing: { accBorrowingFeeP: acc.accBorrowingFeeP, lastBorrowingUpdateTs: BigInt(acc.lastBorrowingUpdateTs) },
+        oiToken: { long: sides.oiLongToken, short: sides.oiShortToken },
+        collateralPriceUsd: prices[at] ?? 0n,
+        spreadP: spreads[at] ?? 0n,
+      };
+      const { realizedPnlPartialCloseCollateral: parts = 0n, pnlWithdrawnCollateral: withdrawn = 0n } = realized?.[at] ?? {};
+      return [[index, { fees: paid, borrowingV1: borrowingV1[at] ?? 0n, takenOut: parts + withdrawn, pair }]];
+    }),
+  );
+}
+
+const wide = (params: { readonly [Field in keyof LiquidationParams]: number | bigint }): LiquidationParams => ({
+  maxLiqSpreadP: BigInt(params.maxLiqSpreadP),
+  startLiqThresholdP: BigInt(params.startLiqThresholdP),
+  endLiqThresholdP: BigInt(params.endLiqThresholdP),
+  startLeverage: BigInt(params.startLeverage),
+  endLeverage: BigInt(params.endLeverage),
+});

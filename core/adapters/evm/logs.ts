@@ -1,0 +1,116 @@
+import { encodeEventTopics, formatLog, numberToHex, toEventSelector, type Log, type PublicClient } from 'viem';
+import type { ChainDefinition } from '../../chains/chains.js';
+import { BEGINNINGS, DIAMOND_LOG_NAMES, type DiamondLog } from '../../domain/diamond-log.js';
+import { ChainMovedError, type LogRange } from '../../ports/chain.js';
+import type { BlockHead, Hex } from '../../types.js';
+import { diamondAbi } from './diamond-abi.js';
+import { eventDecoder, type EventDecoder } from './event-decoder.js';
+
+const WANTED_TOPICS = DIAMOND_LOG_NAMES.flatMap((eventName) => encodeEventTopics({ abi: diamondAbi, eventName })[0]);
+const WANTED: ReadonlySet<string> = new Set(DIAMOND_LOG_NAMES);
+const EVENTS: ReadonlyMap<Hex, { readonly name: string; readonly read: EventDecoder }> = new Map(
+  diamondAbi.flatMap((item) =>
+    item.type === 'event' && WANTED.has(item.name) ? [[toEventSelector(item), { name: item.name, read: eventDecoder(item) }] as const] : [],
+  ),
+);
+/** So few blocks are read whole, in one round trip; of longer ranges only the headers that matter. */
+const FEW_BLOCKS = 12n;
+
+export async function readLogs(client: PublicClient, { diamond }: ChainDefinition, from: bigint, to: bigint): Promise<LogRange> {
+  const raw = requestLogs(client, diamond, from, to);
+  const isShort = to - from < FEW_BLOCKS;
+  const early = isShort ? readFullBlocks(client, diamond, numbers(from, to)) : null;
+  const [logs, full] = await Promise.all([raw, early]);
+  const blocks = full?.blocks ?? (await readBlocks(client, [from, ...logs.map(({ blockNumber }) => blockNumber), to]));
+  const byNumber = new Map(blocks.map((block) => [block.number, block]));
+  requireLinked(blocks);
+  const decoded = logs.flatMap((log) => decode(log, byNumber) ?? []).sort((a, b) => order(a.place, b.place));
+  const wanted = new Set(decoded.filter(({ name }) => BEGINNINGS.has(name)).map(({ place }) => place.txHash));
+  const inputs = new Map([...(full?.inputs ?? [])].filter(([hash]) => wanted.has(hash)));
+  const heard = new Set(decoded.map(({ place }) => place.txHash));
+  const silent = full && new Map([...full.inputs].filter(([hash]) => full.toDiamond.has(hash) && !heard.has(hash)));
+  return { blocks, logs: decoded, inputs, silent };
+}
+
+const order = (a: DiamondLog['place'], b: DiamondLog['place']): number =>
+  a.blockNumber === b.blockNumber ? a.logIndex - b.logIndex : Number(a.blockNumber - b.blockNumber);
+
+const numbers = (from: bigint, to: bigint): bigint[] => Array.from({ length: Number(to - from) + 1 }, (_, step) => from + BigInt(step));
+
+type MinedLog = Log<bigint, number, false>;
+
+async function requestLogs(client: PublicClient, address: Hex, from: bigint, to: bigint): Promise<MinedLog[]> {
+  const range = { address, fromBlock: numberToHex(from), toBlock: numberToHex(to), topics: [WANTED_TOPICS] };
+  const logs = await client.request({ method: 'eth_getLogs', params: [range] });
+  return logs.filter(({ removed }) => !removed).map((log) => formatLog(log) as MinedLog);
+}
+
+/** Headers and what the transactions said, in the round trip of the logs: nothing has to be asked for after them. */
+async function readFullBlocks(client: PublicClient, diamond: Hex, wanted: readonly bigint[]) {
+  const inputs = new Map<Hex, Hex>();
+  const toDiamond = new Set<Hex>();
+  const blocks = await Promise.all(
+    wanted.map(async (number): Promise<BlockHead> => {
+      const block = await client.request({ method: 'eth_getBlockByNumber', params: [numberToHex(number), true] });
+      if (!block?.hash) throw new ChainMovedError(`the node has no block ${number}`);
+      for (const transaction of block.transactions) {
+        if (typeof transaction === 'string') continue;
+        inputs.set(transaction.hash, transaction.input);
+        if (transaction.to?.toLowerCase() === diamond.toLowerCase()) toDiamond.add(transaction.hash);
+      }
+      return { number, hash: block.hash, parentHash: block.parentHash, timestamp: BigInt(block.timestamp) };
+    }),
+  );
+  return { blocks, inputs, toDiamond };
+}
+
+export async function readInputs(client: PublicClient, hashes: readonly Hex[]): Promise<Map<Hex, Hex>> {
+  const read = async (hash: Hex): Promise<[Hex, Hex]> => {
+    const transaction = await client.request({ method: 'eth_getTransactionByHash', params: [hash] });
+    if (transaction === null) throw new ChainMovedError(`the node has no transaction ${hash}`);
+    return [hash, transaction.input];
+  };
+  return new Map(await Promise.all([...new Set(hashes)].map(read)));
+}
+
+/** Ascending, each once. */
+export async function readBlocks(client: PublicClient, wanted: readonly bigint[]): Promise<BlockHead[]> {
+  const unique = [...new Set(wanted)].sort((a, b) => Number(a - b));
+  return Promise.all(unique.map(async (blockNumber) => headIn(await client.getBlock({ blockNumber }))));
+}
+
+export const readHead = async (client: PublicClient): Promise<BlockHead> => headIn(await client.getBlock({ blockTag: 'latest' }));
+
+/** viem passes on whatever the node said; a block without its number or hash is pending, or no block at all. */
+function headIn({ number, hash, parentHash, timestamp }: { [key in keyof BlockHead]?: BlockHead[key] | null | undefined }): BlockHead {
+  if (typeof number !== 'bigint' || typeof timestamp !== 'bigint' || !hash || !parentHash)
+    throw new ChainMovedError('the node answered with something that is no mined block');
+  return { number, hash, parentHash, timestamp };
+}
+
+function requireLinked(blocks: readonly BlockHead[]): void {
+  const byNumber = new Map(blocks.map((block) => [block.number, block.hash]));
+  for (const { number, parentHash } of blocks)
+    if ((byNumber.get(number - 1n) ?? parentHash) !== parentHash)
+      throw new ChainMovedError(`block ${number} does not follow the one before`);
+}
+
+/** null for what we do not know: a topic of another release, or data that does not fit ours. */
+function decode(log: MinedLog, blocks: ReadonlyMap<bigint, BlockHead>): DiamondLog | null {
+  const block = blocks.get(log.blockNumber);
+  if (!block) throw new ChainMovedError(`a log names block ${log.blockNumber}, which was not asked for`);
+  if (block.hash !== log.blockHash) throw new ChainMovedError(`a log names another block ${log.blockNumber}`);
+  const event = log.topics[0] && EVENTS.get(log.topics[0]);
+  if (!event) return null;
+  try {
+    const args = event.read(log.topics, log.data);
+    const { blockNumber, blockHash, transactionHash: txHash, logIndex } = log;
+    return {
+      name: event.name,
+      args,
+      place: { blockNumber, blockHash, txHash, logIndex, at: Number(block.timestamp) * 1000 },
+    } as DiamondLog;
+  } catch {
+    return null;
+  }
+}

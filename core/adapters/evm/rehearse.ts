@@ -1,0 +1,152 @@
+import { decodeFunctionResult, encodeFunctionData, erc20Abi, prepareEncodeFunctionData, type PublicClient } from 'viem';
+import type { OpeningQuestion, OpeningTerms, PairOpenInterest, Rehearsal, Rehearsed, Revert, UpdateFees } from '../../ports/simulation.js';
+import type { Address, Hex } from '../../types.js';
+import { diamondAbi } from './diamond-abi.js';
+import { revertOf } from './decode-revert.js';
+import type { Try } from './try-together.js';
+
+export interface RehearsalOptions {
+  readonly client: PublicClient;
+  readonly diamond: Address;
+  readonly tryCall: Try;
+}
+
+/**
+ * Everything a write has to know of the chain, asked in one turn of the event loop and so in one round trip. Throws when the node does
+ * not answer; what the contract refuses is an answer.
+ */
+export async function rehearse({ client, diamond, tryCall }: RehearsalOptions, rehearsal: Rehearsal): Promise<Rehearsed> {
+  const { trader, sender, data, token, gas: given, isUsual = false } = rehearsal;
+  // The call as it will be sent, gas and all; when it fails, for want of gas or otherwise, everything is asked to say why.
+  if (given !== undefined && (await tryCall({ from: sender, data, gas: given, isUsual })))
+    return { revert: null, gas: given, delegate: sender, token: null };
+  const call = { from: sender, to: diamond, data };
+  const [revert, gas, delegate, funds] = await Promise.all([
+    refusalOf(client, call),
+    estimate(client, call),
+    sender === trader ? null : delegateOf(client, diamond, trader),
+    token === null ? null : fundsOf(client, token, trader, diamond),
+  ]);
+  return { revert, gas: revert === null ? gas : null, delegate, token: funds };
+}
+
+interface Call {
+  readonly from?: Address;
+  readonly to: Address;
+  readonly data: Hex;
+}
+
+const ask = (client: PublicClient, call: Call): Promise<Hex> => client.request({ method: 'eth_call', params: [call, 'latest'] });
+
+async function refusalOf(client: PublicClient, call: Call): Promise<Revert | null> {
+  try {
+    await ask(client, call);
+    return null;
+  } catch (error) {
+    return refusedOrThrow(error);
+  }
+}
+
+function refusedOrThrow(error: unknown): Revert {
+  const revert = revertOf(error);
+  if (revert === null) throw error;
+  return revert;
+}
+
+/** An estimate is a help, not a condition: a node that will not give one does not hold up the order. */
+async function estimate(client: PublicClient, call: Call): Promise<bigint | null> {
+  try {
+    return BigInt(await client.request({ method: 'eth_estimateGas', params: [call] }));
+  } catch {
+    return null;
+  }
+}
+
+async function delegateOf(client: PublicClient, diamond: Address, trader: Address): Promise<Address | null> {
+  const data = encodeFunctionData({ ...DELEGATE, args: [trader] });
+  const delegate = decodeFunctionResult({ abi: DELEGATE.abi, data: await ask(client, { to: diamond, data }) });
+  return BigInt(delegate) === 0n ? null : (delegate.toLowerCase() as Address);
+}
+
+export async function fundsOf(client: PublicClient, token: Address, trader: Address, diamond: Address) {
+  const [balance, allowance] = await Promise.all([
+    ask(client, { to: token, data: encodeFunctionData({ ...BALANCE, args: [trader] }) }),
+    ask(client, { to: token, data: encodeFunctionData({ ...ALLOWANCE, args: [trader, diamond] }) }),
+  ]);
+  return { balance: BigInt(balance), allowance: BigInt(allowance) };
+}
+
+/** A Diamond of another release may not serve these views; then the order is judged by the market's own figures alone. */
+export async function openingTerms(
+  client: PublicClient,
+  diamond: Address,
+  trader: Address,
+  pairIndex: number,
+): Promise<OpeningTerms | null> {
+  const data = encodeFunctionData({ ...USER_IMPACT, args: [trader, BigInt(pairIndex)] });
+  const answer = await ask(client, { to: diamond, data }).catch(nothingWhenRefused);
+  if (answer === null) return null;
+  const { fixedSpreadP, cumulVolPriceImpactMultiplier } = decodeFunctionResult({ abi: USER_IMPACT.abi, data: answer });
+  return { fixedSpreadP: BigInt(fixedSpreadP), cumulVolPriceImpactMultiplier: BigInt(cumulVolPriceImpactMultiplier) };
+}
+
+export async function fitsGroupOi(
+  client: PublicClient,
+  diamond: Address,
+  { collateralIndex, pairIndex, long, positionSizeCollateral }: OpeningQuestion,
+): Promise<boolean | null> {
+  const data = encodeFunctionData({ ...GROUP_OI, args: [collateralIndex, pairIndex, long, positionSizeCollateral] });
+  const answer = await ask(client, { to: diamond, data }).catch(nothingWhenRefused);
+  return answer === null ? null : decodeFunctionResult({ abi: GROUP_OI.abi, data: answer });
+}
+
+export async function pairOpenInterest(
+  client: PublicClient,
+  diamond: Address,
+  { collateralIndex, pairIndex }: Pick<OpeningQuestion, 'pairIndex' | 'collateralIndex'>,
+): Promise<PairOpenInterest | null> {
+  const [tokens, before] = await Promise.all([
+    ask(client, { to: diamond, data: encodeFunctionData({ ...OI_TOKEN, args: [[collateralIndex], [pairIndex]] }) }).catch(
+      nothingWhenRefused,
+    ),
+    ask(client, { to: diamond, data: encodeFunctionData({ ...OI_BEFORE, args: [collateralIndex, pairIndex] }) }).catch(nothingWhenRefused),
+  ]);
+  if (tokens === null || before === null) return null;
+  const [sides] = decodeFunctionResult({ abi: OI_TOKEN.abi, data: tokens });
+  const [long, short] = decodeFunctionResult({ abi: OI_BEFORE.abi, data: before });
+  return sides ? { oiToken: { long: sides.oiLongToken, short: sides.oiShortToken }, oiBeforeV10: { long, short } } : null;
+}
+
+/** A part of the fee is asked for, because the contract tells a discount by nothing else. */
+const WHOLE_FEE = 1_000n;
+
+export async function updateFees(
+  client: PublicClient,
+  diamond: Address,
+  trader: Address,
+  { collateralIndex, pairIndex }: Pick<OpeningQuestion, 'pairIndex' | 'collateralIndex'>,
+): Promise<UpdateFees | null> {
+  const [params, fee] = await Promise.all([
+    ask(client, { to: diamond, data: encodeFunctionData({ ...FEE_PARAMS, args: [collateralIndex, pairIndex] }) }).catch(nothingWhenRefused),
+    ask(client, { to: diamond, data: encodeFunctionData({ ...FEE_AMOUNT, args: [trader, WHOLE_FEE] }) }).catch(nothingWhenRefused),
+  ]);
+  if (params === null || fee === null) return null;
+  const { govFeeP } = decodeFunctionResult({ abi: FEE_PARAMS.abi, data: params });
+  return { govFeeP: BigInt(govFeeP), feeMultiplier: decodeFunctionResult({ abi: FEE_AMOUNT.abi, data: fee }) };
+}
+
+function nothingWhenRefused(error: unknown): null {
+  refusedOrThrow(error);
+  return null;
+}
+
+/** The item alone and its selector, worked out once: a selector is a hash, and takes longer than all the rest of a call. */
+const DELEGATE = prepareEncodeFunctionData({ abi: diamondAbi, functionName: 'getTradingDelegate' });
+const USER_IMPACT = prepareEncodeFunctionData({ abi: diamondAbi, functionName: 'getUserPriceImpact' });
+const GROUP_OI = prepareEncodeFunctionData({ abi: diamondAbi, functionName: 'withinMaxBorrowingGroupOi' });
+const OI_TOKEN = prepareEncodeFunctionData({ abi: diamondAbi, functionName: 'getPairOisAfterV10Token' });
+const OI_BEFORE = prepareEncodeFunctionData({ abi: diamondAbi, functionName: 'getPairOisBeforeV10Collateral' });
+const FEE_PARAMS = prepareEncodeFunctionData({ abi: diamondAbi, functionName: 'getTradeFeeParams' });
+const FEE_AMOUNT = prepareEncodeFunctionData({ abi: diamondAbi, functionName: 'calculateFeeAmount' });
+const BALANCE = prepareEncodeFunctionData({ abi: erc20Abi, functionName: 'balanceOf' });
+const ALLOWANCE = prepareEncodeFunctionData({ abi: erc20Abi, functionName: 'allowance' });

@@ -1,0 +1,97 @@
+import { BaseError, numberToHex, RpcRequestError, type PublicClient } from 'viem';
+import type { Hex } from '../../types.js';
+import type { Receipt, RelayNode, SendVerdict } from '../../ports/relayer.js';
+import { redactText } from '../../observability/redact.js';
+
+/** Rollups charge for their data besides gas; those that do say so here. */
+interface RollupReceipt {
+  readonly l1Fee?: Hex;
+}
+
+/** Words by which nodes of all makes say the same thing. Read in this order: some sentences contain two of them. */
+const WORDS: readonly (readonly [RegExp, SendVerdict['verdict']])[] = [
+  [/already known|already imported|known transaction|alreadyknown|already exists/i, 'accepted'],
+  [/nonce too low|nonce is too low|nonce has already been used|invalid nonce.*lower/i, 'nonce-too-low'],
+  [
+    /underpriced|fee too low|max fee per gas less than block base fee|maxfeepergas.*base fee|fee cap.*lower than|too low.*base fee/i,
+    'underpriced',
+  ],
+  [/insufficient funds|doesn't have enough funds|insufficient balance|not enough funds/i, 'no-funds'],
+  [
+    /intrinsic gas|exceeds (?:the )?block gas limit|gas limit is too (?:high|low)|invalid (?:chain|sender|signature)|oversized data/i,
+    'invalid',
+  ],
+];
+
+function verdictOn({ details, url }: RpcRequestError): SendVerdict {
+  const verdict = WORDS.find(([words]) => words.test(details))?.[1] ?? 'unknown';
+  if (verdict === 'accepted') return { verdict, note: null };
+  const said = redactText(details.split('\n', 1)[0] ?? '').slice(0, 200);
+  // What is not about the transaction is about who said it. Of an address, the host is all that may be shown.
+  return { verdict, note: verdict === 'unknown' ? `${hostOf(url)}: ${said}` : said };
+}
+
+const hostOf = (url: string): string =>
+  url
+    .replace(/^(?:\w+:)?\/\/(?:[^/@]*@)?/, '')
+    .split(/[/?#]/, 1)
+    .join('');
+
+/** The node as the relayer needs it. */
+export function createRelayNode(client: PublicClient): RelayNode {
+  return {
+    async account(address) {
+      const [nonce, balance] = await Promise.all([
+        client.getTransactionCount({ address, blockTag: 'latest' }),
+        client.getBalance({ address, blockTag: 'latest' }),
+      ]);
+      return { nonce, balance };
+    },
+    async fees() {
+      const [block, priorityFee] = await Promise.all([client.getBlock({ blockTag: 'latest' }), priorityFeeOf(client)]);
+      return { baseFee: block.baseFeePerGas ?? 0n, priorityFee };
+    },
+    async send(raw) {
+      try {
+        await client.request({ method: 'eth_sendRawTransaction', params: [raw] }, { retryCount: 0 });
+        return { verdict: 'accepted', note: null };
+      } catch (error) {
+        const said = error instanceof BaseError ? error.walk((cause) => cause instanceof RpcRequestError) : null;
+        if (said instanceof RpcRequestError) return verdictOn(said);
+        throw error;
+      }
+    },
+    receipts: (hashes) => Promise.all(hashes.map((hash) => receiptOf(client, hash))),
+    blockHashes: (numbers) => Promise.all(numbers.map((number) => blockHashOf(client, number))),
+    knows: async (hash) => (await client.request({ method: 'eth_getTransactionByHash', params: [hash] })) !== null,
+  };
+}
+
+/** Not every node can say; none is needed where nobody bids. */
+const priorityFeeOf = async (client: PublicClient): Promise<bigint> => {
+  try {
+    return BigInt(await client.request({ method: 'eth_maxPriorityFeePerGas' }));
+  } catch {
+    return 0n;
+  }
+};
+
+async function blockHashOf(client: PublicClient, number: bigint): Promise<Hex | null> {
+  const block = await client.request({ method: 'eth_getBlockByNumber', params: [numberToHex(number), false] });
+  return block?.hash ?? null;
+}
+
+async function receiptOf(client: PublicClient, hash: Hex): Promise<Receipt | null> {
+  const receipt = await client.request({ method: 'eth_getTransactionReceipt', params: [hash] });
+  if (receipt === null) return null;
+  const gasUsed = BigInt(receipt.gasUsed);
+  const dataFee = BigInt((receipt as RollupReceipt).l1Fee ?? numberToHex(0));
+  return {
+    hash,
+    blockNumber: BigInt(receipt.blockNumber),
+    blockHash: receipt.blockHash,
+    gasUsed,
+    costWei: gasUsed * BigInt(receipt.effectiveGasPrice) + dataFee,
+    succeeded: receipt.status === '0x1',
+  };
+}

@@ -1,0 +1,76 @@
+import { createPublicClient } from 'viem';
+import type { ChainDefinition } from '../../chains/chains.js';
+import type { Chain } from '../../ports/chain.js';
+import type { Logger } from '../../ports/log.js';
+import type { Clock } from '../../ports/clock.js';
+import type { Tracer } from '../../observability/tracing.js';
+import { accountFacts, chainTrades, openOrders, openTrades, referrerOf } from './account.js';
+import { delegateOf } from './delegation.js';
+import { createEndpoints } from './endpoints.js';
+import { openHeadLine } from './head-line.js';
+import { identify } from './identify.js';
+import { createRelayNode } from './relay-node.js';
+import { replay } from './replay.js';
+import { createViews } from './views.js';
+import { readBlocks, readHead, readInputs, readLogs } from './logs.js';
+import { fitsGroupOi, fundsOf, openingTerms, pairOpenInterest, rehearse, updateFees } from './rehearse.js';
+import { outcomeOf, seenTransaction } from './transaction.js';
+import { createRpcTransport } from './transport.js';
+import { createTry } from './try-together.js';
+import { createWalletCall } from './wallet-call.js';
+import { isValidSignature } from './wallet-signature.js';
+
+export interface ViemChainOptions {
+  readonly definition: ChainDefinition;
+  readonly rpcUrls: readonly string[];
+  /** Nodes to listen to; absent = none. */
+  readonly wsUrls?: readonly string[];
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Null or absent: calls are no spans. */
+  readonly tracer?: Tracer | null;
+}
+
+/** The Chain port over JSON-RPC. One file per question; calls of one turn of the event loop travel in batches, those of one question in one, to one node. */
+export function createViemChain({ definition, rpcUrls, wsUrls = [], clock, log, tracer = null }: ViemChainOptions): Chain {
+  const { chainId, slug, expectedBlockMs } = definition;
+  const endpoints = createEndpoints({ urls: rpcUrls, expectedBlockMs, now: () => clock.now(), log });
+  const { transport, ask } = createRpcTransport({ endpoints, chainId, slug, tracer });
+  const client = createPublicClient({ transport, cacheTime: 0 });
+  const views = createViews(client, definition);
+  const walletCall = createWalletCall(endpoints, chainId);
+  const tryCall = createTry(client, definition.diamond, clock);
+  return {
+    relay: createRelayNode(client),
+    endpoints: () => endpoints.health(),
+    traffic: () => endpoints.all.map(({ host, traffic, calls }) => ({ host, ...traffic, methods: calls.methods() })),
+    views: (calls, block) => ask(() => views(calls, block)),
+    identify: (referrers) => ask(() => identify(client, definition, referrers)),
+    delegateOf: (trader) => delegateOf(client, definition, trader),
+    hasCode: async (address) => (await client.getCode({ address })) !== undefined,
+    isValidSignature: (wallet, digest, signature) => isValidSignature(walletCall, wallet, digest, signature),
+    logs: (from, to) => ask(() => readLogs(client, definition, from, to)),
+    replay: (transaction, block) => replay(client, transaction, block),
+    inputs: (hashes) => readInputs(client, hashes),
+    trades: (refs, block) => ask(() => chainTrades(client, definition, refs, block)),
+    openOrders: (trader, block) => ask(() => openOrders(client, definition, trader, block)),
+    openTrades: (query) => ask(() => openTrades(client, definition, query)),
+    nativeBalance: (address) => client.getBalance({ address }),
+    accountFacts: (trader, tokens) => ask(() => accountFacts(client, definition, trader, tokens)),
+    referrerOf: (trader) => ask(() => referrerOf(client, definition, trader)),
+    blocks: (numbers) => readBlocks(client, numbers),
+    funds: (trader, token) => ask(() => fundsOf(client, token, trader, definition.diamond)),
+    rehearse: (rehearsal) => ask(() => rehearse({ client, diamond: definition.diamond, tryCall }, rehearsal)),
+    openingTerms: (trader, pairIndex) => ask(() => openingTerms(client, definition.diamond, trader, pairIndex)),
+    fitsGroupOi: (opening) => ask(() => fitsGroupOi(client, definition.diamond, opening)),
+    pairOpenInterest: (pair) => ask(() => pairOpenInterest(client, definition.diamond, pair)),
+    updateFees: (trader, pair) => ask(() => updateFees(client, definition.diamond, trader, pair)),
+    transaction: (hash) => seenTransaction(client, hash),
+    outcome: (hash) => outcomeOf(client, hash),
+    heads(listener) {
+      const lines = wsUrls.map((url) => openHeadLine({ url, chainId, clock, log }, listener));
+      return () => lines.forEach((hangUp) => hangUp());
+    },
+    head: () => readHead(client),
+  };
+}

@@ -1,0 +1,141 @@
+import type { Knex } from 'knex';
+import type { ChainSlug } from '../../chains/chains.js';
+import type { Address } from '../../types.js';
+import { DAY_MS, dayOf, type CostGroup, type Earned, type EarningsQuery, type GasLedger } from '../../ports/stores/gas.js';
+import { laneName, leaseHolder } from './named-lease.js';
+import type { RelayState } from '../../ports/stores/relay.js';
+
+interface SumRow {
+  key: string | null;
+  transactions: bigint;
+  cost: string;
+  groups: bigint;
+  all_transactions: bigint;
+  all_cost: string;
+}
+
+interface EarnedRow {
+  volume: string;
+  gns: string;
+  usd: string;
+}
+
+const earnedOf = (row: EarnedRow | undefined): Earned => ({
+  volumeUsd: BigInt(row?.volume ?? 0),
+  gns: BigInt(row?.gns ?? 0),
+  usd: BigInt(row?.usd ?? 0),
+});
+
+/** Every question reads a time range of an index, or sums by day; none reads all history. */
+export function createGasLedger(db: Knex): GasLedger {
+  const rows = async <Row>(sql: string, values: Record<string, unknown> = {}): Promise<Row[]> =>
+    (await db.raw<{ rows: Row[] }>(sql, values as never)).rows;
+
+  return {
+    async burn(chain, wallet, now) {
+      const weekAgo = now - 7 * DAY_MS;
+      const values = { chain, wallet, weekAgo, dayAgo: now - DAY_MS, firstDay: dayOf(weekAgo), firstEnd: (dayOf(weekAgo) + 1) * DAY_MS };
+      const [row] = await rows<{ day: string; week: string }>(BURN, values);
+      return { dayWei: BigInt(row?.day ?? 0), weekWei: BigInt(row?.week ?? 0) };
+    },
+    async costs({ chain, by, from, to, limit }) {
+      const found = await rows<SumRow>(costsSql(by), { chain, from, to, limit });
+      const [first] = found;
+      return {
+        rows: found.map(({ key, transactions, cost }) => ({ key, transactions: Number(transactions), costWei: BigInt(cost) })),
+        groups: Number(first?.groups ?? 0),
+        total: { transactions: Number(first?.all_transactions ?? 0), costWei: BigInt(first?.all_cost ?? 0) },
+      };
+    },
+    async earnings({ chain, by, from, to, limit, referrers, keys = null }) {
+      const values = { chain, referrers, begin: from * DAY_MS, end: (to + 1) * DAY_MS };
+      const [found, [all]] = await Promise.all([
+        rows<EarnedRow & { key: string }>(earningsSql(by), { ...values, limit, keys }),
+        rows<EarnedRow & { groups: bigint; registered: bigint; claimed: string }>(earningsTotalSql(by), values),
+      ]);
+      return {
+        rows: found.map(({ key, ...row }) => ({ key, ...earnedOf(row) })),
+        groups: Number(all?.groups ?? 0),
+        total: earnedOf(all),
+        registered: Number(all?.registered ?? 0),
+        claimedGns: BigInt(all?.claimed ?? 0),
+      };
+    },
+    async totals() {
+      const found = await rows<{ chain: ChainSlug; wallet: Address; action: string; outcome: string; transactions: bigint; cost: string }>(
+        'select chain, wallet, action, outcome, transactions, cost::text from relay_cost_totals where transactions > 0',
+      );
+      return found.map(({ transactions, cost, ...row }) => ({ ...row, transactions: Number(transactions), costWei: BigInt(cost) }));
+    },
+    async refusals() {
+      const found = await rows<{ chain: ChainSlug; reason: string; count: bigint }>('select chain, reason, count from relay_refusals');
+      return found.map((row) => ({ ...row, count: Number(row.count) }));
+    },
+    async openJobs(chain) {
+      const found = await rows<{ wallet: Address; state: RelayState; count: bigint; oldest_at: bigint }>(OPEN_JOBS, { chain });
+      return found.map(({ oldest_at, count, ...row }) => ({ ...row, count: Number(count), oldestAt: Number(oldest_at) }));
+    },
+    laneOwner: (chain, wallet) => leaseHolder(db, laneName(chain, wallet)),
+    async assigned(chain) {
+      const sql = 'select wallet, count(*) as count from relay_wallets where chain = :chain group by wallet';
+      const found = await rows<{ wallet: string; count: bigint }>(sql, { chain });
+      return new Map(found.map(({ wallet, count }) => [wallet, Number(count)]));
+    },
+  };
+}
+
+/** A week of whole days by their sums, and the rest of its first day by its transactions. */
+const BURN = `
+  select
+    (select coalesce(sum(cost), 0) from relay_costs where chain = :chain and wallet = :wallet and mined_at >= :dayAgo)::text as day,
+    ((select coalesce(sum(cost), 0) from relay_cost_days where chain = :chain and wallet = :wallet and day > :firstDay) +
+     (select coalesce(sum(cost), 0) from relay_costs
+      where chain = :chain and wallet = :wallet and mined_at >= :weekAgo and mined_at < :firstEnd))::text as week`;
+
+const KEY_OF: Readonly<Record<CostGroup, string>> = {
+  trader: `nullif(trader, '')`,
+  action: 'action',
+  outcome: 'outcome',
+  wallet: 'wallet',
+  day: `to_char(to_timestamp(day * 86400) at time zone 'UTC', 'YYYY-MM-DD')`,
+};
+
+const costsSql = (by: CostGroup): string => `
+  select key, transactions, cost::text, count(*) over () as groups,
+    (sum(transactions) over ())::bigint as all_transactions, (sum(cost) over ())::text as all_cost
+  from (
+    select ${KEY_OF[by]} as key, sum(transactions)::bigint as transactions, sum(cost) as cost
+    from relay_cost_days where chain = :chain and day between :from and :to
+    group by 1 having sum(transactions) > 0
+  ) as sums
+  order by ${by === 'day' ? 'key' : 'cost desc, key nulls last'} limit :limit`;
+
+const EARNED_KEY = {
+  trader: 'trader',
+  day: `to_char(to_timestamp(at / 1000) at time zone 'UTC', 'YYYY-MM-DD')`,
+} as const;
+
+const OF_REFERRERS = `referral_events
+    where chain = :chain and beneficiary = any(cast(:referrers as text[])) and at >= :begin and at < :end`;
+const IS_REWARD = `kind in ('rewarded', 'ally-rewarded')`;
+
+const earningsSql = (by: EarningsQuery['by']): string => `
+  select key, volume::text, gns::text, usd::text
+  from (
+    select ${EARNED_KEY[by]} as key, sum(volume_usd) as volume, sum(amount_gns) as gns, sum(amount_usd) as usd
+    from ${OF_REFERRERS} and ${IS_REWARD} group by 1
+  ) as sums
+  where cast(:keys as text[]) is null or key = any(cast(:keys as text[]))
+  order by ${by === 'day' ? 'key' : 'usd desc, key'} limit :limit`;
+
+const earningsTotalSql = (by: EarningsQuery['by']): string => `
+  select count(distinct ${EARNED_KEY[by]}) filter (where ${IS_REWARD}) as groups,
+    (coalesce(sum(volume_usd), 0))::text as volume, (coalesce(sum(amount_usd), 0))::text as usd,
+    (coalesce(sum(amount_gns) filter (where ${IS_REWARD}), 0))::text as gns,
+    count(*) filter (where kind = 'registered') as registered,
+    (coalesce(sum(amount_gns) filter (where kind = 'claimed'), 0))::text as claimed
+  from ${OF_REFERRERS}`;
+
+const OPEN_JOBS = `
+  select wallet, state, count(*) as count, min(created_at) as oldest_at from relay_jobs
+  where chain = :chain and not is_over group by wallet, state`;

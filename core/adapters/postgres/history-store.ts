@@ -1,0 +1,277 @@
+import type { Knex } from 'knex';
+import type { OrderKey } from '../../domain/chain-event.js';
+import {
+  NEWEST_FILLS,
+  type HistoryStore,
+  type SeenFill,
+  type SeenOrder,
+  type SizeUnits,
+  type TakenBack,
+} from '../../ports/stores/history.js';
+import type { Hex } from '../../types.js';
+import { AT, field, LEVEL_END, LEVEL_STEPS } from './level-history-sql.js';
+import { readEvent, readOrder } from './tracking-rows.js';
+
+interface OrderRow {
+  id: bigint;
+  state: string;
+  order_key: OrderKey | null;
+  is_relayed: boolean;
+}
+
+interface StepRow {
+  place: bigint;
+  at: bigint;
+  tp: string | null;
+  sl: string | null;
+}
+
+interface FillRow {
+  id: bigint;
+  event: string;
+  order_id: bigint | null;
+  is_relayed: boolean;
+  opening: string | null;
+  before: string;
+  after: string;
+}
+
+const ORDERS = `
+  select orders.id, orders.state::text, orders.order_key, coalesce(agents.mode = 'relayed', false) as is_relayed from orders
+  left join agents on agents.chain = orders.chain and agents.agent = orders.agent
+  where orders.chain = :chain and orders.trader = :trader and orders.state is not null
+    and (orders.status not in ('prepared', 'expired') or agents.mode = 'relayed')`;
+
+const OWN_FILLS = `chain_events.chain = :chain and chain_events.trader = :trader and is_fill and not orphaned and event ->> 'action' <> 'leverage'`;
+
+const numeric = (name: string): string => `(event -> '${name}' ->> '$n')::numeric`;
+
+/** 1e18; of trades from before the contract kept tokens, what they cost. */
+const TOKENS = `case when ${numeric('sizeToken')} > 0 or (event -> 'after' -> 'sizeToken' ->> '$n')::numeric > 0 then ${numeric('sizeToken')}
+  else coalesce(trunc(${numeric('sizeCollateral')} * 1e28 / units.precision / nullif((event -> 'terms' -> 'openPrice' ->> '$n')::numeric, 0)), 0) end`;
+const OPENS = `event ->> 'action' in ('open', 'increase')`;
+/** 1e26, signed: what a fill moved the net position by, at the collateral's price of the trade's opening. */
+const MOVED = `(${TOKENS}) * coalesce(${numeric('entryPriceUsd')}, ${numeric('collateralPriceUsd')}, units.price_usd, 1e8)
+  * case when (${OPENS}) = (event -> 'terms' ->> 'long')::boolean then 1 else -1 end`;
+const PAIR = `(event -> 'terms' ->> 'pairIndex')::integer`;
+const unitsOf = (collateralIndex: string): string =>
+  `left join jsonb_to_recordset(:units::jsonb) as units(index integer, precision numeric, price_usd numeric) on units.index = ${collateralIndex}`;
+const UNITS = unitsOf(`(event -> 'terms' ->> 'collateralIndex')::integer`);
+
+const held = (name: string): string => `(state -> '${name}' ->> '$n')::numeric`;
+/** 1e26, signed: what is open of each market. */
+const heldBy = (whose: string): string => `
+  select trader, (state ->> 'pairIndex')::integer as pair_index, sum(
+    coalesce(nullif(${held('sizeToken')}, 0),
+      trunc(trunc(${held('collateralAmount')} * ${held('leverage')} / 1000) * 1e28 / units.precision / nullif(${held('openPrice')}, 0)), 0)
+    * coalesce(${held('entryPriceUsd')}, units.price_usd, 1e8) * case when (state ->> 'long')::boolean then 1 else -1 end) as base
+  from positions ${unitsOf(`(state ->> 'collateralIndex')::integer`)}
+  where chain = :chain and ${whose} and is_open and state is not null group by 1, 2`;
+
+const ORDER_COLUMNS = `orders.id as order_id, coalesce(agents.mode = 'relayed', false) as is_relayed,
+    case when agents.mode is distinct from 'relayed' and orders.state ->> 'action' in ('open', 'increase') and orders.state -> 'asked' is not null
+      then orders.state::text end as opening`;
+/** The order of each fill of the page. */
+const OF_ORDER = `
+  left join orders on orders.id = coalesce(page.order_id, (
+    select id from orders known where known.chain = page.chain and known.trader = page.trader and known.order_key = page.order_key
+  ), (
+    select hit.order_id from chain_events hit where hit.chain = page.chain and hit.trader = page.trader and hit.trade_index = page.trade_index
+      and hit.kind = 'guardHit' and not hit.orphaned and hit.block_number = page.block_number and hit.log_index = page.log_index limit 1
+  ))
+  left join agents on agents.chain = orders.chain and agents.agent = orders.agent`;
+
+/**
+ * The page is cut before anything is joined to it, so that its cost does not grow with what is stored. Events of a gateway that did not
+ * note the order yet are found by their place on chain. Positions and fills are read in one statement, so that they are of one moment.
+ */
+const fillsSql = (way: 'asc' | 'desc'): string => `
+  with page as materialized (
+    select chain_events.*, ${AT} as at, ${PAIR} as pair_index, ${MOVED} as moved
+    from (
+      select * from chain_events where ${OWN_FILLS} and ${AT} between :from and :to
+      order by ${AT} ${way} fetch first (cast(:limit as bigint)) rows with ties
+    ) chain_events ${UNITS}
+  ), newer as (
+    select ${PAIR} as pair_index, sum(${MOVED}) as moved
+    from (
+      select event from chain_events where ${OWN_FILLS} and ${AT} > (select max(at) from page) order by ${AT} desc limit ${NEWEST_FILLS}
+    ) later ${UNITS} group by 1
+  ), held as (${heldBy('trader = :trader')})
+  select page.id, event::text, ${ORDER_COLUMNS},
+    trunc((coalesce(held.base, 0) - coalesce(newer.moved, 0) - sum(page.moved) over later) / 1e8)::text as before,
+    trunc((coalesce(held.base, 0) - coalesce(newer.moved, 0) - sum(page.moved) over later + page.moved) / 1e8)::text as after
+  from page
+  left join held on held.pair_index = page.pair_index
+  left join newer on newer.pair_index = page.pair_index
+  ${OF_ORDER}
+  window later as (partition by page.pair_index order by page.at desc, page.block_number desc, page.log_index desc)
+  order by page.at ${way}, page.block_number ${way}, page.log_index ${way}`;
+
+/** The newest fills of one market; what each trader has traded since is taken back from what is open. */
+const TAPE = `
+  with page as materialized (
+    select chain_events.*, ${AT} as at, ${MOVED} as moved
+    from (
+      select * from chain_events where chain = :chain and is_fill and not orphaned and event ->> 'action' <> 'leverage' and ${PAIR} = :pairIndex
+      order by ${AT} desc, block_number desc, log_index desc limit :limit
+    ) chain_events ${UNITS}
+  ), held as (${heldBy('trader = any(array(select trader from page))')})
+  select page.id, event::text, ${ORDER_COLUMNS},
+    trunc((coalesce(held.base, 0) - since.moved - page.moved) / 1e8)::text as before,
+    trunc((coalesce(held.base, 0) - since.moved) / 1e8)::text as after,
+    (select count(*) from chain_events where chain = page.chain and trader = page.trader and is_fill and not orphaned
+      and event ->> 'action' <> 'leverage' and ${AT} = page.at
+      and (block_number, log_index) < (page.block_number, page.log_index))::integer as earlier
+  from page
+  left join held on held.trader = page.trader and held.pair_index = :pairIndex
+  cross join lateral (
+    select coalesce(sum(${MOVED}), 0) as moved
+    from (
+      select event from chain_events where chain = page.chain and trader = page.trader and is_fill and not orphaned
+        and event ->> 'action' <> 'leverage' and ${PAIR} = :pairIndex
+        and (${AT}, block_number, log_index) > (page.at, page.block_number, page.log_index)
+    ) later ${UNITS}
+  ) since
+  ${OF_ORDER}
+  order by page.at desc, page.block_number desc, page.log_index desc`;
+
+const FIRST_FILL = `
+  select min(${AT})::text as at from chain_events where chain = :chain and trader = :trader and order_id = any(:ids::bigint[]) and is_fill and not orphaned`;
+const FILL_AT = `select ${AT}::text as at from chain_events where ${OWN_FILLS} and id = :id`;
+
+const NEWEST = `
+  select event, ${AT} as at from chain_events where ${OWN_FILLS} and ${AT} > :after
+  order by ${AT} desc, block_number desc, log_index desc limit ${NEWEST_FILLS}`;
+
+/** 1e8; what has no price of its own was sized by none. */
+const PRICE_USD = `coalesce((event -> 'collateralPriceUsd' ->> '$n')::numeric, 100000000)`;
+/** 1e18 base units. */
+const BASE = `${field('sizeToken')} * ${PRICE_USD} / 100000000`;
+
+const TOTALS = `
+  select (at / 86400000)::integer as day, (event -> 'terms' ->> 'collateralIndex')::integer as collateral_index,
+    trunc(sum(${BASE} * ${field('price')} / 10000000000))::text as volume, sum(${field('netPnl')})::text as pnl
+  from (${NEWEST}) as newest group by 1, 2 order by 1`;
+
+const LAST_EXECUTIONS = `
+  select last.event::text from unnest(cast(:tradeIndices as bigint[])) as wanted(trade_index) cross join lateral (
+    select event from chain_events
+    where chain = :chain and trader = :trader and trade_index = wanted.trade_index and is_fill and not orphaned
+    order by block_number desc, log_index desc limit 1
+  ) last`;
+
+/** Sent, and not known to have come to nothing. */
+const TAKEN_BACK = `
+  select order_id, purpose from relay_jobs
+  where chain = :chain and order_id = any(:ids::bigint[]) and purpose in ('scheduled-cancel', 'reclaim')
+    and state not in ('queued', 'numbered', 'refused', 'replaced', 'reverted')`;
+
+const KNOWN = `
+  select exists (select from orders where chain = :chain and trader = :trader)
+    or exists (select from positions where chain = :chain and trader = :trader) as known`;
+
+export function createHistoryStore(db: Knex): HistoryStore {
+  const rows = async <Row>(sql: string, values: Record<string, unknown>): Promise<Row[]> =>
+    (await db.raw<{ rows: Row[] }>(sql, values as never)).rows;
+
+  return {
+    liveOrders: async (chain, trader) => seen(await rows(`${ORDERS} and orders.is_live order by orders.id desc`, { chain, trader })),
+    orders: async (chain, trader, limit) => seen(await rows(`${ORDERS} order by orders.id desc limit :limit`, { chain, trader, limit })),
+    order: async (chain, trader, id) => seen(await rows(`${ORDERS} and orders.id = :id`, { chain, trader, id }))[0] ?? null,
+    async ordersOf(chain, trader, ids) {
+      const sql = `${ORDERS} and orders.id = any(:ids::bigint[]) order by orders.id desc`;
+      return ids.length === 0 ? [] : seen(await rows(sql, { chain, trader, ids: ids.map(String) }));
+    },
+    async orderAt(chain, trader, key) {
+      const sql = `${ORDERS} and (orders.home_key = :key or orders.order_key = :key) order by orders.id desc limit 1`;
+      return seen(await rows(sql, { chain, trader, key }))[0] ?? null;
+    },
+    async restingAt(chain, trader, slots) {
+      if (slots.length === 0) return new Map();
+      const keys = slots.map((slot) => `resting:${slot}`);
+      const sql = `select found.*, (found.place)::bigint as slot from (
+        select listed.*, substring(coalesce(placed.home_key, placed.order_key) from 9) as place from (${ORDERS}
+          and (orders.home_key = any(cast(:keys as text[])) or orders.order_key = any(cast(:keys as text[])))) listed
+        join orders placed on placed.id = listed.id) found order by id`;
+      const found = await rows<OrderRow & { slot: bigint }>(sql, { chain, trader, keys });
+      return new Map(found.flatMap((row) => seen([row]).map((order) => [Number(row.slot), order] as const)));
+    },
+    async levelSteps(chain, trader, tradeIndices) {
+      if (tradeIndices.length === 0) return [];
+      const keys = tradeIndices.map((index) => `resting:${index}`);
+      const found = await rows<StepRow>(LEVEL_STEPS, { chain, trader, tradeIndices, keys });
+      return found.flatMap(({ place, tp, sl, at }) =>
+        (
+          [
+            ['tp', tp],
+            ['sl', sl],
+          ] as const
+        ).flatMap(([kind, price]) => (price === null ? [] : [{ tradeIndex: Number(place), kind, price: BigInt(price), at: Number(at) }])),
+      );
+    },
+    async lastExecutions(chain, trader, tradeIndices) {
+      if (tradeIndices.length === 0) return new Map();
+      const found = await rows<{ event: string }>(LAST_EXECUTIONS, { chain, trader, tradeIndices });
+      const events = found.map(({ event }) => readEvent(event));
+      return new Map(events.flatMap((event) => (event.kind === 'executed' ? [[event.tradeIndex, event] as const] : [])));
+    },
+    async levelEnd(chain, trader, { tradeIndex, kind }) {
+      const [end] = await rows<{ hash: Hex }>(LEVEL_END, { chain, trader, tradeIndex, kind });
+      return end?.hash ?? null;
+    },
+    async takenBack(chain, orderIds) {
+      if (orderIds.length === 0) return new Map();
+      const found = await rows<{ order_id: bigint; purpose: TakenBack }>(TAKEN_BACK, { chain, ids: orderIds.map(String) });
+      return new Map(found.map(({ order_id, purpose }) => [order_id, purpose]));
+    },
+    async fills(chain, trader, { from, to, limit, newestFirst }, units) {
+      const sql = fillsSql(newestFirst ? 'desc' : 'asc');
+      const values = { chain, trader, from, to, limit, units: unitRows(units) };
+      return (await rows<FillRow>(sql, values)).flatMap(seenFill);
+    },
+    async tape(chain, pairIndex, limit, units) {
+      const found = await rows<FillRow & { earlier: number }>(TAPE, { chain, pairIndex, limit, units: unitRows(units) });
+      return found.flatMap((row) => seenFill(row).map((fill) => ({ ...fill, earlier: row.earlier })));
+    },
+    async firstFillAt(chain, trader, orderIds) {
+      if (orderIds.length === 0) return null;
+      return readTime(await rows(FIRST_FILL, { chain, trader, ids: orderIds.map(String) }));
+    },
+    fillAt: async (chain, trader, id) => readTime(await rows(FILL_AT, { chain, trader, id })),
+    async totals(chain, trader, since) {
+      const found = await rows<{ day: number; collateral_index: number; volume: string; pnl: string }>(TOTALS, {
+        chain,
+        trader,
+        after: since - 1,
+      });
+      return found.map(({ day, collateral_index, volume, pnl }) => ({
+        day,
+        collateralIndex: collateral_index,
+        volumeUsd: BigInt(volume),
+        netPnl: BigInt(pnl),
+      }));
+    },
+    isKnown: async (chain, trader) => (await rows<{ known: boolean }>(KNOWN, { chain, trader }))[0]?.known ?? false,
+  };
+}
+
+const seen = (rows: readonly OrderRow[]): SeenOrder[] =>
+  rows.flatMap(({ id, state, order_key, is_relayed }) => {
+    const order = readOrder(state);
+    return order === null ? [] : [{ id, order, orderKey: order_key, isRelayed: is_relayed }];
+  });
+
+const readTime = ([row]: readonly { at: string | null }[]): number | null => (row?.at ? Number(row.at) : null);
+
+const unitRows = (units: SizeUnits): string =>
+  JSON.stringify(
+    units.map(({ index, precision, priceUsd }) => ({ index, precision: precision.toString(), price_usd: priceUsd.toString() })),
+  );
+
+function seenFill({ id, event, order_id, is_relayed, opening, before, after }: FillRow): SeenFill[] {
+  const executed = readEvent(event);
+  if (executed.kind !== 'executed') return [];
+  const by = order_id === null ? null : { id: order_id, isRelayed: is_relayed, opening: readOrder(opening) };
+  return [{ id, executed, by, before: BigInt(before), after: BigInt(after) }];
+}

@@ -1,0 +1,155 @@
+import type { Knex } from 'knex';
+import type pg from 'pg';
+import type { JournalEntry } from '../../ports/stores/journal.js';
+import type { Logger } from '../../ports/log.js';
+import { borrowed } from './in-one-go.js';
+import { presentPosition, readFeed, wentBack, type Connection, type FeedPosition } from './journal-feed.js';
+import { JOURNAL_CHANNEL } from './journal-rows.js';
+
+export interface ListenerParts {
+  readonly db: Knex;
+  /** A client of its own, not connected yet. */
+  readonly createClient: () => pg.Client;
+  readonly log: Logger;
+}
+
+export interface JournalListener {
+  /** Milliseconds since it was last at the end of the journal. */
+  readAgo(): number;
+  stop(): Promise<void>;
+}
+
+/** A notice may get lost with its connection, or never come through a pooler: it only makes us look sooner. */
+const LOOK_MS = { listening: 1_000, deaf: 200 } as const;
+const RECONNECT_MS = { first: 50, most: 2_000 } as const;
+
+/** Tells what is committed from now on, by whomever. Fails only if the database cannot be asked where it stands. */
+export async function listenToJournal(
+  { db, createClient, log }: ListenerParts,
+  tell: (entries: readonly JournalEntry[]) => void,
+): Promise<JournalListener> {
+  const stopping = new AbortController();
+  const isOver = (): boolean => stopping.signal.aborted;
+  const [notice, retry] = [createBell(stopping.signal), createBell(stopping.signal)];
+  let client: pg.Client | null = null;
+  let position: FeedPosition = await borrowed(db, presentPosition);
+  let atEndSince = performance.now();
+
+  /** A connection on which a question failed is not trusted with the next one. */
+  const asked = async <Result>(work: (connection: Connection) => Promise<Result>): Promise<Result> => {
+    const own = client;
+    if (own === null) return borrowed(db, work);
+    try {
+      return await work(own);
+    } catch (error) {
+      hangUp(own);
+      throw error;
+    }
+  };
+
+  async function keepListening(): Promise<void> {
+    for (let pause: number = RECONNECT_MS.first; !isOver(); pause = Math.min(pause * 2, RECONNECT_MS.most)) {
+      const made = createClient();
+      const end = endOf(made, stopping.signal);
+      try {
+        await made.connect();
+        made.on('notification', notice.ring);
+        await made.query(`listen ${JOURNAL_CHANNEL}`);
+        client = made;
+        pause = RECONNECT_MS.first;
+        notice.ring();
+        await end.came;
+        if (!isOver()) log.warn('journal.connection-lost');
+      } catch (error) {
+        log.warn('journal.cannot-listen', { error });
+      }
+      client = null;
+      end.forget();
+      hangUp(made);
+      await retry.wait(pause);
+    }
+  }
+
+  /** True when something was found. */
+  async function readOn(): Promise<boolean> {
+    let hasFound = false;
+    const since = performance.now();
+    for (let hasMore = true; hasMore && !isOver();) {
+      const before = position;
+      const step = await asked((connection) => readFeed(connection, before));
+      if (wentBack(before, step.position)) log.warn('journal.database-went-back', { from: before.seen, to: step.position.seen });
+      ({ position, hasMore } = step);
+      if (step.entries.length === 0) continue;
+      hasFound = true;
+      tell(step.entries);
+    }
+    atEndSince = since;
+    return hasFound;
+  }
+
+  async function readAlong(): Promise<void> {
+    let isDeaf = false;
+    while (!isOver()) {
+      const wasCalled = await notice.wait(client === null || isDeaf ? LOOK_MS.deaf : LOOK_MS.listening);
+      try {
+        isDeaf = (await readOn()) ? !wasCalled : isDeaf && !wasCalled;
+      } catch (error) {
+        if (!isOver()) log.warn('journal.cannot-read', { error });
+      }
+    }
+  }
+
+  const done = Promise.all([keepListening(), readAlong()]);
+  return {
+    readAgo: () => performance.now() - atEndSince,
+    async stop() {
+      stopping.abort();
+      await done;
+    },
+  };
+}
+
+function hangUp(client: pg.Client): void {
+  client.end().catch(() => undefined);
+}
+
+/** Of the connection, or of everything. Whoever no longer waits for it says so: connections come and go, and everything ends once. */
+function endOf(client: pg.Client, over: AbortSignal): { readonly came: Promise<void>; readonly forget: () => void } {
+  let end: () => void = () => undefined;
+  const came = new Promise<void>((resolve) => (end = resolve));
+  client.once('end', end).on('error', () => end());
+  over.addEventListener('abort', end);
+  return { came, forget: () => over.removeEventListener('abort', end) };
+}
+
+interface Bell {
+  readonly ring: () => void;
+  /** Until it rings, or rang since the last wait: true. Until the time is up or all is over: false. */
+  wait(ms: number): Promise<boolean>;
+}
+
+function createBell(over: AbortSignal): Bell {
+  let hasRung = false;
+  let answer: () => void = () => undefined;
+  const ring = (): void => {
+    hasRung = true;
+    answer();
+  };
+  over.addEventListener('abort', () => answer());
+  return {
+    ring,
+    async wait(ms) {
+      if (!hasRung && !over.aborted)
+        await new Promise<void>((resolve) => {
+          const timer = setTimeout(resolve, ms);
+          answer = () => {
+            clearTimeout(timer);
+            resolve();
+          };
+        });
+      const rang = hasRung;
+      hasRung = false;
+      return rang;
+    },
+  };
+}

@@ -1,0 +1,76 @@
+import type { Knex } from 'knex';
+import type { ChainSlug } from '../../chains/chains.js';
+import type { JournalEntry, JournalFact } from '../../ports/stores/journal.js';
+import type { Address } from '../../types.js';
+import { decodeExact, encodeExact } from './exact-json.js';
+import { type Question, runAll, statement } from './statement.js';
+
+/** Woken on it, replicas read what is new; the notice itself says nothing, so that a batch of any size is one notice. */
+export const JOURNAL_CHANNEL = 'diamond_gateway_journal';
+
+export interface Told {
+  readonly trader: Address;
+  readonly fact: JournalFact;
+}
+
+/**
+ * Writes to the accounts' journals, in the order given, as part of the transaction. The rows of the accounts stay locked until it ends, so
+ * whoever sees a cursor sees every smaller one. Best called once and last: what is locked here stops every other writer of the account.
+ */
+export const appendJournal = (trx: Knex.Transaction, chain: ChainSlug, at: number, told: readonly Told[]): Promise<void> =>
+  runAll(trx, telling(chain, at, told));
+
+/** The same as one of the steps that only write. */
+export function telling(chain: ChainSlug, at: number, told: readonly Told[]): Question[] {
+  if (told.length === 0) return [];
+  const rows = told.map(({ trader, fact }, ord) => ({
+    ord,
+    trader,
+    kind: fact.kind,
+    order_id: orderIdOf(fact)?.toString() ?? null,
+    fact: encodeExact(fact),
+  }));
+  return [{ asked: APPEND, values: { chain, at, rows: JSON.stringify(rows), channel: JOURNAL_CHANNEL } }];
+}
+
+function orderIdOf(fact: JournalFact): bigint | null {
+  if (fact.kind === 'order') return fact.id;
+  return fact.kind === 'correction' && fact.of.kind === 'order' ? fact.of.id : null;
+}
+
+/** Accounts are locked in one order everywhere: two batches that share some do not wait for each other in a circle. */
+const APPEND = statement(`
+  with given as materialized (
+    select * from jsonb_to_recordset(:rows::jsonb) as row(ord int, trader text, kind text, order_id bigint, fact text)
+  ), counted as (
+    select trader, count(*) as entries from given group by trader
+  ), clocks as (
+    insert into account_clocks (chain, trader, cursor) select cast(:chain as text), trader, entries from counted order by trader
+    on conflict (chain, trader) do update set cursor = account_clocks.cursor + excluded.cursor
+    returning trader, cursor
+  ), written as (
+    insert into journal (chain, trader, cursor, at, kind, order_id, fact)
+    select cast(:chain as text), trader, cursor - entries + row_number() over (partition by trader order by ord), cast(:at as bigint), kind, order_id, fact::jsonb
+    from given join counted using (trader) join clocks using (trader)
+    returning 1
+  )
+  select pg_notify(cast(:channel as text), '') where exists (select from written)`);
+
+export interface JournalRow {
+  readonly chain: ChainSlug;
+  readonly trader: Address;
+  readonly cursor: bigint;
+  readonly at: bigint;
+  readonly fact: string;
+}
+
+export const JOURNAL_COLUMNS = 'chain, trader, cursor, at, fact::text';
+
+/** Only what `appendJournal` wrote is ever read back. */
+export const readEntry = ({ chain, trader, cursor, at, fact }: JournalRow): JournalEntry => ({
+  chain,
+  trader,
+  cursor,
+  at: Number(at),
+  fact: decodeExact(fact) as JournalFact,
+});

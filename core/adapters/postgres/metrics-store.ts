@@ -1,0 +1,64 @@
+import type { Knex } from 'knex';
+import type { LaneFigures, MetricsStore } from '../../ports/stores/metrics.js';
+import type { RelayState } from '../../ports/stores/relay.js';
+import { watchPool } from './watch-pool.js';
+
+export function createMetricsStore(db: Knex): MetricsStore {
+  const readPool = watchPool(db);
+  const rows = async <Row extends object>(sql: string): Promise<Row[]> => (await db.raw<{ rows: Row[] }>(sql)).rows;
+  const counted = async <Row extends object>(sql: string): Promise<(Row & { readonly count: number })[]> =>
+    (await rows<Row & { count: bigint }>(sql)).map((row) => ({ ...row, count: Number(row.count) }));
+  return {
+    liveOrders: () => counted<{ chain: string; status: string }>('select chain, status, count(*) from orders where is_live group by 1, 2'),
+    openAlerts: () =>
+      counted<{ chain: string; kind: string }>('select chain, kind, count(*) from alerts where recovered_at is null group by 1, 2'),
+    undelivered: () =>
+      counted<{ state: string }>(
+        `select 'pending' as state, count(*) from alert_deliveries where state = 'pending'
+         union all select 'dead', count(*) from alert_deliveries where state = 'dead'`,
+      ),
+    journalEntries: () => counted<{ chain: string }>('select chain, sum(cursor) as count from account_clocks group by 1'),
+    lanes: async () => lanesOf(await rows<LaneRow>(LANES)),
+    pool: () => Promise.resolve(readPool()),
+  };
+}
+
+interface LaneRow {
+  readonly chain: string;
+  readonly wallet: string;
+  readonly next_nonce: bigint | null;
+  readonly is_fenced: boolean | null;
+  readonly state: RelayState | null;
+  readonly count: bigint | null;
+  readonly oldest: bigint | null;
+}
+
+const LANES = `
+  select chain, wallet, lane.next_nonce, lane.fenced_since is not null as is_fenced, open.state, open.count, open.oldest
+  from relay_lanes lane full join (
+    select chain, wallet, state, count(*) as count, min(created_at) as oldest from relay_jobs where not is_over group by 1, 2, 3
+  ) open using (chain, wallet)`;
+
+function lanesOf(rows: readonly LaneRow[]): LaneFigures[] {
+  return [...grouped(rows).values()].flatMap((own) => {
+    const [first] = own;
+    if (!first) return [];
+    const oldest = own.flatMap((row) => (row.oldest === null ? [] : [Number(row.oldest)]));
+    return {
+      chain: first.chain,
+      wallet: first.wallet,
+      nextNonce: first.next_nonce === null ? null : Number(first.next_nonce),
+      isFenced: first.is_fenced === true,
+      open: own.flatMap(({ state, count }) => (state === null ? [] : [{ state, count: Number(count) }])),
+      oldestOpenAt: oldest.length === 0 ? null : Math.min(...oldest),
+    };
+  });
+}
+
+const keyOf = ({ chain, wallet }: LaneRow): string => `${chain} ${wallet}`;
+
+function grouped(rows: readonly LaneRow[]): Map<string, LaneRow[]> {
+  const lanes = new Map<string, LaneRow[]>();
+  for (const row of rows) lanes.set(keyOf(row), [...(lanes.get(keyOf(row)) ?? []), row]);
+  return lanes;
+}

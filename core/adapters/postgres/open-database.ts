@@ -1,0 +1,102 @@
+import { BESIDE_THE_POOL } from '../../config/database-pool.js';
+import type { DatabaseConfig, DatabaseLimits } from '../../config/database.js';
+import type { Logger } from '../../ports/log.js';
+import type { Clock } from '../../ports/clock.js';
+import { redactText, redactUrl } from '../../observability/redact.js';
+import { createStore, type KnexStore } from './create-store.js';
+import { startEmbeddedPostgres } from './embedded/start-embedded-postgres.js';
+import { isDistrusted, isShutOut, isUnavailable } from './faults.js';
+import { migrate } from './migrate.js';
+import { StoreStartError } from './store-start-error.js';
+
+export type OpenDatabaseOptions = DatabaseConfig & {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly signal?: AbortSignal;
+  /** An embedded server that is gone and cannot be brought back. */
+  readonly onFailure?: (error: StoreStartError) => void;
+  /** False for an embedded server whose data nobody will miss after a power cut. */
+  readonly durable?: boolean;
+};
+
+interface Server {
+  readonly url: string;
+  readonly ca?: string;
+}
+
+/** The store on a migrated database, whoever runs the server. Closing it ends what was started for it. */
+export async function openDatabase(options: OpenDatabaseOptions): Promise<KnexStore> {
+  const { stop, ...server } = await serverOf(options);
+  try {
+    await migrateWhenReachable(server, options);
+    const store = createStore({ ...server, log: options.log, ...poolOf(options) });
+    options.log.info('store.ready', { kind: options.kind, instance: await store.instanceId() });
+    if (options.kind === 'server') await warnWhenCrowded(store, options);
+    const close = async (): Promise<void> => {
+      await store.close().finally(stop);
+    };
+    return { ...store, close };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function serverOf(options: OpenDatabaseOptions): Promise<Server & { readonly stop: () => Promise<void> }> {
+  if (options.kind === 'embedded') return startEmbeddedPostgres(options);
+  return { url: options.url, ...(options.ca === undefined ? {} : { ca: options.ca }), stop: () => Promise.resolve() };
+}
+
+const poolOf = ({ poolSize, limits }: OpenDatabaseOptions): { poolSize?: number; limits?: DatabaseLimits } => ({
+  ...(poolSize === undefined ? {} : { poolSize }),
+  ...(limits === undefined ? {} : { limits }),
+});
+
+/** The smallest of what the server, the database and the role allow, and what others have of it; -1 is no bound. */
+const ROOM = `
+  select least(
+    current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
+      - coalesce(current_setting('reserved_connections', true)::int, 0),
+    (select nullif(datconnlimit, -1) from pg_database where datname = current_database()),
+    (select nullif(rolconnlimit, -1) from pg_roles where rolname = current_user)) as allowed,
+  (select count(*)::int from pg_stat_activity where backend_type = 'client backend' and application_name not like 'diamond-gateway%') as others`;
+
+/** Too few would show only under load, as requests that are told to come back. */
+async function warnWhenCrowded({ db }: KnexStore, { poolSize = 0, log }: OpenDatabaseOptions): Promise<void> {
+  const { rows } = await db.raw<{ rows: { allowed: number; others: number }[] }>(ROOM);
+  const { allowed, others } = rows[0] ?? { allowed: 0, others: 0 };
+  const needed = poolSize + BESIDE_THE_POOL;
+  if (needed > allowed - others) log.warn('store.too-few-connections', { needed, allowed, others, perReplica: true });
+}
+
+/** A server that is started together with us, as compose files do, gets this long to come up. */
+const PATIENCE_MS = 20_000;
+const RETRY_MS = 250;
+
+async function migrateWhenReachable(server: Server, { clock, log, signal }: OpenDatabaseOptions): Promise<void> {
+  const since = clock.now();
+  for (let isFirst = true; ; isFirst = false) {
+    try {
+      await migrate({ ...server, log });
+      return;
+    } catch (error) {
+      if (error instanceof StoreStartError) throw error;
+      if (signal?.aborted === true) throw new StoreStartError('interrupted', 'The start of the database was interrupted.');
+      if (isShutOut(error) || !isUnavailable(error) || clock.now() - since > PATIENCE_MS) throw unreachable(server.url, error);
+      if (isFirst) log.warn('store.waiting', { server: redactUrl(server.url), because: sentence(error) });
+      await clock.sleep(RETRY_MS, signal);
+    }
+  }
+}
+
+const TRUST =
+  ' Name the certificates it comes from in DATABASE_CA_FILE, or add sslmode=no-verify to DATABASE_URL to trust whoever answers.';
+
+function unreachable(url: string, error: unknown): StoreStartError {
+  const sentences = `The database ${redactUrl(url)} cannot be used: ${sentence(error)}.${isDistrusted(error) ? TRUST : ''}`;
+  return new StoreStartError('unreachable', sentences, { cause: error });
+}
+
+/** Names of users and databases are the server's to tell, passwords are not in what it says. */
+const sentence = (error: unknown): string =>
+  redactText(error instanceof Error ? error.message || error.name : String(error)).replace(/\.$/, '');

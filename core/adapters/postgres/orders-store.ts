@@ -1,0 +1,133 @@
+import type { Knex } from 'knex';
+import type { ChainSlug } from '../../chains/chains.js';
+import type { KnownOrder, OrdersStore, OrderStory } from '../../ports/stores/orders.js';
+import type { Address } from '../../types.js';
+import { MAY_BE_SENT_MS } from '../../config/lane-waits.js';
+import { ask } from './in-one-go.js';
+import { inSteps } from './in-steps.js';
+import { statement } from './statement.js';
+import { appendJournal, type Told } from './journal-rows.js';
+import { knownByClientId, knownOrders } from './known-orders.js';
+import { lockOrders, moveOrders, timesHappened, type LockedOrder } from './move-order.js';
+import { keepTag } from './order-tags.js';
+import { placeOrder, type PlaceParts } from './place-order.js';
+import { recordHashes } from './record-hashes.js';
+import { renewOrder } from './renew-order.js';
+import { readEvent } from './tracking-rows.js';
+
+/** What has a nonce of the relayer's is signed the next moment. */
+const NUMBERED = `
+  select from relay_jobs job where job.chain = orders.chain and job.order_id = orders.id and job.nonce is not null and not job.is_over`;
+
+const now = 'cast(:now as bigint)';
+
+const DUE = `status = 'prepared' and expires_at <= ${now} and (not is_sent or id = any(cast(:sent as bigint[])))
+  and not exists (${NUMBERED} and coalesce(job.not_after, ${now}) > ${now} - ${MAY_BE_SENT_MS})`;
+
+const ANY_DUE = statement(`select 1 from orders where chain = :chain and ${DUE} limit 1`);
+
+/** So many orders lapse in one step; the rest in the next. */
+const LAPSE_AT_ONCE = 200;
+
+export function createOrdersStore({ db, trips, transaction }: PlaceParts): OrdersStore {
+  const one = async (chain: ChainSlug, condition: string, values: Record<string, unknown>): Promise<KnownOrder | null> =>
+    (await knownOrders(db, chain, condition, values))[0] ?? null;
+
+  return {
+    place: (draft) => placeOrder({ db, trips, transaction }, draft),
+    renew: (_chain, id, draft) => transaction((trx) => renewOrder(trx, id, draft)),
+    find: (chain, trader, id) => one(chain, 'id = :id and trader = :trader', { id, trader }),
+    tagged: (chain, trader, tags) =>
+      knownOrders(
+        db,
+        chain,
+        `trader = :trader and orders.id in (select order_id from order_tags where chain = :chain and order_tags.tag = any(:tags)) order by id`,
+        { trader, tags: [...tags] },
+      ),
+    findByClientId: (chain, trader, clientId) => knownByClientId(db, chain, trader, clientId),
+    findByKey: (chain, trader, orderKey) => one(chain, 'trader = :trader and order_key = :orderKey and is_live', { trader, orderKey }),
+    pendingOnTrade: (chain, trader, tradeIndex) =>
+      knownOrders(
+        db,
+        chain,
+        `trader = :trader and is_live and status in ('pending', 'timed_out') and state->>'tradeIndex' = :tradeIndex order by id`,
+        { trader, tradeIndex: tradeIndex.toString() },
+      ),
+    expectReplacement: (chain, id, given, order) => keepTag(db, chain, id, { purpose: 'replace', transaction: given, order }),
+    async recordHash(chain, id, hash, at) {
+      await inSteps(db, (steps) => recordHashes(steps, chain, [{ id, hash }], at));
+      const order = await one(chain, 'id = :id', { id });
+      if (!order) throw new Error(`there is no order ${id}`);
+      return order;
+    },
+    async recordHashes(chain, sent, at) {
+      if (sent.length > 0) await inSteps(db, (steps) => recordHashes(steps, chain, sent, at));
+    },
+    giveUp: (chain, trader, id, at) =>
+      transaction(async (trx) => {
+        const [row] = await lockOrders(trx, chain, `id = :id and trader = :trader and not exists (${NUMBERED}) for update`, { id, trader });
+        if (row?.order.status !== 'prepared' || row.isSent) return false;
+        await appendJournal(trx, chain, at, await lapse(trx, chain, [row], { because: 'owner', at }));
+        return true;
+      }),
+    async lapse(chain, now, sent = []) {
+      // Asked twice a second on every chain, and seldom is one due: no transaction for the answer no.
+      const [isDue] = await ask(db, ANY_DUE, { chain, now, sent });
+      for (let total = 0; isDue !== undefined;) {
+        const { looked, lapsed } = await transaction((trx) => lapseSome(trx, chain, now, sent));
+        total += lapsed;
+        if (looked < LAPSE_AT_ONCE) return total;
+      }
+      return 0;
+    },
+    sent: (chain, limit, after = 0n) =>
+      knownOrders(db, chain, `status = 'prepared' and is_sent and id > :after order by id limit :limit`, { limit, after }),
+    sentWith: (chain, tags) =>
+      knownOrders(
+        db,
+        chain,
+        `status = 'prepared' and is_sent and orders.id in (select order_id from order_tags where chain = :chain and order_tags.tag = any(:tags))`,
+        { tags: [...tags] },
+      ),
+    story: (chain, trader, id) => story(db, chain, trader, id),
+  };
+}
+
+async function lapseSome(
+  trx: Knex.Transaction,
+  chain: ChainSlug,
+  now: number,
+  sent: readonly bigint[],
+): Promise<{ readonly looked: number; readonly lapsed: number }> {
+  // A row that somebody else moves right now is looked at again the next time.
+  const locked = await lockOrders(trx, chain, `${DUE} order by id limit ${LAPSE_AT_ONCE} for update skip locked`, { now, sent });
+  if (locked.length === 0) return { looked: 0, lapsed: 0 };
+  // Whoever gives a nonce locks the row too: one that was given since the look is seen now, and none is given after it.
+  const ids = locked.map(({ id }) => String(id));
+  const still = await lockOrders(trx, chain, `${DUE} and id = any(cast(:ids as bigint[])) order by id`, { now, sent, ids });
+  await appendJournal(trx, chain, now, await lapse(trx, chain, still, { because: 'time', at: now }));
+  return { looked: locked.length, lapsed: still.length };
+}
+
+async function lapse(
+  trx: Knex.Transaction,
+  chain: ChainSlug,
+  rows: readonly LockedOrder[],
+  { because, at }: { readonly because: 'time' | 'owner'; readonly at: number },
+): Promise<Told[]> {
+  const ids = rows.map(({ id }) => id);
+  const timesOf = await timesHappened(trx, ids, 'lapsed');
+  const moves = rows.map((row) => ({ row, happened: { kind: 'lapsed', because, number: timesOf(row.id) } as const }));
+  return moveOrders(trx, chain, moves, at);
+}
+
+async function story(db: Knex, chain: ChainSlug, trader: Address, id: bigint): Promise<OrderStory | null> {
+  const order = await db('orders').where({ chain, trader, id }).first<{ id: bigint } | undefined>('id');
+  if (order === undefined) return null;
+  const events = await db.raw<{ rows: { event: string; orphaned: boolean }[] }>(
+    'select event::text, orphaned from chain_events where order_id = :id and chain = :chain order by block_number, log_index, id',
+    { chain, id } as never,
+  );
+  const repeats = await db('orders').where({ chain, repeat_of: id }).orderBy('id').pluck<bigint[]>('id');
+  return { events: events.rows.map(({ event, orphaned }) => ({ event: readEvent(event), isTakenBack: orphaned })), repeats };
+}

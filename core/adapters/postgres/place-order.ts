@@ -1,0 +1,147 @@
+import type { Knex } from 'knex';
+import { placeOffChain, type OwnEvent } from '../../domain/chain-event.js';
+import { foldOrder } from '../../domain/fold-order.js';
+import type { Order } from '../../domain/order.js';
+import type { Draft, Placed } from '../../ports/stores/orders.js';
+import type { Hex } from '../../types.js';
+import type { PlacedJob, RelayedOrder, RelayJob } from '../../ports/stores/relay.js';
+import type { OpeningGuard } from '../../ports/stores/rules.js';
+import { tryAgain } from './faults.js';
+import { knownById } from './known-orders.js';
+import {
+  AROUND,
+  aroundValues,
+  LOOKS_FROM,
+  PLACE_ALONE,
+  PLACE_RELAYED,
+  placeValues,
+  relayedValues,
+  type AroundRow,
+  type PlaceRow,
+  type PlaceStatements,
+  type UnruledRow,
+} from './place-statement.js';
+import { guardOpening, isUnbound } from './rules-guard.js';
+import { RULES_OF } from './rules-sql.js';
+import type { SharedTrips } from './shared-trips.js';
+import { createSpendStore } from './spend-store.js';
+import type { Statement, Values } from './statement.js';
+import { lockFirst, lockName, lockTrader } from './trader-lock.js';
+
+/** Every rule that only holds if nobody else writes meanwhile: one clientId one order, so many unsent, so much a day. */
+
+export interface PlaceParts {
+  readonly db: Knex;
+  readonly trips: SharedTrips;
+  readonly transaction: <Result>(work: (trx: Knex.Transaction) => Promise<Result>) => Promise<Result>;
+}
+
+/** One round trip, in which no other order of the trader is looked at or written; more only where the operator has set rules. */
+export const placeOrder = async (parts: PlaceParts, draft: Draft): Promise<Placed> =>
+  (await place(parts, placingOf(draft, PLACE_ALONE, {}))).placed;
+
+/** The same with what relays it. */
+export async function placeRelayed(parts: PlaceParts, relayed: RelayedOrder): Promise<PlacedJob> {
+  const { draft } = relayed;
+  const { placed, job } = await place(parts, placingOf(draft, PLACE_RELAYED, relayedValues(relayed)));
+  if (placed.kind !== 'placed') return placed;
+  if (job === null) throw new Error('an order was placed without what sends it');
+  return { ...placed, job: queuedJob(relayed, job, placed.stored.id) };
+}
+
+const queuedJob = ({ draft, request, record }: RelayedOrder, id: bigint, orderId: bigint): RelayJob => ({
+  ...request,
+  chain: draft.chain,
+  id,
+  orderId,
+  state: 'queued',
+  nonce: null,
+  attempts: [],
+  createdAt: record.createdAt,
+  acceptedAt: null,
+  note: null,
+  mined: null,
+});
+
+interface Placing {
+  readonly draft: Draft;
+  readonly statements: PlaceStatements;
+  readonly values: Values;
+  /** What the first event makes of it. */
+  readonly stored: Order;
+}
+
+function placingOf(draft: Draft, statements: PlaceStatements, beside: Values): Placing {
+  const { order, steps } = draft;
+  const event: OwnEvent = { kind: 'prepared', order, ...(steps && { steps }), ...nowhere(order) };
+  const stored = foldOrder(null, event);
+  if (stored === null) throw new Error('an order that is prepared is one');
+  return { draft, statements, stored, values: { ...placeValues(draft, event, stored), ...beside } };
+}
+
+interface Outcome {
+  readonly placed: Placed;
+  readonly job: bigint | null;
+}
+
+async function place(parts: PlaceParts, placing: Placing): Promise<Outcome> {
+  const { draft, statements } = placing;
+  const { guard } = draft;
+  if (!guard) return tryAgain(async () => outcomeOf(parts.db, placing, (await askLocked<PlaceRow>(parts, statements.place, placing))[0]));
+  const isFree = isUnbound(guard, whoseOf(draft));
+  const unruled = isFree ? await tryAgain(() => placeUnruled(parts, placing)) : null;
+  return unruled ?? parts.transaction((trx) => placeGuarded(trx, placing, guard));
+}
+
+const askLocked = <Row>({ trips }: PlaceParts, asked: Statement, { draft, values }: Placing): Promise<Row[]> =>
+  trips.ask<Row>(asked, values, { order: lockName(draft), before: lockFirst(draft) });
+
+/** Where the operator asks nothing of anybody, which the statement makes sure of; null where he does, and nothing is placed. */
+async function placeUnruled(parts: PlaceParts, placing: Placing): Promise<Outcome | null> {
+  const [row] = await askLocked<UnruledRow>(parts, placing.statements.unruled, placing);
+  const isRuled = row !== undefined && row.rules !== null && row.known === null && row.unsent < placing.draft.maxUnsent;
+  return isRuled ? null : outcomeOf(parts.db, placing, row);
+}
+
+/** The operator's rules are judged by what is asked just before; the trader is locked, so it holds until the order is stored. */
+async function placeGuarded(trx: Knex.Transaction, placing: Placing, guard: OpeningGuard): Promise<Outcome> {
+  const { draft, statements, values } = placing;
+  await lockTrader(trx, draft);
+  const { rows } = await trx.raw<{ rows: [AroundRow & { readonly rules: string | null }] }>(LOOK_FOR_RULES, aroundValues(draft) as never);
+  const [{ known, unsent, rules }] = rows;
+  if (known === null && unsent < draft.maxUnsent) await guardOpening(trx, whoseOf(draft), guard, rules);
+  const placed = await trx.raw<{ rows: PlaceRow[] }>(statements.place.named, values as never);
+  return outcomeOf(trx, placing, placed.rows[0]);
+}
+
+const outcomeOf = async (db: Knex, { draft, stored }: Placing, row: PlaceRow | undefined): Promise<Outcome> => ({
+  placed: await answerOf(db, draft, stored, row),
+  job: row?.job ?? null,
+});
+
+const whoseOf = ({ chain, order: { trader } }: Draft) => ({ chain, trader });
+
+const LOOK_FOR_RULES = `select ${AROUND}, ${RULES_OF} from ${LOOKS_FROM}`;
+
+const nowhere = ({ trader, createdAt }: Order) => ({ trader, orderKey: null, tradeIndex: null, place: placeOffChain(createdAt) });
+
+/** Of an order that nobody has sent. */
+const UNSEEN = { orderKey: null, repeatOf: null, formerData: [], hashes: [] } as const;
+
+async function answerOf(db: Knex, draft: Draft, order: Order, row: PlaceRow | undefined): Promise<Placed> {
+  const { chain, agent, maxUnsent, spend, fingerprint, tag, data, gas, funds } = draft;
+  if (row === undefined) throw new Error('the database says nothing of an order that was to be placed');
+  const { id, known, unsent, earliest, is_busy: isBusy, is_placed: isPlaced } = row;
+  if (known !== null) return { kind: 'known', stored: await knownById(db, chain, known) };
+  if (unsent >= maxUnsent) return { kind: 'too-many', earliestExpiry: Number(earliest ?? order.createdAt) };
+  if (isBusy) return { kind: 'busy' };
+  if (!isPlaced && funds) {
+    const [takes, amount] = [BigInt(row.unmined_takes ?? 0), BigInt(row.unmined_amount ?? 0)];
+    if (takes + funds.takes > funds.balance || amount + funds.amount > funds.allowance)
+      return { kind: 'short', takes, amount, askedAt: Number(row.asked_at) };
+  }
+  if (!isPlaced && spend !== null) return { kind: 'over-cap', spentUsd: await createSpendStore(db).spent(spend.account) };
+  if (!isPlaced) throw new Error('an order that nothing speaks against was not placed');
+  const transaction = { tag: tag.toLowerCase() as Hex, data, gas };
+  return { kind: 'placed', stored: { ...UNSEEN, id, order, agent, fingerprint, transaction } };
+}

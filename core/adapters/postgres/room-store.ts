@@ -1,0 +1,57 @@
+import type { Knex } from 'knex';
+import type { ChainSlug } from '../../chains/chains.js';
+import type { Address } from '../../types.js';
+import type { RoomStore } from '../../ports/stores/rooms.js';
+
+interface Row {
+  id: bigint;
+  chain: ChainSlug;
+  trader: Address;
+  agent: Address;
+  action: bigint;
+  item: number;
+  oid: bigint;
+  order_id: bigint | null;
+  trade_index: bigint | null;
+  room_p: number;
+  tries: number;
+}
+
+const COLUMNS = 'id, chain, trader, agent, action, item, oid, order_id, trade_index, room_p, tries';
+
+/** Each method is one statement: it holds or it does not. */
+export function createRoomStore(db: Knex): RoomStore {
+  const rows = async <Found>(sql: string, values: Record<string, unknown>): Promise<Found[]> =>
+    (await db.raw<{ rows: Found[] }>(sql, values as never)).rows;
+
+  return {
+    async owe({ roomP, ...room }, dueAt) {
+      await rows(OWE, { ...room, roomP: Number(roomP), dueAt });
+    },
+    takeDue: async (chain, now, againAt) =>
+      (await rows<Row>(TAKE_DUE, { chain, now, againAt })).map(({ order_id, trade_index, room_p, ...row }) => ({
+        ...row,
+        orderId: order_id,
+        tradeIndex: trade_index === null ? null : Number(trade_index),
+        roomP: BigInt(room_p),
+      })),
+    async tried(chain, id, againAt) {
+      await rows('update owed_rooms set tries = tries + 1, due_at = :againAt where chain = :chain and id = :id', { chain, id, againAt });
+    },
+    async settle(chain, id) {
+      await rows('delete from owed_rooms where chain = :chain and id = :id', { chain, id });
+    },
+  };
+}
+
+const OWE = `
+  insert into owed_rooms (chain, trader, agent, action, item, oid, order_id, trade_index, room_p, due_at)
+  values (:chain, :trader, :agent, :action, :item, :oid, :orderId, :tradeIndex, :roomP, :dueAt)`;
+
+const TAKE_DUE = `
+  update owed_rooms set due_at = :againAt where id in (
+    select owed.id from owed_rooms owed
+    left join orders on orders.chain = owed.chain and orders.id = owed.order_id
+    where owed.chain = :chain and owed.due_at <= :now and (owed.order_id is null or not coalesce(orders.is_live, false))
+    order by owed.due_at limit 50 for update of owed skip locked)
+  returning ${COLUMNS}`;

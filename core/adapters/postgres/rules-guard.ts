@@ -1,0 +1,24 @@
+import type { Knex } from 'knex';
+import { guardRefusal, standingRefusal } from '../../domain/relay/guardrails.js';
+import { GuardrailError } from '../../config/rules.js';
+import type { OpeningGuard } from '../../ports/stores/rules.js';
+import { countFacts, neededFor, readRulesOf, type Whose } from './rules-facts.js';
+
+/**
+ * Throws inside the transaction that would store the order, which undoes it. The trader is locked, so what is counted here holds until the
+ * order is stored. `column` is what `RULES_OF` found; without a bound nothing is asked.
+ */
+export async function guardOpening(trx: Knex.Transaction, whose: Whose, guard: OpeningGuard, column: string | null): Promise<void> {
+  const rules = readRulesOf(column, guard.given, whose);
+  const standing = standingRefusal(rules);
+  if (standing !== null) throw new GuardrailError(standing);
+  const { facts, insteadUsd } = await countFacts(trx, whose, guard, { rules, counted: neededFor(rules) });
+  const refusal = guardRefusal(rules, facts, { ...guard, insteadUsd });
+  if (refusal !== null) throw new GuardrailError(refusal);
+}
+
+/** Whether nothing has to be counted or refused as long as the database holds no rule for the trader. */
+export function isUnbound({ given }: OpeningGuard, whose: Whose): boolean {
+  const rules = readRulesOf(null, given, whose);
+  return standingRefusal(rules) === null && neededFor(rules).length === 0;
+}

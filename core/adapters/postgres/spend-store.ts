@@ -1,0 +1,169 @@
+import type { Knex } from 'knex';
+import type { Reservation, SpendAccount, SpendStore } from '../../ports/stores/spend.js';
+import type { ChainSlug } from '../../chains/chains.js';
+import { formatDecimal, parseDecimal, ZERO, type Decimal } from '../../domain/decimal.js';
+import { isLostRace } from './faults.js';
+import { NOW_MS } from './migrations/migration.js';
+import { type Question, statement } from './statement.js';
+
+/** Somebody reserved the same id at the same time: as a new row, or as one that was free a moment ago. */
+const LOST = new Set(['23505', '23514']);
+
+const TRIES = 5;
+
+/** `db` may be a transaction, so that an order and its reservation can be one step; then a lost race is the transaction's to repeat. */
+export function createSpendStore(db: Knex) {
+  return {
+    async reserve(reservation: Reservation, capUsd: Decimal | null): Promise<boolean> {
+      try {
+        return (await again(db, () => reserveOnce(db, reservation, capUsd))) || (await isHeldOn(db, reservation));
+      } catch (error) {
+        if (isLost(error) && db.isTransaction !== true) return isHeldOn(db, reservation);
+        throw error;
+      }
+    },
+
+    async release(chain: ChainSlug, id: string): Promise<boolean> {
+      return again(db, () => changes(db, turn({ from: true, sign: '-' }), { chain, id }));
+    },
+
+    async restore(chain: ChainSlug, id: string): Promise<boolean> {
+      return again(db, () => changes(db, turn({ from: false, sign: '+' }), { chain, id }));
+    },
+
+    async releaseUnsent(chain: ChainSlug, now: number): Promise<number> {
+      return again(db, async () => (await db.raw<{ rows: [{ released: number }] }>(RELEASE_UNSENT, { chain, now })).rows[0].released);
+    },
+
+    async spent({ chain, agent, trader, day }: SpendAccount): Promise<Decimal> {
+      const row = await db('agent_spend').where({ chain, agent, trader, day }).first<{ spent_usd: string } | undefined>('spent_usd');
+      return row === undefined ? ZERO : parseDecimal(row.spent_usd);
+    },
+  } satisfies SpendStore;
+}
+
+/**
+ * One statement. The day's row is locked by its own update, and the condition is judged on what the last holder of the lock left, so
+ * concurrent reservations queue up and never pass the cap together. An id that is reserved twice at once makes the second statement fail as
+ * a whole, its sum included: the negative amount is what the table refuses.
+ */
+async function reserveOnce(db: Knex, { usd, expiresAt = null, ...reservation }: ReservationRow, capUsd: Decimal | null): Promise<boolean> {
+  return changes(
+    db,
+    `with asked as (
+       select :usd::numeric as usd, :cap::numeric as cap
+       where not exists (select 1 from spend_reservations where chain = :chain and id = :id and held)
+     ), total as (
+       insert into agent_spend as known (chain, agent, trader, day, spent_usd)
+       select :chain, :agent, :trader, :day, usd from asked where cap is null or usd <= cap
+       on conflict (chain, agent, trader, day) do update set spent_usd = known.spent_usd + excluded.spent_usd
+         where :cap::numeric is null or known.spent_usd + excluded.spent_usd <= :cap::numeric
+       returning 1
+     )
+     insert into spend_reservations as known (chain, id, agent, trader, day, usd, expires_at)
+     select :chain, :id, :agent, :trader, :day, :usd::numeric, :expiresAt::bigint from total
+     on conflict (chain, id) do update set held = true, agent = excluded.agent, trader = excluded.trader, day = excluded.day,
+       expires_at = excluded.expires_at,
+       usd = case when known.held then -1 else excluded.usd end
+     returning id`,
+    { ...reservation, expiresAt, usd: formatDecimal(usd), cap: capUsd === null ? null : formatDecimal(capUsd) },
+  );
+}
+
+async function changes(db: Knex, statement: string, values: Record<string, string | number | null>): Promise<boolean> {
+  const { rows } = await db.raw<{ rows: unknown[] }>(statement, values);
+  return rows.length > 0;
+}
+
+/** Reserving locks the day first and releasing the reservation, so the same id in both at once is a deadlock that one of them loses. */
+async function again<Result>(db: Knex, work: () => Promise<Result>): Promise<Result> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (db.isTransaction === true || !isLostRace(error) || tries === TRIES) throw error;
+    }
+  }
+}
+
+/** Moves a reservation in or out of the sum of its own day; the row's state makes the second time a no-op. */
+const turn = ({ from, sign }: { from: boolean; sign: '+' | '-' }): string => `
+  with turned as (
+    update spend_reservations set held = ${!from} where chain = :chain and id = :id and held = ${from}
+    returning chain, agent, trader, day, usd
+  )
+  update agent_spend as sum set spent_usd = sum.spent_usd ${sign} turned.usd from turned
+  where sum.chain = turned.chain and sum.agent = turned.agent and sum.trader = turned.trader and sum.day = turned.day
+  returning 1`;
+
+/**
+ * Orders, and whatever they grew by since, count or do not count as they say. A growth is reserved under its order's id and the size it
+ * grows to, so that all of an order is turned together. The growth to the size that the order has now is on chain and has no end any more;
+ * one that was never sent counts only while its transaction may be.
+ */
+export function settling(chain: ChainSlug, orders: readonly SpendingOrder[]): Question[] {
+  if (orders.length === 0) return [];
+  const reached = orders.flatMap(({ id, size }) => (size === null ? [] : [`${id}/${size}`]));
+  const rows = JSON.stringify(orders.map(({ id, holds }) => ({ id, holds })));
+  return [
+    // A statement of its own: the next one must see whether the growth is held now, not before another replica released it.
+    ...(reached.length === 0 ? [] : [{ asked: REACH, values: { chain, ids: reached } }]),
+    { asked: SETTLE, values: { chain, rows } },
+  ];
+}
+
+interface SpendingOrder {
+  readonly id: string;
+  readonly holds: boolean;
+  /** Of one that rests on chain; null for all others. */
+  readonly size: string | null;
+}
+
+const REACH = statement(`
+  update spend_reservations set expires_at = null
+  where chain = cast(:chain as text) and id = any(cast(:ids as text[])) and expires_at is not null`);
+
+/** The ids are named as lists too: of a list the planner expects little, of a document so much that it reads every reservation there is. */
+export const SETTLE = statement(`
+  with given as materialized (
+    select * from jsonb_to_recordset(:rows::jsonb) as row(id text, holds boolean)
+  ), wanted as (
+    select id, holds from given
+    union all
+    select grown.id, given.holds and (grown.expires_at is null or grown.expires_at > ${NOW_MS}) from given join spend_reservations as grown
+      on grown.chain = cast(:chain as text) and grown.id like '%/%' and split_part(grown.id, '/', 1) = given.id
+    where split_part(grown.id, '/', 1) = any(array(select id from given))
+  ), turned as (
+    update spend_reservations as known set held = wanted.holds from wanted
+    where known.chain = cast(:chain as text) and known.id = wanted.id and known.held <> wanted.holds
+      and known.id = any(array(select id from wanted))
+    returning known.chain, known.agent, known.trader, known.day, case when known.held then known.usd else -known.usd end as usd
+  ), sums as (
+    select chain, agent, trader, day, sum(usd) as usd from turned group by chain, agent, trader, day
+  )
+  update agent_spend as known set spent_usd = known.spent_usd + sums.usd from sums
+  where known.chain = sums.chain and known.agent = sums.agent and known.trader = sums.trader and known.day = sums.day`);
+
+type ReservationRow = Omit<Reservation, 'expiresAt'> & { readonly expiresAt?: number | null };
+
+/** Whether it is held already; where it has an end, it then holds as long as the newest transaction may be sent. */
+async function isHeldOn(db: Knex, { chain, id, expiresAt = null }: ReservationRow): Promise<boolean> {
+  const held = `update spend_reservations set expires_at = case when expires_at is null then null else greatest(expires_at, :expiresAt::bigint) end
+    where chain = :chain and id = :id and held returning 1`;
+  return changes(db, held, { chain, id, expiresAt });
+}
+
+const RELEASE_UNSENT = `
+  with turned as (
+    update spend_reservations set held = false where chain = :chain and held and expires_at <= :now
+    returning chain, agent, trader, day, usd
+  ), sums as (
+    select chain, agent, trader, day, sum(usd) as usd from turned group by chain, agent, trader, day
+  ), given_back as (
+    update agent_spend as known set spent_usd = known.spent_usd - sums.usd from sums
+    where known.chain = sums.chain and known.agent = sums.agent and known.trader = sums.trader and known.day = sums.day
+  )
+  select count(*)::int as released from turned`;
+
+const isLost = (error: unknown): boolean =>
+  typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string' && LOST.has(error.code);

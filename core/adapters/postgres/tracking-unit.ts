@@ -1,0 +1,207 @@
+import type { ChainSlug } from '../../chains/chains.js';
+import { isFillAction, isWithdrawal, type ChainEvent, type OrderKey } from '../../domain/chain-event.js';
+import { isLevelEvent } from '../../domain/level.js';
+import type { Address } from '../../types.js';
+import {
+  tradeRefKey,
+  type ChainCursor,
+  type Checkpoint,
+  type KnownTag,
+  type OrderRef,
+  type TakenBack,
+  type TrackingUnit,
+  type TradeRef,
+} from '../../ports/stores/tracking.js';
+import type { Steps } from './in-steps.js';
+import { telling } from './journal-rows.js';
+import { appending, saving, storedOrder, type AppendedRow, type OrderRow } from './order-rows.js';
+import type { Question, Statement, Values } from './statement.js';
+import {
+  checkpointRows,
+  eventKey,
+  orderRefs,
+  ownEventKey,
+  positionRows,
+  readEvent,
+  readPosition,
+  referralRows,
+  tradeRefs,
+} from './tracking-rows.js';
+import * as sql from './tracking-sql.js';
+
+/** Checkpoints further below the head than this tell nothing any more. */
+const KEPT_CHECKPOINTS = 2_000n;
+
+export interface CursorRow {
+  start_block: bigint;
+  block_number: bigint;
+  block_hash: `0x${string}` | null;
+}
+
+export const readCursor = (row: CursorRow | undefined): ChainCursor | null =>
+  row === undefined ? null : { startBlock: row.start_block, number: row.block_number, hash: row.block_hash };
+
+interface TagRow extends Omit<KnownTag, 'orderId'> {
+  readonly order_id: bigint;
+}
+
+interface PositionRow {
+  id: bigint;
+  trader: Address;
+  trade_index: bigint;
+  state: string | null;
+}
+
+interface OrphanRow {
+  readonly id: bigint;
+  readonly trader: Address;
+  readonly order_id: bigint | null;
+  readonly order_key: OrderKey | null;
+  readonly trade_index: bigint | null;
+  readonly is_fill: boolean;
+  readonly event: string;
+}
+
+const tradeRefOf = ({ trader, trade_index }: PositionRow): TradeRef => ({ trader, tradeIndex: Number(trade_index) });
+
+export function createTrackingUnit(steps: Steps, chain: ChainSlug): TrackingUnit {
+  const rows = <Row>(asked: Statement, values: Values): Promise<Row[]> => steps.ask<Row>(asked, { chain, ...values });
+  const leave = (asked: Statement, values: Values): void => steps.leave({ asked, values: { chain, ...values } });
+
+  return {
+    cursor: async () => readCursor((await rows<CursorRow>(sql.CURSOR, {}))[0]),
+    setCursor(cursor, passed = []) {
+      steps.leave(...movingTo(chain, cursor, passed));
+    },
+    async orders({ refs, ids }) {
+      if (refs.length + ids.length === 0) return [];
+      return (await rows<OrderRow>(sql.LOCK_ORDERS, { refs: orderRefs(refs), ids })).map(storedOrder);
+    },
+    async tags(tags) {
+      if (tags.length === 0) return [];
+      const found = await rows<TagRow>(sql.SELECT_TAGS, { tags });
+      return found.map(({ order_id, ...tag }) => ({ ...tag, orderId: order_id }));
+    },
+    async newOrderIds(count) {
+      if (count === 0) return [];
+      return (await rows<{ id: bigint }>(sql.NEW_IDS, { count })).map(({ id }) => id);
+    },
+    async positions(refs) {
+      if (refs.length === 0) return new Map();
+      const found = await rows<PositionRow>(sql.SELECT_POSITIONS, { refs: tradeRefs(refs) });
+      return new Map(found.map((row) => [tradeRefKey(tradeRefOf(row)), readPosition(row.state)]));
+    },
+    async unknown(events) {
+      if (events.length === 0) return [];
+      const found = await rows<{ event_key: string }>(sql.KNOWN_EVENTS, { keys: events.map(eventKey) });
+      const known = new Set(found.map(({ event_key }) => event_key));
+      return events.filter((event) => !known.has(eventKey(event)));
+    },
+    async append(events) {
+      const keyed = events.map((linked) => ({ ...linked, key: keyOf(linked) }));
+      if (keyed.length === 0) return [];
+      const added = appending(chain, keyed);
+      // Only fills are known by the number of their event: nobody waits for that of others.
+      if (!keyed.some(({ event }) => isFill(event))) {
+        steps.leave(added);
+        return [];
+      }
+      const ids = new Map((await steps.ask<AppendedRow>(added.asked, added.values)).map(({ id, event_key }) => [event_key, id]));
+      return keyed.flatMap(({ event, orderId, key }) => {
+        const id = ids.get(key);
+        return id === undefined ? [] : [{ id, event, orderId }];
+      });
+    },
+    moveEvents({ trader, orderKey }, orderId) {
+      leave(sql.MOVE_EVENTS, { trader, orderKey, orderId });
+    },
+    async orphanAbove(block) {
+      leave(sql.UNMEET, { block });
+      leave(sql.FORGET_REFERRALS, { block });
+      return takenBack(await rows<OrphanRow>(sql.ORPHAN, { block }));
+    },
+    async eventsOfOrders(ids) {
+      const found = ids.length === 0 ? [] : await rows<{ of_id: bigint; event: string }>(sql.EVENTS_OF_ORDERS, { ids });
+      return grouped(found, ({ of_id }) => of_id);
+    },
+    async eventsOfTrades(refs) {
+      const found = refs.length === 0 ? [] : await rows<{ event: string }>(sql.EVENTS_OF_TRADES, { refs: tradeRefs(refs) });
+      return grouped(found, (_row, { trader, tradeIndex }) => tradeRefKey({ trader, tradeIndex: tradeIndex ?? -1 }));
+    },
+    saveOrders(orders) {
+      steps.leave(...saving(chain, orders));
+    },
+    noteHashes(seen) {
+      const given = seen.map(({ orderId, hash, at }) => ({ order_id: orderId.toString(), hash, seen_at: at }));
+      if (given.length > 0) leave(sql.NOTE_HASHES, { rows: JSON.stringify(given) });
+    },
+    async savePositions(changes) {
+      if (changes.length === 0) return [];
+      const stored = await rows<PositionRow>(sql.SAVE_POSITIONS, { rows: positionRows(changes) });
+      return stored.map((row) => ({ ...tradeRefOf(row), id: row.id, position: readPosition(row.state) }));
+    },
+    recordReferrals(referrals) {
+      if (referrals.length > 0) leave(sql.RECORD_REFERRALS, { rows: referralRows(referrals) });
+    },
+    meet(trader, block) {
+      leave(sql.MEET, { trader, block });
+    },
+    tell(at, told) {
+      steps.leave(...telling(chain, at, told));
+    },
+  };
+}
+
+/** Blocks too far below it tell nothing any more, and those above it are of another branch. */
+function movingTo(chain: ChainSlug, { startBlock, number, hash }: ChainCursor, passed: readonly Checkpoint[]): Question[] {
+  const lowest = number - KEPT_CHECKPOINTS;
+  const wanted = hash === null ? passed : [...passed.filter((block) => block.number !== number), { number, hash }];
+  const kept = wanted.filter((block) => block.number >= lowest);
+  return [
+    { asked: sql.SET_CURSOR, values: { chain, startBlock, number, hash } },
+    { asked: sql.FORGET_CHECKPOINTS, values: { chain, lowest, number } },
+    ...(kept.length === 0 ? [] : [{ asked: sql.KEEP_CHECKPOINTS, values: { chain, passed: checkpointRows(kept) } }]),
+  ];
+}
+
+/** What the journal tells by the number of its event. */
+const isFill = (event: ChainEvent): boolean => event.kind === 'executed' && (isFillAction(event.action) || isWithdrawal(event));
+
+/** A reverted transaction has no log to be known by, only itself and its block; what follows from a log for an order is the order's. */
+function keyOf({ event, orderId }: { readonly event: ChainEvent; readonly orderId: bigint | null }): string {
+  const { blockHash, txHash, logIndex } = event.place;
+  const own = (place: string): string => ownEventKey(orderId ?? 0n, event.kind, place);
+  if (event.kind === 'reverted') return own(`${blockHash ?? ''}/${txHash ?? ''}`);
+  return isLevelEvent(event) ? own(`${blockHash ?? ''}/${txHash ?? ''}/${logIndex ?? ''}`) : eventKey(event);
+}
+
+function takenBack(found: readonly OrphanRow[]): TakenBack {
+  const orderIds = new Set<bigint>();
+  const trades = new Map<string, TradeRef>();
+  const places: OrderRef[] = [];
+  const fills: { id: bigint; executed: TakenBack['fills'][number]['executed'] }[] = [];
+  for (const { id, trader, order_id, order_key, trade_index, is_fill, event: text } of found) {
+    if (order_id !== null && order_id !== 0n) orderIds.add(order_id);
+    else if (order_id === null && order_key !== null) places.push({ trader, orderKey: order_key });
+    const ref = trade_index === null ? null : { trader, tradeIndex: Number(trade_index) };
+    if (ref) trades.set(tradeRefKey(ref), ref);
+    const event = readEvent(text);
+    if (event.kind === 'executed' && (is_fill || isWithdrawal(event))) fills.push({ id, executed: event });
+  }
+  return { orderIds: [...orderIds], places, trades: [...trades.values()], fills };
+}
+
+function grouped<Row extends { readonly event: string }, Key>(
+  found: readonly Row[],
+  keyOf: (row: Row, event: ChainEvent) => Key,
+): Map<Key, ChainEvent[]> {
+  const groups = new Map<Key, ChainEvent[]>();
+  for (const row of found) {
+    const event = readEvent(row.event);
+    const key = keyOf(row, event);
+    const group = groups.get(key);
+    if (group) group.push(event);
+    else groups.set(key, [event]);
+  }
+  return groups;
+}

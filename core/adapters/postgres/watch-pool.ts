@@ -1,0 +1,38 @@
+import type { Knex } from 'knex';
+import { createHistogram } from '../../observability/histogram.js';
+import type { PoolFigures } from '../../ports/stores/metrics.js';
+
+/** What we need of the pool that the query builder keeps. */
+interface Pool {
+  readonly max: number;
+  numUsed(): number;
+  numFree(): number;
+  numPendingAcquires(): number;
+  numPendingCreates(): number;
+  on(event: string, listener: (id: number) => void): unknown;
+}
+
+/** Seconds, upper ends. */
+const BOUNDS = [0.001, 0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5] as const;
+
+/** Counts how long a connection is waited for; the pool numbers its loans. */
+export function watchPool(db: Knex): () => PoolFigures {
+  const { pool } = db.client as { pool: Pool };
+  const waitSeconds = createHistogram(BOUNDS);
+  const since = new Map<number, number>();
+  pool.on('acquireRequest', (id) => void since.set(id, performance.now()));
+  const over = (id: number): void => {
+    waitSeconds.observe((performance.now() - (since.get(id) ?? performance.now())) / 1_000);
+    since.delete(id);
+  };
+  pool.on('acquireSuccess', over);
+  pool.on('acquireFail', over);
+  return () => ({
+    used: pool.numUsed(),
+    idle: pool.numFree(),
+    opening: pool.numPendingCreates(),
+    most: pool.max,
+    waiting: pool.numPendingAcquires(),
+    waitSeconds,
+  });
+}

@@ -1,0 +1,28 @@
+import type { Clock } from '../../ports/clock.js';
+
+/** A deadline that has passed already is due now; Node 24 warns of negative delays. */
+const delay = (ms: number): number => Math.max(0, ms);
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  after(ms, task) {
+    const timer = setTimeout(task, delay(ms));
+    return () => clearTimeout(timer);
+  },
+  every(ms, task) {
+    const timer = setInterval(task, ms);
+    return () => clearInterval(timer);
+  },
+  sleep(ms, signal) {
+    return new Promise((resolve) => {
+      if (signal?.aborted) return resolve();
+      const done = (): void => {
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', done);
+        resolve();
+      };
+      const timer = setTimeout(done, delay(ms));
+      signal?.addEventListener('abort', done);
+    });
+  },
+};

@@ -1,0 +1,44 @@
+import { createHmac } from 'node:crypto';
+import type { PostAlert } from '../../observability/alerts/deliver.js';
+
+export interface WebhookOptions {
+  readonly url: () => string;
+  readonly secret: () => string;
+  readonly timeoutMs?: number;
+}
+
+const TIMEOUT_MS = 5_000;
+
+/**
+ * Posts to the operator's receiver. `X-Gateway-Signature` is HMAC-SHA256 over `<X-Gateway-Timestamp>.<body>`: only who has the secret
+ * can have sent it, and nobody can send it again later without being seen.
+ */
+export const createAlertWebhook =
+  ({ url, secret, timeoutMs = TIMEOUT_MS }: WebhookOptions): PostAlert =>
+  async ({ eventId, body, at }) => {
+    const timestamp = String(at);
+    const signature = createHmac('sha256', secret()).update(`${timestamp}.${body}`).digest('hex');
+    const signal = AbortSignal.timeout(timeoutMs);
+    const response = await fetch(url(), {
+      method: 'POST',
+      redirect: 'manual',
+      signal,
+      body,
+      headers: {
+        'Content-Type': 'application/json; charset=utf-8',
+        'X-Gateway-Event': eventId,
+        'X-Gateway-Timestamp': timestamp,
+        'X-Gateway-Signature': `sha256=${signature}`,
+      },
+    }).catch((error: unknown) => {
+      // What `fetch` says quotes the address, which may hold a secret.
+      throw new Error(signal.aborted ? `no answer within ${timeoutMs / 1000} s` : `cannot be reached${codeIn(error)}`);
+    });
+    await response.body?.cancel().catch(() => undefined);
+    if (!response.ok) throw new Error(`HTTP ${response.status}`);
+  };
+
+function codeIn(error: unknown): string {
+  const cause: unknown = typeof error === 'object' && error !== null && 'cause' in error ? error.cause : null;
+  return typeof cause === 'object' && cause !== null && 'code' in cause && typeof cause.code === 'string' ? ` (${cause.code})` : '';
+}

@@ -1,0 +1,55 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Logger } from '../../ports/log.js';
+import type { OpenScope, RequestScopes, ScopeStart } from '../../observability/request-scope.js';
+import type { Span, Tracer } from '../../observability/tracing.js';
+
+interface Scope {
+  readonly requestId: string | null;
+  readonly span: Span | null;
+}
+
+/** Of the whole process, as its log is. Nothing is entered, and nothing is paid, where nobody asked for it. */
+const scopes = new AsyncLocalStorage<Scope>();
+
+export const currentSpan = (): Span | null => scopes.getStore()?.span ?? null;
+
+export const runInSpan = <Result>(span: Span, work: () => Result): Result =>
+  scopes.run({ requestId: scopes.getStore()?.requestId ?? null, span }, work);
+
+/** What a log line says about the request it was written for. */
+export function scopeFields(): { readonly requestId?: string; readonly traceId?: string } {
+  const scope = scopes.getStore();
+  if (scope === undefined) return {};
+  const { requestId, span } = scope;
+  return { ...(requestId === null ? {} : { requestId }), ...(span === null ? {} : { traceId: span.traceId }) };
+}
+
+const FIRST_FAULT = 500;
+
+/** Each request as a span where there is a tracer, and as a line of the log at its most talkative level. */
+export function createRequestScopes(log: Logger, tracer: Tracer | null): RequestScopes {
+  return { open: (start) => openScope(start, { log, tracer }) };
+}
+
+function openScope(start: ScopeStart, { log, tracer }: { readonly log: Logger; readonly tracer: Tracer | null }): OpenScope {
+  const { door, transport, method, traceparent } = start;
+  const since = performance.now();
+  const fields = { 'gateway.door': door, 'network.protocol.name': transport, 'http.request.method': method };
+  const span = tracer?.begin(`${door} request`, { kind: 'server', traceparent, fields }) ?? null;
+  let name: string | null = null;
+  return {
+    run(requestId, work) {
+      name = requestId;
+      span?.note({ 'gateway.request_id': requestId });
+      return scopes.run({ requestId, span }, work);
+    },
+    close(operation, status) {
+      span?.rename(`${door} ${operation}`);
+      span?.note({ 'gateway.operation': operation, 'http.response.status_code': status });
+      span?.end(status >= FIRST_FAULT ? 'server fault' : undefined);
+      const traceId = span === null ? {} : { traceId: span.traceId };
+      const ms = Math.round((performance.now() - since) * 100) / 100;
+      log.debug('request.answered', { requestId: name, ...traceId, door, transport, operation, status, ms });
+    },
+  };
+}

@@ -1,0 +1,93 @@
+import { CHAIN_SLUGS } from '../chains/chains.js';
+import { COMMON_SETTINGS } from './config.js';
+import { chainSettingNames } from './chain.js';
+import { ConfigError } from './source.js';
+import { readSecret, SECRET_NAMES, SECRET_SETTINGS, type SourceFiles } from './secrets.js';
+
+/** Read by commands and by whoever starts the gateway, not by the gateway itself. */
+const OTHER_SETTINGS = ['GATEWAY_URL'] as const;
+
+/** Every name that a file of settings may hold; those of the sandbox are its own. */
+export const SETTING_NAMES: ReadonlySet<string> = new Set([
+  ...COMMON_SETTINGS,
+  ...SECRET_SETTINGS.map((setting) => `${setting}_FILE`),
+  ...CHAIN_SLUGS.flatMap(chainSettingNames),
+  ...OTHER_SETTINGS,
+]);
+
+export const CONFIG_FILE = 'CONFIG_FILE';
+
+export interface FileSettings {
+  readonly variables: Readonly<Record<string, string>>;
+  readonly problems: readonly string[];
+  readonly warnings: readonly string[];
+}
+
+/** Turns `NAME=value` lines into variables, as Node itself reads them. */
+export type ParseLines = (text: string) => Readonly<Record<string, string | undefined>>;
+
+/** Adds what the file of CONFIG_FILE says to the environment, which comes before it. */
+export function readConfigFile(environment: Readonly<Record<string, string>>, files: SourceFiles, parse: ParseLines): FileSettings {
+  const path = environment[CONFIG_FILE];
+  if (path === undefined) return { variables: environment, problems: [], warnings: [] };
+  const text = readSecret(files.readText, path);
+  // Whatever else is missing may stand in it: there is nothing more to say.
+  if (text === null) throw new ConfigError([`${CONFIG_FILE} must name a file that can be read`]);
+  const values = parse(text);
+  const isExposed = SECRET_NAMES.some(({ setting }) => (values[setting] ?? '').trim() !== '') && files.isShared(path);
+  return {
+    variables: { ...withoutRivals(values, environment), ...environment },
+    problems: lineProblems(text, values),
+    warnings: isExposed ? [`the file of ${CONFIG_FILE} holds secrets and can be read by others than its owner: chmod 600 it`] : [],
+  };
+}
+
+/** A secret that the environment gives in one way comes before the same secret given by the file in another. */
+function withoutRivals(values: ReturnType<ParseLines>, environment: Readonly<Record<string, string>>): Record<string, string> {
+  const rivals = new Set(
+    SECRET_NAMES.map(({ setting, files }) => [setting, ...files])
+      .filter((names) => names.some((name) => environment[name] !== undefined))
+      .flat(),
+  );
+  return Object.fromEntries(
+    Object.entries(values).flatMap(([name, value]) => (value === undefined || rivals.has(name) ? [] : [[name, value]])),
+  );
+}
+
+const ASSIGNMENT = /^\s*(?:export\s+)?([^\s=#]+)\s*=\s*(.*)$/;
+const isSetting = (name: string): boolean => SETTING_NAMES.has(name) || name.startsWith('SANDBOX_');
+
+/** Lines are named by number: what stands in one that makes no sense may be a secret in the wrong place. */
+function lineProblems(text: string, values: ReturnType<ParseLines>): string[] {
+  const lines = text.split(/\r?\n/);
+  const seenAt = new Map<string, number>();
+  const problems: string[] = [];
+  for (let at = 0; at < lines.length; at += 1) {
+    const [line, number] = [lines[at] ?? '', at + 1];
+    if (/^\s*(?:#|$)/.test(line)) continue;
+    const [, name, value = ''] = ASSIGNMENT.exec(line) ?? [];
+    const { end, isPlain } = extentOf(lines, at, value);
+    if (name === undefined) problems.push(`line ${number} of the file of ${CONFIG_FILE} is no NAME=value`);
+    else if (!isSetting(name)) problems.push(`line ${number} of the file of ${CONFIG_FILE} names no setting`);
+    else if (seenAt.has(name))
+      problems.push(`${name} is set twice in the file of ${CONFIG_FILE}, in lines ${seenAt.get(name)} and ${number}`);
+    // The parser and this look must agree, or a bound on somebody's money would be lost without a word.
+    else if (!isPlain || values[name] === undefined)
+      problems.push(`${name} in line ${number} of the file of ${CONFIG_FILE} would not be read as it is written: ${HOW}`);
+    if (name !== undefined && !seenAt.has(name)) seenAt.set(name, number);
+    at = end;
+  }
+  return problems;
+}
+
+const HOW = 'begin the line with the name, quote a value with a #, and write nothing but a comment behind a quote';
+
+/** The line in which a value ends; one whose quote is never closed is the rest of its own line. Plain: all of it is the value. */
+function extentOf(lines: readonly string[], at: number, value: string): { readonly end: number; readonly isPlain: boolean } {
+  const quote = /^["'`]/.exec(value)?.[0];
+  if (quote === undefined) return { end: at, isPlain: !/\S#/.test(value) };
+  const isClosed = (text: string, from: number): boolean => /^\s*(?:#|$)/.test(text.slice(text.indexOf(quote, from) + 1));
+  if (value.includes(quote, 1)) return { end: at, isPlain: isClosed(value, 1) };
+  const end = lines.findIndex((line, later) => later > at && line.includes(quote));
+  return end === -1 ? { end: at, isPlain: false } : { end, isPlain: isClosed(lines[end] ?? '', 0) };
+}

@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import { CHAIN_SLUGS } from '../chains/chains.js';
+import type { Source } from './source.js';
+import { hasUserInfo } from './user-info.js';
+import { NATIVE_AMOUNT, parseNative } from '../domain/native-amount.js';
+
+/** Who runs the service: what shows them the way in, and where they are called. */
+export interface OperatorSettings {
+  /** For `/relayer`. A function, so that nothing that prints a configuration prints it; null: the operator's routes do not exist. */
+  readonly token: (() => string) | null;
+  /** For `/metrics` alone: a collector need not hold the token that switches wallets. Null: the token of the operator serves both. */
+  readonly metricsToken: (() => string) | null;
+  /** Metrics hold no secret, but they tell how much is traded. */
+  readonly areMetricsPublic: boolean;
+  readonly alerts: AlertSettings;
+}
+
+export interface AlertSettings {
+  /** Functions for the same reason: the address may hold a secret too. Null: alerts are stored and shown, nobody is called. */
+  readonly webhook: { readonly url: () => string; readonly secret: () => string } | null;
+  /** Wei below which the owner of a wallet is called: coins are not worth the same everywhere. */
+  readonly lowBalance: { readonly usual: bigint; readonly own: ReadonlyMap<string, bigint> };
+  /** Less than this many days left at the pace of the last week; 0 = never. */
+  readonly lowRunwayDays: number;
+}
+
+export const SHORTEST_TOKEN = 16;
+const DEFAULT_LOW_BALANCE = '0.01';
+const SECRET = /^[\x21-\x7e]+$/;
+
+const isChain = (name: string): boolean => CHAIN_SLUGS.some((slug) => slug === name);
+const isLongEnough = (text: string): boolean => text.length >= SHORTEST_TOKEN && SECRET.test(text);
+const SECRET_RULE = `must be at least ${SHORTEST_TOKEN} printable characters without a space`;
+
+/** `0.01` for every chain, or `0.01,polygon=5` with a figure of its own for one. */
+const LowBalance = z.string().transform((text, context): AlertSettings['lowBalance'] => {
+  const parts = text.split(',').map((part) => part.trim().split('='));
+  const isRight = parts.every(([name = '', amount]) => NATIVE_AMOUNT.test(amount ?? name) && (amount === undefined || isChain(name)));
+  const everywhere = parts.filter(({ length }) => length === 1);
+  if (!isRight || everywhere.length > 1 || parts.some(({ length }) => length > 2)) {
+    context.addIssue({
+      code: 'custom',
+      message: 'must be an amount of the native coin such as 0.05, or with some chains of their own: 0.05,polygon=5',
+    });
+    return z.NEVER;
+  }
+  const own = new Map(parts.flatMap(([name = '', amount]) => (amount === undefined ? [] : [[name, parseNative(amount)] as const])));
+  const usual = parseNative(everywhere[0]?.[0] ?? DEFAULT_LOW_BALANCE);
+  return { usual, own };
+});
+
+const Secret = z.string().refine(isLongEnough, SECRET_RULE);
+
+/** The same for production and sandbox. */
+export const OPERATOR_VARIABLES = {
+  OPERATOR_TOKEN: Secret.optional(),
+  METRICS_TOKEN: Secret.optional(),
+  METRICS_PUBLIC: z.enum(['true', 'false'], 'must be true or false').default('false'),
+  ALERT_WEBHOOK_URL: z
+    .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+    .refine((text) => !URL.canParse(text) || !hasUserInfo(new URL(text)), 'must hold no user info: messages are signed instead')
+    .optional(),
+  ALERT_WEBHOOK_SECRET: Secret.optional(),
+  ALERT_LOW_BALANCE: LowBalance.prefault(DEFAULT_LOW_BALANCE),
+  ALERT_LOW_RUNWAY_DAYS: z.coerce.number('must be a number').min(0, 'must be 0 to 365').max(365, 'must be 0 to 365').default(3),
+};
+
+type Variables = z.output<z.ZodObject<typeof OPERATOR_VARIABLES>>;
+
+export function operatorSettings(variables: Variables): OperatorSettings {
+  const { OPERATOR_TOKEN: token, METRICS_TOKEN: metricsToken, ALERT_WEBHOOK_URL: url, ALERT_WEBHOOK_SECRET: secret } = variables;
+  return {
+    token: token === undefined ? null : () => token,
+    metricsToken: metricsToken === undefined ? null : () => metricsToken,
+    areMetricsPublic: variables.METRICS_PUBLIC === 'true',
+    alerts: {
+      webhook: url === undefined || secret === undefined ? null : { url: () => url, secret: () => secret },
+      lowBalance: variables.ALERT_LOW_BALANCE,
+      lowRunwayDays: variables.ALERT_LOW_RUNWAY_DAYS,
+    },
+  };
+}
+
+/** What no variable shows by itself. */
+export const operatorProblems = ({ isGiven }: Pick<Source, 'isGiven'>): string[] =>
+  isGiven('ALERT_WEBHOOK_URL') === isGiven('ALERT_WEBHOOK_SECRET')
+    ? []
+    : ['ALERT_WEBHOOK_URL and ALERT_WEBHOOK_SECRET are set together or not at all, each in a variable or in a file'];

@@ -1,0 +1,89 @@
+import { chainVariable, type ChainSlug } from '../chains/chains.js';
+import type { Source } from './source.js';
+import { isDemoKey } from './demo-key.js';
+import { readSecret } from './secrets.js';
+
+/** Where to look for the keys of a chain. */
+export interface KeyParts {
+  readonly slug: ChainSlug;
+  readonly source: Source;
+  readonly warnings: string[];
+}
+
+/** A key under a password. Functions, so that nothing that prints a configuration prints them. */
+export interface Keystore {
+  /** What a complaint about it calls it. */
+  readonly name: string;
+  readonly json: () => string;
+  readonly password: () => string;
+}
+
+type Key = `0x${string}`;
+
+const PRIVATE_KEY = /^0x[0-9a-f]{64}$/;
+/** Of secp256k1. */
+const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
+
+const isKey = (text: string): text is Key => PRIVATE_KEY.test(text) && BigInt(text) > 0n && BigInt(text) < ORDER;
+
+/** Plain keys, from a variable or from a file. */
+export function readKeys(parts: KeyParts): readonly Key[] {
+  const { problems } = parts.source;
+  const found = secretOf(parts, 'RELAYER_KEY');
+  if (found === null) return [];
+  const keys = listed(found.text);
+  const problem = problemOf(keys);
+  if (problem !== null) problems.push(`${found.name} ${problem}`);
+  return problem === null ? keys.filter(isKey) : [];
+}
+
+function problemOf(keys: readonly string[]): string | null {
+  if (keys.length === 0 || !keys.every(isKey)) return 'must be private keys of 32 bytes in hex, separated by commas or line ends';
+  if (new Set(keys).size < keys.length) return 'has a key twice';
+  return keys.some(isDemoKey) ? 'has a key of the sandbox, which everybody knows' : null;
+}
+
+const listed = (text: string): string[] =>
+  text
+    .toLowerCase()
+    .split(/[\s,]+/)
+    .filter((part) => part !== '');
+
+/** Files of the keystore format, all under the chain's one password. They are opened when the relayer starts: that takes a while. */
+export function readKeystores(parts: KeyParts): readonly Keystore[] {
+  const { variables, problems, readText } = parts.source;
+  const name = chainVariable('RELAYER_KEYSTORE', parts.slug);
+  const password = secretOf(parts, 'RELAYER_KEYSTORE_PASSWORD');
+  const paths = (variables[name] ?? '').split(',').flatMap((path) => path.trim() || []);
+  if (paths.length === 0) {
+    if (password !== null) problems.push(`${password.name} is set, but ${name} names no file`);
+    return [];
+  }
+  const texts = paths.map((path) => readSecret(readText, path));
+  const areFiles = texts.every((text) => text !== null && isKeystore(text));
+  if (!areFiles) problems.push(`${name} must name files of the JSON keystore format, separated by commas`);
+  if (!parts.source.isGiven(chainVariable('RELAYER_KEYSTORE_PASSWORD', parts.slug)))
+    problems.push(`${name} needs ${chainVariable('RELAYER_KEYSTORE_PASSWORD', parts.slug)} or its file`);
+  if (!areFiles || password === null) return [];
+  return texts.map((text, at) => ({
+    name: paths.length === 1 ? name : `${name}, file ${at + 1},`,
+    json: () => text ?? '',
+    password: () => password.text,
+  }));
+}
+
+function isKeystore(text: string): boolean {
+  try {
+    const read = JSON.parse(text) as { crypto?: unknown; Crypto?: unknown; version?: unknown } | null;
+    return read !== null && Number(read.version) === 3 && typeof (read.crypto ?? read.Crypto) === 'object';
+  } catch {
+    return false;
+  }
+}
+
+/** Null where there is none, or something is wrong with its file. */
+export function secretOf({ slug, source }: Omit<KeyParts, 'warnings'>, name: string): { name: string; text: string } | null {
+  const setting = chainVariable(name, slug);
+  const text = source.variables[setting];
+  return text === undefined ? null : { name: source.nameOf(setting), text };
+}

@@ -1,0 +1,90 @@
+import type { ChainConfig, Config, DatabaseConfig } from './config.js';
+import { BESIDE_THE_POOL } from './database-pool.js';
+import { sslModeOf } from './database.js';
+import { redactUrl } from '../observability/redact.js';
+import { formatNative } from '../domain/native-amount.js';
+import type { RelayerConfig } from './relayer.js';
+import { NO_REFERRERS, type Referrers } from '../trading/referrers.js';
+
+/** What would run with these settings, for a person. Of addresses only the host is shown, of secrets nothing. */
+export function configSummary(config: Config, walletsOf: (relayer: RelayerConfig) => readonly string[]): string {
+  const rows: (readonly [string, string])[] = [
+    ['listens on', `${config.host}:${config.port}`],
+    ['is called', `${config.serviceName}, commit ${config.commit}, log level ${config.logLevel}`],
+    ['database', databaseText(config.database)],
+    ['limits', limitsText(config)],
+    ['facade', facadeText(config)],
+    ['operator', operatorText(config)],
+    ['traces', config.traces ? `to ${redactUrl(config.traces.url())}, ${config.traces.sampler}` : 'none'],
+  ];
+  const chains = config.chains.map((chain) => [`${chain.chain.slug} (${chain.chain.chainId})`, chainRows(chain, walletsOf)] as const);
+  return [table(rows), ...chains.map(([name, own]) => `${name}\n${table(own, '  ')}`)].join('\n\n');
+}
+
+const WIDTH = 14;
+const table = (rows: readonly (readonly [string, string])[], indent = ''): string =>
+  rows.map(([name, text]) => `${indent}${name.padEnd(WIDTH - indent.length)}${text}`).join('\n');
+
+const seconds = (ms: number): string => `${ms / 1000} s`;
+
+function databaseText(database: DatabaseConfig): string {
+  const { poolSize, limits } = database;
+  const where =
+    database.kind === 'embedded'
+      ? `embedded in ${database.folder}`
+      : `${redactUrl(database.url)}, sslmode ${sslModeOf(database.url) ?? 'not set'}${database.ca === undefined ? '' : ', own certificates'}`;
+  const bounds =
+    limits === undefined
+      ? ''
+      : `; statements end after ${seconds(limits.statementMs)}, waits for locks after ${seconds(limits.lockMs)}, idle transactions after ${seconds(limits.idleTransactionMs)}`;
+  return `${where}; up to ${poolSize ?? 0} connections and ${BESIDE_THE_POOL} beside them${bounds}`;
+}
+
+function limitsText({ entrance: { limits, infoWeight, headerPrefixes, trustedProxies }, orders }: Config): string {
+  const proxies = typeof trustedProxies === 'number' ? `${trustedProxies} hops` : `${trustedProxies.length} ranges`;
+  return [
+    `${limits.ip} requests a minute and address (weight ${infoWeight} for /info), ${limits.agent} for an agent, ${limits['agent-writes']} of them writes`,
+    `${orders.maxUnsent} unsent orders for ${seconds(orders.preparedMs)}`,
+    `headers ${headerPrefixes.join(', ')}`,
+    `trusted proxies: ${proxies}`,
+  ].join('; ');
+}
+
+function facadeText({ facade: { leverage, holdMs, flattens, rules } }: Config): string {
+  const bounds = Object.entries(rules.rules).flatMap(([name, bound]) => (bound === null || bound === false ? [] : [`${name} ${bound}`]));
+  const traders = [
+    ...(rules.allowed === null ? [] : [`${rules.allowed.size} traders allowed`]),
+    ...(rules.blocked.size === 0 ? [] : [`${rules.blocked.size} blocked`]),
+  ];
+  const told = [...bounds, ...traders].join(', ');
+  return `leverage ${leverage} unless chosen, answers held for ${seconds(holdMs)}, scheduled cancels ${flattens ? 'flatten' : 'cancel'}; rules: ${told === '' ? 'none' : told}`;
+}
+
+function operatorText({ operator: { token, metricsToken, areMetricsPublic, alerts } }: Config): string {
+  const door = token === null ? 'no door (OPERATOR_TOKEN is not set)' : 'a door behind its token';
+  const called = alerts.webhook === null ? 'alerts call nobody' : `alerts call ${redactUrl(alerts.webhook.url())}`;
+  return `${door}; metrics ${areMetricsPublic ? 'for everybody' : metricsToken !== null ? 'behind a token of their own' : token === null ? 'for nobody' : 'behind the same token'}; ${called}`;
+}
+
+function chainRows(config: ChainConfig, walletsOf: (relayer: RelayerConfig) => readonly string[]): (readonly [string, string])[] {
+  const { chain, rpcUrls, wsUrls, backendUrl, pricingUrl, globalUrl, startBlock, confirmations = 0, relayer, referrers } = config;
+  return [
+    ['Diamond', chain.diamond],
+    ['nodes', rpcUrls.map(redactUrl).join(', ')],
+    ['new blocks', wsUrls.length === 0 ? 'asked for' : `told by ${wsUrls.map(redactUrl).join(', ')}`],
+    ['backend', [backendUrl, pricingUrl, globalUrl].map(redactUrl).join(', ')],
+    ['begins', startBlock === null ? 'a day before now, on an empty database' : `at block ${startBlock}, on an empty database`],
+    ['events', confirmations === 0 ? 'count at once' : `count ${confirmations} blocks later`],
+    ['referrer', referrerText(referrers ?? NO_REFERRERS)],
+    ['relayer', relayer === null ? 'none: the facade can be read, not traded through' : relayerText(relayer, walletsOf(relayer))],
+  ];
+}
+
+const referrerText = ({ relayed, native }: Referrers): string =>
+  `${relayed ?? 'none'} in openings that the relayer sends, ${native ?? 'none'} in those of agents that name none`;
+
+const GWEI = 1_000_000_000n;
+const budgetText = (budget: RelayerConfig['dailyBudget']): string =>
+  typeof budget === 'bigint' ? formatNative(budget) : budget === 'half' ? 'half of the highest balance' : 'all it has';
+const relayerText = ({ maxFeePerGas, dailyBudget, areDrillsAllowed = false }: RelayerConfig, wallets: readonly string[]): string =>
+  `${wallets.join(', ')}; at most ${maxFeePerGas / GWEI} gwei, ${budgetText(dailyBudget)} a wallet and day; drills ${areDrillsAllowed ? 'allowed' : 'refused'}`;

@@ -1,0 +1,176 @@
+import type { ChainEvent } from '../domain/chain-event.js';
+import { tradesMentioned } from '../domain/interpret-logs.js';
+import { referralsIn } from '../domain/referral.js';
+import type { Gateway, Venue } from '../gateway.js';
+import type { LogRange } from '../ports/chain.js';
+import type { BlockHead } from '../types.js';
+import { applyFresh, applyLate } from './apply-events.js';
+import { merge, NO_CHANGES, type Changes } from './changes.js';
+import { findTrades } from './find-trades.js';
+import { takeBackAbove } from './fold-again.js';
+import { interpretRange, precisionsOf } from './interpret-range.js';
+import { overlookedLevel } from './overlooked-levels.js';
+import { readInputs } from './read-inputs.js';
+import type { ChainCursor, Checkpoint, TrackingUnit } from '../ports/stores/tracking.js';
+
+/** The steps of a follower. Each is one all-or-nothing change that holds only if the cursor still stands where the step believes it. */
+
+/** Another replica has moved the chain's cursor: what was read belongs to the past. */
+export class CursorMovedError extends Error {
+  override readonly name = 'CursorMovedError';
+}
+
+const samePlace = (a: ChainCursor | null, b: ChainCursor | null): boolean => a?.number === b?.number && a?.hash === b?.hash;
+
+export async function requireCursor(unit: TrackingUnit, cursor: ChainCursor): Promise<void> {
+  const stored = await unit.cursor();
+  const isFirst = stored === null && cursor.number < cursor.startBlock;
+  if (!isFirst && !samePlace(stored, cursor)) throw new CursorMovedError();
+}
+
+/** Takes in the blocks that follow the cursor. */
+export async function takeIn(gateway: Gateway, venue: Venue, cursor: ChainCursor, range: LogRange): Promise<ChainCursor> {
+  const { blocks, logs } = range;
+  const last = blocks.at(-1);
+  if (!last) return cursor;
+  const next = { startBlock: cursor.startBlock, number: last.number, hash: last.hash };
+  if (logs.length === 0 && isOnlyAStep(cursor, next)) {
+    if (await gateway.store.tracking.pass(venue.definition.slug, cursor, next, blocks)) return next;
+    throw new CursorMovedError();
+  }
+  const mentioned = tradesMentioned(logs);
+  const [found, inputs] = await Promise.all([foundBefore(gateway, venue, mentioned, blocks), readInputs(venue, range)]);
+  await change(gateway, venue, cursor, async (unit) => {
+    const before = found.length === 0 ? NO_CHANGES : await applyFresh(unit, found);
+    const done = await applyFresh(unit, interpretRange(logs, await unit.positions(mentioned), precisionsOf(venue)), inputs);
+    unit.recordReferrals(referralsIn(logs));
+    unit.setCursor(next, blocks);
+    return { block: next.number, changes: merge(before, done) };
+  });
+  return next;
+}
+
+/** Now and then the long way is taken even if nothing happened: it clears away what is too old to be needed. */
+const TIDY_EVERY = 128n;
+const isOnlyAStep = (from: ChainCursor, to: ChainCursor): boolean =>
+  from.hash !== null && from.number / TIDY_EVERY === to.number / TIDY_EVERY;
+
+interface Change {
+  /** How far we are after it. */
+  readonly block: bigint;
+  readonly changes: Changes;
+}
+
+/** One all-or-nothing change that holds only if the cursor stands where it is believed to; told to the accounts in the same step. */
+export async function change(
+  gateway: Gateway,
+  venue: Venue,
+  cursor: ChainCursor,
+  work: (unit: TrackingUnit) => Promise<Change>,
+): Promise<Changes> {
+  const { block, changes } = await gateway.store.tracking.change(venue.definition.slug, async (unit) => {
+    await requireCursor(unit, cursor);
+    const done = await work(unit);
+    unit.tell(venue.clock.now(), done.changes.told);
+    return done;
+  });
+  if (changes.orders.length + changes.positions.length + changes.events.length > 0) gateway.bus.emit('tracked', { venue, block, changes });
+  return changes;
+}
+
+/** Trades older than our memory are looked up on chain once. */
+async function foundBefore(
+  gateway: Gateway,
+  venue: Venue,
+  mentioned: ReturnType<typeof tradesMentioned>,
+  blocks: readonly BlockHead[],
+): Promise<ChainEvent[]> {
+  const first = blocks[0];
+  if (mentioned.length === 0 || !first) return [];
+  const known = await gateway.store.tracking.knownTrades(venue.definition.slug, mentioned);
+  const unknown = mentioned.filter(({ trader, tradeIndex }) => !known.has(`${trader}/${tradeIndex}`));
+  return unknown.length === 0 ? [] : findTrades(venue, unknown, first);
+}
+
+/**
+ * Reads the newest blocks once more: a node behind a balancer may have told a block before its logs. False when the cursor does not stand
+ * there any more, because blocks have to be taken in anew.
+ */
+export async function takeInLate(gateway: Gateway, venue: Venue, cursor: ChainCursor, range: LogRange): Promise<boolean> {
+  const { blocks, logs } = range;
+  if (blocks.at(-1)?.hash !== cursor.hash || logs.length === 0) return true;
+  const known = await gateway.store.tracking.knownLogs(
+    venue.definition.slug,
+    logs.map(({ place }) => place),
+  );
+  const inputs = await readInputs(venue, range, known);
+  let stands = true;
+  const { events } = await change(gateway, venue, cursor, async (unit) => {
+    const late = interpretRange(logs, await unit.positions(tradesMentioned(logs)), precisionsOf(venue));
+    const overlooked = await overlookedLevel(unit, late, inputs);
+    const block = blocks.find(({ number }) => number === overlooked);
+    stands = block === undefined;
+    if (block) return readAgainFrom(unit, venue, cursor, block);
+    unit.recordReferrals(referralsIn(logs));
+    return { block: cursor.number, changes: await applyLate(unit, late, inputs) };
+  });
+  if (events.length > 0) venue.log.warn('chain.late-logs', { events: events.length });
+  return stands;
+}
+
+/** As if the chain had been reorganised there: the blocks are taken in once more, this time with all they hold. */
+async function readAgainFrom(
+  unit: TrackingUnit,
+  venue: Venue,
+  { startBlock, number: from }: ChainCursor,
+  block: BlockHead,
+): Promise<Change> {
+  const next = { startBlock, number: block.number - 1n, hash: block.parentHash };
+  const changes = await takeBackAbove(unit, next.number);
+  unit.setCursor(next);
+  venue.log.warn('chain.read-again', { from, to: next.number });
+  return { block: next.number, changes };
+}
+
+/** The chain left our branch: everything above the last common block is taken back. */
+export async function takeBack(gateway: Gateway, venue: Venue, cursor: ChainCursor, fork: Checkpoint | null): Promise<ChainCursor> {
+  const { startBlock } = cursor;
+  const next: ChainCursor = fork === null ? { startBlock, number: startBlock - 1n, hash: null } : { startBlock, ...fork };
+  const { orders } = await change(gateway, venue, cursor, async (unit) => {
+    const changes = await takeBackAbove(unit, next.number);
+    unit.setCursor(next);
+    return { block: next.number, changes };
+  });
+  venue.log.warn('chain.reorganised', { from: cursor.number, to: next.number, orders: orders.length });
+  return next;
+}
+
+/** Requests whose time is up although no log says so. `blocks` = how long they have. */
+export async function timeOut(gateway: Gateway, venue: Venue, cursor: ChainCursor, blocks: bigint): Promise<void> {
+  const due = await gateway.store.tracking.unanswered(venue.definition.slug, cursor.number - blocks);
+  if (due.length === 0) return;
+  const moments = new Map(
+    (await venue.chain.blocks(due.map(({ requestedBlock }) => requestedBlock + blocks))).map((block) => [block.number, block]),
+  );
+  const events = due.map(({ trader, orderKey, requestedBlock }): ChainEvent => {
+    const blockNumber = requestedBlock + blocks;
+    const at = Number(moments.get(blockNumber)?.timestamp ?? 0n) * 1000;
+    return {
+      kind: 'timedOut',
+      trader,
+      orderKey,
+      tradeIndex: null,
+      place: { blockNumber, blockHash: null, txHash: null, logIndex: null, at },
+    };
+  });
+  await change(gateway, venue, cursor, async (unit) => ({ block: cursor.number, changes: await applyFresh(unit, events) }));
+}
+
+/** How many blocks the oracle has to answer; null before that is known. */
+export function timeoutBlocks({ feed }: Venue): bigint | null {
+  try {
+    return BigInt(feed.config().marketOrdersTimeoutBlocks);
+  } catch {
+    return null; // before the first parameters; looked at again with the next block
+  }
+}

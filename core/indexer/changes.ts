@@ -1,0 +1,27 @@
+import type { ChainEvent } from '../domain/chain-event.js';
+import type { JournalFact } from '../ports/stores/journal.js';
+import type { Address } from '../types.js';
+import type { StoredOrder, StoredPosition } from '../ports/stores/tracking.js';
+
+/** What a change of the chain's story did to what we show. */
+export interface Changes {
+  readonly events: readonly ChainEvent[];
+  readonly orders: readonly StoredOrder[];
+  readonly positions: readonly StoredPosition[];
+  /** For the journals of the accounts, in the order in which it happened. */
+  readonly told: readonly Told[];
+}
+
+export interface Told {
+  readonly trader: Address;
+  readonly fact: JournalFact;
+}
+
+export const NO_CHANGES: Changes = { events: [], orders: [], positions: [], told: [] };
+
+export const merge = (a: Changes, b: Changes): Changes => ({
+  events: [...a.events, ...b.events],
+  orders: [...a.orders, ...b.orders],
+  positions: [...a.positions, ...b.positions],
+  told: [...a.told, ...b.told],
+});

@@ -1,0 +1,203 @@
+import type { Gateway, Venue } from '../gateway.js';
+import { ChainMovedError, type LogRange } from '../ports/chain.js';
+import type { BlockHead, Hex } from '../types.js';
+import { watchHashes } from '../trading/watch-hashes.js';
+import { redactText } from '../observability/redact.js';
+import { CursorMovedError, takeBack, takeIn, takeInLate, timeOut, timeoutBlocks } from './chain-steps.js';
+import type { ChainCursor, Checkpoint, Lease } from '../ports/stores/tracking.js';
+
+export interface FollowOptions {
+  /** Where to begin on an empty database; null = a day before now. */
+  readonly startBlock: bigint | null;
+  /** Blocks that must stand on top of one before its events are taken in; absent: none, and what is reorganised is taken back. */
+  readonly confirmations?: number;
+}
+
+const PACE_MS = 1_000;
+const REREAD_EVERY_MS = 5_000;
+const REREAD_BLOCKS = 32n;
+const REREAD_MOST = 1_000n;
+export const LOOK_BACK_MS = 24 * 3_600_000;
+/** Blocks per question: halved when the node refuses, grown while it answers. */
+export const LOG_BATCH = { first: 1_000n, most: 10_000n } as const;
+const FORK_SEARCH = 64;
+
+/** Follows the Diamond's logs from where the database left off, on one replica at a time. Resolves the returned promise when it has ended. */
+export function followChain(gateway: Gateway, venue: Venue, options: FollowOptions): () => Promise<void> {
+  const follower = createFollower(gateway, venue, options);
+  return () => follower.stop();
+}
+
+function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) {
+  const { clock, log, state } = venue;
+  const { tracking } = gateway.store;
+  const { slug } = venue.definition;
+  const stopping = new AbortController();
+  let lease: Lease | null = null;
+  /** Where our own last step left the cursor. Every step makes sure that it still stands there. */
+  let stands: ChainCursor | null = null;
+  let batch: bigint = LOG_BATCH.first;
+  let rereadAt = clock.now();
+  /** Of the blocks since the last look at reported hashes; null where some of them were not read whole. */
+  let silent: Map<Hex, Hex> | null = null;
+  let rereadUpTo: { readonly last: bigint; readonly before: bigint } | null = null;
+  let wake = new AbortController();
+  const unlisten = gateway.bus.on('head', (event) => {
+    if (event.venue === venue) wake.abort();
+  });
+
+  async function run(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      const isBehind = await round().catch(failed);
+      if (isBehind) continue;
+      const awake = AbortSignal.any([wake.signal, stopping.signal]);
+      if (!awake.aborted) await clock.sleep(PACE_MS, awake);
+      wake = new AbortController();
+    }
+    await lease?.release().catch(() => undefined);
+  }
+
+  function failed(error: unknown): false {
+    stands = null;
+    if (error instanceof CursorMovedError || error instanceof ChainMovedError) return false;
+    const fault = redactText(error instanceof Error ? (error.message.split('\n', 1)[0] ?? '') : String(error));
+    if (state.followed.fault !== fault) log.warn('chain.follow-failed', { fault });
+    state.followed.fault = fault;
+    return false;
+  }
+
+  /** True while there is more to do at once. */
+  async function round(): Promise<boolean> {
+    const head = state.head === null || state.fault !== null ? null : await confirmed(state.head.block);
+    if (head === null) return false;
+    if (!(await leads())) {
+      settle(await tracking.cursor(slug), head);
+      return false;
+    }
+    const cursor = stands ?? (await tracking.cursor(slug)) ?? (await begin(head));
+    const reached = await advance(cursor, head);
+    settle(reached, head);
+    stands = reached.hash === null ? null : reached;
+    if (reached.number < head.number) return true;
+    if (!(await rereadNowAndThen(reached))) {
+      stands = null;
+      return true;
+    }
+    await seeTo(reached);
+    return false;
+  }
+
+  /** The newest block with enough others on top of it. */
+  async function confirmed(newest: BlockHead): Promise<BlockHead | null> {
+    const wanted = newest.number - BigInt(options.confirmations ?? 0);
+    if (wanted === newest.number || wanted < 0n) return wanted < 0n ? null : newest;
+    const [block] = await venue.chain.blocks([wanted]);
+    return block ?? null;
+  }
+
+  /** What happens by the passing of time alone. */
+  async function seeTo(cursor: ChainCursor): Promise<void> {
+    const patience = timeoutBlocks(venue);
+    const waiting = await tracking.waiting(slug, cursor.number - (patience ?? 0n));
+    if (waiting.unanswered && patience !== null) await timeOut(gateway, venue, cursor, patience);
+    if (waiting.sent) await watchHashes(gateway, venue, cursor, silent);
+    silent = new Map();
+  }
+
+  async function leads(): Promise<boolean> {
+    if (lease && !lease.isHeld()) {
+      await lease.release().catch(() => undefined);
+      lease = null;
+      stands = null;
+    }
+    lease ??= await tracking.lease(slug);
+    return lease !== null;
+  }
+
+  async function begin(head: BlockHead): Promise<ChainCursor> {
+    const lookBack = BigInt(Math.ceil(LOOK_BACK_MS / venue.definition.expectedBlockMs));
+    const wanted = options.startBlock ?? head.number - lookBack;
+    const startBlock = wanted < 0n ? 0n : wanted;
+    log.info('chain.follow-begins', { startBlock, head: head.number });
+    const [before] = startBlock === 0n ? [] : await venue.chain.blocks([startBlock - 1n]);
+    return { startBlock, number: startBlock - 1n, hash: before?.hash ?? null };
+  }
+
+  async function advance(cursor: ChainCursor, head: BlockHead): Promise<ChainCursor> {
+    if (head.number <= cursor.number) return (await isOurs(cursor, head)) ? cursor : back(cursor);
+    const from = cursor.number + 1n;
+    const range = await readRange(from, head.number);
+    if (cursor.hash !== null && range.blocks[0]?.parentHash !== cursor.hash) return back(cursor);
+    const reached = await takeIn(gateway, venue, cursor, range);
+    if (range.silent === null) silent = null;
+    else for (const [hash, input] of range.silent) silent?.set(hash, input);
+    if (reached.number < head.number) log.info('chain.catching-up', { block: reached.number, head: head.number });
+    return reached;
+  }
+
+  /** A head below the cursor is a lagging node, unless it names another block at its height. */
+  async function isOurs(cursor: ChainCursor, head: BlockHead): Promise<boolean> {
+    if (head.number === cursor.number) return head.hash === cursor.hash;
+    const [checkpoint] = await tracking.checkpoints(slug, head.number + 1n, 1);
+    return checkpoint?.number !== head.number || checkpoint.hash === head.hash;
+  }
+
+  /** Providers refuse ranges that are too long or hold too much, each in words of its own: whatever fails is tried smaller. */
+  async function readRange(from: bigint, head: bigint): Promise<LogRange> {
+    for (;;) {
+      const to = least(from + batch - 1n, head);
+      try {
+        const range = await venue.chain.logs(from, to);
+        if (to < head) batch = least(batch * 2n, LOG_BATCH.most);
+        return range;
+      } catch (error) {
+        if (to === from || error instanceof ChainMovedError) throw error;
+        batch = (to - from + 1n) / 2n;
+        log.debug('chain.smaller-batch', { batch });
+      }
+    }
+  }
+
+  async function back(cursor: ChainCursor): Promise<ChainCursor> {
+    return takeBack(gateway, venue, cursor, await lastCommon(cursor.number + 1n));
+  }
+
+  /** The newest block we passed that is still on the chain. */
+  async function lastCommon(below: bigint): Promise<Checkpoint | null> {
+    const checkpoints = await tracking.checkpoints(slug, below, FORK_SEARCH);
+    const oldest = checkpoints.at(-1);
+    if (!oldest) return null;
+    const known = state.head === null ? checkpoints : checkpoints.filter(({ number }) => number <= (state.head?.block.number ?? 0n));
+    const canonical = new Set((await venue.chain.blocks(known.map(({ number }) => number))).map(({ hash }) => hash));
+    return known.find(({ hash }) => canonical.has(hash)) ?? lastCommon(oldest.number);
+  }
+
+  /** Every block is read again twice at least, the second time some seconds after it came. False = the cursor went back by it. */
+  async function rereadNowAndThen(cursor: ChainCursor): Promise<boolean> {
+    rereadUpTo ??= { last: cursor.number, before: cursor.number };
+    if (clock.now() - rereadAt < REREAD_EVERY_MS || cursor.number < cursor.startBlock) return true;
+    rereadAt = clock.now();
+    const from = most(least(cursor.number - REREAD_BLOCKS, rereadUpTo.before), cursor.number - REREAD_MOST) + 1n;
+    rereadUpTo = { last: cursor.number, before: rereadUpTo.last };
+    return takeInLate(gateway, venue, cursor, await venue.chain.logs(most(from, cursor.startBlock), cursor.number));
+  }
+
+  function settle(cursor: ChainCursor | null, head: BlockHead): void {
+    const { followed } = state;
+    followed.block = cursor?.number ?? null;
+    followed.fault = null;
+    if (cursor !== null && cursor.number >= head.number) followed.caughtUpAt = clock.now();
+  }
+
+  const done = run();
+  return {
+    async stop(): Promise<void> {
+      stopping.abort();
+      unlisten();
+      await done;
+    },
+  };
+}
+
+const least = (a: bigint, b: bigint): bigint => (a < b ? a : b);
+const most = (a: bigint, b: bigint): bigint => (a > b ? a : b);

@@ -1,0 +1,89 @@
+import { collateralDifferences, collateralDoubts, PUBLISHED_COLLATERALS } from '../chains/collaterals.js';
+import { isWriteName, USED_SELECTORS, WRITE_FUNCTIONS } from '../chains/diamond-functions.js';
+import type { Venue } from '../gateway.js';
+import { referrersOf } from '../trading/referrers.js';
+import { ForeignChainError, type ChainFacts } from '../ports/chain.js';
+import { redactText } from '../observability/redact.js';
+
+/** Facets are changed by votes that take days: this often is often enough, and costs one request. */
+const AGAIN_MS = 10 * 60_000;
+/** After a look that failed, or that turned something off: one node in doubt must not keep it off for long. */
+const RETRY_MS = 60_000;
+/** A node that comes and goes is not asked each time. */
+const SOONEST_MS = 5_000;
+
+export interface Identification {
+  /** Makes sure that the node has been asked; throws while it cannot be, or is another chain's. */
+  ensure(): Promise<void>;
+  /** Asks again when it is time, or at once after the node was away; nobody waits for it. */
+  refresh(wasAway: boolean): void;
+  /** Resolves when nobody is being asked. */
+  settled(): Promise<void>;
+}
+
+/** Keeps `venue.state.facts` true. */
+export function createIdentification(venue: Venue): Identification {
+  const { state, clock, log, chain } = venue;
+  let dueAt = Number.NEGATIVE_INFINITY;
+  let askedAt = Number.NEGATIVE_INFINITY;
+  let asking: Promise<void> | null = null;
+
+  async function ask(): Promise<void> {
+    askedAt = clock.now();
+    const facts = await chain.identify(referrersOf(venue.referrers));
+    const notes = factNotes(venue, facts);
+    if (state.facts === null) log.info('chain.identified', { chainId: facts.chainId, missing: facts.missing });
+    if (notes.join() !== (state.facts === null ? '' : factNotes(venue, state.facts).join())) log.warn('chain.differs', { notes });
+    state.facts = facts;
+    dueAt = clock.now() + (facts.missing?.length ? RETRY_MS : AGAIN_MS);
+  }
+
+  function failed(error: unknown): void {
+    dueAt = clock.now() + RETRY_MS;
+    const fault = redactText(error instanceof Error ? (error.message.split('\n', 1)[0] ?? '') : String(error));
+    log.warn('chain.not-identified', { fault });
+    // What is known was learnt of our chain, and this is another: the next look at the head finds out who answers now.
+    if (error instanceof ForeignChainError) state.facts = null;
+  }
+
+  return {
+    async ensure() {
+      if (state.facts === null) await ask();
+    },
+    refresh(wasAway) {
+      if (wasAway) dueAt = Math.min(dueAt, askedAt + SOONEST_MS);
+      if (asking !== null || clock.now() < dueAt) return;
+      asking = ask()
+        .catch(failed)
+        .finally(() => (asking = null));
+    },
+    async settled() {
+      await asking;
+    },
+  };
+}
+
+/** Sentences for an operator: what the chain does not serve, or holds otherwise than we were told. The service goes on with what the chain says. */
+export function factNotes({ definition }: Pick<Venue, 'definition'>, { missing, collaterals, ...asked }: ChainFacts): string[] {
+  const ofCollaterals = collaterals === null ? [] : collateralDifferences(PUBLISHED_COLLATERALS[definition.slug], collaterals);
+  const differences = [...ofCollaterals, ...referrerNotes(asked)];
+  if (missing === null) return ['the Diamond does not tell which functions it serves: they are unchecked', ...differences];
+  return [...missing.map(missingNote), ...differences];
+}
+
+/** An unknown referrer does no harm on chain: the contract ignores it, and it earns nothing. */
+const referrerNotes = ({ unlisted = [], unchecked = [] }: Pick<ChainFacts, 'unlisted' | 'unchecked'>): string[] => [
+  ...unlisted.map((referrer) => `the protocol has not whitelisted ${referrer} as a referrer: openings name it, and it earns nothing`),
+  ...unchecked.map((referrer) => `the Diamond does not say whether ${referrer} is whitelisted as a referrer`),
+];
+
+const missingNote = (name: string): string =>
+  `the Diamond does not serve ${name} (${USED_SELECTORS.get(name) ?? 'unknown'}): ${isWriteName(name) ? `${WRITE_FUNCTIONS[name].turnsOff} is off` : 'what is read with it is missing'}`;
+
+/** All that is to be noted of the venue now; empty before its node was asked. */
+export function venueNotes({ definition, state: { facts }, feed }: Venue): string[] {
+  if (facts === null) return [];
+  const { collaterals } = facts;
+  const isComparable = collaterals !== null && feed.status().configFrom === 'backend';
+  return [...factNotes({ definition }, facts), ...(isComparable ? collateralDoubts(feed.config().collaterals, collaterals) : [])];
+}

@@ -1,0 +1,57 @@
+import { isLive, type Order } from '../domain/order.js';
+import type { Gateway } from '../gateway.js';
+import type { Cancel } from '../types.js';
+import type { Changes } from './changes.js';
+import type { StoredOrder } from '../ports/stores/tracking.js';
+
+/** Orders on their way whose request was seen, and orders that ended lately: of more than these the oldest are forgotten. */
+const MOST_KNOWN = 5_000;
+
+/** Times orders and counts their ends as the chain tells them, on the replica that follows it. */
+export function measureOrders({ bus, metrics, clock }: Gateway): Cancel {
+  const requestedAt = new Map<bigint, number>();
+  /** A reorganisation may end an order once more. */
+  const ended = new Map<bigint, number>();
+
+  const timeRequest = (chain: string, { id }: StoredOrder, { type, createdAt }: Order): void => {
+    if (requestedAt.has(id)) return;
+    remember(requestedAt, id, clock.now());
+    metrics.took('orderSeconds', [chain, type, 'mined'], clock.now() - createdAt);
+  };
+
+  const end = (chain: string, { id }: StoredOrder, { status, type }: Order): void => {
+    if (ended.has(id)) return;
+    remember(ended, id, clock.now());
+    metrics.finished(chain, status, 1);
+    const since = requestedAt.get(id);
+    if (status === 'filled' && since !== undefined) metrics.took('orderSeconds', [chain, type, 'filled'], clock.now() - since);
+    requestedAt.delete(id);
+  };
+
+  const measure = (chain: string, { events, orders }: Changes): void => {
+    const news = new Set(events.map(({ trader, place }) => `${trader} ${place.blockNumber}`));
+    for (const stored of orders) {
+      const { order, agent, trader } = stored;
+      if (order === null) continue;
+      // A request from before we looked says nothing about the time it took.
+      const isNews = order.requestedBlock !== null && news.has(`${trader} ${order.requestedBlock}`);
+      if (isNews && agent !== null) timeRequest(chain, stored, order);
+      if (!isLive(order)) end(chain, stored, order);
+    }
+  };
+
+  const stopTracked = bus.on('tracked', ({ venue, changes }) => measure(venue.definition.slug, changes));
+  const stopJournal = bus.on('journal', ({ venue, entries }) => {
+    for (const { at } of entries) metrics.took('journalLag', [venue.definition.slug], clock.now() - at);
+  });
+  return () => {
+    stopTracked();
+    stopJournal();
+  };
+}
+
+function remember(known: Map<bigint, number>, id: bigint, at: number): void {
+  const [oldest] = known.keys();
+  if (known.size >= MOST_KNOWN && oldest !== undefined) known.delete(oldest);
+  known.set(id, at);
+}

@@ -1,0 +1,108 @@
+import type { OpenOrders } from '../ports/account-chain.js';
+import type { ChainEvent, EventPlace } from '../domain/chain-event.js';
+import { figuresOf, lower, type PrecisionLookup } from '../domain/interpret-executions.js';
+import { requested, restedAs } from '../domain/interpret-logs.js';
+import { foldPosition, type PositionState } from '../domain/position.js';
+import type { Gateway, Venue } from '../gateway.js';
+import type { Address } from '../types.js';
+import { redactText } from '../observability/redact.js';
+import { applyFresh } from './apply-events.js';
+import { change, CursorMovedError } from './chain-steps.js';
+import { entryPriceOf } from './find-trades.js';
+import { precisionsOf } from './interpret-range.js';
+import { refsOf } from './link-orders.js';
+import { orderRefKey, type ChainCursor, type TrackingUnit } from '../ports/stores/tracking.js';
+
+/**
+ * What a trader had open before our memory begins is in no log we read. It is looked up in the chain's state once, when somebody asks for
+ * the trader's orders. A node that cannot answer is asked again the next time; what is known is served meanwhile.
+ */
+export async function meetTrader(gateway: Gateway, venue: Venue, trader: Address): Promise<void> {
+  const { tracking } = gateway.store;
+  const { slug } = venue.definition;
+  if (await tracking.hasMet(slug, trader)) return;
+  const cursor = await tracking.cursor(slug);
+  if (cursor === null || cursor.number < cursor.startBlock) return;
+  try {
+    await meetAt(gateway, venue, trader, cursor).catch((error: unknown) => {
+      if (!(error instanceof CursorMovedError)) throw error;
+      return meetHolding(gateway, venue, trader);
+    });
+  } catch (error) {
+    venue.log.warn('chain.trader-not-met', { error: redactText(error instanceof Error ? error.message : String(error)) });
+  }
+}
+
+/** Where blocks come faster than a node answers, the cursor is held still for the length of one question. */
+async function meetHolding(gateway: Gateway, venue: Venue, trader: Address): Promise<void> {
+  const changes = await gateway.store.tracking.change(venue.definition.slug, async (unit) => {
+    const cursor = await unit.cursor();
+    if (cursor === null) return null;
+    const made = await meet(unit, trader, cursor, await lookUp(venue, trader, cursor));
+    unit.tell(venue.clock.now(), made.changes.told);
+    return made;
+  });
+  if (changes !== null) gateway.bus.emit('tracked', { venue, ...changes });
+}
+
+async function meetAt(gateway: Gateway, venue: Venue, trader: Address, cursor: ChainCursor): Promise<void> {
+  const events = await lookUp(venue, trader, cursor);
+  await change(gateway, venue, cursor, (unit) => meet(unit, trader, cursor, events));
+}
+
+async function meet(unit: TrackingUnit, trader: Address, cursor: ChainCursor, events: readonly ChainEvent[]) {
+  const changes = await applyFresh(unit, await unseen(unit, events));
+  unit.meet(trader, cursor.number);
+  return { block: cursor.number, changes };
+}
+
+async function lookUp(venue: Venue, trader: Address, cursor: ChainCursor): Promise<ChainEvent[]> {
+  const open = await venue.chain.openOrders(trader, cursor.number);
+  const made = [...open.positions, ...open.resting].map(({ info }) => info.createdBlock);
+  const blocks = [...new Set([...made, ...open.pending.map(({ createdBlock }) => createdBlock)])].map(BigInt);
+  const times = new Map((await venue.chain.blocks(blocks)).map(({ number, timestamp }) => [number, Number(timestamp) * 1000]));
+  const placeOf = (createdBlock: number): EventPlace => ({
+    blockNumber: cursor.number,
+    blockHash: null,
+    txHash: null,
+    logIndex: null,
+    at: times.get(BigInt(createdBlock)) ?? 0,
+  });
+  return eventsOf(open, trader, placeOf, precisionsOf(venue));
+}
+
+function eventsOf(
+  open: OpenOrders,
+  trader: Address,
+  placeOf: (createdBlock: number) => EventPlace,
+  precisionOf: PrecisionLookup,
+): ChainEvent[] {
+  const positions = open.positions.map(({ trade, info }): ChainEvent => {
+    const about = { trader, orderKey: null, tradeIndex: trade.index, place: placeOf(info.createdBlock) };
+    const { maxSlippageP, createdBlock } = info;
+    return {
+      kind: 'found',
+      ...about,
+      trade: figuresOf(trade),
+      isOpen: true,
+      slippageP: BigInt(maxSlippageP),
+      openedBlock: BigInt(createdBlock),
+      ...entryPriceOf(info),
+    };
+  });
+  const figures = new Map(positions.map((event) => [event.tradeIndex, foldPosition(null, event)]));
+  const tradeOf = (user: Address, index: number): PositionState | null => (lower(user) === trader ? (figures.get(index) ?? null) : null);
+  const resting = open.resting.map(({ trade, info }) => restedAs(trade, BigInt(info.maxSlippageP), placeOf(info.createdBlock)));
+  const waiting = open.pending.flatMap((pending) => {
+    const event = requested(pending, placeOf(pending.createdBlock), { logs: [], tradeOf, precisionOf });
+    return event ? [{ ...event, createdBlock: BigInt(pending.createdBlock) }] : [];
+  });
+  return [...positions, ...resting, ...waiting];
+}
+
+/** Orders we have followed, and positions whose story we know, are not told by what they look like now. */
+async function unseen(unit: TrackingUnit, events: readonly ChainEvent[]): Promise<ChainEvent[]> {
+  const orders = await unit.orders({ refs: refsOf(events), ids: [] });
+  const known = new Set(orders.flatMap(({ trader, orderKey, order }) => (orderKey && order ? [orderRefKey({ trader, orderKey })] : [])));
+  return events.filter(({ trader, orderKey }) => orderKey === null || !known.has(orderRefKey({ trader, orderKey })));
+}

@@ -1,0 +1,49 @@
+import { toUnits } from '../domain/decimal.js';
+import { GatewayError } from '../errors.js';
+import type { Venue } from '../gateway.js';
+import { fundingSnapshot } from './funding.js';
+import type { Cancel } from '../types.js';
+import type { FundingHour, FundingStore } from '../ports/stores/funding.js';
+
+export const HOUR_MS = 3_600_000;
+const LOOK_MS = 20_000;
+/** A rate that was read later than this after the hour began is not that of its beginning. */
+const LATEST_MS = 5 * 60_000;
+/** Percent with so many decimals. */
+const RATE_SCALE = 18;
+const PREMIUM_UNIT = 10n ** 10n;
+
+/** Writes down, once an hour, what every live market charges its longs; whichever replica comes first. */
+export function recordFunding(store: FundingStore, venue: Venue): Cancel {
+  const { clock, log, definition } = venue;
+  let done = 0;
+  const look = async (): Promise<void> => {
+    const now = clock.now();
+    const hour = Math.floor(now / HOUR_MS) * HOUR_MS;
+    if (done === hour || now - hour > LATEST_MS) return;
+    const rates = ratesOf(venue, hour);
+    await store.record(definition.slug, rates);
+    if (rates.length > 0) done = hour;
+  };
+  return clock.every(LOOK_MS, () => void look().catch((error: unknown) => log.warn('funding.not-recorded', { error })));
+}
+
+function ratesOf({ feed, clock }: Venue, time: number): FundingHour[] {
+  const config = feed.status().ready ? feed.config() : null;
+  return (config?.pairs ?? []).flatMap((pair, pairIndex) => {
+    const price = pair && livePrice(feed, pairIndex);
+    if (!config || !price) return [];
+    const { fundingRateLongHourly } = fundingSnapshot(config, pairIndex, price, clock.now());
+    const premium = ((price.mark - price.oracle) * PREMIUM_UNIT) / price.oracle;
+    return [{ pairIndex, time, rate: toUnits(fundingRateLongHourly, RATE_SCALE, 'half-up'), premium }];
+  });
+}
+
+function livePrice(feed: Venue['feed'], pairIndex: number) {
+  try {
+    return feed.price(pairIndex);
+  } catch (error) {
+    if (error instanceof GatewayError) return null;
+    throw error;
+  }
+}

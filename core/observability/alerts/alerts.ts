@@ -1,0 +1,40 @@
+import type { Logger } from '../../ports/log.js';
+import type { Clock } from '../../ports/clock.js';
+import type { AlertFacts, AlertName, AlertStore } from '../../ports/stores/alerts.js';
+
+export interface AlertRequest extends Omit<AlertFacts, 'expiresAt'> {
+  readonly expiresAt?: number | null;
+  /** Told again and again while it lasts. */
+  readonly repeats?: boolean;
+}
+
+/** Where anything that goes wrong is reported. Nothing thrown here reaches who reports: trouble with alerts must not be trouble of orders. */
+export interface Alerts {
+  raiseAlert(alert: AlertRequest): Promise<void>;
+  recoverAlert(name: AlertName, message: string): Promise<void>;
+}
+
+export interface AlertsOptions {
+  readonly store: AlertStore;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Whether somebody is to be called. */
+  readonly tells: boolean;
+}
+
+export const REPEAT_MS = 3_600_000;
+
+export function createAlerts({ store, clock, log, tells }: AlertsOptions): Alerts {
+  const guard = async (name: AlertName, work: () => Promise<unknown>): Promise<void> => {
+    try {
+      await work();
+    } catch (error) {
+      log.error('alerts.not-stored', { kind: name.kind, chain: name.chain, subject: name.subject, error });
+    }
+  };
+  return {
+    raiseAlert: ({ repeats = false, expiresAt = null, ...alert }) =>
+      guard(alert, () => store.raise({ ...alert, expiresAt }, { at: clock.now(), tells, repeatMs: repeats ? REPEAT_MS : null })),
+    recoverAlert: (name, message) => guard(name, () => store.recover(name, { at: clock.now(), tells, message })),
+  };
+}

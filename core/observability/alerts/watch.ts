@@ -1,0 +1,161 @@
+import type { Gateway, Venue } from '../../gateway.js';
+import type { Address, Cancel } from '../../types.js';
+import type { Alert, AlertKind, AlertStore } from '../../ports/stores/alerts.js';
+import type { Alerts } from './alerts.js';
+import { runwayDays } from '../../ports/stores/gas.js';
+import { formatNative } from '../../domain/native-amount.js';
+import type { AlertSettings } from '../../config/operator.js';
+import type { LaneHealth } from '../../ports/stores/relay.js';
+
+const CHECK_MS = 5_000;
+/** Who looks after things is believed to be alive for this long. */
+const LEAD_MS = 20_000;
+/** No progress for this long is no hiccup any more. */
+const JAMMED_MS = 60_000;
+const NODES_DOWN_MS = 30_000;
+/** What recovered barely would be wrong again with the next transaction. */
+const enough = (threshold: bigint): bigint => (threshold * 11n) / 10n;
+
+interface Watch {
+  readonly gateway: Gateway;
+  readonly settings: AlertSettings;
+  readonly store: AlertStore;
+  readonly alerts: Alerts;
+  /** Since when something has been as it is now, by its name. */
+  readonly seen: Map<string, { readonly value: string; readonly at: number }>;
+}
+
+interface Finding {
+  readonly kind: AlertKind;
+  readonly subject: string;
+  readonly isWrong: boolean;
+  readonly message: string;
+  readonly details: Readonly<Record<string, unknown>>;
+  readonly repeats?: boolean;
+}
+
+/** Looks at wallets, lanes and nodes, on one replica at a time; another takes over when it dies. */
+export function watchAlerts(gateway: Gateway, settings: AlertSettings): Cancel {
+  const { store, alerts, clock, log } = gateway;
+  const holder = Buffer.from(gateway.randomBytes(8)).toString('hex');
+  const watch: Watch = { gateway, settings, store: store.alerts, alerts, seen: new Map() };
+  let isBusy = false;
+  const turn = async (): Promise<void> => {
+    if (await store.alerts.lead(holder, clock.now(), clock.now() + LEAD_MS)) await checkAll(watch);
+    else watch.seen.clear();
+  };
+  return clock.every(CHECK_MS, () => {
+    if (isBusy) return;
+    isBusy = true;
+    turn()
+      .catch((error: unknown) => log.warn('alerts.check-failed', { error }))
+      .finally(() => (isBusy = false));
+  });
+}
+
+async function checkAll(watch: Watch): Promise<void> {
+  const { gateway, store, alerts } = watch;
+  const open = await store.open();
+  const over = open.filter(({ expiresAt }) => expiresAt !== null && expiresAt <= gateway.clock.now());
+  await Promise.all(over.map((alert) => alerts.recoverAlert(alert, `${alert.message} Its time is over.`)));
+  await Promise.all([...gateway.venues.values()].map((venue) => checkVenue(watch, venue, open)));
+}
+
+/** A check that cannot be made says nothing, neither that something is wrong nor that it is well again. */
+async function checkVenue(watch: Watch, venue: Venue, open: readonly Alert[]): Promise<void> {
+  const isOpen = (kind: AlertKind, subject: string): boolean =>
+    open.some((alert) => alert.kind === kind && alert.subject === subject && alert.chain === venue.definition.slug);
+  const lanes = (await venue.relayer?.lanes()) ?? [];
+  const balances = venue.relayer?.wallets().map((wallet) => checkBalance(watch, venue, wallet, isOpen('low-balance', wallet))) ?? [];
+  const findings = [
+    checkNodes(watch, venue),
+    ...lanes.map((lane) => checkLane(watch, venue, lane)),
+    ...(await Promise.allSettled(balances)).flatMap((one) => (one.status === 'fulfilled' ? [one.value] : [])),
+  ];
+  for (const finding of [...findings, ...left(venue, open)]) {
+    const { isWrong, message, ...rest } = finding;
+    const name = { kind: rest.kind, subject: rest.subject, chain: venue.definition.slug };
+    if (isWrong) await watch.alerts.raiseAlert({ ...rest, chain: name.chain, message });
+    else if (isOpen(rest.kind, rest.subject)) await watch.alerts.recoverAlert(name, message);
+  }
+}
+
+const ABOUT_WALLETS: ReadonlySet<AlertKind> = new Set(['low-balance', 'lane-jammed', 'budget-reached', 'key-trouble']);
+
+/** Of a wallet that was taken out of the settings: nothing can be wrong with it any more. */
+function left({ definition, relayer }: Venue, open: readonly Alert[]): Finding[] {
+  const wallets: readonly string[] = relayer?.wallets() ?? [];
+  return open
+    .filter(({ chain, kind, subject }) => chain === definition.slug && ABOUT_WALLETS.has(kind) && !wallets.includes(subject))
+    .map(({ kind, subject }) => ({
+      kind,
+      subject,
+      isWrong: false,
+      message: `${subject} is no wallet of the relayer any more.`,
+      details: {},
+    }));
+}
+
+async function checkBalance({ gateway, settings }: Watch, venue: Venue, wallet: Address, isOpen: boolean): Promise<Finding> {
+  const { slug } = venue.definition;
+  const [balance, burn] = await Promise.all([venue.chain.nativeBalance(wallet), gateway.store.gas.burn(slug, wallet, gateway.clock.now())]);
+  const days = runwayDays(balance, burn);
+  const threshold = settings.lowBalance.own.get(slug) ?? settings.lowBalance.usual;
+  const [leastBalance, leastDays] = isOpen ? [enough(threshold), settings.lowRunwayDays * 1.1] : [threshold, settings.lowRunwayDays];
+  const isWrong = balance < leastBalance || (days !== null && days < leastDays);
+  const lasts = days === null ? '' : `, which lasts for ${days} days`;
+  return {
+    kind: 'low-balance',
+    subject: wallet,
+    isWrong,
+    repeats: true,
+    message: `The relayer wallet ${wallet} on ${slug} holds ${formatNative(balance)}${lasts}.`,
+    details: {
+      balanceWei: balance.toString(),
+      thresholdWei: threshold.toString(),
+      burnDayWei: burn.dayWei.toString(),
+      burnWeekWei: burn.weekWei.toString(),
+      runwayDays: days,
+      lowRunwayDays: settings.lowRunwayDays,
+    },
+  };
+}
+
+/** For how long something has had this value. */
+function lasting({ gateway, seen }: Watch, name: string, value: string): number {
+  const now = gateway.clock.now();
+  const known = seen.get(name);
+  if (known?.value === value) return now - known.at;
+  seen.set(name, { value, at: now });
+  return 0;
+}
+
+function checkLane(watch: Watch, { definition, clock }: Venue, lane: LaneHealth): Finding {
+  const { wallet, openJobs, oldestOpenAt, nextNonce, reason, since } = lane;
+  const same = lasting(watch, `${definition.slug} ${wallet}`, `${oldestOpenAt} ${openJobs > 0}`);
+  const isStuck = openJobs > 0 && same >= JAMMED_MS;
+  const isFenced = since !== null && clock.now() - since >= JAMMED_MS;
+  const isWrong = isStuck || isFenced;
+  return {
+    kind: 'lane-jammed',
+    subject: wallet,
+    isWrong,
+    message: isWrong
+      ? `The lane of ${wallet} on ${definition.slug} makes no progress: ${reason ?? 'its oldest transaction is not mined'}.`
+      : `The lane of ${wallet} on ${definition.slug} moves again.`,
+    details: { openJobs, oldestOpenAt, nextNonce, reason },
+  };
+}
+
+function checkNodes(watch: Watch, { definition, chain, state }: Venue): Finding {
+  const endpoints = chain.endpoints();
+  const isDown = state.fault !== null || endpoints.every((endpoint) => endpoint.state !== 'ok');
+  const isWrong = lasting(watch, `${definition.slug} nodes`, String(isDown)) >= NODES_DOWN_MS && isDown;
+  return {
+    kind: 'rpc-trouble',
+    subject: 'nodes',
+    isWrong,
+    message: isDown ? `No node of ${definition.slug} answers.` : `A node of ${definition.slug} answers.`,
+    details: { endpoints: endpoints.map(({ host, state: health, failures }) => ({ host, state: health, failures })) },
+  };
+}

@@ -1,0 +1,20 @@
+import type { Metrics } from './metrics.js';
+import type { Clock } from '../ports/clock.js';
+import type { RelayStore } from '../ports/stores/relay.js';
+
+/** The same store; how long jobs take to a node and from there into a block is noted on the way. */
+export const measureRelay = (store: RelayStore, metrics: Pick<Metrics, 'took'>, clock: Pick<Clock, 'now'>): RelayStore => ({
+  ...store,
+  async accept(chain, ids, at) {
+    const jobs = await store.accept(chain, ids, at);
+    // A job that was sent again keeps the time at which it was first taken.
+    for (const { acceptedAt, createdAt } of jobs) if (acceptedAt === at) metrics.took('relaySeconds', [chain, 'broadcast'], at - createdAt);
+    return jobs;
+  },
+  async settle(chain, settled) {
+    const jobs = await store.settle(chain, settled);
+    const now = clock.now();
+    for (const { acceptedAt } of jobs) if (acceptedAt !== null) metrics.took('relaySeconds', [chain, 'mined'], now - acceptedAt);
+    return jobs;
+  },
+});

@@ -1,0 +1,69 @@
+import type { Gateway } from '../gateway.js';
+import { familyOf, histogramValues, type MetricFamily, type MetricValue } from './metrics.js';
+import { chainFamilies } from './metrics-chains.js';
+import { createJournalFamilies } from './metrics-journal.js';
+import { createRelayFamilies } from './metrics-relayer.js';
+import { CHAIN_PARTS, readiness, type Readiness } from './readiness.js';
+
+/** Everything that Prometheus is told besides what the process says of itself. Figures of the database are the same on every replica. */
+export function createMetricsCollector(gateway: Gateway, node: string): () => Promise<readonly MetricFamily[]> {
+  const venues = [...gateway.venues.values()];
+  const relayFamilies = createRelayFamilies(gateway, venues);
+  const journal = createJournalFamilies(gateway);
+  const { version, commit, mode } = gateway;
+  const build = familyOf('build', [{ value: 1, labels: { version, commit, mode, node } }]);
+  /** A database that does not answer takes its own figures with it, and none of the others. */
+  const stored = async (): Promise<MetricFamily[]> => {
+    try {
+      return (await Promise.all([relayFamilies(), countFamilies(gateway), journal.depth()])).flat();
+    } catch (error) {
+      gateway.log.warn('metrics.store-failed', { error });
+      return [];
+    }
+  };
+  return async () => {
+    const ready = await readiness(gateway);
+    return [
+      build,
+      ...readyFamilies(ready),
+      ...gateway.metrics.families(),
+      ...chainFamilies(gateway, venues),
+      ...(await poolFamilies(gateway)),
+      await journal.readAge(),
+      ...(ready.database.ready ? await stored() : []),
+    ];
+  };
+}
+
+function readyFamilies({ ready, database, chains }: Readiness): MetricFamily[] {
+  const parts = Object.entries(chains).flatMap(([chain, { faults, relayer }]): MetricValue[] =>
+    CHAIN_PARTS.flatMap((part) =>
+      part === 'relayer' && relayer === null ? [] : [{ value: faults[part].length === 0 ? 1 : 0, labels: { chain, part } }],
+    ),
+  );
+  return [
+    familyOf('ready', [{ value: ready ? 1 : 0, labels: {} }]),
+    familyOf('storeUp', [{ value: database.ready ? 1 : 0, labels: {} }]),
+    familyOf('partReady', [{ value: database.ready ? 1 : 0, labels: { chain: 'all', part: 'database' } }, ...parts]),
+  ];
+}
+
+async function poolFamilies({ store: { metrics } }: Gateway): Promise<MetricFamily[]> {
+  const { used, idle, opening, most, waiting, waitSeconds } = await metrics.pool();
+  return [
+    familyOf(
+      'poolConnections',
+      Object.entries({ used, idle, opening }).map(([state, value]) => ({ value, labels: { state } })),
+    ),
+    familyOf('poolMost', [{ value: most, labels: {} }]),
+    familyOf('poolWaiting', [{ value: waiting, labels: {} }]),
+    familyOf('poolWait', histogramValues('poolWait', {}, waitSeconds)),
+  ];
+}
+
+async function countFamilies({ store: { metrics } }: Gateway): Promise<MetricFamily[]> {
+  const [orders, alerts, deliveries] = await Promise.all([metrics.liveOrders(), metrics.openAlerts(), metrics.undelivered()]);
+  const values = (rows: readonly (Readonly<Record<string, string | number>> & { readonly count: number })[]): MetricValue[] =>
+    rows.map(({ count, ...labels }) => ({ value: count, labels }));
+  return [familyOf('orders', values(orders)), familyOf('alertsOpen', values(alerts)), familyOf('deliveries', values(deliveries))];
+}

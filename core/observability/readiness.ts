@@ -1,0 +1,133 @@
+import type { Gateway, Venue } from '../gateway.js';
+import type { EndpointHealth } from '../ports/chain.js';
+import { isNearHead, type CatchUp } from '../indexer/catch-up.js';
+import { venueNotes } from '../indexer/identify-venue.js';
+
+/** What a chain needs to be served, and who sends for bots on it. */
+export const CHAIN_PARTS = ['rpc', 'follower', 'feed', 'relayer'] as const;
+export type ChainPart = (typeof CHAIN_PARTS)[number];
+
+export interface ChainReadiness {
+  readonly ready: boolean;
+  /** Sentences for an operator; empty when ready. */
+  readonly reasons: readonly string[];
+  /** Everything that is wrong, by what it concerns; a part that is not there has nothing wrong with it. */
+  readonly faults: Readonly<Record<ChainPart, readonly string[]>>;
+  /** Null where nobody sends. A lane that cannot send leaves all else in service, so it does not count against the chain. */
+  readonly relayer: { readonly ready: boolean; readonly reasons: readonly string[] } | null;
+  /** Sentences about what is not as expected and keeps nobody from being served: a write that is off, an address the chain knows better, a backend the chain stands in for. */
+  readonly notes: readonly string[];
+  readonly block: bigint | null;
+  /** How far the chain's events are in. */
+  readonly followed: { readonly block: bigint | null; readonly behind: bigint | null; readonly catchUp: CatchUp | null };
+  readonly endpoints: readonly EndpointHealth[];
+}
+
+export interface Readiness {
+  readonly ready: boolean;
+  /** It was asked to end: whoever spreads requests leaves it out. */
+  readonly stopping: boolean;
+  readonly database: { readonly ready: boolean; readonly reasons: readonly string[] };
+  readonly chains: Readonly<Record<string, ChainReadiness>>;
+}
+
+/** A head this old is no head to trade on, on any of our chains. */
+const HEAD_STALE_MS = 30_000;
+const DATABASE_PATIENCE_MS = 2_000;
+
+export async function readiness(gateway: Gateway): Promise<Readiness> {
+  const fault = await databaseFault(gateway);
+  const database = { ready: fault === null, reasons: fault === null ? [] : [fault] };
+  const chains = Object.fromEntries([...gateway.venues].map(([slug, venue]) => [slug, chainReadiness(venue)]));
+  const stopping = gateway.stopping.aborted;
+  const isServing = database.ready && Object.values(chains).every((chain) => chain.ready);
+  return { ready: isServing && !stopping, stopping, database, chains };
+}
+
+function chainReadiness(venue: Venue): ChainReadiness {
+  const faults = { rpc: chainReasons(venue), follower: followReasons(venue), feed: feedReasons(venue), relayer: relayerReasons(venue) };
+  const reasons = [...faults.rpc, ...faults.follower, ...faults.feed];
+  const block = venue.state.head?.block.number ?? null;
+  return {
+    ready: reasons.length === 0,
+    reasons,
+    faults,
+    relayer: venue.relayer && { ready: faults.relayer.length === 0, reasons: faults.relayer },
+    notes: [...venueNotes(venue), ...feedNotes(venue)],
+    block,
+    followed: followedOf(venue, block),
+    endpoints: venue.chain.endpoints(),
+  };
+}
+
+/** Each wallet that sends nothing now, and why. */
+function relayerReasons({ relayer }: Venue): string[] {
+  if (relayer === null) return [];
+  return relayer.wallets().flatMap((wallet) => {
+    const { mode, reason } = relayer.standing(wallet);
+    if (mode !== 'running') return [`the wallet ${wallet} is ${mode} by its operator${reason === null ? '' : `: ${reason}`}`];
+    const trouble = relayer.fence(wallet)?.reason ?? relayer.trouble(wallet);
+    return trouble === null ? [] : [`the wallet ${wallet} cannot send: ${trouble}`];
+  });
+}
+
+function followedOf({ state: { followed, catchUp } }: Venue, head: bigint | null): ChainReadiness['followed'] {
+  const behind = head === null || followed.block === null ? null : head - followed.block;
+  return { block: followed.block, behind: behind !== null && behind < 0n ? 0n : behind, catchUp };
+}
+
+function chainReasons({ state, clock }: Venue): string[] {
+  if (state.fault !== null) return [`the node cannot be asked: ${state.fault}`];
+  if (state.head === null) return ['the node has not been asked yet'];
+  const age = clock.now() - state.head.seenAt;
+  return age > HEAD_STALE_MS ? [`the newest block is ${Math.round(age / 1000)} s old`] : [];
+}
+
+/** Reads of orders and positions are only as true as the follower is near. */
+function followReasons(venue: Venue): string[] {
+  const { followed, head, catchUp } = venue.state;
+  if (head === null || isNearHead(venue)) return [];
+  const reached = followed.block === null ? 'none' : followed.block.toString();
+  const trouble = followed.fault === null ? '' : `: ${followed.fault}`;
+  return [`the chain's events are in up to block ${reached} of ${head.block.number}${progressText(catchUp)}${trouble}`];
+}
+
+function progressText(catchUp: CatchUp | null): string {
+  if (catchUp === null) return '';
+  const { percent, blocksPerSecond, secondsLeft } = catchUp;
+  const pace = blocksPerSecond === null ? '' : `, ${blocksPerSecond} blocks per second`;
+  return ` (${percent} %${pace}${secondsLeft === null ? '' : `, about ${secondsLeft} s left`})`;
+}
+
+function feedReasons({ feed }: Venue): string[] {
+  const { parts, configFrom } = feed.status();
+  return (['config', 'price'] as const).flatMap((part) => {
+    // A backend that has gone silent does no harm while the chain answers for it.
+    const isServed = parts[part].state === 'ok' || (part === 'config' && configFrom !== null);
+    return isServed ? [] : [`the ${part} feed is ${parts[part].state}`];
+  });
+}
+
+/** Nobody is refused anything for it, yet it lasts only as long as the node does: whoever keeps the backend in mind should know. */
+function feedNotes({ feed }: Venue): string[] {
+  const { parts, configFrom } = feed.status();
+  if (configFrom !== 'chain') return [];
+  const { ageMs } = parts.config;
+  const since = ageMs === null ? 'was not heard since the start' : `was last heard ${Math.round(ageMs / 1_000)} s ago`;
+  return [`the backend ${since}: the market configuration is read from the chain alone`];
+}
+
+/** Null when it answers in time. */
+async function databaseFault({ store, clock }: Gateway): Promise<string | null> {
+  const patience = new AbortController();
+  const answer = store.ping().then(
+    () => null,
+    () => 'the database cannot be asked',
+  );
+  const gaveUp = clock
+    .sleep(DATABASE_PATIENCE_MS, patience.signal)
+    .then(() => `the database has not answered within ${DATABASE_PATIENCE_MS / 1000} s`);
+  const fault = await Promise.race([answer, gaveUp]);
+  patience.abort();
+  return fault;
+}

@@ -1,0 +1,139 @@
+import { traced, type Span, type Tracer } from './tracing.js';
+import { traceOf, withTrace } from './job-trace.js';
+import type { RelayJob, RelayStore } from '../ports/stores/relay.js';
+import type { RelayNode } from '../ports/relayer.js';
+
+/** Jobs whose trace is remembered; one that is forgotten is sent all the same, without its steps in the trace. */
+const MOST_REMEMBERED = 10_000;
+
+export interface TracedRelay {
+  readonly store: RelayStore;
+  readonly node: RelayNode;
+  /** The wallet's signature, as a step of the job whose nonce it uses. */
+  sign<Result>(wallet: string, nonce: number, work: () => Promise<Result>): Promise<Result>;
+}
+
+interface Known {
+  readonly span: Span;
+  readonly traits: string[];
+}
+
+/**
+ * A lane works for many requests at once and in its own time; so what it does for a job is hung below the request that stored the job,
+ * whichever replica was asked.
+ */
+export function traceRelay(store: RelayStore, node: RelayNode, tracer: Tracer): TracedRelay {
+  const known = new Map<bigint, Known>();
+  /** By the nonce of a wallet, and by the bytes that were signed. */
+  const byTrait = new Map<string, bigint>();
+  const traitOf = (wallet: string, nonce: number | null): string => `${wallet} ${nonce}`;
+
+  const learn = (id: bigint, trait: string): void => {
+    const job = known.get(id);
+    if (job === undefined) return;
+    job.traits.push(trait);
+    byTrait.set(trait, id);
+  };
+
+  const forget = (id: bigint): void => {
+    for (const trait of known.get(id)?.traits ?? []) byTrait.delete(trait);
+    known.delete(id);
+  };
+
+  /** Those that another replica sends end here when they are forgotten for newer ones. */
+  const remember = (id: bigint, span: Span): void => {
+    const [oldest] = known.keys();
+    if (known.size >= MOST_REMEMBERED && oldest !== undefined) forget(oldest);
+    // The lane may have been quicker than the answer to who stored it.
+    known.set(id, { span, traits: known.get(id)?.traits ?? [] });
+  };
+
+  /** A job that another replica stored, or this one before it was started again: its trace goes on here. */
+  const adopt = (jobs: readonly RelayJob[]): void => {
+    for (const { id, wallet, nonce, attempts, context } of jobs.filter((job) => !known.has(job.id))) {
+      const traceparent = traceOf(context);
+      if (traceparent === null) continue;
+      const span = tracer.begin('relay.taken', { traceparent, fields: { 'relay.job': String(id) } });
+      span.end();
+      remember(id, span);
+      if (nonce !== null) learn(id, traitOf(wallet, nonce));
+      for (const { raw } of attempts) learn(id, raw);
+    }
+  };
+
+  const step = <Result>(id: bigint | undefined, name: string, work: () => Promise<Result>): Promise<Result> => {
+    const parent = id === undefined ? undefined : known.get(id)?.span;
+    return parent === undefined ? work() : traced(tracer, name, { parent, fields: { 'relay.job': String(id) } }, work);
+  };
+
+  return {
+    store: {
+      ...store,
+      async queue(request, at, record) {
+        const parent = tracer.current();
+        if (parent === null) return store.queue(request, at, record);
+        const job = await store.queue(tracedBy(request, parent), at, record);
+        remember(job.id, parent);
+        return job;
+      },
+      async queueOnce(request, at) {
+        const parent = tracer.current();
+        if (parent === null) return store.queueOnce(request, at);
+        const queued = await store.queueOnce(tracedBy(request, parent), at);
+        if (queued.isNew) remember(queued.job.id, parent);
+        return queued;
+      },
+      async placeAndQueue(relayed) {
+        const parent = tracer.current();
+        if (parent === null) return store.placeAndQueue(relayed);
+        const placed = await store.placeAndQueue({ ...relayed, request: tracedBy(relayed.request, parent) });
+        if (placed.kind === 'placed') remember(placed.job.id, parent);
+        return placed;
+      },
+      async queued(chain, wallet, limit) {
+        const jobs = await store.queued(chain, wallet, limit);
+        adopt(jobs);
+        return jobs;
+      },
+      async open(chain, wallet) {
+        const jobs = await store.open(chain, wallet);
+        adopt(jobs);
+        return jobs;
+      },
+      async number(chain, wallet, ids, atLeast) {
+        const jobs = await store.number(chain, wallet, ids, atLeast);
+        for (const { id, nonce } of jobs) learn(id, traitOf(wallet, nonce));
+        return jobs;
+      },
+      async addAttempt(chain, attempts) {
+        const [first] = attempts;
+        const jobs = await step(first?.id, 'relay.store', () => store.addAttempt(chain, attempts));
+        for (const { id, attempt } of attempts) learn(id, attempt.raw);
+        return jobs;
+      },
+      async refuse(chain, id, refusal) {
+        const job = await step(id, 'relay.refused', () => store.refuse(chain, id, refusal));
+        if (job !== null) forget(id);
+        return job;
+      },
+      async settle(chain, settled) {
+        const jobs = await store.settle(chain, settled);
+        for (const { id, state, acceptedAt } of jobs) {
+          const parent = known.get(id)?.span;
+          if (parent === undefined) continue;
+          const since = acceptedAt === null ? {} : { since: acceptedAt };
+          tracer.begin('relay.mined', { parent, ...since, fields: { 'relay.job': String(id), 'relay.state': state } }).end();
+          forget(id);
+        }
+        return jobs;
+      },
+    },
+    node: { ...node, send: (raw) => step(byTrait.get(raw), 'relay.broadcast', () => node.send(raw)) },
+    sign: (wallet, nonce, work) => step(byTrait.get(traitOf(wallet, nonce)), 'relay.sign', work),
+  };
+}
+
+const tracedBy = <Request extends { readonly context: unknown }>(request: Request, { traceparent }: Span): Request => ({
+  ...request,
+  context: withTrace(request.context, traceparent),
+});

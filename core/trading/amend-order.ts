@@ -1,0 +1,116 @@
+import type { AgentCaller } from '../access/caller.js';
+import { describeOrder, marketName } from '../account/describe-order.js';
+import { getOrder } from '../account/list-orders.js';
+import { compare, type Decimal } from '../domain/decimal.js';
+import type { AmendIntent, OpenTerms, ReplaceIntent } from '../domain/intent.js';
+import { symbolOf, type Collateral } from '../domain/market.js';
+import { sizedAt } from '../domain/order-machine.js';
+import type { Order } from '../domain/order.js';
+import { marketView } from '../domain/pricing/market-view.js';
+import { collateralForBaseSize, positionSizeCollateral } from '../domain/pricing/size.js';
+import { GatewayError } from '../errors.js';
+import type { Gateway, Venue } from '../gateway.js';
+import { checkLevels, checkOpening, checkScope, requireTradable } from './check-order.js';
+import { moveLevel, restingLevel } from './change-level.js';
+import { invalid, priceUnits, slippageUnits, triggerUnits } from './exact-units.js';
+import { describeUnfilled, findOrder, indexOf, notModifiable, unlessOvertaken, type PreparedOrder } from './find-order.js';
+import { baseUnits, storedStopLoss, type Opening, type OrderChanges } from './order-request.js';
+import type { KnownOrder } from '../ports/stores/orders.js';
+import { prepareTransaction, type PreparedWrite } from './prepare-transaction.js';
+import { spendMore } from './spend-more.js';
+
+/**
+ * Changes a resting order. The contract can move its levels and slippage. It keeps the collateral when the trigger moves, so another price,
+ * like another size, takes another order in its place, made in the same transaction, which stays the same order to its owner. The answer is
+ * the order as it will read once that is mined.
+ */
+export async function amendOrder(
+  gateway: Gateway,
+  venue: Venue,
+  caller: AgentCaller,
+  id: string,
+  changes: OrderChanges,
+): Promise<PreparedOrder> {
+  const known = await findOrder(gateway, venue, caller, id);
+  const nothing = async (): Promise<PreparedOrder> => ({ order: await getOrder(gateway, venue, caller, id), transaction: null });
+  if (Object.values(changes).every((change) => change === undefined)) return nothing();
+  if (known.order.status !== 'open' || known.orderKey === null) throw notModifiable(venue, known);
+  const level = restingLevel(known);
+  if (level !== null) return moveLevel(gateway, venue, caller, level, changes);
+  const wanted = readChanges(venue, known.order, changes);
+  checkScope(caller, wanted);
+  const intent = intentFor(known.order, indexOf(known.orderKey), wanted);
+  if (intent === null) return nothing();
+  requireTradable(venue, wanted);
+  // The least collateral is asked of new orders alone: one that rests keeps what it has.
+  (intent.kind === 'replace' ? checkOpening : checkLevels)(wanted, caller.trader, intent);
+  const takes = { collateral: wanted.collateral, amount: wanted.terms.collateralAmount - known.order.collateralAmount };
+  const attempt = prepareTransaction(gateway, venue, caller, { intent, takes: takes.amount > 0n ? takes : null });
+  const write = await unlessOvertaken(venue, known, attempt);
+  const order = orderWanted(known.order, wanted);
+  if (intent.kind === 'replace') await expectReplacement(gateway, venue, caller, { known, order, write, collateral: wanted.collateral });
+  return { order: describeUnfilled(venue, known, order), transaction: write.transaction };
+}
+
+/** The order as it would be asked for today. */
+function readChanges(venue: Venue, order: Order, changes: OrderChanges): Opening {
+  const config = venue.feed.config();
+  const [pair, view] = [config.pairs[order.pairIndex], marketView(config, order)];
+  const collateral = config.collaterals.find(({ index }) => index === order.collateralIndex);
+  if (!pair || !view || !collateral)
+    throw new GatewayError('NOT_READY', { reason: 'the market is not described', market: marketName(config, order.pairIndex) });
+  const { type, pairIndex, collateralIndex, long, leverage } = order;
+  const price = changes.price === undefined ? order.price : priceUnits('price', changes.price);
+  const size = sizeWanted(venue, order, changes.size, price !== order.price);
+  const terms: OpenTerms = {
+    ...{ type, pairIndex, collateralIndex, long, leverage, price },
+    collateralAmount:
+      size === null ? order.collateralAmount : collateralForBaseSize({ baseSize: size, price, leverage, collateral, rounding: 'half-up' }),
+    tp: changes.tp === undefined ? order.tp : triggerUnits('tp', changes.tp),
+    sl: changes.sl === undefined ? order.sl : triggerUnits('sl', changes.sl),
+    slippageP: changes.slippage === undefined ? order.slippageP : slippageUnits(changes.slippage),
+  };
+  if (terms.collateralAmount > MAX_COLLATERAL) throw invalid('size', 'is more than the contracts can hold');
+  const sizeCollateral = positionSizeCollateral(terms);
+  const market = { config, pair, symbol: symbolOf(pair), collateral, view };
+  return { ...market, terms, sizeBase: size ?? 0n, sizeCollateral, isPriceGiven: true, storedSl: storedStopLoss(view, terms) };
+}
+
+const MAX_COLLATERAL = 2n ** 120n - 1n;
+/** As finely as we show sizes, so that what was read can be sent back. */
+const SHOWN_DECIMALS = 18;
+
+/** 1e18; null = the collateral as it is. At another price the same collateral would buy another size, so the size is asked for anew. */
+function sizeWanted(venue: Venue, order: Order, size: Decimal | undefined, isRepriced: boolean): bigint | null {
+  if (size === undefined && !isRepriced) return null;
+  const shown = describeOrder(venue.feed.config(), { id: 0n, order }, new Map()).size;
+  return size === undefined || compare(size, shown) === 0 ? baseUnits(shown, SHOWN_DECIMALS) : baseUnits(size);
+}
+
+/** null when all is as it was. */
+function intentFor(order: Order, tradeIndex: number, { terms, storedSl }: Opening): AmendIntent | ReplaceIntent | null {
+  if (terms.collateralAmount !== order.collateralAmount) return { kind: 'replace', tradeIndex, by: terms };
+  const { price, tp, sl, slippageP } = terms;
+  if (price === order.price && tp === order.tp && storedSl === order.sl && slippageP === order.slippageP) return null;
+  return { kind: 'amend', tradeIndex, price, tp, sl, slippageP };
+}
+
+function orderWanted(order: Order, { terms, sizeBase, sizeCollateral, storedSl }: Opening): Order {
+  const { price, tp, slippageP, collateralAmount } = terms;
+  const sized = sizeBase > 0n ? { ...order, asked: { sizeBase, sizeCollateral } } : sizedAt(order, price);
+  return { ...sized, price, tp, sl: storedSl, slippageP, collateralAmount, sizeCollateral };
+}
+
+interface Replacement {
+  readonly known: KnownOrder;
+  readonly order: Order;
+  readonly write: PreparedWrite;
+  readonly collateral: Collateral;
+}
+
+/** Stored before anybody can send it: the new slot is known for the same order the moment it appears. */
+async function expectReplacement(gateway: Gateway, venue: Venue, caller: AgentCaller, replacement: Replacement): Promise<void> {
+  const { known, order, write } = replacement;
+  await spendMore(gateway, venue, caller, replacement);
+  await gateway.store.orders.expectReplacement(venue.definition.slug, known.id, write.handedOut, order);
+}

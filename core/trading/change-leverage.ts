@@ -1,0 +1,172 @@
+import type { AgentCaller } from '../access/caller.js';
+import { marketName, type Order } from '../account/describe-order.js';
+import { positionOf, type Position } from '../account/list-positions.js';
+import { decimal, divideInteger, formatDecimal, type Decimal } from '../domain/decimal.js';
+import { maxLeverageOf, type Collateral } from '../domain/market.js';
+import { collateralAtLeverage, predictLeverageUpdate } from '../domain/pricing/leverage-update.js';
+import { collateralToUsd } from '../domain/pricing/size.js';
+import { MAX_LEVERAGE } from '../domain/pricing/units.js';
+import { checkLeverage, checkMarket } from '../domain/scope.js';
+import { GatewayError } from '../errors.js';
+import { fromNode } from '../ports/from-node.js';
+import type { Gateway, Venue } from '../gateway.js';
+import { exactUnits, invalid, LEVERAGE_DECIMALS } from './exact-units.js';
+import { describeUnfilled } from './find-order.js';
+import { onPosition, type HeldPosition, type PositionFigures } from './find-position.js';
+import {
+  closingSlippage,
+  collateralAt,
+  foresee,
+  placeChange,
+  positionOrder,
+  refuseForeseen,
+  storedSl,
+  type Foreseen,
+} from './position-order.js';
+import { prepareTransaction, type PreparedTransaction, type PreparedWrite } from './prepare-transaction.js';
+import type { UpdateFees } from '../ports/simulation.js';
+
+/** The contract knows one change behind both: a position keeps its size, and collateral comes in or goes out. */
+export type LeverageChange =
+  { readonly leverage: Decimal } | { readonly collateral: { readonly action: 'add' | 'remove'; readonly amount: Decimal } };
+
+/** What a position may be brought to; higher bounds are the market's, at the oracle's price. */
+const MIN_LEVERAGE = 100n;
+
+interface Changed {
+  position: Position;
+  order: Order | null;
+  transaction: PreparedTransaction | null;
+}
+
+export async function changeLeverage(
+  gateway: Gateway,
+  venue: Venue,
+  caller: AgentCaller,
+  id: string,
+  change: LeverageChange,
+): Promise<Changed> {
+  const { position, made } = await onPosition(gateway, venue, caller, id, async (figures) => {
+    const leverage = plan(venue, caller, figures, change);
+    if (leverage === figures.leverage) return { leverage, write: null, fees: null };
+    // Both in one turn of the event loop, and so in one round trip.
+    const [write, fees] = await Promise.all([
+      prepare(gateway, venue, caller, figures, leverage),
+      fromNode(venue.chain.updateFees(caller.trader, figures)),
+    ]);
+    return { leverage, write, fees };
+  });
+  const { leverage, write, fees } = made;
+  if (write === null) return { position: positionOf(venue, position.own, position.place), order: null, transaction: null };
+  refuse(venue, position, { leverage, fees }, write);
+  const { figures, own, place } = position;
+  const collateralAmount = collateralAtLeverage(figures, leverage);
+  const moved = collateralAmount - figures.collateralAmount;
+  const part = { action: 'leverage' as const, leverage, collateralAmount: moved < 0n ? -moved : moved, sizeCollateral: 0n, sizeToken: 0n };
+  const sl = storedSl(venue, position, { sl: figures.sl, leverage });
+  // Described before anything is stored: an answer we could not give must not leave an order behind.
+  const after = positionOf(venue, { ...own, trade: { ...own.trade, collateralAmount, leverage: Number(leverage), sl } }, place);
+  const times = { now: venue.clock.now(), expiresAt: write.transaction.expiresAt };
+  const order = positionOrder(caller, figures, { ...part, slippageP: closingSlippage(figures) }, times);
+  const stored = await placeChange(gateway, venue, caller, order, write);
+  return { position: after, order: describeUnfilled(venue, stored), transaction: write.transaction };
+}
+
+function plan(venue: Venue, { scope }: AgentCaller, figures: PositionFigures, change: LeverageChange): bigint {
+  const market = marketName(venue.feed.config(), figures.pairIndex);
+  checkMarket(scope, market);
+  const leverage =
+    'leverage' in change
+      ? exactUnits('leverage', change.leverage, LEVERAGE_DECIMALS)
+      : leverageFor(figures, collateralAt(venue, figures), change.collateral);
+  if (leverage < MIN_LEVERAGE || leverage > MAX_LEVERAGE) throw outOfRange(venue, figures, leverage);
+  checkLeverage(scope, decimal(leverage, LEVERAGE_DECIMALS));
+  const session = venue.feed.session(figures.pairIndex, venue.clock.now());
+  if (session === 'closed' || session === 'close_only') throw new GatewayError('MARKET_CLOSED', { market, session });
+  return leverage;
+}
+
+/** Leverage has three decimals, so amounts come in steps: the next one below what was asked for, in either direction. */
+export function leverageFor(
+  figures: Pick<PositionFigures, 'collateralAmount' | 'leverage'>,
+  collateral: Collateral,
+  { action, amount }: Extract<LeverageChange, { collateral: unknown }>['collateral'],
+): bigint {
+  const units = exactUnits('collateral.amount', amount, collateral.decimals);
+  const { collateralAmount: held, leverage } = figures;
+  if (units <= 0n) throw invalid('collateral.amount', 'must be above 0');
+  if (action === 'remove' && units >= held)
+    throw invalid(
+      'collateral.amount',
+      `must be below ${formatDecimal(decimal(held, collateral.decimals))}, the collateral of the position`,
+    );
+  const wanted = action === 'add' ? held + units : held - units;
+  const stepped = divideInteger(held * leverage, wanted, action === 'add' ? 'up' : 'down');
+  if (stepped === leverage) throw belowStep(figures, collateral, { units, action });
+  return stepped;
+}
+
+/** The least amount that moves the leverage by one step. */
+function belowStep(
+  figures: Pick<PositionFigures, 'collateralAmount' | 'leverage'>,
+  collateral: Collateral,
+  { units, action }: { readonly units: bigint; readonly action: 'add' | 'remove' },
+): GatewayError {
+  const { collateralAmount: held, leverage } = figures;
+  const next = (held * leverage) / (action === 'add' ? leverage - 1n : leverage + 1n);
+  const least = action === 'add' ? next - held : held - next;
+  const usd = (amount: bigint): string => formatDecimal(decimal(collateralToUsd(amount, collateral), 18));
+  return new GatewayError('SIZE_BELOW_MINIMUM', { collateralUsd: usd(units), minCollateralUsd: usd(least) });
+}
+
+function prepare(gateway: Gateway, venue: Venue, caller: AgentCaller, figures: PositionFigures, leverage: bigint): Promise<PreparedWrite> {
+  const amount = collateralAtLeverage(figures, leverage) - figures.collateralAmount;
+  const takes = amount > 0n ? { collateral: collateralAt(venue, figures), amount } : null;
+  return prepareTransaction(gateway, venue, caller, { intent: { kind: 'leverage', tradeIndex: figures.tradeIndex, leverage }, takes });
+}
+
+/**
+ * A leverage above the market's is told as such; the contract itself compares what the position is worth at the oracle's price. No
+ * leverage is low enough for a market that is disabled.
+ */
+function refuse(venue: Venue, position: HeldPosition, wanted: Wanted, write: PreparedWrite): void {
+  const { figures } = position;
+  const { leverage } = wanted;
+  const foreseen = foreseeLeverage(venue, position, wanted);
+  if (foreseen?.reason === 'MAX_LEVERAGE' && leverage > maxLeverage(venue, figures)) {
+    const session = venue.feed.session(figures.pairIndex, venue.clock.now());
+    if (session !== 'disabled') throw outOfRange(venue, figures, leverage);
+    throw new GatewayError('MARKET_CLOSED', { market: marketName(venue.feed.config(), figures.pairIndex), session });
+  }
+  refuseForeseen(foreseen, write);
+}
+
+interface Wanted {
+  readonly leverage: bigint;
+  /** null where this Diamond does not say: then the fee of the change is left out. */
+  readonly fees: UpdateFees | null;
+}
+
+/** With the fee of the change itself, which the contract counts too: at the edge it decides. */
+const foreseeLeverage = (venue: Venue, position: HeldPosition, { leverage: newLeverage, fees }: Wanted): Foreseen | null =>
+  foresee(venue, position, (context, { trade, account }) => {
+    const terms = fees === null ? context.terms : { ...context.terms, feeMultiplier: fees.feeMultiplier };
+    const request = { trade, account, newLeverage, govFeeP: fees?.govFeeP ?? 0n };
+    return { reason: predictLeverageUpdate({ ...context, terms }, request).cancelReason, figures: [] };
+  });
+
+function maxLeverage({ feed }: Venue, { pairIndex }: PositionFigures): bigint {
+  const config = feed.config();
+  const pair = config.pairs[pairIndex];
+  const group = pair && config.groups.find(({ index }) => index === pair.groupIndex);
+  return pair && group ? maxLeverageOf(pair, group) : MAX_LEVERAGE;
+}
+
+function outOfRange(venue: Venue, figures: PositionFigures, leverage: bigint): GatewayError {
+  const text = (units: bigint): string => formatDecimal(decimal(units, LEVERAGE_DECIMALS));
+  return new GatewayError('LEVERAGE_OUT_OF_RANGE', {
+    leverage: text(leverage),
+    min: text(MIN_LEVERAGE),
+    max: text(maxLeverage(venue, figures)),
+  });
+}

@@ -1,0 +1,116 @@
+import type { Venue } from '../gateway.js';
+import type { Address } from '../types.js';
+import type { OpeningFacts, OpeningQuestion, OpeningTerms, PairOpenInterest } from '../ports/simulation.js';
+
+/** Asked once for all who need it meanwhile. */
+interface Asked<Answer> {
+  readonly answer: Promise<Answer>;
+  readonly at: number;
+}
+
+interface AskedFit extends Asked<boolean | null> {
+  /** In collateral units: what fits, fits for everything smaller. */
+  readonly size: bigint;
+}
+
+interface Facts {
+  readonly terms: Map<string, Asked<OpeningTerms | null>>;
+  /** By collateral, market and side. */
+  readonly fits: Map<string, AskedFit>;
+  /** By collateral and market. */
+  readonly oi: Map<string, Asked<PairOpenInterest | null>>;
+}
+
+/** Governance seldom changes them. */
+const TERMS_KEPT_MS = 10_000;
+/** The oracle's callback, which is what this is about, comes later than that anyway. */
+const FITS_KEPT_MS = 1_000;
+const MOST_KEPT = 10_000;
+
+const factsOf = new WeakMap<Venue, Facts>();
+
+/** As of now. */
+export const openingFacts = ({ chain }: Venue, trader: Address, opening: OpeningQuestion): Promise<OpeningFacts | null> =>
+  together(chain.openingTerms(trader, opening.pairIndex), chain.fitsGroupOi(opening), chain.pairOpenInterest(opening));
+
+/** As of now or of a moment ago. That something does not fit is never old news. */
+export const knownFacts = (venue: Venue, trader: Address, opening: OpeningQuestion): Promise<OpeningFacts | null> =>
+  together(knownTerms(venue, trader, opening), knownFit(venue, opening), knownOi(venue, opening));
+
+/** null where this Diamond does not say. */
+async function together(
+  asked: Promise<OpeningTerms | null>,
+  askedFit: Promise<boolean | null>,
+  askedOi: Promise<PairOpenInterest | null>,
+): Promise<OpeningFacts | null> {
+  const [terms, isWithinGroupOi, oi] = await Promise.all([asked, askedFit, askedOi]);
+  return terms === null || isWithinGroupOi === null ? null : { ...terms, isWithinGroupOi, oi };
+}
+
+/** Kept as long as the fit: both are of the same state of the market. */
+function knownOi(venue: Venue, { collateralIndex, pairIndex }: OpeningQuestion): Promise<PairOpenInterest | null> {
+  const { oi } = own(venue);
+  const key = `${collateralIndex} ${pairIndex}`;
+  const [known, now] = [oi.get(key), venue.clock.now()];
+  if (known && Math.abs(now - known.at) < FITS_KEPT_MS) return known.answer;
+  const asked = { answer: venue.chain.pairOpenInterest({ collateralIndex, pairIndex }), at: now };
+  keep(oi, key, asked);
+  asked.answer.catch(() => forget(oi, key, asked));
+  return asked.answer;
+}
+
+function knownTerms(venue: Venue, trader: Address, { pairIndex }: OpeningQuestion): Promise<OpeningTerms | null> {
+  const { terms } = own(venue);
+  const key = `${trader} ${pairIndex}`;
+  const [known, now] = [terms.get(key), venue.clock.now()];
+  if (known && Math.abs(now - known.at) < TERMS_KEPT_MS) return known.answer;
+  const asked = { answer: venue.chain.openingTerms(trader, pairIndex), at: now };
+  keep(terms, key, asked);
+  asked.answer.catch(() => forget(terms, key, asked));
+  return asked.answer;
+}
+
+async function knownFit(venue: Venue, opening: OpeningQuestion): Promise<boolean | null> {
+  const { collateralIndex, pairIndex, long, positionSizeCollateral } = opening;
+  const { fits } = own(venue);
+  const key = `${collateralIndex} ${pairIndex} ${String(long)}`;
+  const [known, now] = [fits.get(key), venue.clock.now()];
+  const asked =
+    known && Math.abs(now - known.at) < FITS_KEPT_MS && positionSizeCollateral <= known.size ? known : askFit(venue, key, opening, now);
+  return (await asked.answer) !== false || asked.size === positionSizeCollateral ? asked.answer : venue.chain.fitsGroupOi(opening);
+}
+
+/** For a little more than this one needs, so that the next may do with it. */
+function askFit(venue: Venue, key: string, opening: OpeningQuestion, at: number): AskedFit {
+  const { fits } = own(venue);
+  const size = roundedUp(opening.positionSizeCollateral);
+  const asked: AskedFit = { answer: venue.chain.fitsGroupOi({ ...opening, positionSizeCollateral: size }), at, size };
+  keep(fits, key, asked);
+  const unlessRefused = (isFit: boolean | null): void => (isFit === false ? forget(fits, key, asked) : undefined);
+  asked.answer.then(unlessRefused, () => forget(fits, key, asked));
+  return asked;
+}
+
+/** To a number that others of about this size share, a quarter above it at most. */
+export function roundedUp(size: bigint): bigint {
+  const step = 1n << BigInt(Math.max(0, size.toString(2).length - 3));
+  return ((size + step - 1n) / step) * step;
+}
+
+/** The oldest goes where there is no room left. */
+function keep<Value>(known: Map<string, Value>, key: string, value: Value): void {
+  known.delete(key);
+  known.set(key, value);
+  const [oldest] = known.size > MOST_KEPT ? known.keys() : [];
+  if (oldest !== undefined) known.delete(oldest);
+}
+
+function forget<Value>(known: Map<string, Value>, key: string, value: Value): void {
+  if (known.get(key) === value) known.delete(key);
+}
+
+function own(venue: Venue): Facts {
+  const facts: Facts = factsOf.get(venue) ?? { terms: new Map(), fits: new Map(), oi: new Map() };
+  factsOf.set(venue, facts);
+  return facts;
+}

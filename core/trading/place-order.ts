@@ -1,0 +1,212 @@
+import { requireDelegate } from '../access/agent-status.js';
+import type { AgentCaller } from '../access/caller.js';
+import { getOrder } from '../account/list-orders.js';
+import type { Order as StoredOrder } from '../domain/order.js';
+import { capExceeded, checkMarket, utcDay } from '../domain/scope.js';
+import { GatewayError } from '../errors.js';
+import type { Gateway, Venue } from '../gateway.js';
+import type { Hex } from '../types.js';
+import { checkOpening, checkScope, notionalUsd, requireSession } from './check-order.js';
+import { describeUnfilled, type PreparedOrder, tooManyUnsent } from './find-order.js';
+import { fingerprintOf, isSameRequest } from './order-fingerprint.js';
+import { orderMarket, readOpening, type Opening, type OrderRequest } from './order-request.js';
+import type { Draft, KnownOrder, Placed } from '../ports/stores/orders.js';
+import { callbackQuestion, refuseCallback } from './precheck-callback.js';
+import { prepareTransaction, transactionOf, type PreparedTransaction } from './prepare-transaction.js';
+import { draftReduction } from './reduce-order.js';
+import { tagsIn } from './tag.js';
+
+/**
+ * An order checked by every rule we know, tried on the chain and stored, with the transaction that places it. A clientId names it for
+ * its trader: asking again gives the same order, however often and however concurrently.
+ */
+export async function placeOrder(gateway: Gateway, venue: Venue, caller: AgentCaller, request: OrderRequest): Promise<PreparedOrder> {
+  const { clientId } = request;
+  const known = clientId === undefined ? null : await gateway.store.orders.findByClientId(venue.definition.slug, caller.trader, clientId);
+  if (known !== null) return answerKnown(gateway, venue, caller, request, known);
+  const made = await draft(gateway, venue, caller, request);
+  return withOthers(gateway, venue, caller, made, async () =>
+    settle(gateway, venue, caller, request, made, await gateway.store.orders.place(made.draft)),
+  );
+}
+
+interface Made {
+  readonly draft: Draft;
+  /** Orders that the same transaction makes. */
+  readonly others?: readonly Draft[];
+  readonly transaction: PreparedTransaction;
+}
+
+/**
+ * Stores the other orders of a transaction before the first, which alone has the clientId: a client that sees the first has all of them, and
+ * of what is stored in vain nothing was handed out.
+ */
+async function withOthers(
+  gateway: Gateway,
+  venue: Venue,
+  caller: AgentCaller,
+  { others = [], transaction }: Made,
+  place: () => Promise<PreparedOrder>,
+): Promise<PreparedOrder> {
+  const stored: KnownOrder[] = [];
+  const giveUp = async (): Promise<void> => {
+    const { slug } = venue.definition;
+    for (const { id } of stored) await gateway.store.orders.giveUp(slug, caller.trader, id, venue.clock.now());
+  };
+  try {
+    for (const other of others) {
+      const placed = await gateway.store.orders.place(other);
+      if (placed.kind === 'too-many') throw tooManyUnsent(venue, placed.earliestExpiry);
+      if (placed.kind !== 'placed') throw new TypeError(`an order without clientId and spending cannot be ${placed.kind}`);
+      stored.push(placed.stored);
+    }
+    const answer = await place();
+    if (stored.length === 0) return answer;
+    if (answer.transaction?.data === transaction.data) return { ...answer, others: stored.map((other) => describeUnfilled(venue, other)) };
+    await giveUp();
+    return answer;
+  } catch (error) {
+    await giveUp();
+    throw error;
+  }
+}
+
+const draft = (gateway: Gateway, venue: Venue, caller: AgentCaller, request: OrderRequest): Promise<Made> =>
+  (request.reduceOnly ? draftReduction : draftOpening)(gateway, venue, caller, request);
+
+async function draftOpening(gateway: Gateway, venue: Venue, caller: AgentCaller, request: OrderRequest): Promise<Made> {
+  const market = orderMarket(venue, request);
+  checkMarket(caller.scope, market.symbol);
+  // Before its figures: of a market that is shut there may be no price, and of a disabled one no leverage.
+  requireSession(venue, market, request.type);
+  const opening = readOpening(venue, market, request);
+  checkScope(caller, opening);
+  checkOpening(opening, caller.trader);
+  const { terms, collateral } = opening;
+  const { handedOut, transaction, inner, facts } = await prepareTransaction(gateway, venue, caller, {
+    intent: { kind: 'open', ...terms },
+    takes: { collateral, amount: terms.collateralAmount },
+    opening: callbackQuestion(opening),
+  });
+  refuseCallback(venue, opening, { facts, inner });
+  const now = venue.clock.now();
+  const order = preparedOrder(caller, opening, { clientId: request.clientId ?? null, now, expiresAt: transaction.expiresAt });
+  const { agent, trader, scope } = caller;
+  const account = { chain: venue.definition.slug, agent, trader, day: utcDay(now) };
+  const spend = { account, usd: notionalUsd(opening), capUsd: scope.dailySpendCapUsd };
+  const fingerprint = fingerprintOf(gateway, venue, request);
+  const { maxUnsent } = gateway.orders;
+  return { transaction, draft: { ...handedOut, chain: account.chain, agent, order, fingerprint, spend, maxUnsent } };
+}
+
+export function preparedOrder(
+  { trader }: AgentCaller,
+  { terms, sizeBase, sizeCollateral, isPriceGiven, storedSl }: Opening,
+  { clientId, now, expiresAt }: { readonly clientId: string | null; readonly now: number; readonly expiresAt: number },
+): StoredOrder {
+  const { type, pairIndex, collateralIndex, long, leverage, collateralAmount, tp, slippageP } = terms;
+  return {
+    ...{ type, pairIndex, collateralIndex, long, leverage, collateralAmount, tp, slippageP },
+    trader,
+    action: 'open',
+    reduceOnly: false,
+    sizeCollateral,
+    sizeToken: null,
+    asked: { sizeBase, sizeCollateral },
+    // What a market order expects is nobody's limit unless it was named.
+    price: terms.type === 'market' && !isPriceGiven ? 0n : terms.price,
+    sl: storedSl,
+    tradeIndex: null,
+    clientId,
+    status: 'prepared',
+    txHash: null,
+    expiresAt,
+    fill: null,
+    reason: null,
+    createdAt: now,
+    updatedAt: now,
+    requestedBlock: null,
+  };
+}
+
+/** Somebody else may have been faster with the same clientId: then theirs is the order. */
+async function settle(
+  gateway: Gateway,
+  venue: Venue,
+  caller: AgentCaller,
+  request: OrderRequest,
+  { draft, transaction }: Made,
+  placed: Placed,
+): Promise<PreparedOrder> {
+  switch (placed.kind) {
+    case 'placed':
+      return { order: describeUnfilled(venue, placed.stored), transaction };
+    case 'known':
+      return answerKnown(gateway, venue, caller, request, placed.stored);
+    case 'over-cap':
+      throw draft.spend?.capUsd ? capExceeded(draft.spend.capUsd, placed.spentUsd, draft.spend.usd) : new TypeError('no cap, yet passed');
+    case 'too-many':
+      throw tooManyUnsent(venue, placed.earliestExpiry);
+    case 'busy':
+      throw new TypeError('an opening is on no trade yet');
+    case 'short':
+      throw new TypeError('an opening that its agent sends itself is not asked for funds');
+  }
+}
+
+/** The transaction once more while it may be sent, a fresh one when it lapsed unsent, none once it was. */
+async function answerKnown(
+  gateway: Gateway,
+  venue: Venue,
+  caller: AgentCaller,
+  request: OrderRequest,
+  known: KnownOrder,
+): Promise<PreparedOrder> {
+  const { id, order, hashes, transaction, agent } = known;
+  if (!isSameRequest(gateway, venue, request, known.fingerprint))
+    throw new GatewayError('IDEMPOTENCY_CONFLICT', { clientId: request.clientId ?? '', id: id.toString() });
+  const isUnsent = hashes.length === 0 && (order.status === 'prepared' || order.status === 'expired');
+  const now = venue.clock.now();
+  const isLapsed = order.status === 'expired' || (order.expiresAt ?? 0) <= now;
+  if (isUnsent && isLapsed) return renew(gateway, venue, caller, request, known);
+  await requireDelegate(venue, caller);
+  // The bytes are the agent's they were made for; another one gets its own once nobody may send these.
+  const isOwn = isUnsent && agent === caller.agent;
+  const again = isOwn && transaction !== null && order.expiresAt !== null ? transactionOf(venue, transaction, order.expiresAt) : null;
+  const others = isOwn && transaction !== null ? await othersOf(gateway, venue, caller, known, transaction.data) : [];
+  return {
+    order: await getOrder(gateway, venue, caller, id.toString()),
+    transaction: again,
+    ...(others.length > 0 && { others: others.map((other) => describeUnfilled(venue, other)) }),
+  };
+}
+
+/** What the bytes of an order make beside it. */
+async function othersOf(
+  { store }: Gateway,
+  { definition }: Venue,
+  { trader }: AgentCaller,
+  { id }: KnownOrder,
+  data: Hex,
+): Promise<KnownOrder[]> {
+  const tags = tagsIn(data);
+  if (tags.length < 2) return [];
+  return (await store.orders.tagged(definition.slug, trader, tags)).filter((other) => other.id !== id);
+}
+
+async function renew(
+  gateway: Gateway,
+  venue: Venue,
+  caller: AgentCaller,
+  request: OrderRequest,
+  { id, order }: KnownOrder,
+): Promise<PreparedOrder> {
+  const { slug } = venue.definition;
+  const made = await draft(gateway, venue, caller, request);
+  if (order.status === 'prepared') await gateway.store.orders.lapse(slug, venue.clock.now());
+  return withOthers(gateway, venue, caller, made, async () => {
+    const placed = await gateway.store.orders.renew(slug, id, made.draft);
+    if (placed.kind !== 'moved-on') return settle(gateway, venue, caller, request, made, placed);
+    return { order: await getOrder(gateway, venue, caller, id.toString()), transaction: null };
+  });
+}

@@ -1,0 +1,149 @@
+import type { AgentCaller } from '../access/caller.js';
+import { tradePricing, type TradePricing } from '../account/trade-pricing.js';
+import { marketName } from '../account/describe-order.js';
+import { decimal, formatDecimal } from '../domain/decimal.js';
+import type { Collateral } from '../domain/market.js';
+import type { Order, OrderAction } from '../domain/order.js';
+import type { CancelReason } from '../domain/pricing/cancel-reason.js';
+import type { PriceContext } from '../domain/pricing/execution-price.js';
+import { liquidationThresholdP } from '../domain/pricing/liquidation.js';
+import { marketView, STANDARD_TERMS } from '../domain/pricing/market-view.js';
+import { PriceRangeError } from '../domain/pricing/price-after-impact.js';
+import { positionSizeCollateral, tokensAtOpen } from '../domain/pricing/size.js';
+import { DEFAULT_CLOSING_SLIPPAGE_P } from '../domain/pricing/slippage.js';
+import { clampStopLoss } from '../domain/pricing/stop-loss.js';
+import { GatewayError } from '../errors.js';
+import type { Gateway, Venue } from '../gateway.js';
+import { PRICE_DECIMALS } from './exact-units.js';
+import type { HeldPosition, PositionFigures } from './find-position.js';
+import { fingerprintOfCall } from './order-fingerprint.js';
+import type { KnownOrder } from '../ports/stores/orders.js';
+import { currentPrice } from './order-request.js';
+import { tooManyUnsent } from './find-order.js';
+import { reasonOf } from './precheck-callback.js';
+import type { PreparedWrite } from './prepare-transaction.js';
+
+/** Orders that change a position the trader has: what closing, resizing and releveraging have in common. */
+
+export type PositionPart = Pick<Order, 'leverage' | 'collateralAmount' | 'sizeCollateral' | 'sizeToken' | 'slippageP' | 'asked'> & {
+  readonly action: Extract<OrderAction, 'close' | 'decrease' | 'leverage'>;
+};
+
+/** Of the position it stands on: a close has the opposite side. */
+export function positionOrder(
+  { trader }: AgentCaller,
+  figures: PositionFigures,
+  part: PositionPart,
+  { now, expiresAt }: { readonly now: number; readonly expiresAt: number },
+): Order {
+  const reduceOnly = part.action !== 'leverage';
+  return {
+    trader,
+    ...part,
+    type: 'market',
+    pairIndex: figures.pairIndex,
+    collateralIndex: figures.collateralIndex,
+    long: reduceOnly ? !figures.long : figures.long,
+    reduceOnly,
+    price: 0n,
+    tp: 0n,
+    sl: 0n,
+    tradeIndex: figures.tradeIndex,
+    clientId: null,
+    status: 'prepared',
+    txHash: null,
+    expiresAt,
+    fill: null,
+    reason: null,
+    createdAt: now,
+    updatedAt: now,
+    requestedBlock: null,
+  };
+}
+
+/** What protects a close that names no slippage of its own. */
+export const closingSlippage = ({ slippageP }: PositionFigures): bigint => slippageP || DEFAULT_CLOSING_SLIPPAGE_P;
+
+/** Stored as a whole, or not at all. Nothing is spent: it opens no exposure. */
+export async function placeChange(
+  gateway: Gateway,
+  venue: Venue,
+  { agent }: AgentCaller,
+  order: Order,
+  { handedOut, inner }: PreparedWrite,
+): Promise<KnownOrder> {
+  const { store, orders } = gateway;
+  const placed = await store.orders.place({
+    ...handedOut,
+    chain: venue.definition.slug,
+    agent,
+    order,
+    fingerprint: fingerprintOfCall(gateway, inner),
+    spend: null,
+    maxUnsent: orders.maxUnsent,
+  });
+  if (placed.kind === 'placed') return placed.stored;
+  if (placed.kind === 'too-many') throw tooManyUnsent(venue, placed.earliestExpiry);
+  throw new TypeError(`an order without clientId and spending cannot be ${placed.kind}`);
+}
+
+/** 1e18; of a trade from before v10, which has none on chain, what it bought when it opened. */
+export function tokensHeld({ feed }: Venue, figures: PositionFigures): bigint {
+  const { sizeToken, collateralIndex, openPrice } = figures;
+  const precision = feed.config().collaterals.find(({ index }) => index === collateralIndex)?.precision;
+  if (sizeToken > 0n || precision === undefined) return sizeToken;
+  return tokensAtOpen({ sizeCollateral: positionSizeCollateral(figures), openPrice, precision });
+}
+
+export function collateralAt(venue: Venue, { collateralIndex, pairIndex }: PositionFigures): Collateral {
+  const config = venue.feed.config();
+  const found = config.collaterals.find(({ index }) => index === collateralIndex);
+  if (!found) throw new GatewayError('NOT_READY', { reason: 'the collateral is not described yet', market: marketName(config, pairIndex) });
+  return found;
+}
+
+/** A refusal, and the prices (1e10) that disagree where there are two. */
+export interface Foreseen {
+  readonly reason: CancelReason;
+  readonly figures: readonly bigint[];
+}
+
+/** What the oracle's callback would say if it came now; null where it would take it, or nobody can tell. */
+export function foresee(
+  venue: Venue,
+  { own, figures, place }: HeldPosition,
+  predict: (context: PriceContext, pricing: TradePricing) => Foreseen,
+): Foreseen | null {
+  const view = marketView(venue.feed.config(), figures);
+  if (view === null) return null;
+  const oraclePrice = currentPrice(venue, figures.pairIndex).oracle;
+  const pricing = tradePricing(view, own, { block: place.block, oraclePrice });
+  const moment = { timestamp: place.block.timestamp, block: place.block.number };
+  try {
+    // The trader's own spread is in the pair's already.
+    const foreseen = predict({ market: pricing.market, terms: STANDARD_TERMS, moment, oraclePrice }, pricing);
+    return foreseen.reason === 'NONE' ? null : foreseen;
+  } catch (error) {
+    if (error instanceof PriceRangeError) return null;
+    throw error;
+  }
+}
+
+/** The request would be mined, cost a fee, and change nothing. */
+export function refuseForeseen(foreseen: Foreseen | null, { inner }: PreparedWrite): void {
+  const errorName = foreseen && reasonOf({ cancelReason: foreseen.reason });
+  if (!errorName) return;
+  const args = foreseen.figures.map((price) => formatDecimal(decimal(price, PRICE_DECIMALS)));
+  throw new GatewayError('SIMULATION_REVERTED', { errorName, args, calldata: inner, stage: 'callback' });
+}
+
+/** The stop loss that the contract will store; it clamps in silence, so we say it beforehand. */
+export function storedSl(venue: Venue, { own, figures }: HeldPosition, wanted: { readonly sl: bigint; readonly leverage: bigint }): bigint {
+  const config = venue.feed.config();
+  const pair = config.pairs[figures.pairIndex];
+  const fees = pair && config.fees.find(({ index }) => index === pair.feeIndex);
+  if (!fees)
+    throw new GatewayError('NOT_READY', { reason: 'the market is not described yet', market: marketName(config, figures.pairIndex) });
+  const thresholdP = liquidationThresholdP(own.liquidation, wanted.leverage);
+  return clampStopLoss({ ...figures, ...wanted, feeP: fees.totalPositionSizeFeeP, thresholdP });
+}

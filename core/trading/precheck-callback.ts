@@ -1,0 +1,120 @@
+import { decimal, formatDecimal } from '../domain/decimal.js';
+import type { OrderReason } from '../domain/order.js';
+import { beforeV10InP10, exposureRoom, type GroupOpenInterest } from '../domain/pricing/exposure.js';
+import { STANDARD_TERMS, type MarketView, type Moment, type TraderTerms } from '../domain/pricing/market-view.js';
+import { predictOpen, type OpenOutcome } from '../domain/pricing/predict-open.js';
+import { PriceRangeError } from '../domain/pricing/price-after-impact.js';
+import { worstPrice } from '../domain/pricing/slippage.js';
+import { GatewayError } from '../errors.js';
+import type { Venue } from '../gateway.js';
+import type { Hex } from '../types.js';
+import { PRICE_DECIMALS } from './exact-units.js';
+import { currentPrice, type Opening } from './order-request.js';
+import type { OpeningFacts, OpeningQuestion } from '../ports/simulation.js';
+import { wouldRevert } from './refuse-revert.js';
+
+/** A group without room for anything. */
+const FULL: GroupOpenInterest = { long: 1n, short: 1n, max: 1n };
+
+export interface CallbackFacts {
+  readonly facts: OpeningFacts | null;
+  /** 1e3. */
+  readonly feeMultiplier?: bigint;
+}
+
+/**
+ * What the oracle's callback would do if it came now; a resting order is judged as if its trigger had just been hit.
+ * Throws `PriceRangeError` where no price exists.
+ */
+export function predictCallback(venue: Venue, opening: Opening, { facts, feeMultiplier }: CallbackFacts): OpenOutcome {
+  const { terms } = opening;
+  const trader: TraderTerms = {
+    ...STANDARD_TERMS,
+    fixedSpreadP: facts?.fixedSpreadP ?? 0n,
+    cumulVolPriceImpactMultiplier: facts?.cumulVolPriceImpactMultiplier ?? 0n,
+    feeMultiplier: feeMultiplier ?? STANDARD_TERMS.feeMultiplier,
+  };
+  const oraclePrice = terms.type === 'market' ? currentPrice(venue, terms.pairIndex).oracle : terms.price;
+  const request = { ...terms, openPrice: terms.price, maxSlippageP: terms.slippageP, isCounterTrade: false };
+  const group = facts?.isWithinGroupOi === false ? FULL : null;
+  return predictOpen({ market: viewAt(opening, facts), terms: trader, moment: momentOf(venue), oraclePrice }, request, group);
+}
+
+/** The market with the open interest of the block where it was read: after a large fill the feed's lags behind. */
+export function viewAt({ view, collateral }: Pick<Opening, 'view' | 'collateral'>, facts: OpeningFacts | null): MarketView {
+  if (!facts?.oi) return view;
+  const { oiToken, oiBeforeV10 } = facts.oi;
+  return { ...view, state: { ...view.state, oiToken, oiBeforeV10: beforeV10InP10(oiBeforeV10, collateral) } };
+}
+
+/** Where the next block will stand: the head, and as much later as it was seen ago. */
+function momentOf({ state, clock }: Venue): Moment {
+  const now = clock.now();
+  const head = state.head;
+  if (head === null) return { timestamp: BigInt(Math.floor(now / 1000)), block: 0n };
+  const since = BigInt(Math.max(Math.floor((now - head.seenAt) / 1000), 0));
+  return { timestamp: head.block.timestamp + since, block: head.block.number };
+}
+
+/** What `refuseCallback` has to know of the chain. */
+export const callbackQuestion = ({ terms, sizeCollateral }: Opening): OpeningQuestion | null =>
+  terms.type === 'market' ? { ...terms, positionSizeCollateral: sizeCollateral } : null;
+
+/**
+ * A market order that the callback would refuse with now costs gas and a fee for nothing. A resting one may well be filled later, and
+ * a trigger that fails leaves it resting: it is not refused here.
+ */
+export function refuseCallback(
+  venue: Venue,
+  opening: Opening,
+  { facts, inner }: { readonly facts: OpeningFacts | null; readonly inner: Hex },
+): void {
+  if (opening.terms.type !== 'market') return;
+  const outcome = predictOrRevert(venue, opening, { facts, inner });
+  const reason = reasonOf(outcome);
+  if (reason === null) return;
+  throw new GatewayError('SIMULATION_REVERTED', {
+    errorName: reason,
+    args: figuresOf(venue, opening, outcome, facts),
+    calldata: inner,
+    stage: 'callback',
+  });
+}
+
+function predictOrRevert(
+  venue: Venue,
+  opening: Opening,
+  { facts, inner }: { readonly facts: OpeningFacts | null; readonly inner: Hex },
+): OpenOutcome {
+  try {
+    return predictCallback(venue, opening, { facts });
+  } catch (error) {
+    if (error instanceof PriceRangeError) throw wouldRevert(inner, error.code);
+    throw error;
+  }
+}
+
+/** Our interface has no word for a counter trade, which nobody can ask for here. */
+export function reasonOf({ cancelReason }: Pick<OpenOutcome, 'cancelReason'>): OrderReason | null {
+  if (cancelReason === 'NONE') return null;
+  return cancelReason === 'COUNTER_TRADE_CANCELED' ? 'OTHER' : cancelReason;
+}
+
+/** The two numbers that disagree, where there are two. */
+function figuresOf(
+  venue: Venue,
+  opening: Opening,
+  { cancelReason, impact, positionSizeCollateral }: OpenOutcome,
+  facts: OpeningFacts | null,
+): string[] {
+  const { terms, collateral } = opening;
+  const price = (units: bigint): string => formatDecimal(decimal(units, PRICE_DECIMALS));
+  const amount = (units: bigint): string => formatDecimal(decimal(units, collateral.decimals));
+  if (cancelReason === 'SLIPPAGE') {
+    const worst = worstPrice({ expectedPrice: terms.price, maxSlippageP: terms.slippageP, long: terms.long, open: true });
+    return [price(impact.priceAfterImpact), price(worst)];
+  }
+  if (cancelReason !== 'EXPOSURE_LIMITS') return [];
+  const room = exposureRoom({ market: viewAt(opening, facts), long: terms.long, price: currentPrice(venue, terms.pairIndex).oracle });
+  return [amount(positionSizeCollateral), amount(room)];
+}

@@ -1,0 +1,122 @@
+import type { AgentCaller } from '../access/caller.js';
+import { decimal, type Decimal } from '../domain/decimal.js';
+import type { OrderReason } from '../domain/order.js';
+import type { OpenOutcome } from '../domain/pricing/predict-open.js';
+import { PriceRangeError } from '../domain/pricing/price-after-impact.js';
+import { capExceeded, isWithinCap, utcDay } from '../domain/scope.js';
+import { GatewayError } from '../errors.js';
+import { fromNode } from '../ports/from-node.js';
+import type { Gateway, Venue } from '../gateway.js';
+import type { Address } from '../types.js';
+import { checkOpening, checkScope, notionalUsd } from './check-order.js';
+import { describeQuote, type Quote, type QuoteAccount } from './describe-quote.js';
+import { encodeIntent } from './encode-intent.js';
+import { orderMarket, readOpening, type Opening, type OrderRequest } from './order-request.js';
+import { predictCallback, reasonOf, viewAt } from './precheck-callback.js';
+import { openingFacts } from './known-facts.js';
+import type { OpeningFacts } from '../ports/simulation.js';
+import { wouldRevert } from './refuse-revert.js';
+
+const NOBODY: Address = '0x0000000000000000000000000000000000000000';
+/** `AccountFacts.feeMultiplier` is 1e6, the pricing's 1e3. */
+const FEE_SCALE = 1000n;
+
+/**
+ * What an order would get now. Without a caller nothing is asked of the node: the answer is made of what the feed knows. With one the
+ * trader's own terms count, and it says whether wallet and scope allow it.
+ */
+export async function quoteOrder(gateway: Gateway, venue: Venue, caller: AgentCaller | null, request: OrderRequest): Promise<Quote> {
+  if (request.reduceOnly)
+    throw new GatewayError('UNSUPPORTED', { reason: 'A quote tells of an opening; an order that only reduces has none.' });
+  const opening = readOpening(venue, orderMarket(venue, request), request);
+  checkOpening(opening, caller?.trader ?? NOBODY);
+  const own = caller === null ? null : await askAccount(gateway, venue, caller, opening);
+  const outcome = predict(venue, opening, own);
+  return describeQuote(
+    venue,
+    { ...opening, view: viewAt(opening, own?.facts ?? null) },
+    {
+      outcome,
+      reason: refusedBy(venue, opening, outcome),
+      account: own?.account ?? null,
+      feeMultiplier: own?.feeMultiplier,
+    },
+  );
+}
+
+interface Own {
+  readonly account: QuoteAccount;
+  readonly facts: OpeningFacts | null;
+  readonly feeMultiplier?: bigint;
+}
+
+async function askAccount(gateway: Gateway, venue: Venue, caller: AgentCaller, opening: Opening): Promise<Own> {
+  const { collateral, terms } = opening;
+  const [facts, own, scope] = await Promise.all([
+    fromNode(venue.chain.accountFacts(caller.trader, [collateral.address])),
+    fromNode(openingFacts(venue, caller.trader, { ...terms, positionSizeCollateral: opening.sizeCollateral })),
+    scopeVerdicts(gateway, venue, caller, opening),
+  ]);
+  const token = facts.tokens[0] ?? { balance: 0n, allowance: 0n };
+  const units = (amount: bigint): Decimal => decimal(amount, collateral.decimals);
+  const account = {
+    balance: units(token.balance),
+    allowance: units(token.allowance),
+    isFunded: token.balance >= terms.collateralAmount && token.allowance >= terms.collateralAmount,
+    feeTierMultiplier: facts.feeMultiplier === null ? null : decimal(facts.feeMultiplier, 6),
+    scope,
+  };
+  return { account, facts: own, ...(facts.feeMultiplier === null ? {} : { feeMultiplier: facts.feeMultiplier / FEE_SCALE }) };
+}
+
+/** Everything the scope has against it, as createOrder would put it. */
+async function scopeVerdicts(gateway: Gateway, venue: Venue, caller: AgentCaller, opening: Opening): Promise<QuoteAccount['scope']> {
+  const { agent, trader, scope } = caller;
+  const verdicts: GatewayError[] = [];
+  if (scope.permissions !== 'trade') verdicts.push(new GatewayError('SCOPE_READ_ONLY', { agent }));
+  for (const check of [
+    { ...scope, maxLeverage: null },
+    { ...scope, markets: 'all' as const },
+  ]) {
+    const verdict = refusalIn(() => checkScope({ ...caller, scope: check }, opening));
+    if (verdict !== null) verdicts.push(verdict);
+  }
+  const { dailySpendCapUsd: cap } = scope;
+  if (cap !== null) {
+    const account = { chain: venue.definition.slug, agent, trader, day: utcDay(venue.clock.now()) };
+    const [spent, usd] = [await gateway.store.spend.spent(account), notionalUsd(opening)];
+    if (!isWithinCap(cap, spent, usd)) verdicts.push(capExceeded(cap, spent, usd));
+  }
+  return verdicts.map(({ code, message }) => ({ code, message }));
+}
+
+function refusalIn(check: () => void): GatewayError | null {
+  try {
+    check();
+    return null;
+  } catch (error) {
+    if (error instanceof GatewayError) return error;
+    throw error;
+  }
+}
+
+function predict(venue: Venue, opening: Opening, own: Own | null): OpenOutcome {
+  try {
+    const multiplier = own?.feeMultiplier;
+    return predictCallback(venue, opening, {
+      facts: own?.facts ?? null,
+      ...(multiplier === undefined ? {} : { feeMultiplier: multiplier }),
+    });
+  } catch (error) {
+    if (error instanceof PriceRangeError) throw wouldRevert(encodeIntent({ kind: 'open', ...opening.terms }, NOBODY), error.code);
+    throw error;
+  }
+}
+
+/** Shut or paused comes first: then nobody answers at all. */
+function refusedBy({ feed, clock }: Venue, { pair, config, terms }: Opening, outcome: OpenOutcome): OrderReason | null {
+  const session = feed.session(pair.index, clock.now());
+  if (config.tradingState === 'paused' || session === 'close_only') return 'PAUSED';
+  if (session === 'disabled' || (session === 'closed' && terms.type === 'market')) return 'MARKET_CLOSED';
+  return reasonOf(outcome);
+}

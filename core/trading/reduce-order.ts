@@ -1,0 +1,186 @@
+import type { AgentCaller } from '../access/caller.js';
+import type { ListedPosition } from '../ports/stores/account.js';
+import { tradeSize } from '../account/describe-order.js';
+import { add, compare, round, subtract, ZERO, type Decimal } from '../domain/decimal.js';
+import { LEVEL_OF_TYPE, levelOf } from '../domain/level.js';
+import type { Level } from '../domain/chain-event.js';
+import { checkMarket } from '../domain/scope.js';
+import type { Order } from '../domain/order.js';
+import { GatewayError } from '../errors.js';
+import type { Gateway, Venue } from '../gateway.js';
+import { prepareClose, prepareCloses } from './close-position.js';
+import { exactUnits, invalid, priceUnits, SIZE_DECIMALS } from './exact-units.js';
+import { HAIR, isWhole, notWhole, prepareLevel, shownSize, type PreparedLevel } from './level-order.js';
+import { fingerprintOf } from './order-fingerprint.js';
+import { orderMarket, type OrderMarket, type OrderRequest } from './order-request.js';
+import type { Draft } from '../ports/stores/orders.js';
+import type { PreparedTransaction } from './prepare-transaction.js';
+
+/**
+ * An order that only reduces never opens anything. At the market it closes the oldest opposite position, or a part of it, and then the next:
+ * the contract answers each of them by itself, so each is an order of its own, all made by one transaction. A limit or stop waits as the take
+ * profit or stop loss of the one it closes whole.
+ */
+export async function draftReduction(
+  gateway: Gateway,
+  venue: Venue,
+  caller: AgentCaller,
+  request: OrderRequest,
+): Promise<{ readonly draft: Draft; readonly others: readonly Draft[]; readonly transaction: PreparedTransaction }> {
+  const market = orderMarket(venue, request);
+  checkMarket(caller.scope, market.symbol);
+  const opposite = await oppositeOf(gateway, venue, caller, request, market);
+  const prepare: typeof prepareMarket = request.type === 'market' ? prepareMarket : prepareWaiting;
+  const { order, others = [], write } = await prepare(gateway, venue, caller, { request, market, opposite });
+  const { maxUnsent } = gateway.orders;
+  const about = {
+    chain: venue.definition.slug,
+    agent: caller.agent,
+    fingerprint: fingerprintOf(gateway, venue, request),
+    spend: null,
+    maxUnsent,
+  };
+  return {
+    transaction: write.transaction,
+    draft: { ...write.handedOut, ...about, order: { ...order, clientId: request.clientId ?? null } },
+    others: write.others.flatMap((handedOut, at) => {
+      const other = others[at];
+      return other === undefined ? [] : [{ ...handedOut, ...about, order: other }];
+    }),
+  };
+}
+
+interface Reduction {
+  readonly request: OrderRequest;
+  readonly market: OrderMarket;
+  /** Oldest first; at least one. */
+  readonly opposite: readonly [ListedPosition, ...ListedPosition[]];
+}
+
+async function prepareMarket(
+  gateway: Gateway,
+  venue: Venue,
+  caller: AgentCaller,
+  { request, market, opposite }: Reduction,
+): Promise<Reduced> {
+  const price = request.price === undefined ? undefined : priceUnits('price', request.price);
+  const priced = (order: Order): Order => ({ ...order, price: price ?? 0n });
+  const [first, ...others] = partsOf(request.size, opposite, market);
+  const asked = { slippage: request.slippage, expectedPrice: price };
+  if (others.length === 0) {
+    const { order, write } = await prepareClose(gateway, venue, caller, first.listed.id.toString(), { ...asked, size: first.size });
+    return { write, order: priced(order) };
+  }
+  const { orders, write } = await prepareCloses(
+    gateway,
+    venue,
+    caller,
+    [first, ...others].map(({ listed, size }) => ({
+      figures: { ...listed.position, tradeIndex: listed.tradeIndex },
+      request: { ...asked, size },
+    })),
+  );
+  const [order, ...rest] = orders.map(priced);
+  if (order === undefined) throw new TypeError('an order that reduces nothing');
+  return { write, order, others: rest };
+}
+
+interface Reduced extends PreparedLevel {
+  /** Of further positions, made by the same transaction. */
+  readonly others?: readonly Order[];
+}
+
+interface Part {
+  readonly listed: ListedPosition;
+  /** undefined = all of it. */
+  readonly size: Decimal | undefined;
+}
+
+/** So many closes fit into a block with room to spare. */
+const MOST_POSITIONS = 20;
+
+/** Oldest first, each whole but the last. */
+function partsOf(size: Decimal, opposite: Reduction['opposite'], market: OrderMarket): [Part, ...Part[]] {
+  exactUnitsUnlessShown(size, opposite, market);
+  const parts: Part[] = [];
+  let left = size;
+  for (const listed of opposite) {
+    const held = tradeSize(listed.position, market.collateral);
+    const isAll = isWhole(left, held) || compare(left, held) > 0;
+    // What is left after whole positions has their digits; never more is closed than was asked for.
+    parts.push({ listed, size: isAll ? undefined : round(left, SIZE_DECIMALS, 'down') });
+    left = isAll ? subtract(left, held) : ZERO;
+    if (compare(left, HAIR) < 0) break;
+  }
+  const [first, ...others] = parts;
+  if (first === undefined || compare(left, HAIR) >= 0) throw tooMuch(opposite, market);
+  if (parts.length > MOST_POSITIONS) throw unsupported(`An order closes at most ${MOST_POSITIONS} positions; send several.`);
+  return [first, ...others];
+}
+
+const tooMuch = (opposite: Reduction['opposite'], { collateral, symbol }: OrderMarket): GatewayError => {
+  const held = opposite.map(({ position }) => tradeSize(position, collateral)).reduce(add, ZERO);
+  return unsupported(`The positions in ${symbol} are ${shownSize(held)} in all: an order that only reduces closes no more.`);
+};
+
+/** Of positions of the same size each gets its own, the oldest first; once all have one, the oldest gets another. */
+async function prepareWaiting(
+  gateway: Gateway,
+  venue: Venue,
+  caller: AgentCaller,
+  { request, market, opposite }: Reduction,
+): Promise<PreparedLevel> {
+  const level = LEVEL_OF_TYPE[request.type];
+  if (level === null || request.price === undefined) throw invalid('price', `is required for a ${request.type} order`);
+  const sizeOf = ({ position }: ListedPosition): Decimal => tradeSize(position, market.collateral);
+  const [first, ...others] = opposite.filter((listed) => isWhole(request.size, sizeOf(listed)));
+  if (!first) throw notWhole(request.type, opposite.map(sizeOf));
+  const chosen =
+    others.length === 0
+      ? first
+      : await firstWithout(gateway, venue, caller, { level, among: [first, ...others], clientId: request.clientId });
+  return prepareLevel(gateway, venue, caller, chosen.id.toString(), { level, request: { ...request, price: request.price } });
+}
+
+interface Choice {
+  readonly level: Level;
+  readonly among: readonly [ListedPosition, ...ListedPosition[]];
+  /** Of the order that asks; when it is handed out afresh, it is not in its own way. */
+  readonly clientId: string | undefined;
+}
+
+async function firstWithout({ store }: Gateway, { definition }: Venue, { trader }: AgentCaller, { level, among, clientId }: Choice) {
+  const live = await store.account.liveOrders(definition.slug, trader);
+  const others = live.filter(({ order }) => levelOf(order) === level && (clientId === undefined || order.clientId !== clientId));
+  const asked = new Set(others.map(({ order }) => order.tradeIndex));
+  return among.find(({ tradeIndex, position }) => position[level] === 0n && !asked.has(tradeIndex)) ?? among[0];
+}
+
+async function oppositeOf(
+  gateway: Gateway,
+  venue: Venue,
+  { trader }: AgentCaller,
+  { side }: OrderRequest,
+  { pair, collateral, symbol }: OrderMarket,
+): Promise<Reduction['opposite']> {
+  const open = await gateway.store.account.openPositions(venue.definition.slug, trader);
+  const opposite = open.filter(
+    ({ position }) =>
+      position.pairIndex === pair.index && position.collateralIndex === collateral.index && position.long === (side === 'short'),
+  );
+  const [first, ...others] = opposite.sort(byAge);
+  if (!first)
+    throw unsupported(`There is no ${side === 'short' ? 'long' : 'short'} position in ${symbol} with ${collateral.symbol} to reduce.`);
+  return [first, ...others];
+}
+
+const byAge = (a: ListedPosition, b: ListedPosition): number =>
+  a.position.openedBlock === b.position.openedBlock ? a.tradeIndex - b.tradeIndex : Number(a.position.openedBlock - b.position.openedBlock);
+
+/** Sizes of positions are shown with more digits than an order may have: one that is sent back as it was shown is taken. */
+function exactUnitsUnlessShown(size: Decimal, opposite: Reduction['opposite'], { collateral }: OrderMarket): void {
+  const [{ position }] = opposite;
+  if (!isWhole(size, tradeSize(position, collateral))) exactUnits('size', size, SIZE_DECIMALS);
+}
+
+const unsupported = (reason: string): GatewayError => new GatewayError('UNSUPPORTED', { reason });

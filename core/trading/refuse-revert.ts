@@ -1,0 +1,51 @@
+import type { AgentCaller } from '../access/caller.js';
+import { forgetDelegate } from '../access/delegation.js';
+import { delegationTx } from '../access/delegation-transactions.js';
+import type { Intent } from '../domain/intent.js';
+import { GatewayError } from '../errors.js';
+import type { Gateway, Venue } from '../gateway.js';
+import type { Address, Hex } from '../types.js';
+import { reclaimableAt } from './reclaim-time.js';
+import type { Revert } from '../ports/simulation.js';
+
+/** The trader's slot belongs to somebody else, as the chain says now. */
+export function notTheDelegate(venue: Venue, { trader, agent, sender }: AgentCaller, delegate: Address | null): GatewayError {
+  forgetDelegate(venue, trader);
+  return new GatewayError('AGENT_NOT_DELEGATED', { trader, agent, delegate, delegationTx: delegationTx(venue.definition, sender) });
+}
+
+/** What a revert of the rehearsed call means to whoever asked for it. */
+export async function refusalOf(
+  gateway: Gateway,
+  venue: Venue,
+  caller: AgentCaller,
+  { intent, inner, revert }: { readonly intent: Intent; readonly inner: Hex; readonly revert: Revert },
+): Promise<GatewayError> {
+  const trades = 'tradeIndex' in intent ? [intent.tradeIndex] : intent.kind === 'reduce' ? intent.parts.map((part) => part.tradeIndex) : [];
+  if (revert.name === 'ConflictingPendingOrder' && trades.length > 0) return busy(gateway, venue, caller, trades);
+  return wouldRevert(inner, nameOf(revert), revert.args);
+}
+
+/** `calldata` is the bare call of the trader: replayed from its address, it fails the same way. */
+export const wouldRevert = (calldata: Hex, errorName: string, args: readonly string[] = []): GatewayError =>
+  new GatewayError('SIMULATION_REVERTED', { errorName, args, calldata });
+
+/** An error nobody declared is named by its selector. */
+const nameOf = ({ name, data }: Revert): string => name ?? (data.length < 10 ? 'EmptyRevert' : data.slice(0, 10));
+
+/** Another action on the same position waits for the oracle; if the answer never comes, it has to be reclaimed first. */
+async function busy(gateway: Gateway, venue: Venue, { trader }: AgentCaller, trades: readonly number[]): Promise<GatewayError> {
+  const live = await gateway.store.account.liveOrders(venue.definition.slug, trader);
+  const oldest = live.findLast(
+    ({ order }) =>
+      order.tradeIndex !== null && trades.includes(order.tradeIndex) && (order.status === 'pending' || order.status === 'timed_out'),
+  );
+  if (!oldest) return new GatewayError('ORDER_NOT_MODIFIABLE', { id: null, status: 'pending' });
+  const { id, order } = oldest;
+  const at = reclaimableAt(venue, order);
+  return new GatewayError('ORDER_NOT_MODIFIABLE', {
+    id: id.toString(),
+    status: order.status,
+    ...(at === undefined ? {} : { reclaimableAt: at }),
+  });
+}

@@ -1,0 +1,56 @@
+import { decimal, formatDecimal, round } from '../domain/decimal.js';
+import { nextDay, type RelayRules } from '../domain/relay/guardrails.js';
+import type { Gateway, Venue } from '../gateway.js';
+import type { Address } from '../types.js';
+import { ANY, givenRules, type RuleSet, type StoredRules } from '../config/rules.js';
+import { guardQuestion } from './rules-of-opening.js';
+import type { Standing } from '../ports/stores/rules.js';
+
+/** What binds a trader now and how much of it is used. */
+export const standingOf = (gateway: Gateway, venue: Venue, trader: Address): Promise<Standing> =>
+  gateway.store.rules.standing(venue.definition.slug, trader, guardQuestion(gateway, venue, trader, null), 'all');
+
+/** As an operator reads it. */
+export async function describeStanding(gateway: Gateway, venue: Venue, trader: Address) {
+  const [{ rules, facts }, stored] = await Promise.all([standingOf(gateway, venue, trader), gateway.store.rules.list()]);
+  return {
+    chain: venue.definition.slug,
+    trader,
+    rules: showRules(rules),
+    from: sourcesOf(stored, gateway, venue, trader),
+    use: {
+      openNotionalUsd: usd(facts.openNotionalUsd),
+      realizedPnlUsd: usd(facts.dayPnlUsd),
+      ordersInLastMinute: facts.minute.length,
+      transactions: facts.dayTransactions,
+      transactionsLeft: rules.dailyTransactions === null ? null : Math.max(0, rules.dailyTransactions - facts.dayTransactions),
+      dayEndsAt: nextDay(facts.now),
+    },
+  };
+}
+
+const usd = (amount: bigint): string => formatDecimal(round(decimal(amount, 18), 6, 'half-up'));
+const bound = (amount: bigint | null): string | null => (amount === null ? null : formatDecimal(decimal(amount, 18)));
+
+const showRules = (rules: RelayRules): Required<RuleSet> => ({
+  ...rules,
+  maxOpenNotionalUsd: bound(rules.maxOpenNotionalUsd),
+  maxDailyLossUsd: bound(rules.maxDailyLossUsd),
+});
+
+const FIELDS = ['access', 'reduceOnly', 'maxOpenNotionalUsd', 'maxDailyLossUsd', 'ordersPerMinute', 'dailyTransactions'] as const;
+
+/** Which of the sets each rule comes from: `chain/trader`, or the settings. */
+function sourcesOf(stored: readonly StoredRules[], { facade }: Gateway, { definition }: Venue, trader: Address) {
+  const { defaults, own } = givenRules(facade.rules, trader);
+  const row = (chain: string, whose: string) => stored.find((each) => each.chain === chain && each.trader === whose)?.rules ?? {};
+  const narrowFirst: readonly (readonly [string, RuleSet])[] = [
+    [`${definition.slug}/${trader}`, row(definition.slug, trader)],
+    [`all/${trader}`, row(ANY, trader)],
+    ['settings', own],
+    [`${definition.slug}/default`, row(definition.slug, ANY)],
+    ['all/default', row(ANY, ANY)],
+    ['settings', defaults],
+  ];
+  return Object.fromEntries(FIELDS.map((field) => [field, narrowFirst.find(([, set]) => field in set)?.[0] ?? 'settings']));
+}

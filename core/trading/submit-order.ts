@@ -1,0 +1,97 @@
+import type { AgentCaller } from '../access/caller.js';
+import { GatewayError } from '../errors.js';
+import type { Gateway, Venue } from '../gateway.js';
+import type { Hex } from '../types.js';
+import { carries, findOrder, notModifiable } from './find-order.js';
+import type { KnownOrder } from '../ports/stores/orders.js';
+import type { SeenTransaction } from '../ports/simulation.js';
+
+/** Fee bumps need a few; whoever needs more has lost track. */
+const MAX_HASHES = 16;
+/** The follower is a block or two behind the node at most; if it is not, the answer says what is known. */
+const FOLLOWED_WITHIN_MS = 5_000;
+const LOOK_EVERY_MS = 50;
+
+/**
+ * A transaction is reported for an order. It changes nothing by itself: the chain's events move the order. What it gives is knowledge of
+ * a transaction that no event tells of, because it is not mined yet or failed.
+ */
+export async function submitOrder(gateway: Gateway, venue: Venue, caller: AgentCaller, id: string, txHash: Hex): Promise<KnownOrder> {
+  const hash = txHash.toLowerCase() as Hex;
+  const known = await findOrder(gateway, venue, caller, id);
+  const seen = await lookUp(venue, hash);
+  const report = { known, hash };
+  if (!seen?.mined) return record(gateway, venue, report);
+  return seen.mined.succeeded
+    ? afterSuccess(gateway, venue, caller, { ...report, seen, block: seen.mined.blockNumber })
+    : afterFailure(gateway, venue, caller, { ...report, seen });
+}
+
+interface Report {
+  readonly known: KnownOrder;
+  readonly hash: Hex;
+}
+
+async function lookUp({ chain }: Venue, hash: Hex): Promise<SeenTransaction | null> {
+  try {
+    return await chain.transaction(hash);
+  } catch (error) {
+    throw new GatewayError('UPSTREAM_UNAVAILABLE', { upstream: 'node' }, { cause: error });
+  }
+}
+
+/** An order that is on chain already needs no hash any more. */
+async function record({ store }: Gateway, venue: Venue, { known, hash }: Report): Promise<KnownOrder> {
+  if (!isWaiting(known) || known.hashes.includes(hash)) return known;
+  if (known.hashes.length >= MAX_HASHES) throw notModifiable(venue, known, `${MAX_HASHES} hashes were reported for it already`);
+  return store.orders.recordHash(venue.definition.slug, known.id, hash, venue.clock.now());
+}
+
+async function afterSuccess(
+  gateway: Gateway,
+  venue: Venue,
+  caller: AgentCaller,
+  { known, hash, seen, block }: Report & { readonly seen: SeenTransaction; readonly block: bigint },
+): Promise<KnownOrder> {
+  const isIn = await isFollowed(gateway, venue, block);
+  const after = await findOrder(gateway, venue, caller, known.id.toString());
+  if (!isIn) return record(gateway, venue, { known: after, hash });
+  if (!isWaiting(after) && (after.order.txHash === hash || after.hashes.includes(hash) || carries(after, seen.input))) return after;
+  throw new GatewayError('SUBMISSION_MISMATCH', { txHash: hash });
+}
+
+/** Only a call of ours that failed says anything about the order. */
+async function afterFailure(
+  gateway: Gateway,
+  venue: Venue,
+  caller: AgentCaller,
+  { known, hash, seen }: Report & { readonly seen: SeenTransaction },
+): Promise<KnownOrder> {
+  if (!carries(known, seen.input)) throw new GatewayError('SUBMISSION_MISMATCH', { txHash: hash });
+  await record(gateway, venue, { known, hash });
+  return moved(gateway, venue, caller, known.id.toString());
+}
+
+const isWaiting = ({ order }: KnownOrder): boolean => order.status === 'prepared' || order.status === 'expired';
+
+/** False when the follower did not get there in time. */
+const isFollowed = (gateway: Gateway, venue: Venue, block: bigint): Promise<boolean> =>
+  poll(venue, async () => ((await gateway.store.tracking.cursor(venue.definition.slug))?.number ?? -1n) >= block);
+
+async function moved(gateway: Gateway, venue: Venue, caller: AgentCaller, id: string): Promise<KnownOrder> {
+  let latest = await findOrder(gateway, venue, caller, id);
+  await poll(venue, async () => {
+    latest = await findOrder(gateway, venue, caller, id);
+    return latest.order.status !== 'prepared';
+  });
+  return latest;
+}
+
+async function poll({ clock }: Venue, holds: () => Promise<boolean>): Promise<boolean> {
+  const deadline = clock.now() + FOLLOWED_WITHIN_MS;
+  for (;;) {
+    if (await holds()) return true;
+    if (clock.now() >= deadline) return false;
+    await clock.sleep(LOOK_EVERY_MS);
+  }
+}

@@ -1,0 +1,83 @@
+import type { AgentCaller } from '../../../core/access/caller.js';
+import type { ListedPosition } from '../../../core/ports/stores/account.js';
+import { GatewayError } from '../../../core/errors.js';
+import type { Gateway, Venue } from '../../../core/gateway.js';
+import { closePosition, closingMark } from '../../../core/trading/close-position.js';
+import { watchOrders } from '../send/await-orders.js';
+import type { ScheduledCancel } from '../../../core/ports/stores/exchange.js';
+import { requireLane } from '../send/require-lane.js';
+import type { SignedAction } from '../../../core/ports/stores/relay.js';
+import { sendTransaction } from '../send/send-write.js';
+
+/** What the relayer needs to work out again what it is asked to sign: a close of a whole position, at the price of that moment. */
+export interface FlattenJobContext {
+  readonly kind: 'flatten';
+  readonly tradeIndex: number;
+  readonly expectedPrice: bigint;
+}
+
+interface Flattening {
+  readonly caller: AgentCaller;
+  readonly signed: SignedAction;
+  readonly cancel: ScheduledCancel;
+  readonly holdMs: number;
+}
+
+/**
+ * Closes at the market what the trader of a schedule holds. A position with an order under way is left to that order, so one that was
+ * asked for before is not asked for twice, by whichever replica. True when nothing is left.
+ */
+export async function flattenPositions(gateway: Gateway, venue: Venue, flattening: Flattening): Promise<boolean> {
+  const { caller, cancel, holdMs } = flattening;
+  const watch = watchOrders(gateway, venue, caller.trader);
+  try {
+    const held = await positionsMeant(gateway, cancel);
+    const live = await gateway.store.account.liveOrders(cancel.chain, caller.trader);
+    const busy = new Set(live.flatMap(({ order: { status, tradeIndex } }) => (status === 'open' ? [] : [tradeIndex])));
+    const free = held.filter(({ tradeIndex }) => !busy.has(tradeIndex));
+    if (held.length > 0) venue.log.info('relay.schedule-flattens', { trader: caller.trader, positions: held.length, asked: free.length });
+    const asked = await Promise.all(free.map((position) => closeOne(gateway, venue, flattening, position)));
+    await watch.over(
+      asked.flatMap((id) => id ?? []),
+      holdMs,
+    );
+    return free.length === held.length && asked.every((id) => id !== null && watch.state(id)?.status === 'filled');
+  } finally {
+    watch.stop();
+  }
+}
+
+/** What was opened after the switch fired is not what it was set for, unless it was ordered before. */
+export async function positionsMeant(
+  { store }: Pick<Gateway, 'store'>,
+  { chain, trader, dueAt }: Pick<ScheduledCancel, 'chain' | 'trader' | 'dueAt'>,
+): Promise<readonly ListedPosition[]> {
+  const held = await store.account.openPositions(chain, trader);
+  const late = held.filter(({ position }) => position.openedAt > dueAt).map(({ tradeIndex }) => tradeIndex);
+  if (late.length === 0) return held;
+  const meant = new Set(await store.exchange.orderedBefore(chain, trader, late, dueAt));
+  return held.filter(({ tradeIndex }) => !late.includes(tradeIndex) || meant.has(tradeIndex));
+}
+
+/** Null when it cannot be asked for now: another round will try again. */
+async function closeOne(
+  gateway: Gateway,
+  venue: Venue,
+  { caller, signed }: Flattening,
+  { id, tradeIndex, position }: ListedPosition,
+): Promise<bigint | null> {
+  try {
+    requireLane(venue, caller);
+    const expectedPrice = closingMark(venue, position);
+    const { order, transaction } = await closePosition(gateway, venue, caller, id.toString(), { expectedPrice });
+    if (transaction === null) return null;
+    const context: FlattenJobContext = { kind: 'flatten', tradeIndex, expectedPrice };
+    const orderId = BigInt(order.id);
+    await sendTransaction(venue, caller, { action: signed, orderId, transaction, context, purpose: 'scheduled-cancel' });
+    return orderId;
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    venue.log.warn('relay.schedule-not-flattened', { trader: caller.trader, position: id, error });
+    return null;
+  }
+}

@@ -1,0 +1,96 @@
+import type { AgentCaller } from '../../../core/access/caller.js';
+import { isExpired } from '../../../core/domain/agent.js';
+import { closingRoom } from '../../../core/domain/relay/level-room.js';
+import { GatewayError } from '../../../core/errors.js';
+import type { Gateway, Venue } from '../../../core/gateway.js';
+import type { Cancel } from '../../../core/types.js';
+import { prepareTransaction } from '../../../core/trading/prepare-transaction.js';
+import type { OwedRoom } from '../../../core/ports/stores/rooms.js';
+import { sendWrite } from '../send/send-write.js';
+
+const LOOK_MS = 2_000;
+/** Longer than a transaction usually takes: what is not there by then is sent again. */
+const AGAIN_MS = 15_000;
+/** Whoever takes the room away again, and not by accident, keeps it so. */
+const MOST_TRIES = 3;
+
+/** What the relayer needs to work out again what it is asked to sign: whose levels, and the trade that has them. */
+export interface RoomJobContext {
+  readonly kind: 'room';
+  readonly item: number;
+  readonly oid: bigint;
+  readonly tradeIndex: number;
+}
+
+/**
+ * Levels that a position was opened with get the room that their own limits give them: in a gap, a stop loss with the contract's one
+ * percent would not be executed. Looked at as soon as an order is filled, and taken by one replica at a time, also after a restart.
+ */
+export function followRooms(gateway: Gateway, venue: Venue): Cancel {
+  const { clock, log, definition } = venue;
+  let isBusy = false;
+  let isAgain = false;
+  const look = async (): Promise<void> => {
+    const due = await gateway.store.rooms.takeDue(definition.slug, clock.now(), clock.now() + LOOK_MS);
+    for (const owed of due)
+      await give(gateway, venue, owed).catch((error: unknown) => log.warn('relay.room-not-given', { order: owed.oid, error }));
+  };
+  const wake = (): void => {
+    isAgain = isBusy;
+    if (isBusy || venue.relayer === null) return;
+    isBusy = true;
+    look()
+      .catch((error: unknown) => log.warn('relay.rooms-failed', { error }))
+      .finally(() => {
+        isBusy = false;
+        if (isAgain) wake();
+      });
+  };
+  const cancels = [
+    clock.every(LOOK_MS, wake),
+    gateway.bus.on('journal', ({ venue: where, entries }) => {
+      const isOpened = entries.some(({ fact }) => fact.kind === 'fill' && fact.executed.action === 'open');
+      if (where === venue && isOpened) wake();
+    }),
+  ];
+  return () => cancels.forEach((cancel) => cancel());
+}
+
+async function give(gateway: Gateway, venue: Venue, owed: OwedRoom): Promise<void> {
+  const { chain, id, trader, roomP, tries } = owed;
+  const { store } = gateway;
+  const [tradeIndex, positions, live] = await Promise.all([
+    tradeOf(gateway, owed),
+    store.account.openPositions(chain, trader),
+    store.account.liveOrders(chain, trader),
+  ]);
+  const position = positions.find((open) => open.tradeIndex === tradeIndex)?.position;
+  const isGuarded = position !== undefined && (position.tp > 0n || position.sl > 0n);
+  if (tradeIndex === null || !isGuarded || closingRoom(position) >= roomP || tries >= MOST_TRIES) return store.rooms.settle(chain, id);
+  // The bound of a close that waits was reckoned with the room the trade has: it comes first.
+  if (live.some(({ order }) => order.tradeIndex === tradeIndex && order.status !== 'open')) return;
+  const [caller, signed] = await Promise.all([callerOf(gateway, venue, owed), store.relay.action(chain, owed.action)]);
+  if (caller === null || signed === null) return store.rooms.settle(chain, id);
+  await store.rooms.tried(chain, id, venue.clock.now() + AGAIN_MS);
+  const intent = { kind: 'protect', tradeIndex, tp: null, sl: null, slippageP: roomP } as const;
+  const write = await prepareTransaction(gateway, venue, caller, { intent, takes: null });
+  const context: RoomJobContext = { kind: 'room', item: owed.item, oid: owed.oid, tradeIndex };
+  venue.log.info('relay.giving-room', { order: owed.oid, trader, tradeIndex });
+  await sendWrite(venue, caller, { action: signed, orderId: null, write, context });
+}
+
+/** null when the opening came to nothing. */
+async function tradeOf({ store }: Gateway, { chain, trader, orderId, tradeIndex }: OwedRoom): Promise<number | null> {
+  if (orderId === null) return tradeIndex;
+  const opened = await store.orders.find(chain, trader, orderId);
+  return opened?.order.fill?.tradeIndex ?? null;
+}
+
+/** null when the agent may not act any more, or nobody can act for it. */
+async function callerOf({ store }: Gateway, venue: Venue, { chain, trader, agent }: OwedRoom): Promise<AgentCaller | null> {
+  const known = await store.access.findAgent(chain, agent);
+  if (known?.revokedAt !== null || isExpired(known.scope, venue.clock.now())) return null;
+  const sender = await venue.relayer?.walletFor(trader);
+  if (sender === undefined) throw new GatewayError('CHAIN_READ_ONLY', { chain });
+  return { via: 'agent', trader, agent, sender, mode: 'relayed', scope: known.scope };
+}

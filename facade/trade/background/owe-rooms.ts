@@ -1,0 +1,41 @@
+import type { AgentCaller } from '../../../core/access/caller.js';
+import { DEFAULT_CLOSING_SLIPPAGE_P } from '../../../core/domain/pricing/slippage.js';
+import { levelRoom } from '../../../core/domain/relay/level-room.js';
+import { MAX_SLIPPAGE_P } from '../../../core/domain/relay/price-bound.js';
+import type { Gateway, Venue } from '../../../core/gateway.js';
+import type { Prepared } from '../plan/plan-items.js';
+import type { SignedAction } from '../../../core/ports/stores/relay.js';
+
+/** A protection sets its room itself; it is looked at once more, because a close that was on its way may have set another. */
+const SECOND_LOOK_MS = 15_000;
+
+const roomOf = ({ asked, manner }: Prepared): bigint => (manner === 'protection' ? levelRoom(asked.order, MAX_SLIPPAGE_P) : asked.roomP);
+
+export const owesRooms = (prepared: Prepared): boolean => roomOf(prepared) > DEFAULT_CLOSING_SLIPPAGE_P;
+
+export interface StoredItem {
+  readonly prepared: Prepared;
+  readonly oid: bigint;
+  /** Of each leg; null where it is no order of ours. */
+  readonly stored: readonly (bigint | null)[];
+}
+
+/** Stored before anything is sent, so that no kill leaves a stop loss without its room. */
+export async function oweRooms(
+  { store }: Gateway,
+  { definition, clock }: Venue,
+  { trader, agent }: AgentCaller,
+  action: SignedAction,
+  { prepared, oid, stored }: StoredItem,
+): Promise<void> {
+  if (!owesRooms(prepared)) return;
+  const { asked, legs } = prepared;
+  const owed = { chain: definition.slug, trader, agent, action: action.id, item: asked.item, oid };
+  for (const [at, { leg }] of legs.entries()) {
+    const orderId = leg.role === 'open' ? (stored[at] ?? null) : null;
+    const tradeIndex = leg.intent.kind === 'protect' ? leg.intent.tradeIndex : null;
+    if (orderId === null && tradeIndex === null) continue;
+    const dueAt = clock.now() + (orderId === null ? SECOND_LOOK_MS : 0);
+    await store.rooms.owe({ ...owed, orderId, tradeIndex, roomP: roomOf(prepared) }, dueAt);
+  }
+}

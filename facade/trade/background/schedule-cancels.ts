@@ -1,0 +1,109 @@
+import type { AgentCaller } from '../../../core/access/caller.js';
+import type { Gateway, Venue } from '../../../core/gateway.js';
+import type { Cancel } from '../../../core/types.js';
+import { flattenPositions } from './flatten-positions.js';
+import { relayCancels } from '../send/relay-cancels.js';
+import type { ScheduledCancel } from '../../../core/ports/stores/exchange.js';
+import { DAY_MS } from '../../../core/ports/stores/gas.js';
+import type { SignedAction } from '../../../core/ports/stores/relay.js';
+import { takesWork } from '../send/require-lane.js';
+
+const LOOK_MS = 500;
+const HOLD_MS = 6_500;
+/** Longer than one round of cancels takes: whoever has not finished by then is dead. */
+const AGAIN_MS = 20_000;
+/** What could not even be begun is tried again so soon. */
+const SOON_MS = 1_000;
+/** What cannot be done for so long is not tried any more, and somebody is called. */
+const GIVE_UP_MS = 600_000;
+const MOST_REMEMBERED = 10_000;
+
+/**
+ * The dead man's switch: whoever does not move its time forward in time has all entries canceled, and where the operator chose so what
+ * is open closed. Protections stay: they are what keeps a position from getting worse while nobody looks. Each schedule is taken by one replica at a time, until it is done, also after a restart.
+ */
+export function runScheduledCancels(gateway: Gateway, venue: Venue): Cancel {
+  const { clock, log, definition } = venue;
+  // Counted from the first try that could be made: one that came due while nothing could be sent has all its time before it.
+  const begun = new Map<bigint, number>();
+  let isBusy = false;
+  const look = async (): Promise<void> => {
+    const due = await gateway.store.exchange.takeDue(definition.slug, clock.now(), clock.now() + AGAIN_MS);
+    // Not waited for: one trader's slow orders must not hold up another's switch.
+    for (const cancel of due)
+      void fire(gateway, venue, cancel, begun).catch((error: unknown) =>
+        log.warn('relay.schedule-failed', { trader: cancel.trader, error }),
+      );
+  };
+  return clock.every(LOOK_MS, () => {
+    if (isBusy || venue.relayer === null) return;
+    isBusy = true;
+    look()
+      .catch((error: unknown) => log.warn('relay.schedule-failed', { error }))
+      .finally(() => (isBusy = false));
+  });
+}
+
+async function fire(gateway: Gateway, venue: Venue, cancel: ScheduledCancel, begun: Map<bigint, number>): Promise<void> {
+  const { clock, log } = venue;
+  const { exchange } = gateway.store;
+  const ready = await readyFor(gateway, venue, cancel);
+  if (ready === null) {
+    begun.delete(cancel.action);
+    return exchange.putBack(cancel, clock.now() + SOON_MS);
+  }
+  if (begun.size >= MOST_REMEMBERED) begun.clear();
+  const since = begun.get(cancel.action) ?? clock.now();
+  begun.set(cancel.action, since);
+  const isDone = await takeBack(gateway, venue, cancel, ready).catch((error: unknown) => {
+    log.warn('relay.schedule-failed', { trader: cancel.trader, error });
+    return false;
+  });
+  if (!isDone && clock.now() - since <= GIVE_UP_MS) return;
+  if (!isDone) await tellGivenUp(gateway, venue, cancel);
+  begun.delete(cancel.action);
+  await exchange.fired(cancel);
+}
+
+interface Ready {
+  readonly caller: AgentCaller;
+  readonly signed: SignedAction;
+}
+
+/** Null: what cannot be sent now, because the relayer is switched off or fenced or the chain not known yet, is sent when it can be, however late. */
+async function readyFor(gateway: Gateway, venue: Venue, { trader, agent, action }: ScheduledCancel): Promise<Ready | null> {
+  const { slug } = venue.definition;
+  const [known, signed] = await Promise.all([gateway.store.access.findAgent(slug, agent), gateway.store.relay.action(slug, action)]);
+  const sender = await venue.relayer?.walletFor(trader);
+  if (!signed || !known || sender === undefined || venue.relayer === null || !takesWork(venue.relayer, sender)) return null;
+  if (venue.state.facts === null) return null;
+  return { caller: { via: 'agent', trader, agent, sender, mode: 'relayed', scope: known.scope }, signed };
+}
+
+/** True when nothing is left of what the schedule was set for. */
+async function takeBack(gateway: Gateway, venue: Venue, cancel: ScheduledCancel, { caller, signed }: Ready): Promise<boolean> {
+  const { trader, dueAt } = cancel;
+  const live = await gateway.store.account.liveOrders(cancel.chain, trader);
+  // What was placed after the switch fired is not what it was set for.
+  const entries = live.filter(({ order }) => !order.reduceOnly && order.action === 'open' && order.createdAt <= dueAt);
+  venue.log.info('relay.schedule-fired', { trader, dueAt, orders: entries.length });
+  const items = entries.map(({ id }, item) => ({ item, name: { oid: id }, pairIndex: null }));
+  const outcomes = await relayCancels(gateway, venue, caller, signed, { items, holdMs: HOLD_MS, purpose: 'scheduled-cancel' });
+  for (const outcome of outcomes) if (outcome.kind === 'failed') venue.log.warn('relay.schedule-failed', { trader, error: outcome.error });
+  const isCanceled = outcomes.every(({ kind }) => kind === 'done' || kind === 'gone');
+  const isFlat = !gateway.facade.flattens || (await flattenPositions(gateway, venue, { caller, signed, cancel, holdMs: HOLD_MS }));
+  return isCanceled && isFlat;
+}
+
+/** The trader counts on it and is away: whoever runs the service is the only one left to act. */
+async function tellGivenUp({ alerts, facade }: Gateway, { definition, clock }: Venue, { trader, dueAt }: ScheduledCancel): Promise<void> {
+  const what = facade.flattens ? 'cancel its entries and close its positions' : 'cancel its entries';
+  await alerts.raiseAlert({
+    kind: 'schedule-given-up',
+    chain: definition.slug,
+    subject: trader,
+    message: `The dead man's switch of ${trader} on ${definition.name} could not ${what} for ten minutes and is not tried any more.`,
+    details: { trader, dueAt },
+    expiresAt: clock.now() + DAY_MS,
+  });
+}

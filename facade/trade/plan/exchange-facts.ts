@@ -1,0 +1,189 @@
+import type { AgentCaller } from '../../../core/access/caller.js';
+import { maxLeverageOf, type PricePoint } from '../../../core/domain/market.js';
+import type { ExchangeOrder, NettedTrade, TranslationContext } from '../../../core/domain/relay/exchange-order.js';
+import { MAX_SLIPPAGE_P } from '../../../core/domain/relay/price-bound.js';
+import { minRemainingCollateral } from '../../../core/domain/pricing/fees.js';
+import { marketView, type CollateralUnits } from '../../../core/domain/pricing/market-view.js';
+import { PriceRangeError } from '../../../core/domain/pricing/price-after-impact.js';
+import { collateralForBaseSize, entryBase, positionSizeCollateral } from '../../../core/domain/pricing/size.js';
+import { markIn } from '../../../core/domain/pricing/skew-impact.js';
+import type { LeverageSetting } from '../../../core/ports/stores/leverage.js';
+import type { Gateway, Venue } from '../../../core/gateway.js';
+import type { PositionFigures } from '../../../core/trading/find-position.js';
+import type { HeldPosition, TraderFacts } from '../../../core/ports/stores/exchange.js';
+import type { StopBeyondCap } from '../../../core/config/facade.js';
+import { currentPrice, orderMarket, type Opening, type OrderMarket } from '../../../core/trading/order-request.js';
+import { tokensHeld } from '../../../core/trading/position-order.js';
+import { predictCallback } from '../../../core/trading/precheck-callback.js';
+
+/** All that is known of a trader when an action comes; read once for all its items, without asking a node. */
+export interface ExchangeFacts {
+  /** The database's time when it was asked. */
+  readonly askedAt: number;
+  readonly block: bigint;
+  readonly positions: readonly HeldFigures[];
+  readonly busy: ReadonlySet<number>;
+  readonly leverage: ReadonlyMap<number, LeverageSetting>;
+  /** Where the bot never chose one. */
+  readonly usualLeverage: number;
+  readonly stopBeyondCap: StopBeyondCap;
+}
+
+type HeldFigures = PositionFigures & Pick<HeldPosition, 'opening'>;
+
+const LEVERAGE_UNIT = 1_000n;
+const LEAST_CUSHION_P = 50n;
+const PERCENT = 100_000n;
+
+export async function exchangeFacts(
+  { store, facade }: Gateway,
+  venue: Venue,
+  { trader }: AgentCaller,
+  known?: TraderFacts,
+): Promise<ExchangeFacts> {
+  const { positions, busy, leverage, askedAt } = known ?? (await store.exchange.facts(venue.definition.slug, trader));
+  return {
+    askedAt,
+    block: venue.state.followed.block ?? 0n,
+    positions: positions.map(({ tradeIndex, position, opening }) => ({ ...position, tradeIndex, opening })),
+    busy,
+    leverage,
+    usualLeverage: facade.leverage,
+    stopBeyondCap: facade.stopBeyondCap,
+  };
+}
+
+export interface Asked {
+  readonly symbol: string;
+  readonly pairIndex: number;
+  /** The smallest size the market shows, 1e18. */
+  readonly sizeStep: bigint;
+  readonly order: ExchangeOrder;
+}
+
+/** What items before it in the action leave behind: trades they use, and closing slippages they set. */
+interface Before {
+  readonly taken: ReadonlySet<number>;
+  readonly rooms: ReadonlyMap<number, bigint>;
+}
+
+/** What the translation of one order stands on. */
+export function translationContext(
+  venue: Venue,
+  facts: ExchangeFacts,
+  { symbol, pairIndex, sizeStep, order }: Asked,
+  { tp, sl, ...before }: Before & { readonly tp: bigint; readonly sl: bigint },
+): TranslationContext {
+  const market = orderMarket(venue, { market: symbol });
+  const point = currentPrice(venue, pairIndex);
+  const { oracle } = point;
+  const leverage = leverageFor(market, facts.leverage.get(pairIndex)?.leverage ?? facts.usualLeverage);
+  const predicted = predictPrice(venue, market, order, { oracle, leverage });
+  const { precision, precisionDelta, priceUsd } = market.collateral;
+  return {
+    block: facts.block,
+    pairIndex,
+    collateralIndex: market.collateral.index,
+    collateral: { precision, precisionDelta, priceUsd },
+    oracle,
+    mark: markIn(market.view.state, point),
+    predicted,
+    trades: facts.positions
+      .filter((position) => position.pairIndex === pairIndex)
+      .map((position) => netted(venue, facts, position, { ...before, point })),
+    leverage,
+    sizeStep,
+    halfLot: sizeStep / 2n,
+    cushionP: cushion(oracle, predicted),
+    maxSlippageP: MAX_SLIPPAGE_P,
+    tp,
+    sl,
+    ...(venue.referrers.relayed && { referrer: venue.referrers.relayed }),
+  };
+}
+
+/** Within what the market takes. */
+function leverageFor({ view }: Pick<OrderMarket, 'view'>, chosen: number): bigint {
+  const [least, most] = [view.group.minLeverage, maxLeverageOf(view.pair, view.group)];
+  const wanted = BigInt(chosen) * LEVERAGE_UNIT;
+  return wanted < least ? least : wanted > most ? most : wanted;
+}
+
+/** Where the order would be executed if the oracle answered now; the oracle's own price where nobody can say. */
+function predictPrice(
+  venue: Venue,
+  market: OrderMarket,
+  { isBuy, size }: ExchangeOrder,
+  { oracle, leverage }: { readonly oracle: bigint; readonly leverage: bigint },
+): bigint {
+  if (size === 0n) return oracle;
+  const { pair, collateral } = market;
+  const collateralAmount = collateralForBaseSize({ baseSize: size, price: oracle, leverage, collateral, rounding: 'half-up' });
+  const terms = {
+    type: 'market',
+    pairIndex: pair.index,
+    collateralIndex: collateral.index,
+    long: isBuy,
+    leverage,
+    collateralAmount,
+    price: oracle,
+    tp: 0n,
+    sl: 0n,
+    slippageP: MAX_SLIPPAGE_P,
+  } as const;
+  const opening: Opening = {
+    ...market,
+    terms,
+    sizeBase: size,
+    sizeCollateral: positionSizeCollateral(terms),
+    isPriceGiven: true,
+    storedSl: 0n,
+  };
+  try {
+    return predictCallback(venue, opening, { facts: null }).impact.priceAfterImpact;
+  } catch (error) {
+    if (error instanceof PriceRangeError) return oracle;
+    throw error;
+  }
+}
+
+/** Twice what spread and impact take now, so that a resting order can still be filled when the market is a little thinner. */
+function cushion(oracle: bigint, predicted: bigint): bigint {
+  const away = predicted > oracle ? predicted - oracle : oracle - predicted;
+  const doubled = (2n * away * PERCENT) / oracle + 1n;
+  return doubled < LEAST_CUSHION_P ? LEAST_CUSHION_P : doubled > MAX_SLIPPAGE_P ? MAX_SLIPPAGE_P : doubled;
+}
+
+function netted(
+  venue: Venue,
+  { busy }: ExchangeFacts,
+  position: HeldFigures,
+  { taken, rooms, point }: Before & { readonly point: PricePoint },
+): NettedTrade {
+  const { tradeIndex, long, collateralAmount, tp, sl, slippageP, opening } = position;
+  const view = marketView(venue.feed.config(), position);
+  return {
+    tradeIndex,
+    long,
+    sizeBase: view === null ? tokensHeld(venue, position) : entryBase(position, view.collateral),
+    collateralAmount,
+    minCollateral: view === null ? 0n : minRemainingCollateral(view.fees, view.collateral),
+    tp,
+    sl,
+    slippageP: rooms.get(tradeIndex) ?? slippageP,
+    mark: markIn(view?.state, point),
+    isBusy: busy.has(tradeIndex) || taken.has(tradeIndex),
+    excess: view === null || opening === null ? 0n : excessOf(position, opening, view.collateral),
+  };
+}
+
+/** What is left of a trade that is more than its order asked for: the price fell, or rose for a short, while the oracle answered. */
+function excessOf(
+  position: PositionFigures,
+  { askedBase, sizeToken }: NonNullable<HeldPosition['opening']>,
+  collateral: CollateralUnits,
+): bigint {
+  const beyond = entryBase({ ...position, sizeToken }, collateral) - askedBase;
+  const held = entryBase(position, collateral);
+  return beyond <= 0n ? 0n : beyond < held ? beyond : held;
+}

@@ -1,0 +1,127 @@
+import type { AgentCaller } from '../../../core/access/caller.js';
+import { levelKey, levelOf } from '../../../core/domain/level.js';
+import type { OrderStatus } from '../../../core/domain/order.js';
+import type { KnownProtection } from '../../../core/ports/stores/protections.js';
+import type { Gateway, Venue } from '../../../core/gateway.js';
+import type { KnownOrder } from '../../../core/ports/stores/orders.js';
+import { askedLevel } from './asked-level.js';
+import { childPlace } from './child-place.js';
+import type { ExchangeRecord } from '../../../core/ports/stores/exchange.js';
+
+/** How a bot names an order. */
+export type OrderName = { readonly oid: bigint } | { readonly cloid: string };
+
+/** What a name stands for: orders of ours, protections of positions, or both. */
+export interface Target {
+  readonly pairIndex: number;
+  readonly record: ExchangeRecord | null;
+  readonly orders: readonly KnownOrder[];
+  readonly protections: readonly Pick<KnownProtection, 'tradeIndex' | 'kind' | 'price'>[];
+  /** Levels of orders that rest, or are on their way; absent where there are none. */
+  readonly children?: readonly Child[];
+}
+
+/** A take profit or stop loss that has no position yet. */
+export interface Child {
+  readonly record: ExchangeRecord;
+  readonly parent: KnownOrder;
+  readonly level: Pick<KnownProtection, 'kind' | 'price'>;
+}
+
+type Shelf = Pick<Gateway, 'store'>;
+type Place = Pick<Venue, 'definition'>;
+type Whose = Pick<AgentCaller, 'trader'>;
+
+/**
+ * Any order of the trader, wherever it was made; null when there is none of that name. `maker`: an action that may itself have made an
+ * order of that name, as a change that keeps the cloid does, and cannot mean that one.
+ */
+export async function findTarget(
+  gateway: Shelf,
+  venue: Place,
+  caller: Whose,
+  name: OrderName,
+  maker: bigint | null = null,
+): Promise<Target | null> {
+  const { slug } = venue.definition;
+  if ('cloid' in name) return ofCloid(gateway, venue, caller, { ...name, maker });
+  const record = await gateway.store.exchange.find(slug, caller.trader, name.oid);
+  return record === null ? ofId(gateway, venue, caller, name.oid) : ofRecord(gateway, venue, caller, record);
+}
+
+/** Two names of the same thing have the same. */
+export const identityOf = ({ orders, protections, children = [] }: Target): string =>
+  [
+    ...orders.map(({ id }) => String(id)),
+    ...protections.map(({ kind, tradeIndex }) => levelKey(kind, tradeIndex)),
+    ...children.map(({ level, parent }) => `${level.kind} of ${parent.id}`),
+  ].join();
+
+/** The newest of that name that lives: a change that failed leaves the older one standing. Where none does, the newest. */
+async function ofCloid(
+  gateway: Shelf,
+  venue: Place,
+  caller: Whose,
+  { cloid, maker }: { readonly cloid: string; readonly maker: bigint | null },
+): Promise<Target | null> {
+  const named = await gateway.store.exchange.ofCloid(venue.definition.slug, caller.trader, cloid);
+  const records = named.filter(({ action }) => action !== maker);
+  const targets = await Promise.all(records.map((record) => ofRecord(gateway, venue, caller, record)));
+  const lives = ({ orders, protections, children = [] }: Target): boolean =>
+    protections.length + children.length > 0 || orders.some(({ order }) => LIVE_STATUSES.has(order.status));
+  return targets.find(lives) ?? targets[0] ?? null;
+}
+
+const LIVE_STATUSES: ReadonlySet<OrderStatus> = new Set(['prepared', 'pending', 'open', 'timed_out']);
+
+async function ofRecord(gateway: Shelf, venue: Place, caller: Whose, record: ExchangeRecord): Promise<Target> {
+  const { store } = gateway;
+  const { slug } = venue.definition;
+  if (record.parentOrder != null) return ofChild(gateway, venue, caller, record);
+  const ids = record.legs.flatMap(({ orderId }) => orderId ?? []);
+  const orders = await Promise.all(ids.map((id) => store.orders.find(slug, caller.trader, id)));
+  const own = { pairIndex: record.pairIndex, record, orders: orders.flatMap((order) => order ?? []) };
+  const numbered = ids.length > 0 ? null : await store.facade.protections.find(slug, caller.trader, record.oid);
+  // Its number is that of an order which has the level, or of nothing any more: what stands there now was set again under another.
+  if (ids.length === 0 && numbered === null)
+    return { ...own, protections: [], ...(await ofId(gateway, venue, caller, record.oid)), record };
+  const level = askedLevel(record.order);
+  const protections = record.legs.flatMap(({ role, tradeIndex }) =>
+    role === 'protect' && tradeIndex !== null ? [tradeIndex === numbered?.tradeIndex ? numbered : { tradeIndex, ...level }] : [],
+  );
+  return { ...own, protections };
+}
+
+async function ofChild(gateway: Shelf, venue: Place, { trader }: Whose, record: ExchangeRecord): Promise<Target> {
+  const none = { pairIndex: record.pairIndex, record, orders: [], protections: [] };
+  const place = await childPlace(gateway, venue, trader, record);
+  switch (place.kind) {
+    case 'position':
+      return { ...none, protections: [place.level] };
+    case 'resting':
+      return { ...none, children: [{ record, parent: place.parent, level: place.level }] };
+    case 'waiting':
+      return { ...none, children: [{ record, parent: place.parent, level: askedLevel(record.order) }] };
+    case 'gone':
+      return none;
+  }
+}
+
+async function ofId({ store }: Shelf, { definition }: Place, { trader }: Whose, id: bigint): Promise<Target | null> {
+  const { slug } = definition;
+  const order = await store.orders.find(slug, trader, id);
+  const level = order && levelTarget(order);
+  if (level) return { pairIndex: order.order.pairIndex, record: null, orders: [], protections: [level] };
+  if (order !== null) return { pairIndex: order.order.pairIndex, record: null, orders: [order], protections: [] };
+  const protection = await store.facade.protections.find(slug, trader, id);
+  const position =
+    protection && (await store.account.openPositions(slug, trader)).find(({ tradeIndex }) => tradeIndex === protection.tradeIndex);
+  return protection && position ? { pairIndex: position.position.pairIndex, record: null, orders: [], protections: [protection] } : null;
+}
+
+/** What has to be taken away from its position when it is canceled; null for every order that is no level, or does not rest. */
+export function levelTarget({ order }: KnownOrder): Target['protections'][number] | null {
+  const kind = levelOf(order);
+  const { tradeIndex, price, status } = order;
+  return kind === null || tradeIndex === null || status !== 'open' ? null : { tradeIndex, kind, price };
+}

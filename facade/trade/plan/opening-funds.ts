@@ -1,0 +1,68 @@
+import { fromNode } from '../../../core/ports/from-node.js';
+import type { Venue } from '../../../core/gateway.js';
+import type { Address } from '../../../core/types.js';
+
+/** A trader's balance of a collateral and what the Diamond may take of it. */
+export interface Funds {
+  readonly balance: bigint;
+  readonly allowance: bigint;
+  /** The database's time before the chain was asked. */
+  readonly readAt: number;
+}
+
+interface Asked {
+  readonly funds: Promise<Funds>;
+  readonly at: number;
+  readonly readAt: number;
+}
+
+/** What was prepared at the time of a reading is counted against it, so an old figure lets no more through; a deposit is seen by the second reading. */
+const KEPT_MS = 1_000;
+const MOST_KEPT = 10_000;
+
+const known = new WeakMap<Venue, Map<string, Asked>>();
+
+/** As the chain says now or said a moment ago: bots that send many bodies a second are asked for once. */
+export function knownFunds(venue: Venue, trader: Address, token: Address, askedAt: number): Promise<Funds> {
+  const last = lastAsked(venue, trader, token);
+  if (last && isRecent(venue, last)) return last.funds;
+  return keep(venue, trader, token, { funds: readFunds(venue, trader, token, askedAt), readAt: askedAt });
+}
+
+const isRecent = ({ clock }: Venue, { at }: Asked): boolean => Math.abs(clock.now() - at) < KEPT_MS;
+
+const keptFor = (venue: Venue): Map<string, Asked> => {
+  const kept = known.get(venue) ?? new Map<string, Asked>();
+  known.set(venue, kept);
+  return kept;
+};
+
+const keyOf = (trader: Address, token: Address): string => `${trader} ${token}`;
+const lastAsked = (venue: Venue, trader: Address, token: Address): Asked | undefined => keptFor(venue).get(keyOf(trader, token));
+
+function keep(venue: Venue, trader: Address, token: Address, given: Omit<Asked, 'at'>): Promise<Funds> {
+  const [kept, key] = [keptFor(venue), keyOf(trader, token)];
+  const asked: Asked = { ...given, at: venue.clock.now() };
+  kept.delete(key);
+  kept.set(key, asked);
+  const [oldest] = kept.size > MOST_KEPT ? kept.keys() : [];
+  if (oldest !== undefined) kept.delete(oldest);
+  asked.funds.catch(() => kept.get(key) === asked && kept.delete(key));
+  return asked.funds;
+}
+
+/** As the chain says after figures of a moment ago did not do. Openings of one body share one reading: any that was made `since` does. Both times are the database's. */
+export function freshFunds(
+  venue: Venue,
+  trader: Address,
+  token: Address,
+  { since, now }: { readonly since: number; readonly now: number },
+): Promise<Funds> {
+  const last = lastAsked(venue, trader, token);
+  if (last && last.readAt > since && isRecent(venue, last)) return last.funds;
+  return keep(venue, trader, token, { funds: readFunds(venue, trader, token, now), readAt: now });
+}
+
+async function readFunds({ chain }: Venue, trader: Address, token: Address, readAt: number): Promise<Funds> {
+  return { ...(await fromNode(chain.funds(trader, token))), readAt };
+}

@@ -1,0 +1,204 @@
+import type { AgentCaller } from '../../../core/access/caller.js';
+import type { Order } from '../../../core/domain/order.js';
+import type { GuardRefusal } from '../../../core/domain/relay/guardrails.js';
+import type { ExchangeOrder, Leg, RefusedTranslation, Translation, TranslationContext } from '../../../core/domain/relay/exchange-order.js';
+import { translateOrder } from '../../../core/domain/relay/translate-order.js';
+import { GatewayError, type ErrorCode, type ErrorDetails } from '../../../core/errors.js';
+import type { Gateway, Venue } from '../../../core/gateway.js';
+import { translationContext, type ExchangeFacts } from './exchange-facts.js';
+import type { WireTerms } from '../../../core/ports/stores/exchange.js';
+import { GuardrailError } from '../../../core/config/rules.js';
+import { sizeUsd } from '../../../core/trading/rules-of-opening.js';
+import { withSlot } from './simulation-slots.js';
+import { beyondCap, type BeyondCap } from './stop-beyond-cap.js';
+import { prepareLeg, type PreparedLeg } from './write-leg.js';
+
+/** One order of an action. */
+export interface ExchangeItem {
+  /** Its place in the action. */
+  readonly item: number;
+  readonly symbol: string;
+  readonly pairIndex: number;
+  readonly sizeStep: bigint;
+  readonly order: ExchangeOrder;
+  readonly wire: WireTerms;
+  readonly cloid: string | null;
+  /** Of the position it opens; 0 = none. */
+  readonly tp: bigint;
+  readonly sl: bigint;
+  /** How far those two may be followed in a gap, 1e3 percent; 0 = nothing but what the contract gives anyway. */
+  readonly roomP: bigint;
+  /** Take profit and stop loss that came with it, as their bot wrote them; absent where none did. */
+  readonly children?: readonly ChildItem[];
+}
+
+/** An order behind a parent, which becomes a level of what that one opens. */
+export type ChildItem = Pick<ExchangeItem, 'item' | 'pairIndex' | 'order' | 'wire' | 'cloid'>;
+
+export type ItemOutcome =
+  | { readonly kind: 'filled'; readonly oid: bigint; readonly orders: readonly Order[] }
+  /** `mayOpen`: some of it may still open a position, or make one larger. */
+  | { readonly kind: 'resting'; readonly oid: bigint; readonly txHash: string | null; readonly mayOpen: boolean }
+  | { readonly kind: 'rejected'; readonly reason: Order['reason'] }
+  | RefusedTranslation
+  /** The contract would move, or drop, its stop loss. */
+  | ({ readonly kind: 'stop-beyond-cap' } & BeyondCap)
+  /** A rule of the operator. */
+  | { readonly kind: 'guarded'; readonly refusal: GuardRefusal }
+  | { readonly kind: 'failed'; readonly error: GatewayError };
+
+export interface Plan {
+  readonly asked: ExchangeItem;
+  readonly context: TranslationContext;
+  readonly translation: Translation;
+  /** It could have been executed, missed its price, and is left to rest at it. */
+  readonly isLeftToRest: boolean;
+}
+
+export interface Failure {
+  readonly outcome: ItemOutcome;
+}
+
+export const failure = (outcome: ItemOutcome): Failure => ({ outcome });
+
+const isKnown = (error: unknown): error is GatewayError => error instanceof GatewayError;
+
+/** What the caller may know; anything else is a bug of ours. */
+export function failed(error: unknown): Failure {
+  if (isKnown(error)) return failure({ kind: 'failed', error });
+  if (error instanceof GuardrailError) return failure({ kind: 'guarded', refusal: error.refusal });
+  throw error;
+}
+
+const AGAINST_OPENINGS: ReadonlySet<ErrorCode> = new Set([
+  'MARKET_CLOSED',
+  'SIZE_BELOW_MINIMUM',
+  'LEVERAGE_OUT_OF_RANGE',
+  'SCOPE_LEVERAGE_EXCEEDED',
+  'SCOPE_SPEND_CAP_EXCEEDED',
+]);
+/** An order with levels that cannot be is wrong in itself. */
+const BAD_LEVELS: ReadonlySet<string> = new Set(['TradeTpInvalid', 'TradeSlInvalid', 'TP_REACHED', 'SL_REACHED']);
+
+/** Whether what speaks against the opening of a flip leaves its closes as good as they are. */
+export function isOnlyAgainstOpening(error: unknown): boolean {
+  if (error instanceof GuardrailError) return true;
+  if (!isKnown(error)) return false;
+  if (error.code !== 'SIMULATION_REVERTED') return AGAINST_OPENINGS.has(error.code);
+  return !BAD_LEVELS.has((error.details as ErrorDetails<'SIMULATION_REVERTED'>).errorName);
+}
+
+/** Asks nobody: items of one action see the trades that items before them will close as busy, and the room they will have been given. */
+export function planItems(venue: Venue, facts: ExchangeFacts, items: readonly ExchangeItem[]): (Plan | Failure)[] {
+  const taken = new Set<number>();
+  const rooms = new Map<number, bigint>();
+  return items.map((asked) => {
+    try {
+      const context = translationContext(venue, facts, asked, { taken, rooms, tp: asked.tp, sl: asked.sl });
+      const translation = translateOrder(asked.order, context);
+      const beyond = beyondCap(venue, facts, legsOf(translation), context);
+      if (beyond !== null) return failure({ kind: 'stop-beyond-cap', ...beyond });
+      for (const { intent } of legsOf(translation)) {
+        if (intent.kind === 'close' || intent.kind === 'decrease') taken.add(intent.tradeIndex);
+        if (intent.kind === 'protect' && intent.slippageP !== undefined) rooms.set(intent.tradeIndex, intent.slippageP);
+      }
+      return { asked, context, translation, isLeftToRest: false };
+    } catch (error) {
+      return failed(error);
+    }
+  });
+}
+
+const legsOf = (translation: Translation): readonly Leg[] => (translation.kind === 'legs' ? translation.legs : []);
+
+/** The order as one that only rests: its price was there a moment ago and is beyond the limit now. */
+export function planRest({ asked, context }: Plan): Plan {
+  const { isBuy, limit } = asked.order;
+  const resting: ExchangeItem = { ...asked, order: atRest(asked.order) };
+  const moved = { ...context, predicted: isBuy ? limit + 1n : limit - 1n };
+  return { asked: resting, context: moved, translation: translateOrder(resting.order, moved), isLeftToRest: true };
+}
+
+/** Whether an opening of the plan is sized for half a lot more than was asked. */
+export const isSizedUp = ({ context, translation }: Plan): boolean =>
+  (context.halfLot ?? 0n) > 0n && legsOf(translation).some(({ role }) => role === 'open');
+
+/** The same order sized for no more than was asked, where the trader's funds or rules do not allow half a lot more. */
+export function planExact({ asked, context, isLeftToRest }: Plan): Plan {
+  const exact = { ...context, halfLot: 0n };
+  return { asked, context: exact, translation: translateOrder(asked.order, exact), isLeftToRest };
+}
+
+const BEYOND_FUNDS: ReadonlySet<string> = new Set(['ERC20InsufficientBalance', 'ERC20InsufficientAllowance']);
+
+/** Whether an opening was refused for its amount, so that a smaller one may pass. */
+function isTooMuch(error: unknown): boolean {
+  if (!isKnown(error)) return error instanceof GuardrailError && error.refusal.rule === 'open-notional';
+  if (error.code !== 'SIMULATION_REVERTED') return error.code === 'SCOPE_SPEND_CAP_EXCEEDED';
+  return BEYOND_FUNDS.has((error.details as ErrorDetails<'SIMULATION_REVERTED'>).errorName);
+}
+
+/** The same of an outcome. */
+export const wasTooMuch = (outcome: ItemOutcome): boolean =>
+  outcome.kind === 'guarded' ? outcome.refusal.rule === 'open-notional' : outcome.kind === 'failed' && isTooMuch(outcome.error);
+
+export const atRest = (order: ExchangeOrder): ExchangeOrder => ({ ...order, style: { kind: 'limit', tif: 'Alo' } });
+
+export interface Prepared extends Plan {
+  readonly manner: 'market' | 'resting' | 'protection';
+  readonly legs: readonly PreparedLeg[];
+}
+
+export async function prepareItem(
+  gateway: Gateway,
+  venue: Venue,
+  caller: AgentCaller,
+  facts: ExchangeFacts,
+  plan: Plan | Failure,
+): Promise<Prepared | Failure> {
+  if ('outcome' in plan) return plan;
+  const { translation } = plan;
+  if (translation.kind === 'refused') return failure(translation);
+  try {
+    const prepare = (): Promise<readonly PromiseSettledResult<PreparedLeg>[]> =>
+      Promise.allSettled(translation.legs.map((leg) => prepareLeg(gateway, venue, caller, leg, facts)));
+    const isExit = translation.legs.every(({ role }) => role === 'close');
+    // Every leg is simulated; all of them in the same round trip.
+    const tried = await (isExit ? prepare() : withSlot(venue, caller.trader, prepare));
+    const isBeyond = tried.some(
+      (each, at) => each.status === 'rejected' && translation.legs[at]?.role === 'open' && isTooMuch(each.reason),
+    );
+    if (isBeyond && isSizedUp(plan)) return await prepareItem(gateway, venue, caller, facts, planExact(plan));
+    return { ...plan, manner: translation.manner, legs: countCloses(goodLegs(translation.legs, tried)) };
+  } catch (error) {
+    return failed(error);
+  }
+}
+
+/** A trader that cannot have all of an order can still get out of a position with it. */
+function goodLegs(legs: readonly Leg[], tried: readonly PromiseSettledResult<PreparedLeg>[]): readonly PreparedLeg[] {
+  const good = tried.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+  const closes = good.filter(({ leg }) => leg.role === 'close');
+  for (const [at, each] of tried.entries()) {
+    const leg = legs[at];
+    if (each.status === 'rejected' && !(leg && closes.length > 0 && isDispensable(leg, each.reason))) throw each.reason;
+  }
+  return good;
+}
+
+/** Whether the closes beside it are worth having without it: the opening of a flip, or a part too small to be closed alone. */
+function isDispensable({ role, intent }: Leg, error: unknown): boolean {
+  if (role === 'open') return isOnlyAgainstOpening(error);
+  return intent.kind === 'decrease' && isKnown(error) && error.code === 'SIZE_BELOW_MINIMUM';
+}
+
+/** What the same order closes first makes room for what it opens: the opening is kept back until the closes are executed. */
+function countCloses(legs: readonly PreparedLeg[]): readonly PreparedLeg[] {
+  const closes = legs.flatMap(({ leg, draft }) => (leg.role === 'close' && draft !== null ? [draft.order] : []));
+  return legs.map((prepared): PreparedLeg => {
+    const guard = prepared.draft?.guard;
+    if (!prepared.draft || guard === undefined) return prepared;
+    const freedUsd = closes.reduce((total, order) => total + sizeUsd(guard, order), 0n);
+    return { ...prepared, draft: { ...prepared.draft, guard: { ...guard, freedUsd } } };
+  });
+}

@@ -1,0 +1,56 @@
+import { GatewayError } from '../../../core/errors.js';
+import type { Venue } from '../../../core/gateway.js';
+import type { Address, Cancel } from '../../../core/types.js';
+
+/** Simulations of one trader that run at once on a replica: a body of a busy bot still takes one round trip. */
+export const SLOTS_PER_TRADER = 40;
+/** Items of one trader that wait for a slot; with more, the client is asked to come back. */
+export const MOST_WAITING = 400;
+/** Longer than that no client waits for the answer. */
+const LONGEST_WAIT_MS = 5_000;
+
+interface Slots {
+  running: number;
+  readonly waiting: (() => void)[];
+}
+
+const byVenue = new WeakMap<Venue, Map<Address, Slots>>();
+
+/**
+ * Runs work that asks the node on behalf of a trader, at once while the trader has a free slot. A node answers one question after the
+ * other: without a bound, the bodies of one trader would keep everybody else's waiting. What takes risk away does not come here.
+ */
+export async function withSlot<Result>(venue: Venue, trader: Address, work: () => Promise<Result>): Promise<Result> {
+  const traders = byVenue.get(venue) ?? new Map<Address, Slots>();
+  byVenue.set(venue, traders);
+  const slots = traders.get(trader) ?? { running: 0, waiting: [] };
+  traders.set(trader, slots);
+  if (slots.running >= SLOTS_PER_TRADER) await freeSlot(venue, slots);
+  else slots.running += 1;
+  try {
+    return await work();
+  } finally {
+    const next = slots.waiting.shift();
+    if (next) next();
+    else if ((slots.running -= 1) === 0) traders.delete(trader);
+  }
+}
+
+/** Resolves with a slot that another item hands on. */
+function freeSlot({ clock }: Venue, { waiting }: Slots): Promise<void> {
+  if (waiting.length >= MOST_WAITING) return Promise.reject(tooMany());
+  return new Promise((resolve, reject) => {
+    let stop: Cancel = () => undefined;
+    const take = (): void => {
+      stop();
+      resolve();
+    };
+    stop = clock.after(LONGEST_WAIT_MS, () => {
+      waiting.splice(waiting.indexOf(take), 1);
+      reject(tooMany());
+    });
+    waiting.push(take);
+  });
+}
+
+const tooMany = (): GatewayError => new GatewayError('RATE_LIMITED', { scope: 'agent-writes', retryAfterSeconds: 1 });

@@ -1,0 +1,79 @@
+import type { Order, OrderStatus } from '../../../core/domain/order.js';
+import type { Gateway, Venue } from '../../../core/gateway.js';
+import type { Address } from '../../../core/types.js';
+
+export interface OrderWatch {
+  /** What was told of the order since the watch began; null when nothing was. */
+  state(id: bigint): Order | null;
+  /** Resolves when all of them are executed, refused, resting or timed out, or the time is up. */
+  settled(ids: readonly bigint[], ms: number): Promise<void>;
+  /** Resolves when nothing can happen to any of them any more, or the time is up. */
+  over(ids: readonly bigint[], ms: number): Promise<void>;
+  /** Aborts when the service is about to end: nobody's answer is held any longer. */
+  readonly ending: AbortSignal;
+  stop(): void;
+}
+
+/** Nothing more happens by itself, or nothing but a trigger that may take days. */
+export const isSettled = (status: OrderStatus): boolean => status !== 'prepared' && status !== 'pending';
+const isOver = (status: OrderStatus): boolean =>
+  status === 'filled' || status === 'rejected' || status === 'canceled' || status === 'expired';
+
+/** Listens to the trader's journal from now on, so that nothing is missed between sending and waiting; holds nothing of the database. */
+export function watchOrders({ bus, stopping }: Gateway, venue: Venue, trader: Address): OrderWatch {
+  const states = new Map<bigint, Order | null>();
+  const waiting = new Set<() => void>();
+  const cancel = bus.on('journal', (told) => {
+    if (told.venue !== venue) return;
+    for (const { fact, trader: whose } of told.entries) {
+      const about = fact.kind === 'correction' ? fact.of : fact;
+      if (whose === trader && about.kind === 'order') states.set(about.id, about.order);
+    }
+    for (const look of [...waiting]) look();
+  });
+
+  const wait = (ids: readonly bigint[], ms: number, holds: (status: OrderStatus) => boolean): Promise<void> =>
+    new Promise((resolve) => {
+      const isDone = (id: bigint): boolean => {
+        const order = states.get(id);
+        return order !== undefined && (order === null || holds(order.status));
+      };
+      const look = (): void => {
+        if (ids.every(isDone)) finish();
+      };
+      const stopTimer = venue.clock.after(ms, () => finish());
+      const finish = (): void => {
+        stopTimer();
+        stopping.removeEventListener('abort', finish);
+        waiting.delete(look);
+        resolve();
+      };
+      waiting.add(look);
+      stopping.addEventListener('abort', finish);
+      if (stopping.aborted) finish();
+      else look();
+    });
+
+  return {
+    state: (id) => states.get(id) ?? null,
+    settled: (ids, ms) => wait(ids, ms, isSettled),
+    over: (ids, ms) => wait(ids, ms, isOver),
+    ending: stopping,
+    stop: cancel,
+  };
+}
+
+/** Until all are done, the time is up or the service ends. */
+export async function soonest({ clock }: Venue, { ending }: OrderWatch, all: readonly Promise<unknown>[], ms: number): Promise<void> {
+  const done = Promise.all(all);
+  done.catch(() => undefined); // a service that ends waits for none of it, and what fails then is nobody's news
+  const over = new AbortController();
+  const end = (): void => over.abort('over'); // without a word of its own it would make up an error, with its stack
+  ending.addEventListener('abort', end);
+  try {
+    if (!ending.aborted) await Promise.race([done, clock.sleep(ms, over.signal)]);
+  } finally {
+    ending.removeEventListener('abort', end);
+    end();
+  }
+}

@@ -1,0 +1,82 @@
+import type { AgentCaller } from '../../../core/access/caller.js';
+import type { Intent } from '../../../core/domain/intent.js';
+import { GatewayError } from '../../../core/errors.js';
+import type { Gateway, Venue } from '../../../core/gateway.js';
+import { prepareTransaction } from '../../../core/trading/prepare-transaction.js';
+import { soonest, type OrderWatch } from './await-orders.js';
+import type { RelayJob, RelayPurpose, SignedAction } from '../../../core/ports/stores/relay.js';
+import { requireLane } from './require-lane.js';
+import { sendWrite } from './send-write.js';
+
+export type CancelOutcome =
+  | { readonly kind: 'done' }
+  /** Unknown, filled or canceled already. */
+  | { readonly kind: 'gone' }
+  /** It can still fill; when nothing does, it can be had back from then on. */
+  | { readonly kind: 'executing'; readonly reclaimableAt: number | null }
+  | { readonly kind: 'failed'; readonly error: GatewayError };
+
+/** What the relayer compares with the signed action: which order it names, and that the call only takes something back. */
+export interface CancelJobContext {
+  readonly kind: 'cancel';
+  readonly item: number;
+  readonly intent: Intent;
+}
+
+/** One signed action that takes things back, and the time it has. */
+export interface Work {
+  readonly gateway: Gateway;
+  readonly venue: Venue;
+  readonly caller: AgentCaller;
+  readonly action: SignedAction;
+  readonly watch: OrderWatch;
+  readonly end: number;
+  readonly purpose: RelayPurpose;
+}
+
+export const isKnown = (error: unknown): error is GatewayError => error instanceof GatewayError;
+
+export const leftOf = ({ venue, end }: Work): number => Math.max(0, end - venue.clock.now());
+
+/** The numbers it names are never used again. A level may be set anew meanwhile: to take that one away is something else. */
+const isUnique = ({ kind }: Intent): boolean => kind === 'withdraw' || kind === 'reclaim';
+
+/** Nobody waits for a block that will not come. */
+export function requireSent({ state, note }: RelayJob): void {
+  if (state === 'refused' || state === 'replaced') throw new GatewayError('UNSUPPORTED', { reason: `Not sent: ${note ?? 'refused'}.` });
+}
+
+const LOOK_MS = 100;
+
+/** Within what is left of the answer's time. */
+export async function comesTrue(work: Work, holds: () => Promise<boolean>): Promise<boolean> {
+  for (;;) {
+    if (await holds()) return true;
+    if (leftOf(work) === 0) return false;
+    await work.venue.clock.sleep(Math.min(LOOK_MS, leftOf(work)));
+  }
+}
+
+/** False when the contract says that there is nothing left to take back. */
+export async function sendCancel(work: Work, item: number, intent: Intent, orderId: bigint | null): Promise<boolean> {
+  const { gateway, venue, caller, action, watch, purpose } = work;
+  requireLane(venue, caller);
+  try {
+    const write = await prepareTransaction(gateway, venue, caller, { intent, takes: null });
+    const context: CancelJobContext = { kind: 'cancel', item, intent };
+    // Where nobody named the order, its number stays with the job: its owner is told who took it back.
+    const { handedOver } = await sendWrite(venue, caller, {
+      action,
+      orderId: purpose === 'action' ? null : orderId,
+      write,
+      context,
+      purpose,
+      isOnce: isUnique(intent),
+    });
+    await soonest(venue, watch, [handedOver.then(requireSent)], leftOf(work));
+    return true;
+  } catch (error) {
+    if (isKnown(error) && (error.code === 'SIMULATION_REVERTED' || error.code === 'ORDER_NOT_MODIFIABLE') && orderId !== null) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,153 @@
+import type { AgentCaller } from '../../../core/access/caller.js';
+import type { AmendIntent } from '../../../core/domain/intent.js';
+import { marketView } from '../../../core/domain/pricing/market-view.js';
+import { GatewayError } from '../../../core/errors.js';
+import type { Gateway, Venue } from '../../../core/gateway.js';
+import { indexOf } from '../../../core/trading/find-order.js';
+import { storedStopLoss } from '../../../core/trading/order-request.js';
+import type { KnownOrder } from '../../../core/ports/stores/orders.js';
+import { prepareTransaction } from '../../../core/trading/prepare-transaction.js';
+import { askedLevel } from '../plan/asked-level.js';
+import { soonest, watchOrders } from './await-orders.js';
+import { comesTrue, leftOf, requireSent, sendCancel, type CancelOutcome, type Work } from './cancel-work.js';
+import type { Child } from '../plan/find-target.js';
+import { recordOf } from './item-record.js';
+import { failed, type ExchangeItem, type ItemOutcome } from '../plan/plan-items.js';
+import type { SignedAction } from '../../../core/ports/stores/relay.js';
+import { sendWrite } from './send-write.js';
+
+/** What the relayer needs to work out again what it is asked to sign: the resting order as it is but for the level that is changed. */
+export interface ChildJobContext {
+  readonly kind: 'child';
+  readonly item: number;
+  readonly intent: AmendIntent;
+  /** Says which coin its prices are counted in. */
+  readonly context: { readonly pairIndex: number };
+}
+
+type Level = Child['level']['kind'];
+
+/** The contract overwrites all of a resting order: everything but the level stays what it is. */
+export function withLevel({ order, orderKey }: Pick<KnownOrder, 'order' | 'orderKey'>, kind: Level, price: bigint): AmendIntent | null {
+  if (orderKey === null || order.status !== 'open') return null;
+  const { price: trigger, tp, sl, slippageP } = order;
+  return { kind: 'amend', tradeIndex: indexOf(orderKey), price: trigger, tp, sl, slippageP, [kind]: price };
+}
+
+const STILL_THERE: CancelOutcome = { kind: 'executing', reclaimableAt: null };
+
+/** By the order whose levels are changed. */
+const inTurn = new WeakMap<Venue, Map<bigint, Promise<unknown>>>();
+
+/**
+ * One change of an order after the other: each writes both levels, so one that does not know the last would undo it. The order is read
+ * again for each, once nothing is on its way to it; null where that does not come in time.
+ */
+async function oneByOne<Result>(work: Work, { id }: KnownOrder, change: (parent: KnownOrder | null) => Promise<Result>): Promise<Result> {
+  const turns = inTurn.get(work.venue) ?? new Map<bigint, Promise<unknown>>();
+  inTurn.set(work.venue, turns);
+  const mine = (turns.get(id) ?? Promise.resolve()).then(async () => change(await quietParent(work, id)));
+  const settled = mine.catch(() => undefined);
+  turns.set(id, settled);
+  try {
+    return await mine;
+  } finally {
+    if (turns.get(id) === settled) turns.delete(id);
+  }
+}
+
+async function quietParent(work: Work, id: bigint): Promise<KnownOrder | null> {
+  const { gateway, venue, caller } = work;
+  const { slug } = venue.definition;
+  const read = (): Promise<KnownOrder | null> => gateway.store.orders.find(slug, caller.trader, id);
+  const key = (await read())?.orderKey ?? null;
+  if (key === null) return null;
+  const isQuiet = await comesTrue(work, async () => !(await gateway.store.exchange.isAmended(slug, caller.trader, indexOf(key))));
+  return isQuiet ? read() : null;
+}
+
+/** Takes a level off the order that rests with it. */
+export const removeChild = (work: Work, item: number, { parent, level }: Child): Promise<CancelOutcome> =>
+  oneByOne(work, parent, (now) => takeOff(work, item, now, level));
+
+async function takeOff(work: Work, item: number, parent: KnownOrder | null, level: Child['level']): Promise<CancelOutcome> {
+  const intent = parent && withLevel(parent, level.kind, 0n);
+  if (parent === null || intent === null) return STILL_THERE;
+  const isSent = await sendCancel(work, item, intent, parent.id);
+  const isGone = isSent && (await comesTrue(work, async () => (await levelNow(work, parent.id, level.kind)) === 0n));
+  // Filled meanwhile, its position has the level: the next cancel finds it there.
+  return isGone ? { kind: 'done' } : STILL_THERE;
+}
+
+/** null when the order does not rest any more. */
+async function levelNow(
+  { gateway, venue, caller }: Pick<Work, 'gateway' | 'venue' | 'caller'>,
+  id: bigint,
+  kind: Level,
+): Promise<bigint | null> {
+  const now = await gateway.store.orders.find(venue.definition.slug, caller.trader, id);
+  return now?.order.status === 'open' ? now.order[kind] : null;
+}
+
+export interface ChildChange {
+  readonly child: Child;
+  readonly item: ExchangeItem;
+  readonly end: number;
+}
+
+const NOT_THE_SAME = 'A take profit or stop loss of an order that rests can only get another price.';
+const ON_ITS_WAY = 'Another change of the same order is on its way.';
+const unsupported = (reason: string): ItemOutcome => failed(new GatewayError('UNSUPPORTED', { reason })).outcome;
+
+/** Another price for a level of an order that rests: a new order of the bot in the place of the old one. */
+export async function changeChild(
+  gateway: Gateway,
+  venue: Venue,
+  caller: AgentCaller,
+  action: SignedAction,
+  { child, item, end }: ChildChange,
+): Promise<ItemOutcome> {
+  const { parent, level, record } = child;
+  const asked = askedLevel(item.order);
+  const isSame = item.order.style.kind === 'trigger' && asked.kind === level.kind && item.order.isBuy === record.order.isBuy;
+  const isAll = item.order.size === 0n || item.order.size === record.order.size;
+  if (!isSame || !isAll || withLevel(parent, level.kind, asked.price) === null) return unsupported(NOT_THE_SAME);
+  const watch = watchOrders(gateway, venue, caller.trader);
+  const work: Work = { gateway, venue, caller, action, watch, end, purpose: 'action' };
+  try {
+    return await oneByOne(work, parent, (now) =>
+      now === null ? Promise.resolve(unsupported(ON_ITS_WAY)) : putChild(work, item, child, now),
+    );
+  } catch (error) {
+    return failed(error).outcome;
+  } finally {
+    watch.stop();
+  }
+}
+
+async function putChild(work: Work, item: ExchangeItem, { level, record }: Child, parent: KnownOrder): Promise<ItemOutcome> {
+  const { gateway, venue, caller, action, watch } = work;
+  const asked = askedLevel(item.order);
+  const intent = withLevel(parent, level.kind, asked.price);
+  if (intent === null) return unsupported(NOT_THE_SAME);
+  const beyond = beyondCapOf(gateway, venue, parent, intent);
+  if (beyond !== null) return beyond;
+  const write = await prepareTransaction(gateway, venue, caller, { intent, takes: null });
+  const sizeBase = record.legs.reduce((sum, leg) => sum + leg.sizeBase, 0n);
+  const made = { ...recordOf(venue, caller, action, { asked: item, manner: 'protection' }), parentOrder: parent.id, sizeBase };
+  const [oid] = await gateway.store.exchange.recordChildren([made]);
+  if (oid === undefined) throw new TypeError('a child without a number');
+  if (asked.price === level.price) await gateway.store.facade.protections.handOver(venue.definition.slug, caller.trader, record.oid, oid);
+  const context: ChildJobContext = { kind: 'child', item: item.item, intent, context: { pairIndex: item.pairIndex } };
+  const { handedOver } = await sendWrite(venue, caller, { action, orderId: null, write, context });
+  await soonest(venue, watch, [handedOver.then(requireSent)], leftOf(work));
+  await comesTrue(work, async () => (await levelNow(work, parent.id, level.kind)) !== level.price);
+  return { kind: 'resting', oid, txHash: null, mayOpen: false };
+}
+
+function beyondCapOf({ facade }: Gateway, venue: Venue, { order }: KnownOrder, { sl }: AmendIntent): ItemOutcome | null {
+  const view = sl === 0n ? null : marketView(venue.feed.config(), order);
+  const kept = view === null ? sl : storedStopLoss(view, { ...order, sl });
+  if (kept === sl || (kept !== 0n && facade.stopBeyondCap === 'move')) return null;
+  return { kind: 'stop-beyond-cap', nearest: kept === 0n ? null : kept, long: order.long };
+}

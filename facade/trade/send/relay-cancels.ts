@@ -1,0 +1,132 @@
+import type { AgentCaller } from '../../../core/access/caller.js';
+import type { Intent } from '../../../core/domain/intent.js';
+import type { OrderStatus } from '../../../core/domain/order.js';
+import type { Gateway, Venue } from '../../../core/gateway.js';
+import { indexOf } from '../../../core/trading/find-order.js';
+import type { KnownOrder } from '../../../core/ports/stores/orders.js';
+import { isOverdue, reclaimableAt } from '../../../core/trading/reclaim-time.js';
+import { isSettled, watchOrders } from './await-orders.js';
+import { isKnown, leftOf, sendCancel, type CancelOutcome, type Work } from './cancel-work.js';
+import { removeChild } from './change-child.js';
+import { findTarget, levelTarget, type OrderName, type Target } from '../plan/find-target.js';
+import type { RelayPurpose, SignedAction } from '../../../core/ports/stores/relay.js';
+import { removeLevel } from './remove-level.js';
+import { withdrawQueued } from './withdraw-queued.js';
+
+export interface CancelItem {
+  readonly item: number;
+  readonly name: OrderName;
+  /** As the bot says; an order of another market is not the one it means. */
+  readonly pairIndex: number | null;
+}
+
+export interface CancelOptions {
+  readonly items: readonly CancelItem[];
+  readonly holdMs: number;
+  readonly purpose?: RelayPurpose;
+}
+
+/** Takes orders back. An order counts as gone only when the chain says so: until then it may be filled, and the bot is told. */
+export async function relayCancels(
+  gateway: Gateway,
+  venue: Venue,
+  caller: AgentCaller,
+  action: SignedAction,
+  { items, holdMs, purpose = 'action' }: CancelOptions,
+): Promise<CancelOutcome[]> {
+  const watch = watchOrders(gateway, venue, caller.trader);
+  const end = venue.clock.now() + holdMs;
+  const work: Work = { gateway, venue, caller, action, watch, end, purpose };
+  try {
+    // Named twice, an order is taken back once.
+    const once = new Map<string, Promise<CancelOutcome>>();
+    return await Promise.all(
+      items.map((item) => {
+        const key = `${'oid' in item.name ? item.name.oid : item.name.cloid} ${item.pairIndex}`;
+        const running = once.get(key) ?? cancelOne(work, item);
+        once.set(key, running);
+        return running;
+      }),
+    );
+  } finally {
+    watch.stop();
+  }
+}
+
+const GONE: CancelOutcome = { kind: 'gone' };
+
+async function cancelOne(work: Work, { item, name, pairIndex }: CancelItem): Promise<CancelOutcome> {
+  const target = await settledTarget(work, name);
+  if (target === null || (pairIndex !== null && target.pairIndex !== pairIndex)) return GONE;
+  try {
+    const outcomes = [
+      ...(await Promise.all(target.orders.map((order) => cancelOrder(work, item, order)))),
+      ...(await Promise.all(target.protections.map((protection) => removeLevel(work, item, protection)))),
+      ...(await Promise.all((target.children ?? []).map((child) => removeChild(work, item, child)))),
+    ];
+    return worst(outcomes);
+  } catch (error) {
+    if (isKnown(error)) return { kind: 'failed', error };
+    throw error;
+  }
+}
+
+/** A child of an order that is on its way is where that one is, once it is anywhere. */
+async function settledTarget(work: Work, name: OrderName): Promise<Target | null> {
+  const { gateway, venue, caller, watch } = work;
+  const target = await findTarget(gateway, venue, caller, name);
+  const waiting = (target?.children ?? []).filter(({ parent }) => !isSettled(parent.order.status)).map(({ parent }) => parent.id);
+  if (waiting.length === 0) return target;
+  await watch.settled(waiting, leftOf(work));
+  return findTarget(gateway, venue, caller, name);
+}
+
+/** Of several parts: what still runs says it for all; what is done is done if any part was. */
+function worst(outcomes: readonly CancelOutcome[]): CancelOutcome {
+  return outcomes.find(({ kind }) => kind === 'executing') ?? outcomes.find(({ kind }) => kind === 'done') ?? GONE;
+}
+
+const IS_OVER: ReadonlySet<OrderStatus> = new Set(['filled', 'rejected', 'canceled']);
+
+/** What expired and was never signed cannot reach the chain. */
+const isGone = ({ order: { status }, hashes }: KnownOrder): boolean => IS_OVER.has(status) || (status === 'expired' && hashes.length === 0);
+
+async function cancelOrder(work: Work, item: number, known: KnownOrder): Promise<CancelOutcome> {
+  const { gateway, venue, caller, watch } = work;
+  if (isGone(known)) return GONE;
+  if (known.order.status === 'prepared' && (await withdrawQueued(gateway, venue, caller.trader, known.id))) return { kind: 'done' };
+  const isWaiting = known.order.status === 'prepared' || known.order.status === 'pending';
+  if (isWaiting && !(await isNeverSent(work, known.id))) await watch.settled([known.id], leftOf(work));
+  const now = isWaiting ? await gateway.store.orders.find(venue.definition.slug, caller.trader, known.id) : known;
+  if (now === null || isGone(now)) return GONE;
+  if (now.orderKey === null && (await isNeverSent(work, now.id))) return GONE;
+  const level = levelTarget(now);
+  if (level !== null) return removeLevel(work, item, level);
+  const intent = takeBack(venue, now);
+  if (intent === null) return { kind: 'executing', reclaimableAt: reclaimableAt(venue, now.order) ?? null };
+  const isSent = await sendCancel(work, item, intent, now.id).catch(async (error: unknown) => {
+    // The relayer looks once more before it signs: it may have been filled meanwhile.
+    const last = await gateway.store.orders.find(venue.definition.slug, caller.trader, now.id);
+    if (last !== null && !isGone(last)) throw error;
+    return false;
+  });
+  if (!isSent) return GONE;
+  await watch.over([now.id], leftOf(work));
+  const after = await gateway.store.orders.find(venue.definition.slug, caller.trader, now.id);
+  if (after?.order.status === 'canceled') return { kind: 'done' };
+  return after !== null && IS_OVER.has(after.order.status) ? GONE : { kind: 'executing', reclaimableAt: null };
+}
+
+/** Its transaction was refused, or its nonce went to a no-op: it cannot reach the chain any more. */
+async function isNeverSent({ gateway, venue }: Work, id: bigint): Promise<boolean> {
+  const jobs = await gateway.store.relay.jobsOfOrder(venue.definition.slug, id);
+  const own = jobs.filter(({ purpose }) => purpose === 'action');
+  return own.length > 0 && own.every(({ state }) => state === 'refused' || state === 'replaced');
+}
+
+function takeBack(venue: Venue, { order, orderKey }: KnownOrder): Intent | null {
+  if (orderKey === null) return null;
+  if (order.status === 'open') return { kind: 'withdraw', tradeIndex: indexOf(orderKey) };
+  const isUnanswered = order.status === 'timed_out' || (order.status === 'pending' && isOverdue(venue, order));
+  return isUnanswered ? { kind: 'reclaim', requestIndex: indexOf(orderKey) } : null;
+}

@@ -1,0 +1,62 @@
+import type { AgentCaller } from '../../../core/access/caller.js';
+import { decimal } from '../../../core/domain/decimal.js';
+import { leverageForMargin, type MarginContext } from '../../../core/domain/relay/margin.js';
+import { GatewayError } from '../../../core/errors.js';
+import type { Gateway, Venue } from '../../../core/gateway.js';
+import { changeLeverage } from '../../../core/trading/change-leverage.js';
+import { LEVERAGE_DECIMALS } from '../../../core/trading/exact-units.js';
+import { watchOrders } from './await-orders.js';
+import type { SignedAction } from '../../../core/ports/stores/relay.js';
+import { sendTransaction } from './send-write.js';
+
+export interface MarginJobContext {
+  readonly kind: 'margin';
+  readonly context: MarginContext;
+}
+
+export type MarginOutcome =
+  { readonly kind: 'done' } | { readonly kind: 'no-position' } | { readonly kind: 'too-little' } | { readonly kind: 'rejected' };
+
+/** Adds margin to a position or takes some out; of several trades the largest carries it. */
+export async function relayMargin(
+  gateway: Gateway,
+  venue: Venue,
+  caller: AgentCaller,
+  action: SignedAction,
+  { pairIndex, microUsd, holdMs }: { readonly pairIndex: number; readonly microUsd: bigint; readonly holdMs: number },
+): Promise<MarginOutcome> {
+  const { slug } = venue.definition;
+  const open = await gateway.store.account.openPositions(slug, caller.trader);
+  const [largest] = open
+    .filter(({ position }) => position.pairIndex === pairIndex)
+    .sort((a, b) => (a.position.collateralAmount < b.position.collateralAmount ? 1 : -1));
+  if (!largest) return { kind: 'no-position' };
+  const { collateralAmount, leverage, collateralIndex } = largest.position;
+  const collateral = venue.feed.config().collaterals.find(({ index }) => index === collateralIndex);
+  if (!collateral) throw new GatewayError('NOT_READY', { reason: 'the collateral is not described yet' });
+  const { precision, precisionDelta, priceUsd } = collateral;
+  const context: MarginContext = {
+    tradeIndex: largest.tradeIndex,
+    collateralAmount,
+    leverage,
+    collateral: { precision, precisionDelta, priceUsd },
+  };
+  const next = leverageForMargin(microUsd, context);
+  if (next === null) return { kind: 'too-little' };
+  const watch = watchOrders(gateway, venue, caller.trader);
+  try {
+    const { order, transaction } = await changeLeverage(gateway, venue, caller, largest.id.toString(), {
+      leverage: decimal(next, LEVERAGE_DECIMALS),
+    });
+    if (order === null || transaction === null) return { kind: 'too-little' };
+    const id = BigInt(order.id);
+    const job: MarginJobContext = { kind: 'margin', context };
+    const sent = await sendTransaction(venue, caller, { action, orderId: id, transaction, context: job });
+    await watch.settled([id], holdMs);
+    const relayed = await gateway.store.relay.job(slug, sent.job.id);
+    const isUnsent = relayed?.state === 'refused' || relayed?.state === 'replaced';
+    return { kind: isUnsent || watch.state(id)?.status === 'rejected' ? 'rejected' : 'done' };
+  } finally {
+    watch.stop();
+  }
+}

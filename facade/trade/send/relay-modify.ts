@@ -1,0 +1,174 @@
+import type { AgentCaller } from '../../../core/access/caller.js';
+import type { TranslationContext } from '../../../core/domain/relay/exchange-order.js';
+import { GatewayError } from '../../../core/errors.js';
+import type { Gateway, Venue } from '../../../core/gateway.js';
+import { indexOf } from '../../../core/trading/find-order.js';
+import { watchOrders } from './await-orders.js';
+import { changeChild } from './change-child.js';
+import { exchangeFacts } from '../plan/exchange-facts.js';
+import { findTarget, type OrderName, type Target } from '../plan/find-target.js';
+import {
+  failed,
+  isSizedUp,
+  planExact,
+  planItems,
+  wasTooMuch,
+  type ExchangeItem,
+  type ItemOutcome,
+  type Plan,
+  type Prepared,
+} from '../plan/plan-items.js';
+import type { CancelOutcome } from './cancel-work.js';
+import { relayCancels } from './relay-cancels.js';
+import { outcomeOf, relayOrders, settle } from './relay-orders.js';
+import type { SignedAction } from '../../../core/ports/stores/relay.js';
+import { foreseeRefusal } from '../../../core/trading/rules-of-opening.js';
+import { sendItem } from './send-item.js';
+import { withSlot } from '../plan/simulation-slots.js';
+import { isTakenBy } from './taken-by.js';
+import { CLOID_TAKEN, prepareReplacement, type Instead } from '../plan/write-leg.js';
+
+/** What the relayer needs besides the order's own translation: the slot that is given up in the same transaction. */
+export interface ReplaceJobContext {
+  readonly kind: 'replace';
+  readonly item: number;
+  readonly tradeIndex: number;
+  readonly context: TranslationContext;
+}
+
+export type ModifyOutcome =
+  | ItemOutcome
+  /** Nothing of that name can be changed. */
+  | { readonly kind: 'gone' }
+  /** It can still fill. */
+  | Extract<CancelOutcome, { kind: 'executing' }>
+  /** The old order is gone, and the new one could not be placed. */
+  | { readonly kind: 'lost'; readonly outcome: ItemOutcome };
+
+export interface ModifyRequest {
+  readonly name: OrderName;
+  readonly item: ExchangeItem;
+  readonly holdMs: number;
+}
+
+/** Another order in place of one that rests: in one transaction where both only rest, otherwise one after the other. */
+export async function relayModify(
+  gateway: Gateway,
+  venue: Venue,
+  caller: AgentCaller,
+  action: SignedAction,
+  request: ModifyRequest,
+): Promise<ModifyOutcome> {
+  const { name, holdMs } = request;
+  const end = venue.clock.now() + holdMs;
+  const target = await findTarget(gateway, venue, caller, name);
+  if (target?.pairIndex !== request.item.pairIndex || isEmpty(target)) return { kind: 'gone' };
+  // A change names no grouping: the order stays what it was to its position.
+  const item = { ...request.item, wire: { ...request.item.wire, grouping: target.record?.wire.grouping } };
+  if (await isNameOfAnother(gateway, venue, caller, item, target))
+    return failed(new GatewayError('UNSUPPORTED', { reason: CLOID_TAKEN })).outcome;
+  const [child] = target.children ?? [];
+  if (child !== undefined) return changeChild(gateway, venue, caller, action, { child, item, end });
+  const resting = restingSlot(target);
+  const facts = await exchangeFacts(gateway, venue, caller);
+  const [plan] = planItems(venue, facts, [item]);
+  // What cannot be placed takes nothing away.
+  if (!plan || 'outcome' in plan) return plan?.outcome ?? { kind: 'gone' };
+  if (plan.translation.kind === 'refused') return plan.translation;
+  if (resting !== null && isOneEntry(plan)) {
+    const replace = (by: Plan): Promise<ItemOutcome | { readonly kind: 'gone' }> =>
+      replaceInOne(gateway, venue, caller, action, { plan: by, instead: resting, askedAt: facts.askedAt, holdMs });
+    const replaced = await replace(plan);
+    return replaced.kind !== 'gone' && isSizedUp(plan) && wasTooMuch(replaced) ? replace(planExact(plan)) : replaced;
+  }
+  const refusal = await foreseeRefusal(gateway, venue, caller, planExact(plan), resting?.tradeIndex ?? null);
+  if (refusal !== null) return { kind: 'guarded', refusal };
+  // A level is overwritten where it stands: the position is never without.
+  const isOverwritten = overwrites(plan, target);
+  const kept = isOverwritten ? null : await takeBack(gateway, venue, caller, action, { ...request, target });
+  if (kept !== null) return kept;
+  const left = Math.max(0, end - venue.clock.now());
+  const [placed] = await relayOrders(gateway, venue, caller, action, { items: [item], holdMs: left });
+  if (!placed) return { kind: 'gone' };
+  const isPlaced = placed.kind === 'filled' || placed.kind === 'resting';
+  return isPlaced || isOverwritten ? placed : { kind: 'lost', outcome: placed };
+}
+
+/** null when the target is taken back and its place is ours to fill. */
+async function takeBack(
+  gateway: Gateway,
+  venue: Venue,
+  caller: AgentCaller,
+  action: SignedAction,
+  { name, item: { item, pairIndex }, holdMs, target }: ModifyRequest & { readonly target: Target },
+): Promise<ModifyOutcome | null> {
+  const [canceled] = await relayCancels(gateway, venue, caller, action, { items: [{ item, name, pairIndex }], holdMs });
+  if (canceled?.kind === 'failed' || canceled?.kind === 'executing') return canceled;
+  const isOurs = canceled?.kind === 'done' && (await isTakenBy(gateway, venue, caller, { action, item, target }));
+  return isOurs ? null : { kind: 'gone' };
+}
+
+/** The new order may keep the name of the one it replaces, and take no other's. */
+async function isNameOfAnother(
+  { store }: Gateway,
+  { definition }: Venue,
+  { trader }: AgentCaller,
+  { cloid }: ExchangeItem,
+  { record }: Target,
+): Promise<boolean> {
+  if (cloid === null || cloid === record?.cloid) return false;
+  return (await store.exchange.liveCloids(definition.slug, trader, [cloid])).has(cloid);
+}
+
+/** Its number is nobody's any more. */
+const isEmpty = ({ orders, protections, children = [] }: Target): boolean => orders.length + protections.length + children.length === 0;
+
+/** The slot of the one order that rests for it. */
+function restingSlot({ orders, protections }: Target): Instead | null {
+  // An order that missed its price and rests at it now has the one that missed beside it.
+  const [only, ...others] = orders.filter(({ order }) => order.status !== 'rejected' && order.status !== 'expired');
+  if (!only || others.length > 0 || protections.length > 0) return null;
+  if (only.order.status !== 'open' || only.orderKey === null) return null;
+  const { collateralIndex, collateralAmount } = only.order;
+  return { tradeIndex: indexOf(only.orderKey), collateralIndex, collateralAmount };
+}
+
+function overwrites({ translation }: Plan, { orders, protections }: Target): boolean {
+  if (translation.kind !== 'legs' || orders.length > 0) return false;
+  const isOverwritten = ({ tradeIndex, kind }: Target['protections'][number]): boolean =>
+    translation.legs.some(({ intent }) => intent.kind === 'protect' && intent.tradeIndex === tradeIndex && intent[kind] !== null);
+  return protections.every(isOverwritten);
+}
+
+const isOneEntry = ({ translation }: Plan): boolean =>
+  translation.kind === 'legs' && translation.manner === 'resting' && translation.legs.length === 1;
+
+async function replaceInOne(
+  gateway: Gateway,
+  venue: Venue,
+  caller: AgentCaller,
+  action: SignedAction,
+  { plan, instead, askedAt, holdMs }: { readonly plan: Plan; readonly instead: Instead; readonly askedAt: number; readonly holdMs: number },
+): Promise<ItemOutcome | { readonly kind: 'gone' }> {
+  const { translation, asked, context } = plan;
+  if (translation.kind !== 'legs') return translation;
+  const watch = watchOrders(gateway, venue, caller.trader);
+  const end = venue.clock.now() + holdMs;
+  try {
+    const legs = await withSlot(venue, caller.trader, () =>
+      Promise.all(translation.legs.map((leg) => prepareReplacement(gateway, venue, caller, leg, { instead, askedAt }))),
+    );
+    const prepared: Prepared = { ...plan, manner: 'resting', legs };
+    const job: ReplaceJobContext = { kind: 'replace', item: asked.item, tradeIndex: instead.tradeIndex, context };
+    const sent = await sendItem(gateway, venue, caller, action, prepared, { jobContext: job });
+    if ('outcome' in sent) return sent.outcome;
+    await settle(venue, watch, [sent], end);
+    const outcome = await outcomeOf(gateway, venue, watch, sent, () => Promise.resolve({ kind: 'rejected', reason: 'SLIPPAGE' }));
+    // Both happen or none: refused means that the old one was filled or canceled first.
+    return outcome.kind === 'rejected' ? { kind: 'gone' } : outcome;
+  } catch (error) {
+    return failed(error).outcome;
+  } finally {
+    watch.stop();
+  }
+}

@@ -1,0 +1,41 @@
+import type { AgentCaller } from '../../../core/access/caller.js';
+import type { Gateway, Venue } from '../../../core/gateway.js';
+import type { KnownOrder } from '../../../core/ports/stores/orders.js';
+import type { Hex } from '../../../core/types.js';
+import type { CancelJobContext } from './cancel-work.js';
+import type { Target } from '../plan/find-target.js';
+import type { SignedAction } from '../../../core/ports/stores/relay.js';
+
+/**
+ * Whether it was this item of this action that took the target back. Others may have tried at the same moment, here or on another
+ * replica, and all of them see it gone: only the one whose transaction did it may put something in its place.
+ */
+export async function isTakenBy(
+  gateway: Gateway,
+  venue: Venue,
+  caller: AgentCaller,
+  { action, item, target }: { readonly action: SignedAction; readonly item: number; readonly target: Target },
+): Promise<boolean> {
+  const { store } = gateway;
+  const { slug } = venue.definition;
+  const { orders, protections } = target;
+  const ends = await Promise.all([
+    ...orders.map((order) => endOfOrder(gateway, venue, caller, order)),
+    ...protections.map((level) => store.facade.history.levelEnd(slug, caller.trader, level)),
+  ]);
+  // Of several parts, the first speaks for all: each can have another taker.
+  const [hash] = ends.flatMap((end) => end ?? []);
+  // Nothing on chain: it still was in the queue, which gives it to one alone.
+  if (hash === undefined) return protections.length === 0;
+  const job = await store.relay.jobByHash(slug, hash);
+  return job?.parent === action.id && (job.context as CancelJobContext).item === item;
+}
+
+/** The transaction that took it back; null for one that ended otherwise. */
+async function endOfOrder({ store }: Gateway, { definition }: Venue, { trader }: AgentCaller, { id }: KnownOrder): Promise<Hex | null> {
+  const story = await store.orders.story(definition.slug, trader, id);
+  const ends = (story?.events ?? []).filter(
+    ({ event, isTakenBack }) => !isTakenBack && (event.kind === 'withdrawn' || event.kind === 'guardGone'),
+  );
+  return ends.at(-1)?.event.place.txHash ?? null;
+}

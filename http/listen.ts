@@ -1,0 +1,243 @@
+import { randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { ConnectionLimits } from '../core/access/entrance.js';
+import { addressBucket, clientAddress, isTrustedPeer, type TrustedProxies } from '../core/access/client-address.js';
+import { GatewayError } from '../core/errors.js';
+import { StartError } from '../core/config/start-error.js';
+
+/** Whoever takes requests that want to become something else than HTTP. */
+export interface Upgrades {
+  /** `decline` serves the request as if it had not asked. */
+  take(request: IncomingMessage, socket: Duplex, head: Buffer, decline: () => void): void;
+  /** Says goodbye to everybody. */
+  close(): Promise<void>;
+}
+
+export interface Listening {
+  readonly url: string;
+  /** From now on requests reach this handler; until then they are told to come back. */
+  serve(handler: RequestListener, upgrades?: Upgrades): void;
+  /** Stops accepting at once, lets requests under way finish for a moment, then cuts what is left. */
+  close(): Promise<void>;
+}
+
+const DRAIN_MS = 3_000;
+
+/** How long a client may take for each part of a request. */
+export interface RequestTimes {
+  readonly headersMs: number;
+  readonly requestMs: number;
+  /** How often the two above are checked. */
+  readonly checkMs: number;
+  /** For the client to close a connection whose request was refused unread; then it is destroyed. */
+  readonly lingerMs: number;
+  /** Between two requests of one connection. */
+  readonly keepAliveMs: number;
+}
+
+/**
+ * Clients reuse a connection seconds after its last answer and take a reset for an outage, so an idle connection is kept for longer than
+ * clients and load balancers usually keep theirs: the side that closes first must be the one that sends the next request.
+ */
+export const REQUEST_TIMES: RequestTimes = {
+  headersMs: 10_000,
+  requestMs: 30_000,
+  checkMs: 2_000,
+  lingerMs: 1_000,
+  keepAliveMs: 90_000,
+};
+/** Without a byte in either direction. Longer than any answer is waited for; WebSockets have heartbeats instead. */
+const SILENT_MS = 120_000;
+
+export interface ListenOptions {
+  /** Takes what a front end threw instead of answering; it must not throw itself. */
+  readonly onFault?: (error: unknown) => void;
+  /** Absent: as many as the system allows. */
+  readonly connections?: ConnectionLimits;
+  readonly trustedProxies?: TrustedProxies;
+  readonly times?: RequestTimes;
+}
+
+/** Binds before anything slow is started: an address that is taken should be known at once. */
+export async function listen(host: string, port: number, options: ListenOptions = {}): Promise<Listening> {
+  const { onFault = () => undefined, times = REQUEST_TIMES } = options;
+  let handler: RequestListener = (_request, response) => answerStarting(response);
+  const underWay = new Set<ServerResponse>();
+  let isClosing = false;
+  const receive: RequestListener = (request, response) => {
+    underWay.add(response);
+    response.once('close', () => underWay.delete(response));
+    if (isClosing) lastOfItsConnection(response);
+    if (isHostless(request)) return answerHostless(response);
+    guarded(
+      () => handler(request, response),
+      () => request.socket.destroy(),
+    );
+  };
+  /** A request must not be able to end the process: what a front end throws in its own turn ends the connection only. */
+  const guarded = (task: () => void, cut: () => void): void => {
+    try {
+      task();
+    } catch (error) {
+      onFault(error);
+      cut();
+    }
+  };
+  // Node would refuse these two by itself, with an answer that has no name and no code.
+  const { headersMs: headersTimeout, requestMs: requestTimeout, checkMs: connectionsCheckingInterval } = times;
+  const server = createServer(
+    { requireHostHeader: false, headersTimeout, requestTimeout, connectionsCheckingInterval, keepAliveTimeout: times.keepAliveMs },
+    receive,
+  );
+  server.on('checkExpectation', receive);
+  server.setTimeout(SILENT_MS);
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => answerUnreadable(error, socket, times.lingerMs));
+  if (options.connections !== undefined) boundConnections(server, options.connections, options.trustedProxies ?? []);
+  let upgrades: Upgrades | null = null;
+  server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    const decline = (): void => serveAsPlain(server, request, socket, head);
+    if (upgrades === null || isHostless(request)) return decline();
+    const taker = upgrades;
+    guarded(
+      () => taker.take(request, socket, head, decline),
+      () => socket.destroy(),
+    );
+  });
+  await bind(server, host, port);
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new StartError('The HTTP server has no port.');
+  let closing: Promise<void> | undefined;
+  return {
+    url: `http://${urlHost(host)}:${address.port}`,
+    serve(next, taker) {
+      handler = next;
+      upgrades = taker ?? null;
+    },
+    close() {
+      isClosing = true;
+      underWay.forEach(lastOfItsConnection);
+      return (closing ??= drain(server, upgrades));
+    },
+  };
+}
+
+/** Who is told so asks elsewhere, instead of on a connection that is about to end. */
+function lastOfItsConnection(response: ServerResponse): void {
+  if (!response.headersSent) response.setHeader('Connection', 'close');
+}
+
+/** What is sent while there is no service yet, or no request that could be read: nothing is counted, but the answer has a name. */
+function bareAnswer({ status, code, message, details }: GatewayError): { status: number; headers: [string, string][]; body: string } {
+  const body = JSON.stringify({ code, message, details });
+  const id = randomUUID();
+  return {
+    status,
+    body,
+    headers: [
+      ['X-Request-Id', id],
+      ['cf-ray', id],
+      ['Content-Type', 'application/json; charset=utf-8'],
+      ['Content-Length', String(Buffer.byteLength(body))],
+    ],
+  };
+}
+
+function answerStarting(response: Parameters<RequestListener>[1]): void {
+  const { status, headers, body } = bareAnswer(new GatewayError('NOT_READY', { reason: 'the service is starting' }));
+  response.writeHead(status, headers.flat()).end(body);
+}
+
+const UNREADABLE = new GatewayError('VALIDATION_ERROR', { issues: [{ path: '', message: 'is not a readable HTTP request' }] });
+
+/** HTTP/1.1 demands that a request names its host. */
+const isHostless = ({ headers, httpVersion }: Parameters<RequestListener>[0]): boolean =>
+  headers.host === undefined && httpVersion === '1.1';
+
+function answerHostless(response: Parameters<RequestListener>[1]): void {
+  const { status, headers, body } = bareAnswer(UNREADABLE);
+  response.writeHead(status, [...headers, ['Connection', 'close']].flat()).end(body);
+}
+
+/** More connections than these are destroyed as they come, before a byte of them is read. */
+function boundConnections(server: Server, { total, perAddress }: ConnectionLimits, trustedProxies: TrustedProxies): void {
+  server.maxConnections = total;
+  const open = new Map<string, number>();
+  const counted = new WeakSet<Socket>();
+  // A request that is read again, because its upgrade was declined, is the same connection.
+  server.on('connection', (socket: Socket) => {
+    const { remoteAddress = '' } = socket;
+    if (counted.has(socket) || isTrustedPeer(remoteAddress, trustedProxies)) return;
+    counted.add(socket);
+    const bucket = addressBucket(clientAddress(remoteAddress, undefined, []));
+    const count = (open.get(bucket) ?? 0) + 1;
+    open.set(bucket, count);
+    socket.once('close', () => {
+      const left = (open.get(bucket) ?? 1) - 1;
+      if (left === 0) open.delete(bucket);
+      else open.set(bucket, left);
+    });
+    if (count > perAddress) socket.destroy();
+  });
+}
+
+/**
+ * Bytes that are no HTTP, or headers without end: refused like any other bad input. A client that does not close its side then would keep
+ * the descriptor, so the connection is destroyed a moment later.
+ */
+function answerUnreadable(error: NodeJS.ErrnoException, socket: Duplex, lingerMs: number): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
+  const { status, headers, body } = bareAnswer(UNREADABLE);
+  const lines = [...headers, ['Connection', 'close']].map((pair) => pair.join(': '));
+  socket.end(`HTTP/1.1 ${status} Bad Request\r\n${lines.join('\r\n')}\r\n\r\n${body}`);
+  const cut = setTimeout(() => socket.destroy(), lingerMs);
+  socket.once('close', () => clearTimeout(cut));
+}
+
+const HOP_HEADERS = new Set(['upgrade', 'connection']);
+
+/**
+ * A request that asked for an upgrade nobody gives it is an ordinary one: it is read again without the question, body included, so that
+ * it is counted, named and refused like every other.
+ */
+function serveAsPlain(
+  server: Server,
+  { method = '', url = '', httpVersion, rawHeaders }: IncomingMessage,
+  socket: Duplex,
+  head: Buffer,
+): void {
+  const pairs = rawHeaders.flatMap((name, at) => (at % 2 === 0 ? [[name, rawHeaders[at + 1] ?? ''] as const] : []));
+  const kept = pairs.filter(([name]) => !HOP_HEADERS.has(name.toLowerCase()));
+  const lines = [`${method} ${url} HTTP/${httpVersion}`, ...kept.map((pair) => pair.join(': ')), 'Connection: close', '', ''];
+  socket.unshift(Buffer.concat([Buffer.from(lines.join('\r\n'), 'latin1'), head]));
+  server.emit('connection', socket);
+}
+
+function urlHost(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
+  return host.includes(':') ? `[${host}]` : host;
+}
+
+function bind(server: Server, host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => reject(new StartError(refusal(error, host, port), { cause: error })));
+    server.listen(port, host, () => resolve());
+  });
+}
+
+function refusal(error: NodeJS.ErrnoException, host: string, port: number): string {
+  if (error.code === 'EADDRINUSE') return `Port ${port} on ${host} is in use; set PORT to another one, or to 0 for any free one.`;
+  if (error.code === 'EACCES') return `Port ${port} needs rights this process does not have; set PORT to one above 1023.`;
+  return `Cannot listen on ${host}:${port}: ${error.code ?? error.message}.`;
+}
+
+/** Upgraded connections are no longer the server's to close, but it waits for them. */
+async function drain(server: Server, upgrades: Upgrades | null): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  const left = upgrades?.close();
+  server.closeIdleConnections();
+  const cut = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
+  await Promise.all([closed, left]);
+  clearTimeout(cut);
+}

@@ -1,0 +1,53 @@
+import type { IncomingMessage, RequestListener } from 'node:http';
+import type { RequestHandler } from 'express';
+import type { Metrics } from '../core/observability/metrics.js';
+import type { OpenScope, RequestScopes } from '../core/observability/request-scope.js';
+import { requestId } from './respond.js';
+
+/** nginx's number for a client that went away before it was answered. */
+const CLIENT_GONE = 499;
+
+export interface Measuring {
+  readonly metrics: Metrics;
+  readonly scopes: RequestScopes | null;
+  readonly nameOf: (method: string, url: string) => string;
+}
+
+/** Scopes of requests that are being served. */
+const open = new WeakMap<IncomingMessage, OpenScope>();
+
+/** Counts every request by what it was for, how it was answered and how long that took. */
+export const measureRequests =
+  ({ metrics, scopes, nameOf }: Measuring, listener: RequestListener): RequestListener =>
+  (request, response) => {
+    const since = performance.now();
+    const { method = '', url = '' } = request;
+    const scope = scopes === null ? null : openScope(scopes, request);
+    response.once('close', () => {
+      const status = response.headersSent ? response.statusCode : CLIENT_GONE;
+      const operation = nameOf(method, url);
+      metrics.request('native', operation, status, performance.now() - since);
+      scope?.close(operation, status);
+    });
+    listener(request, response);
+  };
+
+function openScope(scopes: RequestScopes, request: IncomingMessage): OpenScope {
+  const { method = '', headers } = request;
+  const traceparent = headers['traceparent'];
+  const scope = scopes.open({
+    door: 'native',
+    transport: 'http',
+    method,
+    traceparent: Array.isArray(traceparent) ? undefined : traceparent,
+  });
+  open.set(request, scope);
+  return scope;
+}
+
+/** From here on everything belongs to the request. After its body was read: what tells of a body's bytes is the connection's. */
+export const enterScope: RequestHandler = (request, response, next) => {
+  const scope = open.get(request);
+  if (scope === undefined) return next();
+  scope.run(requestId(response), next);
+};

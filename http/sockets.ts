@@ -1,0 +1,174 @@
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { WebSocketServer, type WebSocket } from 'ws';
+import type { Gateway, Venue } from '../core/gateway.js';
+import type { Window } from '../core/access/limits.js';
+import type { Cancel } from '../core/types.js';
+import { CLOSE_CODES, type Line, type LineListener } from '../core/stream/line.js';
+import { createMessageRate } from '../core/stream/message-rate.js';
+import type { SocketRoute } from '../core/stream/socket-route.js';
+import { createClientReader, type Client } from './client.js';
+import type { Upgrades } from './listen.js';
+import { createTextSender } from './send-text.js';
+
+/** Above it a frame breaks the protocol's own rules here and ends the line with 1009. */
+export const FRAME_LIMIT_BYTES = 256 * 1024;
+/** In how many fragments a message, and in how many pieces of the network a frame may come: each costs far more memory than its bytes. */
+const MOST_FRAGMENTS = 256;
+const MOST_PIECES = 4_096;
+/** How long a peer may take to answer a goodbye; less when the service stops, which waits for nobody. */
+const GOODBYE_MS = 5_000;
+const LAST_GOODBYE_MS = 1_500;
+/** What was asked on a line may still be answered before the service leaves it. */
+const LAST_ANSWERS_MS = 1_500;
+/** Questions of the protocol itself that are answered; more of them are a flood. */
+const PINGS = { burst: 20, perSecond: 5 };
+const PING_ROOM_BYTES = 64 * 1024;
+const PLACE = /^\/*(\/[a-z0-9]+)\/+([^/]+)\/+ws\/*$/;
+/** Clients of some doors join their base URL and the last word with one slash, two or none. */
+const SPARE_SLASH = /\/\/|\/$/;
+
+interface Taken {
+  readonly route: SocketRoute;
+  readonly venue: Venue;
+}
+
+/** Hosts the doors' sockets: handshakes, frames and goodbyes. A handshake that is not for them is declined and served as a plain request. */
+export function createSockets(gateway: Gateway, routes: readonly SocketRoute[]): Upgrades {
+  const server = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    autoPong: false,
+    maxPayload: FRAME_LIMIT_BYTES,
+    maxFragments: MOST_FRAGMENTS,
+    maxBufferedChunks: MOST_PIECES,
+  });
+  const clientOf = createClientReader(gateway.entrance);
+  const lines = new Set<HostedLine>();
+  const shaking = new WeakMap<IncomingMessage, { readonly headers: readonly string[]; readonly decline: () => void }>();
+  let isClosing = false;
+
+  server.on('headers', (headers, request) => headers.push(...(shaking.get(request)?.headers ?? [])));
+  server.on('wsClientError', (_error, _socket, request) => shaking.get(request)?.decline());
+
+  const find = ({ url = '', headers }: IncomingMessage): Taken | null => {
+    const [path = ''] = url.split('?');
+    const [, prefix, chain = ''] = PLACE.exec(path) ?? [];
+    const route = routes.find((row) => row.prefix === prefix && (row.takesSpareSlashes === true || !SPARE_SLASH.test(path)));
+    const venue = gateway.venues.get(chain);
+    return route && venue && headers.upgrade?.toLowerCase() === 'websocket' ? { route, venue } : null;
+  };
+
+  gateway.metrics.watchBacklog(() => [...lines].reduce((sum, { backlog }) => sum + backlog(), 0));
+
+  const accept = ({ route, venue }: Taken, socket: WebSocket, stream: Duplex, client: Client): void => {
+    const door = route.prefix === '/hl' ? 'facade' : 'native';
+    const share = gateway.entrance.sockets.open(client.address);
+    const hosted = hostLine(gateway, { socket, stream }, () => {
+      share?.end();
+      if (lines.delete(hosted)) gateway.metrics.sessions(door, -1);
+    });
+    lines.add(hosted);
+    gateway.metrics.sessions(door, 1);
+    if (share === null) return hosted.line.close(CLOSE_CODES.policy, 'too many connections');
+    hosted.listen(route.open(venue, hosted.line, { ...client, share }));
+  };
+
+  return {
+    take(request: IncomingMessage, socket: Duplex, head: Buffer, decline: () => void) {
+      const taken = isClosing ? null : find(request);
+      if (taken === null) return decline();
+      const client = clientOf(request);
+      const window = gateway.entrance.countAddress(client.address);
+      // Declined, it is counted as a plain request and hears its 429.
+      if (window.isExceeded) return decline();
+      shaking.set(request, { headers: headersOf(client, window), decline });
+      server.handleUpgrade(request, socket, head, (opened) => accept(taken, opened, socket, client));
+    },
+    async close() {
+      isClosing = true;
+      await Promise.all([...lines].map((hosted) => hosted.leave()));
+    },
+  };
+}
+
+const headersOf = ({ requestId, ray }: Client, { limit, remaining, resetSeconds }: Window): string[] => [
+  `X-Request-Id: ${requestId}`,
+  `cf-ray: ${ray}`,
+  `RateLimit-Limit: ${limit}`,
+  `RateLimit-Remaining: ${remaining}`,
+  `RateLimit-Reset: ${resetSeconds}`,
+];
+
+interface HostedLine {
+  readonly line: Line;
+  /** Bytes that wait for the network. */
+  readonly backlog: () => number;
+  listen(listener: LineListener): void;
+  /** Resolves when the line is gone. */
+  leave(): Promise<void>;
+}
+
+interface Opened {
+  readonly socket: WebSocket;
+  /** What it speaks over. */
+  readonly stream: Duplex;
+}
+
+function hostLine({ clock, log }: Gateway, { socket, stream }: Opened, onGone: () => void): HostedLine {
+  let cancelCut: Cancel = () => undefined;
+  const mayAsk = createMessageRate(clock, PINGS);
+  const cutAfter = (ms: number): void => {
+    cancelCut();
+    cancelCut = clock.after(ms, () => socket.terminate());
+  };
+  const gone = new Promise<void>((resolve) => socket.once('close', () => resolve()));
+  socket.on('close', () => {
+    cancelCut();
+    onGone();
+  });
+  // What is wrong with a frame is told by the close code that follows.
+  socket.on('error', () => cutAfter(GOODBYE_MS));
+  socket.on('ping', (data: Buffer) => mayAsk() && socket.bufferedAmount < PING_ROOM_BYTES && socket.pong(data));
+  /** A handler that breaks costs its connection, never the service. */
+  const fail = (error: unknown): void => {
+    log.error('socket.listener-failed', { error });
+    socket.terminate();
+  };
+  const guard = (task: () => void): void => {
+    try {
+      task();
+    } catch (error) {
+      fail(error);
+    }
+  };
+  const line: Line = {
+    send: createTextSender(socket, stream),
+    close(code, reason) {
+      socket.close(code, reason);
+      cutAfter(GOODBYE_MS);
+    },
+    fail,
+  };
+  let unanswered = (): Promise<void> => Promise.resolve();
+  return {
+    line,
+    backlog: () => socket.bufferedAmount,
+    listen(listener) {
+      unanswered = async () => listener.settled?.();
+      socket.on('message', (data: Buffer, isBinary: boolean) => guard(() => listener.message(data, isBinary)));
+      socket.on('ping', () => guard(() => listener.alive()));
+      socket.on('pong', () => guard(() => listener.alive()));
+      socket.on('close', () => guard(() => listener.closed()));
+    },
+    async leave() {
+      const over = new AbortController();
+      await Promise.race([unanswered(), gone, clock.sleep(LAST_ANSWERS_MS, over.signal)]);
+      over.abort();
+      line.close(CLOSE_CODES.restart, 'the service is stopping');
+      cutAfter(LAST_GOODBYE_MS);
+      await gone;
+    },
+  };
+}

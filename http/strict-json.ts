@@ -1,0 +1,100 @@
+import { GatewayError, type Issue } from '../core/errors.js';
+import { BOUNDS_TEXTS, parseJson } from './json-bounds.js';
+
+/** A body can hold more faults than anybody reads, and each is told with its path: a small body must not become a huge answer. */
+export const MAX_ISSUES = 50;
+const HALF_PAIR = /\p{Surrogate}/u;
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/**
+ * JSON as the sender must have meant it. `JSON.parse` takes the last of two equal keys and lets `__proto__` in, so that what was read and
+ * what was signed could be told differently; text that no database can keep (NUL, half a surrogate pair) is refused here, once.
+ */
+export function readStrictJson(bytes: Uint8Array): unknown {
+  const text = decodeUtf8(bytes);
+  const value = parse(text);
+  const issues = scan(text);
+  if (issues.length > 0) throw new GatewayError('VALIDATION_ERROR', { issues });
+  return value;
+}
+
+function decodeUtf8(bytes: Uint8Array): string {
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    throw refusal('is not UTF-8');
+  }
+}
+
+function parse(text: string): unknown {
+  const parsed = parseJson(text);
+  if ('value' in parsed) return parsed.value;
+  throw refusal(parsed.fault === 'not-json' ? 'is not JSON' : BOUNDS_TEXTS[parsed.fault]);
+}
+
+const refusal = (message: string): GatewayError => new GatewayError('VALIDATION_ERROR', { issues: [{ path: '', message }] });
+
+interface Level {
+  /** Keys seen so far; null inside an array. */
+  readonly keys: Set<string> | null;
+  /** Where we are: the key being read, or the position in the array. */
+  at: string | number;
+  awaitsKey: boolean;
+}
+
+/** Walks text that is known to be JSON, so that only strings and brackets have to be understood. */
+function scan(text: string): Issue[] {
+  const issues: Issue[] = [];
+  const levels: Level[] = [];
+  for (let index = 0; index < text.length && issues.length < MAX_ISSUES; index += 1) {
+    const level = levels.at(-1);
+    switch (text[index]) {
+      case '{':
+      case '[':
+        levels.push(text[index] === '{' ? { keys: new Set(), at: '', awaitsKey: true } : { keys: null, at: 0, awaitsKey: false });
+        break;
+      case '}':
+      case ']':
+        levels.pop();
+        break;
+      case ',':
+        if (level) advance(level);
+        break;
+      case '"': {
+        const end = endOfString(text, index);
+        readString(JSON.parse(text.slice(index, end + 1)) as string, levels, issues);
+        index = end;
+      }
+    }
+  }
+  return issues;
+}
+
+function advance(level: Level): void {
+  if (level.keys) level.awaitsKey = true;
+  else level.at = Number(level.at) + 1;
+}
+
+function endOfString(text: string, start: number): number {
+  let end = start + 1;
+  while (text[end] !== '"') end += text[end] === '\\' ? 2 : 1;
+  return end;
+}
+
+function readString(value: string, levels: readonly Level[], issues: Issue[]): void {
+  const level = levels.at(-1);
+  const isKey = level?.keys != null && level.awaitsKey;
+  if (isKey) {
+    level.at = value;
+    level.awaitsKey = false;
+  }
+  const complain = (message: string): unknown => issues.push({ path: pathOf(levels), message });
+  if (value.includes('\0')) complain('holds a NUL character');
+  else if (HALF_PAIR.test(value)) complain('holds half of a surrogate pair');
+  else if (isKey && level.keys.has(value)) complain('appears twice');
+  else if (isKey && value === '__proto__') complain('is not a field');
+  if (isKey) level.keys.add(value);
+}
+
+/** An issue quotes what was sent, so what was sent is cut to a length that can be read. */
+const pathOf = (levels: readonly Level[]): string => levels.map(({ at }) => String(at).slice(0, 64)).join('.');

@@ -1,0 +1,64 @@
+import type { ChainSlug } from '../core/chains/chains.js';
+import type { Logger } from '../core/ports/log.js';
+import type { Clock } from '../core/ports/clock.js';
+import type { Address, Cancel } from '../core/types.js';
+import { standingOf, type RelaySwitch, type SwitchStore, type WalletStanding } from '../core/ports/stores/switches.js';
+
+/** The switches of a chain as of a moment ago, so that nobody has to wait for the database to know them. */
+export interface SwitchBoard {
+  of(wallet: Address): WalletStanding;
+  /** Resolves when they are known: before that nothing may be signed. */
+  start(): Promise<void>;
+  refresh(): Promise<void>;
+  stop(): void;
+}
+
+/** How long another replica's switch may go unnoticed. */
+const LOOK_MS = 500;
+
+export interface BoardOptions {
+  /** Null: there are none, and everything runs. */
+  readonly store: SwitchStore | null;
+  readonly slug: ChainSlug;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export function createSwitchBoard({ store, slug, clock, log }: BoardOptions): SwitchBoard {
+  const stopping = new AbortController();
+  let switches: readonly RelaySwitch[] = [];
+  let asked = 0;
+  let heard = 0;
+  const isKnown = (): boolean => heard > 0;
+  let stopLooking: Cancel = () => undefined;
+
+  /** Answers may overtake each other; the one to the latest question counts. */
+  async function refresh(): Promise<void> {
+    const question = (asked += 1);
+    const read = (await store?.all(slug)) ?? [];
+    if (question < heard) return;
+    heard = question;
+    switches = read;
+  }
+
+  async function start(): Promise<void> {
+    while (!isKnown() && !stopping.signal.aborted) {
+      await refresh().catch((error: unknown) => log.warn('relay.switches-unknown', { error }));
+      if (!isKnown()) await clock.sleep(LOOK_MS, stopping.signal);
+    }
+    if (store === null || stopping.signal.aborted) return;
+    stopLooking = clock.every(LOOK_MS, () => {
+      refresh().catch((error: unknown) => log.warn('relay.switches-unknown', { error }));
+    });
+  }
+
+  return {
+    of: (wallet) => standingOf(switches, wallet),
+    start,
+    refresh,
+    stop() {
+      stopping.abort();
+      stopLooking();
+    },
+  };
+}
