@@ -10,7 +10,7 @@ if (!existsSync(new URL('../node_modules/express', import.meta.url))) {
   console.error('The dependencies are not installed: run `npm ci` first.');
   process.exit(1);
 }
-if (process.argv.includes('--built') && !existsSync(new URL('../dist/main.js', import.meta.url))) {
+if (process.argv.includes('--built') && !existsSync(new URL('../dist/app/cli.js', import.meta.url))) {
   console.error('The gateway is not built: run `npm run build` first.');
   process.exit(1);
 }
