@@ -1,0 +1,3 @@
+// The same with each level on both sides.
+await import('./reduce-only-levels.test.js');
+export {};
