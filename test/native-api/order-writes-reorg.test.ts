@@ -11,8 +11,6 @@ let agent: AgentTrader;
 
 beforeAll(async () => {
   ({ sandbox, chain } = await tradingVenue({ isOwn: true }));
-}, 60_000);
-beforeEach(async () => {
   agent = await newAgentTrader(sandbox, chain);
 });
 afterEach(async () => {
@@ -38,66 +36,34 @@ async function thereAndBack(answer: Answer, read: () => Promise<unknown>, after:
 }
 
 describe('a change whose block is reorganised away', () => {
-  it.each([
-    ['a new price', { price: '49000' }, 'price', '49000'],
-    ['a new size', { size: '0.03' }, 'size', '0.03'],
-  ])(
-    'leaves the order as it was before %s',
-    async (_what, change, field, value) => {
-      const id = idOf(await agent.place(LIMIT, 'open'));
-      const answer = await agent.update(id, change);
-      await thereAndBack(answer, async () => (await agent.order(id))[field], value);
-      expect((await agent.openOrders()).map((order) => order['id'])).toEqual([id]);
-      const again = await agent.update(id, change);
-      await agent.send(prepared(again));
-      await eventually(
-        () => agent.order(id),
-        (order) => order[field] === value,
-      );
-      await viewEqualsChain();
-    },
-    60_000,
-  );
-
-  it('brings back an order that was canceled', async () => {
+  it('leaves a resting order as it was before a new price, a new size and a cancel, also when it was replaced before', async () => {
     const id = idOf(await agent.place(LIMIT, 'open'));
-    await thereAndBack(await agent.cancel(id), async () => (await agent.order(id))['status'], 'canceled');
-  }, 60_000);
-
-  it('brings back an order that was replaced before it was canceled', async () => {
-    const id = idOf(await agent.place(LIMIT, 'open'));
-    await agent.send(prepared(await agent.update(id, { size: '0.03' })));
-    await eventually(
-      () => agent.order(id),
-      ({ size }) => size === '0.03',
-    );
-    await thereAndBack(await agent.cancel(id), async () => (await agent.order(id))['status'], 'canceled');
+    const field = (name: string) => async () => (await agent.order(id))[name];
+    await thereAndBack(await agent.update(id, { price: '49000' }), field('price'), '49000');
+    await thereAndBack(await agent.cancel(id), field('status'), 'canceled');
+    const size = { size: '0.03' };
+    await thereAndBack(await agent.update(id, size), field('size'), '0.03');
+    expect((await agent.openOrders()).map((order) => order['id'])).toEqual([id]);
+    await agent.send(prepared(await agent.update(id, size)));
+    await eventually(field('size'), (now) => now === '0.03');
+    await viewEqualsChain();
+    await thereAndBack(await agent.cancel(id), field('status'), 'canceled');
     expect(await agent.order(id)).toMatchObject({ status: 'open', size: '0.03' });
-  }, 60_000);
+  });
 
-  it.each([
-    ['a close', (id: string) => agent.close(id)],
-    ['a change of leverage', (id: string) => agent.adjust(id, { leverage: '5' })],
-  ])(
-    'takes %s back to prepared, and its transaction can be sent again',
-    async (_what, write) => {
-      await agent.place(MARKET, 'filled');
-      const position = idOf(await agent.position());
+  it('takes levels of a position back, and a change of leverage and a close to prepared, whose transactions can be sent again', async () => {
+    await agent.place(MARKET, 'filled');
+    const position = idOf(await agent.position());
+    await thereAndBack(await agent.adjust(position, { tp: '70000' }), async () => (await agent.position())['tp'], '70000');
+    for (const write of [() => agent.adjust(position, { leverage: '5' }), () => agent.close(position)]) {
       chain.setOraclePolicy(null, { mode: 'hold' });
-      const answer = await write(position);
+      const answer = await write();
       const id = idOf(done(answer).order);
       await thereAndBack(answer, async () => (await agent.order(id))['status'], 'pending');
       chain.setOraclePolicy(null, { mode: 'auto' });
       await agent.send(prepared(answer));
       await agent.reaches(id, 'filled');
       await viewEqualsChain();
-    },
-    60_000,
-  );
-
-  it('takes back levels of a position', async () => {
-    await agent.place(MARKET, 'filled');
-    const position = idOf(await agent.position());
-    await thereAndBack(await agent.adjust(position, { tp: '70000' }), async () => (await agent.position())['tp'], '70000');
-  }, 60_000);
+    }
+  });
 });

@@ -1,5 +1,9 @@
+import { formatDecimal } from '../../core/domain/decimal.js';
+import { venueOf } from '../../core/gateway.js';
+import { explainRefusal } from '../../core/orders/explain-refusal.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { BUSY_AGENTS, done, newAgentTrader, prepared, refusal, type AgentTrader, type Json } from '../harness/traders/agent-trader.js';
+import { lowerOf } from '../harness/diamond/chain-checker.js';
 import { price } from '../harness/diamond/diamond-calls.js';
 import { eventually } from '../harness/time/eventually.js';
 import { firstChain } from '../harness/venue/first-chain.js';
@@ -48,24 +52,15 @@ interface Timeline extends Json {
   readonly repeats: readonly string[];
 }
 
-const timeline = async (id: unknown, of = agent): Promise<Timeline> =>
-  (await of.call('getOrderTimeline', 'GET', `/orders/${String(id)}/timeline`)).body as unknown as Timeline;
+const timeline = async (id: unknown): Promise<Timeline> =>
+  (await agent.call('getOrderTimeline', 'GET', `/orders/${String(id)}/timeline`)).body as unknown as Timeline;
 const named = ({ steps }: Timeline): string[] => steps.map(({ step }) => step);
 const order = (changes: Json = {}): Json => ({ market: 'BTC/USD', side: 'long', type: 'market', size: '0.05', leverage: '10', ...changes });
 const isSum = ({ steps }: Timeline): boolean =>
   steps.every(({ sincePreviousMs, sinceStartMs }, at) => sinceStartMs === (steps[at - 1]?.sinceStartMs ?? 0) + sincePreviousMs);
 
-/** Sent while the oracle sleeps; it wakes up to another price, or in another mood. */
-async function refused(body: Json, wake: () => Promise<void> | void): Promise<Timeline> {
-  chain.setOraclePolicy(null, { mode: 'hold' });
-  const { id } = await agent.place(order(body), 'pending');
-  await wake();
-  await agent.reaches(String(id), 'rejected');
-  return timeline(id);
-}
-
 describe('the timeline of an order', () => {
-  it('tells every step of a market order from its validation to its fill, with its times', async () => {
+  it('tells every step of a market order from its validation to its fill, with its times, and names the order that came of its second mining', async () => {
     const { order: made, transaction } = done(await agent.create(order()));
     if (transaction === null) throw new Error('there is nothing to send');
     const before = await timeline(made['id']);
@@ -82,6 +77,13 @@ describe('the timeline of an order', () => {
     expect(isSum(after)).toBe(true);
     expect(after.steps.filter(({ txHash }) => txHash === hash).map(({ step }) => step)).toEqual(['hash_reported', 'mined', 'oracle_asked']);
     for (const step of after.steps.slice(-4)) expect(step).toMatchObject({ block: expect.any(Number) as number, isTakenBack: false });
+    // Its bytes are mined a second time.
+    await agent.send(transaction);
+    const { repeats } = await eventually(
+      () => timeline(made['id']),
+      (told) => told.repeats.length === 1,
+    );
+    expect(await timeline(repeats[0])).toMatchObject({ id: repeats[0], repeatOf: made['id'] });
   });
 
   it('tells how a resting order was changed and canceled', async () => {
@@ -130,19 +132,6 @@ describe('the timeline of an order', () => {
     expect(named(await timeline(newest?.['id']))).toEqual(['mined', 'oracle_asked', 'oracle_answered', 'filled']);
   });
 
-  it('names the order that came of its transaction being mined twice', async () => {
-    const { order: made, transaction } = done(await agent.create(order()));
-    if (transaction === null) throw new Error('there is nothing to send');
-    await agent.send(transaction);
-    await agent.reaches(String(made['id']), 'filled');
-    await agent.send(transaction);
-    const { repeats } = await eventually(
-      () => timeline(made['id']),
-      (told) => told.repeats.length === 1,
-    );
-    expect(await timeline(repeats[0])).toMatchObject({ id: repeats[0], repeatOf: made['id'] });
-  });
-
   it('keeps what a reorganisation took back, and says so', async () => {
     chain.setOraclePolicy(null, { mode: 'hold' });
     const { id, txHash } = await agent.place(order(), 'pending');
@@ -166,10 +155,12 @@ describe('the timeline of an order', () => {
 
 describe('the two numbers of a rejection', () => {
   it('are the execution price and the worst one the order accepts', async () => {
-    const { refusal: why, status } = await refused({ slippage: '0.5' }, async () => {
-      await priceIs('61000');
-      chain.setOraclePolicy(null, { mode: 'auto' });
-    });
+    chain.setOraclePolicy(null, { mode: 'hold' });
+    const { id } = await agent.place(order({ slippage: '0.5' }), 'pending');
+    await priceIs('61000');
+    chain.setOraclePolicy(null, { mode: 'auto' });
+    await agent.reaches(String(id), 'rejected');
+    const { refusal: why, status } = await timeline(id);
     expect(status).toBe('rejected');
     expect(why).toMatchObject({ reason: 'SLIPPAGE', quantity: 'executionPrice', isEstimate: true });
     expect(Math.abs(Number(why?.['oraclePrice']) - 61_000)).toBeLessThan(50);
@@ -177,55 +168,50 @@ describe('the two numbers of a rejection', () => {
     expect(Number(why?.['bound'])).toBeLessThan(60_700);
     expect(Number(why?.['actual'])).toBeGreaterThan(Number(why?.['oraclePrice']));
     expect(Number(why?.['actual'])).toBeLessThan(61_500);
+    for (const [changes, expected] of REASONS) expect(await explained(String(id), changes)).toMatchObject(expected);
   });
 
-  it('are the oracle price and the stop loss', async () => {
-    const { refusal: why } = await refused({ sl: '59500', slippage: '5' }, async () => {
-      await priceIs('58000');
-      chain.setOraclePolicy(null, { mode: 'auto' });
-    });
-    expect(why).toMatchObject({ reason: 'SL_REACHED', quantity: 'oraclePrice', bound: '59500', isEstimate: false });
-    expect(Number(why?.['actual'])).toBeLessThanOrEqual(59_500);
-  });
+  const REASONS: readonly (readonly [Json, Json])[] = [
+    [
+      { reason: 'SL_REACHED', sl: price(61_500) },
+      { quantity: 'oraclePrice', bound: 61_500, isEstimate: false },
+    ],
+    [
+      { reason: 'TP_REACHED', tp: price(60_500) },
+      { quantity: 'executionPrice', bound: 60_500, isEstimate: true },
+    ],
+    [{ reason: 'MAX_LEVERAGE' }, { quantity: 'leverage', actual: 10, isEstimate: false }],
+    [{ reason: 'EXPOSURE_LIMITS' }, { quantity: 'positionSize', isEstimate: true }],
+    [{ reason: 'PRICE_IMPACT' }, { quantity: 'lossPercent', isEstimate: true }],
+    [{ reason: 'LIQ_REACHED' }, { quantity: 'oraclePrice', isEstimate: true }],
+    [{ reason: 'OTHER' }, { quantity: null, actual: null, bound: null, isEstimate: false }],
+    [{ reason: 'COUNTER_TRADE_CANCELED' }, { reason: 'OTHER', quantity: null, actual: null, bound: null }],
+  ];
 
-  it('are the execution price and the take profit', async () => {
-    const { refusal: why } = await refused({ tp: '61000', slippage: '5' }, async () => {
-      await priceIs('62000');
-      chain.setOraclePolicy(null, { mode: 'auto' });
-    });
-    expect(why).toMatchObject({ reason: 'TP_REACHED', quantity: 'executionPrice', bound: '61000' });
-    expect(Number(why?.['actual'])).toBeGreaterThanOrEqual(61_000);
-  });
-
-  it.each([
-    ['MAX_LEVERAGE', 8, 'leverage', false],
-    ['EXPOSURE_LIMITS', 6, 'positionSize', true],
-    ['PRICE_IMPACT', 7, 'lossPercent', true],
-    ['LIQ_REACHED', 12, 'oraclePrice', true],
-  ])('are named for %s', async (reason, number, quantity, isEstimate) => {
-    const { refusal: why } = await refused({}, () => chain.setOraclePolicy(null, { mode: 'reject', reason: number }));
-    expect(why).toMatchObject({ reason, quantity, isEstimate });
-    expect(Number(why?.['actual'])).toBeGreaterThan(0);
-    expect(Number(why?.['bound'])).toBeGreaterThan(0);
-  });
-
-  it('are left out where the chain compared none', async () => {
-    const { refusal: why } = await refused({}, () => chain.setOraclePolicy(null, { mode: 'reject', reason: 13 }));
-    expect(why).toMatchObject({ reason: 'OTHER', quantity: null, actual: null, bound: null, isEstimate: false });
-  });
+  /** The stored refusal of the order, as it is explained when the contracts give another reason and the order has other levels. */
+  async function explained(id: string, { reason, ...levels }: Json): Promise<Json> {
+    const venue = venueOf(sandbox.gateway, chain.definition.slug);
+    const story = await sandbox.gateway.store.orders.story(chain.definition.slug, lowerOf(agent.trader), BigInt(id));
+    const known = await sandbox.gateway.store.orders.find(chain.definition.slug, lowerOf(agent.trader), BigInt(id));
+    const refused = story?.events.map(({ event }) => event).find(({ kind }) => kind === 'refused');
+    if (!known || refused?.kind !== 'refused') throw new Error('it was not refused');
+    const why = explainRefusal(venue.feed.config(), { ...known.order, ...levels }, { ...refused, reason } as never);
+    const number = (value: typeof why.actual) => (value === null ? null : Number(formatDecimal(value)));
+    const [actual, bound] = [number(why.actual), number(why.bound)];
+    if (why.quantity !== null) expect(Math.min(actual ?? 0, bound ?? 0)).toBeGreaterThan(0);
+    return { ...why, actual, bound };
+  }
 
   it('are those of the contract where a change of a position was refused', async () => {
-    const own = await newAgentTrader(sandbox, chain);
-    await own.place(order(), 'filled');
-    const { id } = await own.position();
+    const [{ id } = { id: '' }] = await agent.positions();
     chain.setOraclePolicy(null, { mode: 'hold' });
-    const { order: made, transaction } = done(await own.adjust(String(id), { leverage: '15' }));
+    const { order: made, transaction } = done(await agent.adjust(String(id), { leverage: '15' }));
     if (transaction === null) throw new Error('there is nothing to send');
-    await own.send(transaction);
-    await own.reaches(String(made['id']), 'pending');
+    await agent.send(transaction);
+    await agent.reaches(String(made['id']), 'pending');
     chain.setOraclePolicy(null, { mode: 'reject', reason: 12 });
-    await own.reaches(String(made['id']), 'rejected');
-    const { refusal: why } = await timeline(made['id'], own);
+    await agent.reaches(String(made['id']), 'rejected');
+    const { refusal: why } = await timeline(made['id']);
     expect(why).toMatchObject({ reason: 'LIQ_REACHED', quantity: 'oraclePrice', isEstimate: false });
     expect(Number(why?.['actual'])).toBeGreaterThan(59_000);
     expect(Number(why?.['bound'])).toBeGreaterThan(50_000);

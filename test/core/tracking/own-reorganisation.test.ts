@@ -87,7 +87,10 @@ async function answered(
 }
 
 describe('a reorganisation of an order made here', () => {
-  const cases = Object.entries(SCENES).flatMap(([kind, scene]) => DEPTHS.map((depth) => [kind, depth, scene] as const));
+  // Each scene at every depth where there is time, otherwise at one of them in turn.
+  const isSlow = process.env['SLOW_TESTS'] === '1';
+  const depthsOf = (at: number): readonly number[] => (isSlow ? DEPTHS : DEPTHS.slice(at % DEPTHS.length).slice(0, 1));
+  const cases = Object.entries(SCENES).flatMap(([kind, scene], at) => depthsOf(at).map((depth) => [kind, depth, scene] as const));
 
   it.each(cases)(
     'that takes back %s, %i blocks deep, leaves the order as the chain has it, and tells the way there',
@@ -106,7 +109,7 @@ describe('a reorganisation of an order made here', () => {
     },
   );
 
-  it.each(DEPTHS)('%i blocks deep, its transactions mined again, keeps every id', async (depth) => {
+  it.each(depthsOf(1))('%i blocks deep, its transactions mined again, keeps every id', async (depth) => {
     const trader = await newTrader(chain);
     const resting = await own.place(trader, { trade: LIMIT });
     const market = await own.place(trader, { trade: MARKET });
