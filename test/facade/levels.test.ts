@@ -138,15 +138,12 @@ describe('a level that is not mined yet', () => {
     expect(await bot.send(cancel(oid))).toEqual(['success']);
     expect(await bot.statusOf(oid)).toBe('canceled');
     expect(await bot.listed()).toEqual([]);
-  });
-
-  it('is not taken away by a cancel of the one that it stands in for', async () => {
-    const bot = await newHolder();
+    // A cancel of the one that it stands in for does not take it away.
     const old = await bot.place(level('sl', '55000'));
     await arrives(bot);
     await chain.pauseMining(true);
-    const oid = await bot.place(level('sl', '56000'));
-    expect((await bot.listed()).map((shown) => shown.oid)).toEqual([oid, old]);
+    const newer = await bot.place(level('sl', '56000'));
+    expect((await bot.listed()).map((shown) => shown.oid)).toEqual([newer, old]);
     const canceled = bot.send(cancel(old));
     await chain.pauseMining(false);
     await canceled;
@@ -155,7 +152,7 @@ describe('a level that is not mined yet', () => {
       ({ length }) => length === 1,
     );
     expect(await bot.trader.trades()).toMatchObject([{ sl: units(56_000) }]);
-    expect([await bot.statusOf(old), await bot.statusOf(oid)]).toEqual(['canceled', 'open']);
+    expect([await bot.statusOf(old), await bot.statusOf(newer)]).toEqual(['canceled', 'open']);
   });
 });
 
@@ -194,37 +191,33 @@ describe('a second stop loss for all of a position', () => {
   }
   const isOf = (oid: number, status: string) => (update: Update) => update.order.oid === oid && update.status === status;
 
-  it.each([
-    ['another price', '55000', '56000'],
-    ['the same price', '55000', '55000'],
-    ['a price that the contract moves to where the first stands', '44000', '43000'],
-  ])('at %s cancels the first in an update of its own', async (_name, first, second) => {
+  it('cancels the first in an update of its own, also where it stands at the same price', async () => {
     const bot = await newHolder();
     const socket = await hlSocket(sandbox.url);
     await socket.subscribe('orderUpdates', { user: bot.user });
-    const old = await bot.place(level('sl', first));
+    const told = (oid: number, status: string) => socket.find<Update[]>('orderUpdates', (updates) => updates.some(isOf(oid, status)));
+    let old = await bot.place(level('sl', '55000'));
     await arrives(bot);
-    await socket.find<Update[]>('orderUpdates', (updates) => updates.some(isOf(old, 'open')));
-    const oid = await bot.place(level('sl', second));
-    await socket.find<Update[]>('orderUpdates', (updates) => updates.some(isOf(old, 'canceled')));
-    await socket.find<Update[]>('orderUpdates', (updates) => updates.some(isOf(oid, 'open')));
-    await socket.close();
-    expect([await bot.statusOf(old), await bot.statusOf(oid)]).toEqual(['canceled', 'open']);
-    expect((await bot.listed()).map((shown) => shown.oid)).toEqual([oid]);
-  });
-
-  it('in the same action cancels the first as well, though that one was never listed', async () => {
-    const bot = await newHolder();
-    const socket = await hlSocket(sandbox.url);
-    await socket.subscribe('orderUpdates', { user: bot.user });
+    await told(old, 'open');
+    // At another price, at the same one, and at one that the contract moves to where the one before stands.
+    for (const price of ['56000', '56000', '44000', '43000']) {
+      const oid = await bot.place(level('sl', price));
+      await told(old, 'canceled');
+      await told(oid, 'open');
+      await arrives(bot);
+      expect([await bot.statusOf(old), await bot.statusOf(oid)]).toEqual(['canceled', 'open']);
+      expect((await bot.listed()).map((shown) => shown.oid)).toEqual([oid]);
+      old = oid;
+    }
+    // In the same action the first is canceled as well, though it was never listed.
     await chain.pauseMining(true);
     const both = await bot.send({ type: 'order', orders: [level('sl', '55000'), level('sl', '56000')], grouping: 'na' });
     await chain.pauseMining(false);
-    const [old = 0, oid = 0] = both.map((status) => (status as { resting: { oid: number } }).resting.oid);
-    await socket.find<Update[]>('orderUpdates', (updates) => updates.some(isOf(old, 'canceled')));
-    await socket.find<Update[]>('orderUpdates', (updates) => updates.some(isOf(oid, 'open')));
+    const [first = 0, second = 0] = both.map((status) => (status as { resting: { oid: number } }).resting.oid);
+    await told(first, 'canceled');
+    await told(second, 'open');
     await socket.close();
-    expect(await bot.statusOf(old)).toBe('canceled');
+    expect(await bot.statusOf(first)).toBe('canceled');
   });
 
   it('for a part of one trade is refused by name, and taken where it covers whole trades', async () => {
@@ -234,10 +227,18 @@ describe('a second stop loss for all of a position', () => {
       error:
         'A stop loss, a take profit or a resting order against a position must cover whole trades here: the sizes that do are 0.1. asset=0',
     });
+    // Only a trigger of its own grouping is one of the position.
+    await bot.place(level('sl', '54000'));
+    await bot.send({ type: 'order', orders: [level('tp', '70000')], grouping: 'positionTpsl' });
+    await arrives(bot);
+    expect(await bot.listed()).toMatchObject([
+      { triggerPx: '70000.0', isPositionTpsl: true },
+      { triggerPx: '54000.0', isPositionTpsl: false },
+    ]);
     await open(bot);
     const oid = await bot.place(level('sl', '55000', { s: '0.1' }));
     await arrives(bot);
-    expect(await bot.listed()).toMatchObject([{ oid, sz: '0.1' }]);
+    expect(await bot.listed()).toMatchObject([{ oid, sz: '0.1' }, { triggerPx: '70000.0' }]);
     expect((await bot.trader.trades()).map(({ sl }) => sl)).toEqual([units(55_000), 0n]);
   });
 });
@@ -334,14 +335,21 @@ describe('a take profit or stop loss that came with an opening', () => {
     expect(await bot.statusOf(`0x${'e2'.repeat(16)}`)).toBe('filled');
   });
 
-  it('is taken off the order that rests, and changed on it, by its number and by its cloid', async () => {
+  it('is taken off the order that rests, and changed on it, by its number, by its cloid and together with the other', async () => {
     const bot = await newBot();
     await bot.send(withChildren({ ...buy('0.1'), p: '58000', t: { limit: { tif: 'Gtc' } } }));
     const [tp, sl] = [`0x${'e1'.repeat(16)}`, `0x${'e2'.repeat(16)}`];
     const c = `0x${'e3'.repeat(16)}`;
+    const modifies = [
+      { oid: tp, order: level('tp', '71000', { c: tp }) },
+      { oid: sl, order: level('sl', '54500', { c: sl }) },
+    ];
+    expect(await bot.send({ type: 'batchModify', modifies })).toMatchObject([{ resting: { cloid: tp } }, { resting: { cloid: sl } }]);
+    await arrives(bot);
+    expect(await bot.trader.trades()).toMatchObject([{ tp: units(71_000), sl: units(54_500) }]);
     const changed = level('sl', '54000', { p: '53000', c });
     expect(await bot.send({ type: 'batchModify', modifies: [{ oid: sl, order: changed }] })).toMatchObject([{ resting: { cloid: c } }]);
-    expect(await bot.trader.trades()).toMatchObject([{ tp: units(70_000), sl: units(54_000) }]);
+    expect(await bot.trader.trades()).toMatchObject([{ tp: units(71_000), sl: units(54_000) }]);
     expect([await bot.statusOf(sl), await bot.statusOf(c)]).toEqual(['canceled', 'open']);
     expect(await bot.send({ type: 'cancelByCloid', cancels: [{ asset: BTC, cloid: tp }] })).toEqual(['success']);
     expect(await bot.trader.trades()).toMatchObject([{ tp: 0n, sl: units(54_000), openPrice: expect.any(BigInt) }]);
@@ -353,35 +361,9 @@ describe('a take profit or stop loss that came with an opening', () => {
       [c, 'canceled'],
       [sl, 'canceled'],
       [tp, 'canceled'],
+      [sl, 'canceled'],
+      [tp, 'canceled'],
       [null, 'open'],
-    ]);
-  });
-
-  it('is taken off, or changed, together with the other one of the same order', async () => {
-    const bot = await newBot();
-    await bot.send(withChildren({ ...buy('0.1'), p: '58000', t: { limit: { tif: 'Gtc' } } }));
-    const [tp, sl] = [`0x${'e1'.repeat(16)}`, `0x${'e2'.repeat(16)}`];
-    const modifies = [
-      { oid: tp, order: level('tp', '71000', { c: tp }) },
-      { oid: sl, order: level('sl', '54000', { c: sl }) },
-    ];
-    expect(await bot.send({ type: 'batchModify', modifies })).toMatchObject([{ resting: { cloid: tp } }, { resting: { cloid: sl } }]);
-    await arrives(bot);
-    expect(await bot.trader.trades()).toMatchObject([{ tp: units(71_000), sl: units(54_000) }]);
-    const cancels = [tp, sl].map((cloid) => ({ asset: BTC, cloid }));
-    expect(await bot.send({ type: 'cancelByCloid', cancels })).toEqual(['success', 'success']);
-    await arrives(bot);
-    expect(await bot.trader.trades()).toMatchObject([{ tp: 0n, sl: 0n }]);
-  });
-
-  it('is no order of the position, which only a trigger of its own grouping is', async () => {
-    const bot = await newHolder();
-    await bot.place(level('sl', '55000'));
-    await bot.send({ type: 'order', orders: [level('tp', '70000')], grouping: 'positionTpsl' });
-    await arrives(bot);
-    expect(await bot.listed()).toMatchObject([
-      { triggerPx: '70000.0', isPositionTpsl: true },
-      { triggerPx: '55000.0', isPositionTpsl: false },
     ]);
   });
 });

@@ -90,13 +90,11 @@ describe('levels that a position is opened with', () => {
     // Six percent through the stop: the contract's own percent would leave the position to its liquidation.
     await jumpTo(51_700);
     await trades(bot, 0);
-  });
-
-  it('of a market order that names no worst price are followed as an exchange follows them', async () => {
-    const bot = await newBot();
+    // A market order that names no worst price is followed as an exchange follows it.
+    await jumpTo(PRICE);
     await bot.send(withLevels(buy('0.1'), level('sl', '55000', '55000')));
-    const [trade] = await trades(bot, 1);
-    await roomBecomes(bot, Number(trade?.index), 10_000);
+    const [another] = await trades(bot, 1);
+    await roomBecomes(bot, Number(another?.index), 10_000);
   });
 
   it('have their room also when the order rested first', async () => {
@@ -125,7 +123,7 @@ describe('levels that a position is opened with', () => {
 });
 
 describe('a close with a tight limit', () => {
-  it.each(['executed', 'refused'] as const)('that is %s leaves the stop loss its room', async (how) => {
+  it('leaves the stop loss its room, whether it is refused or executed', async () => {
     const bot = await newBot();
     await bot.send(orders(buy('0.2')));
     const [before] = await trades(bot, 1);
@@ -135,29 +133,26 @@ describe('a close with a tight limit', () => {
       () => sandbox.gateway.store.account.openPositions(FACADE_CHAIN, bot.address),
       ([listed]) => listed?.position.slippageP === 10_000n,
     );
-    if (how === 'refused') chain.setOraclePolicy(BTC, { mode: 'reject', reason: SLIPPAGE });
-    const tight = String(PRICE * 0.998);
-    const [closed] = await bot.send(orders(sell('0.1', { r: true, p: tight })));
-    chain.setOraclePolicy(BTC, { mode: 'auto' });
-    expect(closed).toMatchObject(how === 'executed' ? { filled: {} } : { error: expect.stringContaining('could not immediately match') });
+    const close = () => bot.send(orders(sell('0.1', { r: true, p: String(PRICE * 0.998) })));
+    const unmatched = [{ error: 'Order could not immediately match against any resting orders. asset=0' }];
+    chain.setOraclePolicy(BTC, { mode: 'reject', reason: SLIPPAGE });
+    expect(await close()).toEqual(unmatched);
     expect(await roomOf(bot, Number(before?.index))).toBe(10_000);
-    await jumpTo(51_700);
-    await trades(bot, 0);
-  });
-
-  it('is refused by the contract when the market has moved beyond it', async () => {
-    const bot = await newBot();
-    await bot.send(orders(buy('0.2')));
-    await trades(bot, 1);
+    // The contract refuses it as well when the market has moved beyond it.
     chain.setOraclePolicy(BTC, { mode: 'hold' });
-    const answer = bot.send(orders(sell('0.1', { r: true, p: String(PRICE * 0.998) })));
+    const answer = close();
     await eventually(
       () => bot.trader.pending(),
       (count) => count === 1,
     );
     sandbox.controls.prices.jump(BTC, String(PRICE * 0.995));
     chain.setOraclePolicy(BTC, { mode: 'auto' });
-    expect(await answer).toEqual([{ error: 'Order could not immediately match against any resting orders. asset=0' }]);
+    expect(await answer).toEqual(unmatched);
+    await jumpTo(PRICE);
+    expect(await close()).toMatchObject([{ filled: {} }]);
+    expect(await roomOf(bot, Number(before?.index))).toBe(10_000);
+    await jumpTo(51_700);
+    await trades(bot, 0);
   });
 });
 
@@ -176,25 +171,18 @@ describe('a flip', () => {
     expect(await sandbox.gateway.store.account.liveOrders(FACADE_CHAIN, bot.address)).toEqual([]);
   });
 
-  it('with a stop loss on the wrong side neither closes nor opens', async () => {
+  it('with a stop loss on the wrong side neither closes nor opens, and one whose close the oracle refuses opens nothing', async () => {
     const bot = await newBot('3000');
     await bot.send(orders(buy('0.01')));
     await trades(bot, 1);
     const [flipped] = await bot.send(withLevels(sell('0.02'), { ...level('sl', '50000', '50000'), b: true, s: '0.02' }));
     expect(flipped).toEqual({ error: 'Invalid TP/SL price. asset=0' });
     expect(await bot.trader.trades()).toMatchObject([{ long: true }]);
-  });
-
-  it('whose close the oracle refuses opens nothing', async () => {
-    const bot = await newBot();
-    await bot.send(orders(buy('0.1')));
-    await trades(bot, 1);
     chain.setOraclePolicy(BTC, { mode: 'reject', reason: SLIPPAGE });
-    const [flipped] = await bot.send(orders(sell('0.3')));
+    const [refused] = await bot.send(orders(sell('0.03')));
     chain.setOraclePolicy(BTC, { mode: 'auto' });
-    expect(flipped).toEqual({ error: 'Order could not immediately match against any resting orders. asset=0' });
-    const live = await sandbox.gateway.store.account.liveOrders(FACADE_CHAIN, bot.address);
-    expect(live).toEqual([]);
+    expect(refused).toEqual({ error: 'Order could not immediately match against any resting orders. asset=0' });
+    expect(await sandbox.gateway.store.account.liveOrders(FACADE_CHAIN, bot.address)).toEqual([]);
     expect(await bot.trader.trades()).toMatchObject([{ long: true }]);
   });
 

@@ -2,7 +2,7 @@ import { Wallet } from 'ethers';
 import { generatePrivateKey } from 'viem/accounts';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { newTrader, type ChainTrader } from '../harness/traders/chain-trader.js';
-import { eventually } from '../harness/time/eventually.js';
+import { eventually, until } from '../harness/time/eventually.js';
 import { approveAgent, order, postExchange, signL1 } from '../harness/hyperliquid/exchange.js';
 import type { TestVenue } from '../harness/venue/own-venue.js';
 import { sharedVenue } from '../harness/venue/shared-venue.js';
@@ -311,7 +311,9 @@ describe('a scheduled cancel', () => {
     await bot.send(orderAction([stop, buy('0.1', { p: '50000', t: limit('Gtc') })]));
     await settledTrades(bot.trader, 2);
     expect(await bot.send({ type: 'scheduleCancel', time: Date.now() + 1_000 })).toMatchObject({ status: 'err' });
-    expect(await bot.send({ type: 'scheduleCancel', time: Date.now() + 7_500 })).toMatchObject({ status: 'ok' });
+    const time = Date.now() + 7_500;
+    expect(await bot.send({ type: 'scheduleCancel', time })).toMatchObject({ status: 'ok' });
+    await until(() => Date.now() > time);
     const [left] = await eventually(
       () => bot.trader.trades(),
       (trades) => trades.length === 1,

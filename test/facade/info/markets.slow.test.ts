@@ -1,0 +1,3 @@
+// The same with every length of candles.
+await import('./markets.test.js');
+export {};

@@ -1,0 +1,3 @@
+// The same with more bytes changed.
+await import('./proof.test.js');
+export {};
