@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { chmod, chown, cp, lstat, mkdir, mkdtemp, readFile, readdir, rm, stat, symlink, unlink, writeFile } from 'node:fs/promises';
+import { chmod, chown, cp, lstat, mkdir, mkdtemp, readFile, readdir, rename, rm, stat, symlink, unlink, writeFile } from 'node:fs/promises';
 import { networkInterfaces, tmpdir } from 'node:os';
 import path from 'node:path';
 import pg from 'pg';
@@ -14,7 +14,7 @@ import { makeTemporaryFolder } from '../../../harness/database/temporary-folder.
 import { systemClock } from '../../../../core/adapters/system/clock.js';
 import { eventually } from '../../../harness/time/eventually.js';
 import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
-import { nobodyIsLeftOn, processesOn, startOwner } from './owner.js';
+import { processesOn, startOwner } from './owner.js';
 
 const isRoot = process.getuid?.() === 0;
 const whenRoot = isRoot ? it : it.skip;
@@ -58,6 +58,15 @@ function aNormalUser(): number {
   return accounts.map((line) => Number(line.split(':')[2])).find((uid) => uid > 0 && uid < 65_534) ?? 1;
 }
 
+/** A copy of the package as it is before its install script ran. */
+async function withoutLinks(name: string): Promise<string> {
+  const native = path.join(scratch, name, 'native');
+  await cp(packagedBinaries(), native, { recursive: true, verbatimSymlinks: true });
+  for (const file of await readdir(path.join(native, 'lib')))
+    if ((await lstat(path.join(native, 'lib', file))).isSymbolicLink()) await unlink(path.join(native, 'lib', file));
+  return native;
+}
+
 /** As the server itself would have left it. */
 async function leaveLock(folder: string, content: string): Promise<void> {
   const data = path.join(folder, 'cluster/data');
@@ -82,11 +91,30 @@ afterAll(async () => {
 describe('the embedded server', () => {
   let server: EmbeddedPostgres;
   let folder: string;
+  let neighbour: ChildProcess;
   beforeAll(async () => {
     folder = await seeded('running');
-    server = await start(folder);
+    await mkdir(path.join(folder, 'cluster.new-999999999-1-abcd/data'), { recursive: true });
+    await writeFile(path.join(folder, 'notes.txt'), 'mine');
+    neighbour = spawn('sleep', ['600'], isRoot ? { uid: 65_534 } : {});
+    await leaveLock(folder, `${neighbour.pid}\n/elsewhere\n0\n1\n\n127.0.0.1\n\nready\n`);
+    server = await start(folder, { binaries: await withoutLinks('package') });
   });
-  afterAll(() => server.stop());
+  afterAll(async () => {
+    await server.stop();
+    neighbour.kill();
+  });
+
+  it('takes over from a lock whose process number belongs to another program by now, and leaves that program alone', () =>
+    expect(neighbour.exitCode ?? neighbour.signalCode).toBeNull());
+
+  it('removes what a starter that is gone left half-made, and nothing else', async () =>
+    expect((await readdir(folder)).sort()).toEqual(['cluster', 'notes.txt']));
+
+  it('needs no install script: it makes the links of its libraries itself', async () =>
+    expect((await readdir(path.join(scratch, 'package/native/lib'))).sort()).toEqual(
+      (await readdir(path.join(packagedBinaries(), 'lib'))).sort(),
+    ));
 
   it('has what was written before it was stopped', async () => {
     expect(server.isNew).toBe(false);
@@ -165,24 +193,22 @@ describe('the embedded server', () => {
 describe('a stop', () => {
   it('ends every process, also with a client in the middle of a transaction, and may be asked for twice', async () => {
     const folder = await seeded('stopped');
-    const server = await start(folder);
+    const link = path.join(scratch, 'link');
+    await symlink(folder, link); // a folder may be reached through a link
+    const server = await start(link);
+    await expect(start(folder)).rejects.toMatchObject({ problem: 'folder-in-use' });
     const client = new pg.Client(server.url);
     const dropped = new Promise((resolve) => client.on('error', resolve));
     await client.connect();
     await client.query(`begin; insert into kept values ('never acknowledged')`);
     await Promise.all([server.stop(), server.stop()]);
-    expect(processesOn(folder)).toEqual([]);
+    expect([...processesOn(folder), ...processesOn(link)]).toEqual([]);
     expect(server.state()).toBe('stopped');
     await dropped;
+    await leaveLock(folder, ''); // one that was made and never written
     const again = await start(folder);
     expect(await ask(again.url, 'select word from kept')).toEqual([{ word: 'before' }]);
-    await again.stop();
-  });
-
-  it('can remove the data', async () => {
-    const folder = await seeded('removed');
-    const server = await start(folder);
-    await server.remove();
+    await again.remove();
     expect(await readdir(folder)).toEqual([]);
   });
 });
@@ -202,45 +228,6 @@ describe('a start', () => {
     expect(await readdir(folder)).toEqual([]);
     expect(processesOn(folder)).toEqual([]);
   });
-
-  it('takes over from a lock whose process number belongs to another program by now', async () => {
-    const folder = await seeded('reused-number');
-    const neighbour = spawn('sleep', ['60'], isRoot ? { uid: 65_534 } : {});
-    await leaveLock(folder, `${neighbour.pid}\n/elsewhere\n0\n1\n\n127.0.0.1\n\nready\n`);
-    const server = await start(folder);
-    expect(await ask(server.url, 'select word from kept')).toEqual([{ word: 'before' }]);
-    expect(neighbour.exitCode ?? neighbour.signalCode).toBeNull();
-    neighbour.kill();
-    await server.stop();
-  });
-
-  it('takes over from a lock that was made and never written', async () => {
-    const folder = await seeded('empty-lock');
-    await leaveLock(folder, '');
-    const server = await start(folder);
-    expect(await ask(server.url, 'select word from kept')).toEqual([{ word: 'before' }]);
-    await server.stop();
-  });
-
-  it('removes what a starter that is gone left half-made, and nothing else', async () => {
-    const folder = await seeded('leftovers');
-    await mkdir(path.join(folder, 'cluster.new-999999999-1-abcd/data'), { recursive: true });
-    await writeFile(path.join(folder, 'notes.txt'), 'mine');
-    const server = await start(folder);
-    expect((await readdir(folder)).sort()).toEqual(['cluster', 'notes.txt']);
-    await server.stop();
-  });
-
-  it('needs no install script: it makes the links of its libraries itself', async () => {
-    const native = path.join(scratch, 'package/native');
-    await cp(packagedBinaries(), native, { recursive: true, verbatimSymlinks: true });
-    for (const name of await readdir(path.join(native, 'lib')))
-      if ((await lstat(path.join(native, 'lib', name))).isSymbolicLink()) await unlink(path.join(native, 'lib', name));
-    const server = await start(await seeded('unlinked'), { binaries: native });
-    expect(await ask(server.url, 'select 1 as one')).toEqual([{ one: 1 }]);
-    await server.stop();
-    await rm(path.dirname(native), { recursive: true });
-  });
 });
 
 describe('a start that cannot be is one clear sentence:', () => {
@@ -253,22 +240,18 @@ describe('a start that cannot be is one clear sentence:', () => {
     });
   });
 
-  it('data of another major version', async () => {
-    const folder = await seeded('old');
-    await writeFile(path.join(folder, 'cluster/data/PG_VERSION'), '17\n');
+  it('data of another major version, without its password, or with holes', async () => {
+    const folder = await seeded('unusable');
+    const [version, password] = [path.join(folder, 'cluster/data/PG_VERSION'), path.join(folder, 'cluster/password')];
+    const right = await readFile(version);
+    await writeFile(version, '17\n');
     await expect(start(folder)).rejects.toMatchObject({
       message: `The database folder ${folder} cannot be used: it was made by PostgreSQL 17 and this is PostgreSQL 18.`,
     });
-  });
-
-  it('a folder without its password', async () => {
-    const folder = await seeded('no-password');
-    await unlink(path.join(folder, 'cluster/password'));
+    await writeFile(version, right);
+    await rename(password, `${password}.away`);
     await expect(start(folder)).rejects.toMatchObject({ problem: 'folder-damaged' });
-  });
-
-  it('data with holes', async () => {
-    const folder = await seeded('holes');
+    await rename(`${password}.away`, password);
     await rm(path.join(folder, 'cluster/data/global'), { recursive: true });
     await expect(start(folder)).rejects.toThrow(/^PostgreSQL could not start on the folder .*: .*\.$/);
     expect(processesOn(folder)).toEqual([]);
@@ -296,18 +279,23 @@ describe('a start that cannot be is one clear sentence:', () => {
 describe('root and others', () => {
   const somebody = aNormalUser();
 
-  whenRoot('a normal user runs the server as itself', async () => {
+  whenRoot('a normal user runs the server as itself, from a private copy where its package is incomplete and read-only', async () => {
+    const native = path.join(scratch, 'roots-package/native');
+    await cp(packagedBinaries(), native, { recursive: true, verbatimSymlinks: true });
+    await unlink(path.join(native, 'lib/libicuuc.so.60'));
     const folder = path.join(scratch, 'users/own');
     await mkdir(folder, { recursive: true });
     await chown(path.dirname(folder), somebody, somebody);
     await chown(folder, somebody, somebody);
-    const owner = startOwner({ folder, manner: 'careless', uid: somebody });
+    const owner = startOwner({ folder, manner: 'careless', uid: somebody, binaries: native });
     const { dataFolder } = await owner.tells('up');
     expect((await stat(String(dataFolder))).uid).toBe(somebody);
     expect((await stat(path.join(folder, 'cluster'))).mode & 0o777).toBe(0o700);
     owner.askToStop();
     expect(await owner.ended).toBe(0);
     expect(processesOn(folder)).toEqual([]);
+    expect(await readdir(folder)).toEqual(expect.arrayContaining([expect.stringMatching(/^native-[0-9a-f]{12}$/)]));
+    await rm(path.dirname(native), { recursive: true });
     const asRoot = await start(folder);
     expect(await ask(asRoot.url, 'select 1 as one')).toEqual([{ one: 1 }]);
     await asRoot.stop();
@@ -326,21 +314,6 @@ describe('root and others', () => {
     });
   });
 
-  whenRoot('a normal user whose package is incomplete and read-only uses a private copy', async () => {
-    const native = path.join(scratch, 'roots-package/native');
-    await cp(packagedBinaries(), native, { recursive: true, verbatimSymlinks: true });
-    await unlink(path.join(native, 'lib/libicuuc.so.60'));
-    const folder = path.join(scratch, 'users/copy');
-    await mkdir(folder, { recursive: true });
-    await chown(folder, somebody, somebody);
-    const owner = startOwner({ folder, manner: 'careless', uid: somebody, binaries: native });
-    await owner.tells('up');
-    owner.askToStop();
-    expect(await owner.ended).toBe(0);
-    expect(await readdir(folder)).toEqual(expect.arrayContaining([expect.stringMatching(/^native-[0-9a-f]{12}$/)]));
-    await rm(path.dirname(native), { recursive: true });
-  });
-
   whenRoot('root starts it from inside a folder that only root can enter', async () => {
     const closed = await mkdtemp(path.join(tmpdir(), 'diamond-gateway-closed-')); // 0700, as /root is
     const native = path.join(closed, 'native');
@@ -354,14 +327,5 @@ describe('root and others', () => {
     await again.remove();
     await expect(readFile(path.join(server.dataFolder, 'PG_VERSION'))).rejects.toMatchObject({ code: 'ENOENT' });
     await rm(closed, { recursive: true });
-  });
-
-  it('a folder may be reached through a link', async () => {
-    const folder = await seeded('linked');
-    await symlink(folder, path.join(scratch, 'link'));
-    const server = await start(path.join(scratch, 'link'));
-    await expect(start(folder)).rejects.toMatchObject({ problem: 'folder-in-use' });
-    await server.stop();
-    await nobodyIsLeftOn(folder);
   });
 });

@@ -1,3 +1,3 @@
-// The same over three times as many rounds, until every outcome was met.
+// The same over eight times as many rounds, until every outcome was met.
 await import('./differential.test.js');
 export {};

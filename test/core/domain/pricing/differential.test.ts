@@ -10,7 +10,7 @@ import { furnish, grantTiers } from './differential-world.js';
 
 /** A few rounds meet most outcomes; all of them are met by `npm run test:slow`. */
 const isSlow = process.env['SLOW_TESTS'] === '1';
-const ROUNDS = isSlow ? 16 : 5;
+const ROUNDS = isSlow ? 16 : 2;
 const COUNTS = { actions: 70, views: 30 };
 const DAY = 86_400n;
 

@@ -1,0 +1,3 @@
+// The same, dying at every step.
+await import('./lane.test.js');
+export {};

@@ -1,0 +1,3 @@
+// The same with more seeds.
+await import('./touched-trades.test.js');
+export {};

@@ -1,0 +1,3 @@
+// The same with more deaths.
+await import('./killed-gateway.test.js');
+export {};
