@@ -1,6 +1,6 @@
 import { formatDecimal } from '../../core/domain/decimal.js';
 import { venueOf } from '../../core/gateway.js';
-import { explainRefusal } from '../../core/orders/explain-refusal.js';
+import { explainRefusal } from '../../core/trading/explain-refusal.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { BUSY_AGENTS, done, newAgentTrader, prepared, refusal, type AgentTrader, type Json } from '../harness/traders/agent-trader.js';
 import { lowerOf } from '../harness/diamond/chain-checker.js';
