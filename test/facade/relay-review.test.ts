@@ -91,23 +91,23 @@ describe('a database that breaks off while an order is stored', () => {
 
 describe('numbers no contract can count', () => {
   const huge = `1${'0'.repeat(50)}`;
-  it.each([
-    ['a size', buy(huge)],
-    ['a price', buy('0.1', { p: huge })],
-    ['the price of a resting order', sell('0.1', { p: huge, t: limit('Gtc') })],
-    ['a trigger', buy('0.1', { p: huge, t: { trigger: { isMarket: true, triggerPx: huge, tpsl: 'sl' } } })],
-    ['a size the collateral could not be written for', buy('100000000000000000000', { p: '63000' })],
-  ])('as %s are refused beside an order that is executed', async (_what, strange) => {
-    const bot = await newBot();
-    const [bad, good] = statuses(await bot.send(orders(strange, rest('0.1'))));
-    expect(bad).toEqual({ error: expect.stringContaining(`asset=${BTC}`) });
-    expect(good).toMatchObject({ resting: { oid: expect.any(Number) } });
-  });
+  const strange = [
+    buy(huge),
+    buy('0.1', { p: huge }),
+    sell('0.1', { p: huge, t: limit('Gtc') }),
+    buy('0.1', { p: huge, t: { trigger: { isMarket: true, triggerPx: huge, tpsl: 'sl' } } }),
+    // A size that the collateral could not be written for.
+    buy('100000000000000000000', { p: '63000' }),
+  ];
 
-  it('are no hindrance to a buyer who takes any price', async () => {
+  it('are refused beside orders that are executed, and are no hindrance to a buyer who takes any price', async () => {
     const bot = await newBot();
-    const [status] = statuses(await bot.send(orders(buy('0.1', { p: '60000000' }))));
-    expect(status).toMatchObject({ filled: { oid: expect.any(Number) } });
+    const answers = statuses(await bot.send(orders(...strange, rest('0.1'), buy('0.1', { p: '60000000' }))));
+    expect(answers).toEqual([
+      ...strange.map(() => ({ error: expect.stringContaining(`asset=${BTC}`) as string })),
+      { resting: expect.objectContaining({ oid: expect.any(Number) as number }) as object },
+      { filled: expect.objectContaining({ oid: expect.any(Number) as number }) as object },
+    ]);
   });
 });
 
@@ -144,35 +144,16 @@ describe('a cancel', () => {
     ]);
     expect(await owner.trader.trades()).toHaveLength(1);
   });
-
-  it('of a stop loss that was asked for a moment ago takes it away for good', async () => {
-    const bot = await newBot();
-    await bot.send(orders(buy('0.1')));
-    const oid = oidOf(statuses(await bot.send(orders(stop('55000'))))[0]);
-    expect(statuses(await bot.send(cancel(oid)))).toEqual(['success']);
-    expect((await bot.trader.trades())[0]).toMatchObject({ sl: 0n });
-  });
-
-  it('of a stop loss that was moved since does not take the new one away', async () => {
-    const bot = await newBot();
-    await bot.send(orders(buy('0.1')));
-    const old = oidOf(statuses(await bot.send(orders(stop('55000'))))[0]);
-    await tradesOf(bot, ([trade]) => trade?.sl === units(55_000));
-    await bot.send(orders(stop('56000')));
-    await tradesOf(bot, ([trade]) => trade?.sl === units(56_000));
-    await eventually(
-      () => sandbox.gateway.store.account.openPositions(FACADE_CHAIN, bot.address),
-      ([listed]) => listed?.position.sl === units(56_000),
-    );
-    expect(statuses(await bot.send(cancel(old)))).toEqual([{ error: NEVER_PLACED }]);
-    expect((await bot.trader.trades())[0]).toMatchObject({ sl: units(56_000) });
-  });
 });
 
 describe('a change', () => {
-  it('of a stop loss that cannot be placed leaves the old one', async () => {
+  it('of a stop loss that cannot be placed leaves the old one; a cancel takes away the one it names and no newer one', async () => {
     const bot = await newBot();
     await bot.send(orders(buy('0.1')));
+    const recent = oidOf(statuses(await bot.send(orders(stop('55000'))))[0]);
+    expect(statuses(await bot.send(cancel(recent)))).toEqual(['success']);
+    expect((await bot.trader.trades())[0]).toMatchObject({ sl: 0n });
+
     const oid = oidOf(statuses(await bot.send(orders(stop('55000'))))[0]);
     await tradesOf(bot, ([trade]) => trade?.sl === units(55_000));
     const [refused] = statuses(await bot.send({ type: 'batchModify', modifies: [{ oid, order: stop('65000') }] }));
@@ -183,6 +164,15 @@ describe('a change', () => {
     expect(moved).toMatchObject({ resting: { oid: expect.any(Number) } });
     await tradesOf(bot, ([trade]) => trade?.sl === units(56_000));
     expect(await relayed()).toBe(before + 1);
+
+    const old = oidOf(moved);
+    await bot.send(orders(stop('57000')));
+    await eventually(
+      () => sandbox.gateway.store.account.openPositions(FACADE_CHAIN, bot.address),
+      ([listed]) => listed?.position.sl === units(57_000),
+    );
+    expect(statuses(await bot.send(cancel(old)))).toEqual([{ error: NEVER_PLACED }]);
+    expect((await bot.trader.trades())[0]).toMatchObject({ sl: units(57_000) });
   });
 
   it('of an order by its cloid, which the new one keeps, happens, and again', async () => {
