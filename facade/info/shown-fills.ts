@@ -24,8 +24,14 @@ export interface ShownPart {
   readonly time: number;
 }
 
-/** Fills of one second are a millisecond apart; further ones share the last. */
 const LAST_OF_SECOND = 999;
+
+/**
+ * The time of a part of an execution: the block's second, and a millisecond for each part that an earlier execution of the trader in that
+ * second can have, which are two. It depends on nothing else, so every list shows a fill at the same time.
+ */
+export const timeOfPart = (at: number, earlierExecutions: number, nth: number): number =>
+  at + Math.min(2 * earlierExecutions + nth, LAST_OF_SECOND);
 
 /**
  * What clients see of a trader's executions, given in the order of the chain. A fill is the difference of two shown positions: fills add
@@ -34,13 +40,10 @@ const LAST_OF_SECOND = 999;
  */
 export function showExecutions(executions: readonly Execution[]): ShownPart[][] {
   const filled = new Map<string, bigint>();
-  const shown = new Map<number, number>();
-  const timeOf = (at: number): number => {
-    const count = shown.get(at) ?? 0;
-    shown.set(at, count + 1);
-    return at + Math.min(count, LAST_OF_SECOND);
-  };
+  const executedAt = new Map<number, number>();
   return executions.map(({ before, after, lot, at, order }) => {
+    const earlier = executedAt.get(at) ?? 0;
+    executedAt.set(at, earlier + 1);
     const [from, to] = [floorToLot(before, lot), floorToLot(after, lot)];
     const moved = to - from;
     const size = moved < 0n ? -moved : moved;
@@ -52,7 +55,7 @@ export function showExecutions(executions: readonly Execution[]): ShownPart[][] 
       { size: own, start: from, isExcess: false },
       { size: size - own, start: from + signed, isExcess: true },
     ];
-    return parts.filter((part) => part.size > 0n).map((part) => ({ ...part, time: timeOf(at) }));
+    return parts.filter((part) => part.size > 0n).map((part, nth) => ({ ...part, time: timeOfPart(at, earlier, nth) }));
   });
 }
 

@@ -7,7 +7,7 @@ import type { ExchangeRecord } from '../../core/ports/stores/exchange.js';
 import { PRICE_SCALE, formatSize, formatTick } from '../format.js';
 import { coinPrice, coinSize, lotOf, type Asset } from '../universe.js';
 import { limitOf } from './fills.js';
-import { excessId, showExecutions } from './shown-fills.js';
+import { excessId, showExecutions, timeOfPart } from './shown-fills.js';
 import { tradeId } from './trade-id.js';
 
 export interface TapeTrade {
@@ -24,7 +24,6 @@ export interface TapeTrade {
 
 const MOST_TRADES = 100;
 const UNKNOWN_USER = '0x0000000000000000000000000000000000000000';
-const LAST_OF_SECOND = 999;
 
 /** The newest executions of a market, newest first: as fills show them where the chain was followed, and as the backend lists what was before. */
 export async function recentTrades(gateway: Gateway, venue: Venue, asset: Asset): Promise<TapeTrade[]> {
@@ -79,7 +78,7 @@ export async function readTape(gateway: Gateway, venue: Venue, asset: Asset, lim
         side: isBuy ? 'B' : 'A',
         px: formatTick(coinPrice(asset, executed.price), asset.szDecimals, 'half-up'),
         sz: formatSize(coinSize(asset, part.size), asset.szDecimals, 'down'),
-        time: executed.place.at + Math.min(earlier + nth, LAST_OF_SECOND),
+        time: timeOfPart(executed.place.at, earlier, nth),
         hash: executed.place.txHash ?? '',
         tid: Number(part.isExcess ? excessId(id) : id),
         users: isBuy ? users : [users[1], users[0]],

@@ -1,3 +1,4 @@
+import { generatePrivateKey } from 'viem/accounts';
 import { Interface, Wallet, type TypedDataDomain } from 'ethers';
 import { removeUnused } from '../../core/access/remove-unused-agents.js';
 import { venueOf } from '../../core/gateway.js';
@@ -36,7 +37,7 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox.stop());
 
-const newWallet = (): Wallet => new Wallet(Wallet.createRandom().privateKey);
+const newWallet = (): Wallet => new Wallet(generatePrivateKey());
 const authorise = async (trader: Wallet, options: Omit<AuthorizationOptions, 'trader'>): Promise<Reply> =>
   agents.create(await authorization(domain, signWith(trader, domain), { trader: trader.address, ...options }));
 const revoke = async (trader: Wallet, agent: string, timestamp?: number): Promise<Reply> =>

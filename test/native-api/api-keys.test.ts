@@ -1,3 +1,4 @@
+import { generatePrivateKey } from 'viem/accounts';
 import { Wallet, type TypedDataDomain } from 'ethers';
 import { findCallerByKey } from '../../core/access/api-keys.js';
 import { authenticateKey } from '../../core/access/authenticate.js';
@@ -15,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox.stop());
 
-const newWallet = (): Wallet => new Wallet(Wallet.createRandom().privateKey);
+const newWallet = (): Wallet => new Wallet(generatePrivateKey());
 const issue = (body: unknown, chain = 'arbitrum-sepolia'): Promise<Reply> => sandbox.post(`/v1/${chain}/api-keys`, body);
 const issued = async (trader: Wallet, label: string, timestamp?: number): Promise<string> => {
   const reply = await issue(await keyIssue(signWith(trader, domain), trader.address, label, timestamp));

@@ -1,3 +1,4 @@
+import { generatePrivateKey } from 'viem/accounts';
 import { Wallet, type TypedDataDomain } from 'ethers';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { masterFormsOf, signFor } from '../harness/traders/contract-signature.js';
@@ -33,7 +34,7 @@ afterAll(async () => {
 });
 
 const byOwner = (owner: Wallet, trader: string) => signFor(owner, domain, forms, trader);
-const newWallet = (): Wallet => new Wallet(Wallet.createRandom().privateKey);
+const newWallet = (): Wallet => new Wallet(generatePrivateKey());
 const expectError = (reply: Reply, status: number, code: string): void =>
   expect({ status: reply.status, code: (reply.body as { code?: string }).code }).toEqual({ status, code });
 

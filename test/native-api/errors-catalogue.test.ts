@@ -1,3 +1,4 @@
+import { generatePrivateKey } from 'viem/accounts';
 import { Wallet } from 'ethers';
 import { CATALOGUE, type ErrorCode } from '../../core/errors.js';
 import type { ChainControls } from '../../sandbox/controls.js';
@@ -126,7 +127,7 @@ const WAYS: Readonly<Record<ErrorCode, (() => Promise<Answer>) | string>> = {
     get(account(), { ...(await signed(new Wallet(agent.trader.privateKey))), 'X-Service-Agent': agent.wallet.address }),
   TIMESTAMP_OUT_OF_WINDOW: async () => get(account(), await signed(agent.wallet, { timestamp: Date.now() - 120_000 })),
   NONCE_REUSED: twice,
-  AGENT_UNKNOWN: async () => get(account(), await signed(new Wallet(Wallet.createRandom().privateKey))),
+  AGENT_UNKNOWN: async () => get(account(), await signed(new Wallet(generatePrivateKey()))),
   API_KEY_UNKNOWN: () => get(account(), { 'X-Service-Api-Key': 'dgk_unknown' }),
   AGENT_NOT_DELEGATED: undelegated,
   AGENT_EXPIRED: expired,

@@ -1,3 +1,4 @@
+import { generatePrivateKey } from 'viem/accounts';
 import { createServer, request as httpRequest, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Wallet } from 'ethers';
@@ -90,7 +91,7 @@ const rawGet = (url: string, headers: Record<string, string> = {}): Promise<RawR
   });
 
 async function issuedKey(): Promise<string> {
-  const wallet = new Wallet(Wallet.createRandom().privateKey);
+  const wallet = new Wallet(generatePrivateKey());
   const body = await keyIssue(signWith(wallet, await domainOf(sandbox)), wallet.address, 'desk');
   return ((await sandbox.post(`${V1}/api-keys`, body)).body as { apiKey: string }).apiKey;
 }

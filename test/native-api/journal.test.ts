@@ -1,3 +1,4 @@
+import { generatePrivateKey } from 'viem/accounts';
 import { Wallet } from 'ethers';
 import { DELEGATE_MAX_AGE_MS } from '../../core/access/delegation.js';
 import type { ChainControls } from '../../sandbox/controls.js';
@@ -164,7 +165,7 @@ describe('the journal of an account', () => {
 
   it('tells what becomes of agents, and of one that another trader takes', async () => {
     const [reader, rival] = [await newReader(), await newReader()];
-    const agentWallet = new Wallet(Wallet.createRandom().privateKey);
+    const agentWallet = new Wallet(generatePrivateKey());
     const agents = agentsOf(sandbox);
     const domain = await domainOf(sandbox);
     const authorise = async ({ wallet }: Reader, name: string, consents = false) => {

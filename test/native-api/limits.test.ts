@@ -1,3 +1,4 @@
+import { generatePrivateKey } from 'viem/accounts';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Wallet, type TypedDataDomain } from 'ethers';
@@ -120,7 +121,7 @@ const rate = ({ headers }: Told): (number | null)[] =>
 
 /** A trader that is its own agent. */
 async function selfAgent(): Promise<Wallet> {
-  const wallet = new Wallet(Wallet.createRandom().privateKey);
+  const wallet = new Wallet(generatePrivateKey());
   const body = await authorization(domain, signWith(wallet, domain), { trader: wallet.address, agent: wallet.address });
   expect((await agentsOf({ ...sandbox, post: (path, json) => sandbox.post(path, json, newClient()) }).create(body)).status).toBe(201);
   return wallet;
@@ -313,7 +314,7 @@ describe('credentials that are not good', () => {
     const { status, body } = await ask(path, { headers: { ...newClient(), ...(await headers) } });
     return [status, body.code];
   };
-  const stranger = () => new Wallet(Wallet.createRandom().privateKey);
+  const stranger = () => new Wallet(generatePrivateKey());
 
   it('are refused by their own code: absent, unknown, late, repeated', async () => {
     const agent = await selfAgent();

@@ -1,3 +1,4 @@
+import { generatePrivateKey } from 'viem/accounts';
 import { Wallet } from 'ethers';
 import type pg from 'pg';
 import { systemClock } from '../../core/adapters/system/clock.js';
@@ -118,7 +119,7 @@ describe('every change of an order or a position', () => {
     };
     expect((await sandbox.call(url, init)).body).toMatchObject({ code: 'UNAUTHENTICATED' });
     expect(refusal(await agent.call('getOrder', method, path(), body))).toEqual([401, 'INVALID_SIGNATURE']);
-    const outsider = await authorised(new Wallet(Wallet.createRandom().privateKey), EVERYTHING);
+    const outsider = await authorised(new Wallet(generatePrivateKey()), EVERYTHING);
     expect(refusal(await outsider.call(operation, method, path(), body))).toEqual([403, 'AGENT_NOT_DELEGATED']);
     const own = await authorised(new Wallet(agent.trader.privateKey), { ...EVERYTHING, permissions: 'read' });
     expect(refusal(await own.call(operation, method, path(), body))).toEqual([403, 'SCOPE_READ_ONLY']);

@@ -1,3 +1,4 @@
+import { generatePrivateKey } from 'viem/accounts';
 import { Wallet } from 'ethers';
 import { venueOf } from '../../core/gateway.js';
 import type { ChainControls } from '../../sandbox/controls.js';
@@ -293,7 +294,7 @@ describe('beside a bot of the same trader it', () => {
   /** The same trader, through the relayer. */
   async function botOf({ trader }: AgentTrader) {
     await trader.send(chain.definition.diamond, diamondCall('setTradingDelegate', [sandbox.controls.relayer]));
-    const key = new Wallet(Wallet.createRandom().privateKey);
+    const key = new Wallet(generatePrivateKey());
     const { slug } = chain.definition;
     await postExchange(sandbox.url, slug, await approveAgent(new Wallet(trader.privateKey), key.address, null, { network: 'Testnet' }));
     return async (action: Json): Promise<unknown[]> => {

@@ -1,3 +1,4 @@
+import { generatePrivateKey } from 'viem/accounts';
 import { Wallet } from 'ethers';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { agentTrader, newAgentTrader, refusal, type AgentTrader, type Answer, type Json } from '../harness/traders/agent-trader.js';
@@ -142,12 +143,7 @@ describe('two gateways on one database', () => {
   });
 
   it('know a stranger from an agent the moment the other has registered it', async () => {
-    const stranger = agentTrader(
-      throughBeside(),
-      chain,
-      (await newAgentTrader(sandbox, chain)).trader,
-      new Wallet(Wallet.createRandom().privateKey),
-    );
+    const stranger = agentTrader(throughBeside(), chain, (await newAgentTrader(sandbox, chain)).trader, new Wallet(generatePrivateKey()));
     expect(refusal(await stranger.create(order()))).toEqual([401, 'AGENT_UNKNOWN']);
     const known = await newAgentTrader(sandbox, chain, { usdc: '1000' });
     const [, other] = twoWays(known);

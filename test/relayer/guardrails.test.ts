@@ -1,3 +1,4 @@
+import { generatePrivateKey } from 'viem/accounts';
 import { Wallet } from 'ethers';
 import type { Address } from '../../core/types.js';
 import type { RelayJob } from '../../core/ports/stores/relay.js';
@@ -325,7 +326,7 @@ describe('the relayer, before it signs', () => {
 describe('a trader that the operator does not let trade', () => {
   const approve = async ({ privateKey }: FacadeTrader['trader'], agent: string, url = sandbox.url): Promise<unknown> =>
     (await postExchange(url, FACADE_CHAIN, await approveAgent(new Wallet(privateKey), agent, null, { network: 'Testnet' }))).body;
-  const newKey = (): Wallet => new Wallet(Wallet.createRandom().privateKey);
+  const newKey = (): Wallet => new Wallet(generatePrivateKey());
   const blocked = { access: 'blocked' as const };
 
   it('approves no agent, and always removes one', async () => {

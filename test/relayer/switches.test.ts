@@ -268,7 +268,7 @@ describe('a rotation', () => {
 
   async function traderOf(delegate: Address): Promise<{ trader: ChainTrader; agent: Wallet }> {
     const trader = await newTrader(firstChain(sandbox), { delegate });
-    const agent = new Wallet(Wallet.createRandom().privateKey);
+    const agent = new Wallet(generatePrivateKey());
     const approval = await approveAgent(new Wallet(trader.privateKey), agent.address, null, { network: 'Testnet' });
     expect(await postExchange(beside.url, CHAIN, approval)).toMatchObject({ body: { status: 'ok' } });
     return { trader, agent };

@@ -1,3 +1,4 @@
+import { generatePrivateKey } from 'viem/accounts';
 import { Wallet, type TypedDataDomain } from 'ethers';
 import { notDelegated, requireActive } from '../../../core/access/agent-status.js';
 import { createAgent, getAgent, listAgents, revokeAgent } from '../../../core/access/agents.js';
@@ -39,7 +40,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-const newWallet = (): Wallet => new Wallet(Wallet.createRandom().privateKey);
+const newWallet = (): Wallet => new Wallet(generatePrivateKey());
 const lower = (text: string): Address => text.toLowerCase() as Address;
 
 async function authorise({ gateway, venue }: Replica, trader: Wallet, options: Omit<AuthorizationOptions, 'trader'>) {

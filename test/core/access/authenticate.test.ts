@@ -1,3 +1,4 @@
+import { generatePrivateKey } from 'viem/accounts';
 import { SigningKey, Wallet, toBeHex } from 'ethers';
 import type { ApiKeyRecord, MasterClaim } from '../../../core/ports/stores/access.js';
 import { authenticate, type Authenticated, type IncomingRequest } from '../../../core/access/authenticate.js';
@@ -68,7 +69,7 @@ describe('authentication', () => {
     await gateway.store.access.authoriseAgent(claim(registration.trader, agent), registration, 'any');
     return wallet;
   };
-  const randomWallet = (): Wallet => new Wallet(Wallet.createRandom().privateKey);
+  const randomWallet = (): Wallet => new Wallet(generatePrivateKey());
 
   const ask = (headers: Readonly<Record<string, string>>, request: Partial<IncomingRequest> = {}, at = gateway): Promise<Authenticated> =>
     authenticate(at, venue, { ...READ, body: new Uint8Array(), isWrite: false, auth: 'reader', header: headerReader(headers), ...request });

@@ -53,7 +53,7 @@ export async function hlSocket(url: string, path = '/hl/arbitrum-sepolia/ws'): P
       if (problems.length > 0) throw new Error(`the stream breaks its contract:\n${problems.join('\n')}`);
       return heard.slice(from).find((frame) => frame.channel === channel && fits(frame.data as Data));
     };
-    const found = await eventually(look, (frame) => frame !== undefined, 20_000).catch((error: unknown) => {
+    const found = await eventually(look, (frame) => frame !== undefined).catch((error: unknown) => {
       throw new Error(`${channel}: ${String(error)}; heard: ${inspect(heard.slice(-8), { depth: 6 }).slice(0, 4000)}`);
     });
     return found?.data as Data;

@@ -74,7 +74,7 @@ export async function startCluster(sandbox: TestVenue, options: ClusterOptions =
     purse: await openPurse(client, relayer),
     async newBot() {
       const trader = await newTrader(chain, { delegate: relayer, usdc: '100000' });
-      const agent = new Wallet(Wallet.createRandom().privateKey);
+      const agent = new Wallet(generatePrivateKey());
       const approval = await approveAgent(new Wallet(trader.privateKey), agent.address, null, { network: 'Testnet' });
       const approved = await postExchange(members[0].url(), CLUSTER_CHAIN, approval);
       if (approved.status !== 200) throw new Error(`the agent was not approved: ${JSON.stringify(approved.body)}`);

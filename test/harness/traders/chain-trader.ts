@@ -88,7 +88,7 @@ export function chainTrader(chain: ChainControls, privateKey: Hex): ChainTrader 
         functionName: 'balanceOf',
         args: [account.address],
       }),
-    async event(name, deadlineMs = 10_000) {
+    async event(name, deadlineMs?: number) {
       const find = async (): Promise<Record<string, unknown> | undefined> => {
         const logs = parseEventLogs({ abi: diamondAbi, logs: await client.getLogs({ address: diamond.address, fromBlock: 0n }) });
         const own = logs.filter(({ eventName, args }) => eventName === name && mentions(args as Record<string, unknown>, account.address));

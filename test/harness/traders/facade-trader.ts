@@ -1,3 +1,4 @@
+import { generatePrivateKey } from 'viem/accounts';
 import { Wallet } from 'ethers';
 import { newTrader, type ChainTrader } from './chain-trader.js';
 import { approveAgent, postExchange } from '../hyperliquid/exchange.js';
@@ -15,7 +16,7 @@ export const FACADE_CHAIN = 'arbitrum-sepolia';
 
 export async function newFacadeTrader(sandbox: TestVenue, usdc = '100000'): Promise<FacadeTrader> {
   const trader = await newTrader(firstChain(sandbox), { delegate: sandbox.controls.relayer, usdc });
-  const agent = new Wallet(Wallet.createRandom().privateKey);
+  const agent = new Wallet(generatePrivateKey());
   const approval = await approveAgent(new Wallet(trader.privateKey), agent.address, null, { network: 'Testnet' });
   const { body } = await postExchange(sandbox.url, FACADE_CHAIN, approval);
   if ((body as { status?: string }).status !== 'ok') throw new Error(`the agent was not approved: ${JSON.stringify(body)}`);

@@ -92,7 +92,7 @@ export async function startRelayerGateway(sandbox: TestVenue, options: RelayerGa
     client: createPublicClient({ transport: http(controls.rpcUrl, { retryCount: 0, batch: true }), cacheTime: 0 }),
     async newBot() {
       const trader = await newTrader(controls, { delegate: wallet, usdc: '100000' });
-      const agent = new Wallet(Wallet.createRandom().privateKey);
+      const agent = new Wallet(generatePrivateKey());
       const approval = await approveAgent(new Wallet(trader.privateKey), agent.address, null, { network: 'Testnet' });
       expect(await postExchange(url, slug, approval)).toMatchObject({ body: { status: 'ok' } });
       return { trader, send: async (action) => (await postExchange(url, slug, await signL1(agent, action))).body };
