@@ -1,5 +1,6 @@
 import { generatePrivateKey } from 'viem/accounts';
 import { Wallet, type TypedDataDomain } from 'ethers';
+import { generatePrivateKey } from 'viem/accounts';
 import { findCallerByKey } from '../../core/access/api-keys.js';
 import { authenticateKey } from '../../core/access/authenticate.js';
 import type { KnexStore } from '../../core/adapters/postgres/create-store.js';

@@ -1,4 +1,5 @@
 import { Wallet } from 'ethers';
+import { generatePrivateKey } from 'viem/accounts';
 import { systemClock } from '../../core/adapters/system/clock.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { createFaultProxy } from '../../sandbox/fault-proxy.js';
@@ -85,7 +86,7 @@ describe('a contract that lost a function while its node was away', () => {
         [422, 'UNSUPPORTED'],
         `The contracts on ${SLUG} do not serve updateLeverage, which this needs.`,
       ]);
-      expect(await register(Wallet.createRandom())).toMatchObject({
+      expect(await register(new Wallet(generatePrivateKey()))).toMatchObject({
         status: 422,
         body: { code: 'UNSUPPORTED', message: expect.stringContaining('setTradingDelegate') },
       });

@@ -1,5 +1,6 @@
 import { generatePrivateKey } from 'viem/accounts';
 import { Wallet, type TypedDataDomain } from 'ethers';
+import { generatePrivateKey } from 'viem/accounts';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { masterFormsOf, signFor } from '../harness/traders/contract-signature.js';
 import { createContractWallets, type ContractWallets } from '../harness/traders/contract-wallet.js';

@@ -1,14 +1,14 @@
 import { Wallet } from 'ethers';
 import type { RpcRequestError } from 'viem';
 import type { ChainControls } from '../../sandbox/controls.js';
-import { BUSY_AGENTS, newAgentTrader, prepared, refusal, type AgentTrader, type Json } from '../harness/traders/agent-trader.js';
+import { newAgentTrader, refusal, type AgentTrader, type Json } from '../harness/traders/agent-trader.js';
 import { chainTrader } from '../harness/traders/chain-trader.js';
 import { controlCall, diamondCall, tokenCall } from '../harness/diamond/diamond-calls.js';
 import { eventually } from '../harness/time/eventually.js';
 import { agentsOf, domainOf, EVERYTHING, keyIssue, revocation, signWith } from '../harness/traders/master-wallet.js';
-import { firstChain } from '../harness/venue/first-chain.js';
 import { setClassOpen } from '../harness/venue/market-hours.js';
-import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
+import type { TestVenue } from '../harness/venue/own-venue.js';
+import { tradingVenue } from '../harness/venue/trading-venue.js';
 
 const ETH = 1;
 
@@ -17,9 +17,7 @@ let chain: ChainControls;
 let agent: AgentTrader;
 
 beforeAll(async () => {
-  sandbox = await startOwnVenue(BUSY_AGENTS);
-  chain = firstChain(sandbox);
-  sandbox.controls.prices.jump(0, '60000');
+  ({ sandbox, chain } = await tradingVenue());
   agent = await newAgentTrader(sandbox, chain, { usdc: '30000000' });
 });
 afterAll(() => sandbox.stop());
@@ -197,16 +195,6 @@ describe('an order that the oracle would find refused', () => {
     const answer = await agent.create(order({ type: 'limit', price: '50000', size: '620', leverage: '2', slippage: '60' }));
     expect(answer.status).toBe(201);
   });
-
-  it("counts the trader's own terms: what the contracts grant one is not refused", async () => {
-    const operator = chainTrader(chain, sandbox.controls.accounts.operator.privateKey);
-    const special = await newAgentTrader(sandbox, chain, { usdc: '1000' });
-    const tight = order({ size: '0.05', slippage: '0.3' });
-    expect((await special.create(tight)).status).toBe(201);
-    const spread = controlCall('sandboxSetUserPriceImpact', [special.trader.account.address, 0n, 0, 1000]);
-    await operator.send(chain.definition.diamond, spread);
-    expect((await details({ slippage: '0.3' }, special))['errorName']).toBe('SLIPPAGE');
-  });
 });
 
 describe('an order that the contracts would revert', () => {
@@ -228,41 +216,51 @@ describe('an order that the contracts would revert', () => {
     await expect(replay).rejects.toThrow(/revert/i);
     await expect(replay.catch((error: unknown) => ((error as Error).cause as RpcRequestError).data)).resolves.toBe('0xfb30d03a');
   });
+});
 
-  it('for want of collateral says what is there and what is needed', async () => {
-    const poor = await newAgentTrader(sandbox, chain, { usdc: '5' });
-    const answer = await poor.create(order({ type: 'limit', price: '50000', size: '0.01' }));
+describe('an agent', () => {
+  let small: AgentTrader;
+  beforeAll(async () => {
+    small = await newAgentTrader(sandbox, chain, { usdc: '1000' });
+  });
+  const limit = (size: string): Json => order({ type: 'limit', price: '50000', size });
+
+  it('whose trader lacks collateral is answered with what is there and what is needed', async () => {
+    const answer = await small.create(limit('0.21'));
     expect(refusal(answer)).toEqual([422, 'SIMULATION_REVERTED']);
     expect(answer.body['details']).toMatchObject({
       errorName: 'ERC20InsufficientBalance',
-      funds: { collateral: 'USDC', required: '50', balance: '5' },
+      funds: { collateral: 'USDC', required: '1050', balance: '1000' },
     });
   });
 
-  it('for want of an approval hands out the approval', async () => {
-    const unapproved = await newAgentTrader(sandbox, chain, { usdc: '1000' });
-    const { trader } = unapproved;
+  it('whose trader has terms of its own is held to those', async () => {
+    const operator = chainTrader(chain, sandbox.controls.accounts.operator.privateKey);
+    const tight = order({ size: '0.05', slippage: '0.3' });
+    expect((await small.create(tight)).status).toBe(201);
+    const spread = controlCall('sandboxSetUserPriceImpact', [small.trader.account.address, 0n, 0, 1000]);
+    await operator.send(chain.definition.diamond, spread);
+    expect((await details({ slippage: '0.3' }, small))['errorName']).toBe('SLIPPAGE');
+  });
+
+  it('whose trader approved too little is handed the approval', async () => {
+    const { trader } = small;
     const usdc = chain.collaterals.find(({ symbol }) => symbol === 'USDC');
     await trader.send(usdc?.address ?? '0x', tokenCall('approve', [chain.definition.diamond, 1n]));
-    const wanted = order({ type: 'limit', price: '50000', size: '0.01' });
-    const refused = await unapproved.create(wanted);
+    const refused = await small.create(limit('0.01'));
     const { errorName, approvalTx } = refused.body['details'] as {
       errorName: string;
       approvalTx: { to: `0x${string}`; data: `0x${string}` };
     };
     expect(errorName).toBe('ERC20InsufficientAllowance');
     await trader.send(approvalTx.to, approvalTx.data);
-    expect((await unapproved.create(wanted)).status).toBe(201);
+    expect((await small.create(limit('0.01'))).status).toBe(201);
   });
-});
 
-describe('an agent', () => {
   it('that the trader took the slot from is told how to get it back', async () => {
-    const own = await newAgentTrader(sandbox, chain);
-    const { trader, wallet } = own;
-    expect((await own.create(order())).status).toBe(201);
+    const { trader, wallet } = small;
     await trader.send(chain.definition.diamond, diamondCall('removeTradingDelegate', []));
-    const refused = await own.create(order());
+    const refused = await small.create(limit('0.01'));
     expect(refusal(refused)).toEqual([403, 'AGENT_NOT_DELEGATED']);
     const { delegate, delegationTx } = refused.body['details'] as {
       delegate: null;
@@ -270,34 +268,29 @@ describe('an agent', () => {
     };
     expect(delegate).toBeNull();
     await trader.send(delegationTx.to, delegationTx.data);
-    expect((await own.create(order())).status).toBe(201);
+    expect((await small.create(limit('0.01'))).status).toBe(201);
     await trader.send(chain.definition.diamond, diamondCall('setTradingDelegate', [chain.definition.diamond]));
-    const other = (await own.create(order())).body['details'] as Json;
+    const other = (await small.create(limit('0.01'))).body['details'] as Json;
     expect(other).toMatchObject({ agent: wallet.address.toLowerCase(), delegate: chain.definition.diamond.toLowerCase() });
   });
 
-  it.each([
-    ['markets', { markets: ['ETH/USD'] }, 'SCOPE_MARKET_NOT_ALLOWED'],
-    ['leverage', { maxLeverage: '9.999' }, 'SCOPE_LEVERAGE_EXCEEDED'],
-    ['spending', { dailySpendCapUsd: '100' }, 'SCOPE_SPEND_CAP_EXCEEDED'],
-    ['reading', { permissions: 'read' }, 'SCOPE_READ_ONLY'],
-  ])('with a scope that bounds its %s stays within it', async (_what, bounds, code) => {
-    const bounded = await newAgentTrader(sandbox, chain, { scope: { ...EVERYTHING, ...bounds } });
-    expect(refusal(await bounded.create(order()))).toEqual([403, code]);
-  });
-
-  it('that spends in many orders stops at its cap, and a refusal costs nothing of it', async () => {
-    const bounded = await newAgentTrader(sandbox, chain, { scope: { ...EVERYTHING, dailySpendCapUsd: '1000' } });
-    const limit = order({ type: 'limit', price: '50000', size: '0.008' });
-    expect((await bounded.create(limit)).status).toBe(201);
-    expect((await bounded.create(limit)).status).toBe(201);
-    const { requestedUsd, spentUsd, capUsd } = (await bounded.create(limit)).body['details'] as Record<string, string>;
+  it('stays within the markets, the leverage and the spending of its scope, and a refusal costs nothing of it', async () => {
+    const scope = { ...EVERYTHING, markets: ['BTC/USD'], maxLeverage: '9.999', dailySpendCapUsd: '1000' };
+    const bounded = await newAgentTrader(sandbox, chain, { scope });
+    expect(refusal(await bounded.create(order({ market: 'ETH/USD' })))).toEqual([403, 'SCOPE_MARKET_NOT_ALLOWED']);
+    expect(refusal(await bounded.create(order()))).toEqual([403, 'SCOPE_LEVERAGE_EXCEEDED']);
+    expect(refusal(await bounded.create(order({ leverage: '5' })))).toEqual([403, 'SCOPE_SPEND_CAP_EXCEEDED']);
+    const low = (size: string): Json => ({ ...limit(size), leverage: '5' });
+    expect((await bounded.create(low('0.008'))).status).toBe(201);
+    expect((await bounded.create(low('0.008'))).status).toBe(201);
+    const { requestedUsd, spentUsd, capUsd } = (await bounded.create(low('0.008'))).body['details'] as Record<string, string>;
     expect([requestedUsd, spentUsd, capUsd]).toEqual(['400', '800', '1000']);
-    expect((await bounded.create(order({ type: 'limit', price: '50000', size: '0.004' }))).status).toBe(201);
+    expect((await bounded.create(low('0.004'))).status).toBe(201);
   });
 
-  it('that was revoked, or is nobody, or has only a key, prepares nothing', async () => {
-    const own = await newAgentTrader(sandbox, chain);
+  it('that may only read, was revoked, or is nobody, or has only a key, prepares nothing', async () => {
+    const own = await newAgentTrader(sandbox, chain, { scope: { ...EVERYTHING, permissions: 'read' } });
+    expect(refusal(await own.create(order()))).toEqual([403, 'SCOPE_READ_ONLY']);
     const { trader, wallet } = own;
     const sign = signWith(new Wallet(trader.privateKey), await domainOf(sandbox));
     const key = (await sandbox.post('/v1/arbitrum-sepolia/api-keys', await keyIssue(sign, trader.account.address, 'bot'))).body as {
@@ -309,23 +302,6 @@ describe('an agent', () => {
     expect([bare.status, (bare.body as Json)['code']]).toEqual([401, 'UNAUTHENTICATED']);
     await agentsOf(sandbox).revoke(wallet.address, await revocation(sign, trader.account.address, wallet.address));
     expect(refusal(await own.create(order()))).toEqual([403, 'AGENT_REVOKED']);
-  });
-
-  it('may leave fifty orders unsent, and no more until one of them is given up', async () => {
-    const own = await newAgentTrader(sandbox, chain);
-    const limit = order({ type: 'limit', price: '50000', size: '0.001' });
-    const made = [];
-    for (let turn = 0; turn < 50; turn += 1) made.push(await own.create(limit));
-    expect(made.map(({ status }) => status)).toEqual(Array.from({ length: 50 }, () => 201));
-    const refused = await own.create(limit);
-    expect([refusal(refused), (refused.body['details'] as Json)['scope']]).toEqual([[429, 'RATE_LIMITED'], 'agent-writes']);
-    const wait = Number(refused.headers.get('Retry-After'));
-    expect([wait > 0, wait <= 60]).toEqual([true, true]);
-    const [first] = made;
-    if (!first) throw new Error('nothing was made');
-    expect(prepared(first).expiresAt).toBeGreaterThan(Date.now());
-    expect((await own.cancel(String((first.body['order'] as Json)['id']))).status).toBe(200);
-    expect((await own.create(limit)).status).toBe(201);
   });
 
   it('on a chain that is not served is told so', async () => {

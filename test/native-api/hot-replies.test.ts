@@ -2,6 +2,7 @@ import { generatePrivateKey } from 'viem/accounts';
 import { createServer, request as httpRequest, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Wallet } from 'ethers';
+import { generatePrivateKey } from 'viem/accounts';
 import { z } from 'zod';
 import { createBus } from '../../core/bus.js';
 import type { Gateway, GatewayEvents, Venue } from '../../core/gateway.js';

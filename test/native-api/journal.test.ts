@@ -1,5 +1,6 @@
 import { generatePrivateKey } from 'viem/accounts';
 import { Wallet } from 'ethers';
+import { generatePrivateKey } from 'viem/accounts';
 import { DELEGATE_MAX_AGE_MS } from '../../core/access/delegation.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { newTrader } from '../harness/traders/chain-trader.js';
@@ -190,7 +191,7 @@ describe('the journal of an account', () => {
 
   it('is told while no node answers, the agents as they were last seen', async () => {
     const reader = await newReader();
-    const agent = Wallet.createRandom().address as `0x${string}`;
+    const agent = new Wallet(generatePrivateKey()).address as `0x${string}`;
     const domain = await domainOf(sandbox);
     const options = { trader: reader.wallet.address, agent };
     expect((await agentsOf(sandbox).create(await authorization(domain, signWith(reader.wallet, domain), options))).status).toBe(201);

@@ -2,6 +2,7 @@ import { generatePrivateKey } from 'viem/accounts';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Wallet, type TypedDataDomain } from 'ethers';
+import { generatePrivateKey } from 'viem/accounts';
 import { z } from 'zod';
 import { chainBySlug } from '../../core/chains/chains.js';
 import type { Gateway } from '../../core/gateway.js';

@@ -1,4 +1,6 @@
 import type pg from 'pg';
+import { z } from 'zod';
+import { ORDER_VARIABLES, orderSettings } from '../../core/orders/order-variables.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import {
   BUSY_AGENTS,
@@ -99,6 +101,10 @@ describe('a daily cap', () => {
 });
 
 describe('unsent orders', () => {
+  it('are fifty for each agent where the settings say nothing', () => {
+    expect(orderSettings(z.object(ORDER_VARIABLES).parse({})).maxUnsent).toBe(50);
+  });
+
   it('are as many as the settings say and no more, also when seven ask for the last three at once', async () => {
     const agent = await newAgentTrader(sandbox, chain, { usdc: '100000' });
     const ask = (wave: string, count: number) => many(count, (at) => decided(() => agent.create({ ...LIMIT, clientId: `${wave} ${at}` })));

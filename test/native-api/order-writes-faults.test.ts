@@ -1,5 +1,6 @@
 import { generatePrivateKey } from 'viem/accounts';
 import { Wallet } from 'ethers';
+import { generatePrivateKey } from 'viem/accounts';
 import type pg from 'pg';
 import { systemClock } from '../../core/adapters/system/clock.js';
 import type { ChainControls } from '../../sandbox/controls.js';

@@ -1,4 +1,5 @@
 import { Wallet } from 'ethers';
+import { generatePrivateKey } from 'viem/accounts';
 import { systemClock } from '../../core/adapters/system/clock.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { createFaultProxy } from '../../sandbox/fault-proxy.js';
@@ -211,7 +212,7 @@ describe('a quote for an agent', () => {
   });
 
   it('is refused to credentials that are wrong: nobody is taken for somebody else, or for nobody', async () => {
-    const stranger = Wallet.createRandom();
+    const stranger = new Wallet(generatePrivateKey());
     const body = new TextEncoder().encode(JSON.stringify(order()));
     const headers = await signRequest(new Wallet(stranger.privateKey), chain.definition, {
       operationId: 'quoteOrder',

@@ -1,4 +1,5 @@
 import { Wallet, type TypedDataDomain } from 'ethers';
+import { generatePrivateKey } from 'viem/accounts';
 import type { TraderReadiness } from '../../core/access/trader-readiness.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { chainTrader } from '../harness/traders/chain-trader.js';
@@ -43,7 +44,7 @@ describe('the readiness of an address', () => {
   });
 
   it('names every missing step of a stranger', async () => {
-    const stranger = await readinessOf(Wallet.createRandom().address);
+    const stranger = await readinessOf(new Wallet(generatePrivateKey()).address);
     expect(failing(stranger)).toEqual(['agent', 'delegation', 'balance', 'allowance', 'gas', 'relayer']);
     for (const { ok, fix } of stranger.lines) expect(fix === null).toBe(ok);
   });
@@ -51,7 +52,7 @@ describe('the readiness of an address', () => {
   it('leads a new trader step by step, with transactions that do what they say', async () => {
     const { privateKey } = await chain.faucet.createTrader({ usdc: '500', eth: '1', approve: false, delegate: null });
     const trader = new Wallet(privateKey);
-    const agent = Wallet.createRandom();
+    const agent = new Wallet(generatePrivateKey());
     const wallet = chainTrader(chain, privateKey);
     const created = await agentsOf(sandbox).create(
       await authorization(domain, signWith(trader, domain), { trader: trader.address, agent: agent.address }),
@@ -85,7 +86,7 @@ describe('the readiness of an address', () => {
   });
 
   it('says who holds the slot when it is somebody else', async () => {
-    const other = Wallet.createRandom().address;
+    const other = new Wallet(generatePrivateKey()).address;
     const { address } = await chain.faucet.createTrader({ eth: '1', approve: false, delegate: other as `0x${string}` });
     expect(lineOf(await readinessOf(address), 'delegation')?.detail).toContain(other.toLowerCase());
   });

@@ -1,5 +1,6 @@
 import { generatePrivateKey } from 'viem/accounts';
 import { Wallet } from 'ethers';
+import { generatePrivateKey } from 'viem/accounts';
 import { venueOf } from '../../core/gateway.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { done, newAgentTrader, prepared, refusal, type AgentTrader, type Json } from '../harness/traders/agent-trader.js';

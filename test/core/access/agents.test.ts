@@ -1,5 +1,6 @@
 import { generatePrivateKey } from 'viem/accounts';
 import { Wallet, type TypedDataDomain } from 'ethers';
+import { generatePrivateKey } from 'viem/accounts';
 import { notDelegated, requireActive } from '../../../core/access/agent-status.js';
 import { createAgent, getAgent, listAgents, revokeAgent } from '../../../core/access/agents.js';
 import { findCallerByKey, issueApiKey } from '../../../core/access/api-keys.js';

@@ -200,6 +200,15 @@ async function stall(url: string, client: SocketClient, isEnough = (): boolean =
   }
 }
 
+/** Goes on reading. What only filled the line is not looked at: it is megabytes. */
+function readOn({ socket, heard }: SocketClient): void {
+  socket.removeAllListeners('message');
+  socket.on('message', (data: Buffer) => {
+    if (!data.subarray(0, 200).toString().includes('"candles"')) heard.push(JSON.parse(data.toString()) as Message);
+  });
+  socket.resume();
+}
+
 const FAST = { messages: { burst: 100_000, perSecond: 100_000 } };
 const bitcoin = ({ data }: Message): string | undefined =>
   (data as { market: string; index: string }[]).find(({ market }) => market === 'BTC/USD')?.index;
@@ -218,8 +227,8 @@ describe('a client that stops reading', () => {
       await quick.find(isData('prices', (message) => bitcoin(message) === price));
     }
     const before = slow.of('prices').length;
-    await until(() => quick.of('prices').length > before + 100);
-    slow.socket.resume();
+    await until(() => quick.of('prices').length > before + 10);
+    readOn(slow);
     await slow.find(isData('prices', (message) => bitcoin(message) === '63000'));
     await slow.find(isData('book', ({ data }) => (data as { markPrice: string }).markPrice === '63000'));
     expectContinuous(slow.of('prices'));
@@ -236,7 +245,7 @@ describe('a client that stops reading', () => {
       sandbox.log.entries.some(({ event, fields }) => event === 'socket.hung-up' && fields['reason'] === 'slow consumer');
     await stall(url, client, isHungUp);
     await until(isHungUp);
-    client.socket.resume();
+    readOn(client);
     expect(await client.closed).toBe(1013);
     for (const other of clients) other.socket.terminate();
     await until(() => streamOf(venue).size() === 0);

@@ -1,5 +1,7 @@
+import { venueOf } from '../../../core/gateway.js';
 import type { ChainControls } from '../../../sandbox/controls.js';
-import { done, newAgentTrader, type AgentTrader } from '../../harness/traders/agent-trader.js';
+import { newAgentTrader, type AgentTrader } from '../../harness/traders/agent-trader.js';
+import { storedOrders } from '../../harness/traders/stored-orders.js';
 import { price } from '../../harness/diamond/diamond-calls.js';
 import { firstChain } from '../../harness/venue/first-chain.js';
 import { reorgAway } from '../../harness/diamond/reorg-away.js';
@@ -8,7 +10,6 @@ import { connect, expectContinuous, isData, isOp, wsAuth, type Message, type Soc
 
 let sandbox: TestVenue;
 let chain: ChainControls;
-const RESTING = { market: 'BTC/USD', side: 'long', type: 'limit', price: '50000', size: '0.02', leverage: '10', collateral: 'USDC' };
 
 beforeAll(async () => {
   sandbox = await startOwnVenue({ RATE_LIMIT_AGENT: '100000', RATE_LIMIT_AGENT_WRITES: '100000' });
@@ -25,16 +26,13 @@ async function openFor(agent: AgentTrader): Promise<SocketClient> {
 
 it('replays a past of several pages while more is written, to each client the same, once and in order', async () => {
   const agent = await newAgentTrader(sandbox, chain);
-  /** Two entries each: prepared, then given up unsent. */
-  const write = async (): Promise<void> => {
-    const { order } = done(await agent.create(RESTING));
-    done(await agent.cancel(String(order['id'])));
-  };
+  const own = storedOrders(sandbox, chain, venueOf(sandbox.gateway, chain.definition.slug));
+  const write = () => own.place(agent.trader, { maxUnsent: 1_000, forMs: 600_000 });
   const writeMany = async (count: number): Promise<void> => {
     for (let left = count; left > 0; left -= 1) await write();
   };
-  await Promise.all([writeMany(30), writeMany(30), writeMany(30), writeMany(30)]);
-  const writing = Promise.all([writeMany(10), writeMany(10)]);
+  await Promise.all([writeMany(60), writeMany(60), writeMany(60), writeMany(60)]);
+  const writing = Promise.all([writeMany(20), writeMany(20)]);
   const clients: SocketClient[] = [];
   for (let count = 0; count < 4; count += 1) {
     const client = await openFor(agent);

@@ -1,4 +1,5 @@
 import { Wallet } from 'ethers';
+import { generatePrivateKey } from 'viem/accounts';
 import type { ChainControls } from '../../../sandbox/controls.js';
 import { newAgentTrader, prepared, type AgentTrader } from '../../harness/traders/agent-trader.js';
 import { eventually } from '../../harness/time/eventually.js';
@@ -236,7 +237,7 @@ describe('who may', () => {
     const refused = async (message: unknown, code: string): Promise<Message> => client.ask(message, isError(code));
     expect(await refused({ op: 'subscribe', channel: 'orders' }, 'UNAUTHENTICATED')).toMatchObject({ channel: 'orders' });
     await refused({ op: 'auth', apiKey: 'nonsense' }, 'API_KEY_UNKNOWN');
-    await refused(await wsAuth(Wallet.createRandom() as unknown as Wallet, definition), 'AGENT_UNKNOWN');
+    await refused(await wsAuth(new Wallet(generatePrivateKey()), definition), 'AGENT_UNKNOWN');
     await refused(await wsAuth(agent.wallet, definition, { operationId: 'getAccount' }), 'INVALID_SIGNATURE');
     await refused(await wsAuth(agent.wallet, definition, { path: '/v1/base/ws' }), 'INVALID_SIGNATURE');
     await refused(await wsAuth(agent.wallet, definition, { method: 'GET' }), 'INVALID_SIGNATURE');
