@@ -20,6 +20,10 @@ const REFUSALS = [
   ['OTHER', CANCEL_REASONS.length],
 ] as [string, number][];
 
+/** One that has a name and one that has none go the whole way; all of them are in core/domain/order-machine.test.ts, and go it in `npm run test:slow`. */
+const TOLD =
+  process.env['SLOW_TESTS'] === '1' ? REFUSALS : REFUSALS.filter(([reason], at) => reason === 'SLIPPAGE' || at === REFUSALS.length - 1);
+
 let sandbox: TestVenue;
 let chain: ChainControls;
 let agent: AgentTrader;
@@ -35,7 +39,7 @@ const viewEqualsChain = () => expectViewEqualsChain(sandbox.gateway, chain.defin
 const idOf = (order: Json): string => String(order['id']);
 
 describe('the reason', () => {
-  it.each(REFUSALS)('%s (%i of the contract) is told when the contracts refuse with it', async (reason, number) => {
+  it.each(TOLD)('%s (%i of the contract) is told when the contracts refuse with it', async (reason, number) => {
     chain.setOraclePolicy(null, { mode: 'reject', reason: number });
     const order = await agent.place(MARKET, 'rejected');
     expect(order).toMatchObject({ reason, fill: null });

@@ -1,6 +1,10 @@
 import fc from 'fast-check';
+import type { DiamondLog } from '../../../core/domain/diamond-log.js';
+import { foldOrder } from '../../../core/domain/fold-order.js';
+import { interpretLogs } from '../../../core/domain/interpret-logs.js';
 import { NEXT, step, type OrderEvent } from '../../../core/domain/order-machine.js';
-import { ORDER_STATUSES, isLive, type Order } from '../../../core/domain/order.js';
+import { ORDER_REASONS, ORDER_STATUSES, isLive, type Order } from '../../../core/domain/order.js';
+import { CANCEL_REASONS } from '../../../core/domain/pricing/cancel-reason.js';
 
 const order = (changes: Partial<Order> = {}): Order => ({
   trader: '0x0000000000000000000000000000000000000001',
@@ -118,5 +122,33 @@ describe('an order', () => {
 
   it('keeps what an amendment says', () => {
     expect(step(order({ status: 'open' }), EVENTS.amended)).toMatchObject({ price: 2n, tp: 3n, sl: 4n, slippageP: 5n });
+  });
+});
+
+/** The number of the contract for each reason it can have; one that clients know no name of is OTHER. */
+const REFUSALS: [string, number][] = [
+  ...ORDER_REASONS.flatMap((reason): [string, number][] =>
+    reason === 'NONE' || reason === 'OTHER' ? [] : [[reason, CANCEL_REASONS.indexOf(reason)]],
+  ),
+  ['OTHER', CANCEL_REASONS.indexOf('COUNTER_TRADE_CANCELED')],
+  ['OTHER', CANCEL_REASONS.length],
+];
+
+describe('the reason of a refused order', () => {
+  it.each(REFUSALS)('is %s where the contract says %i', (reason, cancelReason) => {
+    const { trader } = order();
+    const log = {
+      name: 'MarketOpenCanceled',
+      args: { orderId: { user: trader, index: 0 }, trader, pairIndex: 0n, cancelReason },
+      place: { txHash: '0x01', blockNumber: 7n, logIndex: 0, at: 9 },
+    } as unknown as DiamondLog;
+    const events = interpretLogs(
+      [log],
+      () => null,
+      () => null,
+    );
+    expect(events).toHaveLength(1);
+    const [event] = events;
+    expect(event && foldOrder(order({ status: 'pending' }), event)).toMatchObject({ status: 'rejected', reason, fill: null });
   });
 });

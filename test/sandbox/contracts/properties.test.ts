@@ -21,36 +21,42 @@ type Money = typeof USDC | typeof DAI;
 
 afterEach(closeWorlds);
 
-describe.each([
-  [11, USDC],
+const WALKS: [number, Money][] = [
   [42, DAI],
+  [11, USDC],
   [77, USDC],
-])('after any walk of trading, answering, rejecting and triggering (seed %d, $symbol)', (seed, money: Money) => {
-  it('no token is lost, counters count what is open, and open interest is the sum of the trades', async () => {
-    const world = await createDiamondWorld();
-    const funding = {
-      ...FUNDING_OFF,
-      skewCoefficientPerYear: 10n ** 24n,
-      absoluteVelocityPerYearCap: 1_000_000,
-      absoluteRatePerSecondCap: 31_709,
-      fundingFeesEnabled: true,
-      aprMultiplierEnabled: true,
-    };
-    await setMarket(world, {
-      collateralIndex: money.collateralIndex,
-      skewDepth: 2000n * 10n ** 18n,
-      funding,
-      borrowingRatePerSecondP: 2777,
+];
+
+/** `npm run test:slow` takes all of them. */
+describe.each(process.env['SLOW_TESTS'] === '1' ? WALKS : WALKS.slice(0, 1))(
+  'after any walk of trading, answering, rejecting and triggering (seed %d, $symbol)',
+  (seed, money: Money) => {
+    it('no token is lost, counters count what is open, and open interest is the sum of the trades', async () => {
+      const world = await createDiamondWorld();
+      const funding = {
+        ...FUNDING_OFF,
+        skewCoefficientPerYear: 10n ** 24n,
+        absoluteVelocityPerYearCap: 1_000_000,
+        absoluteRatePerSecondCap: 31_709,
+        fundingFeesEnabled: true,
+        aprMultiplierEnabled: true,
+      };
+      await setMarket(world, {
+        collateralIndex: money.collateralIndex,
+        skewDepth: 2000n * 10n ** 18n,
+        funding,
+        borrowingRatePerSecondP: 2777,
+      });
+      const traders = [account(1), account(2), account(3)];
+      for (const trader of traders) await world.fund(trader, { [money.symbol]: 50_000n * money.unit });
+      const supply = await total(world, traders, money);
+      const executed = await walk(world, traders, createDice(seed), money);
+      expect(executed).toBeGreaterThan(ACTIONS / 2);
+      expect(await total(world, traders, money)).toBe(supply);
+      await checkBooks(world, traders, money);
     });
-    const traders = [account(1), account(2), account(3)];
-    for (const trader of traders) await world.fund(trader, { [money.symbol]: 50_000n * money.unit });
-    const supply = await total(world, traders, money);
-    const executed = await walk(world, traders, createDice(seed), money);
-    expect(executed).toBeGreaterThan(ACTIONS / 2);
-    expect(await total(world, traders, money)).toBe(supply);
-    await checkBooks(world, traders, money);
-  });
-});
+  },
+);
 
 async function total(world: DiamondWorld, traders: readonly PrivateKeyAccount[], { symbol }: Money): Promise<bigint> {
   const balances = await Promise.all(

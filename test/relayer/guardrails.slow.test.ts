@@ -1,0 +1,3 @@
+// The same with a replica that starts anew.
+await import('./guardrails.test.js');
+export {};

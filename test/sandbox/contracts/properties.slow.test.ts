@@ -1,0 +1,3 @@
+// The same with more seeds.
+await import('./properties.test.js');
+export {};

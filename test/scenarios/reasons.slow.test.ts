@@ -1,0 +1,3 @@
+// The same with every reason.
+await import('./reasons.test.js');
+export {};
