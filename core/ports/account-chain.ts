@@ -2,14 +2,14 @@ import type { PendingOrderStruct, TradeStruct } from '../domain/diamond-log.js';
 import type { BorrowingState, FundingState, LiquidationParams, Sides } from '../domain/market.js';
 import type { Address, BlockHead } from '../types.js';
 
-/** What the chain answers about one account; the contract's units. */
+/** Account data read from the chain, in the contract's units. */
 
 export interface TradeInfo {
   readonly createdBlock: number;
   readonly maxSlippageP: number;
   readonly contractsVersion: number;
   readonly lastPosIncreaseBlock: number;
-  /** 1e8: of the collateral, when the trade's open interest was counted last. */
+  /** 1e8: price of the collateral when the trade's open interest was last recorded. */
   readonly collateralPriceUsd: number;
 }
 
@@ -18,23 +18,23 @@ export interface ChainTrade {
   readonly info: TradeInfo;
 }
 
-/** All that is open of a trader. */
+/** Everything a trader has open. */
 export interface OpenOrders {
   readonly positions: readonly ChainTrade[];
   /** Limit and stop orders. */
   readonly resting: readonly ChainTrade[];
-  /** Every pending order of the trader that the contract still holds open. */
+  /** Every pending order of the trader that the contract still holds. */
   readonly pending: readonly PendingOrderStruct[];
 }
 
-/** State of one pair in one collateral that holding fees and liquidation depend on, at the block of the answer. */
+/** State of one pair in one collateral that holding fees and liquidation depend on, at the block of the reads. */
 export interface PairMoment {
   readonly funding: FundingState;
   readonly borrowing: Omit<BorrowingState, 'borrowingRatePerSecondP'>;
   readonly oiToken: Sides;
-  /** 1e8; where the contract has no price for the collateral, the one that the trade was counted at last. */
+  /** 1e8; falls back to the price recorded with the trade where the contract has no price for the collateral. */
   readonly collateralPriceUsd: bigint;
-  /** 1e10 percent, the trader's own part included. */
+  /** 1e10 percent, including the trader's own part. */
   readonly spreadP: bigint;
 }
 
@@ -46,23 +46,23 @@ export interface OpenTrade extends ChainTrade {
     readonly initialAccFundingFeeP: bigint;
     readonly initialAccBorrowingFeeP: bigint;
   };
-  /** Collateral units: the first generation of borrowing fees, which the contract still adds. */
+  /** Collateral units: borrowing fees of the first generation, which the contract still adds. */
   readonly borrowingV1: bigint;
-  /** Collateral units: profit and loss of parts that were closed, and profit that was withdrawn; 0 where this Diamond does not say. */
+  /** Collateral units: realised profit and loss of closed parts, and withdrawn profit; 0 where this Diamond does not expose it. */
   readonly takenOut: bigint;
   readonly pair: PairMoment;
-  /** As the contract registered it, switched off or not; null where this Diamond does not say. */
+  /** As registered in the contract, active or not; null where this Diamond does not expose it. */
   readonly collateral: { readonly precision: bigint; readonly precisionDelta: bigint } | null;
 }
 
 export interface OpenTrades {
-  /** All answers are of this block. */
+  /** All reads are at this block. */
   readonly block: BlockHead;
-  /** Positions, by index; resting orders hold nothing yet. */
+  /** Positions, by index; resting orders are not included. */
   readonly trades: readonly OpenTrade[];
 }
 
-/** A trade we expect to be open. Right guesses make the whole question one round trip. */
+/** A trade expected to be open. If the guesses are right, one round trip reads everything. */
 export interface TradeGuess {
   readonly index: number;
   readonly pairIndex: number;
@@ -76,14 +76,14 @@ export interface OpenTradesQuery {
   readonly trader: Address;
   readonly block: BlockHead;
   readonly guesses: readonly TradeGuess[];
-  /** 1e10; what holding fees are reckoned at. */
+  /** 1e10; the price used to compute holding fees. */
   readonly priceOf: (pairIndex: number) => bigint;
 }
 
 export interface AccountFacts {
-  /** In the order of the tokens asked for; null for a token that answers as none does. */
+  /** In the order of the requested tokens; null for a contract that does not answer like an ERC-20. */
   readonly tokens: readonly ({ readonly balance: bigint; readonly allowance: bigint } | null)[];
-  /** Part of the undiscounted fee that the trader pays; 1e6. null when the Diamond cannot say. */
+  /** Share of the undiscounted fee that the trader pays, 1e6; null when the Diamond does not expose it. */
   readonly feeMultiplier: bigint | null;
   readonly referrer: Address | null;
 }

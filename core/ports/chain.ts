@@ -14,54 +14,54 @@ import type {
 } from './simulation.js';
 import type { Address, BlockHead, Cancel, Hex } from '../types.js';
 
-/** What the Diamond takes as collateral. */
+/** A token the Diamond accepts as collateral. */
 export interface ChainCollateral {
   readonly address: Address;
   readonly decimals: number;
   readonly isActive: boolean;
 }
 
-/** Facts read from the configured node at the start, and now and then; the chain is the authority over our own tables. */
+/** Facts read from the node at start and periodically; they override our own tables. */
 export interface ChainFacts {
   readonly chainId: number;
-  /** Functions of ours that this Diamond does not serve, by name; null where it does not tell. */
+  /** Names of functions we use that this Diamond does not have; null where it cannot be determined. */
   readonly missing: readonly string[] | null;
-  /** In the order of their indices, from 1; null where it does not tell. */
+  /** In the order of their indices, from 1; null where it cannot be determined. */
   readonly collaterals: readonly ChainCollateral[] | null;
-  /** Of the referrers asked about, those that the protocol has not whitelisted: they earn nothing. Absent where none was asked about. */
+  /** Of the requested referrers, those the protocol has not whitelisted: they earn nothing. Absent when none was requested. */
   readonly unlisted?: readonly Address[];
-  /** Of the referrers asked about, those of which the Diamond does not say whether they are whitelisted. */
+  /** Of the requested referrers, those whose whitelisting the Diamond does not expose. */
   readonly unchecked?: readonly Address[];
 }
 
-/** The node is not of this chain, or has no Diamond: nothing that it says is about our venue. */
+/** The node serves another chain or has no Diamond at the address, so its answers must not be used. */
 export class ForeignChainError extends Error {
   override readonly name = 'ForeignChainError';
 }
 
-/** Logs and the headers that vouch for them: at least those of the first and the last block, and of every block with a log. */
+/** Logs with the headers that prove their chain: at least the first block, the last block and every block with a log. */
 export interface LogRange {
   readonly blocks: readonly BlockHead[];
   readonly logs: readonly DiamondLog[];
-  /** Inputs of transactions that began an order, by hash, as far as they came along; `Chain.inputs` has the others. */
+  /** Inputs of transactions that started an order, by hash, as far as they were fetched; `Chain.inputs` fetches the others. */
   readonly inputs: ReadonlyMap<Hex, Hex>;
-  /** Inputs of transactions to the Diamond that left no log we know, as those do that fail, by hash; null where blocks were not read whole. */
+  /** Inputs of transactions to the Diamond without a known log, such as failed ones, by hash; null where blocks were not read in full. */
   readonly silent: ReadonlyMap<Hex, Hex> | null;
 }
 
-/** The node's answers contradict each other: the chain moved while it was read. Reading again helps. */
+/** The node's answers contradict each other because the chain moved during the read. Reading again helps. */
 export class ChainMovedError extends Error {
   override readonly name = 'ChainMovedError';
 }
 
 export const ENDPOINT_STATES = ['ok', 'failing', 'resting', 'lagging', 'foreign'] as const;
 
-/** One node of the chain, as it has shown itself lately. */
+/** Recent health of one node. */
 export interface EndpointHealth {
-  /** Host and port, nothing else of its address. */
+  /** Host and port; the rest of the URL may be secret. */
   readonly host: string;
   readonly state: (typeof ENDPOINT_STATES)[number];
-  /** In a row, without a quiet minute in between. */
+  /** Consecutive failures; a minute without one resets the count. */
   readonly failures: number;
   readonly latencyMs: number | null;
   readonly head: bigint | null;
@@ -76,68 +76,68 @@ export interface EndpointTraffic {
   readonly methods: readonly MethodTraffic[];
 }
 
-/** Calls of one method, which travel several to a request. */
+/** Calls of one method; a request may batch several calls. */
 export interface MethodTraffic {
   readonly method: string;
   readonly answered: number;
-  /** Answered with an error of the node's own. */
+  /** Answered with a JSON-RPC error. */
   readonly refused: number;
   readonly failed: number;
   readonly seconds: HistogramCounts;
 }
 
 export interface Chain {
-  /** The nodes behind this port, in the order in which they are preferred. */
+  /** The nodes behind this port, in order of preference. */
   endpoints(): readonly EndpointHealth[];
   traffic(): readonly EndpointTraffic[];
-  /** What only the relayer asks: counters, fees, sending, receipts. */
+  /** Calls used only by the relayer: nonces, fees, sending, receipts. */
   readonly relay: RelayNode;
-  /** The trader's trading delegate, null when none is set; the contract emits no event for it. */
+  /** The trader's trading delegate, null when none is set; the contract emits no event when it changes. */
   delegateOf(trader: Address): Promise<Address | null>;
   hasCode(address: Address): Promise<boolean>;
   /**
-   * A contract wallet's verdict on a digest (ERC-1271; ERC-6492 before it is deployed). It runs the wallet's code, which a stranger may have
-   * written: callers go through `core/access/wallet-verdicts.ts`, which bounds how often.
+   * Validates a contract wallet's signature (ERC-1271; ERC-6492 before it is deployed). This runs the wallet's code, which may be hostile:
+   * callers go through `core/access/wallet-verdicts.ts`, which limits how often.
    */
   isValidSignature(wallet: Address, digest: Hex, signature: Hex): Promise<boolean>;
-  /** Asks the node who it is and what its Diamond serves, in one round trip; throws ForeignChainError when it is another chain or no Diamond is there. */
+  /** Reads the chain id and what the Diamond serves in one round trip; throws ForeignChainError for another chain or a missing Diamond. */
   identify(referrers?: readonly Address[]): Promise<ChainFacts>;
-  /** Several reads at one block, packed as far as the Diamond allows; fails as a whole. */
+  /** Several reads at one block, batched as far as the Diamond allows; fails as a whole. */
   views(calls: readonly { readonly to: Address; readonly data: Hex }[], block: bigint): Promise<readonly Hex[]>;
   head(): Promise<BlockHead>;
-  /** New blocks as the node tells them, where it can be listened to; the caller goes on asking for the head. */
+  /** New blocks pushed by the node where it supports subscriptions; the caller must keep polling the head. */
   heads(listener: (block: BlockHead) => void): Cancel;
-  /** The Diamond's logs of these blocks, in chain order; throws when the chain moves meanwhile. */
+  /** The Diamond's logs of these blocks, in chain order; throws ChainMovedError when the chain moves during the read. */
   logs(from: bigint, to: bigint): Promise<LogRange>;
-  /** Why a transaction fails on the state of the block; null when it does not. */
+  /** The revert of a transaction on the state of the block; null when it succeeds. */
   replay(transaction: Pick<SeenTransaction, 'from' | 'to' | 'input'>, block: bigint): Promise<Revert | null>;
-  /** Inputs of mined transactions by hash; throws when the chain does not hold one of them any more. */
+  /** Inputs of mined transactions by hash; throws when one of them is no longer on the chain. */
   inputs(hashes: readonly Hex[]): Promise<ReadonlyMap<Hex, Hex>>;
-  /** As of the block; null = now. */
+  /** At the block; null = latest. */
   trades(refs: readonly { readonly trader: Address; readonly tradeIndex: number }[], block: bigint | null): Promise<readonly ChainTrade[]>;
-  /** Positions, what rests and what waits for the oracle, as of the block. */
+  /** Positions, resting orders and orders waiting for the oracle, at the block. */
   openOrders(trader: Address, block: bigint): Promise<OpenOrders>;
   openTrades(query: OpenTradesQuery): Promise<OpenTrades>;
   /** Wei. */
   nativeBalance(address: Address): Promise<bigint>;
   accountFacts(trader: Address, tokens: readonly Address[]): Promise<AccountFacts>;
-  /** The first referrer that the trader had, whitelisted still or not; null while there is none, or where this Diamond does not say. */
+  /** The trader's first referrer, whitelisted or not; null when there is none or this Diamond does not expose it. */
   referrerOf(trader: Address): Promise<Address | null>;
-  /** What the trader holds of a collateral and what the Diamond may take of it. */
+  /** The trader's balance of a collateral and its allowance to the Diamond. */
   funds(trader: Address, token: Address): Promise<{ readonly balance: bigint; readonly allowance: bigint }>;
-  /** Tries a write from its sender and reads all that it depends on, in one round trip unless it fails with the gas it was given. */
+  /** Simulates a write from its sender and reads all that it depends on; one round trip unless it fails with the given gas. */
   rehearse(rehearsal: Rehearsal): Promise<Rehearsed>;
-  /** What the contract grants or imposes on the trader in this market; null where this Diamond does not say. */
+  /** Trader-specific terms in this market; null where this Diamond does not expose them. */
   openingTerms(trader: Address, pairIndex: number): Promise<OpeningTerms | null>;
-  /** Whether the group of its market has room for it; null where this Diamond does not say. */
+  /** Whether the opening stays within the group's open-interest limit; null where this Diamond does not expose it. */
   fitsGroupOi(opening: OpeningQuestion): Promise<boolean | null>;
-  /** null where this Diamond does not say. */
+  /** Null where this Diamond does not expose it. */
   pairOpenInterest(pair: Pick<OpeningQuestion, 'pairIndex' | 'collateralIndex'>): Promise<PairOpenInterest | null>;
-  /** null where this Diamond does not say. */
+  /** Null where this Diamond does not expose it. */
   updateFees(trader: Address, pair: Pick<OpeningQuestion, 'pairIndex' | 'collateralIndex'>): Promise<UpdateFees | null>;
-  /** null when the node does not know it. */
+  /** Null when the node does not have it. */
   transaction(hash: Hex): Promise<SeenTransaction | null>;
-  /** What became of it; null while it is in no block. */
+  /** Its inclusion and success; null while it is not mined. */
   outcome(hash: Hex): Promise<SeenTransaction['mined']>;
   /** Headers by number, ascending. */
   blocks(numbers: readonly bigint[]): Promise<readonly BlockHead[]>;

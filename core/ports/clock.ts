@@ -1,6 +1,6 @@
 import type { Cancel } from '../types.js';
 
-/** All time and all timers, so that a simulation can own both. */
+/** All time and all timers, so that a simulation can control both. */
 export interface Clock {
   /** Epoch ms. */
   now(): number;
@@ -10,5 +10,5 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** Bytes nobody can foresee, fit for secrets. */
+/** Cryptographically secure random bytes. */
 export type RandomBytes = (count: number) => Uint8Array;

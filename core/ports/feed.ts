@@ -4,7 +4,7 @@ import type { MarketConfig, PricePoint, Session } from '../domain/market.js';
 import type { MarketTrade } from '../domain/market-trade.js';
 import type { Cancel } from '../types.js';
 
-/** The port to whoever knows markets and prices. */
+/** The port to the source of markets and prices. */
 
 export const FEED_PARTS = ['config', 'price', 'events', 'history'] as const;
 export type FeedPart = (typeof FEED_PARTS)[number];
@@ -13,7 +13,7 @@ export type FeedState = (typeof FEED_STATES)[number];
 
 export interface FeedStatus {
   readonly ready: boolean;
-  /** Whose configuration is served now; null when nobody has spoken lately enough. */
+  /** The source of the configuration in use; null when every source is stale. */
   readonly configFrom: 'backend' | 'chain' | null;
   readonly parts: Readonly<Record<FeedPart, { readonly state: FeedState; readonly ageMs: number | null; readonly lastError?: string }>>;
 }
@@ -23,15 +23,15 @@ export interface FeedEvents {
   price: readonly number[];
   config: MarketConfig;
   status: FeedStatus;
-  /** Told once each, as they happen. */
+  /** Published once each, as they happen. */
   trade: MarketTrade;
 }
 
-/** What upstream's charts say. */
+/** Candles as upstream charts them. */
 export interface Charts {
-  /** Ascending, gaps left as they are. */
+  /** Ascending; gaps are not filled. */
   readonly candles: readonly Candle[];
-  /** Epoch ms: nothing that happened later is in them; Infinity when all of them had ended. */
+  /** Epoch ms: later events are not included; Infinity when every candle has ended. */
   readonly knownUntil: number;
 }
 
@@ -43,7 +43,7 @@ export interface MarketFeed {
   status(): FeedStatus;
   /** Throws NOT_READY before the first snapshot. */
   config(): MarketConfig;
-  /** Throws NOT_READY when the pair has no price or its price is stale while it should move. */
+  /** Throws NOT_READY when the pair has no price, or a stale one while its market is open. */
   price(pairIndex: number): PricePoint;
   /** Last known prices, stale ones included. */
   prices(): ReadonlyMap<number, PricePoint>;

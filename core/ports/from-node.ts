@@ -1,6 +1,6 @@
 import { GatewayError } from '../errors.js';
 
-/** What a node was asked; that it does not answer is the caller's to hear, and none of our faults. */
+/** Reports a failed node call to the caller as UPSTREAM_UNAVAILABLE instead of an internal error. */
 export async function fromNode<Answer>(answer: Promise<Answer>): Promise<Answer> {
   try {
     return await answer;

@@ -1,8 +1,8 @@
 import { BaseError } from 'viem';
 
-/** No node gave an answer. It names hosts and nothing else of their addresses. */
+/** No node answered. Holds host names only; the rest of the URLs may be secret. */
 export class NoNodeError extends BaseError {
-  /** Who was asked. */
+  /** The nodes that were tried. */
   readonly hosts: readonly string[];
 
   constructor(faults: readonly string[], hosts: readonly string[]) {

@@ -1,6 +1,6 @@
 import type { Address } from '../types.js';
 
-/** A notification of the protocol's own service; it publishes no list of fields, so these are the ones any message has. */
+/** A notification of the protocol's own service, which documents no fields; these are the ones every message has. */
 export interface ForeignNotice {
   readonly id: number;
   readonly title: string;

@@ -4,18 +4,18 @@ import type { ExchangeRecord } from './stores/exchange.js';
 import type { Mined, RelayedOrder, RelayJob, RelayRequest, Fence, LaneHealth } from './stores/relay.js';
 import type { WalletStanding } from './stores/switches.js';
 
-/** What the relayer asks of a node. */
+/** Node calls the relayer uses. */
 export interface RelayNode {
-  /** The wallet's next nonce in the newest block, and its balance in wei. */
+  /** The wallet's next nonce at the latest block, and its balance in wei. */
   account(wallet: Address): Promise<{ readonly nonce: number; readonly balance: bigint }>;
   fees(): Promise<NodeFees>;
-  /** Hands a raw transaction over; what the node says against it comes back as a verdict, only silence throws. */
+  /** Sends a raw transaction. A rejection by the node is returned as a verdict; only a missing answer throws. */
   send(raw: Hex): Promise<SendVerdict>;
   /** Receipts of these transactions, null where there is none. */
   receipts(hashes: readonly Hex[]): Promise<readonly (Receipt | null)[]>;
-  /** Of the blocks at these heights, null where there is none. */
+  /** Hashes of the blocks at these heights, null where there is none. */
   blockHashes(numbers: readonly bigint[]): Promise<readonly (Hex | null)[]>;
-  /** Whether the node knows the transaction, mined or not. */
+  /** Whether the node has the transaction, mined or pending. */
   knows(hash: Hex): Promise<boolean>;
 }
 
@@ -31,48 +31,48 @@ export interface NodeFees {
 export const SEND_VERDICTS = ['accepted', 'nonce-too-low', 'underpriced', 'no-funds', 'invalid', 'unknown'] as const;
 export interface SendVerdict {
   readonly verdict: (typeof SEND_VERDICTS)[number];
-  /** The node's own words, scrubbed; null when it took it. */
+  /** The node's message with secrets removed; null when it accepted the transaction. */
   readonly note: string | null;
 }
 
 export interface RequestToSend extends Omit<RelayRequest, 'chain' | 'wallet'> {
-  /** The one it was tried with; otherwise the trader's. */
+  /** The wallet the write was simulated with; defaults to the trader's. */
   readonly wallet?: Address;
-  /** Stored with the job, in one step. */
+  /** Stored with the job in one transaction. */
   readonly record?: ExchangeRecord;
-  /** It takes something back: where that is under way already, its job is the answer. */
+  /** For cancels: if a job for the same cancel is already under way, that job is returned. */
   readonly isOnce?: boolean;
 }
 
-/** In the queue. */
+/** A stored job. */
 export interface QueuedJob {
   readonly job: RelayJob;
-  /** When a node has it or it is refused, at the latest after some seconds. */
+  /** Resolves when a node has accepted the job or it is refused, at the latest after some seconds. */
   readonly handedOver: Promise<RelayJob>;
 }
 
-/** The relayer of one chain, as the facade sees it. */
+/** The relayer of one chain, as the facade uses it. */
 export interface Relayer {
   /** At least one, in lower case; the first is the one `GET /v1/{chain}` publishes as `relayer`. */
   wallets(): readonly Address[];
-  /** The wallet that serves a trader, and therefore has to be its trading delegate. Once assigned it stays. `known` is what the books say, where they were just asked. */
+  /** The wallet assigned to a trader, which must be its trading delegate. `known`: the stored assignment, if it was just read. */
   walletFor(trader: Address, known?: Address | null): Promise<Address>;
-  /** Stores the job, and sends it as soon as the lane's turn comes. Resolves when it is stored. */
+  /** Stores the job and queues it for its lane. Resolves when it is stored. */
   send(request: RequestToSend): Promise<QueuedJob>;
-  /** The same for an order that is stored in the same step. What is not placed is not sent. */
+  /** Stores an order and its job in one transaction; an order that is not placed is not sent. */
   place(relayed: RelayedOrder): Promise<PlacedWith<QueuedJob>>;
-  /** What the wallet's lane met last, when nothing has got through since; null while it sends. */
+  /** The lane's last send failure, if no send has succeeded since; null otherwise. */
   trouble(wallet: Address): string | null;
-  /** A wallet for which nothing is to be asked now, and why; null while it sends. On every replica, within a second. */
+  /** Why the wallet takes no new jobs; null while it sends. Current on every replica within a second. */
   fence(wallet: Address): Fence | null;
-  /** What the operator has set for the wallet; at most half a second old. */
+  /** The operator's settings for the wallet; at most half a second old. */
   standing(wallet: Address): WalletStanding;
-  /** A switch was just set: it counts here from now on. */
+  /** Reloads the switches after a change, so that it applies to this replica immediately. */
   lookAtSwitches(): Promise<void>;
-  /** Whether its lanes may be disturbed on purpose. */
+  /** Whether drills may disturb its lanes. */
   areDrillsAllowed(): boolean;
-  /** The lanes of all wallets as the database knows them, so that every replica says the same. */
+  /** The lanes of all wallets as stored in the database, the same on every replica. */
   lanes(): Promise<readonly LaneHealth[]>;
-  /** A new head: the moment to look for receipts. */
+  /** Checks receipts at a new head. */
   onHead(block: BlockHead): void;
 }

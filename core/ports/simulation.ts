@@ -1,25 +1,25 @@
 import type { Sides } from '../domain/market.js';
 import type { Address, Hex } from '../types.js';
 
-/** A write tried on the node before anybody signs it; all answers come back in one round trip. */
+/** A write to simulate on the node before it is signed; all results come back in one round trip. */
 export interface Rehearsal {
   readonly trader: Address;
-  /** Who will send it: the agent, or the relayer. */
+  /** The account that will send it: the agent or the relayer. */
   readonly sender: Address;
-  /** Exactly what will be sent to the Diamond. */
+  /** The exact call data for the Diamond. */
   readonly data: Hex;
-  /** The collateral whose balance and allowance are asked beside it; null where the write takes none. */
+  /** The collateral whose balance and allowance are read along; null where the write takes none. */
   readonly token: Address | null;
   /**
-   * It is to be sent with this much gas, so it is tried with exactly that and nothing is estimated. A call that passes proves who its
-   * delegate is and that the collateral is there; these are asked only when it fails.
+   * Simulates with exactly this gas, and skips the estimate. A call that passes proves its delegate and its collateral; these are read
+   * only when it fails.
    */
   readonly gas?: bigint;
-  /** An opening like others of the trader that passed with this gas a moment ago: it may be tried together with its likes. */
+  /** An opening like recent ones of the trader that passed with this gas; it may be simulated in one batch with others. */
   readonly isUsual?: boolean;
 }
 
-/** A position that is to be opened. */
+/** A position to be opened. */
 export interface OpeningQuestion {
   readonly pairIndex: number;
   readonly collateralIndex: number;
@@ -28,16 +28,16 @@ export interface OpeningQuestion {
   readonly positionSizeCollateral: bigint;
 }
 
-/** What the contract grants or imposes on a trader in a market, in its units. */
+/** Trader-specific terms of a market, in the contract's units. */
 export interface OpeningTerms {
   readonly fixedSpreadP: bigint;
   /** 0 = none. */
   readonly cumulVolPriceImpactMultiplier: bigint;
 }
 
-/** What the contract charges a trader for changing the leverage of a position. */
+/** Fees for changing the leverage of a position. */
 export interface UpdateFees {
-  /** Governance's part of the fee, 1e3 percent. */
+  /** Governance's share of the fee, 1e3 percent. */
   readonly govFeeP: bigint;
   /** 1e3: volume tier × staking tier. */
   readonly feeMultiplier: bigint;
@@ -47,18 +47,18 @@ export interface UpdateFees {
 export interface PairOpenInterest {
   /** 1e18. */
   readonly oiToken: Sides;
-  /** Token units of the collateral: what was opened before tokens were counted. */
+  /** Token units of the collateral: positions opened before v10 counted open interest in tokens. */
   readonly oiBeforeV10: Sides;
 }
 
-/** What the oracle's callback will hold against an opening. */
+/** Facts the oracle callback checks for an opening. */
 export interface OpeningFacts extends OpeningTerms {
   readonly isWithinGroupOi: boolean;
-  /** null where this Diamond does not say: the feed's figures stand in. */
+  /** Null where this Diamond does not expose it; the feed's figures are used instead. */
   readonly oi: PairOpenInterest | null;
 }
 
-/** Why a call fails, as the contract says; `name` is null where it says nothing we know. */
+/** A decoded revert; `name` is null for an unknown error. */
 export interface Revert {
   readonly name: string | null;
   readonly args: readonly string[];
@@ -67,18 +67,18 @@ export interface Revert {
 
 export interface Rehearsed {
   readonly revert: Revert | null;
-  /** From the sender's account: what was given if that did, otherwise an estimate; null when it could not be estimated. */
+  /** From the sender's account: the given gas if it sufficed, otherwise an estimate; null when the estimate failed. */
   readonly gas: bigint | null;
-  /** The trader's trading delegate at the same moment; null also when the sender is the trader and nobody was asked. */
+  /** The trader's trading delegate at the same block; null also when the sender is the trader, because it is then not read. */
   readonly delegate: Address | null;
   readonly token: { readonly balance: bigint; readonly allowance: bigint } | null;
 }
 
-/** A transaction as a node knows it. */
+/** A transaction as the node reports it. */
 export interface SeenTransaction {
   readonly from: Address;
   readonly to: Address | null;
   readonly input: Hex;
-  /** null while it is in the pool. */
+  /** Null while it is pending. */
   readonly mined: { readonly blockNumber: bigint; readonly blockHash: Hex; readonly succeeded: boolean } | null;
 }

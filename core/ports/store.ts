@@ -18,7 +18,7 @@ import type { RelayStore } from './stores/relay.js';
 import type { RulesStore } from './stores/rules.js';
 import type { OrdersStore } from './stores/orders.js';
 
-/** Everything that survives a restart, one interface per aggregate. */
+/** All persistent state, one interface per aggregate. */
 export interface Store {
   readonly tracking: TrackingStore;
   readonly account: AccountStore;

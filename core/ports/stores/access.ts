@@ -3,7 +3,7 @@ import type { Agent, AgentMode } from '../../domain/agent.js';
 import type { Address, Hex } from '../../types.js';
 import type { MasterType } from '../../access/typed-data.js';
 
-/** A verified master message that is to be spent together with what it brings about: both are stored, or neither. */
+/** A verified master message that is spent together with its effect: both are stored, or neither. */
 export interface MasterClaim {
   readonly chain: ChainSlug;
   readonly trader: Address;
@@ -11,38 +11,38 @@ export interface MasterClaim {
   readonly digest: Hex;
   /** Epoch ms. */
   readonly timestamp: number;
-  /** What the message is about; messages of one trader about one subject are accepted in the order of their timestamps alone. */
+  /** What the message concerns; messages of one trader about one subject must have rising timestamps. */
   readonly subject: string;
   /** The agent whose own signature over the digest is spent along with the trader's. */
   readonly cosigner: Address | null;
-  /** Epoch ms; from then on the timestamp alone refuses the message. */
+  /** Epoch ms after which the timestamp alone rejects the message. */
   readonly expiresAt: number;
 }
 
 export type Registration = Omit<Agent, 'version' | 'revokedAt'>;
 
-/** A registration of an agent on one chain, with what decides whether it stands in another trader's way. */
+/** A registration of an agent on one chain, with what decides whether it blocks another trader's registration. */
 export interface AgentClaim {
   readonly chain: ChainSlug;
   readonly agent: Agent;
-  /** The agent signed an action that was accepted for this trader. */
+  /** The agent signed an accepted action for this trader. */
   readonly hasSigned: boolean;
 }
 
-/** Which registration of another trader may be replaced: any, none, or the one that was checked, if it was neither changed nor used since. */
+/** Which registration of another trader may be replaced: any, none, or this version if it is unchanged and unused. */
 export type Takeover = 'any' | 'none' | { readonly version: bigint };
 
 export interface ApiKeyRecord {
   readonly chain: ChainSlug;
-  /** SHA-256 of the key, lower-case hex; the key itself is kept nowhere. */
+  /** SHA-256 of the key, lower-case hex; the key itself is never stored. */
   readonly hash: string;
   readonly trader: Address;
   readonly label: string;
-  /** Epoch ms; null: it does not expire. */
+  /** Epoch ms; null: never. */
   readonly expiresAt: number | null;
 }
 
-/** A key as its trader may see it. */
+/** A key as shown to its trader. */
 export interface ApiKeySummary {
   readonly label: string;
   /** Epoch ms. */
@@ -57,13 +57,13 @@ export interface UnusedAgents {
   readonly limit: number;
 }
 
-/** How many agents, and how many keys, one trader may have on one chain: to register costs a signature and no gas. */
+/** Limits of agents and of keys per trader and chain, because registering costs a signature and no gas. */
 export const MAX_AGENTS = 20;
 export const MAX_API_KEYS = 20;
 
 /**
- * What the database keeps about agents and API keys. Addresses go in and come out in lower case.
- * Whatever takes a claim throws NONCE_REUSED, and stores nothing, when the message was used before or is older than an accepted one.
+ * Agents and API keys. Addresses are in lower case. Methods that take a claim throw NONCE_REUSED and store nothing when the message was
+ * used before or is older than an accepted one.
  */
 export interface AccessStore {
   findAgent(chain: ChainSlug, agent: Address): Promise<Agent | null>;
@@ -72,23 +72,23 @@ export interface AccessStore {
   /** The agents of a trader, revoked ones included, newest first; beyond a thousand the oldest are left out. */
   listAgents(chain: ChainSlug, trader: Address): Promise<readonly Agent[]>;
   /**
-   * Null, with nothing stored, when the agent belongs to another trader whom `takeover` does not cover. Throws UNSUPPORTED, with nothing
-   * stored, when the trader has as many agents in force as it may.
+   * Null, with nothing stored, when the agent belongs to another trader that `takeover` does not cover. Throws UNSUPPORTED, with nothing
+   * stored, when the trader is at its limit of active agents.
    */
   authoriseAgent(claim: MasterClaim, registration: Registration, takeover: Takeover): Promise<Agent | null>;
-  /** Null, with nothing stored, when the agent is not the claim's trader's. */
+  /** Null, with nothing stored, when the agent does not belong to the claim's trader. */
   revokeAgent(claim: MasterClaim, agent: Address, at: number): Promise<Agent | null>;
-  /** Registrations from before that time that were never used and never seen active, oldest first. */
+  /** Registrations before that time that were never used and never seen active, oldest first. */
   unusedAgents(chain: ChainSlug, wanted: UnusedAgents): Promise<readonly Agent[]>;
-  /** Removes those registrations that are still as they were found. */
+  /** Removes those registrations that have not changed since. */
   removeUnused(chain: ChainSlug, agents: readonly Pick<Agent, 'agent' | 'version'>[]): Promise<number>;
-  /** Notes that registrations were seen active, so that they are not asked about again. */
+  /** Marks registrations as seen active, so that they are not checked again. */
   noteActive(chain: ChainSlug, agents: readonly Pick<Agent, 'agent' | 'version'>[], at: number): Promise<void>;
-  /** Replaces the trader's key of the same label. Throws UNSUPPORTED, with nothing stored, when the trader has as many as it may. */
+  /** Replaces the trader's key of the same label. Throws UNSUPPORTED, with nothing stored, when the trader is at its limit. */
   saveApiKey(claim: MasterClaim, key: Omit<ApiKeyRecord, 'chain' | 'trader'>, at: number): Promise<void>;
-  /** The trader's keys that are not expired, newest first. */
+  /** The trader's unexpired keys, newest first. */
   listApiKeys(chain: ChainSlug, trader: Address, now: number): Promise<readonly ApiKeySummary[]>;
-  /** False when the trader has no key of that label; the message is spent all the same. */
+  /** False when the trader has no key of that label; the message is spent anyway. */
   deleteApiKey(claim: MasterClaim, label: string, at: number): Promise<boolean>;
   findApiKey(chain: ChainSlug, hash: string): Promise<ApiKeyRecord | null>;
 }

@@ -6,7 +6,7 @@ import type { Address } from '../../types.js';
 
 export interface ListedOrder {
   readonly id: bigint;
-  /** Its place on chain; null before it is there. */
+  /** Its key on chain; null before it is mined. */
   readonly orderKey: OrderKey | null;
   readonly order: Order;
 }
@@ -22,24 +22,24 @@ export interface ListedFill {
   readonly executed: Executed;
 }
 
-/** Where a page of fills ends: chain order, which no insert disturbs. */
+/** Page cursor of fills, in chain order, which inserts do not disturb. */
 export interface FillMark {
   readonly block: bigint;
   readonly logIndex: number;
 }
 
-/** What the database answers about one account. Traders go in in lower case. */
+/** Account queries. Traders are in lower case. */
 export interface AccountStore {
   /** Newest first. */
   liveOrders(chain: ChainSlug, trader: Address): Promise<ListedOrder[]>;
-  /** Newest first, below the id. */
+  /** Newest first, with ids below `before`. */
   ordersBefore(chain: ChainSlug, trader: Address, before: bigint | null, limit: number): Promise<ListedOrder[]>;
-  /** Those that were filled, rejected or left unanswered, whichever that happened to last first. */
+  /** Filled, rejected or unanswered orders, most recently ended first. */
   endedOrders(chain: ChainSlug, trader: Address, limit: number): Promise<ListedOrder[]>;
   order(chain: ChainSlug, trader: Address, id: bigint): Promise<ListedOrder | null>;
   /** Newest first. */
   fillsBefore(chain: ChainSlug, trader: Address, before: FillMark | null, limit: number): Promise<ListedFill[]>;
   openPositions(chain: ChainSlug, trader: Address): Promise<ListedPosition[]>;
-  /** Ids by trade index; a trade that never had one gets it now and keeps it. */
+  /** Ids by trade index; a trade without an id gets a permanent one. */
   positionIds(chain: ChainSlug, trader: Address, tradeIndices: readonly number[]): Promise<Map<number, bigint>>;
 }

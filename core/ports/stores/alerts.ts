@@ -1,4 +1,4 @@
-/** What can be wrong enough to call somebody. */
+/** Conditions that alert the operator. */
 export const ALERT_KINDS = [
   'low-balance',
   'lane-jammed',
@@ -13,10 +13,10 @@ export type AlertKind = (typeof ALERT_KINDS)[number];
 export const ALERT_EVENTS = ['opened', 'repeated', 'recovered'] as const;
 export const DELIVERY_STATES = ['pending', 'delivered', 'dead'] as const;
 
-/** Of one kind about one subject on one chain, only one can be open. */
+/** At most one alert per kind, chain and subject is open. */
 export interface AlertName {
   readonly kind: AlertKind;
-  /** A chain's slug; `all` for what belongs to no chain. */
+  /** A chain's slug; `all` for alerts without a chain. */
   readonly chain: string;
   /** A wallet, a trader, or a word. */
   readonly subject: string;
@@ -26,7 +26,7 @@ export interface AlertFacts extends AlertName {
   readonly message: string;
   /** JSON; nothing in it may be secret. */
   readonly details: Readonly<Record<string, unknown>>;
-  /** Epoch ms at which it is over by itself; null = when somebody says so. */
+  /** Epoch ms at which it ends by itself; null = only by `recover`. */
   readonly expiresAt: number | null;
 }
 
@@ -38,11 +38,11 @@ export interface Alert extends AlertFacts {
 
 export interface AlertDelivery {
   readonly id: bigint;
-  /** The same for every attempt, so that a receiver knows what it has already. */
+  /** The same for every attempt, so that a receiver can deduplicate. */
   readonly eventId: string;
   readonly alertId: bigint;
   readonly event: (typeof ALERT_EVENTS)[number];
-  /** The very bytes that are sent and signed. */
+  /** The exact bytes that are sent and signed. */
   readonly body: string;
   readonly state: (typeof DELIVERY_STATES)[number];
   readonly attempts: number;
@@ -55,28 +55,28 @@ export interface AlertDelivery {
 
 export interface Telling {
   readonly at: number;
-  /** False: it is stored and shown, nobody is called. */
+  /** False: the alert is stored and shown, but not sent to the webhook. */
   readonly tells: boolean;
 }
 
-/** Alerts of all replicas. What is told is stored in the statement that stores what it is about. */
+/** Alerts of all replicas. An alert and its delivery are stored in one statement. */
 export interface AlertStore {
-  /** Opens it, or refreshes the open one; one that is open for longer than `repeatMs` is told again, null = never. */
+  /** Opens or refreshes the alert; an alert last sent more than `repeatMs` ago is sent again, null = never. */
   raise(facts: AlertFacts, telling: Telling & { readonly repeatMs: number | null }): Promise<void>;
   /** False when it was not open. */
   recover(name: AlertName, telling: Telling & { readonly message: string }): Promise<boolean>;
   open(): Promise<Alert[]>;
   /** Newest first. */
   recovered(limit: number): Promise<Alert[]>;
-  /** Whether this holder is the one that looks after things until then; it has to ask again before. */
+  /** Whether this holder is the leader until then; it must renew before. */
   lead(holder: string, at: number, until: number): Promise<boolean>;
-  /** What is due, taken so that nobody else sends it before `until`; of one alert in order. A taker that dies gives it back by that. */
+  /** Claims due deliveries until `until`, per alert in order. Deliveries of a replica that died become due again at `until`. */
   claim(at: number, until: number, limit: number): Promise<AlertDelivery[]>;
   delivered(id: bigint, at: number): Promise<void>;
-  /** `dueAt` null: it is given up. */
+  /** `dueAt` null: no further attempt. */
   failed(id: bigint, error: string, dueAt: number | null): Promise<void>;
-  /** At most so many of either state, newest first. */
+  /** At most `limit` of either state, newest first. */
   undelivered(limit: number): Promise<AlertDelivery[]>;
-  /** Begins again with one that was given up; null when there is no such one. */
+  /** Retries a dead delivery; null when there is none with this id. */
   retry(id: bigint, at: number): Promise<AlertDelivery | null>;
 }

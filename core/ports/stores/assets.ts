@@ -1,9 +1,9 @@
 import type { ChainSlug } from '../../chains/chains.js';
 
-/** How a market is counted for clients that learn it once and never ask again; it stays although prices move by orders of magnitude. */
+/** Units of a market for clients that read them once; they stay fixed although prices move by orders of magnitude. */
 export interface AssetUnits {
   readonly pairIndex: number;
-  /** Of the pair when it was listed: a slot that gets another pair is another asset. */
+  /** Symbol of the pair when it was listed: a pair index reused by another pair is another asset. */
   readonly symbol: string;
   readonly szDecimals: number;
   /** Base units that one unit of the asset stands for: 1, or 1000 where the price would have no digits left. */
@@ -11,8 +11,8 @@ export interface AssetUnits {
 }
 
 export interface AssetStore {
-  /** What is fixed already. */
+  /** Units that are already fixed. */
   all(chain: ChainSlug): Promise<AssetUnits[]>;
-  /** Fixes what is not fixed yet; whoever comes second gets what the first one fixed. */
+  /** Fixes units that are not fixed yet; later callers get the units fixed first. */
   fix(chain: ChainSlug, units: readonly AssetUnits[]): Promise<AssetUnits[]>;
 }

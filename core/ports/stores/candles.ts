@@ -1,7 +1,7 @@
 import type { ChainSlug } from '../../chains/chains.js';
 import type { Candle } from '../../domain/candle.js';
 
-/** One minute of one pair, with the moments (epoch ms) at which its first and its last price were said. */
+/** One minute of one pair, with the times (epoch ms) of its first and last price. */
 export interface MinuteCandle extends Candle {
   readonly pairIndex: number;
   readonly openAt: number;
@@ -9,21 +9,21 @@ export interface MinuteCandle extends Candle {
 }
 
 export interface StoredCandle extends Candle {
-  /** How many minutes it was made of. */
+  /** How many minutes it aggregates. */
   readonly minutes: number;
 }
 
 export interface CandleStore {
   /**
-   * Joins minutes into what is known of them: the first price said opens, the last one closes, the extremes stand. Order, repetition
-   * and the number of writers make no difference.
+   * Merges minutes into the stored ones: the earliest price opens, the latest closes, the extremes are kept. The result does not depend on
+   * order, repetition or the number of writers.
    */
   merge(chain: ChainSlug, minutes: readonly MinuteCandle[]): Promise<void>;
-  /** Candles of `sizeMs` that open in [from, to), ascending, gaps left as they are; both ends are multiples of the size. */
+  /** Candles of `sizeMs` that open in [from, to), ascending, gaps not filled; both ends are multiples of the size. */
   read(query: CandleRange): Promise<readonly StoredCandle[]>;
-  /** By pair: the last close (1e10) before a moment, where there is a minute no older than `lookBackMs`. */
+  /** By pair: the last close (1e10) before a time, where there is a minute no older than `lookBackMs`. */
   closesBefore(chain: ChainSlug, at: number, lookBackMs: number): Promise<ReadonlyMap<number, bigint>>;
-  /** Forgets minutes that opened before. */
+  /** Deletes minutes that opened before. */
   prune(chain: ChainSlug, before: number): Promise<void>;
 }
 

@@ -4,7 +4,7 @@ import type { PositionState } from '../../domain/position.js';
 import type { LeverageSetting } from './leverage.js';
 import type { Address } from '../../types.js';
 
-/** What the bot wrote, letter by letter, for whoever shows the order again. */
+/** The bot's values exactly as sent, to echo them in replies. */
 export interface WireTerms {
   readonly limitPx: string;
   readonly sz: string;
@@ -12,7 +12,7 @@ export interface WireTerms {
   readonly triggerPx: string | null;
   readonly isMarket: boolean | null;
   readonly tpsl: 'tp' | 'sl' | null;
-  /** How it was grouped with others of its action; absent in orders that were stored before it was kept. */
+  /** The grouping of its action; absent in orders stored before this field existed. */
   readonly grouping?: Grouping | undefined;
 }
 
@@ -20,21 +20,21 @@ export type Grouping = 'na' | 'normalTpsl' | 'positionTpsl';
 
 export interface ExchangeLeg {
   readonly role: Leg['role'];
-  /** The order of ours it became; null for a protection, which is none. */
+  /** The order it became; null for a TP/SL, which is not an order. */
   readonly orderId: bigint | null;
   readonly tradeIndex: number | null;
   /** 1e18. */
   readonly sizeBase: bigint;
 }
 
-/** An order of a bot and what became of it. */
+/** A bot's order and the legs it became. */
 export interface ExchangeRecord {
   readonly chain: ChainSlug;
-  /** The id of its first order of ours, or of its protection. */
+  /** The id of its first order, or of its TP/SL. */
   readonly oid: bigint;
   readonly trader: Address;
   readonly agent: Address;
-  /** The signed action it came with, and its place in it. */
+  /** The signed action it came with, and its index there. */
   readonly action: bigint;
   readonly item: number;
   readonly cloid: string | null;
@@ -45,18 +45,18 @@ export interface ExchangeRecord {
   readonly createdAt: number;
   readonly legs: readonly ExchangeLeg[];
   /**
-   * `resting`: the bot was answered before the outcome was known, so that the order is listed until it is. `ended`: an order that missed
-   * its price could not be left to rest. Absent until then.
+   * `resting`: the bot was answered before the outcome was known, so the order is listed as resting until then. `ended`: an order that
+   * missed its price could not be left resting. Absent until then.
    */
   readonly answered?: Answered;
-  /** Of a take profit or stop loss that came with an opening: the order of ours that opens what it protects. */
+  /** For a TP/SL that came with an opening: the order that opens the position it protects. */
   readonly parentOrder?: bigint | null;
 }
 
-/** A take profit or stop loss that comes with an opening, before it has a number. */
+/** A TP/SL that comes with an opening, before it has an oid. */
 export interface ChildRecord extends Omit<ExchangeRecord, 'oid' | 'legs'> {
   readonly parentOrder: bigint;
-  /** 1e18: what its parent opens. */
+  /** 1e18: the size its parent opens. */
   readonly sizeBase: bigint;
 }
 
@@ -67,63 +67,63 @@ export interface ScheduledCancel {
   readonly trader: Address;
   readonly agent: Address;
   readonly action: bigint;
-  /** When it came due, however often it was taken since. */
+  /** When it first came due, however often it was taken since. */
   readonly dueAt: number;
 }
 
 export interface HeldPosition {
   readonly tradeIndex: number;
   readonly position: PositionState;
-  /** What its order asked for (base units, 1e18) and got (the contract's tokens); null where it did not come through the facade. */
+  /** Requested size (base units, 1e18) and executed size (the contract's tokens) of its order; null if not placed through the facade. */
   readonly opening: { readonly askedBase: bigint; readonly sizeToken: bigint } | null;
 }
 
-/** What the translation of a trader's orders stands on. */
+/** Stored facts that the translation of a trader's orders depends on. */
 export interface TraderFacts {
   /** The database's time. */
   readonly askedAt: number;
   readonly positions: readonly HeldPosition[];
-  /** Trades that an order is about which is prepared or waits for the oracle. */
+  /** Trades with a prepared order or one that waits for the oracle. */
   readonly busy: ReadonlySet<number>;
   readonly leverage: ReadonlyMap<number, LeverageSetting>;
 }
 
 export interface ExchangeStore {
-  /** One question, however many orders rest. */
+  /** One query, however many orders rest. */
   facts(chain: ChainSlug, trader: Address): Promise<TraderFacts>;
-  /** Those of these names that an order bears which still lives. */
+  /** Of these cloids, those of live orders. */
   liveCloids(chain: ChainSlug, trader: Address, cloids: readonly string[]): Promise<ReadonlySet<string>>;
   /** A second record of the same oid changes nothing. */
   record(record: ExchangeRecord): Promise<void>;
-  /** The bot's order goes on with these legs: it missed its price, and rests at it under the same number. */
+  /** Adds legs to the bot's order: it missed its price and now rests at it under the same oid. */
   extend(record: Pick<ExchangeRecord, 'chain' | 'oid' | 'manner' | 'legs'>): Promise<void>;
-  /** Notes what the bot was answered, and writes its orders to the journal once more, so that every replica looks at them again. */
+  /** Stores the answer given to the bot and journals its orders again, so that every replica reloads them. */
   answer(chain: ChainSlug, oid: bigint, answered: Answered, at: number): Promise<void>;
-  /** Each gets a number of its own. */
+  /** Each gets its own oid. */
   recordChildren(children: readonly ChildRecord[]): Promise<bigint[]>;
   find(chain: ChainSlug, trader: Address, oid: bigint): Promise<ExchangeRecord | null>;
-  /** By their own ids; what has no record is absent. */
+  /** By oid; oids without a record are absent. */
   ofOids(chain: ChainSlug, trader: Address, oids: readonly bigint[]): Promise<ReadonlyMap<bigint, ExchangeRecord>>;
-  /** The newest of that name. */
+  /** The newest with this cloid. */
   findByCloid(chain: ChainSlug, trader: Address, cloid: string): Promise<ExchangeRecord | null>;
-  /** The last few of that name, newest first. */
+  /** The last few with this cloid, newest first. */
   ofCloid(chain: ChainSlug, trader: Address, cloid: string): Promise<ExchangeRecord[]>;
-  /** Take profits and stop losses of bots, newest first. */
+  /** TP/SL orders of bots, newest first. */
   levels(chain: ChainSlug, trader: Address, limit: number): Promise<ExchangeRecord[]>;
-  /** By the ids of our orders; those that came another way are absent. */
+  /** By the ids of our orders; orders not placed through the facade are absent. */
   ofOrders(chain: ChainSlug, orderIds: readonly bigint[]): Promise<ReadonlyMap<bigint, ExchangeRecord>>;
-  /** Levels of positions that are on their way: what sets them is not over, or in a block whose events are not in. */
+  /** TP/SL orders under way: their job is open, or mined in a block that is not indexed yet. */
   awaited(chain: ChainSlug, trader: Address): Promise<ExchangeRecord[]>;
-  /** Whether a change of the order that rests in this place is on its way. */
+  /** Whether a change of the order resting at this index is under way. */
   isAmended(chain: ChainSlug, trader: Address, tradeIndex: number): Promise<boolean>;
-  /** Those of these trades that an order placed by then has opened. */
+  /** Of these trades, those opened by an order placed by then. */
   orderedBefore(chain: ChainSlug, trader: Address, tradeIndices: readonly number[], at: number): Promise<number[]>;
-  /** null unsets it. False, with nothing stored, when the agent was removed meanwhile. */
+  /** Null removes it. False, with nothing stored, when the agent was removed meanwhile. */
   schedule(cancel: Omit<ScheduledCancel, 'dueAt'> & { readonly dueAt: number | null }): Promise<boolean>;
-  /** Takes what is due, each by one of those who ask. Whoever does not say `fired` in time, perhaps because he died, leaves it to be taken again. */
+  /** Claims due schedules, each by one caller. A schedule without `fired` by `againAt`, for example after a crash, can be claimed again. */
   takeDue(chain: ChainSlug, now: number, againAt: number): Promise<ScheduledCancel[]>;
-  /** It could not be begun: it is due again then, unless another was set meanwhile. */
+  /** Reschedules one that could not start, unless another was set meanwhile. */
   putBack(cancel: Pick<ScheduledCancel, 'chain' | 'trader' | 'action'>, dueAt: number): Promise<void>;
-  /** It is done; a schedule that was set meanwhile stays. */
+  /** Removes it; a schedule set meanwhile stays. */
   fired(cancel: Pick<ScheduledCancel, 'chain' | 'trader' | 'action'>): Promise<void>;
 }

@@ -4,7 +4,7 @@ import type { HistoryStore } from './history.js';
 import type { LeverageStore } from './leverage.js';
 import type { ProtectionStore } from './protections.js';
 
-/** What the database keeps for the facade alone. */
+/** Stores used only by the facade. */
 export interface FacadeStore {
   readonly assets: AssetStore;
   readonly leverage: LeverageStore;

@@ -5,12 +5,12 @@ import type { RelayState } from './relay.js';
 export const DAY_MS = 86_400_000;
 export const dayOf = (at: number): number => Math.floor(at / DAY_MS);
 
-/** By what costs can be summed up. */
+/** Groupings of costs. */
 export const COST_GROUPS = ['trader', 'action', 'outcome', 'wallet', 'day'] as const;
 export type CostGroup = (typeof COST_GROUPS)[number];
 
 export interface CostSum {
-  /** The day as `2026-01-31`; null where no trader was served, as by a no-op. */
+  /** Days as `2026-01-31`; null where no trader was served, as by a no-op. */
   readonly key: string | null;
   readonly transactions: number;
   readonly costWei: bigint;
@@ -26,18 +26,18 @@ export interface CostQuery {
 }
 
 export interface Costs {
-  /** Dearest first, days in their order; at most as many as were asked for. */
+  /** Most expensive first, days in order; at most `limit`. */
   readonly rows: readonly CostSum[];
-  /** Of all groups, those left out included. */
+  /** Of all groups, including those beyond the limit. */
   readonly groups: number;
   readonly total: Omit<CostSum, 'key'>;
 }
 
-/** What referrers earn of the fees that traders pay; all 1e18. */
+/** Referrers' share of the fees that traders pay; all 1e18. */
 export interface Earned {
   readonly volumeUsd: bigint;
   readonly gns: bigint;
-  /** What the GNS were worth when they were earned. */
+  /** Value of the GNS when they were earned. */
   readonly usd: bigint;
 }
 
@@ -49,17 +49,17 @@ export interface EarnedSum extends Earned {
 export interface EarningsQuery extends Omit<CostQuery, 'by'> {
   readonly by: 'trader' | 'day';
   readonly referrers: readonly Address[];
-  /** Only these of the groups; absent = all. */
+  /** Only these groups; absent = all. */
   readonly keys?: readonly string[];
 }
 
 export interface Earnings {
-  /** Most earned first, days in their order; at most as many as were asked for. */
+  /** Highest first, days in order; at most `limit`. */
   readonly rows: readonly EarnedSum[];
-  /** Of all groups, those left out included. */
+  /** Of all groups, including those beyond the limit. */
   readonly groups: number;
   readonly total: Earned;
-  /** Traders that became theirs in these days. */
+  /** Traders that registered with them in these days. */
   readonly registered: number;
   readonly claimedGns: bigint;
 }
@@ -73,7 +73,7 @@ export interface CostTotal {
   readonly costWei: bigint;
 }
 
-/** What a wallet spent until now. */
+/** A wallet's recent spending. */
 export interface Burn {
   readonly dayWei: bigint;
   readonly weekWei: bigint;
@@ -81,7 +81,7 @@ export interface Burn {
 
 /** A replica, as the database sees it. */
 export interface LaneOwner {
-  /** Null where it comes from the database's own machine without a network. */
+  /** Null for a local connection without network. */
   readonly host: string | null;
   readonly connection: number;
   /** Epoch ms: since when it is connected. */
@@ -89,28 +89,28 @@ export interface LaneOwner {
 }
 
 /**
- * What every transaction of the relayer cost. It is booked in the statement that settles a job, and taken back in the one that unsettles
- * it, so that its sum is what left the wallets. Money that moves past the relayer (funding, a key used elsewhere) is not in it.
+ * What every transaction of the relayer cost. A cost is booked in the statement that confirms a job and reversed in the one that undoes
+ * the confirmation, so that its sum is what left the wallets. Transfers outside the relayer (funding, a key used elsewhere) are not in it.
  */
 export interface GasLedger {
   burn(chain: ChainSlug, wallet: Address, now: number): Promise<Burn>;
   costs(query: CostQuery): Promise<Costs>;
-  /** From the Diamond's own events, by the time of their blocks; what an ally takes of it is not the referrer's. */
+  /** From the Diamond's events, by block time; without the share of the referrer's ally. */
   earnings(query: EarningsQuery): Promise<Earnings>;
   /** Since the beginning, all chains. */
   totals(): Promise<readonly CostTotal[]>;
-  /** Jobs that were never sent, by a few words of why. */
+  /** Jobs that were never sent, by refusal reason. */
   refusals(): Promise<readonly { readonly chain: ChainSlug; readonly reason: string; readonly count: number }[]>;
   openJobs(
     chain: ChainSlug,
   ): Promise<readonly { readonly wallet: Address; readonly state: RelayState; readonly count: number; readonly oldestAt: number }[]>;
-  /** Whose database connection holds the wallet's lane now; null while no replica sends for it. */
+  /** The replica whose database connection holds the wallet's lane; null while no replica sends for it. */
   laneOwner(chain: ChainSlug, wallet: Address): Promise<LaneOwner | null>;
   /** How many traders each wallet serves. */
   assigned(chain: ChainSlug): Promise<ReadonlyMap<string, number>>;
 }
 
-/** Days until the wallet is empty at the dearer pace of the two; null when it spends nothing. Rounded down to a hundredth. */
+/** Days until the wallet is empty at the higher of the daily and weekly rate; null when it spends nothing. Rounded down to a hundredth. */
 export function runwayDays(balance: bigint, { dayWei, weekWei }: Burn): number | null {
   const weekly = weekWei / 7n;
   const perDay = dayWei > weekly ? dayWei : weekly;

@@ -5,24 +5,24 @@ import type { Address, Hex } from '../../types.js';
 import type { RelayPurpose } from './relay.js';
 import type { Protection } from './protections.js';
 
-/** An order as anybody may see it: one that was prepared natively is nobody's business before the chain knows it. */
+/** An order as public readers may see it: one prepared natively is private until it is on chain. */
 export interface SeenOrder {
   readonly id: bigint;
   readonly order: Order;
-  /** Its place on chain; null before it is there. */
+  /** Its key on chain; null before it is mined. */
   readonly orderKey: OrderKey | null;
-  /** It came through the facade, so it is public before the chain knows it. */
+  /** Placed through the facade, so it is public before it is on chain. */
   readonly isRelayed: boolean;
 }
 
 export interface SeenFill {
   readonly id: bigint;
   readonly executed: Executed;
-  /** The order that was executed, with its terms where it opens a size that was asked for natively; null where the contract acted by itself, or for an unknown order. */
+  /** The executed order, with its terms where it opens a natively requested size; null for the contract's own and for unknown orders. */
   readonly by: { readonly id: bigint; readonly isRelayed: boolean; readonly opening: Order | null } | null;
   /**
-   * The trader's net position of the market just before and after, 1e18 base units, each trade at the collateral's price of its opening.
-   * Both are the positions of now with everything later taken back, so they never change once the fill is stored.
+   * The trader's net position in the market just before and after, 1e18 base units, each trade at the collateral price of its opening.
+   * Both are derived from current positions by undoing everything later, so they never change once the fill is stored.
    */
   readonly before: bigint;
   readonly after: bigint;
@@ -30,14 +30,14 @@ export interface SeenFill {
 
 /** A fill among those of all traders. */
 export interface TapeFill extends SeenFill {
-  /** How many fills of the same trader and second come before it. */
+  /** How many fills of the same trader and second precede it. */
   readonly earlier: number;
 }
 
-/** What a size in base units is reckoned with where an event does not say it. */
+/** Units to compute a size in base units where an event does not contain it. */
 export type SizeUnits = readonly { readonly index: number; readonly precision: bigint; readonly priceUsd: bigint }[];
 
-/** A take profit or stop loss got a price, or was confirmed in it; 0 = it was taken off. */
+/** A TP or SL was set or confirmed at a price; 0 = it was removed. */
 export interface LevelStep extends Protection {
   /** Epoch ms. */
   readonly at: number;
@@ -57,13 +57,13 @@ export interface DayTotal {
   /** UTC days since the epoch. */
   readonly day: number;
   readonly collateralIndex: number;
-  /** 1e18 USD that were traded. */
+  /** Traded volume, 1e18 USD. */
   readonly volumeUsd: bigint;
   /** Collateral units after all fees. */
   readonly netPnl: bigint;
 }
 
-/** The past of an account as clients of the facade ask for it. Traders go in in lower case. */
+/** Account history for clients of the facade. Traders are in lower case. */
 export interface HistoryStore {
   /** Newest first. */
   liveOrders(chain: ChainSlug, trader: Address): Promise<SeenOrder[]>;
@@ -71,31 +71,31 @@ export interface HistoryStore {
   orders(chain: ChainSlug, trader: Address, limit: number): Promise<SeenOrder[]>;
   order(chain: ChainSlug, trader: Address, id: bigint): Promise<SeenOrder | null>;
   ordersOf(chain: ChainSlug, trader: Address, ids: readonly bigint[]): Promise<SeenOrder[]>;
-  /** The order that is, or once was, at this place of the chain. */
+  /** The order that is or was at this key. */
   orderAt(chain: ChainSlug, trader: Address, orderKey: OrderKey): Promise<SeenOrder | null>;
-  /** The orders that rest, or once rested, in these slots. */
+  /** The orders that rest or rested at these indices. */
   restingAt(chain: ChainSlug, trader: Address, slots: readonly number[]): Promise<ReadonlyMap<number, SeenOrder>>;
-  /** What take profits and stop losses of these trades, and of the orders that rest in slots of these numbers, became; oldest first. Only the newest are looked through. */
+  /** Changes of TP and SL of these trades and of the orders resting at these indices, oldest first. Only the newest events are searched. */
   levelSteps(chain: ChainSlug, trader: Address, tradeIndices: readonly number[]): Promise<LevelStep[]>;
-  /** The last thing that was executed on each of these trades. */
+  /** The last execution on each of these trades. */
   lastExecutions(chain: ChainSlug, trader: Address, tradeIndices: readonly number[]): Promise<ReadonlyMap<number, Executed>>;
-  /** Orders that nobody asked to cancel and the relayer took back: when their schedule came due, or because the oracle never answered. */
+  /** Orders that the relayer cancelled without a cancel request: their schedule came due, or the oracle never answered. */
   takenBack(chain: ChainSlug, orderIds: readonly bigint[]): Promise<ReadonlyMap<bigint, TakenBack>>;
-  /** The transaction that took this level off its position; null while one stands there, and where none ever was taken off. */
+  /** The transaction that removed this TP or SL from its position; null while one is set, and where none was ever removed. */
   levelEnd(chain: ChainSlug, trader: Address, level: Pick<Protection, 'tradeIndex' | 'kind'>): Promise<Hex | null>;
-  /** What changed the size of a position. A second is never cut: `limit` is passed by as many fills as share the last one's time. */
+  /** Changes of position size. Fills of one second are never split: `limit` is exceeded by those that share the last one's time. */
   fills(chain: ChainSlug, trader: Address, window: FillWindow, units: SizeUnits): Promise<SeenFill[]>;
-  /** The newest fills of a market, newest first, of every trader whom the chain was followed for. */
+  /** The newest fills of a market, newest first, of every indexed trader. */
   tape(chain: ChainSlug, pairIndex: number, limit: number, units: SizeUnits): Promise<TapeFill[]>;
   /** The time of the first fill of these orders; null where none has one. */
   firstFillAt(chain: ChainSlug, trader: Address, orderIds: readonly bigint[]): Promise<number | null>;
-  /** The time of a fill of the trader by its number; null where there is none. */
+  /** The time of a trader's fill by its id; null where there is none. */
   fillAt(chain: ChainSlug, trader: Address, id: bigint): Promise<number | null>;
-  /** Per day and collateral since a moment; only the newest fills are looked at. */
+  /** Per day and collateral since a time; only the newest fills are counted. */
   totals(chain: ChainSlug, trader: Address, since: number): Promise<DayTotal[]>;
-  /** Whether any order or position of the trader is known. */
+  /** Whether any order or position of the trader is stored. */
   isKnown(chain: ChainSlug, trader: Address): Promise<boolean>;
 }
 
-/** As far back as fills are counted and looked through. */
+/** How many of the newest fills are counted and searched. */
 export const NEWEST_FILLS = 10_000;

@@ -5,16 +5,13 @@ import type { Order } from '../../domain/order.js';
 import type { PositionState } from '../../domain/position.js';
 import type { Address, Cancel } from '../../types.js';
 
-/**
- * The append-only story of an account. What was told is never changed or taken away: when a reorganisation undoes something, a
- * correction says so.
- */
+/** Append-only account events. A published entry is never changed or removed: a reorganisation appends a correction. */
 export type JournalFact =
   | { readonly kind: 'order'; readonly id: bigint; readonly order: Order }
   | { readonly kind: 'fill'; readonly id: bigint; readonly executed: Executed }
   | { readonly kind: 'position'; readonly id: bigint; readonly tradeIndex: number; readonly position: PositionState }
   | { readonly kind: 'agent'; readonly agent: Agent }
-  /** The chain took something back: what is true now, null where nothing is left of it; `before` is what was told last. */
+  /** A reorganisation changed the state: the new state, null where nothing is left; `before` is the state last published. */
   | {
       readonly kind: 'correction';
       readonly of:
@@ -32,7 +29,7 @@ export type JournalFact =
 export interface JournalEntry {
   readonly chain: ChainSlug;
   readonly trader: Address;
-  /** Rises by one per entry of the account; whoever has seen n never hears of a smaller one again. */
+  /** Rises by one per entry of the account; a listener that has received n never receives a smaller one again. */
   readonly cursor: bigint;
   /** Epoch ms at which it was written. */
   readonly at: number;
@@ -42,12 +39,12 @@ export interface JournalEntry {
 export interface JournalStore {
   /** Oldest first, above the cursor. */
   after(chain: ChainSlug, trader: Address, cursor: bigint, limit: number): Promise<JournalEntry[]>;
-  /** The account's newest cursor; 0 while nothing has happened. */
+  /** The account's newest cursor; 0 without entries. */
   last(chain: ChainSlug, trader: Address): Promise<bigint>;
-  /** What was told about one order, oldest first. */
+  /** Entries about one order, oldest first. */
   ofOrder(chain: ChainSlug, orderId: bigint): Promise<JournalEntry[]>;
-  /** Entries of every account as they are committed, by whichever replica; told once each, in order per account. */
+  /** Entries of every account as any replica commits them; each once, in order per account. */
   listen(listener: (entries: readonly JournalEntry[]) => void): Promise<Cancel>;
-  /** Milliseconds since whoever listens here had heard everything, the slowest of them; null while nobody listens. Asks nobody. */
+  /** Milliseconds since the slowest listener of this process was up to date; null without listeners. Reads memory only. */
   heardAgo(): Promise<number | null>;
 }

@@ -1,7 +1,7 @@
 import type { ChainSlug } from '../../chains/chains.js';
 import type { Address } from '../../types.js';
 
-/** What a trader last chose for a market, to be used by the next opening. */
+/** A trader's leverage setting for the next opening in a market. */
 export interface LeverageSetting {
   readonly leverage: number;
   readonly isCross: boolean;

@@ -7,9 +7,9 @@ export interface PoolFigures {
   readonly idle: number;
   readonly opening: number;
   readonly most: number;
-  /** Who waits for a connection now. */
+  /** Callers that wait for a connection now. */
   readonly waiting: number;
-  /** How long those waited that have one. */
+  /** Past waiting times. */
   readonly waitSeconds: HistogramCounts;
 }
 
@@ -18,7 +18,7 @@ export interface LaneFigures {
   readonly wallet: string;
   readonly nextNonce: number | null;
   readonly isFenced: boolean;
-  /** Jobs that are not over. */
+  /** Jobs that are not final. */
   readonly open: readonly { readonly state: RelayState; readonly count: number }[];
   /** Epoch ms; null when there is none. */
   readonly oldestOpenAt: number | null;
@@ -29,16 +29,16 @@ export interface JournalDepth {
   readonly count: number;
 }
 
-/** Counts that only the database knows. None of them reads what is over, and each is one statement whatever the number of chains. */
+/** Counts from the database. None of them scans finished rows, and each is one statement for all chains. */
 export interface MetricsStore {
-  /** Orders that are not over, by status. */
+  /** Orders that are not final, by status. */
   liveOrders(): Promise<readonly { readonly chain: string; readonly status: string; readonly count: number }[]>;
   openAlerts(): Promise<readonly { readonly chain: string; readonly kind: string; readonly count: number }[]>;
   undelivered(): Promise<readonly { readonly state: string; readonly count: number }[]>;
-  /** Everything ever told, by chain: the accounts have counted it, and are what is read. */
+  /** All journal entries by chain, summed from the accounts' cursors. */
   journalEntries(): Promise<readonly JournalDepth[]>;
   /** Of wallets that ever had a job or a fence. */
   lanes(): Promise<readonly LaneFigures[]>;
-  /** Asks nobody. */
+  /** Reads memory only. */
   pool(): Promise<PoolFigures>;
 }

@@ -1,17 +1,17 @@
 import type { ChainSlug } from '../../chains/chains.js';
 import type { Address } from '../../types.js';
 
-/** What no order and no fill tells: noticed by us, and kept. */
+/** Notices that do not follow from an order or a fill and are therefore stored. */
 export interface Notice {
   readonly id: bigint;
   readonly kind: 'delegation_changed' | 'agent_expiring';
-  /** The new delegate, or the agent; null when the slot was emptied. */
+  /** The new delegate, or the agent; null when the delegate was removed. */
   readonly about: Address | null;
   /** Epoch ms. */
   readonly at: number;
 }
 
-/** A stop loss of a bot that the contract keeps elsewhere than it was asked for. */
+/** A bot's stop loss that the contract stored at another price than requested. */
 export interface MovedStop {
   /** The bot's order. */
   readonly oid: bigint;
@@ -19,7 +19,7 @@ export interface MovedStop {
   /** 1e10. */
   readonly asked: bigint;
   readonly kept: bigint;
-  /** Epoch ms at which the chain had it. */
+  /** Epoch ms of the block. */
   readonly at: number;
 }
 
@@ -29,11 +29,11 @@ export interface Expiring {
   readonly expiresAt: number;
 }
 
-/** Addresses go in and come out in lower case. */
+/** Addresses are in lower case. */
 export interface NotificationStore {
-  /** Who held the slot when it was last noted; undefined when it never was. */
+  /** The delegate last noted; undefined when none was ever noted. */
   delegateSeen(chain: ChainSlug, trader: Address): Promise<Address | null | undefined>;
-  /** Remembers who holds the slot. A holder other than the one remembered becomes a notice; the first one ever seen does not. */
+  /** Stores the delegate. A change creates a notice; the first value does not. */
   noteDelegate(chain: ChainSlug, trader: Address, delegate: Address | null, at: number): Promise<void>;
   /** Once per agent and expiry; one statement, however many agents. */
   noteExpiring(chain: ChainSlug, trader: Address, agents: readonly Expiring[], at: number): Promise<void>;
@@ -41,8 +41,8 @@ export interface NotificationStore {
   notices(chain: ChainSlug, trader: Address, limit: number): Promise<Notice[]>;
   /** Newest first; follows from stored orders and events, so a reorganisation corrects it. */
   movedStops(chain: ChainSlug, trader: Address, limit: number): Promise<MovedStop[]>;
-  /** Which of these the account has put away. */
+  /** Which of these the account has dismissed. */
   dismissed(trader: Address, ids: readonly number[]): Promise<Set<number>>;
-  /** Doing it twice is doing it once. */
+  /** Idempotent. */
   dismiss(trader: Address, id: number, at: number): Promise<void>;
 }

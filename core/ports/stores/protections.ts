@@ -1,9 +1,9 @@
 import type { ChainSlug } from '../../chains/chains.js';
 import type { Address } from '../../types.js';
 
-/** A take-profit or stop-loss seen as an order of its own: the price says which one, so a changed price is another order. */
+/** A TP or SL as an order of its own: the price is part of its identity, so a changed price is another order. */
 export interface Protection {
-  /** The slot of the position, or of the resting order that will open one. */
+  /** The index of the position, or of the resting order that will open one. */
   readonly tradeIndex: number;
   readonly kind: 'tp' | 'sl';
   /** 1e10. */
@@ -12,22 +12,22 @@ export interface Protection {
 
 export interface KnownProtection extends Protection {
   readonly id: bigint;
-  /** Epoch ms at which it was first asked for. */
+  /** Epoch ms at which it was first requested. */
   readonly seenAt: number;
 }
 
 export interface ProtectionStore {
   /**
-   * In the order asked for. One that was set by an order of ours is that order, for as long as it holds. One that never had an id gets it now, from the same numbers as orders and positions, and keeps it; a position
-   * that a resting order opened keeps the ids of that order's protections.
+   * In the requested order. A TP/SL set by one of our orders has that order's id while it is set. Others get a permanent id from the
+   * sequence of orders and positions; a position keeps the ids of the TP/SL of the resting order that opened it.
    */
   identify(chain: ChainSlug, trader: Address, protections: readonly Protection[], at: number): Promise<KnownProtection[]>;
-  /** Another number for one that is set again: its last one stays with whoever had it. null when it is no longer under that number. */
+  /** Assigns a new id to one that is set again; the old id stays with its former order. Null when it no longer has that id. */
   renumber(chain: ChainSlug, trader: Address, id: bigint, at: number): Promise<bigint | null>;
-  /** The level that had one number has the other from now on. */
+  /** Moves a TP/SL from one id to another. */
   handOver(chain: ChainSlug, trader: Address, from: bigint, to: bigint): Promise<void>;
-  /** All that ever had a number, newest first, as `find` tells them. */
+  /** All that ever had an id, newest first, in the form of `find`. */
   list(chain: ChainSlug, trader: Address, limit: number): Promise<KnownProtection[]>;
-  /** With the slot it is on now: that of the position once its order was filled. */
+  /** With its current index: that of the position once its order was filled. */
   find(chain: ChainSlug, trader: Address, id: bigint): Promise<KnownProtection | null>;
 }

@@ -5,17 +5,17 @@ import type { CollateralUnits } from '../../domain/pricing/market-view.js';
 import type { Address } from '../../types.js';
 import type { GivenRules, StoredRules } from '../../config/rules.js';
 
-/** What the books need to know beside the trader. */
+/** Inputs of the rule queries besides the trader. */
 export interface GuardQuestion {
   readonly given: GivenRules;
   /** By index: sums are kept in tokens. */
   readonly collaterals: ReadonlyMap<number, CollateralUnits>;
-  /** A resting order that is about to give way: its notional is left out. */
+  /** A resting order that is about to be replaced: its notional is left out. */
   readonly instead: OrderKey | null;
   readonly now: number;
 }
 
-/** An opening that comes through the facade: judged in the very step that stores it, so that no two slip through side by side. */
+/** An opening through the facade, checked in the transaction that stores it, so that concurrent openings cannot pass together. */
 export interface OpeningGuard extends GuardQuestion, Omit<AskedOpening, 'insteadUsd'> {}
 
 export interface Standing {
@@ -24,20 +24,20 @@ export interface Standing {
   readonly insteadUsd: bigint;
 }
 
-/** Rules are read anew with every question, so a change holds on all replicas from the moment it is stored. */
+/** Rules are read with every query, so a change applies to all replicas once it is stored. */
 export interface RulesStore {
   list(): Promise<StoredRules[]>;
-  /** In place of what was there. */
+  /** Replaces the stored row. */
   put(row: StoredRules): Promise<void>;
-  /** False when there was nothing. */
+  /** False when there was none. */
   remove(chain: StoredRules['chain'], trader: StoredRules['trader']): Promise<boolean>;
-  /** Only what a rule asks for is counted, unless all of it is wanted. */
+  /** Computes only the figures that a rule needs, or all. */
   standing(chain: ChainSlug, trader: Address, question: GuardQuestion, wanted: 'needed' | 'all'): Promise<Standing>;
-  /** Whether the rule `access` lets a trader trade; one that it does not may still get out of what the relayer opened for it. */
+  /** Whether the rule `access` lets a trader trade; otherwise it may still exit what the relayer opened for it. */
   standingOf(chain: ChainSlug, trader: Address, given: GivenRules): Promise<'may-trade' | 'may-exit' | 'may-not'>;
   /**
-   * What binds a trader, and how many transactions of the day came before this job; counted only where there is a quota. Of a trader that
-   * may not trade, openings are not counted; `holds` says whether it has anything that the relayer opened.
+   * The trader's rules, and how many transactions of the day precede this job; counted only with a quota. For a trader that may not trade,
+   * openings are not counted; `holds` is whether it has anything that the relayer opened.
    */
   before(job: {
     readonly chain: ChainSlug;

@@ -6,68 +6,68 @@ import type { SignedAction } from './relay.js';
 import type { Registration } from './access.js';
 import type { NonceVerdict } from '../../access/signer-nonces.js';
 
-/** One action of the facade before the books. */
+/** One signed action of the facade to be checked and claimed. */
 export interface SignerClaim {
   readonly chain: ChainSlug;
-  /** Whom the signature may belong to, best first. */
+  /** Addresses the signature may belong to, best first. */
   readonly candidates: readonly Address[];
   readonly nonce: bigint;
   /** Epoch ms. */
   readonly now: number;
   readonly count: {
     readonly window: number;
-    /** Of what the requests of the signer's trader are counted under, whichever of its agents signed. */
+    /** The rate-limit bucket of the signer's trader, shared by all its agents. */
     readonly bucket: string;
     readonly weight: number;
     readonly limit: number;
-    /** Orders and changes in the action that count by themselves, and how many of them the trader may send in the window. */
+    /** Orders and changes in the action that count separately, and the trader's limit of them per window. */
     readonly items: number;
     readonly itemLimit: number;
   };
-  /** Of an action that trades. */
+  /** Only for an action that trades. */
   readonly proof?: ActionProof;
 }
 
-/** An action whose nonce is its own already. */
+/** An action whose nonce is already claimed. */
 export interface ToKeep extends Pick<SignerClaim, 'chain' | 'candidates' | 'nonce'> {
   readonly proof: ActionProof;
 }
 
-/** What was signed, and how it was found out. */
+/** What was signed, and how the signature was recovered. */
 export interface ActionProof {
-  /** The body, without the keys beside the action that have no meaning. */
+  /** The body, without unknown keys beside the action. */
   readonly envelope: string;
   /** Epoch ms. */
   readonly receivedAt: number;
-  /** How the signature was read to be each candidate's, in their order. */
+  /** How the signature was recovered for each candidate, in their order. */
   readonly readings: readonly Pick<SignedAction, 'actionHash' | 'form' | 'network'>[];
 }
 
 export interface SignerVerdict {
-  /** The first candidate that is an agent of the facade on this chain, as the books have it now, revoked or expired ones included. */
+  /** The first candidate that is an agent of the facade on this chain, including revoked and expired ones. */
   readonly agent: Agent | null;
-  /** What the trader used in its window, this action included unless its nonce was not to be had; null when the agent may not act. */
+  /** The trader's usage in its window, including this action unless its nonce was rejected; null when the agent may not act. */
   readonly used: number | null;
-  /** Items of the trader in the window, those of this action included; 0 where the action has none that count. */
+  /** The trader's items in the window, including this action's; 0 where the action has none that count. */
   readonly usedItems: number;
-  /** Null when it was not claimed: no agent that may act, or a window that is full. */
+  /** Null when it was not claimed: no agent that may act, or a full window. */
   readonly nonce: NonceVerdict | null;
   /**
-   * Of an action that came with its proof, once the nonce is its own. Null for a trader for whom nothing was ever sent: to sign costs
-   * nothing, so what strangers sign is not kept before they are known to have delegated.
+   * Set for an action with proof whose nonce was claimed. Null for a trader for whom nothing was ever sent: signing is free, so actions of
+   * unknown traders are not stored before their delegation was seen.
    */
   readonly kept: KeptAction | null;
 }
 
-/** An action with its proof, and what its translation stands on. */
+/** A stored action with the facts its translation depends on. */
 export interface KeptAction {
   readonly action: SignedAction;
   readonly facts: TraderFacts;
-  /** Of the relayer's wallets the one that the trader was given; null while it has none. */
+  /** The relayer wallet assigned to the trader; null while it has none. */
   readonly wallet: Address | null;
 }
 
-/** An address as somebody met it before, on whichever chain. */
+/** A known address, on any chain. */
 export interface Acquaintance {
   readonly address: Address;
   readonly chain: ChainSlug;
@@ -83,10 +83,10 @@ export interface AgentApproval {
   readonly registration: Registration;
   /** The approval as the trader signed it (`approvalProof`), kept with the agent. */
   readonly proof: string;
-  /** What the agent signs for this trader is dead up to this nonce: it is older than the approval. */
+  /** Nonces of the agent up to this one are invalid for this trader: they are older than the approval. */
   readonly floor: bigint;
   readonly maxNamed: number;
-  /** Registrations of other traders that do not stand in the way, as they were checked. */
+  /** Checked registrations of other traders that do not block this one. */
   readonly passed: readonly { readonly chain: ChainSlug; readonly version: bigint; readonly hasSigned: boolean }[];
 }
 
@@ -99,27 +99,27 @@ export interface AgentRemoval {
   readonly at: number;
 }
 
-/** Whatever is not `done` stored nothing, and used no nonce. */
+/** Outcomes other than `done` stored nothing and used no nonce. */
 export type ApprovalOutcome =
   | { readonly kind: 'done'; readonly agent: Agent }
   | { readonly kind: 'nonce'; readonly verdict: NonceVerdict }
-  /** The trader removed it before. */
+  /** The trader removed this agent before. */
   | { readonly kind: 'used' }
   /** Another trader registered or used the agent since the registrations were checked. */
   | { readonly kind: 'changed' }
   | { readonly kind: 'too-many'; readonly most: number };
 
-/** The books of the facade: who may sign, and which nonces are spent: one set per signer and one floor per trader and agent, whatever the chain. */
+/** Agents of the facade and their spent nonces: one set per signer and one floor per trader and agent, across all chains. */
 export interface SignerStore {
-  /** The first candidate that is an agent of the facade on this chain, revoked and expired ones included. */
+  /** The first candidate that is an agent of the facade on this chain, including revoked and expired ones. */
   find(chain: ChainSlug, candidates: readonly Address[]): Promise<Agent | null>;
-  /** Finds, counts, claims and keeps in one statement: of two that carry the same nonce, to whichever replicas and chains, one gets it. */
+  /** Finds, counts, claims and stores in one statement: of two requests with the same nonce, on any replicas and chains, one gets it. */
   claim(claim: SignerClaim): Promise<SignerVerdict>;
-  /** What `claim` did not keep; null where none of the candidates is an agent. */
+  /** Stores an action that `claim` did not keep; null where none of the candidates is an agent. */
   keep(action: ToKeep): Promise<KeptAction | null>;
-  /** Where these addresses are known from; for explanations only. */
+  /** Where these addresses are registered; for error explanations only. */
   acquaintances(addresses: readonly Address[]): Promise<readonly Acquaintance[]>;
-  /** Registers an agent in place of the one of the same name, if there is one. */
+  /** Registers an agent; replaces the one of the same name. */
   approve(approval: AgentApproval): Promise<ApprovalOutcome>;
   /** Revokes the agent of that name; none of its nonces up to now can be used for this trader again. */
   remove(removal: AgentRemoval): Promise<NonceVerdict>;

@@ -11,24 +11,24 @@ export interface SpendAccount {
 }
 
 export interface Reservation extends SpendAccount {
-  /** What the notional is for, for example an order's id; it holds at most one at a time. */
+  /** What the notional is for, for example an order's id; at most one reservation per id. */
   readonly id: string;
   readonly usd: Decimal;
-  /** Epoch ms until which it holds unless the chain has it by then; absent: as long as what it is for. */
+  /** Epoch ms until which it is held unless the order is on chain by then; absent: as long as the order. */
   readonly expiresAt?: number;
 }
 
 export interface SpendStore {
   /**
-   * Checks and reserves in one step; false, with nothing changed, when it would pass the cap. While an id holds, asking again changes
-   * nothing but how long; once released, it is reserved anew, on the day it is asked for.
+   * Checks and reserves in one statement; false, with nothing changed, when it would exceed the cap. Reserving a held id again only extends
+   * it; a released id is reserved anew, on the current day.
    */
   reserve(reservation: Reservation, capUsd: Decimal | null): Promise<boolean>;
-  /** Gives the notional back; the second time, and for an unknown id, it changes nothing and says false. */
+  /** Releases the notional; idempotent, and false when nothing was held. */
   release(chain: ChainSlug, id: string): Promise<boolean>;
-  /** Counts a released notional again, cap or no cap: it reached the chain after all. */
+  /** Counts a released notional again regardless of the cap: its order reached the chain after all. */
   restore(chain: ChainSlug, id: string): Promise<boolean>;
-  /** Gives back what was reserved until then and is not on chain; says how many. */
+  /** Releases expired reservations that are not on chain; returns the count. */
   releaseUnsent(chain: ChainSlug, now: number): Promise<number>;
   spent(account: SpendAccount): Promise<Decimal>;
 }

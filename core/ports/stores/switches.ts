@@ -2,40 +2,40 @@ import type { ChainSlug } from '../../chains/chains.js';
 import type { Address } from '../../types.js';
 
 /**
- * running: as always · draining: what is queued is still sent, nothing new is taken · paused: nothing gets a nonce any more, what waits
- * for one is refused. What has a nonce is finished in every mode: a nonce left open would hold up whatever comes after it.
+ * running: normal · draining: queued jobs are sent, new ones are rejected · paused: no nonces are assigned, queued jobs are refused.
+ * Jobs with a nonce are finished in every mode: a missing nonce would block all later ones.
  */
 export const SWITCH_MODES = ['running', 'draining', 'paused'] as const;
 export type SwitchMode = (typeof SWITCH_MODES)[number];
 
-/** What the operator has set for a wallet, or for all of a chain. */
+/** The operator's setting for a wallet, or for a whole chain. */
 export interface RelaySwitch {
   /** Null: every wallet of the chain. */
   readonly wallet: Address | null;
   readonly mode: SwitchMode;
   /** It takes no new traders. */
   readonly isRetiring: boolean;
-  /** The operator's own words. */
+  /** The operator's text. */
   readonly reason: string | null;
   readonly changedAt: number;
 }
 
-/** How much a wallet has to do. */
+/** The workload of a wallet. */
 export interface WalletWork {
   readonly wallet: Address;
   /** Waiting for a nonce. */
   readonly queued: number;
-  /** With a nonce, and not settled. */
+  /** With a nonce, not confirmed. */
   readonly sent: number;
-  /** Assigned to it. */
+  /** Traders assigned to it. */
   readonly traders: number;
 }
 
-/** A gap that was made on purpose. */
+/** A nonce gap created by a drill. */
 export interface DrilledGap {
-  /** The nonce that was left out. */
+  /** The skipped nonce. */
   readonly gap: number;
-  /** The job behind it, which cannot be mined until somebody fills it. */
+  /** The job after it, which cannot be mined until the gap is filled. */
   readonly job: bigint;
 }
 
@@ -44,11 +44,11 @@ export interface SwitchStore {
   set(chain: ChainSlug, wallet: Address | null, change: Pick<RelaySwitch, 'mode' | 'reason'>, at: number): Promise<void>;
   retire(chain: ChainSlug, wallet: Address, isRetiring: boolean, at: number): Promise<void>;
   work(chain: ChainSlug, wallets: readonly Address[]): Promise<WalletWork[]>;
-  /** By their addresses, from behind `after` on. */
+  /** By address, after `after`. */
   tradersOf(chain: ChainSlug, wallet: Address, page: { readonly after: Address | null; readonly atMost: number }): Promise<Address[]>;
-  /** Only if it is still assigned to `from`; what it is assigned to afterwards. */
+  /** Only if it is still assigned to `from`; returns the resulting assignment. */
   moveTrader(chain: ChainSlug, trader: Address, from: Address, to: Address): Promise<Address>;
-  /** Leaves out a nonce and gives the next one to a no-op; null where a job of the lane is open, and a gap would hold it up. */
+  /** Skips a nonce and assigns the next one to a no-op; null while the lane has an open job, which the gap would block. */
   drillGap(chain: ChainSlug, wallet: Address, chainNonce: number, gas: bigint, at: number): Promise<DrilledGap | null>;
 }
 
@@ -60,7 +60,7 @@ export interface WalletStanding {
 
 const RUNNING: WalletStanding = { mode: 'running', reason: null, isRetiring: false };
 
-/** Of its own switch and its chain's, the stricter one counts. */
+/** The stricter of the wallet's and its chain's switch applies. */
 export function standingOf(switches: readonly RelaySwitch[], wallet: Address): WalletStanding {
   const own = switches.find((each) => each.wallet === wallet) ?? RUNNING;
   const chains = switches.find((each) => each.wallet === null) ?? RUNNING;
@@ -73,7 +73,7 @@ const DOES: Readonly<Record<Exclude<SwitchMode, 'running'>, string>> = {
   draining: 'finishes what it has and takes nothing new',
 };
 
-/** For whoever asks for something new; null while it is taken. */
+/** The refusal for new requests; null while they are accepted. */
 export function closedText({ mode, reason }: WalletStanding): string | null {
   if (mode === 'running') return null;
   const why = reason === null ? '' : `: ${reason}`;

@@ -6,11 +6,11 @@ import type { Referral } from '../../domain/referral.js';
 import type { JournalFact } from './journal.js';
 import type { Address, Hex } from '../../types.js';
 
-/** How far the chain has been followed. */
+/** How far the chain is indexed. */
 export interface ChainCursor {
-  /** The first block that was ever read; what happened before is known only as far as the chain's state tells. */
+  /** The first block ever read; earlier history is known only as far as the chain's state shows it. */
   readonly startBlock: bigint;
-  /** The last block whose events are in; one less than `startBlock` before the first. */
+  /** The last indexed block; one less than `startBlock` before the first. */
   readonly number: bigint;
   /** null before the first block. */
   readonly hash: Hex | null;
@@ -34,17 +34,17 @@ export interface TradeRef {
 export const orderRefKey = ({ trader, orderKey }: OrderRef): string => `${trader}/${orderKey}`;
 export const tradeRefKey = ({ trader, tradeIndex }: TradeRef): string => `${trader}/${tradeIndex}`;
 
-/** `order: null` = the chain took its events back; the id stays. */
+/** `order: null` = a reorganisation removed its events; the id stays. */
 export interface StoredOrder {
   readonly id: bigint;
   readonly trader: Address;
-  /** Its place on chain now; null before it is there. */
+  /** Its current key on chain; null before it is mined. */
   readonly orderKey: OrderKey | null;
-  /** Where an order made elsewhere was first seen: after a reorganisation whoever stands there gets the id back. null = made here. */
+  /** The key at which a foreign order was first seen: after a reorganisation the order at this key gets the id back. null = made here. */
   readonly homeKey: OrderKey | null;
-  /** Who had it made here. */
+  /** The agent that placed it here. */
   readonly agent: Address | null;
-  /** The order whose bytes were mined once more and made this one. */
+  /** The order whose call data was mined again and created this one. */
   readonly repeatOf: bigint | null;
   readonly order: Order | null;
 }
@@ -54,18 +54,18 @@ export interface StoredPosition extends TradeRef {
   readonly position: PositionState | null;
 }
 
-/** Bytes that were handed out for an order. */
+/** Call data prepared for an order. */
 export interface KnownTag {
   readonly tag: Hex;
   readonly orderId: bigint;
   readonly purpose: 'place' | 'replace';
   /** The whole call data, tag included. */
   readonly data: Hex;
-  /** What the chain will say of it; `shapeOf` in `core/domain/order-shape.ts`. */
+  /** The expected terms on chain; `shapeOf` in `core/domain/order-shape.ts`. */
   readonly shape: string;
 }
 
-/** An event and the order it is about: 0 = none by decision, null = none we know. */
+/** An event and its order: 0 = deliberately none, null = unknown. */
 export interface LinkedEvent {
   readonly event: ChainEvent;
   readonly orderId: bigint | null;
@@ -77,51 +77,51 @@ export interface StoredEvent extends LinkedEvent {
 
 export interface TakenBack {
   readonly orderIds: readonly bigint[];
-  /** Where something happened to an order nobody had named. */
+  /** Keys with events of orders that have no id. */
   readonly places: readonly OrderRef[];
   readonly trades: readonly TradeRef[];
   readonly fills: readonly { readonly id: bigint; readonly executed: Executed }[];
 }
 
 /**
- * One all-or-nothing change of what we know of a chain. Nobody else takes in blocks of the same chain meanwhile. What only writes is done
- * with the next question or at the end, in the order told.
+ * One transaction on the index of a chain; no other transaction indexes the same chain meanwhile. Methods that only write are queued and
+ * run with the next read or at the end, in call order.
  */
 export interface TrackingUnit {
-  /** Locked until the change is done. */
+  /** Locked until the transaction ends. */
   cursor(): Promise<ChainCursor | null>;
-  /** `passed`: blocks on the way there, by which a reorganisation is told from the ones below it. */
+  /** `passed`: block hashes on the way there, to find the fork point of a reorganisation. */
   setCursor(cursor: ChainCursor, passed?: readonly Checkpoint[]): void;
-  /** Orders that stand or stood first at these places, and those of these ids; locked until the change is done. */
+  /** Orders whose current or first key is one of these, and those with these ids; locked until the transaction ends. */
   orders(wanted: { readonly refs: readonly OrderRef[]; readonly ids: readonly bigint[] }): Promise<StoredOrder[]>;
   tags(tags: readonly Hex[]): Promise<KnownTag[]>;
   newOrderIds(count: number): Promise<bigint[]>;
   positions(refs: readonly TradeRef[]): Promise<Map<string, PositionState | null>>;
-  /** Those that do not count yet. */
+  /** Those that are not stored, or were undone. */
   unknown(events: readonly ChainEvent[]): Promise<ChainEvent[]>;
-  /** Adds events, or revives those a reorganisation had taken back. Answers at least the fills among those that count only since now. */
+  /** Adds events, or restores those a reorganisation had undone. Returns at least the fills among the newly valid ones. */
   append(events: readonly LinkedEvent[]): Promise<StoredEvent[]>;
-  /** Everything that counts at this place is about another order than was thought. */
+  /** Links all valid events at this key to another order. */
   moveEvents(ref: OrderRef, orderId: bigint): void;
-  /** Takes back every event above the block. */
+  /** Undoes every event above the block. */
   orphanAbove(block: bigint): Promise<TakenBack>;
-  /** What happened to these, oldest first. */
+  /** Valid events of these orders, oldest first. */
   eventsOfOrders(ids: readonly bigint[]): Promise<Map<bigint, ChainEvent[]>>;
   eventsOfTrades(refs: readonly TradeRef[]): Promise<Map<string, ChainEvent[]>>;
-  /** New ones and known ones; the spending they count for follows their status. */
+  /** Inserts and updates; their reserved spending follows their status. */
   saveOrders(orders: readonly StoredOrder[]): void;
-  /** Transactions that were seen to carry these orders. */
+  /** Transactions seen to contain these orders. */
   noteHashes(seen: readonly { readonly orderId: bigint; readonly hash: Hex; readonly at: number }[]): void;
   savePositions(changes: readonly (TradeRef & { readonly position: PositionState | null })[]): Promise<StoredPosition[]>;
-  /** Referral events; one that is in already stays as it is. `orphanAbove` takes them back with all others. */
+  /** Referral events; idempotent. `orphanAbove` undoes them with all others. */
   recordReferrals(referrals: readonly Referral[]): void;
-  /** The trader's open orders are known as of the block. */
+  /** Marks the trader's open orders as backfilled at the block. */
   meet(trader: Address, block: bigint): void;
-  /** Told to the accounts; once and last. */
+  /** Appends to the journals of the accounts; once and last. */
   tell(at: number, told: readonly { readonly trader: Address; readonly fact: JournalFact }[]): void;
 }
 
-/** While it is held, no other replica follows the chain. */
+/** While it is held, no other replica indexes the chain. */
 export interface Lease {
   isHeld(): boolean;
   release(): Promise<void>;
@@ -132,13 +132,13 @@ export interface TrackingStore {
   /** Newest first. */
   checkpoints(chain: ChainSlug, below: bigint, limit: number): Promise<Checkpoint[]>;
   knownTrades(chain: ChainSlug, refs: readonly TradeRef[]): Promise<Set<string>>;
-  /** Whether the trader's open orders are known although they may be older than our memory. */
+  /** Whether the trader's open orders were backfilled, including those older than our index. */
   hasMet(chain: ChainSlug, trader: Address): Promise<boolean>;
-  /** Of these logs, the ones that are in. */
+  /** Of these logs, the ones that are stored. */
   knownLogs(chain: ChainSlug, places: readonly LogRef[]): Promise<Set<string>>;
-  /** Moves the cursor over blocks in which nothing happened; false when it does not stand where it is believed to. */
+  /** Moves the cursor over blocks without events; false when it is not where `from` says. */
   pass(chain: ChainSlug, from: ChainCursor, to: Checkpoint, passed: readonly Checkpoint[]): Promise<boolean>;
-  /** Whether there is anything `unanswered` up to this block, and whether any prepared order is known to be sent. */
+  /** Whether any request up to this block is `unanswered`, and whether any prepared order has a known hash. */
   waiting(chain: ChainSlug, upToBlock: bigint): Promise<{ readonly unanswered: boolean; readonly sent: boolean }>;
   /** Requests the oracle has not answered, made in this block or before. */
   unanswered(chain: ChainSlug, upToBlock: bigint): Promise<(OrderRef & { readonly requestedBlock: bigint })[]>;
