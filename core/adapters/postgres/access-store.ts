@@ -28,11 +28,11 @@ export interface AccessStoreOptions {
   readonly transaction: <Result>(work: (trx: Knex.Transaction) => Promise<Result>) => Promise<Result>;
 }
 
-/** Anybody can authorise agents for a wallet of their own without end, and everybody can ask for the wallet. */
+/** Limits a public query: anyone can authorise any number of agents for their own wallet. */
 const MAX_LISTED = 1_000;
 
-/** Undoes the transaction, the spent message included; the caller sees a null. */
-class NotTheirs extends Error {}
+/** Rolls the transaction back, including the spent message; the caller gets null. */
+class NotOwned extends Error {}
 
 export function createAccessStore({ db, transaction }: AccessStoreOptions) {
   return {
@@ -63,7 +63,7 @@ export function createAccessStore({ db, transaction }: AccessStoreOptions) {
             .where({ chain: claim.chain, agent: registration.agent })
             .forUpdate()
             .first();
-          const agent = theirs(await putAgent(trx, claim.chain, registration, takeover));
+          const agent = requireOwned(await putAgent(trx, claim.chain, registration, takeover));
           if (former !== undefined && former.trader !== agent.trader)
             await endRegistration(trx, claim.chain, former, registration.createdAt);
           await appendJournal(trx, claim.chain, registration.createdAt, [...lostBy(former, agent), toldTo(agent)]);
@@ -79,7 +79,7 @@ export function createAccessStore({ db, transaction }: AccessStoreOptions) {
             .where({ chain: claim.chain, agent, trader: claim.trader })
             .update({ revoked_at: trx.raw('coalesce(revoked_at, ?)', [at]), version: trx.raw('version + 1') })
             .returning('*');
-          const revoked = theirs(rows);
+          const revoked = requireOwned(rows);
           await endRegistration(trx, claim.chain, revoked, at);
           await appendJournal(trx, claim.chain, at, [toldTo(revoked)]);
           return revoked;
@@ -163,7 +163,7 @@ interface ApiKeyRow extends InChain {
 const timeOf = (at: bigint | null): number | null => (at === null ? null : Number(at));
 
 const IS_UNUSED = 'signed_at is null and active_at is null';
-/** A registration that was changed or used since it was found is another one. */
+/** Excludes registrations that were changed or used since they were read. */
 const AS_FOUND = `chain = :chain and ${IS_UNUSED}
   and (agent, version) in (select * from unnest(cast(:agents as text[]), cast(:versions as bigint[])))`;
 const asFound = (chain: ChainSlug, agents: readonly Pick<Agent, 'agent' | 'version'>[]) => ({
@@ -178,8 +178,8 @@ const tooMany = (what: string, most: number, trader: Address): GatewayError =>
   });
 
 /**
- * Whether the trader may have one more agent; the trader stays locked until the transaction ends, so that two replicas cannot both let
- * the last one in. Of registrations that ended without being used only the newest are kept: each costs its owner one signature.
+ * Whether the trader may have one more agent. The trader stays locked until the transaction ends, so that two replicas cannot both grant
+ * the last one. Of ended and never used registrations only the newest are kept, because each costs only a signature.
  */
 export async function makeRoom(trx: Knex.Transaction, chain: ChainSlug, { agent, trader, createdAt }: Registration): Promise<boolean> {
   await lockAccess(trx, chain, trader);
@@ -199,7 +199,7 @@ export async function makeRoom(trx: Knex.Transaction, chain: ChainSlug, { agent,
   return true;
 }
 
-/** One row per agent, so of two traders who ask for it at once the second finds the first and `takeover` decides. */
+/** One row per agent: of two concurrent registrations the second finds the row of the first, and `takeover` decides. */
 async function putAgent(trx: Knex.Transaction, chain: ChainSlug, registration: Registration, takeover: Takeover): Promise<AgentRow[]> {
   const { agent, trader, name, mode, scope, createdAt } = registration;
   const columns = { trader, name, mode, ...scopeColumns(scope) };
@@ -221,7 +221,7 @@ async function putAgent(trx: Knex.Transaction, chain: ChainSlug, registration: R
   return query.returning('*');
 }
 
-/** What an agent signed and scheduled ends with its registration, also if the same trader registers the agent again. */
+/** Invalidates the agent's nonces and schedules when its registration ends, also if the same trader registers it again. */
 export async function endRegistration(
   trx: Knex.Transaction,
   chain: ChainSlug,
@@ -233,7 +233,7 @@ export async function endRegistration(
   await dropSchedules(trx, chain, { trader, agent });
 }
 
-/** What a registration keeps when it is made again: its age and its use, unless it goes to another trader. */
+/** Columns kept when the same trader registers the agent again: its age and its use. */
 export const ofSameTrader = (trx: Knex.Transaction): Record<'created_at' | 'signed_at' | 'active_at', Knex.Raw> => ({
   created_at: trx.raw('case when agents.trader = excluded.trader then agents.created_at else excluded.created_at end'),
   signed_at: trx.raw('case when agents.trader = excluded.trader then agents.signed_at end'),
@@ -242,16 +242,16 @@ export const ofSameTrader = (trx: Knex.Transaction): Record<'created_at' | 'sign
 
 export const toldTo = (agent: Agent): Told => ({ trader: agent.trader, fact: { kind: 'agent', agent } });
 
-/** To the trader whom it is taken from, the agent is revoked by that. */
+/** For the trader who loses the agent, it is revoked. */
 export function lostBy(former: AgentRow | undefined, { trader, createdAt }: Agent): Told[] {
   if (former === undefined || former.trader === trader) return [];
   const lost = agentOf(former);
   return [toldTo({ ...lost, revokedAt: lost.revokedAt ?? createdAt })];
 }
 
-function theirs(rows: readonly AgentRow[]): Agent {
+function requireOwned(rows: readonly AgentRow[]): Agent {
   const [row] = rows;
-  if (row === undefined) throw new NotTheirs();
+  if (row === undefined) throw new NotOwned();
   return agentOf(row);
 }
 
@@ -259,7 +259,7 @@ async function orNull<Result>(work: Promise<Result>): Promise<Result | null> {
   try {
     return await work;
   } catch (error) {
-    if (error instanceof NotTheirs) return null;
+    if (error instanceof NotOwned) return null;
     throw error;
   }
 }

@@ -39,7 +39,7 @@ export function createAccountStore(db: Knex): AccountStore {
     },
     order: async (chain, trader, id) => listed(await rows(`${ORDERS} and id = :id`, { chain, trader, id }))[0] ?? null,
     async fillsBefore(chain, trader, before, limit) {
-      // A client may send any number back; one that fits no column must find nothing rather than fail.
+      // Clients choose the cursor; a number that fits no column must find nothing instead of failing.
       const below = before === null ? '' : 'and (block_number, log_index) < (cast(:block as bigint), cast(:logIndex as bigint))';
       const sql = `${FILLS} ${below} order by block_number desc, log_index desc limit :limit`;
       const found = await rows<FillRow>(sql, { chain, trader, block: before?.block, logIndex: before?.logIndex, limit });

@@ -6,9 +6,9 @@ import { ask } from './in-one-go.js';
 import { statement } from './statement.js';
 
 /**
- * Of two requests with one nonce the unique key lets one through, on whatever replica. Rows are written in key order, nonces before counts,
- * so that batches of two replicas wait for each other and never in a circle. Versions are read with the same snapshot: what another
- * replica has revoked before this statement is seen by it.
+ * The unique key admits one of two requests with the same nonce, on any replica. Rows are written in key order, nonces before counts, so
+ * that batches of two replicas cannot deadlock. Versions are read in the same snapshot, so an agent revoked before this statement is
+ * seen as revoked.
  */
 const ADMIT = statement(`
   with input as (
@@ -62,9 +62,9 @@ interface VerdictRow {
   readonly version: bigint | null;
 }
 
-/** Kept longer than promised, for replicas whose clocks differ. */
+/** Kept longer than required, for replicas whose clocks differ. */
 const NONCE_GRACE_MS = 60_000;
-/** The clock refuses nonces of more than two days ago, so a floor below them refuses nothing; a third day is for clocks that were set back. */
+/** Nonces older than two days are refused by age, so older floors have no effect; the third day covers clocks that were set back. */
 const FLOOR_KEPT_MS = 3 * 86_400_000;
 const PRUNE_CHUNK = 5_000;
 
@@ -104,7 +104,7 @@ const columnsOf = (entries: readonly AdmissionEntry[]): Record<string, unknown[]
   writes: entries.map(({ isWrite }) => isWrite),
 });
 
-/** In small bites that wait for nobody: requests go on meanwhile, and replicas that prune together share the work. */
+/** Deletes in small chunks and skips locked rows: requests are not blocked, and replicas that prune at once share the work. */
 async function prune(db: Knex, table: string, column: string, before: number): Promise<void> {
   for (let deleted = PRUNE_CHUNK; deleted === PRUNE_CHUNK;) {
     const { rowCount } = await db.raw<{ rowCount: number }>(

@@ -2,7 +2,7 @@ import type { Agent, AgentMode, Permission, Scope } from '../../domain/agent.js'
 import { formatDecimal, parseDecimal, type Decimal } from '../../domain/decimal.js';
 import type { Address } from '../../types.js';
 
-/** A row of `agents`, as the driver gives it. */
+/** A row of `agents` as the driver returns it. */
 export interface AgentRow {
   readonly agent: Address;
   readonly trader: Address;
@@ -18,7 +18,7 @@ export interface AgentRow {
   readonly version: bigint;
 }
 
-/** For statements that bring an agent along with something else. */
+/** For statements that join an agent. */
 export const AGENT_COLUMNS = [
   'agent',
   'trader',

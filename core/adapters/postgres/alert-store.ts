@@ -87,16 +87,16 @@ const readDelivery = (row: DeliveryRow): AlertDelivery => ({
   deliveredAt: row.delivered_at === null ? null : Number(row.delivered_at),
 });
 
-/** What a receiver gets. The event's id is part of the signed body, so that nobody can pass an old one off as new. */
-const tell = (event: string): string => `
+/** The webhook body. The event id is part of the signed body, so that an old event cannot be replayed as a new one. */
+const insertDelivery = (event: string): string => `
   insert into alert_deliveries (event_id, alert_id, event, body, created_at, due_at)
   select event_id, id, ${event}::text, jsonb_build_object(
     'id', event_id, 'event', ${event}::text, 'at', :at::bigint,
     'alert', jsonb_build_object('id', id::text, 'kind', kind, 'chain', chain, 'subject', subject, 'message', message, 'details', details,
       'openedAt', opened_at, 'recoveredAt', recovered_at))::text, :at::bigint, :at::bigint
-  from (select gen_random_uuid() as event_id, seen.* from seen) as told`;
+  from (select gen_random_uuid() as event_id, seen.* from seen) as delivery`;
 
-/** Of two replicas that notice the same, one opens it and the other finds it open; a fresh row has never been overwritten (xmax). */
+/** Of two replicas that raise the same alert, one opens it and the other updates it; only a new row has xmax = 0. */
 const RAISE = `
   with seen as (
     insert into alerts (kind, chain, subject, message, details, opened_at, told_at, expires_at)
@@ -105,22 +105,22 @@ const RAISE = `
     set message = excluded.message, details = excluded.details, expires_at = excluded.expires_at
     returning *, xmax = 0 as is_new
   )
-  ${tell(`'opened'`)} where :tells::boolean and is_new`;
+  ${insertDelivery(`'opened'`)} where :tells::boolean and is_new`;
 
-/** The row's lock lets one of many tell it; the others find it told. */
+/** The row lock lets one replica repeat the alert; the others find `told_at` updated. */
 const REPEAT = `
   with seen as (
     update alerts set told_at = :at
     where kind = :kind and chain = :chain and subject = :subject and recovered_at is null and told_at <= :at::bigint - :repeatMs::bigint
     returning *
   )
-  ${tell(`'repeated'`)} where :tells::boolean`;
+  ${insertDelivery(`'repeated'`)} where :tells::boolean`;
 
 const RECOVER = `
   with seen as (
     update alerts set recovered_at = :at, message = :message
     where kind = :kind and chain = :chain and subject = :subject and recovered_at is null returning *
-  ), told as (${tell(`'recovered'`)} where :tells::boolean)
+  ), sent as (${insertDelivery(`'recovered'`)} where :tells::boolean)
   select id from seen`;
 
 const LEAD = `
@@ -138,7 +138,7 @@ const CLAIM = `
     order by id limit :limit for update skip locked)
   returning ${DELIVERY}`;
 
-/** Each state from its own index: what was delivered is never read, however much of it there is. */
+/** Each state from its own index, so that delivered rows are never read. */
 const UNDELIVERED = `
   (select ${DELIVERY} from alert_deliveries where state = 'pending' order by id desc limit :limit)
   union all (select ${DELIVERY} from alert_deliveries where state = 'dead' order by id desc limit :limit)

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import type { CandleRange, CandleStore, MinuteCandle, StoredCandle } from '../../ports/stores/candles.js';
 
-/** Of two prices said at the same moment the lower opens and the higher closes, so that no order of writers changes the outcome. */
+/** Of two prices with the same time the lower opens and the higher closes, so that the result does not depend on the order of writers. */
 const MERGE = `
   insert into candles as kept (chain, pair_index, time, open, high, low, close, open_at, close_at)
   select ?, * from unnest(?::integer[], ?::bigint[], ?::numeric[], ?::numeric[], ?::numeric[], ?::numeric[], ?::bigint[], ?::bigint[])
@@ -22,7 +22,7 @@ const READ = `
   from candles where chain = ? and pair_index = ? and time >= ? and time < ?
   group by slot order by slot`;
 
-/** One descent of the index per pair, however many minutes are kept. */
+/** One index lookup per pair, however many minutes are stored. */
 const CLOSES = `
   with recursive pairs as (
     (select pair_index from candles where chain = :chain order by pair_index limit 1)
@@ -44,13 +44,13 @@ interface Row {
   readonly close: string;
 }
 
-/** One statement holds no more rows than this. */
+/** Rows per statement. */
 const BATCH = 5_000;
 
 export function createCandleStore(db: Knex) {
   return {
     async merge(chain, minutes) {
-      // One order for every writer, or two of them could wait for each other's rows.
+      // All writers use the same order, so that they cannot deadlock.
       const sorted = [...minutes].sort((a, b) => a.pairIndex - b.pairIndex || a.time - b.time);
       for (let from = 0; from < sorted.length; from += BATCH) await db.raw(MERGE, [chain, ...columns(sorted.slice(from, from + BATCH))]);
     },
@@ -73,7 +73,7 @@ export function createCandleStore(db: Knex) {
   } satisfies CandleStore;
 }
 
-/** In bites that end within the limit of a statement, however long nobody was here to prune. */
+/** Deletes in chunks that fit the statement timeout, however large the backlog is. */
 const PRUNED_AT_ONCE = 20_000;
 const PRUNE = `
   delete from candles where ctid = any (array(

@@ -8,31 +8,31 @@ import { beginSession, READ_ONLY } from './session.js';
 
 export interface DatabaseOptions {
   readonly url: string;
-  /** Certificates (PEM) that the server's own must come from. */
+  /** CA certificates (PEM) that must have issued the server's certificate. */
   readonly ca?: string;
   readonly log: Logger;
   /** Shown in the server's list of connections. */
   readonly applicationName?: string;
   readonly poolSize?: number;
-  /** Null for work that may take its time, such as a migration. */
+  /** Null for long-running work, such as a migration. */
   readonly limits?: DatabaseLimits | null;
 }
 
 const CONNECT_MS = 3_000;
-/** A request waits this long for a free connection; then the caller is told to come back. */
+/** How long a request waits for a free connection before it fails with a retryable error. */
 const ACQUIRE_MS = 5_000;
-/** The server's own limit comes first; this one ends the wait for a server that does not speak any more. */
+/** Grace after the server's own timeouts, before a silent server is given up. */
 export const SILENCE_MS = 3_000;
-/** The driver's own limit comes last: it ends the question and leaves the connection as it is, to be lent again. */
+/** The driver's timeout must fire last: it fails the query but leaves the connection in the pool. */
 const DRIVER_MS = 500;
 const silenceAfter = ({ statementMs, idleTransactionMs }: DatabaseLimits): number => Math.max(statementMs, idleTransactionMs) + SILENCE_MS;
-/** A connection in which nothing happens is asked for a sign of life after this long, by the system. */
+/** Idle time before TCP keep-alive probes are sent. */
 const KEEP_ALIVE_MS = 10_000;
 
 const INT8 = 20;
 const INT8_ARRAY = 1016;
 
-/** 64-bit integers are bigint, in this pool only; `numeric` stays a decimal string, as the driver has it. No number is ever rounded. */
+/** 64-bit integers become bigint in this pool only; `numeric` stays a decimal string, the driver's default. No number is rounded. */
 function exactTypes() {
   const types = new pg.TypeOverrides();
   types.setTypeParser(INT8, BigInt);
@@ -62,23 +62,23 @@ const connectionSettings = ({ url, ca, applicationName = 'diamond-gateway', limi
 
 const UNVERIFIED: ReadonlySet<string> = new Set(['disable', 'no-verify']);
 
-/** What the URL says about TLS is stronger than what stands beside it, so where a certificate is given the URL no longer says it. */
+/** TLS options in the URL override separate ones, so `sslmode` is removed from the URL where a CA is given. */
 function transport(url: string, ca: string | undefined) {
   const mode = sslModeOf(url);
   if (url.includes('uselibpqcompat=') || (mode !== null && UNVERIFIED.has(mode))) return { connectionString: url };
   if (ca !== undefined) return { connectionString: url.replace(/([?&])sslmode=[^&]*&?/, '$1'), ssl: { ca } };
-  // The driver takes the weaker modes for this one, and warns that it does.
+  // The driver treats the weaker modes as verify-full and warns about it.
   return { connectionString: mode === null ? url : url.replace(`sslmode=${mode}`, 'sslmode=verify-full') };
 }
 
 export interface Reached {
-  /** A pool; it connects when it is first asked something. */
+  /** A pool; it connects on the first query. */
   readonly db: Knex;
-  /** A connection outside the pool, for whoever keeps it; not connected yet. */
+  /** Creates a dedicated connection outside the pool; not connected yet. */
   readonly createClient: (own: Pick<DatabaseOptions, 'applicationName' | 'limits'>) => pg.Client;
 }
 
-/** All connections of a process to one database. */
+/** All database connections of a process. */
 export function reachDatabase({ log, poolSize = 10, ...reach }: DatabaseOptions): Reached {
   const watch = createWatch(log);
   const db = knex({
@@ -87,17 +87,17 @@ export function reachDatabase({ log, poolSize = 10, ...reach }: DatabaseOptions)
     pool: { min: 0, max: poolSize, idleTimeoutMillis: 30_000, afterCreate: prepare },
     acquireConnectionTimeout: ACQUIRE_MS,
     log: driverLog(log),
-    compileSqlOnError: false, // values would end up in error messages, and from there in logs
+    compileSqlOnError: false, // values would end up in error messages and logs
   });
 
   function prepare(pooled: Watched, done: (error: unknown, pooled: Watched) => void): void {
     const { limits = DEFAULT_LIMITS } = reach;
     watch(pooled);
-    if (limits !== null) leaveWhenSilent(pooled, silenceAfter(limits));
+    if (limits !== null) closeWhenSilent(pooled, silenceAfter(limits));
     beginSession(pooled, limits).then(
       () => done(null, pooled),
       (error: unknown) => {
-        hangUp(pooled); // the pool forgets what it could not prepare
+        closeQuietly(pooled); // the pool drops a connection that could not be prepared
         done(error, pooled);
       },
     );
@@ -121,27 +121,27 @@ export function reachDatabase({ log, poolSize = 10, ...reach }: DatabaseOptions)
 
 export const connectDatabase = (options: DatabaseOptions): Knex => reachDatabase(options).db;
 
-/** After these the server closes; the words come in its own language, so the usual codes are known too. */
-const LAST_WORDS: ReadonlySet<string> = new Set(['FATAL', 'PANIC']);
-const LAST_CODES = /^57P0|^25P0[34]$/;
+/** The server closes the connection after these. Severities are localised, so the usual codes are listed too. */
+const CLOSING_SEVERITIES: ReadonlySet<string> = new Set(['FATAL', 'PANIC']);
+const CLOSING_CODES = /^57P0|^25P0[34]$/;
 
 type Watched = pg.Client & {
-  /** The driver's wire, which its own types leave out. */
+  /** The driver's protocol connection, which its types omit. */
   readonly connection: NodeJS.EventEmitter & { readonly stream: Socket };
-  /** The pool does not lend a connection that bears it. */
+  /** The pool does not reuse a connection with this mark. */
   __knex__disposed?: unknown;
 };
 
 /**
- * A server that ends a connection says so before the socket closes: in between the pool would lend it to the next who asks. One that takes no
- * writes any more has left its place to another: nobody stays with it, neither who only reads nor who only holds a lease.
+ * The server announces the end of a connection before the socket closes; in between the pool must not lend it. A server that rejects
+ * writes is no longer the primary: all connections to it are closed, including those that only read or hold a lease.
  */
 function createWatch(log: Logger): (client: pg.Client) => void {
   const all = new Set<Watched>();
-  const leave = (said: unknown): void => {
+  const closeAll = (reason: unknown): void => {
     log.warn('store.read-only', { connections: all.size });
-    for (const each of all) each.__knex__disposed = said;
-    for (const each of all) hangUp(each);
+    for (const each of all) each.__knex__disposed = reason;
+    for (const each of all) closeQuietly(each);
     all.clear();
   };
   return (client) => {
@@ -149,18 +149,18 @@ function createWatch(log: Logger): (client: pg.Client) => void {
     all.add(watched);
     client.once('end', () => all.delete(watched));
     watched.connection.on('errorMessage', (message: { readonly severity?: string; readonly code?: string }) => {
-      if (LAST_WORDS.has(message.severity ?? '') || LAST_CODES.test(message.code ?? '')) watched.__knex__disposed = message;
-      // Whoever asked hears the answer first.
-      if (message.code === READ_ONLY && all.has(watched)) setImmediate(leave, message);
+      if (CLOSING_SEVERITIES.has(message.severity ?? '') || CLOSING_CODES.test(message.code ?? '')) watched.__knex__disposed = message;
+      // The caller gets its error before the connection closes.
+      if (message.code === READ_ONLY && all.has(watched)) setImmediate(closeAll, message);
     });
   };
 }
 
 /**
- * Where the way to the server is gone without a word, the system keeps a connection for a quarter of an hour, and whoever is lent it waits in
- * vain. For longer than any statement or pause may take, nothing is said only there, or where nobody needed it.
+ * A network failure without a reset leaves a connection open for about 15 minutes, and queries on it hang. Closes a pooled connection that
+ * was silent for longer than any statement or idle transaction may take.
  */
-function leaveWhenSilent(pooled: Watched, ms: number): void {
+function closeWhenSilent(pooled: Watched, ms: number): void {
   const { stream } = pooled.connection;
   stream.setTimeout(ms, () => {
     pooled.__knex__disposed = 'silent';
@@ -168,12 +168,12 @@ function leaveWhenSilent(pooled: Watched, ms: number): void {
   });
 }
 
-function hangUp(client: pg.Client): void {
+function closeQuietly(client: pg.Client): void {
   client.end().catch(() => undefined);
 }
 
-/** Left alone, the library writes to the console. What it says is said again by the error that reaches the caller. */
+/** The library would log to the console; its messages are repeated in the errors that reach the caller. */
 function driverLog(log: Logger): Knex.Logger {
-  const say = (message: unknown): void => log.debug('store.driver', { text: redactText(String(message).split('\n')[0] ?? '') });
-  return { warn: say, error: say, deprecate: say, debug: say };
+  const write = (message: unknown): void => log.debug('store.driver', { text: redactText(String(message).split('\n')[0] ?? '') });
+  return { warn: write, error: write, deprecate: write, debug: write };
 }

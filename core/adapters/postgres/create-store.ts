@@ -26,18 +26,18 @@ import { createSpendStore } from './spend-store.js';
 import { createTrackingStore } from './tracking-store.js';
 
 export interface KnexStore extends Store {
-  /** For the modules of this folder and for tests; core sees the port alone. */
+  /** For the modules of this folder and for tests; core uses the port only. */
   readonly db: Knex;
-  /** A name this database was born with; it tells databases apart that look alike. */
+  /** Random id created with the database; distinguishes databases with equal contents. */
   readonly instanceId: () => Promise<string>;
   /**
-   * All or nothing. Runs the work again when it lost against a concurrent transaction, so the work touches nothing but the database.
-   * A connection that breaks during the commit leaves the outcome open: writes carry a unique key, and the caller asks again.
+   * Atomic. Retries the work after a serialisation conflict, so the work must have no side effects outside the database. A connection that
+   * breaks during the commit leaves the outcome unknown: writes need a unique key, so that the caller can repeat them.
    */
   readonly transaction: <Result>(work: (trx: Knex.Transaction) => Promise<Result>) => Promise<Result>;
 }
 
-/** Nothing it asks takes time: an answer that does not come at once is worth nothing. */
+/** Lease queries are instant; a slow answer means the lease cannot be relied on. */
 const LEASE_LIMITS = { statementMs: 1_000, lockMs: 1_000, idleTransactionMs: 5_000 };
 
 export function createStore(options: DatabaseOptions): KnexStore {

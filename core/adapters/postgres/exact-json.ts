@@ -1,10 +1,10 @@
-/** JSON that keeps bigints: `{"$n":"123"}`. No string a client chose can look like one. */
+/** JSON that keeps bigints: `{"$n":"123"}`. Client-supplied strings cannot produce this form. */
 export const encodeExact = (value: unknown): string =>
   JSON.stringify(value, (_key, field: unknown) => (typeof field === 'bigint' ? { $n: field.toString() } : field));
 
 export const decodeExact = (text: string): unknown => revive(JSON.parse(text) as unknown);
 
-/** In place, and only where something is nested: a reviver would be called for every field of every row. */
+/** In place, and only for nested values: a JSON.parse reviver would be called for every field of every row. */
 function revive(value: unknown): unknown {
   if (!isNested(value)) return value;
   if (Array.isArray(value)) return value.map(revive);

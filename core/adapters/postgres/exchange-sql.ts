@@ -3,8 +3,8 @@ import { NOW_MS } from './migrations/migration.js';
 import { statement } from './statement.js';
 
 /**
- * Jobs of a trader that are open, or mined above the followed block. They are looked up by wallet, because jobs are indexed so; a wallet that
- * never sent has no lane yet. A job past its time is left out, because its wallet was given up.
+ * A trader's open jobs and those mined above the indexed block. They are looked up by wallet, because jobs are indexed by wallet; a wallet
+ * that never sent has no lane yet. An overdue job is left out, because its wallet was given up.
  */
 const UNDER_WAY = `relay_jobs
   where chain = cast(:chain as text) and wallet = any(array(
@@ -21,7 +21,7 @@ export const AWAITED = statement(AWAITED_JOBS);
 export const AMENDED = statement(`
   select 1 from ${UNDER_WAY} and context->'intent'->>'kind' = 'amend' and (context->'intent'->>'tradeIndex')::bigint = cast(:tradeIndex as bigint) limit 1`);
 
-/** An order that missed its price and rests after all is another order of ours: its children stay what they are, and get the new parent. */
+/** When an order that missed its price rests as another order, its TP/SL keep their oids and get the new parent. */
 export const RECORD_CHILD = `
   with moved as (
     update exchange_orders set parent_order = :parentOrder
@@ -38,7 +38,7 @@ export const RECORD_CHILD = `
   )
   select oid from moved union all select oid from added`;
 
-/** How many legs a bot's order has. */
+/** Number of legs of a bot's order. */
 export const legsBefore = (oid: string): string =>
   `coalesce((select max(seq) from exchange_legs known where known.chain = cast(:chain as text) and known.oid = ${oid}), 0)`;
 
@@ -53,7 +53,7 @@ export const EXTEND = statement(`
   )
   select 1`);
 
-/** The order's row is locked, so that the journal never gets an older state of it after a newer one. */
+/** Locks the order's row, so that the journal never gets an older state of it after a newer one. */
 export const ANSWER = statement(`
   with noted as (
     update exchange_orders set answered = cast(:answered as text) where chain = cast(:chain as text) and oid = cast(:oid as bigint)

@@ -150,7 +150,7 @@ export const recordValues = ({
   legs: JSON.stringify(terms.legs.map(writeLeg)),
 });
 
-/** The names of its values: those of `recordValues`. */
+/** Uses the values of `recordValues`. */
 export const RECORDED = `
   added as (
     insert into exchange_orders (chain, oid, trader, agent, action, item, cloid, pair_index, manner, terms, created_at)
@@ -183,7 +183,7 @@ function readRecord({ pair_index, created_at, terms, legs, answered, parent_orde
   return answered === null ? record : { ...record, answered };
 }
 
-/** An order lives while one of ours does; a take profit or stop loss while its trade, or the order that rests with it, has it or is yet to get it. */
+/** An order is live while one of its legs is; a TP/SL while its trade or resting order has it or is about to get it. */
 export const LIVE_CLOIDS = statement(`
   select distinct cloid from exchange_orders o
   where o.chain = cast(:chain as text) and o.trader = cast(:trader as text) and o.cloid = any(cast(:cloids as text[]))
@@ -206,7 +206,7 @@ export const LIVE_CLOIDS = statement(`
 
 const RECORD = statement(`with ${RECORDED} select 1`);
 
-/** `fired_at` is when it first came due; `due_at` moves on until it is done. The schedule of an agent that was removed never comes due. */
+/** `fired_at` is when it first came due; `due_at` moves until it is done. The schedule of a removed agent never comes due. */
 export const TAKE_DUE = `
   update scheduled_cancels set fired_at = coalesce(fired_at, due_at), due_at = :againAt where chain = :chain and due_at <= :now
   and exists (select from agents where agents.chain = scheduled_cancels.chain and agents.agent = scheduled_cancels.agent
@@ -217,7 +217,7 @@ const PUT_BACK = `
   update scheduled_cancels set due_at = :dueAt
   where chain = :chain and trader = :trader and action = :action and fired_at is not null returning 1`;
 
-/** The agent's row is locked against a removal under way: either the removal deletes this schedule, or it is not set at all. */
+/** Locks the agent's row against a concurrent removal: either the removal deletes this schedule, or it is not set. */
 const SCHEDULE = `
   with live as (
     select agent from agents where chain = :chain and agent = :agent and trader = :trader and revoked_at is null for share
@@ -227,7 +227,7 @@ const SCHEDULE = `
   on conflict (chain, trader) do update set agent = excluded.agent, action = excluded.action, due_at = excluded.due_at, fired_at = null
   returning 1`;
 
-/** A schedule ends with the agent that set it: a trader who removes an agent must not find its orders canceled by it later. */
+/** Deletes the schedules of a removed agent, so that they cannot cancel the trader's orders later. */
 export async function dropSchedules(
   trx: Knex.Transaction,
   chain: ChainSlug,

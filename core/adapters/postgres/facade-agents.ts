@@ -14,7 +14,7 @@ import { lockAccess, lockAgent } from './trader-lock.js';
 type Row = AgentRow & { readonly chain: ChainSlug; readonly signed_at: bigint | null };
 type RunTransaction = <Result>(work: (trx: Knex.Transaction) => Promise<Result>) => Promise<Result>;
 
-/** Undoes the transaction, the nonce included. */
+/** Rolls the transaction back, including the nonce. */
 class Refused extends Error {
   readonly outcome: ApprovalOutcome;
   constructor(outcome: ApprovalOutcome) {
@@ -32,13 +32,13 @@ export async function approveAgent(transaction: RunTransaction, approval: AgentA
   }
 }
 
-/** The trader's nonces are locked first, so approvals and removals of one trader follow each other. */
+/** Locks the trader's nonces first, so that approvals and removals of one trader are serialised. */
 async function approve(trx: Knex.Transaction, approval: AgentApproval): Promise<ApprovalOutcome> {
   const { chain, nonce, registration, proof, floor, maxNamed } = approval;
   const { agent, trader, name, createdAt } = registration;
   const verdict = await takeNonce(trx, trader, nonce);
   if (verdict.kind !== 'taken') throw new Refused({ kind: 'nonce', verdict });
-  // In the order of the native front end: the trader first, then the rows of the agent.
+  // Same lock order as the native front end: the trader first, then the rows of the agent.
   await lockAccess(trx, chain, trader);
   await lockAgent(trx, agent);
   await raiseFloor(trx, { agent, trader, floor });
@@ -57,7 +57,7 @@ async function approve(trx: Knex.Transaction, approval: AgentApproval): Promise<
   return { kind: 'done', agent: saved };
 }
 
-/** Registrations of other traders were checked before the transaction began; one that came, changed or was used since is checked again. */
+/** Registrations of other traders were checked before the transaction; one that was added, changed or used since is checked again. */
 function isChanged(known: readonly Row[], { registration: { agent, trader }, passed }: AgentApproval): boolean {
   if (agent === trader) return false;
   const isPassed = (row: Row): boolean =>
@@ -65,7 +65,7 @@ function isChanged(known: readonly Row[], { registration: { agent, trader }, pas
   return known.some((row) => row.trader !== trader && !isPassed(row));
 }
 
-/** A key that its trader removed stays removed. A wallet is always its own, also after it removed itself. */
+/** An agent key that its trader removed stays removed. A wallet may always act for itself, also after it removed itself. */
 function isRemoved(known: readonly Row[], { chain, registration: { agent, trader } }: AgentApproval): boolean {
   if (agent === trader) return false;
   const own = known.filter((row) => row.trader === trader);
@@ -106,7 +106,7 @@ async function put(
     .insert({ chain, agent, ...columns, created_at: createdAt })
     .onConflict(['chain', 'agent'])
     .merge({ ...columns, ...ofSameTrader(trx), revoked_at: null, version: trx.raw('agents.version + 1') });
-  // The row that was read is locked; a row of another trader that was inserted since is not, and must be checked first.
+  // The row that was read is locked; a row of another trader inserted since is not, and must be checked first.
   query.where((allowed) => {
     allowed.where('agents.trader', trader);
     if (agent === trader) allowed.orWhereRaw('true');

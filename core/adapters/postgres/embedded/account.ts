@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 
-/** PostgreSQL refuses to run as root, so that root runs it as somebody who owns nothing else. */
+/** PostgreSQL refuses to run as root, so root runs it as the unprivileged system account `nobody`. */
 const NOBODY = 65534;
 
 export interface Account {
@@ -10,7 +10,7 @@ export interface Account {
   readonly switch: boolean;
 }
 
-/** Who runs the server: ourselves, or for root the owner of data that is there already, or nobody. */
+/** The account that runs the server: ourselves, or for root the owner of existing data, or the account `nobody`. */
 export async function serverAccount(dataFolder: string): Promise<Account> {
   const uid = process.getuid?.() ?? 0;
   if (uid !== 0) return { uid, gid: process.getgid?.() ?? 0, switch: false };

@@ -53,7 +53,7 @@ async function makeLinks(native: string): Promise<void> {
 
 export type Probe = 'runs' | 'home-unreachable' | 'cannot-run';
 
-/** Asks as the server's account, because only that answer counts. */
+/** Runs as the server's account, because its permissions are the ones that matter. */
 export function probe(native: string, home: string, account: Account): Promise<Probe> {
   const script = 'cd "$0" || exit 90; exec "$1" --version';
   const child = spawn('/bin/sh', ['-c', script, home, path.join(native, 'bin/postgres')], {
@@ -68,7 +68,7 @@ export function probe(native: string, home: string, account: Account): Promise<P
   });
 }
 
-/** Binaries the account can run: the package's own, or a private copy where the package is out of its reach or cannot be completed. */
+/** Binaries the account can run: the package's own, or a copy where the account cannot reach the package or links cannot be made. */
 export async function usableBinaries(packaged: string, home: string, account: Account): Promise<string> {
   if (!(await stat(path.join(packaged, 'bin/postgres')).catch(() => null)))
     throw new StoreStartError('package-missing', `There is no PostgreSQL in ${packaged}: install its package again, or set DATABASE_URL.`);
@@ -101,10 +101,10 @@ async function privateCopy(packaged: string, home: string): Promise<string> {
     await rename(fresh, copy);
   } catch (error) {
     await rm(fresh, { recursive: true, force: true });
-    if (!(await stat(copy).catch(() => null))) throw folderUnusable(home, error); // another starter may have been faster
+    if (!(await stat(copy).catch(() => null))) throw folderUnusable(home, error); // another process may have created it first
   }
   return copy;
 }
 
-/** What only compilers need stays behind. */
+/** Files that only compilers need are not copied. */
 const isNeeded = (file: string): boolean => !file.endsWith('.a') && path.basename(file) !== 'pkgconfig';

@@ -6,12 +6,12 @@ import type { Account } from './account.js';
 import { runGuarded } from './guard.js';
 import { codeOf, folderUnusable, halfMadeName, sweepHalfMade } from './home.js';
 
-/** What the files of this server's major version are called by PostgreSQL itself. */
+/** The major version as in the file PG_VERSION. */
 const MAJOR_VERSION = '18';
 export const ROLE = 'gateway';
 
 export interface ClusterPlace {
-  /** The folder as the operator wrote it, for messages. */
+  /** The folder as configured, for messages. */
   readonly folder: string;
   readonly home: string;
   readonly account: Account;
@@ -23,7 +23,7 @@ export interface ClusterPlace {
 export const clusterFolder = (home: string): string => path.join(home, 'cluster');
 export const dataFolder = (home: string): string => path.join(clusterFolder(home), 'data');
 
-/** A cluster is made beside its place and renamed into it: it is either complete or not there, wherever the making was interrupted. */
+/** A cluster is created under a temporary name and renamed: it is either complete or absent, wherever the creation was interrupted. */
 export async function ensureCluster(place: ClusterPlace): Promise<{ readonly password: string; readonly made: boolean }> {
   try {
     await sweepHalfMade(place.home, 'cluster');
@@ -52,7 +52,7 @@ async function makeCluster(place: ClusterPlace): Promise<void> {
     if (place.durable) await syncFolder(place.home);
   } catch (error) {
     await rm(fresh, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
-    if (codeOf(error) !== 'ENOTEMPTY' && codeOf(error) !== 'EEXIST') throw error; // another starter was faster: its cluster is as good
+    if (codeOf(error) !== 'ENOTEMPTY' && codeOf(error) !== 'EEXIST') throw error; // another process was faster; its cluster is used
   }
 }
 
@@ -62,14 +62,14 @@ async function initialise({ folder, account, native, durable, signal }: ClusterP
   await mkdir(data, { mode: 0o700 });
   await writeFile(passwordFile, randomBytes(24).toString('base64url'), { mode: 0o600, flush: durable });
   if (account.switch) for (const file of [data, passwordFile]) await chown(file, account.uid, account.gid);
-  const said: string[] = [];
+  const output: string[] = [];
   const setup = runGuarded({
     command: path.join(native, 'bin/initdb'),
     arguments: [...INITDB, `--username=${ROLE}`, `--pwfile=${passwordFile}`, `--pgdata=${data}`, ...(durable ? [] : ['--no-sync'])],
     account,
-    politeSignal: 'KILL', // half a cluster is of no use, so there is nothing to be polite about
+    politeSignal: 'KILL', // a partial cluster is useless, so it is killed immediately
     politeMs: 0,
-    onLine: (line) => said.push(line),
+    onLine: (line) => output.push(line),
   });
   const interrupt = (): void => setup.end();
   signal.addEventListener('abort', interrupt);
@@ -77,15 +77,15 @@ async function initialise({ folder, account, native, durable, signal }: ClusterP
   const { code } = await setup.ended;
   signal.removeEventListener('abort', interrupt);
   if (signal.aborted) throw new StoreStartError('interrupted', 'The start of the database was interrupted.');
-  if (code !== 0) throw new StoreStartError('server-failed', `PostgreSQL could not set up the folder ${folder}: ${complaintOf(said)}.`);
-  // From here on only we may read it; the server itself keeps nothing but the verifier made from it.
+  if (code !== 0) throw new StoreStartError('server-failed', `PostgreSQL could not set up the folder ${folder}: ${complaintOf(output)}.`);
+  // From here on only we may read it; the server keeps only the derived verifier.
   if (account.switch) await chown(passwordFile, 0, 0);
 }
 
 const INITDB = ['--auth=scram-sha-256', '--encoding=UTF8', '--locale=C', '--wal-segsize=4', '--no-instructions'];
 
-function complaintOf(said: readonly string[]): string {
-  const line = said.find((text) => /(?:error|fatal|panic):/i.test(text)) ?? said.at(-1) ?? 'it said nothing';
+function complaintOf(output: readonly string[]): string {
+  const line = output.find((text) => /(?:error|fatal|panic):/i.test(text)) ?? output.at(-1) ?? 'it output nothing';
   return line.replace(/^.*?(?:error|fatal|panic):\s*|^initdb:\s*/i, '').replace(/\.$/, '');
 }
 
@@ -105,7 +105,7 @@ async function readPassword({ folder, home }: ClusterPlace): Promise<string> {
 const damaged = (folder: string, why: string): StoreStartError =>
   new StoreStartError('folder-damaged', `The database folder ${folder} cannot be used: ${why}.`);
 
-/** A rename survives a power cut only once its folder is written too. */
+/** A rename survives a power cut only once its folder is synced too. */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   await handle.sync().finally(() => handle.close());

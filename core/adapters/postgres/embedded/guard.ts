@@ -4,10 +4,10 @@ import { StoreStartError } from '../store-start-error.js';
 import type { Account } from './account.js';
 
 /**
- * A command that cannot outlive us. Two shells hold the reading end of a pipe of ours: however we end, kill -9 included, the pipe closes and
- * they end the command; one of them survives the other. The command sits in a process group of its own, because Ctrl-C reaches our whole
- * group and would end the database before those who still write to it. The shells ignore what is sent to the group.
- * $1 is the signal of a polite end, $2 the tenths of a second it may take; then SIGQUIT, then SIGKILL.
+ * Runs a command that cannot outlive this process. Two shells hold the reading end of a pipe from this process: however it ends, even by
+ * kill -9, the pipe closes and they end the command; one of them survives the other. The command has its own process group, because Ctrl-C
+ * reaches our whole group and would end the database before its clients. The shells ignore signals sent to the group.
+ * $1 is the first signal, $2 the tenths of a second the command may take to end; then SIGQUIT, then SIGKILL.
  */
 const SCRIPT = `
 trap '' INT TERM HUP QUIT
@@ -29,10 +29,10 @@ wait "$w"
 exit "$code"
 `;
 
-/** Only bash can give a child its own process group inside our session; without it the child gets a session of its own. */
+/** Only bash can give a child its own process group inside our session; otherwise the child gets its own session. */
 const BASH = ['/bin/bash', '/usr/bin/bash', '/usr/local/bin/bash'];
 
-/** Nothing of our environment is passed on: it may hold keys, and a locale that changes what the server says. */
+/** Our environment is not inherited: it may hold keys, and a locale that changes the server's messages. */
 const ENVIRONMENT = { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };
 
 export interface GuardedOptions {
@@ -45,13 +45,13 @@ export interface GuardedOptions {
 }
 
 export interface Guarded {
-  /** Resolves when the command is gone, though processes it started may still be there, or when its guard was killed. */
+  /** Resolves when the command is gone, though its child processes may still run, or when its guard was killed. */
   readonly left: Promise<void>;
-  /** Resolves when the command and everything it started are gone. */
+  /** Resolves when the command and all its child processes are gone. */
   readonly ended: Promise<{ readonly code: number | null }>;
   /** Null until the command runs. */
   readonly pid: () => number | null;
-  /** Asks for the end; `ended` tells when it is there. */
+  /** Requests the end; `ended` resolves when it is complete. */
   readonly end: () => void;
 }
 
@@ -65,7 +65,7 @@ export function runGuarded({ command, arguments: rest, account, politeSignal, po
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   let pid: number | null = null;
-  child.stdin.on('error', () => undefined); // a guard that is gone already is told again
+  child.stdin.on('error', () => undefined); // the guard may already be gone
   eachLine(child.stdout, (line) => (pid ??= Number(line)));
   eachLine(child.stderr, onLine);
   return { left: leftOf(child), ended: endOf(child), pid: () => pid, end: () => child.stdin.end() };
@@ -77,7 +77,7 @@ const leftOf = (child: ChildProcess): Promise<void> =>
     child.on('error', () => resolve());
   });
 
-/** 'close' and not 'exit': every process of the server holds our end of its stderr, so the last of them is gone when it closes. */
+/** 'close' and not 'exit': every process of the server holds our stderr pipe, so it closes when the last of them is gone. */
 const endOf = (child: ChildProcess): Promise<{ readonly code: number | null }> =>
   new Promise((resolve, reject) => {
     child.on('error', (error) =>

@@ -4,10 +4,10 @@ import path from 'node:path';
 import { StoreStartError } from '../store-start-error.js';
 import { findIdentity, formatIdentity, isAlive, ownIdentity } from './process-identity.js';
 
-/** Where root keeps what the server's account could not reach inside the folder root asked for. Not a folder that systems clean up. */
+/** Data folder for root where the server's account cannot reach the configured one. Must not be cleaned up by the system. */
 const REACHABLE = '/var/lib/diamond-gateway';
 
-/** The folder the operator named, made if it is not there. Its leaf is private: root lets the server's account walk through, not look. */
+/** The configured folder, created if missing. It is private: for root, the server's account may traverse it but not list it. */
 export async function prepareFolder(folder: string): Promise<string> {
   const isRoot = process.getuid?.() === 0;
   try {
@@ -20,7 +20,7 @@ export async function prepareFolder(folder: string): Promise<string> {
   }
 }
 
-/** A place for the same folder that every account can walk to; nobody but root can have made it. */
+/** An alternative to the folder that every account can traverse; must be owned by root. */
 export async function reachableHome(folder: string): Promise<string> {
   const home = path.join(REACHABLE, createHash('sha256').update(folder).digest('hex').slice(0, 16));
   try {
@@ -61,12 +61,12 @@ export function folderUnusable(folder: string, error: unknown): StoreStartError 
 export const codeOf = (error: unknown): string | null =>
   typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string' ? error.code : null;
 
-/** A name for something half-made, which says whose it is: whoever finds it later knows whether it can go. */
+/** A temporary name that contains the creating process, so that leftovers of ended processes can be removed. */
 export async function halfMadeName(name: string): Promise<string> {
   return `${name}.new-${formatIdentity(await ownIdentity())}-${randomBytes(4).toString('hex')}`;
 }
 
-/** Removes what starters that are gone left half-made. One that is still at work keeps its own. */
+/** Removes temporary folders of processes that have ended; those of running ones stay. */
 export async function sweepHalfMade(home: string, name: string): Promise<void> {
   for (const entry of await readdir(home)) {
     if (!entry.startsWith(`${name}.new-`)) continue;

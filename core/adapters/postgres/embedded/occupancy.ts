@@ -5,24 +5,24 @@ import type { Clock } from '../../../ports/clock.js';
 import { StoreStartError } from '../store-start-error.js';
 import { findIdentity, isAlive, isServerOf, type ProcessIdentity } from './process-identity.js';
 
-/** The server carries its owner in this setting, and PostgreSQL itself writes it beside the lock that the server won. */
+/** The server has its owner in this setting, and PostgreSQL writes it next to the lock file. */
 export const OWNER_PREFIX = 'diamond-gateway/';
 
 interface Holder {
   readonly pid: number;
-  /** Null when somebody started this server by hand. */
+  /** Null when the server was started manually. */
   readonly owner: ProcessIdentity | null;
 }
 
-/** A server whose owner is gone is being ended by its guard; should the guard be gone too, we do its work. */
-const NUDGES: readonly { readonly afterMs: number; readonly signal: NodeJS.Signals }[] = [
+/** A server without an owner is ended by its guard; these signals are sent if the guard is gone too. */
+const ESCALATION: readonly { readonly afterMs: number; readonly signal: NodeJS.Signals }[] = [
   { afterMs: 10_000, signal: 'SIGKILL' },
   { afterMs: 8_000, signal: 'SIGQUIT' },
   { afterMs: 2_000, signal: 'SIGINT' },
 ];
-const PATIENCE_MS = 12_000;
+const MAX_WAIT_MS = 12_000;
 const POLL_MS = 25;
-/** No server takes this long to write a line. */
+/** No server takes this long to write its lock file. */
 const EMPTY_LOCK_MS = 1_000;
 
 export interface Occupied {
@@ -33,7 +33,7 @@ export interface Occupied {
   readonly signal: AbortSignal;
 }
 
-/** Resolves when no server runs on the folder. One that has a living owner is refused by name, one that lost its owner is outwaited. */
+/** Resolves when no server runs on the folder. Throws while the server's owner lives; waits for, then kills a server without owner. */
 export async function waitUntilFree({ folder, dataFolder, clock, log, signal }: Occupied): Promise<void> {
   const since = clock.now();
   let sent: NodeJS.Signals | null = null;
@@ -42,13 +42,13 @@ export async function waitUntilFree({ folder, dataFolder, clock, log, signal }: 
     if (holder === null) return;
     const waited = clock.now() - since;
     const owned = holder.owner === null || (await isAlive(holder.owner));
-    if (owned || waited > PATIENCE_MS) throw inUse(folder, holder.owner !== null && owned ? holder.owner.pid : holder.pid);
+    if (owned || waited > MAX_WAIT_MS) throw inUse(folder, holder.owner !== null && owned ? holder.owner.pid : holder.pid);
     if (signal.aborted) throw new StoreStartError('interrupted', 'The start of the database was interrupted.');
-    const nudge = NUDGES.find(({ afterMs }) => waited >= afterMs)?.signal ?? null;
-    if (nudge !== null && nudge !== sent) {
-      log.warn('postgres.orphan', { pid: holder.pid, sent: nudge });
-      signalProcess(holder.pid, nudge);
-      sent = nudge;
+    const due = ESCALATION.find(({ afterMs }) => waited >= afterMs)?.signal ?? null;
+    if (due !== null && due !== sent) {
+      log.warn('postgres.orphan', { pid: holder.pid, sent: due });
+      signalProcess(holder.pid, due);
+      sent = due;
     }
     await clock.sleep(POLL_MS, signal);
   }
@@ -63,7 +63,7 @@ async function findHolder(dataFolder: string): Promise<Holder | null> {
   const pid = await lockedBy(lock);
   if (pid === null || !canBeSignalled(pid)) return null; // PostgreSQL itself replaces the lock of a server that is gone or not ours
   if (!(await isServerOf(pid, dataFolder))) {
-    // The number belongs to another program of ours by now, which PostgreSQL would take for a server.
+    // The pid was reused by another program of ours, which PostgreSQL would take for a server.
     if ((await lockedBy(lock)) === pid && !(await isServerOf(pid, dataFolder))) await unlink(lock).catch(() => undefined);
     return null;
   }
@@ -71,7 +71,7 @@ async function findHolder(dataFolder: string): Promise<Holder | null> {
   return { pid, owner: findIdentity(options, OWNER_PREFIX) };
 }
 
-/** A server killed between making its lock and writing it leaves an empty one, which PostgreSQL never removes by itself. */
+/** A server killed between creating and writing its lock leaves an empty file, which PostgreSQL never removes. */
 async function dropEmptyLock(lock: string): Promise<void> {
   const found = await stat(lock).catch(() => null);
   if (found?.size === 0 && Date.now() - found.mtimeMs > EMPTY_LOCK_MS) await unlink(lock).catch(() => undefined);
@@ -95,6 +95,6 @@ export function signalProcess(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // gone meanwhile, which is what we wanted
+    // already gone
   }
 }

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** A process beyond doubt: numbers are used again, a number together with its start time is not. */
+/** Identifies a process: pids are reused, a pid together with its start time is not. */
 export interface ProcessIdentity {
   readonly pid: number;
   readonly startedAt: string;
@@ -27,11 +27,11 @@ export function findIdentity(text: string, prefix: string): ProcessIdentity | nu
   return match?.[1] === undefined || match[2] === undefined ? null : { pid: Number(match[1]), startedAt: match[2] };
 }
 
-/** Null when no such process runs; one that has ended and only waits to be collected does not run. */
+/** Null when no such process runs; a zombie does not count as running. */
 async function startTimeOf(pid: number): Promise<string | null> {
   if (process.platform !== 'linux') return startTimeFromPs(pid);
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null);
-  // The second field is the command's name and may hold spaces and brackets; fields are counted after its last bracket.
+  // The second field is the command's name and may contain spaces and brackets; fields are counted after its last bracket.
   const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? [];
   const [state] = fields;
   return state === undefined || state === 'Z' || state === 'X' ? null : (fields[19] ?? null);
@@ -43,11 +43,11 @@ async function startTimeFromPs(pid: number): Promise<string | null> {
   return line === '' || line.startsWith('Z') ? null : line.replace(/^\S+/, '').replace(/\W/g, '');
 }
 
-/** Whether this process is a PostgreSQL server on this data folder: it works in that folder and was told so when it was started. */
+/** Whether this process is a PostgreSQL server on this data folder, by its command line or working directory. */
 export async function isServerOf(pid: number, dataFolder: string): Promise<boolean> {
   if (process.platform === 'linux') {
-    const told = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
-    return told.includes(dataFolder) || (await readlink(`/proc/${pid}/cwd`).catch(() => null)) === dataFolder;
+    const commandLine = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+    return commandLine.includes(dataFolder) || (await readlink(`/proc/${pid}/cwd`).catch(() => null)) === dataFolder;
   }
   const answer = await run('ps', ['-o', 'command=', '-p', String(pid)]).catch(() => null);
   return answer?.stdout.includes(dataFolder) ?? false;

@@ -23,14 +23,14 @@ export interface Server {
   readonly port: number;
   readonly ended: Promise<{ readonly code: number | null }>;
   readonly pid: () => number | null;
-  /** Fast shutdown, then an immediate one, then kill: all bounded, and every process of the server is gone when it resolves. */
+  /** Fast shutdown, then immediate, then kill, all bounded; every process of the server is gone when it resolves. */
   readonly stop: () => Promise<void>;
 }
 
 export const LAUNCH_OBSTACLES = ['port', 'lock', 'other'] as const;
 export type LaunchObstacle = (typeof LAUNCH_OBSTACLES)[number];
 
-/** The server ended before it was ready. A taken port and a predecessor that is still leaving are worth another try. */
+/** The server ended before it was ready. A taken port and a predecessor that is still shutting down are worth a retry. */
 export class LaunchError extends StoreStartError {
   readonly obstacle: LaunchObstacle;
 
@@ -44,12 +44,12 @@ const OBSTACLES: readonly (readonly [LaunchObstacle, RegExp])[] = [
   ['port', /could not bind|could not create (?:any )?(?:listen socket|TCP\/IP)/],
   ['lock', /lock file ".*" (?:already exists|is empty)|pre-existing shared memory block/],
 ];
-/** Recovery after a crash replays what was written since the last checkpoint, which can take a while on a slow disk. */
+/** Crash recovery replays the log since the last checkpoint, which can take a while on a slow disk. */
 const READY_MS = 60_000;
 const FAST_STOP_MS = 4_000;
-/** Fast, immediate and kill together stay below what a main waits for its parts. */
+/** Fast, immediate and kill together must stay below the shutdown timeout of the process. */
 const STOP_MS = 7_500;
-/** How long the processes of a server that is gone may take to notice it. */
+/** How long child processes of a dead server may take to notice it. */
 const STRAGGLE_MS = 2_000;
 
 export async function launchServer(plan: ServerPlan, port: number, signal: AbortSignal): Promise<Server> {
@@ -64,12 +64,12 @@ export async function launchServer(plan: ServerPlan, port: number, signal: Abort
   });
   const server: Server = { port, ended: guarded.ended, pid: guarded.pid, stop: () => stopServer(guarded, plan) };
   void guarded.left.then(() => sweepAfter(guarded, plan));
-  const patience = new AbortController();
+  const waiting = new AbortController();
   const outcome = await Promise.race([
     output.ready.then(() => 'ready' as const),
     guarded.ended.then(() => 'ended' as const),
-    plan.clock.sleep(READY_MS, AbortSignal.any([patience.signal, signal])).then(() => 'late' as const),
-  ]).finally(() => patience.abort());
+    plan.clock.sleep(READY_MS, AbortSignal.any([waiting.signal, signal])).then(() => 'late' as const),
+  ]).finally(() => waiting.abort());
   if (outcome === 'ready' && !signal.aborted) return server;
   await server.stop();
   if (signal.aborted) throw new StoreStartError('interrupted', 'The start of the database was interrupted.');
@@ -90,23 +90,23 @@ async function sweepAfter(guarded: Guarded, { dataFolder, clock, log }: ServerPl
 
 async function stopServer(guarded: Guarded, { clock, log }: ServerPlan): Promise<void> {
   guarded.end();
-  const patience = new AbortController();
-  const gone = guarded.ended.then(() => patience.abort());
-  await clock.sleep(STOP_MS, patience.signal);
+  const waiting = new AbortController();
+  const gone = guarded.ended.then(() => waiting.abort());
+  await clock.sleep(STOP_MS, waiting.signal);
   const pid = guarded.pid();
-  if (!patience.signal.aborted && pid !== null) {
+  if (!waiting.signal.aborted && pid !== null) {
     log.warn('postgres.stop-forced', { pid }); // the guard itself must have been killed
     signalProcess(pid, 'SIGKILL');
   }
   await gone;
 }
 
-/** Clients that come too early or stay too long are told FATAL; to an operator it is nothing. */
-const EVERYDAY = /system is (?:starting up|shutting down|not yet accepting)|terminating connection/;
+/** FATAL messages to clients that connect too early or stay too long are normal and not worth a warning. */
+const EXPECTED = /system is (?:starting up|shutting down|not yet accepting)|terminating connection/;
 
 function importanceOf(level: string, text: string): 'debug' | 'warn' | 'error' {
   if (level === 'PANIC') return 'error';
-  return level === 'WARNING' || (level === 'FATAL' && !EVERYDAY.test(text)) ? 'warn' : 'debug';
+  return level === 'WARNING' || (level === 'FATAL' && !EXPECTED.test(text)) ? 'warn' : 'debug';
 }
 
 interface Output {
@@ -116,14 +116,14 @@ interface Output {
   obstacle(): LaunchObstacle;
 }
 
-/** Reads what the server says. Its statements and their values are switched off at the source, see the settings. */
+/** Parses the server's output. Statements and values are not logged, see the settings. */
 function createOutput(log: Logger): Output {
   const complaints: string[] = [];
-  let becomeReady = (): void => undefined;
-  const ready = new Promise<void>((resolve) => (becomeReady = resolve));
+  let resolveReady = (): void => undefined;
+  const ready = new Promise<void>((resolve) => (resolveReady = resolve));
   const take = (line: string): void => {
     const [, level = 'LOG', text = line] = /^(?:.*? )?([A-Z]+[0-9]?): {2}(.*)$/.exec(line) ?? [];
-    if (text.includes('ready to accept connections')) becomeReady();
+    if (text.includes('ready to accept connections')) resolveReady();
     if (/^(?:FATAL|PANIC|WARNING)$/.test(level) || text.includes('could not')) {
       complaints.push(text);
       if (complaints.length > 20) complaints.shift();

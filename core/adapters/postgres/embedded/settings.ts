@@ -18,7 +18,7 @@ const SMALL = {
   max_wal_size: '256MB',
   jit: 'off',
   io_method: 'sync', // the default starts three more processes
-  wal_level: 'minimal', // nothing replicates from here
+  wal_level: 'minimal', // no replication
   max_wal_senders: '0',
   max_replication_slots: '0',
   max_logical_replication_workers: '0',
@@ -26,13 +26,13 @@ const SMALL = {
   max_parallel_maintenance_workers: '0',
   autovacuum_max_workers: '1',
   autovacuum_naptime: '60s',
-  bgwriter_lru_maxpages: '0', // the checkpointer writes enough for one gateway, and the idle process stays asleep
+  bgwriter_lru_maxpages: '0', // the checkpointer is enough for one gateway, and the idle process stays asleep
   timezone: 'UTC',
   log_timezone: 'UTC',
 } as const;
 
-/** Values of rows and texts of statements stay out of the log: they are our users' business. */
-const DISCREET = {
+/** Row values and statement texts must not be logged: they are users' data. */
+const PRIVATE_LOGS = {
   log_destination: 'stderr',
   logging_collector: 'off',
   log_line_prefix: '',
@@ -44,10 +44,10 @@ const DISCREET = {
   log_parameter_max_length: '0',
 } as const;
 
-/** For data that need not survive a power cut: tests and temporary sandboxes. Tests run many gateways on one server. */
-const CARELESS = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '250' } as const;
+/** For tests and temporary sandboxes, whose data need not survive a power cut. Tests run many gateways on one server. */
+const NOT_DURABLE = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '250' } as const;
 
 export function serverSettings({ port, durable, owner }: ServerNeeds): string[] {
-  const settings = { ...SMALL, ...DISCREET, ...(durable ? {} : CARELESS), port: String(port), cluster_name: owner };
+  const settings = { ...SMALL, ...PRIVATE_LOGS, ...(durable ? {} : NOT_DURABLE), port: String(port), cluster_name: owner };
   return Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
 }

@@ -14,26 +14,26 @@ import { endStragglers } from './stragglers.js';
 import { supervise, type ServerState } from './supervise.js';
 
 export interface EmbeddedPostgresOptions {
-  /** Made if it is not there. Relative paths are taken from the working directory. */
+  /** Created if missing. Relative paths start at the working directory. */
   readonly folder: string;
   readonly log: Logger;
   readonly clock: Clock;
-  /** False only for data nobody will miss after a power cut. */
+  /** False only for data that may be lost in a power cut. */
   readonly durable?: boolean;
-  /** Aborting interrupts the start; a server that runs is ended with `stop`. */
+  /** Aborting interrupts the start; a running server is ended with `stop`. */
   readonly signal?: AbortSignal;
-  /** Called once when the server is gone and cannot be brought back. */
+  /** Called once when the server is gone and cannot be restarted. */
   readonly onFailure?: (error: StoreStartError) => void;
   /** A folder with `bin`, `lib` and `share` instead of the npm package's. */
   readonly binaries?: string;
 }
 
 export interface EmbeddedPostgres {
-  /** Holds the password: hand it to the driver and to nothing else. */
+  /** Contains the password: pass it to the driver only. */
   readonly url: string;
   readonly port: number;
   readonly dataFolder: string;
-  /** True when this start made the data. */
+  /** True when this start created the data. */
   readonly isNew: boolean;
   readonly state: () => ServerState;
   /** The server process, null while there is none. */
@@ -78,7 +78,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   };
 }
 
-/** The folder itself, unless we are root and it lies where the server's account cannot go, such as inside /root. */
+/** The folder itself, unless we are root and the server's account cannot reach it, for example inside /root. */
 async function homeOf(folder: string, packaged: string, log: Logger): Promise<string> {
   const account = await serverAccount(dataFolder(folder));
   if (!account.switch || (await probe(packaged, folder, account)) !== 'home-unreachable') return folder;
@@ -88,12 +88,12 @@ async function homeOf(folder: string, packaged: string, log: Logger): Promise<st
 }
 
 const PORT_TRIES = 20;
-const LOCK_PATIENCE_MS = 8_000;
+const LOCK_MAX_WAIT_MS = 8_000;
 const LOCK_RETRY_MS = 50;
-/** Processes of a predecessor that are still there after this will not leave by themselves. */
+/** Processes of a predecessor that still run after this must be killed. */
 const STRAGGLE_MS = 2_000;
 
-/** Tries again when the port was taken between choosing and binding it, and while the last processes of a killed predecessor leave. */
+/** Retries when the port was taken between choosing and binding it, and while a killed predecessor's last processes end. */
 async function startServer(plan: ServerPlan, signal: AbortSignal, fixedPort?: number): Promise<Server> {
   const { folder, dataFolder: data, clock, log } = plan;
   const since = clock.now();
@@ -111,7 +111,7 @@ async function startServer(plan: ServerPlan, signal: AbortSignal, fixedPort?: nu
 }
 
 const isWorthAnotherTry = ({ obstacle }: LaunchError, tries: number, waitedMs: number): boolean =>
-  (obstacle === 'port' && tries < PORT_TRIES) || (obstacle === 'lock' && waitedMs < LOCK_PATIENCE_MS);
+  (obstacle === 'port' && tries < PORT_TRIES) || (obstacle === 'lock' && waitedMs < LOCK_MAX_WAIT_MS);
 
 const freePort = (): Promise<number> =>
   new Promise((resolve, reject) => {

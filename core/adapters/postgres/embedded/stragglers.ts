@@ -12,12 +12,12 @@ interface Seen {
   readonly command: string;
 }
 
-/** What a process of the server calls itself; the server proper keeps the command line it was started with. */
+/** The process title of the server's child processes; the main process keeps its command line. */
 const TITLE = `postgres: ${OWNER_PREFIX}`;
 
 /**
- * Ends what a server left behind when it was killed. Its processes notice that by themselves, except one that fails over and over,
- * which never comes to the point where it would look: it holds the server's memory and output, and nothing could start in its place.
+ * Kills child processes of a killed server. They normally end by themselves, except one in an error loop, which never reaches the check:
+ * it keeps the server's shared memory and output open, so that no new server could start.
  */
 export async function endStragglers(dataFolder: string, log: Logger): Promise<void> {
   for (const { pid, command } of await stragglersOn(dataFolder)) {
@@ -26,14 +26,14 @@ export async function endStragglers(dataFolder: string, log: Logger): Promise<vo
   }
 }
 
-/** Processes of a server on this folder whose server is gone. Those of a living one are never among them. */
+/** Server processes on this folder whose main process is gone; never those of a running server. */
 async function stragglersOn(dataFolder: string): Promise<readonly Seen[]> {
   const seen = process.platform === 'linux' ? await workingIn(dataFolder) : await titledOurs();
   const pids = new Set(seen.map(({ pid }) => pid));
   return seen.filter(({ command, parent }) => command.startsWith(TITLE) && !pids.has(parent));
 }
 
-/** Every process of the server works in its data folder. */
+/** Every process of the server has the data folder as its working directory. */
 async function workingIn(dataFolder: string): Promise<Seen[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
   const seen = await Promise.all(pids.map((pid) => seenAt(pid, dataFolder)));
@@ -48,7 +48,7 @@ async function seenAt(pid: string, dataFolder: string): Promise<Seen | null> {
   return parent === undefined ? null : { pid: Number(pid), parent: Number(parent), command: command.replaceAll('\0', ' ') };
 }
 
-/** Where no folder can be asked for, a process that lost its server is known by its adopted parent alone, which is as good. */
+/** Without access to working directories, orphans are recognised by their parent process alone, which is sufficient. */
 async function titledOurs(): Promise<Seen[]> {
   const { stdout } = await run('ps', ['-axo', 'pid=,ppid=,command=']).catch(() => ({ stdout: '' }));
   return stdout.split('\n').flatMap((line) => {

@@ -7,7 +7,7 @@ export const SERVER_STATES = ['running', 'restarting', 'stopped', 'failed'] as c
 export type ServerState = (typeof SERVER_STATES)[number];
 
 export interface Supervision {
-  /** On the same port, so that the pool finds the new server where the old one was. */
+  /** On the same port, so that the pool reconnects to the new server. */
   readonly restart: (port: number, stopping: AbortSignal) => Promise<Server>;
   readonly clock: Clock;
   readonly log: Logger;
@@ -22,12 +22,12 @@ export interface Supervised {
 
 const FIRST_BACKOFF_MS = 50;
 const MAX_BACKOFF_MS = 5_000;
-/** A server that dies this often in a row will not come back by itself. */
+/** Consecutive failures after which restarts stop. */
 const MAX_FAILURES = 8;
-/** One that lived this long has recovered; its next death is counted from the start. */
+/** A server that ran this long has recovered; failures are counted from zero again. */
 const STEADY_MS = 30_000;
 
-/** Brings the server back when it dies while we live. */
+/** Restarts the server when it dies. */
 export function supervise(first: Server, { restart, clock, log, onFailure }: Supervision): Supervised {
   const stopping = new AbortController();
   let server = first;
@@ -80,7 +80,7 @@ export function supervise(first: Server, { restart, clock, log, onFailure }: Sup
     state = 'stopped';
     await server.stop();
     await watching;
-    await server.stop(); // one that a restart brought up in the very moment of the stop
+    await server.stop(); // a restart may have completed during the stop
   };
   return { state: () => state, pid: () => (state === 'running' ? server.pid() : null), stop: () => (stopped ??= stopOnce()) };
 }
