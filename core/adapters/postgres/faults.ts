@@ -1,11 +1,11 @@
 import { GatewayError } from '../../errors.js';
 
-/** SQLSTATE classes and codes that say "not now": connection lost, shutting down, out of resources, ended by a limit, no writes for now. */
+/** Transient SQLSTATEs: connection lost, shutdown, out of resources, a timeout, read-only. */
 const TRANSIENT_STATES = /^(?:08...|53...|57P0.|57014|55P03|58...|25006|25P0[34])$/;
-/** The way to the database is shut until somebody changes something: a password, a certificate, the database itself. */
-const SHUT_OUT = /^(?:28...|3D000|ERR_TLS_.*|ERR_SSL_.*|CERT_.*|SELF_SIGNED_.*|DEPTH_ZERO_.*|UNABLE_TO_.*|HOSTNAME_MISMATCH)$/;
-/** How PgBouncer says so, under a code that means a broken line elsewhere. */
-const TURNED_AWAY = /authentication failed|no such (?:user|database)|database ".*" does not exist/;
+/** Errors that last until the operator changes something: a password, a certificate, the database itself. */
+const NEEDS_OPERATOR = /^(?:28...|3D000|ERR_TLS_.*|ERR_SSL_.*|CERT_.*|SELF_SIGNED_.*|DEPTH_ZERO_.*|UNABLE_TO_.*|HOSTNAME_MISMATCH)$/;
+/** The same as reported by PgBouncer, under a code that otherwise means a protocol error. */
+const BOUNCER_REFUSAL = /authentication failed|no such (?:user|database)|database ".*" does not exist/;
 const NO_TLS = 'does not support SSL connections';
 const NETWORK_CODES = new Set([
   'ECONNREFUSED',
@@ -22,9 +22,9 @@ const NETWORK_CODES = new Set([
   'EAI_AGAIN',
 ]);
 /** The driver has no code for these. */
-const DRIVER_WORDS =
+const DRIVER_MESSAGES =
   /Connection terminated|timeout expired|Query read timeout|(?:connection error|was closed) and is not queryable|Timeout acquiring|^aborted$|establishing an SSL connection/;
-/** The transaction lost against another one and was undone as a whole. */
+/** The transaction lost against a concurrent one and was rolled back. */
 const LOST_RACES = new Set(['40001', '40P01']);
 
 const codeOf = (error: unknown): string | null =>
@@ -32,30 +32,30 @@ const codeOf = (error: unknown): string | null =>
 const messageOf = (error: unknown): string =>
   typeof error === 'object' && error !== null && 'message' in error && typeof error.message === 'string' ? error.message : '';
 
-/** Whether we are kept out until somebody does something about it; waiting does not help. */
+/** Whether the operator has to act; waiting does not help. */
 export const isShutOut = (error: unknown): boolean =>
-  SHUT_OUT.test(codeOf(error) ?? '') || isTurnedAway(error) || messageOf(error).includes(NO_TLS);
+  NEEDS_OPERATOR.test(codeOf(error) ?? '') || isBouncerRefusal(error) || messageOf(error).includes(NO_TLS);
 
-const isTurnedAway = (error: unknown): boolean => codeOf(error) === '08P01' && TURNED_AWAY.test(messageOf(error));
+const isBouncerRefusal = (error: unknown): boolean => codeOf(error) === '08P01' && BOUNCER_REFUSAL.test(messageOf(error));
 
-/** Whether the certificate is what keeps us out. */
+/** Whether the server's certificate is the cause. */
 export const isDistrusted = (error: unknown): boolean => isShutOut(error) && !/^(?:28...|3D000|08P01)$/.test(codeOf(error) ?? '');
 
-/** Whether the database, and not the question, is what failed. A host with several addresses fails with one error for each. */
+/** Whether the database failed, and not the query. A host with several addresses fails with one error for each. */
 export function isUnavailable(error: unknown): boolean {
   const code = codeOf(error);
   if (code !== null && (NETWORK_CODES.has(code) || TRANSIENT_STATES.test(code))) return true;
   if (isShutOut(error)) return true;
   if (typeof error === 'object' && error !== null && 'errors' in error && Array.isArray(error.errors))
     return error.errors.some(isUnavailable);
-  return DRIVER_WORDS.test(messageOf(error));
+  return DRIVER_MESSAGES.test(messageOf(error));
 }
 
 export const isLostRace = (error: unknown): boolean => LOST_RACES.has(codeOf(error) ?? '');
 
 const TRIES = 5;
 
-/** For work that is one statement or one transaction: what lost against another one was undone as a whole. */
+/** For one statement or one transaction: after a conflict it was rolled back completely, so it can be repeated. */
 export async function tryAgain<Result>(work: () => Promise<Result>): Promise<Result> {
   for (let tries = 1; ; tries += 1) {
     try {
@@ -66,7 +66,7 @@ export async function tryAgain<Result>(work: () => Promise<Result>): Promise<Res
   }
 }
 
-/** What a caller can wait out becomes NOT_READY; a bug of ours stays what it is and becomes INTERNAL at the door. */
+/** Database outages become NOT_READY; other errors are bugs and become INTERNAL in the front end. */
 export const asFault = (error: unknown): unknown =>
   !(error instanceof GatewayError) && isUnavailable(error)
     ? new GatewayError('NOT_READY', { reason: 'the database does not answer' }, { cause: error })
@@ -74,7 +74,7 @@ export const asFault = (error: unknown): unknown =>
 
 type Methods = Readonly<Record<string, (...rest: never[]) => Promise<unknown>>>;
 
-/** Every way into the database goes through here once, where the store is put together: no query has to remember it. */
+/** Wraps every store method once at composition, so that no query has to map errors itself. */
 export function withFaults<Given extends Methods>(methods: Given): Given {
   const wrapped = Object.entries(methods).map(([name, method]) => [
     name,

@@ -26,7 +26,7 @@ const earnedOf = (row: EarnedRow | undefined): Earned => ({
   usd: BigInt(row?.usd ?? 0),
 });
 
-/** Every question reads a time range of an index, or sums by day; none reads all history. */
+/** Every query reads a time range of an index, or daily sums; none reads all history. */
 export function createGasLedger(db: Knex): GasLedger {
   const rows = async <Row>(sql: string, values: Record<string, unknown> = {}): Promise<Row[]> =>
     (await db.raw<{ rows: Row[] }>(sql, values as never)).rows;
@@ -84,7 +84,7 @@ export function createGasLedger(db: Knex): GasLedger {
   };
 }
 
-/** A week of whole days by their sums, and the rest of its first day by its transactions. */
+/** Daily sums for whole days, and single transactions for the rest of the week's first day. */
 const BURN = `
   select
     (select coalesce(sum(cost), 0) from relay_costs where chain = :chain and wallet = :wallet and mined_at >= :dayAgo)::text as day,

@@ -46,11 +46,11 @@ const OWN_FILLS = `chain_events.chain = :chain and chain_events.trader = :trader
 
 const numeric = (name: string): string => `(event -> '${name}' ->> '$n')::numeric`;
 
-/** 1e18; of trades from before the contract kept tokens, what they cost. */
+/** 1e18; for trades from before the contract stored tokens, computed from their cost. */
 const TOKENS = `case when ${numeric('sizeToken')} > 0 or (event -> 'after' -> 'sizeToken' ->> '$n')::numeric > 0 then ${numeric('sizeToken')}
   else coalesce(trunc(${numeric('sizeCollateral')} * 1e28 / units.precision / nullif((event -> 'terms' -> 'openPrice' ->> '$n')::numeric, 0)), 0) end`;
 const OPENS = `event ->> 'action' in ('open', 'increase')`;
-/** 1e26, signed: what a fill moved the net position by, at the collateral's price of the trade's opening. */
+/** 1e26, signed: change of the net position by a fill, at the collateral price of the trade's opening. */
 const MOVED = `(${TOKENS}) * coalesce(${numeric('entryPriceUsd')}, ${numeric('collateralPriceUsd')}, units.price_usd, 1e8)
   * case when (${OPENS}) = (event -> 'terms' ->> 'long')::boolean then 1 else -1 end`;
 const PAIR = `(event -> 'terms' ->> 'pairIndex')::integer`;
@@ -59,7 +59,7 @@ const unitsOf = (collateralIndex: string): string =>
 const UNITS = unitsOf(`(event -> 'terms' ->> 'collateralIndex')::integer`);
 
 const held = (name: string): string => `(state -> '${name}' ->> '$n')::numeric`;
-/** 1e26, signed: what is open of each market. */
+/** 1e26, signed: open size of each market. */
 const heldBy = (whose: string): string => `
   select trader, (state ->> 'pairIndex')::integer as pair_index, sum(
     coalesce(nullif(${held('sizeToken')}, 0),
@@ -71,7 +71,7 @@ const heldBy = (whose: string): string => `
 const ORDER_COLUMNS = `orders.id as order_id, coalesce(agents.mode = 'relayed', false) as is_relayed,
     case when agents.mode is distinct from 'relayed' and orders.state ->> 'action' in ('open', 'increase') and orders.state -> 'asked' is not null
       then orders.state::text end as opening`;
-/** The order of each fill of the page. */
+/** Joins the order of each fill of the page. */
 const OF_ORDER = `
   left join orders on orders.id = coalesce(page.order_id, (
     select id from orders known where known.chain = page.chain and known.trader = page.trader and known.order_key = page.order_key
@@ -82,8 +82,8 @@ const OF_ORDER = `
   left join agents on agents.chain = orders.chain and agents.agent = orders.agent`;
 
 /**
- * The page is cut before anything is joined to it, so that its cost does not grow with what is stored. Events of a gateway that did not
- * note the order yet are found by their place on chain. Positions and fills are read in one statement, so that they are of one moment.
+ * The page is cut before joins, so that its cost does not grow with the table. Events stored without their order are joined by order key.
+ * Positions and fills are read in one statement, so that they are consistent.
  */
 const fillsSql = (way: 'asc' | 'desc'): string => `
   with page as materialized (
@@ -108,7 +108,7 @@ const fillsSql = (way: 'asc' | 'desc'): string => `
   window later as (partition by page.pair_index order by page.at desc, page.block_number desc, page.log_index desc)
   order by page.at ${way}, page.block_number ${way}, page.log_index ${way}`;
 
-/** The newest fills of one market; what each trader has traded since is taken back from what is open. */
+/** The newest fills of one market; later fills of each trader are subtracted from its open size. */
 const TAPE = `
   with page as materialized (
     select chain_events.*, ${AT} as at, ${MOVED} as moved
@@ -144,7 +144,7 @@ const NEWEST = `
   select event, ${AT} as at from chain_events where ${OWN_FILLS} and ${AT} > :after
   order by ${AT} desc, block_number desc, log_index desc limit ${NEWEST_FILLS}`;
 
-/** 1e8; what has no price of its own was sized by none. */
+/** 1e8; 1 where the event has no collateral price. */
 const PRICE_USD = `coalesce((event -> 'collateralPriceUsd' ->> '$n')::numeric, 100000000)`;
 /** 1e18 base units. */
 const BASE = `${field('sizeToken')} * ${PRICE_USD} / 100000000`;
@@ -161,7 +161,7 @@ const LAST_EXECUTIONS = `
     order by block_number desc, log_index desc limit 1
   ) last`;
 
-/** Sent, and not known to have come to nothing. */
+/** Jobs that were sent and have not failed. */
 const TAKEN_BACK = `
   select order_id, purpose from relay_jobs
   where chain = :chain and order_id = any(:ids::bigint[]) and purpose in ('scheduled-cancel', 'reclaim')

@@ -3,7 +3,7 @@ import pg from 'pg';
 import { sendTogether, type Lent, type Manner } from './send-together.js';
 import { valuesOf, type Question, type Statement, type Values } from './statement.js';
 
-/** The query builder of the pool spends more time on a statement than the driver does; what runs with every request goes past it. */
+/** The pool interface below Knex: its query builder costs more time than the driver, so hot statements bypass it. */
 interface ConnectionPool {
   acquireConnection(): Promise<Lent>;
   releaseConnection(connection: Lent): Promise<void>;
@@ -19,7 +19,7 @@ export const ask = <Row>(db: Knex, asked: Statement, values: Values): Promise<Ro
     }),
   );
 
-/** All in one round trip and one transaction; the rows of the last. */
+/** All statements in one round trip and one transaction; returns the rows of the last. */
 export async function askAll<Row>(db: Knex, questions: readonly Question[]): Promise<Row[]> {
   const rows = await askEach(db, questions);
   return (rows.at(-1) ?? []) as Row[];
@@ -29,10 +29,10 @@ export async function askAll<Row>(db: Knex, questions: readonly Question[]): Pro
 export const askEach = (db: Knex, questions: readonly Question[]): Promise<unknown[][]> =>
   borrowed(db, (connection) => byName(connection, (manner) => sendTogether(connection, questions, manner)));
 
-/** What it answers has another form than when the server read it, or the server knows no such name. Nothing of it was done. */
+/** The prepared statement is outdated or unknown to the server. It was not executed. */
 const OUTDATED: ReadonlySet<unknown> = new Set(['0A000', '26000']);
 
-/** Another release may change the tables while we run: then it is asked in full, and this connection is not lent again. */
+/** A new release may change tables while this one runs: then the full text is sent, and the connection is not reused. */
 export async function byName<Result>(connection: Lent, send: (manner: Manner) => Promise<Result>): Promise<Result> {
   try {
     return await send('by-name');

@@ -4,18 +4,18 @@ import { borrowed, byName } from './in-one-go.js';
 import { sendTogether, type Lent, type Manner } from './send-together.js';
 import { plain, type Question, type Statement, type Values } from './statement.js';
 
-/** A transaction in as few round trips as it has questions: what only writes travels with the next question, or with the end. */
+/** A transaction with one round trip per read: writes are sent with the next read or with the commit. */
 export interface Steps {
   ask<Row>(asked: Statement, values: Values): Promise<Row[]>;
-  /** Done in the order told. What fails is told by whatever it travels with. */
+  /** Executed in call order. A failure is reported by the read or commit that it is sent with. */
   leave(...questions: readonly Question[]): void;
 }
 
 const [BEGIN, COMMIT, ROLLBACK] = [plain('begin'), plain('commit'), plain('rollback')];
 
 /**
- * All or nothing. Runs the work again when it lost against a concurrent transaction, or another release has changed the tables under it, so
- * the work touches nothing but the database.
+ * Atomic. Retries the work after a conflict with a concurrent transaction or a change of the tables by a new release, so the work must have
+ * no side effects outside the database.
  */
 export const inSteps = <Result>(db: Knex, work: (steps: Steps) => Promise<Result>): Promise<Result> =>
   tryAgain(() => borrowed(db, (connection) => byName(connection, (manner) => run(connection, manner, work))));
@@ -24,14 +24,14 @@ async function run<Result>(connection: Lent, manner: Manner, work: (steps: Steps
   let left: Question[] = [BEGIN];
   let failed: Error | null = null;
   const send = async (last: Question): Promise<unknown[][]> => {
-    // The end of what has failed would be answered like any other, and nothing be kept.
+    // A commit after a failure would succeed as a rollback, so it must not be sent.
     if (failed !== null) throw failed;
     const questions = [...left, last];
     left = [];
     try {
       return await sendTogether(connection, questions, manner);
     } catch (error) {
-      failed = error instanceof Error ? error : new Error('the database failed without a word');
+      failed = error instanceof Error ? error : new Error('the database failed without a message');
       throw error;
     }
   };
@@ -48,7 +48,7 @@ async function run<Result>(connection: Lent, manner: Manner, work: (steps: Steps
   }
 }
 
-/** What it has locked must not stay locked until somebody notices that the connection is of no use. */
+/** Releases locks immediately instead of when the broken connection is noticed. */
 async function undo(connection: Lent): Promise<void> {
   try {
     await sendTogether(connection, [ROLLBACK], 'in-full');

@@ -2,20 +2,20 @@ import type { JournalEntry } from '../../ports/stores/journal.js';
 import { JOURNAL_COLUMNS, readEntry, type JournalRow } from './journal-rows.js';
 import { NOW_MS } from './migrations/migration.js';
 
-/** What we need of the driver's connection. */
+/** The part of the driver's connection that is used. */
 export interface Connection {
   query(sql: string, values: readonly unknown[]): Promise<{ rows: unknown[] }>;
 }
 
 /**
- * Where a reader of all journals stands. A snapshot of the database says which transactions it has seen, also of those that ran side by
- * side: what the next one shows beyond it is new, exactly once, whenever it was begun.
+ * Position of a reader of all journals. A snapshot identifies the transactions it has seen, including concurrent ones: whatever the next
+ * snapshot adds is new, exactly once, whenever its transaction began.
  */
 export interface FeedPosition {
   readonly seen: string;
   /** Database time of `seen`, epoch ms. */
   readonly seenAt: bigint;
-  /** The way to the next snapshot is gone page by page; null between two of them. */
+  /** Page cursor on the way to the next snapshot; null between two snapshots. */
   readonly partly: { readonly upto: string; readonly at: bigint; readonly last: JournalRow } | null;
 }
 
@@ -28,8 +28,8 @@ export interface FeedStep {
 
 const PAGE = 1_000;
 /**
- * No transaction of ours lasts so long. In a database that was restored into another cluster the numbers of old transactions mean nothing;
- * their age keeps them from being told again.
+ * Longer than any transaction of ours. In a database restored into another cluster old transaction ids are meaningless; their age keeps
+ * those entries from being published again.
  */
 const LONGEST_TRANSACTION_MS = 600_000n;
 
@@ -47,7 +47,7 @@ interface Moment {
 
 type FeedRow = Moment & (JournalRow | { readonly chain: null });
 
-/** One page of what was committed since. A page that could not be read is asked for again from the same position. */
+/** One page of entries committed since. A failed read is repeated from the same position. */
 export async function readFeed(connection: Connection, position: FeedPosition): Promise<FeedStep> {
   const { seen, seenAt, partly } = position;
   const last = partly?.last;
@@ -71,7 +71,7 @@ export async function readFeed(connection: Connection, position: FeedPosition): 
   };
 }
 
-/** True when a server that knows less has taken over, as after a failover that lost its last transactions. */
+/** True when a server with older state has taken over, as after a failover that lost its last transactions. */
 export const wentBack = (before: FeedPosition, after: FeedPosition): boolean => nextTransaction(after.seen) < nextTransaction(before.seen);
 
 const nextTransaction = (snapshot: string): bigint => BigInt(snapshot.split(':')[1] ?? '0');

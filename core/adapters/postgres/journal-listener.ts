@@ -8,25 +8,25 @@ import { JOURNAL_CHANNEL } from './journal-rows.js';
 
 export interface ListenerParts {
   readonly db: Knex;
-  /** A client of its own, not connected yet. */
+  /** Creates a dedicated client, not connected yet. */
   readonly createClient: () => pg.Client;
   readonly log: Logger;
 }
 
 export interface JournalListener {
-  /** Milliseconds since it was last at the end of the journal. */
+  /** Milliseconds since it last reached the end of the journal. */
   readAgo(): number;
   stop(): Promise<void>;
 }
 
-/** A notice may get lost with its connection, or never come through a pooler: it only makes us look sooner. */
-const LOOK_MS = { listening: 1_000, deaf: 200 } as const;
+/** Notifications may be lost with their connection or by a pooler, so the journal is polled too. */
+const POLL_MS = { listening: 1_000, polling: 200 } as const;
 const RECONNECT_MS = { first: 50, most: 2_000 } as const;
 
-/** Tells what is committed from now on, by whomever. Fails only if the database cannot be asked where it stands. */
+/** Publishes entries that any replica commits from now on. Fails only if the current position cannot be read. */
 export async function listenToJournal(
   { db, createClient, log }: ListenerParts,
-  tell: (entries: readonly JournalEntry[]) => void,
+  publish: (entries: readonly JournalEntry[]) => void,
 ): Promise<JournalListener> {
   const stopping = new AbortController();
   const isOver = (): boolean => stopping.signal.aborted;
@@ -35,19 +35,19 @@ export async function listenToJournal(
   let position: FeedPosition = await borrowed(db, presentPosition);
   let atEndSince = performance.now();
 
-  /** A connection on which a question failed is not trusted with the next one. */
+  /** A connection on which a query failed is closed and not reused. */
   const asked = async <Result>(work: (connection: Connection) => Promise<Result>): Promise<Result> => {
     const own = client;
     if (own === null) return borrowed(db, work);
     try {
       return await work(own);
     } catch (error) {
-      hangUp(own);
+      closeQuietly(own);
       throw error;
     }
   };
 
-  async function keepListening(): Promise<void> {
+  async function keepConnected(): Promise<void> {
     for (let pause: number = RECONNECT_MS.first; !isOver(); pause = Math.min(pause * 2, RECONNECT_MS.most)) {
       const made = createClient();
       const end = endOf(made, stopping.signal);
@@ -65,12 +65,12 @@ export async function listenToJournal(
       }
       client = null;
       end.forget();
-      hangUp(made);
+      closeQuietly(made);
       await retry.wait(pause);
     }
   }
 
-  /** True when something was found. */
+  /** True when entries were found. */
   async function readOn(): Promise<boolean> {
     let hasFound = false;
     const since = performance.now();
@@ -81,25 +81,25 @@ export async function listenToJournal(
       ({ position, hasMore } = step);
       if (step.entries.length === 0) continue;
       hasFound = true;
-      tell(step.entries);
+      publish(step.entries);
     }
     atEndSince = since;
     return hasFound;
   }
 
-  async function readAlong(): Promise<void> {
-    let isDeaf = false;
+  async function keepReading(): Promise<void> {
+    let missesNotices = false;
     while (!isOver()) {
-      const wasCalled = await notice.wait(client === null || isDeaf ? LOOK_MS.deaf : LOOK_MS.listening);
+      const wasNotified = await notice.wait(client === null || missesNotices ? POLL_MS.polling : POLL_MS.listening);
       try {
-        isDeaf = (await readOn()) ? !wasCalled : isDeaf && !wasCalled;
+        missesNotices = (await readOn()) ? !wasNotified : missesNotices && !wasNotified;
       } catch (error) {
         if (!isOver()) log.warn('journal.cannot-read', { error });
       }
     }
   }
 
-  const done = Promise.all([keepListening(), readAlong()]);
+  const done = Promise.all([keepConnected(), keepReading()]);
   return {
     readAgo: () => performance.now() - atEndSince,
     async stop() {
@@ -109,11 +109,11 @@ export async function listenToJournal(
   };
 }
 
-function hangUp(client: pg.Client): void {
+function closeQuietly(client: pg.Client): void {
   client.end().catch(() => undefined);
 }
 
-/** Of the connection, or of everything. Whoever no longer waits for it says so: connections come and go, and everything ends once. */
+/** Resolves at the end of the connection or of the listener. `forget` removes the abort handler, since there are many connections. */
 function endOf(client: pg.Client, over: AbortSignal): { readonly came: Promise<void>; readonly forget: () => void } {
   let end: () => void = () => undefined;
   const came = new Promise<void>((resolve) => (end = resolve));
@@ -124,7 +124,7 @@ function endOf(client: pg.Client, over: AbortSignal): { readonly came: Promise<v
 
 interface Bell {
   readonly ring: () => void;
-  /** Until it rings, or rang since the last wait: true. Until the time is up or all is over: false. */
+  /** True once it rings, or if it rang since the last wait; false on timeout or abort. */
   wait(ms: number): Promise<boolean>;
 }
 

@@ -5,7 +5,7 @@ import type { Address } from '../../types.js';
 import { decodeExact, encodeExact } from './exact-json.js';
 import { type Question, runAll, statement } from './statement.js';
 
-/** Woken on it, replicas read what is new; the notice itself says nothing, so that a batch of any size is one notice. */
+/** Wakes replicas to read new entries; the notification has no payload, so that a batch of any size is one notification. */
 export const JOURNAL_CHANNEL = 'diamond_gateway_journal';
 
 export interface Told {
@@ -14,13 +14,13 @@ export interface Told {
 }
 
 /**
- * Writes to the accounts' journals, in the order given, as part of the transaction. The rows of the accounts stay locked until it ends, so
- * whoever sees a cursor sees every smaller one. Best called once and last: what is locked here stops every other writer of the account.
+ * Appends to the journals of accounts in the given order, as part of the transaction. Their rows stay locked until it ends, so a reader that
+ * sees a cursor sees every smaller one. Call it once and last, because the locks block every other writer of these accounts.
  */
 export const appendJournal = (trx: Knex.Transaction, chain: ChainSlug, at: number, told: readonly Told[]): Promise<void> =>
   runAll(trx, telling(chain, at, told));
 
-/** The same as one of the steps that only write. */
+/** The same as queued statements. */
 export function telling(chain: ChainSlug, at: number, told: readonly Told[]): Question[] {
   if (told.length === 0) return [];
   const rows = told.map(({ trader, fact }, ord) => ({
@@ -38,7 +38,7 @@ function orderIdOf(fact: JournalFact): bigint | null {
   return fact.kind === 'correction' && fact.of.kind === 'order' ? fact.of.id : null;
 }
 
-/** Accounts are locked in one order everywhere: two batches that share some do not wait for each other in a circle. */
+/** Accounts are locked in a fixed order, so that batches cannot deadlock. */
 const APPEND = statement(`
   with given as materialized (
     select * from jsonb_to_recordset(:rows::jsonb) as row(ord int, trader text, kind text, order_id bigint, fact text)
@@ -66,7 +66,7 @@ export interface JournalRow {
 
 export const JOURNAL_COLUMNS = 'chain, trader, cursor, at, fact::text';
 
-/** Only what `appendJournal` wrote is ever read back. */
+/** Reads only facts that `appendJournal` wrote. */
 export const readEntry = ({ chain, trader, cursor, at, fact }: JournalRow): JournalEntry => ({
   chain,
   trader,

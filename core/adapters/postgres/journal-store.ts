@@ -5,12 +5,12 @@ import { JOURNAL_COLUMNS, readEntry, type JournalRow } from './journal-rows.js';
 
 export interface ClosableJournalStore {
   readonly store: JournalStore;
-  /** Ends whoever still listens. */
+  /** Stops all listeners. */
   close(): Promise<void>;
 }
 
-/** An order moves a few times; one that its owner amends all day is told by its first days. */
-const MOST_OF_AN_ORDER = 1_000;
+/** An order has a few entries; of one that is amended all day only the first are returned. */
+const MAX_PER_ORDER = 1_000;
 
 export function createJournalStore(parts: ListenerParts): ClosableJournalStore {
   const { db } = parts;
@@ -24,7 +24,7 @@ export function createJournalStore(parts: ListenerParts): ClosableJournalStore {
         return rows.map(readEntry);
       },
       async ofOrder(chain, orderId) {
-        const sql = `select ${JOURNAL_COLUMNS} from journal where chain = :chain and order_id = :orderId order by cursor limit ${MOST_OF_AN_ORDER}`;
+        const sql = `select ${JOURNAL_COLUMNS} from journal where chain = :chain and order_id = :orderId order by cursor limit ${MAX_PER_ORDER}`;
         const { rows } = await db.raw<{ rows: JournalRow[] }>(sql, { chain, orderId: orderId.toString() });
         return rows.map(readEntry);
       },

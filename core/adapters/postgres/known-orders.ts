@@ -24,7 +24,7 @@ const SELECT = `
   ) given on true
   where orders.chain = :chain and orders.state is not null`;
 
-/** Orders with all we know of how they got to the chain; `condition` is ours, never a client's. */
+/** Orders and how they got to the chain; `condition` must never contain client input. */
 export async function knownOrders(
   db: Knex,
   chain: ChainSlug,

@@ -3,29 +3,29 @@ import type { Logger } from '../../ports/log.js';
 import type { Lease } from '../../ports/stores/tracking.js';
 
 export interface KeeperParts {
-  /** A client of its own, not connected yet. */
+  /** Creates a dedicated client, not connected yet. */
   readonly createClient: () => pg.Client;
   readonly log: Logger;
 }
 
 export interface LeaseKeeper {
-  /** null = somebody else has it. */
+  /** Null while another session holds it. */
   lease(name: string): Promise<Lease | null>;
-  /** Gives everything back at once. */
+  /** Releases all leases. */
   close(): Promise<void>;
 }
 
 const BEAT_MS = 1_000;
 /**
- * Who has not heard from the server for this long no longer believes in its leases; the server waits longer before it gives them to others.
- * Its wait begins after ours, with the arrival of the last beat, so at no moment do two believe.
+ * Without an answer for this long a replica considers its leases lost; the server waits longer before it releases them. The server's wait
+ * starts at the arrival of the last heartbeat, after ours, so that two replicas never hold a lease at once.
  */
-const BELIEF_MS = 3_000;
+const TRUST_MS = 3_000;
 const SERVER_WAIT_MS = 5_000;
 
 /**
- * Advisory locks of one connection outside the pool: a replica that dies gives them up by that, and one that is cut off, or whose machine is
- * gone, by its silence. Works where a connection is a session: directly, or through a pooler that lends whole sessions.
+ * Advisory locks of one connection outside the pool: they are released when the replica dies, or by timeout when it is cut off. Needs a
+ * connection that is a session: direct, or through a pooler in session mode.
  */
 export function createLeaseKeeper({ createClient, log }: KeeperParts): LeaseKeeper {
   let opening: Promise<Session> | null = null;
@@ -61,28 +61,28 @@ interface Session {
 }
 
 const PREFIX = 'diamond-gateway ';
-/** As the server keeps it. */
+/** The lock's name in the database. */
 export const lockName = (name: string): string => PREFIX + name;
 
-interface Pulse {
+interface Heartbeat {
   ask<Row>(sql: string, values?: readonly unknown[]): Promise<Row | undefined>;
-  /** Heard of a moment ago. */
+  /** The server answered recently. */
   isTrusted(): boolean;
   isOver(): boolean;
-  /** For good: what the server still has to say would come too late. */
+  /** Final: a later answer would come too late. */
   giveUp(reason: string): void;
   end(): Promise<void>;
 }
 
-function createPulse(client: pg.Client, log: Logger, onOver: () => void): Pulse {
+function createHeartbeat(client: pg.Client, log: Logger, onOver: () => void): Heartbeat {
   let isOver = false;
-  let heardAt = performance.now();
-  // Leases are asked for at any time, but the driver takes one question after the other.
+  let answeredAt = performance.now();
+  // Leases can be requested at any time, but the driver runs one query at a time.
   let lastTurn: Promise<unknown> = Promise.resolve();
   const send = async <Row>(sql: string, values: readonly unknown[]): Promise<Row | undefined> => {
     const sentAt = performance.now();
     const { rows } = await client.query(sql, [...values]);
-    heardAt = Math.max(heardAt, sentAt);
+    answeredAt = Math.max(answeredAt, sentAt);
     return rows[0] as Row | undefined;
   };
   const over = (): void => {
@@ -93,7 +93,7 @@ function createPulse(client: pg.Client, log: Logger, onOver: () => void): Pulse 
   client.on('error', over).on('end', over);
   return {
     isOver: () => isOver,
-    isTrusted: () => !isOver && performance.now() - heardAt < BELIEF_MS,
+    isTrusted: () => !isOver && performance.now() - answeredAt < TRUST_MS,
     ask<Row>(sql: string, values: readonly unknown[] = []) {
       const turn = lastTurn.then(() => send<Row>(sql, values));
       lastTurn = turn.catch(() => undefined);
@@ -103,56 +103,57 @@ function createPulse(client: pg.Client, log: Logger, onOver: () => void): Pulse 
       if (isOver) return;
       log.warn('leases.lost', { reason });
       over();
-      void hangUp(client);
+      void closeClient(client);
     },
     async end() {
       over();
-      await hangUp(client);
+      await closeClient(client);
     },
   };
 }
 
 async function openSession(client: pg.Client, log: Logger, onOver: () => void): Promise<Session> {
   let beat: NodeJS.Timeout | undefined;
-  const pulse = createPulse(client, log, () => {
+  const heartbeat = createHeartbeat(client, log, () => {
     clearInterval(beat);
     onOver();
   });
   try {
     await client.connect();
-    await pulse.ask(`set idle_session_timeout = ${SERVER_WAIT_MS}`);
-    const pid = await backendOf(pulse);
-    beat = setInterval(createBeat(pulse, pid), BEAT_MS);
+    await heartbeat.ask(`set idle_session_timeout = ${SERVER_WAIT_MS}`);
+    const pid = await backendOf(heartbeat);
+    beat = setInterval(createTick(heartbeat, pid), BEAT_MS);
     beat.unref();
   } catch (error) {
-    void pulse.end();
+    void heartbeat.end();
     throw error;
   }
-  // A lock of a session may be taken twice by it: that nobody else here has it is for us to know.
+  // A session can take the same advisory lock twice, so holders within this process are tracked here.
   const taken = new Set<string>();
-  return { take: (name) => take(pulse, taken, name), end: () => pulse.end() };
+  return { take: (name) => take(heartbeat, taken, name), end: () => heartbeat.end() };
 }
 
-const backendOf = async (pulse: Pulse): Promise<number> => (await pulse.ask<{ pid: number }>('select pg_backend_pid() as pid'))?.pid ?? 0;
+const backendOf = async (heartbeat: Heartbeat): Promise<number> =>
+  (await heartbeat.ask<{ pid: number }>('select pg_backend_pid() as pid'))?.pid ?? 0;
 
-function createBeat(pulse: Pulse, pid: number): () => void {
+function createTick(heartbeat: Heartbeat, pid: number): () => void {
   let isAsking = false;
   return () => {
-    if (!pulse.isTrusted()) return pulse.giveUp('the database does not answer');
+    if (!heartbeat.isTrusted()) return heartbeat.giveUp('the database does not answer');
     if (isAsking) return;
     isAsking = true;
-    backendOf(pulse)
-      .then((now) => now !== pid && pulse.giveUp('the connection is shared with others'))
-      .catch(() => pulse.giveUp('the database does not answer'))
+    backendOf(heartbeat)
+      .then((now) => now !== pid && heartbeat.giveUp('the connection is shared with others'))
+      .catch(() => heartbeat.giveUp('the database does not answer'))
       .finally(() => (isAsking = false));
   };
 }
 
-async function take(pulse: Pulse, taken: Set<string>, name: string): Promise<Lease | null> {
+async function take(heartbeat: Heartbeat, taken: Set<string>, name: string): Promise<Lease | null> {
   if (taken.has(name)) return null;
   taken.add(name);
   const call = async (lock: string): Promise<boolean> =>
-    (await pulse.ask<{ held: boolean }>(`select ${lock}(hashtextextended($1, 0)) as held`, [lockName(name)]))?.held === true;
+    (await heartbeat.ask<{ held: boolean }>(`select ${lock}(hashtextextended($1, 0)) as held`, [lockName(name)]))?.held === true;
   let isHeld = false;
   try {
     isHeld = await call('pg_try_advisory_lock');
@@ -161,21 +162,21 @@ async function take(pulse: Pulse, taken: Set<string>, name: string): Promise<Lea
   }
   if (!isHeld) return null;
   return {
-    isHeld: () => isHeld && pulse.isTrusted(),
+    isHeld: () => isHeld && heartbeat.isTrusted(),
     async release() {
       if (!isHeld) return;
       isHeld = false;
-      if (!pulse.isOver()) await call('pg_advisory_unlock').catch(() => pulse.giveUp('a lease could not be given back'));
+      if (!heartbeat.isOver()) await call('pg_advisory_unlock').catch(() => heartbeat.giveUp('a lease could not be given back'));
       taken.delete(name);
     },
   };
 }
 
-const GOODBYE_MS = 500;
+const CLOSE_TIMEOUT_MS = 500;
 
-/** A server that says nothing any more is not waited for. */
-async function hangUp(client: pg.Client): Promise<void> {
-  const cut = setTimeout(() => client.connection.stream.destroy(), GOODBYE_MS);
+/** Destroys the socket when the server does not answer the goodbye. */
+async function closeClient(client: pg.Client): Promise<void> {
+  const cut = setTimeout(() => client.connection.stream.destroy(), CLOSE_TIMEOUT_MS);
   await client.end().catch(() => undefined);
   clearTimeout(cut);
 }

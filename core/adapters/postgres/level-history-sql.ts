@@ -1,10 +1,10 @@
 export const AT = `((event -> 'place' ->> 'at')::bigint)`;
 export const field = (name: string): string => `coalesce((event -> '${name}' ->> '$n')::numeric, 0)`;
 
-/** A stop that follows the market is set anew all day long; so many of the newest steps are looked through. */
+/** A trailing stop is set all day long; only this many of the newest steps are searched. */
 const MOST_STEPS = 10_000;
 
-/** Edits set one level; an order that is placed or amended, and whatever changes the size of a trade, leaves both as they are then. */
+/** Edits set one of TP and SL; placing or amending an order, and changing the size of a trade, state both. */
 export const LEVEL_STEPS = `
   select place, at, tp, sl from (
   select block_number, log_index, case when kind in ('rested', 'amended') then substring(order_key from 9)::bigint else trade_index end as place, ${AT} as at,
@@ -19,7 +19,7 @@ export const LEVEL_STEPS = `
   order by block_number desc, log_index desc limit ${MOST_STEPS}
   ) newest order by block_number, log_index`;
 
-/** Taken off twice, it was the first that did it. */
+/** If it was removed twice, the first removal counts. */
 export const LEVEL_END = `
   with edits as (
     select event, block_number, log_index, ${field('value')} as level from chain_events

@@ -2,12 +2,12 @@ import type { Knex } from 'knex';
 import type { MasterClaim } from '../../ports/stores/access.js';
 import { GatewayError } from '../../errors.js';
 
-/** Old messages and clocks leave with new ones, a few at a time, so that the tables stay as small as the window. */
+/** Each new message deletes some expired messages and clocks, so that the tables stay as small as the window. */
 const SWEPT_AT_ONCE = 100;
-/** A clock refuses nothing that the window of timestamps lets pass soon after its last message; a day is for clocks that were set back. */
+/** After the timestamp window a clock has no effect; the day covers clocks that were set back. */
 const CLOCK_KEPT_MS = 86_400_000;
 
-/** Takes the message for this transaction alone; throws when it is spent, or older than what was accepted about its subject. */
+/** Claims the message for this transaction; throws when it is spent, or older than the last accepted one of its subject. */
 export async function spendMasterMessage(trx: Knex.Transaction, claim: MasterClaim, now: number): Promise<void> {
   await takeMessage(trx, claim);
   await advanceClock(trx, claim);
@@ -23,7 +23,7 @@ export async function spendMasterMessage(trx: Knex.Transaction, claim: MasterCla
   );
 }
 
-/** The primary key decides, so of two replicas with the same message one loses. */
+/** The primary key lets only one of two replicas with the same message succeed. */
 async function takeMessage(trx: Knex.Transaction, { chain, trader, cosigner, primaryType, digest, ...claim }: MasterClaim): Promise<void> {
   const signers = cosigner === null ? [trader] : [trader, cosigner].sort();
   const rows = signers.map((signer) => ({ chain, signer, primary_type: primaryType, digest, expires_at: claim.expiresAt }));
@@ -31,7 +31,7 @@ async function takeMessage(trx: Knex.Transaction, { chain, trader, cosigner, pri
   if (taken.length < rows.length) throw new GatewayError('NONCE_REUSED', { nonce: String(claim.timestamp) });
 }
 
-/** The row is locked until the transaction ends: messages about one subject take effect one after the other, each younger than the last. */
+/** The row is locked until the transaction ends: messages of one subject are serialised, with rising timestamps. */
 async function advanceClock(trx: Knex.Transaction, { chain, trader, subject, timestamp }: MasterClaim): Promise<void> {
   const { rows } = await trx.raw<{ rows: unknown[] }>(
     `insert into master_clocks as known (chain, trader, subject, last_timestamp) values (?, ?, ?, ?)

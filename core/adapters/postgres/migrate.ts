@@ -9,12 +9,12 @@ import { MIGRATIONS } from './migrations/registry.js';
 import { StoreStartError } from './store-start-error.js';
 
 const OLDEST_SERVER = 15;
-/** Any number will do that nobody else uses as an advisory lock in this database. */
+/** An arbitrary number that is no other advisory lock in this database. */
 const LOCK = 7_402_681_935;
-/** How long a starter waits for another one that is migrating. */
-const LOCK_PATIENCE = '120s';
-/** Behind a step that waits for a table everybody else who wants the table waits too, so it waits briefly; who calls tries again. */
-const TABLE_PATIENCE = '2s';
+/** How long a process waits for another one that is migrating. */
+const LOCK_TIMEOUT = '120s';
+/** A pending table lock blocks all later users of the table, so the wait is short and the caller retries. */
+const TABLE_TIMEOUT = '2s';
 
 export interface MigrateOptions extends Pick<DatabaseOptions, 'url' | 'ca'> {
   readonly log: Logger;
@@ -22,8 +22,8 @@ export interface MigrateOptions extends Pick<DatabaseOptions, 'url' | 'ca'> {
 }
 
 /**
- * Brings the schema up to date and tells which steps that took. All steps are one transaction behind one lock: of many starters one does the
- * work and the others find it done; one that dies half-way has done nothing. A schema that is newer than we are is left as it is.
+ * Migrates the schema and returns the applied steps. All steps run in one transaction under one lock: of many processes one migrates and
+ * the others find it done; a crash rolls everything back. A newer schema is left unchanged.
  */
 export async function migrate({ log, migrations = MIGRATIONS, ...reach }: MigrateOptions): Promise<readonly string[]> {
   const db = connectDatabase({ ...reach, log, applicationName: 'diamond-gateway migrate', poolSize: 2, limits: null });
@@ -38,7 +38,7 @@ export async function migrate({ log, migrations = MIGRATIONS, ...reach }: Migrat
   }
 }
 
-/** What we do not know how to use is refused before anything is changed. */
+/** Refuses unsupported servers before anything is changed. */
 async function requireServer(db: Knex): Promise<void> {
   const { rows } = await db.raw<{ rows: { version: number; encoding: string }[] }>(
     `select current_setting('server_version_num')::integer as version, current_setting('server_encoding') as encoding`,
@@ -48,8 +48,8 @@ async function requireServer(db: Knex): Promise<void> {
 }
 
 /**
- * A pooler that lends its connections for a transaction lends the same one to two of us: leases would be held by both, and settings be
- * anybody's. Seen by what one of us has set and the other finds while the first is still connected.
+ * A pooler in transaction mode shares one server connection between two of ours: leases and session settings would be shared too. Detected
+ * by reading in one session what the other one has set.
  */
 async function requireSessions(db: Knex): Promise<void> {
   const mark = randomUUID();
@@ -73,10 +73,10 @@ export function serverProblem({ version, encoding }: { readonly version: number;
 }
 
 async function applyMissing(trx: Knex.Transaction, migrations: readonly Migration[], log: Logger): Promise<string[]> {
-  // A server may have limits of its own; a migration takes the time it takes.
-  await trx.raw(`set local statement_timeout = 0; set local lock_timeout = '${LOCK_PATIENCE}'`);
+  // The server may have default timeouts; a migration must not be limited.
+  await trx.raw(`set local statement_timeout = 0; set local lock_timeout = '${LOCK_TIMEOUT}'`);
   await trx.raw('select pg_advisory_xact_lock(?)', [LOCK]);
-  await trx.raw(`set local lock_timeout = '${TABLE_PATIENCE}'`);
+  await trx.raw(`set local lock_timeout = '${TABLE_TIMEOUT}'`);
   await trx.raw(`create table if not exists migrations (name text primary key, applied_at bigint not null default ${NOW_MS})`);
   const known = new Set(migrations.map(({ name }) => name));
   const done = new Set(await trx('migrations').pluck<string[]>('name'));
@@ -92,9 +92,9 @@ async function apply(trx: Knex.Transaction, { name, up }: Migration): Promise<vo
     await up(trx);
     await trx('migrations').insert({ name });
   } catch (error) {
-    if (isUnavailable(error)) throw error; // nothing is wrong with the step
-    const said = error instanceof Error ? error.message : String(error);
-    throw new StoreStartError('migration-failed', `The database migration ${name} failed and nothing was changed: ${said}.`, {
+    if (isUnavailable(error)) throw error; // the step itself is not at fault
+    const message = error instanceof Error ? error.message : String(error);
+    throw new StoreStartError('migration-failed', `The database migration ${name} failed and nothing was changed: ${message}.`, {
       cause: error,
     });
   }

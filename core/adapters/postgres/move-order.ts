@@ -9,7 +9,7 @@ import { appending, ORDER_COLUMNS, saving, storedOrder, type OrderRow } from './
 import { runAll } from './statement.js';
 import { ownEventKey } from './tracking-rows.js';
 
-/** Steps of an order that happen with us and not on chain. Whoever takes one holds the order's row. */
+/** Order steps that happen off chain. The caller holds the lock of the order's row. */
 
 export interface LockedOrder extends StoredOrder {
   readonly order: Order;
@@ -47,7 +47,7 @@ interface Move {
   readonly happened: Happened;
 }
 
-/** All of them in the statements of one. Answers what to tell the accounts; nothing of those that it does not change. */
+/** Applies all moves in a fixed number of statements. Returns the journal entries of the orders that changed. */
 export async function moveOrders(trx: Knex.Transaction, chain: ChainSlug, moves: readonly Move[], at: number): Promise<Told[]> {
   const steps = moves.map(({ row, happened: { number, ...what } }) => {
     const event: OwnEvent = { ...what, trader: row.trader, orderKey: null, tradeIndex: null, place: placeOffChain(at) };
@@ -59,7 +59,7 @@ export async function moveOrders(trx: Knex.Transaction, chain: ChainSlug, moves:
   return moved.map(({ id, trader, order }) => ({ trader, fact: { kind: 'order', id, order } }));
 }
 
-/** How often this has happened to each of the orders; their rows are locked, so nobody counts the same. */
+/** How often this event has happened to each of the orders; their rows are locked, so the numbers are unique. */
 export async function timesHappened(
   trx: Knex.Transaction,
   ids: readonly bigint[],

@@ -1,13 +1,13 @@
 import type { Knex } from 'knex';
 import { lockName } from './lease-keeper.js';
 
-/** Who holds it follows the chain. It only spares work; that nothing is applied twice is the cursor's doing, which every change checks. */
+/** The holder indexes the chain. The lease only saves work; the cursor, which every change checks, prevents double indexing. */
 export const followerName = (chain: string): string => `follows ${chain}`;
 
-/** Who holds it sends for the wallet. That no number is given twice is the doing of the lane's row. */
+/** The holder sends for the wallet. The lane's row guarantees that no nonce is assigned twice. */
 export const laneName = (chain: string, wallet: string): string => `relays ${chain} ${wallet}`;
 
-/** Which connection holds a lease; null when nobody does. */
+/** The connection that holds a lease; null while it is free. */
 export async function leaseHolder(db: Knex, name: string): Promise<LeaseHolder | null> {
   const { rows } = await db.raw<{ rows: { host: string | null; pid: number; since: bigint }[] }>(HOLDER, { name: lockName(name) });
   const [row] = rows;
@@ -20,7 +20,7 @@ export interface LeaseHolder {
   readonly since: number;
 }
 
-/** A lock of 64 bits is kept in two halves. */
+/** PostgreSQL stores a 64-bit lock in two halves. */
 const HOLDER = `
   select host(client_addr) as host, activity.pid, (extract(epoch from backend_start) * 1000)::bigint as since
   from pg_locks lock join pg_stat_activity activity on activity.pid = lock.pid

@@ -21,7 +21,7 @@ interface MovedRow {
 
 const units = (path: string): string => `(event -> ${path} ->> '$n')::numeric`;
 
-/** A stop loss is set by an edit of its trade, or with the execution that opens it; a trade that a resting order opened has another index. */
+/** A stop loss is set by an edit of its trade or with its opening execution; a trade opened by a resting order has another index. */
 const MOVED_STOPS = `
   with stops as (
     select stop.oid, stop.pair_index, stop.terms -> 'order' -> 'style' -> 'trigger' ->> '$n' as asked, level.price, level.slot
@@ -61,7 +61,7 @@ export const createNotificationStore = (db: Knex): NotificationStore => ({
     return row?.delegate;
   },
 
-  /** One statement: of two that see the same change, the row lock lets one write it and the other find it written. */
+  /** One statement: of two that see the same change, the row lock lets one write it and the other finds it written. */
   async noteDelegate(chain, trader, delegate, at) {
     await db.raw(
       `with before as (select delegate from delegates_seen where chain = :chain and trader = :trader for update),

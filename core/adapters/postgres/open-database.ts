@@ -13,9 +13,9 @@ export type OpenDatabaseOptions = DatabaseConfig & {
   readonly clock: Clock;
   readonly log: Logger;
   readonly signal?: AbortSignal;
-  /** An embedded server that is gone and cannot be brought back. */
+  /** Called when the embedded server is gone and cannot be restarted. */
   readonly onFailure?: (error: StoreStartError) => void;
-  /** False for an embedded server whose data nobody will miss after a power cut. */
+  /** False for an embedded server whose data may be lost in a power cut. */
   readonly durable?: boolean;
 };
 
@@ -24,7 +24,7 @@ interface Server {
   readonly ca?: string;
 }
 
-/** The store on a migrated database, whoever runs the server. Closing it ends what was started for it. */
+/** The store on a migrated database, embedded or external. Closing it stops an embedded server. */
 export async function openDatabase(options: OpenDatabaseOptions): Promise<KnexStore> {
   const { stop, ...server } = await serverOf(options);
   try {
@@ -52,8 +52,8 @@ const poolOf = ({ poolSize, limits }: OpenDatabaseOptions): { poolSize?: number;
   ...(limits === undefined ? {} : { limits }),
 });
 
-/** The smallest of what the server, the database and the role allow, and what others have of it; -1 is no bound. */
-const ROOM = `
+/** The smallest connection limit of server, database and role, and the connections of others; -1 means unlimited. */
+const CONNECTION_LIMITS = `
   select least(
     current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
       - coalesce(current_setting('reserved_connections', true)::int, 0),
@@ -61,16 +61,16 @@ const ROOM = `
     (select nullif(rolconnlimit, -1) from pg_roles where rolname = current_user)) as allowed,
   (select count(*)::int from pg_stat_activity where backend_type = 'client backend' and application_name not like 'diamond-gateway%') as others`;
 
-/** Too few would show only under load, as requests that are told to come back. */
+/** Too few connections would otherwise show only under load, as NOT_READY errors. */
 async function warnWhenCrowded({ db }: KnexStore, { poolSize = 0, log }: OpenDatabaseOptions): Promise<void> {
-  const { rows } = await db.raw<{ rows: { allowed: number; others: number }[] }>(ROOM);
+  const { rows } = await db.raw<{ rows: { allowed: number; others: number }[] }>(CONNECTION_LIMITS);
   const { allowed, others } = rows[0] ?? { allowed: 0, others: 0 };
   const needed = poolSize + BESIDE_THE_POOL;
   if (needed > allowed - others) log.warn('store.too-few-connections', { needed, allowed, others, perReplica: true });
 }
 
-/** A server that is started together with us, as compose files do, gets this long to come up. */
-const PATIENCE_MS = 20_000;
+/** How long a server that is started together with the gateway, as by compose, gets to come up. */
+const MAX_WAIT_MS = 20_000;
 const RETRY_MS = 250;
 
 async function migrateWhenReachable(server: Server, { clock, log, signal }: OpenDatabaseOptions): Promise<void> {
@@ -82,7 +82,7 @@ async function migrateWhenReachable(server: Server, { clock, log, signal }: Open
     } catch (error) {
       if (error instanceof StoreStartError) throw error;
       if (signal?.aborted === true) throw new StoreStartError('interrupted', 'The start of the database was interrupted.');
-      if (isShutOut(error) || !isUnavailable(error) || clock.now() - since > PATIENCE_MS) throw unreachable(server.url, error);
+      if (isShutOut(error) || !isUnavailable(error) || clock.now() - since > MAX_WAIT_MS) throw unreachable(server.url, error);
       if (isFirst) log.warn('store.waiting', { server: redactUrl(server.url), because: sentence(error) });
       await clock.sleep(RETRY_MS, signal);
     }
@@ -97,6 +97,6 @@ function unreachable(url: string, error: unknown): StoreStartError {
   return new StoreStartError('unreachable', sentences, { cause: error });
 }
 
-/** Names of users and databases are the server's to tell, passwords are not in what it says. */
+/** Server messages may name users and databases, but never contain passwords. */
 const sentence = (error: unknown): string =>
   redactText(error instanceof Error ? error.message || error.name : String(error)).replace(/\.$/, '');

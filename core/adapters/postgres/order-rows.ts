@@ -7,7 +7,7 @@ import { settling } from './spend-store.js';
 import { isNamed, type Question, statement } from './statement.js';
 import { eventRows, orderRows, readOrder, type KeyedEvent } from './tracking-rows.js';
 
-/** What everybody who moves an order does to its rows, as part of a transaction. */
+/** Statements that store an order's new state, as part of a transaction. */
 
 export interface OrderRow {
   readonly id: bigint;
@@ -21,7 +21,7 @@ export interface OrderRow {
 
 export const ORDER_COLUMNS = 'id, trader, order_key, home_key, agent, repeat_of, state::text';
 
-/** Rows of the gateway before homes were kept are at home where they stand. */
+/** Rows stored before `home_key` existed use their current key. */
 export const storedOrder = (row: OrderRow): StoredOrder => ({
   id: row.id,
   trader: row.trader,
@@ -32,7 +32,7 @@ export const storedOrder = (row: OrderRow): StoredOrder => ({
   order: readOrder(row.state),
 });
 
-/** The spending an order counts for follows its status in the same step. */
+/** Updates the order's reserved spending with its status in the same transaction. */
 export function saving(chain: ChainSlug, orders: readonly StoredOrder[]): Question[] {
   if (orders.length === 0) return [];
   const values = { chain, rows: orderRows(orders) };
@@ -41,10 +41,10 @@ export function saving(chain: ChainSlug, orders: readonly StoredOrder[]): Questi
     const size = order.status === 'open' && agent !== null ? order.sizeCollateral.toString() : null;
     return [{ id: id.toString(), holds: holdsSpending(order), size }];
   });
-  return [{ asked: FREE_PLACES, values }, { asked: SAVE_ORDERS, values }, ...settling(chain, held)];
+  return [{ asked: RELEASE_KEYS, values }, { asked: SAVE_ORDERS, values }, ...settling(chain, held)];
 }
 
-/** Adds events, or revives those a reorganisation had taken back. Answers the ids of those that count only since now. */
+/** Adds events, or restores those a reorganisation had undone. Returns the ids of the newly valid ones. */
 export const appending = (chain: ChainSlug, events: readonly KeyedEvent[]): Question => ({
   asked: APPEND,
   values: { chain, rows: eventRows(events) },
@@ -55,7 +55,7 @@ export interface AppendedRow {
   readonly event_key: string;
 }
 
-/** What `orderRows` and `eventRows` write, as a table; `rows` names the value. */
+/** The output of `orderRows` and `eventRows` as a table; `rows` is the parameter. */
 export const givenOrders = (rows: string): string => `jsonb_to_recordset(${rows}::jsonb) as given(
   id bigint, trader text, order_key text, home_key text, agent text, repeat_of bigint, client_id text, status text, is_live boolean,
   requested_block bigint, expires_at bigint, state text)`;
@@ -64,8 +64,8 @@ export const givenEvents = (rows: string): string => `jsonb_to_recordset(${rows}
   ord int, event_key text, trader text, kind text, order_key text, order_id bigint, trade_index bigint, block_number bigint, log_index int,
   is_fill boolean, event text)`;
 
-/** A place can pass from one order to another in one step; whoever leaves it leaves first. */
-const FREE_PLACES = statement(`
+/** A key can move from one order to another in one transaction, so it is released first. */
+const RELEASE_KEYS = statement(`
   update orders set order_key = null from ${givenOrders(':rows')}
   where orders.chain = cast(:chain as text) and orders.id = given.id and ${isNamed('orders.id', givenOrders(':rows'))}
     and orders.order_key is not null and orders.order_key is distinct from given.order_key`);
@@ -79,7 +79,7 @@ const SAVE_ORDERS = statement(`
     is_live = excluded.is_live, requested_block = excluded.requested_block, expires_at = excluded.expires_at,
     is_sent = orders.is_sent or excluded.is_sent, state = excluded.state`);
 
-/** A block that comes back brings its events back. */
+/** A block that becomes canonical again restores its events. */
 const APPEND = statement(`
   insert into chain_events (chain, event_key, trader, kind, order_key, order_id, trade_index, block_number, log_index, is_fill, event)
   select cast(:chain as text), event_key, trader, kind, order_key, order_id, trade_index, block_number, log_index, is_fill, event::jsonb

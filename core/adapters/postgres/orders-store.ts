@@ -15,7 +15,7 @@ import { recordHashes } from './record-hashes.js';
 import { renewOrder } from './renew-order.js';
 import { readEvent } from './tracking-rows.js';
 
-/** What has a nonce of the relayer's is signed the next moment. */
+/** A job with a nonce is about to be signed. */
 const NUMBERED = `
   select from relay_jobs job where job.chain = orders.chain and job.order_id = orders.id and job.nonce is not null and not job.is_over`;
 
@@ -26,8 +26,8 @@ const DUE = `status = 'prepared' and expires_at <= ${now} and (not is_sent or id
 
 const ANY_DUE = statement(`select 1 from orders where chain = :chain and ${DUE} limit 1`);
 
-/** So many orders lapse in one step; the rest in the next. */
-const LAPSE_AT_ONCE = 200;
+/** Orders expired per transaction. */
+const EXPIRED_AT_ONCE = 200;
 
 export function createOrdersStore({ db, trips, transaction }: PlaceParts): OrdersStore {
   const one = async (chain: ChainSlug, condition: string, values: Record<string, unknown>): Promise<KnownOrder | null> =>
@@ -71,12 +71,12 @@ export function createOrdersStore({ db, trips, transaction }: PlaceParts): Order
         return true;
       }),
     async lapse(chain, now, sent = []) {
-      // Asked twice a second on every chain, and seldom is one due: no transaction for the answer no.
+      // Runs twice a second on every chain and rarely finds one, so the check needs no transaction.
       const [isDue] = await ask(db, ANY_DUE, { chain, now, sent });
       for (let total = 0; isDue !== undefined;) {
         const { looked, lapsed } = await transaction((trx) => lapseSome(trx, chain, now, sent));
         total += lapsed;
-        if (looked < LAPSE_AT_ONCE) return total;
+        if (looked < EXPIRED_AT_ONCE) return total;
       }
       return 0;
     },
@@ -99,10 +99,10 @@ async function lapseSome(
   now: number,
   sent: readonly bigint[],
 ): Promise<{ readonly looked: number; readonly lapsed: number }> {
-  // A row that somebody else moves right now is looked at again the next time.
-  const locked = await lockOrders(trx, chain, `${DUE} order by id limit ${LAPSE_AT_ONCE} for update skip locked`, { now, sent });
+  // Locked rows are checked again the next time.
+  const locked = await lockOrders(trx, chain, `${DUE} order by id limit ${EXPIRED_AT_ONCE} for update skip locked`, { now, sent });
   if (locked.length === 0) return { looked: 0, lapsed: 0 };
-  // Whoever gives a nonce locks the row too: one that was given since the look is seen now, and none is given after it.
+  // Assigning a nonce locks the row too: the second read sees a nonce assigned since the first, and none can follow.
   const ids = locked.map(({ id }) => String(id));
   const still = await lockOrders(trx, chain, `${DUE} and id = any(cast(:ids as bigint[])) order by id`, { now, sent, ids });
   await appendJournal(trx, chain, now, await lapse(trx, chain, still, { because: 'time', at: now }));

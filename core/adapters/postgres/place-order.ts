@@ -28,7 +28,7 @@ import { createSpendStore } from './spend-store.js';
 import type { Statement, Values } from './statement.js';
 import { lockFirst, lockName, lockTrader } from './trader-lock.js';
 
-/** Every rule that only holds if nobody else writes meanwhile: one clientId one order, so many unsent, so much a day. */
+/** Checks that must be atomic with storing the order: unique clientId, limit of unsent orders, daily spending cap. */
 
 export interface PlaceParts {
   readonly db: Knex;
@@ -36,11 +36,11 @@ export interface PlaceParts {
   readonly transaction: <Result>(work: (trx: Knex.Transaction) => Promise<Result>) => Promise<Result>;
 }
 
-/** One round trip, in which no other order of the trader is looked at or written; more only where the operator has set rules. */
+/** One round trip without locking other orders of the trader; more only where the operator has set rules. */
 export const placeOrder = async (parts: PlaceParts, draft: Draft): Promise<Placed> =>
   (await place(parts, placingOf(draft, PLACE_ALONE, {}))).placed;
 
-/** The same with what relays it. */
+/** The same with its record and its relay job. */
 export async function placeRelayed(parts: PlaceParts, relayed: RelayedOrder): Promise<PlacedJob> {
   const { draft } = relayed;
   const { placed, job } = await place(parts, placingOf(draft, PLACE_RELAYED, relayedValues(relayed)));
@@ -67,7 +67,7 @@ interface Placing {
   readonly draft: Draft;
   readonly statements: PlaceStatements;
   readonly values: Values;
-  /** What the first event makes of it. */
+  /** The order after its first event. */
   readonly stored: Order;
 }
 
@@ -96,18 +96,18 @@ async function place(parts: PlaceParts, placing: Placing): Promise<Outcome> {
 const askLocked = <Row>({ trips }: PlaceParts, asked: Statement, { draft, values }: Placing): Promise<Row[]> =>
   trips.ask<Row>(asked, values, { order: lockName(draft), before: lockFirst(draft) });
 
-/** Where the operator asks nothing of anybody, which the statement makes sure of; null where he does, and nothing is placed. */
+/** Places without rules, which the statement verifies; null, with nothing placed, where there are any. */
 async function placeUnruled(parts: PlaceParts, placing: Placing): Promise<Outcome | null> {
   const [row] = await askLocked<UnruledRow>(parts, placing.statements.unruled, placing);
   const isRuled = row !== undefined && row.rules !== null && row.known === null && row.unsent < placing.draft.maxUnsent;
   return isRuled ? null : outcomeOf(parts.db, placing, row);
 }
 
-/** The operator's rules are judged by what is asked just before; the trader is locked, so it holds until the order is stored. */
+/** Checks the operator's rules on figures read under the trader's lock, so that they hold until the order is stored. */
 async function placeGuarded(trx: Knex.Transaction, placing: Placing, guard: OpeningGuard): Promise<Outcome> {
   const { draft, statements, values } = placing;
   await lockTrader(trx, draft);
-  const { rows } = await trx.raw<{ rows: [AroundRow & { readonly rules: string | null }] }>(LOOK_FOR_RULES, aroundValues(draft) as never);
+  const { rows } = await trx.raw<{ rows: [AroundRow & { readonly rules: string | null }] }>(READ_RULES, aroundValues(draft) as never);
   const [{ known, unsent, rules }] = rows;
   if (known === null && unsent < draft.maxUnsent) await guardOpening(trx, whoseOf(draft), guard, rules);
   const placed = await trx.raw<{ rows: PlaceRow[] }>(statements.place.named, values as never);
@@ -121,11 +121,11 @@ const outcomeOf = async (db: Knex, { draft, stored }: Placing, row: PlaceRow | u
 
 const whoseOf = ({ chain, order: { trader } }: Draft) => ({ chain, trader });
 
-const LOOK_FOR_RULES = `select ${AROUND}, ${RULES_OF} from ${LOOKS_FROM}`;
+const READ_RULES = `select ${AROUND}, ${RULES_OF} from ${LOOKS_FROM}`;
 
 const nowhere = ({ trader, createdAt }: Order) => ({ trader, orderKey: null, tradeIndex: null, place: placeOffChain(createdAt) });
 
-/** Of an order that nobody has sent. */
+/** An order that was not sent. */
 const UNSEEN = { orderKey: null, repeatOf: null, formerData: [], hashes: [] } as const;
 
 async function answerOf(db: Knex, draft: Draft, order: Order, row: PlaceRow | undefined): Promise<Placed> {

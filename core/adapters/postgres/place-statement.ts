@@ -15,13 +15,13 @@ const [chain, trader, agent] = ['cast(:chain as text)', 'cast(:trader as text)',
 
 export const unsentOf = `chain = ${chain} and agent = ${agent} and status = 'prepared' and not is_sent and expires_at > cast(:now as bigint)`;
 
-/** What speaks against placing it. */
+/** The checks before placing. */
 export interface AroundRow {
   readonly known: bigint | null;
   readonly unsent: number;
   readonly earliest: bigint | null;
   readonly is_busy: boolean;
-  /** Null where the draft asks for no funds. */
+  /** Null where the draft needs no funds. */
   readonly unmined_takes: string | null;
   readonly unmined_amount: string | null;
   /** By the database's clock. */
@@ -29,8 +29,8 @@ export interface AroundRow {
 }
 
 /**
- * Openings that the chain's figures may not hold: those that are prepared, and those that were when the chain was asked. A transaction that
- * never takes anything does not count.
+ * Openings that may not be in the chain's figures: those that are prepared, and those that were prepared when the chain was read. Openings
+ * whose transaction failed or was never sent do not count.
  */
 const OPENINGS = `
       select opening.id, opening.takes, (opening.state -> 'collateralAmount' ->> '$n')::numeric as amount
@@ -54,7 +54,7 @@ export const AROUND = `
         and (state ->> 'tradeIndex')::bigint = cast(:soleOn as bigint))) as is_busy,
     unmined.takes as unmined_takes, unmined.amount as unmined_amount, ${NOW_MS} as asked_at`;
 
-/** Where the looks are made; the sums of openings are counted only for a draft that has to be paid for. */
+/** Source of the checks; openings are summed only for a draft that needs funds. */
 export const LOOKS_FROM = `(select 1) as one left join lateral ${UNMINED} as unmined on cast(:takes as numeric) is not null`;
 
 const IS_PAID = `(cast(:takes as numeric) is null
@@ -76,7 +76,7 @@ export const aroundValues = ({ chain, agent, order, soleOn, funds }: Draft): Val
 export interface PlaceRow extends AroundRow {
   readonly id: bigint;
   readonly is_placed: boolean;
-  /** Of what sends it, where that is stored with it. */
+  /** The relay job stored with it. */
   readonly job?: bigint;
 }
 
@@ -88,8 +88,8 @@ const [usd, cap] = ['cast(:usd as numeric)', 'cast(:cap as numeric)'];
 const spender = `${chain}, cast(:spender as text), cast(:spentFor as text), cast(:day as integer)`;
 
 /**
- * The looks, the day's spending, the order, its first event, its bytes and what its account is told: as one statement they cannot be half
- * there. The day's row is locked by its own update, and its condition judged on what the last holder of the lock left.
+ * Checks, daily spending, the order, its first event, its call data and its journal entry in one atomic statement. The update of the day's
+ * row locks it, and its condition sees the last committed value.
  */
 const placing = (looks: string, condition: string, { parts, columns } = ALONE): string => `
   with around as materialized (
@@ -124,18 +124,18 @@ const placing = (looks: string, condition: string, { parts, columns } = ALONE): 
   ), clock as (
     insert into account_clocks (chain, trader, cursor) select ${chain}, ${trader}, 1 from good
     on conflict (chain, trader) do update set cursor = account_clocks.cursor + 1 returning cursor
-  ), told as (
+  ), published as (
     insert into journal (chain, trader, cursor, at, kind, order_id, fact)
     select ${chain}, ${trader}, cursor, cast(:now as bigint), 'order', id,
       jsonb_build_object('kind', 'order', 'id', jsonb_build_object('$n', id::text), 'order', cast(:state as jsonb))
     from clock, good returning 1
   )${parts}
-  select around.*, exists (select from good) as is_placed, (select pg_notify(cast(:channel as text), '') from told) as notified${columns}
+  select around.*, exists (select from good) as is_placed, (select pg_notify(cast(:channel as text), '') from published) as notified${columns}
   from around`;
 
 const ALONE = { parts: '', columns: '' };
 
-/** The bot's record of an order of one leg, and what the relayer sends for it. */
+/** The bot's record of an order with one leg, and its relay job. */
 const RELAYED = {
   parts: `, recorded as (
     insert into exchange_orders (chain, oid, trader, agent, action, item, cloid, pair_index, manner, terms, created_at)
@@ -159,10 +159,10 @@ const RELAYED = {
   columns: ', (select id from job) as job',
 };
 
-/** A way to place an order: alone, or with what relays it. */
+/** Statements to place an order, alone or with its relay job. */
 export interface PlaceStatements {
   readonly place: Statement;
-  /** For whom the operator has set no rule. Where there is one nothing is placed, and the row says so. */
+  /** For traders without rules. Where there is one nothing is placed, and the row has it. */
   readonly unruled: Statement;
 }
 
@@ -184,7 +184,7 @@ export function relayedValues({ request, record }: RelayedOrder): Values {
   };
 }
 
-/** `order` is what the event makes of it. */
+/** `order` is the order after the event. */
 export function placeValues(draft: Draft, event: OwnEvent, order: Order): Values {
   const { agent, fingerprint, spend, maxUnsent, tag, data, gas, funds } = draft;
   return {

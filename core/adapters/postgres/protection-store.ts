@@ -12,7 +12,7 @@ interface Row {
   seen_at: bigint;
 }
 
-/** The resting slot that a position grew out of, read from the execution that opened it. */
+/** The index of the resting order that opened a position, from its opening execution. */
 const ORIGINS = `
   select trade_index, substring(order_key from 9)::bigint as slot from chain_events
   where chain = :chain and trader = :trader and trade_index = any(:indices) and kind = 'executed' and order_key like 'resting:%'
@@ -40,7 +40,7 @@ export function createProtectionStore(db: Knex): ProtectionStore {
     return new Map(found.map(({ trade_index, slot }) => [Number(trade_index), Number(slot)]));
   };
 
-  /** A level that was set by an order of ours is that order. */
+  /** A TP/SL set by one of our orders has that order's id. */
   const ordersAt = async (chain: ChainSlug, trader: Address, protections: readonly Protection[]) => {
     const found = await rows<{ id: bigint; order_key: string; price: string; seen_at: bigint }>(HOLDERS, {
       chain,
@@ -54,7 +54,7 @@ export function createProtectionStore(db: Knex): ProtectionStore {
     rows<Child>(CHILDREN, { chain, trader, indices, keys: indices.map((index) => `resting:${index}`) });
 
   const add = async (row: object): Promise<void> => {
-    // Another request may take the same place, or give the same number, at the same moment.
+    // A concurrent request may insert the same TP/SL or use the same id.
     await db('protections').insert(row).onConflict().ignore();
   };
 
@@ -129,30 +129,30 @@ export function createProtectionStore(db: Knex): ProtectionStore {
   };
 }
 
-/** A bot's order behind an opening, by the place of what that one opened, or of the order that rests for it. */
+/** A bot's TP/SL that came with an opening, by the index of the position or of the resting order. */
 interface Child {
   readonly oid: bigint;
   readonly kind: Protection['kind'];
   readonly created_at: bigint;
   readonly place: bigint;
   readonly long: boolean;
-  /** What its bot asked for. */
+  /** The price the bot requested. */
   readonly asked: string;
-  /** Where the chain had it when the position was opened; before that, where it has it now. */
+  /** Its price on chain when the position was opened; before that, its current one. */
   readonly stored: string | null;
   readonly is_open: boolean;
-  /** The price under which its number is known already. */
+  /** The price under which its id is stored already. */
   readonly held: string | null;
 }
 
-/** The newest of a kind is the one that holds: a changed child is another order. The contract brings a stop loss nearer, and moves no take profit. */
+/** The newest of a kind is valid: a changed TP/SL is another order. The contract may move a stop loss nearer, but no take profit. */
 function childOf(children: readonly Child[], { tradeIndex, kind, price }: Protection): Child | null {
   const newest = children.find((child) => Number(child.place) === tradeIndex && child.kind === kind);
   if (newest === undefined) return null;
   const asked = BigInt(newest.asked);
   if (price === asked) return newest;
   const isNearer = kind === 'sl' && (newest.long ? price > asked : price < asked);
-  // On an order that rests, a number that is known already stays with its price: a nearer price was set elsewhere.
+  // On a resting order a stored id keeps its price: a nearer price was set by another client.
   return isNearer && price.toString() === newest.stored && (newest.is_open || newest.held === null) ? newest : null;
 }
 

@@ -14,7 +14,7 @@ interface Sent {
   readonly hash: Hex;
 }
 
-/** Orders whose transactions are about to be sent or were reported, in two round trips. What is known already changes nothing. */
+/** Stores the hashes of transactions that are about to be sent or were reported, in two round trips; idempotent. */
 export async function recordHashes(steps: Steps, chain: ChainSlug, sent: readonly Sent[], at: number): Promise<void> {
   const hashes = new Map(sent.map(({ id, hash }) => [id, hash.toLowerCase() as Hex]));
   const given = JSON.stringify([...hashes].map(([id, hash]) => ({ id: id.toString(), hash })));
@@ -22,7 +22,7 @@ export async function recordHashes(steps: Steps, chain: ChainSlug, sent: readonl
   const fresh = lockedOrders(await steps.ask<LockedRow>(FRESH, { chain, given }));
   if (fresh.length === 0) return;
   const events: KeyedEvent[] = [];
-  const told: Told[] = [];
+  const published: Told[] = [];
   const moved: LockedOrder[] = [];
   for (const row of fresh) {
     moved.push(row);
@@ -32,13 +32,13 @@ export async function recordHashes(steps: Steps, chain: ChainSlug, sent: readonl
     events.push({ event, orderId: row.id, key: ownEventKey(row.id, event.kind, hash) });
     const order = foldOrder(row.order, event) ?? row.order;
     moved.splice(-1, 1, { ...row, order });
-    if (order !== row.order) told.push({ trader: row.trader, fact: { kind: 'order', id: row.id, order } });
+    if (order !== row.order) published.push({ trader: row.trader, fact: { kind: 'order', id: row.id, order } });
   }
   const values = { chain, at, given, events: eventRows(events), orders: orderRows(moved) };
-  steps.leave({ asked: RECORD, values }, ...telling(chain, at, told));
+  steps.leave({ asked: RECORD, values }, ...telling(chain, at, published));
 }
 
-/** A replacement may be signed while its forerunner is mined: what the chain tells of an order comes after all that we do with it. */
+/** A replacement may be signed while its predecessor is mined: chain events come after our own steps. */
 const isOnChain = ({ order: { status } }: LockedOrder): boolean => status !== 'prepared' && status !== 'expired';
 
 const GIVEN = 'jsonb_to_recordset(:given::jsonb) as given(id bigint, hash text)';
@@ -46,13 +46,13 @@ const GIVEN = 'jsonb_to_recordset(:given::jsonb) as given(id bigint, hash text)'
 const LOCK = statement(`
   select 1 from orders where chain = :chain and ${isNamed('id', GIVEN)} and state is not null order by id for update`);
 
-/** Those whose hash nobody has kept yet. Asked by who holds their rows: before that, somebody else may be about to keep it. */
+/** Orders whose hash is not stored. Must be read under their locks, since a concurrent transaction may be about to store it. */
 const FRESH = statement(`
   select ${ORDER_COLUMNS}, is_sent from orders
   where chain = :chain and state is not null and id = any(array(
     select given.id from ${GIVEN} where not exists (select from order_hashes as kept where kept.order_id = given.id and kept.hash = given.hash)))`);
 
-/** Being sent moves no order from its place and changes no status: only its text and what is known of its way. */
+/** Sending changes neither key nor status of an order, only its state document and `is_sent`. */
 const RECORD = statement(`
   with moved as materialized (
     select * from ${givenOrders(':orders')}

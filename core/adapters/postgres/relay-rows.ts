@@ -34,7 +34,7 @@ export interface JobRow {
   mined: string | null;
 }
 
-/** JSON columns are read as text: bigints in them survive only that way. */
+/** JSON columns are read as text, because the driver's JSON parser would lose bigints. */
 export const JOB_COLUMNS =
   'id, chain, wallet, trader, purpose, parent, order_id, data, gas::text, context::text, not_after, state, nonce, attempts::text, note, created_at, accepted_at, mined::text';
 
@@ -48,7 +48,7 @@ export const readJob = (row: JobRow): RelayJob => ({
   orderId: row.order_id,
   data: row.data,
   gas: BigInt(row.gas),
-  // Read by those who judge a job, and not by the many steps after that.
+  // Decoded lazily: only the signing policy reads it, not the many later steps.
   get context() {
     return decodeExact(row.context);
   },
@@ -62,7 +62,7 @@ export const readJob = (row: JobRow): RelayJob => ({
   mined: row.mined === null ? null : (decodeExact(row.mined) as Mined),
 });
 
-/** Each as the list of one that is appended to the job's own. */
+/** Each attempt as a list of one, to be appended to the job's list. */
 export const writeAttempts = (attempts: readonly NewAttempt[]): string =>
   encodeExact(attempts.map(({ id, attempt }) => ({ id: id.toString(), hash: attempt.hash, attempt: [attempt] })));
 export const writeSettled = (settled: readonly Settled[]): string =>

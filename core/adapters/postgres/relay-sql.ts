@@ -11,7 +11,7 @@ const QUEUED_JOB = `
 
 export const QUEUE = statement(QUEUED_JOB);
 
-/** Asked under the trader's lock. A wallet that was given up would hold its jobs for ever: they are nobody's but its own. One whose time is over only uses up its nonce. */
+/** Runs under the trader's lock. Only jobs of the same wallet count, since a retired one may keep jobs open. Overdue jobs do not count. */
 export const QUEUE_ONCE = statement(`
   with known as materialized (
     select ${JOB_COLUMNS} from relay_jobs
@@ -29,7 +29,7 @@ export const QUEUE_ONCE = statement(`
   )
   select false as is_new, known.* from known union all select true, made.* from made`);
 
-/** The bot's record of the order with what sends it: both or none. */
+/** The bot's record and its job: both or none. */
 export const QUEUE_RECORDED = statement(`with ${RECORDED}, job as (${QUEUED_JOB}) select * from job`);
 
 const ACTIONS = `select ${ACTION_COLUMNS} from relay_actions where chain = :chain`;
@@ -45,7 +45,7 @@ export const OPEN = statement(`
   select ${JOB_COLUMNS} from relay_jobs where chain = :chain and wallet = :wallet and not is_over
   order by nonce nulls last, id`);
 
-/** Whatever asked the oracle for something on behalf of a bot: its orders, changes of its margin, and closes of its switch. */
+/** Timed-out oracle requests of bots: orders, margin changes, and closes of scheduled cancels. */
 export const UNRECLAIMED = statement(`
   select orders.id as order_id, action.trader, action.signer as agent, action.id as action, orders.order_key
   from orders
@@ -62,7 +62,7 @@ export const UNRECLAIMED = statement(`
   and coalesce(tries.due_at, 0) <= cast(:now as bigint)
   order by coalesce(tries.tried_at, 0), orders.id limit 50`);
 
-/** Twice as long after each failure. */
+/** Doubles the wait after each failure. */
 export const RECLAIM_FAILED = statement(`
   insert into reclaim_tries as known (chain, trader, failures, tried_at, due_at)
   values (:chain, :trader, 1, cast(:at as bigint), cast(:at as bigint) + cast(:firstWait as bigint))
@@ -75,16 +75,16 @@ export const BY_HASH = statement(`
   select ${JOB_COLUMNS} from relay_jobs
   where id = (select job_id from relay_hashes where chain = :chain and hash = :hash)`);
 
-/** Of jobs in the queue: what takes risk away. It orders them only; what may be signed is decided from the call itself. */
+/** Whether a queued job reduces risk. Only for the order of the queue; the signing policy decides from the call itself. */
 const IS_EXIT = `(job.purpose in ('reclaim', 'scheduled-cancel') or coalesce(job.context ->> 'kind' in ('cancel', 'flatten'), false)
       or coalesce(asked.state ->> 'action' in ('close', 'decrease'), false))`;
 
 /**
- * Each trader has so many transactions under way at a time, and some more that take risk away: nonces are mined in their order, so what one
- * trader has in front of another's the other has to wait for. What takes risk away comes first, and traders take turns.
+ * Limits each trader's open transactions, with an extra allowance for those that reduce risk: nonces are mined in order, so one trader's
+ * jobs delay those of the others. Jobs that reduce risk come first, and traders take turns.
  */
 export const QUEUED = statement(`
-  with flying as (
+  with in_flight as (
     select trader, count(*) as jobs from relay_jobs
     where chain = :chain and wallet = :wallet and not is_over and nonce is not null and trader is not null group by trader
   ), waiting as (
@@ -93,17 +93,17 @@ export const QUEUED = statement(`
     from relay_jobs job left join orders asked on asked.chain = job.chain and asked.id = job.order_id
     where job.chain = :chain and job.wallet = :wallet and not job.is_over and job.nonce is null
   ), next as (
-    select waiting.id, waiting.is_exit, waiting.place from waiting left join flying on flying.trader = waiting.trader
+    select waiting.id, waiting.is_exit, waiting.place from waiting left join in_flight on in_flight.trader = waiting.trader
     where waiting.trader is null
-      or waiting.place + coalesce(flying.jobs, 0) <= cast(:perTrader as integer) + case when waiting.is_exit then cast(:forExits as integer) else 0 end
+      or waiting.place + coalesce(in_flight.jobs, 0) <= cast(:perTrader as integer) + case when waiting.is_exit then cast(:forExits as integer) else 0 end
     order by waiting.is_exit desc, waiting.place, waiting.id limit cast(:limit as integer)
   )
   select ${JOB_COLUMNS.replace('id,', 'relay_jobs.id,')} from next join relay_jobs on relay_jobs.id = next.id
   order by next.is_exit desc, next.place, next.id`);
 
 /**
- * The lane's row is locked until the jobs have their numbers, so numbers are dense and never given twice. An order that was given up, or
- * lapsed in the queue, is told to be over: what would make it gets none. Its row is locked, so that it does not lapse in the same moment.
+ * The lane's row is locked until the nonces are assigned, so they are dense and unique. A job whose order was given up or expired in the
+ * queue gets none, because the order was published as over. The order's row is locked, so that it cannot expire at the same time.
  */
 export const NUMBER = statement(`
   with wanted as (
@@ -136,7 +136,7 @@ export const HOLES = statement(`
   where job.id is null or job.state = 'refused'
   order by nonce.nonce limit 100`);
 
-/** Its order was told not to have happened, so from now on it only gives its nonce away: its time is over. */
+/** Its order was published as not executed, so the job may only use up its nonce: it is marked overdue. */
 export const REOPEN = statement(`
   update relay_jobs set state = 'unknown', is_over = false, not_after = 0, accepted_at = null, refusal = null, note = 'its nonce is free again'
   where chain = :chain and wallet = :wallet and nonce = :nonce and state = 'refused' returning ${JOB_COLUMNS}`);
@@ -161,8 +161,8 @@ export const SETTLE = statement(`
 const NEWEST = 'select max(mined_block) from relay_jobs where chain = :chain and wallet = :wallet and mined_block is not null';
 
 /**
- * One height may be there twice: two jobs may have been seen on two branches. Both ends of the range are named: with one of them open, the
- * planner expects a third of all history.
+ * A height may occur twice, with jobs seen on two branches. Both ends of the range are given: with one of them open the planner expects a
+ * third of all rows.
  */
 export const MINED_BLOCKS = statement(`
   select distinct mined_block as number, mined->>'blockHash' as hash from relay_jobs
@@ -174,13 +174,13 @@ export const SETTLED_IN = statement(`
     or (nonce >= :nonce and state = 'refused')
   ) order by nonce`);
 
-/** Its block is gone. */
+/** Its block is no longer on the chain. */
 export const UNSETTLE = statement(`
   update relay_jobs set state = 'unknown', is_over = false, mined = null, mined_block = null, accepted_at = :at::bigint,
     note = 'its block is gone'
   where chain = :chain and id = :id returning ${JOB_COLUMNS}`);
 
-/** The highest number is asked for by itself: for any job above an unknown one, the planner expects many and reads all history in vain. */
+/** Uses the highest nonce: for "any job above a value" the planner expects many rows and scans all history. */
 export const RESET_LANE = statement(`
   update relay_lanes set next_nonce = :nonce where chain = :chain and wallet = :wallet
   and not exists (select from relay_jobs where chain = :chain and wallet = :wallet and not is_over)
@@ -191,13 +191,13 @@ export const LANE = statement(`
     select count(*) as jobs, min(created_at) as oldest from relay_jobs where chain = :chain and wallet = :wallet and not is_over
   ) open left join relay_lanes lane on lane.chain = :chain and lane.wallet = :wallet`);
 
-/** A lane that was never used has no number of its own yet: the chain's will be above it. */
+/** A lane that was never used starts at 0; the chain's nonce raises it. */
 export const FENCE_LANE = statement(`
   insert into relay_lanes as lane (chain, wallet, next_nonce, fenced_since, fence_reason)
   values (:chain, :wallet, 0, :since::bigint, :reason::text)
   on conflict (chain, wallet) do update set fenced_since = excluded.fenced_since, fence_reason = excluded.fence_reason`);
 
-/** A hash is findable from the moment the raw bytes exist. */
+/** A hash can be looked up as soon as the raw transaction exists. */
 export const ADD_ATTEMPT = statement(`
   with given as materialized (
     select * from jsonb_to_recordset(:attempts::jsonb) as row(id bigint, hash text, attempt jsonb)
@@ -218,7 +218,7 @@ export const ASSIGN = statement(`
   insert into relay_wallets as known (chain, trader, wallet) values (:chain, :trader, :wallet)
   on conflict (chain, trader) do update set wallet = known.wallet returning wallet`);
 
-/** Written only when the balance is higher than ever on that day: every look at the chain asks. */
+/** Runs with every chain read; writes only when the balance exceeds the day's highest. */
 export const BUDGET_DAY = statement(`
   with known as materialized (
     select highest from relay_balances where chain = :chain and wallet = :wallet and day = cast(:day as bigint)

@@ -24,7 +24,7 @@ interface RelayStoreParts extends PlaceParts {
   readonly leases: LeaseKeeper;
 }
 
-/** Each method is one statement: it holds or it does not. */
+/** Each method is one atomic statement. */
 export function createRelayStore({ db, trips, transaction, leases }: RelayStoreParts): RelayStore {
   const rows = <Row>(asked: Statement, values: Values): Promise<Row[]> => ask<Row>(db, asked, values);
   const jobs = async (asked: Statement, values: Values): Promise<RelayJob[]> => (await rows<JobRow>(asked, values)).map(readJob);

@@ -11,21 +11,21 @@ import { unsentOf } from './place-statement.js';
 import { createSpendStore } from './spend-store.js';
 import { lockTrader } from './trader-lock.js';
 
-/** An order that lapsed unsent is handed out again, under its id. */
+/** Prepares an unsent expired order again under its id. */
 export async function renewOrder(trx: Knex.Transaction, id: bigint, draft: Draft): Promise<Placed | { readonly kind: 'moved-on' }> {
   const { chain, order } = draft;
   await lockTrader(trx, draft);
   const [row] = await lockOrders(trx, chain, 'id = :id and trader = :trader for update', { id, trader: order.trader });
   if (row?.order.status !== 'expired' || row.isSent) return { kind: 'moved-on' };
-  return handOut(trx, draft, { row, kind: 'renewed' });
+  return prepareAgain(trx, draft, { row, kind: 'renewed' });
 }
 
-interface Handing {
+interface Renewal {
   readonly row: StoredOrder;
   readonly kind: 'renewed';
 }
 
-async function handOut(trx: Knex.Transaction, draft: Draft, { row, kind }: Handing): Promise<Placed> {
+async function prepareAgain(trx: Knex.Transaction, draft: Draft, { row, kind }: Renewal): Promise<Placed> {
   const { chain, agent, order, fingerprint, spend, maxUnsent, steps } = draft;
   const at = order.createdAt;
   const unsent = await countUnsent(trx, chain, agent, at);
@@ -34,10 +34,10 @@ async function handOut(trx: Knex.Transaction, draft: Draft, { row, kind }: Handi
   if (overCap !== null) return overCap;
   const timesOf = await timesHappened(trx, [row.id], kind);
   const happened = { kind, order, ...(steps && { steps }), number: timesOf(row.id) };
-  const told = await moveOrders(trx, chain, [{ row, happened }], at);
+  const entries = await moveOrders(trx, chain, [{ row, happened }], at);
   await trx('orders').where({ chain, id: row.id }).update({ fingerprint, agent });
   await keepTag(trx, chain, row.id, { purpose: 'place', transaction: draft, order });
-  await appendJournal(trx, chain, at, told);
+  await appendJournal(trx, chain, at, entries);
   return { kind: 'placed', stored: await knownById(trx, chain, row.id) };
 }
 

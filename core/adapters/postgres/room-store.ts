@@ -19,7 +19,7 @@ interface Row {
 
 const COLUMNS = 'id, chain, trader, agent, action, item, oid, order_id, trade_index, room_p, tries';
 
-/** Each method is one statement: it holds or it does not. */
+/** Each method is one atomic statement. */
 export function createRoomStore(db: Knex): RoomStore {
   const rows = async <Found>(sql: string, values: Record<string, unknown>): Promise<Found[]> =>
     (await db.raw<{ rows: Found[] }>(sql, values as never)).rows;

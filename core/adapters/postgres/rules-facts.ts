@@ -12,7 +12,7 @@ export interface Whose {
   readonly trader: Address;
 }
 
-/** What the column `RULES_OF` holds; null where nothing is set. */
+/** Parses the column `RULES_OF`; null where nothing is set. */
 export const readRulesOf = (column: string | null, given: GivenRules, whose: Whose): RelayRules =>
   readRules(mergeRules(given, JSON.parse(column ?? '[]') as Pick<StoredRules, 'chain' | 'trader' | 'rules'>[], whose));
 
@@ -26,7 +26,7 @@ interface FactsRow {
   readonly transactions?: number;
 }
 
-/** One statement, none where nothing has to be counted. `db` may be the transaction that stores the order. */
+/** One statement, or none where no figure is needed. `db` may be the transaction that stores the order. */
 export async function countFacts(
   db: Knex,
   { chain, trader }: Whose,
@@ -46,7 +46,7 @@ export async function countFacts(
   return { rules, facts, insteadUsd: usd(replaced, collaterals) };
 }
 
-/** Tokens by collateral → 1e18 USD. A collateral that nobody knows any more is worth nothing. */
+/** Tokens by collateral → 1e18 USD. An unknown collateral counts as zero. */
 function usd(sums: string | undefined, collaterals: GuardQuestion['collaterals']): bigint {
   const parts = Object.entries(JSON.parse(sums ?? '{}') as Record<string, string>);
   return parts.reduce((total, [index, amount]) => {

@@ -5,8 +5,8 @@ import type { OpeningGuard } from '../../ports/stores/rules.js';
 import { countFacts, neededFor, readRulesOf, type Whose } from './rules-facts.js';
 
 /**
- * Throws inside the transaction that would store the order, which undoes it. The trader is locked, so what is counted here holds until the
- * order is stored. `column` is what `RULES_OF` found; without a bound nothing is asked.
+ * Throws inside the transaction that would store the order, which rolls it back. The trader is locked, so the figures hold until the order
+ * is stored. `column` is the result of `RULES_OF`; without a limit nothing is read.
  */
 export async function guardOpening(trx: Knex.Transaction, whose: Whose, guard: OpeningGuard, column: string | null): Promise<void> {
   const rules = readRulesOf(column, guard.given, whose);
@@ -17,7 +17,7 @@ export async function guardOpening(trx: Knex.Transaction, whose: Whose, guard: O
   if (refusal !== null) throw new GuardrailError(refusal);
 }
 
-/** Whether nothing has to be counted or refused as long as the database holds no rule for the trader. */
+/** Whether the opening needs no check as long as the database has no rule for the trader. */
 export function isUnbound({ given }: OpeningGuard, whose: Whose): boolean {
   const rules = readRulesOf(null, given, whose);
   return standingRefusal(rules) === null && neededFor(rules).length === 0;

@@ -1,6 +1,6 @@
 const DAY_MS = 86_400_000;
 
-/** Four rows at most, by their keys; which of them wins is said by `mergeRules`. */
+/** At most four rows, by key; `mergeRules` decides which wins. */
 export const RULES_OF = `(
   select jsonb_agg(jsonb_build_object('chain', chain, 'trader', trader, 'rules', rules))::text
   from relay_rules where chain in ('*', cast(:chain as text)) and trader in ('*', cast(:trader as text))) as rules`;
@@ -23,8 +23,8 @@ const INSTEAD = byCollateral(`
   from orders where chain = :chain and trader = :trader and is_live and order_key = cast(:instead as text)`);
 
 /**
- * What a close comes to is told after its fees; those of openings and of changed leverage are told beside. The day has an end, with room
- * for clocks that are ahead: without one the planner expects a third of all history, and reads it.
+ * The PnL of a close already includes its fees; fees of openings and leverage changes are separate. The range ends a day late for clocks
+ * that are ahead: without an end the planner expects a third of all rows and scans them.
  */
 const PNL = byCollateral(`
   select (event -> 'terms' ->> 'collateralIndex')::integer as collateral, ${units('event', 'netPnl')}
@@ -32,7 +32,7 @@ const PNL = byCollateral(`
   from chain_events where chain = :chain and trader = :trader and is_fill and not orphaned
     and ((event -> 'place' ->> 'at')::bigint) between cast(:day as bigint) and cast(:day as bigint) + ${2 * DAY_MS}`);
 
-/** Newest first, no more of them than can matter. */
+/** Newest first, at most as many as the limit. */
 const MINUTE = `(
   select coalesce(jsonb_agg(at), '[]')::text from (
     select (state ->> 'createdAt')::bigint as at from orders
@@ -40,21 +40,21 @@ const MINUTE = `(
       and (state ->> 'createdAt')::bigint > :minute
     order by (state ->> 'createdAt')::bigint desc limit cast(:most as integer)) as newest)`;
 
-/** What a reverted transaction counts in a daily quota: it cost the relayer as much as any other, and its trader nothing. */
+/** Weight of a reverted transaction in the daily quota: it costs the relayer as much as any other, and its trader nothing. */
 export const REVERTED_COUNTS = 10;
 
-/** What was refused has never cost anything. */
+/** Refused jobs cost nothing. */
 const SENT = `
   select coalesce(sum(case when state = 'reverted' then ${REVERTED_COUNTS} else 1 end), 0)::integer from relay_jobs
   where chain = :chain and trader = :trader and created_at >= :day and state <> 'refused'`;
 
-/** An order of several legs is stored a moment before what sends it: until then it counts by itself. */
+/** An order with several legs is stored before its job; until then it is counted here. */
 const UNQUEUED = `
   select count(*)::integer from orders
   where chain = :chain and trader = :trader and is_live and status = 'prepared' and not is_sent and agent is not null
     and not exists (select from relay_jobs job where job.chain = orders.chain and job.order_id = orders.id)`;
 
-/** What there is to count, by the rule that asks for it. */
+/** Figures by the rule that needs them. */
 const COLUMNS = {
   maxOpenNotionalUsd: `${OPEN} as open, ${INSTEAD} as instead`,
   maxDailyLossUsd: `${PNL} as pnl`,
@@ -65,12 +65,12 @@ const COLUMNS = {
 export type CountedRule = keyof typeof COLUMNS;
 export const COUNTED_RULES = Object.keys(COLUMNS) as readonly CountedRule[];
 
-/** Nothing is planned, and nothing counted, that no rule asks for. */
+/** Selects only figures that a rule needs. */
 export const countFor = (rules: readonly CountedRule[]): string => `select ${rules.map((rule) => COLUMNS[rule]).join(', ')}`;
 
 export const SENT_BEFORE = `select (${SENT} and id < :id) as transactions`;
 
-/** What a trader still has that the relayer opened: an order that lives, or a position that one of its orders made. */
+/** Whether a trader has anything the relayer opened: a live order, or a position opened by one. */
 const HOLDS_RELAYED = `
   exists (
     select from orders join exchange_legs leg on leg.chain = orders.chain and leg.order_id = orders.id
@@ -84,7 +84,7 @@ const HOLDS_RELAYED = `
 
 export const HOLDS = `select (${HOLDS_RELAYED}) as holds`;
 
-/** Of a trader that may not trade: what it asked for on that day beside openings, which were of better times. */
+/** For a trader that may not trade: the day's transactions without openings, which predate the block. */
 export const EXITS_BEFORE = `
   select (${HOLDS_RELAYED}) as holds, (
     select coalesce(sum(case when job.state = 'reverted' then ${REVERTED_COUNTS} else 1 end), 0)::integer

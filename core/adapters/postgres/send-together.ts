@@ -1,27 +1,28 @@
 import pg from 'pg';
 import { valuesOf, type Question } from './statement.js';
 
-/** A connection of the pool. */
+/** A pooled connection. */
 export interface Lent extends pg.Client {
-  /** The pool does not lend a connection that bears it. */
+  /** The pool does not reuse a connection with this mark. */
   __knex__disposed?: unknown;
 }
 
-/** By name the server need not read and plan a statement again; in full where it has changed under its name. */
+/** By name the server reuses the parsed statement; in full where it has changed under its name. */
 export type Manner = 'by-name' | 'in-full';
 
 /**
- * Several statements in one write, one transaction and one answer, each seeing what was committed before it began: what one waits for,
- * the next sees. The server treats everything between two syncs as one transaction and skips the rest after a failure.
+ * Pipelines several statements: one write, one transaction, one answer. Each statement sees what was committed before it started, so one
+ * after a lock sees the previous holder's writes. The server treats everything between two syncs as one transaction and skips the rest
+ * after a failure.
  */
 export const sendTogether = (connection: Lent, questions: readonly Question[], manner: Manner): Promise<unknown[][]> =>
   new Promise<unknown[][]>((resolve, reject) => {
-    // What cannot be written is found out before anything is: half of it on the wire would never be answered.
+    // All messages are encoded first: a failure halfway would leave a partial pipeline without an answer.
     const messages = questions.map((question) => messageOf(question, manner));
     const fail = (fault: unknown): void => {
-      // The driver cannot tell which of them were read when one failed, and would ask for a name that the server has not heard.
+      // After a failure it is unknown which statements the server has parsed, so their names must not be reused.
       connection.__knex__disposed = fault;
-      reject(fault instanceof Error ? fault : new Error('the database failed without a word'));
+      reject(fault instanceof Error ? fault : new Error('the database failed without a message'));
     };
     const query = new pg.Query({ text: '' }, (error: unknown, answers: unknown) => {
       if (error) return fail(error);
@@ -45,7 +46,7 @@ export const sendTogether = (connection: Lent, questions: readonly Question[], m
   });
 
 interface Message {
-  /** Empty where the server is told all of it. */
+  /** Empty for an unnamed statement. */
   readonly name: string;
   readonly text: string;
   readonly values: unknown[];
@@ -57,13 +58,13 @@ const messageOf = ({ asked, values }: Question, manner: Manner): Message => ({
   values: valuesOf(asked, values).map(toText),
 });
 
-/** What the driver knows of its connection, and does not tell in its types. */
+/** Members of the driver's connection that its types omit. */
 interface Wire extends pg.Connection {
   /** By name. */
   readonly parsedStatements: Record<string, string>;
 }
 
-/** Not followed by a sync: that behind the last one ends them all. */
+/** Without a sync: the one after the last statement ends the pipeline. */
 function write(wire: Wire, { name, text, values }: Message): void {
   if (name === '' || wire.parsedStatements[name] === undefined) wire.parse({ name, text, types: [] }, true);
   if (name !== '') wire.parsedStatements[name] = text;
@@ -74,7 +75,7 @@ function write(wire: Wire, { name, text, values }: Message): void {
 
 const { prepareValue: toText } = (pg as unknown as { readonly utils: { readonly prepareValue: (value: unknown) => unknown } }).utils;
 
-/** The driver counts an answer for each of them, and gives an only one without a list. */
+/** The driver returns one result per statement, and a single one without a list. */
 function rowsOf(answers: unknown, count: number): unknown[][] {
   const all: unknown[] = Array.isArray(answers) ? answers : [answers];
   if (all.length !== count) throw new TypeError('the driver answered another number of statements');

@@ -3,9 +3,8 @@ import type pg from 'pg';
 import type { DatabaseLimits } from '../../config/database.js';
 
 /**
- * Servers, databases and roles come with defaults of their own. What our statements rely on is said by every connection: a statement sees
- * what was committed before it began, tables are those of one schema, and a connection that only waits is not ended for it. Said after the
- * start of the connection, not with it: poolers refuse what they do not know there.
+ * Session settings our statements rely on, because servers, databases and roles have their own defaults: read committed, one schema, and no
+ * idle timeout. They are set after connecting and not as startup parameters, because poolers refuse unknown ones there.
  */
 const FIXED = {
   default_transaction_isolation: 'read committed',
@@ -18,7 +17,7 @@ const FIXED = {
   array_nulls: 'on',
   bytea_output: 'hex',
   idle_session_timeout: '0',
-  // A machine that is gone without a word is noticed by the server too, and what it locked is free again.
+  // Lets the server notice a dead client, so that its locks are released.
   tcp_keepalives_idle: '10',
   tcp_keepalives_interval: '5',
   tcp_keepalives_count: '3',
@@ -26,7 +25,7 @@ const FIXED = {
 
 const NO_LIMITS: DatabaseLimits = { statementMs: 0, lockMs: 0, idleTransactionMs: 60_000 };
 
-/** A server that takes no writes, such as one that has become a standby, in PostgreSQL's own words for it. */
+/** SQLSTATE of a write on a read-only server, such as a standby. */
 export const READ_ONLY = '25006';
 
 const limitSettings = ({ statementMs, lockMs, idleTransactionMs }: DatabaseLimits) => ({
@@ -35,15 +34,15 @@ const limitSettings = ({ statementMs, lockMs, idleTransactionMs }: DatabaseLimit
   idle_in_transaction_session_timeout: String(idleTransactionMs),
 });
 
-/** One round trip. Fails on a server that would refuse every write: the next try may be led to the one that does not. */
+/** One round trip. Fails on a read-only server: the next attempt may reach the primary. */
 export async function beginSession(connection: Pick<pg.Client, 'query'>, limits: DatabaseLimits | null): Promise<void> {
   const settings = Object.entries({ ...FIXED, ...limitSettings(limits ?? NO_LIMITS) });
-  const said = settings.map(([name, value]) => `set_config('${name}', '${value}', false)`);
-  const { rows } = await connection.query<Answer>(`select ${said.join(', ')}, ${IS_READ_ONLY}`);
+  const assignments = settings.map(([name, value]) => `set_config('${name}', '${value}', false)`);
+  const { rows } = await connection.query<Answer>(`select ${assignments.join(', ')}, ${IS_READ_ONLY}`);
   refuseReader(rows);
 }
 
-/** Whether the database answers, and would store something. */
+/** Checks that the database answers and accepts writes. */
 export async function expectWrites(db: Knex): Promise<void> {
   const { rows } = await db.raw<{ rows: Answer[] }>(`select ${IS_READ_ONLY}`);
   refuseReader(rows);

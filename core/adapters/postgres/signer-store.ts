@@ -30,7 +30,7 @@ export interface SignerStoreOptions {
   readonly transaction: <Result>(work: (trx: Knex.Transaction) => Promise<Result>) => Promise<Result>;
 }
 
-/** A registration of a release before floors were kept per trader has none; what was signed well before it is not meant for its trader. */
+/** A registration from before floors per trader has none; nonces well before the registration are refused instead. */
 const FOUND = `
   found as (
     select ${AGENT_COLUMNS.map((column) => `agents.${column}`).join(', ')}, candidate.place,
@@ -41,12 +41,12 @@ const FOUND = `
     order by candidate.place limit 1
   )`;
 
-/** By which a trader's actions are counted. */
+/** Rate-limit subject of a trader's actions. */
 const subjectOf = (trader: string): string => `cast(:bucket as text) || ':' || cast(:chain as text) || ':' || ${trader}`;
 
 /**
- * A nonce that is spent or dead already is not counted in the trader's windows: signed bodies can be repeated by strangers, who would
- * use up the windows of a bot. The request is counted for the address that sent it, as every request is.
+ * A spent or too old nonce is not counted in the trader's windows: anyone can replay signed bodies and would use up the windows of a bot.
+ * The request still counts for its client address.
  */
 const claiming = ({ parts, columns } = UNKEPT): string => `
   with ${FOUND}, live as (
@@ -108,14 +108,14 @@ const CLAIM_AND_KEEP = statement(claiming(KEPT));
 const KEEP = statement(`with ${FOUND}, ${proving('true')} select found.agent, found.trader, found.place${KEPT.columns} from found`);
 
 interface KeptRow extends Pick<AgentRow, 'agent' | 'trader'>, Partial<FactsRow> {
-  /** Which candidate it is, counted from 1. */
+  /** The candidate's position, from 1. */
   readonly place: bigint;
   readonly action?: bigint | null;
   readonly wallet?: Address | null;
 }
 
 interface ClaimRow extends AgentRow, KeptRow {
-  /** In force. */
+  /** Neither revoked nor expired. */
   readonly is_live: boolean;
   readonly used: bigint;
   readonly used_items: bigint;

@@ -6,12 +6,12 @@ import { isLostRace } from './faults.js';
 import { NOW_MS } from './migrations/migration.js';
 import { type Question, statement } from './statement.js';
 
-/** Somebody reserved the same id at the same time: as a new row, or as one that was free a moment ago. */
+/** A concurrent transaction reserved the same id: as a new row, or as one that was just released. */
 const LOST = new Set(['23505', '23514']);
 
 const TRIES = 5;
 
-/** `db` may be a transaction, so that an order and its reservation can be one step; then a lost race is the transaction's to repeat. */
+/** `db` may be a transaction that also stores the order; then the caller repeats it after a conflict. */
 export function createSpendStore(db: Knex) {
   return {
     async reserve(reservation: Reservation, capUsd: Decimal | null): Promise<boolean> {
@@ -24,11 +24,11 @@ export function createSpendStore(db: Knex) {
     },
 
     async release(chain: ChainSlug, id: string): Promise<boolean> {
-      return again(db, () => changes(db, turn({ from: true, sign: '-' }), { chain, id }));
+      return again(db, () => changes(db, toggle({ from: true, sign: '-' }), { chain, id }));
     },
 
     async restore(chain: ChainSlug, id: string): Promise<boolean> {
-      return again(db, () => changes(db, turn({ from: false, sign: '+' }), { chain, id }));
+      return again(db, () => changes(db, toggle({ from: false, sign: '+' }), { chain, id }));
     },
 
     async releaseUnsent(chain: ChainSlug, now: number): Promise<number> {
@@ -43,9 +43,9 @@ export function createSpendStore(db: Knex) {
 }
 
 /**
- * One statement. The day's row is locked by its own update, and the condition is judged on what the last holder of the lock left, so
- * concurrent reservations queue up and never pass the cap together. An id that is reserved twice at once makes the second statement fail as
- * a whole, its sum included: the negative amount is what the table refuses.
+ * One statement. The update of the day's row locks it, and the condition sees the last committed value, so concurrent reservations are
+ * serialised and cannot exceed the cap together. If an id is reserved twice at once, the second statement fails as a whole: the table
+ * rejects the negative amount.
  */
 async function reserveOnce(db: Knex, { usd, expiresAt = null, ...reservation }: ReservationRow, capUsd: Decimal | null): Promise<boolean> {
   return changes(
@@ -75,7 +75,7 @@ async function changes(db: Knex, statement: string, values: Record<string, strin
   return rows.length > 0;
 }
 
-/** Reserving locks the day first and releasing the reservation, so the same id in both at once is a deadlock that one of them loses. */
+/** Reserving locks the day first, releasing the reservation first; the same id in both at once deadlocks, and one is retried. */
 async function again<Result>(db: Knex, work: () => Promise<Result>): Promise<Result> {
   for (let tries = 1; ; tries += 1) {
     try {
@@ -86,27 +86,27 @@ async function again<Result>(db: Knex, work: () => Promise<Result>): Promise<Res
   }
 }
 
-/** Moves a reservation in or out of the sum of its own day; the row's state makes the second time a no-op. */
-const turn = ({ from, sign }: { from: boolean; sign: '+' | '-' }): string => `
-  with turned as (
+/** Adds a reservation to the sum of its day or removes it; the row's state makes it idempotent. */
+const toggle = ({ from, sign }: { from: boolean; sign: '+' | '-' }): string => `
+  with changed as (
     update spend_reservations set held = ${!from} where chain = :chain and id = :id and held = ${from}
     returning chain, agent, trader, day, usd
   )
-  update agent_spend as sum set spent_usd = sum.spent_usd ${sign} turned.usd from turned
-  where sum.chain = turned.chain and sum.agent = turned.agent and sum.trader = turned.trader and sum.day = turned.day
+  update agent_spend as sum set spent_usd = sum.spent_usd ${sign} changed.usd from changed
+  where sum.chain = changed.chain and sum.agent = changed.agent and sum.trader = changed.trader and sum.day = changed.day
   returning 1`;
 
 /**
- * Orders, and whatever they grew by since, count or do not count as they say. A growth is reserved under its order's id and the size it
- * grows to, so that all of an order is turned together. The growth to the size that the order has now is on chain and has no end any more;
- * one that was never sent counts only while its transaction may be.
+ * Holds or releases the reservations of orders, including those of their size increases. An increase is reserved under the order's id and
+ * its new size, so that all of an order changes together. The increase to the current size is on chain and no longer expires; an unsent one
+ * counts only while its transaction may be sent.
  */
 export function settling(chain: ChainSlug, orders: readonly SpendingOrder[]): Question[] {
   if (orders.length === 0) return [];
   const reached = orders.flatMap(({ id, size }) => (size === null ? [] : [`${id}/${size}`]));
   const rows = JSON.stringify(orders.map(({ id, holds }) => ({ id, holds })));
   return [
-    // A statement of its own: the next one must see whether the growth is held now, not before another replica released it.
+    // A separate statement: the next one must see whether the increase is held now, not before another replica released it.
     ...(reached.length === 0 ? [] : [{ asked: REACH, values: { chain, ids: reached } }]),
     { asked: SETTLE, values: { chain, rows } },
   ];
@@ -115,7 +115,7 @@ export function settling(chain: ChainSlug, orders: readonly SpendingOrder[]): Qu
 interface SpendingOrder {
   readonly id: string;
   readonly holds: boolean;
-  /** Of one that rests on chain; null for all others. */
+  /** Size of an order resting on chain; null otherwise. */
   readonly size: string | null;
 }
 
@@ -123,7 +123,7 @@ const REACH = statement(`
   update spend_reservations set expires_at = null
   where chain = cast(:chain as text) and id = any(cast(:ids as text[])) and expires_at is not null`);
 
-/** The ids are named as lists too: of a list the planner expects little, of a document so much that it reads every reservation there is. */
+/** The ids are passed as arrays too: for a JSON document alone the planner would scan every reservation. */
 export const SETTLE = statement(`
   with given as materialized (
     select * from jsonb_to_recordset(:rows::jsonb) as row(id text, holds boolean)
@@ -133,20 +133,20 @@ export const SETTLE = statement(`
     select grown.id, given.holds and (grown.expires_at is null or grown.expires_at > ${NOW_MS}) from given join spend_reservations as grown
       on grown.chain = cast(:chain as text) and grown.id like '%/%' and split_part(grown.id, '/', 1) = given.id
     where split_part(grown.id, '/', 1) = any(array(select id from given))
-  ), turned as (
+  ), changed as (
     update spend_reservations as known set held = wanted.holds from wanted
     where known.chain = cast(:chain as text) and known.id = wanted.id and known.held <> wanted.holds
       and known.id = any(array(select id from wanted))
     returning known.chain, known.agent, known.trader, known.day, case when known.held then known.usd else -known.usd end as usd
   ), sums as (
-    select chain, agent, trader, day, sum(usd) as usd from turned group by chain, agent, trader, day
+    select chain, agent, trader, day, sum(usd) as usd from changed group by chain, agent, trader, day
   )
   update agent_spend as known set spent_usd = known.spent_usd + sums.usd from sums
   where known.chain = sums.chain and known.agent = sums.agent and known.trader = sums.trader and known.day = sums.day`);
 
 type ReservationRow = Omit<Reservation, 'expiresAt'> & { readonly expiresAt?: number | null };
 
-/** Whether it is held already; where it has an end, it then holds as long as the newest transaction may be sent. */
+/** Whether it is already held; one that expires is extended to the newest deadline. */
 async function isHeldOn(db: Knex, { chain, id, expiresAt = null }: ReservationRow): Promise<boolean> {
   const held = `update spend_reservations set expires_at = case when expires_at is null then null else greatest(expires_at, :expiresAt::bigint) end
     where chain = :chain and id = :id and held returning 1`;
@@ -154,16 +154,16 @@ async function isHeldOn(db: Knex, { chain, id, expiresAt = null }: ReservationRo
 }
 
 const RELEASE_UNSENT = `
-  with turned as (
+  with changed as (
     update spend_reservations set held = false where chain = :chain and held and expires_at <= :now
     returning chain, agent, trader, day, usd
   ), sums as (
-    select chain, agent, trader, day, sum(usd) as usd from turned group by chain, agent, trader, day
+    select chain, agent, trader, day, sum(usd) as usd from changed group by chain, agent, trader, day
   ), given_back as (
     update agent_spend as known set spent_usd = known.spent_usd - sums.usd from sums
     where known.chain = sums.chain and known.agent = sums.agent and known.trader = sums.trader and known.day = sums.day
   )
-  select count(*)::int as released from turned`;
+  select count(*)::int as released from changed`;
 
 const isLost = (error: unknown): boolean =>
   typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string' && LOST.has(error.code);

@@ -54,7 +54,7 @@ export function createSwitchStore({ db, transaction }: { readonly db: Knex; read
       transaction(async (trx) => {
         const first = async <Row>(sql: string, values: Record<string, unknown>): Promise<Row | undefined> =>
           (await trx.raw<{ rows: Row[] }>(sql, values as Record<string, string>)).rows[0];
-        // Locks the lane's row: nobody takes a nonce meanwhile.
+        // Locks the lane's row, so that no nonce is assigned meanwhile.
         const lane = await first<{ next_nonce: string }>(SKIP, { chain, wallet, chainNonce });
         if (!lane) return null;
         const nonce = Number(lane.next_nonce) - 1;

@@ -2,14 +2,14 @@ import type { Knex } from 'knex';
 import { judgeByBooks, KEPT_NONCES, type NonceVerdict } from '../../access/signer-nonces.js';
 import type { Address } from '../../types.js';
 
-/** The highest of those kept and the new one; to be used where `known` is the row. */
+/** The highest of the kept nonces and the new one, for an update where `known` is the row. */
 const highestWith = (added: string): string => `(select array_agg(nonce order by nonce) from
   (select nonce from unnest(known.kept || ${added}) as nonce order by nonce desc limit ${KEPT_NONCES}) as highest)`;
 
-/** The same where `excluded` brings the new one. */
+/** The same for an upsert. */
 export const KEEP_HIGHEST = highestWith('excluded.kept');
 
-/** The part of `judgeByBooks` that must hold under the lock of the signer's row. */
+/** The part of `judgeByBooks` that must be checked under the lock of the signer's row. */
 export const IS_FREE = `not (excluded.kept[1] = any (known.kept))
   and (cardinality(known.kept) < ${KEPT_NONCES} or excluded.kept[1] > known.kept[1])`;
 
@@ -23,8 +23,8 @@ const LOCKED = `
   on conflict (signer) do update set kept = known.kept returning kept`;
 
 /**
- * Takes a nonce of a master wallet as part of a transaction; the signer's row stays locked until it ends. Its own floor is read under the
- * lock, so that of two approvals of itself the older one cannot follow the younger.
+ * Claims a nonce of a master wallet as part of a transaction; the signer's row stays locked until it ends. Its own floor is read under the
+ * lock, so that an older approval of itself cannot follow a newer one.
  */
 export async function takeNonce(trx: Knex.Transaction, signer: Address, nonce: bigint): Promise<NonceVerdict> {
   const locked = await trx.raw<{ rows: [Pick<NonceRow, 'kept'>] }>(LOCKED, [signer]);
@@ -38,13 +38,13 @@ export async function takeNonce(trx: Knex.Transaction, signer: Address, nonce: b
   return verdict;
 }
 
-/** Why a nonce was not to be had. Books that were read a moment too early may still have it free: another request took it since. */
+/** Why a nonce was refused. If it looked free when it was read, a concurrent request has taken it since. */
 export function refusalOf(nonce: bigint, row: NonceRow): NonceVerdict {
   const verdict = judgeByBooks(nonce, row);
   return verdict.kind === 'taken' ? { kind: 'duplicate' } : verdict;
 }
 
-/** What the agent signs for this trader is dead up to `floor` from now on; a floor never falls. */
+/** Invalidates the agent's nonces up to `floor` for this trader; a floor never falls. */
 export async function raiseFloor(trx: Knex.Transaction, { agent, trader, floor }: Floor): Promise<void> {
   await trx.raw(
     `insert into nonce_floors as known (agent, trader, floor) values (?, ?, ?)

@@ -5,9 +5,9 @@ import type { Referral } from '../../domain/referral.js';
 import { logKey, type Checkpoint, type LinkedEvent, type OrderRef, type StoredOrder, type TradeRef } from '../../ports/stores/tracking.js';
 import { decodeExact, encodeExact } from './exact-json.js';
 
-/** Rows travel to the database as one JSON document, so that a batch is one statement whatever its size. */
+/** Rows are sent as one JSON document, so that a batch of any size is one statement. */
 
-/** A log is known by its block, transaction and number; what no log tells by whom it is about, its kind and its block. */
+/** Events from logs are keyed by block, transaction and log index; others by subject, kind and block. */
 export function eventKey({ place, kind, trader, orderKey, tradeIndex }: ChainEvent): string {
   const { blockHash, txHash, logIndex, blockNumber } = place;
   return logIndex === null || blockHash === null || txHash === null
@@ -15,7 +15,7 @@ export function eventKey({ place, kind, trader, orderKey, tradeIndex }: ChainEve
     : logKey({ blockHash, txHash, logIndex });
 }
 
-/** What happened to an order of ours before it was on chain is known by the order, its kind and a number or hash. */
+/** Off-chain events of our orders are keyed by order, kind and a number or hash. */
 export const ownEventKey = (orderId: bigint, kind: ChainEvent['kind'], number: number | string): string =>
   `order:${orderId}/${kind}/${number}`;
 
@@ -90,7 +90,7 @@ export const orderRefs = (refs: readonly OrderRef[]): string =>
 export const tradeRefs = (refs: readonly TradeRef[]): string =>
   JSON.stringify(refs.map(({ trader, tradeIndex }) => ({ trader, trade_index: tradeIndex })));
 
-/** Only what these functions wrote is ever read back. */
+/** Reads only documents that these functions wrote. */
 export const readEvent = (text: string): ChainEvent => decodeExact(text) as ChainEvent;
 export const readOrder = (text: string | null): Order | null => (text === null ? null : (decodeExact(text) as Order));
 export const readPosition = (text: string | null): PositionState | null => (text === null ? null : (decodeExact(text) as PositionState));

@@ -1,16 +1,16 @@
 import { ORDER_COLUMNS } from './order-rows.js';
 import { plannedAnew, statement } from './statement.js';
 
-/** What the follower asks. Many things at once are asked for by one JSON document. */
+/** Statements of the indexer. Lists are passed as one JSON document. */
 
 const TRADE_REFS = 'jsonb_to_recordset(:refs::jsonb) as wanted(trader text, trade_index bigint)';
 const ORDER_REFS = 'jsonb_to_recordset(:refs::jsonb) as wanted(trader text, order_key text)';
 
-/** One at most has a place or a home. Saying so keeps the planner from reading the whole chain for them. */
+/** At most one order has this key; the limit keeps the planner from scanning the whole chain. */
 const orderAt = (place: 'order_key' | 'home_key'): string =>
   `select id from orders where chain = cast(:chain as text) and trader = wanted.trader and ${place} = wanted.order_key limit 1`;
 
-/** Locked in the order of their ids, as everybody does. */
+/** Locked by id, as everywhere, so that transactions cannot deadlock. */
 export const LOCK_ORDERS = statement(`
   select ${ORDER_COLUMNS} from orders where id = any(array(
     select id from unnest(cast(:ids as bigint[])) as id
@@ -41,7 +41,7 @@ export const ORPHAN = plannedAnew(`
   update chain_events set orphaned = true where chain = cast(:chain as text) and block_number > cast(:block as bigint) and not orphaned
   returning id, trader, order_id, order_key, trade_index, is_fill, event::text`);
 
-/** Events the gateway before this step took in say no order; those are of whoever is at home where they happened. */
+/** Events stored without an order id belong to the foreign order first seen at their key. */
 export const EVENTS_OF_ORDERS = statement(`
   with of_order as (
     select id, order_id as of_id, block_number, log_index, event from chain_events
@@ -80,7 +80,7 @@ export const NOTE_HASHES = statement(`
   select cast(:chain as text), order_id, hash, seen_at from jsonb_to_recordset(:rows::jsonb) as given(order_id bigint, hash text, seen_at bigint)
   on conflict (order_id, hash) do nothing`);
 
-/** In one statement, because most blocks of a fast chain are like this. */
+/** One statement, because most blocks of a fast chain have no events. */
 export const PASS = statement(`
   with moved as (
     update chain_cursors set block_number = cast(:number as bigint), block_hash = cast(:hash as text)

@@ -43,7 +43,7 @@ export function createTrackingStore({ db, leases }: TrackingStoreParts): Trackin
       return new Set(rows.map(({ trader, trade_index }) => tradeRefKey({ trader, tradeIndex: Number(trade_index) })));
     },
     async hasMet(chain, trader) {
-      // From block 0 on, nothing is older than our memory.
+      // With a start block of 0 nothing is older than the index.
       const { rows } = await db.raw<{ rows: [{ met: boolean }] }>(
         `select exists (select from traders_met where chain = :chain and trader = :trader)
            or exists (select from chain_cursors where chain = :chain and start_block = 0) as met`,

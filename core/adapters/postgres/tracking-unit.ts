@@ -29,7 +29,7 @@ import {
 } from './tracking-rows.js';
 import * as sql from './tracking-sql.js';
 
-/** Checkpoints further below the head than this tell nothing any more. */
+/** Checkpoints further below the head than this are deleted: no reorganisation goes that deep. */
 const KEPT_CHECKPOINTS = 2_000n;
 
 export interface CursorRow {
@@ -101,7 +101,7 @@ export function createTrackingUnit(steps: Steps, chain: ChainSlug): TrackingUnit
       const keyed = events.map((linked) => ({ ...linked, key: keyOf(linked) }));
       if (keyed.length === 0) return [];
       const added = appending(chain, keyed);
-      // Only fills are known by the number of their event: nobody waits for that of others.
+      // Only fills need the id of their event, so other events are queued without waiting.
       if (!keyed.some(({ event }) => isFill(event))) {
         steps.leave(added);
         return [];
@@ -146,13 +146,13 @@ export function createTrackingUnit(steps: Steps, chain: ChainSlug): TrackingUnit
     meet(trader, block) {
       leave(sql.MEET, { trader, block });
     },
-    tell(at, told) {
-      steps.leave(...telling(chain, at, told));
+    tell(at, entries) {
+      steps.leave(...telling(chain, at, entries));
     },
   };
 }
 
-/** Blocks too far below it tell nothing any more, and those above it are of another branch. */
+/** Deletes checkpoints that are too deep, and those above the cursor, which are on another branch. */
 function movingTo(chain: ChainSlug, { startBlock, number, hash }: ChainCursor, passed: readonly Checkpoint[]): Question[] {
   const lowest = number - KEPT_CHECKPOINTS;
   const wanted = hash === null ? passed : [...passed.filter((block) => block.number !== number), { number, hash }];
@@ -164,10 +164,10 @@ function movingTo(chain: ChainSlug, { startBlock, number, hash }: ChainCursor, p
   ];
 }
 
-/** What the journal tells by the number of its event. */
+/** Events whose id is used in the journal. */
 const isFill = (event: ChainEvent): boolean => event.kind === 'executed' && (isFillAction(event.action) || isWithdrawal(event));
 
-/** A reverted transaction has no log to be known by, only itself and its block; what follows from a log for an order is the order's. */
+/** A reverted transaction has no log, so it is keyed by transaction and block; TP/SL events are derived per order and keyed by the order. */
 function keyOf({ event, orderId }: { readonly event: ChainEvent; readonly orderId: bigint | null }): string {
   const { blockHash, txHash, logIndex } = event.place;
   const own = (place: string): string => ownEventKey(orderId ?? 0n, event.kind, place);

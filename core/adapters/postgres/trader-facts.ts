@@ -3,7 +3,7 @@ import { statement } from './statement.js';
 import { NOW_MS } from './migrations/migration.js';
 import { readPosition } from './tracking-rows.js';
 
-/** JSON as text: bigints in it survive only that way. */
+/** JSON as text, because the driver's JSON parser would lose bigints. */
 export interface FactsRow {
   readonly positions: string;
   readonly busy: readonly number[];
@@ -11,14 +11,14 @@ export interface FactsRow {
   readonly asked_at: bigint;
 }
 
-/** What the order that opened a position asked for, and what it got in the contract's tokens; null where it did not come through the facade. */
+/** Requested size of the opening order and its executed size in the contract's tokens; null if not placed through the facade. */
 const OPENED = `(
   select json_build_array(leg.size_base::text, opened.event -> 'sizeToken' ->> '$n')
   from chain_events opened join exchange_legs leg on leg.chain = opened.chain and leg.order_id = opened.order_id and leg.role = 'open'
   where opened.chain = positions.chain and opened.trader = positions.trader and opened.trade_index = positions.trade_index
     and opened.is_fill and not opened.orphaned and opened.event -> 'sizeToken' ->> '$n' is not null limit 1)`;
 
-/** What is prepared for a trade is as good as pending: the relayer sends it the next moment. `whose` compares chain and trader of a table. */
+/** A prepared order counts as pending, because the relayer sends it at once. `whose` compares chain and trader of a table. */
 export const factsOf = (whose: (table: string) => string): string => `
     (select coalesce(json_agg(json_build_array(trade_index, state::text, ${OPENED}) order by trade_index), '[]')::text from positions
      where ${whose('positions')} and is_open and state is not null) as positions,

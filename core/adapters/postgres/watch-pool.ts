@@ -2,7 +2,7 @@ import type { Knex } from 'knex';
 import { createHistogram } from '../../observability/histogram.js';
 import type { PoolFigures } from '../../ports/stores/metrics.js';
 
-/** What we need of the pool that the query builder keeps. */
+/** The used part of Knex's pool. */
 interface Pool {
   readonly max: number;
   numUsed(): number;
@@ -15,7 +15,7 @@ interface Pool {
 /** Seconds, upper ends. */
 const BOUNDS = [0.001, 0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5] as const;
 
-/** Counts how long a connection is waited for; the pool numbers its loans. */
+/** Measures the wait for a connection; the pool numbers its acquisitions. */
 export function watchPool(db: Knex): () => PoolFigures {
   const { pool } = db.client as { pool: Pool };
   const waitSeconds = createHistogram(BOUNDS);

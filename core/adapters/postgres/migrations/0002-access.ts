@@ -1,6 +1,6 @@
 import type { Migration } from './migration.js';
 
-/** `agents.version` rises with every change of a row, so whoever reads it beside a request knows whether what it remembers still holds. */
+/** `agents.version` rises with every change of a row, so a request can verify that its cached agent is current. */
 const AGENTS = `
   create table agents (
     chain text not null,
@@ -22,7 +22,7 @@ const AGENTS = `
   comment on column agents.markets is 'null: every market';
 `;
 
-/** A key itself is never kept: `key_hash` is the lower-case hex SHA-256 of the text the client sends. */
+/** The key itself is never stored: `key_hash` is the lower-case hex SHA-256 of the text the client sends. */
 const API_KEYS = `
   create table api_keys (
     chain text not null,
@@ -35,7 +35,7 @@ const API_KEYS = `
   );
 `;
 
-/** Messages are kept until their timestamp is out of the window; clocks say what the last accepted message about a subject was. */
+/** Messages are kept until their timestamp is out of the window; clocks hold the last accepted timestamp of a subject. */
 const MASTER_SIGNATURES = `
   create table master_messages (
     chain text not null,

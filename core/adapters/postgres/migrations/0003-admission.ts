@@ -12,7 +12,7 @@ const NONCES = `
   create index nonces_expiry on nonces (expires_at);
 `;
 
-/** Counts by window first, so that windows which are over lie together; room in each page lets the updates stay off the index. */
+/** The window comes first in the key, so that old windows are adjacent; free space in each page allows HOT updates. */
 const REQUEST_COUNTS = `
   create table request_counts (
     window_start bigint not null,

@@ -1,6 +1,6 @@
 import type { Migration } from './migration.js';
 
-/** Minutes of the feed's mark price, 1e10. Rows are rewritten while their minute lasts, hence the room left in every page. */
+/** Minutes of the feed's mark price, 1e10. Rows are updated during their minute, hence the free space in every page. */
 export const candles: Migration = {
   name: '0004-candles',
   async up(trx) {

@@ -3,7 +3,7 @@ import type { Migration } from './migration.js';
 export const tracking: Migration = {
   name: '0005-tracking',
   async up(trx) {
-    // Orders and positions share their ids, which must fit a 53-bit integer and are never used twice.
+    // Orders and positions share one id sequence; ids must fit a 53-bit integer and are never reused.
     await trx.raw('create sequence entity_ids as bigint minvalue 1 maxvalue 9007199254740991 no cycle');
     await trx.raw(`
       create table chain_cursors (
@@ -19,7 +19,7 @@ export const tracking: Migration = {
         block_hash text not null,
         primary key (chain, block_number)
       )`);
-    // Append-only: a reorganisation marks, it never deletes.
+    // Append-only: a reorganisation marks rows and never deletes them.
     await trx.raw(`
       create table chain_events (
         id bigint generated always as identity primary key,

@@ -3,7 +3,7 @@ import type { Migration } from './migration.js';
 export const orders: Migration = {
   name: '0007-orders',
   async up(trx) {
-    // An order made here has no place on chain yet; one made elsewhere keeps its id by the place it was first seen at.
+    // An order made here has no key yet; a foreign order keeps its id by the key it was first seen at.
     await trx.raw('alter table orders alter column order_key drop not null');
     await trx.raw(`
       alter table orders
@@ -21,13 +21,13 @@ export const orders: Migration = {
     await trx.raw(`create index orders_unsent on orders (chain, agent, expires_at) where status = 'prepared' and not is_sent`);
     await trx.raw(`create index orders_sent on orders (chain, id) where status = 'prepared' and is_sent`);
     await trx.raw('create index orders_repeats on orders (repeat_of) where repeat_of is not null');
-    // 0 = of no order by decision; null = nobody has decided, as the gateway before this step leaves it.
+    // 0 = deliberately no order; null = undecided, as stored by releases before this step.
     await trx.raw('alter table chain_events add column order_id bigint');
     await trx.raw(`
       update chain_events set order_id = orders.id from orders
       where orders.chain = chain_events.chain and orders.trader = chain_events.trader and orders.order_key = chain_events.order_key`);
     await trx.raw('create index chain_events_of_order on chain_events (order_id) where order_id is not null');
-    // Bytes that were handed out. Tags are drawn at random, so one names one order on every chain.
+    // Prepared call data. Tags are random, so one tag identifies one order on every chain.
     await trx.raw(`
       create table order_tags (
         id bigint generated always as identity primary key,
@@ -50,7 +50,7 @@ export const orders: Migration = {
         seen_at bigint not null,
         unique (order_id, hash)
       )`);
-    // Traders whose open orders were read from the chain's state once, because they may be older than our memory.
+    // Traders whose open orders were read from the chain's state once, because they may be older than the index.
     await trx.raw(`
       create table traders_met (
         chain text not null,

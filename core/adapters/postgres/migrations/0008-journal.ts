@@ -3,7 +3,7 @@ import { NOW_MS, type Migration } from './migration.js';
 export const journal: Migration = {
   name: '0008-journal',
   async up(trx) {
-    // One row per account, locked by whoever writes its journal: cursors become visible in the order in which they are counted.
+    // One row per account, locked by the writer of its journal, so that cursors become visible in order.
     await trx.raw(`
       create table account_clocks (
         chain text not null,
@@ -11,7 +11,7 @@ export const journal: Migration = {
         cursor bigint not null,
         primary key (chain, trader)
       )`);
-    // Only ever inserted into. `written_at` is the database's own time, `at` the gateway's.
+    // Insert-only. `written_at` is the database's time, `at` the gateway's.
     await trx.raw(`
       create table journal (
         chain text not null,

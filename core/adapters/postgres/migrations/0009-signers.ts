@@ -1,6 +1,6 @@
 import type { Migration } from './migration.js';
 
-/** One row per signer whatever the chain, never deleted: a signature that was used once must find its nonce spent for ever. */
+/** One row per signer across chains, never deleted: a used nonce must stay spent forever. */
 export const signers: Migration = {
   name: '0009-signers',
   async up(trx) {

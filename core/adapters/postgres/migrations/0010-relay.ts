@@ -1,6 +1,6 @@
 import type { Migration } from './migration.js';
 
-/** Signed actions are kept for ever: they are the proof of every transaction the relayer ever signed. */
+/** Signed actions are kept forever: they prove every transaction the relayer ever signed. */
 const ACTIONS = `
   create table relay_actions (
     id bigint generated always as identity primary key,
@@ -17,7 +17,7 @@ const ACTIONS = `
   create index relay_actions_of_trader on relay_actions (chain, trader, id);
 `;
 
-/** One row per thing to send. A nonce belongs to one job for good, except to a job whose nonce somebody else used up. */
+/** One row per transaction to send. A nonce belongs to one job permanently, unless a foreign transaction used it. */
 const JOBS = `
   create table relay_lanes (
     chain text not null,

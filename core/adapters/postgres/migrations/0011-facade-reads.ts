@@ -1,6 +1,6 @@
 import type { Migration } from './migration.js';
 
-/** What clients of the facade must find unchanged whenever they come back, and what they search by. */
+/** Values that must stay the same for clients of the facade, and indexes for their queries. */
 export const facadeReads: Migration = {
   name: '0011-facade-reads',
   async up(trx) {
@@ -22,7 +22,7 @@ export const facadeReads: Migration = {
         is_cross boolean not null,
         primary key (chain, trader, pair_index)
       )`);
-    // Take-profits and stop-losses by the slot they were set on; ids are drawn where those of orders and positions are.
+    // TP and SL by the index they were set on; ids come from the sequence of orders and positions.
     await trx.raw(`
       create table protections (
         id bigint primary key default nextval('entity_ids'),

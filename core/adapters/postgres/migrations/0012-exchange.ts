@@ -1,8 +1,8 @@
 import type { Migration } from './migration.js';
 
 /**
- * Orders as bots sent them, in their own words: one of theirs can be several of ours (a close and an opening), and its limit is not the
- * trigger of the order that stands for it on chain.
+ * Orders as bots sent them: one of them can be several of ours (a close and an opening), and its limit price is not the trigger price of
+ * the order on chain.
  */
 export const exchange: Migration = {
   name: '0012-exchange',

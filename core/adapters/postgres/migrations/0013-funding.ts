@@ -1,6 +1,6 @@
 import type { Migration } from './migration.js';
 
-/** The contract keeps no history of its rates: what was not written down when it held is gone. */
+/** The contract keeps no history of its rates, so they are recorded while they apply. */
 export const funding: Migration = {
   name: '0013-funding',
   async up(trx) {

@@ -1,6 +1,6 @@
 import type { Migration } from './migration.js';
 
-/** What became of an order's transaction is asked for by the order. */
+/** Index to find the jobs of an order. */
 export const relayOrders: Migration = {
   name: '0014-relay-orders',
   async up(trx) {

@@ -1,6 +1,6 @@
 import type { Migration } from './migration.js';
 
-/** What an order grew by is reserved beside what it was made with, and both follow its status. */
+/** Size increases of an order are reserved in addition to its initial size, and both follow its status. */
 export const spendingOfOrders: Migration = {
   name: '0015-spending-of-orders',
   async up(trx) {

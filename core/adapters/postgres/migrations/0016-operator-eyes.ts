@@ -1,6 +1,6 @@
 import { NOW_MS, type Migration } from './migration.js';
 
-/** One narrow row for every transaction in a block, and its sums by day and for ever, so that no question has to read all history. */
+/** One narrow row per mined transaction, with sums per day and in total, so that no query reads all history. */
 const COSTS = `
   create table relay_costs (
     job_id bigint primary key references relay_jobs (id),
@@ -35,7 +35,7 @@ const COSTS = `
   );
 `;
 
-/** What the transaction was for, in a few words; an envelope nobody can read any more must not keep a transaction from being booked. */
+/** The transaction's action name; an unreadable envelope must not prevent the booking. */
 const ACTION_OF = `
   create function relay_action_of(purpose text, parent bigint) returns text language plpgsql stable as $$
   begin
@@ -55,7 +55,7 @@ const ACTION_OF = `
   end $$;
 `;
 
-/** Day rows of a wallet are written by its lane alone, so nobody waits here for anybody. */
+/** Only the wallet's lane writes its day rows, so there is no lock contention. */
 const ADD_COST = `
   create function relay_cost_add(entry relay_costs, sign integer) returns void language sql as $$
     insert into relay_cost_days as sums (chain, day, wallet, trader, action, outcome, transactions, cost)
@@ -69,7 +69,7 @@ const ADD_COST = `
   $$;
 `;
 
-/** Booked in the very statement that settles a job, whoever settles it, and taken back with the block that held it. */
+/** Booked by trigger in the statement that confirms a job, and reversed when its block is undone. */
 const BOOK = `
   create function relay_cost_book() returns trigger language plpgsql as $$
   declare entry relay_costs;
@@ -92,7 +92,7 @@ const BOOK = `
   when (old.mined is not null and new.mined is null) execute function relay_cost_book();
 `;
 
-/** What was mined before there was a ledger, by the time at which a node took it. */
+/** Transactions mined before this ledger existed, by the time a node accepted them. */
 const BACKFILL = `
   insert into relay_costs (job_id, chain, wallet, trader, action, outcome, cost, mined_at)
   select id, chain, wallet, trader, relay_action_of(purpose, parent), case when purpose = 'no-op' then 'no-op' else state end,
@@ -104,7 +104,7 @@ const BACKFILL = `
   select chain, wallet, action, outcome, count(*), sum(cost) from relay_costs group by 1, 2, 3, 4;
 `;
 
-/** Why jobs were never sent, in a few words that stay few; counted as it happens, because nobody can count all history. */
+/** Refusal reasons, counted as they occur, because counting all history would be too slow. */
 const REFUSALS = `
   create table relay_refusals (
     chain text not null,
@@ -129,7 +129,7 @@ const REFUSALS = `
   when (new.state = 'refused' and old.state <> 'refused') execute function relay_refusal_count();
 `;
 
-/** One open alert for each thing that can be wrong, whichever replica notices it; what its receiver is told is stored with it. */
+/** One open alert per condition across replicas; its deliveries are stored with it. */
 const ALERTS = `
   create table alerts (
     id bigint generated always as identity primary key,
@@ -167,7 +167,7 @@ const ALERTS = `
   );
 `;
 
-/** Costs that add up to the wei, and alerts that survive whoever raised them. */
+/** Costs exact to the wei, and alerts that survive the replica that raised them. */
 export const operatorEyes: Migration = {
   name: '0016-operator-eyes',
   async up(trx) {

@@ -1,6 +1,6 @@
 import type { Migration } from './migration.js';
 
-/** What operators allow traders of the facade; `*` stands for every chain, or every trader. */
+/** The operator's rules for traders of the facade; `*` stands for every chain, or every trader. */
 export const relayRules: Migration = {
   name: '0017-relay-rules',
   async up(trx) {
@@ -12,7 +12,7 @@ export const relayRules: Migration = {
         updated_at bigint not null,
         primary key (chain, trader)
       )`);
-    // What was opened in the last minute, and what was sent today, are counted and never kept: a count cannot drift from what it counts.
+    // Openings of the last minute and transactions of the day are counted from rows, so that no stored count can drift.
     await trx.raw(`
       create index orders_openings on orders (chain, trader, ((state ->> 'createdAt')::bigint))
       where agent is not null and state ->> 'action' = 'open'`);

@@ -1,6 +1,6 @@
 import type { Migration } from './migration.js';
 
-/** What operators set by hand: it outlives every process, and all replicas obey it. `*` is every wallet of the chain. */
+/** The operator's switches, persistent and valid for all replicas. `*` is every wallet of the chain. */
 export const switches: Migration = {
   name: '0018-switches',
   async up(trx) {

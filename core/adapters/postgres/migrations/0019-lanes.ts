@@ -1,6 +1,6 @@
 import type { Migration } from './migration.js';
 
-/** A lane that cannot send is known to every replica, so that all of them refuse what it could not send. */
+/** Lane health is stored, so that every replica refuses jobs that the lane cannot send. */
 export const lanes: Migration = {
   name: '0019-lanes',
   async up(trx) {

@@ -1,6 +1,6 @@
 import type { Migration } from './migration.js';
 
-/** Small: a row lives from an order with levels until its trade is open and has the room they were given. */
+/** Small: a row exists from an order with TP/SL until its trade is open and has its closing slippage. */
 export const owedRooms: Migration = {
   name: '0022-owed-rooms',
   async up(trx) {

@@ -1,6 +1,6 @@
 import type { Migration } from './migration.js';
 
-/** Requests that nobody answered are looked for every other second: there are few of them among all the orders of the past. */
+/** Unanswered requests are queried every other second, and are few among all past orders. */
 export const timedOutOrders: Migration = {
   name: '0023-timed-out-orders',
   async up(trx) {

@@ -1,12 +1,12 @@
 import type { Migration } from './migration.js';
 
-/** Asked for every second: those that are due, whether they were tried before or not. The index of 0012 knew only the untried. */
+/** Queried every second: due schedules, tried before or not. The index of 0012 covers only untried ones. */
 const DUE = `
   create index scheduled_cancels_by_time on scheduled_cancels (chain, due_at);
   drop index scheduled_cancels_due;
 `;
 
-/** Why a job was never sent, as one of a few words. Gateways before this step leave only a note: it is read as it was before. */
+/** The refusal reason of a job. Earlier releases store only a note, which is still parsed. */
 const REFUSED = `
   alter table relay_jobs add column refusal text;
   create or replace function relay_refusal_count() returns trigger language plpgsql as $$

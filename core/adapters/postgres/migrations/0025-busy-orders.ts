@@ -1,6 +1,6 @@
 import type { Migration } from './migration.js';
 
-/** Asked for with every order of a bot: which of the trader's trades something is under way for. Those that only rest may be thousands. */
+/** Queried with every order of a bot: trades with an order under way. Resting orders, possibly thousands, are excluded. */
 export const busyOrders: Migration = {
   name: '0025-busy-orders',
   async up(trx) {

@@ -1,6 +1,6 @@
 import type { Migration } from './migration.js';
 
-/** Asked for with every cancel: whether the same is under way already. */
+/** Queried with every cancel: whether the same cancel is already under way. */
 export const openCancels: Migration = {
   name: '0027-open-cancels',
   async up(trx) {

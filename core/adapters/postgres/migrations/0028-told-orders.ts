@@ -1,6 +1,6 @@
 import type { Migration } from './migration.js';
 
-/** What an order that was filled, rejected or left unanswered is told by, youngest news first. An order gets here when it ends, not before. */
+/** Filled, rejected and unanswered orders, most recently ended first. */
 export const toldOrders: Migration = {
   name: '0028-told-orders',
   async up(trx) {

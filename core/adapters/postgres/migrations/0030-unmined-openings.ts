@@ -1,8 +1,8 @@
 import { NOW_MS, type Migration } from './migration.js';
 
 /**
- * What an opening of the facade takes from the wallet of its trader when it is mined; the sum of those that the chain's figures do not hold
- * yet is asked for with every opening. The database's own clock says when an order stops being prepared, whichever replica stores it.
+ * What a facade opening takes from the trader's wallet when it is mined; the sum over openings not yet in the chain's figures is queried
+ * with every opening. The database's clock sets the time at which an order stops being prepared, on every replica.
  */
 const UNMINED = `
   alter table orders add column takes numeric(78, 0), add column left_at bigint;

@@ -1,6 +1,6 @@
 import type { Migration } from './migration.js';
 
-/** The highest balance of a relayer wallet on a UTC day, as its lane saw it: what it may spend on that day follows from it. */
+/** The highest balance of a relayer wallet on a UTC day, as its lane saw it; the daily budget derives from it. */
 export const dailyBudgets: Migration = {
   name: '0031-daily-budgets',
   async up(trx) {

@@ -1,6 +1,6 @@
 import type { Migration } from './migration.js';
 
-/** Traders for whom nothing could be reclaimed lately, and when it is tried again: one that removed its delegate must not keep the others waiting. */
+/** Traders with failed reclaims and the time of the next try, so that one who removed its delegate does not delay the others. */
 export const reclaimTries: Migration = {
   name: '0032-reclaim-tries',
   async up(trx) {

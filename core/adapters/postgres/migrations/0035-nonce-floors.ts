@@ -1,8 +1,8 @@
 import { NOW_MS, type Migration } from './migration.js';
 
 /**
- * A floor belongs to one trader and one agent: an approval by a stranger must not kill the nonces that a wallet uses for itself or for its
- * own trader. Floors of earlier releases were kept per signer and could lie a day ahead; they are taken over up to the present.
+ * Floors per trader and agent: an approval by another trader must not invalidate the nonces that a wallet uses for itself or its own
+ * trader. Floors of earlier releases were per signer and could lie a day ahead; they are migrated up to the present.
  */
 export const nonceFloors: Migration = {
   name: '0035-nonce-floors',

@@ -1,9 +1,9 @@
 import type { Migration } from './migration.js';
 
 /**
- * What a registration was used for: a key that signed an accepted action for a trader stays that trader's, and a registration that never
- * became active is removed. Versions come from a sequence with wide steps: a row that was removed and made again must never have the
- * version of the one before, or a replica would believe what it remembers of that one.
+ * Use of a registration: a key that signed an accepted action for a trader stays with that trader, and a registration that never became
+ * active is removed. Versions come from a sequence with wide steps: a row removed and created again must never have a former version, or
+ * a replica would trust its outdated cache.
  */
 const AGENTS = `
   alter table agents add column signed_at bigint, add column active_at bigint;
@@ -20,7 +20,7 @@ const AGENTS = `
 /** Null: the key does not expire. */
 const API_KEYS = 'alter table api_keys add column expires_at bigint';
 
-/** A clock older than every timestamp that is accepted refuses nothing. */
+/** A clock older than every accepted timestamp has no effect. */
 const MASTER_CLOCKS = 'create index master_clocks_age on master_clocks (last_timestamp)';
 
 export const agentUse: Migration = {

@@ -1,6 +1,6 @@
 import type { Migration } from './migration.js';
 
-/** The collateral's price of each trade's opening, written to its later fills and to the position: sizes in base units stand on it. */
+/** The collateral price of each trade's opening, copied to its later fills and the position, to compute sizes in base units. */
 export const entryPrices: Migration = {
   name: '0042-entry-prices',
   async up(trx) {

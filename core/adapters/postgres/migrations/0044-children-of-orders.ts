@@ -1,6 +1,6 @@
 import type { Migration } from './migration.js';
 
-/** Take profits and stop losses that came with an opening are orders of the bot too: `parent_order` is the order of ours that opens what they protect. */
+/** TP/SL that came with an opening are orders of the bot too: `parent_order` is the order that opens the position they protect. */
 export const childrenOfOrders: Migration = {
   name: '0044-children-of-orders',
   async up(trx) {

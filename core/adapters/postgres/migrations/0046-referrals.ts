@@ -1,8 +1,8 @@
 import type { Migration } from './migration.js';
 
 /**
- * What the Diamond says of referrers. The events of every referrer are kept, not only those of the addresses in the settings: a referrer that is
- * named later, or was named before, has its rows too. Amounts are 1e18; the key is the place of the log.
+ * Referral events of the Diamond, of every referrer and not only the configured ones, so that a referrer configured later has its history.
+ * Amounts are 1e18; the key is the log.
  */
 const EVENTS = `
   create table referral_events (

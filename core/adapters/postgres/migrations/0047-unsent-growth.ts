@@ -1,8 +1,8 @@
 import type { Migration } from './migration.js';
 
 /**
- * What a resting order would grow by is reserved while its transaction may be sent, and again for good once the chain has it. Null: it counts
- * as long as its order does, as every reservation from before.
+ * A size increase of a resting order is reserved while its transaction may be sent, and permanently once it is on chain. Null: reserved as
+ * long as its order counts, like every earlier reservation.
  */
 export const unsentGrowth: Migration = {
   name: '0047-unsent-growth',
