@@ -11,7 +11,7 @@ import { tradeRefKey, type StoredEvent, type TrackingUnit, type TradeRef } from 
 
 const NO_INPUTS: ReadonlyMap<Hex, Hex> = new Map();
 
-/** New events on top of all others: the rows they touch move on from where they are. */
+/** Applies events newer than all stored ones: affected rows are folded forward from their stored state. */
 export async function applyFresh(unit: TrackingUnit, events: readonly ChainEvent[], inputs = NO_INPUTS): Promise<Changes> {
   const added = (await unit.unknown(events)).sort((a, b) => comparePlaces(a.place, b.place));
   if (added.length === 0) return NO_CHANGES;
@@ -21,14 +21,14 @@ export async function applyFresh(unit: TrackingUnit, events: readonly ChainEvent
   unit.saveOrders(linked.orders);
   unit.noteHashes(linked.hashes);
   const trades = await moveTrades(unit, added);
-  const told = linked.steps.flatMap((step): Told[] => {
+  const entries = linked.steps.flatMap((step): Told[] => {
     const { trader } = step.event;
     const { before, after } = step;
-    const isNews = after?.order && after.order !== before;
-    const order = isNews ? [{ trader, fact: { kind: 'order', id: after.id, order: after.order } } as const] : [];
-    return [...order, ...fillOf(stored.get(step.event)), ...trades.toldOf(step.event)];
+    const isChanged = after?.order && after.order !== before;
+    const order = isChanged ? [{ trader, fact: { kind: 'order', id: after.id, order: after.order } } as const] : [];
+    return [...order, ...fillOf(stored.get(step.event)), ...trades.entriesOf(step.event)];
   });
-  return { events: linked.steps.map(({ event }) => event), orders: linked.orders, positions: trades.positions, told };
+  return { events: linked.steps.map(({ event }) => event), orders: linked.orders, positions: trades.positions, told: entries };
 }
 
 interface LinkedRows extends Linked {
@@ -43,13 +43,13 @@ async function link(unit: TrackingUnit, events: readonly ChainEvent[], inputs: R
   return { ...linked, before: new Map(orders.map(({ id, order }) => [id, order])) };
 }
 
-/** Withdrawn profit is a journal entry like a fill: it is executed, and trades nothing. */
+/** A profit withdrawal is journalled as a fill although it trades nothing, because the contract reports it as an execution. */
 function fillOf(stored: StoredEvent | undefined): Told[] {
   if (stored?.event.kind !== 'executed' || !(isFillAction(stored.event.action) || isWithdrawal(stored.event))) return [];
   return [{ trader: stored.event.trader, fact: { kind: 'fill', id: stored.id, executed: stored.event } }];
 }
 
-/** Positions step by step, so that each event is told with what it left behind. */
+/** Folds positions event by event, so that each journal entry carries the position as it was after its event. */
 async function moveTrades(unit: TrackingUnit, events: readonly ChainEvent[]) {
   const refs = tradesOf(events);
   const states = new Map<string, PositionState | null>(await unit.positions(refs));
@@ -70,7 +70,7 @@ async function moveTrades(unit: TrackingUnit, events: readonly ChainEvent[]) {
   const ids = new Map(positions.map((position) => [tradeRefKey(position), position.id]));
   return {
     positions,
-    toldOf(event: ChainEvent): Told[] {
+    entriesOf(event: ChainEvent): Told[] {
       const { trader, tradeIndex } = event;
       const position = after.get(event);
       const id = tradeIndex === null ? undefined : ids.get(tradeRefKey({ trader, tradeIndex }));
@@ -79,7 +79,7 @@ async function moveTrades(unit: TrackingUnit, events: readonly ChainEvent[]) {
   };
 }
 
-/** Events that were overlooked: the rows they touch are folded again from all there is. */
+/** Applies events found by a reread: affected rows are folded again from all their stored events. */
 export async function applyLate(unit: TrackingUnit, events: readonly ChainEvent[], inputs = NO_INPUTS): Promise<Changes> {
   const added = (await unit.unknown(events)).sort((a, b) => comparePlaces(a.place, b.place));
   return added.length === 0 ? NO_CHANGES : foldLinked(unit, await link(unit, added, inputs));
@@ -92,7 +92,7 @@ async function foldLinked(unit: TrackingUnit, linked: LinkedRows): Promise<Chang
   const orders = linked.orders.map((row) => ({ ...row, order: linked.before.get(row.id) ?? null }));
   const changes = await foldAgain(unit, { orders, trades: tradesOf(events) }, 'news');
   unit.noteHashes(linked.hashes);
-  // An order comes before its fill, as where events are applied one by one.
+  // Order entries precede fill entries, as in applyFresh.
   return { ...changes, events, told: [...changes.told, ...stored.flatMap(fillOf)] };
 }
 

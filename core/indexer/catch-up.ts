@@ -1,15 +1,15 @@
 import type { Clock } from '../ports/clock.js';
 import type { BlockHead } from '../types.js';
 
-/** How far a follower that lost touch with the head has come. */
+/** Progress of a follower that is behind the head. */
 export interface CatchUp {
-  /** Blocks it still has to read. */
+  /** Blocks left to read. */
   readonly behind: bigint;
-  /** Of the way since it was found behind, 0 to 100. */
+  /** Share of the blocks read since the follower fell behind, 0 to 100. */
   readonly percent: number;
-  /** As it has gone lately; null before there is anything to measure. */
+  /** Over the last 30 seconds; null until there are two samples. */
   readonly blocksPerSecond: number | null;
-  /** At this pace, the chain's own growth included; null while it does not come nearer. */
+  /** Estimate at the current rate, counting new blocks; null while the gap does not shrink. */
   readonly secondsLeft: number | null;
 }
 
@@ -21,16 +21,16 @@ interface Sample {
 
 export interface CatchUpMeter {
   measure(sample: Sample): CatchUp;
-  /** The next sample begins a new way. */
+  /** The next sample starts a new measurement. */
   reset(): void;
 }
 
 const WINDOW_MS = 30_000;
-/** Events this much older than the head tell of another time. */
+/** Events older than this relative to the head count as stale. */
 const NEAR_MS = 10_000;
 const FEWEST_BLOCKS = 5;
 
-/** The part of a venue that says how far its events are behind the newest block. */
+/** The part of a venue needed to compare its event cursor with the newest block. */
 interface HeadPosition {
   readonly state: {
     readonly head: { readonly block: BlockHead } | null;
@@ -40,7 +40,7 @@ interface HeadPosition {
   readonly clock: Pick<Clock, 'now'>;
 }
 
-/** Whether what the events say is true now: few blocks away from the head, or at it a moment ago. */
+/** Whether stored events are current: the cursor is within a few blocks of the head, or was at the head within NEAR_MS. */
 export function isNearHead({ state: { followed, head }, definition, clock }: HeadPosition): boolean {
   if (head === null || followed.block === null) return false;
   const near = BigInt(Math.max(FEWEST_BLOCKS, Math.ceil(NEAR_MS / definition.expectedBlockMs)));
@@ -64,7 +64,7 @@ export function createCatchUpMeter(): CatchUpMeter {
   };
 }
 
-/** One decimal, rounded down: it is not done before it is done. */
+/** One decimal, rounded down so that 100 means complete. */
 const percentOf = (part: bigint, whole: bigint): number => (whole <= 0n ? 100 : Number((part * 1000n) / whole) / 10);
 
 function paceOf(samples: readonly Sample[], behind: bigint): Pick<CatchUp, 'blocksPerSecond' | 'secondsLeft'> {

@@ -13,9 +13,9 @@ import { overlookedLevel } from './overlooked-levels.js';
 import { readInputs } from './read-inputs.js';
 import type { ChainCursor, Checkpoint, TrackingUnit } from '../ports/stores/tracking.js';
 
-/** The steps of a follower. Each is one all-or-nothing change that holds only if the cursor still stands where the step believes it. */
+/** The steps of a follower. Each is one transaction that commits only if the stored cursor still equals the given one. */
 
-/** Another replica has moved the chain's cursor: what was read belongs to the past. */
+/** Another replica has moved the chain's cursor, so the range that was read is stale. */
 export class CursorMovedError extends Error {
   override readonly name = 'CursorMovedError';
 }
@@ -28,13 +28,13 @@ export async function requireCursor(unit: TrackingUnit, cursor: ChainCursor): Pr
   if (!isFirst && !samePlace(stored, cursor)) throw new CursorMovedError();
 }
 
-/** Takes in the blocks that follow the cursor. */
+/** Ingests the blocks that follow the cursor. */
 export async function takeIn(gateway: Gateway, venue: Venue, cursor: ChainCursor, range: LogRange): Promise<ChainCursor> {
   const { blocks, logs } = range;
   const last = blocks.at(-1);
   if (!last) return cursor;
   const next = { startBlock: cursor.startBlock, number: last.number, hash: last.hash };
-  if (logs.length === 0 && isOnlyAStep(cursor, next)) {
+  if (logs.length === 0 && isPlainAdvance(cursor, next)) {
     if (await gateway.store.tracking.pass(venue.definition.slug, cursor, next, blocks)) return next;
     throw new CursorMovedError();
   }
@@ -50,18 +50,18 @@ export async function takeIn(gateway: Gateway, venue: Venue, cursor: ChainCursor
   return next;
 }
 
-/** Now and then the long way is taken even if nothing happened: it clears away what is too old to be needed. */
+/** Every so many blocks an empty range takes the full path too, because only `setCursor` deletes old checkpoints. */
 const TIDY_EVERY = 128n;
-const isOnlyAStep = (from: ChainCursor, to: ChainCursor): boolean =>
+const isPlainAdvance = (from: ChainCursor, to: ChainCursor): boolean =>
   from.hash !== null && from.number / TIDY_EVERY === to.number / TIDY_EVERY;
 
 interface Change {
-  /** How far we are after it. */
+  /** The cursor's block after the change. */
   readonly block: bigint;
   readonly changes: Changes;
 }
 
-/** One all-or-nothing change that holds only if the cursor stands where it is believed to; told to the accounts in the same step. */
+/** Runs `work` in one transaction that requires the given cursor, and writes the journal entries of the accounts in the same transaction. */
 export async function change(
   gateway: Gateway,
   venue: Venue,
@@ -78,7 +78,7 @@ export async function change(
   return changes;
 }
 
-/** Trades older than our memory are looked up on chain once. */
+/** Trades opened before the start block are looked up on chain once. */
 async function foundBefore(
   gateway: Gateway,
   venue: Venue,
@@ -93,8 +93,8 @@ async function foundBefore(
 }
 
 /**
- * Reads the newest blocks once more: a node behind a balancer may have told a block before its logs. False when the cursor does not stand
- * there any more, because blocks have to be taken in anew.
+ * Ingests logs of recent blocks that an earlier read missed: a node behind a balancer may serve a block before its logs. Returns false when
+ * the cursor was moved back, because blocks have to be ingested again.
  */
 export async function takeInLate(gateway: Gateway, venue: Venue, cursor: ChainCursor, range: LogRange): Promise<boolean> {
   const { blocks, logs } = range;
@@ -118,7 +118,7 @@ export async function takeInLate(gateway: Gateway, venue: Venue, cursor: ChainCu
   return stands;
 }
 
-/** As if the chain had been reorganised there: the blocks are taken in once more, this time with all they hold. */
+/** Reverts to before the block as in a reorganisation, so that the follower ingests it and all later blocks again, with the missed logs. */
 async function readAgainFrom(
   unit: TrackingUnit,
   venue: Venue,
@@ -132,7 +132,7 @@ async function readAgainFrom(
   return { block: next.number, changes };
 }
 
-/** The chain left our branch: everything above the last common block is taken back. */
+/** After a reorganisation: reverts everything above the last common block. */
 export async function takeBack(gateway: Gateway, venue: Venue, cursor: ChainCursor, fork: Checkpoint | null): Promise<ChainCursor> {
   const { startBlock } = cursor;
   const next: ChainCursor = fork === null ? { startBlock, number: startBlock - 1n, hash: null } : { startBlock, ...fork };
@@ -145,7 +145,7 @@ export async function takeBack(gateway: Gateway, venue: Venue, cursor: ChainCurs
   return next;
 }
 
-/** Requests whose time is up although no log says so. `blocks` = how long they have. */
+/** Times out requests that the oracle has not answered within `blocks`; the contract emits no log for this. */
 export async function timeOut(gateway: Gateway, venue: Venue, cursor: ChainCursor, blocks: bigint): Promise<void> {
   const due = await gateway.store.tracking.unanswered(venue.definition.slug, cursor.number - blocks);
   if (due.length === 0) return;
@@ -166,11 +166,11 @@ export async function timeOut(gateway: Gateway, venue: Venue, cursor: ChainCurso
   await change(gateway, venue, cursor, async (unit) => ({ block: cursor.number, changes: await applyFresh(unit, events) }));
 }
 
-/** How many blocks the oracle has to answer; null before that is known. */
+/** How many blocks the oracle has to answer; null before the contract parameters are loaded. */
 export function timeoutBlocks({ feed }: Venue): bigint | null {
   try {
     return BigInt(feed.config().marketOrdersTimeoutBlocks);
   } catch {
-    return null; // before the first parameters; looked at again with the next block
+    return null; // no parameters yet; retried with the next block
   }
 }

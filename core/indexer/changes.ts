@@ -3,12 +3,12 @@ import type { JournalFact } from '../ports/stores/journal.js';
 import type { Address } from '../types.js';
 import type { StoredOrder, StoredPosition } from '../ports/stores/tracking.js';
 
-/** What a change of the chain's story did to what we show. */
+/** What a set of chain events changed in the stored rows. */
 export interface Changes {
   readonly events: readonly ChainEvent[];
   readonly orders: readonly StoredOrder[];
   readonly positions: readonly StoredPosition[];
-  /** For the journals of the accounts, in the order in which it happened. */
+  /** Journal entries of the accounts, in chain order. */
   readonly told: readonly Told[];
 }
 

@@ -5,7 +5,7 @@ import type { Venue } from '../gateway.js';
 import type { BlockHead } from '../types.js';
 import type { TradeRef } from '../ports/stores/tracking.js';
 
-/** Trades the follower meets in the middle of their life, as they stood before the range; the chain keeps even closed ones. */
+/** Trades opened before the follower's start block, as they were before the range; the contract keeps closed ones too. */
 export async function findTrades(venue: Venue, refs: readonly TradeRef[], first: BlockHead): Promise<ChainEvent[]> {
   const trades = await tradesBefore(venue, refs, first.number);
   return trades.flatMap(({ trade, info }, at): ChainEvent[] => {
@@ -20,8 +20,8 @@ export async function findTrades(venue: Venue, refs: readonly TradeRef[], first:
 }
 
 /**
- * A node that has forgotten the state of old blocks tells today's. The events of the range say what became of each figure they change, so
- * that the end is right either way.
+ * A node without archive state cannot read old blocks, so the current state is used instead. The events of the range overwrite every figure
+ * they change, so the result after the range is the same.
  */
 async function tradesBefore({ chain, log }: Venue, refs: readonly TradeRef[], first: bigint): Promise<readonly ChainTrade[]> {
   try {
@@ -32,6 +32,6 @@ async function tradesBefore({ chain, log }: Venue, refs: readonly TradeRef[], fi
   }
 }
 
-/** A trade from before the contract kept the price has none. */
+/** Trades opened before the contract stored the collateral price have none. */
 export const entryPriceOf = ({ collateralPriceUsd }: TradeInfo): { entryPriceUsd?: bigint } =>
   collateralPriceUsd === 0 ? {} : { entryPriceUsd: BigInt(collateralPriceUsd) };

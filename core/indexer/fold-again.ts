@@ -6,25 +6,25 @@ import type { Changes, Told } from './changes.js';
 import { isSame } from './is-same.js';
 import { tradeRefKey, type StoredOrder, type TrackingUnit, type TradeRef } from '../ports/stores/tracking.js';
 
-/** The chain left our branch: everything that was told above the block is taken back, and what is left is true. */
+/** Reverts all events above the block, folds the affected rows again and returns corrections for what was published. */
 export async function takeBackAbove(unit: TrackingUnit, block: bigint): Promise<Changes> {
-  const taken = await unit.orphanAbove(block);
-  const orders = await unit.orders({ refs: taken.places, ids: taken.orderIds });
-  const changes = await foldAgain(unit, { orders, trades: taken.trades }, 'correction');
-  const fills = taken.fills.map(({ id, executed }): Told => ({
+  const orphaned = await unit.orphanAbove(block);
+  const orders = await unit.orders({ refs: orphaned.places, ids: orphaned.orderIds });
+  const changes = await foldAgain(unit, { orders, trades: orphaned.trades }, 'correction');
+  const fills = orphaned.fills.map(({ id, executed }): Told => ({
     trader: executed.trader,
     fact: { kind: 'correction', of: { kind: 'fill', id, executed } },
   }));
   return { ...changes, told: [...fills, ...changes.told] };
 }
 
-interface Again {
+interface Rows {
   readonly orders: readonly StoredOrder[];
   readonly trades: readonly TradeRef[];
 }
 
-/** Rows as they are stored, folded anew from all events that count. */
-export async function foldAgain(unit: TrackingUnit, { orders, trades }: Again, as: 'news' | 'correction'): Promise<Changes> {
+/** Folds the given rows again from all their events that are not orphaned. */
+export async function foldAgain(unit: TrackingUnit, { orders, trades }: Rows, as: 'news' | 'correction'): Promise<Changes> {
   const ofOrders = await unit.eventsOfOrders(orders.map(({ id }) => id));
   const folded = orders.map((row) => {
     const events = ofOrders.get(row.id) ?? [];
@@ -35,13 +35,13 @@ export async function foldAgain(unit: TrackingUnit, { orders, trades }: Again, a
   const rows = folded.map(({ row }) => row);
   unit.saveOrders(rows);
   const positions = await foldTradesAgain(unit, trades, as);
-  const told = folded.flatMap(({ before, row }): Told[] => {
+  const entries = folded.flatMap(({ before, row }): Told[] => {
     if (isSame(before, row.order)) return [];
     const { id, trader, order } = row;
     if (before === null || (as === 'news' && order !== null)) return order === null ? [] : [{ trader, fact: { kind: 'order', id, order } }];
     return [{ trader, fact: { kind: 'correction', of: { kind: 'order', id, order, before } } }];
   });
-  return { events: [], orders: rows, positions: positions.rows, told: [...told, ...positions.told] };
+  return { events: [], orders: rows, positions: positions.rows, told: [...entries, ...positions.entries] };
 }
 
 async function foldTradesAgain(unit: TrackingUnit, refs: readonly TradeRef[], as: 'news' | 'correction') {
@@ -51,14 +51,14 @@ async function foldTradesAgain(unit: TrackingUnit, refs: readonly TradeRef[], as
     ...ref,
     position: (events.get(tradeRefKey(ref)) ?? []).reduce<PositionState | null>(foldPosition, null),
   }));
-  // A row that was never there and is not there now is not written.
+  // A row that neither existed before nor exists now is not written.
   const rows = await unit.savePositions(folded.filter((row) => row.position !== null || before.has(tradeRefKey(row))));
-  const told = rows.flatMap(({ id, trader, tradeIndex, position }): Told[] => {
+  const entries = rows.flatMap(({ id, trader, tradeIndex, position }): Told[] => {
     const was = before.get(tradeRefKey({ trader, tradeIndex })) ?? null;
     if (isSame(was, position)) return [];
     if (was === null || (as === 'news' && position !== null))
       return position === null ? [] : [{ trader, fact: { kind: 'position', id, tradeIndex, position } }];
     return [{ trader, fact: { kind: 'correction', of: { kind: 'position', id, tradeIndex, position, before: was } } }];
   });
-  return { rows, told };
+  return { rows, entries };
 }

@@ -7,22 +7,22 @@ import { CursorMovedError, takeBack, takeIn, takeInLate, timeOut, timeoutBlocks 
 import type { ChainCursor, Checkpoint, Lease } from '../ports/stores/tracking.js';
 
 export interface FollowOptions {
-  /** Where to begin on an empty database; null = a day before now. */
+  /** First block on an empty database; null = a day before now. */
   readonly startBlock: bigint | null;
-  /** Blocks that must stand on top of one before its events are taken in; absent: none, and what is reorganised is taken back. */
+  /** Blocks required on top of a block before its events are ingested; absent: none, and reorganised blocks are reverted. */
   readonly confirmations?: number;
 }
 
 const PACE_MS = 1_000;
 const REREAD_EVERY_MS = 5_000;
 const REREAD_BLOCKS = 32n;
-const REREAD_MOST = 1_000n;
+const REREAD_MAX = 1_000n;
 export const LOOK_BACK_MS = 24 * 3_600_000;
-/** Blocks per question: halved when the node refuses, grown while it answers. */
+/** Blocks per log request: halved when the node refuses, doubled while it answers. */
 export const LOG_BATCH = { first: 1_000n, most: 10_000n } as const;
 const FORK_SEARCH = 64;
 
-/** Follows the Diamond's logs from where the database left off, on one replica at a time. Resolves the returned promise when it has ended. */
+/** Follows the Diamond's logs from the stored cursor, on one replica at a time (lease). The returned function stops it and resolves when it has ended. */
 export function followChain(gateway: Gateway, venue: Venue, options: FollowOptions): () => Promise<void> {
   const follower = createFollower(gateway, venue, options);
   return () => follower.stop();
@@ -34,11 +34,11 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
   const { slug } = venue.definition;
   const stopping = new AbortController();
   let lease: Lease | null = null;
-  /** Where our own last step left the cursor. Every step makes sure that it still stands there. */
-  let stands: ChainCursor | null = null;
+  /** The cursor after this replica's last step; every step checks that the stored cursor still equals it. */
+  let ownCursor: ChainCursor | null = null;
   let batch: bigint = LOG_BATCH.first;
   let rereadAt = clock.now();
-  /** Of the blocks since the last look at reported hashes; null where some of them were not read whole. */
+  /** Inputs by hash of transactions without logs since the last `watchHashes`; null when some of those blocks were not read completely. */
   let silent: Map<Hex, Hex> | null = null;
   let rereadUpTo: { readonly last: bigint; readonly before: bigint } | null = null;
   let wake = new AbortController();
@@ -58,7 +58,7 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
   }
 
   function failed(error: unknown): false {
-    stands = null;
+    ownCursor = null;
     if (error instanceof CursorMovedError || error instanceof ChainMovedError) return false;
     const fault = redactText(error instanceof Error ? (error.message.split('\n', 1)[0] ?? '') : String(error));
     if (state.followed.fault !== fault) log.warn('chain.follow-failed', { fault });
@@ -66,28 +66,28 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
     return false;
   }
 
-  /** True while there is more to do at once. */
+  /** True while there are more blocks to read without waiting. */
   async function round(): Promise<boolean> {
     const head = state.head === null || state.fault !== null ? null : await confirmed(state.head.block);
     if (head === null) return false;
-    if (!(await leads())) {
-      settle(await tracking.cursor(slug), head);
+    if (!(await holdsLease())) {
+      recordProgress(await tracking.cursor(slug), head);
       return false;
     }
-    const cursor = stands ?? (await tracking.cursor(slug)) ?? (await begin(head));
+    const cursor = ownCursor ?? (await tracking.cursor(slug)) ?? (await begin(head));
     const reached = await advance(cursor, head);
-    settle(reached, head);
-    stands = reached.hash === null ? null : reached;
+    recordProgress(reached, head);
+    ownCursor = reached.hash === null ? null : reached;
     if (reached.number < head.number) return true;
-    if (!(await rereadNowAndThen(reached))) {
-      stands = null;
+    if (!(await rereadWhenDue(reached))) {
+      ownCursor = null;
       return true;
     }
-    await seeTo(reached);
+    await checkTimeouts(reached);
     return false;
   }
 
-  /** The newest block with enough others on top of it. */
+  /** The newest block with the required confirmations. */
   async function confirmed(newest: BlockHead): Promise<BlockHead | null> {
     const wanted = newest.number - BigInt(options.confirmations ?? 0);
     if (wanted === newest.number || wanted < 0n) return wanted < 0n ? null : newest;
@@ -95,8 +95,8 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
     return block ?? null;
   }
 
-  /** What happens by the passing of time alone. */
-  async function seeTo(cursor: ChainCursor): Promise<void> {
+  /** Changes that no log reports: oracle timeouts, failed transactions and expired orders. */
+  async function checkTimeouts(cursor: ChainCursor): Promise<void> {
     const patience = timeoutBlocks(venue);
     const waiting = await tracking.waiting(slug, cursor.number - (patience ?? 0n));
     if (waiting.unanswered && patience !== null) await timeOut(gateway, venue, cursor, patience);
@@ -104,11 +104,11 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
     silent = new Map();
   }
 
-  async function leads(): Promise<boolean> {
+  async function holdsLease(): Promise<boolean> {
     if (lease && !lease.isHeld()) {
       await lease.release().catch(() => undefined);
       lease = null;
-      stands = null;
+      ownCursor = null;
     }
     lease ??= await tracking.lease(slug);
     return lease !== null;
@@ -124,10 +124,10 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
   }
 
   async function advance(cursor: ChainCursor, head: BlockHead): Promise<ChainCursor> {
-    if (head.number <= cursor.number) return (await isOurs(cursor, head)) ? cursor : back(cursor);
+    if (head.number <= cursor.number) return (await isSameChain(cursor, head)) ? cursor : revert(cursor);
     const from = cursor.number + 1n;
     const range = await readRange(from, head.number);
-    if (cursor.hash !== null && range.blocks[0]?.parentHash !== cursor.hash) return back(cursor);
+    if (cursor.hash !== null && range.blocks[0]?.parentHash !== cursor.hash) return revert(cursor);
     const reached = await takeIn(gateway, venue, cursor, range);
     if (range.silent === null) silent = null;
     else for (const [hash, input] of range.silent) silent?.set(hash, input);
@@ -135,20 +135,20 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
     return reached;
   }
 
-  /** A head below the cursor is a lagging node, unless it names another block at its height. */
-  async function isOurs(cursor: ChainCursor, head: BlockHead): Promise<boolean> {
+  /** A head below the cursor comes from a lagging node, unless its hash differs from our checkpoint at that height. */
+  async function isSameChain(cursor: ChainCursor, head: BlockHead): Promise<boolean> {
     if (head.number === cursor.number) return head.hash === cursor.hash;
     const [checkpoint] = await tracking.checkpoints(slug, head.number + 1n, 1);
     return checkpoint?.number !== head.number || checkpoint.hash === head.hash;
   }
 
-  /** Providers refuse ranges that are too long or hold too much, each in words of its own: whatever fails is tried smaller. */
+  /** Providers refuse ranges that are too long or hold too many logs, each with a different error: any failure is retried with half the range. */
   async function readRange(from: bigint, head: bigint): Promise<LogRange> {
     for (;;) {
-      const to = least(from + batch - 1n, head);
+      const to = min(from + batch - 1n, head);
       try {
         const range = await venue.chain.logs(from, to);
-        if (to < head) batch = least(batch * 2n, LOG_BATCH.most);
+        if (to < head) batch = min(batch * 2n, LOG_BATCH.most);
         return range;
       } catch (error) {
         if (to === from || error instanceof ChainMovedError) throw error;
@@ -158,11 +158,11 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
     }
   }
 
-  async function back(cursor: ChainCursor): Promise<ChainCursor> {
+  async function revert(cursor: ChainCursor): Promise<ChainCursor> {
     return takeBack(gateway, venue, cursor, await lastCommon(cursor.number + 1n));
   }
 
-  /** The newest block we passed that is still on the chain. */
+  /** The newest checkpoint that is still on the chain. */
   async function lastCommon(below: bigint): Promise<Checkpoint | null> {
     const checkpoints = await tracking.checkpoints(slug, below, FORK_SEARCH);
     const oldest = checkpoints.at(-1);
@@ -172,17 +172,17 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
     return known.find(({ hash }) => canonical.has(hash)) ?? lastCommon(oldest.number);
   }
 
-  /** Every block is read again twice at least, the second time some seconds after it came. False = the cursor went back by it. */
-  async function rereadNowAndThen(cursor: ChainCursor): Promise<boolean> {
+  /** Every block is read again at least twice, the second time some seconds after it arrived. False = the cursor was moved back. */
+  async function rereadWhenDue(cursor: ChainCursor): Promise<boolean> {
     rereadUpTo ??= { last: cursor.number, before: cursor.number };
     if (clock.now() - rereadAt < REREAD_EVERY_MS || cursor.number < cursor.startBlock) return true;
     rereadAt = clock.now();
-    const from = most(least(cursor.number - REREAD_BLOCKS, rereadUpTo.before), cursor.number - REREAD_MOST) + 1n;
+    const from = max(min(cursor.number - REREAD_BLOCKS, rereadUpTo.before), cursor.number - REREAD_MAX) + 1n;
     rereadUpTo = { last: cursor.number, before: rereadUpTo.last };
-    return takeInLate(gateway, venue, cursor, await venue.chain.logs(most(from, cursor.startBlock), cursor.number));
+    return takeInLate(gateway, venue, cursor, await venue.chain.logs(max(from, cursor.startBlock), cursor.number));
   }
 
-  function settle(cursor: ChainCursor | null, head: BlockHead): void {
+  function recordProgress(cursor: ChainCursor | null, head: BlockHead): void {
     const { followed } = state;
     followed.block = cursor?.number ?? null;
     followed.fault = null;
@@ -199,5 +199,5 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
   };
 }
 
-const least = (a: bigint, b: bigint): bigint => (a < b ? a : b);
-const most = (a: bigint, b: bigint): bigint => (a > b ? a : b);
+const min = (a: bigint, b: bigint): bigint => (a < b ? a : b);
+const max = (a: bigint, b: bigint): bigint => (a > b ? a : b);

@@ -5,23 +5,23 @@ import { referrersOf } from '../trading/referrers.js';
 import { ForeignChainError, type ChainFacts } from '../ports/chain.js';
 import { redactText } from '../observability/redact.js';
 
-/** Facets are changed by votes that take days: this often is often enough, and costs one request. */
+/** Facets change only by votes that take days; one check costs one request. */
 const AGAIN_MS = 10 * 60_000;
-/** After a look that failed, or that turned something off: one node in doubt must not keep it off for long. */
+/** After a check that failed or turned something off, so that one faulty node does not keep it off for long. */
 const RETRY_MS = 60_000;
-/** A node that comes and goes is not asked each time. */
+/** Minimum interval, so that a flapping node is not asked after every recovery. */
 const SOONEST_MS = 5_000;
 
 export interface Identification {
-  /** Makes sure that the node has been asked; throws while it cannot be, or is another chain's. */
+  /** Identifies the node if that has not happened yet; throws when it does not answer or serves another chain. */
   ensure(): Promise<void>;
-  /** Asks again when it is time, or at once after the node was away; nobody waits for it. */
+  /** Starts a check in the background when one is due, or soon after the node recovered. */
   refresh(wasAway: boolean): void;
-  /** Resolves when nobody is being asked. */
+  /** Resolves when no check is in flight. */
   settled(): Promise<void>;
 }
 
-/** Keeps `venue.state.facts` true. */
+/** Keeps `venue.state.facts` current. */
 export function createIdentification(venue: Venue): Identification {
   const { state, clock, log, chain } = venue;
   let dueAt = Number.NEGATIVE_INFINITY;
@@ -42,7 +42,7 @@ export function createIdentification(venue: Venue): Identification {
     dueAt = clock.now() + RETRY_MS;
     const fault = redactText(error instanceof Error ? (error.message.split('\n', 1)[0] ?? '') : String(error));
     log.warn('chain.not-identified', { fault });
-    // What is known was learnt of our chain, and this is another: the next look at the head finds out who answers now.
+    // The node now serves another chain, so the stored facts must not be used; the next poll of the head identifies it again.
     if (error instanceof ForeignChainError) state.facts = null;
   }
 
@@ -63,7 +63,7 @@ export function createIdentification(venue: Venue): Identification {
   };
 }
 
-/** Sentences for an operator: what the chain does not serve, or holds otherwise than we were told. The service goes on with what the chain says. */
+/** Notes for the operator: functions the Diamond lacks, and values that differ from the published ones. The service uses the chain's values. */
 export function factNotes({ definition }: Pick<Venue, 'definition'>, { missing, collaterals, ...asked }: ChainFacts): string[] {
   const ofCollaterals = collaterals === null ? [] : collateralDifferences(PUBLISHED_COLLATERALS[definition.slug], collaterals);
   const differences = [...ofCollaterals, ...referrerNotes(asked)];
@@ -71,7 +71,7 @@ export function factNotes({ definition }: Pick<Venue, 'definition'>, { missing, 
   return [...missing.map(missingNote), ...differences];
 }
 
-/** An unknown referrer does no harm on chain: the contract ignores it, and it earns nothing. */
+/** A referrer that is not whitelisted is ignored by the contract and earns nothing. */
 const referrerNotes = ({ unlisted = [], unchecked = [] }: Pick<ChainFacts, 'unlisted' | 'unchecked'>): string[] => [
   ...unlisted.map((referrer) => `the protocol has not whitelisted ${referrer} as a referrer: openings name it, and it earns nothing`),
   ...unchecked.map((referrer) => `the Diamond does not say whether ${referrer} is whitelisted as a referrer`),
@@ -80,7 +80,7 @@ const referrerNotes = ({ unlisted = [], unchecked = [] }: Pick<ChainFacts, 'unli
 const missingNote = (name: string): string =>
   `the Diamond does not serve ${name} (${USED_SELECTORS.get(name) ?? 'unknown'}): ${isWriteName(name) ? `${WRITE_FUNCTIONS[name].turnsOff} is off` : 'what is read with it is missing'}`;
 
-/** All that is to be noted of the venue now; empty before its node was asked. */
+/** All current notes of the venue; empty until its node is identified. */
 export function venueNotes({ definition, state: { facts }, feed }: Venue): string[] {
   if (facts === null) return [];
   const { collaterals } = facts;

@@ -8,7 +8,7 @@ import { GatewayError } from '../errors.js';
 import type { Venue } from '../gateway.js';
 import { tradeRefKey } from '../ports/stores/tracking.js';
 
-/** Logs → events, transaction by transaction, each seeing the positions as the ones before left them. */
+/** Interprets logs transaction by transaction; each sees the positions as the previous transactions left them. */
 export function interpretRange(
   logs: readonly DiamondLog[],
   known: ReadonlyMap<string, PositionState | null>,
@@ -30,7 +30,7 @@ export function interpretRange(
   });
 }
 
-/** As far as the feed describes the venue's collaterals by now; precisions never change. */
+/** Looks up precisions in the feed's config; null for a collateral that is not loaded yet. Precisions never change. */
 export function precisionsOf({ feed }: Venue): PrecisionLookup {
   const collaterals = knownCollaterals(feed);
   return (collateralIndex) => collaterals.find(({ index }) => index === collateralIndex)?.precision ?? null;

@@ -1,4 +1,4 @@
-/** Whether two plain values say the same, whatever the order of their fields. */
+/** Deep equality of plain values, independent of field order. */
 export function isSame(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;

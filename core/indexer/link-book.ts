@@ -25,11 +25,11 @@ export interface Linked {
   readonly steps: readonly Step[];
   readonly orders: readonly StoredOrder[];
   readonly hashes: readonly { readonly orderId: bigint; readonly hash: Hex; readonly at: number }[];
-  /** Places whose events had been taken for another order's. */
+  /** Order keys whose events had been linked to another order. */
   readonly moved: readonly (OrderRef & { readonly from: bigint; readonly to: bigint })[];
 }
 
-/** Bytes of ours in a transaction, and the order they were handed out for. */
+/** A tag found in a transaction's input, and the order it was prepared for. */
 export interface Tagged {
   readonly tag: KnownTag;
   readonly row: StoredOrder;
@@ -37,7 +37,7 @@ export interface Tagged {
 
 export type Book = ReturnType<typeof createBook>;
 
-/** The rows as they are before the events, and after each that was written down. */
+/** Order rows by id and order key, updated in memory with every linked event. */
 export function createBook({ orders, tags, inputs, newIds }: LinkInput) {
   const byId = new Map(orders.map((row) => [row.id, row]));
   const holders = new Map(
@@ -69,7 +69,7 @@ export function createBook({ orders, tags, inputs, newIds }: LinkInput) {
     holderOf: ({ trader, orderKey }: ChainEvent): StoredOrder | undefined =>
       orderKey === null ? undefined : holderAt({ trader, orderKey }),
 
-    /** Tags whose bytes stand in the event's transaction, in the order of the input. */
+    /** Tags whose calldata is part of the event's transaction, in the order of the input. */
     tagsOf({ place, trader }: ChainEvent, purpose: KnownTag['purpose']): Tagged[] {
       const input = place.txHash === null ? undefined : inputs.get(place.txHash);
       if (input === undefined) return [];
@@ -80,12 +80,12 @@ export function createBook({ orders, tags, inputs, newIds }: LinkInput) {
       });
     },
 
-    /** The transaction of the event is the order's. */
+    /** Records the event's transaction as the order's. */
     carriedBy({ place }: ChainEvent, { id }: StoredOrder): void {
       if (place.txHash) hashes.push({ orderId: id, hash: place.txHash, at: place.at });
     },
 
-    /** Whoever stood there only because the beginning came late makes room. */
+    /** Detaches an order that holds the key only because the event that began the tagged order was read late. */
     makeRoom(event: Requested | Rested, row: StoredOrder): void {
       const other = holderAt(event);
       if (!other || other.id === row.id) return;
@@ -93,7 +93,7 @@ export function createBook({ orders, tags, inputs, newIds }: LinkInput) {
       put({ ...other, orderKey: null, order: null });
     },
 
-    /** An order nobody has made here, or not this time. After a reorganisation it gets the id back that it had. */
+    /** Creates a row for an order that was not prepared by this gateway, or was repeated. After a reorganisation it gets its former id back. */
     newcomer(
       { trader }: Requested | Rested | Executed | PositionEdited,
       home: OrderKey | null,
@@ -102,7 +102,7 @@ export function createBook({ orders, tags, inputs, newIds }: LinkInput) {
       const atHome = home === null ? undefined : byId.get(homes.get(orderRefKey({ trader, orderKey: home })) ?? -1n);
       if (atHome?.order === null) return { ...atHome, repeatOf };
       const id = spare.shift();
-      if (id === undefined) return undefined; // an execution at a place that was left in the same breath: nothing the contract does
+      if (id === undefined) return undefined; // `beginnings` counts every case the contract can produce
       return { id, trader, orderKey: null, homeKey: atHome ? null : home, agent: null, repeatOf, order: null };
     },
 
@@ -110,11 +110,11 @@ export function createBook({ orders, tags, inputs, newIds }: LinkInput) {
   };
 }
 
-/** Nothing of it is on chain. */
+/** The order was prepared here and has no effect on chain. */
 export const isUnplaced = ({ order, orderKey }: StoredOrder): boolean =>
   orderKey === null && (order?.status === 'prepared' || order?.status === 'expired');
 
-/** The bytes stand in the input, at a whole byte. */
+/** Whether the input contains the data, aligned to a byte. */
 function holds(input: Hex, data: Hex): boolean {
   const [text, wanted] = [input.toLowerCase(), data.slice(2).toLowerCase()];
   for (let at = text.indexOf(wanted, 2); at !== -1; at = text.indexOf(wanted, at + 1)) if (at % 2 === 0) return true;

@@ -18,7 +18,7 @@ import { DEFAULT_CLOSING_SLIPPAGE_P } from '../domain/pricing/slippage.js';
 import { isUnplaced, type Book } from './link-book.js';
 import type { OrderRef, StoredOrder } from '../ports/stores/tracking.js';
 
-/** Orders that are a level of a position have no logs of their own: what happens to them follows from what happens to the position. */
+/** TP/SL orders of a position have no logs of their own: their events are derived from the position's events. */
 
 export interface LevelNews {
   readonly event: LevelEvent;
@@ -29,7 +29,7 @@ type LevelSet = PositionEdited & { readonly field: Level };
 
 export const setsLevel = (event: ChainEvent): event is LevelSet => event.kind === 'edited' && event.field !== 'slippageP';
 
-/** Where an order that is touched by it may stand; and where one is at home that its transaction made once more. */
+/** Order keys of the TP/SL orders an event may affect, and the home key of an order that its transaction repeats. */
 export function levelRefs(event: ChainEvent): OrderRef[] {
   const { trader, place } = event;
   if (event.kind !== 'edited' && event.kind !== 'executed') return [];
@@ -48,12 +48,12 @@ export function levelNews(book: Book, event: ChainEvent): LevelNews[] {
     const row = book.holderAt({ trader: event.trader, orderKey: levelKey(level, event.tradeIndex) });
     const order = row?.order;
     if (!row || !order) return [];
-    const told = event.kind === 'executed' ? afterExecution(event, level, order) : afterSlippage(event, level, order);
-    return told === null ? [] : [{ event: told, row }];
+    const derived = event.kind === 'executed' ? afterExecution(event, level, order) : afterSlippage(event, level, order);
+    return derived === null ? [] : [{ event: derived, row }];
   });
 }
 
-/** One that is set passes from whoever held it to whoever set it, and stays where it is set to what it was. */
+/** A new TP/SL value ends the order that held the trigger and places the order that set it; the same value again changes nothing. */
 function afterSet(book: Book, event: LevelSet): LevelNews[] {
   const holder = book.holderAt({ trader: event.trader, orderKey: levelKey(event.field, event.tradeIndex) });
   const setter = event.value === 0n ? null : setterOf(book, event, holder);
@@ -65,11 +65,11 @@ function afterSet(book: Book, event: LevelSet): LevelNews[] {
 
 interface Setter {
   readonly row: StoredOrder;
-  /** What it was asked as. */
+  /** The order whose terms it takes. */
   readonly like: Order;
 }
 
-/** The order that set it by its transaction; the one that holds it, where it is only said again; null = nobody's. */
+/** The order whose transaction set the trigger; the current holder when the value is unchanged; null when no order of the gateway set it. */
 function setterOf(book: Book, event: LevelSet, holder: StoredOrder | undefined): Setter | null {
   const shape = levelKey(event.field, event.tradeIndex);
   const placing = book.tagsOf(event, 'place').filter(({ tag }) => tag.shape === shape);
@@ -94,18 +94,18 @@ function afterExecution(event: Executed, level: Level, order: Order): LevelEvent
   return event.action === level ? { kind: 'guardHit', ...about, fill: fillOf(event) } : goneBy(event, level, 'closed');
 }
 
-/** It closes all of the position, whatever that is by now; less leverage may bring its stop loss nearer. */
+/** A TP/SL order closes the whole position, so its size follows the position; lower leverage may move the stop loss closer. */
 function afterResize(event: Executed, after: TradeFigures, level: Level, order: Order): LevelEvent | null {
   const price = after[level];
   if (price === 0n) return goneBy(event, level, 'removed');
-  const told = movedTo(event, level, { trade: after, price, slippageP: order.slippageP });
-  const { terms, sizeToken } = told;
+  const moved = movedTo(event, level, { trade: after, price, slippageP: order.slippageP });
+  const { terms, sizeToken } = moved;
   const isSame =
     price === order.price &&
     terms.leverage === order.leverage &&
     terms.collateralAmount === order.collateralAmount &&
     sizeToken === order.sizeToken;
-  return isSame ? null : told;
+  return isSame ? null : moved;
 }
 
 function afterSlippage(event: PositionEdited, level: Level, order: Order): LevelEvent | null {
@@ -145,7 +145,7 @@ function movedTo(event: Executed | PositionEdited, level: Level, { trade, price,
   return { kind: 'guardMoved', ...aboutOf(event, level), terms, slippageP, sizeCollateral: positionSizeCollateral(terms), sizeToken };
 }
 
-/** The position as the order remembers it: the order has the other side. */
+/** The position reconstructed from its TP/SL order, which has the opposite side. */
 const tradeOf = (order: Order): TradeFigures => ({
   pairIndex: order.pairIndex,
   collateralIndex: order.collateralIndex,

@@ -7,17 +7,17 @@ import { levelNews, levelRefs, setsLevel } from './link-levels.js';
 import { orderRefKey, type KnownTag, type OrderRef, type StoredOrder } from '../ports/stores/tracking.js';
 
 /**
- * Which order an event is about. An order made here is known again by the tag in its transaction's input; all others by their place on
- * chain. Pure: it works on the rows as they are before the events, and says what they are after each.
+ * Links events to orders. An order prepared by this gateway is recognised by the tag in its transaction's input, all others by their order
+ * key on chain. Pure: takes the stored rows and returns them as they are after each event.
  */
 
 type Begun = Requested | Rested;
 
 const isBegun = (event: ChainEvent): event is Begun => event.kind === 'requested' || event.kind === 'rested';
-/** No order by decision: what it tells is told by another event. */
+/** Marks an event that is deliberately linked to no order, because another event covers it. */
 const NO_ORDER = 0n;
 
-/** How many orders these events can make at most: each that begins, each execution at a place where nobody stands, each level of ours. */
+/** The maximum number of new orders these events can create: each request, each execution at an order key without an order, each TP/SL set. */
 export function beginnings(events: readonly ChainEvent[], orders: readonly StoredOrder[], tags: readonly KnownTag[] = []): number {
   const begun = events.filter(isBegun);
   const held = new Set(
@@ -30,7 +30,7 @@ export function beginnings(events: readonly ChainEvent[], orders: readonly Store
 const placesOf = (events: readonly ChainEvent[]): OrderRef[] =>
   events.flatMap(({ trader, orderKey }) => (orderKey === null ? [] : [{ trader, orderKey }]));
 
-/** Where orders may stand that these events are about. */
+/** Order keys of all orders these events may affect. */
 export const refsOf = (events: readonly ChainEvent[]): OrderRef[] => [
   ...new Map([...placesOf(events), ...events.flatMap(levelRefs)].map((ref) => [orderRefKey(ref), ref])).values(),
 ];
@@ -42,23 +42,23 @@ export function linkOrders(input: LinkInput): Linked {
 }
 
 function stepOf(book: Book, events: readonly ChainEvent[], event: ChainEvent): Step {
-  const told = replacement(book, events, event) ?? event;
-  if (told === NOTHING) return { event, orderId: NO_ORDER, before: null, after: null };
-  const row = orderOf(book, told);
-  if (!row) return { event: told, orderId: null, before: null, after: null };
-  const after = book.put({ ...row, orderKey: told.orderKey, order: foldOrder(row.order, told) });
-  return { event: told, orderId: row.id, before: row.order, after };
+  const effective = replacement(book, events, event) ?? event;
+  if (effective === NOTHING) return { event, orderId: NO_ORDER, before: null, after: null };
+  const row = orderOf(book, effective);
+  if (!row) return { event: effective, orderId: null, before: null, after: null };
+  const after = book.put({ ...row, orderKey: effective.orderKey, order: foldOrder(row.order, effective) });
+  return { event: effective, orderId: row.id, before: row.order, after };
 }
 
-/** What it means for orders that are a level of the position it happened to. */
+/** Steps of the position's TP/SL orders that follow from the event. */
 const levelSteps = (book: Book, event: ChainEvent): Step[] =>
-  levelNews(book, event).map(({ event: told, row }) => {
-    const order = foldOrder(row.order, told);
-    const after = book.put({ ...row, orderKey: placeAfter(order, told.orderKey), order });
-    return { event: told, orderId: row.id, before: row.order, after };
+  levelNews(book, event).map(({ event: derived, row }) => {
+    const order = foldOrder(row.order, derived);
+    const after = book.put({ ...row, orderKey: placeAfter(order, derived.orderKey), order });
+    return { event: derived, orderId: row.id, before: row.order, after };
   });
 
-const NOTHING = Symbol('told by another event');
+const NOTHING = Symbol('covered by another event');
 
 function orderOf(book: Book, event: ChainEvent): StoredOrder | undefined {
   const { trader, orderKey } = event;
@@ -78,7 +78,7 @@ function begin(book: Book, event: Begun): StoredOrder | undefined {
   return linked.row;
 }
 
-/** A withdrawal and the new order that takes its place are one step of the same order, if its tag says so. */
+/** A cancellation and a new order in one transaction are one replacement of the same order if its tag says so. */
 function replacement(book: Book, events: readonly ChainEvent[], event: ChainEvent): Replaced | typeof NOTHING | null {
   if (event.kind !== 'withdrawn' && event.kind !== 'rested') return null;
   const pair = pairOf(book, events, event);
@@ -89,7 +89,7 @@ function replacement(book: Book, events: readonly ChainEvent[], event: ChainEven
   return { kind: 'replaced', formerKey: pair, orderKey, trader, tradeIndex, place, type, terms, slippageP, ...size };
 }
 
-/** The place that is given up in the replacement this event is part of. */
+/** The former order key in the replacement this event is part of. */
 function pairOf(book: Book, events: readonly ChainEvent[], event: ChainEvent): OrderKey | null {
   for (const { tag, row } of book.tagsOf(event, 'replace')) {
     if (row.order?.status !== 'open' || row.orderKey === null) continue;

@@ -4,13 +4,13 @@ import type { Cancel } from '../types.js';
 import type { Changes } from './changes.js';
 import type { StoredOrder } from '../ports/stores/tracking.js';
 
-/** Orders on their way whose request was seen, and orders that ended lately: of more than these the oldest are forgotten. */
-const MOST_KNOWN = 5_000;
+/** Bound of each map below; the oldest entry is evicted. */
+const MAX_KNOWN = 5_000;
 
-/** Times orders and counts their ends as the chain tells them, on the replica that follows it. */
+/** Measures order latency and counts ended orders, on the replica that follows the chain. */
 export function measureOrders({ bus, metrics, clock }: Gateway): Cancel {
   const requestedAt = new Map<bigint, number>();
-  /** A reorganisation may end an order once more. */
+  /** A reorganisation may end an order a second time; it is counted once. */
   const ended = new Map<bigint, number>();
 
   const timeRequest = (chain: string, { id }: StoredOrder, { type, createdAt }: Order): void => {
@@ -29,13 +29,13 @@ export function measureOrders({ bus, metrics, clock }: Gateway): Cancel {
   };
 
   const measure = (chain: string, { events, orders }: Changes): void => {
-    const news = new Set(events.map(({ trader, place }) => `${trader} ${place.blockNumber}`));
+    const changedBlocks = new Set(events.map(({ trader, place }) => `${trader} ${place.blockNumber}`));
     for (const stored of orders) {
       const { order, agent, trader } = stored;
       if (order === null) continue;
-      // A request from before we looked says nothing about the time it took.
-      const isNews = order.requestedBlock !== null && news.has(`${trader} ${order.requestedBlock}`);
-      if (isNews && agent !== null) timeRequest(chain, stored, order);
+      // Only requests in blocks of this change are timed: an older one was mined long before it was read.
+      const isRequestedNow = order.requestedBlock !== null && changedBlocks.has(`${trader} ${order.requestedBlock}`);
+      if (isRequestedNow && agent !== null) timeRequest(chain, stored, order);
       if (!isLive(order)) end(chain, stored, order);
     }
   };
@@ -52,6 +52,6 @@ export function measureOrders({ bus, metrics, clock }: Gateway): Cancel {
 
 function remember(known: Map<bigint, number>, id: bigint, at: number): void {
   const [oldest] = known.keys();
-  if (known.size >= MOST_KNOWN && oldest !== undefined) known.delete(oldest);
+  if (known.size >= MAX_KNOWN && oldest !== undefined) known.delete(oldest);
   known.set(id, at);
 }

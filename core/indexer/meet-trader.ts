@@ -14,8 +14,8 @@ import { refsOf } from './link-orders.js';
 import { orderRefKey, type ChainCursor, type TrackingUnit } from '../ports/stores/tracking.js';
 
 /**
- * What a trader had open before our memory begins is in no log we read. It is looked up in the chain's state once, when somebody asks for
- * the trader's orders. A node that cannot answer is asked again the next time; what is known is served meanwhile.
+ * Backfills a trader once: orders and positions opened before the start block are in no log that was read, so they are read from the chain's
+ * state on the first request for the trader's orders. After a failure the next request tries again; stored rows are served meanwhile.
  */
 export async function meetTrader(gateway: Gateway, venue: Venue, trader: Address): Promise<void> {
   const { tracking } = gateway.store;
@@ -24,33 +24,33 @@ export async function meetTrader(gateway: Gateway, venue: Venue, trader: Address
   const cursor = await tracking.cursor(slug);
   if (cursor === null || cursor.number < cursor.startBlock) return;
   try {
-    await meetAt(gateway, venue, trader, cursor).catch((error: unknown) => {
+    await backfillAt(gateway, venue, trader, cursor).catch((error: unknown) => {
       if (!(error instanceof CursorMovedError)) throw error;
-      return meetHolding(gateway, venue, trader);
+      return backfillLocked(gateway, venue, trader);
     });
   } catch (error) {
     venue.log.warn('chain.trader-not-met', { error: redactText(error instanceof Error ? error.message : String(error)) });
   }
 }
 
-/** Where blocks come faster than a node answers, the cursor is held still for the length of one question. */
-async function meetHolding(gateway: Gateway, venue: Venue, trader: Address): Promise<void> {
+/** When blocks arrive faster than the node answers, the state is read inside the transaction, which keeps the cursor from moving. */
+async function backfillLocked(gateway: Gateway, venue: Venue, trader: Address): Promise<void> {
   const changes = await gateway.store.tracking.change(venue.definition.slug, async (unit) => {
     const cursor = await unit.cursor();
     if (cursor === null) return null;
-    const made = await meet(unit, trader, cursor, await lookUp(venue, trader, cursor));
+    const made = await backfill(unit, trader, cursor, await lookUp(venue, trader, cursor));
     unit.tell(venue.clock.now(), made.changes.told);
     return made;
   });
   if (changes !== null) gateway.bus.emit('tracked', { venue, ...changes });
 }
 
-async function meetAt(gateway: Gateway, venue: Venue, trader: Address, cursor: ChainCursor): Promise<void> {
+async function backfillAt(gateway: Gateway, venue: Venue, trader: Address, cursor: ChainCursor): Promise<void> {
   const events = await lookUp(venue, trader, cursor);
-  await change(gateway, venue, cursor, (unit) => meet(unit, trader, cursor, events));
+  await change(gateway, venue, cursor, (unit) => backfill(unit, trader, cursor, events));
 }
 
-async function meet(unit: TrackingUnit, trader: Address, cursor: ChainCursor, events: readonly ChainEvent[]) {
+async function backfill(unit: TrackingUnit, trader: Address, cursor: ChainCursor, events: readonly ChainEvent[]) {
   const changes = await applyFresh(unit, await unseen(unit, events));
   unit.meet(trader, cursor.number);
   return { block: cursor.number, changes };
@@ -100,7 +100,7 @@ function eventsOf(
   return [...positions, ...resting, ...waiting];
 }
 
-/** Orders we have followed, and positions whose story we know, are not told by what they look like now. */
+/** Drops events of orders that are already stored; their own events are more precise than the current chain state. */
 async function unseen(unit: TrackingUnit, events: readonly ChainEvent[]): Promise<ChainEvent[]> {
   const orders = await unit.orders({ refs: refsOf(events), ids: [] });
   const known = new Set(orders.flatMap(({ trader, orderKey, order }) => (orderKey && order ? [orderRefKey({ trader, orderKey })] : [])));

@@ -6,8 +6,8 @@ import { levelRefs } from './link-levels.js';
 import { tradeRefKey, type TrackingUnit, type TradeRef } from '../ports/stores/tracking.js';
 
 /**
- * The block of the first event that was overlooked on a position whose levels are orders, where something happened to that position
- * since: which order each later step was about can only be told again from there. null = nothing of the kind.
+ * The block of the first missed event of a position with TP/SL orders that has later events. Which order those later events belong to can
+ * only be determined by ingesting again from that block. null = no such event.
  */
 export async function overlookedLevel(
   unit: TrackingUnit,
@@ -16,11 +16,11 @@ export async function overlookedLevel(
 ): Promise<bigint | null> {
   const late = (await unit.unknown(events.filter((event) => levelRefs(event).length > 0))).flatMap((event) => refOf(event));
   if (late.length === 0) return null;
-  const stories = await unit.eventsOfTrades(late.map(({ ref }) => ref));
+  const eventsByTrade = await unit.eventsOfTrades(late.map(({ ref }) => ref));
   const overtaken = late.filter(({ event, ref }) => {
-    const story = stories.get(tradeRefKey(ref)) ?? [];
-    const isOurs = story.some(isLevelEvent) || tagsIn(inputs.get(event.place.txHash ?? '0x') ?? '0x').length > 0;
-    return isOurs && story.some(({ place }) => place.logIndex !== null && comparePlaces(place, event.place) > 0);
+    const tradeEvents = eventsByTrade.get(tradeRefKey(ref)) ?? [];
+    const isOurs = tradeEvents.some(isLevelEvent) || tagsIn(inputs.get(event.place.txHash ?? '0x') ?? '0x').length > 0;
+    return isOurs && tradeEvents.some(({ place }) => place.logIndex !== null && comparePlaces(place, event.place) > 0);
   });
   const [first] = overtaken.map(({ event }) => event.place.blockNumber).sort((a, b) => (a < b ? -1 : 1));
   return first ?? null;

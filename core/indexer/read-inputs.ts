@@ -4,7 +4,7 @@ import type { LogRange } from '../ports/chain.js';
 import type { Hex } from '../types.js';
 import { logKey } from '../ports/stores/tracking.js';
 
-/** What the transactions said that began an order in these blocks, as far as it did not come along with the logs. */
+/** Inputs of the transactions that began an order in these blocks; those that did not come with the logs are fetched. */
 export async function readInputs(
   { chain }: Venue,
   { logs, inputs }: LogRange,

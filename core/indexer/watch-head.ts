@@ -5,16 +5,16 @@ import { createCatchUpMeter, isNearHead } from './catch-up.js';
 import { createIdentification, type Identification } from './identify-venue.js';
 
 const SLOWEST_POLL_MS = 1000;
-const TELL_PROGRESS_MS = 10_000;
+const LOG_PROGRESS_MS = 10_000;
 
 /**
- * Keeps `venue.state` true: who the node is, its newest block and when we saw it, or why it cannot be asked. One loop per venue. It has ended
- * when nothing it asked the node is under way any more.
+ * Keeps `venue.state` current: the node's identity, its newest block and when it was seen, or the fault. One loop per venue. The returned
+ * function stops it and resolves when no request to the node is in flight.
  */
 export function watchHead(gateway: Gateway, venue: Venue): () => Promise<void> {
   const stopping = new AbortController();
   const following = follow(gateway, venue, stopping.signal);
-  const stopListening = venue.chain.heads((block) => hear(gateway, venue, block));
+  const stopListening = venue.chain.heads((block) => acceptPushed(gateway, venue, block));
   return () => {
     stopListening();
     stopping.abort();
@@ -24,21 +24,21 @@ export function watchHead(gateway: Gateway, venue: Venue): () => Promise<void> {
 
 async function follow(gateway: Gateway, venue: Venue, signal: AbortSignal): Promise<void> {
   const pause = Math.min(venue.definition.expectedBlockMs, SLOWEST_POLL_MS);
-  const weigh = progressOf(venue);
+  const reportProgress = progressOf(venue);
   const identification = createIdentification(venue);
   while (!signal.aborted) {
-    await look(gateway, venue, identification);
-    weigh();
+    await poll(gateway, venue, identification);
+    reportProgress();
     await venue.clock.sleep(pause, signal);
   }
   await identification.settled();
 }
 
-/** Measures how far the events are behind, and tells it now and then while they are. */
+/** Measures how far the cursor is behind the head, and logs it every LOG_PROGRESS_MS while it is. */
 function progressOf(venue: Venue): () => void {
   const { state, clock, log } = venue;
   const meter = createCatchUpMeter();
-  let toldAt = 0;
+  let loggedAt = 0;
   return () => {
     const [block, head, at] = [state.followed.block, state.head?.block.number, clock.now()];
     if (block === null || head === undefined) return;
@@ -48,27 +48,27 @@ function progressOf(venue: Venue): () => void {
       return meter.reset();
     }
     state.catchUp = meter.measure({ at, block, head });
-    if (at - toldAt < TELL_PROGRESS_MS) return;
-    toldAt = at;
+    if (at - loggedAt < LOG_PROGRESS_MS) return;
+    loggedAt = at;
     log.info('chain.catch-up', { block, head, ...state.catchUp });
   };
 }
 
-/** Believed only where it goes on: what goes back, or comes before the node was ever asked, is found out by asking. */
-function hear(gateway: Gateway, venue: Venue, block: BlockHead): void {
+/** Accepts a pushed head only if it is newer than the known one; reorganisations and recovery are left to polling. */
+function acceptPushed(gateway: Gateway, venue: Venue, block: BlockHead): void {
   const { state } = venue;
   if (state.head === null || state.fault !== null || block.number <= state.head.block.number) return;
   state.head = { block, seenAt: venue.clock.now() };
   gateway.bus.emit('head', { venue, block });
 }
 
-async function look(gateway: Gateway, venue: Venue, identification: Identification): Promise<void> {
+async function poll(gateway: Gateway, venue: Venue, identification: Identification): Promise<void> {
   const { state } = venue;
   try {
     await identification.ensure();
     const before = state.head;
     const block = await venue.chain.head();
-    // Something newer was heard meanwhile.
+    // A newer head was pushed while this request was in flight.
     if (state.head !== before && state.head !== null && block.number < state.head.block.number) return;
     const isNew = state.head?.block.hash !== block.hash;
     state.head = { block, seenAt: isNew ? venue.clock.now() : (state.head?.seenAt ?? venue.clock.now()) };

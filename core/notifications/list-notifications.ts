@@ -9,25 +9,25 @@ import { notificationId, type Notification, type NotificationKind } from './noti
 import type { ForeignNotice } from '../ports/notices.js';
 import type { MovedStop, Notice } from '../ports/stores/notifications.js';
 
-/** Per chain; older ones can be read in the histories. */
+/** Per chain; older ones are in the order and fill history. */
 const RECENT = 100;
 
-/** What is new for a wallet on every chain, newest first, without what it has put away. */
+/** Notifications of a wallet on every chain, newest first, without dismissed ones. */
 export async function listNotifications(gateway: Gateway, address: Address): Promise<Notification[]> {
   const own = Promise.all([...gateway.venues.values()].map((venue) => ofVenue(gateway, venue, address)));
   const [perChain, foreign] = await Promise.all([own, gateway.notices?.list(address) ?? []]);
   const all = [...perChain.flat(), ...foreign.map(ofBackend)];
-  const away = await gateway.store.notifications.dismissed(
+  const dismissed = await gateway.store.notifications.dismissed(
     address,
     all.map(({ id }) => id),
   );
-  return all.filter(({ id }) => !away.has(id)).sort((a, b) => b.createdAt - a.createdAt || b.id - a.id);
+  return all.filter(({ id }) => !dismissed.has(id)).sort((a, b) => b.createdAt - a.createdAt || b.id - a.id);
 }
 
-/** Only what is there can be put away: an id nobody was ever told is not worth a row. */
+/** Ignores ids that are not in the list, so that a client cannot fill the table with unknown ids. */
 export async function dismissNotification(gateway: Gateway, trader: Address, id: number): Promise<void> {
-  const told = await listNotifications(gateway, trader);
-  if (told.some((notification) => notification.id === id)) await gateway.store.notifications.dismiss(trader, id, gateway.clock.now());
+  const listed = await listNotifications(gateway, trader);
+  if (listed.some((notification) => notification.id === id)) await gateway.store.notifications.dismiss(trader, id, gateway.clock.now());
 }
 
 async function ofVenue(gateway: Gateway, venue: Venue, trader: Address): Promise<Notification[]> {
@@ -64,12 +64,12 @@ function ofOrder(venue: Venue, id: bigint, order: Order): Notification | null {
   if (kind === null) return null;
   const market = marketOf(venue, order.pairIndex);
   const name = `Your ${order.type} order ${id.toString()}${market === null ? '' : ` on ${market}`}`;
-  const told = {
+  const texts = {
     order_filled: { title: 'Order filled', body: `${name} was filled.` },
     order_rejected: { title: 'Order rejected', body: `${name} was rejected by the contracts: ${order.reason ?? 'OTHER'}.` },
     order_timed_out: { title: 'Order timed out', body: `${name} got no answer in time; its collateral can be reclaimed.` },
   } as const;
-  return { id: notificationId(id, kind), kind, ...told[kind], market, orderId: id.toString(), createdAt: order.updatedAt };
+  return { id: notificationId(id, kind), kind, ...texts[kind], market, orderId: id.toString(), createdAt: order.updatedAt };
 }
 
 const FILL_KINDS = { liquidation: 'position_liquidated', sl: 'stop_loss_hit', tp: 'take_profit_hit' } as const satisfies Partial<
@@ -81,17 +81,17 @@ function ofFill(venue: Venue, id: bigint, { action, terms, place }: Executed): N
   if (kind === null) return null;
   const market = marketOf(venue, terms.pairIndex);
   const name = `Your ${terms.long ? 'long' : 'short'} position${market === null ? '' : ` on ${market}`}`;
-  const told = {
+  const texts = {
     position_liquidated: { title: 'Position liquidated', body: `${name} was liquidated.` },
     stop_loss_hit: { title: 'Stop loss hit', body: `${name} was closed at its stop loss.` },
     take_profit_hit: { title: 'Take profit hit', body: `${name} was closed at its take profit.` },
   } as const;
-  return { id: notificationId(id, kind), kind, ...told[kind], market, orderId: null, createdAt: place.at };
+  return { id: notificationId(id, kind), kind, ...texts[kind], market, orderId: null, createdAt: place.at };
 }
 
 function ofNotice(venue: Venue, { id, kind, about, at }: Notice): Notification {
   const chain = venue.definition.name;
-  const told = {
+  const texts = {
     delegation_changed: {
       title: 'Trading delegate changed',
       body:
@@ -99,7 +99,7 @@ function ofNotice(venue: Venue, { id, kind, about, at }: Notice): Notification {
     },
     agent_expiring: { title: 'Agent expires soon', body: `The authorisation of agent ${about ?? ''} on ${chain} ends within 24 hours.` },
   } as const;
-  return { id: notificationId(id, kind), kind, ...told[kind], market: null, orderId: null, createdAt: at };
+  return { id: notificationId(id, kind), kind, ...texts[kind], market: null, orderId: null, createdAt: at };
 }
 
 const PRICE_SCALE = 10;
@@ -118,6 +118,6 @@ function marketOf({ feed }: Venue, pairIndex: number): string | null {
     const pair = feed.config().pairs[pairIndex];
     return pair ? symbolOf(pair) : null;
   } catch {
-    return null; // before the first parameters a notification is still worth reading
+    return null; // no parameters yet; the notification is shown without its market
   }
 }

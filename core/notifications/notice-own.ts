@@ -6,8 +6,8 @@ import type { Address } from '../types.js';
 const SOON_MS = 24 * 3_600_000;
 
 /**
- * Notices what no log tells: a changed delegate, an agent about to expire. Looked at when the account's notifications are read, and only
- * for traders with an agent here, so that a stranger's address costs no call to the chain.
+ * Records notices that no log reports: a changed delegate, an agent about to expire. Runs when the account's notifications are read, and only
+ * for traders with an agent here, so that requests for other addresses cost no RPC call.
  */
 export async function noticeOwn({ store, clock }: Gateway, venue: Venue, trader: Address): Promise<void> {
   const { slug } = venue.definition;
@@ -21,14 +21,14 @@ export async function noticeOwn({ store, clock }: Gateway, venue: Venue, trader:
   await noticeDelegate(store, venue, trader, now);
 }
 
-/** Our memory may be older than what another replica has seen: only a slot that was read anew makes a notice. */
+/** The cached delegate may be older than what another replica stored, so a notice is written only after a fresh read. */
 async function noticeDelegate({ notifications }: Gateway['store'], venue: Venue, trader: Address, now: number): Promise<void> {
   const { slug } = venue.definition;
   try {
     if ((await currentDelegate(venue, trader)) === (await notifications.delegateSeen(slug, trader))) return;
     await notifications.noteDelegate(slug, trader, await freshDelegate(venue, trader), now);
   } catch (error) {
-    // A node that does not answer hides a change for a while; the rest is still true.
+    // An unavailable node only delays this notice; the other notifications are still served.
     if (!(error instanceof GatewayError) || error.code !== 'UPSTREAM_UNAVAILABLE') throw error;
   }
 }

@@ -1,4 +1,4 @@
-/** What an account is told unasked; `backend` is what the protocol's own service says. Only facts of the chain, because anybody may read them; numbers below are part of every id. */
+/** Kinds of notifications; `backend` comes from the protocol's own service. Only on-chain facts, because any client may read them. The index is part of every id, so the order is fixed. */
 export const NOTIFICATION_KINDS = [
   'order_filled',
   'order_rejected',
@@ -29,7 +29,7 @@ export interface Notification {
  * corrects those. The id follows from the source's id and the kind, and is as stable as both.
  */
 export const notificationId = (source: bigint, kind: NotificationKind): number =>
-  Number(source * KIND_ROOM + BigInt(NOTIFICATION_KINDS.indexOf(kind)));
+  Number(source * IDS_PER_SOURCE + BigInt(NOTIFICATION_KINDS.indexOf(kind)));
 
-/** More than there are kinds, and never changed: a new kind must not give new ids to what was put away under the old ones. */
-const KIND_ROOM = 16n;
+/** Greater than the number of kinds and never changed: dismissals are stored by id. */
+const IDS_PER_SOURCE = 16n;
