@@ -1,37 +1,37 @@
 import { addressBucket } from '../access/client-address.js';
 import type { Address } from '../types.js';
 
-/** What one network address may hold on the sockets of all front ends together; of IPv6 a /64. */
+/** Limits per network address (IPv6: per /64) over the sockets of all APIs together. */
 export interface AddressLimits {
   readonly sockets: number;
   readonly subscriptions: number;
-  /** Different accounts that are watched without a proof of whose they are. */
+  /** Distinct accounts watched without authentication. */
   readonly users: number;
 }
 
-/** One socket's part of what its address holds. */
+/** One socket's share of the limits of its address. */
 export interface Share {
-  /** Takes a place for one subscription. Answers which limit is reached; nothing is taken then. */
+  /** Counts one subscription, or returns the limit that is reached and counts nothing. */
   take(user: Address | null): 'subscriptions' | 'users' | null;
   giveBack(user: Address | null): void;
-  /** Gives back everything, the socket's own place included. */
+  /** Releases everything, including the socket itself. */
   end(): void;
 }
 
 export interface AddressShares {
   readonly limits: AddressLimits;
-  /** Null when the address has as many sockets as it may. */
+  /** Null when the address has reached its socket limit. */
   open(address: string): Share | null;
 }
 
 interface Held {
   sockets: number;
   subscriptions: number;
-  /** How many subscriptions watch each. */
+  /** Number of subscriptions per account. */
   readonly users: Map<Address, number>;
 }
 
-/** Counted by each replica alone: sockets stay where they were opened. What is kept is bounded by the sockets that are open. */
+/** Counted per replica, because sockets stay where they were opened. Memory is bounded by the number of open sockets. */
 export function createAddressShares(limits: AddressLimits): AddressShares {
   const held = new Map<string, Held>();
 

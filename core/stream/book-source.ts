@@ -13,7 +13,7 @@ export interface BookSource {
   readonly stop: Cancel;
 }
 
-/** One market's book, made once per change for all who watch it. */
+/** One market's book, built once per change for all subscribers. */
 export function createBookSource({ bus }: Gateway, venue: Venue, symbol: string): BookSource {
   const topic = createTopic<OrderBook>('book', venue.log);
   const pair = pairOf(venue.feed.config(), symbol);
@@ -36,7 +36,7 @@ export function createBookSource({ bus }: Gateway, venue: Venue, symbol: string)
   };
 }
 
-/** Null while there is none: nobody is told a book that could not be filled from. */
+/** Null while the market has no usable price; nothing is published then. */
 function tryBook(venue: Venue, symbol: string): OrderBook | null {
   try {
     return getOrderBook(venue, symbol);

@@ -16,21 +16,21 @@ export interface CandleListener {
   readonly onPast: (candles: readonly ShownCandle[]) => void;
   /** Candles that are new or became different. */
   readonly onChange: (candles: readonly ShownCandle[]) => void;
-  /** The past could not be read; nothing more is told. */
+  /** The history could not be read; nothing more is sent. */
   readonly onFault: (error: unknown) => void;
 }
 
-/** Without a price for longer than this the stream was cut, and what the charts say of that time is asked for. */
+/** A gap without prices longer than this means the price stream was interrupted, so the candles are read again. */
 const GAP_MS = 2 * MINUTE_MS;
 
-/** One market's candles of one length: the past is read once for all who watch, then every price extends it. */
+/** One market's candles of one interval: the history is read once for all subscribers, then every price extends it. */
 export function createCandleSource(gateway: Gateway, venue: Venue, symbol: string, interval: CandleInterval): CandleSource {
   const { clock, feed, log } = venue;
   const pair = pairOf(feed.config(), symbol);
   const topic = createTopic<readonly ShownCandle[]>('candles', log);
   const sizeMs = intervalMs(interval);
   let candles = new Map<number, ShownCandle>();
-  /** The youngest minute that is in them. */
+  /** The latest minute contained in `candles`. */
   let minuteSeen = 0;
   let loaded: Promise<void> | null = null;
   let isReady = false;
@@ -78,7 +78,7 @@ export function createCandleSource(gateway: Gateway, venue: Venue, symbol: strin
     apply(joinMinutes(candles, minutes, sizeMs));
   };
 
-  // The recorder hears of a price in the same turn, before or after us; the minute is complete when the turn is over.
+  // The recorder handles the same price event, before or after this listener; the microtask runs when the minute is complete.
   const cancel = feed.on('price', (pairs) => pairs.includes(pair.index) && queueMicrotask(extend));
 
   return {
@@ -102,7 +102,7 @@ export function createCandleSource(gateway: Gateway, venue: Venue, symbol: strin
   };
 }
 
-/** Joining the same minute again as it grows changes nothing but what grew. */
+/** Idempotent: merging the same minute again as it grows changes only the fields that grew. */
 function joinMinutes(candles: ReadonlyMap<number, ShownCandle>, minutes: readonly Candle[], sizeMs: number): ShownCandle[] {
   const changed = new Map<number, ShownCandle>();
   for (const minute of minutes) {

@@ -6,11 +6,11 @@ export interface Conflated<Change> {
   readonly stop: Cancel;
 }
 
-/** Changes of which only the sum matters: what cannot be sent at once is merged with what comes, and said in one piece later. */
+/** Conflates changes of which only the merged result matters: a change that cannot be sent yet is merged with later ones and sent as one message. */
 export function createConflated<Change>(
   outbox: Outbox,
   merge: (waiting: Change, next: Change) => Change,
-  say: (change: Change) => string,
+  format: (change: Change) => string,
 ): Conflated<Change> {
   let waiting: { readonly change: Change } | null = null;
   const offer = {
@@ -18,7 +18,7 @@ export function createConflated<Change>(
       if (waiting === null) return null;
       const { change } = waiting;
       waiting = null;
-      return say(change);
+      return format(change);
     },
   };
   return {
@@ -33,7 +33,7 @@ export function createConflated<Change>(
   };
 }
 
-/** The later one of a kind wins; the order is that of first appearance. */
+/** The last item per key wins; items keep the order of first appearance. */
 export const mergeBy =
   <Item>(keyOf: (item: Item) => string | number) =>
   (earlier: readonly Item[], later: readonly Item[]): readonly Item[] => [

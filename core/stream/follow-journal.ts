@@ -5,25 +5,25 @@ import type { JournalHub } from './journal-hub.js';
 
 export interface FollowOptions {
   readonly trader: Address;
-  /** Whoever has seen this one hears everything above it, once each, in order. */
+  /** Entries after this cursor are delivered exactly once and in order. */
   readonly after: bigint;
-  /** Finished before the next ones are handed over. */
+  /** Awaited before the next entries are delivered. */
   readonly deliver: (entries: readonly JournalEntry[]) => Promise<void> | void;
-  /** Waited for between the pages of a long past, so that it is read no faster than it is sent. */
+  /** Awaited between the pages of a long history, so that it is read no faster than it is sent. */
   readonly whenRoom: () => Promise<void>;
-  /** It failed for so long that nobody should wait for it; nothing more is delivered. */
+  /** Reading failed TRIES times in a row; nothing more is delivered. */
   readonly onFault: (error: unknown) => void;
 }
 
 const PAGE = 200;
-/** More than this waiting is forgotten and read again from where it is kept. */
-const MOST_WAITING = 64;
+/** With more batches waiting than this, they are dropped and read again from the store. */
+const MAX_WAITING = 64;
 const RETRY_MS = 1_000;
 const TRIES = 30;
 
 /**
- * The story of an account from a cursor on. The store is the authority; what the bus says is taken as it comes only while it continues
- * what was delivered, and everything else is a hint to read again: nothing is lost or repeated, whatever the bus does.
+ * Delivers an account's journal from a cursor on. The store is the authority: entries from the bus are used directly only while they continue
+ * what was delivered; anything else triggers a read from the store. So no entry is lost or repeated, whatever the bus does.
  */
 export function followJournal(gateway: Gateway, venue: Venue, hub: JournalHub, options: FollowOptions): Cancel {
   const { trader, deliver, whenRoom, onFault } = options;
@@ -41,10 +41,10 @@ export function followJournal(gateway: Gateway, venue: Venue, hub: JournalHub, o
     return page;
   };
 
-  /** The next entries that continue what was delivered; empty when these do not. */
+  /** The next waiting entries if they continue what was delivered; otherwise empty. */
   const takeLive = (): readonly JournalEntry[] => {
-    const told = waiting.shift() ?? [];
-    const fresh = told[0] !== undefined && told[0].cursor > position ? told : told.filter(({ cursor }) => cursor > position);
+    const batch = waiting.shift() ?? [];
+    const fresh = batch[0] !== undefined && batch[0].cursor > position ? batch : batch.filter(({ cursor }) => cursor > position);
     const isNext = fresh.every(({ cursor }, at) => cursor === position + BigInt(at) + 1n);
     if (!isNext) isBehind = true;
     return isNext ? fresh : [];
@@ -87,7 +87,7 @@ export function followJournal(gateway: Gateway, venue: Venue, hub: JournalHub, o
 
   const cancel = hub.listen(trader, (entries) => {
     waiting.push(entries);
-    if (waiting.length > MOST_WAITING) {
+    if (waiting.length > MAX_WAITING) {
       waiting = [];
       isBehind = true;
     }

@@ -4,14 +4,14 @@ import type { Cancel } from '../types.js';
 export interface HeartbeatOptions {
   readonly clock: Clock;
   readonly everyMs: number;
-  /** So many questions in a row without a sign of life, and the peer is lost. */
+  /** After this many consecutive pings without any message the peer is lost. */
   readonly misses: number;
   readonly ask: () => void;
   readonly onLost: () => void;
 }
 
 export interface Heartbeat {
-  /** Anything the peer says proves that it lives. */
+  /** Called for any message of the peer. */
   alive(): void;
   stop: Cancel;
 }

@@ -5,7 +5,7 @@ import type { Address, Cancel } from '../types.js';
 
 export type EntriesListener = (entries: readonly JournalEntry[]) => void;
 
-/** New entries of the accounts somebody watches, from one look at the bus for all of them. */
+/** Distributes new journal entries to the watched accounts, with one bus listener for all of them. */
 export interface JournalHub {
   /** Entries of one account, in order; listeners of the same account are handed the same arrays. */
   listen(trader: Address, listener: EntriesListener): Cancel;
@@ -22,10 +22,10 @@ export function createJournalHub(gateway: Gateway, venue: Venue): JournalHub {
   const accounts = new Map<Address, Watched>();
   let cancel: Cancel | null = null;
 
-  const hear = (entries: readonly JournalEntry[]): void => {
-    const told = new Map<Address, JournalEntry[]>();
-    for (const entry of entries) if (accounts.has(entry.trader)) told.set(entry.trader, [...(told.get(entry.trader) ?? []), entry]);
-    for (const [trader, own] of told) accounts.get(trader)?.bus.emit('entries', own);
+  const distribute = (entries: readonly JournalEntry[]): void => {
+    const byTrader = new Map<Address, JournalEntry[]>();
+    for (const entry of entries) if (accounts.has(entry.trader)) byTrader.set(entry.trader, [...(byTrader.get(entry.trader) ?? []), entry]);
+    for (const [trader, own] of byTrader) accounts.get(trader)?.bus.emit('entries', own);
   };
 
   const watchedOf = (trader: Address): Watched => {
@@ -48,7 +48,7 @@ export function createJournalHub(gateway: Gateway, venue: Venue): JournalHub {
   return {
     size: () => accounts.size,
     listen(trader, listener) {
-      cancel ??= gateway.bus.on('journal', (event) => event.venue === venue && hear(event.entries));
+      cancel ??= gateway.bus.on('journal', (event) => event.venue === venue && distribute(event.entries));
       const watched = watchedOf(trader);
       watched.listeners += 1;
       const off = watched.bus.on('entries', listener);

@@ -1,24 +1,24 @@
-/** A socket as the doors see it. Whoever hosts it speaks the transport; nobody else knows which one it is. */
+/** A client connection as the APIs see it, independent of the transport, which only the host implements. */
 export interface Line {
-  /** In order. `sent` is called once the network has taken it, or the line is gone. */
+  /** Sends in order. `sent` is called once the network has taken the text, or the connection is closed. */
   send(text: string, sent: () => void): void;
-  /** Says goodbye; a peer that does not answer is cut a moment later. */
+  /** Starts the close handshake; a peer that does not answer is terminated shortly after. */
   close(code: CloseCode, reason: string): void;
-  /** For a fault that no handler could answer: it is logged and ends the connection. Never throws, so it can stand at the end of any chain. */
+  /** Logs a fault that no handler dealt with and ends the connection. Never throws, so it can end any promise chain. */
   fail(error: unknown): void;
 }
 
 export interface LineListener {
   /** One whole message. */
   message(bytes: Uint8Array, isBinary: boolean): void;
-  /** A sign of life that carries no message. */
+  /** A pong or another frame without a message. */
   alive(): void;
-  /** The line is gone, whoever ended it; called once. */
+  /** The connection is closed, by either side; called once. */
   closed(): void;
-  /** Resolves when nothing that was asked waits for its answer; absent where answers do not wait. */
+  /** Resolves when no request waits for its answer; absent where requests are answered synchronously. */
   settled?(): Promise<void>;
 }
 
-/** Going away; broke the rules of talking; the service restarts; cannot keep up. */
+/** Going away; policy violation; service restart; client too slow. */
 export const CLOSE_CODES = { away: 1001, policy: 1008, restart: 1012, slow: 1013 } as const;
 export type CloseCode = (typeof CLOSE_CODES)[keyof typeof CLOSE_CODES];

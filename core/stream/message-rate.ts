@@ -1,12 +1,12 @@
 import type { Clock } from '../ports/clock.js';
 
 export interface RateNumbers {
-  /** What may come at once. */
+  /** Maximum number of messages at once. */
   readonly burst: number;
   readonly perSecond: number;
 }
 
-/** Answers whether one more message may pass. */
+/** Token bucket: whether one more message may pass. */
 export function createMessageRate(clock: Pick<Clock, 'now'>, { burst, perSecond }: RateNumbers): () => boolean {
   let left = burst;
   let at = clock.now();

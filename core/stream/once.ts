@@ -1,4 +1,4 @@
-/** Made once per object, however many ask: what a thousand lines send is written down a single time. */
+/** Memoises by object: a message sent on a thousand connections is serialised once. */
 export function createOnce<Item extends object, Made>(make: (item: Item) => Made): (item: Item) => Made {
   const known = new WeakMap<Item, { readonly made: Made }>();
   return (item) => {

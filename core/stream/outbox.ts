@@ -1,41 +1,41 @@
 import type { Line } from './line.js';
 
 export interface OutboxLimits {
-  /** While the network holds more than this, everything waits here. */
+  /** While more than this is handed to the network and not yet taken, messages wait in the queue. */
   readonly inFlight: number;
-  /** What may wait here before the line is given up. */
+  /** Maximum queue length before the connection is closed as too slow. */
   readonly queued: number;
 }
 
 /** Characters, which for our messages are bytes. */
 export const OUTBOX_LIMITS: OutboxLimits = { inFlight: 64 * 1024, queued: 1024 * 1024 };
 
-/** Something whose words are chosen when there is room for them, so that waiting costs no memory. */
+/** A message whose text is built only when it can be sent, so that waiting costs no memory. */
 export interface Offer {
-  /** Null when there is nothing to say after all. */
+  /** Null when there is nothing to send any more. */
   take(): string | null;
 }
 
 export interface Outbox {
-  /** Sent in order and never dropped: a line that lets too much of it pile up is given up. */
+  /** Sent in order and never dropped: a connection whose queue exceeds the limit is closed. */
   push(text: string): void;
-  /** Asked for its words as soon as there is room; offered again meanwhile, it keeps its place and is asked once. */
+  /** Calls `take` as soon as the message can be sent; offered again before that, it keeps its place and is taken once. */
   offer(offer: Offer): void;
   withdraw(offer: Offer): void;
-  /** Resolves when nothing waits here any more, also because the end has come. */
+  /** Resolves when the queue is empty or the outbox has ended. */
   whenEmpty(): Promise<void>;
-  /** Forgets what waits, takes nothing more. */
+  /** Drops the queue and ignores further messages. */
   end(): void;
 }
 
 export interface OutboxEvents {
-  /** Too much piled up; nothing is sent any more. */
+  /** The queue exceeded its limit; nothing more is sent. */
   readonly onSlow: () => void;
-  /** An offer found no words; it is skipped. */
+  /** An offer's `take` threw; it is skipped. */
   readonly onFault: (error: unknown) => void;
 }
 
-/** Back-pressure of one line: what it may lag behind is bounded, whatever is subscribed to and however slowly it is read. */
+/** Back-pressure of one connection: its queue is bounded whatever it subscribes to and however slowly the client reads. */
 export function createOutbox(line: Pick<Line, 'send'>, limits: OutboxLimits, { onSlow, onFault }: OutboxEvents): Outbox {
   let queue: string[] = [];
   let queued = 0;
@@ -45,7 +45,7 @@ export function createOutbox(line: Pick<Line, 'send'>, limits: OutboxLimits, { o
   let waiting: (() => void)[] = [];
   const offers = new Set<Offer>();
 
-  const wordsOf = (offer: Offer): string | null => {
+  const textOf = (offer: Offer): string | null => {
     try {
       return offer.take();
     } catch (error) {
@@ -55,15 +55,15 @@ export function createOutbox(line: Pick<Line, 'send'>, limits: OutboxLimits, { o
   };
 
   const nextText = (): string | null => {
-    const text = queue.shift();
-    if (text !== undefined) {
-      queued -= text.length;
-      return text;
+    const next = queue.shift();
+    if (next !== undefined) {
+      queued -= next.length;
+      return next;
     }
     for (const offer of offers) {
       offers.delete(offer);
-      const words = wordsOf(offer);
-      if (words !== null) return words;
+      const text = textOf(offer);
+      if (text !== null) return text;
     }
     return null;
   };

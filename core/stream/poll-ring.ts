@@ -2,15 +2,15 @@ import type { Clock } from '../ports/clock.js';
 import type { Cancel } from '../types.js';
 
 export interface PollRing {
-  /** Polls it again and again, first one interval from now. */
+  /** Calls `poll` repeatedly, first after one interval. */
   add(poll: () => void): Cancel;
   readonly size: () => number;
 }
 
 export interface PollRingOptions {
-  /** The interval of each while there are few. */
+  /** The interval per entry while the shared rate allows it. */
   readonly everyMs: number;
-  /** Polls of all of them together; with more entries than this allows for, each waits longer for its turn. */
+  /** Polls of all entries together; with many entries the interval of each grows. */
   readonly perSecond: number;
 }
 
@@ -19,13 +19,13 @@ interface Entry {
   dueAt: number;
 }
 
-/** Polls whatever is watched at one shared rate, in turn: the number of watchers never adds to what a node is asked. */
+/** Polls all entries round-robin at one shared rate, so that the load on the node does not grow with the number of entries. */
 export function createPollRing(clock: Clock, { everyMs, perSecond }: PollRingOptions): PollRing {
-  /** In the order in which they fall due, because all have the same interval. */
+  /** Ordered by due time, because all have the same interval. */
   const entries = new Set<Entry>();
   let stopTicking: Cancel | null = null;
 
-  /** A clock that was set back would leave all of them far ahead; none is ever further ahead than its interval. */
+  /** An entry due later than one interval from now means the clock was set back; it counts as due. */
   const isDue = ({ dueAt }: Entry): boolean => dueAt <= clock.now() || dueAt > clock.now() + everyMs;
 
   const turn = (): void => {

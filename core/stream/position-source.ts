@@ -4,12 +4,12 @@ import type { Cancel } from '../types.js';
 import type { PollRingOptions } from './poll-ring.js';
 import { createStateSource, type AccountWatch, type StateSource } from './state-source.js';
 
-/** What others do to a market moves its fees and is told to nobody. */
+/** Trades of others change a market's fees without an event for this account, so positions are polled too. */
 export const POSITION_POLLS: PollRingOptions = { everyMs: 15_000, perSecond: 10 };
-/** Profit moves with every price; nobody reads it faster. */
+/** Profit changes with every price; it is published at most this often. */
 const PRICED_EVERY_MS = 1_000;
 
-/** Open positions of one account, with the profit of the moment: the chain is asked when something happened, the price is ours. */
+/** Open positions of one account with current profit: read from the chain when something happened, repriced from the feed in between. */
 export function createPositionSource({ gateway, venue, journal, polls, trader }: AccountWatch): StateSource<Position[]> {
   const { clock } = venue;
   const source = createStateSource<HeldPosition[], Position[]>({
@@ -47,7 +47,7 @@ export function createPositionSource({ gateway, venue, journal, polls, trader }:
   };
 }
 
-/** Fees run on with the chain's clock. */
+/** Priced at the newest block, because fees accrue with block time. */
 function price(venue: Venue, { own, place }: HeldPosition): Position {
   const head = venue.state.head?.block;
   return positionOf(venue, own, { ...place, block: head && head.number > place.block.number ? head : place.block });

@@ -5,48 +5,48 @@ import type { Cancel } from '../types.js';
 import { createCrowdTopic } from './topic.js';
 
 export interface PriceSource {
-  /** Every price as it is now; one that did not change is the same object. */
+  /** All current prices; an unchanged price is the same object. */
   all(): readonly Price[];
   listen(listener: (changed: readonly Price[]) => void): Cancel;
   readonly stop: Cancel;
 }
 
-/** Throws NOT_READY while there is nothing to tell. */
+/** Throws NOT_READY while there are no prices. */
 export function createPriceSource({ bus }: Gateway, venue: Venue): PriceSource {
   const topic = createCrowdTopic<readonly Price[]>('prices', venue.log);
   const latest = new Map(listPrices(venue).map((price) => [price.market, price]));
 
   let moved = new Set<number>();
-  let isTelling = false;
+  let isPublishing = false;
 
-  const look = (pairs: ReadonlySet<number>): readonly Price[] => {
+  const update = (pairs: ReadonlySet<number>): readonly Price[] => {
     const changed = listPrices(venue, pairs);
     for (const price of changed) latest.set(price.market, price);
     return changed;
   };
 
-  const tell = async (): Promise<void> => {
+  const publish = async (): Promise<void> => {
     const pairs = moved;
-    moved = new Set(); // before anything fails: what cannot be told now is told when it moves again
-    const changed = look(pairs);
+    moved = new Set(); // cleared before the publish: prices that fail now are published with their next change
+    const changed = update(pairs);
     if (changed.length > 0) await topic.tell(changed);
   };
 
-  /** What changes while a crowd is being told is told as one afterwards: a crowd that is told slowly hears less often, not late. */
-  const settle = async (): Promise<void> => {
-    isTelling = true;
-    await Promise.resolve(); // frames that piled up arrive in one go
+  /** Changes that arrive during a publish are published together afterwards: with many listeners updates get rarer, not older. */
+  const publishAll = async (): Promise<void> => {
+    isPublishing = true;
+    await Promise.resolve(); // lets price events of the same turn collect
     try {
-      while (moved.size > 0) await tell().catch((error: unknown) => venue.log.error('stream.prices-not-told', { error }));
+      while (moved.size > 0) await publish().catch((error: unknown) => venue.log.error('stream.prices-not-told', { error }));
     } finally {
-      isTelling = false;
+      isPublishing = false;
     }
   };
 
-  /** Whoever comes while a crowd is being told begins with what is known now, and hears it again. */
+  /** A client that subscribes during a publish gets the newest prices at once, and again with the next publish. */
   const all = (): readonly Price[] => {
     try {
-      if (moved.size > 0) look(moved);
+      if (moved.size > 0) update(moved);
     } catch (error) {
       venue.log.error('stream.prices-not-told', { error });
     }
@@ -55,7 +55,7 @@ export function createPriceSource({ bus }: Gateway, venue: Venue): PriceSource {
 
   const change = (pairs: readonly number[]): void => {
     for (const pair of pairs) moved.add(pair);
-    if (!isTelling) void settle();
+    if (!isPublishing) void publishAll();
   };
 
   const forgetDelisted = (): void => {

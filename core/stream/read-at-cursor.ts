@@ -2,16 +2,16 @@ import type { Gateway, Venue } from '../gateway.js';
 import type { Address } from '../types.js';
 
 export interface AtCursor<State> {
-  /** Everything up to here is in the state. */
+  /** Every entry up to this one is in the state. */
   readonly cursor: bigint;
-  /** Nothing above this is in it; equal to the cursor unless the account would not hold still. */
+  /** No entry above this one is in the state; equal to `cursor` unless the account changed during every try. */
   readonly until: bigint;
   readonly state: State;
 }
 
 const TRIES = 5;
 
-/** What is read between two looks at the same cursor is the state at that cursor, because every change of it moves the cursor. */
+/** Reads the state and checks that the journal cursor is the same before and after; every change of the state moves the cursor. */
 export async function readAtCursor<State>(
   { store }: Gateway,
   venue: Venue,

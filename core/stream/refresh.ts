@@ -2,7 +2,7 @@ import type { Clock } from '../ports/clock.js';
 import type { Cancel } from '../types.js';
 
 export interface Refresh {
-  /** Run at once; while a run is under way or was a moment ago, once more after it, however often it is asked. */
+  /** Runs at once; during a run or within `gapMs` after it, requests are merged into one further run. */
   ask(): void;
   readonly stop: Cancel;
 }

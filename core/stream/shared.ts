@@ -7,11 +7,11 @@ export interface Held<Part> {
 
 export interface Shared<Key, Part> {
   hold(key: Key): Held<Part>;
-  /** How many are held by somebody. */
+  /** Number of parts that are in use. */
   readonly size: () => number;
 }
 
-/** Parts by key that live while somebody holds them: made for the first, stopped with the last. */
+/** Reference-counted parts by key: created for the first holder, stopped when the last one releases it. */
 export function createShared<Key, Part extends { readonly stop: Cancel }>(
   idOf: (key: Key) => string,
   make: (key: Key) => Part,

@@ -2,20 +2,20 @@ import type { Venue } from '../gateway.js';
 import type { Share } from './address-shares.js';
 import type { Line, LineListener } from './line.js';
 
-/** Who is at the other end. */
+/** The client of a connection. */
 export interface Peer {
-  /** Names the line in our logs, as it does in the answer to the handshake. */
+  /** Identifies the connection in logs; also sent in the handshake response. */
   readonly requestId: string;
-  /** Whose per-IP limit it counts against. */
+  /** The client address for per-IP limits. */
   readonly address: string;
-  /** What the socket may hold of its address's part. */
+  /** The socket's share of the limits of its address. */
   readonly share: Share;
 }
 
-/** A row of the table of sockets: what is reached at `{prefix}/{chain}/ws`. */
+/** One WebSocket endpoint, served at `{prefix}/{chain}/ws`. */
 export interface SocketRoute {
   readonly prefix: `/${string}`;
-  /** Doubled slashes and one at the end mean nothing. */
+  /** Doubled and trailing slashes in the path are ignored. */
   readonly takesSpareSlashes?: boolean;
   /** Called once the handshake is done. */
   open(venue: Venue, line: Line, peer: Peer): LineListener;

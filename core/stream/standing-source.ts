@@ -7,29 +7,29 @@ import type { Gateway, Venue } from '../gateway.js';
 import type { Address, Cancel } from '../types.js';
 import { createTopic } from './topic.js';
 
-/** By what a line proved whose it is; a key by its hash. */
+/** The credential a connection authenticated with; an API key by its hash. */
 export type Credential =
   { readonly kind: 'agent'; readonly agent: Address; readonly trader: Address } | { readonly kind: 'apiKey'; readonly hash: string };
 
 export interface StandingSource {
-  /** Told once, when the credential stops being good. */
+  /** Called when the credential becomes invalid. */
   listen(onLost: (reason: GatewayError) => void): Cancel;
   readonly stop: Cancel;
 }
 
-/** The contract tells nobody when a delegate changes; so often it is asked while somebody's line depends on the answer. */
+/** The contract emits no event when a delegate changes, so the delegate is polled while a connection depends on it. */
 export const STANDING_POLL_MS = 10_000;
-/** Timers count in 31 bits. */
+/** Node timers overflow above 2^31 ms. */
 const LONGEST_TIMER_MS = 24 * 60 * 60 * 1000;
 
-/** Watches over a credential while lines live from it: revocation by the journal, expiry by the clock, delegation by asking. */
+/** Watches a credential while connections use it: revocation through the journal, expiry by timer, delegation by polling. */
 export function createStandingSource(gateway: Gateway, venue: Venue, credential: Credential): StandingSource {
   const { clock, log } = venue;
   const topic = createTopic<GatewayError>('standing', log);
   let isStopped = false;
   let cancelExpiry: Cancel = () => undefined;
 
-  const lose = (reason: GatewayError): void => {
+  const invalidate = (reason: GatewayError): void => {
     if (!isStopped) topic.tell(reason);
   };
 
@@ -37,49 +37,49 @@ export function createStandingSource(gateway: Gateway, venue: Venue, credential:
     cancelExpiry();
     if (isStopped || scope.expiresAt === null) return;
     const { expiresAt } = scope;
-    if (isExpired(scope, clock.now())) return lose(new GatewayError('AGENT_EXPIRED', { agent, expiresAt }));
-    cancelExpiry = clock.after(Math.min(expiresAt - clock.now(), LONGEST_TIMER_MS), () => void look());
+    if (isExpired(scope, clock.now())) return invalidate(new GatewayError('AGENT_EXPIRED', { agent, expiresAt }));
+    cancelExpiry = clock.after(Math.min(expiresAt - clock.now(), LONGEST_TIMER_MS), () => void check());
   };
 
-  const judge = (agent: Agent): boolean => {
+  const checkAgent = (agent: Agent): boolean => {
     const isTakenOver = credential.kind === 'agent' && agent.trader !== credential.trader;
-    if (isTakenOver || agent.revokedAt !== null) lose(new GatewayError('AGENT_REVOKED', { agent: agent.agent }));
+    if (isTakenOver || agent.revokedAt !== null) invalidate(new GatewayError('AGENT_REVOKED', { agent: agent.agent }));
     else armExpiry(agent);
     return !isTakenOver;
   };
 
-  const lookAtAgent = async (address: Address, isFresh: boolean): Promise<void> => {
+  const readAgent = async (address: Address, isFresh: boolean): Promise<void> => {
     const agent = await gateway.entrance.agents.refresh({ chain: venue.definition.slug, agent: address });
     if (agent === null) throw new GatewayError('AGENT_UNKNOWN', { agent: address });
-    if (!judge(agent)) return;
+    if (!checkAgent(agent)) return;
     if (isFresh && agent.agent !== agent.trader) await freshDelegate(venue, agent.trader);
     await requireActive(venue, agent);
   };
 
-  const lookAtKey = async (hash: string): Promise<void> => {
+  const readKey = async (hash: string): Promise<void> => {
     const known = await gateway.entrance.apiKeys.refresh({ chain: venue.definition.slug, hash });
     if (known === null || isKeyExpired(known, clock.now())) throw new GatewayError('API_KEY_UNKNOWN', {});
   };
 
-  /** A node or a database that does not answer takes nobody's rights away. */
-  const look = async (isFresh = false): Promise<void> => {
+  /** An unavailable node or database does not invalidate a credential. */
+  const check = async (isFresh = false): Promise<void> => {
     try {
-      await (credential.kind === 'agent' ? lookAtAgent(credential.agent, isFresh) : lookAtKey(credential.hash));
+      await (credential.kind === 'agent' ? readAgent(credential.agent, isFresh) : readKey(credential.hash));
     } catch (error) {
       const refusal = refusalOf(error);
-      if (refusal !== null) lose(refusal);
+      if (refusal !== null) invalidate(refusal);
       else if (!isStopped) log.warn('stream.standing-not-read', { error });
     }
   };
 
   const cancels = [
-    clock.every(STANDING_POLL_MS, () => void look(true)),
+    clock.every(STANDING_POLL_MS, () => void check(true)),
     gateway.bus.on('journal', (event) => {
       if (event.venue !== venue || credential.kind !== 'agent') return;
-      for (const { fact } of event.entries) if (fact.kind === 'agent' && fact.agent.agent === credential.agent) judge(fact.agent);
+      for (const { fact } of event.entries) if (fact.kind === 'agent' && fact.agent.agent === credential.agent) checkAgent(fact.agent);
     }),
   ];
-  void look();
+  void check();
   return {
     listen: topic.listen,
     stop() {

@@ -5,16 +5,16 @@ import type { PollRing } from './poll-ring.js';
 import { createRefresh } from './refresh.js';
 import { createTopic } from './topic.js';
 
-/** What an account has, and up to where its journal is in it. */
+/** An account's state, and the journal cursor it includes. */
 export interface ToldState<State> {
   readonly cursor: bigint;
   readonly state: State;
 }
 
 export interface StateListener<State> {
-  /** The state as soon as it is known, then every other one. */
-  readonly onState: (told: ToldState<State>) => void;
-  /** It could not be read even once; nothing more is told. */
+  /** Called with the state as soon as it is known, then on every change. */
+  readonly onState: (value: ToldState<State>) => void;
+  /** The first read failed; nothing more is sent. */
   readonly onFault: (error: unknown) => void;
 }
 
@@ -23,7 +23,7 @@ export interface StateSource<State> {
   readonly stop: Cancel;
 }
 
-/** Whose account it is, and where its changes come from. */
+/** The account, and the sources of its changes. */
 export interface AccountWatch {
   readonly gateway: Gateway;
   readonly venue: Venue;
@@ -34,36 +34,36 @@ export interface AccountWatch {
 }
 
 export interface StateOptions<Read, State> extends AccountWatch {
-  /** What has to be asked for. */
+  /** Reads from the chain or the store. */
   readonly read: () => Promise<Read>;
-  /** What is shown of it at this moment. */
+  /** Derives the published state from the last read. */
   readonly show: (read: Read) => State;
 }
 
-/** Changes that come in a burst, as those of one block do, are read together. */
+/** Changes within this time, such as those of one block, cause a single read. */
 const GAP_MS = 100;
-/** A node may answer for the block before the one that the journal speaks of; so many new blocks later it does no more. */
+/** A node may still answer for the block before the journal entry, so the state is read again with this many new heads. */
 const HEADS_AFTER = 2;
 
-/** A state that is read again when the account's journal says so, and told when it became another one. */
+/** A state that is read again after every journal entry of the account, and published when it changed. */
 export function createStateSource<Read, State>(
   options: StateOptions<Read, State>,
 ): StateSource<State> & { /** Shows again what was read last. */ readonly reshow: () => void; readonly latest: () => Read | null } {
   const { gateway, venue, journal, trader } = options;
   const topic = createTopic<ToldState<State>>('state', venue.log);
-  const hopeful = new Set<StateListener<State>['onFault']>();
+  const waitingForFirst = new Set<StateListener<State>['onFault']>();
   let known: { readonly cursor: bigint; readonly read: Read } | null = null;
-  let told: { readonly text: string; readonly value: ToldState<State> } | null = null;
+  let published: { readonly text: string; readonly value: ToldState<State> } | null = null;
   let headsLeft = 0;
 
   const reshow = (): void => {
     if (known === null) return;
     const value = { cursor: known.cursor, state: options.show(known.read) };
     const text = textOf(value.state);
-    const isSame = told?.text === text && told.value.cursor === value.cursor;
-    const isNews = told?.text !== text;
-    if (!isSame) told = { text, value };
-    if (isNews) topic.tell(value);
+    const isSame = published?.text === text && published.value.cursor === value.cursor;
+    const isChanged = published?.text !== text;
+    if (!isSame) published = { text, value };
+    if (isChanged) topic.tell(value);
   };
 
   const read = async (): Promise<void> => {
@@ -72,8 +72,8 @@ export function createStateSource<Read, State>(
       known = { cursor, read: await options.read() };
       reshow();
     } catch (error) {
-      if (told !== null) venue.log.warn('stream.state-not-read', { error });
-      for (const onFault of [...hopeful]) onFault(error);
+      if (published !== null) venue.log.warn('stream.state-not-read', { error });
+      for (const onFault of [...waitingForFirst]) onFault(error);
     }
   };
 
@@ -104,18 +104,18 @@ export function createStateSource<Read, State>(
     latest: () => known?.read ?? null,
     stop: () => cancels.forEach((cancel) => cancel()),
     follow({ onState, onFault }) {
-      const hear = (value: ToldState<State>): void => {
-        hopeful.delete(onFault);
+      const deliver = (value: ToldState<State>): void => {
+        waitingForFirst.delete(onFault);
         onState(value);
       };
-      const cancel = topic.listen(hear);
-      if (told !== null) hear(told.value);
+      const cancel = topic.listen(deliver);
+      if (published !== null) deliver(published.value);
       else {
-        hopeful.add(onFault);
+        waitingForFirst.add(onFault);
         refresh.ask();
       }
       return () => {
-        hopeful.delete(onFault);
+        waitingForFirst.delete(onFault);
         cancel();
       };
     },

@@ -2,7 +2,7 @@ import { createBus } from '../bus.js';
 import type { Logger } from '../ports/log.js';
 import type { Cancel } from '../types.js';
 
-/** Something that changes, and those who want to know. A listener that fails harms no other. */
+/** Publishes items to listeners. A listener that throws does not affect the others. */
 export interface Topic<Item> {
   readonly listen: (listener: (item: Item) => void) => Cancel;
   readonly tell: (item: Item) => void;
@@ -15,19 +15,19 @@ export function createTopic<Item>(name: string, log: Logger): Topic<Item> {
 
 export interface CrowdTopic<Item> {
   readonly listen: (listener: (item: Item) => void) => Cancel;
-  /** Resolves when everybody knows who listened when it was told and still does; the next item waits for that. */
+  /** Resolves when every listener that was subscribed at the call and still is has been called. */
   readonly tell: (item: Item) => Promise<void>;
 }
 
-/** So many lines take a few milliseconds; then it is somebody else's turn. */
+/** Listeners called per turn of the event loop; this many take a few milliseconds. */
 export const AT_ONCE = 200;
 
-/** For those who may be thousands: they are told in turns, and whatever else the process has to do is done between them. */
+/** For thousands of listeners: they are called in batches, and the event loop runs in between. */
 export function createCrowdTopic<Item>(name: string, log: Logger): CrowdTopic<Item> {
   const listeners = new Set<(item: Item) => void>();
 
-  const tellSome = (some: readonly ((item: Item) => void)[], item: Item): void => {
-    for (const listener of some) {
+  const callAll = (batch: readonly ((item: Item) => void)[], item: Item): void => {
+    for (const listener of batch) {
       if (!listeners.has(listener)) continue;
       try {
         listener(item);
@@ -45,7 +45,7 @@ export function createCrowdTopic<Item>(name: string, log: Logger): CrowdTopic<It
     async tell(item) {
       const all = [...listeners];
       for (let from = 0; from < all.length; from += AT_ONCE) {
-        tellSome(all.slice(from, from + AT_ONCE), item);
+        callAll(all.slice(from, from + AT_ONCE), item);
         if (all.length > AT_ONCE) await new Promise((resolve) => setImmediate(resolve));
       }
     },

@@ -7,7 +7,7 @@ import type { Cancel } from '../types.js';
 import { createTopic } from './topic.js';
 
 export interface TradeSource {
-  /** What was executed lately, newest first, then each execution as it happens: none is missing between the two, none comes twice. */
+  /** Recent executions, newest first, then each new one; without gap or repeat in between. */
   follow(limit: number, listener: TradeListener): Cancel;
   readonly stop: Cancel;
 }
@@ -15,18 +15,18 @@ export interface TradeSource {
 export interface TradeListener {
   readonly onPast: (trades: readonly ShownTrade[]) => void;
   readonly onTrade: (trade: ShownTrade) => void;
-  /** The past could not be read; nothing more is told. */
+  /** The history could not be read; nothing more is sent. */
   readonly onFault: (error: unknown) => void;
 }
 
-interface Told {
+interface TopicItem {
   readonly trade: MarketTrade;
   readonly shown: ShownTrade;
 }
 
 export function createTradeSource(venue: Venue, symbol: string): TradeSource {
   const pair = pairOf(venue.feed.config(), symbol);
-  const topic = createTopic<Told>('trades', venue.log);
+  const topic = createTopic<TopicItem>('trades', venue.log);
   const show = (trade: MarketTrade): ShownTrade => describeTrade(symbolOf(pair), trade);
   const stop = venue.feed.on('trade', (trade) => {
     if (trade.pairIndex === pair.index) topic.tell({ trade, shown: show(trade) });
@@ -35,9 +35,9 @@ export function createTradeSource(venue: Venue, symbol: string): TradeSource {
   return {
     stop,
     follow(limit, { onPast, onTrade, onFault }) {
-      /** What happens while the past is being read; null once it is told. */
-      let meanwhile: Told[] | null = [];
-      const cancel = topic.listen((told) => (meanwhile === null ? onTrade(told.shown) : meanwhile.push(told)));
+      /** Trades that arrive while the history is read; null once it is delivered. */
+      let meanwhile: TopicItem[] | null = [];
+      const cancel = topic.listen((item) => (meanwhile === null ? onTrade(item.shown) : meanwhile.push(item)));
       let isCancelled = false;
       const begin = (past: readonly MarketTrade[]): void => {
         if (isCancelled) return;

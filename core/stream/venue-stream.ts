@@ -16,7 +16,7 @@ import { createStandingSource, type Credential, type StandingSource } from './st
 import type { StateSource } from './state-source.js';
 import { createTradeSource, type TradeSource } from './trade-source.js';
 
-/** What the sockets of a venue live from, each source once however many watch it. Markets are named by symbol, `BTC/USD`. */
+/** The sources of a venue's sockets; subscribers share one instance of each. Markets are named by symbol, `BTC/USD`. */
 export interface VenueStream {
   readonly venue: Venue;
   prices(): Held<PriceSource>;
@@ -25,9 +25,9 @@ export interface VenueStream {
   candles(symbol: string, interval: CandleInterval): Held<CandleSource>;
   positions(trader: Address): Held<StateSource<Position[]>>;
   account(trader: Address): Held<StateSource<Account>>;
-  /** An account's journal from a cursor on, without loss or repeat. */
+  /** An account's journal from a cursor on, each entry exactly once. */
   journal(options: FollowOptions): Cancel;
-  /** Watches over a credential for the lines that live from it. */
+  /** Watches a credential for the connections that use it. */
   standing(credential: Credential): Held<StandingSource>;
   /** How many sources are open. */
   size(): number;
@@ -74,7 +74,7 @@ export function createVenueStream(gateway: Gateway, venue: Venue): VenueStream {
   };
 }
 
-/** The venues' streams; the doors share them. */
+/** The venues' streams, shared by all APIs. */
 export function createStreams(gateway: Gateway): (venue: Venue) => VenueStream {
   const streams = new Map([...gateway.venues.values()].map((venue) => [venue, createVenueStream(gateway, venue)]));
   return (venue) => {

@@ -2,12 +2,12 @@ import type { Gateway } from '../gateway.js';
 import type { Cancel } from '../types.js';
 import type { JournalEntry } from '../ports/stores/journal.js';
 
-/** Brings what any replica writes into the accounts' journals to this one's bus, venue by venue. */
+/** Publishes journal entries written by any replica on this replica's bus, per venue. */
 export function watchJournal({ store, venues, bus }: Gateway): Promise<Cancel> {
   return store.journal.listen((entries) => {
-    for (const [chain, told] of byChain(entries)) {
+    for (const [chain, own] of byChain(entries)) {
       const venue = venues.get(chain);
-      if (venue) bus.emit('journal', { venue, entries: told });
+      if (venue) bus.emit('journal', { venue, entries: own });
     }
   });
 }
@@ -15,8 +15,8 @@ export function watchJournal({ store, venues, bus }: Gateway): Promise<Cancel> {
 function byChain(entries: readonly JournalEntry[]): Map<string, JournalEntry[]> {
   const chains = new Map<string, JournalEntry[]>();
   for (const entry of entries) {
-    const told = chains.get(entry.chain);
-    if (told) told.push(entry);
+    const known = chains.get(entry.chain);
+    if (known) known.push(entry);
     else chains.set(entry.chain, [entry]);
   }
   return chains;
