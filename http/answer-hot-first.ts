@@ -7,7 +7,7 @@ import type { HotReplies } from './hot-replies.js';
 import { addWindows } from './rate-headers.js';
 import { announcesBody, JSON_TYPE, sendError } from './respond.js';
 
-/** Answers what is stored before express is reached: counted the same, with the same headers in the same order and the same bytes. */
+/** Serves cached replies before express: with the same rate limits, the same headers in the same order, and the same bytes. */
 export function answerHotFirst({ entrance }: Gateway, clientOf: ReadClient, hot: HotReplies, app: RequestListener): RequestListener {
   return (request, response) => {
     const bytes = request.method === 'GET' && !announcesBody(request) ? hot.find(request.url ?? '') : null;

@@ -3,18 +3,18 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Entrance } from '../core/access/entrance.js';
 
-/** Ids that come from outside are kept only if they are harmless in a header and a log line. */
+/** Ids from clients are kept only if they are safe in a header and a log line. */
 const HARMLESS_ID = /^[\w.:-]{1,64}$/;
 const isHarmless = (id: unknown): id is string => typeof id === 'string' && HARMLESS_ID.test(id);
 
-/** An address of the documentation range, which no client has: a peer that is believed about it is a trusted proxy. */
+/** An address of the documentation range, which no client has: a peer that may forward it is a trusted proxy. */
 const PROBE = '192.0.2.1';
 
 export interface Client {
-  /** Whose per-IP limit the request counts against. */
+  /** The address whose rate limit the request counts against. */
   readonly address: string;
   readonly requestId: string;
-  /** A trusted proxy's name of the request, else ours. */
+  /** The request id set by a trusted proxy, otherwise ours. */
   readonly ray: string;
 }
 
@@ -25,7 +25,7 @@ interface Peer {
   readonly isTrusted: boolean;
 }
 
-/** Who sent a request, and what it is called. Everything that is the same for a whole connection is found out once. */
+/** Reads a request's client address and ids. Whatever is constant for a connection is computed once. */
 export function createClientReader({ clientAddress }: Pick<Entrance, 'clientAddress'>): ReadClient {
   const peers = new WeakMap<Socket, Peer>();
 
@@ -55,13 +55,13 @@ export function createClientReader({ clientAddress }: Pick<Entrance, 'clientAddr
 
 const clients = new WeakMap<IncomingMessage, Client>();
 
-/** Kept for the handlers behind the one that counted the request. */
+/** Kept for the handlers after the one that counted the request. */
 export const rememberClient = (request: IncomingMessage, client: Client): void => void clients.set(request, client);
 
 /** The network address that a remembered request came from. */
 export const addressOf = (request: IncomingMessage): string => clients.get(request)?.address ?? '';
 
-/** Node joins repeated ones with commas, which is what they mean. */
+/** Node joins repeated headers with commas, which keeps their meaning. */
 const forwardedFor = ({ 'x-forwarded-for': given }: IncomingMessage['headers']): string | undefined =>
   Array.isArray(given) ? given.join(',') : given;
 

@@ -1,16 +1,16 @@
-/** What a body has too much of. */
+/** Which limit a body exceeds. */
 export type BodyFault = 'too-large' | 'too-many-pieces';
 
 /**
- * A client decides in how many pieces a body arrives. Each costs a turn of the event loop, and kept by itself hundreds of bytes of memory,
- * so a body of single bytes would cost hundreds of times its length. Networks cut 256 KiB into a few hundred pieces.
+  * A client decides in how many pieces a body arrives. Each piece costs a turn of the event loop and hundreds of bytes of memory,
+  * so a body of single bytes would cost hundreds of times its length. Networks split 256 KiB into a few hundred pieces.
  */
 export const MOST_PIECES = 4_096;
 export const PIECES_TEXT = `must not arrive in more than ${MOST_PIECES} pieces`;
-const LEAST_ROOM = 4_096;
+const MIN_CAPACITY = 4_096;
 const NO_BYTES = Buffer.alloc(0);
 
-/** The bytes of a body in one buffer; a body with a fault is not read on. Says nothing of a body that breaks off. */
+/** Reads a body into one buffer; a body that exceeds a limit is not read further. `done` is not called for an aborted body. */
 export function collectBytes(
   request: Pick<NodeJS.ReadableStream, 'on' | 'off' | 'pause'>,
   limit: number,
@@ -19,12 +19,12 @@ export function collectBytes(
   let kept: Buffer = NO_BYTES;
   let [length, pieces] = [0, 0];
 
-  /** One piece is kept as it is; more of them are copied together, with room for as much again. */
+  /** A single piece is kept as it is; further ones are copied into a buffer of twice the needed size. */
   const keep = (piece: Buffer): void => {
     if (length === 0) kept = piece;
     else {
       if (length + piece.length > kept.length) {
-        const larger = Buffer.allocUnsafe(Math.max(LEAST_ROOM, 2 * (length + piece.length)));
+        const larger = Buffer.allocUnsafe(Math.max(MIN_CAPACITY, 2 * (length + piece.length)));
         kept.copy(larger, 0, 0, length);
         kept = larger;
       }

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** Routes for everybody. Those of operator and sandbox are absent on purpose: no page may read what they answer. */
+/** Routes for every origin. Operator and sandbox routes are left out on purpose: no page may read their replies. */
 const PUBLIC = /^\/(?:v1|health|ready|openapi\.json)(?:[/?]|$)/;
 
 const EXPOSED = [
@@ -8,7 +8,7 @@ const EXPOSED = [
   ...['X-Request-Id', 'cf-ray', 'Preference-Applied', 'Allow'],
 ].join(', ');
 
-/** Credentials are headers that a browser never adds by itself, so any page may call: it can only show credentials it was given. */
+/** Credentials are headers that browsers never add by themselves, so any page may call: it can only send credentials it was given. */
 export const CORS_HEADERS = ['Access-Control-Allow-Origin', '*', 'Access-Control-Expose-Headers', EXPOSED] as const;
 
 const isPublic = (url: string): boolean => PUBLIC.test(url);
@@ -24,7 +24,7 @@ const CREDENTIALS = ['Agent', 'Timestamp', 'Nonce', 'Signature', 'Api-Key'];
 const A_DAY_S = 86_400;
 const NO_CONTENT = 204;
 
-/** Answers what a browser asks before a page may send signed headers or JSON; true where it did. */
+/** Answers a CORS preflight request; true if it was one. */
 export function createPreflight(headerPrefixes: readonly string[]): (request: IncomingMessage, response: ServerResponse) => boolean {
   const credentials = headerPrefixes.flatMap((prefix) => CREDENTIALS.map((name) => `${prefix}${name}`));
   const allowed = ['Content-Type', 'Prefer', 'X-Request-Id', 'traceparent', ...credentials].join(', ');

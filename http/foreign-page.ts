@@ -1,7 +1,7 @@
 import { isIpAddress } from '../core/access/client-address.js';
 import { GatewayError } from '../core/errors.js';
 
-/** What a request says about where it comes from. */
+/** The headers that show where a request comes from. */
 export interface RequestSource {
   readonly host?: string | undefined;
   readonly origin?: string | undefined;
@@ -12,34 +12,34 @@ export interface RequestSource {
 }
 
 export interface SourceRule {
-  /** True where nothing else keeps strangers out: a name that an attacker's DNS points here makes a page of the attacker same-origin. */
+  /** True for routes without a token: with DNS rebinding an attacker's page becomes same-origin under the attacker's host name. */
   readonly needsLocalHost: boolean;
 }
 
 const LOOPBACK_NAMES: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 const SAME_SITE: ReadonlySet<string> = new Set(['same-origin', 'same-site', 'none']);
 const JSON_TYPE = /^application\/(?:json|json-rpc|jsonrequest)\s*(?:;|$)/i;
-/** What curl says of `-d` where nothing else is asked for. A page that says it cannot leave out its origin as well. */
+/** The content type curl sends with `-d` by default. A page that sends it cannot omit its origin. */
 const CURL_TYPE = /^application\/x-www-form-urlencoded$/i;
 
 export const isJsonType = (type: string | undefined): boolean => type !== undefined && JSON_TYPE.test(type.trim());
 
-/** Whether `Host` is this machine or an address: the DNS of an attacker can point a name anywhere, but not make an address of it. */
+/** Whether `Host` is localhost or an IP address: an attacker's DNS can point a name here, but cannot turn it into an address. */
 export function isLocalHost(host: string | undefined): boolean {
   if (host === undefined) return true;
   const name = host.replace(/:\d+$/, '').replace(/^\[|\]$/g, '');
   return name.toLowerCase() === 'localhost' || isIpAddress(name);
 }
 
-/** Whether an `Origin` is a page of this machine. */
+/** Whether an `Origin` is a page of the local machine. */
 export const isLoopbackOrigin = (origin: string): boolean => URL.canParse(origin) && LOOPBACK_NAMES.has(new URL(origin).hostname);
 
 const isSameOrigin = (origin: string, host: string | undefined): boolean =>
   host !== undefined && URL.canParse(origin) && new URL(origin).host === host.toLowerCase();
 
 /**
- * Why a request to a route that changes something, or that answers with secrets, may come from a web page of a stranger; null where it
- * cannot. Programs send none of these headers, so curl, Prometheus and balancers pass.
+  * Why a request to a route that changes something, or returns secrets, may come from a foreign web page; null if it cannot.
+  * Programs send none of these headers, so curl, Prometheus and load balancers pass.
  */
 export function foreignPageReason(source: RequestSource, { needsLocalHost }: SourceRule): string | null {
   const { host, origin, site, contentType, hasBody } = source;
@@ -55,7 +55,7 @@ type SourceHeaders = Readonly<Record<'host' | 'origin' | 'content-type', string 
   readonly 'sec-fetch-site'?: string | string[] | undefined;
 };
 
-/** Throws UNSUPPORTED for a request that may come from a page of a stranger. `body` is what was read of it. */
+/** Throws UNSUPPORTED for a request that may come from a foreign web page. `body` is what was read of it. */
 export function refuseForeignPage(request: { readonly headers: Partial<SourceHeaders>; readonly body?: unknown }, rule: SourceRule): void {
   const { host, origin, 'sec-fetch-site': site, 'content-type': contentType } = request.headers;
   const hasBody = request.body instanceof Uint8Array && request.body.length > 0;

@@ -1,13 +1,13 @@
 import type { Gateway, Venue } from '../core/gateway.js';
 import type { Cancel } from '../core/types.js';
 
-/** Sessions and rates move with time alone, so no answer is older than this. */
+/** Trading sessions and rates change with time alone, so no reply is cached for longer. */
 const MAX_AGE_MS = 1_000;
-/** Spellings of a question are the client's (`?&`, `?&&`), and each holds an answer of its own: the table is emptied rather than let grow. */
+/** Clients can spell one query in many ways (`?&`, `?&&`), each with an entry of its own: a full cache is emptied instead of growing. */
 const MAX_ENTRIES = 4_096;
 const MAX_BYTES = 32 * 1024 * 1024;
 
-/** Counts what a venue's answers depend on; equal before and after means that nothing changed in between. */
+/** Counts changes of a venue's data; the same value before and after means that nothing changed in between. */
 interface Generation {
   value: number;
 }
@@ -25,14 +25,14 @@ interface Answer<Body = string> {
 }
 
 export interface HotReplies {
-  /** The answer to exactly this question (a URL, a body), while it is still what the venue would say. */
+  /** The cached reply to exactly this key (a URL, a body), while it is still current. */
   find(key: string): Buffer | null;
-  /** What is stored, or what `make` gives; a change that falls between question and answer leaves it unstored. */
+  /** The cached reply, or the result of `make`; the result is not cached if the venue's data changed meanwhile. */
   answer(venue: Venue, key: string, make: () => Promise<Answer>): Promise<Answer<Buffer>>;
   stop(): void;
 }
 
-/** Public reads are serialised once per change, however many ask. */
+/** Serialises public reads once per change, however many clients ask. */
 export function createHotReplies(gateway: Gateway): HotReplies {
   const entries = new Map<string, Entry>();
   const generations = new Map<Venue, Generation>([...gateway.venues.values()].map((venue) => [venue, { value: 0 }]));

@@ -1,8 +1,8 @@
-/** What text from a client may hold, for every front end. Writers, hashes and schemas recurse over what was parsed, so this is checked first. */
+/** Limits on JSON from clients, for every front end. Serialisers, hashes and schemas recurse over parsed values, so they are checked first. */
 
-/** Deeper than any request of either front end. */
+/** No request of either front end is nested deeper. */
 export const MAX_JSON_DEPTH = 32;
-/** Many times what the largest request of either front end has. A schema reports every item that does not fit, one by one. */
+/** Many times the size of the largest request of either front end. A schema reports every invalid item separately. */
 export const MAX_JSON_ITEMS = 20_000;
 
 export type BoundsFault = 'too-deep' | 'too-many';
@@ -26,8 +26,8 @@ const OPENING = 0x7b;
 const CLOSING = 0x7d;
 
 /**
- * What a text has too much of; null where it keeps the bounds. Iterative and without a copy, so that it holds for any text, JSON or not: a
- * text that is no JSON is refused either here or by the parser that follows.
+  * Which limit a text exceeds; null if none. Iterative and without a copy, so it works for any text; text that is not JSON is refused
+  * here or by the parser that follows.
  */
 export function boundsFault(text: string, { depth: most = MAX_JSON_DEPTH, items = MAX_JSON_ITEMS }: JsonBounds = {}): BoundsFault | null {
   let depth = 0;
@@ -46,7 +46,7 @@ export function boundsFault(text: string, { depth: most = MAX_JSON_DEPTH, items 
   return null;
 }
 
-/** The position of the quote that ends the string beginning at `start`; the end of the text where there is none. */
+/** The position of the quote that ends the string beginning at `start`; the end of the text if there is none. */
 function endOfString(text: string, start: number): number {
   for (let at = start + 1; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
@@ -58,7 +58,7 @@ function endOfString(text: string, start: number): number {
 
 export type ParsedJson = { readonly value: unknown } | { readonly fault: 'not-json' | BoundsFault };
 
-/** `JSON.parse` for text that a client sent: it never throws, and what it returns can be walked by recursive code. */
+/** `JSON.parse` for text from a client: it never throws, and its result is safe for recursive code. */
 export function parseJson(text: string, bounds?: JsonBounds): ParsedJson {
   const fault = boundsFault(text, bounds);
   if (fault !== null) return { fault };

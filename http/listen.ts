@@ -7,39 +7,39 @@ import { addressBucket, clientAddress, isTrustedPeer, type TrustedProxies } from
 import { GatewayError } from '../core/errors.js';
 import { StartError } from '../core/config/start-error.js';
 
-/** Whoever takes requests that want to become something else than HTTP. */
+/** Handles upgrade requests. */
 export interface Upgrades {
-  /** `decline` serves the request as if it had not asked. */
+  /** `decline` serves the request as a plain one. */
   take(request: IncomingMessage, socket: Duplex, head: Buffer, decline: () => void): void;
-  /** Says goodbye to everybody. */
+  /** Closes every upgraded connection. */
   close(): Promise<void>;
 }
 
 export interface Listening {
   readonly url: string;
-  /** From now on requests reach this handler; until then they are told to come back. */
+  /** From now on requests reach this handler; until then they are answered with NOT_READY. */
   serve(handler: RequestListener, upgrades?: Upgrades): void;
-  /** Stops accepting at once, lets requests under way finish for a moment, then cuts what is left. */
+  /** Stops accepting at once, lets open requests finish for a moment, then cuts the rest. */
   close(): Promise<void>;
 }
 
 const DRAIN_MS = 3_000;
 
-/** How long a client may take for each part of a request. */
+/** Time limits for each part of a request. */
 export interface RequestTimes {
   readonly headersMs: number;
   readonly requestMs: number;
   /** How often the two above are checked. */
   readonly checkMs: number;
-  /** For the client to close a connection whose request was refused unread; then it is destroyed. */
+  /** How long the client has to close a connection whose request was refused unread; then it is destroyed. */
   readonly lingerMs: number;
-  /** Between two requests of one connection. */
+  /** Idle time between two requests of one connection. */
   readonly keepAliveMs: number;
 }
 
 /**
- * Clients reuse a connection seconds after its last answer and take a reset for an outage, so an idle connection is kept for longer than
- * clients and load balancers usually keep theirs: the side that closes first must be the one that sends the next request.
+  * Clients reuse a connection seconds after its last reply and treat a reset as an outage, so an idle connection is kept for longer than
+  * clients and load balancers usually keep theirs: the side that sends the next request should close first.
  */
 export const REQUEST_TIMES: RequestTimes = {
   headersMs: 10_000,
@@ -48,19 +48,19 @@ export const REQUEST_TIMES: RequestTimes = {
   lingerMs: 1_000,
   keepAliveMs: 90_000,
 };
-/** Without a byte in either direction. Longer than any answer is waited for; WebSockets have heartbeats instead. */
+/** Idle time without a byte in either direction. Longer than any reply takes; WebSockets have heartbeats instead. */
 const SILENT_MS = 120_000;
 
 export interface ListenOptions {
-  /** Takes what a front end threw instead of answering; it must not throw itself. */
+  /** Called with what a front end threw instead of answering; it must not throw itself. */
   readonly onFault?: (error: unknown) => void;
-  /** Absent: as many as the system allows. */
+  /** Absent: no limit but the system's. */
   readonly connections?: ConnectionLimits;
   readonly trustedProxies?: TrustedProxies;
   readonly times?: RequestTimes;
 }
 
-/** Binds before anything slow is started: an address that is taken should be known at once. */
+/** Binds before anything slow is started, so that an address in use is reported at once. */
 export async function listen(host: string, port: number, options: ListenOptions = {}): Promise<Listening> {
   const { onFault = () => undefined, times = REQUEST_TIMES } = options;
   let handler: RequestListener = (_request, response) => answerStarting(response);
@@ -76,7 +76,7 @@ export async function listen(host: string, port: number, options: ListenOptions 
       () => request.socket.destroy(),
     );
   };
-  /** A request must not be able to end the process: what a front end throws in its own turn ends the connection only. */
+  /** A request must not be able to end the process: a synchronous exception of a front end only ends the connection. */
   const guarded = (task: () => void, cut: () => void): void => {
     try {
       task();
@@ -85,7 +85,7 @@ export async function listen(host: string, port: number, options: ListenOptions 
       cut();
     }
   };
-  // Node would refuse these two by itself, with an answer that has no name and no code.
+  // Node would refuse these two by itself, with a reply that has no request id and no error code.
   const { headersMs: headersTimeout, requestMs: requestTimeout, checkMs: connectionsCheckingInterval } = times;
   const server = createServer(
     { requireHostHeader: false, headersTimeout, requestTimeout, connectionsCheckingInterval, keepAliveTimeout: times.keepAliveMs },
@@ -123,12 +123,12 @@ export async function listen(host: string, port: number, options: ListenOptions 
   };
 }
 
-/** Who is told so asks elsewhere, instead of on a connection that is about to end. */
+/** Makes the client open a new connection for its next request, as this one is about to end. */
 function lastOfItsConnection(response: ServerResponse): void {
   if (!response.headersSent) response.setHeader('Connection', 'close');
 }
 
-/** What is sent while there is no service yet, or no request that could be read: nothing is counted, but the answer has a name. */
+/** The reply before the service is up, or to an unreadable request: not rate-limited, but it has a request id. */
 function bareAnswer({ status, code, message, details }: GatewayError): { status: number; headers: [string, string][]; body: string } {
   const body = JSON.stringify({ code, message, details });
   const id = randomUUID();
@@ -151,7 +151,7 @@ function answerStarting(response: Parameters<RequestListener>[1]): void {
 
 const UNREADABLE = new GatewayError('VALIDATION_ERROR', { issues: [{ path: '', message: 'is not a readable HTTP request' }] });
 
-/** HTTP/1.1 demands that a request names its host. */
+/** HTTP/1.1 requires a Host header. */
 const isHostless = ({ headers, httpVersion }: Parameters<RequestListener>[0]): boolean =>
   headers.host === undefined && httpVersion === '1.1';
 
@@ -160,12 +160,12 @@ function answerHostless(response: Parameters<RequestListener>[1]): void {
   response.writeHead(status, [...headers, ['Connection', 'close']].flat()).end(body);
 }
 
-/** More connections than these are destroyed as they come, before a byte of them is read. */
+/** Connections above the limits are destroyed on arrival, before a byte of them is read. */
 function boundConnections(server: Server, { total, perAddress }: ConnectionLimits, trustedProxies: TrustedProxies): void {
   server.maxConnections = total;
   const open = new Map<string, number>();
   const counted = new WeakSet<Socket>();
-  // A request that is read again, because its upgrade was declined, is the same connection.
+  // A request that is read again after a declined upgrade is the same connection.
   server.on('connection', (socket: Socket) => {
     const { remoteAddress = '' } = socket;
     if (counted.has(socket) || isTrustedPeer(remoteAddress, trustedProxies)) return;
@@ -183,8 +183,8 @@ function boundConnections(server: Server, { total, perAddress }: ConnectionLimit
 }
 
 /**
- * Bytes that are no HTTP, or headers without end: refused like any other bad input. A client that does not close its side then would keep
- * the descriptor, so the connection is destroyed a moment later.
+  * Input that is not HTTP, or has endless headers, is refused like any other invalid input. A client that does not close its side would
+  * keep the descriptor, so the connection is destroyed a moment later.
  */
 function answerUnreadable(error: NodeJS.ErrnoException, socket: Duplex, lingerMs: number): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
@@ -198,8 +198,8 @@ function answerUnreadable(error: NodeJS.ErrnoException, socket: Duplex, lingerMs
 const HOP_HEADERS = new Set(['upgrade', 'connection']);
 
 /**
- * A request that asked for an upgrade nobody gives it is an ordinary one: it is read again without the question, body included, so that
- * it is counted, named and refused like every other.
+  * A request whose upgrade no component accepts is served as a plain one: it is read again without the upgrade header, body included, so
+  * that it is counted, gets a request id and is refused like every other.
  */
 function serveAsPlain(
   server: Server,
@@ -232,7 +232,7 @@ function refusal(error: NodeJS.ErrnoException, host: string, port: number): stri
   return `Cannot listen on ${host}:${port}: ${error.code ?? error.message}.`;
 }
 
-/** Upgraded connections are no longer the server's to close, but it waits for them. */
+/** The server no longer closes upgraded connections, but waits for them. */
 async function drain(server: Server, upgrades: Upgrades | null): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   const left = upgrades?.close();

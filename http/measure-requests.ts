@@ -4,7 +4,7 @@ import type { Metrics } from '../core/observability/metrics.js';
 import type { OpenScope, RequestScopes } from '../core/observability/request-scope.js';
 import { requestId } from './respond.js';
 
-/** nginx's number for a client that went away before it was answered. */
+/** nginx's status for a client that disconnected before the reply. */
 const CLIENT_GONE = 499;
 
 export interface Measuring {
@@ -13,10 +13,10 @@ export interface Measuring {
   readonly nameOf: (method: string, url: string) => string;
 }
 
-/** Scopes of requests that are being served. */
+/** Scopes of open requests. */
 const open = new WeakMap<IncomingMessage, OpenScope>();
 
-/** Counts every request by what it was for, how it was answered and how long that took. */
+/** Counts every request by route, status and duration. */
 export const measureRequests =
   ({ metrics, scopes, nameOf }: Measuring, listener: RequestListener): RequestListener =>
   (request, response) => {
@@ -45,7 +45,7 @@ function openScope(scopes: RequestScopes, request: IncomingMessage): OpenScope {
   return scope;
 }
 
-/** From here on everything belongs to the request. After its body was read: what tells of a body's bytes is the connection's. */
+/** From here on all work belongs to the request. Entered after the body was read: body events belong to the connection. */
 export const enterScope: RequestHandler = (request, response, next) => {
   const scope = open.get(request);
   if (scope === undefined) return next();

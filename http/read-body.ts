@@ -6,7 +6,7 @@ import { announcesBody } from './respond.js';
 export const BODY_LIMIT_BYTES = 256 * 1024;
 const NO_BYTES = Buffer.alloc(0);
 
-/** Keeps the bytes exactly as they arrive: they are what was signed. A body that was never announced is no bytes at all. */
+/** Keeps the bytes exactly as they arrive, because they were signed. Without an announced body there are no bytes. */
 export const readBody: RequestHandler = (request, _response, next) => {
   if (!announcesBody(request)) {
     request.body = NO_BYTES;
@@ -15,7 +15,7 @@ export const readBody: RequestHandler = (request, _response, next) => {
   if (request.headers['content-encoding'] !== undefined && request.headers['content-encoding'] !== 'identity')
     return next(refusal('must not be compressed: the signature covers the bytes that are sent'));
   if (Number(request.headers['content-length'] ?? 0) > BODY_LIMIT_BYTES) return next(tooLarge());
-  // A client that goes away in the middle gets no answer.
+  // A client that disconnects during the body gets no reply.
   collectBytes(request, BODY_LIMIT_BYTES, (fault, bytes) => {
     request.body = bytes;
     next(fault === null ? undefined : fault === 'too-large' ? tooLarge() : refusal(PIECES_TEXT));

@@ -11,7 +11,7 @@ export interface ErrorBody {
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** How much of a request nobody wants is read on, and for how long, before its connection is cut. */
+/** How much of a refused request is still read, and for how long, before its connection is cut. */
 const LINGER_BYTES = 1024 * 1024;
 const LINGER_MS = 2_000;
 
@@ -21,7 +21,7 @@ export function sendJson(response: ServerResponse, status: number, body: unknown
   sendBytes(response, status, JSON_TYPE, JSON.stringify(body));
 }
 
-/** A text leaves in one write with its headers; bytes that are sent often are spared the encoding. */
+/** A string leaves in one write with its headers; for bytes that are sent often the encoding is saved. */
 export function sendBytes(response: ServerResponse, status: number, type: string, bytes: Buffer | string): void {
   response.statusCode = status;
   response.setHeader('Content-Type', type);
@@ -36,7 +36,7 @@ export function sendBytes(response: ServerResponse, status: number, type: string
 export const announcesBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || (headers['content-length'] !== undefined && headers['content-length'] !== '0');
 
-/** The answer is out before the request was: closing at once would reset the connection and take the answer with it. */
+/** The reply was sent before the request was complete: closing at once would reset the connection and lose the reply. */
 function linger(request: IncomingMessage, done: () => void): void {
   let left = LINGER_BYTES;
   const patience = setTimeout(done, LINGER_MS);
@@ -51,7 +51,7 @@ function linger(request: IncomingMessage, done: () => void): void {
   request.on('close', finish).on('end', finish).resume();
 }
 
-/** The one handler: what the caller may know is told by the catalogue, everything else becomes INTERNAL and is logged with its id. */
+/** The one error handler: errors of the catalogue are sent to the client, everything else becomes INTERNAL and is logged with its id. */
 export function answerError(log: Logger): ErrorRequestHandler {
   return (error: unknown, request, response, next) => {
     if (response.headersSent) return next(error);
@@ -78,7 +78,7 @@ function asGatewayError(error: unknown): GatewayError | null {
   return refusal === null ? null : new GatewayError('VALIDATION_ERROR', { issues: [{ path: '', message: refusal }] });
 }
 
-/** Express throws objects with a 4xx `status`: the request is at fault. */
+/** Express throws objects with a 4xx `status` if the request is at fault. */
 function requestFault(error: unknown): string | null {
   if (typeof error !== 'object' || error === null || !('status' in error) || typeof error.status !== 'number') return null;
   if (error.status < 400 || error.status >= 500) return null;

@@ -7,9 +7,9 @@ const SHORT = 126;
 const LONG = 65_536;
 
 /**
- * Writes a frame as one piece, its head as characters before its text, so that the network takes it without a buffer of its own: for
- * thousands of lines that hear the same at once, that is most of what a frame costs. What does not fit this way is left to the library,
- * which writes to the same stream and in the same order.
+  * Writes a frame as one string, its header before its text, so that the network needs no buffer of its own: for thousands of connections
+  * that get the same frame at once, that is most of a frame's cost. Other frames are left to the library, which writes to the same stream
+  * in the same order.
  */
 export function createTextSender(socket: WebSocket, stream: Duplex): Line['send'] {
   return (text, sent) => {

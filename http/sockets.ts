@@ -11,21 +11,21 @@ import { createClientReader, type Client } from './client.js';
 import type { Upgrades } from './listen.js';
 import { createTextSender } from './send-text.js';
 
-/** Above it a frame breaks the protocol's own rules here and ends the line with 1009. */
+/** A larger frame closes the connection with 1009. */
 export const FRAME_LIMIT_BYTES = 256 * 1024;
-/** In how many fragments a message, and in how many pieces of the network a frame may come: each costs far more memory than its bytes. */
+/** Limits on the fragments of a message and the network reads of a frame: each costs far more memory than its bytes. */
 const MOST_FRAGMENTS = 256;
 const MOST_PIECES = 4_096;
-/** How long a peer may take to answer a goodbye; less when the service stops, which waits for nobody. */
+/** How long a peer may take to answer a close frame; less when the service stops. */
 const GOODBYE_MS = 5_000;
 const LAST_GOODBYE_MS = 1_500;
-/** What was asked on a line may still be answered before the service leaves it. */
+/** How long pending requests of a connection may still be answered before the service closes it. */
 const LAST_ANSWERS_MS = 1_500;
-/** Questions of the protocol itself that are answered; more of them are a flood. */
+/** Rate limit of WebSocket pings that are answered. */
 const PINGS = { burst: 20, perSecond: 5 };
 const PING_ROOM_BYTES = 64 * 1024;
 const PLACE = /^\/*(\/[a-z0-9]+)\/+([^/]+)\/+ws\/*$/;
-/** Clients of some doors join their base URL and the last word with one slash, two or none. */
+/** Clients of some front ends join their base URL and the last segment with one slash, two or none. */
 const SPARE_SLASH = /\/\/|\/$/;
 
 interface Taken {
@@ -33,7 +33,7 @@ interface Taken {
   readonly venue: Venue;
 }
 
-/** Hosts the doors' sockets: handshakes, frames and goodbyes. A handshake that is not for them is declined and served as a plain request. */
+/** Hosts the front ends' WebSockets: handshakes, frames and closing. A handshake without a route is declined and served as a plain request. */
 export function createSockets(gateway: Gateway, routes: readonly SocketRoute[]): Upgrades {
   const server = new WebSocketServer({
     noServer: true,
@@ -81,7 +81,7 @@ export function createSockets(gateway: Gateway, routes: readonly SocketRoute[]):
       if (taken === null) return decline();
       const client = clientOf(request);
       const window = gateway.entrance.countAddress(client.address);
-      // Declined, it is counted as a plain request and hears its 429.
+      // Declined, it is counted as a plain request and answered with 429.
       if (window.isExceeded) return decline();
       shaking.set(request, { headers: headersOf(client, window), decline });
       server.handleUpgrade(request, socket, head, (opened) => accept(taken, opened, socket, client));
@@ -103,16 +103,16 @@ const headersOf = ({ requestId, ray }: Client, { limit, remaining, resetSeconds 
 
 interface HostedLine {
   readonly line: Line;
-  /** Bytes that wait for the network. */
+  /** Bytes not yet written to the network. */
   readonly backlog: () => number;
   listen(listener: LineListener): void;
-  /** Resolves when the line is gone. */
+  /** Resolves when the connection is closed. */
   leave(): Promise<void>;
 }
 
 interface Opened {
   readonly socket: WebSocket;
-  /** What it speaks over. */
+  /** The stream below the WebSocket. */
   readonly stream: Duplex;
 }
 
@@ -128,10 +128,10 @@ function hostLine({ clock, log }: Gateway, { socket, stream }: Opened, onGone: (
     cancelCut();
     onGone();
   });
-  // What is wrong with a frame is told by the close code that follows.
+  // The close code that follows names the fault of the frame.
   socket.on('error', () => cutAfter(GOODBYE_MS));
   socket.on('ping', (data: Buffer) => mayAsk() && socket.bufferedAmount < PING_ROOM_BYTES && socket.pong(data));
-  /** A handler that breaks costs its connection, never the service. */
+  /** A handler that throws costs its connection, never the service. */
   const fail = (error: unknown): void => {
     log.error('socket.listener-failed', { error });
     socket.terminate();

@@ -1,14 +1,14 @@
 import { GatewayError, type Issue } from '../core/errors.js';
 import { BOUNDS_TEXTS, parseJson } from './json-bounds.js';
 
-/** A body can hold more faults than anybody reads, and each is told with its path: a small body must not become a huge answer. */
+/** A body can have any number of faults, each reported with its path: a small body must not cause a huge reply. */
 export const MAX_ISSUES = 50;
 const HALF_PAIR = /\p{Surrogate}/u;
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * JSON as the sender must have meant it. `JSON.parse` takes the last of two equal keys and lets `__proto__` in, so that what was read and
- * what was signed could be told differently; text that no database can keep (NUL, half a surrogate pair) is refused here, once.
+  * Strict JSON. `JSON.parse` takes the last of two equal keys and accepts `__proto__`, so the parsed value could differ from what was
+  * signed; text that no database can store (NUL, half a surrogate pair) is refused here, once.
  */
 export function readStrictJson(bytes: Uint8Array): unknown {
   const text = decodeUtf8(bytes);
@@ -37,12 +37,12 @@ const refusal = (message: string): GatewayError => new GatewayError('VALIDATION_
 interface Level {
   /** Keys seen so far; null inside an array. */
   readonly keys: Set<string> | null;
-  /** Where we are: the key being read, or the position in the array. */
+  /** The current key, or the index in the array. */
   at: string | number;
   awaitsKey: boolean;
 }
 
-/** Walks text that is known to be JSON, so that only strings and brackets have to be understood. */
+/** Scans text that is known to be JSON, so only strings and brackets have to be recognised. */
 function scan(text: string): Issue[] {
   const issues: Issue[] = [];
   const levels: Level[] = [];
@@ -96,5 +96,5 @@ function readString(value: string, levels: readonly Level[], issues: Issue[]): v
   if (isKey) level.keys.add(value);
 }
 
-/** An issue quotes what was sent, so what was sent is cut to a length that can be read. */
+/** An issue quotes the client's keys, so each is cut to a readable length. */
 const pathOf = (levels: readonly Level[]): string => levels.map(({ at }) => String(at).slice(0, 64)).join('.');

@@ -3,29 +3,29 @@ import type { Clock } from '../core/ports/clock.js';
 export interface ChainCountOptions {
   readonly clock: Clock;
   readonly doubtMs: number;
-  /** The nonce after all that were ever given to jobs. */
+  /** The nonce after the highest one assigned to a job. */
   readonly nextOfOurs: () => Promise<number>;
 }
 
-/** How far a node is believed when it counts a wallet's transactions: a nonce that is left out has to be paid for with a no-op. */
+/** Decides how far to trust a node's transaction count of a wallet: each nonce skipped by mistake must be paid for with a no-op. */
 export interface ChainCount {
-  /** The nonce to go on from. */
+  /** The next nonce, by the last accepted count. */
   believed(): number;
-  /** Believes a count, or says how many more it holds than anybody here sent. `highest` is the highest nonce that is open. */
+  /** Accepts a count, or returns how many transactions it has that the gateway did not send. `highest` is the highest open nonce. */
   hear(counted: number, highest: number): Promise<{ readonly strangers: number } | 'believed'>;
   forget(): void;
 }
 
-/** So many of others are believed at once: to make up for them, should they not be there, costs next to nothing. */
-const A_HANDFUL = 5;
+/** Up to this many foreign transactions are accepted at once: filling the gap costs little if they turn out not to exist. */
+const MAX_FOREIGN_AT_ONCE = 5;
 
-/** More than a handful are believed when they have been counted for as long as a nonce that somebody else used is doubted. */
+/** A larger number of foreign transactions is accepted once the node has reported it for `doubtMs`. */
 export function createChainCount({ clock, doubtMs, nextOfOurs }: ChainCountOptions): ChainCount {
   let believed: number | null = null;
   let doubt: { readonly counted: number; readonly since: number } | null = null;
 
-  /** What is no news, or ours to the last, needs no look into the books. */
-  async function strangersIn(counted: number, highest: number): Promise<number> {
+  /** Queries the store only if the count exceeds both the last accepted one and the open nonces. */
+  async function foreignCount(counted: number, highest: number): Promise<number> {
     if (counted <= Math.max(believed ?? 0, highest + 1)) return 0;
     return counted - (await nextOfOurs());
   }
@@ -38,8 +38,8 @@ export function createChainCount({ clock, doubtMs, nextOfOurs }: ChainCountOptio
   return {
     believed: () => believed ?? 0,
     async hear(counted, highest) {
-      const strangers = await strangersIn(counted, highest);
-      if (strangers > A_HANDFUL && isDoubted(counted)) return { strangers };
+      const strangers = await foreignCount(counted, highest);
+      if (strangers > MAX_FOREIGN_AT_ONCE && isDoubted(counted)) return { strangers };
       [believed, doubt] = [counted, null];
       return 'believed';
     },

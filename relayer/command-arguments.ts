@@ -10,24 +10,24 @@ export interface CommandArguments {
   readonly wallet: string | undefined;
   readonly reason: string | undefined;
   readonly json: boolean;
-  /** Of a rotation: the wallet stays after all. */
+  /** For `rotate`: cancels the rotation, the wallet stays. */
   readonly undo: boolean;
-  /** How long a drain is watched. */
+  /** How long `drain` waits for open jobs. */
   readonly waitMs: number;
 }
 
 export const USAGE = `Usage: npm run relayer -- <command> [options]
 
   status                     wallets with balance, mode and what they have to do
-  pause                      nothing new is signed; what has a nonce is finished; bots are told, with the reason
+  pause                      nothing new is signed; what has a nonce is finished; clients get the reason
   drain                      what is queued is sent, nothing new is taken; waits until the wallets are empty
   resume                     everything as before
   drill nonce-gap            leaves a nonce out on purpose and measures how long the lane takes to heal
-  rotate --wallet <address>  the wallet takes no new traders; lists who still has to delegate to its successor
+  rotate --wallet <address>  the wallet takes no new traders; lists the traders that still have to delegate to its successor
 
   --chain <chain>            all chains when absent
   --wallet <address>         all wallets of the chain when absent
-  --reason <text>            of pause and drain: what bots are told
+  --reason <text>            of pause and drain: the text that clients get
   --wait <seconds>           of drain: 120; 0 does not wait
   --undo                     of rotate: the wallet stays after all
   --json                     the gateway's answer instead of a table
@@ -50,7 +50,7 @@ const DEFAULT_WAIT_S = 120;
 
 const misuse = (sentence: string): CommandError => new CommandError(`${sentence}\n\n${USAGE}`, NOT_UNDERSTOOD);
 
-/** Null: the usage was asked for. */
+/** Null if the usage was asked for. */
 export function readArguments(words: readonly string[]): CommandArguments | null {
   const { values, positionals } = parse(words);
   const [name, what, ...rest] = positionals;

@@ -1,4 +1,4 @@
-/** What an operator reads instead of a stack: one sentence, and the exit code that goes with it. */
+/** An error shown to the operator as one sentence without a stack, with the exit code of the process. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
   readonly exitCode: number;
@@ -22,7 +22,7 @@ interface ClientOptions {
 /** Longer than the longest drill. */
 const PATIENCE_MS = 90_000;
 
-/** Speaks to the operator's door of a running gateway. */
+/** HTTP client of the operator routes of a running gateway. */
 export function createOperatorClient({ url, token }: ClientOptions): OperatorClient {
   async function call(method: string, path: string, body?: unknown): Promise<unknown> {
     const response = await reach(url, `${url}/relayer${path}`, {
@@ -68,7 +68,7 @@ async function readJson(response: Response): Promise<unknown> {
 
 const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 
-/** A sandbox on this machine tells its token to everybody; nobody else is asked for theirs. */
+/** A local sandbox publishes its operator token; gateways on other hosts are never asked for theirs. */
 export async function sandboxToken(url: string): Promise<string | null> {
   if (!LOOPBACK.has(new URL(url).hostname)) return null;
   const reply = await readJson(await reach(url, `${url}/sandbox`, { method: 'GET' }));

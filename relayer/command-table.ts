@@ -1,4 +1,4 @@
-/** Columns as wide as their widest cell; what is a number stands to the right. */
+/** Columns are as wide as their widest cell; numeric columns are right-aligned. */
 export function table(heads: readonly string[], rows: readonly (readonly string[])[]): string {
   const cells = [heads, ...rows];
   const widths = heads.map((_, at) => Math.max(...cells.map((row) => (row[at] ?? '').length)));
@@ -14,7 +14,7 @@ export function table(heads: readonly string[], rows: readonly (readonly string[
 const NATIVE = 10n ** 18n;
 const SHOWN = 10n ** 12n;
 
-/** Six decimals, rounded down: never more than there is. */
+/** Six decimals, rounded down so that a balance is never overstated. */
 export function coins(wei: string | null): string {
   if (wei === null || !/^\d+$/.test(wei)) return '–';
   const units = BigInt(wei);

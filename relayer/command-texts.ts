@@ -1,6 +1,6 @@
 import { coins, table } from './command-table.js';
 
-/** What the door answers, as far as it is shown. */
+/** The fields of the operator routes' reply that are displayed. */
 export interface SwitchesReply {
   readonly chains: readonly {
     readonly chain: string;
@@ -67,7 +67,7 @@ export interface RotationReply {
   readonly waiting: readonly { readonly trader: string; readonly delegationTx: { readonly to: string; readonly data: string } | null }[];
 }
 
-/** Who has to do what next. */
+/** Lists what traders and the operator have to do next. */
 export function rotationText(reply: RotationReply): string {
   const { chain, wallet, isRetiring, successors, traders, openJobs, isDone, unknown, waiting } = reply;
   if (!isRetiring) return `${chain}: ${wallet} stays, and takes new traders again.`;
@@ -87,7 +87,7 @@ export function rotationText(reply: RotationReply): string {
 
 const nextStep = (isDone: boolean, waiting: number): string =>
   isDone
-    ? 'Nobody depends on it any more: drain it, then take its key out of the settings and restart.'
+    ? 'No trader depends on it any more: drain it, then take its key out of the settings and restart.'
     : waiting > 0
       ? 'These traders send the transaction above from their own wallets; each moves with its next action. Run this again to see who is left.'
       : 'It still has something under way; run this again in a moment.';

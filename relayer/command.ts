@@ -14,7 +14,7 @@ export interface CommandSurroundings {
 interface Work extends CommandArguments {
   readonly client: OperatorClient;
   readonly clock: Clock;
-  /** The answer, as a table or as it came. */
+  /** Prints the reply, as a table or as raw JSON. */
   readonly show: (reply: unknown, text: string) => void;
   readonly note: (text: string) => void;
 }
@@ -31,7 +31,7 @@ const COMMAND: Readonly<Record<CommandName, (work: Work) => Promise<number>>> = 
   rotate,
 };
 
-/** Runs one command and says with which code to exit. */
+/** Runs one command and returns the exit code. */
 export async function runCommand(words: readonly string[], surroundings: CommandSurroundings): Promise<number> {
   const { write, complain, clock } = surroundings;
   try {
@@ -81,12 +81,12 @@ async function turn({ client, chain, wallet, reason, show }: Work, mode: 'paused
   return 0;
 }
 
-/** Until nothing is under way, so that whoever waits for it can end the process or take the key away. */
+/** Waits until no job is open, so that the operator can stop the process or remove the key afterwards. */
 async function drain(work: Work): Promise<number> {
   const { client, clock, chain, wallet, reason, waitMs, show, note } = work;
   const end = clock.now() + waitMs;
   let reply = (await client.post('/switches', { chain, wallet, mode: 'draining', reason })) as SwitchesReply;
-  let told = '';
+  let lastNote = '';
   for (;;) {
     const left = reply.chains.flatMap(({ wallets }) => wallets).reduce((sum, { queued, sent }) => sum + queued + sent, 0);
     const isEmpty = left === 0;
@@ -95,8 +95,8 @@ async function drain(work: Work): Promise<number> {
       return isEmpty ? 0 : NOT_DONE;
     }
     const said = `${left} under way …`;
-    if (said !== told) note(said);
-    told = said;
+    if (said !== lastNote) note(said);
+    lastNote = said;
     await clock.sleep(LOOK_MS);
     reply = (await client.get('/switches', { chain, wallet })) as SwitchesReply;
   }
@@ -132,7 +132,7 @@ async function rotate({ client, chain, wallet, undo, show, note }: Work): Promis
   return 0;
 }
 
-/** The pages of a list, as if it had been one. */
+/** Merges the pages of a rotation list. */
 function joined(before: RotationReply, more: RotationReply): RotationReply {
   const [waiting, unknown] = [[...before.waiting, ...more.waiting], before.unknown + more.unknown];
   return { ...more, waiting, unknown, isDone: more.isDone && waiting.length === 0 && unknown === 0 };

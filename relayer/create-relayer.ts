@@ -9,22 +9,22 @@ import { createAssignment } from './wallet-assignment.js';
 import type { Wallet } from './wallet.js';
 
 export interface RelayerOptions extends Omit<LaneOptions, 'wallet' | 'onStep'> {
-  /** At least one; the first is the one that is published. */
+  /** At least one; the first one is published. */
   readonly wallets: readonly Wallet[];
-  /** The trader's delegate on chain: who has delegated to one of ours already keeps it. */
+  /** The trader's delegate on chain: a trader that has delegated to one of our wallets keeps it. */
   readonly delegateOf: (trader: Address) => Promise<Address | null>;
-  /** What the operator sets by hand; without it every wallet runs. */
+  /** Switches set by the operator; without them every wallet runs. */
   readonly switches?: SwitchStore | null;
   readonly areDrillsAllowed?: boolean;
 }
 
 export interface RunningRelayer extends Relayer {
-  /** Before that jobs are stored, and wait. */
+  /** Before `start`, jobs are stored but not sent. */
   start(): void;
   stop(): Promise<void>;
 }
 
-/** Whoever asked for the job, once or more often. */
+/** A job that callers wait for; all of its callers share one promise. */
 interface Waiting {
   readonly job: RelayJob;
   readonly over: Promise<RelayJob>;
@@ -32,7 +32,7 @@ interface Waiting {
 }
 
 const WATCH_MS = 250;
-/** Longer than any answer is held back. */
+/** Longer than any reply to a client is delayed. */
 const WAIT_AT_MOST_MS = 10_000;
 
 /** All wallets of one chain. */
@@ -52,7 +52,7 @@ export function createRelayer(options: RelayerOptions): RunningRelayer {
   const board = createSwitchBoard({ store: switches, slug, clock, log });
   const standing = (wallet: Address): WalletStanding => board.of(wallet);
   const walletFor = createAssignment({ slug, addresses, store, moves: switches, standing, delegateOf, clock });
-  /** Half a sentence: it becomes the reason of a refusal. */
+  /** A clause without a full stop: it becomes part of a refusal's reason. */
   const hold = (wallet: Address): string | null => {
     const { mode, reason } = standing(wallet);
     return mode === 'paused' ? `the relayer is paused by its operator${reason === null ? '' : `: ${reason}`}` : null;
@@ -65,7 +65,7 @@ export function createRelayer(options: RelayerOptions): RunningRelayer {
     for (const wallet of wallets) lanes.set(wallet.address, createLane({ ...parts, settings, wallet, onStep }));
   }
 
-  /** Until a node has it or it is refused; a lane that cannot send, or a relayer that stops, holds nobody for ever. */
+  /** Resolves when a node accepted the job or it was refused, and at the latest after WAIT_AT_MOST_MS or when the relayer stops. */
   function handedOver(job: RelayJob): Promise<RelayJob> {
     const known = waiting.get(job.id);
     if (known) return known.over;
@@ -89,7 +89,7 @@ export function createRelayer(options: RelayerOptions): RunningRelayer {
     return { job, handedOver: over };
   }
 
-  /** Another replica may own the lane, so besides our own steps the stored states are looked at, all in one question. */
+  /** Another replica may own the lane, so stored states are polled as well, with one query for all waiting jobs. */
   function watch(): void {
     if (isWatching) return;
     isWatching = true;
@@ -102,7 +102,7 @@ export function createRelayer(options: RelayerOptions): RunningRelayer {
 
   return {
     start() {
-      // A relayer that was paused before it ended is paused when it comes back.
+      // The stored switches are read first: a relayer that was paused before a restart stays paused.
       void board.start().then(startLanes);
     },
     wallets: () => [...addresses].sort((a, b) => Number(standing(a).isRetiring) - Number(standing(b).isRetiring)),

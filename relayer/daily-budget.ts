@@ -16,9 +16,9 @@ export interface UsedBudget {
 }
 
 export interface BudgetEvents {
-  /** What opens or changes something is not sent any more. */
+  /** The budget is used up: jobs that open or change something are no longer sent. */
   readonly onReached: (used: UsedBudget) => Promise<void>;
-  /** The budget covers what was spent: the day ended, or the wallet was topped up. */
+  /** The budget covers the spending again: the day ended, or the wallet was topped up. */
   readonly onLeft: (wallet: Address) => Promise<void>;
 }
 
@@ -32,18 +32,18 @@ export interface DailyBudgetOptions {
   readonly log: Logger;
 }
 
-/** What a wallet may spend on one UTC day. Only the lane's lease holder asks, so what is under way is known here. */
+/** A wallet's spending limit per UTC day. Only the lane's lease holder uses it, so open jobs can be counted in memory. */
 export interface DailyBudget {
-  /** After each look at the chain: the wallet's balance, and what is open. */
+  /** Called after each chain check with the wallet's balance and the open jobs. */
   refresh(balance: bigint, open: readonly RelayJob[]): Promise<void>;
-  /** Why a job that costs this much at most is not begun; null while the budget covers it beside all that is under way. */
+  /** Why a job of this maximum cost is not started; null while the budget covers it together with all open jobs. */
   refusal(maxCostWei: bigint): Promise<Refusal | null>;
-  /** A job is begun: it counts until it is over, and then by what it cost. */
+  /** Reserves a job's maximum cost until the job is over; then its actual cost counts. */
   begin(id: bigint, maxCostWei: bigint): void;
-  /** Jobs that were begun and got no nonce after all, because they were canceled in the queue: they cost nothing. */
+  /** Releases jobs that got no nonce after all, because they were canceled in the queue: they cost nothing. */
   release(ids: readonly bigint[]): void;
   step(job: RelayJob): void;
-  /** Another replica held the lane meanwhile. */
+  /** Another replica held the lane in the meantime. */
   forget(): void;
 }
 
@@ -67,10 +67,10 @@ export function createDailyBudget(options: DailyBudgetOptions): DailyBudget {
   if (setting === 'unlimited') return UNLIMITED;
   const underWay = new Map<bigint, bigint>();
   let last: (Day & { readonly balance: bigint }) | null = null;
-  /** Null until the first answer: an alert of a process before this one may be open. */
+  /** Null until the first result: an alert raised by an earlier process may still be open. */
   let isReached: boolean | null = null;
 
-  /** A day that began since the last look has spent nothing yet. */
+  /** If a new day began since the last refresh, nothing is spent yet. */
   function today(): Day | null {
     const day = dayOf(clock.now());
     if (last === null || last.day === day) return last;
@@ -80,7 +80,7 @@ export function createDailyBudget(options: DailyBudgetOptions): DailyBudget {
   const budgetOf = ({ highest }: Day): bigint => (setting === 'half' ? highest / 2n : setting);
   const committed = (): bigint => [...underWay.values()].reduce((sum, cost) => sum + cost, 0n);
 
-  async function tell(isNow: boolean, day: Day): Promise<void> {
+  async function report(isNow: boolean, day: Day): Promise<void> {
     if (isReached === isNow) return;
     isReached = isNow;
     const used = { wallet, spentWei: day.spent, budgetWei: budgetOf(day), freesAt: nextDay(clock.now()) };
@@ -98,16 +98,16 @@ export function createDailyBudget(options: DailyBudgetOptions): DailyBudget {
       const { highest, spent } = await store.budgetDay(slug, wallet, { day, balance });
       last = { day, highest, spent, balance };
       const isSpent = spent >= budgetOf(last);
-      // Between the two, what is under way decides with the next job.
-      if (isSpent || isReached !== true || spent + committed() < budgetOf(last)) await tell(isSpent, last);
+      // Open jobs may exceed the budget although it is not spent yet; then the next job's check decides.
+      if (isSpent || isReached !== true || spent + committed() < budgetOf(last)) await report(isSpent, last);
     },
     async refusal(maxCostWei) {
       const day = today();
-      // Nothing is begun before the first look, which refreshes this.
+      // No job is started before the first chain check, which refreshes this.
       if (day === null) return null;
       const budget = budgetOf(day);
       if (day.spent + committed() + maxCostWei <= budget) return null;
-      await tell(true, day);
+      await report(true, day);
       const note = `the relayer has used its budget of ${formatNative(budget)} for today; cancels and closes are still sent`;
       return { reason: 'budget', note };
     },

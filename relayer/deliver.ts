@@ -7,29 +7,29 @@ import { bumpedFees, firstFees, gwei } from './fees.js';
 import { createSigning, NO_OP_GAS } from './sign-jobs.js';
 import type { DeliveryOptions } from './lane-options.js';
 
-/** From a numbered job to a transaction in the hands of a node: attempts of one nonce, of which one at most can be mined. */
+/** Signs and sends jobs that have a nonce. A job may have several attempts under its nonce, of which at most one can be mined. */
 export interface Delivery {
-  /** The first attempts of these, stored and not yet sent. What cannot be signed now is left out, and tried again by `push`. */
+  /** Signs and stores the first attempts without sending them. Jobs that cannot be signed now are left out and retried by `push`. */
   signFirst(jobs: readonly RelayJob[]): Promise<RelayJob[]>;
-  /** Hands over first attempts, all at once; those whose time ran out meanwhile give their nonces away. */
+  /** Sends first attempts in parallel; jobs that expired meanwhile are replaced by no-ops. */
   handFirst(jobs: readonly RelayJob[]): Promise<void>;
-  /** Sends the newest attempt. The same bytes again are the same transaction again. */
+  /** Sends the newest attempt. Sending the same bytes twice is harmless: it is the same transaction. */
   handOver(job: RelayJob): Promise<void>;
-  /** The next step of a job that has its nonce. */
+  /** Takes the next step of a job that has its nonce. */
   push(job: RelayJob): Promise<void>;
-  /** Beside the work, so that no signature has to wait for it. */
+  /** Refreshes the fees in the background, so that signing does not wait for the node. */
   renewFees(): Promise<NodeFees>;
-  /** As they were asked for a moment ago, or are asked for now. */
+  /** The cached fees, or fresh ones if they are too old. */
   currentFees(): Promise<NodeFees>;
-  /** What a job costs at most with its first attempt, in wei. */
+  /** The maximum cost of a job's first attempt, in wei. */
   maxCost(job: RelayJob): Promise<bigint>;
-  /** What the last transaction that was too dear for the wallet would have cost at most, in wei; 0 = none was. */
+  /** The maximum cost, in wei, of the last transaction that the wallet could not afford; 0 if there was none. */
   wanting(): bigint;
   forgetAllBut(ids: readonly bigint[]): void;
 }
 
 const SEND_AGAIN_MS = 1_000;
-/** Older than this, fees are asked before the next signature. */
+/** Fees older than this are refreshed before the next signature. */
 const FEES_KEPT_MS = 10_000;
 
 export function createDelivery(options: DeliveryOptions): Delivery {
@@ -37,13 +37,13 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   const { slug } = definition;
   const signing = createSigning(options);
   let fees: { readonly value: NodeFees; readonly at: number } | null = null;
-  /** When a job was last handed to the node, by id. */
+  /** When a job was last sent to the node, by id. */
   const sentAt = new Map<bigint, number>();
-  /** The newest hash of a job that those who wait for it know, by id. */
+  /** The newest hash of a job that was published, by id. */
   const made = new Map<bigint, Hex>();
   let wanting = 0n;
 
-  /** The next step of a job that has its nonce. */
+  /** Takes the next step of a job that has its nonce. */
   async function push(job: RelayJob): Promise<void> {
     if (isOver(job.state)) return;
     const isNoOp = job.purpose === 'no-op' || isTooLate(job);
@@ -53,12 +53,12 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     const sent = sentAt.get(job.id) ?? job.acceptedAt ?? 0;
     const wait = job.state === 'accepted' ? settings.stuckMs : SEND_AGAIN_MS;
     const age = clock.now() - sent;
-    // A clock that was set back says nothing of how long it waits.
+    // After the clock was set back, the age is negative and says nothing about the wait.
     if (age >= 0 && age < wait) return;
     return job.state === 'accepted' ? unstick(job) : handOver(job);
   }
 
-  /** Asked before the first signature: a process may have died after the nonce was taken. What is signed once is sent whatever the time. */
+  /** Checked before the first signature, as a process may have died after the nonce was taken. A signed attempt is sent even if expired. */
   async function hasExpired({ purpose, parent }: RelayJob): Promise<boolean> {
     if (purpose !== 'action' || parent === null || settings.isExpired === undefined) return false;
     const action = await store.action(slug, parent);
@@ -78,7 +78,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
 
   const handOver = (job: RelayJob): Promise<void> => handAll([job]);
 
-  /** Sends the newest attempts. The same bytes again are the same transaction again. */
+  /** Sends the newest attempts. Sending the same bytes twice is harmless: it is the same transaction. */
   async function handAll(jobs: readonly RelayJob[]): Promise<void> {
     await makeKnown(jobs);
     const answers = await Promise.all(jobs.map(async (job) => ({ job, answer: await sendNewest(job) })));
@@ -89,10 +89,10 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       const ids = accepted.map(({ id }) => id);
       (await store.accept(slug, ids, clock.now())).forEach(onStep);
     }
-    await allDone(answers.flatMap(({ job, answer }) => (answer && answer.verdict !== 'accepted' ? [heard(job, answer)] : [])));
+    await allDone(answers.flatMap(({ job, answer }) => (answer && answer.verdict !== 'accepted' ? [handleVerdict(job, answer)] : [])));
   }
 
-  /** Here and not where they are signed: who signed them may have died since, or failed to tell. */
+  /** Publishes hashes here rather than when signing: the process that signed may have died before it published them. */
   async function makeKnown(jobs: readonly RelayJob[]): Promise<void> {
     const signed = jobs.flatMap((job) => {
       const last = job.attempts.at(-1);
@@ -110,18 +110,18 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     return node.send(attempt.raw).catch(silence);
   }
 
-  async function heard(job: RelayJob, { verdict, note }: SendVerdict): Promise<void> {
-    told(job, { verdict, note });
+  async function handleVerdict(job: RelayJob, { verdict, note }: SendVerdict): Promise<void> {
+    updateLaneHealth(job, { verdict, note });
     log.warn('relay.not-accepted', { job: job.id, verdict, note });
-    // Too low a nonce may be our own transaction, mined already: the receipts decide, in the next turn.
+    // The nonce may have been used by our own transaction: the receipts decide in the next turn.
     if (job.state !== 'accepted') onStep(await store.setState(slug, job.id, 'unknown', clock.now(), note));
     if (verdict === 'underpriced') await replace(await reread(job));
     if (verdict === 'invalid') await giveNonceAway(await reread(job));
     if (verdict === 'nonce-too-low') onNonceTooLow();
   }
 
-  /** What an answer says of the lane, beside the job. */
-  function told(job: RelayJob, { verdict, note }: SendVerdict): void {
+  /** Updates the lane's health from a node's answer. */
+  function updateLaneHealth(job: RelayJob, { verdict, note }: SendVerdict): void {
     if (verdict === 'nonce-too-low') fence.clear('node');
     if (verdict === 'unknown' || verdict === 'underpriced') fence.meet('node', `its node does not take transactions (${note ?? verdict})`);
     if (verdict !== 'no-funds') return;
@@ -135,12 +135,12 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   async function unstick(job: RelayJob): Promise<void> {
     const attempt = job.attempts.at(-1);
     if (!attempt) return;
-    // What nobody waits for any more must not come back from the past.
+    // An expired call must not be mined late.
     if (isTooLate(job) && !attempt.isNoOp) return giveNonceAway(job);
     return (await node.knows(attempt.hash)) ? replace(job) : handOver(job);
   }
 
-  /** Given away already, or a node that once took it still has it. */
+  /** True if the nonce is already used by a no-op, or the node that accepted the attempt still has it. */
   async function isLeftToTheNode({ attempts, acceptedAt }: RelayJob): Promise<boolean> {
     const last = attempts.at(-1);
     return !last || last.isNoOp || (acceptedAt !== null && (await node.knows(last.hash)));
@@ -148,7 +148,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
 
   const isTooLate = ({ notAfter }: RelayJob): boolean => notAfter !== null && clock.now() > notAfter + settings.tooLateMs;
 
-  /** The same call with a higher fee: of one nonce, only one can be mined. */
+  /** Signs the same call with a higher fee: only one attempt of a nonce can be mined. */
   async function replace(job: RelayJob): Promise<void> {
     const last = job.attempts.at(-1);
     const offer = last ? bumpedFees(await currentFees(), last, settings) : null;
@@ -160,12 +160,12 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     await handOver(await signing.sign(job, offer, last.isNoOp));
   }
 
-  /** The call is not to be sent any more, but the nonce is taken: a no-op uses it, so that those behind it can go on. */
+  /** The call must not be sent any more, but its nonce is taken: a no-op uses the nonce, so that later jobs can be mined. */
   async function giveNonceAway(job: RelayJob): Promise<void> {
     const last = job.attempts.at(-1);
     if (!last || last.isNoOp) return;
     const now = await currentFees();
-    // Where the cap leaves no room above the call, a no-op at today's price will do if the node does not have the call.
+    // If the fee cap allows no bump above the call, a no-op at the current price works as long as the node does not have the call.
     const offer = bumpedFees(now, last, settings) ?? ((await node.knows(last.hash)) ? null : firstFees(now, settings));
     await handOver(offer ? await signing.sign(job, offer, true) : job);
   }

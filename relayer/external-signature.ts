@@ -3,11 +3,11 @@ import type { Address, Hex } from '../core/types.js';
 import type { Attempt } from '../core/ports/stores/relay.js';
 import type { Unsigned } from './wallet.js';
 
-/** What a signer may answer: the signature, with or without its parity, or the whole transaction. */
+/** What a signer may return: the signature, with or without its parity, or the whole transaction. */
 export type ForeignSignature =
   { readonly signature: { readonly r: Hex; readonly s: Hex; readonly yParity?: 0 | 1 | undefined } } | { readonly raw: Hex };
 
-/** Of secp256k1. */
+/** The order of secp256k1. */
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 const WORD = 32;
 
@@ -18,7 +18,7 @@ export function unsignedBytes(transaction: Unsigned): { readonly unsigned: Hex; 
   return { unsigned, digest: keccak256(unsigned) };
 }
 
-/** The transaction we asked for with this signature, if it is the wallet's; null for anything else, however valid. */
+/** The requested transaction with this signature if the wallet made it; null for anything else, even if valid. */
 export async function signedBy(
   address: Address,
   transaction: Unsigned,
@@ -31,7 +31,7 @@ export async function signedBy(
     const recovered = await recoverAddress({ hash: digest, signature: candidate }).catch(() => null);
     if (recovered?.toLowerCase() !== address) continue;
     const raw = serializeTransaction(complete(transaction), candidate);
-    // A whole transaction must be ours to the last byte: it might be dearer, or go elsewhere.
+    // A returned transaction must equal the requested one byte for byte: it might cost more, or have another recipient.
     return 'raw' in answer && answer.raw.toLowerCase() !== raw ? null : { raw, hash: keccak256(raw) };
   }
   return null;
@@ -51,7 +51,7 @@ function signatureIn(raw: Hex): Signature | null {
 
 const padded = (value: bigint): Hex => numberToHex(value, { size: WORD });
 
-/** Machines that hold keys know no parity, and do not care which of two equal signatures they give; chains take the lower one alone. */
+/** Hardware signers return no parity and may return either of the two equivalent `s` values; chains accept only the lower one. */
 function candidatesOf({ r, s, yParity }: Signature): { r: Hex; s: Hex; yParity: 0 | 1 }[] {
   const isHigh = BigInt(s) > ORDER / 2n;
   if (BigInt(s) >= ORDER) return [];

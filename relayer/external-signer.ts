@@ -6,7 +6,7 @@ import type { SignerConfig } from '../core/config/relayer-signer.js';
 import { signedBy, unsignedBytes, type ForeignSignature } from './external-signature.js';
 import type { Unsigned, Wallet } from './wallet.js';
 
-/** The signer did not sign; the lane is in trouble until it does. Says what happened, never what was sent to it or came back. */
+/** The signer did not sign. The message says what happened, and never contains what was sent to the signer or returned by it. */
 export class SignerError extends Error {
   override readonly name = 'SignerError';
 }
@@ -17,7 +17,7 @@ interface Parts {
 }
 
 const PATIENCE_MS = 5_000;
-/** A signer that just failed is left alone for a moment: what waits behind it would otherwise wait for each of its time-outs. */
+/** After a failure the signer is not called for a moment: otherwise every waiting job would wait for its own time-out. */
 const REST_MS = 1_000;
 const MAX_ANSWER = 64_000;
 
@@ -28,7 +28,7 @@ const Signature = z.union([
 ]);
 const Addresses = z.object({ addresses: z.array(z.string()).max(1_000) });
 
-/** Wallets whose keys somebody else holds. What comes back is believed only if it is this wallet's signature under exactly what was asked for. */
+/** Wallets whose keys an external signer holds. A returned signature counts only if it is this wallet's, over exactly the requested bytes. */
 export function createExternalWallets(signer: SignerConfig, { clock, log }: Parts): readonly Wallet[] {
   let resting: { readonly until: number; readonly why: string } | null = null;
 
@@ -53,7 +53,7 @@ export function createExternalWallets(signer: SignerConfig, { clock, log }: Part
     return signed;
   }
 
-  /** So that a wrong address is known when the service starts, not with the first order. */
+  /** Finds a wrong address at start instead of with the first order. */
   async function check(): Promise<void> {
     const listed = Addresses.safeParse(await ask('/addresses', null));
     const known = new Set((listed.success ? listed.data.addresses : []).map((address) => address.toLowerCase()));
@@ -65,7 +65,7 @@ export function createExternalWallets(signer: SignerConfig, { clock, log }: Part
   return signer.wallets.map((address) => ({ address, sign: (transaction) => sign(address, transaction) }));
 }
 
-/** Said no to this one; it may say yes to the next. */
+/** The signer refused this transaction; it may sign the next one. */
 class Refused extends SignerError {}
 
 async function call({ url, token }: SignerConfig, path: string, body: unknown): Promise<unknown> {
@@ -73,7 +73,7 @@ async function call({ url, token }: SignerConfig, path: string, body: unknown): 
     method: body === null ? 'GET' : 'POST',
     headers: { Accept: 'application/json', 'Content-Type': 'application/json', ...(token && { Authorization: `Bearer ${token()}` }) },
     body: body === null ? null : JSON.stringify(body),
-    // The token is for this address and no other.
+    // The token must not be sent to another address.
     redirect: 'error',
     signal: AbortSignal.timeout(PATIENCE_MS),
   });
@@ -98,7 +98,7 @@ async function readAtMost({ body }: Response): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** All fields, so that the signer can judge the transaction itself; `digest` is what the signature is over, `unsigned` the bytes it is of. */
+/** All fields, so that the signer can check the transaction itself; `digest` is the signed hash, `unsigned` the bytes it is of. */
 function requestFor(address: Address, transaction: Unsigned): object {
   const { chainId, nonce, to, data, gas, maxFeePerGas, maxPriorityFeePerGas } = transaction;
   const amounts = { gas: `${gas}`, maxFeePerGas: `${maxFeePerGas}`, maxPriorityFeePerGas: `${maxPriorityFeePerGas}` };

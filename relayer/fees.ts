@@ -3,9 +3,9 @@ import type { NodeFees } from '../core/ports/relayer.js';
 import type { Attempt } from '../core/ports/stores/relay.js';
 
 export interface FeeSettings {
-  /** Wei per gas that is never passed, whatever the market asks. */
+  /** Upper bound in wei per gas, whatever the market asks. */
   readonly maxFeePerGas: bigint;
-  /** Wei per gas of a node's proposal that are believed; absent: all of it. A replacement still bids more than what it replaces. */
+  /** Upper bound in wei per gas on the tip a node proposes; absent: no bound. A replacement still bids more than the attempt it replaces. */
   readonly maxTipPerGas?: bigint;
 }
 
@@ -14,9 +14,9 @@ export interface Fees {
   readonly maxPriorityFeePerGas: bigint;
 }
 
-/** A base fee can grow by an eighth per block; twice of it lasts for six full ones. */
+/** A base fee can grow by an eighth per block, so twice the current one covers six full blocks. */
 const HEADROOM = 2n;
-/** An eighth more is what nodes like; a tenth more is the least that they take. */
+/** Nodes require at least a tenth more for a replacement; an eighth more is customary. */
 const BUMP = { by: 9n, of: 8n } as const;
 const LEAST_BUMP = { by: 11n, of: 10n } as const;
 
@@ -29,7 +29,7 @@ export function firstFees({ baseFee, priorityFee }: NodeFees, { maxFeePerGas, ma
   return { maxFeePerGas: total, maxPriorityFeePerGas: least(tip, total) };
 }
 
-/** What replaces an attempt that is not mined, up to the cap; null when the cap leaves no room for it. */
+/** The fees of a replacement, up to the cap; null if the cap allows no sufficient bump. */
 export function bumpedFees(fees: NodeFees, last: Attempt, settings: FeeSettings): Fees | null {
   const wanted = firstFees(fees, settings);
   const total = least(most(wanted.maxFeePerGas, raised(last.maxFeePerGas, BUMP)), settings.maxFeePerGas);
@@ -38,8 +38,8 @@ export function bumpedFees(fees: NodeFees, last: Attempt, settings: FeeSettings)
   return tip < raised(last.maxPriorityFeePerGas, LEAST_BUMP) ? null : { maxFeePerGas: total, maxPriorityFeePerGas: tip };
 }
 
-/** Rounded up, so that it is always more. */
+/** Rounded up, so that the result is always higher. */
 const raised = (fee: bigint, { by, of }: { readonly by: bigint; readonly of: bigint }): bigint => (fee * by) / of + 1n;
 
-/** Rounded down to a thousandth, for people. */
+/** Rounded down to a thousandth, for display. */
 export const gwei = (wei: bigint): string => formatUnits(wei / 1_000_000n, 3);

@@ -6,23 +6,23 @@ import { FENCE_CAUSES, type Fence, type FenceCause, type LaneHealth, type ToldFe
 import type { RelayStore } from '../core/ports/stores/relay.js';
 import type { LaneWaits } from '../core/config/lane-waits.js';
 
-/** What stands is told again this often: an alert may have been ended, or a row restored, by somebody who did not know of it. */
+/** The current state is stored again this often, in case an alert was ended or the row was restored from a backup. */
 const AGAIN_MS = 30_000;
 
 export interface LaneFence {
-  /** `since` is when it began, where that is known to be earlier. */
+  /** Records a problem. `since` is when it began, if that is known to be earlier. */
   meet(cause: FenceCause, reason: string, since?: number): void;
   clear(cause: FenceCause): void;
   has(cause: FenceCause): boolean;
-  /** Null while the lane may send. */
+  /** The problem that blocks the lane; null while the lane may send. */
   now(): Fence | null;
-  /** The newest trouble, believed or not. */
+  /** The newest problem, even if it does not block the lane yet. */
   trouble(): string | null;
-  /** Tells all replicas, when there is something new to tell and now and then. */
+  /** Stores the state for all replicas when it changed, and periodically. */
   save(): Promise<void>;
-  /** What the lane's owner told, for who is not. */
+  /** Takes over the state that the lane's owner stored, on replicas that do not own the lane. */
   adopt(lane: LaneHealth): void;
-  /** Another replica owned the lane meanwhile: nothing is known of what it told. */
+  /** Another replica owned the lane in the meantime, so the stored state is not known. */
   forget(): void;
 }
 
@@ -35,13 +35,13 @@ export interface FenceOptions {
   readonly log: Logger;
 }
 
-/** Whether a lane can send, by what it meets. */
+/** Health of a lane: whether it can send, and if not, why. */
 export function createFence({ slug, wallet, store, settings, clock, log }: FenceOptions): LaneFence {
-  const met = new Map<FenceCause, ToldFence>();
+  const problems = new Map<FenceCause, ToldFence>();
   let adopted: Fence | null = null;
-  /** Undefined: whatever stands there was told by somebody else. */
-  let told: ToldFence | null | undefined;
-  let toldAt = 0;
+  /** Undefined if another replica may have stored the current state. */
+  let saved: ToldFence | null | undefined;
+  let savedAt = 0;
   const { patienceMs } = settings;
   const patience: Readonly<Record<FenceCause, number>> = {
     fees: 0,
@@ -52,43 +52,43 @@ export function createFence({ slug, wallet, store, settings, clock, log }: Fence
     stuck: 0,
   };
 
-  /** The first that is believed, in the order of how much it explains. */
-  function believed(): ToldFence | null {
+  /** The first problem that lasted longer than its patience, in the order of how much it explains. */
+  function blocking(): ToldFence | null {
     for (const cause of FENCE_CAUSES) {
-      const fence = met.get(cause);
+      const fence = problems.get(cause);
       if (fence && clock.now() - fence.since >= patience[cause]) return fence;
     }
     return null;
   }
 
   function announce(fence: ToldFence | null): void {
-    if (fence !== null && told?.since !== fence.since) log.error('relay.fenced', { wallet, ...fence });
-    if (fence === null && told) log.info('relay.healed', { wallet, reason: told.reason, ms: clock.now() - told.since });
+    if (fence !== null && saved?.since !== fence.since) log.error('relay.fenced', { wallet, ...fence });
+    if (fence === null && saved) log.info('relay.healed', { wallet, reason: saved.reason, ms: clock.now() - saved.since });
   }
 
   return {
     meet(cause, reason, since = clock.now()) {
-      met.set(cause, { cause, reason, since: met.get(cause)?.since ?? since });
+      problems.set(cause, { cause, reason, since: problems.get(cause)?.since ?? since });
     },
-    clear: (cause) => void met.delete(cause),
-    has: (cause) => met.has(cause),
-    now: () => adopted ?? believed(),
-    trouble: () => adopted?.reason ?? [...met.values()].at(-1)?.reason ?? null,
+    clear: (cause) => void problems.delete(cause),
+    has: (cause) => problems.has(cause),
+    now: () => adopted ?? blocking(),
+    trouble: () => adopted?.reason ?? [...problems.values()].at(-1)?.reason ?? null,
     async save() {
-      const fence = believed();
-      const isNew = told === undefined || told?.since !== fence?.since || told?.reason !== fence?.reason;
-      if (!isNew && clock.now() - toldAt < AGAIN_MS) return;
+      const fence = blocking();
+      const isNew = saved === undefined || saved?.since !== fence?.since || saved?.reason !== fence?.reason;
+      if (!isNew && clock.now() - savedAt < AGAIN_MS) return;
       await store.fenceLane(slug, wallet, fence);
       if (isNew) announce(fence);
-      [told, toldAt] = [fence, clock.now()];
+      [saved, savedAt] = [fence, clock.now()];
     },
     adopt({ since, reason }) {
-      met.clear();
+      problems.clear();
       adopted = since === null ? null : { since, reason: reason ?? 'it cannot send' };
     },
     forget() {
       adopted = null;
-      told = undefined;
+      saved = undefined;
     },
   };
 }

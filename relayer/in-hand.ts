@@ -1,7 +1,7 @@
-/** Jobs that somebody is busy with: whoever looks at all of them leaves these alone. */
+/** Jobs that are being started; the chain reconciler skips them. */
 export interface InHand {
   hold<Result>(ids: readonly bigint[], work: () => Promise<Result>): Promise<Result>;
-  /** Those in hand from now on, kept up until the next call; who was only for a moment stays in it. What was read meanwhile of them is old. */
+  /** A live set of the jobs held now or later, until the next call. Released jobs stay in it, because what was read of them may be stale. */
   fromNow(): ReadonlySet<bigint>;
 }
 

@@ -2,11 +2,11 @@ import type { Keystore } from '../core/config/relayer-keys.js';
 import type { Hex } from '../core/types.js';
 
 /**
- * The key in an encrypted keystore; null where the password does not open it. Why it does not is never passed on: what libraries say
- * about a password may quote it.
+  * The key of an encrypted keystore; null if the password does not open it. The cause is never passed on: a library's error message
+  * may quote the password.
  */
 export async function openKeystore({ json, password }: Keystore): Promise<Hex | null> {
-  // Loaded by those alone who have such a file: it is large.
+  // Imported lazily, because it is large and only needed for keystores.
   const { decryptKeystoreJson } = await import('ethers');
   try {
     const { privateKey } = await decryptKeystoreJson(json(), password());

@@ -27,21 +27,21 @@ export interface DeliveryOptions {
   readonly settings: DeliverySettings;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Transactions of orders are about to be sent: they must be known before they can be mined. */
+  /** Called before transactions of orders are sent: their hashes must be stored before they can be mined. */
   readonly onSigned: (signed: readonly SignedJob[]) => Promise<void>;
-  /** Every step of a job, after it is stored. */
+  /** Called with every step of a job, after it is stored. */
   readonly onStep: (job: RelayJob) => void;
-  /** Hears why nothing gets through, and when something did. */
+  /** Records why nothing can be sent, and when sending works again. */
   readonly fence: Pick<LaneFence, 'meet' | 'clear'>;
-  /** A nonce is used up: the receipts should be looked at soon. */
+  /** A nonce is already used: the receipts should be checked soon. */
   readonly onNonceTooLow: () => void;
 }
 
 export interface LaneOptions extends Omit<DeliveryOptions, 'fence' | 'onNonceTooLow'> {
   readonly settings: DeliverySettings & PolicySettings & LaneWaits;
-  /** What the wallet may spend on a day; absent: as much as it has. */
+  /** What the wallet may spend per day; absent: no limit. */
   readonly dailyBudget?: DailyBudgetSetting;
   readonly budgetEvents?: BudgetEvents;
-  /** It will never be sent: whoever counts on it has to know. */
+  /** Called for a job that will never be sent. */
   readonly onRefused: (job: RelayJob) => Promise<void>;
 }

@@ -12,9 +12,9 @@ import { createOneAtATime } from './one-at-a-time.js';
 import { refusalOf, type PolicySettings } from './policy.js';
 
 export interface Lane {
-  /** There is a new job. */
+  /** Called when there is a new job. */
   wake(): void;
-  /** There is a new block: the moment to look for receipts. */
+  /** Called when there is a new block, to check for receipts. */
   look(): void;
   trouble(): string | null;
   fence(): Fence | null;
@@ -22,12 +22,12 @@ export interface Lane {
 }
 
 const PACE_MS = 1_000;
-/** Said beforehand: left alone, each signal would make up an error with a stack of its own. */
+/** One constant abort reason: without it each abort would create an error with a stack. */
 const WOKEN = 'woken';
-/** Jobs that are numbered, signed and sent together. */
+/** Jobs that get nonces, are signed and are sent in one batch. */
 const AT_ONCE = 100;
 
-/** One wallet's transactions in the order of their nonces. One lane at a time works for a wallet, on whichever replica holds the lease. */
+/** Sends one wallet's transactions in nonce order. Only the replica that holds the wallet's lease runs the lane. */
 export function createLane(options: LaneOptions): Lane {
   const { definition, wallet, store, settings, clock, log, onRefused, dailyBudget = 'unlimited', budgetEvents = null } = options;
   const { slug } = definition;
@@ -35,11 +35,11 @@ export function createLane(options: LaneOptions): Lane {
   const stopping = new AbortController();
   let wake = new AbortController();
   let lease: Lease | null = null;
-  /** Something of the wallet's was under way at the last turn: then a block is worth a turn of its own. */
+  /** Jobs were open at the last turn: then each block triggers a turn. */
   let isBusy = true;
-  /** A look that is under way; sending does not wait for it. */
+  /** A running chain check; sending does not wait for it. */
   let looking: Promise<void> | null = null;
-  /** The transactions that are on their way to a node. */
+  /** Transactions that are being sent to a node. */
   let handing: Promise<void> = Promise.resolve();
   const fence = createFence({ slug, wallet: address, store, settings, clock, log });
   const budget = createDailyBudget({ setting: dailyBudget, slug, wallet: address, store, events: budgetEvents, clock, log });
@@ -48,16 +48,16 @@ export function createLane(options: LaneOptions): Lane {
     options.onStep(job);
   };
   const delivery = createDelivery({ ...options, onStep, fence, onNonceTooLow: () => wake.abort(WOKEN) });
-  const [numbers, tellings, inHand] = [createOneAtATime(), createOneAtATime(), createInHand()];
+  const [nonceMutex, healthMutex, inHand] = [createOneAtATime(), createOneAtATime(), createInHand()];
   const isOurs = (): boolean => lease?.isHeld() === true;
-  const lookout = createLookout({ ...options, onStep, fence, delivery, numbers, inHand, budget, isOurs, paceMs: PACE_MS });
+  const reconciler = createLookout({ ...options, onStep, fence, delivery, numbers: nonceMutex, inHand, budget, isOurs, paceMs: PACE_MS });
   const policy: PolicySettings = { ...settings, afford: async (job) => budget.refusal(await delivery.maxCost(job)) };
 
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
       await turn().catch(failed);
-      await tellFence();
-      // `stop` aborts it too: a signal made of two would be kept by the one that lives as long as the lane.
+      await saveHealth();
+      // `stop` aborts `wake` too: a combined signal would be retained by the one that lives as long as the lane.
       if (!wake.signal.aborted) await clock.sleep(PACE_MS, wake.signal);
       wake = new AbortController();
     }
@@ -65,9 +65,9 @@ export function createLane(options: LaneOptions): Lane {
     await lease?.release().catch(() => undefined);
   }
 
-  /** Who lost the lane meanwhile has nothing to say about it. */
-  async function tellFence(): Promise<void> {
-    await tellings(async () => {
+  /** Only the lease holder may store lane health; a stale owner would overwrite the new owner's state. */
+  async function saveHealth(): Promise<void> {
+    await healthMutex(async () => {
       if (isOurs()) await fence.save();
     }).catch((error: unknown) => log.warn('relay.fence-not-told', { wallet: address, error }));
   }
@@ -84,59 +84,59 @@ export function createLane(options: LaneOptions): Lane {
     lease = await store.lease(slug, address);
     if (lease === null) return false;
     fence.forget();
-    lookout.forget();
+    reconciler.forget();
     budget.forget();
     return true;
   }
 
-  /** New jobs wait for no look: nothing they need has to be asked of the node. */
+  /** New jobs do not wait for a chain check: they need nothing from the node. */
   async function turn(): Promise<void> {
     if (!(await owns())) {
       isBusy = false;
       return fence.adopt(await store.lane(slug, address));
     }
-    if (!lookout.hasLooked()) await lookout.lookAtChain(await store.open(slug, address));
-    if (lookout.isDue()) looking ??= lookBeside();
+    if (!reconciler.hasLooked()) await reconciler.lookAtChain(await store.open(slug, address));
+    if (reconciler.isDue()) looking ??= lookBeside();
     for (let isMore = true; isMore;) isMore = await beginSome();
   }
 
-  /** What begins meanwhile makes the lane busy again. */
+  /** Jobs that start meanwhile set `isBusy` again. */
   async function lookBeside(): Promise<void> {
     isBusy = false;
-    const isOpen = await lookout.look().catch(failed);
+    const isOpen = await reconciler.look().catch(failed);
     if (isOpen !== false) isBusy = true;
-    await tellFence();
+    await saveHealth();
     looking = null;
-    // A block may have come meanwhile, and what is mined makes room for what its trader has in the queue. After a failure the next turn is soon enough.
-    if (isOpen === true || (isOpen !== undefined && lookout.isDue())) wakeIfBusy();
+    // Another block may have arrived, and mined jobs free quota for the trader's queued ones. After a failure the next regular turn is enough.
+    if (isOpen === true || (isOpen !== undefined && reconciler.isDue())) wakeIfBusy();
   }
 
   function wakeIfBusy(): void {
     if (isBusy) wake.abort(WOKEN);
   }
 
-  /** Jobs without a number, in the order they came, many of them in one go; true when there may be more. */
+  /** Starts queued jobs in order, up to AT_ONCE in one batch; true if there may be more. */
   async function beginSome(): Promise<boolean> {
     const queued = await store.queued(slug, address, AT_ONCE);
     if (queued.length === 0) return false;
     isBusy = true;
     await delivery.currentFees().catch(failed);
-    // Whether those on their way get through is worth knowing then.
+    // The result of the transactions being sent shows whether the problem persists.
     if (fence.trouble() !== null) await handing;
     const passed = await judge(queued);
     if (passed.length > 0) await begin(passed);
-    // Where one stays behind it would only be found again: the next turn tries it once more.
+    // A job that did not pass would only be read again: the next turn retries it.
     return queued.length === AT_ONCE && passed.length === queued.length;
   }
 
-  /** Until they are signed, and those before them are in the hands of a node: while these go there, the next are made ready. */
+  /** Resolves when these jobs are signed and the previous batch is sent; sending this batch overlaps with preparing the next. */
   async function begin(passed: readonly bigint[]): Promise<void> {
     const before = handing;
-    const signed = giveNumbers(passed).then((numbered) => delivery.signFirst(numbered));
+    const signed = assignNonces(passed).then((numbered) => delivery.signFirst(numbered));
     const send = async (): Promise<void> => {
       const ready = await signed.catch(() => []);
       await before;
-      // Whoever holds the lane now finds them signed.
+      // If the lease was lost, the new owner sends the signed attempts.
       if (isOurs()) await delivery.handFirst(ready);
     };
     handing = inHand.hold(passed, send).catch(failed);
@@ -144,11 +144,11 @@ export function createLane(options: LaneOptions): Lane {
     await before;
   }
 
-  /** What got none is not paid for: its trader canceled it after it was judged, or the database failed and it is judged again. */
-  async function giveNumbers(passed: readonly bigint[]): Promise<RelayJob[]> {
+  /** Releases the budget of jobs that got no nonce: either they were canceled after the check, or the database failed and they are retried. */
+  async function assignNonces(passed: readonly bigint[]): Promise<RelayJob[]> {
     let numbered: RelayJob[] = [];
     try {
-      numbered = await numbers(() => store.number(slug, address, passed, lookout.leastNonce()));
+      numbered = await nonceMutex(() => store.number(slug, address, passed, reconciler.leastNonce()));
       return numbered;
     } finally {
       const given = new Set(numbered.map(({ id }) => id));
@@ -156,7 +156,7 @@ export function createLane(options: LaneOptions): Lane {
     }
   }
 
-  /** Those that may be signed. A trader's are judged one after the other: what one is allowed depends on those before it. */
+  /** Returns the ids of jobs that pass the signing policy. Jobs of one trader are checked in order because quotas depend on earlier jobs. */
   async function judge(queued: readonly RelayJob[]): Promise<bigint[]> {
     const parents = [...new Set(queued.flatMap(({ parent }) => parent ?? []))];
     const actions = new Map((await store.actions(slug, parents)).map((action) => [action.id, action]));
@@ -170,12 +170,12 @@ export function createLane(options: LaneOptions): Lane {
     return passed;
   }
 
-  /** A job that cannot be judged keeps nobody else waiting: it is tried again until its time is over. */
+  /** A job whose check fails with an error does not block others: it is retried until it expires. */
   async function passes(job: RelayJob, actions: ReadonlyMap<bigint, SignedAction>): Promise<boolean> {
     try {
       if (job.notAfter !== null && clock.now() > job.notAfter)
         return await refuse(job, { reason: 'too-late', note: `its time was over before it could be sent${because(fence.now())}` });
-      // A nonce taken by what cannot be sent would keep others waiting.
+      // A job that cannot be sent must not take a nonce: it would block later ones.
       if (fence.now() !== null || fence.has('nonce')) return false;
       const refusal = await refusalOf(job, (job.parent === null ? null : actions.get(job.parent)) ?? null, policy);
       if (refusal !== null) return await refuse(job, refusal);
@@ -187,7 +187,7 @@ export function createLane(options: LaneOptions): Lane {
     }
   }
 
-  /** The last moment at which it leaves no trace on chain. */
+  /** Refuses a job before it has a nonce, so that it leaves no trace on chain. */
   async function refuse(job: RelayJob, refusal: Refusal): Promise<false> {
     const refused = await store.refuse(slug, job.id, refusal);
     if (!refused) return false;
@@ -201,7 +201,7 @@ export function createLane(options: LaneOptions): Lane {
   return {
     wake: () => wake.abort(WOKEN),
     look() {
-      lookout.blockSeen();
+      reconciler.blockSeen();
       wakeIfBusy();
     },
     trouble: () => fence.trouble(),

@@ -14,36 +14,36 @@ import { NO_OP_GAS } from './sign-jobs.js';
 export interface LookoutOptions extends LaneOptions {
   readonly fence: LaneFence;
   readonly delivery: Delivery;
-  /** Nonces are given and taken back by one at a time. */
+  /** Mutex: nonces are assigned and reset by one task at a time. */
   readonly numbers: OneAtATime;
   readonly inHand: InHand;
   readonly budget: Pick<DailyBudget, 'refresh'>;
-  /** Whether the lane is still held. */
+  /** Whether the lease is still held. */
   readonly isOurs: () => boolean;
   readonly paceMs: number;
 }
 
-/** What a lane knows of the chain, and what follows from it: receipts, holes, fees, funds, and the next step of each open job. */
+/** Reconciles a lane with the chain: receipts, nonce gaps, fees, funds, and the next step of each open job. */
 export interface Lookout {
   isDue(): boolean;
   hasLooked(): boolean;
-  /** No nonce below this is free, by the last look that could be believed. */
+  /** No nonce below this is free, by the last accepted count. */
   leastNonce(): number;
   blockSeen(): void;
-  /** While others begin jobs, which it leaves alone. True when something of the wallet's is under way. */
+  /** Runs beside the lane and skips jobs that are being started. True if jobs of the wallet are open. */
   look(): Promise<boolean>;
   lookAtChain(open: readonly RelayJob[], begun?: ReadonlySet<bigint>): Promise<void>;
-  /** Somebody else looked after the lane meanwhile. */
+  /** Another replica owned the lane in the meantime. */
   forget(): void;
 }
 
-/** For so long after its last job a lane looks with every block: the one that held it may be taken back. */
+/** For this long after its last job a lane still checks with every block: a reorganisation may remove the job's block. */
 const LOOK_BACK_MS = 120_000;
-/** So often an idle lane looks whether it could send. */
+/** How often an idle lane checks whether it could send. */
 const IDLE_MS = 15_000;
-/** What an order takes, more or less: a wallet that cannot pay for one is empty. */
+/** Roughly the gas of one order: a wallet that cannot pay for it counts as empty. */
 const USUAL_GAS = 500_000n;
-/** So many nonces that nobody ever had are filled. More are no accident of a chain, and what a wallet pays for no-ops has to end somewhere. */
+/** At most this many unassigned nonces are filled. A larger gap is no normal chain event, and the cost of no-ops must be bounded. */
 const MOST_GAPS = 20;
 
 export function createLookout(options: LookoutOptions): Lookout {
@@ -53,14 +53,14 @@ export function createLookout(options: LookoutOptions): Lookout {
   const memory: SettleMemory = { doubts: new Map(), isOneBranch: false };
   const nextOfOurs = async (): Promise<number> => (await store.lane(slug, wallet.address)).nextNonce ?? 0;
   const count = createChainCount({ clock, doubtMs: settings.doubtMs, nextOfOurs });
-  /** As the node counted last, believed or not. */
+  /** The node's last count, accepted or not. */
   let chainNonce: number | null = null;
-  /** To the end: until then it is not known which nonces are free. */
+  /** True after one complete check: before it the free nonces are not known. */
   let hasLooked = false;
   let isBlockSeen = true;
   let lookedAt = 0;
   let busyAt = 0;
-  /** Since when the transaction that is next on chain is open. */
+  /** Since when the transaction with the next nonce on chain is open. */
   let waiting: { readonly nonce: number; readonly since: number } | null = null;
 
   async function look(): Promise<boolean> {
@@ -86,7 +86,7 @@ export function createLookout(options: LookoutOptions): Lookout {
     return age >= IDLE_MS || (age >= paceMs && clock.now() - busyAt < LOOK_BACK_MS);
   }
 
-  /** Receipts first: what is mined needs nothing more. Then holes that would keep everything above them waiting. */
+  /** Receipts come first, because mined jobs need nothing more; then nonce gaps, which block all later nonces. */
   async function lookAtChain(open: readonly RelayJob[], begun: ReadonlySet<bigint> = new Set()): Promise<void> {
     const numbered = open.filter(({ nonce }) => nonce !== null);
     const { nonce, balance } = await node.account(wallet.address);
@@ -98,16 +98,16 @@ export function createLookout(options: LookoutOptions): Lookout {
     hasLooked = true;
     if (oddity === null) fence.clear('nonce');
     else fence.meet('nonce', oddity);
-    // What was begun meanwhile may have met what this look knows nothing of; being taken clears it as well.
+    // Jobs started meanwhile may have recorded problems that this check cannot see; an accepted transaction clears them as well.
     const isQuiet = begun.size === 0 && !numbered.some(isUnsent);
     if (isQuiet) fence.clear('node');
     await judgeFunds(isQuiet, balance);
   }
 
-  /** Puts the lane where the chain is; what keeps it from that comes back in words. */
+  /** Aligns the lane's nonces with the chain; returns what prevents it, as a clause for people. */
   async function goBy(nonce: number, numbered: readonly RelayJob[]): Promise<string | null> {
-    const heard = await count.hear(nonce, numbered.at(-1)?.nonce ?? -1);
-    if (heard !== 'believed') return `its node counts ${heard.strangers} transactions of its wallet that were not sent from here`;
+    const result = await count.hear(nonce, numbered.at(-1)?.nonce ?? -1);
+    if (result !== 'believed') return `its node counts ${result.strangers} transactions of its wallet that were not sent from here`;
     if (numbered.length > 0) return fillHoles(numbered, nonce);
     await numbers(() => store.resetLane(slug, wallet.address, nonce));
     return null;
@@ -129,14 +129,14 @@ export function createLookout(options: LookoutOptions): Lookout {
     return null;
   }
 
-  /** What a node refused for want of money heals by being taken; where nothing is left to be taken, by the balance. */
+  /** A lack of funds ends when the node accepts a transaction; if none is open, when the balance suffices. */
   async function judgeFunds(isQuiet: boolean, balance: bigint): Promise<void> {
     const usual = USUAL_GAS * firstFees(await delivery.currentFees(), settings).maxFeePerGas;
     if (balance < usual) fence.meet('funds', `its wallet ${wallet.address} has too little to pay for gas`);
     else if (isQuiet && balance >= delivery.wanting()) fence.clear('funds');
   }
 
-  /** The next transaction on chain is ours, and does not come. */
+  /** Reports the lane as stuck if the next transaction on chain is ours and is not mined in time. */
   function judgeWait(open: readonly RelayJob[]): void {
     const next = open.find((job) => job.nonce !== null && job.nonce === chainNonce);
     if (!next || chainNonce === null) waiting = null;
@@ -146,7 +146,7 @@ export function createLookout(options: LookoutOptions): Lookout {
   }
 
   return {
-    // A clock that was set back has seen no look yet.
+    // After the clock was set back, the last check lies in the future and does not count.
     isDue: () => chainNonce === null || isBlockSeen || clock.now() < lookedAt || clock.now() - lookedAt >= paceMs,
     hasLooked: () => hasLooked,
     leastNonce: () => count.believed(),

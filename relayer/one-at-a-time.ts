@@ -1,6 +1,6 @@
 export type OneAtATime = <Result>(work: () => Promise<Result>) => Promise<Result>;
 
-/** Works that are given to it run one after the other, in the order they came. */
+/** A mutex: tasks run one after the other, in the order they were given. */
 export function createOneAtATime(): OneAtATime {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {

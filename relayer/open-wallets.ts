@@ -9,7 +9,7 @@ import { createWallet, type SigningCurve, type Wallet } from './wallet.js';
 export interface OpenedWallets {
   /** Plain keys first, then keystores, then the external signer's. */
   readonly wallets: readonly Wallet[];
-  /** What is wrong with them, without a secret. */
+  /** What is wrong with the keys, without any secret. */
   readonly problems: readonly string[];
 }
 

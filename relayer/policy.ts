@@ -4,7 +4,7 @@ import type { Refusal, RelayJob, SignedAction } from '../core/ports/stores/relay
 import type { Address, Hex } from '../core/types.js';
 import type { JobNature, SigningGuard } from './signing-guard.js';
 
-/** Everything a signed action can become on the Diamond. Nothing here moves collateral to anybody but the trader. */
+/** The Diamond calls a signed action may become. None of them moves collateral to any address but the trader's. */
 const TRADING_CALLS = [
   'openTrade((address,uint32,uint16,uint24,bool,bool,uint8,uint8,uint120,uint64,uint64,uint64,bool,uint160,uint24),uint16,address)',
   'closeTradeMarket(uint32,uint64)',
@@ -32,21 +32,21 @@ const SELECTOR_END = 10;
 
 export interface PolicySettings {
   readonly maxGas: bigint;
-  /** Why the stored action is no proof of what its trader wants; null when it is. Absent: it is believed. */
+  /** Why the stored action does not prove the trader's request; null if it does. Absent: no check. */
   readonly verify?: (action: SignedAction, job: RelayJob) => string | null;
-  /** Whether the time is over that the client gave an action. Absent: none has an end. */
+  /** Whether the action's expiry, set by the client, has passed. Absent: actions do not expire. */
   readonly isExpired?: (action: SignedAction) => boolean;
-  /** The inner calls that the stored action means, worked out afresh from it and what its translation stood on. */
+  /** The inner calls of the stored action, encoded again from it and the facts its translation used. */
   readonly reencode: (action: SignedAction, job: RelayJob) => Promise<readonly Hex[]>;
-  /** Why nothing new is signed with the wallet; null while it is. */
+  /** Why nothing new is signed with the wallet; null if signing is allowed. */
   readonly hold?: (wallet: Address) => string | null;
-  /** What the operator allows the trader; without it everybody may do everything. */
+  /** The operator's rules for the trader; absent: everything is allowed. */
   readonly guard?: SigningGuard;
-  /** Why the wallet does not pay for what takes no risk away; null while its budget lasts. */
+  /** Why the wallet does not pay for a job that does not reduce risk; null while its budget lasts. */
   readonly afford?: (job: RelayJob) => Promise<Refusal | null>;
 }
 
-/** The last question before a signature: null when the job may be signed, otherwise why not. It believes nothing that it can work out itself. */
+/** The last check before a signature: null if the job may be signed, otherwise why not. It recomputes what it can instead of trusting rows. */
 export async function refusalOf(job: RelayJob, action: SignedAction | null, settings: PolicySettings): Promise<Refusal | null> {
   const { maxGas, reencode, guard, hold, afford, verify, isExpired } = settings;
   if (job.gas > maxGas) return { reason: 'gas-cap', note: `gas ${job.gas} is above the cap of ${maxGas}` };
@@ -69,13 +69,13 @@ export async function refusalOf(job: RelayJob, action: SignedAction | null, sett
   return (await guard?.(job, nature)) ?? (nature === 'exits' ? null : ((await afford?.(job)) ?? null));
 }
 
-/** In the words in which an action is refused that comes too late. */
+/** The same text as for an action that arrives expired. */
 const EXPIRED = 'Action already expired';
 
-/** What no action of a trader can mean: somebody has tampered, or we have a mistake. */
+/** For calls that no trader's action can become: the row was tampered with, or there is a bug. */
 const broken = (note: string): Refusal => ({ reason: 'policy', note });
 
-/** Null for what the service takes back by itself: nothing holds that up. A close sets its slippage beside, a cancel may take a level away: neither cares. */
+/** Null for recovery jobs of the service itself: nothing blocks them. Setting slippage in a close or removing a TP/SL in a cancel is ignored. */
 function natureOf({ purpose, context }: RelayJob, selectors: readonly string[]): JobNature | null {
   if (selectors.some((selector) => OPENS.has(selector))) return 'opens';
   if (purpose !== 'action') return null;
@@ -89,7 +89,7 @@ function innerCall({ data, trader }: RelayJob): Hex | null {
   return args !== null && args[0].toLowerCase() === trader ? args[1] : null;
 }
 
-/** What cannot be taken apart is one call, which is on no list. */
+/** Data that cannot be decoded counts as one call, which is not on any list. */
 const callsOf = (inner: Hex): readonly Hex[] => argumentsOf(MULTICALL, inner)?.[0] ?? [inner];
 
 interface KnownCall<Inputs extends readonly AbiParameter[]> {
@@ -97,7 +97,7 @@ interface KnownCall<Inputs extends readonly AbiParameter[]> {
   readonly inputs: Inputs;
 }
 
-/** Null for another call, and for one whose arguments cannot be read. */
+/** Null for another call, and for arguments that cannot be decoded. */
 function argumentsOf<const Inputs extends readonly AbiParameter[]>({ selector, inputs }: KnownCall<Inputs>, data: Hex) {
   if (data.slice(0, SELECTOR_END) !== selector) return null;
   try {

@@ -17,26 +17,26 @@ interface Parts {
   readonly memory: SettleMemory;
 }
 
-/** What one look leaves for the next. */
+/** State kept from one chain check to the next. */
 export interface SettleMemory {
-  /** Since when a job's nonce is seen used without a transaction of ours, by id. */
+  /** Since when a job's nonce is used by a transaction that is not ours, by job id. */
   readonly doubts: Map<bigint, number>;
-  /** All blocks that are stored were seen to stand, on one branch: while the newest does, so do those before it. */
+  /** All stored blocks were seen on one branch: while the newest is on the chain, so are those before it. */
   isOneBranch: boolean;
 }
 
 type Receipts = ReadonlyMap<string, Receipt>;
 
-/** Blocks, and nonces given up, that a reorganisation or a late receipt may still undo. */
+/** How many blocks, or nonces given up, a reorganisation or a late receipt may still undo. */
 const SETTLED_AFTER = 64;
 const NEWEST_ONLY = 0;
 
-/** Finds out which of these jobs are in a block by now, and which of those before them still are. */
+/** Finds which of these jobs are mined, and which earlier ones still are. */
 export async function settleJobs(parts: Parts, numbered: readonly RelayJob[], chainNonce: number): Promise<void> {
   const { store, node, slug, wallet, onStep, memory } = parts;
   const waiting = numbered.filter(({ attempts }) => attempts.length > 0);
   const fresh = await receiptsOfWaiting(node, waiting, chainNonce);
-  // After the receipts: what stands now stood when they were written, unless the branch changed twice, which the next look sees.
+  // Blocks are checked after the receipts: a block that is canonical now was so then, unless the branch changed twice; the next check sees that.
   const gone = await goneBlocks(parts, [...fresh.values()]);
   const recent = await store.settledIn(slug, wallet, gone, chainNonce - SETTLED_AFTER);
   const receipts: Receipts = new Map([...fresh, ...(await receiptsOf(node, recent))]);
@@ -49,7 +49,7 @@ export async function settleJobs(parts: Parts, numbered: readonly RelayJob[], ch
   memory.isOneBranch = gone.length === 0;
 }
 
-/** A nonce that is still to come has no receipt. A node may count late, though: where the next one has one, all are asked for. */
+/** Nonces above the chain's count have no receipt. As a node's count may lag, all receipts are fetched if the next nonce has one. */
 async function receiptsOfWaiting(node: RelayNode, waiting: readonly RelayJob[], chainNonce: number): Promise<Receipts> {
   const isPast = ({ nonce }: RelayJob): boolean => nonce !== null && nonce < chainNonce;
   const [next, ...later] = waiting.filter((job) => !isPast(job));
@@ -63,7 +63,7 @@ async function receiptsOf(node: RelayNode, jobs: readonly RelayJob[]): Promise<R
   return new Map(found.flatMap((receipt) => (receipt ? [[receipt.hash, receipt] as const] : [])));
 }
 
-/** Blocks that hold jobs of ours as far as we know, and are not on the chain any more. */
+/** Stored blocks with our jobs that are no longer on the chain. */
 async function goneBlocks(parts: Parts, fresh: readonly Receipt[]): Promise<MinedBlock[]> {
   const { store, node, slug, wallet, memory } = parts;
   const blocks = await store.minedBlocks(slug, wallet, memory.isOneBranch ? NEWEST_ONLY : SETTLED_AFTER);
@@ -89,14 +89,14 @@ function settledBy(job: RelayJob, receipts: Receipts): Settled[] {
 
 const NOT_OURS = 'its nonce was used by another transaction';
 
-/** No receipt for it, though others may have its nonce. */
+/** Refuses a job without a receipt once its nonce was used by another transaction for `doubtMs`. */
 async function doubt(parts: Parts, job: RelayJob, chainNonce: number): Promise<void> {
   const { store, slug, clock, log, onStep, doubtMs, memory } = parts;
   if (job.nonce === null || job.nonce >= chainNonce) return void memory.doubts.delete(job.id);
   const since = memory.doubts.get(job.id) ?? clock.now();
   memory.doubts.set(job.id, since);
   if (clock.now() - since < doubtMs) return;
-  // Not sent under another nonce: an order that comes minutes late is worse than one that is told not to have happened.
+  // Not sent again under another nonce: a refused order is better than one that executes minutes late.
   log.error('relay.nonce-used-elsewhere', { job: job.id, wallet: job.wallet, nonce: job.nonce });
   onStep(await store.setState(slug, job.id, 'refused', clock.now(), NOT_OURS, 'nonce-used-elsewhere'));
 }
@@ -106,7 +106,7 @@ function outcomeOf({ attempts }: RelayJob, { hash, succeeded }: Receipt): 'mined
   return succeeded ? 'mined' : 'reverted';
 }
 
-/** Its block is gone, and no other has it. */
+/** Its block was reorganised away, and no other block has it. */
 async function takeBack({ store, slug, clock, log, onStep }: Parts, job: RelayJob): Promise<void> {
   log.warn('relay.block-gone', { job: job.id });
   onStep(await store.unsettle(slug, job.id, clock.now()));

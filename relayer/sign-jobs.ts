@@ -3,22 +3,22 @@ import type { DeliveryOptions } from './lane-options.js';
 import type { Fees } from './fees.js';
 
 export interface Signing {
-  /** One more attempt of a job, stored and not yet sent; a no-op uses up its nonce and does nothing else. */
+  /** Signs and stores one more attempt of a job without sending it; a no-op only uses up the nonce. */
   sign(job: RelayJob, offer: Fees, isNoOp: boolean): Promise<RelayJob>;
-  /** The first attempts of many, in the order of their nonces; those whose signature failed are left out. */
+  /** Signs the first attempts of many jobs, in nonce order; jobs whose signature failed are left out. */
   signAll(jobs: readonly RelayJob[], offer: Fees): Promise<RelayJob[]>;
 }
 
-/** Of a transaction that does nothing but use up a nonce. */
+/** Gas of a no-op that only uses up a nonce. */
 export const NO_OP_GAS = 100_000n;
 
 type SigningParts = Pick<DeliveryOptions, 'definition' | 'wallet' | 'store' | 'clock' | 'log' | 'onStep' | 'fence'>;
 
-/** From a nonce to stored bytes: nothing leaves before they are. */
+/** Signs jobs and stores the signed bytes: nothing is sent before it is stored. */
 export function createSigning({ definition, wallet, store, clock, log, onStep, fence }: SigningParts): Signing {
   const { slug } = definition;
 
-  /** The bytes, in nobody's hands yet. */
+  /** Signs without storing or sending. */
   async function attemptOf(job: RelayJob, offer: Fees, isNoOp: boolean): Promise<NewAttempt> {
     if (job.nonce === null) throw new Error(`Relay job ${job.id} has no nonce.`);
     const call = isNoOp
@@ -32,7 +32,7 @@ export function createSigning({ definition, wallet, store, clock, log, onStep, f
     return { id: job.id, attempt: { ...signed, ...offer, isNoOp, signedAt: clock.now() } };
   }
 
-  /** Stored with its hash before anybody may see it. */
+  /** Stores attempts with their hashes before they are published. */
   async function keep(attempts: readonly NewAttempt[]): Promise<RelayJob[]> {
     if (attempts.length === 0) return [];
     const stored = await store.addAttempt(slug, attempts);

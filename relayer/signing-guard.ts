@@ -6,25 +6,25 @@ import type { Refusal, RelayJob } from '../core/ports/stores/relay.js';
 import type { UsedQuota } from '../core/observability/alerts/rules.js';
 import type { RulesStore } from '../core/ports/stores/rules.js';
 
-/** opens: makes a position, or grows one · cares: changes the levels or the margin of what is there · exits: takes risk away, as its trader asked. */
+/** opens: creates or increases a position · cares: changes TP/SL or margin of an open one · exits: reduces risk at the trader's request. */
 export type JobNature = 'opens' | 'cares' | 'exits';
 
-/** Why the operator's rules keep a job from being signed; null when they do not. */
+/** Why the operator's rules forbid signing a job; null if they allow it. */
 export type SigningGuard = (job: RelayJob, nature: JobNature) => Promise<Refusal | null>;
 
 export interface SigningGuardOptions {
   readonly store: Pick<RulesStore, 'before'>;
   readonly given: (trader: Address) => GivenRules;
   readonly clock: Clock;
-  /** Somebody is to be told of it. */
+  /** Raises the alert about a used quota. */
   readonly onQuota: (trader: Address, reached: UsedQuota) => Promise<void>;
 }
 
-/** For so long a trader without bounds is believed to have none; openings were judged by the newest rules when they were stored. */
+/** How long a trader without limits is cached as such; openings were already checked by the newest rules when they were stored. */
 const REMEMBER_MS = 1_000;
 const MOST_REMEMBERED = 10_000;
 
-/** The operator's rules once more, before the signature. One lane sends for a trader, so what comes before a job is settled by then. */
+/** Checks the operator's rules again before the signature. One lane sends for a trader, so earlier jobs are already counted. */
 export function createSigningGuard({ store, given, clock, onQuota }: SigningGuardOptions): SigningGuard {
   const freeSince = new Map<Address, number>();
   return async ({ trader, chain, id, createdAt }, nature) => {
@@ -34,7 +34,7 @@ export function createSigningGuard({ store, given, clock, onQuota }: SigningGuar
     if (isFree(rules)) freeSince.set(trader, clock.now());
     else freeSince.delete(trader);
     const isBlocked = rules.access === 'blocked';
-    // What a stranger opened with its own wallet is none of the relayer's business, getting out of it included.
+    // Positions that a blocked trader opened with its own wallet are not relayed, not even their closes.
     const standing = nature === 'opens' || (isBlocked && !holds) ? standingRefusal(rules) : null;
     if (standing !== null) return standing;
     const bound = isBlocked ? BLOCKED_EXITS : rules.dailyTransactions === null ? null : QUOTAS[nature](rules.dailyTransactions);
@@ -48,7 +48,7 @@ export function createSigningGuard({ store, given, clock, onQuota }: SigningGuar
 const isFree = ({ access, reduceOnly, dailyTransactions }: RelayRules): boolean =>
   access === 'allowed' && !reduceOnly && dailyTransactions === null;
 
-/** By nature, of the quota of openings: what is sent for one counts for all. */
+/** Limits by nature, derived from the quota of openings: transactions of every nature count towards each of them. */
 const QUOTAS: Readonly<Record<JobNature, (dailyTransactions: number) => number>> = {
   opens: (dailyTransactions) => dailyTransactions,
   cares: careQuota,

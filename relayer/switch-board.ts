@@ -4,20 +4,20 @@ import type { Clock } from '../core/ports/clock.js';
 import type { Address, Cancel } from '../core/types.js';
 import { standingOf, type RelaySwitch, type SwitchStore, type WalletStanding } from '../core/ports/stores/switches.js';
 
-/** The switches of a chain as of a moment ago, so that nobody has to wait for the database to know them. */
+/** A cached copy of a chain's switches, so that reading them needs no database query. */
 export interface SwitchBoard {
   of(wallet: Address): WalletStanding;
-  /** Resolves when they are known: before that nothing may be signed. */
+  /** Resolves when the switches are loaded: before that nothing may be signed. */
   start(): Promise<void>;
   refresh(): Promise<void>;
   stop(): void;
 }
 
-/** How long another replica's switch may go unnoticed. */
+/** How long another replica's change may go unnoticed. */
 const LOOK_MS = 500;
 
 export interface BoardOptions {
-  /** Null: there are none, and everything runs. */
+  /** Null: there are no switches, and every wallet runs. */
   readonly store: SwitchStore | null;
   readonly slug: ChainSlug;
   readonly clock: Clock;
@@ -28,16 +28,16 @@ export function createSwitchBoard({ store, slug, clock, log }: BoardOptions): Sw
   const stopping = new AbortController();
   let switches: readonly RelaySwitch[] = [];
   let asked = 0;
-  let heard = 0;
-  const isKnown = (): boolean => heard > 0;
+  let answered = 0;
+  const isKnown = (): boolean => answered > 0;
   let stopLooking: Cancel = () => undefined;
 
-  /** Answers may overtake each other; the one to the latest question counts. */
+  /** Replies may arrive out of order; the one to the latest query counts. */
   async function refresh(): Promise<void> {
     const question = (asked += 1);
     const read = (await store?.all(slug)) ?? [];
-    if (question < heard) return;
-    heard = question;
+    if (question < answered) return;
+    answered = question;
     switches = read;
   }
 

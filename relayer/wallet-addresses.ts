@@ -1,14 +1,14 @@
 import type { RelayerConfig } from '../core/config/relayer.js';
 import { createWallet } from './wallet.js';
 
-/** Whose wallets these settings are, as far as it can be told without opening anything: a keystore need not name its address. */
+/** The addresses of the configured wallets, as far as they are known without decryption: a keystore need not name its address. */
 export const walletAddresses = ({ keys, keystores = [], signer = null }: RelayerConfig): string[] => [
   ...keys().map((key) => createWallet(key).address),
   ...keystores.map(({ json }) => namedIn(json()) ?? 'a keystore that does not name its address'),
   ...(signer?.wallets ?? []),
 ];
 
-/** Its `address`, with or without 0x. */
+/** The keystore's `address`, with or without 0x. */
 function namedIn(json: string): string | null {
   const { address } = JSON.parse(json) as { readonly address?: unknown };
   const found = typeof address === 'string' ? /^(?:0x)?([0-9a-f]{40})$/i.exec(address)?.[1] : undefined;

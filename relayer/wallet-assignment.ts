@@ -10,18 +10,18 @@ export interface AssignmentOptions {
   readonly store: Pick<RelayStore, 'walletOf' | 'assignWallet' | 'lease'>;
   readonly moves: Pick<SwitchStore, 'moveTrader'> | null;
   readonly standing: (wallet: Address) => WalletStanding;
-  /** The trader's delegate on chain: who has delegated to one of ours already keeps it. */
+  /** The trader's delegate on chain: a trader that has delegated to one of our wallets keeps it. */
   readonly delegateOf: (trader: Address) => Promise<Address | null>;
   readonly clock: Clock;
 }
 
-/** A trader of a wallet that retires may delegate to another one at any moment; asked for this often at most. */
+/** A trader of a retiring wallet may delegate to another one at any moment; the chain is asked at most this often. */
 const DELEGATE_AGE_MS = 2_000;
 const MOST_REMEMBERED = 10_000;
-/** A trader's wallet changes only after it began to retire, which is seen sooner than this. */
+/** A trader's wallet changes only after the wallet began to retire, which is noticed sooner than this. */
 const WALLET_AGE_MS = 2_000;
 
-/** Which wallet serves a trader. Once assigned it stays, until the wallet is gone, or retires and the trader has left it. */
+/** Assigns a wallet to a trader. It stays until the wallet is removed, or retires and the trader has delegated to another. */
 export function createAssignment(options: AssignmentOptions): (trader: Address, known?: Address | null) => Promise<Address> {
   const { slug, addresses, store, moves, standing, delegateOf, clock } = options;
   const delegates = new Map<Address, { readonly at: number; readonly delegate: Promise<Address | null> }>();
@@ -38,7 +38,7 @@ export function createAssignment(options: AssignmentOptions): (trader: Address, 
 
   const settled = new Map<Address, { readonly at: number; readonly wallet: Address }>();
 
-  /** Bots send many orders a second: their wallet is not asked for with each of them. */
+  /** Cached, because bots send many orders a second. */
   function recentWallet(trader: Address): Address | null {
     const known = settled.get(trader);
     return known && clock.now() - known.at < WALLET_AGE_MS && isWelcoming(known.wallet) ? known.wallet : null;
@@ -52,7 +52,7 @@ export function createAssignment(options: AssignmentOptions): (trader: Address, 
 
   const isWelcoming = (address: Address): boolean => !standing(address).isRetiring;
 
-  /** The same wallet for the same trader, whoever asks first; those that stay before those that go. */
+  /** Every replica chooses the same wallet for a trader; wallets that stay are preferred to retiring ones. */
   function choose(trader: Address, delegate: Address | null): Address {
     const staying = addresses.filter(isWelcoming);
     const open = staying.filter((address) => standing(address).mode === 'running');
@@ -63,14 +63,14 @@ export function createAssignment(options: AssignmentOptions): (trader: Address, 
   }
 
   async function leave(trader: Address, wallet: Address): Promise<Address> {
-    // While no node answers, everything stays as it is.
+    // While no node answers, the trader keeps its wallet.
     const delegate = await recentDelegate(trader).catch(() => wallet);
     if (moves === null || delegate === wallet) return wallet;
     const to = choose(trader, delegate);
     return to === wallet ? wallet : moves.moveTrader(slug, trader, wallet, to);
   }
 
-  /** By a replica with other settings, for example while they are exchanged one by one: whoever runs the lane holds its lease. */
+  /** True if a replica with other settings still runs the lane and so holds its lease, for example during a rolling update. */
   async function isServed(wallet: Address): Promise<boolean> {
     const lease = await store.lease(slug, wallet);
     await lease?.release();
@@ -85,7 +85,7 @@ export function createAssignment(options: AssignmentOptions): (trader: Address, 
     if (known !== null && (await isServed(known))) return known;
     const delegate = await delegateOf(trader);
     const ours = addresses.find((address) => address === delegate) ?? choose(trader, delegate);
-    // A wallet whose key is not here any more serves nobody.
+    // A wallet whose key was removed cannot send.
     if (known !== null && moves !== null) return moves.moveTrader(slug, trader, known, ours);
     return store.assignWallet(slug, trader, ours);
   };

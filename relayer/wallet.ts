@@ -4,7 +4,7 @@ import type { Attempt } from '../core/ports/stores/relay.js';
 import type { Address, Hex } from '../core/types.js';
 import type { Fees } from './fees.js';
 
-/** Signs for one address. The key stays inside the closure: it is no property of anything. */
+/** Signs for one address. The key stays in the closure and is no property of any object. */
 export interface Wallet {
   readonly address: Address;
   sign(transaction: Unsigned): Promise<Pick<Attempt, 'hash' | 'raw'>>;
@@ -18,7 +18,7 @@ export interface Unsigned extends Fees {
   readonly gas: bigint;
 }
 
-/** A faster curve and hash than those of the library, where this machine has them. */
+/** Native curve and hash functions, faster than the library's, if the machine has them. */
 export interface SigningCurve {
   readonly keccak: (bytes: Uint8Array) => Uint8Array;
   readonly sign: (digest: Uint8Array, key: Uint8Array) => { readonly compact: Uint8Array; readonly yParity: 0 | 1 };

@@ -10,7 +10,7 @@ const DeliveryId = z
   .regex(/^[1-9]\d{0,17}$/, 'must be the id of a delivery')
   .transform(BigInt);
 
-/** What is wrong, what was, and what the receiver of alerts has not taken. */
+/** Open and past alerts, and those not delivered to the alert receiver. */
 export const ALERT_ROUTES = [
   operatorRoute({
     method: 'GET',

@@ -8,7 +8,7 @@ import { COST_GROUPS, DAY_MS, dayOf, type Earned, type Earnings } from '../../co
 import { formatNative } from '../../core/domain/native-amount.js';
 import { operatorRoute } from './operator-route.js';
 
-/** A month's report is asked for often, ten years are a mistake. */
+/** Bounds a report to one year. */
 const MOST_DAYS = 366;
 const MOST_ROWS = 1_000;
 
@@ -22,7 +22,7 @@ const Limit = z.coerce
   .max(MOST_ROWS, 'must be 1 to 1000')
   .default(100);
 
-/** Instead of those in the settings, for instance one that was named before. */
+/** Overrides the configured referrers, for example with an earlier one. */
 const Referrer = z
   .string()
   .regex(/^0x[0-9a-fA-F]{40}$/, 'must be an address')
@@ -41,7 +41,7 @@ const Query = z.strictObject({
 
 const EarningsQuery = Query.extend({ by: z.enum(EARNING_GROUPS, `must be one of ${EARNING_GROUPS.join(', ')}`).default('trader') });
 
-/** One day where only `to` is named, until today where only `from` is; judged as it is then. */
+/** One day if only `to` is given, until today if only `from` is. */
 function rangeOf(days: Pick<z.output<typeof Query>, 'from' | 'to'>, today: number): { readonly from: number; readonly to: number } {
   const to = days.to ?? Math.max(today, days.from ?? 0);
   const from = days.from ?? to;
@@ -53,14 +53,14 @@ function rangeOf(days: Pick<z.output<typeof Query>, 'from' | 'to'>, today: numbe
 
 const dateOf = (day: number): string => new Date(day * DAY_MS).toISOString().slice(0, 10);
 
-/** All 1e18. */
+/** All amounts have 18 decimals. */
 const earnedText = ({ volumeUsd, gns, usd }: Earned) => ({
   volumeUsd: formatNative(volumeUsd),
   gns: formatNative(gns),
   usd: formatNative(usd),
 });
 
-/** Of all that was earned on these days, whatever the rows beside it are grouped by. */
+/** Total earnings of these days, however the rows are grouped. */
 const earnedSummary = (referrers: readonly Address[], { total, registered, claimedGns }: Earnings) => ({
   referrers,
   ...earnedText(total),
@@ -70,13 +70,13 @@ const earnedSummary = (referrers: readonly Address[], { total, registered, claim
 
 const NOTHING_EARNED: Earned = { volumeUsd: 0n, gns: 0n, usd: 0n };
 
-/** The one that was asked for, or those that the settings name. Throws for a chain that is not served. */
+/** The requested referrer, or the configured ones. Throws for a chain that is not served. */
 function chosenReferrers(gateway: Gateway, chain: string, asked: Address | undefined): readonly Address[] {
   const { referrers } = venueOf(gateway, chain);
   return asked === undefined ? referrersOf(referrers) : [asked];
 }
 
-/** What was paid for gas and what referrals earned, by day in UTC. */
+/** Gas costs and referral earnings by UTC day. */
 export const COST_ROUTES = [
   operatorRoute({
     method: 'GET',

@@ -15,13 +15,13 @@ const Drill = z.strictObject({
     .optional(),
 });
 
-/** Of a transaction that does nothing but use up a nonce. */
+/** Gas of a no-op that only uses up a nonce. */
 const NO_OP_GAS = 100_000n;
 const LOOK_MS = 100;
-/** A lane heals within this, or somebody is called. */
+/** A lane recovers within this time, or an operator must act. */
 const HEALS_WITHIN_MS = 60_000;
 
-/** Breaks something on purpose, to see that it heals. */
+/** Drills cause a fault on purpose, to verify that the lane recovers. */
 export const DRILL_ROUTES = [
   operatorRoute({
     method: 'POST',
@@ -58,7 +58,7 @@ function walletOf({ mode }: Gateway, { relayer, definition }: Venue, asked: stri
   return wallet;
 }
 
-/** The job behind the gap cannot be mined before the gap is filled: when it is over, the lane is whole again. */
+/** The job above the gap can only be mined after the gap is filled: when it is over, the lane has recovered. */
 async function healed({ clock, store, stopping }: Gateway, chain: ChainSlug, id: bigint, startedAt: number): Promise<RelayJob | null> {
   for (;;) {
     const job = await store.relay.job(chain, id);

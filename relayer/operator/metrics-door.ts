@@ -7,7 +7,7 @@ export interface MetricsDoorOptions {
   readonly render: () => Promise<{ readonly type: string; readonly bytes: Buffer }>;
 }
 
-/** `GET /metrics`: for its own token, or the operator's where it has none, unless every client may see how much is traded. */
+/** `GET /metrics`: requires the metrics token, or the operator's token if there is none, unless metrics are public. */
 export function metricsRouter({ settings, render }: MetricsDoorOptions): Router {
   const { areMetricsPublic } = settings;
   const token = settings.metricsToken ?? settings.token;

@@ -7,17 +7,17 @@ import type { OperatorRoute } from './operator-route.js';
 
 export interface OperatorDoorOptions {
   readonly gateway: Gateway;
-  /** Null: there is no door, and nothing tells that there could be one. */
+  /** Null: the operator routes do not exist, and replies do not reveal them. */
   readonly token: (() => string) | null;
   readonly routes: readonly OperatorRoute[];
-  /** JSON as the sender must have meant it; throws VALIDATION_ERROR. */
+  /** Strict JSON parsing; throws VALIDATION_ERROR. */
   readonly readJson: (bytes: Uint8Array) => unknown;
 }
 
 const VERB = { GET: 'get', POST: 'post', PUT: 'put', DELETE: 'delete' } as const;
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** The operator's way in, `/relayer/…`. It runs below the host that reads bodies, counts addresses and answers errors; it never meets a key. */
+/** The operator routes under `/relayer/…`. The host before them reads bodies, counts addresses and answers errors. No key is in reach. */
 export function operatorRouter({ gateway, token, routes, readJson }: OperatorDoorOptions): Router {
   const router = express.Router({ strict: true, caseSensitive: true });
   if (token === null) return router;
@@ -38,12 +38,12 @@ function serve(gateway: Gateway, route: OperatorRoute, readJson: OperatorDoorOpt
   };
 }
 
-/** A row that names no query takes none: a misspelt parameter must not be silently dropped. */
+/** A route without a query schema accepts none: a misspelt parameter must not be dropped silently. */
 const NO_QUERY = z.strictObject({});
 const NO_BYTES = Buffer.alloc(0);
 const MAX_ISSUES = 50;
 
-/** Every fault of every part is told in one answer. */
+/** One reply reports every fault of every part. */
 function decodeCall(route: OperatorRoute, request: Request, readJson: OperatorDoorOptions['readJson']) {
   const issues: Issue[] = [];
   const params = decode(route.params, request.params, issues);

@@ -7,15 +7,15 @@ const BEARER = /^bearer +(\S+) *$/i;
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
 
 /**
- * Refuses pages of strangers. Operators reach these routes under names of their own, so any `Host` passes: a page that was rebound to this
- * address has no token.
+  * Refuses requests of foreign web pages. Operators use host names of their own, so any `Host` passes: a page rebound to this address
+  * by DNS has no token.
  */
 export const refuseForeignPages: RequestHandler = (request, _response, next) => {
   refuseForeignPage(request, { needsLocalHost: false });
   next();
 };
 
-/** Lets in whoever shows the operator's token. Digests are compared: they are of one length, and the time it takes says nothing. */
+/** Requires the operator's token. Digests are compared in constant time, as they have equal length. */
 export function operatorGuard(token: string): RequestHandler {
   const expected = digest(token);
   return (request, response, next) => {

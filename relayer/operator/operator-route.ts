@@ -4,7 +4,7 @@ import type { Gateway } from '../../core/gateway.js';
 export const OPERATOR_METHODS = ['GET', 'POST', 'PUT', 'DELETE'] as const;
 export type OperatorMethod = (typeof OPERATOR_METHODS)[number];
 
-/** What a handler is given: everything decoded by the row's own schemas. */
+/** A handler's input, decoded by the schemas of its route. */
 export interface OperatorCall<Params = unknown, Query = unknown, Body = unknown> {
   readonly gateway: Gateway;
   readonly params: Params;
@@ -12,17 +12,17 @@ export interface OperatorCall<Params = unknown, Query = unknown, Body = unknown>
   readonly body: Body;
 }
 
-/** One row of the operator's door. */
+/** One operator route. */
 export interface OperatorRoute {
   readonly method: OperatorMethod;
   /** Below `/relayer`, with `:names` for its params. */
   readonly path: string;
   readonly params: z.ZodType | undefined;
-  /** A row that names no query takes none. */
+  /** A route without a query schema accepts none. */
   readonly query: z.ZodType | undefined;
-  /** A row that names no body takes none; one that may be left out accepts `undefined`. */
+  /** A route without a body schema accepts none; a schema for an optional body accepts `undefined`. */
   readonly body: z.ZodType | undefined;
-  /** What is answered with 200 as JSON; amounts may be bigints, they leave as decimal strings. */
+  /** Returns the JSON of a 200 reply; bigints are serialised as decimal strings. */
   readonly handle: (call: OperatorCall) => unknown;
 }
 
@@ -37,7 +37,7 @@ interface RouteParts<Params extends z.ZodType | undefined, Query extends z.ZodTy
   readonly handle: (call: OperatorCall<Decoded<Params>, Decoded<Query>, Decoded<Body>>) => unknown;
 }
 
-/** The registry's seam: inside a row its schemas say what its handler gets; the door, which decodes, knows no more than `unknown`. */
+/** Ties a handler's input types to its schemas; the router, which decodes, sees `unknown`. */
 export function operatorRoute<
   Params extends z.ZodType | undefined = undefined,
   Query extends z.ZodType | undefined = undefined,

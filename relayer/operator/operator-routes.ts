@@ -7,7 +7,7 @@ import { ROTATION_ROUTES } from './rotation-routes.js';
 import { STATUS_ROUTES } from './status-routes.js';
 import { SWITCH_ROUTES } from './switch-routes.js';
 
-/** The table: one file per family, one line per family here. */
+/** All operator routes: one file and one line per family. */
 export const OPERATOR_ROUTES: readonly OperatorRoute[] = [
   ...STATUS_ROUTES,
   ...COST_ROUTES,

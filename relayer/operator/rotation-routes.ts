@@ -10,15 +10,15 @@ const Wallet = z
   .string()
   .regex(/^0x[0-9a-fA-F]{40}$/, 'must be an address')
   .transform((text) => text.toLowerCase() as Address);
-/** `after`: the `next` of the page before. */
+/** `after`: the `next` of the previous page. */
 const Where = z.strictObject({ chain: z.string().optional(), wallet: Wallet, after: Wallet.optional() });
 const Retire = z.strictObject({ chain: z.string().optional(), wallet: Wallet, isRetiring: z.boolean() });
 
-/** Each is asked of a node: more would keep the answer waiting for too long. */
+/** Each trader costs a node request: more would delay the reply for too long. */
 const PAGE = 1_000;
 const ASKED_AT_ONCE = 20;
 
-/** From one wallet to another. Only traders can delegate, so a rotation takes as long as the last of them. */
+/** Moves traders from one wallet to another. Only traders can delegate, so a rotation lasts until the last of them did. */
 export const ROTATION_ROUTES = [
   operatorRoute({
     method: 'GET',
@@ -54,7 +54,7 @@ function requireOwn({ relayer }: Venue, wallet: Address): void {
 const successorsOf = ({ relayer }: Venue, wallet: Address): readonly Address[] =>
   (relayer?.wallets() ?? []).filter((other) => other !== wallet && relayer?.standing(other).isRetiring === false);
 
-/** Who has delegated is what the chain says, now: nothing we remember counts. */
+/** Delegates are read from the chain on each request; stored assignments do not count. */
 async function describeRotation(gateway: Gateway, venue: Venue, wallet: Address, after: Address | null): Promise<object> {
   requireOwn(venue, wallet);
   const { definition, relayer } = venue;
@@ -74,9 +74,9 @@ async function describeRotation(gateway: Gateway, venue: Venue, wallet: Address,
     successors,
     traders: work?.traders ?? 0,
     openJobs,
-    /** From here to the end nobody has delegated to it any more, and it has nothing to do. */
+    /** No trader delegates to the wallet any more, and it has no open jobs. */
     isDone: waiting.length === 0 && unknown === 0 && openJobs === 0 && next === null,
-    /** Of whom the next page begins behind; null on the last. */
+    /** The cursor of the next page; null on the last one. */
     next,
     unknown,
     waiting: waiting.map((trader) => ({ trader, delegationTx: txFor(venue, successors, trader) })),

@@ -13,7 +13,7 @@ const Trader = z
   .refine(isAddress, 'must be an address');
 const Chain = z.string().max(64, 'is too long');
 
-const Whose = z.object({ chain: Chain, trader: z.union([z.literal('default'), Trader], 'must be an address, or default') });
+const RulesParams = z.object({ chain: Chain, trader: z.union([z.literal('default'), Trader], 'must be an address, or default') });
 const OneTrader = z.object({ chain: Chain, trader: Trader });
 
 interface Place {
@@ -22,7 +22,7 @@ interface Place {
 }
 
 /** `all` and `default` in the path stand for every chain and every trader. */
-const placeOf = (gateway: Gateway, { chain, trader }: z.output<typeof Whose>): Place => ({
+const placeOf = (gateway: Gateway, { chain, trader }: z.output<typeof RulesParams>): Place => ({
   chain: chain === 'all' ? ANY : venueOf(gateway, chain).definition.slug,
   trader: trader === 'default' ? ANY : trader,
 });
@@ -33,14 +33,14 @@ const show = ({ chain, trader, ...row }: StoredRules): object => ({
   ...row,
 });
 
-/** Whoever changes the rules of a trader has seen the alert about its quota; if it is still used up, the next refusal raises it again. */
+/** Ends a trader's quota alert when its rules change; if the quota is still used up, the next refusal raises it again. */
 async function settleAlerts({ alerts, venues }: Gateway, { chain, trader }: Place): Promise<void> {
   if (trader === ANY) return;
   const chains = chain === ANY ? [...venues.keys()] : [chain];
   for (const each of chains) await alerts.recoverAlert({ kind: 'quota-reached', chain: each, subject: trader }, 'The rules were changed.');
 }
 
-/** What traders of the facade may do, set for all, for a chain, for a trader, or for a trader on a chain. */
+/** The operator's rules for facade traders: for all, for a chain, for a trader, or for a trader on a chain. */
 export const RULES_ROUTES = [
   operatorRoute({
     method: 'GET',
@@ -56,7 +56,7 @@ export const RULES_ROUTES = [
   operatorRoute({
     method: 'PUT',
     path: '/rules/:chain/:trader',
-    params: Whose,
+    params: RulesParams,
     body: RuleSet,
     async handle({ gateway, params, body }) {
       const row: StoredRules = { ...placeOf(gateway, params), rules: body, updatedAt: gateway.clock.now() };
@@ -69,7 +69,7 @@ export const RULES_ROUTES = [
   operatorRoute({
     method: 'DELETE',
     path: '/rules/:chain/:trader',
-    params: Whose,
+    params: RulesParams,
     async handle({ gateway, params }) {
       const place = placeOf(gateway, params);
       const removed = await gateway.store.rules.remove(place.chain, place.trader);

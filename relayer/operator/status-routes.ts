@@ -7,7 +7,7 @@ import { operatorRoute } from './operator-route.js';
 const TOP_TRADERS = 10;
 const GROUPS_SHOWN = 50;
 
-/** How the relayer is doing, chain by chain and wallet by wallet. */
+/** The relayer's state by chain and wallet. */
 export const STATUS_ROUTES = [
   operatorRoute({
     method: 'GET',
@@ -31,7 +31,7 @@ async function describeChain(gateway: Gateway, venue: Venue): Promise<object> {
     readWallets(gateway, venue),
     spent('action', GROUPS_SHOWN),
     spent('outcome', GROUPS_SHOWN),
-    // One more, because what served no trader is a row of its own.
+    // One more, because costs without a trader are a row of their own.
     spent('trader', TOP_TRADERS + 1),
   ]);
   return {
@@ -52,7 +52,7 @@ async function describeChain(gateway: Gateway, venue: Venue): Promise<object> {
 
 const priced = ({ rows }: Costs) => rows.map((row) => ({ ...row, cost: formatNative(row.costWei) }));
 
-/** Amounts in wei, exact, and in the chain's own coin for people. */
+/** Amounts in wei, and in the chain's own coin for display. */
 const describeWallet = (
   { address, balance, burn, runwayDays, lane, owner, openByState, oldestOpenMs, traders }: WalletFigures,
   venue: Venue,
@@ -68,7 +68,7 @@ const describeWallet = (
   },
   runwayDays,
   traders,
-  /** What the operator has set by hand. */
+  /** The switch set by the operator. */
   switch: venue.relayer?.standing(address) ?? null,
   lane: {
     owner,

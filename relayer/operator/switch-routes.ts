@@ -9,7 +9,7 @@ const Wallet = z
   .string()
   .regex(/^0x[0-9a-fA-F]{40}$/, 'must be an address')
   .transform((text) => text.toLowerCase() as Address);
-/** Traders read it: one line. */
+/** Shown to traders, so it must be a single line of text. */
 const Reason = z
   .string()
   .trim()
@@ -18,7 +18,7 @@ const Reason = z
   .regex(/^[^\p{Cc}]*$/u, 'must be one line');
 
 const Change = z.strictObject({
-  /** Absent: every chain that is relayed on. */
+  /** Absent: every chain with a relayer. */
   chain: z.string().optional(),
   /** Absent: every wallet of the chain. */
   wallet: Wallet.optional(),
@@ -27,7 +27,7 @@ const Change = z.strictObject({
 });
 const Where = z.strictObject({ chain: z.string().optional(), wallet: Wallet.optional() });
 
-/** Pause, drain and resume: stored, so that every replica obeys within a second and a restart changes nothing. */
+/** Pause, drain and resume. The switches are stored, so every replica follows within a second and a restart changes nothing. */
 export const SWITCH_ROUTES = [
   operatorRoute({
     method: 'GET',
@@ -52,7 +52,7 @@ interface Place {
   readonly wallet?: Address | undefined;
 }
 
-/** The venues that are meant; a wallet must be theirs. */
+/** The selected venues; a given wallet must belong to one of them. */
 function chosen(gateway: Gateway, { chain, wallet }: Place): readonly Venue[] {
   const named = chain === undefined ? [...gateway.venues.values()] : [venueOf(gateway, chain)];
   const venues = named.filter(({ relayer }) => relayer !== null && (wallet === undefined || relayer.wallets().includes(wallet)));
@@ -77,7 +77,7 @@ async function turn(
   wallet: Address | null,
   change: { readonly mode: SwitchMode; readonly reason: string | null },
 ): Promise<void> {
-  // Who lets a whole chain run again means every wallet of it.
+  // Resuming a whole chain resumes each of its wallets.
   const others = wallet === null && change.mode === 'running' ? await store.switches.all(slug) : [];
   for (const other of others) if (other.wallet !== null) await store.switches.set(slug, other.wallet, change, clock.now());
   await store.switches.set(slug, wallet, change, clock.now());
@@ -101,7 +101,7 @@ async function describeVenue({ store }: Gateway, venue: Venue, only: Address | u
       ...relayer?.standing(wallet),
       queued,
       sent,
-      /** Nothing of it is under way. */
+      /** The wallet has no open jobs. */
       isEmpty: queued + sent === 0,
       traders,
     })),

@@ -4,7 +4,7 @@ import type { Address } from '../../core/types.js';
 import { runwayDays, type Burn, type LaneOwner } from '../../core/ports/stores/gas.js';
 import type { LaneHealth } from '../../core/ports/stores/relay.js';
 
-/** A relayer wallet as its operator wants to see it. */
+/** A relayer wallet as shown to its operator. */
 export interface WalletFigures {
   readonly chain: ChainSlug;
   readonly address: Address;
@@ -19,7 +19,7 @@ export interface WalletFigures {
   readonly traders: number;
 }
 
-/** All wallets of a chain, whichever replica sends for them. */
+/** All wallets of a chain, whichever replica runs their lanes. */
 export async function readWallets({ store, clock }: Gateway, { definition: { slug }, relayer, chain }: Venue): Promise<WalletFigures[]> {
   if (relayer === null) return [];
   const [lanes, jobs, traders] = await Promise.all([relayer.lanes(), store.gas.openJobs(slug), store.gas.assigned(slug)]);
