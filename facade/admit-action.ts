@@ -9,23 +9,23 @@ import { itemLimit, measureWindow, refuseExceeded, windowStart, type Window } fr
 import type { Address } from '../core/types.js';
 import { nonceText, TEXTS } from './texts.js';
 
-/** What an action counts against: opening risk has a bucket of its own, so that it never uses up what is needed to get out. */
+/** What an action counts against: actions that open risk have a bucket of their own, so that they never use up the budget for closing. */
 export interface Weight {
   readonly scope: 'agent' | 'agent-writes';
   readonly weight: number;
-  /** Orders and changes in it, those that only take back or close left out. */
+  /** Orders and changes in it, without cancels and closes. */
   readonly items: number;
 }
 
 /** An action between its signature and its handler. */
 export interface Admittance {
-  /** Whose it may be, likeliest first. */
+  /** Possible signers, likeliest first. */
   readonly candidates: readonly Address[];
   readonly nonce: bigint;
   readonly weight: Weight;
-  /** Of an action that trades. */
+  /** Set for an action that trades. */
   readonly proof?: ActionProof;
-  /** Called as soon as it is counted, so that an error after that carries the window too. */
+  /** Called as soon as the action is counted, so that a later error carries the window too. */
   readonly onCounted: OnCounted;
 }
 
@@ -33,11 +33,11 @@ export type OnCounted = (window: Window) => void;
 
 export type Admission =
   | { readonly kind: 'admitted'; readonly agent: Agent; readonly kept: KeptAction | null }
-  /** Nobody whose actions count: nothing was stored. */
+  /** No known agent signed it: nothing was stored. */
   | { readonly kind: 'stranger' }
   | { readonly kind: 'refused'; readonly text: string };
 
-/** Who signed, and whether this nonce is still theirs to spend; what trades is kept. All in one round trip. Throws RATE_LIMITED. */
+/** Finds the signer, uses the nonce and stores the proof of a trading action, in one database round trip. Throws RATE_LIMITED. */
 export async function admitAction({ store, entrance }: Gateway, venue: Venue, admittance: Admittance): Promise<Admission> {
   const { candidates, nonce, weight, onCounted, proof } = admittance;
   const now = venue.clock.now();
@@ -67,19 +67,19 @@ export async function admitAction({ store, entrance }: Gateway, venue: Venue, ad
   if (agent === null || used === null) return { kind: 'stranger' };
   const window = measureWindow(weight.scope, limit, used, now);
   onCounted(window);
-  // Its own scope would be news to clients: what opens is what it bounds.
+  // Reported under the known scope of openings: clients do not know a scope for items.
   refuseExceeded([window, measureWindow('agent-writes', mostItems, usedItems, now)]);
   if (verdict === null || verdict.kind === 'taken') return { kind: 'admitted', agent, kept };
   return { kind: 'refused', text: nonceText(nonce, verdict) };
 }
 
-/** For actions that are refused whoever signed them, as long as somebody did: nothing is counted and no nonce is used. */
+/** For actions refused for every known signer: nothing is counted and no nonce is used. */
 export async function findSigner({ store }: Gateway, venue: Venue, candidates: readonly Address[]): Promise<Agent | null> {
   const agent = await store.signers.find(venue.definition.slug, candidates);
   return agent !== null && isInForce(agent, venue.clock.now()) ? agent : null;
 }
 
-/** What an envelope is refused for before the books are asked; null when nothing speaks against it. */
+/** Why an envelope is refused before the database is queried; null if it is acceptable. */
 export function refusalOf(
   { clock }: Venue,
   { nonce, vault, expiresAfter }: { readonly nonce: bigint; readonly vault: Address | null; readonly expiresAfter: bigint | null },
@@ -91,7 +91,7 @@ export function refusalOf(
   return verdict === null || verdict.kind === 'taken' ? null : nonceText(nonce, verdict);
 }
 
-/** The agent as use cases know callers, once it may trade. */
+/** The agent as a caller of use cases, once it may trade. */
 export async function traderCaller(venue: Venue, agent: Agent, wallet: Address | null | undefined): Promise<AgentCaller> {
   checkMayTrade(agent.scope, agent.agent);
   return callerOf(venue, agent, wallet);

@@ -13,7 +13,7 @@ import { createInfoDoor } from './info/info-door.js';
 import { readBody } from './read-body.js';
 import { sendAnswer } from './send-answer.js';
 
-/** Clients join their base URL and the last word with one slash, two or none; some lose the chain when its slash is missing. */
+/** Clients join their base URL and the last segment with one slash, two or none; some lose the chain when its slash is missing. */
 const PATH = /^\/+hl(?:\/+([^/?]+))??\/+([^/?]+)\/*(?:\?|$)/;
 
 export const isFacadePath = (url: string): boolean => url.startsWith('/hl/') || /^\/+hl(?:[/?]|$)/.test(url);
@@ -24,7 +24,7 @@ export interface FacadeParts {
   readonly trade: TradeHandlers | null;
 }
 
-/** The Hyperliquid-shaped doors of a gateway, `/hl/{chain}/…`. */
+/** The Hyperliquid-compatible endpoints of a gateway, `/hl/{chain}/…`. */
 export function createFacade(gateway: Gateway, { clientOf, hot, trade }: FacadeParts): RequestListener {
   const doors: ReadonlyMap<string, Door> = new Map([
     ['info', createInfoDoor(gateway, hot)],
@@ -92,7 +92,7 @@ function serve(call: Call, window: Window): void {
         .catch((fault: unknown) => door.refuse(known(fault, call)))
         .then(send)
         .catch((fault: unknown) => drop(fault, call));
-    // After the body was read: what tells of a body's bytes is the connection's.
+    // Entered after the body was read: body events belong to the connection.
     if (scope === null) serveIt();
     else scope.run(client.requestId, serveIt);
   });
@@ -100,7 +100,7 @@ function serve(call: Call, window: Window): void {
 
 const isKnown = (fault: unknown): fault is GatewayError => fault instanceof GatewayError;
 
-/** What the caller may know; anything else is ours, and is logged with the name its answer has. */
+/** Errors of the catalogue pass; anything else is a fault of ours and is logged with the request id of the reply. */
 function known(fault: unknown, { gateway, slug, client, request }: Call): GatewayError {
   if (isKnown(fault)) return fault;
   const { requestId } = client;
@@ -108,7 +108,7 @@ function known(fault: unknown, { gateway, slug, client, request }: Call): Gatewa
   return new GatewayError('INTERNAL', { requestId });
 }
 
-/** The end of the chain: an answer that cannot be sent costs its connection, and nothing else. */
+/** Last resort: if the reply cannot be sent, only its connection is closed. */
 function drop(fault: unknown, { gateway, slug, client: { requestId }, request }: Call): void {
   gateway.log.error('facade.answer-not-sent', { requestId, chain: slug, path: request.url, error: fault });
   request.socket.destroy();

@@ -1,14 +1,14 @@
 import { JSON_TYPE, type Door } from './door.js';
 import { answerError } from './exchange-door.js';
 
-/** One client, and each thing it does: whether its test passed when the report was last written. */
+/** One client and its flows, each with whether its test passed when the report was written. */
 export interface ClientReport {
   readonly client: string;
   readonly version: string;
   readonly flows: readonly { readonly flow: string; readonly isPassed: boolean }[];
 }
 
-/** `GET /hl/{chain}/compat`: which clients were tried against this very version, and what they did. */
+/** `GET /hl/{chain}/compat`: the clients tested against this version, and their results. */
 export function createCompatDoor(report: readonly ClientReport[]): Door {
   const body = Buffer.from(JSON.stringify({ clients: report }));
   return { method: 'GET', answer: () => ({ status: 200, type: JSON_TYPE, body }), refuse: (error) => answerError(error) };

@@ -7,7 +7,7 @@ import { packMessage } from './signing/msgpack.js';
 
 export interface Patient extends Omit<Misfit, 'keccak' | 'chainId'> {
   readonly signature: RecoverableSignature;
-  /** Whose the signature is if nothing is wrong with it. */
+  /** The signers recovered from the signature as it is. */
   readonly candidates: readonly Address[];
 }
 
@@ -19,8 +19,8 @@ interface Suspect {
 const CLUELESS = 'If this address is another one each time, the action was hashed in another way than it was sent.';
 
 /**
- * Why a signature belongs to nobody: it is that of somebody we know in another role, or becomes that of an agent of ours under one of the
- * known mistakes. Runs only for actions that are refused anyway, and changes nothing about that.
+ * Explains a signature of an unknown signer: the signer is known in another role, or the signature becomes a known agent's under one of
+ * the common mistakes. Runs only for actions that are refused anyway, and does not change the refusal.
  */
 export async function diagnose({ store, entrance: { crypto } }: Gateway, venue: Venue, patient: Patient): Promise<string> {
   const misfit: Misfit = { keccak: crypto.keccak, canonical: patient.canonical, extras: patient.extras, chainId: venue.definition.chainId };
@@ -33,7 +33,7 @@ export async function diagnose({ store, entrance: { crypto } }: Gateway, venue: 
   );
 }
 
-/** Every mistake costs a hash of the whole action: a long one could be sent for that alone. */
+/** Every mistake costs a hash of the whole action, so long actions are not diagnosed. */
 const LONGEST_TREATED_BYTES = 4096;
 const isShort = (canonical: Misfit['canonical']): boolean => packMessage(canonical).length <= LONGEST_TREATED_BYTES;
 

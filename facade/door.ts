@@ -3,9 +3,9 @@ import type { GatewayError } from '../core/errors.js';
 import type { Venue } from '../core/gateway.js';
 import type { Window } from '../core/access/limits.js';
 
-/** Who sent a request, and what it is called. */
+/** The client of a request, and the request's ids. */
 export interface Client {
-  /** Whose per-IP limit the request counts against. */
+  /** The address whose rate limit the request counts against. */
   readonly address: string;
   readonly requestId: string;
   readonly ray: string;
@@ -15,7 +15,7 @@ export type ReadClient = (request: IncomingMessage) => Client;
 
 export interface Asked {
   readonly venue: Venue;
-  /** The body, unpacked if it came packed, otherwise exactly as it arrived. */
+  /** The body, decompressed if it was compressed, otherwise exactly as it arrived. */
   readonly bytes: Buffer;
   readonly client: Client;
 }
@@ -25,20 +25,20 @@ export interface Answer {
   readonly type: string;
   readonly body: Buffer | string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** What was asked for, from our own tables; the door's word where that is not known. */
+  /** The operation for metrics, from our own tables; the endpoint's name if it is unknown. */
   readonly operation?: string;
-  /** Buckets it counted against besides that of the address. */
+  /** Buckets it counted against, besides that of the address. */
   readonly windows?: readonly Window[];
 }
 
-/** One word below `/hl/{chain}`: what it answers, and how it words what is refused before it is asked. */
+/** One endpoint below `/hl/{chain}`: its handler, and how it formats errors raised before the handler runs. */
 export interface Door {
-  /** POST, unless it says otherwise. */
+  /** Default POST. */
   readonly method?: 'GET';
   readonly answer: (asked: Asked) => Answer | Promise<Answer>;
   readonly refuse: (error: GatewayError) => Answer;
 }
 
-/** Clients reject a good answer of any other type. */
+/** Clients reject a reply of any other type. */
 export const JSON_TYPE = 'application/json';
 export const TEXT_TYPE = 'text/plain; charset=utf-8';

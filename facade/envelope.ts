@@ -5,12 +5,12 @@ import type { HashExtras } from './signing/action-hash.js';
 import { isObject, type Json, type JsonObject } from './signing/ordered-json.js';
 import { readWireSignature } from './signing/wire-signature.js';
 
-/** What a client posts. Other keys beside these have no meaning. */
+/** The body that a client posts. Other keys are ignored. */
 export interface Envelope extends HashExtras {
   readonly action: JsonObject;
   readonly type: string;
   readonly signature: RecoverableSignature;
-  /** The body without the keys that have no meaning, for the proof: what is kept is bounded by what can be signed. */
+  /** The body without ignored keys, for the proof: what is stored is bounded by what can be signed. */
   readonly kept: JsonObject;
 }
 
@@ -57,7 +57,7 @@ const refusal = (issues: Issue[]): GatewayError => new GatewayError('VALIDATION_
 
 const readTime = (json: Json | undefined): bigint | null => (typeof json === 'bigint' && json >= 0n && json <= MAX_UINT64 ? json : null);
 
-/** Some clients leave the `0x` away, others write nothing at all. */
+/** Some clients omit the `0x`, others send an empty string. */
 function readVault(json: Json | undefined): Address | null | undefined {
   if (json === undefined || json === null || json === '') return null;
   const [, digits] = typeof json === 'string' ? (ADDRESS.exec(json) ?? []) : [];

@@ -8,7 +8,7 @@ import { createExchange } from './exchange.js';
 import { weighAction } from './info/info-weights.js';
 import { readOrderedJson, type Json, type JsonObject } from './signing/ordered-json.js';
 
-/** JSON that fits no schema is told apart from what is no JSON. */
+/** The status for JSON that fits no schema, as opposed to input that is not JSON. */
 const FITS_NO_SCHEMA = 422;
 
 /** `POST /hl/{chain}/exchange`. */
@@ -32,7 +32,7 @@ export function createExchangeDoor(gateway: Gateway, trade: TradeHandlers | null
   };
 }
 
-/** A name from our own table: what clients make up is not worth a line of its own. */
+/** The action's name from our own table: names made up by clients get no metric of their own. */
 export function actionIn(json: Json): string {
   const action = json instanceof Map ? (json as JsonObject).get('action') : undefined;
   const type = action instanceof Map ? (action as JsonObject).get('type') : undefined;
@@ -41,7 +41,7 @@ export function actionIn(json: Json): string {
 
 const isTold = (error: unknown): error is GatewayError => error instanceof GatewayError;
 
-/** The service's own error, with what clients of Hyperliquid look for beside it. */
+/** The service's own error, with the fields that Hyperliquid clients look for. */
 export function answerError(error: GatewayError, status: number = error.status): Answer {
   const { code, message, details } = error;
   const shown = Object.keys(details).length > 0 ? { details } : {};

@@ -17,7 +17,7 @@ interface Posted {
   readonly onCounted: OnCounted;
 }
 
-/** Actions that a wallet signs in the open, field by field. Vault and expiry do not apply to them. */
+/** Actions that a wallet signs field by field (EIP-712). Vault and expiry do not apply to them. */
 export function createUserSignedExchange(gateway: Gateway) {
   const { keccak, recover } = gateway.entrance.crypto;
 

@@ -19,7 +19,7 @@ import { writeOrderedJson, type Json } from './signing/ordered-json.js';
 import { createRecoverSigners, type SignerCandidate } from './signing/recover-signers.js';
 import { notDelegatedText, TEXTS } from './texts.js';
 
-/** A body as it came. */
+/** A parsed body with the client's address. */
 export interface ExchangeRequest {
   readonly json: Json;
   /** The client's network address. */
@@ -27,21 +27,21 @@ export interface ExchangeRequest {
   readonly onCounted?: OnCounted;
 }
 
-/** Answers one action. Throws errors of the catalogue for what has no answer in Hyperliquid's words. */
+/** Answers one action. Throws errors of the catalogue if Hyperliquid has no reply for them. */
 export type Exchange = (venue: Venue, request: ExchangeRequest) => Promise<ExchangeReply>;
 
 const MAX_ITEMS = 200;
-/** So many items weigh as much as one more request. */
+/** This many items weigh as much as one more request. */
 const ITEMS_PER_WEIGHT = 40;
 
-/** Not the action's fault: told as what they are, so that a client comes back. */
+/** Errors that are not the action's fault: returned as they are, so that clients retry. */
 const OUTAGES: ReadonlySet<ErrorCode> = new Set(['RATE_LIMITED', 'INTERNAL', 'UPSTREAM_UNAVAILABLE', 'NOT_READY', 'CHAIN_READ_ONLY']);
 
 const ignore: OnCounted = () => undefined;
 
 type L1Row = Extract<ActionRow, { scheme: 'l1' }>;
 
-/** `trade` is null where nobody sends: the facade is read-only then. */
+/** `trade` is null without a relayer: the facade is read-only then. */
 export function createExchange(gateway: Gateway, trade: TradeHandlers | null): Exchange {
   const recoverSigners = createRecoverSigners(gateway.entrance.crypto);
   const userSigned = createUserSignedExchange(gateway);
@@ -53,12 +53,12 @@ export function createExchange(gateway: Gateway, trade: TradeHandlers | null): E
     if (candidates.length === 0) return refused(TEXTS.unrecoverable);
     const call: L1Call = { venue, row, envelope, decoded, candidates, from: request.from };
     const refusal = refusalOf(venue, envelope) ?? ownRefusal(call);
-    if (refusal !== null) return toKnown(call, () => (typeof refusal === 'string' ? refused(refusal) : refusal));
-    return row.verdict.kind === 'trade' && trade === null ? toKnown(call, () => refuseReadOnly(venue)) : act(call, request);
+    if (refusal !== null) return replyToKnownSigner(call, () => (typeof refusal === 'string' ? refused(refusal) : refusal));
+    return row.verdict.kind === 'trade' && trade === null ? replyToKnownSigner(call, () => refuseReadOnly(venue)) : act(call, request);
   };
 
-  /** Only who may sign here hears what becomes of an action; nothing is counted and no nonce is used. */
-  const toKnown = async (call: L1Call, say: () => ExchangeReply): Promise<ExchangeReply> =>
+  /** Only known signers get the result; nothing is counted and no nonce is used. */
+  const replyToKnownSigner = async (call: L1Call, say: () => ExchangeReply): Promise<ExchangeReply> =>
     (await findSigner(gateway, call.venue, addressesOf(call))) === null ? unknownSigner(call) : say();
 
   const act = async (call: L1Call, { onCounted = ignore }: ExchangeRequest): Promise<ExchangeReply> => {
@@ -81,7 +81,7 @@ export function createExchange(gateway: Gateway, trade: TradeHandlers | null): E
     });
   };
 
-  /** The first of a trader for whom nothing was sent yet. */
+  /** Stores the first action of a trader for whom nothing was sent yet. */
   const keepFirst = async (call: L1Call, caller: AgentCaller): Promise<KeptAction> => {
     const { venue, envelope } = call;
     await requireDelegate(venue, caller);
@@ -96,7 +96,7 @@ export function createExchange(gateway: Gateway, trade: TradeHandlers | null): E
     return kept;
   };
 
-  /** The text clients know, then what we think of it, for the first few of an address in a minute. */
+  /** The text clients know, followed by a diagnosis for the first few actions of an address in a minute. */
   const unknownSigner = async (call: L1Call): Promise<ExchangeReply> => {
     const [first] = call.candidates;
     const text = TEXTS.unknownSigner(first?.signer ?? '');
@@ -141,7 +141,7 @@ const unknownAction = (type: string): string =>
 
 const addressesOf = ({ candidates }: L1Call): SignerCandidate['signer'][] => candidates.map(({ signer }) => signer);
 
-/** What holds whoever signed it. */
+/** The refusal that applies to every signer. */
 function ownRefusal({ row: { verdict }, decoded: { action } }: L1Call): ExchangeReply | string | null {
   if (verdict.kind === 'refused') return verdict.text;
   if (verdict.kind === 'refused-status')
@@ -166,7 +166,7 @@ const proofOf = ({ venue, candidates, envelope }: L1Call): ActionProof => ({
   readings: candidates.map(({ actionHash, form, network }) => ({ actionHash: bytesToHex(actionHash), form, network })),
 });
 
-/** The seam of the handlers: the row's schema made the action, so its type names its handler. */
+/** The row's schema decoded the action, so its type names its handler. */
 function runTrade(handlers: TradeHandlers, context: TradeContext, action: unknown): Promise<ExchangeReply> {
   const { type } = action as TradeAction;
   if (!isTradeType(type)) throw new TypeError(`${String(type)} does not trade.`);
@@ -176,7 +176,7 @@ function runTrade(handlers: TradeHandlers, context: TradeContext, action: unknow
 
 const isRefusal = (error: unknown): error is GatewayError => error instanceof GatewayError && !OUTAGES.has((error as GatewayError).code);
 
-/** Errors of the catalogue become what clients understand: a refusal with a sentence. */
+/** Turns errors of the catalogue into refusals that clients understand. */
 async function settle(work: () => Promise<ExchangeReply>): Promise<ExchangeReply> {
   try {
     return await work();
@@ -188,7 +188,7 @@ async function settle(work: () => Promise<ExchangeReply>): Promise<ExchangeReply
   }
 }
 
-/** What no client could have packed fits no schema either. */
+/** An action that MessagePack cannot encode fits no schema either. */
 async function packable<Result>(work: () => Promise<Result> | Result): Promise<Result> {
   try {
     return await work();

@@ -1,15 +1,15 @@
 import { decimal, divideInteger, formatDecimal, round, type Decimal, type Rounding } from '../core/domain/decimal.js';
 
-/** How Hyperliquid writes numbers: plain decimals that always show a point. Figures are bigints of a named scale until they get here. */
+/** Number formats of Hyperliquid: plain decimals that always show a point. Until formatted, figures are bigints of a named scale. */
 
 export const PRICE_SCALE = 10;
 export const USD_SCALE = 18;
 export const BASE_SCALE = 18;
 const SHOWN_USD = 6;
-/** The wire carries no more decimals than this. */
+/** The maximum number of decimals on the wire. */
 const MOST_DECIMALS = 8;
 const SIGNIFICANT = 5;
-/** Decimals of a price and of a size make up six. */
+/** The decimals of a price and of a size add up to six at most. */
 const PRICE_AND_SIZE = 6;
 
 /** `65000` → `65000.0`: some clients take the digits behind the point for the tick. */
@@ -31,14 +31,14 @@ export const magnitude = (units: bigint, scale: number): number => units.toStrin
 export const priceDecimals = (price: bigint, szDecimals: number): number =>
   Math.max(0, Math.min(SIGNIFICANT - 1 - magnitude(price, PRICE_SCALE), PRICE_AND_SIZE - szDecimals));
 
-/** On the tick of its size, which shows in the number of digits. `price` is 1e10. */
+/** Rounded to the tick, with the tick's number of digits. `price` is 1e10. */
 export function formatTick(price: bigint, szDecimals: number, rounding: Rounding): string {
   if (price <= 0n) return ZERO_TEXT;
   const decimals = priceDecimals(price, szDecimals);
   return padded(round(decimal(price, PRICE_SCALE), decimals, rounding), Math.max(1, decimals));
 }
 
-/** What really was paid, asked or limited: not on any tick. */
+/** A price that was paid, asked or set as a limit: not rounded to the tick. */
 export const formatExact = (price: bigint): string => withPoint(round(decimal(price, PRICE_SCALE), MOST_DECIMALS, 'half-up'));
 
 /** Base units, 1e18. */

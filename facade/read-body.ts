@@ -3,7 +3,7 @@ import { gunzip } from 'node:zlib';
 import { collectBytes, PIECES_TEXT } from '../http/collect-bytes.js';
 import { GatewayError } from '../core/errors.js';
 
-/** Two hundred orders with everything a client may put into them are a quarter of this. */
+/** Two hundred orders with all optional fields are a quarter of this. */
 export const BODY_LIMIT_BYTES = 256 * 1024;
 
 type Done = (error: GatewayError | null, bytes: Buffer) => void;
@@ -12,7 +12,7 @@ const NO_BYTES = Buffer.alloc(0);
 const refusal = (message: string): GatewayError => new GatewayError('VALIDATION_ERROR', { issues: [{ path: '', message }] });
 const tooLarge = (): GatewayError => refusal(`must not exceed ${BODY_LIMIT_BYTES / 1024} KiB`);
 
-/** Whole or not at all, whatever its Content-Type says; a client that goes away in the middle gets no answer. */
+/** Reads the whole body, whatever its Content-Type; a client that disconnects meanwhile gets no reply. */
 export function readBody(request: IncomingMessage, done: Done): void {
   const encoding = request.headers['content-encoding']?.toLowerCase() ?? 'identity';
   if (encoding !== 'identity' && encoding !== 'gzip') return done(refusal('must be plain or gzip'), NO_BYTES);
@@ -23,7 +23,7 @@ export function readBody(request: IncomingMessage, done: Done): void {
   );
 }
 
-/** A few packed bytes may claim to be gigabytes: unpacking stops at the same limit. */
+/** A few compressed bytes may expand to gigabytes: decompression stops at the same limit. */
 const unpackedInto =
   (done: Done): Done =>
   (error, packed) => {

@@ -9,12 +9,12 @@ export type ItemStatus =
   | 'waitingForFill'
   | 'waitingForTrigger';
 
-/** What an action is answered, always with HTTP 200. Clients ignore what they do not know, so fields of our own may stand beside. */
+/** The reply to an action, always with HTTP 200. Clients ignore unknown fields, so we may add our own. */
 export type ExchangeReply =
   | {
       readonly status: 'ok';
       readonly response: { readonly type: string; readonly data?: unknown };
-      /** What the trader has to send before the agent can trade; null when that would change nothing. */
+      /** The transaction the trader has to send before the agent can trade; null if it would change nothing. */
       readonly delegationTx?: TransactionRequest | null;
     }
   | { readonly status: 'err'; readonly response: string; readonly delegationTx?: TransactionRequest };

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { tightestWindow, type Window } from '../core/access/limits.js';
 import type { Answer, Client } from './door.js';
 
-/** How much of a request nobody wants is read on, and for how long, before its connection is cut. */
+/** How much of a refused request is still read, and for how long, before its connection is cut. */
 const LINGER_BYTES = 2 * 1024 * 1024;
 const LINGER_MS = 2_000;
 
@@ -39,7 +39,7 @@ export function sendAnswer(response: ServerResponse, client: Client, ofAddress: 
 const announcesBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
 
-/** The answer is out before the request was: closing at once would reset the connection and take the answer with it. */
+/** The reply was sent before the request was complete: closing at once would reset the connection and lose the reply. */
 function linger(request: IncomingMessage, done: () => void): void {
   let left = LINGER_BYTES;
   const patience = setTimeout(done, LINGER_MS);

@@ -1,11 +1,11 @@
 import type { NonceVerdict } from '../core/access/signer-nonces.js';
 import type { ErrorDetails } from '../core/errors.js';
 
-/** A contract has no key, and the form of these signatures has no place for what it says instead. */
+/** A contract wallet has no key, and these signatures have no field for an EIP-1271 signature. */
 const NO_CONTRACT_WALLETS =
   'A contract wallet cannot sign in this form: it registers its agent at the native API (POST /v1/{chain}/agents).';
 
-/** Sentences that clients compare with, letter by letter. What we add comes after them. */
+/** Texts that clients compare literally. Our additions come after them. */
 export const TEXTS = {
   unknownSigner: (address: string) => `User or API Wallet ${address} does not exist.`,
   noAccount: (address: string) => `Must deposit before performing actions. User: ${address}`,
@@ -28,7 +28,7 @@ export function nonceText(nonce: bigint, verdict: Exclude<NonceVerdict, { kind: 
   return `Invalid nonce: nonce too high ${nonce} > ${verdict.most}`;
 }
 
-/** Names who has to be delegated to: it is the last word of the call. */
+/** Names the address to delegate to: the last word of the call data. */
 export function notDelegatedText({ trader, delegate, delegationTx }: ErrorDetails<'AGENT_NOT_DELEGATED'>): string {
   const relayer = `0x${delegationTx.data.slice(-40)}`;
   return `The trading delegate of ${trader} is ${delegate ?? 'not set'}: let the trader send setTradingDelegate(${relayer}) first; delegationTx is that transaction.`;

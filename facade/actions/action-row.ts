@@ -3,21 +3,21 @@ import type { JsonObject } from '../signing/ordered-json.js';
 import type { UserSigned, UserSignedType } from '../signing/user-signed.js';
 import type { TradeType } from './trade.js';
 
-/** What becomes of an action whose signature is good. */
+/** How an action with a valid signature is handled. */
 export type Verdict<Action> =
-  /** Done by the handler of its name. */
+  /** Run by the trade handler of this type. */
   | { readonly kind: 'trade'; readonly type: TradeType }
   | { readonly kind: 'approve-agent' }
-  /** Nothing, and that is fine; unless this very use of it is refused with a sentence. */
+  /** Accepted without effect, unless `refusal` returns a text for it. */
   | { readonly kind: 'no-op'; readonly refusal?: (action: Action) => string | null }
   | { readonly kind: 'refused'; readonly text: string }
-  /** Refused inside the answer, where clients look for it. */
+  /** Refused with a status inside the response, where clients look for it. */
   | { readonly kind: 'refused-status'; readonly type: string; readonly text: string };
 
-/** What an action is refused with before its signer is looked up; null when it has to be read first. */
+/** The refusal that depends on the type alone, before the signer is looked up; null if the action must be decoded first. */
 export type RefusalByType = (action: JsonObject) => string | null;
 
-/** How an action is signed, and therefore read. `any` is hashed as it came: nobody needs to know what is in it. */
+/** How an action is signed, and therefore decoded. `any` is hashed as sent, without a schema. */
 export type ActionRow = { readonly byType?: RefusalByType } & SignedRow;
 
 type SignedRow =
@@ -30,7 +30,7 @@ type SignedRow =
     }
   | { readonly scheme: 'multi-sig'; readonly type: string; readonly verdict: Verdict<unknown> & { readonly kind: 'refused' } };
 
-/** The seam of the table: here a row is checked against its own schema, afterwards everybody sees only `ActionRow`. */
+/** Checks a row against its own schema; all other code sees only `ActionRow`. */
 export const l1Row = <Schema extends z.ZodType>(type: string, schema: Schema, verdict: Verdict<z.output<Schema>>): ActionRow => ({
   scheme: 'l1',
   type,
@@ -38,7 +38,7 @@ export const l1Row = <Schema extends z.ZodType>(type: string, schema: Schema, ve
   verdict: verdict as Verdict<unknown>,
 });
 
-/** Custody actions are refused before the signer is looked up: a client reads why, and not that its key is unknown. */
+/** Custody actions are refused before the signer is looked up, so that the client gets this reason instead of "unknown signer". */
 export const refusedByType = (row: ActionRow, text: string): ActionRow => ({ ...row, byType: () => text });
 
 export const userRow = (type: string, signed: UserSignedType, verdict: Verdict<UserSigned['values']>): ActionRow => ({

@@ -8,7 +8,7 @@ const TRADE_ACTIONS: readonly ActionRow[] = Object.entries(TRADE_SCHEMAS).flatMa
   isTradeType(type) ? [l1Row(type, schema, { kind: 'trade', type })] : [],
 );
 
-/** Every action there is. One that is not here does not exist. */
+/** All supported actions. */
 export const ACTIONS: ReadonlyMap<string, ActionRow> = new Map(
   [...TRADE_ACTIONS, ...AGENT_ACTIONS, ...NO_OP_ACTIONS, ...REFUSED_ACTIONS].map((row) => [row.type, row]),
 );

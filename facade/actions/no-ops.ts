@@ -3,7 +3,7 @@ import { userSigned } from '../signing/user-signed.js';
 import { l1Row, userRow, type ActionRow } from './action-row.js';
 import { CUSTODY } from './refusals.js';
 
-/** Accepted because clients send them unasked, or because they change nothing that exists here. The nonce is used all the same. */
+/** Accepted because clients send them by default, or because they change nothing here. The nonce is used all the same. */
 
 const NOTHING = { kind: 'no-op' } as const;
 const UNSUPPORTED = 'Unsupported action.';

@@ -3,8 +3,8 @@ import { userSigned } from '../signing/user-signed.js';
 import { l1Row, refusedByType, userRow, type ActionRow } from './action-row.js';
 
 /**
- * Refused by name: nothing here moves funds, and what would has no handler that could. Custody, vaults and sub-accounts are refused by their
- * type alone, the rest once the signature is good.
+ * Known actions that are refused: no handler of the facade moves funds. Custody, vaults and sub-accounts are refused by their type
+ * alone, the rest after the signature was checked.
  */
 
 export const CUSTODY = 'Custody actions are not available: funds never leave the wallet.';
@@ -57,11 +57,11 @@ const STAKING_TYPES = [
   userSigned('StakingLinkDisableTradingUser', NETWORK, 'address tradingUser', NONCE),
 ];
 
-/** Actions are called as their signed types, but begin small; two have names of their own. */
+/** An action is named like its signed type with a lower-case first letter; a few have names of their own. */
 const OWN_NAMES: Readonly<Record<string, string>> = { Withdraw: 'withdraw3', CDeposit: 'cDeposit', CWithdraw: 'cWithdraw' };
 const actionName = (name: string): string => OWN_NAMES[name] ?? `${name.charAt(0).toLowerCase()}${name.slice(1)}`;
 
-/** Their canonical forms do not matter: they are hashed as they came. */
+/** Hashed as sent, so they need no canonical form. */
 const L1_REFUSALS: Readonly<Record<string, readonly string[]>> = {
   [CUSTODY]: ['agentSendAsset'],
   [VAULTS]: ['vaultTransfer', 'createVault', 'vaultModify', 'vaultDistribute'],

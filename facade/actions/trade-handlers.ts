@@ -4,15 +4,15 @@ import type { KeptAction } from '../../core/ports/stores/signers.js';
 import type { ExchangeReply } from '../reply.js';
 import type { TradeActionOf, TradeType } from './trade.js';
 
-/** An action that may be done: the signature is an agent's, its nonce is spent and its proof kept, its limits and its delegation hold. */
+/** An admitted action: signed by an agent, with its nonce used, its proof stored, and its limits and delegation checked. */
 export interface TradeContext extends KeptAction {
   readonly gateway: Gateway;
   readonly venue: Venue;
-  /** `sender` is the wallet of the relayer that serves the trader. */
+  /** `sender` is the relayer wallet that serves the trader. */
   readonly caller: AgentCaller;
 }
 
 export type TradeHandler<Type extends TradeType> = (context: TradeContext, action: TradeActionOf<Type>) => Promise<ExchangeReply>;
 
-/** One for each action that trades; a new one does not compile without. Errors of the catalogue become `err` answers. */
+/** One handler per trading action; the type requires all of them. Errors of the catalogue become `err` replies. */
 export type TradeHandlers = { readonly [Type in TradeType]: TradeHandler<Type> };

@@ -19,7 +19,7 @@ const Address = z
   .regex(/^0x[0-9a-f]{40}$/i, 'must be an address')
   .transform((text) => text.toLowerCase() as `0x${string}`);
 
-/** Clients say "not given" by leaving a key out or by null; hashed is only what is given. */
+/** Clients omit an optional key or send null; only given keys are hashed. */
 const optional = <Schema extends z.ZodType>(schema: Schema) => schema.nullish().transform((value) => value ?? undefined);
 
 /** `0100.50` → `100.5`. */
@@ -30,7 +30,7 @@ function shortest(text: string): string {
   return kept === '' ? digits : `${digits}.${kept}`;
 }
 
-/** Older clients write some keys out. Who gives both spellings may mean either. */
+/** Older clients write some keys out. An object with both spellings is ambiguous and refused. */
 const aliased = <Schema extends z.ZodType>(aliases: Readonly<Record<string, string>>, schema: Schema) =>
   z.preprocess((value, context) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
@@ -121,18 +121,18 @@ export type WireOrder = z.output<typeof Order>;
 
 export const isTradeType = (type: string): type is TradeType => Object.hasOwn(TRADE_SCHEMAS, type);
 
-/** Orders, cancels or changes in one action. */
+/** The number of orders, cancels or changes in one action. */
 export function itemsOf(action: TradeAction): number {
   if (action.type === 'order') return action.orders.length;
   if (action.type === 'cancel' || action.type === 'cancelByCloid') return action.cancels.length;
   return action.type === 'batchModify' ? action.modifies.length : 1;
 }
 
-/** The orders as they are meant: what guards a position never opens one, whatever its flag says. */
+/** The orders as intended: position TP/SL never open a position, whatever their flag says. */
 export const ordersOf = ({ orders, grouping }: TradeActionOf<'order'>): readonly WireOrder[] =>
   grouping === 'positionTpsl' ? orders.map((each) => ({ ...each, r: true })) : orders;
 
-/** Whether it can make a position larger; what cannot is counted apart, so that a busy bot can always get out. */
+/** Whether it can increase a position; other actions are counted apart, so that a busy bot can always close. */
 export function opensRisk(action: TradeAction): boolean {
   if (action.type === 'order') return ordersOf(action).some(({ r }) => !r);
   if (action.type === 'modify') return !action.order.r;
@@ -141,10 +141,10 @@ export function opensRisk(action: TradeAction): boolean {
 
 const CLOSES_NOW: ReadonlySet<string> = new Set<(typeof TIFS)[number]>(['Ioc', 'FrontendMarket', 'LiquidationMarket']);
 
-/** What closes at once. A reduce-only order that may rest changes a take profit, which costs as much as an order. */
+/** Orders that close immediately. A reduce-only order that may rest changes a take profit, which costs as much as an order. */
 const isClose = ({ r, t }: WireOrder): boolean => r && 'limit' in t && CLOSES_NOW.has(t.limit.tif);
 
-/** Orders and changes that count in the trader's window of items; cancels and closes are free. */
+/** Orders and changes that count towards the trader's item limit; cancels and closes are free. */
 export function countedItems(action: TradeAction): number {
   switch (action.type) {
     case 'order':

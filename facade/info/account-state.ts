@@ -17,11 +17,11 @@ export interface HeldTrade {
   readonly entry: bigint;
   readonly mark: bigint;
   readonly collateralUsd: bigint;
-  /** What the price alone made of it. */
+  /** Profit from the price alone. */
   readonly pnlUsd: bigint;
   /** Funding and borrowing so far; positive costs the trader. */
   readonly fundingUsd: bigint;
-  /** Everything else that closing would add: what was realised inside the trade, less its fees. */
+  /** What else closing would pay: realised profit kept in the trade, less its fees. */
   readonly realizedUsd: bigint;
   /** 0 = none. */
   readonly liquidation: bigint;
@@ -29,7 +29,7 @@ export interface HeldTrade {
 
 export interface AccountState {
   readonly trades: readonly HeldTrade[];
-  /** What the next opening can take: the wallet's balance as far as it is approved, in the collateral that facade trades use. */
+  /** What the next opening can use: the wallet's balance up to its allowance, in the collateral of facade trades. */
   readonly spendableUsd: bigint;
   readonly settings: ReadonlyMap<number, LeverageSetting>;
 }
@@ -38,7 +38,7 @@ export interface AccountReader {
   of(venue: Venue, trader: Address): Promise<AccountState>;
 }
 
-/** The chain's word, in two questions side by side; whoever asks for the same account meanwhile shares the answer. */
+/** Reads an account from the chain with two concurrent requests; callers that ask meanwhile share the result. */
 export function createAccountReader(gateway: Gateway): AccountReader {
   const underWay = new Map<string, Promise<AccountState>>();
   return {
@@ -56,10 +56,10 @@ export function createAccountReader(gateway: Gateway): AccountReader {
 const read = async (gateway: Gateway, venue: Venue, trader: Address): Promise<AccountState> =>
   priceAccount(venue, await readAccount(gateway, venue, trader));
 
-/** What the chain says of an account, whatever the prices are. */
+/** The part of an account that does not depend on prices, as read from the chain. */
 export interface AccountFacts {
   readonly open: { readonly trades: readonly OpenTrade[]; readonly block: BlockHead };
-  /** 1e8, by trade: the collateral's price when each was opened, which its size stands on. */
+  /** 1e8, by trade: the collateral's price at opening, which its size is based on. */
   readonly entryPrices: ReadonlyMap<number, bigint>;
   readonly spendableUsd: bigint;
   readonly settings: ReadonlyMap<number, LeverageSetting>;
@@ -80,7 +80,7 @@ export async function readAccount({ store }: Gateway, venue: Venue, trader: Addr
   return { open, entryPrices, spendableUsd, settings };
 }
 
-/** At the prices of this moment. */
+/** Values an account at current prices. */
 export const priceAccount = (venue: Venue, { open, entryPrices, spendableUsd, settings }: AccountFacts): AccountState => ({
   trades: open.trades.map((own) => held(venue, own, open.block, entryPrices.get(own.trade.index))),
   spendableUsd,
@@ -97,7 +97,7 @@ async function readSpendable({ chain, feed }: Venue, trader: Address): Promise<b
   return collateralToUsd(balance < allowance ? balance : allowance, collateral);
 }
 
-/** A trade in a collateral or market that is not described keeps its row: a client takes one that is missing for a closed position. */
+/** A trade whose collateral or market is unknown keeps its row: clients take a missing row for a closed position. */
 function held(venue: Venue, own: OpenTrade, block: BlockHead, entryPriceUsd: bigint | undefined): HeldTrade {
   const { feed } = venue;
   const { trade, fees } = own;

@@ -32,7 +32,7 @@ export interface WebParts {
   readonly agent: Agent | null;
 }
 
-/** What of it comes from the books. */
+/** The part that comes from the database. */
 export async function webParts({ gateway, venue, universe }: InfoContext, trader: Address): Promise<WebParts> {
   const [orders, [agent]] = await Promise.all([openOrders({ gateway, venue, universe, trader }), relayedAgents(gateway, venue, trader)]);
   return { orders, agent: agent ?? null };

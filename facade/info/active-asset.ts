@@ -13,7 +13,7 @@ interface Wanted {
   readonly state: AccountState;
 }
 
-/** How much could be bought and sold now: an opening takes from the wallet, the other way the position is closed first. */
+/** The sizes that could be bought and sold now: an opening uses the wallet's funds, the opposite side closes the position first. */
 export function activeAssetData({ gateway, venue, universe }: InfoContext, { asset, user, state }: Wanted) {
   const { leverage, isCross } = nextLeverage(venue.feed.config(), asset, { settings: state.settings, usual: gateway.facade.leverage });
   const position = netPositions(universe.assets, state.trades, state.settings).find((net) => net.asset === asset);

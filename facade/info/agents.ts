@@ -4,16 +4,16 @@ import type { Gateway, Venue } from '../../core/gateway.js';
 import type { Address } from '../../core/types.js';
 import type { InfoContext } from './info-type.js';
 
-/** The end of the year 9999: an authorisation that does not end has no other way to say so. */
+/** The end of the year 9999: the wire has no other value for an authorisation without expiry. */
 const NEVER = 253_402_300_799_999;
 
-/** Those that may sign for the trader here; agents of the native door may not. */
+/** Agents that may sign for the trader on the facade; agents of the native API may not. */
 export async function relayedAgents({ store }: Gateway, { definition, clock }: Venue, trader: Address): Promise<Agent[]> {
   const agents = await store.access.listAgents(definition.slug, trader);
   return agents.filter((agent) => agent.mode === 'relayed' && isInForce(agent, clock.now()));
 }
 
-/** Agents with a name; an agent without one is the trader's first and is not listed. */
+/** Agents with a name; the unnamed agent is the trader's default one and is not listed. */
 export async function extraAgents(gateway: Gateway, venue: Venue, trader: Address) {
   const agents = await relayedAgents(gateway, venue, trader);
   return agents
@@ -21,7 +21,7 @@ export async function extraAgents(gateway: Gateway, venue: Venue, trader: Addres
     .map(({ agent, name, scope }) => ({ address: agent, name, validUntil: scope.expiresAt ?? NEVER }));
 }
 
-/** A wallet with an allowance, a delegate, agents or trades of its own is a user, even if a stranger named it as an agent. */
+/** A wallet with an allowance, a delegate, agents or trades of its own is a user, even if another wallet named it as an agent. */
 export async function roleOf({ gateway, venue, accounts }: InfoContext, user: Address) {
   if (await ownsAccount(gateway, venue, user)) return { role: 'user' };
   const { spendableUsd, trades } = await accounts.of(venue, user);

@@ -21,7 +21,7 @@ export interface AssetContext {
   readonly dayBaseVlm: string;
 }
 
-/** Of a slot without a pair, and of a market that never had a price. */
+/** For a slot without a pair, and for a market without a price. */
 const NOTHING: AssetContext = {
   prevDayPx: ZERO_TEXT,
   dayNtlVlm: ZERO_TEXT,
@@ -35,7 +35,7 @@ const NOTHING: AssetContext = {
   dayBaseVlm: ZERO_TEXT,
 };
 
-/** null while the price is stale although it should move: nobody should trade on it. */
+/** null while the price is stale although the market is open: clients must not trade on it. */
 export function livePoint({ feed }: Pick<Venue, 'feed'>, pairIndex: number): PricePoint | null {
   try {
     return feed.price(pairIndex);
@@ -45,7 +45,7 @@ export function livePoint({ feed }: Pick<Venue, 'feed'>, pairIndex: number): Pri
   }
 }
 
-/** As many and in the same order as the universe. */
+/** One entry per asset, in the order of the universe. */
 export function assetContexts(venue: Venue, universe: Universe, figures: DayFigures): AssetContext[] {
   const config = venue.feed.config();
   const prices = venue.feed.prices();
@@ -94,17 +94,17 @@ function contextOf(asset: Asset, { config, point, day, now, isLive }: Moment): A
 /** Percent → fraction. */
 const fraction = ({ units, scale }: Decimal): Decimal => decimal(units, scale + 2);
 
-/** 1e18 base units of so many USD (1e18). */
+/** The base units (1e18) of a USD amount (1e18). */
 const baseOf = (usd: bigint, price: bigint): bigint => divideInteger(usd * 10n ** BigInt(PRICE_SCALE), price, 'down');
 
-/** The larger side. A tradable market shows at least one lot: clients drop markets in which nobody is. */
+/** The larger side. A tradable market shows at least one lot: clients drop markets without open interest. */
 function openInterest(asset: Asset, base: bigint): string {
   const lot = 10n ** BigInt(BASE_SCALE - asset.szDecimals);
   const size = coinSize(asset, base);
   return formatSize(asset.isDelisted || size >= lot ? size : lot, asset.szDecimals, 'down');
 }
 
-/** What a small order pays: half the pair's spread on either side, and never less than apart. */
+/** The prices of a small order: half the pair's spread on either side, at least one tick apart. */
 function touch(asset: Asset, mark: bigint): readonly [string, string] {
   const half = (mark * (asset.pair?.spreadP ?? 0n)) / 2n / HUNDRED_PERCENT;
   const distance = absolute(decimal(half, 0)).units;

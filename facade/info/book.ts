@@ -16,7 +16,7 @@ export interface L2Book {
   readonly levels: readonly [readonly L2Level[], readonly L2Level[]];
 }
 
-/** How coarse: fewer significant figures, and of five of them every second or fifth step. */
+/** Aggregation: fewer significant figures, and with five of them a step of 2 or 5. */
 export interface Coarseness {
   readonly nSigFigs?: number | null | undefined;
   readonly mantissa?: number | null | undefined;
@@ -24,7 +24,7 @@ export interface Coarseness {
 
 const MOST_LEVELS = 20;
 
-/** What the contract would fill now, on the tick: bids rounded down, asks up. Nobody rests in it, so every level is one order. */
+/** What the contract would fill now, on the tick: bids rounded down, asks up. There are no resting orders in it, so every level counts one. */
 export function l2Book(venue: Venue, asset: Asset, coarseness: Coarseness): L2Book {
   const book = getOrderBook(venue, asset.symbol, BOOK_LEVELS.most);
   const mark = coinPrice(asset, toUnits(book.markPrice, PRICE_SCALE, 'half-up'));
@@ -47,7 +47,7 @@ function stepOf(mark: bigint, szDecimals: number, { nSigFigs, mantissa }: Coarse
   return 10n ** BigInt(PRICE_SCALE - decimals) * BigInt(mantissa ?? 1);
 }
 
-/** Base units by price, best first; levels that fall on one step are one. */
+/** Base units by price, best first; levels on the same step are merged. */
 function sideOf(asset: Asset, levels: readonly BookLevel[], step: bigint, rounding: 'floor' | 'ceil'): Map<bigint, bigint> {
   const sizes = new Map<bigint, bigint>();
   for (const { price, size } of levels) {
@@ -57,7 +57,7 @@ function sideOf(asset: Asset, levels: readonly BookLevel[], step: bigint, roundi
   return sizes;
 }
 
-/** A side on which nothing can be opened still has a price, at which there is nothing. */
+/** A side on which nothing can be opened still shows one price, with size zero. */
 function shown({ szDecimals }: Asset, sizes: ReadonlyMap<bigint, bigint>, empty: bigint): L2Level[] {
   const levels = [...sizes].slice(0, MOST_LEVELS).map(([px, size]): L2Level => ({
     px: formatExact(px),

@@ -4,8 +4,8 @@ import { sizeOfFills, type OrderFills } from './order-fills.js';
 import { askedSize, showRecord, statusOf, type HlStatus, type OrderWithStatus, type Whose } from './order-shapes.js';
 
 /**
- * A bot's order from all of ours that it became: open while one of them is. One that was executed for all it asked is filled; one that was
- * executed for less is canceled, with the rest as its size. An execution too small to show is one all the same.
+ * The status of a bot's order from all orders of ours that it became: open while one of them is. It is filled if the whole size was
+ * executed; if less was, it is canceled, with the rest as its size. An execution too small to show still counts as one.
  */
 export function recordStatus(
   { universe, venue }: Whose,
@@ -30,7 +30,7 @@ export function recordStatus(
 
 const ORDER_OF_WEIGHT: readonly HlStatus[] = ['open', 'filled', 'reduceOnlyRejected', 'rejected', 'canceled'];
 
-/** Of an entry that missed its price and rests at it now, only the one that rests counts. */
+/** If an entry missed its price and was placed again to rest, only the resting order counts. */
 function currentOf({ legs }: ExchangeRecord, orders: readonly SeenOrder[]): readonly SeenOrder[] {
   const entries = legs.filter(({ role }) => role === 'open');
   const former = new Set(entries.slice(0, -1).map(({ orderId }) => orderId));
@@ -38,16 +38,16 @@ function currentOf({ legs }: ExchangeRecord, orders: readonly SeenOrder[]): read
   return current.length === 0 ? orders : current;
 }
 
-/** So long at most is an order that missed its price on its way to rest: a gateway that died before cannot say that it does not. */
+/** An order that missed its price is placed to rest within this time, unless its gateway died. */
 const RESTS_WITHIN_MS = 60_000;
 
-/** A good-till-cancelled order that missed its price is left to rest at it by the gateway that answers the bot, and is not over before. */
+/** A good-till-cancelled order that missed its price is placed to rest by the gateway that handles the request, so it is not final yet. */
 export function isAboutToRest({ order, manner, answered }: ExchangeRecord, orders: readonly SeenOrder[], now: number): boolean {
   const isGtc = order.style.kind === 'limit' && order.style.tif === 'Gtc' && manner === 'market';
   if (!isGtc || answered !== undefined) return false;
   return orders.every(({ order: own }) => own.status === 'rejected' && own.reason === 'SLIPPAGE' && now - own.updatedAt < RESTS_WITHIN_MS);
 }
 
-/** An order for immediate execution whose outcome the bot still waits for: it is not listed, and no update says that it is open. */
+/** An immediate order whose reply is still pending: it is not listed, and no update reports it as open. */
 export const isUnanswered = ({ order, manner, answered }: ExchangeRecord): boolean =>
   manner === 'market' && order.style.kind === 'limit' && order.style.tif !== 'Gtc' && answered !== 'resting';

@@ -1,6 +1,6 @@
 import type { OrderWithStatus, Whose } from './order-shapes.js';
 
-/** Orders that a schedule took back end in a word of their own. What is one order to the bot may be several of ours, each with its own number. */
+/** Gives orders canceled by a schedule their own status. A bot's order may be several of ours, each with its own id. */
 export async function withCancelWords({ gateway, venue, trader }: Whose, shown: readonly OrderWithStatus[]): Promise<OrderWithStatus[]> {
   const { slug } = venue.definition;
   const oids = shown.flatMap(({ order, status }) => (status === 'canceled' ? [BigInt(order.oid)] : []));

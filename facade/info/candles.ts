@@ -13,10 +13,10 @@ export const SNAPSHOT_INTERVALS = ['1m', '3m', '5m', '15m', '30m', '1h', '2h', '
 export type SnapshotInterval = (typeof SNAPSHOT_INTERVALS)[number];
 
 export interface CandleShape {
-  /** What the charts have that it is made of. */
+  /** The chart interval it is built from. */
   readonly from: CandleInterval;
   readonly start: (at: number) => number;
-  /** First moment of the next one. */
+  /** The start of the next candle. */
   readonly next: (start: number) => number;
 }
 
@@ -69,10 +69,10 @@ export interface CandleQuery {
 }
 
 const MOST = 5_000;
-/** Of the charts, per answer. */
+/** Chart requests per reply. */
 const MOST_CALLS = 3;
 
-/** Ascending, the last one still forming; the newest ones where more are asked for. Charts know no volume, and none is made up. */
+/** Ascending, the last one still forming; the newest ones if the limit is exceeded. Charts have no volume, so it is zero. */
 export async function candleSnapshot(gateway: Gateway, venue: Venue, asset: Asset, query: CandleQuery): Promise<SnapshotCandle[]> {
   const shape = CANDLE_SHAPES[query.interval];
   const sourceMs = intervalMs(shape.from);
@@ -92,7 +92,7 @@ interface Stretch {
   readonly to: number;
 }
 
-/** The core gives so many candles per call. */
+/** The core returns a limited number of candles per call. */
 async function read(gateway: Gateway, venue: Venue, asset: Asset, { interval, from, to }: Stretch): Promise<Candle[]> {
   const span = (CANDLES.most - 1) * intervalMs(interval);
   const candles: Candle[] = [];

@@ -3,14 +3,14 @@ import { coinPrice, type Universe } from '../universe.js';
 import type { AccountState, HeldTrade } from './account-state.js';
 import { netPositions, type NetPosition } from './netting.js';
 
-/** What the trade would pay if it were closed now, before the closing fee. */
+/** What closing the trade now would pay, before the closing fee. */
 const tradeValue = ({ collateralUsd, pnlUsd, fundingUsd, realizedUsd }: HeldTrade): bigint =>
   collateralUsd + pnlUsd - fundingUsd + realizedUsd;
 
 export const accountValue = ({ trades, spendableUsd }: AccountState): bigint =>
   trades.reduce((total, trade) => total + tradeValue(trade), spendableUsd);
 
-/** The answer to `clearinghouseState`; an address nobody knows has zeros. */
+/** The reply to `clearinghouseState`; an unknown address has zeros. */
 export function clearinghouseState({ assets }: Universe, state: AccountState, now: number) {
   const positions = netPositions(assets, state.trades, state.settings);
   const value = accountValue(state);
@@ -23,7 +23,7 @@ export function clearinghouseState({ assets }: Universe, state: AccountState, no
   };
   return {
     marginSummary,
-    // Clients that know cross margin alone read this one.
+    // Clients that support only cross margin read this one.
     crossMarginSummary: marginSummary,
     crossMaintenanceMarginUsed: ZERO_TEXT,
     withdrawable: formatUsd(state.spendableUsd),
@@ -46,7 +46,7 @@ function show(net: NetPosition) {
     liquidationPx: net.liquidation === null ? null : formatTick(coinPrice(asset, net.liquidation), asset.szDecimals, 'half-up'),
     marginUsed: formatUsd(net.marginUsd),
     maxLeverage: asset.maxLeverage,
-    // What is paid while a trade is open stays in it until it is closed, so its whole life is since its opening.
+    // Funding stays in a trade until it is closed, so the total is the funding since opening.
     cumFunding: { allTime: funding, sinceOpen: funding, sinceChange: funding },
   };
 }

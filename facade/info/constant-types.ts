@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { ZERO_TEXT } from '../format.js';
 import { Nothing, User, infoType, type InfoType } from './info-type.js';
 
-/** What does not exist here, answered in the shape clients need to go on. */
+/** Features that do not exist here, answered in the shape that clients need to continue. */
 
 const OfUser = z.object({ user: User });
 
-/** Kept as bytes only where everybody asks alike: a question that names a user is spelled in as many ways as there are users. */
+/** Cached as bytes only if the request names no user: otherwise there would be an entry per user. */
 const constant = (type: string, fields: z.ZodType, answer: unknown): InfoType =>
   infoType({ type, fields, hot: fields === Nothing, answer: () => answer });
 
@@ -22,7 +22,7 @@ const token = (name: string, index: number) => ({
   deployerTradingFeeShare: ZERO_TEXT,
 });
 
-/** There is no spot market. Some clients do not start on an empty list, so it has one pair, of which no order is taken. */
+/** There is no spot market. Some clients do not start with an empty list, so it has one pair that takes no orders. */
 const SPOT_META = {
   universe: [{ tokens: [1, 0], name: '@0', index: 0, isCanonical: false }],
   tokens: [token('USDC', 0), token('NONE', 1)],

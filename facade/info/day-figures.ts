@@ -1,16 +1,16 @@
 import { floorTo, type Candle } from '../../core/domain/candle.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
 
-/** What the last 24 hours were like, by pair index. */
+/** Figures of the last 24 hours, by pair index. */
 export interface Day {
-  /** 1e18 USD that were traded, as far as upstream's history tells. */
+  /** 1e18 USD traded, as far as the upstream history shows. */
   readonly volumeUsd: ReadonlyMap<number, bigint>;
-  /** 1e10: the price a day ago, from our own minutes or, where they do not reach back so far, from the charts. */
+  /** 1e10: the price a day ago, from our own minutes or, if they do not reach back a day, from the charts. */
   readonly priceBefore: ReadonlyMap<number, bigint>;
 }
 
 export interface DayFigures {
-  /** What is known now, at once; older than a minute, it is asked for again in the background. */
+  /** The current figures, without waiting; figures older than a minute are refreshed in the background. */
   of(venue: Venue): Day;
 }
 
@@ -18,13 +18,13 @@ const EMPTY: Day = { volumeUsd: new Map(), priceBefore: new Map() };
 const FRESH_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** A market that is shut has its last minute further back. */
+/** The last minute of a closed market lies further back. */
 const LOOK_BACK_MS = 3 * HOUR_MS;
 const MOST_TRADES = 500;
-/** Charts that are asked for at once. */
+/** Concurrent chart requests. */
 const CHARTS_AT_ONCE = 4;
 
-/** Hours of markets by pair index, as the charts had them; a day of them serves until our own minutes reach back a day. */
+/** Hourly candles by pair index, from the charts; used until our own minutes reach back a day. */
 type Hours = Map<number, { readonly candles: readonly Candle[]; readonly askedAt: number }>;
 
 export function createDayFigures({ store, clock }: Pick<Gateway, 'store' | 'clock'>): DayFigures {
@@ -58,7 +58,7 @@ export function createDayFigures({ store, clock }: Pick<Gateway, 'store' | 'cloc
 
 const listed = ({ feed }: Venue): number[] => feed.config().pairs.flatMap((pair, pairIndex) => (pair === null ? [] : [pairIndex]));
 
-/** Asks the charts, a few at a time, for what neither our own minutes nor an earlier answer tells; stops where they do not answer. */
+/** Requests from the charts, a few at a time, what neither our own minutes nor an earlier reply has; stops if the charts do not answer. */
 async function readHours(
   venue: Venue,
   hours: Hours,
@@ -87,7 +87,7 @@ const closesOf = (hours: Hours, at: number): [number, bigint][] =>
     return close === null ? [] : [[pairIndex, close]];
   });
 
-/** Of the last hour that was over by then, unless that is long ago. */
+/** The close of the last complete hour before `at`, unless that is too long ago. */
 function closeBefore(candles: readonly Candle[], at: number): bigint | null {
   const last = candles.findLast(({ time }) => time + HOUR_MS <= at);
   return last === undefined || last.time + HOUR_MS < at - LOOK_BACK_MS ? null : last.close;

@@ -21,7 +21,7 @@ const totalsSince = ({ gateway, venue }: InfoContext, trader: Address, since: nu
 
 const volumeOf = (totals: readonly DayTotal[]): bigint => totals.reduce((sum, { volumeUsd }) => sum + volumeUsd, 0n);
 
-/** One rate for all: that of the first market, with the trader's own discount. Resting orders pay the same. */
+/** One rate for all markets: that of the first one, with the trader's discount. Resting orders pay the same. */
 export async function feesOf(context: InfoContext, trader: Address) {
   const { venue, universe } = context;
   const now = venue.clock.now();
@@ -61,7 +61,7 @@ async function feeMultiplier({ chain }: Venue, trader: Address): Promise<bigint>
   return facts.feeMultiplier ?? 10n ** BigInt(MULTIPLIER_SCALE);
 }
 
-/** All of it took what was there: nothing here waits in a book to be met. */
+/** All volume is taker volume: there is no resting book. */
 function dailyVolumes(totals: readonly DayTotal[], now: number) {
   const today = Math.floor(now / DAY_MS);
   return Array.from({ length: SHOWN_DAYS }, (_, back) => {
@@ -74,8 +74,8 @@ function dailyVolumes(totals: readonly DayTotal[], now: number) {
 const MINUTES_OF_A_DAY = 1_440;
 
 /**
- * What is counted is what costs: transactions sent for the trader today (UTC), against its daily quota. Without a quota the cap is what the
- * limit per minute comes to in a day. Requests cannot be bought here, so there is never a surplus of them.
+ * Counts the transactions sent for the trader today (UTC) against its daily quota. Without a quota the cap is the per-minute limit
+ * multiplied to a day. Requests cannot be bought here, so the surplus is always zero.
  */
 export async function rateLimitOf(context: InfoContext, trader: Address) {
   const { gateway, venue } = context;
@@ -95,7 +95,7 @@ const PERIODS = [
   ['allTime', Infinity],
 ] as const;
 
-/** The value of now alone: past values were never recorded. Profit is what was realised in the period and what is open. */
+/** Only the current value: past values are not recorded. Profit is the realised profit of the period plus the open profit. */
 export async function portfolio(context: InfoContext, trader: Address) {
   const { venue, accounts } = context;
   const now = venue.clock.now();

@@ -8,7 +8,7 @@ const MOST_FILLS = 2_000;
 /** Later than any block. */
 const FOREVER = Number.MAX_SAFE_INTEGER;
 
-/** Joins the fills of one order in one transaction. */
+/** Merges the fills of one order in one transaction. */
 const Aggregate = z.boolean().nullish();
 
 export const FILL_TYPES: readonly InfoType[] = [
@@ -26,7 +26,7 @@ export const FILL_TYPES: readonly InfoType[] = [
       return listFills(await whose(context, user), window, aggregateByTime === true);
     },
   }),
-  // Costs of holding stay inside a trade until it is closed: no payment ever happens, and none is made up.
+  // Holding costs stay in a trade until it is closed, so there are no funding payments to list.
   infoType({ type: 'userFunding', fields: z.object({ user: User, startTime: Time.nullish(), endTime: Time.nullish() }), answer: () => [] }),
   infoType({
     type: 'fundingHistory',

@@ -13,34 +13,34 @@ import { excessId, showExecutions, type Execution, type ShownPart } from './show
 
 const NO_HASH = `0x${'0'.repeat(64)}`;
 const SECOND_MS = 1_000;
-/** So far back the other fills of an order are looked for, which its size is shared with. */
+/** How far back the other fills of an order are searched, which share its size. */
 const MOST_BEFORE = 500;
 
-/** A fill in the words of the wire, and what it was made of. */
+/** A fill in wire format, with what it was made from. */
 export interface ShownFill {
   readonly wire: WireFill;
   readonly asset: Asset;
   readonly part: ShownPart;
   readonly fill: SeenFill;
-  /** The bot's own order; null where there is none, or what is shown is beyond its size. */
+  /** The bot's order; null if there is none, or if this part exceeds the order's size. */
   readonly record: ExchangeRecord | null;
-  /** The number of the order that was executed, also of what is beyond its size. */
+  /** The id of the executed order, also for a part that exceeds its size. */
   readonly executedOid: bigint;
 }
 
-/** Everything that was executed in a stretch of time, in the words of the wire. */
+/** All executions of a time range, in wire format. */
 export async function listFills(whose: Whose, window: FillWindow, isJoined = false): Promise<WireFill[]> {
   const fills = await readFills(whose, window);
   return (isJoined ? joinFills(fills) : fills.map(({ wire }) => wire)).slice(0, window.limit);
 }
 
-/** The same with what each was made of. `limit` counts executions. */
+/** The same with what each was made from. `limit` counts executions. */
 export async function readFills(whose: Whose, window: FillWindow): Promise<ShownFill[]> {
   const { gateway, venue, trader } = whose;
   const { slug } = venue.definition;
   const { history } = gateway.store.facade;
   const units = venue.feed.config().collaterals;
-  // Fills of one second differ by milliseconds, so the second that the stretch begins in belongs to it.
+  // Fills of one second differ by milliseconds, so the range starts with the whole second.
   const seconds = { ...window, from: window.from - SECOND_MS + 1 };
   const found = await history.fills(slug, trader, seconds, units);
   if (found.length === 0) return [];
@@ -58,7 +58,7 @@ export async function readFills(whose: Whose, window: FillWindow): Promise<Shown
   return window.newestFirst ? within.reverse() : within;
 }
 
-/** The orders of ours that share a bot's order, where it is several. */
+/** All orders of ours that belong to the same bot order, if it has several. */
 function siblingsOf(record: ExchangeRecord | null): bigint[] {
   const ids = record?.legs.flatMap(({ orderId }) => orderId ?? []) ?? [];
   return ids.length > 1 ? ids : [];
@@ -69,7 +69,7 @@ interface OfOrder {
   readonly record: ExchangeRecord | null;
 }
 
-/** The order that each fill belongs to, by the fill's number. */
+/** The order of each fill, by fill id. */
 async function ordersOf(whose: Whose, found: readonly SeenFill[]): Promise<Map<bigint, OfOrder>> {
   if (found.length === 0) return new Map();
   const { gateway, venue, trader } = whose;
@@ -125,7 +125,7 @@ function show({ venue, universe, trader }: Whose, found: readonly SeenFill[], or
   });
 }
 
-/** The size that the fills of its order come to at the most; null where none was asked for: natively it may be collateral that is. */
+/** The maximum total size of an order's fills; null if no size was requested, as natively the collateral may be given instead. */
 export function limitOf(
   config: MarketConfig,
   asset: Asset,
@@ -139,7 +139,7 @@ export function limitOf(
 const opens = ({ action }: Executed): boolean => action === 'open' || action === 'increase';
 const isBuy = (executed: Executed): boolean => opens(executed) === executed.terms.long;
 
-/** What the contract did by itself: the take-profit or stop-loss that was hit, otherwise the position's own number. */
+/** Ids for executions without an order: the take profit or stop loss that was hit, otherwise the position's id. */
 async function idsWithoutOrder({ gateway, venue, trader }: Whose, fills: readonly SeenFill[]): Promise<Map<bigint, bigint>> {
   const { slug } = venue.definition;
   const alone = fills.filter(({ by }) => by === null);
@@ -171,7 +171,7 @@ function triggeredBy({ action, terms, tradeIndex }: Executed): Protection | null
   return action === 'tp' || action === 'sl' ? { tradeIndex, kind: action, price: terms[action] } : null;
 }
 
-/** What falls to a part of an execution; the last part takes what rounding leaves. */
+/** The share of a part in an execution; the last part takes the rounding remainder. */
 interface Share {
   readonly part: bigint;
   readonly total: bigint;
@@ -186,14 +186,14 @@ interface Shown {
   readonly asset: Asset;
   readonly fill: SeenFill;
   readonly oid: bigint;
-  /** The bot's own order, where it is one's. */
+  /** The bot's order, if there is one. */
   readonly record: ExchangeRecord | null;
   readonly trader: string;
   readonly part: ShownPart;
   readonly share: Share;
 }
 
-/** A resting order of ours, or a limit order that rested as the take profit of what it closes. */
+/** True for a resting order, or a limit order that rested as the take profit of the position it closes. */
 const hasRested = ({ orderKey }: Executed, record: ExchangeRecord | null): boolean =>
   orderKey?.startsWith('resting:') === true || (record?.manner === 'protection' && record.order.style.kind === 'limit');
 
@@ -236,7 +236,7 @@ const liquidationOf = (asset: Asset, { oraclePrice }: Executed, liquidatedUser: 
   method: 'market',
 });
 
-/** Fills of one order in one transaction as one, at their average price. */
+/** Merges fills of one order in one transaction, at their average price. */
 export function joinFills(fills: readonly ShownFill[]): WireFill[] {
   const joined = new Map<string, ShownFill[]>();
   for (const each of fills) {
@@ -260,7 +260,7 @@ export function joinFills(fills: readonly ShownFill[]): WireFill[] {
   });
 }
 
-/** 1e10; 0 where nothing was filled. */
+/** 1e10; 0 if nothing was filled. */
 export function averagePrice(fills: readonly Pick<ShownFill, 'part' | 'fill'>[]): bigint {
   const size = fills.reduce((sum, { part }) => sum + part.size, 0n);
   const paid = fills.reduce((sum, { part, fill }) => sum + part.size * fill.executed.price, 0n);

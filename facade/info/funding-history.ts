@@ -4,7 +4,7 @@ import { formatRate } from '../format.js';
 import type { Universe } from '../universe.js';
 
 const MOST_HOURS = 500;
-/** Of a percentage with eighteen decimals, as a fraction. */
+/** A percentage with eighteen decimals, as a fraction. */
 const RATE_SCALE = 20;
 const PREMIUM_SCALE = 10;
 
@@ -14,7 +14,7 @@ interface Query {
   readonly endTime?: number | null | undefined;
 }
 
-/** The hours that were written down here; before that nobody knows. */
+/** The hours that this gateway recorded; there is no earlier data. */
 export async function fundingHistory({ store }: Gateway, { definition }: Venue, { byCoin }: Universe, { coin, startTime, endTime }: Query) {
   const asset = byCoin.get(coin);
   if (!asset?.pair) return [];

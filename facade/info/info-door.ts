@@ -11,22 +11,22 @@ import { INFO_TYPES } from './info-types.js';
 import { createScale } from './info-weights.js';
 import type { InfoContext, InfoType } from './info-type.js';
 
-/** The words Hyperliquid answers a body with that fits nothing. */
+/** Hyperliquid's reply to a body that fits no request type. */
 const UNFITTING: Answer = { status: 422, type: TEXT_TYPE, body: 'Failed to deserialize the JSON body into the target type' };
 const UNREADABLE: Answer = { status: 400, type: TEXT_TYPE, body: 'Failed to parse the request body as JSON' };
 
-/** Longer questions are answered, but none of those that many ask alike is. */
+/** Longer requests are answered but not cached. */
 const LONGEST_HOT = 256;
 
 export interface InfoDoor extends Door {
-  /** The answer to one request that was parsed already, as the stream's `post` asks it; null where no request type fits. */
+  /** Answers a parsed request of the WebSocket's `post`; null if no request type fits. */
   readonly ask: (venue: Venue, request: unknown, address: string) => Promise<{ readonly type: string; readonly data: unknown } | null>;
 }
 
-/** Every read of the facade: one table of types, and the answers that everybody gets kept as bytes. */
+/** All reads of the facade: one table of types; public replies are cached as bytes. */
 export function createInfoDoor(gateway: Gateway, hot: HotReplies): InfoDoor {
   const contextOf = createInfoContexts(gateway);
-  /** What stored bytes are the answer to. */
+  /** The request type of cached bytes. */
   const typeOf = new WeakMap<Buffer, string>();
 
   const scale = createScale(gateway);
@@ -39,13 +39,13 @@ export function createInfoDoor(gateway: Gateway, hot: HotReplies): InfoDoor {
 
   const answerRow = async (venue: Venue, fitting: Fitting, key: string | null, address: string): Promise<Answer> => {
     const { row } = fitting;
-    const told = { type: JSON_TYPE, operation: row.type, windows: [scale.weigh(address, row.type)] };
+    const common = { type: JSON_TYPE, operation: row.type, windows: [scale.weigh(address, row.type)] };
     const make = async () => ({ status: 200, body: JSON.stringify(await answerWith(venue, fitting, address)) });
     const isStored = row.hot === true && key !== null;
-    if (!isStored) return { ...told, ...(await make()) };
+    if (!isStored) return { ...common, ...(await make()) };
     const stored = await hot.answer(venue, key, make);
     typeOf.set(stored.body, row.type);
-    return { ...told, ...stored };
+    return { ...common, ...stored };
   };
 
   const answerStored = (body: Buffer, address: string): Answer => {
@@ -74,7 +74,7 @@ export function createInfoDoor(gateway: Gateway, hot: HotReplies): InfoDoor {
   };
 }
 
-/** What every read needs of a venue. */
+/** Builds the context that every read of a venue needs. */
 export function createInfoContexts(gateway: Gateway): (venue: Venue) => Promise<InfoContext> {
   const universes = createUniverses(gateway);
   const day = createDayFigures(gateway);
@@ -101,7 +101,7 @@ function fit(request: unknown): Fitting | null {
   return row && fields?.success ? { row, fields: fields.data } : null;
 }
 
-/** Texts, never the error object of the native door: clients take an object for something else. */
+/** Errors are plain text, never the error object of the native API, which clients would misread. */
 function refuse(error: GatewayError): Answer {
   const wait = retryAfterSeconds(error);
   const headers = wait === null ? {} : { headers: { 'Retry-After': String(wait) } };

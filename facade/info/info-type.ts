@@ -11,32 +11,32 @@ export interface InfoContext {
   readonly universe: Universe;
   readonly accounts: AccountReader;
   readonly day: DayFigures;
-  /** Whom an address stands for: an agent is answered as its trader. */
+  /** Resolves an address to its trader: an agent is answered as its trader. */
   readonly traderOf: (user: Address) => Promise<Address>;
 }
 
 interface Row<Fields extends z.ZodType> {
   readonly type: string;
   readonly fields: Fields;
-  /** The same for everybody until prices or parameters of the venue change. */
+  /** The same reply for every client until prices or parameters of the venue change. */
   readonly hot?: boolean;
   readonly answer: (context: InfoContext, fields: z.output<Fields>) => unknown;
 }
 
 export type InfoType = Row<z.ZodType>;
 
-/** The seam of the table: each row is checked against its own fields, afterwards the door sees only `InfoType`. */
+/** Checks a row against its own fields; the handler sees only `InfoType`. */
 export const infoType = <Fields extends z.ZodType>(row: Row<Fields>): InfoType => row;
 
 export const Nothing = z.object({});
 
-/** Upper and lower case as clients please; answers are in lower case. */
+/** Any case is accepted; replies are in lower case. */
 export const User = z
   .string()
   .regex(/^0x[0-9a-fA-F]{40}$/)
   .transform((text) => text.toLowerCase() as Address);
 
-/** Only the first dex exists, and its name is empty; any other one is an empty dex. */
+/** Only the default dex exists, with an empty name; any other one is empty. */
 export const Dex = z.string().max(64).nullish();
 export const isOtherDex = (dex: string | null | undefined): boolean => dex !== undefined && dex !== null && dex !== '';
 

@@ -5,7 +5,7 @@ import type { InfoType } from './info-type.js';
 import { MARKET_TYPES } from './market-types.js';
 import { ORDER_TYPES } from './order-types.js';
 
-/** The one list of what can be asked; everything else fits nothing. */
+/** All supported info requests. */
 export const INFO_TYPES: ReadonlyMap<string, InfoType> = new Map(
   [...MARKET_TYPES, ...ACCOUNT_TYPES, ...ORDER_TYPES, ...FILL_TYPES, ...CONSTANT_TYPES].map((row) => [row.type, row]),
 );

@@ -2,7 +2,7 @@ import type { Gateway } from '../../core/gateway.js';
 import { refuseExceeded, type Window } from '../../core/access/limits.js';
 import { BYTES_PER_WEIGHT } from '../../core/stream/frame-weight.js';
 
-/** What Hyperliquid counts a question with: most bots pace themselves by these numbers. */
+/** Hyperliquid's request weights: most bots pace themselves by these numbers. */
 
 const LIGHT = 2;
 const USUAL = 20;
@@ -18,7 +18,7 @@ const WEIGHTS: ReadonlyMap<string, number> = new Map([
   ['userRole', HEAVY],
 ]);
 
-/** Long answers weigh one more for every so many items. */
+/** Long replies weigh one more per this many items. */
 const ITEMS_PER_WEIGHT: ReadonlyMap<string, number> = new Map([
   ['recentTrades', 20],
   ['historicalOrders', 20],
@@ -39,11 +39,11 @@ const weightOf = (answer: unknown, itemsPerWeight: number | undefined): number =
   itemsPerWeight === undefined || !Array.isArray(answer) ? 0 : Math.floor(answer.length / itemsPerWeight);
 
 export interface Scale {
-  /** A long question weighs by its length, whether or not it fits a type. Throws as `weigh` does. */
+  /** A long request weighs by its length, whether or not it fits a type. Throws as `weigh` does. */
   weighLength(address: string, bytes: number): void;
-  /** Counts a question against what its address may ask in a minute. Throws when that is used up. */
+  /** Counts a request against its address's limit per minute. Throws when that is exceeded. */
   weigh(address: string, type: string): Window;
-  /** What the answer weighs besides is paid by the questions after it. */
+  /** Charges the length of a reply, which counts against later requests. */
   charge(address: string, type: string, answer: unknown): void;
 }
 
@@ -64,7 +64,7 @@ export function createScale({ entrance }: Pick<Gateway, 'entrance'>): Scale {
   };
 }
 
-/** What reading, hashing and checking an action of this length weighs, independent of its signer. Throws when its address has sent enough. */
+/** Weighs the reading, hashing and checking of an action by its length, independent of its signer. Throws when the address exceeds its limit. */
 export function weighAction({ entrance }: Pick<Gateway, 'entrance'>, address: string, bytes: number): Window {
   const window = entrance.countActionWeight(address, 1 + Math.floor(bytes / BYTES_PER_WEIGHT));
   refuseExceeded([window]);

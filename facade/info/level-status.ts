@@ -10,20 +10,20 @@ import { BASE_SCALE, ZERO_TEXT } from '../format.js';
 import { firstHit, positionBase } from './open-orders.js';
 import { showProtection, showRecord, sizeOf, type HlStatus, type Protected, type OrderWithStatus, type Whose } from './order-shapes.js';
 
-/** A take profit or stop loss as a number stands for it, with its bot's own terms where it is a bot's. */
+/** A take profit or stop loss with an id, and the bot's order if a bot set it. */
 export interface NumberedLevel {
   readonly guard: KnownProtection;
   readonly record: ExchangeRecord | null;
-  /** It is yet to reach the chain. */
+  /** It is not on chain yet. */
   readonly isAwaited: boolean;
 }
 
-/** What the trades have, had, and will have; read once for any number of levels. */
+/** Current and past levels of the trades; read once for any number of levels. */
 interface Facts {
   readonly positions: ReadonlyMap<number, PositionState>;
   readonly last: ReadonlyMap<number, Executed>;
   readonly resting: ReadonlyMap<number, SeenOrder>;
-  /** When a trade, or an order that rests, got another level than this one; absent where it still has it, or had it to its end. */
+  /** When a trade or resting order got another level instead of this one; absent if it still has it, or had it to its end. */
   readonly ends: ReadonlyMap<string, number>;
 }
 
@@ -32,11 +32,11 @@ interface Standing {
   readonly held: Protected;
   readonly status: HlStatus;
   readonly at: number;
-  /** Where it stands, if that is not where its first trade has it. */
+  /** The current price, if it differs from that of its first trade. */
   readonly price?: bigint | undefined;
 }
 
-/** Each as an order with its status, in the order asked for; null for one whose trade is unknown. */
+/** Each level as an order with its status, in the given order; null if its trade is unknown. */
 export async function levelStatuses(whose: Whose, levels: readonly NumberedLevel[]): Promise<(OrderWithStatus | null)[]> {
   if (levels.length === 0) return [];
   const facts = await readFacts(whose, [...new Set(levels.map(({ guard }) => guard.tradeIndex))]);
@@ -68,7 +68,7 @@ function showLevel(whose: Whose, facts: Facts, level: NumberedLevel): OrderWithS
   return { order: status === 'filled' ? { ...order, sz: ZERO_TEXT, triggerCondition: 'Triggered' } : order, status, statusTimestamp: at };
 }
 
-/** A level is open as long as its trade has that very price, or is yet to get it. */
+/** A level is open as long as its trade has exactly that price, or is about to get it. */
 function onPosition({ venue }: Whose, { positions, ends }: Facts, { guard, record, isAwaited }: NumberedLevel): Standing | null {
   const { tradeIndex, kind, price, seenAt } = guard;
   const position = positions.get(tradeIndex);
@@ -92,12 +92,12 @@ function onClosed({ venue }: Whose, { last, ends }: Facts, guard: KnownProtectio
   const { terms, action, place, sizeToken, collateralPriceUsd, entryPriceUsd } = executed;
   const priceUsd = entryPriceUsd ?? collateralPriceUsd ?? collateralOf(venue.feed.config(), terms.collateralIndex)?.priceUsd ?? E8;
   const held = { base: toUnits(baseSize(sizeToken ?? 0n, priceUsd), BASE_SCALE, 'down'), long: terms.long };
-  // One that was moved or taken away before the end is just canceled, since then.
+  // A level that was moved or removed before the position ended is canceled, as of then.
   if (terms[kind] !== price) return { pairIndex: terms.pairIndex, held, status: 'canceled', at: ends.get(levelAt(guard)) ?? seenAt };
   return { pairIndex: terms.pairIndex, held, status: endOf(kind, action), at: place.at };
 }
 
-/** What becomes of a level when its position ends. */
+/** The status of a level when its position ends. */
 export function endOf(kind: KnownProtection['kind'], action: Executed['action']): HlStatus {
   if (action === kind) return 'filled';
   if (action === 'tp' || action === 'sl') return 'siblingFilledCanceled';
@@ -117,7 +117,7 @@ function onOrder({ venue }: Whose, { resting, ends }: Facts, guard: KnownProtect
 
 const levelAt = ({ tradeIndex, kind, price }: Pick<LevelStep, 'tradeIndex' | 'kind' | 'price'>): string => `${kind} ${tradeIndex} ${price}`;
 
-/** In one go, oldest first: of a stop that follows the market there are thousands. */
+/** One pass, oldest first: a trailing stop has thousands of steps. */
 function endsOf(steps: readonly LevelStep[]): ReadonlyMap<string, number> {
   const standing = new Map<string, LevelStep>();
   const ends = new Map<string, number>();

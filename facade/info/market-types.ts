@@ -19,13 +19,13 @@ const OfDex = z.object({ dex: Dex });
 const OfCoin = z.object({ coin: Coin });
 const HOUR_MS = 3_600_000;
 
-/** A coin that can be priced: listed, whether or not it can be opened. */
+/** The listed market of a coin, whether or not it can be opened; null without a pair. */
 export const marketOf = ({ byCoin }: Universe, coin: string): Asset | null => {
   const asset = byCoin.get(coin);
   return asset?.pair ? asset : null;
 };
 
-/** Live prices only: whoever finds no mid must not trade. */
+/** Live prices only: clients must not trade a market without a mid. */
 export function allMids(venue: Venue, { assets }: Universe): Record<string, string> {
   const mids: Record<string, string> = {};
   for (const asset of assets) {
@@ -46,8 +46,8 @@ function predictedFundings({ feed, clock }: Venue, { assets }: Universe): unknow
   });
 }
 
-/** USD (1e18) that still can be opened on each side in the collateral that facade trades use; null where nobody can say. */
-function roomUsd({ feed }: Venue, asset: Asset): { readonly long: bigint; readonly short: bigint } | null {
+/** USD (1e18) that can still be opened on each side in the collateral of facade trades; null if it cannot be determined. */
+function capacityUsd({ feed }: Venue, asset: Asset): { readonly long: bigint; readonly short: bigint } | null {
   const config = feed.config();
   const collateral = referenceCollateral(config);
   const point = feed.lastPrice(asset.id);
@@ -58,17 +58,17 @@ function roomUsd({ feed }: Venue, asset: Asset): { readonly long: bigint; readon
 }
 
 const atOpenInterestCap = (venue: Venue, { assets }: Universe): string[] =>
-  assets.filter((asset) => !asset.isDelisted && isFull(roomUsd(venue, asset))).map(({ coin }) => coin);
+  assets.filter((asset) => !asset.isDelisted && isFull(capacityUsd(venue, asset))).map(({ coin }) => coin);
 
-const isFull = (room: ReturnType<typeof roomUsd>): boolean => room !== null && (room.long === 0n || room.short === 0n);
+const isFull = (capacity: ReturnType<typeof capacityUsd>): boolean => capacity !== null && (capacity.long === 0n || capacity.short === 0n);
 
 /** By leverage: what fits into the fullest market of that leverage. */
 function maxMarketOrderNtls(venue: Venue, { assets }: Universe): (readonly [number, string])[] {
   const least = new Map<number, bigint>();
   for (const asset of assets) {
-    const room = asset.isDelisted ? null : roomUsd(venue, asset);
-    if (room === null) continue;
-    const fits = room.long < room.short ? room.long : room.short;
+    const capacity = asset.isDelisted ? null : capacityUsd(venue, asset);
+    if (capacity === null) continue;
+    const fits = capacity.long < capacity.short ? capacity.long : capacity.short;
     const known = least.get(asset.maxLeverage);
     if (known === undefined || fits < known) least.set(asset.maxLeverage, fits);
   }

@@ -39,7 +39,7 @@ export const metaOf = ({ assets }: Universe): Meta => ({
 const leverages = (assets: Universe['assets']): number[] =>
   [...new Set(assets.map(({ maxLeverage }) => maxLeverage))].sort((a, b) => a - b);
 
-/** Every id below fifty is a flat table by convention, listed or not. */
+/** By convention every id below fifty is a flat table, listed or not. */
 const CONVENTIONAL_TABLES = 50;
 
 export const marginTable = ({ assets }: Universe, id: number): MarginTable | null =>

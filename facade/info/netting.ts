@@ -5,17 +5,17 @@ import { PRICE_SCALE, USD_SCALE, valueUsd } from '../format.js';
 import { coinSize, lotOf, type Asset } from '../universe.js';
 import type { HeldTrade } from './account-state.js';
 
-/** All trades of one market as the one position a client sees. USD 1e18, prices 1e10 of a base unit, size 1e18 units of the coin. */
+/** All trades of a market as the one position a client sees. USD 1e18, prices 1e10 per base unit, size 1e18 units of the coin. */
 export interface NetPosition {
   readonly asset: Asset;
-  /** Signed, cut to the lot. */
+  /** Signed, rounded down to the lot. */
   readonly szi: bigint;
   readonly entry: bigint;
   readonly valueUsd: bigint;
   readonly pnlUsd: bigint;
   readonly leverage: number;
   readonly isCross: boolean;
-  /** What an isolated position owes or holds beside its size. */
+  /** The USD part of an isolated position besides its size. */
   readonly rawUsd: bigint;
   readonly marginUsd: bigint;
   readonly returnOnEquity: Decimal;
@@ -35,7 +35,7 @@ const average = (trades: readonly HeldTrade[], of: (trade: HeldTrade) => bigint)
     'half-up',
   );
 
-/** By market, in the order of asset ids; a market whose trades cancel each other out has no row. */
+/** By market, in the order of asset ids; a market whose trades cancel out has no row. */
 export function netPositions(
   assets: readonly Asset[],
   trades: readonly HeldTrade[],
@@ -56,7 +56,7 @@ function net(asset: Asset, trades: readonly HeldTrade[], setting: LeverageSettin
   if (floorToLot(size, lotOf(asset)) === 0n) return null;
   const leading = trades.filter(({ long }) => long === size > 0n);
   const entry = average(leading, (trade) => trade.entry);
-  // Each trade has the mark of its own collateral; the net size is valued at the average of the side it is on, as its entry is.
+  // Each trade has the mark of its own collateral; like the entry, the net size is valued at the average of its side.
   const mark = average(leading, (trade) => trade.mark);
   const worth = valueUsd(size < 0n ? -size : size, mark);
   const pnlUsd = sum(trades, (trade) => trade.pnlUsd);
@@ -84,13 +84,13 @@ function net(asset: Asset, trades: readonly HeldTrade[], setting: LeverageSettin
   };
 }
 
-/** Nobody chose one: what the trades really have, in whole numbers. */
+/** Without a chosen leverage: the trades' actual leverage, as a whole number. */
 function ownLeverage(trades: readonly HeldTrade[], collateral: bigint): number {
   const size = sum(trades, ({ base, entry }) => valueUsd(base, entry));
   return collateral === 0n ? 1 : Math.max(1, Number(divideInteger(size, collateral, 'half-up')));
 }
 
-/** Of the trade that goes first. */
+/** The liquidation price that is reached first. */
 function firstLiquidation(trades: readonly HeldTrade[], long: boolean): bigint | null {
   const prices = trades.map(({ liquidation }) => liquidation).filter((price) => price > 0n);
   if (prices.length === 0) return null;

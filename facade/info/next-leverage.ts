@@ -2,7 +2,7 @@ import type { MarketConfig } from '../../core/domain/market.js';
 import type { LeverageSetting } from '../../core/ports/stores/leverage.js';
 import type { Asset } from '../universe.js';
 
-/** What the next opening takes. */
+/** The leverage of the next opening. */
 export function nextLeverage(
   config: MarketConfig,
   asset: Asset,

@@ -17,18 +17,18 @@ interface Found extends Whose {
   readonly orders: readonly SeenOrder[];
   readonly positions: readonly ListedPosition[];
   readonly protections: readonly KnownProtection[];
-  /** The bot's orders that ours belong to, by the ids of ours; and those that are protections, by their own ids. */
+  /** The bot's orders by the ids of our orders, and those that are TP/SL by their own ids. */
   readonly ofOrders: ReadonlyMap<bigint, ExchangeRecord>;
   readonly ofProtections: ReadonlyMap<bigint, ExchangeRecord>;
-  /** The ids of native orders that are levels of positions. */
+  /** Ids of native orders that are TP/SL of positions. */
   readonly levelOrders: ReadonlySet<bigint>;
-  /** Levels that are not on chain yet. */
+  /** TP/SL that are not on chain yet. */
   readonly awaited: readonly ExchangeRecord[];
 }
 
 /**
- * Everything that can still trade without another word of its owner, newest first: resting orders wherever they were made, those of the
- * facade that are on their way, and the take-profits and stop-losses of positions. A native market order on its way is none of them.
+ * Everything that can trade without further action of its owner, newest first: resting orders of any origin, facade orders that are
+ * being sent, and the TP/SL of positions. Native market orders that are being sent are not listed.
  */
 export async function openOrders(whose: Whose): Promise<FrontendOrder[]> {
   const found = await findAll(whose);
@@ -36,7 +36,7 @@ export async function openOrders(whose: Whose): Promise<FrontendOrder[]> {
   return [...standing, ...awaitedOrders(found, standing)].sort((a, b) => b.oid - a.oid);
 }
 
-/** Those of them that are the take profit or stop loss of a position, or of what a resting order will open. */
+/** Open orders that are the TP/SL of a position, or of what a resting order will open. */
 export async function openLevels(whose: Whose): Promise<OpenLevels> {
   const found = await findAll(whose);
   const attached = attachedOrders(found);
@@ -46,7 +46,7 @@ export async function openLevels(whose: Whose): Promise<OpenLevels> {
 
 export interface OpenLevels {
   readonly standing: readonly FrontendOrder[];
-  /** On their way to the chain. */
+  /** Being sent to the chain. */
   readonly awaited: readonly FrontendOrder[];
 }
 
@@ -54,7 +54,7 @@ async function findAll(whose: Whose): Promise<Found> {
   const { gateway, venue, trader } = whose;
   const { facade, account, exchange } = gateway.store;
   const { slug } = venue.definition;
-  // What is on its way is asked for before what stands: what comes true in between is found twice, and shown once.
+  // Pending ones are read before standing ones: what reaches the chain in between is found twice, and shown once.
   const [live, awaited] = await Promise.all([facade.history.liveOrders(slug, trader), exchange.awaited(slug, trader)]);
   const positions = await account.openPositions(slug, trader);
   const orders = live.filter(isListed);
@@ -67,11 +67,11 @@ async function findAll(whose: Whose): Promise<Found> {
   return { ...whose, config: venue.feed.config(), orders, positions, protections, ofOrders, ofProtections, levelOrders, awaited };
 }
 
-/** A level of a position is listed with the position that has it, under the id of the order that set it. */
+/** The TP/SL of a position is listed with the position, under the id of the order that set it. */
 const isListed = ({ order, isRelayed }: SeenOrder): boolean =>
   isTrade(order) && levelOf(order) === null && (order.status === 'open' || isRelayed);
 
-/** The slot on chain that a resting order takes until it is filled or withdrawn. */
+/** The contract's slot of a resting order until it is filled or withdrawn. */
 export const restingSlot = ({ orderKey }: SeenOrder): number | null =>
   orderKey?.startsWith('resting:') ? Number(orderKey.slice('resting:'.length)) : null;
 
@@ -91,7 +91,7 @@ function protectionsOf(tradeIndex: number, { tp, sl }: { readonly tp: bigint; re
   return set.filter(({ price }) => price > 0n);
 }
 
-/** Several orders of ours that are one of the bot's show as that one, with what is left of it. */
+/** Several of our orders that are one order of the bot are shown as one, with its remaining size. */
 function restingOrders({ universe, config, orders, protections, ofOrders, ofProtections }: Found): FrontendOrder[] {
   const rows = new Map<bigint, FrontendOrder>();
   const left = new Map<bigint, bigint>();
@@ -118,18 +118,18 @@ function restingOrders({ universe, config, orders, protections, ofOrders, ofProt
   return [...rows.values()];
 }
 
-/** What one order of a bot set on several trades at once shows as that one. */
+/** A level that one bot order set on several trades is shown as one order. */
 function attachedOrders(found: Found): FrontendOrder[] {
   const { universe, config, positions, protections } = found;
   const rows: FrontendOrder[] = [];
-  const told = new Set<KnownProtection>();
+  const shown = new Set<KnownProtection>();
   const held = new Map(positions.map(({ tradeIndex, position }) => [tradeIndex, position]));
   for (const own of protections) {
     const record = recordOf(found, own);
     const asset = universe.assets[held.get(own.tradeIndex)?.pairIndex ?? -1];
-    if (!asset || !record || told.has(own)) continue;
+    if (!asset || !record || shown.has(own)) continue;
     const members = protections.filter((other) => other === own || isSetBy(found, record, other));
-    members.forEach((member) => told.add(member));
+    members.forEach((member) => shown.add(member));
     const parts = members.flatMap(({ tradeIndex }) => held.get(tradeIndex) ?? []);
     const left = parts.reduce((sum, part) => sum + positionBase(config, part), 0n);
     rows.push(showRecord(asset, record, { left, held: firstHit(record, members) }));
@@ -137,13 +137,13 @@ function attachedOrders(found: Found): FrontendOrder[] {
   for (const own of protections) {
     const position = held.get(own.tradeIndex);
     const asset = universe.assets[position?.pairIndex ?? -1];
-    if (asset && position && !told.has(own))
+    if (asset && position && !shown.has(own))
       rows.push(showProtection(asset, own, { base: positionBase(config, position), long: position.long }));
   }
   return rows;
 }
 
-/** The bot's order that has this number. One that came with the number of a native order may have been moved since, and not by the bot. */
+/** The bot's order of this id. If it has the id of a native order, the level may have been moved since by another client. */
 function recordOf(found: Found, own: KnownProtection): ExchangeRecord | null {
   const record = found.ofProtections.get(own.id);
   if (record?.manner !== 'protection') return null;
@@ -157,17 +157,17 @@ function isSetBy({ config, positions }: Found, { order, legs }: ExchangeRecord, 
   return price === asked.price || price === keptPrice(config, position, asked);
 }
 
-/** Trades that were opened at different prices keep one stop loss at different ones: shown is the one that the market reaches first. */
+/** Trades opened at different prices may keep one stop loss at different prices: the one that the market reaches first is shown. */
 export const firstHit = ({ order }: ExchangeRecord, levels: readonly Pick<Protection, 'kind' | 'price'>[]): bigint | undefined =>
   levels
     .map(({ price }) => price)
     .sort((a, b) => Number(a - b))
     .at(isHitFromAbove(order, levels[0]?.kind) ? -1 : 0);
 
-/** A sell stops below the market and takes profit above it. */
+/** A sell has its stop below the market and its take profit above it. */
 const isHitFromAbove = ({ isBuy }: ExchangeOrder, kind: Protection['kind'] | undefined): boolean => (kind === 'sl') === !isBuy;
 
-/** Levels on their way to positions that are open. */
+/** Levels that are being sent for open positions. */
 function awaitedOrders({ universe, config, positions, awaited }: Found, standing: readonly FrontendOrder[]): FrontendOrder[] {
   const levels = awaited.filter(({ manner }) => manner === 'protection');
   return levels.flatMap((record) => {

@@ -4,13 +4,13 @@ import { readFills, type ShownFill } from './fills.js';
 import type { OrderWithStatus, Whose } from './order-shapes.js';
 import { fillOfExcess } from './shown-fills.js';
 
-/** The fills of some orders, as every other answer shows them. */
+/** The fills of some orders, in the same form as all other replies. */
 export interface OrderFills {
-  /** By the id of an order of ours. */
+  /** By the id of our order. */
   of(orderId: bigint): readonly ShownFill[];
-  /** By the number of a bot's order, oldest first. */
+  /** By the id of a bot's order, oldest first. */
   ofRecord(oid: bigint): readonly ShownFill[];
-  /** What was executed beyond the size of an order since the first of these fills, newest first. */
+  /** Executions beyond the size of their order since the first of these fills, newest first. */
   readonly excess: readonly ShownFill[];
 }
 
@@ -19,7 +19,7 @@ const NO_FILLS: OrderFills = { of: () => [], ofRecord: () => [], excess: [] };
 const FOREVER = Number.MAX_SAFE_INTEGER;
 const LAST_OF_SECOND = 999;
 
-/** `isToNow`: what was executed after the last of these orders is read too. */
+/** `isToNow`: also reads executions after the last of these orders. */
 export async function fillsOf(whose: Whose, orders: readonly Pick<SeenOrder, 'order'>[], isToNow = false): Promise<OrderFills> {
   const times = orders.flatMap(({ order }) => order.fill?.at ?? []);
   if (times.length === 0) return NO_FILLS;
@@ -40,7 +40,7 @@ export async function fillsOf(whose: Whose, orders: readonly Pick<SeenOrder, 'or
 /** Base units, 1e18. */
 export const sizeOfFills = (fills: readonly ShownFill[]): bigint => fills.reduce((sum, { part }) => sum + part.size, 0n);
 
-/** What was executed beyond an order's size is an order of its own, which the client did not send: filled as soon as it is there. */
+/** An execution beyond an order's size is shown as an order of its own, which the client did not send and which is filled at once. */
 export function excessOrder({ wire, part }: ShownFill): OrderWithStatus {
   const order = {
     coin: wire.coin,
@@ -63,7 +63,7 @@ export function excessOrder({ wire, part }: ShownFill): OrderWithStatus {
   return { order, status: 'filled', statusTimestamp: part.time };
 }
 
-/** By its number; null where no execution of the trader went beyond its order under that number. */
+/** By id; null if no execution of the trader exceeded its order under that id. */
 export async function findExcess(whose: Whose, oid: bigint): Promise<OrderWithStatus | null> {
   const id = fillOfExcess(oid);
   if (id === null) return null;
@@ -75,7 +75,7 @@ export async function findExcess(whose: Whose, oid: bigint): Promise<OrderWithSt
   return shown ? excessOrder(shown) : null;
 }
 
-/** Each before the order that it went beyond, or among the others by time where that one is not listed. Both newest first. */
+/** Inserts each before the order it exceeded, or by time if that order is not listed. Both lists are newest first. */
 export function withExcess(orders: readonly OrderWithStatus[], excess: readonly ShownFill[]): OrderWithStatus[] {
   const listed = new Set(orders.map(({ order }) => order.oid));
   const waiting = [...excess];

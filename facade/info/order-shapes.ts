@@ -16,11 +16,11 @@ import { coinPrice, coinSize, lotOf, type Asset, type Universe } from '../univer
 export type OrderType = 'Market' | 'Limit' | 'Stop Market' | 'Stop Limit' | 'Take Profit Market' | 'Take Profit Limit';
 export type HlStatus = 'open' | 'filled' | 'canceled' | 'rejected' | 'reduceOnlyRejected' | UnaskedCancel;
 
-/** Cancels that nobody asked for, as far as the chain tells why. */
+/** Cancels that the owner did not request, as far as the chain shows the cause. */
 export const UNASKED_CANCELS = ['siblingFilledCanceled', 'reduceOnlyCanceled', 'liquidatedCanceled', 'scheduledCancel'] as const;
 export type UnaskedCancel = (typeof UNASKED_CANCELS)[number];
 
-/** An order as `frontendOpenOrders` tells it. */
+/** An order in the format of `frontendOpenOrders`. */
 export interface FrontendOrder {
   readonly coin: string;
   readonly side: 'B' | 'A';
@@ -32,7 +32,7 @@ export interface FrontendOrder {
   readonly triggerCondition: string;
   readonly isTrigger: boolean;
   readonly triggerPx: string;
-  /** Only of a stop loss that the contract keeps elsewhere: the trigger its bot asked for. */
+  /** Only for a stop loss that the contract moved: the trigger its bot asked for. */
   readonly askedTriggerPx?: string;
   readonly children: readonly FrontendOrder[];
   readonly isPositionTpsl: boolean;
@@ -55,10 +55,10 @@ export interface Whose {
   readonly trader: Address;
 }
 
-/** Changes of leverage and withdrawals of profit trade nothing. */
+/** Changes of leverage and withdrawals of profit are no trades. */
 export const isTrade = ({ action }: Order): boolean => action !== 'leverage' && action !== 'withdraw';
 
-/** What a client may rely on: an order that can still be filled is open, whatever keeps it waiting. */
+/** An order that can still be filled is open, whatever delays it. */
 export function statusOf({ status, reason }: Pick<Order, 'status' | 'reason'>): HlStatus {
   if (status === 'filled') return 'filled';
   if (status === 'canceled' || status === 'expired') return 'canceled';
@@ -66,14 +66,14 @@ export function statusOf({ status, reason }: Pick<Order, 'status' | 'reason'>): 
   return reason === 'NO_TRADE' || reason === 'WRONG_TRADE' ? 'reduceOnlyRejected' : 'rejected';
 }
 
-/** What is shown with an order beside itself. */
+/** Additional parts of a shown order. */
 interface Beside {
   readonly children?: readonly FrontendOrder[];
   /** Base units (1e18) of its fills. */
   readonly filled?: bigint;
 }
 
-/** An order that did not come through the facade; its client id is not shown here. */
+/** An order that was not sent through the facade; its client id is not shown here. */
 export function showOrder(config: MarketConfig, asset: Asset, seen: SeenOrder, { children = [], filled = 0n }: Beside = {}): FrontendOrder {
   const { order } = seen;
   const level = levelOf(order);
@@ -100,7 +100,7 @@ export function showOrder(config: MarketConfig, asset: Asset, seen: SeenOrder, {
   };
 }
 
-/** A take-profit or stop-loss that was made as an order, as those are shown that were not. */
+/** A TP/SL that was created as an order, shown like one that was not. */
 function showLevel(
   asset: Asset,
   { id, order }: SeenOrder,
@@ -124,7 +124,7 @@ const KINDS = {
 
 const HUNDRED_PERCENT = 100_000n;
 
-/** The price named, and the slippage allowed from it against the trader. */
+/** The order's price with its allowed slippage against the trader. */
 const worstPrice = ({ price, slippageP, long }: Order): bigint =>
   (price * (long ? HUNDRED_PERCENT + slippageP : HUNDRED_PERCENT - slippageP)) / HUNDRED_PERCENT;
 
@@ -134,22 +134,22 @@ const condition = (asset: Asset, price: bigint, isAbove: boolean): string => con
 const conditionOf = (price: bigint, isAbove: boolean): string =>
   `Price ${isAbove ? 'above' : 'below'} ${formatDecimal(decimal(price, PRICE_SCALE))}`;
 
-/** What is left of a bot's order, 1e18 base units, and what hangs on it. */
+/** The remainder of a bot's order (1e18 base units), and its children. */
 export interface Rest {
   readonly left: bigint;
-  /** The price (1e10) at which the chain has it, of a take profit or stop loss; absent before it is there. */
+  /** The price (1e10) of a TP/SL on chain; absent before it is there. */
   readonly held?: bigint | undefined;
   readonly children?: readonly FrontendOrder[];
 }
 
-/** What an order of the native API or of another client asks for, to the nearest lot; both in base units. */
+/** The size of an order of the native API or of another client, to the nearest lot; both in base units. */
 export const shownOrderSize = (asset: Asset, base: bigint): bigint => divideInteger(base, lotOf(asset), 'half-up') * lotOf(asset);
 
-/** Base units (1e18) as the market shows them. */
+/** Base units (1e18) as displayed for the market. */
 const shownSize = (asset: Asset, base: bigint): string =>
   formatSize(coinSize(asset, floorToLot(base, lotOf(asset))), asset.szDecimals, 'down');
 
-/** Base units, 1e18: what the bot asked for, where it named no size all that its order covers. */
+/** Base units, 1e18: the requested size, or without one all that the order covers. */
 export const askedSize = ({ order, legs }: Pick<ExchangeRecord, 'order' | 'legs'>): bigint =>
   order.size === 0n ? legs.reduce((sum, { sizeBase }) => sum + sizeBase, 0n) : order.size;
 
@@ -166,7 +166,7 @@ export function showRecord(asset: Asset, record: ExchangeRecord, { left, held, c
     coin: asset.coin,
     side: isBuy ? 'B' : 'A',
     limitPx: formatExact(coinPrice(asset, order.limit)),
-    // A position can be a little larger than what its level was asked for.
+    // A position can be slightly larger than the size its level was requested for.
     sz: size(left < asked ? left : asked),
     oid: Number(record.oid),
     timestamp: record.createdAt,
@@ -184,7 +184,7 @@ export function showRecord(asset: Asset, record: ExchangeRecord, { left, held, c
   };
 }
 
-/** The coin's price, 1e10: bots can send only prices that are on the tick, so they are shown no other. */
+/** The coin's price, 1e10, on the tick: bots can only send such prices. */
 function onTick(asset: Asset, price: bigint): bigint {
   const coin = coinPrice(asset, price);
   const step = 10n ** BigInt(PRICE_SCALE - priceDecimals(coin, asset.szDecimals));
@@ -194,13 +194,13 @@ function onTick(asset: Asset, price: bigint): bigint {
 const triggerType = (tpsl: 'tp' | 'sl', isMarket: boolean): OrderType =>
   `${tpsl === 'tp' ? 'Take Profit' : 'Stop'} ${isMarket ? 'Market' : 'Limit'}`;
 
-/** `long` is the side of what it protects. */
+/** `long` is the side of the protected position. */
 export interface Protected {
   readonly base: bigint;
   readonly long: boolean;
 }
 
-/** It closes all of its trade at the market once its price is reached. */
+/** A level closes its whole trade at the market once its price is reached. */
 export function showProtection(asset: Asset, { id, kind, price, seenAt }: KnownProtection, { base, long }: Protected): FrontendOrder {
   const px = formatExact(coinPrice(asset, price));
   const size = shownSize(asset, base);
@@ -224,7 +224,7 @@ export function showProtection(asset: Asset, { id, kind, price, seenAt }: KnownP
   };
 }
 
-/** The short form of `openOrders`; flags are there only when they are set. */
+/** The short form of `openOrders`; flags are present only when set. */
 export const plainOrder = ({ coin, side, limitPx, sz, oid, timestamp, origSz, cloid, reduceOnly }: FrontendOrder) => ({
   coin,
   side,
@@ -237,7 +237,7 @@ export const plainOrder = ({ coin, side, limitPx, sz, oid, timestamp, origSz, cl
   ...(reduceOnly ? { reduceOnly } : {}),
 });
 
-/** As `orderUpdates` tells it: of a stop loss that the contract keeps elsewhere also where it stands, and where it was asked for. */
+/** The format of `orderUpdates`; a stop loss that the contract moved also shows its actual and its requested trigger. */
 export const updatedOrder = (order: FrontendOrder) => ({
   ...plainOrder(order),
   ...(order.askedTriggerPx === undefined ? {} : { triggerPx: order.triggerPx, askedTriggerPx: order.askedTriggerPx }),

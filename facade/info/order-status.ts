@@ -21,7 +21,7 @@ function withStatus({ venue, universe }: Whose, seen: SeenOrder, fills: OrderFil
   };
 }
 
-/** Newest first; orders of ours that are one of the bot's appear as that one. */
+/** Newest first; several orders of ours that are one of the bot's appear as one. */
 export async function orderHistory(whose: Whose, limit: number): Promise<OrderWithStatus[]> {
   const { gateway, venue, trader } = whose;
   const { slug } = venue.definition;
@@ -45,7 +45,7 @@ export async function orderHistory(whose: Whose, limit: number): Promise<OrderWi
   return withExcess(await withCancelWords(whose, newestFirst), fills.excess).slice(0, limit);
 }
 
-/** Take profits and stop losses that are no orders of ours: those of bots, and those that were set on chain and once listed. */
+/** TP/SL that are no orders of ours: those of bots, and those that were set on chain and listed once. */
 async function levelHistory(whose: Whose, limit: number, ofOrders: ReadonlySet<bigint>): Promise<OrderWithStatus[]> {
   const { gateway, venue, trader } = whose;
   const { exchange, facade } = gateway.store;
@@ -72,13 +72,13 @@ async function levelHistory(whose: Whose, limit: number, ofOrders: ReadonlySet<b
   return [...(await levelStatuses(whose, numbered)), ...unnumbered].filter((each) => each !== null);
 }
 
-/** By number, or by the client's own id; null where the trader has no such order. */
+/** By id, or by the client's own id; null if the trader has no such order. */
 export async function findOrder(whose: Whose, oid: number | string): Promise<OrderWithStatus | null> {
   const { gateway, venue, trader } = whose;
   const { exchange, facade } = gateway.store;
   const { slug } = venue.definition;
   const record = typeof oid === 'string' ? await exchange.findByCloid(slug, trader, oid) : await exchange.find(slug, trader, BigInt(oid));
-  if (record !== null) return tellCancels(whose, await findRecorded(whose, record));
+  if (record !== null) return withCancelStatus(whose, await findRecorded(whose, record));
   if (typeof oid === 'string') return null;
   const seen = await facade.history.order(slug, trader, BigInt(oid));
   if (seen !== null) return (await endsOfLevels(whose, [seen]))(withStatus(whose, seen, await fillsOf(whose, [seen])), seen);
@@ -89,7 +89,7 @@ export async function findOrder(whose: Whose, oid: number | string): Promise<Ord
 
 type Ending = (shown: OrderWithStatus | null, seen: SeenOrder) => OrderWithStatus | null;
 
-/** A level that was set by an order of its own and stood as long as its position ends as any level does. */
+/** A level set by an order of its own that stood until its position ended gets the same final status as any level. */
 async function endsOfLevels({ gateway, venue, trader }: Whose, seen: readonly SeenOrder[]): Promise<Ending> {
   const trades = seen.flatMap(({ order }) => (isTakenLevel(order) && order.tradeIndex !== null ? [order.tradeIndex] : []));
   const last = await gateway.store.facade.history.lastExecutions(venue.definition.slug, trader, [...new Set(trades)]);
@@ -97,7 +97,7 @@ async function endsOfLevels({ gateway, venue, trader }: Whose, seen: readonly Se
     const kind = levelOf(order);
     const executed = last.get(order.tradeIndex ?? -1);
     if (shown === null || kind === null || !isTakenLevel(order) || executed?.after !== null) return shown;
-    // One that went before is just canceled, also where another stood at the same price in the end.
+    // A level that ended earlier is canceled, even if another one stood at the same price at the end.
     const stood = executed.terms[kind] === order.price && order.updatedAt >= executed.place.at && executed.action !== kind;
     return stood ? { ...shown, status: endOf(kind, executed.action) } : shown;
   };
@@ -105,7 +105,7 @@ async function endsOfLevels({ gateway, venue, trader }: Whose, seen: readonly Se
 
 const isTakenLevel = (order: Order): boolean => levelOf(order) !== null && order.status === 'canceled';
 
-async function tellCancels(whose: Whose, shown: OrderWithStatus | null): Promise<OrderWithStatus | null> {
+async function withCancelStatus(whose: Whose, shown: OrderWithStatus | null): Promise<OrderWithStatus | null> {
   return shown && ((await withCancelWords(whose, [shown]))[0] ?? shown);
 }
 
@@ -118,13 +118,13 @@ async function findRecorded(whose: Whose, record: ExchangeRecord): Promise<Order
     const orders = await history.ordersOf(slug, trader, ids);
     return recordStatus(whose, record, orders, await fillsOf(whose, orders));
   }
-  // Asked before what stands: a level that comes true in between is found on one side at least.
+  // Read before the standing levels: a level that reaches the chain in between is found in at least one of the two.
   const isAwaited = (await gateway.store.exchange.awaited(slug, trader)).some(({ oid }) => oid === record.oid);
   const place = record.parentOrder == null ? null : await childPlace(gateway, venue, trader, record);
   const guard = await protections.find(slug, trader, record.oid);
   if (guard !== null) return (await levelStatuses(whose, [{ guard, record, isAwaited }]))[0] ?? null;
   if (place !== null) return childStatus(whose, record, { isOpen: isAwaited || place.kind === 'waiting', parent: parentOf(place) });
-  // The position had that very level by an order of its own: the bot was given its number.
+  // The position already had this level by an order of its own, whose id the bot was given.
   const seen = await history.order(slug, trader, record.oid);
   if (seen === null) return setAgain(whose, record, isAwaited);
   const shown = (await endsOfLevels(whose, [seen]))(withStatus(whose, seen, await fillsOf(whose, [seen])), seen);
@@ -133,7 +133,7 @@ async function findRecorded(whose: Whose, record: ExchangeRecord): Promise<Order
 
 const parentOf = (place: ChildPlace): Order | null => ('parent' in place ? (place.parent?.order ?? null) : null);
 
-/** A child that no trade and no resting order ever had: its parent is on its way, or came to nothing. */
+/** A child that no trade and no resting order ever had: its parent is pending or failed. */
 function childStatus(
   { universe }: Whose,
   record: ExchangeRecord,
@@ -145,7 +145,7 @@ function childStatus(
   return asset ? { order: showRecord(asset, record, { left }), status: isOpen ? 'open' : 'canceled', statusTimestamp } : null;
 }
 
-/** What stands there now was set again, or will be, under a number of its own. */
+/** The level was or will be set again under another id. */
 function setAgain({ universe }: Whose, record: ExchangeRecord, isAwaited: boolean): OrderWithStatus | null {
   const asset = universe.assets[record.pairIndex];
   const left = record.legs.reduce((sum, { sizeBase }) => sum + sizeBase, 0n);

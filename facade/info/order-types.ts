@@ -19,7 +19,7 @@ async function listOpen(context: InfoContext, user: Address, dex: z.output<typeo
   return isOtherDex(dex) ? [] : openOrders(await whose(context, user));
 }
 
-/** Children of an order that rests are in its row there, and in rows of their own here. */
+/** Children of a resting order are part of its row in one format, and separate rows in the other. */
 const withChildren = (order: FrontendOrder): FrontendOrder[] => [order, ...order.children];
 
 export const ORDER_TYPES: readonly InfoType[] = [

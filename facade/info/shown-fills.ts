@@ -1,6 +1,6 @@
 import { floorToLot } from '../../core/domain/lot.js';
 
-/** One execution of a trader, with the net position (base units, 1e18) it led from and to. */
+/** One execution of a trader, with the net position (base units, 1e18) before and after it. */
 export interface Execution {
   readonly before: bigint;
   readonly after: bigint;
@@ -8,17 +8,17 @@ export interface Execution {
   readonly lot: bigint;
   /** The block's second, epoch ms. */
   readonly at: number;
-  /** The client's order that was executed; null where no size was asked for, so that nothing can be beyond it. */
+  /** The executed order of the client; null without a requested size, so that nothing can exceed it. */
   readonly order: { readonly key: string; readonly size: bigint } | null;
 }
 
-/** A fill as clients see it. */
+/** A fill as shown to clients. */
 export interface ShownPart {
   /** Base units, never 0, whole lots. */
   readonly size: bigint;
   /** The shown position before it, signed. */
   readonly start: bigint;
-  /** What was executed beyond the size of its order: a fill of an order of its own. */
+  /** Executed beyond the size of its order: shown as a fill of a separate order. */
   readonly isExcess: boolean;
   /** Epoch ms, in the order of the chain. */
   readonly time: number;
@@ -61,10 +61,10 @@ export function showExecutions(executions: readonly Execution[]): ShownPart[][] 
 
 const largest = (a: bigint, b: bigint): bigint => (a > b ? a : b);
 
-/** Numbers of orders, positions and events are drawn from below; what is executed beyond an order has numbers of its own from here. */
+/** Ids of orders, positions and events are below this; executions beyond an order have ids from here on. */
 const FIRST_EXCESS_ID = 2n ** 52n;
 
 export const excessId = (id: bigint): bigint => FIRST_EXCESS_ID + id;
 
-/** The fill that led to the order of this number; null for every other number. */
+/** The fill behind an excess order's id; null for every other id. */
 export const fillOfExcess = (id: bigint): bigint | null => (id > FIRST_EXCESS_ID ? id - FIRST_EXCESS_ID : null);

@@ -18,14 +18,14 @@ export interface TapeTrade {
   readonly time: number;
   readonly hash: string;
   readonly tid: number;
-  /** Buyer and seller: the contract takes the other side of every trade. */
+  /** Buyer and seller: the contract is the counterparty of every trade. */
   readonly users: readonly [string, string];
 }
 
 const MOST_TRADES = 100;
 const UNKNOWN_USER = '0x0000000000000000000000000000000000000000';
 
-/** The newest executions of a market, newest first: as fills show them where the chain was followed, and as the backend lists what was before. */
+/** The newest executions of a market, newest first: as fills where the chain was followed, earlier ones as the backend lists them. */
 export async function recentTrades(gateway: Gateway, venue: Venue, asset: Asset): Promise<TapeTrade[]> {
   const own = await readTape(gateway, venue, asset, MOST_TRADES).catch((error: unknown) => {
     venue.log.warn('facade.tape-not-read', { error });
@@ -42,7 +42,7 @@ export async function recentTrades(gateway: Gateway, venue: Venue, asset: Asset)
   return [...own, ...before.map((trade) => showTrade(venue, asset, trade))].slice(0, MOST_TRADES);
 }
 
-/** Newest first; what was executed beyond an order is a trade of its own, as it is a fill of its own. */
+/** Newest first; an execution beyond an order is a separate trade, as it is a separate fill. */
 export async function readTape(gateway: Gateway, venue: Venue, asset: Asset, limit: number): Promise<TapeTrade[]> {
   const { slug, diamond } = venue.definition;
   const config = venue.feed.config();
@@ -86,10 +86,10 @@ export async function readTape(gateway: Gateway, venue: Venue, asset: Asset, lim
     });
 }
 
-/** Changes of leverage trade nothing. */
+/** Changes of leverage are no trades. */
 const isExecution = ({ action, price }: MarketTrade): boolean => action !== 'leverage' && price > 0n;
 
-/** What was executed before the chain was followed. Its collateral says what was opened; what was closed of it is worth that and its profit. */
+/** An execution from before the chain was followed. Its collateral gives the opened size; a close is worth that plus its profit. */
 export function showTrade({ definition }: Venue, asset: Asset, trade: MarketTrade): TapeTrade {
   const { price, sizeUsd, pnlUsd = 0n, side, action, at, txHash, trader = UNKNOWN_USER } = trade;
   const opens = action === 'open' || action === 'increase';

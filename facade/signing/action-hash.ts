@@ -3,7 +3,7 @@ import type { Keccak } from '../../core/access/signature.js';
 import type { Address } from '../../core/types.js';
 import { packMessage, type Packable } from './msgpack.js';
 
-/** What is hashed behind the action. */
+/** The fields hashed after the action. */
 export interface HashExtras {
   readonly nonce: bigint;
   readonly vault: Address | null;

@@ -3,21 +3,21 @@ import { GatewayError, type Issue } from '../../core/errors.js';
 import { isArray, isObject, type Json, type JsonObject } from './ordered-json.js';
 import { refuseUnknown } from './unknown-keys.js';
 
-/** Which reading of an action a signature turned out to be over: that of the schema, or that of the bytes. */
+/** Which form of an action the signature is over: the schema's or the one sent. */
 export type Form = 'canonical' | 'as-sent';
 
 export interface Decoded<Action> {
   readonly action: Action;
-  /** What the signature may be over, likeliest first; two at most, and both mean `action`. */
+  /** The forms that may have been signed, likeliest first; at most two, and both mean `action`. */
   readonly forms: readonly { readonly form: Form; readonly json: Json }[];
 }
 
 const MAX_ISSUES = 20;
 
-/** What a schema makes of an action. Hyperliquid hashes its own reading of an action, and so do most clients; others hash what they send. */
+/** Decodes an action with its schema. Hyperliquid and most clients hash the schema's form; others hash what they send. */
 export function decodeAction<Schema extends z.ZodType>(schema: Schema, sent: JsonObject): Decoded<z.output<Schema>> {
   const decoded = schema.safeParse(plainOf(sent));
-  if (!decoded.success) throw new GatewayError('VALIDATION_ERROR', { issues: decoded.error.issues.slice(0, MAX_ISSUES).map(tell) });
+  if (!decoded.success) throw new GatewayError('VALIDATION_ERROR', { issues: decoded.error.issues.slice(0, MAX_ISSUES).map(issueOf) });
   const canonical = jsonOf(decoded.data);
   const forms = formsOf(canonical, sent);
   if (forms.length > 1) refuseUnknown(canonical, sent);
@@ -26,14 +26,14 @@ export function decodeAction<Schema extends z.ZodType>(schema: Schema, sent: Jso
 
 export const asSentOnly = (sent: JsonObject): Decoded<unknown>['forms'] => [{ form: 'as-sent', json: sent }];
 
-const tell = (issue: z.core.$ZodIssue): Issue => ({
+const issueOf = (issue: z.core.$ZodIssue): Issue => ({
   path: ['action', ...issue.path].map((part) => String(part).slice(0, 64)).join('.'),
   message: issue.message,
 });
 
 /**
- * Clients differ from the schema in one of two ways: some send keys in another order than they hash them (their values are the same), some
- * send values in another spelling than they hash them (their order is the same). So where the order differs, the values are left alone.
+ * Clients differ from the schema in one of two ways: some send keys in another order than they hash them (with the same values), some
+ * send values in another spelling than they hash them (in the same order). So if the order differs, the values are left alone.
  */
 export function formsOf(canonical: Json, sent: Json): Decoded<unknown>['forms'] {
   if (isSame(canonical, sent)) return [{ form: 'canonical', json: canonical }];
@@ -45,7 +45,7 @@ export function formsOf(canonical: Json, sent: Json): Decoded<unknown>['forms'] 
   ];
 }
 
-/** The canonical keys in their order, with the values as they were sent. */
+/** The keys in canonical order, with the values as sent. */
 function reorder(canonical: Json, sent: Json | undefined): Json {
   if (isObject(canonical) && isObject(sent))
     return new Map([...canonical].map(([key, value]) => [key, sent.has(key) ? reorder(value, sent.get(key)) : value]));
@@ -67,14 +67,14 @@ export function isSame(a: Json | undefined, b: Json | undefined): boolean {
   return a === b;
 }
 
-/** For schemas: integers as numbers where they fit; what does not stays what it is, and no schema takes it. */
+/** For schemas: integers as numbers if they fit; others stay as they are, and every schema refuses them. */
 export function plainOf(json: Json): unknown {
   if (isObject(json)) return Object.fromEntries([...json].map(([key, value]) => [key, plainOf(value)]));
   if (isArray(json)) return json.map(plainOf);
   return typeof json === 'bigint' && Number.isSafeInteger(Number(json)) ? Number(json) : json;
 }
 
-/** Of what a schema made, whose keys are in the schema's order; absent options have no key. */
+/** From a schema's output, whose keys are in the schema's order; absent options have no key. */
 export function jsonOf(plain: unknown): Json {
   if (Array.isArray(plain)) return plain.map(jsonOf);
   if (typeof plain === 'object' && plain !== null)

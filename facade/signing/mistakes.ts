@@ -4,16 +4,16 @@ import { Float, packMessage, type Packable } from './msgpack.js';
 import { isArray, isObject, writeOrderedJson, type Json } from './ordered-json.js';
 import { createPhantomDigest, L1_DOMAIN, NETWORK_WORDS } from './phantom-agent.js';
 
-/** An action whose signature belongs to nobody, as it should have been signed. */
+/** An action with an unknown signer, as it should have been signed. */
 export interface Misfit {
   readonly keccak: Keccak;
   readonly canonical: Json;
   readonly extras: HashExtras;
-  /** Of the chain that was asked, which some take for the one to sign on. */
+  /** The requested chain's id, which some clients mistake for the signing chain's. */
   readonly chainId: number;
 }
 
-/** A way in which people get it wrong, and the digests they have signed then. */
+/** A common signing mistake, and the digests that result from it. */
 export interface Mistake {
   readonly says: string;
   readonly digests: (misfit: Misfit) => readonly Uint8Array[];
@@ -22,7 +22,7 @@ export interface Mistake {
 const encoder = new TextEncoder();
 const ZERO = '0x0000000000000000000000000000000000000000';
 
-/** Both networks: whoever makes one mistake may be on either. */
+/** Both networks, as each mistake may occur on either. */
 const phantoms = ({ keccak }: Misfit, hashes: readonly Uint8Array[]): Uint8Array[] => {
   const digest = createPhantomDigest(keccak);
   return hashes.flatMap((hash) => NETWORK_WORDS.map((network) => digest(hash, network)));
@@ -45,7 +45,7 @@ const otherBytes =
   (misfit: Misfit): Uint8Array[] =>
     phantoms(misfit, [misfit.keccak(join(bytes(misfit)))]);
 
-/** Every text and number of an action, changed by its key. */
+/** Maps every text and number of an action by its key. */
 const walk = (json: Json, change: (key: string, value: Json) => Packable): Packable => {
   if (isObject(json))
     return new Map([...json].map(([key, value]) => [key, isObject(value) || isArray(value) ? walk(value, change) : change(key, value)]));
@@ -85,7 +85,7 @@ const asSource =
 
 const littleEndian = (value: bigint): Uint8Array => uint64(value).reverse();
 
-/** Likeliest first. Each is tried on both networks, and told in words that say what to change. */
+/** Likeliest first. Each is tried on both networks, with a text that says what to change. */
 export const MISTAKES: readonly Mistake[] = [
   {
     says: 'the keys of the action were sorted by name before it was hashed; their order has to be that of the API',

@@ -1,15 +1,15 @@
 import type { Json } from './ordered-json.js';
 
-/** Signed 64 bits below zero, unsigned above: what msgpack has for integers. */
+/** The range of msgpack integers: signed 64 bits below zero, unsigned above. */
 const MIN_INTEGER = -(2n ** 63n);
 const MAX_INTEGER = 2n ** 64n - 1n;
 
-/** What cannot be packed as clients pack it: no action holds it. */
+/** The value cannot be packed as clients pack it: no action contains it. */
 export class UnpackableError extends Error {
   override readonly name = 'UnpackableError';
 }
 
-/** A float64, for those who took a number for what should have been a text. No action that is sent to us holds one. */
+/** A float64, to reproduce clients that send a number instead of a text. No valid action contains one. */
 export class Float {
   readonly value: number;
   constructor(value: number) {
@@ -68,7 +68,7 @@ function packText(out: number[], text: string): void {
   else for (const byte of bytes) out.push(byte);
 }
 
-/** Nearly every text of an action is, and encoding short texts one by one is what packing would spend its time on. */
+/** Nearly all texts of an action are ASCII, and encoding short texts one by one would dominate the packing time. */
 const isAscii = (text: string): boolean => {
   for (let at = 0; at < text.length; at += 1) if (text.charCodeAt(at) > 0x7f) return false;
   return true;

@@ -8,7 +8,7 @@ const SEND_MULTI_SIG = userSigned('SendMultiSig', 'string hyperliquidChain', 'by
 /** Clients sign these envelopes for this chain, whatever wallet they use. */
 const DEFAULT_CHAIN = 0x66een;
 
-/** What the one who sends a multi-sig action signs: the hash of the wrapper without its type, on either network. */
+/** The digests that the sender of a multi-sig action signs: the hash of the wrapper without its type, on either network. */
 export function multiSigDigests(keccak: Keccak, action: JsonObject, extras: HashExtras): Uint8Array[] {
   const wrapper = new Map([...action].filter(([key]) => key !== 'type'));
   const multiSigActionHash = bytesToHex(actionHash(keccak, wrapper, extras));

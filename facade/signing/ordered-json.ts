@@ -2,13 +2,13 @@ import { GatewayError } from '../../core/errors.js';
 import { BOUNDS_TEXTS, boundsFault } from '../../http/json-bounds.js';
 
 /**
- * JSON with everything a signature can depend on: keys in the order they came, integers as integers of any size, and numbers that are
- * written in any other way (`10.0`, `1e3`, `-0`) told apart from them.
+ * JSON with everything a signature can depend on: keys in the order they came, integers of any size, and numbers written in any other
+ * way (`10.0`, `1e3`, `-0`) kept distinct from them.
  */
 export type Json = null | boolean | string | bigint | OddNumber | readonly Json[] | JsonObject;
 export type JsonObject = ReadonlyMap<string, Json>;
 
-/** A number that is no plain integer. No field of any action has one. */
+/** A number that is no plain integer. No valid action contains one. */
 export interface OddNumber {
   readonly written: string;
 }
@@ -19,7 +19,7 @@ const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const STRING = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y;
 const WORD = /true|false|null/y;
 const HALF_PAIR = /\p{Surrogate}/u;
-/** Longer ones fit no integer of the wire, and numbers without end are slow to read. */
+/** Longer ones exceed every integer of the wire and are slow to parse. */
 const LONGEST_INTEGER = 20;
 
 export const isObject = (json: Json | undefined): json is JsonObject => json instanceof Map;
@@ -27,10 +27,10 @@ export const isArray = (json: Json | undefined): json is readonly Json[] => Arra
 export const isOddNumber = (json: Json | undefined): json is OddNumber =>
   typeof json === 'object' && json !== null && !isObject(json) && !isArray(json);
 
-/** Throws VALIDATION_ERROR for what is not JSON, and for what two readers could read differently: a key twice, `__proto__`, broken text. */
+/** Throws VALIDATION_ERROR for input that is not JSON, and for ambiguous input: duplicate keys, `__proto__`, broken text. */
 export function readOrderedJson(bytes: Uint8Array): Json {
   const text = decodeUtf8(bytes);
-  // The reader recurses, and so do the hashes of what it returns.
+  // The reader and the hashes of its result recurse, so depth is checked first.
   const fault = boundsFault(text);
   if (fault !== null) throw refusal('', BOUNDS_TEXTS[fault]);
   const reader = createReader(text);
@@ -39,7 +39,7 @@ export function readOrderedJson(bytes: Uint8Array): Json {
   return value;
 }
 
-/** Back to text: the same keys in the same order, the same numbers. */
+/** Back to text with the same keys, order and numbers. */
 export function writeOrderedJson(json: Json): string {
   if (isObject(json)) return `{${[...json].map(([key, value]) => `${JSON.stringify(key)}:${writeOrderedJson(value)}`).join(',')}}`;
   if (isArray(json)) return `[${json.map(writeOrderedJson).join(',')}]`;

@@ -2,7 +2,7 @@ import type { Keccak } from '../../core/access/signature.js';
 import { join } from './action-hash.js';
 import { wordOf } from './user-signed.js';
 
-/** The network a client believes to be on; nothing else of a signature depends on it. */
+/** The network the client signs for; nothing else of a signature depends on it. */
 export const NETWORK_WORDS = ['a', 'b'] as const;
 export type NetworkWord = (typeof NETWORK_WORDS)[number];
 
@@ -15,10 +15,10 @@ export const L1_DOMAIN: PhantomDomain = { name: 'Exchange', chainId: 1337n };
 
 const encoder = new TextEncoder();
 
-/** What an agent signs: a message of an agent that exists only for this purpose, naming the hash of the action. */
+/** What an agent signs: a "phantom agent" message that contains the hash of the action. */
 export type PhantomDigest = (connectionId: Uint8Array, source: string) => Uint8Array;
 
-/** Encoded by hand, with everything that never changes hashed once: it is done up to four times per action. */
+/** Encoded by hand with all constants hashed once: it runs up to four times per action. */
 export function createPhantomDigest(keccak: Keccak, { name, chainId }: PhantomDomain = L1_DOMAIN): PhantomDigest {
   const text = (value: string): Uint8Array => keccak(encoder.encode(value));
   const domain = keccak(

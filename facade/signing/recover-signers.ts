@@ -4,7 +4,7 @@ import { actionHash, type HashExtras } from './action-hash.js';
 import type { Decoded, Form } from './canonical.js';
 import { createPhantomDigest, NETWORK_WORDS, type NetworkWord, type PhantomDigest } from './phantom-agent.js';
 
-/** Somebody who may have signed: the reading and the network under which the signature is theirs. */
+/** A possible signer: the form and the network under which the signature is theirs. */
 export interface SignerCandidate {
   readonly signer: Address;
   readonly form: Form;
@@ -14,7 +14,7 @@ export interface SignerCandidate {
 
 export type RecoverSigners = (forms: Decoded<unknown>['forms'], extras: HashExtras, signature: RecoverableSignature) => SignerCandidate[];
 
-/** Everybody to whom an L1 signature may belong, likeliest first: two forms on two networks, four recoveries at most. */
+/** Recovers all possible signers of an L1 signature, likeliest first: two forms on two networks, so at most four recoveries. */
 export function createRecoverSigners({ keccak, recover }: Crypto): RecoverSigners {
   const digest: PhantomDigest = createPhantomDigest(keccak);
   return (forms, extras, signature) => {

@@ -1,10 +1,10 @@
 import { GatewayError } from '../../core/errors.js';
 import { isArray, isObject, writeOrderedJson, type Json, type JsonObject } from './ordered-json.js';
 
-/** Some clients hash fields that no schema has, so they are kept; without a bound the database would keep whatever a stranger signs. */
+/** Some clients hash fields that no schema has, so they are stored; this bounds what a client can make the database store. */
 export const MAX_UNKNOWN_BYTES = 1_024;
 
-/** Other spellings of a key, with the key of the schema that they stand for. */
+/** Other spellings of a key, and the schema's key for each. */
 const ALIASES: ReadonlyMap<string, string> = new Map([
   ['asset', 'a'],
   ['isBuy', 'b'],
@@ -17,10 +17,10 @@ const ALIASES: ReadonlyMap<string, string> = new Map([
   ['a', 'asset'],
 ]);
 
-/** Options that clients write as null where they are not given. */
+/** Options that clients send as null if not given. */
 const OPTIONS: ReadonlySet<string> = new Set(['a', 'builder', 'c', 'cloid', 'f', 'limit', 'time', 'trigger']);
 
-/** Refuses an action with more unknown content than is kept. `canonical` is what the schema made of `sent`. */
+/** Refuses an action with more unknown content than is stored. `canonical` is the schema's form of `sent`. */
 export function refuseUnknown(canonical: Json, sent: Json): void {
   if (unknownBytes(canonical, sent) <= MAX_UNKNOWN_BYTES) return;
   throw new GatewayError('VALIDATION_ERROR', {
@@ -31,7 +31,7 @@ export function refuseUnknown(canonical: Json, sent: Json): void {
 const bytesOf = (text: string): number => Buffer.byteLength(text);
 const pairBytes = (key: string, value: Json): number => bytesOf(JSON.stringify(key)) + 1 + bytesOf(writeOrderedJson(value));
 
-/** As compact JSON, keys included; spaces are not kept and do not count. */
+/** As compact JSON, keys included; whitespace is not stored and does not count. */
 export function unknownBytes(canonical: Json, sent: Json): number {
   if (isObject(sent)) return isObject(canonical) ? unknownPairs(canonical, sent) : bytesOf(writeOrderedJson(sent));
   if (!isArray(sent)) return 0;
@@ -49,7 +49,7 @@ function unknownPairs(canonical: JsonObject, sent: JsonObject): number {
   return sum;
 }
 
-/** An alias stands for a key of the schema only where that key is not given too. */
+/** An alias stands for a schema key only if that key is not given as well. */
 function aliasedBy(key: string, canonical: JsonObject, sent: JsonObject): Json | undefined {
   const alias = ALIASES.get(key);
   return alias === undefined || sent.has(alias) ? undefined : canonical.get(alias);

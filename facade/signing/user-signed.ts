@@ -12,7 +12,7 @@ export interface UserSignedField {
   readonly type: FieldType;
 }
 
-/** What a wallet is shown and signs: the name of the transaction and its fields in their order. */
+/** An EIP-712 type that a wallet displays and signs: the name of the transaction and its fields in order. */
 export interface UserSignedType {
   readonly name: string;
   readonly fields: readonly UserSignedField[];
@@ -28,19 +28,19 @@ export const userSigned = (name: string, ...fields: readonly `${FieldType} ${str
 });
 
 export interface UserSigned {
-  /** Of the wallet that signed; clients name whatever chain the wallet is on. */
+  /** The chain id in the signature's domain; clients use whatever chain the wallet is on. */
   readonly signatureChainId: bigint;
-  /** Texts, numbers and flags by the names of the fields; addresses in lower case. */
+  /** Texts, numbers and flags by field name; addresses in lower case. */
   readonly values: ReadonlyMap<string, string | bigint | boolean>;
 }
 
 const MAX_UINT64 = 2n ** 64n - 1n;
 const SIGNATURE_CHAIN = /^0x[0-9a-f]{1,16}$/i;
 
-/** Fields that clients leave out, or send as null, when the text is empty; what is signed then is the empty text. */
+/** Fields that clients omit, or send as null, if the text is empty; the empty text is signed then. */
 const MAY_BE_ABSENT = new Set(['agentName']);
 
-/** Throws VALIDATION_ERROR for fields that are missing or of another kind; what is not signed is not looked at. */
+/** Throws VALIDATION_ERROR for fields that are missing or of another type; unsigned fields are ignored. */
 export function readUserSigned({ fields }: UserSignedType, action: JsonObject): UserSigned {
   const issues: Issue[] = [];
   const values = new Map<string, string | bigint | boolean>();
@@ -70,7 +70,7 @@ const unsigned =
   (json) =>
     typeof json === 'bigint' && json >= 0n && json <= most ? json : null;
 
-/** The letters of an address typed as text are signed as they are; those of an address proper mean nothing. */
+/** An address in a `string` field is signed with its letter case; in an `address` field the case has no meaning. */
 const READERS: Readonly<Record<FieldType, Read>> = {
   string: text(/^/, false),
   address: text(/^0x[0-9a-f]{40}$/i, true),
@@ -88,7 +88,7 @@ export function wordOf(value: bigint): Uint8Array {
   return hexToBytes(`0x${value.toString(16).padStart(64, '0')}`);
 }
 
-/** The digest of a user-signed action, on the domain that the action itself names. */
+/** The digest of a user-signed action, in the domain that the action names. */
 export function userSignedDigest(keccak: Keccak, { name, fields }: UserSignedType, { signatureChainId, values }: UserSigned): Uint8Array {
   const hashText = (value: string): Uint8Array => keccak(encoder.encode(value));
   const encode = ({ name: key, type }: UserSignedField): Uint8Array => {

@@ -10,7 +10,7 @@ const PARITIES: ReadonlyMap<Json | undefined, 0 | 1> = new Map([
   [28n, 1],
 ]);
 
-/** `{r, s, v}` as clients send it: numbers may lack their zeros in front, their `0x`, and `v` its 27. Null for anything else. */
+/** `{r, s, v}` as clients send it: numbers may lack leading zeros or `0x`, and `v` its 27. Null for anything else. */
 export function readWireSignature(json: Json | undefined): RecoverableSignature | null {
   if (!isObject(json)) return null;
   const [r, s] = [number(json.get('r')), number(json.get('s'))];

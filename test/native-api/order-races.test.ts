@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { z } from 'zod';
-import { ORDER_VARIABLES, orderSettings } from '../../core/orders/order-variables.js';
+import { ORDER_VARIABLES, orderSettings } from '../../core/trading/order-variables.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import {
   BUSY_AGENTS,
