@@ -1,4 +1,4 @@
-// npm run compat: runs the client tests and writes what they did into the report the service serves and into the README.
+// npm run compat: runs the client tests and writes what they did into the report the service serves and into docs/bots.md.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -68,7 +68,7 @@ await write(
 export const COMPAT_REPORT: readonly ClientReport[] = ${JSON.stringify(report)};
 `,
 );
-await write('README.md', withPage(readFileSync(path.join(root, 'README.md'), 'utf8'), compatPage(report, FLOWS)));
+await write('docs/bots.md', withPage(readFileSync(path.join(root, 'docs/bots.md'), 'utf8'), compatPage(report, FLOWS)));
 const failures = report.flatMap(({ client, version, flows }) =>
   flows.filter(({ isPassed }) => !isPassed).map(({ flow }) => `${client} ${version}: ${flow}`),
 );

@@ -9,7 +9,7 @@ let sandbox: TestVenue;
 beforeAll(async () => (sandbox = await sharedVenue()));
 afterAll(() => sandbox.stop());
 
-describe('the walk-through of the README', () => {
+describe('the walk-through of docs/signing.md', () => {
   it('leads from a fresh trader to a signed request and an API key', async () => {
     const script = path.resolve(import.meta.dirname, '../../examples/auth-walkthrough.mjs');
     const { stdout } = await promisify(execFile)(process.execPath, [script, sandbox.url], { timeout: 25_000 });

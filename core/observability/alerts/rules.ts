@@ -27,7 +27,7 @@ export async function alertQuota(
     kind: 'quota-reached',
     chain: definition.slug,
     subject: trader,
-    message: `${trader} has used ${used} of ${bound} transactions of today on ${definition.name}: what this quota is for (README) is not sent for it until the day ends.`,
+    message: `${trader} has used ${used} of ${bound} transactions of today on ${definition.name}: what this quota is for (docs/rules.md) is not sent for it until the day ends.`,
     details: { trader, used, quota: bound },
     expiresAt: freesAt,
   });

@@ -25,7 +25,7 @@ export interface AlertReceiver {
   close(): Promise<void>;
 }
 
-/** An operator's receiver of alerts, as the README tells them to write it. */
+/** An operator's receiver of alerts, as docs/observability.md describes it. */
 export async function startAlertReceiver(): Promise<AlertReceiver> {
   const secret = 'the-secret-of-the-webhook';
   const received: ReceivedAlert[] = [];
