@@ -1,4 +1,3 @@
-import { generatePrivateKey } from 'viem/accounts';
 import { Interface, Wallet, type TypedDataDomain } from 'ethers';
 import { generatePrivateKey } from 'viem/accounts';
 import { removeUnused } from '../../core/access/remove-unused-agents.js';

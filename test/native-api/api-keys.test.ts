@@ -1,4 +1,3 @@
-import { generatePrivateKey } from 'viem/accounts';
 import { Wallet, type TypedDataDomain } from 'ethers';
 import { generatePrivateKey } from 'viem/accounts';
 import { findCallerByKey } from '../../core/access/api-keys.js';

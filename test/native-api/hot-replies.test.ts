@@ -1,4 +1,3 @@
-import { generatePrivateKey } from 'viem/accounts';
 import { createServer, request as httpRequest, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Wallet } from 'ethers';

@@ -1,4 +1,3 @@
-import { generatePrivateKey } from 'viem/accounts';
 import { Wallet } from 'ethers';
 import { generatePrivateKey } from 'viem/accounts';
 import { DELEGATE_MAX_AGE_MS } from '../../core/access/delegation.js';

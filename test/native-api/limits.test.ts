@@ -1,4 +1,3 @@
-import { generatePrivateKey } from 'viem/accounts';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Wallet, type TypedDataDomain } from 'ethers';

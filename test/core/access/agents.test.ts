@@ -1,4 +1,3 @@
-import { generatePrivateKey } from 'viem/accounts';
 import { Wallet, type TypedDataDomain } from 'ethers';
 import { generatePrivateKey } from 'viem/accounts';
 import { notDelegated, requireActive } from '../../../core/access/agent-status.js';

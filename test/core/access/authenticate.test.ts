@@ -8,7 +8,7 @@ import { LAUNCH_LIMITS, type Window } from '../../../core/access/limits.js';
 import type { Scope } from '../../../core/domain/agent.js';
 import { GatewayError } from '../../../core/errors.js';
 import { venueOf, type Gateway, type Venue } from '../../../core/gateway.js';
-import type { Address } from '../../../core/ports.js';
+import type { Address } from '../../../core/types.js';
 import type { ChainControls } from '../../../sandbox/controls.js';
 import { newTrader } from '../../harness/traders/chain-trader.js';
 import { startOwnVenue, type TestVenue } from '../../harness/venue/own-venue.js';
