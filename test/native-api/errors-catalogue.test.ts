@@ -1,5 +1,6 @@
 import { generatePrivateKey } from 'viem/accounts';
 import { Wallet } from 'ethers';
+import { generatePrivateKey } from 'viem/accounts';
 import { CATALOGUE, type ErrorCode } from '../../core/errors.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { done, newAgentTrader, refusal, type AgentTrader, type Answer, type Json } from '../harness/traders/agent-trader.js';
@@ -15,7 +16,7 @@ import { signRequest } from '../harness/traders/signed-request.js';
 
 /** Each code of the catalogue, brought about by what a client or the world can do, and answered with its own status. */
 
-const WRITE_LIMIT = 40;
+const WRITE_LIMIT = 24;
 let sandbox: TestVenue;
 let chain: ChainControls;
 let agent: AgentTrader;
@@ -98,9 +99,12 @@ async function submittedElsewhere(): Promise<Answer> {
 
 async function crowded(): Promise<Answer> {
   const own = await newAgentTrader(sandbox, chain);
-  await until(() => Date.now() % 60_000 < 30_000); // all of them in one window
-  const answers = await Promise.all(Array.from({ length: WRITE_LIMIT + 1 }, () => own.cancel(NOBODY)));
-  return answers.find(({ status }) => status !== 404) ?? own.cancel(NOBODY);
+  // Again where the minute turned between them.
+  const refused = await eventually(
+    async () => (await Promise.all(Array.from({ length: WRITE_LIMIT + 1 }, () => own.cancel(NOBODY)))).find(({ status }) => status !== 404),
+    (found) => found !== undefined,
+  );
+  return refused ?? own.cancel(NOBODY);
 }
 
 async function nodeGone(): Promise<Answer> {
@@ -136,12 +140,12 @@ const WAYS: Readonly<Record<ErrorCode, (() => Promise<Answer>) | string>> = {
   SCOPE_MARKET_NOT_ALLOWED: () => scoped({ markets: ['ETH/USD'] }, order()),
   SCOPE_LEVERAGE_EXCEEDED: () => scoped({ maxLeverage: '5' }, order()),
   SCOPE_SPEND_CAP_EXCEEDED: () => scoped({ dailySpendCapUsd: '10' }, order()),
-  TRADER_MISMATCH: () => agent.call('getAccount', 'GET', `/account/${Wallet.createRandom().address}`),
+  TRADER_MISMATCH: () => agent.call('getAccount', 'GET', `/account/${new Wallet(generatePrivateKey()).address}`),
   CHAIN_NOT_FOUND: () => get('/v1/solana/markets'),
   MARKET_NOT_FOUND: () => get(`${V1}/markets/NOPE-USD`),
   ORDER_NOT_FOUND: () => agent.cancel(NOBODY),
   POSITION_NOT_FOUND: () => agent.close('pos_none'),
-  AGENT_NOT_FOUND: () => get(`${V1}/agents/${Wallet.createRandom().address}`),
+  AGENT_NOT_FOUND: () => get(`${V1}/agents/${new Wallet(generatePrivateKey()).address}`),
   IDEMPOTENCY_CONFLICT: conflict,
   ORDER_NOT_MODIFIABLE: canceledThenChanged,
   PRECISION_ERROR: () => agent.create(order({ size: '0.123456785' })),

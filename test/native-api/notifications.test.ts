@@ -1,13 +1,14 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Wallet, type TypedDataDomain } from 'ethers';
+import { generatePrivateKey } from 'viem/accounts';
 import { createBackendNotices } from '../../core/adapters/backend/notices.js';
 import type { KnexStore } from '../../core/adapters/postgres/create-store.js';
 import { freshDelegate } from '../../core/access/delegation.js';
 import { venueOf, type Venue } from '../../core/gateway.js';
 import { noticeOwn } from '../../core/notifications/notice-own.js';
 import { notificationId, type Notification } from '../../core/notifications/notification.js';
-import type { Address } from '../../core/types.js';
+import type { Address } from '../../core/ports.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { newTrader, type ChainTrader } from '../harness/traders/chain-trader.js';
 import { price } from '../harness/diamond/diamond-calls.js';
@@ -96,37 +97,36 @@ describe('notifications', () => {
     expect(await listed(trader.account.address)).toMatchObject([{ kind: 'order_filled', orderId: oldest?.id.toString() }]);
   });
 
-  it('tell of a rejected order with the reason', async () => {
+  it('tell of a rejected order with the reason, and of a request that timed out', async () => {
     await sandbox.post('/sandbox/oracle', { mode: 'reject', reason: 'EXPOSURE_LIMITS' });
     const trader = await newTrader(chain);
     await trader.open();
     const [told] = await untilTold(trader.account.address, 'order_rejected');
     expect(told?.body).toContain('EXPOSURE_LIMITS');
-  });
-
-  it('tell of a request that timed out', async () => {
     await sandbox.post('/sandbox/oracle', { mode: 'hold' });
-    const trader = await newTrader(chain);
     await trader.open();
     await sandbox.post('/sandbox/chain', { action: 'mine', blocks: 400 });
     await untilTold(trader.account.address, 'order_timed_out');
   });
 
-  it.each([
-    ['take_profit_hit', '66100'],
-    ['stop_loss_hit', '57900'],
-    ['position_liquidated', '54000'],
-  ])(
-    'tell of %s',
-    async (kind, level) => {
-      const trader = await newTrader(chain);
-      await trader.open(kind === 'position_liquidated' ? {} : { tp: price(66_000), sl: price(58_000) });
-      await trader.event('MarketExecuted');
+  it('tell of a take profit, of a stop loss and of a liquidation', async () => {
+    const trader = await newTrader(chain);
+    await trader.open({ tp: price(66_000) });
+    await trader.open({ sl: price(58_000) });
+    await trader.open();
+    await eventually(
+      () => trader.trades(),
+      (trades) => trades.length === 3,
+    );
+    for (const [kind, level] of [
+      ['take_profit_hit', '66100'],
+      ['stop_loss_hit', '57900'],
+      ['position_liquidated', '54000'],
+    ] as const) {
       await sandbox.post('/sandbox/price', { market: 'BTC/USD', price: level });
       await untilTold(trader.account.address, kind);
-    },
-    20_000,
-  );
+    }
+  });
 
   it('tell of an agent that expires within a day, once', async () => {
     const trader = await selfTrader(Date.now() + 3_600_000);
@@ -136,7 +136,7 @@ describe('notifications', () => {
 
   it('cost a few questions to the database even for a wallet with thousands of agents', async () => {
     const { db } = sandbox.gateway.store as KnexStore;
-    const trader = Wallet.createRandom().address.toLowerCase();
+    const trader = new Wallet(generatePrivateKey()).address.toLowerCase();
     await db.raw(
       `insert into agents (chain, agent, trader, name, mode, expires_at, permissions, created_at)
        select 'arbitrum-sepolia', '0x' || lpad(to_hex(place), 40, '0'), ?, '', 'self', ?, 'trade', place from generate_series(1, 3000) place`,
@@ -156,7 +156,7 @@ describe('notifications', () => {
   it('tell of a changed delegate, not of the first one', async () => {
     const trader = await selfTrader();
     expect(await listed(trader.account.address)).toEqual([]);
-    const delegate = Wallet.createRandom().address;
+    const delegate = new Wallet(generatePrivateKey()).address;
     await trader.send(chain.definition.diamond, `0x604755cf${delegate.slice(2).toLowerCase().padStart(64, '0')}`);
     const [told] = await eventually(
       () => listed(trader.account.address),
@@ -171,7 +171,7 @@ describe('notifications', () => {
     const [one, other] = [0, 1].map(() => ({ ...venueOf(gateway, 'arbitrum-sepolia') })) as [Venue, Venue];
     const slot = lower(trader.account.address);
     for (const venue of [one, other]) await noticeOwn(gateway, venue, slot);
-    const delegate = Wallet.createRandom().address;
+    const delegate = new Wallet(generatePrivateKey()).address;
     await trader.send(chain.definition.diamond, `0x604755cf${delegate.slice(2).toLowerCase().padStart(64, '0')}`);
     await eventually(
       () => freshDelegate(one, slot),

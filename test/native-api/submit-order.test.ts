@@ -1,7 +1,7 @@
 import type { ChainControls } from '../../sandbox/controls.js';
 import { done, newAgentTrader, prepared, refusal, type AgentTrader, type Json, type Prepared } from '../harness/traders/agent-trader.js';
 import { expectViewEqualsChain } from '../harness/diamond/chain-checker.js';
-import { chainTrader, newTrader } from '../harness/traders/chain-trader.js';
+import { chainTrader } from '../harness/traders/chain-trader.js';
 import { controlCall } from '../harness/diamond/diamond-calls.js';
 import { eventually } from '../harness/time/eventually.js';
 import type { TestVenue } from '../harness/venue/own-venue.js';
@@ -10,15 +10,15 @@ import { LIMIT, MARKET, tradingVenue } from '../harness/venue/trading-venue.js';
 let sandbox: TestVenue;
 let chain: ChainControls;
 let agent: AgentTrader;
+/** Another trader with an agent of its own. */
+let outsider: AgentTrader;
 
 const UNKNOWN = `0x${'ab'.repeat(32)}`;
 
 beforeAll(async () => {
   ({ sandbox, chain } = await tradingVenue());
-}, 60_000);
-/** Each test trades for a trader of its own: what one leaves behind concerns no other. */
-beforeEach(async () => {
   agent = await newAgentTrader(sandbox, chain);
+  outsider = await newAgentTrader(sandbox, chain);
 });
 afterEach(async () => {
   await chain.pauseMining(false);
@@ -26,7 +26,7 @@ afterEach(async () => {
 });
 afterAll(() => sandbox.stop());
 
-const viewEqualsChain = (of = agent) => expectViewEqualsChain(sandbox.gateway, chain.definition.slug, of.trader);
+const viewEqualsChain = () => expectViewEqualsChain(sandbox.gateway, chain.definition.slug, agent.trader);
 const idOf = (order: Json): string => String(order['id']);
 
 async function create(body: Json = LIMIT): Promise<{ id: string; transaction: Prepared }> {
@@ -49,7 +49,7 @@ describe('POST /orders/{id}/submit', () => {
     expect((await agent.submit(id, hash)).body).toEqual(answer.body);
     expect((await agent.submit(id, hash.toUpperCase().replace('0X', '0x'))).body).toEqual(answer.body);
     await viewEqualsChain();
-  }, 30_000);
+  });
 
   it('remembers a transaction that is not mined yet, and moves on when it is', async () => {
     await chain.pauseMining(true);
@@ -61,7 +61,7 @@ describe('POST /orders/{id}/submit', () => {
     await chain.pauseMining(false);
     expect(await agent.reaches(id, 'open')).toMatchObject({ txHash: hash });
     await viewEqualsChain();
-  }, 30_000);
+  });
 
   it('waits for the outcome when it is asked to', async () => {
     const { id, transaction } = await create(MARKET);
@@ -70,7 +70,7 @@ describe('POST /orders/{id}/submit', () => {
     expect(answer.body).toMatchObject({ id, status: 'filled', txHash: hash, fill: { size: expect.any(String) as string } });
     expect(answer.headers.get('preference-applied')).toBe('wait=8');
     await viewEqualsChain();
-  }, 30_000);
+  });
 
   it('says what is known when the wait is over', async () => {
     chain.setOraclePolicy(null, { mode: 'hold' });
@@ -78,7 +78,7 @@ describe('POST /orders/{id}/submit', () => {
     const hash = await agent.send(transaction);
     expect((await agent.submit(id, hash, 1)).body).toMatchObject({ id, status: 'pending', txHash: hash });
     await viewEqualsChain();
-  }, 30_000);
+  });
 
   it('remembers a hash that no node knows, and takes the one that replaced it', async () => {
     const { id, transaction } = await create();
@@ -87,21 +87,20 @@ describe('POST /orders/{id}/submit', () => {
     expect((await agent.submit(id, hash)).body).toMatchObject({ id, status: 'open', txHash: hash });
     expect((await agent.submit(id, UNKNOWN)).body).toMatchObject({ id, status: 'open', txHash: hash });
     await viewEqualsChain();
-  }, 30_000);
+  });
 
   it('bounds how many hashes it remembers for one order', async () => {
     const { id } = await create();
     for (let turn = 0; turn < 16; turn += 1) expect((await agent.submit(id, `0x${turn.toString(16).padStart(64, '0')}`)).status).toBe(200);
     expect(refusal(await agent.submit(id, UNKNOWN))).toEqual([409, 'ORDER_NOT_MODIFIABLE']);
     expect((await agent.submit(id, `0x${'0'.repeat(64)}`)).status).toBe(200);
-  }, 30_000);
+  });
 
   it('rejects the order when its transaction was mined and failed', async () => {
     const { id, transaction } = await create();
-    const outsider = await newTrader(chain);
     // Sent by somebody who is not the delegate, the same bytes revert.
     await chain.pauseMining(true);
-    const { account, client } = outsider;
+    const { account, client } = outsider.trader;
     const serializedTransaction = await account.signTransaction({
       type: 'eip1559',
       to: transaction.to,
@@ -116,7 +115,7 @@ describe('POST /orders/{id}/submit', () => {
     await client.waitForTransactionReceipt({ hash });
     expect((await agent.submit(id, hash)).body).toMatchObject({ id, status: 'rejected', reason: 'OTHER', txHash: hash, expiresAt: null });
     await viewEqualsChain();
-  }, 30_000);
+  });
 
   it('says PAUSED when the contracts were paused between preparing and sending', async () => {
     const { id, transaction } = await create();
@@ -133,10 +132,10 @@ describe('POST /orders/{id}/submit', () => {
       await untilOpen(true);
     }
     await viewEqualsChain();
-  }, 30_000);
+  });
 
   it.each([
-    ["somebody else's transaction", async () => (await newAgentTrader(sandbox, chain)).trader.open({ tradeType: 1 })],
+    ["somebody else's transaction", () => outsider.trader.open({ tradeType: 1 })],
     ['a transaction of the trader that is another order', () => agent.trader.open({ tradeType: 1, openPrice: 40_000n * 10n ** 10n })],
     ['a transaction that calls something else', () => agent.trader.send(agent.trader.account.address, '0x')],
     ['a failed transaction of somebody else', failedElsewhere],
@@ -148,13 +147,12 @@ describe('POST /orders/{id}/submit', () => {
       const answer = await agent.submit(id, hash);
       expect([...refusal(answer), answer.body['details']]).toEqual([422, 'SUBMISSION_MISMATCH', { txHash: hash }]);
       expect(await agent.order(id)).toMatchObject({ status: 'prepared', txHash: null });
-      await viewEqualsChain();
     },
     30_000,
   );
 
   async function failedElsewhere(): Promise<`0x${string}`> {
-    const { account, client } = await newTrader(chain);
+    const { account, client } = outsider.trader;
     const fees = await client.estimateFeesPerGas();
     const serializedTransaction = await account.signTransaction({
       ...{ type: 'eip1559', to: chain.definition.diamond, data: '0x85886333', gas: 200_000n, nonce: await nonceOf(account.address) },
@@ -173,7 +171,7 @@ describe('POST /orders/{id}/submit', () => {
     expect(refusal(await agent.submit(two.id, hash))).toEqual([422, 'SUBMISSION_MISMATCH']);
     expect((await agent.submit(one.id, hash)).body).toMatchObject({ status: 'open' });
     await viewEqualsChain();
-  }, 30_000);
+  });
 
   it('links an order that had expired before its transaction was mined', async () => {
     const { id, transaction } = await create();
@@ -181,7 +179,7 @@ describe('POST /orders/{id}/submit', () => {
     const hash = await agent.send(transaction);
     expect((await agent.submit(id, hash)).body).toMatchObject({ id, status: 'open', txHash: hash });
     await viewEqualsChain();
-  }, 30_000);
+  });
 
   it.each([
     ['a hash that is too short', { txHash: '0x12' }],
@@ -193,11 +191,10 @@ describe('POST /orders/{id}/submit', () => {
 
   it("does not show another trader's order, nor one that is not there", async () => {
     const { id } = await create();
-    const other = await newAgentTrader(sandbox, chain);
-    expect(refusal(await other.submit(id, UNKNOWN))).toEqual([404, 'ORDER_NOT_FOUND']);
+    expect(refusal(await outsider.submit(id, UNKNOWN))).toEqual([404, 'ORDER_NOT_FOUND']);
     expect(refusal(await agent.submit('999999999', UNKNOWN))).toEqual([404, 'ORDER_NOT_FOUND']);
     expect(await agent.order(id)).toMatchObject({ txHash: null });
-  }, 30_000);
+  });
 
   it('says 502 while the node is gone, and remembers nothing', async () => {
     const { id } = await create();
@@ -208,5 +205,5 @@ describe('POST /orders/{id}/submit', () => {
       chain.setRpcFault({ mode: 'ok' });
     }
     expect(await agent.order(id)).toMatchObject({ status: 'prepared', txHash: null });
-  }, 30_000);
+  });
 });

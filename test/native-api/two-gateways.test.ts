@@ -1,8 +1,8 @@
 import { generatePrivateKey } from 'viem/accounts';
 import { Wallet } from 'ethers';
+import { generatePrivateKey } from 'viem/accounts';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { agentTrader, newAgentTrader, refusal, type AgentTrader, type Answer, type Json } from '../harness/traders/agent-trader.js';
-import { until } from '../harness/time/eventually.js';
 import { startSecondGateway, type SecondGateway } from '../harness/venue/second-gateway.js';
 import { EVERYTHING } from '../harness/traders/master-wallet.js';
 import { checkExchange } from '../harness/checks/openapi-check.js';
@@ -58,8 +58,14 @@ const throughBeside = (): TestVenue => ({
   },
 });
 
-/** A test that counts must not straddle the turn of the minute. */
-const untilWindowIsYoung = (): Promise<void> => until(() => Date.now() % 60_000 < 30_000);
+/** Requests are counted by the minute: where one turned meanwhile, it is done again with another agent or address. */
+async function inOneMinute<Result>(work: () => Promise<Result>): Promise<Result> {
+  for (;;) {
+    const minute = Math.floor(Date.now() / 60_000);
+    const result = await work();
+    if (Math.floor(Date.now() / 60_000) === minute) return result;
+  }
+}
 
 const twoWays = (agent: AgentTrader): readonly AgentTrader[] => [agent, agentTrader(throughBeside(), chain, agent.trader, agent.wallet)];
 
@@ -76,10 +82,10 @@ const order = (changes: Json = {}): Json => ({ market: 'BTC/USD', side: 'long', 
 
 describe('two gateways on one database', () => {
   it('share the reads of an agent, to the last one', async () => {
-    const ways = twoWays(await newAgentTrader(sandbox, chain));
-    await untilWindowIsYoung();
-    const answers = await byTurns(ways, AGENT_LIMIT + 10, (way) =>
-      way.call('getAccount', 'GET', `/account/${way.trader.account.address}`, undefined, newClient()),
+    const answers = await inOneMinute(async () =>
+      byTurns(twoWays(await newAgentTrader(sandbox, chain)), AGENT_LIMIT + 10, (way) =>
+        way.call('getAccount', 'GET', `/account/${way.trader.account.address}`, undefined, newClient()),
+      ),
     );
     expect(passed(answers)).toHaveLength(AGENT_LIMIT);
     for (const answer of answers.filter(({ status }) => status >= 300))
@@ -87,9 +93,11 @@ describe('two gateways on one database', () => {
   });
 
   it('share the writes of an agent, to the last one', async () => {
-    const ways = twoWays(await newAgentTrader(sandbox, chain, { usdc: '100000' }));
-    await untilWindowIsYoung();
-    const answers = await byTurns(ways, WRITE_LIMIT + 4, (way) => way.call('createOrder', 'POST', '/orders', order(), newClient()));
+    const answers = await inOneMinute(async () =>
+      byTurns(twoWays(await newAgentTrader(sandbox, chain, { usdc: '100000' })), WRITE_LIMIT + 4, (way) =>
+        way.call('createOrder', 'POST', '/orders', order(), newClient()),
+      ),
+    );
     expect(passed(answers)).toHaveLength(WRITE_LIMIT);
     for (const answer of answers.filter(({ status }) => status >= 300))
       expect([refusal(answer), answer.body['details']]).toEqual([
@@ -99,20 +107,21 @@ describe('two gateways on one database', () => {
   });
 
   it('share the requests of an address, but for what the other lets through before it hears of them', async () => {
-    const client = newClient();
-    const ask = async (url: string): Promise<number> => (await fetch(`${url}/v1/arbitrum-sepolia`, { headers: client })).status;
-    await untilWindowIsYoung();
-    const here = await Promise.all(Array.from({ length: IP_LIMIT + 20 }, () => ask(sandbox.url)));
+    const { here, there } = await inOneMinute(async () => {
+      const client = newClient();
+      const ask = async (url: string): Promise<number> => (await fetch(`${url}/v1/arbitrum-sepolia`, { headers: client })).status;
+      const answers = await Promise.all(Array.from({ length: IP_LIMIT + 20 }, () => ask(sandbox.url)));
+      let passedThere = 0;
+      while ((await ask(beside.url)) === 200) passedThere += 1;
+      return { here: answers, there: passedThere };
+    });
     expect(here.filter((status) => status === 200)).toHaveLength(IP_LIMIT);
-    let there = 0;
-    while ((await ask(beside.url)) === 200) there += 1;
     expect(there).toBeLessThan(IP_LIMIT / 2);
   });
 
   it('share a daily cap, however the orders are spread', async () => {
     const scope = { ...EVERYTHING, dailySpendCapUsd: '1000' };
     const ways = twoWays(await newAgentTrader(sandbox, chain, { usdc: '100000', scope }));
-    await untilWindowIsYoung();
     const answers = await byTurns(ways, WRITE_LIMIT, (way) => way.call('createOrder', 'POST', '/orders', order(), newClient()));
     const refused = answers.filter(({ status }) => status >= 300);
     expect(refused.map(refusal)).toEqual(refused.map(() => [403, 'SCOPE_SPEND_CAP_EXCEEDED']));
@@ -122,7 +131,6 @@ describe('two gateways on one database', () => {
 
   it('make one order of one clientId that arrives at both', async () => {
     const ways = twoWays(await newAgentTrader(sandbox, chain, { usdc: '100000' }));
-    await untilWindowIsYoung();
     const answers = await byTurns(ways, 4, (way) => way.call('createOrder', 'POST', '/orders', order({ clientId: 'once' }), newClient()));
     const ids = answers.map(({ body }) => (body['order'] as Json)['id']);
     expect(new Set(ids).size).toBe(1);
