@@ -91,7 +91,7 @@ describe('a data folder', () => {
     const afresh = start({ SANDBOX_DATA: data });
     await afresh.until(READY);
     expect(afresh.output()).toMatch(/starting afresh/);
-  });
+  }, 600_000); // five starts, on a machine that may be busy
 
   const readiness = async (url: string): Promise<number> => (await fetch(`${url}/ready`)).status;
 
