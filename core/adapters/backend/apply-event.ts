@@ -4,12 +4,12 @@ import { newestWindows, volumeWindow } from './pair-wire.js';
 import type { Sections } from './sections.js';
 import { field, isObject, position } from './wire.js';
 
-/** `changed` nothing to do but tell; `refetch` the event says that something changed, but not what. */
+/** `changed`: applied, listeners must be notified; `refetch`: the event says that something changed, but not what. */
 export type Outcome = 'changed' | 'ignored' | 'refetch';
 
 type Apply = (sections: Partial<Sections>, value: unknown) => Outcome;
 
-/** Incremental events of the chain stream that touch the market configuration; every other name is none of our business. */
+/** Incremental events of the chain stream that concern the market configuration; other names are ignored. */
 const EVENTS: Readonly<Record<string, Apply>> = {
   openInterestPairUpdated: (sections, value) => {
     const given = field(value, 'pairBorrowingFees');
@@ -29,7 +29,7 @@ const EVENTS: Readonly<Record<string, Apply>> = {
   },
   oiWindowUpdated: (sections, value) => replaceWindow(sections, value),
   deepReorg: () => 'refetch',
-  // Open interest moved, but nobody has seen what these say of it.
+  // Open interest changed, but the payload of these events is undocumented.
   updateLeverage: () => 'refetch',
   updatePositionSize: () => 'refetch',
 };
@@ -38,7 +38,7 @@ export function applyEvent(sections: Partial<Sections>, name: string, value: unk
   return Object.hasOwn(EVENTS, name) ? (EVENTS[name]?.(sections, value) ?? 'ignored') : 'ignored';
 }
 
-/** An event that is malformed or names what we do not hold means our picture is incomplete: the snapshot settles it. */
+/** A malformed event, or one about a row we do not have, means that our state is incomplete: a snapshot replaces it. */
 function replaceRow(sections: Partial<Sections>, value: unknown, change: (pair: PairInCollateral) => PairInCollateral | null): Outcome {
   const [collateralIndex, pairIndex] = [position(field(value, 'collateralIndex')), position(field(value, 'pairIndex'))];
   const collateral = sections.collaterals?.find(({ index }) => index === collateralIndex);
@@ -49,7 +49,7 @@ function replaceRow(sections: Partial<Sections>, value: unknown, change: (pair: 
   return 'changed';
 }
 
-/** Some senders leave the pair out; then only a snapshot can tell whose window it was. */
+/** Some senders omit the pair; then only a snapshot shows which window changed. */
 function replaceWindow(sections: Partial<Sections>, value: unknown): Outcome {
   const pairIndex = position(field(value, 'pairIndex'));
   const window = volumeWindow(field(value, 'windowId'), field(value, 'newOi'));

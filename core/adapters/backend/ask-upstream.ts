@@ -6,13 +6,13 @@ import { ShapeError } from './problems.js';
 
 export type UpstreamName = 'charts' | 'history';
 
-/** Upstream understood the question and will not answer it; asking again would not help. */
+/** Upstream rejected the request itself; retrying would not help. */
 export class Refused extends Error {
   override readonly name = 'Refused';
 }
 
 export interface Upstream {
-  /** One question at a time, lines in turns, with one more try. Rejects with Refused, or with UPSTREAM_UNAVAILABLE. */
+  /** One request at a time, round-robin over queues, with one retry. Rejects with Refused, or with UPSTREAM_UNAVAILABLE. */
   ask<Answer>(url: string, read: (body: unknown) => Answer, line?: string): Promise<Answer>;
 }
 
@@ -21,19 +21,19 @@ export interface UpstreamOptions {
   readonly http: Http;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** 0 to 1: many replicas must not come back in one wave. */
+  /** 0 to 1: jitter, so that replicas do not retry simultaneously. */
   readonly random: () => number;
 }
 
 const RETRY_MS = 250;
-/** A client is not kept waiting for longer than this because upstream asks for patience. */
+/** Longest retry-after that a client is kept waiting for. */
 const LONGEST_RETRY_MS = 2_000;
-/** After a failure nobody is sent there for a moment: everybody in the queue would wait for the same time-out. */
+/** After a failure requests are rejected for a moment, because all queued ones would wait for the same timeout. */
 const COOLDOWN_MS = 2_000;
 const LONGEST_COOLDOWN_MS = 60_000;
 const MOST_WAITING = { perLine: 32, total: 256 } as const;
 
-/** For questions a client waits for: they fail quickly, and never pile up before a host that does not answer. */
+/** For requests a client waits for: they fail quickly, and never pile up before an unresponsive host. */
 export function createUpstream({ name, http, clock, signal, random }: UpstreamOptions): Upstream {
   const queue = createFairQueue(MOST_WAITING);
   let closedUntil = 0;
@@ -54,9 +54,9 @@ export function createUpstream({ name, http, clock, signal, random }: UpstreamOp
     try {
       return await once(url, read);
     } catch (error) {
-      const patience = patienceOf(error);
-      if (patience === null || patience > LONGEST_RETRY_MS) throw error;
-      await clock.sleep(Math.max(RETRY_MS * (0.5 + random() / 2), patience), signal);
+      const waitMs = retryAfterOf(error);
+      if (waitMs === null || waitMs > LONGEST_RETRY_MS) throw error;
+      await clock.sleep(Math.max(RETRY_MS * (0.5 + random() / 2), waitMs), signal);
       return once(url, read);
     }
   };
@@ -65,9 +65,9 @@ export function createUpstream({ name, http, clock, signal, random }: UpstreamOp
     try {
       return await twice(url, read);
     } catch (error) {
-      const patience = patienceOf(error);
-      if (patience === null) throw error;
-      closedUntil = clock.now() + Math.min(Math.max(COOLDOWN_MS, patience), LONGEST_COOLDOWN_MS);
+      const waitMs = retryAfterOf(error);
+      if (waitMs === null) throw error;
+      closedUntil = clock.now() + Math.min(Math.max(COOLDOWN_MS, waitMs), LONGEST_COOLDOWN_MS);
       throw unavailable(error);
     }
   };
@@ -77,8 +77,8 @@ export function createUpstream({ name, http, clock, signal, random }: UpstreamOp
   };
 }
 
-/** How long the failure asks for patience, or null when it is not one that passes. */
-function patienceOf(error: unknown): number | null {
+/** The retry-after of a transient failure; null for a permanent one. */
+function retryAfterOf(error: unknown): number | null {
   if (error instanceof HttpFault) return error.retryAfterMs;
   return error instanceof ShapeError ? 0 : null;
 }

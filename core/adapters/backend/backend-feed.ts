@@ -23,9 +23,9 @@ import { createTradeHistory } from './trade-history.js';
 
 export interface BackendFeedOptions {
   readonly chain: ChainDefinition & { readonly slug: ChainSlug };
-  /** Answers for the market configuration when the backend has been silent for too long. */
+  /** Serves the market configuration when the backend was silent for too long. */
   readonly node?: Pick<Chain, 'views' | 'head'>;
-  /** The protocol's own hosts for this chain unless given. */
+  /** Defaults to the protocol's own hosts for this chain. */
   readonly endpoints?: Endpoints;
   readonly clock: Clock;
   readonly log: Logger;
@@ -36,14 +36,14 @@ export interface BackendFeedOptions {
 }
 
 export interface BackendFeed extends MarketFeed {
-  /** Newest block the event stream spoke of; null before the first. */
+  /** Newest block reported by the event stream; null before the first. */
   block(): BlockNotice | null;
-  /** Ticks thrown away since the start, as unreadable or as not believed. */
+  /** Ticks dropped since the start, as unreadable or implausible. */
   droppedTicks(): number;
 }
 
 const WATCH_MS = 1_000;
-/** Prints of an unchanged price are skipped, but no open market stands still for this long. */
+/** Unchanged prices are not sent, but an open market does not stand still for this long. */
 const SILENT_CRYPTO_MS = 60_000;
 const SILENT_OTHER_MS = 300_000;
 
@@ -119,7 +119,7 @@ export function createBackendFeed(options: BackendFeedOptions): BackendFeed {
     return current && referenceCollateral(current);
   };
 
-  /** Null when nothing is known, or what is known cannot be a price. */
+  /** Null without a valid price. */
   const point = (pairIndex: number, collateral: Collateral | null): PricePoint | null => {
     const quote = price.book.get(pairIndex);
     return quote ? referencePrice(collateral?.pairs[pairIndex] ?? null, quote) : null;
@@ -130,7 +130,7 @@ export function createBackendFeed(options: BackendFeedOptions): BackendFeed {
     return { market: pair ? symbolOf(pair) : `pair ${pairIndex}` };
   };
 
-  /** A closed market, and one the protocol has switched off, may keep its last price for as long as it likes. */
+  /** The last price of a closed or disabled market does not become stale. */
   const isSilent = (pairIndex: number): boolean => {
     const { pairs, groups } = layers.current();
     const groupName = groups[pairs[pairIndex]?.groupIndex ?? -1]?.name ?? '';

@@ -1,10 +1,10 @@
 export interface Backoff {
-  /** How long to wait after one more failure. `atLeastMs` is what upstream asked for. */
+  /** The wait after one more failure. `atLeastMs` is upstream's retry-after. */
   readonly next: (atLeastMs?: number) => number;
   readonly reset: () => void;
 }
 
-/** Doubling with jitter: between half and all of the step, so that many clients do not come back in one wave. */
+/** Exponential with jitter: between half and all of the step, so that clients do not retry simultaneously. */
 export function createBackoff(firstMs: number, capMs: number, random: () => number): Backoff {
   let failures = 0;
   return {

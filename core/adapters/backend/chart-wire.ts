@@ -5,7 +5,7 @@ import { ShapeError } from './problems.js';
 import { epochMs, field } from './wire.js';
 
 const MAX_ROWS = 20_000;
-/** One row in ten may be broken; beyond that the table is something else. */
+/** One row in ten may be malformed; beyond that the table is rejected. */
 const TOLERATED = 10;
 
 /** `{table: [{time, open, high, low, close}]}`, in any order, times in seconds or ms → ascending candles, one per opening. */
@@ -19,7 +19,7 @@ export function readCandles(body: unknown, sizeMs: number): Candle[] {
     sizeMs,
   );
   if ((table.length - read.length) * TOLERATED > table.length) throw new ShapeError('table has unreadable rows');
-  // A resolution that is not really offered is answered with another one.
+  // Upstream answers an unsupported resolution with another one.
   if (read.some(({ time }) => floorTo(time, sizeMs) !== time)) throw new Refused('candles of another resolution');
   const candles: Candle[] = [];
   for (const candle of read) {
@@ -30,7 +30,7 @@ export function readCandles(body: unknown, sizeMs: number): Candle[] {
   return candles;
 }
 
-/** The newest candle is still growing; where it alone is stamped with its last tick, it belongs to the opening before. */
+/** The newest candle is still growing; if it alone has the time of its last tick, it is floored to its opening time. */
 function withOpening(ascending: readonly Candle[], sizeMs: number): readonly Candle[] {
   const [newest, ...others] = [...ascending].reverse();
   const isOdd = ({ time }: Candle): boolean => floorTo(time, sizeMs) !== time;

@@ -11,7 +11,7 @@ export interface ChartsOptions {
   readonly clock: Clock;
 }
 
-/** Candles are asked for and kept in aligned pieces, so that clients with different ranges share them. */
+/** Candles are fetched and cached in aligned pieces, so that clients with different ranges share them. */
 interface Piece {
   readonly candles: readonly Candle[];
   readonly askedAt: number;
@@ -20,20 +20,20 @@ interface Piece {
 
 const PIECE_CANDLES = 1_000;
 const KEPT_PIECES = 100;
-/** More than this many questions for one answer are not asked: a long range of which upstream only has minutes. */
+/** Limit of requests for one answer: a long range for which upstream only has minutes. */
 const MOST_PIECES = 64;
 /** Upstream may close a candle a little after its end. */
 const GRACE_MS = 5_000;
 const MOVING_TTL_MS = 10_000;
 const SETTLED_TTL_MS = 3_600_000;
-/** While upstream is away, what is at hand is served for this many times its life. */
+/** While upstream is unavailable, cached candles are served for this many times their TTL. */
 const STRETCH = 10;
 const REFUSED_MS = 3_600_000;
 
-/** Minutes of every resolution that might be offered, longest first. */
+/** Minutes of every possible resolution, longest first. */
 const RESOLUTIONS = Object.values(INTERVAL_MINUTES).sort((a, b) => b - a);
 
-/** History of the pricing host; which resolutions it offers is found out by asking. */
+/** Chart history of the pricing host; the resolutions it supports are discovered by requests. */
 export function createCharts({ pricingUrl, upstream, clock }: ChartsOptions): Pick<MarketFeed, 'candles'> {
   const pieces = new Map<string, Piece>();
   const underWay = new Map<string, Promise<Piece>>();
@@ -51,7 +51,7 @@ export function createCharts({ pricingUrl, upstream, clock }: ChartsOptions): Pi
     const until = Math.ceil(Math.min(end, askedAt + 1_000) / 1_000);
     const url = `${pricingUrl}/charts/${pairIndex}/${start / 1_000}/${until}/${minutes}`;
     const isSettled = askedAt - GRACE_MS >= end;
-    // Whoever reads through the past of a market makes nobody wait who looks at the present, or at another market.
+    // Separate queues, so that reading a market's past delays neither its present nor other markets.
     const line = `${pairIndex} ${isSettled ? 'past' : 'present'}`;
     const candles = await upstream.ask(url, (body) => readCandles(body, sizeMs), line);
     return { candles: candles.filter(({ time }) => time >= start && time < end), askedAt, isSettled };
@@ -75,7 +75,7 @@ export function createCharts({ pricingUrl, upstream, clock }: ChartsOptions): Pi
     }
   };
 
-  /** Every piece between two moments. */
+  /** All pieces of a range. */
   const gather = async (pairIndex: number, minutes: number, { from, to }: { from: number; to: number }): Promise<Charts> => {
     const pieceMs = PIECE_CANDLES * minutes * MINUTE_MS;
     const first = floorTo(from, pieceMs);
@@ -99,7 +99,7 @@ export function createCharts({ pricingUrl, upstream, clock }: ChartsOptions): Pi
       for (const minutes of divisors) {
         try {
           const { candles, knownUntil } = await gather(pairIndex, minutes, { from, to });
-          // Only an answer in a shorter resolution proves that the longer one, and not the market, is the trouble.
+          // Only an answer in a shorter resolution proves that the longer one, and not the market, is unsupported.
           for (const one of refused) refusedUntil.set(one, clock.now() + REFUSED_MS);
           return { candles: aggregate(candles, intervalMs(interval)), knownUntil };
         } catch (error) {

@@ -2,7 +2,7 @@ import type { BorrowingState, FundingParams, FundingState, PairInCollateral } fr
 import { naturals, struct } from './struct.js';
 import { field, flag, integer, natural, slot } from './wire.js';
 
-/** What one collateral says about one pair, gathered from seven parallel arrays of different lengths. */
+/** Data of one pair in one collateral, from seven parallel arrays of different lengths. */
 
 const oiBeforeV10 = naturals('long', 'short', 'max');
 const oiCollateral = naturals('oiLongCollateral', 'oiShortCollateral');
@@ -27,7 +27,7 @@ const fundingData = struct({
 
 export type OpenInterest = Pick<PairInCollateral, 'maxOi' | 'oiBeforeV10' | 'oiCollateral' | 'oiToken'>;
 
-/** The same object stands in `pairOis[]` and in the open-interest event. */
+/** The same object is used in `pairOis[]` and in the open-interest event. */
 export function openInterest(value: unknown): OpenInterest | null {
   const before = oiBeforeV10(field(value, 'beforeV10'));
   const collateral = oiCollateral(field(value, 'collateral'));
@@ -70,7 +70,7 @@ export function columnsOf(collateral: unknown): Columns {
   };
 }
 
-/** Null when the collateral has no open-interest row for the pair, 'malformed' when a row is there and cannot be read. */
+/** Null when the collateral has no open-interest row for the pair, 'malformed' when the row cannot be parsed. */
 export function pairInCollateral(columns: Columns, index: number): PairInCollateral | 'malformed' | null {
   const oiRow = slot(columns.ois, index);
   if (oiRow === undefined || oiRow === null) return null;

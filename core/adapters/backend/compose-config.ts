@@ -3,7 +3,7 @@ import type { Cell } from './pair-wire.js';
 import { ShapeError } from './problems.js';
 import type { HoursClass, Sections } from './sections.js';
 
-/** Without these nothing can be priced or refused rightly; what else is missing reads as the contract's unset value. */
+/** Required to price or reject correctly; other missing sections read as the contract's unset value. */
 const REQUIRED = [
   'tradingState',
   'marketOrdersTimeoutBlocks',
@@ -43,7 +43,7 @@ const NO_MULTIPLIER = 10_000_000_000n;
 
 export interface Defaults {
   readonly refreshedAt: number;
-  /** Stands in for a flag the source does not send. */
+  /** Used for a flag the source does not send. */
   readonly isOpen: (hours: HoursClass) => boolean;
 }
 
@@ -68,12 +68,12 @@ export function composeConfig(sections: CompleteSections, defaults: Defaults): M
   };
 }
 
-/** Holds the place of a malformed row; no pair refers to it. */
+/** Placeholder for a malformed row; no pair refers to it. */
 const NO_FEES = { totalPositionSizeFeeP: 0n, totalLiqCollateralFeeP: 0n, oraclePositionSizeFeeP: 0n, minPositionSizeUsd: 0n };
 
 const cell = <Value>(column: readonly Cell<Value>[] | undefined, index: number, unset: Value): Cell<Value> => column?.[index] ?? unset;
 
-/** Null for a blank slot, and for a pair of which anything is malformed: better no market than one priced wrongly. */
+/** Null for a blank slot, and for a pair with any malformed value, because no market is better than a wrongly priced one. */
 function composePair(sections: CompleteSections, index: number): Pair | null {
   const row = sections.pairs[index];
   if (!row || !sections.groups[row.groupIndex] || !sections.fees[row.feeIndex]) return null;

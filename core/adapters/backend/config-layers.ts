@@ -7,18 +7,18 @@ import type { OnchainConfig } from '../evm/market-config/onchain-config.js';
 import type { ConfigSource } from './config-source.js';
 
 export interface ConfigLayers {
-  /** Throws NOT_READY when neither source has spoken lately. */
+  /** Throws NOT_READY when both sources are stale. */
   current(): MarketConfig;
-  /** The newest there is, however old. */
+  /** The newest available, however old. */
   last(): MarketConfig | null;
   from(): FeedStatus['configFrom'];
-  /** To be called now and then: turns the reading of the chain on and off. */
+  /** Called periodically: turns reading from the chain on and off. */
   watch(): void;
 }
 
-/** The chain is asked a little before the backend's word runs out, so that nobody notices the change. */
+/** The chain is read shortly before the backend's configuration becomes stale, so that there is no gap. */
 const ASK_CHAIN_AFTER_MS = 90_000;
-/** Who starts while the backend is away has no old word to stand on meanwhile. */
+/** Shorter at start, when there is no earlier configuration to serve meanwhile. */
 const ASK_CHAIN_AT_START_MS = 15_000;
 
 /** The backend's configuration while it is fresh, then the chain's own. */

@@ -12,7 +12,7 @@ import { createSnapshotLoop } from './snapshot-loop.js';
 import { openSocket } from './socket.js';
 import { field, natural } from './wire.js';
 
-/** A busy venue changes something every few ms; listeners hear of it in steps they can follow. */
+/** A busy venue changes every few ms; changes are published in batches. */
 const ANNOUNCE_MS = 50;
 const EVENTS_SILENCE_MS = 30_000;
 const MAX_EVENT_BYTES = 16 * 1024 * 1024;
@@ -28,10 +28,10 @@ export interface ConfigSource {
   stop(): Promise<void>;
   config(): MarketConfig | null;
   refreshedAt(): number | null;
-  /** Newest block the event stream spoke of. */
+  /** Newest block reported by the event stream. */
   block(): BlockNotice | null;
   lastEventAt(): number | null;
-  /** Why the last snapshot or event line failed; null while it works. */
+  /** Why the last snapshot or event connection failed; null while it works. */
   fault(part: 'config' | 'events'): string | null;
 }
 
@@ -43,13 +43,13 @@ export interface ConfigSourceOptions {
   readonly random: () => number;
   readonly isOpen: Defaults['isOpen'];
   onChange(): void;
-  /** A row of the public history, as it came. */
+  /** A raw row of the public trade history. */
   onTrade(row: unknown): void;
-  /** Blocks were taken back: what was told of them no longer holds. */
+  /** A reorganisation: events of the undone blocks are no longer valid. */
   onReorg(): void;
 }
 
-/** Snapshots over HTTP, kept current between them by the chain's event stream. */
+/** Snapshots over HTTP, updated by the chain's event stream in between. */
 export function createConfigSource(options: ConfigSourceOptions): ConfigSource {
   const { clock, log, random, endpoints } = options;
   const state = createConfigState(options.isOpen);

@@ -7,19 +7,19 @@ import { readSections, type Sections } from './sections.js';
 export interface ConfigState {
   /** Null before the first complete snapshot. */
   config(): MarketConfig | null;
-  /** Epoch ms at which the source last spoke of the state as a whole or in part; null before the first snapshot. */
+  /** Epoch ms of the source's last full or partial update; null before the first snapshot. */
   refreshedAt(): number | null;
   /**
-   * Replaces everything; throws ShapeError and keeps the old when the snapshot is incomplete or unreadable. Null when the source
-   * rebuilt it before the one at hand, as a lagging replica of theirs may answer: the newer one stays.
+   * Replaces everything; throws ShapeError and keeps the old state when the snapshot is incomplete or malformed. Null when the snapshot is
+   * older than the current one, as a lagging upstream replica may send: the newer one stays.
    */
   replace(snapshot: unknown, now: number): Problems | null;
-  /** Replaces the keys the frame has; throws ShapeError and keeps the old when one is unreadable. */
+  /** Replaces the keys of the frame; throws ShapeError and keeps the old state when one is malformed. */
   merge(frame: unknown, now: number): Problems;
   event(name: string, value: unknown): Outcome;
 }
 
-/** A clock of theirs that runs ahead must not make every later snapshot look old. */
+/** Limits the source's time to ours: a clock that runs ahead must not make every later snapshot look old. */
 const plausible = (stamp: number | undefined, now: number): number => Math.min(stamp ?? now, now);
 
 export function createConfigState(isOpen: Defaults['isOpen']): ConfigState {

@@ -10,7 +10,7 @@ function word(value: unknown, key: string): bigint | null {
   return read !== null && read <= MAX_WORD ? read : null;
 }
 
-/** Absent slots are unset slots: no depth, no impact. Malformed ones make the pair unknown rather than free of impact. */
+/** Absent slots are unset: no depth, no impact. Malformed ones make the pair unknown instead of free of impact. */
 export function depthBands(value: unknown): DepthBands | null {
   if (value === undefined || value === null) return NO_DEPTH;
   const [aboveSlot1, aboveSlot2] = [word(value, 'aboveSlot1'), word(value, 'aboveSlot2')];

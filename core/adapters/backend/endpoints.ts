@@ -1,4 +1,4 @@
-/** Where the protocol's backends answer. Paths are kept, so that one host may serve several chains under prefixes. */
+/** URLs of the protocol's backends. Paths are kept, so that one host may serve several chains under prefixes. */
 export interface Endpoints {
   /** Chain host, REST. */
   readonly backendUrl: string;

@@ -1,5 +1,5 @@
 export interface FairQueue {
-  /** Runs when it is its line's turn; null when the line or the whole is full. */
+  /** Runs when its queue has its turn; null when the queue or the total is full. */
   take<Result>(line: string, work: () => Promise<Result>): Promise<Result> | null;
 }
 
@@ -8,13 +8,13 @@ export interface QueueLimits {
   readonly total: number;
 }
 
-/** One at a time. Lines take turns, so that a long one makes nobody wait but its own. */
+/** Runs one task at a time, round-robin over named queues, so that a long queue delays only its own tasks. */
 export function createFairQueue({ perLine, total }: QueueLimits): FairQueue {
   const lines = new Map<string, (() => Promise<unknown>)[]>();
   let waiting = 0;
   let isBusy = false;
 
-  /** A line that had its turn goes to the end. */
+  /** A queue that had its turn moves to the end. */
   const next = (): (() => Promise<unknown>) | undefined => {
     for (const [line, works] of lines) {
       const work = works.shift();
@@ -41,7 +41,7 @@ export function createFairQueue({ perLine, total }: QueueLimits): FairQueue {
       if (waiting >= total || works.length >= perLine) return null;
       waiting += 1;
       return new Promise((resolve, reject) => {
-        // Never rejects: what went wrong is its caller's, not the next one's.
+        // Never rejects: a failure concerns its caller only, not the next task.
         works.push(() => work().then(resolve, reject));
         lines.set(line, works);
         void run();

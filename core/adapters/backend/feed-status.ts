@@ -24,7 +24,7 @@ interface Sources {
   readonly history: Pick<TradeHistory, 'askedAt'>;
 }
 
-/** Ready once there has been a configuration and a price; what has gone stale since then is told by the parts. */
+/** Ready after the first configuration and price; staleness is reported per part. */
 export function feedStatus({ config, layers, price, history }: Sources, now: number): FeedStatus {
   const askedAt = history.askedAt();
   return {
@@ -34,7 +34,7 @@ export function feedStatus({ config, layers, price, history }: Sources, now: num
       config: part(config.refreshedAt(), FLAGS_FRESH_MS, config.fault('config'), now),
       price: part(price.lastFrameAt(), PRICE_STALE_MS, price.fault(), now),
       events: part(config.lastEventAt(), EVENTS_STALE_MS, config.fault('events'), now),
-      // Asked for only when somebody wants it, so its age says nothing bad of it.
+      // Fetched on demand only, so its age is no fault.
       history: { state: askedAt === null ? 'absent' : 'ok', ageMs: askedAt === null ? null : now - askedAt },
     },
   };

@@ -3,15 +3,15 @@ import { field } from './wire.js';
 
 const TIMEOUT_MS = 8_000;
 export const BODY_CAP = 16 * 1024 * 1024;
-/** Empty containers cost far more memory parsed than written; a real snapshot of 1.25 MB has some 30 000. */
+/** Limits parsed memory: empty containers take far more memory parsed than as text; a real snapshot of 1.25 MB has some 30 000. */
 const MAX_CONTAINERS = 1_000_000;
 const MAX_RETRY_AFTER_MS = 300_000;
 
-/** Says what went wrong without the URL, which may be an operator's private one. */
+/** Describes a failure without the URL, which may be an operator's private one. */
 export class HttpFault extends Error {
   override readonly name = 'HttpFault';
   readonly retryAfterMs: number;
-  /** Null where there was no answer, or none that could be read. */
+  /** Null without a readable answer. */
   readonly status: number | null;
 
   constructor(message: string, retryAfterMs = 0, status: number | null = null) {
@@ -22,20 +22,20 @@ export class HttpFault extends Error {
 }
 
 export interface Http {
-  /** One request in flight per host; the others wait their turn. A host that asked for patience is not asked. Rejects with HttpFault. */
+  /** One request in flight per host; others are queued. Requests during a host's retry-after fail at once. Rejects with HttpFault. */
   getJson(url: string, signal: AbortSignal): Promise<unknown>;
 }
 
-/** 408 and 429 ask for patience; the other 4xx are about the question, and say nothing about the next one. */
+/** 408 and 429 are transient; other 4xx concern this request only. */
 export const isAboutQuestion = (status: number | null): boolean =>
   status !== null && status >= 400 && status < 500 && status !== 408 && status !== 429;
 
-/** Feeds of several chains share the pricing host, so they may share one of these. */
+/** Feeds of several chains share the pricing host, so they may share one instance. */
 export function createHttp(clock: Clock): Http {
   const lanes = new Map<string, Promise<unknown>>();
   const rests = new Map<string, { readonly until: number; readonly status: number | null }>();
 
-  /** Patience is asked of the client, not of the question: whatever else it would ask there waits as well. */
+  /** Retry-after applies to the client, so every request to the host waits. */
   const ask = async (host: string, url: string, signal: AbortSignal): Promise<unknown> => {
     const rest = rests.get(host);
     const left = (rest?.until ?? 0) - clock.now();
@@ -100,7 +100,7 @@ export function retryAfter(header: string | null | undefined, now: number): numb
   return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS) : 0;
 }
 
-/** Counts what comes out of the decompressor, so that a small body cannot become a large one. */
+/** Counts decompressed bytes, so that a small body cannot expand without limit. */
 async function readBody(response: Response): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let size = 0;

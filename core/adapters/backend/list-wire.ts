@@ -14,7 +14,7 @@ const leverages = naturals('minLeverage', 'maxLeverage');
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
 const isAddress = (value: unknown): value is `0x${string}` => typeof value === 'string' && ADDRESS.test(value);
 
-/** Position is the index; a malformed row is null and takes the pairs that refer to it with it. */
+/** The position is the index; a malformed row is null and disables the pairs that refer to it. */
 export function readGroups(value: unknown, problems: Problems): (Group | null)[] {
   return rows(value, 'groups').map((cell, index) => {
     const [name, limits] = [symbol(field(cell, 'name')), isObject(cell) ? leverages(cell) : null];
@@ -33,7 +33,7 @@ export function readFees(value: unknown, problems: Problems): (FeeGroup | null)[
   });
 }
 
-/** A collateral that cannot be read is left out: collaterals carry their own index and are found by it. */
+/** A malformed collateral is skipped: collaterals have their own index. */
 export function readCollaterals(value: unknown, problems: Problems): MutableCollateral[] {
   return rows(value, 'collaterals').flatMap((cell, at) => {
     const collateral = readCollateral(cell, at, problems);

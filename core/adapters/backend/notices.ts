@@ -6,7 +6,7 @@ const TIMEOUT_MS = 8_000;
 const MAX_BYTES = 1024 * 1024;
 const MAX_NOTICES = 100;
 
-/** The protocol's `GET /api/notifications/{address}`; items without an integer id are left out, because nobody could put them away. */
+/** The protocol's `GET /api/notifications/{address}`; items without an integer id are skipped, because they could not be dismissed. */
 export function createBackendNotices(baseUrl: string): NoticeSource {
   return {
     async list(address) {
@@ -48,7 +48,7 @@ const isRecord = (value: unknown): value is Record<string, unknown> => typeof va
 const textIn = (item: Record<string, unknown>, names: readonly string[]): string =>
   (names.map((name) => item[name]).find((value) => typeof value === 'string') ?? '').slice(0, 2_000);
 
-/** Epoch ms, epoch seconds or an ISO text; 0 when it says nothing. */
+/** Epoch ms, epoch seconds or an ISO text; 0 when it cannot be parsed. */
 function timeIn(value: unknown): number {
   const time = typeof value === 'number' ? (value < 10 ** 11 ? value * 1000 : value) : typeof value === 'string' ? Date.parse(value) : 0;
   return Number.isFinite(time) && time > 0 ? Math.trunc(time) : 0;

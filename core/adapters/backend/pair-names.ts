@@ -5,7 +5,7 @@ type NameIndex = (name: string) => number | null;
 const NONE: NameIndex = () => null;
 const known = new WeakMap<MarketConfig, NameIndex>();
 
-/** Pair index by the protocol's own name, or by the public one where no pair is called exactly so: `TSLA/USD` may mean `TSLA_1/USD`. */
+/** Pair index by the protocol's name, or by the public name if no pair has that name: `TSLA/USD` may mean `TSLA_1/USD`. */
 export function pairNames(config: MarketConfig | null): NameIndex {
   if (!config) return NONE;
   const found = known.get(config);

@@ -4,7 +4,7 @@ import { ShapeError, type Problems } from './problems.js';
 import { naturals, struct, type StructReader } from './struct.js';
 import { field, flag, isObject, MAX_PAIRS, natural, position, symbol } from './wire.js';
 
-/** The per-pair columns. Each is indexed by pair and has its own length; 'malformed' keeps a bad cell from passing for an unset one. */
+/** The per-pair columns. Each is indexed by pair and has its own length; 'malformed' distinguishes a bad cell from an unset one. */
 
 export type Cell<Value> = Value | 'malformed';
 export type PairRow = Pick<Pair, 'from' | 'to' | 'spreadP' | 'groupIndex' | 'feeIndex'>;
@@ -47,7 +47,7 @@ const column =
       return 'malformed';
     });
 
-/** A blank slot keeps its place for ever: dropping it would shift every index after it. */
+/** A blank slot keeps its position: dropping it would shift every later index. */
 export function readPairs(value: unknown, problems: Problems): (PairRow | null)[] {
   return rows(value, 'pairs').map((cell, index) => {
     if (cell === null || field(cell, 'from') === '') return null;
@@ -86,7 +86,7 @@ export function volumeWindow(id: unknown, volume: unknown): VolumeWindow | null 
   return read === null || sides === null ? null : { id: read, ...sides };
 }
 
-/** Windows only matter while they are young, and the contract keeps a handful: older ones are let go. */
+/** Only recent windows matter, and the contract keeps a handful: older ones are dropped. */
 export function newestWindows(windows: readonly VolumeWindow[]): VolumeWindow[] {
   return [...windows].sort((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0)).slice(-MAX_WINDOWS);
 }

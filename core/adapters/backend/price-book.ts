@@ -2,35 +2,35 @@ import { epochMs, field, MAX_PAIRS, slot } from './wire.js';
 import { createGate, type Gate } from './price-gate.js';
 import { readPrice, type PriceFrame, type Tick } from './price-frame.js';
 
-/** What the feed last said of one pair, before any skew. */
+/** The last price of one pair, before any skew. */
 export interface Quote {
   readonly mark: bigint;
   readonly index: bigint;
-  /** Epoch ms, the sender's stamp where it is plausible. */
+  /** Epoch ms, the sender's time if it is plausible. */
   readonly at: number;
-  /** Epoch ms of our own clock, for staleness. */
+  /** Epoch ms of our clock, for staleness. */
   readonly heardAt: number;
 }
 
 export interface PriceBook {
   /** Pairs whose quote changed or was confirmed. */
   apply(frame: PriceFrame, now: number): readonly number[];
-  /** Fills in what is newer than what the socket said; charts are as old as they say, and at least as old as the question. */
+  /** Applies charts that are newer than the socket's prices; they are as old as their timestamp, and at least as old as the request. */
   seed(charts: unknown, askedAt: number, now: number): readonly number[];
   get(pairIndex: number): Quote | undefined;
   readonly quotes: ReadonlyMap<number, Quote>;
-  /** Ticks thrown away since the start, as unreadable or as not believed. */
+  /** Ticks dropped since the start, as unreadable or implausible. */
   readonly dropped: number;
 }
 
 interface Entry {
   readonly mark: Gate;
   readonly index: Gate;
-  /** Set once a frame has given the index price on its own; before that it follows the mark. */
+  /** Set once a frame has contained an index price; before that the index follows the mark. */
   hasOwnIndex: boolean;
 }
 
-/** A stamp further off than this tells of a broken clock, not of an old price. */
+/** A larger difference means a broken clock, not an old price. */
 const PLAUSIBLE_MS = 60_000;
 
 export function createPriceBook(): PriceBook {
@@ -44,15 +44,15 @@ export function createPriceBook(): PriceBook {
     return found;
   };
 
-  const believe = (gate: Gate, price: bigint, now: number): bigint | null => {
-    const believed = gate.pass(price, now);
-    if (believed === null) dropped += 1;
-    return believed;
+  const filter = (gate: Gate, price: bigint, now: number): bigint | null => {
+    const accepted = gate.pass(price, now);
+    if (accepted === null) dropped += 1;
+    return accepted;
   };
 
   const setMark = ({ pairIndex, price }: Tick, at: number, now: number): boolean => {
     const entry = entryOf(pairIndex);
-    const mark = believe(entry.mark, price, now);
+    const mark = filter(entry.mark, price, now);
     if (mark === null) return false;
     const index = entry.hasOwnIndex ? (quotes.get(pairIndex)?.index ?? mark) : mark;
     quotes.set(pairIndex, { mark, index, at, heardAt: now });
@@ -61,7 +61,7 @@ export function createPriceBook(): PriceBook {
 
   const setIndex = ({ pairIndex, price }: Tick, at: number, now: number): boolean => {
     const entry = entryOf(pairIndex);
-    const index = believe(entry.index, price, now);
+    const index = filter(entry.index, price, now);
     if (index === null) return false;
     entry.hasOwnIndex = true;
     quotes.set(pairIndex, { mark: quotes.get(pairIndex)?.mark ?? index, index, at, heardAt: now });
@@ -69,9 +69,9 @@ export function createPriceBook(): PriceBook {
   };
 
   const seedOne = (pairIndex: number, charts: unknown, at: number, now: number): boolean => {
-    const heard = quotes.get(pairIndex)?.heardAt;
+    const receivedAt = quotes.get(pairIndex)?.heardAt;
     const mark = readPrice(slot(field(charts, 'closes'), pairIndex));
-    if (mark === null || (heard !== undefined && heard >= at) || !setMark({ pairIndex, price: mark }, at, now)) return false;
+    if (mark === null || (receivedAt !== undefined && receivedAt >= at) || !setMark({ pairIndex, price: mark }, at, now)) return false;
     const index = readPrice(slot(field(charts, 'indexPrices'), pairIndex));
     const quote = quotes.get(pairIndex);
     if (quote) quotes.set(pairIndex, { ...quote, heardAt: at, index: index ?? quote.index });

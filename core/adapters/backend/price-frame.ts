@@ -10,9 +10,9 @@ export interface PriceFrame {
   readonly kind: 'v4' | 'v3' | 'heartbeat' | 'unknown';
   readonly marks: readonly Tick[];
   readonly indexes: readonly Tick[];
-  /** Epoch ms of the sender, as it says. */
+  /** Epoch ms as sent. */
   readonly sentAt: number | null;
-  /** Entries that are no price: zero, negative, not a number, too large for the contract, an impossible pair. */
+  /** Invalid entries: zero, negative, not a number, too large for the contract, an impossible pair. */
   readonly dropped: number;
 }
 
@@ -23,7 +23,7 @@ const MAX_PRICE = 2n ** 64n - 1n;
 const NOTHING = { marks: [], indexes: [], sentAt: null, dropped: 0 } as const;
 const stamp = (value: unknown): number | null => (typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : null);
 
-/** All three shapes are met on either socket: `{m,i,t}`, a flat array of pairs and prices, and a lone timestamp. */
+/** All three shapes occur on both sockets: `{m,i,t}`, a flat array of pairs and prices, and a single timestamp. */
 export function readPriceFrame(frame: unknown): PriceFrame {
   if (Array.isArray(frame)) return readArray(frame);
   if (!isObject(frame) || (frame['m'] === undefined && frame['i'] === undefined)) return { ...NOTHING, kind: 'unknown' };

@@ -1,20 +1,20 @@
 /**
- * A price that leaves the sanity band of the last accepted one is not believed at once. It is believed when it persists: three ticks
- * that agree with each other over at least half a second, or any tick once the last accepted price is a minute old (a market that
- * reopens may gap). Until then the last accepted price stands, so that a real jump of more than a fifth reaches clients after about a
- * second and a smaller one at once. One wrong tick would otherwise size and bound orders that the contract then fills at the true price.
+ * A price outside the sanity band of the last accepted one is accepted only if it persists: three ticks that agree with each other over at
+ * least half a second, or any tick once the last accepted price is a minute old (a market that reopens may gap). Until then the last
+ * accepted price is kept, so a real jump of more than a fifth is published after about a second and a smaller one at once. Otherwise one
+ * wrong tick would size and limit orders that the contract then fills at the true price.
  */
 const BAND_PERCENT = 20n;
 const CONFIRMATIONS = 3;
 const PERSIST_MS = 500;
-const FORGET_MS = 60_000;
+const ACCEPTED_TTL_MS = 60_000;
 
 export interface Gate {
-  /** The price to hold after this tick, or null when the tick is not believed yet. */
+  /** The accepted price after this tick, or null when the tick is not accepted yet. */
   pass(price: bigint, now: number): bigint | null;
 }
 
-interface Rumour {
+interface Candidate {
   readonly price: bigint;
   readonly since: number;
   readonly count: number;
@@ -22,19 +22,20 @@ interface Rumour {
 
 export function createGate(): Gate {
   let accepted: { price: bigint; at: number } | null = null;
-  let rumour: Rumour | null = null;
+  let candidate: Candidate | null = null;
 
   const accept = (price: bigint, now: number): bigint => {
     accepted = { price, at: now };
-    rumour = null;
+    candidate = null;
     return price;
   };
 
   return {
     pass(price, now) {
-      if (!accepted || now - accepted.at > FORGET_MS || isNear(price, accepted.price)) return accept(price, now);
-      rumour = rumour && isNear(price, rumour.price) ? { ...rumour, count: rumour.count + 1 } : { price, since: now, count: 1 };
-      return rumour.count >= CONFIRMATIONS && now - rumour.since >= PERSIST_MS ? accept(price, now) : null;
+      if (!accepted || now - accepted.at > ACCEPTED_TTL_MS || isNear(price, accepted.price)) return accept(price, now);
+      candidate =
+        candidate && isNear(price, candidate.price) ? { ...candidate, count: candidate.count + 1 } : { price, since: now, count: 1 };
+      return candidate.count >= CONFIRMATIONS && now - candidate.since >= PERSIST_MS ? accept(price, now) : null;
     },
   };
 }

@@ -8,14 +8,14 @@ import { readPriceFrame } from './price-frame.js';
 import { openSocket } from './socket.js';
 
 const SILENCE_MS = 5_000;
-/** Every pair of the venue in one frame is some 20 KB. */
+/** A frame with every pair of the venue has some 20 KB. */
 const MAX_FRAME_BYTES = 256 * 1024;
 
 export interface PriceSource {
   start(): Promise<void>;
   stop(): Promise<void>;
   readonly book: PriceBook;
-  /** Price frame or heartbeat, whichever was last; charts do not count, because only the stream is live. */
+  /** The last price frame or heartbeat; charts do not count, because only the stream is live. */
   lastFrameAt(): number | null;
   fault(): string | null;
 }
@@ -38,7 +38,7 @@ export function createPriceSource(options: PriceSourceOptions): PriceSource {
   let fault: string | null = null;
   let closeSocket: Cancel = () => undefined;
 
-  const tell = (pairs: readonly number[]): void => {
+  const publish = (pairs: readonly number[]): void => {
     if (pairs.length > 0 && !stopping.signal.aborted) options.onPrices(pairs);
   };
 
@@ -46,7 +46,7 @@ export function createPriceSource(options: PriceSourceOptions): PriceSource {
     const askedAt = clock.now();
     try {
       const charts = await options.http.getJson(`${endpoints.pricingUrl}/charts`, stopping.signal);
-      tell(book.seed(charts, askedAt, clock.now()));
+      publish(book.seed(charts, askedAt, clock.now()));
     } catch (error) {
       const isExpected = error instanceof HttpFault;
       if (!stopping.signal.aborted)
@@ -54,7 +54,7 @@ export function createPriceSource(options: PriceSourceOptions): PriceSource {
     }
   };
 
-  /** At every dial, but never two at once: a line that keeps breaking must not multiply the requests. */
+  /** On every connection attempt, but never twice at once: a flapping connection must not multiply the requests. */
   const seedOnce = (): Promise<void> => (seeding ??= seed().finally(() => (seeding = null)));
 
   const onFrame = (frame: unknown): void => {
@@ -62,7 +62,7 @@ export function createPriceSource(options: PriceSourceOptions): PriceSource {
     if (read.kind === 'unknown') return;
     lastFrameAt = clock.now();
     fault = null;
-    tell(book.apply(read, lastFrameAt));
+    publish(book.apply(read, lastFrameAt));
   };
 
   return {

@@ -1,4 +1,4 @@
-/** What a snapshot got wrong, counted; only the first few places are kept, so that garbage cannot fill the memory or the log. */
+/** Counts malformed parts of a snapshot; only the first few places are kept, to bound memory and log. */
 export interface Problems {
   readonly count: number;
   readonly places: readonly string[];
@@ -22,7 +22,7 @@ export function createProblems(): Problems {
   };
 }
 
-/** The snapshot as a whole cannot be what it claims to be; it is refused and the previous one stays. */
+/** The snapshot as a whole is malformed; it is rejected and the previous one stays. */
 export class ShapeError extends Error {
   override readonly name = 'ShapeError';
 }

@@ -3,9 +3,9 @@ import { marketPrice } from '../../domain/pricing/skew-impact.js';
 import type { Quote } from './price-book.js';
 
 /**
- * Public prices take the skew of one collateral: USDC where it is active, else the first active one. A pair is a core pair when that
- * collateral has a skew depth for it; its mark is then the feed's price moved by the standing skew, as the contract's triggers see
- * it. For every other pair the feed's own mark stands (futures for volatile pairs, spot for the rest).
+ * Public prices use the skew of one collateral: USDC where it is active, else the first active one. A pair is a core pair when that
+ * collateral has a skew depth for it; its mark is then the feed's price moved by the current skew, as the contract's triggers use it. For
+ * every other pair the feed's own mark is used (futures for volatile pairs, spot for the rest).
  */
 export function referenceCollateral(config: MarketConfig): Collateral | null {
   const active = config.collaterals.filter(({ isActive }) => isActive);

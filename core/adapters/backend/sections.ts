@@ -10,7 +10,7 @@ import { epochMs, field, isObject, natural } from './wire.js';
 
 export type HoursClass = Exclude<MarketGroup, 'crypto'>;
 
-/** The parsed snapshot, one property per wire key, so that a partial frame replaces exactly what it names. */
+/** The parsed snapshot, one property per wire key, so that a partial frame replaces exactly its keys. */
 export interface Sections {
   lastRefreshed: number;
   tradingState: TradingState;
@@ -47,7 +47,7 @@ const openFlag =
   (key: 'isForexOpen' | 'isStocksOpen' | 'isIndicesOpen' | 'isCommoditiesOpen'): WireReader =>
   (value) => ({ [key]: must(typeof value === 'boolean' ? value : null, key) });
 
-/** The keys we ask for, each with its reader. A reader throws when the key as a whole is not what it should be. */
+/** The requested keys with their parsers. A parser throws when the key as a whole is malformed. */
 const READERS: Readonly<Record<string, WireReader>> = {
   lastRefreshed: (value) => ({ lastRefreshed: must(epochMs(value), 'lastRefreshed') }),
   tradingState: (value) => ({ tradingState: must(TRADING_STATES[Number(natural(value) ?? -1)], 'tradingState') }),
@@ -87,7 +87,7 @@ function settings(value: unknown): OiWindowsSettings {
   return read;
 }
 
-/** The object may come with some of its columns only; the others keep what they had. */
+/** The object may contain only some of its columns; the others keep their values. */
 function pairInfos(value: unknown, problems: Problems): Partial<Sections> {
   if (!isObject(value)) throw new ShapeError('pairInfos is not an object');
   const { maxLeverages, pairDepthBands, pairFactors } = value;
@@ -98,7 +98,7 @@ function pairInfos(value: unknown, problems: Problems): Partial<Sections> {
   };
 }
 
-/** Reads whatever known keys the object has, all or nothing: one unreadable key refuses the frame. */
+/** Parses all known keys of the object; one malformed key rejects the frame. */
 export function readSections(value: unknown, problems: Problems): Partial<Sections> {
   if (!isObject(value)) throw new ShapeError('not an object');
   const read: Partial<Sections> = {};

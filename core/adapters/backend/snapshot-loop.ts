@@ -7,14 +7,14 @@ import { ShapeError } from './problems.js';
 const REFETCH_MS = 60_000;
 const FIRST_RETRY_MS = 250;
 const LAST_RETRY_MS = 30_000;
-/** Hints may come with every trade; the snapshot is asked for no more often than this because of them. */
+/** Hints may come with every trade; they trigger snapshots at most this often. */
 const HINT_INTERVAL_MS = 5_000;
 
 export interface SnapshotLoop {
-  /** Resolves when the first attempt has settled, well or badly. */
+  /** Resolves after the first attempt, successful or not. */
   start(): Promise<void>;
   stop(): Promise<void>;
-  /** Asks for an early snapshot; never earlier than upstream's patience allows. */
+  /** Requests an early snapshot, but not before upstream's retry-after. */
   hint(): void;
   fault(): string | null;
 }
@@ -23,7 +23,7 @@ export interface SnapshotLoopOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly random: () => number;
-  /** Fetches and adopts one snapshot; throws HttpFault or ShapeError when it cannot. */
+  /** Fetches and stores one snapshot; throws HttpFault or ShapeError on failure. */
   readonly take: (signal: AbortSignal) => Promise<void>;
 }
 
@@ -36,7 +36,7 @@ export function createSnapshotLoop({ clock, log, random, take }: SnapshotLoopOpt
   let takenAt = 0;
   let loop: Promise<void> = Promise.resolve();
 
-  /** How long until the next attempt. Nothing upstream does may end the loop. */
+  /** Returns the delay until the next attempt. No upstream failure may end the loop. */
   const attempt = async (): Promise<number> => {
     takenAt = clock.now();
     isHinted = false;

@@ -7,16 +7,16 @@ import { createBackoff } from './backoff.js';
 import { retryAfter } from './http.js';
 
 export interface SocketOptions {
-  /** What the line carries, for the log. */
+  /** Name of the stream, for the log. */
   readonly name: string;
   readonly url: string;
   readonly clock: Clock;
   readonly log: Logger;
   readonly random: () => number;
   readonly maxPayload: number;
-  /** No frame for this long, counted from the attempt to connect: the line is taken for dead and dialled again. */
+  /** Without a frame for this long, counted from the connection attempt, the connection is considered dead and reopened. */
   readonly silenceMs: number;
-  /** Text sent every so often, where upstream may expect a sign of life. */
+  /** Text sent periodically, where upstream may expect a heartbeat. */
   readonly keepAlive?: { readonly text: string; readonly everyMs: number };
   readonly onFrame: (frame: unknown) => void;
   readonly onFault: (reason: string) => void;
@@ -26,21 +26,21 @@ export interface SocketOptions {
 const FIRST_DELAY_MS = 500;
 const LAST_DELAY_MS = 30_000;
 const PROVEN_MS = 3_000;
-/** More than this many of the largest frames between two looks at the line is a flood. */
+/** More than this many frames of maximum size between two checks is a flood. */
 const FLOOD_FRAMES = 4;
 
-/** A socket that is dialled again for ever, until stopped. Only frames over some time prove a line good and reset the back-off. */
+/** A socket that reconnects until stopped. Only frames over some time prove a connection good and reset the back-off. */
 export function openSocket(options: SocketOptions): Cancel {
   const { clock } = options;
   const backoff = createBackoff(FIRST_DELAY_MS, LAST_DELAY_MS, options.random);
   let stopped = false;
-  let hangUp: Cancel = () => undefined;
+  let closeConnection: Cancel = () => undefined;
   let cancelRedial: Cancel = () => undefined;
 
   const dial = (): void => {
     if (stopped) return;
     options.onDial?.();
-    hangUp = connect(options, backoff.reset, (reason, patienceMs) => {
+    closeConnection = connect(options, backoff.reset, (reason, patienceMs) => {
       if (stopped) return;
       const retryMs = backoff.next(patienceMs);
       options.log.info('feed.line-lost', { line: options.name, reason, retryMs });
@@ -53,11 +53,11 @@ export function openSocket(options: SocketOptions): Cancel {
   return () => {
     stopped = true;
     cancelRedial();
-    hangUp();
+    closeConnection();
   };
 }
 
-/** One connection. `onEnd` is called exactly once, whatever happens, unless it was hung up. */
+/** One connection. `onEnd` is called exactly once, unless the connection was closed by us. */
 function connect(options: SocketOptions, onGood: () => void, onEnd: (reason: string, patienceMs: number) => void): Cancel {
   const { clock, silenceMs, keepAlive } = options;
   const socket = new WebSocket(options.url, { maxPayload: options.maxPayload, followRedirects: false });
@@ -97,7 +97,7 @@ function connect(options: SocketOptions, onGood: () => void, onEnd: (reason: str
   return () => end(null);
 }
 
-/** A frame we fail to handle is our bug, but it must not be upstream's way to end the process. */
+/** A failing frame handler is a bug of ours, but must not let upstream crash the process. */
 function handle({ onFrame, log }: SocketOptions, frame: unknown): void {
   try {
     onFrame(frame);

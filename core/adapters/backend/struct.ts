@@ -4,10 +4,10 @@ type Reader = (value: unknown) => bigint | boolean | null;
 type Shape = Readonly<Record<string, Reader>>;
 type Read<S extends Shape> = { readonly [Key in keyof S]: Exclude<ReturnType<S[Key]>, null> };
 
-/** Null when the value is there but malformed; all zero when it is absent, as an unset slot of the contract reads. */
+/** Null when the value is malformed; all zero when it is absent, like an unset slot of the contract. */
 export type StructReader<Value> = (value: unknown) => Value | null;
 
-/** A reader of a flat struct: every field well-formed, or the whole struct is unknown. */
+/** Parses a flat struct: every field must be well-formed. */
 export function struct<S extends Shape>(shape: S): StructReader<Read<S>> {
   const entries = Object.entries(shape);
   const unset = Object.fromEntries(entries.map(([key, read]) => [key, read === flag ? false : 0n])) as Read<S>;

@@ -17,9 +17,9 @@ export interface TradeHistoryOptions {
 }
 
 export interface TradeHistory extends Pick<MarketFeed, 'recentTrades'> {
-  /** A row of the event stream. */
+  /** Adds a row of the event stream. */
   add(row: unknown): void;
-  /** What is known may no longer be true: the next question goes upstream. */
+  /** Invalidates the cache: the next query goes upstream. */
   forget(): void;
   /** Epoch ms; null before the first answer. */
   askedAt(): number | null;
@@ -31,16 +31,16 @@ const TTL_MS = 60_000;
 const STRETCH = 10;
 const MOST_PER_PAIR = 500;
 const MAX_ROWS = 200_000;
-/** How long upstream may take to put an execution it has told into the history it answers with. */
+/** How long upstream may take to include a streamed execution in its history. */
 const LATE_MS = 120_000;
 
-/** The last day of every pair: asked for when somebody wants it, kept current by the event stream in between. */
+/** The last day of every pair: fetched on demand, updated by the event stream in between. */
 export function createTradeHistory(options: TradeHistoryOptions): TradeHistory {
   const { clock, upstream } = options;
   const url = `${options.globalUrl}/api/trading-history/24h?chainId=${options.chainId}`;
   let byPair = new Map<number, Known[]>();
-  /** Rows the stream told lately, oldest first. */
-  let told: { readonly row: Known; readonly heardAt: number }[] = [];
+  /** Recently streamed rows, oldest first. */
+  let streamed: { readonly row: Known; readonly receivedAt: number }[] = [];
   let askedAt: number | null = null;
   let refreshing: Promise<void> | null = null;
 
@@ -60,8 +60,8 @@ export function createTradeHistory(options: TradeHistoryOptions): TradeHistory {
   const refresh = async (): Promise<void> => {
     const started = clock.now();
     const rows = await upstream.ask(url, read);
-    told = told.filter(({ heardAt }) => heardAt >= started - LATE_MS);
-    byPair = sorted([...rows, ...told.map(({ row }) => row)]);
+    streamed = streamed.filter(({ receivedAt }) => receivedAt >= started - LATE_MS);
+    byPair = sorted([...rows, ...streamed.map(({ row }) => row)]);
     askedAt = started;
   };
 
@@ -90,11 +90,11 @@ export function createTradeHistory(options: TradeHistoryOptions): TradeHistory {
       const list = byPair.get(known.pairIndex) ?? [];
       if (list.some(({ key }) => key === known.key)) return;
       byPair.set(known.pairIndex, newestFirst([...list, known]));
-      told = [...told.filter(({ heardAt }) => heardAt >= clock.now() - LATE_MS), { row: known, heardAt: clock.now() }];
+      streamed = [...streamed.filter(({ receivedAt }) => receivedAt >= clock.now() - LATE_MS), { row: known, receivedAt: clock.now() }];
       options.onTrade(known);
     },
     forget() {
-      told = [];
+      streamed = [];
       askedAt = null;
     },
     askedAt: () => askedAt,

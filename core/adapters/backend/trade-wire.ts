@@ -3,13 +3,13 @@ import { readPrice } from './price-frame.js';
 import { epochMs, field, integer } from './wire.js';
 import { wireUnits } from './wire-number.js';
 
-/** A row of the public history, before it is known which of our pairs it is about. */
+/** A row of the public history, before its pair is resolved. */
 export interface TradeRow extends Omit<MarketTrade, 'pairIndex'> {
   /** `BASE/QUOTE`, as the protocol lists the pair. */
   readonly pair: string;
-  /** Equal for the same execution, however often and on whichever way it is told. */
+  /** Equal for the same execution, from any source. */
   readonly key: string;
-  /** Orders executions of one moment. */
+  /** Orders executions of the same time. */
   readonly id: bigint;
 }
 
@@ -30,7 +30,7 @@ const HASH = /^0x[0-9a-fA-F]{64}$/;
 const SCALE = 18;
 const UNIT = 10n ** 18n;
 
-/** Null for a row that is malformed, or that is about something else than an execution. */
+/** Null for a malformed row, or one that is no execution. */
 export function readTradeRow(row: unknown): TradeRow | null {
   const [name, pair, txHash] = [field(row, 'action'), field(row, 'pair'), field(row, 'tx')];
   const action = typeof name === 'string' && Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : undefined;
@@ -48,7 +48,7 @@ const textOf = (value: unknown): string => (typeof value === 'string' || typeof 
 
 const IDENTITY = ['address', 'tradeIndex', 'size', 'leverage'] as const;
 
-/** Both forms were met. */
+/** Upstream sends booleans in several forms. */
 function truth(value: unknown): boolean | null {
   if (value === true || value === 1 || value === '1' || value === 'true') return true;
   return value === false || value === 0 || value === '0' || value === 'false' ? false : null;

@@ -2,13 +2,13 @@ import { divideInteger } from '../../domain/decimal.js';
 
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d{1,3}))?$/i;
 
-/** A double has at most 17 significant digits; a longer text is not a price but an attempt to buy CPU. */
+/** A double has at most 17 significant digits; longer texts are rejected, because parsing them would waste CPU. */
 const MAX_TEXT = 64;
 
 /**
- * The one door through which upstream's plain numbers become fixed point. A JSON number is read by its shortest round-trip text,
- * which is the text the sender wrote for anything up to 15 significant digits, so no float arithmetic ever happens; digits that do
- * not fit `scale` are rounded half up. Null for anything that is not a finite decimal number.
+ * The only conversion of upstream's plain numbers to fixed point. A JSON number is parsed from its shortest round-trip text, which is the
+ * text the sender wrote for anything up to 15 significant digits, so no float arithmetic ever happens; digits that do not fit `scale` are
+ * rounded half up. Null for anything that is not a finite decimal number.
  */
 export function wireUnits(value: unknown, scale: number): bigint | null {
   if (typeof value === 'number') return Number.isFinite(value) ? textUnits(String(value), scale) : null;

@@ -1,6 +1,6 @@
 /**
- * What the parsers of this folder read, as data: for whoever wants to know where an answer of upstream differs from it. `fields` are
- * read, `also` are known to be there and left alone.
+ * What the parsers of this folder read, as data, to find differences in upstream's answers. `fields` are parsed, `also` are known and
+ * ignored.
  */
 export type WireKind = 'integer' | 'number' | 'flag' | 'text' | 'time';
 
@@ -11,9 +11,9 @@ export interface WireFields {
 
 export type WireShape =
   | { readonly kind: WireKind }
-  /** `blanks`: null holds the place of what is not there. */
+  /** `blanks`: null marks an absent element. */
   | { readonly list: WireShape; readonly blanks: boolean }
-  /** An object whose names are data. */
+  /** An object whose keys are data. */
   | { readonly values: WireShape }
   | WireFields;
 
@@ -118,7 +118,7 @@ export const TRADE_HISTORY_SHAPE = list(
   ),
 );
 
-/** Every event of the chain's stream that is known; those we do not use are passed over like those nobody has heard of. */
+/** All known events of the chain's stream; unused ones are ignored like unknown ones. */
 export const EVENT_NAMES: ReadonlySet<string> = new Set([
   ...['tradingVariables', 'currentBlock', 'currentL1Block', 'registerTrade', 'updateTrade', 'unregisterTrade', 'openTrades'],
   ...['liveEvent', 'liveEvents', 'unconfirmedEvent', 'event', 'new-trade-history', 'openInterestPairUpdated'],

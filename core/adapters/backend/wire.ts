@@ -1,8 +1,8 @@
-/** Readers for JSON nobody vouches for: the value, or null when it is not what the name says. */
+/** Parsers for untrusted JSON: the value, or null when it is not of the named kind. */
 
 export type WireObject = Readonly<Record<string, unknown>>;
 
-/** Indices are uint16 on chain, so nothing longer can mean anything. */
+/** Indices are uint16 on chain, so a longer list is invalid. */
 export const MAX_PAIRS = 65_536;
 
 const INTEGER = /^-?\d{1,78}$/;
@@ -11,10 +11,10 @@ export const isObject = (value: unknown): value is WireObject => typeof value ==
 
 export const field = (value: unknown, key: string): unknown => (isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined);
 
-/** Arrays of one snapshot differ in length: a slot beyond the end is absent, never shifted. */
+/** Arrays of one snapshot differ in length: a slot beyond the end is absent. */
 export const slot = (value: unknown, index: number): unknown => (Array.isArray(value) ? (value[index] as unknown) : undefined);
 
-/** Integers come as decimal strings or as numbers; a number beyond 2^53 has already lost digits and is refused. */
+/** Integers come as decimal strings or as numbers; a number beyond 2^53 has already lost digits and is rejected. */
 export function integer(value: unknown): bigint | null {
   if (typeof value === 'string') return INTEGER.test(value) ? BigInt(value) : null;
   return Number.isSafeInteger(value) ? BigInt(value as number) : null;
@@ -25,7 +25,7 @@ export function natural(value: unknown): bigint | null {
   return read !== null && read >= 0n ? read : null;
 }
 
-/** A position in one of the contract's lists. */
+/** An index in one of the contract's lists. */
 export function position(value: unknown): number | null {
   const read = natural(value);
   return read !== null && read < BigInt(MAX_PAIRS) ? Number(read) : null;
