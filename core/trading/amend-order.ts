@@ -20,9 +20,9 @@ import { prepareTransaction, type PreparedWrite } from './prepare-transaction.js
 import { spendMore } from './spend-more.js';
 
 /**
- * Changes a resting order. The contract can move its levels and slippage. It keeps the collateral when the trigger moves, so another price,
- * like another size, takes another order in its place, made in the same transaction, which stays the same order to its owner. The answer is
- * the order as it will read once that is mined.
+ * Changes a resting order. The contract can change TP, SL and slippage in place. It keeps the collateral when the trigger price moves, so a new
+ * price or size cancels the order and opens another in the same transaction; both keep one order id. Returns the order as it will be once
+ * the transaction is mined.
  */
 export async function amendOrder(
   gateway: Gateway,
@@ -42,7 +42,7 @@ export async function amendOrder(
   const intent = intentFor(known.order, indexOf(known.orderKey), wanted);
   if (intent === null) return nothing();
   requireTradable(venue, wanted);
-  // The least collateral is asked of new orders alone: one that rests keeps what it has.
+  // The minimum collateral applies to new orders only; a resting order keeps its collateral.
   (intent.kind === 'replace' ? checkOpening : checkLevels)(wanted, caller.trader, intent);
   const takes = { collateral: wanted.collateral, amount: wanted.terms.collateralAmount - known.order.collateralAmount };
   const attempt = prepareTransaction(gateway, venue, caller, { intent, takes: takes.amount > 0n ? takes : null });
@@ -52,7 +52,7 @@ export async function amendOrder(
   return { order: describeUnfilled(venue, known, order), transaction: write.transaction };
 }
 
-/** The order as it would be asked for today. */
+/** The order with the changes applied, as an opening. */
 function readChanges(venue: Venue, order: Order, changes: OrderChanges): Opening {
   const config = venue.feed.config();
   const [pair, view] = [config.pairs[order.pairIndex], marketView(config, order)];
@@ -77,17 +77,17 @@ function readChanges(venue: Venue, order: Order, changes: OrderChanges): Opening
 }
 
 const MAX_COLLATERAL = 2n ** 120n - 1n;
-/** As finely as we show sizes, so that what was read can be sent back. */
+/** The precision of published sizes, so that a client can send back the size it read. */
 const SHOWN_DECIMALS = 18;
 
-/** 1e18; null = the collateral as it is. At another price the same collateral would buy another size, so the size is asked for anew. */
+/** 1e18; null = the collateral is unchanged. At a new price the same collateral would buy another size, so the collateral is derived from the size again. */
 function sizeWanted(venue: Venue, order: Order, size: Decimal | undefined, isRepriced: boolean): bigint | null {
   if (size === undefined && !isRepriced) return null;
   const shown = describeOrder(venue.feed.config(), { id: 0n, order }, new Map()).size;
   return size === undefined || compare(size, shown) === 0 ? baseUnits(shown, SHOWN_DECIMALS) : baseUnits(size);
 }
 
-/** null when all is as it was. */
+/** null when nothing changes. */
 function intentFor(order: Order, tradeIndex: number, { terms, storedSl }: Opening): AmendIntent | ReplaceIntent | null {
   if (terms.collateralAmount !== order.collateralAmount) return { kind: 'replace', tradeIndex, by: terms };
   const { price, tp, sl, slippageP } = terms;
@@ -108,7 +108,7 @@ interface Replacement {
   readonly collateral: Collateral;
 }
 
-/** Stored before anybody can send it: the new slot is known for the same order the moment it appears. */
+/** Stored before the transaction is returned, so that the indexer links the new slot to the same order. */
 async function expectReplacement(gateway: Gateway, venue: Venue, caller: AgentCaller, replacement: Replacement): Promise<void> {
   const { known, order, write } = replacement;
   await spendMore(gateway, venue, caller, replacement);

@@ -17,14 +17,14 @@ import { closingSlippage } from './position-order.js';
 import { prepareTransaction, type PreparedWrite } from './prepare-transaction.js';
 import { requireAhead, requireProtectable } from './protect-position.js';
 
-/** An order that is the level of a position, as it rests on chain. */
+/** A resting order that is the TP or SL of a position. */
 export interface RestingLevel {
   readonly known: KnownOrder;
   readonly level: Level;
   readonly tradeIndex: number;
 }
 
-/** Moves the level, or how far from it the position may be closed. The answer is the order as it will read once that is mined. */
+/** Changes the trigger price or the closing slippage. Returns the order as it will be once the transaction is mined. */
 export async function moveLevel(
   gateway: Gateway,
   venue: Venue,
@@ -46,12 +46,12 @@ export async function moveLevel(
   const price = made.price === known.order.price ? made.price : storedLevel(venue, position, level, made.price);
   if (made.write === null) return { order: await getOrder(gateway, venue, caller, known.id.toString()), transaction: null };
   const order: Order = { ...known.order, price, slippageP: made.slippageP };
-  // Stored before anybody can send it: what the level becomes by it is known for the same order.
+  // Stored before the transaction is returned, so that the indexer links the new trigger price to the same order.
   await gateway.store.orders.expectReplacement(venue.definition.slug, known.id, made.write.handedOut, order);
   return { order: describeUnfilled(venue, known, order), transaction: made.write.transaction };
 }
 
-/** It closes all of its position at the market, so only where and how far from there can be another. */
+/** A TP/SL closes the whole position at the market, so only trigger price and slippage can change. */
 function requireMovable(venue: Venue, order: Order, { size, sl, tp }: OrderChanges): void {
   if (sl !== undefined) throw invalid('sl', 'has no meaning for an order that only reduces');
   if (tp !== undefined) throw invalid('tp', 'has no meaning for an order that only reduces');
@@ -59,7 +59,7 @@ function requireMovable(venue: Venue, order: Order, { size, sl, tp }: OrderChang
   throw new GatewayError('UNSUPPORTED', { reason: 'A take profit or stop loss closes the whole of its position: its size is no other.' });
 }
 
-/** Removes the level. */
+/** Removes the TP or SL. */
 export async function removeLevel(gateway: Gateway, venue: Venue, caller: AgentCaller, resting: RestingLevel): Promise<PreparedOrder> {
   const { level, tradeIndex, known } = resting;
   const { made } = await onLevel(gateway, venue, caller, resting, (): Promise<PreparedWrite> => {
@@ -69,7 +69,7 @@ export async function removeLevel(gateway: Gateway, venue: Venue, caller: AgentC
   return { order: describeUnfilled(venue, known), transaction: made.transaction };
 }
 
-/** Done only while the chain still has the level as this order set it: otherwise it is another's that would be moved or removed. */
+/** Requires that the position still has the trigger price this order set; otherwise another order's TP/SL would be changed. */
 async function onLevel<Made>(
   gateway: Gateway,
   venue: Venue,
@@ -94,7 +94,7 @@ function requireOwn(venue: Venue, known: KnownOrder, { figures }: HeldPosition, 
   if (figures[level] !== known.order.price) throw notModifiable(venue, known, 'the position has another level meanwhile');
 }
 
-/** null for every order that is none, or does not rest. */
+/** null for an order that is not a TP/SL, or does not rest. */
 export function restingLevel(known: KnownOrder): RestingLevel | null {
   const level = levelOf(known.order);
   const { tradeIndex, status } = known.order;

@@ -26,11 +26,11 @@ import {
 import { prepareTransaction, type PreparedTransaction, type PreparedWrite } from './prepare-transaction.js';
 import type { UpdateFees } from '../ports/simulation.js';
 
-/** The contract knows one change behind both: a position keeps its size, and collateral comes in or goes out. */
+/** Both are `updateLeverage` on the contract: the position keeps its size, and collateral is added or removed. */
 export type LeverageChange =
   { readonly leverage: Decimal } | { readonly collateral: { readonly action: 'add' | 'remove'; readonly amount: Decimal } };
 
-/** What a position may be brought to; higher bounds are the market's, at the oracle's price. */
+/** Lower bound, 1e3; the upper bound is the market's, checked at the oracle's price. */
 const MIN_LEVERAGE = 100n;
 
 interface Changed {
@@ -49,7 +49,7 @@ export async function changeLeverage(
   const { position, made } = await onPosition(gateway, venue, caller, id, async (figures) => {
     const leverage = plan(venue, caller, figures, change);
     if (leverage === figures.leverage) return { leverage, write: null, fees: null };
-    // Both in one turn of the event loop, and so in one round trip.
+    // Started in the same turn of the event loop, so that both go into one RPC batch.
     const [write, fees] = await Promise.all([
       prepare(gateway, venue, caller, figures, leverage),
       fromNode(venue.chain.updateFees(caller.trader, figures)),
@@ -64,7 +64,7 @@ export async function changeLeverage(
   const moved = collateralAmount - figures.collateralAmount;
   const part = { action: 'leverage' as const, leverage, collateralAmount: moved < 0n ? -moved : moved, sizeCollateral: 0n, sizeToken: 0n };
   const sl = storedSl(venue, position, { sl: figures.sl, leverage });
-  // Described before anything is stored: an answer we could not give must not leave an order behind.
+  // Described before anything is stored: if this throws, no order is left behind.
   const after = positionOf(venue, { ...own, trade: { ...own.trade, collateralAmount, leverage: Number(leverage), sl } }, place);
   const times = { now: venue.clock.now(), expiresAt: write.transaction.expiresAt };
   const order = positionOrder(caller, figures, { ...part, slippageP: closingSlippage(figures) }, times);
@@ -86,7 +86,7 @@ function plan(venue: Venue, { scope }: AgentCaller, figures: PositionFigures, ch
   return leverage;
 }
 
-/** Leverage has three decimals, so amounts come in steps: the next one below what was asked for, in either direction. */
+/** Leverage has three decimals, so amounts come in steps; the amount is rounded down to the next step. */
 export function leverageFor(
   figures: Pick<PositionFigures, 'collateralAmount' | 'leverage'>,
   collateral: Collateral,
@@ -106,7 +106,7 @@ export function leverageFor(
   return stepped;
 }
 
-/** The least amount that moves the leverage by one step. */
+/** Reports the minimum amount that changes the leverage by one step. */
 function belowStep(
   figures: Pick<PositionFigures, 'collateralAmount' | 'leverage'>,
   collateral: Collateral,
@@ -114,9 +114,9 @@ function belowStep(
 ): GatewayError {
   const { collateralAmount: held, leverage } = figures;
   const next = (held * leverage) / (action === 'add' ? leverage - 1n : leverage + 1n);
-  const least = action === 'add' ? next - held : held - next;
+  const minimum = action === 'add' ? next - held : held - next;
   const usd = (amount: bigint): string => formatDecimal(decimal(collateralToUsd(amount, collateral), 18));
-  return new GatewayError('SIZE_BELOW_MINIMUM', { collateralUsd: usd(units), minCollateralUsd: usd(least) });
+  return new GatewayError('SIZE_BELOW_MINIMUM', { collateralUsd: usd(units), minCollateralUsd: usd(minimum) });
 }
 
 function prepare(gateway: Gateway, venue: Venue, caller: AgentCaller, figures: PositionFigures, leverage: bigint): Promise<PreparedWrite> {
@@ -126,8 +126,8 @@ function prepare(gateway: Gateway, venue: Venue, caller: AgentCaller, figures: P
 }
 
 /**
- * A leverage above the market's is told as such; the contract itself compares what the position is worth at the oracle's price. No
- * leverage is low enough for a market that is disabled.
+ * A leverage above the market's maximum is reported as LEVERAGE_OUT_OF_RANGE; the contract itself compares the effective leverage at the
+ * oracle's price. In a disabled market no leverage is allowed, so that is reported as MARKET_CLOSED.
  */
 function refuse(venue: Venue, position: HeldPosition, wanted: Wanted, write: PreparedWrite): void {
   const { figures } = position;
@@ -143,11 +143,11 @@ function refuse(venue: Venue, position: HeldPosition, wanted: Wanted, write: Pre
 
 interface Wanted {
   readonly leverage: bigint;
-  /** null where this Diamond does not say: then the fee of the change is left out. */
+  /** null where this Diamond does not provide them; then the fee of the change is not counted. */
   readonly fees: UpdateFees | null;
 }
 
-/** With the fee of the change itself, which the contract counts too: at the edge it decides. */
+/** Includes the fee of the change, which the contract counts too and which decides close to the limit. */
 const foreseeLeverage = (venue: Venue, position: HeldPosition, { leverage: newLeverage, fees }: Wanted): Foreseen | null =>
   foresee(venue, position, (context, { trade, account }) => {
     const terms = fees === null ? context.terms : { ...context.terms, feeMultiplier: fees.feeMultiplier };

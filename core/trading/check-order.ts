@@ -13,10 +13,10 @@ import { LEVERAGE_DECIMALS } from './exact-units.js';
 import type { Opening, OrderMarket } from './order-request.js';
 import { wouldRevert } from './refuse-revert.js';
 
-/** Finer than money is told, coarser than the contract reckons. */
+/** Decimals of published USD amounts; the contract uses 18. */
 const USD_DECIMALS = 6;
 
-/** A limit or stop may rest while its market is shut: nothing asks the oracle before it opens again. */
+/** Limit and stop orders may rest while the market is closed: the oracle is not asked before it opens again. */
 export function requireSession({ feed, clock }: Venue, { pair, symbol }: Pick<OrderMarket, 'pair' | 'symbol'>, type: OrderType): void {
   const session = feed.session(pair.index, clock.now());
   const mayRest = session === 'closed' && type !== 'market' && feed.config().tradingState === 'active';
@@ -25,25 +25,25 @@ export function requireSession({ feed, clock }: Venue, { pair, symbol }: Pick<Or
 
 export const requireTradable = (venue: Venue, opening: Opening): void => requireSession(venue, opening, opening.terms.type);
 
-/** What the contract would refuse whatever the state of the market. */
+/** Checks that do not depend on the state of the market. */
 export function checkOpening(opening: Opening, trader: Address, intent?: Intent): void {
   const { terms, view, collateral } = opening;
-  const least = minOpeningCollateral(view.fees, view.collateral);
-  if (terms.collateralAmount < least) {
+  const minimum = minOpeningCollateral(view.fees, view.collateral);
+  if (terms.collateralAmount < minimum) {
     const usd = (amount: bigint): string => formatDecimal(round(decimal(collateralToUsd(amount, collateral), 18), USD_DECIMALS, 'half-up'));
-    const notional = positionSizeCollateral({ collateralAmount: least, leverage: terms.leverage });
+    const notional = positionSizeCollateral({ collateralAmount: minimum, leverage: terms.leverage });
     throw new GatewayError('SIZE_BELOW_MINIMUM', {
       collateralUsd: usd(terms.collateralAmount),
-      minCollateralUsd: usd(least),
+      minCollateralUsd: usd(minimum),
       leverage: formatDecimal(decimal(terms.leverage, LEVERAGE_DECIMALS)),
-      // To the cent and up: an order of that value is large enough.
+      // Rounded up to the cent, so that an order of this value is large enough.
       minNotionalUsd: formatDecimal(round(decimal(collateralToUsd(notional, collateral), 18), 2, 'up')),
     });
   }
   checkLevels(opening, trader, intent);
 }
 
-/** Take profit and stop loss stand on their own side of the price. */
+/** Take profit and stop loss must be on the correct side of the price. */
 export function checkLevels({ terms }: Pick<Opening, 'terms'>, trader: Address, intent: Intent = { kind: 'open', ...terms }): void {
   const { tp, sl, price, long } = terms;
   const isWrong = (trigger: bigint, isAbove: boolean): boolean => trigger > 0n && (isAbove ? trigger <= price : trigger >= price);
@@ -52,12 +52,12 @@ export function checkLevels({ terms }: Pick<Opening, 'terms'>, trader: Address, 
   if (isWrong(sl, !long)) throw wouldRevert(inner(), 'TradeSlInvalid');
 }
 
-/** The guardrails of the agent that need no books; the spending cap is checked where the order is stored. */
+/** Scope checks that need no stored data; the spending cap is checked when the order is stored. */
 export function checkScope({ scope }: AgentCaller, { symbol, terms }: Opening): void {
   checkMarket(scope, symbol);
   checkLeverage(scope, decimal(terms.leverage, LEVERAGE_DECIMALS));
 }
 
-/** Notional in USD, rounded up: a cap is not passed by a fraction. */
+/** Notional in USD, rounded up so that rounding never exceeds a cap. */
 export const notionalUsd = ({ sizeCollateral, collateral }: Opening): Decimal =>
   round(decimal(collateralToUsd(sizeCollateral, collateral), 18), USD_DECIMALS, 'up');

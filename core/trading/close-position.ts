@@ -30,15 +30,15 @@ import {
 import { prepareTransaction, type PreparedWrite } from './prepare-transaction.js';
 
 export interface CloseRequest {
-  /** Base units; absent = all of it. */
+  /** Base units; absent = the whole position. */
   readonly size?: Decimal | undefined;
-  /** Percent; absent = what the position has stored. */
+  /** Percent; absent = the position's stored slippage. */
   readonly slippage?: Decimal | undefined;
   /** 1e10; absent = the mark. */
   readonly expectedPrice?: bigint | undefined;
 }
 
-/** Closes a position at the market, all of it or a part. It becomes an ordinary order, which the oracle fills or refuses. */
+/** Closes a position or a part of it at the market. The result is an ordinary order, which the oracle fills or rejects. */
 export async function closePosition(
   gateway: Gateway,
   venue: Venue,
@@ -51,7 +51,7 @@ export async function closePosition(
   return { order: describeUnfilled(venue, stored), transaction: write.transaction };
 }
 
-/** The order and its transaction, checked and rehearsed; nothing is stored. */
+/** Checks and simulates the order and its transaction; nothing is stored. */
 export async function prepareClose(
   gateway: Gateway,
   venue: Venue,
@@ -69,7 +69,7 @@ export async function prepareClose(
   return { order: positionOrder(caller, position.figures, plan.part, times), write };
 }
 
-/** What a close at the market expects: the mark in the position's own collateral. Throws NOT_READY without a live price. */
+/** The expected price of a market close: the mark in the position's own collateral. Throws NOT_READY without a live price. */
 export const closingMark = ({ feed }: Venue, position: Pick<PositionFigures, 'pairIndex' | 'collateralIndex'>): bigint =>
   markIn(marketView(feed.config(), position)?.state, feed.price(position.pairIndex));
 
@@ -125,7 +125,7 @@ function planClose(venue: Venue, { scope }: AgentCaller, figures: PositionFigure
   };
 }
 
-/** The collateral of this much of the position, rounded down: never more is closed than was asked for. */
+/** The collateral of this size of the position, rounded down so that no more than the requested size is closed. */
 function partOf(figures: PositionFigures, size: Decimal, collateral: Collateral): bigint {
   const shown = tradeSize(figures, collateral);
   const compared = compare(size, shown);

@@ -12,7 +12,7 @@ import { notionalUsd } from './check-order.js';
 import { LEVERAGE_DECIMALS, PRICE_DECIMALS } from './exact-units.js';
 import { currentPrice, type AskedOpening } from './order-request.js';
 
-/** What an order would get, as people read it. */
+/** The predicted result of an order, in decimal units. */
 export interface Quote {
   market: string;
   side: 'long' | 'short';

@@ -5,7 +5,7 @@ import type { Intent, OpenTerms, ProtectIntent } from '../domain/intent.js';
 import type { OrderType } from '../domain/order.js';
 import type { Address, Hex } from '../types.js';
 
-/** The writes of the Diamond, and nothing else of it: encoding walks the list it is given. */
+/** Only the Diamond's write functions, because viem searches the ABI linearly. */
 const abi = parseAbi([
   'struct Trade { address user; uint32 index; uint16 pairIndex; uint24 leverage; bool long; bool isOpen; uint8 collateralIndex; uint8 tradeType; uint120 collateralAmount; uint64 openPrice; uint64 tp; uint64 sl; bool isCounterTrade; uint160 positionSizeToken; uint24 __placeholder }',
   'function openTrade(Trade trade, uint16 maxSlippageP, address referrer)',
@@ -22,7 +22,7 @@ const abi = parseAbi([
   'function delegatedTradingAction(address trader, bytes callData) returns (bytes)',
 ]);
 
-/** Those of every order. A selector is the hash of a signature, which takes longer to make than all the rest of the call. */
+/** Prepared once, because computing the selector (a hash) takes longer than the rest of the encoding. */
 const OPEN_TRADE = prepareEncodeFunctionData({ abi, functionName: 'openTrade' });
 const DELEGATED = prepareEncodeFunctionData({ abi, functionName: 'delegatedTradingAction' });
 
@@ -32,8 +32,8 @@ const NO_REFERRER: Address = '0x0000000000000000000000000000000000000000';
 const TRADE_TYPE = { market: 0, limit: 1, stop: 2 } as const satisfies Record<OrderType, number>;
 
 /**
- * The bare call of the trader. What takes several calls becomes one `multicall`, so that it happens as a whole or not at all.
- * The contract puts the sender in the place of `trader`; it is written there for whoever reads the data before signing it.
+ * The trader's call without the delegation wrapper. Several calls become one `multicall`, so that they succeed or fail together.
+ * The contract overwrites `user` with the sender; it is filled in for a signer that reads the data.
  */
 export function encodeIntent(intent: Intent, trader: Address): Hex {
   const calls = callsOf(intent, trader);
@@ -42,13 +42,13 @@ export function encodeIntent(intent: Intent, trader: Address): Hex {
   return calls.length === 1 ? only : encodeFunctionData({ abi, functionName: 'multicall', args: [calls] });
 }
 
-/** What the Diamond has to serve for it. */
+/** The Diamond functions the intent needs. */
 export function functionsOf(intent: Intent): WriteName[] {
   const names = namesOf(intent);
   return names.length > 1 ? [...names, 'multicall'] : names;
 }
 
-/** In step with `callsOf`. */
+/** Must match `callsOf`. */
 function namesOf(intent: Intent): WriteName[] {
   switch (intent.kind) {
     case 'close':
@@ -82,7 +82,7 @@ const FUNCTION = {
   closingSlippage: 'updateMaxClosingSlippageP',
 } as const satisfies Record<string, WriteName>;
 
-/** What the sender has to send: the trader the call itself, anybody else the call on the trader's behalf. */
+/** The calldata to send: the call itself for the trader, wrapped in `delegatedTradingAction` for any other sender. */
 export function wrapFor(sender: Address, trader: Address, inner: Hex): Hex {
   if (sender.toLowerCase() === trader.toLowerCase()) return inner;
   return encodeFunctionData({ ...DELEGATED, args: [trader, inner] });
@@ -145,7 +145,7 @@ function open(terms: OpenTerms, trader: Address): Hex {
 const withdraw = ({ tradeIndex }: { readonly tradeIndex: number }): Hex =>
   encodeFunctionData({ abi, functionName: 'cancelOpenOrder', args: [tradeIndex] });
 
-/** Closing takes no slippage of its own: what the position has stored is set just before. */
+/** Close calls take no slippage argument, so the position's stored slippage is set just before. */
 function closingSlippage({ tradeIndex, slippageP }: { readonly tradeIndex: number; readonly slippageP: bigint | null }): Hex[] {
   if (slippageP === null) return [];
   return [encodeFunctionData({ abi, functionName: 'updateMaxClosingSlippageP', args: [tradeIndex, Number(slippageP)] })];

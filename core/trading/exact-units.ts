@@ -2,13 +2,13 @@ import { decimal, decimalsOf, formatDecimal, round, toUnits, type Decimal } from
 import { MAX_PRICE } from '../domain/pricing/units.js';
 import { GatewayError } from '../errors.js';
 
-/** What people write, in the contract's units. Nothing is rounded in silence: a digit that does not fit is refused. */
+/** Converts decimal input to the contract's units. Nothing is rounded silently: excess decimals are rejected. */
 
 export const PRICE_DECIMALS = 10;
 export const SIZE_DECIMALS = 8;
 export const LEVERAGE_DECIMALS = 3;
 export const SLIPPAGE_DECIMALS = 3;
-/** A share of two bytes on chain. */
+/** uint16 on chain. */
 const MAX_SLIPPAGE_P = 65_535n;
 
 export const invalid = (path: string, message: string): GatewayError =>
@@ -19,7 +19,7 @@ export function exactUnits(field: string, value: Decimal, maxDecimals: number): 
   throw new GatewayError('PRECISION_ERROR', { field, value: formatDecimal(value), maxDecimals, nearest: nearest(value, maxDecimals) });
 }
 
-/** Never zero: what was too small to be written is still something. */
+/** The nearest value that fits, at least one unit. */
 function nearest(value: Decimal, maxDecimals: number): string {
   const rounded = round(value, maxDecimals, 'half-up');
   return formatDecimal(rounded.units === 0n ? decimal(1n, maxDecimals) : rounded);

@@ -11,16 +11,16 @@ import { worstPrice } from '../domain/pricing/slippage.js';
 
 export const DISAGREEMENTS = ['executionPrice', 'oraclePrice', 'positionSize', 'lossPercent', 'leverage'] as const;
 
-/** Why an order was refused, and the two numbers that disagreed; null where neither the chain nor the market's parameters tell. */
+/** Why an order was refused, and the two values that were compared; null where neither the chain nor the market's parameters give them. */
 export interface Refusal {
   reason: OrderReason;
   /** What was compared; `positionSize` is in collateral. */
   quantity: (typeof DISAGREEMENTS)[number] | null;
   actual: Decimal | null;
   bound: Decimal | null;
-  /** What the oracle answered. */
+  /** The oracle's price. */
   oraclePrice: Decimal | null;
-  /** One of the two is reckoned with the market's parameters as they are now, because the contract does not tell it. */
+  /** One of the two values is computed with the current market parameters, because the contract does not emit it. */
   isEstimate: boolean;
 }
 
@@ -42,7 +42,7 @@ interface Case {
   readonly figures: NonNullable<Refused['figures']> | null;
   readonly view: MarketView | null;
   readonly decimals: number;
-  /** What our own reckoning of the callback says of an opening. */
+  /** The gateway's own prediction of the callback, for openings. */
   readonly predicted: OpenOutcome | null;
 }
 
@@ -58,9 +58,9 @@ function createCase(config: MarketConfig, order: Order, { place, ...refused }: R
   return { order, figures, view, decimals, predicted };
 }
 
-function inRange<Result>(reckon: () => Result): Result | null {
+function inRange<Result>(compute: () => Result): Result | null {
   try {
-    return reckon();
+    return compute();
   } catch (error) {
     if (error instanceof PriceRangeError) return null;
     throw error;
@@ -73,7 +73,7 @@ function compare(it: Case, reason: OrderReason): Comparison {
   const { order, figures } = it;
   switch (reason) {
     case 'SLIPPAGE':
-      // An order that buys has a ceiling, whichever side its position is on.
+      // `open: true` for closes too: `order.long` is the order's side, and a buy has an upper bound.
       return executed(it, worstPrice({ expectedPrice: order.price, maxSlippageP: order.slippageP, long: order.long, open: true }));
     case 'TP_REACHED':
       return executed(it, order.tp);
@@ -99,12 +99,12 @@ function compare(it: Case, reason: OrderReason): Comparison {
 }
 
 function executed({ figures, predicted }: Case, bound: bigint): Comparison {
-  const told = figures?.executionPrice ?? null;
-  const actual = positive(told ?? predicted?.impact.priceAfterImpact);
-  return { quantity: 'executionPrice', actual, bound: positive(bound), isEstimate: told === null && actual !== null };
+  const emitted = figures?.executionPrice ?? null;
+  const actual = positive(emitted ?? predicted?.impact.priceAfterImpact);
+  return { quantity: 'executionPrice', actual, bound: positive(bound), isEstimate: emitted === null && actual !== null };
 }
 
-/** An opening is held to the leverage it asks for, a change to the effective one it would lead to. */
+/** For an opening the requested leverage is compared, for a change the resulting effective one. */
 function leverage({ order, figures, view }: Case): Comparison {
   const asked = order.action === 'open' || order.action === 'leverage' ? order.leverage : null;
   const units = figures?.leverage ?? asked;

@@ -10,26 +10,26 @@ import { reclaimableAt } from './reclaim-time.js';
 
 export interface PreparedOrder {
   order: Order;
-  /** null when nothing has to reach the chain. */
+  /** null when no transaction is needed. */
   transaction: PreparedTransaction | null;
-  /** What the same transaction makes beside the order; absent where it makes nothing else. */
+  /** Other orders created by the same transaction; absent if there are none. */
   others?: Order[];
 }
 
 const ID = /^[1-9]\d{0,15}$/;
 
-/** Another trader's order is not there. */
+/** Orders of another trader are reported as not found. */
 export async function findOrder({ store }: Gateway, { definition }: Venue, { trader }: AgentCaller, id: string): Promise<KnownOrder> {
   const known = ID.test(id) ? await store.orders.find(definition.slug, trader, BigInt(id)) : null;
   if (known === null) throw new GatewayError('ORDER_NOT_FOUND', { id });
   return known;
 }
 
-/** For an order that has no fill yet; `order` in place of the stored one where a change was asked for. */
+/** For an order without fills; `order` replaces the stored one when a change is prepared. */
 export const describeUnfilled = (venue: Venue, known: KnownOrder, order = known.order): Order =>
   describeOrder(venue.feed.config(), { ...known, order }, new Map());
 
-/** Not in a state that accepts the change; with the time from which an unanswered request can be had back. */
+/** The order's status does not accept the change; includes the time from which an unanswered request can be reclaimed. */
 export function notModifiable(venue: Venue, { id, order }: Pick<KnownOrder, 'id' | 'order'>, reason?: string): GatewayError {
   const at = reclaimableAt(venue, order);
   return new GatewayError('ORDER_NOT_MODIFIABLE', {
@@ -40,17 +40,17 @@ export function notModifiable(venue: Venue, { id, order }: Pick<KnownOrder, 'id'
   });
 }
 
-/** The number in an order's place: the slot of a resting order, the index of a request. */
+/** The number in an order key: the slot of a resting order, or the index of a request. */
 export const indexOf = (orderKey: OrderKey): number => Number(orderKey.slice(orderKey.indexOf(':') + 1));
 
-/** Whether a transaction holds bytes that were handed out for the order, the last or those from before it was handed out afresh. */
+/** Whether a transaction contains calldata prepared for the order, current or from before a renewal. */
 export function carries({ transaction, formerData }: KnownOrder, input: Hex): boolean {
   const text = input.toLowerCase();
   const given = [...(transaction === null ? [] : [transaction.data]), ...formerData];
   return given.some((data) => text.includes(data.slice(2).toLowerCase()));
 }
 
-/** What the contract says when somebody or something was faster, in words of ours. */
+/** Contract errors that mean the order changed on chain in the meantime, with the published reason. */
 const OVERTAKEN: Readonly<Record<string, string>> = {
   PendingTrigger: 'a keeper is executing it',
   DoesntExist: 'it is no longer on chain',
@@ -60,7 +60,7 @@ const OVERTAKEN: Readonly<Record<string, string>> = {
   WaitTimeout: 'the oracle still has time to answer',
 };
 
-/** A write that only the order's own state can refuse is a conflict, not a failed simulation. */
+/** Reports a revert caused by the order's own state as a conflict instead of a failed simulation. */
 export async function unlessOvertaken<Result>(venue: Venue, known: KnownOrder, attempt: Promise<Result>): Promise<Result> {
   try {
     return await attempt;

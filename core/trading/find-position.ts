@@ -7,7 +7,7 @@ import { figuresOf } from '../domain/interpret-executions.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 
-/** What a write on a position is made from. */
+/** The figures needed to prepare a write on a position. */
 export interface PositionFigures extends TradeFigures {
   readonly tradeIndex: number;
   /** Closing slippage, 1e3 percent; 0 = the contract's default. */
@@ -31,8 +31,8 @@ export interface OnPosition<Made> {
 const ID = /^[1-9]\d{0,15}$/;
 
 /**
- * Makes something from a position's figures while the chain is asked for them: what we know is nearly always right, so both take one
- * round trip together. Where the chain knows better, it is made again. Another trader's position is not there.
+ * Runs `make` with the stored figures while the chain is read: stored figures are nearly always current, so both take one round trip
+ * together. If the chain's figures differ, `make` runs again with them. Positions of another trader are reported as not found.
  */
 export async function onPosition<Made>(
   gateway: Gateway,
@@ -52,11 +52,11 @@ export async function onPosition<Made>(
   if (position === null) throw new GatewayError('POSITION_NOT_FOUND', { id });
   if (!guessed || !isSame(guessed.figures, position.figures)) return { position, made: await make(position.figures) };
   if (attempt.status === 'rejected') throw attempt.reason;
-  if (attempt.value === undefined) throw new TypeError('nothing was made of a known position');
+  if (attempt.value === undefined) throw new TypeError('make returned undefined for a stored position');
   return { position, made: attempt.value };
 }
 
-/** A position older than our memory, or younger than the follower, has its number from when it was listed. */
+/** A position from before the start block, or newer than the cursor, got its id when it was listed. */
 async function tradeOf(
   gateway: Gateway,
   { definition }: Venue,

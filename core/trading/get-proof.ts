@@ -7,12 +7,12 @@ import type { Address, Hex } from '../types.js';
 import { withoutTrace } from '../observability/job-trace.js';
 import type { RelayPurpose, RelayState, SignedAction } from '../ports/stores/relay.js';
 
-/** Everything that shows why the relayer signed a transaction: what its owner signed, what it was taken to mean, and what was sent. */
+/** Evidence for a transaction signed by the relayer: the signed action, its translation, and the transaction sent. */
 export interface RelayProof {
   txHash: Hex;
   trader: Address;
   signer: Address;
-  /** The signed body: the action with everything that was hashed, and what was hashed beside it. Only its owner sees it. */
+  /** The signed body: the action and everything else that was hashed. Visible only to its owner. */
   envelope: string;
   actionHash: Hex;
   form: SignedAction['form'];
@@ -23,14 +23,14 @@ export interface RelayProof {
   relayer: Address;
   to: Address;
   data: Hex;
-  /** Signed, as it was sent: it binds hash, sender, receiver and call data to each other. */
+  /** The signed transaction as sent; it binds hash, sender, receiver and calldata. */
   rawTransaction: Hex;
   state: RelayState;
   orderId: string | null;
-  /** Base units in one unit of the asset, where it was an order: 1000 for coins that are counted in thousands. */
+  /** Base units per unit of the asset, for orders: 1000 for assets quoted in thousands. */
   multiplier: number;
   blockNumber: number | null;
-  /** What the translation stood on, as JSON; big numbers are written `{"$n":"…"}`. */
+  /** The input of the translation, as JSON; bigints are written `{"$n":"…"}`. */
   context: string;
 }
 
@@ -39,7 +39,7 @@ async function multiplierOf({ facade }: Store, chain: ChainSlug, context: unknow
   return (await facade.assets.all(chain)).find((asset) => asset.pairIndex === pairIndex)?.multiplier ?? 1;
 }
 
-/** Another trader's proof is not there. */
+/** Proofs of another trader are reported as not found. */
 export async function getRelayProof({ store }: Gateway, { definition }: Venue, { trader }: Caller, txHash: Hex): Promise<RelayProof> {
   const { slug, diamond } = definition;
   const job = await store.relay.jobByHash(slug, txHash);
@@ -59,7 +59,7 @@ export async function getRelayProof({ store }: Gateway, { definition }: Venue, {
     nonce: nonce.toString(),
     receivedAt,
     relayer: job.wallet,
-    // Of one nonce, the order and what gave the nonce away are both kept: what is shown is what was signed under this hash.
+    // A nonce may have two transactions, the order and a no-op that replaced it; the one signed under this hash is shown.
     ...(attempt.isNoOp
       ? ({ purpose: 'no-op', to: job.wallet, data: '0x' } as const)
       : { purpose: job.purpose, to: diamond, data: job.data }),

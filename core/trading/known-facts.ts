@@ -2,14 +2,14 @@ import type { Venue } from '../gateway.js';
 import type { Address } from '../types.js';
 import type { OpeningFacts, OpeningQuestion, OpeningTerms, PairOpenInterest } from '../ports/simulation.js';
 
-/** Asked once for all who need it meanwhile. */
+/** A cached request; concurrent callers share it. */
 interface Asked<Answer> {
   readonly answer: Promise<Answer>;
   readonly at: number;
 }
 
 interface AskedFit extends Asked<boolean | null> {
-  /** In collateral units: what fits, fits for everything smaller. */
+  /** In collateral units: if this size fits, every smaller one does. */
   readonly size: bigint;
 }
 
@@ -21,24 +21,24 @@ interface Facts {
   readonly oi: Map<string, Asked<PairOpenInterest | null>>;
 }
 
-/** Governance seldom changes them. */
+/** Terms are changed only by governance. */
 const TERMS_KEPT_MS = 10_000;
-/** The oracle's callback, which is what this is about, comes later than that anyway. */
+/** The oracle's callback, for which this is predicted, comes later than this anyway. */
 const FITS_KEPT_MS = 1_000;
-const MOST_KEPT = 10_000;
+const MAX_KEPT = 10_000;
 
 const factsOf = new WeakMap<Venue, Facts>();
 
-/** As of now. */
+/** Reads the facts from the chain. */
 export const openingFacts = ({ chain }: Venue, trader: Address, opening: OpeningQuestion): Promise<OpeningFacts | null> =>
-  together(chain.openingTerms(trader, opening.pairIndex), chain.fitsGroupOi(opening), chain.pairOpenInterest(opening));
+  combine(chain.openingTerms(trader, opening.pairIndex), chain.fitsGroupOi(opening), chain.pairOpenInterest(opening));
 
-/** As of now or of a moment ago. That something does not fit is never old news. */
+/** Cached facts. A negative fit is never cached. */
 export const knownFacts = (venue: Venue, trader: Address, opening: OpeningQuestion): Promise<OpeningFacts | null> =>
-  together(knownTerms(venue, trader, opening), knownFit(venue, opening), knownOi(venue, opening));
+  combine(knownTerms(venue, trader, opening), knownFit(venue, opening), knownOi(venue, opening));
 
-/** null where this Diamond does not say. */
-async function together(
+/** null where this Diamond does not provide them. */
+async function combine(
   asked: Promise<OpeningTerms | null>,
   askedFit: Promise<boolean | null>,
   askedOi: Promise<PairOpenInterest | null>,
@@ -47,7 +47,7 @@ async function together(
   return terms === null || isWithinGroupOi === null ? null : { ...terms, isWithinGroupOi, oi };
 }
 
-/** Kept as long as the fit: both are of the same state of the market. */
+/** Cached as long as the fit: both describe the same state of the market. */
 function knownOi(venue: Venue, { collateralIndex, pairIndex }: OpeningQuestion): Promise<PairOpenInterest | null> {
   const { oi } = own(venue);
   const key = `${collateralIndex} ${pairIndex}`;
@@ -80,7 +80,7 @@ async function knownFit(venue: Venue, opening: OpeningQuestion): Promise<boolean
   return (await asked.answer) !== false || asked.size === positionSizeCollateral ? asked.answer : venue.chain.fitsGroupOi(opening);
 }
 
-/** For a little more than this one needs, so that the next may do with it. */
+/** Asks for a slightly larger size, so that the next opening can use the answer. */
 function askFit(venue: Venue, key: string, opening: OpeningQuestion, at: number): AskedFit {
   const { fits } = own(venue);
   const size = roundedUp(opening.positionSizeCollateral);
@@ -91,17 +91,17 @@ function askFit(venue: Venue, key: string, opening: OpeningQuestion, at: number)
   return asked;
 }
 
-/** To a number that others of about this size share, a quarter above it at most. */
+/** Rounds up to three significant bits (at most a quarter more), so that similar sizes share an entry. */
 export function roundedUp(size: bigint): bigint {
   const step = 1n << BigInt(Math.max(0, size.toString(2).length - 3));
   return ((size + step - 1n) / step) * step;
 }
 
-/** The oldest goes where there is no room left. */
+/** Evicts the oldest entry above MAX_KEPT. */
 function keep<Value>(known: Map<string, Value>, key: string, value: Value): void {
   known.delete(key);
   known.set(key, value);
-  const [oldest] = known.size > MOST_KEPT ? known.keys() : [];
+  const [oldest] = known.size > MAX_KEPT ? known.keys() : [];
   if (oldest !== undefined) known.delete(oldest);
 }
 

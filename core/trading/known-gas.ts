@@ -3,42 +3,41 @@ import type { Venue } from '../gateway.js';
 import type { Address } from '../types.js';
 import { functionsOf } from './encode-intent.js';
 
-/** What calls of one kind are tried with. */
+/** The gas limit that calls of one kind are simulated with. */
 interface Known {
   readonly gas: bigint;
-  /** When somebody last set out to estimate it. */
+  /** When the last estimate was started. */
   askedAt: number;
-  /** Whose openings passed with it alone, and of which sort. */
+  /** Trader and sort of openings that passed with this gas. */
   readonly passed: Set<string>;
 }
 
 interface Kinds {
   readonly known: Map<string, Known>;
-  /** Whoever is the first of his kind to ask. */
+  /** The running first estimate per kind. */
   readonly first: Map<string, Promise<unknown>>;
 }
 
-/** Where the fee of a rollup's data is part of the gas, it moves with the other chain: what was learned grows old. */
+/** On rollups the gas includes the data fee, which depends on the parent chain, so cached values expire. */
 const KEPT_MS = 30_000;
-/** On top of an estimate, in percent: others of its kind touch storage that this one did not. */
-const ROOM = 30n;
-const MOST_PASSED = 10_000;
+/** Margin on an estimate, in percent: other calls of the kind may touch more storage. */
+const MARGIN = 30n;
+const MAX_PASSED = 10_000;
 
 const kindsOf = new WeakMap<Venue, Kinds>();
 
 /**
- * Work with the gas to try a call with instead of having it estimated, which costs a node ten times as much as the call itself. It is no
- * guess: the call is rehearsed with exactly this much, and estimated after all when it fails. Null when none was seen of late; then whoever
- * asked estimates, while those behind him go on with what was known. Where nothing was, they wait for him once, so that a hundred who come
- * together do not ask for a hundred estimates.
+ * Runs `work` with a cached gas limit, because an estimate costs a node ten times as much as the call. The call is simulated with exactly this
+ * limit and estimated only when it fails. When the cached value has expired, one caller gets null and estimates; the others keep the old
+ * value. When there is none, concurrent callers wait for the first estimate instead of each requesting one.
  */
 export async function withKnownGas<Result>(venue: Venue, intent: Intent, work: (gas: bigint | null) => Promise<Result>): Promise<Result> {
   const { known, first } = kinds(venue);
   const kind = kindOf(intent);
-  const leader = first.get(kind);
+  const running = first.get(kind);
   if (known.has(kind)) return work(keptGas(venue, known.get(kind)));
-  if (leader) {
-    await leader.catch(() => undefined);
+  if (running) {
+    await running.catch(() => undefined);
     return work(keptGas(venue, known.get(kind)));
   }
   const own = work(null);
@@ -54,23 +53,23 @@ function keptGas({ clock }: Venue, kind: Known | undefined): bigint | null {
   return null;
 }
 
-/** After an estimate that was asked for, also because the known gas did not do. */
+/** Stores an estimate, also one made because the cached gas was too low. */
 export function learnGas(venue: Venue, intent: Intent, estimate: bigint): void {
-  kinds(venue).known.set(kindOf(intent), { gas: (estimate * (100n + ROOM)) / 100n, askedAt: venue.clock.now(), passed: new Set() });
+  kinds(venue).known.set(kindOf(intent), { gas: (estimate * (100n + MARGIN)) / 100n, askedAt: venue.clock.now(), passed: new Set() });
 }
 
-/** One like it passed with this gas. The first of a trader may fill storage that was empty, so it has to show by itself what it takes. */
+/** Whether an opening of this trader and sort passed with the cached gas. A trader's first one may write empty storage slots and needs more gas. */
 export function isUsual(venue: Venue, intent: Intent, trader: Address): boolean {
   return intent.kind === 'open' && kinds(venue).known.get(kindOf(intent))?.passed.has(sortOf(intent, trader)) === true;
 }
 
-/** `gas` null: it did not pass. */
+/** `gas` null: the simulation failed. */
 export function learnUsual(venue: Venue, intent: Intent, trader: Address, gas: bigint | null): void {
   const kind = kinds(venue).known.get(kindOf(intent));
   if (intent.kind !== 'open' || kind === undefined) return;
   if (gas === null) kind.passed.delete(sortOf(intent, trader));
   if (kind.gas !== gas) return;
-  if (kind.passed.size >= MOST_PASSED) kind.passed.clear();
+  if (kind.passed.size >= MAX_PASSED) kind.passed.clear();
   kind.passed.add(sortOf(intent, trader));
 }
 
@@ -83,5 +82,5 @@ function kinds(venue: Venue): Kinds {
   return own;
 }
 
-/** Calls that do the same work: the functions, and for an opening whether it waits for a price. */
+/** Calls with the same functions, and for openings the same order type. */
 const kindOf = (intent: Intent): string => `${functionsOf(intent).join(' ')} ${intent.kind === 'open' ? intent.type : ''}`;

@@ -1,23 +1,23 @@
 import type { Gateway, Venue } from '../gateway.js';
 import { redactText } from '../observability/redact.js';
 
-const LOOK_EVERY_MS = 500;
+const EXPIRE_EVERY_MS = 500;
 const RELEASE_EVERY_MS = 5_000;
 
-/** Ends prepared orders whose time is up, and gives back what unsent changes of resting orders would have spent. Every replica does; the rows decide who is first. Stopped when the returned promise says so. */
+/** Expires prepared orders, and releases the spending reserved by unsent changes of resting orders. Runs on every replica; row updates make it safe. The returned function stops it. */
 export function lapseOrders({ store, metrics }: Gateway, venue: Venue): () => Promise<void> {
-  let looking: Promise<void> | null = null;
+  let running: Promise<void> | null = null;
   let lastFault: string | null = null;
   let releasedAt = Number.NEGATIVE_INFINITY;
 
-  /** Less often than orders lapse: nothing that a client waits for depends on it. */
+  /** Less often than orders expire, because no client waits for it. */
   async function releaseGrowth(now: number): Promise<number> {
     if (now - releasedAt < RELEASE_EVERY_MS) return 0;
     releasedAt = now;
     return store.spend.releaseUnsent(venue.definition.slug, now);
   }
 
-  async function look(): Promise<void> {
+  async function expire(): Promise<void> {
     try {
       const count = await store.orders.lapse(venue.definition.slug, venue.clock.now());
       if (count > 0) {
@@ -34,11 +34,11 @@ export function lapseOrders({ store, metrics }: Gateway, venue: Venue): () => Pr
     }
   }
 
-  const cancel = venue.clock.every(LOOK_EVERY_MS, () => {
-    looking ??= look().finally(() => (looking = null));
+  const cancel = venue.clock.every(EXPIRE_EVERY_MS, () => {
+    running ??= expire().finally(() => (running = null));
   });
   return async () => {
     cancel();
-    await looking;
+    await running;
   };
 }

@@ -13,20 +13,20 @@ import { closingSlippage, collateralAt, positionOrder, storedSl, tokensHeld } fr
 import type { PreparedWrite } from './prepare-transaction.js';
 import { prepareProtection, requireAhead, requireProtectable } from './protect-position.js';
 
-/** Sizes of positions are shown with more digits than an order may have: this close is the same. */
+/** Position sizes have more decimals than order sizes may have; a smaller difference counts as equal. */
 export const HAIR = decimal(1n, SIZE_DECIMALS);
 
 export const isWhole = (size: Decimal, held: Decimal): boolean => compare(absolute(subtract(size, held)), HAIR) < 0;
 
 export const shownSize = (held: Decimal): string => formatDecimal(round(held, SIZE_DECIMALS, 'down'));
 
-/** An order that waits to close the whole of a position: its take profit, or its stop loss. */
+/** A take profit or stop loss order that closes a whole position. */
 export interface PreparedLevel {
   readonly order: Order;
   readonly write: PreparedWrite;
 }
 
-/** Checked and rehearsed; nothing is stored. */
+/** Checks and simulates the order; nothing is stored. */
 export async function prepareLevel(
   gateway: Gateway,
   venue: Venue,
@@ -50,7 +50,7 @@ export async function prepareLevel(
   return { order: levelOrder(venue, caller, position.figures, { ...times, type: request.type, price, slippageP }), write };
 }
 
-/** The contract has one take profit and one stop loss for all of a position, and none for a part. */
+/** The contract has one TP and one SL per position, for its whole size. */
 export const notWhole = (type: OrderRequest['type'], held: readonly Decimal[]): GatewayError =>
   new GatewayError('UNSUPPORTED', {
     reason: `A ${type} that only reduces closes the whole of one position: its size must be ${held.map(shownSize).join(' or ')}.`,
@@ -62,7 +62,7 @@ interface LevelTerms {
   readonly slippageP: bigint;
 }
 
-/** Its slippage is the position's: it is told to the contract only where it is another. */
+/** TP/SL orders use the position's slippage; it is part of the intent only if it changes. */
 export const protectionOf = (figures: PositionFigures, { level, price, slippageP }: LevelTerms) => ({
   tradeIndex: figures.tradeIndex,
   tp: level === 'tp' ? price : null,
@@ -70,7 +70,7 @@ export const protectionOf = (figures: PositionFigures, { level, price, slippageP
   ...(slippageP === closingSlippage(figures) ? {} : { slippageP }),
 });
 
-/** What the contract will keep: a stop loss too far away comes nearer. */
+/** The price the contract will store: it clamps a stop loss that is too far away. */
 export const storedLevel = (venue: Venue, position: HeldPosition, level: Level, price: bigint): bigint =>
   level === 'sl' ? storedSl(venue, position, { sl: price, leverage: position.figures.leverage }) : price;
 

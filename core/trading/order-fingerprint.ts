@@ -3,14 +3,14 @@ import type { Gateway, Venue } from '../gateway.js';
 import type { Hex } from '../types.js';
 import { DEFAULT_SLIPPAGE, usualCollateral, type OrderRequest } from './order-request.js';
 
-/** What was asked for, in one spelling: `1.0` and `1`, `btc-usd` and `BTC/USD`, a default written out and left out are the same. */
+/** Hash of the normalised request: `1.0` and `1`, `btc-usd` and `BTC/USD`, an explicit and an omitted default are equal. */
 export function fingerprintOf(gateway: Gateway, venue: Venue, request: OrderRequest): Hex {
   const usual = usualCollateral(venue, request);
   const isUsual = request.collateral?.toUpperCase() === usual?.toUpperCase();
   return fingerprintWith(gateway, venue, isUsual ? { ...request, collateral: undefined } : request);
 }
 
-/** Whether the stored order was asked for by the same request. Orders stored before have the default collateral in their fingerprint where it was written out. */
+/** Whether the stored order has the same request. Fingerprints of older orders include an explicitly named default collateral. */
 export function isSameRequest(gateway: Gateway, venue: Venue, request: OrderRequest, stored: Hex | null): boolean {
   const asked = fingerprintOf(gateway, venue, request);
   if (stored === asked) return true;
@@ -33,16 +33,16 @@ function fingerprintWith(gateway: Gateway, venue: Venue, request: OrderRequest):
     text(tp),
     reduceOnly,
     text(slippage ?? (reduceOnly ? undefined : DEFAULT_SLIPPAGE)),
-    // Only where one is named: what was stored before there were referrers keeps its fingerprint.
+    // Added only when named, so that fingerprints from before referrers existed stay valid.
     ...(referrer === undefined || referrer === venue.referrers.native ? [] : [referrer]),
   ];
   return hashOf(gateway, Buffer.from(JSON.stringify(fields)));
 }
 
-/** Of what has no request of that kind: the trader's bare call. */
+/** For writes without an order request: hash of the trader's call. */
 export const fingerprintOfCall = (gateway: Gateway, inner: Hex): Hex => hashOf(gateway, Buffer.from(inner.slice(2), 'hex'));
 
 const hashOf = ({ entrance }: Gateway, bytes: Uint8Array): Hex => `0x${Buffer.from(entrance.crypto.keccak(bytes)).toString('hex')}`;
 
-/** None of the figures asks for anything when it is zero. */
+/** Zero is equal to absent. */
 const text = (value: Decimal | undefined): string | null => (value === undefined || value.units === 0n ? null : formatDecimal(value));

@@ -13,9 +13,9 @@ import type { Address } from '../types.js';
 import { activeCollaterals, pairOf } from '../markets/directory.js';
 import { exactUnits, invalid, LEVERAGE_DECIMALS, priceUnits, SIZE_DECIMALS, slippageUnits, triggerUnits } from './exact-units.js';
 
-/** An order as somebody asks for it. */
+/** An order as a client requests it. */
 export interface OrderRequest {
-  /** In its canonical spelling. */
+  /** Canonical symbol. */
   readonly market: string;
   readonly side: 'long' | 'short';
   readonly type: OrderType;
@@ -30,11 +30,11 @@ export interface OrderRequest {
   /** Percent. */
   readonly slippage?: Decimal | undefined;
   readonly clientId?: string | undefined;
-  /** Named in an opening instead of the venue's own; the zero address = none. */
+  /** Replaces the venue's referrer in an opening; the zero address = none. */
   readonly referrer?: Address | undefined;
 }
 
-/** Where an order belongs. */
+/** The market and collateral of an order. */
 export interface OrderMarket {
   readonly config: MarketConfig;
   readonly pair: Pair;
@@ -46,17 +46,17 @@ export interface OrderMarket {
 /** An order that opens a position, in the contract's units. */
 export interface Opening extends OrderMarket {
   readonly terms: OpenTerms;
-  /** 1e18, as asked for. */
+  /** 1e18, as requested. */
   readonly sizeBase: bigint;
   readonly sizeCollateral: bigint;
   readonly isPriceGiven: boolean;
-  /** The stop loss that the contract will store; it clamps in silence, so we say it beforehand. */
+  /** The stop loss that the contract will store; it clamps silently, so the answer shows the clamped value. */
   readonly storedSl: bigint;
 }
 
-/** An opening that was asked for in base units. */
+/** An opening requested in base units. */
 export interface AskedOpening extends Opening {
-  /** 1e10; the price that made collateral of the size. */
+  /** 1e10; the price used to convert size to collateral. */
   readonly sizedAt: bigint;
 }
 
@@ -72,7 +72,7 @@ export function orderMarket(venue: Venue, { market, collateral: wanted }: Pick<O
   return { config, pair, symbol: symbolOf(pair), collateral, view };
 }
 
-/** The collateral of an order that names none; undefined where it has to be named, or the market is not known. */
+/** The default collateral; undefined where it must be named or the market is unknown. */
 export function usualCollateral(venue: Venue, { market }: Pick<OrderRequest, 'market'>): string | undefined {
   try {
     return orderMarket(venue, { market }).collateral.symbol;
@@ -82,7 +82,7 @@ export function usualCollateral(venue: Venue, { market }: Pick<OrderRequest, 'ma
   }
 }
 
-/** USDC where it is listed, otherwise the only one there is. */
+/** Default: USDC where it is listed, otherwise the only supported one. */
 function findCollateral(config: MarketConfig, pair: Pair, wanted: string | undefined): Collateral {
   const supported = activeCollaterals(config).filter(({ pairs }) => (pairs[pair.index] ?? null) !== null);
   const symbols = supported.map(({ symbol }) => symbol);
@@ -96,9 +96,8 @@ function findCollateral(config: MarketConfig, pair: Pair, wanted: string | undef
 }
 
 /**
- * Collateral is what the contract takes: size × price ÷ leverage ÷ the collateral's own price, rounded to its nearest token unit, so
- * that the position is as close to the size as the token allows. A market order opens at the mark, whatever price it expects: that one
- * only bounds it.
+ * The contract takes collateral: size × price ÷ leverage ÷ the collateral's price, rounded to the nearest token unit, so that the position is
+ * as close to the requested size as the token allows. A market order is sized at the mark; its expected price only bounds the execution.
  */
 export function readOpening(venue: Venue, market: OrderMarket, request: OrderRequest): AskedOpening {
   const { pair, collateral, view } = market;
@@ -137,8 +136,8 @@ export function baseUnits(size: Decimal, maxDecimals = SIZE_DECIMALS): bigint {
 }
 
 /**
- * Before any arithmetic with it: nothing is divided by a leverage that is none. A market is disabled by a bound that nothing can meet,
- * which says nothing of the leverage: the group's holds.
+ * Checked before any arithmetic, because sizes are divided by it. A disabled market has a maximum below the minimum; then the group's
+ * maximum applies here.
  */
 function requireLeverage({ pair, group }: MarketView, leverage: bigint): bigint {
   const [min, own] = [group.minLeverage, maxLeverageOf(pair, group)];
@@ -148,7 +147,7 @@ function requireLeverage({ pair, group }: MarketView, leverage: bigint): bigint 
   throw new GatewayError('LEVERAGE_OUT_OF_RANGE', { leverage: text(leverage), min: text(min), max: text(max) });
 }
 
-/** The price a market order expects is the mark in its own collateral unless it says another. */
+/** A market order without a price expects the mark in its own collateral. */
 function pricesOf(
   venue: Venue,
   { pair, view }: OrderMarket,
@@ -163,14 +162,14 @@ function pricesOf(
   return { price, sizedAt: price };
 }
 
-/** Of an open market a price that moves; of a shut one the last there was. */
+/** The live price of an open market, or the last price of a closed one. */
 export function currentPrice({ feed, clock }: Venue, pairIndex: number): PricePoint {
   const isOpen = feed.session(pairIndex, clock.now()) === 'open';
   const last = isOpen ? null : feed.lastPrice(pairIndex);
   return last ?? feed.price(pairIndex);
 }
 
-/** What becomes of a stop loss when the position opens at the price expected. */
+/** The stop loss as the contract clamps it when the position opens at the expected price. */
 export const storedStopLoss = (
   { pair, fees }: MarketView,
   { sl, price, long, leverage }: Pick<OpenTerms, 'sl' | 'price' | 'long' | 'leverage'>,
@@ -184,7 +183,7 @@ export const storedStopLoss = (
     thresholdP: liquidationThresholdP(pair.liquidation, leverage),
   });
 
-/** Absent = as it is; 0 removes an sl or tp. */
+/** Absent = unchanged; 0 removes an sl or tp. */
 export interface OrderChanges {
   readonly price?: Decimal | undefined;
   /** Base units. */

@@ -13,38 +13,38 @@ export interface TimedStep extends Step {
 
 export interface OrderTimeline {
   id: string;
-  /** null when a reorganisation left nothing of it. */
+  /** null when a reorganisation removed the order. */
   status: OrderStatus | null;
   steps: TimedStep[];
-  /** Why it was refused last; null unless it is rejected. */
+  /** The last refusal; null unless the order is rejected. */
   refusal: Refusal | null;
-  /** Orders that came of the same bytes being mined again. */
+  /** Orders created because the same calldata was mined again. */
   repeats: string[];
-  /** The order whose bytes made this one. */
+  /** The order whose calldata created this one. */
   repeatOf: string | null;
 }
 
 const ORDER_ID = /^[1-9]\d{0,15}$/;
 
-/** All that happened to an order, with its times. Another trader's order is not there. */
+/** All steps of an order with their times. Orders of another trader are reported as not found. */
 export async function getOrderTimeline({ store }: Gateway, venue: Venue, { trader }: Caller, id: string): Promise<OrderTimeline> {
   const { slug } = venue.definition;
   if (!ORDER_ID.test(id)) throw new GatewayError('ORDER_NOT_FOUND', { id });
-  // In this order: whatever was told has happened by the time the story is read.
-  const told = await store.journal.ofOrder(slug, BigInt(id));
+  // The journal is read first, so that every journalled event is in the history read after it.
+  const entries = await store.journal.ofOrder(slug, BigInt(id));
   const [story, known] = await Promise.all([store.orders.story(slug, trader, BigInt(id)), store.orders.find(slug, trader, BigInt(id))]);
   if (story === null) throw new GatewayError('ORDER_NOT_FOUND', { id });
   return {
     id,
     status: known?.order.status ?? null,
-    steps: timed(stepsOf(story, told)),
+    steps: timed(stepsOf(story, entries)),
     refusal: known === null ? null : refusalOf(venue, known, story),
     repeats: story.repeats.map(String),
     repeatOf: known?.repeatOf?.toString() ?? null,
   };
 }
 
-/** Clocks differ; time between two steps is never less than nothing. */
+/** Durations are clamped at 0, because block and gateway clocks differ. */
 function timed(steps: readonly Step[]): TimedStep[] {
   const start = steps[0];
   return steps.map((step, at) => ({
@@ -56,10 +56,10 @@ function timed(steps: readonly Step[]): TimedStep[] {
 
 function refusalOf(venue: Venue, { order }: KnownOrder, { events }: OrderStory): Refusal | null {
   if (order.status !== 'rejected') return null;
-  const standing = events.flatMap(({ event, isTakenBack }) => (isTakenBack ? [] : [event]));
-  const refused = standing.findLast((event) => event.kind === 'refused' || event.kind === 'reverted');
-  // A market order that named no price was sent with the one of the moment: the request has it.
-  const asked = standing.findLast((event) => event.kind === 'requested');
+  const current = events.flatMap(({ event, isTakenBack }) => (isTakenBack ? [] : [event]));
+  const refused = current.findLast((event) => event.kind === 'refused' || event.kind === 'reverted');
+  // A market order without a price was sent with the mark of that time, which only the request event has.
+  const asked = current.findLast((event) => event.kind === 'requested');
   const sent = asked === undefined ? order : { ...order, price: asked.terms.openPrice, slippageP: asked.slippageP };
   return refused === undefined ? null : explainRefusal(venue.feed.config(), sent, refused);
 }

@@ -1,18 +1,14 @@
 import { z } from 'zod';
 
 export interface OrderSettings {
-  /** How long a prepared transaction may be sent. */
+  /** Validity of a prepared transaction. */
   readonly preparedMs: number;
   /** Prepared and unsent orders that one agent may have at a time. */
   readonly maxUnsent: number;
 }
 
-const whole = (least: number, most: number) =>
-  z.coerce
-    .number('must be a number')
-    .int('must be a whole number')
-    .min(least, `must be at least ${least}`)
-    .max(most, `must be at most ${most}`);
+const whole = (min: number, max: number) =>
+  z.coerce.number('must be a number').int('must be a whole number').min(min, `must be at least ${min}`).max(max, `must be at most ${max}`);
 
 /** The same for production and sandbox. */
 export const ORDER_VARIABLES = {

@@ -17,8 +17,8 @@ import { draftReduction } from './reduce-order.js';
 import { tagsIn } from './tag.js';
 
 /**
- * An order checked by every rule we know, tried on the chain and stored, with the transaction that places it. A clientId names it for
- * its trader: asking again gives the same order, however often and however concurrently.
+ * Checks, simulates and stores an order, and returns it with the transaction that places it. A clientId is idempotent per trader: repeated and
+ * concurrent requests return the same order.
  */
 export async function placeOrder(gateway: Gateway, venue: Venue, caller: AgentCaller, request: OrderRequest): Promise<PreparedOrder> {
   const { clientId } = request;
@@ -26,20 +26,20 @@ export async function placeOrder(gateway: Gateway, venue: Venue, caller: AgentCa
   if (known !== null) return answerKnown(gateway, venue, caller, request, known);
   const made = await draft(gateway, venue, caller, request);
   return withOthers(gateway, venue, caller, made, async () =>
-    settle(gateway, venue, caller, request, made, await gateway.store.orders.place(made.draft)),
+    answerPlaced(gateway, venue, caller, request, made, await gateway.store.orders.place(made.draft)),
   );
 }
 
 interface Made {
   readonly draft: Draft;
-  /** Orders that the same transaction makes. */
+  /** Other orders created by the same transaction. */
   readonly others?: readonly Draft[];
   readonly transaction: PreparedTransaction;
 }
 
 /**
- * Stores the other orders of a transaction before the first, which alone has the clientId: a client that sees the first has all of them, and
- * of what is stored in vain nothing was handed out.
+ * Stores the other orders of a transaction before the first, which alone has the clientId, so that a client that sees the first sees all of
+ * them. If the first is not placed, the others are given up; their transaction was never returned.
  */
 async function withOthers(
   gateway: Gateway,
@@ -77,7 +77,7 @@ const draft = (gateway: Gateway, venue: Venue, caller: AgentCaller, request: Ord
 async function draftOpening(gateway: Gateway, venue: Venue, caller: AgentCaller, request: OrderRequest): Promise<Made> {
   const market = orderMarket(venue, request);
   checkMarket(caller.scope, market.symbol);
-  // Before its figures: of a market that is shut there may be no price, and of a disabled one no leverage.
+  // Checked before the figures: a closed market may have no price, a disabled one no valid leverage.
   requireSession(venue, market, request.type);
   const opening = readOpening(venue, market, request);
   checkScope(caller, opening);
@@ -113,7 +113,7 @@ export function preparedOrder(
     sizeCollateral,
     sizeToken: null,
     asked: { sizeBase, sizeCollateral },
-    // What a market order expects is nobody's limit unless it was named.
+    // The expected price of a market order is stored only if the client named it.
     price: terms.type === 'market' && !isPriceGiven ? 0n : terms.price,
     sl: storedSl,
     tradeIndex: null,
@@ -129,8 +129,8 @@ export function preparedOrder(
   };
 }
 
-/** Somebody else may have been faster with the same clientId: then theirs is the order. */
-async function settle(
+/** A concurrent request with the same clientId may have been stored first; then its order is returned. */
+async function answerPlaced(
   gateway: Gateway,
   venue: Venue,
   caller: AgentCaller,
@@ -144,7 +144,9 @@ async function settle(
     case 'known':
       return answerKnown(gateway, venue, caller, request, placed.stored);
     case 'over-cap':
-      throw draft.spend?.capUsd ? capExceeded(draft.spend.capUsd, placed.spentUsd, draft.spend.usd) : new TypeError('no cap, yet passed');
+      throw draft.spend?.capUsd
+        ? capExceeded(draft.spend.capUsd, placed.spentUsd, draft.spend.usd)
+        : new TypeError('the store reported an exceeded cap, but the order has none');
     case 'too-many':
       throw tooManyUnsent(venue, placed.earliestExpiry);
     case 'busy':
@@ -154,7 +156,7 @@ async function settle(
   }
 }
 
-/** The transaction once more while it may be sent, a fresh one when it lapsed unsent, none once it was. */
+/** Returns the same transaction while it is valid, a new one if it expired unsent, none once it was sent. */
 async function answerKnown(
   gateway: Gateway,
   venue: Venue,
@@ -167,10 +169,10 @@ async function answerKnown(
     throw new GatewayError('IDEMPOTENCY_CONFLICT', { clientId: request.clientId ?? '', id: id.toString() });
   const isUnsent = hashes.length === 0 && (order.status === 'prepared' || order.status === 'expired');
   const now = venue.clock.now();
-  const isLapsed = order.status === 'expired' || (order.expiresAt ?? 0) <= now;
-  if (isUnsent && isLapsed) return renew(gateway, venue, caller, request, known);
+  const isTimedOut = order.status === 'expired' || (order.expiresAt ?? 0) <= now;
+  if (isUnsent && isTimedOut) return renew(gateway, venue, caller, request, known);
   await requireDelegate(venue, caller);
-  // The bytes are the agent's they were made for; another one gets its own once nobody may send these.
+  // The transaction is for the agent it was prepared for; another agent gets its own after this one expired.
   const isOwn = isUnsent && agent === caller.agent;
   const again = isOwn && transaction !== null && order.expiresAt !== null ? transactionOf(venue, transaction, order.expiresAt) : null;
   const others = isOwn && transaction !== null ? await othersOf(gateway, venue, caller, known, transaction.data) : [];
@@ -181,7 +183,7 @@ async function answerKnown(
   };
 }
 
-/** What the bytes of an order make beside it. */
+/** The other orders created by the calldata of an order. */
 async function othersOf(
   { store }: Gateway,
   { definition }: Venue,
@@ -206,7 +208,7 @@ async function renew(
   if (order.status === 'prepared') await gateway.store.orders.lapse(slug, venue.clock.now());
   return withOthers(gateway, venue, caller, made, async () => {
     const placed = await gateway.store.orders.renew(slug, id, made.draft);
-    if (placed.kind !== 'moved-on') return settle(gateway, venue, caller, request, made, placed);
+    if (placed.kind !== 'moved-on') return answerPlaced(gateway, venue, caller, request, made, placed);
     return { order: await getOrder(gateway, venue, caller, id.toString()), transaction: null };
   });
 }

@@ -23,13 +23,13 @@ import { tooManyUnsent } from './find-order.js';
 import { reasonOf } from './precheck-callback.js';
 import type { PreparedWrite } from './prepare-transaction.js';
 
-/** Orders that change a position the trader has: what closing, resizing and releveraging have in common. */
+/** Common parts of orders that change an existing position: close, decrease, change leverage. */
 
 export type PositionPart = Pick<Order, 'leverage' | 'collateralAmount' | 'sizeCollateral' | 'sizeToken' | 'slippageP' | 'asked'> & {
   readonly action: Extract<OrderAction, 'close' | 'decrease' | 'leverage'>;
 };
 
-/** Of the position it stands on: a close has the opposite side. */
+/** An order on the given position; a close has the opposite side. */
 export function positionOrder(
   { trader }: AgentCaller,
   figures: PositionFigures,
@@ -61,10 +61,10 @@ export function positionOrder(
   };
 }
 
-/** What protects a close that names no slippage of its own. */
+/** The slippage of a close without its own slippage. */
 export const closingSlippage = ({ slippageP }: PositionFigures): bigint => slippageP || DEFAULT_CLOSING_SLIPPAGE_P;
 
-/** Stored as a whole, or not at all. Nothing is spent: it opens no exposure. */
+/** Stores the order atomically. Spending is not counted, because it opens no exposure. */
 export async function placeChange(
   gateway: Gateway,
   venue: Venue,
@@ -87,7 +87,7 @@ export async function placeChange(
   throw new TypeError(`an order without clientId and spending cannot be ${placed.kind}`);
 }
 
-/** 1e18; of a trade from before v10, which has none on chain, what it bought when it opened. */
+/** 1e18; trades from before v10 store no token size on chain, so it is computed from the opening. */
 export function tokensHeld({ feed }: Venue, figures: PositionFigures): bigint {
   const { sizeToken, collateralIndex, openPrice } = figures;
   const precision = feed.config().collaterals.find(({ index }) => index === collateralIndex)?.precision;
@@ -102,13 +102,13 @@ export function collateralAt(venue: Venue, { collateralIndex, pairIndex }: Posit
   return found;
 }
 
-/** A refusal, and the prices (1e10) that disagree where there are two. */
+/** A predicted refusal, and the two compared prices (1e10) where there are two. */
 export interface Foreseen {
   readonly reason: CancelReason;
   readonly figures: readonly bigint[];
 }
 
-/** What the oracle's callback would say if it came now; null where it would take it, or nobody can tell. */
+/** Predicts the oracle's callback at the current state; null where it would accept, or no prediction is possible. */
 export function foresee(
   venue: Venue,
   { own, figures, place }: HeldPosition,
@@ -120,7 +120,7 @@ export function foresee(
   const pricing = tradePricing(view, own, { block: place.block, oraclePrice });
   const moment = { timestamp: place.block.timestamp, block: place.block.number };
   try {
-    // The trader's own spread is in the pair's already.
+    // The trader's own spread is already part of the pair's.
     const foreseen = predict({ market: pricing.market, terms: STANDARD_TERMS, moment, oraclePrice }, pricing);
     return foreseen.reason === 'NONE' ? null : foreseen;
   } catch (error) {
@@ -129,7 +129,7 @@ export function foresee(
   }
 }
 
-/** The request would be mined, cost a fee, and change nothing. */
+/** Rejects a request that would be mined, cost a fee, and change nothing. */
 export function refuseForeseen(foreseen: Foreseen | null, { inner }: PreparedWrite): void {
   const errorName = foreseen && reasonOf({ cancelReason: foreseen.reason });
   if (!errorName) return;
@@ -137,7 +137,7 @@ export function refuseForeseen(foreseen: Foreseen | null, { inner }: PreparedWri
   throw new GatewayError('SIMULATION_REVERTED', { errorName, args, calldata: inner, stage: 'callback' });
 }
 
-/** The stop loss that the contract will store; it clamps in silence, so we say it beforehand. */
+/** The stop loss that the contract will store; it clamps silently, so the answer shows the clamped value. */
 export function storedSl(venue: Venue, { own, figures }: HeldPosition, wanted: { readonly sl: bigint; readonly leverage: bigint }): bigint {
   const config = venue.feed.config();
   const pair = config.pairs[figures.pairIndex];

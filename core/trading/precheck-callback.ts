@@ -13,7 +13,7 @@ import { currentPrice, type Opening } from './order-request.js';
 import type { OpeningFacts, OpeningQuestion } from '../ports/simulation.js';
 import { wouldRevert } from './refuse-revert.js';
 
-/** A group without room for anything. */
+/** A group without free exposure. */
 const FULL: GroupOpenInterest = { long: 1n, short: 1n, max: 1n };
 
 export interface CallbackFacts {
@@ -23,7 +23,7 @@ export interface CallbackFacts {
 }
 
 /**
- * What the oracle's callback would do if it came now; a resting order is judged as if its trigger had just been hit.
+ * Predicts the oracle's callback at the current state; a resting order is evaluated as if its trigger had just been hit.
  * Throws `PriceRangeError` where no price exists.
  */
 export function predictCallback(venue: Venue, opening: Opening, { facts, feeMultiplier }: CallbackFacts): OpenOutcome {
@@ -40,14 +40,14 @@ export function predictCallback(venue: Venue, opening: Opening, { facts, feeMult
   return predictOpen({ market: viewAt(opening, facts), terms: trader, moment: momentOf(venue), oraclePrice }, request, group);
 }
 
-/** The market with the open interest of the block where it was read: after a large fill the feed's lags behind. */
+/** The market with the open interest read from the chain, because the feed's lags behind after a large fill. */
 export function viewAt({ view, collateral }: Pick<Opening, 'view' | 'collateral'>, facts: OpeningFacts | null): MarketView {
   if (!facts?.oi) return view;
   const { oiToken, oiBeforeV10 } = facts.oi;
   return { ...view, state: { ...view.state, oiToken, oiBeforeV10: beforeV10InP10(oiBeforeV10, collateral) } };
 }
 
-/** Where the next block will stand: the head, and as much later as it was seen ago. */
+/** Estimated time of the next block: the head's timestamp plus the time since it was seen. */
 function momentOf({ state, clock }: Venue): Moment {
   const now = clock.now();
   const head = state.head;
@@ -56,13 +56,13 @@ function momentOf({ state, clock }: Venue): Moment {
   return { timestamp: head.block.timestamp + since, block: head.block.number };
 }
 
-/** What `refuseCallback` has to know of the chain. */
+/** What `refuseCallback` needs to read from the chain. */
 export const callbackQuestion = ({ terms, sizeCollateral }: Opening): OpeningQuestion | null =>
   terms.type === 'market' ? { ...terms, positionSizeCollateral: sizeCollateral } : null;
 
 /**
- * A market order that the callback would refuse with now costs gas and a fee for nothing. A resting one may well be filled later, and
- * a trigger that fails leaves it resting: it is not refused here.
+ * Rejects a market order that the callback would refuse, because it would cost gas and a fee for nothing. A resting order is not rejected: it
+ * may be filled later, and a failed trigger leaves it resting.
  */
 export function refuseCallback(
   venue: Venue,
@@ -94,13 +94,13 @@ function predictOrRevert(
   }
 }
 
-/** Our interface has no word for a counter trade, which nobody can ask for here. */
+/** Counter trades cannot be requested here, so the API has no reason of its own for them. */
 export function reasonOf({ cancelReason }: Pick<OpenOutcome, 'cancelReason'>): OrderReason | null {
   if (cancelReason === 'NONE') return null;
   return cancelReason === 'COUNTER_TRADE_CANCELED' ? 'OTHER' : cancelReason;
 }
 
-/** The two numbers that disagree, where there are two. */
+/** The two compared values, where there are two. */
 function figuresOf(
   venue: Venue,
   opening: Opening,
@@ -115,6 +115,6 @@ function figuresOf(
     return [price(impact.priceAfterImpact), price(worst)];
   }
   if (cancelReason !== 'EXPOSURE_LIMITS') return [];
-  const room = exposureRoom({ market: viewAt(opening, facts), long: terms.long, price: currentPrice(venue, terms.pairIndex).oracle });
-  return [amount(positionSizeCollateral), amount(room)];
+  const free = exposureRoom({ market: viewAt(opening, facts), long: terms.long, price: currentPrice(venue, terms.pairIndex).oracle });
+  return [amount(positionSizeCollateral), amount(free)];
 }

@@ -17,8 +17,8 @@ interface Funds {
 }
 
 /**
- * Each token has its own words for these two, some have none: the answer is the same for all of them, with the figures and, where an
- * approval is missing, the transaction that gives it.
+ * Tokens report missing balance or allowance with different errors, some with none. This gives the same error for all tokens, with the
+ * figures and, where an approval is missing, the approval transaction.
  */
 export function refuseShortage(venue: Venue, { trader }: AgentCaller, funds: Funds): void {
   const { amount, balance, allowance } = funds;

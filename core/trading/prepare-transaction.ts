@@ -27,32 +27,32 @@ export interface PreparedTransaction {
 
 export interface WriteRequest {
   readonly intent: Intent;
-  /** What leaves the trader's wallet when the transaction is mined; null where nothing does. */
+  /** The amount taken from the trader's wallet when the transaction is mined; null if none. */
   readonly takes: { readonly collateral: Collateral; readonly amount: bigint } | null;
-  /** What the oracle's callback will be asked at once; null or absent where it is asked later or never. */
+  /** Facts needed to predict the callback of a market order; null or absent otherwise. */
   readonly opening?: OpeningQuestion | null;
-  /** Orders that the transaction makes beside the first; each is known by a tag of its own. */
+  /** Number of further orders the transaction creates; each has its own tag. */
   readonly others?: number;
 }
 
 export interface PreparedWrite {
   readonly transaction: PreparedTransaction;
   readonly handedOut: HandedOut;
-  /** The same bytes under the tags of the other orders. */
+  /** The same transaction, with the tag of each further order. */
   readonly others: readonly HandedOut[];
-  /** The bare call of the trader, without wrapping and tag. */
+  /** The trader's call without delegation wrapper and tags. */
   readonly inner: Hex;
-  /** null where nothing was asked, or this Diamond does not say. */
+  /** null where no facts were requested, or this Diamond does not provide them. */
   readonly facts: OpeningFacts | null;
 }
 
 const TAG_BYTES = 16;
-/** On top of what the call passed with, in percent: the state moves on until the transaction is mined. */
+/** Added to the simulated gas, in percent, because the state changes until the transaction is mined. */
 const GAS_MARGIN = 20n;
 
 /**
- * Encodes, tags and rehearses a write: one round trip to the node, more only for what the first refused, and nothing stored. Throws what
- * the chain would say, so that whatever is returned can be sent as it is.
+ * Encodes, tags and simulates a write in one round trip to the node (more only after a refusal); nothing is stored. Throws the error the
+ * chain would give, so a returned transaction can be sent as it is.
  */
 export async function prepareTransaction(
   gateway: Gateway,
@@ -68,17 +68,17 @@ export async function prepareTransaction(
   const data = [tag, ...otherTags].reduce(appendTag, wrapFor(sender, trader, inner));
   const token = takes === null ? null : addressOf(takes.collateral);
   const validatedAt = venue.clock.now();
-  const rehearsal = { trader, sender, data, token };
-  const [rehearsed, facts] = await Promise.all([
-    caller.mode === 'relayed' ? rehearseLearning(venue, intent, rehearsal) : rehearse(venue, rehearsal),
+  const request = { trader, sender, data, token };
+  const [simulated, facts] = await Promise.all([
+    caller.mode === 'relayed' ? simulateWithKnownGas(venue, intent, request) : simulate(venue, request),
     opening ? factsOf(venue, caller, opening) : null,
   ]);
   const simulatedAt = venue.clock.now();
-  const { revert, delegate } = rehearsed;
+  const { revert, delegate } = simulated;
   if (sender !== trader && (delegate !== sender || revert?.name === 'DelegateNotApproved')) throw notTheDelegate(venue, caller, delegate);
-  if (takes !== null && rehearsed.token !== null) refuseShortage(venue, caller, { ...takes, ...rehearsed.token, inner });
+  if (takes !== null && simulated.token !== null) refuseShortage(venue, caller, { ...takes, ...simulated.token, inner });
   if (revert !== null) throw await refusalOf(gateway, venue, caller, { intent, inner, revert });
-  const gas = rehearsed.gas === null ? null : (rehearsed.gas * (100n + GAS_MARGIN)) / 100n;
+  const gas = simulated.gas === null ? null : (simulated.gas * (100n + GAS_MARGIN)) / 100n;
   const handedOut = { tag, data, gas, steps: { validatedAt, simulatedAt } };
   const ofOthers = otherTags.map((other) => ({ ...handedOut, tag: other }));
   return {
@@ -90,7 +90,7 @@ export async function prepareTransaction(
   };
 }
 
-/** The same bytes again, as long as they may be sent. */
+/** The transaction of stored calldata. */
 export const transactionOf = ({ definition }: Venue, { data, gas }: HandedOut, expiresAt: number): PreparedTransaction => ({
   to: definition.diamond,
   data,
@@ -100,20 +100,20 @@ export const transactionOf = ({ definition }: Venue, { data, gas }: HandedOut, e
   expiresAt,
 });
 
-const rehearse = ({ chain }: Venue, rehearsal: Rehearsal): Promise<Rehearsed> => fromNode(chain.rehearse(rehearsal));
+const simulate = ({ chain }: Venue, request: Rehearsal): Promise<Rehearsed> => fromNode(chain.rehearse(request));
 
-/** What the relayer sends is of few kinds: what one of them took is enough for the next, or it is estimated after all. */
-const rehearseLearning = (venue: Venue, intent: Intent, rehearsal: Rehearsal): Promise<Rehearsed> =>
+/** The relayer sends few kinds of calls, so the gas of one is tried for the next; if it is too low, the node estimates. */
+const simulateWithKnownGas = (venue: Venue, intent: Intent, request: Rehearsal): Promise<Rehearsed> =>
   withKnownGas(venue, intent, async (kept) => {
-    const { trader } = rehearsal;
+    const { trader } = request;
     const given = kept === null ? {} : { gas: kept, isUsual: isUsual(venue, intent, trader) && serves(venue, 'multicall') };
-    const rehearsed = await rehearse(venue, { ...rehearsal, ...given });
-    if (rehearsed.gas !== null && rehearsed.gas !== kept) learnGas(venue, intent, rehearsed.gas);
-    learnUsual(venue, intent, trader, rehearsed.gas);
-    return rehearsed;
+    const simulated = await simulate(venue, { ...request, ...given });
+    if (simulated.gas !== null && simulated.gas !== kept) learnGas(venue, intent, simulated.gas);
+    learnUsual(venue, intent, trader, simulated.gas);
+    return simulated;
   });
 
-/** The call itself is tried each time; what the market says of a bot's opening may be a moment old. */
+/** Relayed openings use cached market facts; the call itself is always simulated. */
 const factsOf = (venue: Venue, { mode, trader }: AgentCaller, opening: OpeningQuestion): Promise<OpeningFacts | null> =>
   fromNode((mode === 'relayed' ? knownFacts : openingFacts)(venue, trader, opening));
 

@@ -14,7 +14,7 @@ import { isReverted } from './find-order.js';
 import type { PositionFigures } from './find-position.js';
 import { prepareTransaction, type PreparedWrite } from './prepare-transaction.js';
 
-/** No oracle is asked, so it may be done while the market is shut, but not while the contracts only let positions be closed. */
+/** TP/SL changes need no oracle, so they are allowed while the market is closed, but not while trading is paused or close-only. */
 export function requireProtectable({ feed }: Venue, { scope }: AgentCaller, { pairIndex }: Pick<PositionFigures, 'pairIndex'>): void {
   const config = feed.config();
   const market = marketName(config, pairIndex);
@@ -23,13 +23,13 @@ export function requireProtectable({ feed }: Venue, { scope }: AgentCaller, { pa
 }
 
 interface Wanted {
-  /** What the caller calls it. */
+  /** Field name in the request, for the error. */
   readonly field: string;
   readonly level: Level;
   readonly price: bigint;
 }
 
-/** The contract takes any level; one that the price has passed already would close the position at once, which nobody means by it. */
+/** The contract accepts any trigger price; one that the mark has already passed would close the position at once, so it is rejected. */
 export function requireAhead(venue: Venue, figures: PositionFigures, { field, level, price }: Wanted): void {
   const { pairIndex, long } = figures;
   const mark = markIn(marketView(venue.feed.config(), figures)?.state, livePrice(venue, pairIndex));
@@ -39,7 +39,7 @@ export function requireAhead(venue: Venue, figures: PositionFigures, { field, le
   throw invalid(field, `must be ${isAbove ? 'above' : 'below'} the mark price ${at} of a ${long ? 'long' : 'short'}`);
 }
 
-/** One round trip; nothing is stored. */
+/** Prepares a TP/SL change in one round trip; nothing is stored. */
 export async function prepareProtection(
   gateway: Gateway,
   venue: Venue,

@@ -17,19 +17,19 @@ import { openingFacts } from './known-facts.js';
 import type { OpeningFacts } from '../ports/simulation.js';
 import { wouldRevert } from './refuse-revert.js';
 
-const NOBODY: Address = '0x0000000000000000000000000000000000000000';
+const ZERO_ADDRESS: Address = '0x0000000000000000000000000000000000000000';
 /** `AccountFacts.feeMultiplier` is 1e6, the pricing's 1e3. */
 const FEE_SCALE = 1000n;
 
 /**
- * What an order would get now. Without a caller nothing is asked of the node: the answer is made of what the feed knows. With one the
- * trader's own terms count, and it says whether wallet and scope allow it.
+ * Quotes an opening at the current state. Without a caller only the feed is used and the node is not called. With a caller the trader's own
+ * terms apply, and the quote shows whether wallet and scope allow it.
  */
 export async function quoteOrder(gateway: Gateway, venue: Venue, caller: AgentCaller | null, request: OrderRequest): Promise<Quote> {
   if (request.reduceOnly)
     throw new GatewayError('UNSUPPORTED', { reason: 'A quote tells of an opening; an order that only reduces has none.' });
   const opening = readOpening(venue, orderMarket(venue, request), request);
-  checkOpening(opening, caller?.trader ?? NOBODY);
+  checkOpening(opening, caller?.trader ?? ZERO_ADDRESS);
   const own = caller === null ? null : await askAccount(gateway, venue, caller, opening);
   const outcome = predict(venue, opening, own);
   return describeQuote(
@@ -69,7 +69,7 @@ async function askAccount(gateway: Gateway, venue: Venue, caller: AgentCaller, o
   return { account, facts: own, ...(facts.feeMultiplier === null ? {} : { feeMultiplier: facts.feeMultiplier / FEE_SCALE }) };
 }
 
-/** Everything the scope has against it, as createOrder would put it. */
+/** All scope violations, with the same errors as createOrder. */
 async function scopeVerdicts(gateway: Gateway, venue: Venue, caller: AgentCaller, opening: Opening): Promise<QuoteAccount['scope']> {
   const { agent, trader, scope } = caller;
   const verdicts: GatewayError[] = [];
@@ -108,12 +108,12 @@ function predict(venue: Venue, opening: Opening, own: Own | null): OpenOutcome {
       ...(multiplier === undefined ? {} : { feeMultiplier: multiplier }),
     });
   } catch (error) {
-    if (error instanceof PriceRangeError) throw wouldRevert(encodeIntent({ kind: 'open', ...opening.terms }, NOBODY), error.code);
+    if (error instanceof PriceRangeError) throw wouldRevert(encodeIntent({ kind: 'open', ...opening.terms }, ZERO_ADDRESS), error.code);
     throw error;
   }
 }
 
-/** Shut or paused comes first: then nobody answers at all. */
+/** A closed or paused market comes first, because the oracle does not answer then. */
 function refusedBy({ feed, clock }: Venue, { pair, config, terms }: Opening, outcome: OpenOutcome): OrderReason | null {
   const session = feed.session(pair.index, clock.now());
   if (config.tradingState === 'paused' || session === 'close_only') return 'PAUSED';

@@ -1,7 +1,7 @@
 import type { Order } from '../domain/order.js';
 import type { Venue } from '../gateway.js';
 
-/** Fewer blocks than this say little about the chain's pace: its timestamps are whole seconds. */
+/** Fewer blocks than this do not give a reliable block time, because timestamps are whole seconds. */
 const MEASURED_BLOCKS = 40n;
 
 export interface WaitingRequest {
@@ -13,12 +13,12 @@ export interface WaitingRequest {
 
 interface Pace {
   readonly head: { readonly number: bigint; readonly timestamp: bigint };
-  /** What the chain usually needs for a block. */
+  /** Usual block time of the chain. */
   readonly expectedBlockMs: number;
   readonly now: number;
 }
 
-/** Epoch ms at which the block is expected that frees an unanswered request; at the pace the chain had since the request. */
+/** Epoch ms at which an unanswered request becomes reclaimable, estimated with the block time since the request. */
 export function expectedReclaim(
   { requestedBlock, requestedAt, timeoutBlocks }: WaitingRequest,
   { head, expectedBlockMs, now }: Pace,
@@ -31,7 +31,7 @@ export function expectedReclaim(
   return now + Math.ceil(Number(left) * blockMs);
 }
 
-/** Whether the contract would give the request back by now, whatever the follower has noticed. */
+/** Whether the contract would already accept a reclaim, independent of the indexer's cursor. */
 export function isOverdue(venue: Venue, { requestedBlock }: Pick<Order, 'requestedBlock'>): boolean {
   const head = venue.state.head?.block.number;
   return requestedBlock !== null && head !== undefined && head >= requestedBlock + timeoutBlocks(venue);

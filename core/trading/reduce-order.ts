@@ -17,9 +17,9 @@ import type { Draft } from '../ports/stores/orders.js';
 import type { PreparedTransaction } from './prepare-transaction.js';
 
 /**
- * An order that only reduces never opens anything. At the market it closes the oldest opposite position, or a part of it, and then the next:
- * the contract answers each of them by itself, so each is an order of its own, all made by one transaction. A limit or stop waits as the take
- * profit or stop loss of the one it closes whole.
+ * A reduce-only order never opens a position. A market order closes opposite positions, oldest first, the last one possibly in part: the
+ * contract answers each close separately, so each is an order of its own, all in one transaction. A limit or stop becomes the take profit
+ * or stop loss of the position it closes as a whole.
  */
 export async function draftReduction(
   gateway: Gateway,
@@ -81,25 +81,25 @@ async function prepareMarket(
     })),
   );
   const [order, ...rest] = orders.map(priced);
-  if (order === undefined) throw new TypeError('an order that reduces nothing');
+  if (order === undefined) throw new TypeError('a reduce-only order without a position');
   return { write, order, others: rest };
 }
 
 interface Reduced extends PreparedLevel {
-  /** Of further positions, made by the same transaction. */
+  /** Orders on further positions, created by the same transaction. */
   readonly others?: readonly Order[];
 }
 
 interface Part {
   readonly listed: ListedPosition;
-  /** undefined = all of it. */
+  /** undefined = the whole position. */
   readonly size: Decimal | undefined;
 }
 
-/** So many closes fit into a block with room to spare. */
-const MOST_POSITIONS = 20;
+/** This many closes fit well into one block. */
+const MAX_POSITIONS = 20;
 
-/** Oldest first, each whole but the last. */
+/** Oldest first; all but the last are closed as a whole. */
 function partsOf(size: Decimal, opposite: Reduction['opposite'], market: OrderMarket): [Part, ...Part[]] {
   exactUnitsUnlessShown(size, opposite, market);
   const parts: Part[] = [];
@@ -107,14 +107,14 @@ function partsOf(size: Decimal, opposite: Reduction['opposite'], market: OrderMa
   for (const listed of opposite) {
     const held = tradeSize(listed.position, market.collateral);
     const isAll = isWhole(left, held) || compare(left, held) > 0;
-    // What is left after whole positions has their digits; never more is closed than was asked for.
+    // The remainder may have more decimals than an order; rounded down so that no more than requested is closed.
     parts.push({ listed, size: isAll ? undefined : round(left, SIZE_DECIMALS, 'down') });
     left = isAll ? subtract(left, held) : ZERO;
     if (compare(left, HAIR) < 0) break;
   }
   const [first, ...others] = parts;
   if (first === undefined || compare(left, HAIR) >= 0) throw tooMuch(opposite, market);
-  if (parts.length > MOST_POSITIONS) throw unsupported(`An order closes at most ${MOST_POSITIONS} positions; send several.`);
+  if (parts.length > MAX_POSITIONS) throw unsupported(`An order closes at most ${MAX_POSITIONS} positions; send several.`);
   return [first, ...others];
 }
 
@@ -123,7 +123,7 @@ const tooMuch = (opposite: Reduction['opposite'], { collateral, symbol }: OrderM
   return unsupported(`The positions in ${symbol} are ${shownSize(held)} in all: an order that only reduces closes no more.`);
 };
 
-/** Of positions of the same size each gets its own, the oldest first; once all have one, the oldest gets another. */
+/** Among positions of the same size, the oldest without a TP/SL is chosen; if all have one, the oldest. */
 async function prepareWaiting(
   gateway: Gateway,
   venue: Venue,
@@ -145,7 +145,7 @@ async function prepareWaiting(
 interface Choice {
   readonly level: Level;
   readonly among: readonly [ListedPosition, ...ListedPosition[]];
-  /** Of the order that asks; when it is handed out afresh, it is not in its own way. */
+  /** Of the requesting order; its own earlier version does not count as taken when it is renewed. */
   readonly clientId: string | undefined;
 }
 
@@ -177,7 +177,7 @@ async function oppositeOf(
 const byAge = (a: ListedPosition, b: ListedPosition): number =>
   a.position.openedBlock === b.position.openedBlock ? a.tradeIndex - b.tradeIndex : Number(a.position.openedBlock - b.position.openedBlock);
 
-/** Sizes of positions are shown with more digits than an order may have: one that is sent back as it was shown is taken. */
+/** Position sizes have more decimals than an order may have; a size sent back as it was shown is accepted. */
 function exactUnitsUnlessShown(size: Decimal, opposite: Reduction['opposite'], { collateral }: OrderMarket): void {
   const [{ position }] = opposite;
   if (!isWhole(size, tradeSize(position, collateral))) exactUnits('size', size, SIZE_DECIMALS);

@@ -4,11 +4,11 @@ import type { Source } from '../config/source.js';
 
 type Address = `0x${string}`;
 
-/** Whom openings name as the trader's referrer; null = none. The contract keeps the first one that a trader had. */
+/** Referrers named in openings; null = none. The contract keeps a trader's first referrer. */
 export interface Referrers {
-  /** Of openings that the relayer sends. */
+  /** For openings sent by the relayer. */
   readonly relayed: Address | null;
-  /** Of openings that agents send themselves, unless the order names another. */
+  /** For openings sent by agents, unless the order names another. */
   readonly native: Address | null;
 }
 
@@ -29,7 +29,7 @@ function readReferrer(name: string, { variables, problems }: Pick<Source, 'varia
   return null;
 }
 
-/** The addresses that earn here, each once. */
+/** The distinct configured referrers. */
 export const referrersOf = ({ relayed, native }: Referrers): Address[] => [
   ...new Set([relayed, native].filter((address) => address !== null)),
 ];

@@ -8,13 +8,13 @@ import type { Address, Hex } from '../types.js';
 import { reclaimableAt } from './reclaim-time.js';
 import type { Revert } from '../ports/simulation.js';
 
-/** The trader's slot belongs to somebody else, as the chain says now. */
+/** The chain reports another delegate for the trader, so the cached one is dropped. */
 export function notTheDelegate(venue: Venue, { trader, agent, sender }: AgentCaller, delegate: Address | null): GatewayError {
   forgetDelegate(venue, trader);
   return new GatewayError('AGENT_NOT_DELEGATED', { trader, agent, delegate, delegationTx: delegationTx(venue.definition, sender) });
 }
 
-/** What a revert of the rehearsed call means to whoever asked for it. */
+/** Translates a revert of the simulated call into an API error. */
 export async function refusalOf(
   gateway: Gateway,
   venue: Venue,
@@ -26,14 +26,14 @@ export async function refusalOf(
   return wouldRevert(inner, nameOf(revert), revert.args);
 }
 
-/** `calldata` is the bare call of the trader: replayed from its address, it fails the same way. */
+/** `calldata` is the trader's own call: replayed from the trader's address, it fails the same way. */
 export const wouldRevert = (calldata: Hex, errorName: string, args: readonly string[] = []): GatewayError =>
   new GatewayError('SIMULATION_REVERTED', { errorName, args, calldata });
 
-/** An error nobody declared is named by its selector. */
+/** An error that is not in the ABI is named by its selector. */
 const nameOf = ({ name, data }: Revert): string => name ?? (data.length < 10 ? 'EmptyRevert' : data.slice(0, 10));
 
-/** Another action on the same position waits for the oracle; if the answer never comes, it has to be reclaimed first. */
+/** Another action on the same position waits for the oracle; if it is never answered, it must be reclaimed first. */
 async function busy(gateway: Gateway, venue: Venue, { trader }: AgentCaller, trades: readonly number[]): Promise<GatewayError> {
   const live = await gateway.store.account.liveOrders(venue.definition.slug, trader);
   const oldest = live.findLast(

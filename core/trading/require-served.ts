@@ -3,7 +3,7 @@ import type { Collateral } from '../domain/market.js';
 import { GatewayError } from '../errors.js';
 import type { Venue } from '../gateway.js';
 
-/** A facet may be missing on a chain, or be taken away by an upgrade: then the operation is off, not half done. */
+/** A facet may be missing on a chain or removed by an upgrade; operations that need it are rejected as a whole. */
 export function requireServed(
   { definition, state: { facts } }: Pick<Venue, 'definition' | 'state'>,
   functions: readonly WriteName[],
@@ -17,7 +17,7 @@ export function requireServed(
 export const serves = ({ state: { facts } }: Pick<Venue, 'state'>, name: WriteName): boolean =>
   facts !== null && facts.missing?.includes(name) !== true;
 
-/** The backend names the token, the contract takes it: while they disagree, what a trader is shown and approves would be another token. */
+/** Rejects while backend and contract name different tokens for a collateral, because the trader would approve a token the contract does not take. */
 export function requireAgreed({ state: { facts } }: Pick<Venue, 'state'>, { index, symbol, address }: Collateral): void {
   const real = facts?.collaterals?.[index - 1]?.address;
   if (real !== undefined && real.toLowerCase() !== address.toLowerCase())

@@ -10,7 +10,7 @@ import { givenRules } from '../config/rules.js';
 import { alertQuota } from '../observability/alerts/rules.js';
 import type { GuardQuestion, OpeningGuard } from '../ports/stores/rules.js';
 
-/** What the books need to judge an opening by the operator's rules. `instead` is the slot of a resting order that gives way to it. */
+/** Input to check an opening against the operator's rules. `instead` is the slot of a resting order it replaces. */
 export function guardQuestion({ facade }: Pick<Gateway, 'facade'>, venue: Venue, trader: Address, instead: number | null): GuardQuestion {
   return {
     given: givenRules(facade.rules, trader),
@@ -36,7 +36,7 @@ export function sizeUsd(
   return collateral ? collateralToUsd(sizeCollateral, collateral) : 0n;
 }
 
-/** Asked before something is given up for an opening that would then be refused; what counts is the answer when it is stored. */
+/** An early check, before a resting order is cancelled for an opening that would be refused; the check at storing is decisive. */
 export async function foreseeRefusal(
   gateway: Gateway,
   venue: Venue,

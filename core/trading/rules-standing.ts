@@ -6,11 +6,11 @@ import { ANY, givenRules, type RuleSet, type StoredRules } from '../config/rules
 import { guardQuestion } from './rules-of-opening.js';
 import type { Standing } from '../ports/stores/rules.js';
 
-/** What binds a trader now and how much of it is used. */
+/** The rules that apply to a trader, and how much of each limit is used. */
 export const standingOf = (gateway: Gateway, venue: Venue, trader: Address): Promise<Standing> =>
   gateway.store.rules.standing(venue.definition.slug, trader, guardQuestion(gateway, venue, trader, null), 'all');
 
-/** As an operator reads it. */
+/** The same in the format of the operator API. */
 export async function describeStanding(gateway: Gateway, venue: Venue, trader: Address) {
   const [{ rules, facts }, stored] = await Promise.all([standingOf(gateway, venue, trader), gateway.store.rules.list()]);
   return {
@@ -40,7 +40,7 @@ const showRules = (rules: RelayRules): Required<RuleSet> => ({
 
 const FIELDS = ['access', 'reduceOnly', 'maxOpenNotionalUsd', 'maxDailyLossUsd', 'ordersPerMinute', 'dailyTransactions'] as const;
 
-/** Which of the sets each rule comes from: `chain/trader`, or the settings. */
+/** The source of each rule: `chain/trader`, or the settings. */
 function sourcesOf(stored: readonly StoredRules[], { facade }: Gateway, { definition }: Venue, trader: Address) {
   const { defaults, own } = givenRules(facade.rules, trader);
   const row = (chain: string, whose: string) => stored.find((each) => each.chain === chain && each.trader === whose)?.rules ?? {};

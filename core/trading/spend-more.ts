@@ -18,8 +18,8 @@ interface Growth {
 }
 
 /**
- * What a resting order grows by counts against the agent's day, in one step with the check. Preparing the same growth again counts once.
- * It is given back when its transaction expires unsent, or with the order; one that lands after all counts again.
+ * The growth of a resting order counts against the agent's daily cap, atomically with the check. Preparing the same growth again counts once.
+ * It is released when its transaction expires unsent, or with the order; if the transaction is mined after all, it counts again.
  */
 export async function spendMore(
   gateway: Gateway,

@@ -6,15 +6,15 @@ import { carries, findOrder, notModifiable } from './find-order.js';
 import type { KnownOrder } from '../ports/stores/orders.js';
 import type { SeenTransaction } from '../ports/simulation.js';
 
-/** Fee bumps need a few; whoever needs more has lost track. */
+/** Per order; fee bumps need only a few. */
 const MAX_HASHES = 16;
-/** The follower is a block or two behind the node at most; if it is not, the answer says what is known. */
+/** How long to wait for the indexer, which is usually a block or two behind the node; then the stored state is returned. */
 const FOLLOWED_WITHIN_MS = 5_000;
 const LOOK_EVERY_MS = 50;
 
 /**
- * A transaction is reported for an order. It changes nothing by itself: the chain's events move the order. What it gives is knowledge of
- * a transaction that no event tells of, because it is not mined yet or failed.
+ * Reports a transaction for an order. This does not change the order's status, which follows from chain events. It makes transactions known
+ * that have no events because they are pending or failed.
  */
 export async function submitOrder(gateway: Gateway, venue: Venue, caller: AgentCaller, id: string, txHash: Hex): Promise<KnownOrder> {
   const hash = txHash.toLowerCase() as Hex;
@@ -40,7 +40,7 @@ async function lookUp({ chain }: Venue, hash: Hex): Promise<SeenTransaction | nu
   }
 }
 
-/** An order that is on chain already needs no hash any more. */
+/** Not needed for an order that is already on chain. */
 async function record({ store }: Gateway, venue: Venue, { known, hash }: Report): Promise<KnownOrder> {
   if (!isWaiting(known) || known.hashes.includes(hash)) return known;
   if (known.hashes.length >= MAX_HASHES) throw notModifiable(venue, known, `${MAX_HASHES} hashes were reported for it already`);
@@ -60,7 +60,7 @@ async function afterSuccess(
   throw new GatewayError('SUBMISSION_MISMATCH', { txHash: hash });
 }
 
-/** Only a call of ours that failed says anything about the order. */
+/** A failed transaction counts only if it contains calldata prepared for the order. */
 async function afterFailure(
   gateway: Gateway,
   venue: Venue,
@@ -74,7 +74,7 @@ async function afterFailure(
 
 const isWaiting = ({ order }: KnownOrder): boolean => order.status === 'prepared' || order.status === 'expired';
 
-/** False when the follower did not get there in time. */
+/** False when the indexer did not reach the block in time. */
 const isFollowed = (gateway: Gateway, venue: Venue, block: bigint): Promise<boolean> =>
   poll(venue, async () => ((await gateway.store.tracking.cursor(venue.definition.slug))?.number ?? -1n) >= block);
 

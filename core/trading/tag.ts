@@ -1,13 +1,13 @@
 import type { Hex } from '../types.js';
 
-/** Says that a tag follows; the contract reads its arguments from the front and never gets here. */
+/** Marks a tag; the contract ignores bytes after its arguments. */
 const MAGIC = '6467777461673031';
 const TAG_BYTES = 16;
 
-/** Call data with the order's tag behind it. */
+/** Calldata followed by the order's tag. */
 export const appendTag = (data: Hex, tag: Hex): Hex => `${data}${MAGIC}${tag.slice(2)}`;
 
-/** Every tag in a transaction's input, wherever a smart account has wrapped it, each once. */
+/** The distinct tags in a transaction's input, at any offset, because a smart account may wrap the call. */
 export function tagsIn(input: Hex): Hex[] {
   const hex = input.toLowerCase();
   const tags = new Set<Hex>();

@@ -26,12 +26,12 @@ export const STEPS = [
 ] as const;
 export type StepName = (typeof STEPS)[number];
 
-/** One thing that happened to an order. */
+/** One step of an order. */
 export interface Step {
   readonly step: StepName;
-  /** Epoch ms by the clock of whoever did it: the block's, or ours. */
+  /** Epoch ms: the block's timestamp, or the gateway's clock for its own steps. */
   readonly at: number;
-  /** When this service knew of it; null where it was not told by itself. */
+  /** When the gateway recorded it; null where it has no journal entry of its own. */
   readonly seenAt: number | null;
   readonly block: number | null;
   readonly txHash: Hex | null;
@@ -39,7 +39,7 @@ export interface Step {
   readonly isTakenBack: boolean;
 }
 
-/** What an event consists of, and the state it leaves the order in. */
+/** The steps of an event, and the order's status after it. */
 function partsOf(event: ChainEvent): { readonly steps: readonly StepName[]; readonly leaves: OrderStatus | null } {
   switch (event.kind) {
     case 'prepared':
@@ -79,9 +79,9 @@ function partsOf(event: ChainEvent): { readonly steps: readonly StepName[]; read
   }
 }
 
-/** Everything that happened, by when we knew of it. What a block says in its whole seconds is put between what we saw in milliseconds. */
-export function stepsOf({ events }: OrderStory, told: readonly JournalEntry[]): Step[] {
-  const seen = createSightings(told);
+/** All steps, sorted by the time the gateway saw them, because block timestamps are only whole seconds. */
+export function stepsOf({ events }: OrderStory, entries: readonly JournalEntry[]): Step[] {
+  const seen = createSightings(entries);
   const steps = events.flatMap(({ event, isTakenBack }) => {
     const { blockNumber, txHash, at } = event.place;
     const isOnChain = blockNumber >= 0n;
@@ -90,7 +90,7 @@ export function stepsOf({ events }: OrderStory, told: readonly JournalEntry[]): 
     const place = { at, seenAt, block: isOnChain ? Number(blockNumber) : null, txHash: event.kind === 'sent' ? event.hash : txHash };
     return [...preparation(event), ...names.map((step) => ({ step, ...place, isTakenBack }))];
   });
-  const undone = told.flatMap(({ at, fact }) => (fact.kind === 'correction' ? [ours('reorganised', at)] : []));
+  const undone = entries.flatMap(({ at, fact }) => (fact.kind === 'correction' ? [ours('reorganised', at)] : []));
   return [...steps, ...undone].sort((a, b) => momentOf(a) - momentOf(b));
 }
 
@@ -101,15 +101,15 @@ function preparation(event: ChainEvent): Step[] {
   return [ours('validated', event.steps.validatedAt), ours('simulated', event.steps.simulatedAt)];
 }
 
-/** Much later than it happened, we only learnt of it afterwards: then the chain's own time says more. */
-const LEARNT_LATE_MS = 15_000;
+/** An event seen later than this was read afterwards (e.g. after downtime); then its block time is used. */
+const SEEN_LATE_MS = 15_000;
 
 export const momentOf = ({ at, seenAt }: Pick<Step, 'at' | 'seenAt'>): number =>
-  seenAt !== null && Math.abs(seenAt - at) < LEARNT_LATE_MS ? seenAt : at;
+  seenAt !== null && Math.abs(seenAt - at) < SEEN_LATE_MS ? seenAt : at;
 
-/** When the account was told of a state that began at a moment, or a little later where a block's clock is behind ours; each telling counts once. */
-function createSightings(told: readonly JournalEntry[]): (status: OrderStatus | null, since: number) => number | null {
-  const left = told.flatMap(({ at, fact }) => (fact.kind === 'order' ? [{ at, order: fact.order }] : []));
+/** Finds the journal time of a status that began at `since` or a little later (block clocks may lag); each entry is used once. */
+function createSightings(entries: readonly JournalEntry[]): (status: OrderStatus | null, since: number) => number | null {
+  const left = entries.flatMap(({ at, fact }) => (fact.kind === 'order' ? [{ at, order: fact.order }] : []));
   return (status, since) => {
     const found = left.findIndex(({ order }) => order.status === status && order.updatedAt >= since);
     return left.splice(found, found === -1 ? 0 : 1)[0]?.at ?? null;

@@ -18,10 +18,10 @@ export interface ProtectionChange {
 
 export type PositionChange = ProtectionChange | LeverageChange;
 
-/** The position as it will read once the change is executed. */
+/** The position as it will be once the change is executed. */
 export interface PreparedPosition {
   position: Position;
-  /** null where the change is done with its transaction. */
+  /** null where the change takes effect with its transaction, without the oracle. */
   order: Order | null;
   transaction: PreparedTransaction | null;
 }
@@ -61,7 +61,7 @@ async function protect(
 }
 
 interface Levels {
-  /** null = as it is. */
+  /** null = unchanged. */
   readonly tp: bigint | null;
   readonly sl: bigint | null;
 }

@@ -6,45 +6,45 @@ import type { Gateway, Venue } from '../gateway.js';
 import type { JournalFact } from '../ports/stores/journal.js';
 import type { Cancel } from '../types.js';
 
-/** How long a client would wait for an answer that is worth having. */
+/** How long a client waits for the order to settle. */
 export interface Wait {
   /** At most `MAX_WAIT_SECONDS`. */
   readonly seconds: number;
-  /** Aborts when nobody is there any more to hear the answer. */
+  /** Aborts when the client has disconnected. */
   readonly signal: AbortSignal;
-  /** The wish is granted; not called where too many wait already. */
+  /** Called when the wait is accepted; not called when too many requests wait already. */
   readonly onApplied?: () => void;
 }
 
 export const MAX_WAIT_SECONDS = 8;
 const MAX_WAITING = { perCaller: 16, inAll: 4_000 } as const;
 
-/** Nothing more happens by itself, or nothing but a trigger that may take days. */
+/** The order is final, or only waits for a trigger that may take days. */
 const isSettled = (status: OrderStatus): boolean => status !== 'prepared' && status !== 'pending';
 
 /**
- * The order as soon as it is final, rests or timed out; otherwise what is known of it when the time is up. Lives from the journal, so it
- * works on every replica, and holds nothing of the database meanwhile.
+ * Returns the order as soon as it is final, rests or timed out, or its current state when the time is up. Uses journal events, so it works on
+ * every replica and holds no database connection while waiting.
  */
 export async function waitForOrder(gateway: Gateway, venue: Venue, caller: Caller, id: string, wait: Wait): Promise<Order> {
-  const room = roomOf(gateway);
-  const leave = room.enter(callerKey(venue, caller));
+  const waiters = waitersOf(gateway);
+  const leave = waiters.enter(callerKey(venue, caller));
   if (leave === null) return getOrder(gateway, venue, caller, id);
-  // Listening begins before the first look: what happens in between is heard.
-  const news = room.listenFor(`${venue.definition.slug}/${id}`);
+  // Listening starts before the first read, so that no change in between is missed.
+  const change = waiters.listenFor(`${venue.definition.slug}/${id}`);
   try {
     const order = await getOrder(gateway, venue, caller, id);
     wait.onApplied?.();
     if (isSettled(order.status) || wait.seconds === 0) return order;
-    await soonest(gateway, venue, news.came, wait);
+    await soonest(gateway, venue, change.came, wait);
     return wait.signal.aborted ? order : await getOrder(gateway, venue, caller, id);
   } finally {
-    news.stop();
+    change.stop();
     leave();
   }
 }
 
-/** The news, the end of the time, of the client or of the service. */
+/** Resolves on the change, the timeout, the client's disconnect or the service's shutdown. */
 async function soonest({ stopping }: Gateway, { clock }: Venue, came: Promise<void>, { seconds, signal }: Wait): Promise<void> {
   const over = new AbortController();
   const end = (): void => over.abort();
@@ -57,28 +57,28 @@ async function soonest({ stopping }: Gateway, { clock }: Venue, came: Promise<vo
   }
 }
 
-/** Keys of one trader share a number: anybody may have as many keys as they like. */
+/** All API keys of one trader share one count, because a trader may create any number of keys. */
 const callerKey = ({ definition }: Venue, caller: Caller): string =>
   `${definition.slug}/${caller.via === 'agent' ? caller.agent : `keys of ${caller.trader}`}`;
 
-interface Room {
-  /** null when it is full. */
+interface Waiters {
+  /** null when the limit is reached. */
   enter(caller: string): Cancel | null;
   listenFor(order: string): { readonly came: Promise<void>; readonly stop: Cancel };
 }
 
-const rooms = new WeakMap<Gateway, Room>();
+const waitersByGateway = new WeakMap<Gateway, Waiters>();
 
-function roomOf(gateway: Gateway): Room {
-  const known = rooms.get(gateway);
+function waitersOf(gateway: Gateway): Waiters {
+  const known = waitersByGateway.get(gateway);
   if (known) return known;
-  const made = createRoom(gateway);
-  rooms.set(gateway, made);
+  const made = createWaiters(gateway);
+  waitersByGateway.set(gateway, made);
   return made;
 }
 
-function createRoom({ bus }: Gateway): Room {
-  const inside = new Map<string, number>();
+function createWaiters({ bus }: Gateway): Waiters {
+  const counts = new Map<string, number>();
   const waiting = new Map<string, Set<() => void>>();
   let all = 0;
 
@@ -92,14 +92,14 @@ function createRoom({ bus }: Gateway): Room {
 
   return {
     enter(caller) {
-      const here = inside.get(caller) ?? 0;
-      if (here >= MAX_WAITING.perCaller || all >= MAX_WAITING.inAll) return null;
-      inside.set(caller, here + 1);
+      const own = counts.get(caller) ?? 0;
+      if (own >= MAX_WAITING.perCaller || all >= MAX_WAITING.inAll) return null;
+      counts.set(caller, own + 1);
       all += 1;
       return () => {
-        const left = (inside.get(caller) ?? 1) - 1;
-        if (left === 0) inside.delete(caller);
-        else inside.set(caller, left);
+        const left = (counts.get(caller) ?? 1) - 1;
+        if (left === 0) counts.delete(caller);
+        else counts.set(caller, left);
         all -= 1;
       };
     },
@@ -117,8 +117,8 @@ function createRoom({ bus }: Gateway): Room {
   };
 }
 
-/** The order that has reached a state worth telling. */
+/** The id of the order that has settled by this fact, or null. */
 function settledBy(fact: JournalFact): bigint | null {
-  const told = fact.kind === 'correction' ? fact.of : fact;
-  return told.kind === 'order' && told.order !== null && isSettled(told.order.status) ? told.id : null;
+  const subject = fact.kind === 'correction' ? fact.of : fact;
+  return subject.kind === 'order' && subject.order !== null && isSettled(subject.order.status) ? subject.id : null;
 }

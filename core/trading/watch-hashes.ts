@@ -12,10 +12,10 @@ import type { SeenTransaction } from '../ports/simulation.js';
 import { tagsIn } from './tag.js';
 
 const AT_ONCE = 512;
-/** Anybody may report hashes that no node has ever seen: so many are asked for in one look, and the next look goes on from there. */
+/** Clients may report hashes that do not exist, so each round checks at most this many; the next round continues from there. */
 const HASHES_AT_ONCE = 512;
-/** What has just been sent is seldom worth a question: its block will tell. */
-const LOOK_EVERY_MS = 2_000;
+/** Usually the next block's logs show the outcome, so hashes are checked only this often. */
+const CHECK_EVERY_MS = 2_000;
 
 type Mined = NonNullable<SeenTransaction['mined']>;
 interface Failed {
@@ -25,14 +25,14 @@ interface Failed {
 }
 
 /**
- * Prepared orders whose hash is known: a transaction that failed leaves no log, so it has to be asked for; at once where a block since the
- * last time held it in silence, otherwise now and then. `silent` is null where nobody knows what the blocks held. Only what lies at or below
- * the cursor is believed, so that a reorganisation takes it back with everything else.
+ * Checks prepared orders with a reported hash, because a failed transaction leaves no log: at once if a block since the last call contained it
+ * without logs (`silent`, null if the blocks were not read completely), otherwise in turn. Only outcomes at or below the cursor count, so that
+ * a reorganisation reverts them with everything else.
  */
 export async function watchHashes(gateway: Gateway, venue: Venue, cursor: ChainCursor, silent: Inputs | null = null): Promise<void> {
   const { slug } = venue.definition;
-  const orders = await worthALook(gateway, venue, silent);
-  const seen = await Promise.all(orders.map((order) => look(venue, cursor, order, silent)));
+  const orders = await ordersToCheck(gateway, venue, silent);
+  const seen = await Promise.all(orders.map((order) => checkHashes(venue, cursor, order, silent)));
   const now = venue.clock.now();
   const due = orders.filter(({ order }, at) => seen[at] === 'nothing' && order.expiresAt !== null && order.expiresAt <= now);
   if (due.length > 0)
@@ -50,46 +50,51 @@ export async function watchHashes(gateway: Gateway, venue: Venue, cursor: ChainC
 /** By the hash of the transaction. */
 type Inputs = ReadonlyMap<Hex, Hex>;
 
-interface Look {
+interface Round {
   readonly at: number;
-  /** The last one that was looked at; 0 = the next look begins with the oldest. */
+  /** Id of the last order checked; 0 = the next round starts with the oldest. */
   readonly upTo: bigint;
 }
 
-const looks = new WeakMap<Venue, Look>();
+const lastRounds = new WeakMap<Venue, Round>();
 
-async function worthALook(gateway: Gateway, venue: Venue, silent: Inputs | null): Promise<KnownOrder[]> {
-  const last = looks.get(venue);
-  const isDue = silent === null || !last || venue.clock.now() - last.at >= LOOK_EVERY_MS;
-  const [heldInSilence, inTurn] = await Promise.all([
+async function ordersToCheck(gateway: Gateway, venue: Venue, silent: Inputs | null): Promise<KnownOrder[]> {
+  const last = lastRounds.get(venue);
+  const isDue = silent === null || !last || venue.clock.now() - last.at >= CHECK_EVERY_MS;
+  const [withoutLogs, inTurn] = await Promise.all([
     silent === null ? [] : carriedBy(gateway, venue, silent),
     isDue ? nextInTurn(gateway, venue, last?.upTo ?? 0n) : [],
   ]);
-  return [...new Map([...heldInSilence, ...inTurn].map((order) => [order.id, order])).values()];
+  return [...new Map([...withoutLogs, ...inTurn].map((order) => [order.id, order])).values()];
 }
 
-/** A hash is easily reported for what it is not: only those whose bytes are in it are worth a question out of turn. */
+/** A client may report an unrelated hash, so only transactions that contain the order's calldata are checked out of turn. */
 async function carriedBy({ store }: Gateway, { definition }: Venue, silent: Inputs): Promise<KnownOrder[]> {
   const tags = [...silent.values()].flatMap(tagsIn);
   const sent = tags.length === 0 ? [] : await store.orders.sentWith(definition.slug, tags);
   return sent.filter((order) => order.hashes.some((hash) => carries(order, silent.get(hash) ?? '0x')));
 }
 
-/** Everybody's turn comes, however many hashes others have reported. */
+/** Round-robin over all orders, so that many reported hashes of one client do not starve others. */
 async function nextInTurn({ store }: Gateway, venue: Venue, after: bigint): Promise<KnownOrder[]> {
   const found = await store.orders.sent(venue.definition.slug, AT_ONCE, after);
   let hashes = 0;
   const end = found.findIndex((order) => (hashes += order.hashes.length) >= HASHES_AT_ONCE);
   const taken = end === -1 ? found : found.slice(0, end + 1);
   const isLast = taken.length === found.length && found.length < AT_ONCE;
-  looks.set(venue, { at: venue.clock.now(), upTo: isLast ? 0n : (taken.at(-1)?.id ?? 0n) });
+  lastRounds.set(venue, { at: venue.clock.now(), upTo: isLast ? 0n : (taken.at(-1)?.id ?? 0n) });
   return taken;
 }
 
-/** `wait` = its block is not in yet; `nothing` = as far as the chain knows, it has not happened. */
-async function look({ chain }: Venue, cursor: ChainCursor, known: KnownOrder, silent: Inputs | null): Promise<Failed | 'wait' | 'nothing'> {
+/** `wait` = its block is not ingested yet; `nothing` = no failed transaction of the order is known. */
+async function checkHashes(
+  { chain }: Venue,
+  cursor: ChainCursor,
+  known: KnownOrder,
+  silent: Inputs | null,
+): Promise<Failed | 'wait' | 'nothing'> {
   const asked = await Promise.all(known.hashes.map((hash) => chain.outcome(hash)));
-  // In a block that was read, though this node has not heard of it yet.
+  // The transaction is in a block that was read, but this node does not have it yet.
   if (known.hashes.some((hash, at) => asked[at] === null && silent?.has(hash))) return 'wait';
   const outcomes = asked.filter((outcome) => outcome !== null);
   if (outcomes.some(({ blockNumber }) => blockNumber > cursor.number)) return 'wait';
@@ -110,7 +115,7 @@ interface Rejection {
 async function reject(gateway: Gateway, venue: Venue, cursor: ChainCursor, { order: { id, order }, failed }: Rejection): Promise<void> {
   const { hash, mined } = failed;
   const [block] = await venue.chain.blocks([mined.blockNumber]);
-  if (block?.hash !== mined.blockHash) return; // the chain moves; the next look sees where to
+  if (block?.hash !== mined.blockHash) return; // reorganised meanwhile; the next round checks again
   const at = Number(block.timestamp) * 1000;
   const place = { blockNumber: mined.blockNumber, blockHash: mined.blockHash, txHash: hash, logIndex: null, at };
   const reason = await reasonOf(venue, failed);
@@ -122,12 +127,12 @@ async function reject(gateway: Gateway, venue: Venue, cursor: ChainCursor, { ord
     const moved = { ...row, order: after };
     await unit.append([{ event, orderId: id }]);
     unit.saveOrders([moved]);
-    const told = [{ trader: row.trader, fact: { kind: 'order', id, order: after } }] as const;
-    return { block: cursor.number, changes: { ...NO_CHANGES, events: [event], orders: [moved], told } };
+    const entries = [{ trader: row.trader, fact: { kind: 'order', id, order: after } }] as const;
+    return { block: cursor.number, changes: { ...NO_CHANGES, events: [event], orders: [moved], told: entries } };
   });
 }
 
-/** A revert has no reason of the interface but one: while the contracts are paused, they say so. */
+/** Of all reverts only `Paused` has a reason of its own in the API. */
 async function reasonOf({ chain }: Venue, { transaction, mined }: Failed): Promise<OrderReason> {
   const revert = await chain.replay(transaction, mined.blockNumber).catch(() => null);
   return revert?.name === 'Paused' ? 'PAUSED' : 'OTHER';

@@ -10,7 +10,7 @@ import type { KnownOrder } from '../ports/stores/orders.js';
 import { prepareTransaction } from './prepare-transaction.js';
 import { isOverdue } from './reclaim-time.js';
 
-/** A resting order is taken back, a level removed from its position, an unanswered request reclaimed, and what nobody has sent is forgotten at once. */
+/** Cancels a resting order, removes a TP/SL, reclaims an unanswered request, or drops an unsent order at once. */
 export async function withdrawOrder(gateway: Gateway, venue: Venue, caller: AgentCaller, id: string): Promise<PreparedOrder> {
   const known = await findOrder(gateway, venue, caller, id);
   checkMarket(caller.scope, marketName(venue.feed.config(), known.order.pairIndex));
@@ -30,7 +30,7 @@ function intentFor(venue: Venue, { order, orderKey }: KnownOrder): WithdrawInten
   return isUnanswered ? { kind: 'reclaim', requestIndex: indexOf(orderKey) } : null;
 }
 
-/** Once a hash is known the transaction may be mined any moment: giving up would be a promise we cannot keep. */
+/** Only without a reported hash: a sent transaction may still be mined, so the order cannot be dropped. */
 async function giveUp(gateway: Gateway, venue: Venue, caller: AgentCaller, known: KnownOrder): Promise<PreparedOrder> {
   await requireDelegate(venue, caller);
   if (known.hashes.length > 0) throw notModifiable(venue, known, 'its transaction was sent');
