@@ -3,25 +3,25 @@ import { GatewayError } from '../errors.js';
 import { measureWindow, windowStart, type LimitNumbers, type Window } from './limits.js';
 import type { Clock } from '../ports/clock.js';
 
-/** One authenticated request before the shared books. */
+/** One authenticated request to be checked against the shared nonce and rate counters. */
 export interface AdmissionEntry {
   readonly chain: ChainSlug;
   /** Lower-case address of an agent, or the hash of an API key. */
   readonly credential: string;
   /** Null for API keys. */
   readonly nonce: string | null;
-  /** Epoch ms; until then the nonce stays in the books. */
+  /** Epoch ms until which the nonce is stored. */
   readonly keepUntil: number;
   readonly isWrite: boolean;
 }
 
 export interface AdmissionVerdict {
-  /** False: the nonce was in the books already, and the request was not counted. */
+  /** False: the nonce was already used, and the request was not counted. */
   readonly isFresh: boolean;
-  /** Totals of the credential's window over all replicas, the whole batch included. */
+  /** Totals of the credential's window over all replicas, including the whole batch. */
   readonly requests: number;
   readonly writes: number;
-  /** Version of the agent's row, 0 for an API key; null when there is no such row (any more). */
+  /** Version of the agent's row, 0 for an API key; null when there is no such row. */
   readonly version: bigint | null;
 }
 
@@ -31,13 +31,13 @@ export interface SubjectCount {
 }
 
 export interface AdmissionStore {
-  /** One statement for all of them: claims nonces, counts who was fresh, reads the credentials' versions. No nonce twice in one call. */
+  /** In one statement: claims nonces, counts requests with a fresh nonce, reads the credentials' versions. A nonce must not appear twice in one call. */
   admit(window: number, entries: readonly AdmissionEntry[]): Promise<readonly AdmissionVerdict[]>;
-  /** The nonces of requests that a limit refused after they were claimed are free again; their counts stay. */
+  /** Frees nonces of requests that a limit refused after the claim; their counts stay. */
   release(entries: readonly AdmissionEntry[]): Promise<void>;
-  /** Adds to the counts of a window in one statement and answers the totals over all replicas, in the order given. */
+  /** Adds to the counts of a window in one statement and returns the totals over all replicas, in the order given. */
   addCounts(window: number, counts: readonly SubjectCount[]): Promise<readonly number[]>;
-  /** Forgets nonces that are out of every timestamp window, floors below every nonce that the clock lets pass, and counts of windows that are over. */
+  /** Deletes nonces outside every timestamp window, floors below every nonce the clock still accepts, and counts of past windows. */
   prune(now: number): Promise<void>;
 }
 
@@ -45,12 +45,12 @@ export interface Admitted {
   readonly windows: readonly Window[];
   /** See AdmissionVerdict. */
   readonly version: bigint | null;
-  /** Null when the limit refused it before the books were asked. */
+  /** Null when the limit refused the request without a store call. */
   readonly isFresh: boolean | null;
 }
 
 export interface Admission {
-  /** At most one round trip, shared with all requests that arrive while another one is under way. */
+  /** At most one round trip, shared with all requests that arrive while another one is in flight. */
   readonly admit: (entry: AdmissionEntry) => Promise<Admitted>;
 }
 
@@ -69,7 +69,7 @@ interface Waiting {
 
 const MAX_BATCH = 1_000;
 const MAX_WAITING = 20_000;
-/** Half of what a nonce is kept beyond its timestamp window: what waited longer might be claimed after its twin was forgotten. */
+/** Half of the time a nonce is kept beyond its timestamp window; a request that waited longer could be claimed after its duplicate was deleted. */
 const MAX_WAIT_MS = 15_000;
 
 interface Used {
@@ -81,11 +81,11 @@ const NOTHING_USED: Used = { requests: 0, writes: 0 };
 const subjectOf = ({ chain, credential }: AdmissionEntry): string => `${chain}:${credential}`;
 const nonceOf = ({ chain, credential, nonce }: AdmissionEntry): string => `${chain}:${credential}:${nonce ?? ''}`;
 
-/** Nonces and agent windows of all replicas, exact, for one statement per batch: a batch is what arrived while the last was under way. */
+/** Exact nonce and rate checks over all replicas with one statement per batch; a batch holds the requests that arrived during the previous one. */
 export function createAdmission({ store, clock, limits }: AdmissionOptions): Admission {
   let queue: Waiting[] = [];
   let isBusy = false;
-  /** What the books last said, for the current window only. A credential at its limit is refused without asking them again. */
+  /** The last totals from the store, for the current window only. A credential at its limit is refused without a store call. */
   let seen = { window: 0, used: new Map<string, Used>() };
 
   const windowsOf = ({ isWrite }: AdmissionEntry, used: Used, now: number): Window[] => [
@@ -96,7 +96,7 @@ export function createAdmission({ store, clock, limits }: AdmissionOptions): Adm
   const usedIn = (window: number, entry: AdmissionEntry): Used =>
     seen.window === window ? (seen.used.get(subjectOf(entry)) ?? NOTHING_USED) : NOTHING_USED;
 
-  /** Refused before the books: the nonce stays unused, so that the very same request may come again. */
+  /** Refuses without a store call; the nonce stays unused, so the client may send the same request again. */
   const refusal = (entry: AdmissionEntry, now: number): Admitted | null => {
     const { requests, writes } = usedIn(windowStart(now), entry);
     const windows = windowsOf(entry, { requests: requests + 1, writes: writes + 1 }, now);
@@ -110,14 +110,13 @@ export function createAdmission({ store, clock, limits }: AdmissionOptions): Adm
     seen.used.set(subjectOf(entry), { requests: Math.max(requests, before.requests), writes: Math.max(writes, before.writes) });
   };
 
-  const settle = async (batch: readonly Waiting[], verdicts: readonly AdmissionVerdict[], now: number): Promise<void> => {
+  const resolveBatch = async (batch: readonly Waiting[], verdicts: readonly AdmissionVerdict[], now: number): Promise<void> => {
     const ranks = rankBatch(batch, verdicts);
     const refused: { readonly entry: AdmissionEntry; readonly answer: () => void }[] = [];
     batch.forEach(({ entry, resolve }, index) => {
       const verdict = verdicts[index];
       const used = ranks[index];
-      if (verdict === undefined || used === undefined)
-        throw new RangeError('The books answered fewer requests than they were asked about.');
+      if (verdict === undefined || used === undefined) throw new RangeError('The store returned fewer verdicts than requests.');
       remember(windowStart(now), entry, verdict);
       const counted = verdict.isFresh ? used : usedIn(windowStart(now), entry);
       const windows = windowsOf(entry, counted, now);
@@ -126,8 +125,8 @@ export function createAdmission({ store, clock, limits }: AdmissionOptions): Adm
       if (isRefused) refused.push({ entry, answer });
       else answer();
     });
-    // Of a burst the first batch can pass a limit after its nonces are claimed. A refused request may come again as it is, like one that
-    // was refused before the books were asked.
+    // The first batch of a burst can exceed a limit after its nonces are claimed. They are released, so that the client may send the same
+    // request again, as after a refusal without a store call.
     if (refused.length > 0) await store.release(refused.map(({ entry }) => entry));
     for (const { answer } of refused) answer();
   };
@@ -139,15 +138,15 @@ export function createAdmission({ store, clock, limits }: AdmissionOptions): Adm
       const { batch, twins, stale } = takeBatch(queue, now);
       queue = queue.slice(batch.length + twins.length + stale.length);
       for (const { reject } of stale) reject(overloaded());
-      await book(batch, twins, now);
+      await admitBatch(batch, twins, now);
     }
     isBusy = false;
   };
 
-  const book = async (batch: readonly Waiting[], twins: readonly Waiting[], now: number): Promise<void> => {
+  const admitBatch = async (batch: readonly Waiting[], twins: readonly Waiting[], now: number): Promise<void> => {
     if (batch.length === 0) return;
     try {
-      await settle(
+      await resolveBatch(
         batch,
         await store.admit(
           windowStart(now),
@@ -178,7 +177,7 @@ export function createAdmission({ store, clock, limits }: AdmissionOptions): Adm
 
 const overloaded = (): GatewayError => new GatewayError('NOT_READY', { reason: 'the database does not keep up' });
 
-/** The head of the queue, in order. Twins carry a nonce that the batch has already: whatever becomes of the first, they come too late. */
+/** The head of the queue, in order. Twins have a nonce that is already in the batch; they are rejected as reused whatever the first one's result. */
 function takeBatch(queue: readonly Waiting[], now: number): Record<'batch' | 'twins' | 'stale', Waiting[]> {
   const taken: Record<'batch' | 'twins' | 'stale', Waiting[]> = { batch: [], twins: [], stale: [] };
   const nonces = new Set<string>();
@@ -194,7 +193,7 @@ function takeBatch(queue: readonly Waiting[], now: number): Record<'batch' | 'tw
   return taken;
 }
 
-/** The books answer totals with the batch included; each request of the batch gets a place of its own below them, so no two share one. */
+/** The store returns totals including the batch; each request gets its own count below the total, in arrival order. */
 function rankBatch(batch: readonly Waiting[], verdicts: readonly AdmissionVerdict[]): Used[] {
   const left = new Map<string, Used>();
   return batch

@@ -3,12 +3,12 @@ import type { AgentClaim } from '../ports/stores/access.js';
 import { standingOf } from './agent-status.js';
 import { forgetDelegate } from './delegation.js';
 
-/** How often a claim on an agent whose registration changes meanwhile is tried again. */
+/** Tries of a claim on an agent whose registration changes concurrently. */
 export const CLAIM_TRIES = 5;
 
 /**
- * Whether a registration stands in the way of another trader: only while it is active on its chain, judged on the chain as it is now, or
- * once the agent signed an accepted action for it. Registering an address needs no consent, so a mere registration blocks no other.
+ * Whether a registration blocks another trader from registering the agent: only while it is active on its chain (checked with a fresh read),
+ * or once the agent signed an accepted action for it. Registering needs no consent of the agent, so a registration alone blocks no one.
  */
 export async function standsInTheWay({ venues }: Pick<Gateway, 'venues'>, { chain, agent, hasSigned }: AgentClaim): Promise<boolean> {
   if (hasSigned) return true;

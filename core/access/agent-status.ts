@@ -6,7 +6,7 @@ import type { AgentCaller } from './caller.js';
 import { delegateFor, lastKnownDelegate } from './delegation.js';
 import { delegationTx } from './delegation-transactions.js';
 
-/** An agent as everybody may see it. */
+/** The public view of an agent. */
 export interface AgentView extends Omit<Agent, 'scope' | 'revokedAt' | 'version'> {
   readonly scope: Omit<Scope, 'markets'> & { readonly markets: 'all' | string[] };
   readonly status: AgentStatus;
@@ -14,25 +14,25 @@ export interface AgentView extends Omit<Agent, 'scope' | 'revokedAt' | 'version'
 
 export interface AgentAnswer {
   readonly agent: AgentView;
-  /** What the trader has to send before the agent is usable; null when that would change nothing. */
+  /** The transaction the trader must send before the agent can trade; null when none is needed. */
   readonly delegationTx: TransactionRequest | null;
 }
 
 interface Standing {
   readonly status: AgentStatus;
   readonly sender: Address | null;
-  /** Who holds the trader's slot; null also where the status does not depend on it and nobody was asked. */
+  /** The trader's delegate on chain; also null where the status does not depend on it and the chain was not read. */
   readonly delegate: Address | null;
 }
 
-/** Who broadcasts for the agent: itself; for agents of the facade the relayer, and null where none serves. `wallet` is what the books say, where they were just asked. */
+/** The address that broadcasts for the agent: itself, or the relayer for facade agents; null without a relayer. `wallet` is the stored relayer wallet if it was just read. */
 export const senderOf = async (
   { relayer }: Pick<Venue, 'relayer'>,
   agent: Pick<Agent, 'agent' | 'trader' | 'mode'>,
   wallet?: Address | null,
 ): Promise<Address | null> => (agent.mode === 'self' ? agent.agent : (relayer?.walletFor(agent.trader, wallet) ?? null));
 
-/** The chain is asked only where the answer depends on it, so a revocation holds while every node is down. */
+/** The chain is read only where the status depends on it, so that a revocation is effective while every node is down. */
 export async function standingOf(venue: Venue, agent: Agent): Promise<Standing> {
   const sender = await senderOf(venue, agent);
   const status = agentStatus(agent, sender, null, venue.clock.now());
@@ -41,7 +41,7 @@ export async function standingOf(venue: Venue, agent: Agent): Promise<Standing> 
   return { status: agentStatus(agent, sender, delegate, venue.clock.now()), sender, delegate };
 }
 
-/** The same for a tale of the past: while no node answers, what the last one said has to do. */
+/** The same for journal events: while no node answers, the last known delegate is used. */
 export async function toldStatus(venue: Venue, agent: Agent): Promise<AgentStatus> {
   try {
     return (await standingOf(venue, agent)).status;
@@ -66,21 +66,21 @@ export function answerOf({ definition }: Venue, agent: Agent, { status, sender }
   return { agent: viewOf(agent, status), delegationTx: isNeeded ? delegationTx(definition, sender) : null };
 }
 
-/** Passes agents that may act now; every other one hears its 403, reads included. */
+/** Throws a 403 for agents that are not active, for reads too. */
 export async function requireActive(venue: Venue, agent: Agent): Promise<void> {
   requireUnrevoked(venue, agent);
   const { status, sender, delegate } = await standingOf(venue, agent);
   if (status === 'pending_delegation') throw notDelegated(venue, agent, delegate, sender);
 }
 
-/** What is known of an agent without asking the chain. */
+/** The checks that need no chain read. */
 export function requireUnrevoked({ clock }: Pick<Venue, 'clock'>, agent: Agent): void {
   const { agent: address, scope, revokedAt } = agent;
   if (revokedAt !== null) throw new GatewayError('AGENT_REVOKED', { agent: address });
   if (isExpired(scope, clock.now())) throw new GatewayError('AGENT_EXPIRED', { agent: address, expiresAt: scope.expiresAt ?? 0 });
 }
 
-/** For the answer to a write that was not rehearsed after all. */
+/** For a write that was answered without a simulation. */
 export async function requireDelegate(venue: Venue, { trader, agent, sender }: AgentCaller): Promise<void> {
   if (sender === trader) return;
   const delegate = await delegateFor(venue, trader, sender);
@@ -88,7 +88,7 @@ export async function requireDelegate(venue: Venue, { trader, agent, sender }: A
     throw new GatewayError('AGENT_NOT_DELEGATED', { trader, agent, delegate, delegationTx: delegationTx(venue.definition, sender) });
 }
 
-/** Also for a write whose simulation says that the delegate is somebody else. */
+/** Also for a write whose simulation reports another delegate. */
 export function notDelegated(
   { definition }: Venue,
   agent: Agent,

@@ -13,7 +13,7 @@ import { verifyMaster } from './master-signature.js';
 import { readScope, signedScope, type ScopeText } from './scope-text.js';
 
 export interface AuthorizationRequest {
-  /** The client's network address; absent where the service itself asks. */
+  /** The client's network address; absent for internal calls. */
   readonly from?: string;
   readonly trader: Address;
   readonly agent: Address;
@@ -21,12 +21,12 @@ export interface AuthorizationRequest {
   readonly scope: ScopeText;
   readonly timestamp: number;
   readonly signature: Hex;
-  /** The agent's own consent, over the same digest; it wins against every other claim on the agent. */
+  /** The agent's own consent, over the same digest; it takes precedence over every other claim on the agent. */
   readonly agentSignature: Hex | null;
 }
 
 export interface RevocationRequest {
-  /** The client's network address; absent where the service itself asks. */
+  /** The client's network address; absent for internal calls. */
   readonly from?: string;
   readonly trader: Address;
   readonly agent: Address;
@@ -49,14 +49,14 @@ export async function createAgent(gateway: Gateway, venue: Venue, request: Autho
     subject: subjectOf(agent),
     cosignature: agentSignature === null ? null : { agent, signature: agentSignature },
   });
-  // Asked before anything is stored: an answer we could not complete must not leave a registration behind.
+  // Read before anything is stored: if the node fails, no registration is left behind.
   const delegate = agent === trader ? agent : await freshDelegate(venue, trader);
-  // Who cannot delegate any more would wait for ever with a transaction that fails.
+  // If the Diamond does not serve delegation, the delegation transaction would always fail.
   if (delegate !== agent && venue.state.facts !== null) requireServed(venue, ['setTradingDelegate']);
   const isConsented = agentSignature !== null || agent === trader;
   const registration: Registration = { agent, trader, name, scope, mode: 'self', createdAt: venue.clock.now() };
   const saved = await authorise(gateway, claim, registration, isConsented);
-  // And nothing is asked afterwards: what is stored is told, whatever the node does.
+  // No chain read after this point: a stored registration is always returned.
   return answerOf(venue, saved, { status: agentStatus(saved, agent, delegate, venue.clock.now()), sender: agent });
 }
 
@@ -82,7 +82,7 @@ export async function getAgent({ store }: Gateway, venue: Venue, address: Addres
   return answerOf(venue, agent, await standingOf(venue, agent));
 }
 
-/** Every agent the trader ever authorised and nobody took over, newest first. */
+/** Every agent the trader authorised and no other trader took over, newest first. */
 export async function listAgents({ store }: Gateway, venue: Venue, trader: Address): Promise<AgentView[]> {
   const agents = await store.access.listAgents(venue.definition.slug, trader);
   return Promise.all(agents.map(async (agent) => viewOf(agent, (await standingOf(venue, agent)).status)));
@@ -110,8 +110,8 @@ export async function revokeAgent(
 }
 
 /**
- * Whether the trader's slot should be emptied now. The agent is revoked already, so a node that does not answer fails towards the
- * transaction: it can only take rights away.
+ * Whether the trader should remove the delegate on chain. The agent is already revoked; if the node does not answer, the transaction is
+ * offered, because it can only remove rights.
  */
 async function holdsSlot({ store }: Gateway, venue: Venue, revoked: Agent): Promise<boolean> {
   if (revoked.agent === revoked.trader) return false;

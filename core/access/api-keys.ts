@@ -12,7 +12,7 @@ export interface ApiKeyRequest extends ApiKeyRemoval {
 }
 
 export interface ApiKeyRemoval {
-  /** The client's network address; absent where the service itself asks. */
+  /** The client's network address; absent for internal calls. */
   readonly from?: string;
   readonly trader: Address;
   readonly label: string;
@@ -21,11 +21,11 @@ export interface ApiKeyRemoval {
 }
 
 export interface IssuedApiKey {
-  /** Shown this once; only its hash is kept. */
+  /** Returned only here; the store keeps its hash. */
   readonly apiKey: string;
   readonly label: string;
   readonly trader: Address;
-  /** Only of a key that expires. */
+  /** Absent for a key without expiry. */
   readonly expiresAt?: number;
 }
 
@@ -55,12 +55,12 @@ export async function issueApiKey(
   return { apiKey, label, trader, ...(expiresAt !== undefined && { expiresAt }) };
 }
 
-/** The keys of a trader that still work; the keys themselves are kept nowhere. */
+/** A trader's valid keys, by label; the keys themselves are not stored. */
 export const listApiKeys = async ({ store }: Gateway, { definition, clock }: Venue, trader: Address): Promise<ApiKeySummary[]> => [
   ...(await store.access.listApiKeys(definition.slug, trader, clock.now())),
 ];
 
-/** From then on no key of that label works. The reply says whether there was one. */
+/** Invalidates the key of that label. `deleted` says whether there was one. */
 export async function deleteApiKey(
   gateway: Gateway,
   venue: Venue,
@@ -81,10 +81,10 @@ export async function deleteApiKey(
 export const isKeyExpired = ({ expiresAt }: Pick<ApiKeySummary, 'expiresAt'>, now: number): boolean =>
   expiresAt !== null && expiresAt <= now;
 
-/** A key has 256 bits of chance, so one round of a fast hash keeps it; null for texts that cannot be one of ours. */
+/** A key has 256 random bits, so one round of a fast hash is safe; null for texts without the shape of a key. */
 export const apiKeyHash = (key: string): string | null => (KEY_SHAPE.test(key) ? hashApiKey(key) : null);
 
-/** Whose key it is on this chain; null when it is nobody's, or was replaced. */
+/** The owner of the key on this chain; null for an unknown, replaced or expired key. */
 export async function findCallerByKey(gateway: Gateway, venue: Venue, key: string): Promise<KeyCaller | null> {
   const hash = apiKeyHash(key);
   const found = hash === null ? null : await gateway.store.access.findApiKey(venue.definition.slug, hash);

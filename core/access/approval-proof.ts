@@ -13,7 +13,7 @@ export interface SignedApproval {
   readonly signature: RecoverableSignature;
 }
 
-/** The body of an approval as it is stored: what was signed and nothing else, however large the body was that carried it. */
+/** The stored form of an approval: only the signed fields, so that its size does not depend on the request body. */
 export function approvalProof({ signatureChainId, network, agent, name, nonce, signature }: SignedApproval): string {
   const { compact, yParity } = signature;
   const action = [

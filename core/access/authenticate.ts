@@ -13,20 +13,20 @@ import { parseSignature, type RecoverableSignature } from './signature.js';
 export const TIMESTAMP_WINDOW_MS = 30_000;
 const NONCE_KEPT_MS = 2 * TIMESTAMP_WINDOW_MS;
 
-/** A request as its operation's row and the wire describe it. */
+/** A request with the settings of its operation. */
 export interface IncomingRequest {
   readonly operationId: string;
   readonly method: string;
   readonly auth: 'none' | 'agent' | 'reader' | 'master' | 'optional';
-  /** Which buckets it counts in. */
+  /** Whether it counts against the write limit. */
   readonly isWrite: boolean;
-  /** Whether it needs the permission to trade; what counts as a write does, unless this says otherwise. */
+  /** Whether it needs the permission to trade; default: `isWrite`. */
   readonly trades?: boolean;
-  /** The handler reads the delegate together with its rehearsal; see `requireDelegate`. */
+  /** The handler reads the delegate together with its simulation; see `requireDelegate`. */
   readonly rehearses?: boolean;
-  /** The path with its query, untouched: Node's `url`, express's `originalUrl`. */
+  /** The unmodified path with query: Node's `url`, express's `originalUrl`. */
   readonly path: string;
-  /** The bytes that arrived. */
+  /** The received bytes. */
   readonly body: Uint8Array;
   /** By lower-case name. */
   readonly header: ReadHeader;
@@ -38,24 +38,24 @@ export type PrivateRequest = Omit<IncomingRequest, 'auth' | 'header'>;
 
 export interface Authenticated<Who extends Caller | null = Caller | null> {
   readonly caller: Who;
-  /** Buckets of the credential; the address is counted by the door. */
+  /** Rate windows of the credential; the address is counted by the HTTP layer. */
   readonly windows: readonly Window[];
 }
 
-const NOBODY: Authenticated<null> = { caller: null, windows: [] };
+const ANONYMOUS: Authenticated<null> = { caller: null, windows: [] };
 
-/** Who is asking, and whether they may ask at all. Cheapest check first: presence, shape, timestamp, agent, signature, nonce, status, scope. */
+/** Authenticates a request. Cheapest check first: presence, shape, timestamp, agent, signature, nonce, status, scope. */
 export async function authenticate(gateway: Gateway, venue: Venue, request: IncomingRequest): Promise<Authenticated> {
-  if (request.auth === 'none' || request.auth === 'master') return NOBODY;
+  if (request.auth === 'none' || request.auth === 'master') return ANONYMOUS;
   const given = gateway.entrance.headers.read(request.header);
-  if (given === null && request.auth === 'optional') return NOBODY;
+  if (given === null && request.auth === 'optional') return ANONYMOUS;
   const asked = request.auth === 'optional' ? { ...request, trades: false } : request;
   if (given?.kind === 'agent') return authenticateAgent(gateway, venue, asked, given.credentials);
   if (given?.kind === 'apiKey' && request.auth === 'reader') return authenticateKey(gateway, venue, request, given.apiKey);
   throw new GatewayError('UNAUTHENTICATED', {});
 }
 
-/** By signature; also for handshakes whose credentials come in a message. */
+/** By signature; also used for WebSocket messages that carry credentials. */
 export async function authenticateAgent(
   gateway: Gateway,
   venue: Venue,
@@ -84,7 +84,7 @@ export async function authenticateAgent(
   return { caller: await callerOf(venue, agent), windows: admitted.windows };
 }
 
-/** By a read-only key. It carries no nonce: whoever holds the key may repeat the question anyway. */
+/** By a read-only key. It has no nonce, because the holder may repeat reads anyway. */
 export async function authenticateKey(
   gateway: Gateway,
   venue: Venue,
@@ -127,18 +127,18 @@ function signerOf(
   return entrance.crypto.recover(digest, signature);
 }
 
-/** Node reads each byte of a request line as one character; what the client signed is the text these bytes spell. */
+/** Node decodes the request line as latin1; the client signed the UTF-8 text of the same bytes. */
 function asSent(path: string): string {
   return /^[\x20-\x7e]*$/.test(path) ? path : new TextDecoder().decode(Uint8Array.from(path, (character) => character.charCodeAt(0)));
 }
 
-/** Agents of the facade read here and trade there. Asked before the delegation: whoever holds the slot, the answer is the same. */
+/** Facade agents may read here but trade only through the facade. Checked before the delegation, which does not matter for this error. */
 function refuseRelayed({ definition, clock }: Venue, { agent, mode, scope, revokedAt }: Agent): void {
   if (mode === 'self' || revokedAt !== null || isExpired(scope, clock.now())) return;
   throw new GatewayError('UNSUPPORTED', { reason: `The agent ${agent} trades through the facade: send writes to /hl/${definition.slug}.` });
 }
 
-/** Also for the facade, whose agents are sent for by the relayer. */
+/** Also for facade agents, for which the relayer is the sender. */
 export async function callerOf(venue: Venue, agent: Agent, wallet?: Address | null): Promise<AgentCaller> {
   const sender = await senderOf(venue, agent, wallet);
   if (sender === null) throw new GatewayError('CHAIN_READ_ONLY', { chain: venue.definition.slug });

@@ -1,7 +1,7 @@
 import type { AgentMode, Scope } from '../domain/agent.js';
 import type { Address } from '../types.js';
 
-/** Who is asking. `sender` broadcasts: the agent (native) or the relayer (facade). All addresses are in lower case. */
+/** An authenticated agent. `sender` broadcasts: the agent (native) or the relayer (facade). All addresses are in lower case. */
 export interface AgentCaller {
   readonly via: 'agent';
   readonly trader: Address;
@@ -11,7 +11,7 @@ export interface AgentCaller {
   readonly scope: Scope;
 }
 
-/** A read-only API key: it may look, never touch. */
+/** A read-only API key. */
 export interface KeyCaller {
   readonly via: 'apiKey';
   readonly trader: Address;

@@ -1,4 +1,4 @@
-/** Addresses as numbers, so that one address has one spelling however it is written, and a range is a comparison. */
+/** An address as a number, so that every spelling is equal and a range check is a comparison. */
 interface IpAddress {
   readonly bits: 32 | 128;
   readonly value: bigint;
@@ -8,7 +8,7 @@ export interface AddressRange extends IpAddress {
   readonly prefix: number;
 }
 
-/** Whom to believe about `X-Forwarded-For`: proxies in these ranges, or so many hops in front of us; an empty list believes nobody. */
+/** Proxies whose `X-Forwarded-For` is trusted: address ranges, or a number of hops; an empty list trusts none. */
 export type TrustedProxies = readonly AddressRange[] | number;
 
 const MAPPED = 0xffffn;
@@ -37,7 +37,7 @@ function dottedTail(text: string): string | null {
   return value === null ? null : `${(value >> 16n).toString(16)}:${(value & 0xffffn).toString(16)}`;
 }
 
-/** IPv4 inside IPv6 is IPv4. A zone (`%eth0`) is dropped. Null for everything that is no address. */
+/** IPv4-mapped IPv6 becomes IPv4. A zone (`%eth0`) is dropped. Null if the text is not an address. */
 function parseAddress(text: string): IpAddress | null {
   const v4 = parseV4(text);
   if (v4 !== null) return { bits: 32, value: v4 };
@@ -58,7 +58,7 @@ function writeAddress({ bits, value }: IpAddress): string {
   return bits === 32 ? parts.join('.') : parts.map((part) => part.toString(16)).join(':');
 }
 
-/** `10.0.0.0/8`, `fd00::/8`, `192.0.2.7`; null when it is none of them. */
+/** `10.0.0.0/8`, `fd00::/8`, `192.0.2.7`; null for anything else. */
 export function parseRange(text: string): AddressRange | null {
   const [base = '', length, ...rest] = text.trim().split('/');
   const address = parseAddress(base);
@@ -78,8 +78,8 @@ const withoutPort = (text: string): string => {
 };
 
 /**
- * Who is calling. `X-Forwarded-For` grows to the right, and every client can write its beginning: we read it from the right, for as long as the
- * one who wrote the entry is trusted, and stop at the first entry that is no address.
+ * The client's address. Each proxy appends to `X-Forwarded-For`, and a client can forge its beginning: entries are read from the right while the
+ * proxy that wrote them is trusted, up to the first entry that is not an address.
  */
 export function clientAddress(socketAddress: string, forwardedFor: string | undefined, trusted: TrustedProxies): string {
   const peer = parseAddress(socketAddress);
@@ -98,12 +98,12 @@ export function clientAddress(socketAddress: string, forwardedFor: string | unde
   return writeAddress(client);
 }
 
-/** An address of the documentation range, which no client has: a peer that is believed about it is a trusted proxy. */
+/** An address of the documentation range, which no client has; used to test whether a peer's header is trusted. */
 const PROBE = '192.0.2.1';
 
-/** Whether a peer is believed about `X-Forwarded-For`. Behind a number of hops every peer is. */
+/** Whether a peer's `X-Forwarded-For` is trusted. With a number of hops every peer is. */
 export const isTrustedPeer = (socketAddress: string, trusted: TrustedProxies): boolean =>
   clientAddress(socketAddress, PROBE, trusted) === PROBE;
 
-/** One bucket for an IPv4 address; for IPv6 one for the /64 that a single customer is given, or each could have 2^64 buckets. */
+/** One bucket per IPv4 address; for IPv6 one per /64, which is assigned to a single customer. */
 export const addressBucket = (address: string): string => (address.includes(':') ? `${address.split(':', 4).join(':')}::/64` : address);

@@ -1,6 +1,6 @@
 import { GatewayError, type Issue } from '../errors.js';
 
-/** Names in lower case, as Node hands headers over. */
+/** Names in lower case, as in Node's headers. */
 interface HeaderNames {
   readonly agent: string;
   readonly timestamp: string;
@@ -11,7 +11,7 @@ interface HeaderNames {
 
 export type ReadHeader = (name: string) => string | undefined;
 
-/** What an agent sends beside a request. Shapes are checked, nothing else. */
+/** The credentials of a signed request. Only shapes are checked. */
 export interface AgentCredentials {
   /** As sent. */
   readonly agent: string;
@@ -26,7 +26,7 @@ export type Credentials =
   { readonly kind: 'agent'; readonly credentials: AgentCredentials } | { readonly kind: 'apiKey'; readonly apiKey: string };
 
 export interface CredentialHeaders {
-  /** Null when the request carries no API key and not one of the signature headers. */
+  /** Null when the request has neither an API key nor a signature header. */
   readonly read: (header: ReadHeader) => Credentials | null;
 }
 
@@ -37,10 +37,10 @@ const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
 const INTEGER = /^(?:0|[1-9]\d{0,77})$/;
 const MAX_UINT256 = (2n ** 256n - 1n).toString();
 
-/** Numbers of equal length compare like their texts. */
+/** Decimal texts of equal length compare like their numbers. */
 const isUint256 = (text: string): boolean => INTEGER.test(text) && (text.length < MAX_UINT256.length || text <= MAX_UINT256);
 
-/** The first prefix is ours; the others serve clients written for another deployment. A request speaks in one of them. */
+/** The first prefix is this deployment's; the others serve clients written for another one. A request uses one prefix. */
 export function createCredentialHeaders(prefixes: readonly string[]): CredentialHeaders {
   const known = prefixes.map((prefix) => ({ prefix, names: namesOf(prefix.toLowerCase()) }));
   return {
@@ -74,7 +74,7 @@ function readAgent(prefix: string, names: HeaderNames, header: ReadHeader): Agen
   return parseCredentials({ agent, timestamp, nonce, signature }, (field) => shownName(prefix, field));
 }
 
-/** The shape of the signature is the signature's business: whatever is wrong with one is INVALID_SIGNATURE. */
+/** The signature's shape is not checked here: any malformed signature is reported as INVALID_SIGNATURE later. */
 export function parseCredentials(texts: Texts, nameOf: (field: (typeof FIELDS)[number]) => string): AgentCredentials {
   const issues: Issue[] = [
     ...(ADDRESS.test(texts.agent) ? [] : [{ path: nameOf('agent'), message: 'must be 0x and 40 hex characters' }]),

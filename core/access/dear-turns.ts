@@ -2,26 +2,26 @@ import { addressBucket } from './client-address.js';
 import { GatewayError } from '../errors.js';
 
 export interface DearTurns {
-  /** Runs the work when it is its address's turn. Throws RATE_LIMITED when too much of the address waits already. */
+  /** Runs the work after earlier work of the same address. Throws RATE_LIMITED when too many requests of the address are waiting. */
   take<Result>(address: string, work: () => Promise<Result>): Promise<Result>;
 }
 
-/** Of one address at a time: what the others ask is answered in between, however much one of them asks for. */
-const MOST_WAITING = 20;
+/** Waiting requests per address. */
+const MAX_WAITING = 20;
 
 interface Lane {
   last: Promise<void>;
   waiting: number;
 }
 
-/** Requests that cost the processor many times what a usual one does, one after the other for each address. */
+/** Serialises CPU-intensive requests per address, so that one client does not delay the requests of others. */
 export function createDearTurns(): DearTurns {
   const lanes = new Map<string, Lane>();
   return {
     async take(address, work) {
       const bucket = addressBucket(address);
       const lane = lanes.get(bucket) ?? { last: Promise.resolve(), waiting: 0 };
-      if (lane.waiting > MOST_WAITING) {
+      if (lane.waiting > MAX_WAITING) {
         const reason = 'Too many long requests of this ip wait for their answers';
         throw new GatewayError('RATE_LIMITED', { scope: 'ip', retryAfterSeconds: 1, reason });
       }
@@ -36,7 +36,7 @@ export function createDearTurns(): DearTurns {
       } finally {
         lane.waiting -= 1;
         if (lane.waiting === 0) lanes.delete(bucket);
-        // The next one begins in a turn of its own, after everything that came meanwhile.
+        // The next one starts in a later turn of the event loop, after other pending requests.
         setImmediate(done);
       }
     },

@@ -5,7 +5,7 @@ import type { Address } from '../types.js';
 
 const abi = parseAbi(['function setTradingDelegate(address delegate)', 'function removeTradingDelegate()']);
 
-/** The transactions only the trader's own wallet can send. */
+/** Transactions that only the trader's own wallet can send. */
 export const delegationTx = ({ diamond, chainId }: ChainDefinition, delegate: Address): TransactionRequest => ({
   to: diamond,
   data: encodeFunctionData({ abi, functionName: 'setTradingDelegate', args: [delegate] }),

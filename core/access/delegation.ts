@@ -2,13 +2,13 @@ import { fromNode } from '../ports/from-node.js';
 import type { Venue } from '../gateway.js';
 import type { Address } from '../types.js';
 
-/** The contract tells nobody when a delegate changes, so what was read is believed for this long and no longer. */
+/** The contract emits no event when a delegate changes, so a cached read expires after this time. */
 export const DELEGATE_MAX_AGE_MS = 10_000;
-/** More traders than this at once: the one asked for longest ago is asked again. */
+/** Cache size; the oldest entry is evicted. */
 export const MAX_REMEMBERED_DELEGATES = 10_000;
 
 interface Read {
-  /** When the question left; the answer is at least as old. */
+  /** When the request was sent; its age is counted from here. */
   readonly askedAt: number;
   readonly answer: Promise<Address | null>;
   isDone: boolean;
@@ -16,19 +16,19 @@ interface Read {
 
 const reads = new WeakMap<Venue, Map<Address, Read>>();
 
-/** Who holds the trader's slot on chain; at most ten seconds old. Concurrent callers share one read. */
+/** The trader's delegate on chain, at most ten seconds old. Concurrent callers share one read. */
 export async function currentDelegate(venue: Venue, trader: Address): Promise<Address | null> {
   const known = readsOf(venue).get(trader);
   const isCurrent = known !== undefined && venue.clock.now() - known.askedAt < DELEGATE_MAX_AGE_MS;
   return isCurrent ? known.answer : ask(venue, trader);
 }
 
-/** The slot as it is now; for decisions that must not rest on the past. A read under way began before the caller asked, so it does not count. */
+/** The delegate from a new read, for decisions that must not use cached data. A read in flight is not reused, because it started before the call. */
 export const freshDelegate = (venue: Venue, trader: Address): Promise<Address | null> => ask(venue, trader);
 
 /**
- * The delegate, for somebody who hopes that it is `wanted`. A remembered yes is believed, a remembered no is asked again: the trader
- * may have sent the transaction a moment ago. Callers who hope at the same time share the question.
+ * The delegate, where the caller expects `wanted`. A cached match is used; a cached mismatch is read again, because the trader may just have
+ * sent the transaction. Concurrent callers share the read.
  */
 export async function delegateFor(venue: Venue, trader: Address, wanted: Address): Promise<Address | null> {
   const known = readsOf(venue).get(trader);
@@ -39,13 +39,13 @@ export async function delegateFor(venue: Venue, trader: Address, wanted: Address
   return latest === undefined || latest === known ? ask(venue, trader) : latest.answer;
 }
 
-/** Who held the slot when a node last said so, however long ago; for tales that must be told while no node answers. */
+/** The last delegate a node reported, however old; for journal events that must be described while no node answers. */
 export async function lastKnownDelegate(venue: Venue, trader: Address): Promise<Address | null> {
   const known = readsOf(venue).get(trader);
   return known?.isDone === true ? known.answer : null;
 }
 
-/** What was read may be wrong from now on, for example because a transaction of the trader was seen. */
+/** Drops the cached delegate, for example after a transaction of the trader was seen. */
 export function forgetDelegate(venue: Venue, trader: Address): void {
   readsOf(venue).delete(trader);
 }
@@ -59,21 +59,21 @@ function readsOf(venue: Venue): Map<Address, Read> {
 }
 
 function ask(venue: Venue, trader: Address): Promise<Address | null> {
-  const remembered = readsOf(venue);
-  const before = remembered.get(trader);
+  const cache = readsOf(venue);
+  const before = cache.get(trader);
   const read: Read = { askedAt: venue.clock.now(), answer: askChain(venue, trader), isDone: false };
   read.answer.then(
     () => void (read.isDone = true),
     () => {
-      if (remembered.get(trader) !== read) return;
-      if (before?.isDone === true) remembered.set(trader, before);
-      else remembered.delete(trader);
+      if (cache.get(trader) !== read) return;
+      if (before?.isDone === true) cache.set(trader, before);
+      else cache.delete(trader);
     },
   );
-  remembered.delete(trader);
-  remembered.set(trader, read);
-  const [oldest] = remembered.keys();
-  if (remembered.size > MAX_REMEMBERED_DELEGATES && oldest !== undefined) remembered.delete(oldest);
+  cache.delete(trader);
+  cache.set(trader, read);
+  const [oldest] = cache.keys();
+  if (cache.size > MAX_REMEMBERED_DELEGATES && oldest !== undefined) cache.delete(oldest);
   return read.answer;
 }
 

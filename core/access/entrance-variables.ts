@@ -24,11 +24,11 @@ const Proxies = z.string().transform((text, context): TrustedProxies => {
 /** The same for production and sandbox. */
 export const ENTRANCE_VARIABLES = {
   RATE_LIMIT_IP: Limit.default(LAUNCH_LIMITS.ip),
-  /** Unset: twice the requests, because the lightest question weighs two. */
+  /** Unset: twice the request limit, because the lightest info request weighs two. */
   RATE_LIMIT_INFO_WEIGHT: Limit.optional(),
   RATE_LIMIT_AGENT: Limit.default(LAUNCH_LIMITS.agent),
   RATE_LIMIT_AGENT_WRITES: Limit.default(LAUNCH_LIMITS['agent-writes']),
-  /** Of one address, on all sockets together; the numbers are Hyperliquid's. */
+  /** Per address, over all sockets; the defaults are Hyperliquid's. */
   SOCKETS_PER_IP: Limit.default(100),
   SUBSCRIPTIONS_PER_IP: Limit.default(1_000),
   TRACKED_USERS_PER_IP: Limit.default(10),

@@ -19,25 +19,25 @@ import { createVerdictLane, type VerdictLane } from './wallet-verdicts.js';
 
 export interface EntranceSettings {
   readonly limits: LimitNumbers;
-  /** What an address may ask of the facade's info door in a minute: its questions weigh differently. */
+  /** Weight per address and minute for the facade's info handler, whose requests have different weights. */
   readonly infoWeight: number;
   readonly sockets: AddressLimits;
-  /** `X-Service-` and such; the first is ours. */
+  /** `X-Service-` and such; the first is this deployment's. */
   readonly headerPrefixes: readonly string[];
   readonly trustedProxies: TrustedProxies;
   readonly connections: ConnectionLimits;
 }
 
-/** Connections that may be open at a time, WebSockets included. */
+/** Maximum of open connections, including WebSockets. */
 export interface ConnectionLimits {
   readonly total: number;
-  /** Of one IPv4 address or one IPv6 /64; trusted proxies are exempt, because they connect for many. */
+  /** Per IPv4 address or IPv6 /64; trusted proxies are exempt, because they connect for many clients. */
   readonly perAddress: number;
 }
 
-/** Everything that stands between a request and its operation, shared by all venues. */
+/** Authentication and rate limits of all requests, shared by all venues. */
 export interface Entrance {
-  /** Of the headers that carry credentials; the first is ours. */
+  /** Prefixes of the credential headers; the first is this deployment's. */
   readonly headerPrefixes: readonly string[];
   readonly crypto: Crypto;
   readonly digest: RequestDigest;
@@ -48,20 +48,20 @@ export interface Entrance {
   readonly verdicts: VerdictLane;
   readonly agents: Remembered<{ readonly chain: ChainSlug; readonly agent: Address }, Agent>;
   readonly apiKeys: Remembered<{ readonly chain: ChainSlug; readonly hash: string }, ApiKeyRecord>;
-  /** The address of who is really calling, behind trusted proxies. */
+  /** The client's address behind trusted proxies. */
   readonly clientAddress: (socketAddress: string, forwardedFor: string | undefined) => string;
-  /** Counts a request of an address; waits for nothing. */
+  /** Counts a request of an address, in memory. */
   readonly countAddress: (address: string) => Window;
-  /** The same for what a question weighs, before it is answered. */
+  /** The same for the weight of an info request, before it is answered. */
   readonly countWeight: (address: string, weight: number) => Window;
-  /** And after it is, for what the answer weighs. */
+  /** Adds the weight of the response after it is answered. */
   readonly chargeWeight: (address: string, weight: number) => void;
-  /** The same for actions, in a bucket of their own: who has read too much can still get out. */
+  /** The same for actions, counted separately, so that a client over its read limit can still close positions. */
   readonly countActionWeight: (address: string, weight: number) => Window;
   readonly dear: DearTurns;
-  /** Whether an address may have a wrong signature explained: that costs many times the refusal itself. */
+  /** Whether an invalid signature may be explained to the address; an explanation costs much more than the refusal. */
   readonly mayBeExplained: (address: string) => boolean;
-  /** What each address holds on the sockets. */
+  /** Socket and subscription counts per address. */
   readonly sockets: AddressShares;
   readonly stop: () => void;
 }
@@ -75,7 +75,7 @@ export interface EntranceOptions extends Omit<EntranceSettings, 'connections'> {
 }
 
 const PRUNE_MS = 15_000;
-/** One in so many requests is explained: 5 a minute at the launch limit, enough for a developer who tries. */
+/** One in this many requests may be explained: 5 a minute at the launch limit, enough for a developer. */
 const EXPLAINED_SHARE = 120;
 
 export function createEntrance(options: EntranceOptions): Entrance {

@@ -15,7 +15,7 @@ import type { RecoverableSignature } from './signature.js';
 import { approvalFloor, judgeByClock, type NonceVerdict } from './signer-nonces.js';
 import { ownsAccount } from './trader-behind.js';
 
-/** An approval as the master wallet signed it in Hyperliquid's words. Addresses in lower case. */
+/** An `approveAgent` as the master wallet signed it in Hyperliquid's format. Addresses in lower case. */
 export interface FacadeApproval {
   readonly trader: Address;
   /** The zero address removes the agent of that name. */
@@ -31,29 +31,29 @@ export interface FacadeApproval {
 export type FacadeApprovalOutcome =
   | { readonly kind: 'approved'; readonly delegationTx: TransactionRequest | null }
   | { readonly kind: 'removed' }
-  /** It could be a copy of one that was made for Hyperliquid. */
+  /** It could be a replay of an approval made for Hyperliquid. */
   | { readonly kind: 'not-for-us'; readonly tag: string }
   | { readonly kind: 'name-too-long'; readonly longest: number }
   | { readonly kind: 'expired' }
   | { readonly kind: 'no-account' }
-  /** The operator does not let this trader trade, and it has nothing to get out of. */
+  /** The operator does not allow this trader, and the trader has nothing open to close. */
   | { readonly kind: 'not-allowed' }
   | { readonly kind: 'used' }
   | { readonly kind: 'too-many'; readonly most: number }
   | { readonly kind: 'nonce'; readonly verdict: NonceVerdict };
 
-const NOBODY: Address = '0x0000000000000000000000000000000000000000';
+const ZERO_ADDRESS: Address = '0x0000000000000000000000000000000000000000';
 const LONGEST_NAME = 16;
 const MAX_NAMED_AGENTS = 3;
 const EVERYTHING: Omit<Scope, 'expiresAt'> = { markets: 'all', maxLeverage: null, dailySpendCapUsd: null, permissions: 'trade' };
 
 /**
- * What the name of an agent has to begin with: nothing else in an approval says that it was made for this deployment and this chain, and
- * those made for Hyperliquid are public. Null where no relayer serves.
+ * The required prefix of an agent's name: nothing else in an approval binds it to this deployment and chain, and approvals made for Hyperliquid
+ * are public. Null without a relayer.
  */
 export const agentNameTag = (venue: Pick<Venue, 'relayer' | 'definition'>): string | null => tagsOf(venue)[0] ?? null;
 
-/** Those of all wallets, the published one first: what was signed with one of them stays good while the wallet gives way to another. */
+/** The tags of all relayer wallets, the published one first, so that approvals stay valid while a wallet is replaced. */
 const tagsOf = ({ relayer, definition }: Pick<Venue, 'relayer' | 'definition'>): readonly string[] =>
   (relayer?.wallets() ?? []).map(
     (wallet) => `gw${keccak256(encodePacked(['uint256', 'address'], [BigInt(definition.chainId), wallet])).slice(2, 8)}`,
@@ -70,7 +70,7 @@ export async function approveFacadeAgent(gateway: Gateway, venue: Venue, approva
   const now = venue.clock.now();
   const untimely = judgeByClock(approval.nonce, now);
   if (untimely !== null) return { kind: 'nonce', verdict: untimely };
-  if (approval.agent === NOBODY) return remove(gateway, venue, { ...approval, name }, now);
+  if (approval.agent === ZERO_ADDRESS) return remove(gateway, venue, { ...approval, name }, now);
   if (expiresAt !== null && expiresAt <= now) return { kind: 'expired' };
   return register(gateway, venue, { ...approval, name }, { scope: { ...EVERYTHING, expiresAt }, proof: approvalProof(approval) });
 }
@@ -79,12 +79,12 @@ async function isForUs(gateway: Gateway, venue: Venue, approval: FacadeApproval)
   const { name, network, agent } = approval;
   if (tagsOf(venue).some((tag) => name.startsWith(tag))) return true;
   if (venue.definition.testnet && network === 'Testnet') return true;
-  return agent === NOBODY && TAGGED.test(name) && hasAgentNamed(gateway, venue, approval);
+  return agent === ZERO_ADDRESS && TAGGED.test(name) && hasAgentNamed(gateway, venue, approval);
 }
 
 /**
- * An agent with a tag in its name was approved here, by a wallet that may be gone since: whoever takes that very name away means us, and
- * must always be able to. Names without a tag are also those of Hyperliquid, and a copy of their removal would stop a bot.
+ * An agent with a tag in its name was approved here, possibly with a relayer wallet that is gone; its removal must always be accepted. A
+ * removal of a name without a tag could be a replay of one made for Hyperliquid and would stop a bot.
  */
 async function hasAgentNamed({ store }: Gateway, { definition }: Venue, { trader, name }: FacadeApproval): Promise<boolean> {
   const agents = await store.access.listAgents(definition.slug, trader);
@@ -101,9 +101,9 @@ async function register(
   const given = givenRules(gateway.facade.rules, trader);
   if ((await gateway.store.rules.standingOf(venue.definition.slug, trader, given)) === 'may-not') return { kind: 'not-allowed' };
   if (!(await hasAccount(venue, trader))) return { kind: 'no-account' };
-  // What a trader's wallet signs and asks would mean the account of the trader who named it.
+  // A trader's own wallet must not become another trader's agent: its requests would be resolved to that trader's account.
   if (agent !== trader && (await ownsAccount(gateway, venue, agent))) return { kind: 'used' };
-  // Asked before anything is stored: an answer we could not complete must not leave a registration behind.
+  // Read before anything is stored: if the node fails, no registration is left behind.
   await freshDelegate(venue, trader);
   const now = venue.clock.now();
   const outcome = await store(gateway, {
@@ -117,19 +117,19 @@ async function register(
   return outcome.kind === 'done' ? approved(venue, outcome.agent) : outcome;
 }
 
-/** What an agent signs for the facade names neither chain nor trader, so its registrations on all chains count. */
+/** Facade actions name neither chain nor trader, so the agent's registrations on all chains count. */
 async function store(gateway: Gateway, approval: Omit<AgentApproval, 'passed'>): Promise<Exclude<ApprovalOutcome, { kind: 'changed' }>> {
   const { chain, registration } = approval;
   const { agent, trader } = registration;
   for (let tries = 0; tries < CLAIM_TRIES; tries += 1) {
     const claims = agent === trader ? [] : await gateway.store.access.claimsOn(agent);
     const others = claims.filter((claim) => claim.agent.trader !== trader);
-    // A trader who renews the agent that serves it here takes nothing from another. A native registration was not checked on other chains.
+    // Renewing the trader's own active facade agent needs no further check. A native registration was not checked on other chains.
     const isRenewal = claims.some(
       ({ chain: of, agent: own }) => of === chain && own.trader === trader && own.mode === 'relayed' && own.revokedAt === null,
     );
-    const inTheWay = isRenewal ? [] : await Promise.all(others.map((claim) => standsInTheWay(gateway, claim)));
-    if (inTheWay.includes(true)) return { kind: 'used' };
+    const blocking = isRenewal ? [] : await Promise.all(others.map((claim) => standsInTheWay(gateway, claim)));
+    if (blocking.includes(true)) return { kind: 'used' };
     const passed = others.map(({ chain: of, agent: { version }, hasSigned }) => ({ chain: of, version, hasSigned }));
     const outcome = await gateway.store.signers.approve({ ...approval, passed });
     if (outcome.kind !== 'changed') return outcome;
@@ -143,7 +143,7 @@ async function approved(venue: Venue, agent: Agent): Promise<FacadeApprovalOutco
 
 async function remove({ store }: Gateway, venue: Venue, approval: FacadeApproval, at: number): Promise<FacadeApprovalOutcome> {
   const { trader, name, nonce } = approval;
-  // The nonce is kept for good, so a key that cost nothing and has no agent must not spend one. A trader with an agent can always remove it.
+  // The nonce is stored permanently, so an empty account without agents must not use one. A trader with an agent can always remove it.
   const agents = await store.access.listAgents(venue.definition.slug, trader);
   if (agents.length === 0 && !(await hasAccount(venue, trader))) return { kind: 'no-account' };
   const verdict = await store.signers.remove({ chain: venue.definition.slug, trader, name, nonce, at });
@@ -151,8 +151,8 @@ async function remove({ store }: Gateway, venue: Venue, approval: FacadeApproval
 }
 
 /**
- * A signature that was made over other bytes recovers to an address that nobody has. Such an address owns nothing, and must not become
- * the trader of an agent that is then lost for its real one.
+ * A signature over other bytes recovers to a random address. Such an address owns nothing, and must not become the trader of an agent, which
+ * would then be blocked for its real trader.
  */
 async function hasAccount(venue: Venue, trader: Address): Promise<boolean> {
   const tokens = activeCollaterals(venue.feed.config()).map(({ address }) => address);
@@ -160,11 +160,11 @@ async function hasAccount(venue: Venue, trader: Address): Promise<boolean> {
   return wei > 0n || facts.tokens.some((token) => token !== null && (token.balance > 0n || token.allowance > 0n));
 }
 
-/** `bot valid_until 1800000000000` → the name proper, and when the approval ends. */
+/** Splits `bot valid_until 1800000000000` into name and expiry. */
 function readName(signed: string): { name: string; expiresAt: number | null } {
   const [, name, until] = /^(.*?) ?valid_until (\d{1,15})$/s.exec(signed) ?? [];
   return name === undefined || until === undefined ? { name: signed, expiresAt: null } : { name, expiresAt: Number(until) };
 }
 
-/** When an approval ends by the name that was signed; null = never. */
+/** The expiry in a signed name; null = none. */
 export const approvalEnd = (name: string): number | null => readName(name).expiresAt;

@@ -5,17 +5,17 @@ import type { Clock } from '../ports/clock.js';
 import type { Cancel } from '../types.js';
 
 export interface IpLimits {
-  /** Counts a request of an address, or what it weighs, and measures its window. No database, no waiting. */
+  /** Counts a request of an address, or its weight, and returns its window. In memory only. */
   count(bucket: string, weight?: number): Window;
-  /** Adds what a request turned out to weigh besides: it is answered already, those after it pay. */
+  /** Adds weight for a request that is already answered; it counts against the following ones. */
   charge(bucket: string, weight: number): void;
-  /** Merges no more. */
+  /** Stops merging. */
   stop(): void;
 }
 
 export interface IpLimitsOptions {
   readonly limit: number;
-  /** What is counted, for the database; requests unless it says otherwise. */
+  /** Name of the counter in the database; default: requests per IP. */
   readonly subject?: string;
   readonly store: Pick<AdmissionStore, 'addCounts'>;
   readonly clock: Clock;
@@ -23,25 +23,25 @@ export interface IpLimitsOptions {
 }
 
 interface Counter {
-  /** Let through by this replica. */
+  /** Allowed by this replica. */
   local: number;
-  /** Of these, told to the database. */
-  told: number;
-  /** Let through by the other replicas, as of the last merge. */
+  /** Of these, already added to the database. */
+  reported: number;
+  /** Allowed by other replicas, as of the last merge. */
   elsewhere: number;
 }
 
 export const MERGE_MS = 100;
 
 /**
- * Counts in memory and merges with the other replicas in the background, all addresses in one statement, at most every MERGE_MS: hot public
- * reads never wait for the database. No replica lets more than the limit through; together they overshoot it by at most what the others
- * let through between two merges, and while the database is down by at most one limit for each other replica.
+ * Counts in memory and merges with the other replicas in the background, all addresses in one statement, at most every MERGE_MS, so that public
+ * reads never wait for the database. No replica allows more than the limit; together they exceed it by at most what the others allow between
+ * two merges, and while the database is down by at most one limit per other replica.
  */
 export function createIpLimits({ limit, subject = 'ip', store, clock, log }: IpLimitsOptions): IpLimits {
   let window = 0;
   let counters = new Map<string, Counter>();
-  let untold = new Set<string>();
+  let unreported = new Set<string>();
   let isMerging = false;
   let isBroken = false;
   let isStopped = false;
@@ -51,13 +51,13 @@ export function createIpLimits({ limit, subject = 'ip', store, clock, log }: IpL
     if (current === window) return;
     window = current;
     counters = new Map();
-    untold = new Set();
+    unreported = new Set();
   };
 
   const counterOf = (bucket: string): Counter => {
     const known = counters.get(bucket);
     if (known !== undefined) return known;
-    const made = { local: 0, told: 0, elsewhere: 0 };
+    const made = { local: 0, reported: 0, elsewhere: 0 };
     counters.set(bucket, made);
     return made;
   };
@@ -69,18 +69,18 @@ export function createIpLimits({ limit, subject = 'ip', store, clock, log }: IpL
   };
 
   const merge = async (): Promise<void> => {
-    const merged = [...untold].map((bucket) => {
+    const merged = [...unreported].map((bucket) => {
       const counter = counterOf(bucket);
-      return { counter, bucket, local: counter.local, requests: counter.local - counter.told };
+      return { counter, bucket, local: counter.local, requests: counter.local - counter.reported };
     });
     const isOver = windowStart(clock.now()) !== window;
-    untold = new Set();
-    if (!isOver) await tell(window, merged);
+    unreported = new Set();
+    if (!isOver) await report(window, merged);
     isMerging = false;
-    if (untold.size > 0) schedule();
+    if (unreported.size > 0) schedule();
   };
 
-  const tell = async (
+  const report = async (
     start: number,
     merged: readonly { counter: Counter; bucket: string; local: number; requests: number }[],
   ): Promise<void> => {
@@ -90,14 +90,14 @@ export function createIpLimits({ limit, subject = 'ip', store, clock, log }: IpL
         merged.map(({ bucket, requests }) => ({ subject: `${subject}:${bucket}`, requests })),
       );
       merged.forEach(({ counter, local }, index) => {
-        counter.told = local;
+        counter.reported = local;
         counter.elsewhere = Math.max(0, (totals[index] ?? local) - local);
       });
       if (isBroken) log.info('limits.merged-again');
       isBroken = false;
     } catch (error) {
-      // What the database may have counted is told again: for the rest of the minute an address is counted too high rather than too low.
-      if (start === window) for (const { bucket } of merged) untold.add(bucket);
+      // The database may have counted these; they are reported again, so that an address is counted too high rather than too low.
+      if (start === window) for (const { bucket } of merged) unreported.add(bucket);
       if (!isBroken) log.warn('limits.not-merged', { error });
       isBroken = true;
     }
@@ -105,7 +105,7 @@ export function createIpLimits({ limit, subject = 'ip', store, clock, log }: IpL
 
   const add = (bucket: string, counter: Counter, weight: number): void => {
     counter.local += weight;
-    untold.add(bucket);
+    unreported.add(bucket);
     schedule();
   };
 

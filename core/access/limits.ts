@@ -1,6 +1,6 @@
 import { GatewayError, type LimitScope } from '../errors.js';
 
-/** Fixed windows of one minute, cut by the clock: the same on every replica. */
+/** Fixed windows of one minute, aligned to the clock, so that they are the same on every replica. */
 export const WINDOW_MS = 60_000;
 
 /** Requests per window. */
@@ -8,12 +8,12 @@ export type LimitNumbers = Readonly<Record<LimitScope, number>>;
 
 export const LAUNCH_LIMITS: LimitNumbers = { ip: 600, agent: 300, 'agent-writes': 60 };
 
-/** Orders and changes that one trader of the facade may send in a window, where it may send sixty bodies that open something; in proportion otherwise. */
+/** Orders and changes per facade trader and window at the launch limit of 60 writes; scaled with that limit. */
 const LAUNCH_ITEMS = 400;
 export const itemLimit = (limits: LimitNumbers): number =>
   Math.floor((limits['agent-writes'] * LAUNCH_ITEMS) / LAUNCH_LIMITS['agent-writes']);
 
-/** A bucket as one request found it, itself counted. */
+/** The state of a rate limit after counting a request. */
 export interface Window {
   readonly scope: LimitScope;
   readonly limit: number;
@@ -23,10 +23,10 @@ export interface Window {
   readonly isExceeded: boolean;
 }
 
-/** Epoch ms at which the window of a moment began. */
+/** Epoch ms at which the window began. */
 export const windowStart = (now: number): number => now - (now % WINDOW_MS);
 
-/** `used` counts the request itself: the one that uses the last of the limit is still let through. */
+/** `used` includes the request itself: the request that reaches the limit is still allowed. */
 export const measureWindow = (scope: LimitScope, limit: number, used: number, now: number): Window => ({
   scope,
   limit,
@@ -35,7 +35,7 @@ export const measureWindow = (scope: LimitScope, limit: number, used: number, no
   isExceeded: used > limit,
 });
 
-/** The bucket a client should heed: an exceeded one, then the one with the least left; of equals the smaller. */
+/** The most restrictive window: an exceeded one, then the one with the least remaining, then the smaller limit. */
 export function tightestWindow(windows: readonly Window[]): Window | null {
   const tighter = (a: Window, b: Window): Window => {
     if (a.isExceeded !== b.isExceeded) return a.isExceeded ? a : b;

@@ -9,14 +9,14 @@ import { masterFields, signingDomain, type MASTER_TYPES, type MasterType } from 
 import { isApprovedByContract } from './wallet-verdicts.js';
 
 export const MASTER_WINDOW_MS = 30_000;
-/** Long enough that no replica's clock lets a message in again after it was forgotten. */
+/** How long a digest is stored: long enough that no replica's clock accepts the message after it was deleted. */
 const KEPT_MS = 2 * MASTER_WINDOW_MS;
 
 type OptionalOf<Type extends MasterType> = Type extends 'ApiKeyIssue' ? { readonly expiresAt?: bigint } : unknown;
 type MessageOf<Type extends MasterType> = TypedDataDefinition<typeof MASTER_TYPES, Type>['message'] & OptionalOf<Type>;
 
 export interface MasterMessage<Type extends MasterType> {
-  /** The client's network address, which pays for a contract wallet's check; all without one share a budget. */
+  /** The client's network address, charged for a contract wallet's check; calls without one share a budget. */
   readonly from?: string;
   readonly trader: Address;
   /** Epoch ms. */
@@ -29,7 +29,7 @@ export interface MasterMessage<Type extends MasterType> {
   readonly cosignature?: { readonly agent: Address; readonly signature: Hex } | null;
 }
 
-/** What the trader's key has to sign; with a `trader`, what a contract wallet has to. */
+/** The digest the trader's key signs; with `trader`, the digest a contract wallet signs. */
 export function masterDigest<Type extends MasterType>(
   gateway: Pick<Gateway, 'serviceName'>,
   { definition }: Pick<Venue, 'definition'>,
@@ -47,7 +47,7 @@ export function masterDigest<Type extends MasterType>(
   return hashTypedData(data as unknown as TypedDataDefinition);
 }
 
-/** Checks what can be checked without the database; spending the claim is part of storing what the message brings about. */
+/** Checks everything that needs no database; the claim is consumed in the transaction that stores the result. */
 export async function verifyMaster<Type extends MasterType>(
   gateway: Gateway,
   venue: Venue,
@@ -57,7 +57,7 @@ export async function verifyMaster<Type extends MasterType>(
   if (Math.abs(serverTime - timestamp) > MASTER_WINDOW_MS)
     throw new GatewayError('TIMESTAMP_OUT_OF_WINDOW', { timestamp, serverTime, windowMs: MASTER_WINDOW_MS });
   const [plain, named] = [masterDigest(gateway, venue, primaryType, message), masterDigest(gateway, venue, primaryType, message, trader)];
-  // A key proves itself by arithmetic, in either form; only when that fails is a contract wallet possible, and it must name the account.
+  // A key signature is checked first, in both forms. If that fails, the trader may be a contract wallet, whose message must name the account.
   const byKey = [plain, named].find((each) => isSignedByKey(gateway, trader, each, signature));
   const digest = byKey ?? named;
   const isCosigned = cosignature === null || isSignedByKey(gateway, cosignature.agent, digest, cosignature.signature);

@@ -1,20 +1,20 @@
-/** Rows that are read with nearly every request. */
+/** Cache of rows that are read with nearly every request. */
 export interface Remembered<Key, Row> {
-  /** From memory, else from the database; what is absent is asked again each time. Callers who ask at once share the question. */
+  /** From memory, else from the database; absent rows are not cached. Concurrent callers share one read. */
   find(key: Key): Promise<Row | null> | Row;
-  /** As the database has it now. */
+  /** Reads the row from the database. */
   refresh(key: Key): Promise<Row | null>;
 }
 
 const MAX_ROWS = 100_000;
 
 /**
- * A memory that may be out of date: whoever uses a row compares its version with the one that the database tells beside the request, and
- * refreshes it when they differ.
+ * Cached rows may be stale: the caller compares a row's version with the one that the admission statement returns, and refreshes it when they
+ * differ.
  */
 export function createRemembered<Key, Row>(idOf: (key: Key) => string, load: (key: Key) => Promise<Row | null>): Remembered<Key, Row> {
   const rows = new Map<string, Row>();
-  const underWay = new Map<string, Promise<Row | null>>();
+  const inFlight = new Map<string, Promise<Row | null>>();
 
   const refresh = async (key: Key): Promise<Row | null> => {
     const row = await load(key);
@@ -27,10 +27,10 @@ export function createRemembered<Key, Row>(idOf: (key: Key) => string, load: (ke
   };
 
   const findFirst = (id: string, key: Key): Promise<Row | null> => {
-    const asked = underWay.get(id);
+    const asked = inFlight.get(id);
     if (asked !== undefined) return asked;
-    const asking = refresh(key).finally(() => underWay.delete(id));
-    underWay.set(id, asking);
+    const asking = refresh(key).finally(() => inFlight.delete(id));
+    inFlight.set(id, asking);
     return asking;
   };
 

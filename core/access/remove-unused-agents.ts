@@ -3,20 +3,20 @@ import type { Gateway, Venue } from '../gateway.js';
 import type { Cancel } from '../types.js';
 import { standingOf } from './agent-status.js';
 
-const LOOK_EVERY_MS = 60_000;
-/** A registration that did not become active for so long is removed; its trader can register the agent again at any time. */
+const CHECK_EVERY_MS = 60_000;
+/** A registration that did not become active within this time is removed; its trader can register the agent again at any time. */
 export const UNUSED_KEPT_MS = 7 * 86_400_000;
-/** Each may cost a question to the node, so that a flood of registrations does not become a flood of questions. */
-const MOST_AT_ONCE = 500;
-const ASKED_TOGETHER = 20;
+/** Each check may cost an RPC call, so the number per round is bounded. */
+const MAX_PER_ROUND = 500;
+const BATCH_SIZE = 20;
 
 /**
- * Removes registrations that never became active, on each replica; the rows decide which is first. The chain is asked only once a
- * registration is old enough, and one that is found active is never asked about again.
+ * Removes registrations that never became active; runs on every replica, row updates make that safe. The chain is read only once a
+ * registration is old enough, and one that is found active is not checked again.
  */
 export function removeUnusedAgents(gateway: Gateway, venue: Venue): Cancel {
   let isBusy = false;
-  return venue.clock.every(LOOK_EVERY_MS, () => {
+  return venue.clock.every(CHECK_EVERY_MS, () => {
     if (isBusy) return;
     isBusy = true;
     removeUnused(gateway, venue)
@@ -28,11 +28,11 @@ export function removeUnusedAgents(gateway: Gateway, venue: Venue): Cancel {
 export async function removeUnused({ store }: Gateway, venue: Venue): Promise<void> {
   const { slug } = venue.definition;
   const now = venue.clock.now();
-  // Without a relayer here no agent of the facade is active, which says nothing about the agent.
+  // Without a relayer all facade agents are inactive, so they must not be judged as unused.
   const modes = venue.relayer === null ? (['self'] as const) : AGENT_MODES;
-  const found = await store.access.unusedAgents(slug, { before: now - UNUSED_KEPT_MS, modes, limit: MOST_AT_ONCE });
-  for (let at = 0; at < found.length; at += ASKED_TOGETHER) {
-    const agents = found.slice(at, at + ASKED_TOGETHER);
+  const found = await store.access.unusedAgents(slug, { before: now - UNUSED_KEPT_MS, modes, limit: MAX_PER_ROUND });
+  for (let at = 0; at < found.length; at += BATCH_SIZE) {
+    const agents = found.slice(at, at + BATCH_SIZE);
     const verdicts = await Promise.all(agents.map((agent) => isActive(venue, agent)));
     const active = agents.filter((_agent, index) => verdicts[index]);
     const unused = agents.filter((_agent, index) => !verdicts[index]);

@@ -2,7 +2,7 @@ import type { ChainDefinition } from '../chains/chains.js';
 import type { Keccak } from './signature.js';
 import { REQUEST_FIELDS, signingDomain } from './typed-data.js';
 
-/** The very bytes and the very path that arrived; the operation's id is the primary type. */
+/** Body and path exactly as received; the operation's id is the primary type. */
 export interface SignedRequest {
   readonly operationId: string;
   readonly method: string;
@@ -22,14 +22,14 @@ const DOMAIN_TYPE = 'EIP712Domain(string name,string version,uint256 chainId,add
 const encoder = new TextEncoder();
 
 /**
- * The EIP-712 digest of a signed request, encoded by hand: five words behind a type hash that is cached per operation, in a domain that is
- * cached per chain. A general encoder would take longer than the recovery itself.
+ * The EIP-712 digest of a signed request, encoded by hand with a type hash cached per operation and a domain separator cached per chain. A
+ * general encoder would take longer than the signature recovery.
  */
 export function createRequestDigest(keccak: Keccak, serviceName: string): RequestDigest {
   const textHash = (text: string): Uint8Array => keccak(encoder.encode(text));
-  const typeHash = remember((operationId: string) => textHash(`${operationId}(${FIELDS})`));
-  const methodHash = remember(textHash);
-  const domainSeparator = remember((chain: ChainDefinition) => separator(keccak, serviceName, chain));
+  const typeHash = memoize((operationId: string) => textHash(`${operationId}(${FIELDS})`));
+  const methodHash = memoize(textHash);
+  const domainSeparator = memoize((chain: ChainDefinition) => separator(keccak, serviceName, chain));
   const struct = new Uint8Array(6 * WORD);
   const envelope = new Uint8Array(2 + 2 * WORD);
   envelope.set([0x19, 0x01]);
@@ -47,8 +47,8 @@ export function createRequestDigest(keccak: Keccak, serviceName: string): Reques
   };
 }
 
-/** For keys that come from our own tables alone; a client can never make it grow. */
-function remember<Key, Value>(make: (key: Key) => Value): (key: Key) => Value {
+/** Unbounded, so only for keys from our own tables, not from clients. */
+function memoize<Key, Value>(make: (key: Key) => Value): (key: Key) => Value {
   const known = new Map<Key, Value>();
   return (key) => {
     const found = known.get(key);

@@ -4,7 +4,7 @@ import { GatewayError } from '../errors.js';
 import type { Venue } from '../gateway.js';
 import { directoryOf } from '../markets/directory.js';
 
-/** A scope in the very words of the request: they are what the master wallet signed. */
+/** A scope as written in the request, which is what the master wallet signed. */
 export interface ScopeText {
   readonly markets: 'all' | readonly string[];
   readonly maxLeverage: string | null;
@@ -13,7 +13,7 @@ export interface ScopeText {
   readonly permissions: Permission;
 }
 
-/** An absent bound is signed as an empty text, all markets as a star, no expiry as zero. */
+/** The signed form: an absent bound is an empty text, all markets a star, no expiry zero. */
 export const signedScope = ({ markets, maxLeverage, dailySpendCapUsd, expiresAt, permissions }: ScopeText) => ({
   markets: markets === 'all' ? '*' : markets.join(','),
   maxLeverage: maxLeverage ?? '',
@@ -22,7 +22,7 @@ export const signedScope = ({ markets, maxLeverage, dailySpendCapUsd, expiresAt,
   permissions,
 });
 
-/** What the words mean here: canonical decimals, and markets of this chain by their canonical symbols. */
+/** The parsed scope: canonical decimals, and markets by their canonical symbols. */
 export const readScope = (venue: Venue, { markets, maxLeverage, dailySpendCapUsd, expiresAt, permissions }: ScopeText): Scope => ({
   markets: markets === 'all' ? 'all' : readMarkets(venue, markets),
   maxLeverage: bound(maxLeverage),
@@ -33,7 +33,7 @@ export const readScope = (venue: Venue, { markets, maxLeverage, dailySpendCapUsd
 
 const bound = (text: string | null): Decimal | null => (text === null ? null : parseDecimal(text));
 
-/** A misspelt market would be a guardrail that forbids what it was meant to allow, so it is refused by name. */
+/** A misspelt market would forbid the market it was meant to allow, so unknown names are rejected. */
 function readMarkets(venue: Venue, markets: readonly string[]): readonly string[] {
   if (markets.length === 0) return [];
   const { bySymbol } = directoryOf(venue.feed.config());

@@ -10,7 +10,7 @@ export interface RecoverableSignature {
   readonly yParity: 0 | 1;
 }
 
-/** The signer in lower case; null when the numbers belong to no key. Never throws. */
+/** The signer in lower case; null for an invalid signature. Never throws. */
 export type Recover = (digest: Uint8Array, signature: RecoverableSignature) => Address | null;
 
 export interface Crypto {
@@ -27,10 +27,10 @@ const PARITIES: ReadonlyMap<number | undefined, 0 | 1> = new Map([
   [28, 1],
 ]);
 
-/** Null for everything but 65 bytes with v 0, 1, 27 or 28 and s in the lower half: each signature has one spelling of its numbers. */
+/** Null for everything but 65 bytes with v 0, 1, 27 or 28 and s in the lower half, so that a signature is not malleable. */
 export function parseSignature(text: string): RecoverableSignature | null {
   if (!SHAPE.test(text)) return null;
-  const bytes = Buffer.from(text.slice(2), 'hex'); // its shape is known, and a general decoder takes ten times as long
+  const bytes = Buffer.from(text.slice(2), 'hex'); // the shape is checked above; viem's decoder takes ten times as long
   const yParity = PARITIES.get(bytes[64]);
   if (yParity === undefined || isAboveHalf(bytes.subarray(32, 64))) return null;
   return { compact: bytes.subarray(0, 64), yParity };

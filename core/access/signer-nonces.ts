@@ -1,9 +1,9 @@
 /** The nonce rules of Hyperliquid: milliseconds, in no order, each once per signer. */
 
-/** Of each signer the highest are kept; a nonce below all of them could be one that was forgotten. */
+/** The highest nonces kept per signer; a nonce below all of them may have been used and deleted. */
 export const KEPT_NONCES = 100;
 
-/** Counters of some clients run this far behind the clock. What an agent signed before that was not meant for its trader. */
+/** Nonces of some clients lag this far behind the clock. Actions signed earlier than this before the approval are not accepted. */
 export const CLIENT_LAG_MS = 300_000;
 
 const DAY_MS = 86_400_000;
@@ -19,14 +19,14 @@ export interface NonceWindow {
 
 export const nonceWindow = (now: number): NonceWindow => ({ after: BigInt(now - PAST_MS), before: BigInt(now + FUTURE_MS) });
 
-/** What became of a nonce: taken now, taken before, or not to be had; `least` is the smallest that would not be too low. */
+/** The result for a nonce: accepted, already used, or out of range; `least` is the smallest that would not be too low. */
 export type NonceVerdict =
   | { readonly kind: 'taken' }
   | { readonly kind: 'duplicate' }
   | { readonly kind: 'too-low'; readonly least: bigint }
   | { readonly kind: 'too-high'; readonly most: bigint };
 
-/** The part that needs no books: null when the clock has nothing against it. */
+/** The check against the clock; null when the nonce is in range. */
 export function judgeByClock(nonce: bigint, now: number): NonceVerdict | null {
   const { after, before } = nonceWindow(now);
   if (nonce <= after) return { kind: 'too-low', least: after + 1n };
@@ -34,7 +34,7 @@ export function judgeByClock(nonce: bigint, now: number): NonceVerdict | null {
   return null;
 }
 
-/** What a signer's books say: the nonces kept, ascending, and the one up to which all are dead. */
+/** A signer's stored nonces, ascending, and the floor up to which all nonces are invalid. */
 export interface KeptNonces {
   readonly kept: readonly bigint[];
   readonly floor: bigint;
@@ -48,8 +48,8 @@ export function judgeByBooks(nonce: bigint, { kept, floor }: KeptNonces): NonceV
 }
 
 /**
- * Up to which nonce an approval kills what the agent signed before it. A nonce that lies ahead of the clock does not count, or an approval
- * could stop an agent for a day. A wallet that approves itself signs by one clock, so nothing that it signed before counts.
+ * The nonce up to which an approval invalidates actions the agent signed before it. A nonce ahead of the clock is capped at now, or an approval
+ * could stop an agent for a day. A wallet that approves itself uses one clock, so no client lag is allowed.
  */
 export function approvalFloor(approval: { readonly nonce: bigint; readonly isSelf: boolean }, now: number): bigint {
   const at = approval.nonce < BigInt(now) ? approval.nonce : BigInt(now);

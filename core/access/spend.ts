@@ -3,7 +3,7 @@ import { capExceeded, utcDay } from '../domain/scope.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { AgentCaller } from './caller.js';
 
-/** Takes the notional off today's allowance of the agent, or says how much of it is left. It belongs to the day of preparation for good. */
+/** Counts the notional against the agent's daily cap, or throws with the amount spent. It stays counted on the day of preparation. */
 export async function reserveSpend(
   { store }: Gateway,
   venue: Venue,
@@ -16,10 +16,10 @@ export async function reserveSpend(
   if (scope.dailySpendCapUsd !== null) throw capExceeded(scope.dailySpendCapUsd, await store.spend.spent(account), usd);
 }
 
-/** The order expired, was canceled or rejected. */
+/** For an order that expired, was canceled or rejected. */
 export const releaseSpend = ({ store }: Gateway, venue: Venue, id: string): Promise<boolean> =>
   store.spend.release(venue.definition.slug, id);
 
-/** The order that was given up landed after all. */
+/** For a given-up order whose transaction was mined after all. */
 export const restoreSpend = ({ store }: Gateway, venue: Venue, id: string): Promise<boolean> =>
   store.spend.restore(venue.definition.slug, id);

@@ -5,15 +5,15 @@ import type { Gateway, Venue } from '../gateway.js';
 import { activeCollaterals } from '../markets/directory.js';
 import type { Address } from '../types.js';
 
-type Books = Pick<Gateway, 'store'>;
+type WithStore = Pick<Gateway, 'store'>;
 
-/** It has agents of its own, or was seen trading. Nobody else can bring that about. */
-export async function isTrader({ store }: Books, chain: ChainSlug, address: Address): Promise<boolean> {
+/** The address has its own agents or was seen trading; no other address can cause either. */
+export async function isTrader({ store }: WithStore, chain: ChainSlug, address: Address): Promise<boolean> {
   const [agents, isSeen] = await Promise.all([store.access.listAgents(chain, address), store.facade.history.isKnown(chain, address)]);
   return agents.length > 0 || isSeen;
 }
 
-/** How long what the chain says of an address is used again; like the delegate it changes without an event. */
+/** Cache time of chain reads; like the delegate, these facts change without an event. */
 const FACTS_MAX_AGE_MS = 10_000;
 const MAX_REMEMBERED = 10_000;
 
@@ -31,35 +31,35 @@ async function readOwnership({ chain, feed }: Venue, address: Address): Promise<
   return delegate !== null || facts.tokens.some((token) => token !== null && token.allowance > 0n);
 }
 
-/** Whether the address trades for itself, by what the books and the chain say now. */
-export const ownsAccount = async (books: Books, venue: Venue, address: Address): Promise<boolean> =>
-  (await isTrader(books, venue.definition.slug, address)) || readOwnership(venue, address);
+/** Whether the address trades for itself, by store and chain. */
+export const ownsAccount = async (gateway: WithStore, venue: Venue, address: Address): Promise<boolean> =>
+  (await isTrader(gateway, venue.definition.slug, address)) || readOwnership(venue, address);
 
-/** The chain's part of it, at most ten seconds old; false while no node answers, because then the books alone decide. */
-function rememberedOwnership(venue: Venue, address: Address): Promise<boolean> {
-  const remembered = reads.get(venue) ?? new Map<Address, Read>();
-  reads.set(venue, remembered);
-  const known = remembered.get(address);
+/** The cached chain read, at most ten seconds old; false while no node answers, so that the store alone decides. */
+function cachedOwnership(venue: Venue, address: Address): Promise<boolean> {
+  const cache = reads.get(venue) ?? new Map<Address, Read>();
+  reads.set(venue, cache);
+  const known = cache.get(address);
   if (known !== undefined && Math.abs(venue.clock.now() - known.askedAt) < FACTS_MAX_AGE_MS) return known.answer;
   const answer = readOwnership(venue, address).catch(() => {
-    remembered.delete(address);
+    cache.delete(address);
     return false;
   });
-  remembered.delete(address);
-  remembered.set(address, { askedAt: venue.clock.now(), answer });
-  const [oldest] = remembered.keys();
-  if (remembered.size > MAX_REMEMBERED && oldest !== undefined) remembered.delete(oldest);
+  cache.delete(address);
+  cache.set(address, { askedAt: venue.clock.now(), answer });
+  const [oldest] = cache.keys();
+  if (cache.size > MAX_REMEMBERED && oldest !== undefined) cache.delete(oldest);
   return answer;
 }
 
 /**
- * Whose account is meant by an address: bots may ask by the one that signs for them. Any address can be named as an agent by a stranger,
- * so an address with an allowance, a delegate, agents or trades of its own stands for itself.
+ * Resolves an address to its trader: bots may use their agent's address. Any trader can register any address as agent, so an address with an
+ * allowance, a delegate, agents or trades of its own is its own trader.
  */
-export async function traderBehind({ store }: Books, venue: Venue, address: Address): Promise<Address> {
+export async function traderBehind({ store }: WithStore, venue: Venue, address: Address): Promise<Address> {
   const { definition, clock } = venue;
   const agent = await store.access.findAgent(definition.slug, address);
   if (agent === null || agent.trader === address || !isInForce(agent, clock.now())) return address;
-  const isOwn = (await isTrader({ store }, definition.slug, address)) || (await rememberedOwnership(venue, address));
+  const isOwn = (await isTrader({ store }, definition.slug, address)) || (await cachedOwnership(venue, address));
   return isOwn ? address : agent.trader;
 }

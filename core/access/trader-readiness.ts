@@ -11,7 +11,7 @@ import { traderBehind } from './trader-behind.js';
 export const READINESS_CHECKS = ['agent', 'delegation', 'balance', 'allowance', 'gas', 'market', 'relayer', 'referrer'] as const;
 export type ReadinessCheck = (typeof READINESS_CHECKS)[number];
 
-/** One thing that must hold, and if it does not, the step or the transaction that makes it. */
+/** The result of one check, with the step or transaction that fixes it. */
 export interface ReadinessLine {
   readonly check: ReadinessCheck;
   readonly ok: boolean;
@@ -22,12 +22,12 @@ export interface ReadinessLine {
 export interface TraderReadiness {
   readonly address: Address;
   readonly trader: Address;
-  /** Whether the address can trade through each door now. */
+  /** Whether the address can trade through each API. */
   readonly ready: { readonly native: boolean; readonly facade: boolean };
   readonly lines: ReadinessLine[];
 }
 
-/** What the proposed approval lets the Diamond take: the wallet's balance, everything, or an amount in the collateral's own units (`250.5`). */
+/** The amount of the proposed approval: the wallet's balance, unlimited, or an amount in the collateral's units (`250.5`). */
 export type WantedAllowance = 'balance' | 'unlimited' | { readonly amount: string };
 
 interface Facts {
@@ -41,7 +41,7 @@ interface Facts {
   readonly collaterals: readonly (Collateral & { readonly balance: bigint; readonly allowance: bigint })[];
   /** Of the agent that broadcasts; null when there is none. */
   readonly gas: { readonly payer: Address; readonly wei: bigint } | null;
-  /** The first that the trader had. */
+  /** The trader's referrer; the contract keeps the first. */
   readonly referrer: Address | null;
 }
 
@@ -50,7 +50,7 @@ const NEEDED: Readonly<Record<'native' | 'facade', readonly ReadinessCheck[]>> =
   facade: ['agent', 'balance', 'allowance', 'market', 'relayer'],
 };
 
-/** Can this address trade, and which step is missing? Public facts only; an agent's address is answered as its trader. */
+/** Whether the address can trade, and which steps are missing. Public facts only; an agent's address is resolved to its trader. */
 export async function traderReadiness(
   gateway: Gateway,
   venue: Venue,
@@ -183,7 +183,7 @@ function marketLine({ venue }: Facts): ReadinessLine {
   return line('market', open > 0, `${open} of ${pairs.length} markets are open.`, step('Wait until trading is resumed.'));
 }
 
-/** Everything the facade needs that the native API does not: a relayer, an agent approved there, and the slot in the relayer's hand. */
+/** What only the facade needs: a relayer, an agent approved there, and the relayer as the trader's delegate. */
 function relayerLine({ venue: { definition }, agents, delegate, relayer }: Facts): ReadinessLine {
   if (relayer === null)
     return line(
@@ -205,7 +205,7 @@ function relayerLine({ venue: { definition }, agents, delegate, relayer }: Facts
   );
 }
 
-/** Nothing has to be done for it; it tells traders beforehand whom their fees will reward. */
+/** Always ok; informs traders which referrer their fees will reward. */
 function referrerLine({ referrer, venue }: Facts): ReadinessLine {
   return line(
     'referrer',

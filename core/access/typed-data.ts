@@ -15,7 +15,7 @@ export interface TypedField {
   readonly type: 'address' | 'string' | 'uint256' | 'bytes32';
 }
 
-/** What the master wallet signs, always in a body; it never signs a trade. */
+/** Messages signed by the master wallet, sent in a body; it never signs a trade. */
 export const MASTER_TYPES = {
   AgentAuthorization: [
     { name: 'agent', type: 'address' },
@@ -43,14 +43,14 @@ export const MASTER_TYPES = {
 
 export type MasterType = keyof typeof MASTER_TYPES;
 
-/** Signed only where the body has them, after the fields that are always there. */
+/** Signed only if the body has them, after the required fields. */
 export const OPTIONAL_FIELDS = { ApiKeyIssue: [{ name: 'expiresAt', type: 'uint256' }] } as const satisfies Partial<
   Record<MasterType, readonly TypedField[]>
 >;
 
 /**
- * The last field of what a contract wallet signs. One key may own several wallets, and a contract approves what its owner's key signed, so
- * a message that does not name the account would be good for all of them.
+ * The last field of a message signed by a contract wallet. One key may own several wallets, and each approves what the key signed, so a
+ * message without the account would be valid for all of them.
  */
 export const TRADER_FIELD = { name: 'trader', type: 'address' } as const satisfies TypedField;
 
@@ -63,7 +63,7 @@ export function masterFields(primaryType: MasterType, given: readonly string[], 
   return form === 'contract' ? [...own, TRADER_FIELD] : own;
 }
 
-/** A request without a body signs the hash of no bytes at all. */
+/** `bodyHash` of a request without a body. */
 export const EMPTY_BODY_HASH = keccak256('0x');
 
 export interface SigningDomain {

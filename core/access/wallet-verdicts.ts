@@ -15,7 +15,7 @@ export interface ContractClaim {
   readonly signature: Hex;
 }
 
-/** Whether the wallet's own code approves (ERC-1271), or would once its factory has deployed it (ERC-6492). An address without code has no verdict. */
+/** Whether the wallet's code approves (ERC-1271), or would after deployment by its factory (ERC-6492). False for an address without code. */
 export async function isApprovedByContract(
   gateway: { readonly entrance: { readonly verdicts: VerdictLane } },
   venue: { readonly chain: Pick<Chain, 'hasCode' | 'isValidSignature'>; readonly definition: { readonly slug: string } },
@@ -35,29 +35,29 @@ export interface VerdictPlace {
 }
 
 export interface VerdictLane {
-  /** Runs the check now or when it is its client's turn. Throws RATE_LIMITED when the client or the contract has used up its minute. */
+  /** Runs the check when a slot is free. Throws RATE_LIMITED when the client or the contract has used its budget of the minute. */
   run<Verdict>(place: VerdictPlace, check: () => Promise<Verdict>): Promise<Verdict>;
   stop(): void;
 }
 
 export interface VerdictLaneOptions extends Pick<IpLimitsOptions, 'store' | 'clock' | 'log'> {
-  /** Requests of an address; checks are a small share of them. */
+  /** Request limit per address; the check limit is a share of it. */
   readonly perMinute: number;
 }
 
 /** One in thirty requests: 20 checks a minute at the launch limit of 600 requests. */
 const SHARE = 30;
-const FEWEST_A_MINUTE = 3;
+const MIN_PER_MINUTE = 3;
 /**
- * So many checks of a client in a minute pass although its contract's budget is used up: otherwise strangers could use up the budget of a
- * wallet that is not theirs and keep its owner from revoking an agent.
+ * A client's first checks in a minute pass even if the contract's budget is used up; otherwise an attacker could use up the budget of a wallet
+ * and keep its owner from revoking an agent.
  */
 const OWN_CHECKS = 3;
-/** Checks under way on one chain: the node does other work meanwhile. */
+/** Concurrent checks per chain, so that the node has capacity for other work. */
 const AT_ONCE = 2;
-/** Of one client: one runs, and so many wait. */
-const MOST_WAITING_OF_CLIENT = 4;
-const MOST_WAITING = 24;
+/** Waiting checks per client, beside the running one. */
+const MAX_WAITING_OF_CLIENT = 4;
+const MAX_WAITING = 24;
 
 interface Entry {
   readonly chain: string;
@@ -66,11 +66,11 @@ interface Entry {
 }
 
 /**
- * The lane of calls that run code of a stranger's choice: few at once, one per client, and a budget per minute for each client address and
- * each contract. Budgets are counted over all replicas, what runs at once by each alone.
+ * Limits calls that run contract code chosen by a client: few at once, one per client, and a budget per minute for each client address and each
+ * contract. Budgets are counted over all replicas, concurrency per replica.
  */
 export function createVerdictLane({ perMinute, ...shared }: VerdictLaneOptions): VerdictLane {
-  const limit = Math.max(FEWEST_A_MINUTE, Math.floor(perMinute / SHARE));
+  const limit = Math.max(MIN_PER_MINUTE, Math.floor(perMinute / SHARE));
   const clients = createIpLimits({ ...shared, limit, subject: 'wallet-check' });
   const contracts = createIpLimits({ ...shared, limit, subject: 'wallet-contract' });
   const running = new Set<Entry>();
@@ -102,7 +102,7 @@ export function createVerdictLane({ perMinute, ...shared }: VerdictLaneOptions):
 
   const refuseFull = (client: string): void => {
     const own = waiting.filter((entry) => entry.client === client).length;
-    if (waiting.length < MOST_WAITING && own < MOST_WAITING_OF_CLIENT) return;
+    if (waiting.length < MAX_WAITING && own < MAX_WAITING_OF_CLIENT) return;
     const reason = 'Too many contract wallets are being asked for their signature';
     throw new GatewayError('RATE_LIMITED', { scope: 'ip', retryAfterSeconds: 1, reason });
   };

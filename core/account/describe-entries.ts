@@ -10,7 +10,7 @@ import type { Gateway, Venue } from '../gateway.js';
 import type { Address, Hex } from '../types.js';
 import type { JournalEntry, JournalFact } from '../ports/stores/journal.js';
 
-/** A position by the figures that events know; what depends on the price of the moment is read from the list of positions. */
+/** A position with the figures that events contain; price-dependent figures are only in the list of positions. */
 export interface JournalPosition {
   id: string;
   market: string;
@@ -27,7 +27,7 @@ export interface JournalPosition {
   openedAtBlock: number;
 }
 
-/** Profit that was paid out of a position which stays as it is. */
+/** Profit withdrawn from a position that stays open. */
 export interface Withdrawal {
   id: number;
   positionId: string;
@@ -41,7 +41,7 @@ export interface Withdrawal {
   txHash: Hex;
 }
 
-/** The chain took something back; `now` is what is true instead, null where nothing is left of it. */
+/** A reorganisation reverted something; `now` is the current state, null where nothing is left. */
 export type Correction =
   | { of: 'order'; id: string; now: Order | null }
   | { of: 'fill'; id: number; now: null }
@@ -57,7 +57,7 @@ export type JournalEvent = { cursor: number; at: number } & (
   | { kind: 'correction'; data: Correction }
 );
 
-/** Entries of one account as people read them, in the same order. The status of an agent is that of the moment of reading, as far as nodes can be asked. */
+/** Journal entries of one account in API format, in the same order. An agent's status is the current one, if a node answers. */
 export async function describeEntries(
   gateway: Gateway,
   venue: Venue,
@@ -72,14 +72,14 @@ export async function describeEntries(
   );
   const described = await Promise.all(
     entries.map(async ({ cursor, at, fact }) => {
-      const told = await describeFact(venue, fact, ids);
-      return told === null ? [] : [{ cursor: Number(cursor), at, ...told }];
+      const event = await describeFact(venue, fact, ids);
+      return event === null ? [] : [{ cursor: Number(cursor), at, ...event }];
     }),
   );
   return described.flat();
 }
 
-/** Only where the id of a position has to be looked up. */
+/** The trade whose position id must be looked up, or null. */
 function tradeIndexOf(fact: JournalFact): number | null {
   if (fact.kind === 'fill') return fact.executed.tradeIndex;
   const order = fact.kind === 'order' ? fact.order : fact.kind === 'correction' && fact.of.kind === 'order' ? fact.of.order : null;
@@ -87,10 +87,10 @@ function tradeIndexOf(fact: JournalFact): number | null {
 }
 
 type Ids = ReadonlyMap<number, bigint>;
-type Told = JournalEvent extends infer Event ? (Event extends JournalEvent ? Omit<Event, 'cursor' | 'at'> : never) : never;
+type DescribedFact = JournalEvent extends infer Event ? (Event extends JournalEvent ? Omit<Event, 'cursor' | 'at'> : never) : never;
 
-/** null for what people have no word for. */
-async function describeFact(venue: Venue, fact: JournalFact, ids: Ids): Promise<Told | null> {
+/** null for facts that are not published. */
+async function describeFact(venue: Venue, fact: JournalFact, ids: Ids): Promise<DescribedFact | null> {
   switch (fact.kind) {
     case 'order':
       return { kind: 'order', data: describeOrder(venue.feed.config(), fact, ids) };
@@ -108,7 +108,11 @@ async function describeFact(venue: Venue, fact: JournalFact, ids: Ids): Promise<
   }
 }
 
-function describeWithdrawal(config: MarketConfig, { id, executed }: Extract<JournalFact, { kind: 'fill' }>, ids: Ids): Told | null {
+function describeWithdrawal(
+  config: MarketConfig,
+  { id, executed }: Extract<JournalFact, { kind: 'fill' }>,
+  ids: Ids,
+): DescribedFact | null {
   const { terms, place, tradeIndex } = executed;
   const positionId = ids.get(tradeIndex);
   if (positionId === undefined || place.txHash === null) return null;

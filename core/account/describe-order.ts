@@ -6,7 +6,7 @@ import { positionSizeCollateral, tokensAtOpen } from '../domain/pricing/size.js'
 import { E8 } from '../domain/pricing/units.js';
 import type { Address, Hex } from '../types.js';
 
-/** An order as people read it. */
+/** An order in API format. */
 export interface Order {
   id: string;
   trader: Address;
@@ -41,7 +41,7 @@ export interface Fill {
   positionId: string | null;
 }
 
-/** Finer than any collateral buys; keeps sizes readable. */
+/** Finer than the token units of any collateral. */
 export const SIZE_SCALE = 10;
 const PRICE_SCALE = 10;
 export const LEVERAGE_SCALE = 3;
@@ -50,7 +50,7 @@ const NO_HASH: Hex = '0x';
 export const priceOf = (units: bigint): Decimal => decimal(units, PRICE_SCALE);
 const optionalPrice = (units: bigint): Decimal | null => (units === 0n ? null : priceOf(units));
 
-/** A slot that was delisted keeps its number, so that what was traded in it can still be told. */
+/** A delisted pair is named by its index, so that its history can still be shown. */
 export function marketName(config: MarketConfig, pairIndex: number): string {
   const pair = config.pairs[pairIndex];
   return pair ? symbolOf(pair) : `PAIR${pairIndex}/USD`;
@@ -59,7 +59,7 @@ export function marketName(config: MarketConfig, pairIndex: number): string {
 export const collateralOf = (config: MarketConfig, index: number): Collateral | undefined =>
   config.collaterals.find((collateral) => collateral.index === index);
 
-/** Base units of what the contract calls tokens. */
+/** Base units of a size in the contract's tokens. */
 export const baseSize = (sizeToken: bigint, priceUsd: bigint): Decimal => round(decimal(sizeToken * priceUsd, 26), SIZE_SCALE, 'half-up');
 
 export function describeOrder(
@@ -93,7 +93,7 @@ export function describeOrder(
   };
 }
 
-/** Of the request: what was asked for; unknown, at the price it names, for a collateral at its price when it was filled, or now. */
+/** The requested size; if it is not stored, computed from tokens or from the order's price, with the collateral's price at the fill or now. */
 function sizeOf(order: StoredOrder, collateral: Collateral | undefined): Decimal {
   const { asked } = order;
   if (asked?.sizeCollateral === order.sizeCollateral) return decimal(asked.sizeBase, 18);
@@ -116,7 +116,7 @@ function describeFill(fill: OrderFill, collateral: Collateral | undefined, posit
   };
 }
 
-/** Base units of a trade; trades from before the contract kept tokens are sized by what they cost. */
+/** Base units of a trade; for trades from before the contract stored tokens, computed from the opening. */
 export function tradeSize(
   trade: { readonly sizeToken: bigint; readonly collateralAmount: bigint; readonly leverage: bigint; readonly openPrice: bigint },
   collateral: Pick<Collateral, 'precision' | 'priceUsd'>,

@@ -8,7 +8,7 @@ import type { Address } from '../types.js';
 
 export interface Account {
   address: Address;
-  /** Token units; the allowance is towards the Diamond. A token that cannot be read is left out, for 0 would be a claim. */
+  /** Token units; the allowance is towards the Diamond. A token that cannot be read is left out instead of shown as 0. */
   balances: { collateral: string; balance: Decimal; allowance: Decimal }[];
   /** 1 = the full fee. */
   feeTierMultiplier: Decimal | null;

@@ -10,11 +10,11 @@ export interface EventsQuery {
 
 export interface EventPage {
   data: JournalEvent[];
-  /** Where the next page begins; null when nothing more is known now. */
+  /** Cursor of the next page; null on the last page. */
   nextCursor: number | null;
 }
 
-/** What the account was told, oldest first. */
+/** The account's journal events, oldest first. */
 export async function listEvents(gateway: Gateway, venue: Venue, trader: Address, { after, limit }: EventsQuery): Promise<EventPage> {
   const { slug } = venue.definition;
   const found = await gateway.store.journal.after(slug, trader, BigInt(after), limit + 1);
@@ -27,7 +27,7 @@ export async function listEvents(gateway: Gateway, venue: Venue, trader: Address
   };
 }
 
-/** Whoever waits behind a cursor that nobody gave out would miss everything before it, without a word. */
+/** Rejects a cursor above the newest one: a client waiting there would silently miss every event up to it. */
 export async function requireKnown({ store }: Gateway, venue: Venue, trader: Address, after: number): Promise<void> {
   const last = await store.journal.last(venue.definition.slug, trader);
   if (BigInt(after) <= last) return;

@@ -28,7 +28,7 @@ export interface FillHistoryEntry {
   positionId: string;
 }
 
-/** Everything that was executed, newest first in chain order. */
+/** All fills, newest first in chain order. */
 export async function listFills(gateway: Gateway, venue: Venue, trader: Address, query: PageQuery): Promise<Page<FillHistoryEntry>> {
   const { slug } = venue.definition;
   const scope: PageScope = { kind: 'fills', chain: slug, trader };
@@ -53,13 +53,13 @@ function cursorAfter(scope: PageScope, page: readonly ListedFill[]): string | nu
   return place ? encodeCursor(scope, [place.blockNumber, BigInt(place.logIndex ?? 0)]) : null;
 }
 
-/** Those of a trade from before v10 are not on chain; an event that was stored while nothing described its collateral has none either. */
+/** Computed from the opening where the event has no token size: trades from before v10, and events stored before the collateral was loaded. */
 const tokensOf = ({ sizeToken, sizeCollateral, terms }: ListedFill['executed'], collateral: Collateral | undefined): bigint =>
   sizeToken || !collateral
     ? (sizeToken ?? 0n)
     : tokensAtOpen({ sizeCollateral, openPrice: terms.openPrice, precision: collateral.precision });
 
-/** null for what is no fill. */
+/** null if the execution is not a fill. */
 export function describeFill(
   config: MarketConfig,
   { id, executed }: ListedFill,

@@ -17,13 +17,13 @@ export interface Page<Item> {
   nextCursor: string | null;
 }
 
-/** Everything that rests, waits for the oracle or can be taken back, newest first. */
+/** Orders that rest, wait for the oracle or can be reclaimed, newest first. */
 export async function listOpenOrders(gateway: Gateway, venue: Venue, trader: Address): Promise<Order[]> {
   await meetTrader(gateway, venue, trader);
   return describeAll(gateway, venue, trader, await gateway.store.account.liveOrders(venue.definition.slug, trader));
 }
 
-/** Every order of the account, newest first. Ids only grow, so a page never shifts. */
+/** Every order of the account, newest first. Ids only grow, so pages are stable. */
 export async function listOrderHistory(gateway: Gateway, venue: Venue, trader: Address, query: PageQuery): Promise<Page<Order>> {
   const { slug } = venue.definition;
   const scope: PageScope = { kind: 'orders', chain: slug, trader };
@@ -37,7 +37,7 @@ export async function listOrderHistory(gateway: Gateway, venue: Venue, trader: A
 
 const ORDER_ID = /^[1-9]\d{0,15}$/;
 
-/** Another trader's order is not there. */
+/** Orders of another trader are reported as not found. */
 export async function getOrder(gateway: Gateway, venue: Venue, caller: Caller, id: string): Promise<Order> {
   const found = ORDER_ID.test(id) ? await gateway.store.account.order(venue.definition.slug, caller.trader, BigInt(id)) : null;
   const [order] = found === null ? [] : await describeAll(gateway, venue, caller.trader, [found]);

@@ -15,7 +15,7 @@ import { LEVERAGE_SCALE, collateralOf, marketName, priceOf, tradeSize } from './
 import { tradePricing } from './trade-pricing.js';
 
 export const MARK_SOURCES = ['live', 'last', 'entry'] as const;
-/** Where a mark comes from: a live price, the last one there was, or the position's own entry because there never was one. */
+/** The source of a mark: a live price, the last known price, or the entry price if there never was one. */
 export type MarkSource = (typeof MARK_SOURCES)[number];
 
 export interface Position {
@@ -34,7 +34,7 @@ export interface Position {
   liquidationPrice: Decimal;
   unrealizedPnl: Decimal;
   unrealizedPnlPercent: Decimal;
-  /** Of parts that were closed, and profit that was withdrawn. */
+  /** From closed parts and withdrawn profit. */
   realizedPnl: Decimal;
   fundingFee: Decimal;
   borrowingFee: Decimal;
@@ -44,13 +44,13 @@ export interface Position {
   marginMode: 'isolated';
 }
 
-/** A position as the chain held it at one block: what is needed to price it again without asking anybody. */
+/** A position read at one block, with everything needed to price it again without a chain read. */
 export interface HeldPosition {
   readonly own: OpenTrade;
   readonly place: PositionPlace;
 }
 
-/** The chain decides what is open; our own rows only give ids and spare a round trip. */
+/** The chain decides which positions are open; stored rows only give ids and save a round trip. */
 export async function readPositions(gateway: Gateway, venue: Venue, trader: Address): Promise<HeldPosition[]> {
   const { slug } = venue.definition;
   const known = await gateway.store.account.openPositions(slug, trader);
@@ -73,17 +73,17 @@ export async function listPositions(gateway: Gateway, venue: Venue, trader: Addr
 }
 
 export interface PositionPlace {
-  /** At which the chain was asked. */
+  /** The block that was read. */
   readonly block: BlockHead;
   readonly id: bigint;
   readonly trader: Address;
-  /** undefined = before our memory; then the last block that changed it stands in. */
+  /** undefined = before the start block; then `createdBlock` of the contract is used. */
   readonly openedAtBlock: number | undefined;
 }
 
 /**
- * A trade of the chain as people read it, at the price of this moment. It is always described, because a client takes a position that is
- * missing for a closed one: what cannot be reckoned without the market's parameters or a price is zero.
+ * A trade of the chain in API format, at the current price. It is always returned, because clients treat a missing position as closed; figures
+ * that need missing market parameters or prices are zero.
  */
 export function positionOf(venue: Venue, own: OpenTrade, { block, id, trader, openedAtBlock }: PositionPlace): Position {
   const price = lastPrice(venue, own.trade.pairIndex) ?? null;
@@ -96,7 +96,7 @@ export function positionOf(venue: Venue, own: OpenTrade, { block, id, trader, op
   };
 }
 
-/** All open trades at the newest block; what we know already spares a round trip. */
+/** All open trades at the newest block; stored positions save a round trip. */
 export async function readOpenTrades(venue: Venue, trader: Address, known: readonly ListedPosition[]): Promise<OpenTrades> {
   const head = venue.state.head?.block;
   if (!head) throw new GatewayError('NOT_READY', { reason: 'the node has not been asked yet' });
@@ -121,10 +121,10 @@ const guessOf = ({ pairIndex, collateralIndex, long, collateralAmount, leverage 
   leverage,
 });
 
-/** Stale ones included: an old price is better than none, and the market's own read says how old it is. */
+/** Includes stale prices; the market's price endpoint shows their age. */
 const lastPrice = ({ feed }: Venue, pairIndex: number): PricePoint | undefined => feed.prices().get(pairIndex);
 
-/** Of an open market a price that moves; a market that is shut keeps its last. */
+/** Whether the feed has a live price; a closed market has only its last price. */
 function isLive({ feed }: Venue, pairIndex: number): boolean {
   try {
     feed.price(pairIndex);
@@ -147,7 +147,7 @@ export interface PriceMoment {
   readonly price: PricePoint;
 }
 
-/** What a trade's amounts are counted in, as the feed describes it and otherwise as the contract registered it. */
+/** The collateral units of a trade, from the feed or else from the contract. */
 export interface TradeUnits {
   readonly symbol: string;
   readonly decimals: number;
@@ -174,7 +174,7 @@ export interface PositionMoney {
   readonly funding: bigint;
   readonly borrowing: bigint;
   readonly unrealized: bigint;
-  /** What the price alone made of it. */
+  /** Profit by price alone, without fees. */
   readonly gross: bigint;
   /** 1e10. */
   readonly liquidation: bigint;
@@ -182,7 +182,7 @@ export interface PositionMoney {
   readonly mark: bigint;
 }
 
-/** As the contract reckons at this block: fees and liquidation at the oracle's price, profit at the mark. */
+/** Computed as the contract does at this block: fees and liquidation at the oracle's price, profit at the mark. */
 export function positionMoney(view: MarketView, own: OpenTrade, { block, price }: PriceMoment): PositionMoney {
   const { market, trade, account, held } = tradePricing(view, own, { block, oraclePrice: price.oracle });
   const mark = markIn(market.state, price);
@@ -193,15 +193,15 @@ export function positionMoney(view: MarketView, own: OpenTrade, { block, price }
     borrowing: held.borrowing + own.borrowingV1,
     gross,
     unrealized: gross - account.holdingFees + account.realizedPnl,
-    // The trader's own spread is in the pair's already.
+    // The trader's own spread is already part of the pair's.
     liquidation: liquidationPrice({ market, terms: { fixedSpreadP: 0n }, ...trade, params: own.liquidation, account }),
   };
 }
 
-/** The price or null where there never was one. */
+/** `price` is null if there never was one. */
 type AnyPriceMoment = Omit<PriceMoment, 'price'> & { readonly price: PricePoint | null };
 
-/** The money of any trade: of one whose market is not described, or that cannot be reckoned, what its own figures and the price tell. */
+/** The money of any trade; without market parameters or after a pricing error, only from the trade's own figures and the price. */
 export function moneyOf({ feed, log }: Pick<Venue, 'feed' | 'log'>, own: OpenTrade, { block, price }: AnyPriceMoment): PositionMoney {
   const view = marketView(feed.config(), own.trade);
   if (price === null || view === null) return bareMoney(own, price);

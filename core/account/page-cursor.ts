@@ -1,6 +1,6 @@
 import { GatewayError } from '../errors.js';
 
-/** What a page of a list continues; a cursor fits only the list and the account it was made for. */
+/** The list and account a cursor is valid for. */
 export interface PageScope {
   readonly kind: 'orders' | 'fills';
   readonly chain: string;
@@ -8,12 +8,12 @@ export interface PageScope {
 }
 
 const FORM = /^[A-Za-z0-9_-]{1,200}$/;
-/** Every id and block number of ours, and nothing that the database would refuse. */
+/** Matches every id and block number, and nothing that the database would reject. */
 const NUMBER = /^(?:0|[1-9]\d{0,15})$/;
 
 const prefixOf = ({ kind, chain, trader }: PageScope): string => `1.${kind}.${chain}.${trader}.`;
 
-/** Opaque to clients, and no secret: it says nothing they do not see on the page. */
+/** Opaque to clients, but not secret: it contains only values shown on the page. */
 export const encodeCursor = (scope: PageScope, mark: readonly bigint[]): string => toBase64Url(prefixOf(scope) + mark.join('.'));
 
 export function decodeCursor(scope: PageScope, cursor: string, parts: number): readonly bigint[] {

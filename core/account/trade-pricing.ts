@@ -4,16 +4,16 @@ import type { ContractsVersion, MarketView, StoredTrade, TradeAccount } from '..
 import type { BlockHead } from '../types.js';
 import type { OpenTrade } from '../ports/account-chain.js';
 
-/** What the pricing functions ask about a trade, all of one block. */
+/** Inputs of the pricing functions for a trade, all at one block. */
 export interface TradePricing {
   readonly market: MarketView;
   readonly trade: StoredTrade;
   readonly account: TradeAccount;
-  /** Without the first generation of borrowing fees, which `account` has. */
+  /** Without v1 borrowing fees, which are in `account`. */
   readonly held: HoldingFees;
 }
 
-/** The market as the block of the answer has it, which is newer than what the feed last said; fees at the oracle's price. */
+/** Uses the market state read at the block, which is newer than the feed's; fees at the oracle's price. */
 export function tradePricing(
   view: MarketView,
   own: OpenTrade,

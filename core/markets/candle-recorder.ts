@@ -10,9 +10,9 @@ import type { CandleStore, MinuteCandle } from '../ports/stores/candles.js';
 
 export interface CandleRecorder {
   start(): void;
-  /** Writes what is not written yet. */
+  /** Writes unsaved candles before it resolves. */
   stop(): Promise<void>;
-  /** What this process saw of a pair since a moment, ascending; it remembers the last minutes only. */
+  /** Candles of a pair that this process recorded since a time, ascending; only the last minutes are kept. */
   recent(pairIndex: number, since: number): readonly Candle[];
   /** Resolves when everything recorded so far is in the store. */
   flush(): Promise<void>;
@@ -27,14 +27,14 @@ export interface CandleRecorderOptions {
 }
 
 const FLUSH_MS = 10_000;
-/** What a client may still be shown from memory; also what a database that is away for a while may miss without loss. */
+/** How long candles stay in memory; a database outage shorter than this loses nothing. */
 const REMEMBERED_MS = 20 * MINUTE_MS;
 const PRUNE_MS = 60 * MINUTE_MS;
 const KEPT_MS = 90 * 24 * 60 * MINUTE_MS;
 
-/** Minutes of the feed's own mark price, before skew, as the protocol's charts have them: in memory while they are young, then in the store. */
+/** Records minute candles of the feed's price before skew, as the protocol's charts do: in memory first, then in the store. */
 export function createCandleRecorder({ chain, feed, store, clock, log }: CandleRecorderOptions): CandleRecorder {
-  /** By pair, ascending; `dirty` holds the ones the store has not seen in their present form. */
+  /** By pair, ascending; `dirty` holds candles whose current form is not stored yet. */
   const minutes = new Map<number, MinuteCandle[]>();
   const dirty = new Map<string, MinuteCandle>();
   const isOpen = openHours();
@@ -99,7 +99,7 @@ export function createCandleRecorder({ chain, feed, store, clock, log }: CandleR
   };
 }
 
-/** The minute that took the price, or null when it came too late to be told apart. */
+/** The extended minute, or null for a price older than the last minute. */
 function extend(list: MinuteCandle[], tick: { pairIndex: number; price: bigint; at: number }): MinuteCandle | null {
   const { pairIndex, price, at } = tick;
   const time = floorTo(at, MINUTE_MS);
@@ -118,7 +118,7 @@ function extend(list: MinuteCandle[], tick: { pairIndex: number; price: bigint; 
   return next;
 }
 
-/** Some senders repeat the last price of a market that is shut; its calendar is asked once a minute at most. */
+/** The feed may repeat the last price of a closed market, so opening hours are checked, at most once a minute per group. */
 function openHours(): (config: MarketConfig, pairIndex: number, at: number) => boolean {
   const asked = new Map<MarketGroup, { minute: number; config: MarketConfig; isOpen: boolean }>();
   return (config, pairIndex, at) => {

@@ -7,7 +7,7 @@ export interface Directory {
   readonly bySymbol: ReadonlyMap<string, Pair>;
 }
 
-/** A snapshot never changes, so what is derived from it is derived once. */
+/** Cached per config snapshot, which is immutable. */
 const directories = new WeakMap<MarketConfig, Directory>();
 
 const PUBLIC_SYMBOL = /^[A-Z0-9.]{1,15}\/[A-Z0-9]{1,10}$/;
@@ -17,14 +17,14 @@ export function directoryOf(config: MarketConfig): Directory {
   if (known) return known;
   const bySymbol = new Map<string, Pair>();
   for (const pair of config.pairs)
-    if (pair && PUBLIC_SYMBOL.test(symbolOf(pair))) bySymbol.set(symbolOf(pair), heir(bySymbol.get(symbolOf(pair)), pair));
+    if (pair && PUBLIC_SYMBOL.test(symbolOf(pair))) bySymbol.set(symbolOf(pair), preferredOf(bySymbol.get(symbolOf(pair)), pair));
   const directory = { bySymbol, pairs: [...bySymbol.values()].sort((a, b) => a.index - b.index) };
   directories.set(config, directory);
   return directory;
 }
 
-/** A split or a relisting leaves twins under one public symbol: the one that can be traded wins, then the highest suffix, then the newest slot. */
-function heir(older: Pair | undefined, newer: Pair): Pair {
+/** After a split or relisting two pairs share a public symbol: the tradable one wins, then the highest suffix, then the highest index. */
+function preferredOf(older: Pair | undefined, newer: Pair): Pair {
   if (!older) return newer;
   const ranks = [older, newer].map((pair) => [pair.customMaxLeverage === 1n ? 0 : 1, splitOf(pair), pair.index] as const);
   const [a, b] = ranks;
@@ -42,7 +42,7 @@ export function pairOf(config: MarketConfig, symbol: string): Pair {
 
 export const activeCollaterals = (config: MarketConfig): Collateral[] => config.collaterals.filter((collateral) => collateral.isActive);
 
-/** Figures that exist per collateral are shown for one of them where they cannot be added up: USDC where it is listed, else the first. */
+/** The collateral whose figures are shown where they cannot be summed: USDC where it is listed, else the first. */
 export function referenceCollateral(config: MarketConfig): Collateral | null {
   const active = activeCollaterals(config);
   return active.find(({ symbol }) => symbol === 'USDC') ?? active[0] ?? null;

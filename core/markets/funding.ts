@@ -29,7 +29,7 @@ interface Holding {
   readonly state: PairInCollateral;
 }
 
-/** Rates of the reference collateral, because a rate cannot be added up; open interest and skew summed over all of them. */
+/** Rates of the reference collateral, because rates cannot be summed; open interest and skew summed over all collaterals. */
 export function fundingSnapshot(config: MarketConfig, pairIndex: number, price: PricePoint | undefined, now: number): FundingSnapshot {
   const holdings = activeCollaterals(config).flatMap((collateral) => {
     const state = collateral.pairs[pairIndex];
@@ -55,7 +55,7 @@ function hourlyFunding({ collateral, state }: Holding, price: bigint | undefined
   const moment = timestamp > state.funding.lastFundingUpdateTs ? timestamp : state.funding.lastFundingUpdateTs;
   const rate =
     price === undefined ? state.funding.lastFundingRatePerSecondP : accruedFunding(state, { timestamp: moment, price, collateral }).rate;
-  // An empty side accrues nothing, but whoever enters it gets the plain rate: that is what is shown.
+  // An empty side accrues nothing, but a position opened on it pays the plain rate, so that rate is shown.
   const multiplier = aprMultipliers({ rate, oiToken: state.oiToken, enabled: state.fundingParams.aprMultiplierEnabled });
   const long = rate * (multiplier.long === 0n ? APR_UNIT : multiplier.long);
   const short = -rate * (multiplier.short === 0n ? APR_UNIT : multiplier.short);
@@ -65,7 +65,7 @@ function hourlyFunding({ collateral, state }: Holding, price: bigint | undefined
 /** 1e18 percent/s × 1e20 → percent per hour. */
 const hourly = (ratePerSecond: bigint): Decimal => round(decimal(ratePerSecond * HOUR, 38), RATE_SCALE, 'half-up');
 
-/** 1e36 USD. Token open interest is valued at the price of now; before there is one, at what was paid. */
+/** 1e36 USD. Token open interest is valued at the current price; without one, at the collateral paid. */
 function openInterestUsd({ collateral, state }: Holding, side: keyof Sides, price: bigint | undefined): bigint {
   const { precisionDelta, priceUsd } = collateral;
   const beforeV10 = state.oiBeforeV10[side] * 10n ** 18n;

@@ -31,7 +31,7 @@ interface Range {
 }
 
 export const CANDLES = { usual: 500, most: 5_000, interval: '1h' } as const;
-/** A week of minutes is as far as our own store speaks for the charts when they are away. */
+/** Longest range served from the own store while the charts are unavailable: a week. */
 const OWN_MINUTES = 7 * 24 * 60;
 
 export const getCandles = async (
@@ -41,7 +41,7 @@ export const getCandles = async (
   input: CandlesInput,
 ): Promise<ShownCandle[]> => (await readCandles(gateway, venue, symbol, input)).map(showCandle);
 
-/** Oldest first. The charts' past, and from where they end what the price stream told us since, up to this moment. */
+/** Oldest first: candles of the charts, extended with recorded minutes of the price stream up to now. */
 export async function readCandles(
   { store }: Pick<Gateway, 'store'>,
   venue: Venue,
@@ -60,7 +60,7 @@ export async function readCandles(
 
 const isOutage = (error: unknown): boolean => error instanceof GatewayError && error.code === 'UPSTREAM_UNAVAILABLE';
 
-/** `to` is exclusive and may lie in the future, where nothing is. */
+/** `to` is exclusive and may be in the future. */
 function rangeOf(pair: Pair, input: CandlesInput, now: number): Range {
   const interval = input.interval ?? CANDLES.interval;
   const sizeMs = intervalMs(interval);
@@ -84,14 +84,14 @@ async function fromCharts(store: Gateway['store'], venue: Venue, range: Range): 
   const charts = await venue.feed.candles({ pairIndex: pair.index, interval, from, to });
   const live = venue.candles.recent(pair.index, floorTo(charts.knownUntil, MINUTE_MS));
   const shown = overlay(charts.candles, live, range);
-  // What upstream has forgotten, or never had.
+  // Older candles that upstream does not have.
   const end = Math.min(shown[0]?.time ?? to, to);
   if (end <= from) return shown;
   const older = await store.candles.read({ chain: venue.definition.slug, pairIndex: pair.index, from, to: end, sizeMs });
   return [...older, ...shown];
 }
 
-/** Minutes of the stream on top of candles that were told before them. */
+/** Merges recorded minutes into the candles of the charts. */
 function overlay(candles: readonly Candle[], live: readonly Candle[], { from, to, sizeMs }: Range): Candle[] {
   const shown = new Map(candles.map((candle) => [candle.time, candle]));
   for (const minute of live) {
@@ -103,7 +103,7 @@ function overlay(candles: readonly Candle[], live: readonly Candle[], { from, to
   return [...shown.values()].sort((a, b) => a.time - b.time);
 }
 
-/** Only where our store misses no minute of a market that never closes: half a chart would pass for a whole one. */
+/** Only if the store has every minute of a market that never closes; otherwise an incomplete chart would look complete. */
 async function fromOwn(store: Gateway['store'], venue: Venue, config: MarketConfig, range: Range): Promise<readonly StoredCandle[] | null> {
   const { pair, from, to, sizeMs } = range;
   const running = floorTo(venue.clock.now(), MINUTE_MS);

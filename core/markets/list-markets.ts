@@ -39,12 +39,12 @@ export interface Market {
 
 /** The contract's own resolution: prices are stored with ten decimals. */
 export const PRICE_PRECISION = 10;
-/** Finer sizes vanish in the token units of every collateral. */
+/** Finer sizes are below the token units of every collateral. */
 const SIZE_PRECISION = 8;
-/** An opening must bring five times the minimum fee. */
+/** The minimum collateral of an opening is five times the minimum fee. */
 const MIN_OPENING_FEES = decimal(5n, 0);
 
-/** Every pair the protocol lists; a pair whose group or fee row is unknown cannot be traded or described, and is left out. */
+/** Every listed pair; a pair whose group or fee row is unknown is left out. */
 export function listMarkets(venue: Venue): Market[] {
   const config = venue.feed.config();
   return directoryOf(config).pairs.flatMap((pair) => describe(venue, config, pair) ?? []);

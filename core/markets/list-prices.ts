@@ -12,7 +12,7 @@ export interface Price {
 
 export const PRICE_SCALE = 10;
 
-/** Last known prices, also of markets that are shut, of these pairs only where some are named; a market that never had one is left out. */
+/** Last known prices, including closed markets, optionally of some pairs only; markets without a price are left out. */
 export function listPrices(venue: Venue, only: ReadonlySet<number> | null = null): Price[] {
   const prices = venue.feed.prices();
   return directoryOf(venue.feed.config()).pairs.flatMap((pair) => {

@@ -28,9 +28,9 @@ const USD_SCALE = 18;
 const EMPTY: VirtualBook = { asks: [], bids: [] };
 
 /**
- * What the contract would fill now, derived from its depth bands, spread and skew in the reference collateral; there is no resting
- * book. Prices have the digits that an order's may have, rounded away from the middle, so that the average up to a level, weighted by USD,
- * is the contract's execution price or worse by the last digit.
+ * A virtual book of what the contract would fill now, derived from its depth bands, spread and skew in the reference collateral; there are no
+ * resting orders in it. Prices have the precision of orders and are rounded away from the mid price, so that the USD-weighted average up to a
+ * level is the contract's execution price, or worse by the last digit.
  */
 export function getOrderBook(venue: Venue, symbol: string, levels: number = BOOK_LEVELS.usual): OrderBook {
   const config = venue.feed.config();
@@ -53,7 +53,7 @@ const describe = ({ price, base, usd, cumulativeUsd }: PricedLevel, rounding: 'f
   cumulativeUsd: decimal(cumulativeUsd, USD_SCALE),
 });
 
-/** The contract counts volume by its own clock, which may run ahead of ours. */
+/** Uses the later of block time and clock, because the contract counts volume by block time, which may be ahead. */
 export function momentOf({ clock, state }: Pick<Venue, 'clock' | 'state'>): Moment {
   const now = BigInt(Math.floor(clock.now() / 1000));
   const head = state.head?.block;
@@ -66,7 +66,7 @@ interface Made {
   readonly book: VirtualBook;
 }
 
-/** By snapshot and pair: a book changes with the parameters, the price, and when a volume window ends. */
+/** Cache by config snapshot and pair: a book changes with the parameters, the price and the volume window. */
 const made = new WeakMap<MarketConfig, Map<number, Made>>();
 
 function bookOf(config: MarketConfig, pair: Pair, { oracle }: PricePoint, moment: Moment): VirtualBook {
@@ -81,7 +81,7 @@ function bookOf(config: MarketConfig, pair: Pair, { oracle }: PricePoint, moment
   return book;
 }
 
-/** In the reference collateral, or in the first active one that knows the pair; null where none does. */
+/** In the reference collateral, or in the first active one that has the pair; null where none has it. */
 function viewOf(config: MarketConfig, pair: Pair): MarketView | null {
   for (const collateral of [referenceCollateral(config), ...activeCollaterals(config)]) {
     const view = collateral && marketView(config, { pairIndex: pair.index, collateralIndex: collateral.index });

@@ -18,7 +18,7 @@ export interface ShownTrade {
 const USUAL_LIMIT = 100;
 const USD_SCALE = 18;
 
-/** Newest first; a quiet market has fewer than asked for. */
+/** Newest first; may be fewer than `limit`. */
 export async function getRecentTrades({ feed }: Venue, symbol: string, limit: number = USUAL_LIMIT): Promise<ShownTrade[]> {
   const pair = pairOf(feed.config(), symbol);
   const trades = await feed.recentTrades({ pairIndex: pair.index, limit });

@@ -6,18 +6,18 @@ import type { Cancel } from '../types.js';
 import type { FundingHour, FundingStore } from '../ports/stores/funding.js';
 
 export const HOUR_MS = 3_600_000;
-const LOOK_MS = 20_000;
-/** A rate that was read later than this after the hour began is not that of its beginning. */
+const CHECK_EVERY_MS = 20_000;
+/** A rate read later than this after the full hour is not recorded for that hour. */
 const LATEST_MS = 5 * 60_000;
-/** Percent with so many decimals. */
+/** Decimals of the rate in percent. */
 const RATE_SCALE = 18;
 const PREMIUM_UNIT = 10n ** 10n;
 
-/** Writes down, once an hour, what every live market charges its longs; whichever replica comes first. */
+/** Records once an hour the funding rate for longs of every live market; the first replica writes it. */
 export function recordFunding(store: FundingStore, venue: Venue): Cancel {
   const { clock, log, definition } = venue;
   let done = 0;
-  const look = async (): Promise<void> => {
+  const recordIfDue = async (): Promise<void> => {
     const now = clock.now();
     const hour = Math.floor(now / HOUR_MS) * HOUR_MS;
     if (done === hour || now - hour > LATEST_MS) return;
@@ -25,7 +25,7 @@ export function recordFunding(store: FundingStore, venue: Venue): Cancel {
     await store.record(definition.slug, rates);
     if (rates.length > 0) done = hour;
   };
-  return clock.every(LOOK_MS, () => void look().catch((error: unknown) => log.warn('funding.not-recorded', { error })));
+  return clock.every(CHECK_EVERY_MS, () => void recordIfDue().catch((error: unknown) => log.warn('funding.not-recorded', { error })));
 }
 
 function ratesOf({ feed, clock }: Venue, time: number): FundingHour[] {

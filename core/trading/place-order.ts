@@ -169,8 +169,8 @@ async function answerKnown(
     throw new GatewayError('IDEMPOTENCY_CONFLICT', { clientId: request.clientId ?? '', id: id.toString() });
   const isUnsent = hashes.length === 0 && (order.status === 'prepared' || order.status === 'expired');
   const now = venue.clock.now();
-  const isTimedOut = order.status === 'expired' || (order.expiresAt ?? 0) <= now;
-  if (isUnsent && isTimedOut) return renew(gateway, venue, caller, request, known);
+  const isExpired = order.status === 'expired' || (order.expiresAt ?? 0) <= now;
+  if (isUnsent && isExpired) return renew(gateway, venue, caller, request, known);
   await requireDelegate(venue, caller);
   // The transaction is for the agent it was prepared for; another agent gets its own after this one expired.
   const isOwn = isUnsent && agent === caller.agent;
