@@ -99,7 +99,7 @@ async function run([name, ...rest]: readonly string[]): Promise<void> {
   }
 }
 
-/** An image of the production gateway has neither the sandbox nor the scripts. */
+/** The production image contains neither the sandbox nor the scripts. */
 const isMissingModule = (error: unknown): boolean =>
   error instanceof Error &&
   'code' in error &&

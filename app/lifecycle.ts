@@ -4,32 +4,32 @@ import type { Clock } from '../core/ports/clock.js';
 import { redactText } from '../core/observability/redact.js';
 import { StartError } from '../core/config/start-error.js';
 
-/** A second signal this soon is the same Ctrl-C: a terminal sends it to the whole group and npm forwards it once more. */
+/** A second signal within this time is the same Ctrl-C: a terminal sends it to the whole group and npm forwards it once more. */
 const SAME_SIGNAL_MS = 500;
-/** An end that takes longer than this is forced; children notice our death by themselves. */
+/** A shutdown that takes longer is forced; child processes notice the exit by themselves. */
 const PATIENCE_MS = 9_000;
 const LAUNCHER_POLL_MS = 500;
 
-/** How a part may end. */
+/** How a part is stopped. */
 export interface Ending {
-  /** A program that ends waits no longer for it: what it was doing is finished by another replica, or at the next start. */
+  /** The shutdown does not wait longer for this part: another replica, or the next start, finishes its work. */
   readonly withinMs?: number;
-  /** It ends together with those before and after it that say the same. */
+  /** It is stopped concurrently with adjacent parts that have the same flag. */
   readonly isBeside?: boolean;
 }
 
 export interface Lifecycle {
-  /** Aborts when the process is asked to stop or cannot go on. */
+  /** Aborts when the process must stop or cannot continue. */
   readonly stopping: AbortSignal;
-  /** Runs one step of the start. What it made is ended with `stop`, in reverse order, also when a signal came in the middle. */
+  /** Runs one step of the start. Its result is stopped with `stop`, in reverse order, also if a signal arrives meanwhile. */
   start<Part>(name: string, make: () => Promise<Part> | Part, stop: (part: Part) => Promise<void> | void, ending?: Ending): Promise<Part>;
-  /** A running part broke for good: the program ends with this as its last line. */
+  /** A running part failed for good: the program ends with this error as its last line. */
   fail(error: unknown): void;
-  /** Adds a listener for promises that were rejected and that nothing handled. The program goes on after one. */
+  /** Adds a listener for unhandled rejections. The program continues after one. */
   onRejection(listener: (reason: unknown) => void): void;
 }
 
-/** Thrown out of `start` once a stop was asked for, so that a half-made start unwinds like a failed one. */
+/** Thrown by `start` once a stop was requested, so that a partial start unwinds like a failed one. */
 class Interrupted extends Error {
   override readonly name = 'Interrupted';
 }
@@ -37,25 +37,25 @@ class Interrupted extends Error {
 export interface Program {
   readonly log: Logger;
   readonly clock: Clock;
-  /** The process that has to live as long as we do, null for none. */
+  /** The process whose end ends this program; null for none. */
   readonly launcher: number | null;
   /** Resolves when everything is up. */
   readonly run: (lifecycle: Lifecycle) => Promise<void>;
 }
 
-/** The last line a person reads: a sentence where we know what went wrong, the trace where we do not. */
+/** The last line of output: a sentence for known errors, the stack for others. */
 function explain(error: unknown): string {
   if (error instanceof StartError) return error.message;
   return redactText(error instanceof Error ? (error.stack ?? error.message) : String(error));
 }
 
-/** Our npm scripts tell us who npm is. It passes signals on, but cannot pass on its own kill -9, and whoever ran it believes us gone then. */
+/** The npm scripts pass npm's pid. npm forwards signals, but if it is killed with -9 this process must notice and end as well. */
 export function readLauncher(environment: Readonly<Record<string, string | undefined>>): number | null {
   const pid = Number(environment['LAUNCHER_PID']);
   return Number.isSafeInteger(pid) && pid > 0 ? pid : null;
 }
 
-/** For what has to be read before there is a program to run. */
+/** For settings that are read before the program runs. */
 export function readOrExit<Value>(read: () => Value): Value {
   try {
     return read();
@@ -65,7 +65,7 @@ export function readOrExit<Value>(read: () => Value): Value {
   }
 }
 
-/** A command that does one thing and ends. */
+/** Runs a command to completion. */
 export async function runToEnd(work: () => Promise<void>): Promise<void> {
   try {
     await work();
@@ -75,7 +75,7 @@ export async function runToEnd(work: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Runs a main: signals, the order of the end, the exit code and the one clear line on failure live here and nowhere else. */
+/** Runs a main program: signals, shutdown order, exit code and the error line are handled only here. */
 export async function runProgram({ log, clock, launcher, run }: Program): Promise<never> {
   const stopping = new AbortController();
   const lifecycle = createLifecycle(log, stopping, clock);
@@ -83,8 +83,8 @@ export async function runProgram({ log, clock, launcher, run }: Program): Promis
   stopping.signal.addEventListener('abort', () => void clock.after(PATIENCE_MS, () => process.exit(1)));
   listenForSignals(clock, () => stopping.abort());
   if (launcher !== null) clock.every(LAUNCHER_POLL_MS, () => process.ppid !== launcher && stopping.abort());
-  // After an uncaught exception any state may be half changed, so the program ends in order. A rejection belongs to one task that failed by
-  // itself: ending for it would let a single request end every replica.
+  // After an uncaught exception any state may be half changed, so the program shuts down. A rejection belongs to one task that failed by
+  // itself: stopping for it would let a single request end every replica.
   process.on('uncaughtException', (error) => {
     log.error('process.uncaught-exception', { error });
     lifecycle.fail(error);
@@ -95,7 +95,7 @@ export async function runProgram({ log, clock, launcher, run }: Program): Promis
     .then(() => asked)
     .then(
       () => causeOf(stopping.signal),
-      // Once a stop was asked for, a step that broke off did what it should.
+      // After a stop was requested, an interrupted step is no failure.
       (error: unknown) => (stopping.signal.aborted ? causeOf(stopping.signal) : error),
     );
   if (failure !== null) process.stderr.write(`${explain(failure)}\n`);
@@ -109,10 +109,10 @@ interface StartedPart {
   readonly ending: Ending;
 }
 
-/** A signal aborts without a reason of its own, which the platform fills with an AbortError. */
+/** A signal aborts without a reason; the platform fills in an AbortError. */
 const causeOf = ({ reason }: AbortSignal): unknown => (reason instanceof DOMException ? null : reason);
 
-/** What would be taken for a signal (nothing at all, an AbortError) is wrapped, so that a failure always ends with a non-zero exit code. */
+/** Wraps errors that look like a signal's reason (nothing, an AbortError), so that a failure always ends with a non-zero exit code. */
 const asFailure = (error: unknown): unknown =>
   error === undefined || error === null || error instanceof DOMException ? new Error('The program failed.', { cause: error }) : error;
 
@@ -123,11 +123,11 @@ export interface OwnedLifecycle extends Lifecycle {
   rejected(reason: unknown): void;
 }
 
-/** Without signals or exits: for whoever embeds the venue. `runProgram` adds the process around it, and a clock: only then is anything left behind. */
+/** Without signals or exits, to embed the venue. `runProgram` adds the process and a clock: without a clock no part is left behind. */
 export function createLifecycle(log: Logger, stopping = new AbortController(), clock: Clock | null = null): OwnedLifecycle {
   const parts: StartedPart[] = [];
   const rejectionListeners: ((reason: unknown) => void)[] = [];
-  // Every request that waits for something listens to it while it waits: many at a time are no leak.
+  // Every waiting request adds a listener: many at a time are no leak.
   setMaxListeners(0, stopping.signal);
   const goOn = (): void => {
     if (stopping.signal.aborted) throw new Interrupted();

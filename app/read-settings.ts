@@ -4,7 +4,7 @@ import { ConfigError, present, type Environment } from '../core/config/source.js
 import { readConfigFile } from '../core/config/file.js';
 import type { SourceFiles } from '../core/config/secrets.js';
 
-/** Files as the mains read them. */
+/** File access of the main programs. */
 export const systemFiles: SourceFiles = {
   readText: (path) => readFileSync(path, 'utf8'),
   isShared: (path) => (statSync(path).mode & 0o077) !== 0,
@@ -12,11 +12,11 @@ export const systemFiles: SourceFiles = {
 
 export interface ReadSettings<Settings> {
   readonly settings: Settings;
-  /** What is not wrong with the file of CONFIG_FILE, but should be better. */
+  /** Warnings about the file of CONFIG_FILE. */
   readonly warnings: readonly string[];
 }
 
-/** The environment, and beneath it the file that CONFIG_FILE names. What is wrong with either is said at once. */
+/** Reads the environment and, with lower priority, the file of CONFIG_FILE. All problems of both are reported at once. */
 export function readSettings<Settings>(
   environment: Environment,
   read: (variables: Environment, files: SourceFiles) => Settings,

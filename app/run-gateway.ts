@@ -6,11 +6,11 @@ import { listen } from '../http/listen.js';
 
 interface RunOptions extends Pick<Program, 'launcher' | 'log'> {
   readonly config: Config;
-  /** The database as the gateway sees it. */
+  /** Opens the database as the gateway does. */
   readonly openStore: typeof startStore;
 }
 
-/** One gateway as a process: from its listening to the last of its end. */
+/** Runs one gateway as a process, from listening to shutdown. */
 export const runGateway = ({ config, log, launcher, openStore }: RunOptions): Promise<never> =>
   runProgram({
     log,

@@ -4,19 +4,19 @@ import type { Gateway, Venue } from '../core/gateway.js';
 import { directoryOf } from '../core/markets/directory.js';
 import { BASE_SCALE, PRICE_SCALE, magnitude } from './format.js';
 
-/** One row of `meta.universe`; its place in the list, its asset id and its pair index are the same number. */
+/** One row of `meta.universe`; its index, its asset id and its pair index are the same number. */
 export interface Asset {
   readonly id: number;
   readonly coin: string;
-  /** null is a slot that has no pair: the row stays so that the numbers after it do not move. */
+  /** null for a slot without a pair: the row stays so that later indices do not move. */
   readonly pair: Pair | null;
-  /** As the native door calls it; empty for a slot without a pair. */
+  /** The symbol in the native API; empty for a slot without a pair. */
   readonly symbol: string;
   readonly szDecimals: number;
   /** Base units in one unit of the coin. */
   readonly multiplier: bigint;
   readonly maxLeverage: number;
-  /** Nothing can be opened in it. */
+  /** No position can be opened in it. */
   readonly isDelisted: boolean;
 }
 
@@ -27,9 +27,9 @@ export interface Universe {
 
 const MOST_SZ_DECIMALS = 5;
 const LONGEST_COIN = 15;
-/** Below a cent six decimals leave too few digits. */
+/** Below a cent, six decimals leave too few digits. */
 const THOUSANDS_BELOW = 10n ** BigInt(PRICE_SCALE - 2);
-/** Until a market's first price it is shown with this; nothing is fixed by it. */
+/** Shown until a market's first price; nothing is fixed by it. */
 const NO_UNITS = { szDecimals: 2, multiplier: 1 } as const;
 
 /** A lot is worth 0.1 to 1 USD, and five significant figures of the price fit beside it. `price` is 1e10. */
@@ -43,7 +43,7 @@ export interface Universes {
   of(venue: Venue): Promise<Universe>;
 }
 
-/** Units are fixed in the database with a market's first price, so that every replica and every restart tells the same. */
+/** Units are stored with a market's first price, so that they are the same on every replica and after a restart. */
 export function createUniverses({ store }: Pick<Gateway, 'store'>): Universes {
   const made = new WeakMap<MarketConfig, { readonly universe: Universe; readonly isComplete: boolean }>();
   const fixed = new Map<Venue, ReadonlyMap<string, AssetUnits>>();
@@ -108,23 +108,23 @@ function universeOf(config: MarketConfig, known: ReadonlyMap<string, AssetUnits>
   return { assets, byCoin: new Map(assets.map((asset) => [asset.coin, asset])) };
 }
 
-/** The contract's word for a pair that takes no openings. */
+/** The contract's value for a pair that takes no openings. */
 const CLOSED = 1n;
 
 const wholeLeverage = (pair: Pair, ofGroup: bigint, own: bigint): number =>
   Math.max(1, Number((pair.customMaxLeverage === CLOSED ? ofGroup : own) / 1000n));
 
-/** Another slot has the name, or the pair's successor has it. */
+/** For a coin whose name another slot, or the pair's successor, has. */
 const aside = (coin: string, suffix: string): string => coin.slice(0, LONGEST_COIN - suffix.length) + suffix;
 
-/** Letters and digits alone: a slash reads as spot, a colon as another venue, a dash as a separator. */
+/** Letters and digits only: clients read a slash as spot, a colon as another dex, a dash as a separator. */
 function coinOf(config: MarketConfig, pair: Pair, multiplier: number): string {
   const isCross = pair.to !== 'USD' || groupOf(config.groups[pair.groupIndex]?.name ?? '') === 'forex';
   const plain = `${publicBase(pair.from)}${isCross ? pair.to : ''}`.toUpperCase().replace(/[^A-Z0-9]/g, '');
   return `${multiplier === 1 ? '' : 'k'}${plain}`.slice(0, LONGEST_COIN);
 }
 
-/** Prices and sizes of the coin: a thousandth as many units at a thousand times the price. */
+/** With a multiplier of 1000 a coin has a thousandth of the units at a thousand times the price. */
 export const coinPrice = ({ multiplier }: Pick<Asset, 'multiplier'>, price: bigint): bigint => price * multiplier;
 /** One lot of the coin, in base units (1e18). */
 export const lotOf = ({ szDecimals, multiplier }: Pick<Asset, 'szDecimals' | 'multiplier'>): bigint =>

@@ -19,13 +19,13 @@ import { answerError, sendError } from '../http/respond.js';
 import { nativeRouter } from './router.js';
 
 export interface OtherRoutes {
-  /** The sandbox's, which nobody counts; production has none. */
+  /** Routes of the sandbox, without rate limits; production has none. */
   readonly extraRoutes?: readonly Router[];
-  /** The operator's, counted like any other. */
+  /** Routes of the operator, with the usual rate limits. */
   readonly operatorRoutes?: readonly Router[];
 }
 
-/** The native API of a gateway, and what else is served beside it. */
+/** The native API of a gateway, with the routes served beside it. */
 export function createApp(gateway: Gateway, hot: HotReplies, { extraRoutes = [], operatorRoutes = [] }: OtherRoutes = {}): RequestListener {
   const clientOf = createClientReader(gateway.entrance);
   const host = createHost({ gateway, operations: OPERATIONS, extraRoutes, operatorRoutes, clientOf, hot });
@@ -42,7 +42,7 @@ export interface HostOptions {
   readonly hot: HotReplies;
 }
 
-/** The HTTP host. Bytes are kept as they arrive; parsing is the operation's business, never the host's. */
+/** The HTTP host. Bytes are kept as they arrive; the operation parses them, never the host. */
 export function createHost({ gateway, operations, extraRoutes, operatorRoutes = [], clientOf, hot }: HostOptions): Express {
   const app = express();
   app.disable('x-powered-by');
@@ -62,7 +62,7 @@ export function createHost({ gateway, operations, extraRoutes, operatorRoutes = 
 
 const SANDBOX = /^\/sandbox(?:[/?]|$)/;
 
-/** Names the request and counts it before a byte of its body is read: every answer, each refusal too, tells what is left. */
+/** Assigns the request id and counts the request before its body is read: every reply, also a refusal, reports the remaining limit. */
 function receive({ entrance }: Gateway, clientOf: ReadClient, hasSandbox: boolean): RequestHandler {
   const answerPreflight = createPreflight(entrance.headerPrefixes);
   return (request, response, next) => {

@@ -11,10 +11,10 @@ export interface Input {
   readonly body: unknown;
 }
 
-/** A row that names no query takes none: a misspelt parameter must not be silently dropped. */
+/** An operation without a query schema accepts none: a misspelt parameter must not be dropped silently. */
 const NO_QUERY = z.strictObject({});
 
-/** What the row's schemas make of a request; every fault of every part is told in one answer. */
+/** Decodes a request with the operation's schemas; one reply reports every fault of every part. */
 export function decodeInput(operation: Operation, request: Request): Input {
   const issues: Issue[] = [];
   const params = decode(operation.params, without(request.params, 'chain'), issues);
@@ -36,13 +36,13 @@ function decodeBody(operation: Operation, request: Request, issues: Issue[]): un
   return decode(operation.body, readStrictJson(bytes), issues);
 }
 
-/** A body whose every field may be left out may be left out itself, where its schema says so. */
+/** A body whose fields are all optional may be omitted itself, if its schema allows it. */
 function decodeNothing(schema: z.ZodType, issues: Issue[]): unknown {
   const decoded = schema.safeParse(undefined);
   return decoded.success ? decoded.data : void issues.push({ path: '', message: 'must be a JSON object' });
 }
 
-/** Absent is not wrong: the bytes speak for themselves. */
+/** An absent Content-Type is accepted: the parser decides. */
 const saysJson = (type: string | undefined): boolean =>
   type === undefined || /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-?8"?\s*)?$/i.test(type.trim());
 
@@ -54,16 +54,16 @@ function decode(schema: z.ZodType | undefined, value: unknown, issues: Issue[]):
   return undefined;
 }
 
-export const issuesOf = ({ issues }: z.ZodError): Issue[] => issues.flatMap(tell);
+export const issuesOf = ({ issues }: z.ZodError): Issue[] => issues.flatMap(toIssues);
 
-/** A field nobody knows is named itself, not the object it sits in. */
-function tell(issue: z.core.$ZodIssue): Issue[] {
+/** An unknown field is named itself, not the object that contains it. */
+function toIssues(issue: z.core.$ZodIssue): Issue[] {
   const path = issue.path.map((part) => readable(String(part)));
   if (issue.code !== 'unrecognized_keys') return [{ path: path.join('.'), message: issue.message }];
   return issue.keys.map((key) => ({ path: [...path, readable(key)].join('.'), message: 'is not a field of this request' }));
 }
 
-/** The router looked the chain up already. */
+/** The router has already resolved the chain. */
 const without = (record: object, name: string): object => Object.fromEntries(Object.entries(record).filter(([key]) => key !== name));
 
 const readable = (text: string): string => text.slice(0, 64);

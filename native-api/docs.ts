@@ -4,12 +4,12 @@ import express, { type RequestHandler, type Router } from 'express';
 import type { OpenApiDocument } from './openapi.js';
 import { sendBytes } from '../http/respond.js';
 
-/** Where the page's own package keeps its files: nothing is fetched from anywhere else. */
+/** The package's own files: nothing is loaded from another host. */
 const ASSETS = path.dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
 const SERVED = new Set(['/swagger-ui.css', '/swagger-ui-bundle.js', '/favicon-32x32.png']);
 const A_DAY_S = 86_400;
 
-/** The page runs the package's script and our own, draws icons that its style sheet carries, and talks to this host alone. */
+/** The page runs the package's script and ours, uses the icons in its style sheet, and connects to this host only. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -39,7 +39,7 @@ const PAGE = `<!doctype html>
 `;
 const START = `SwaggerUIBundle({ url: '/openapi.json', dom_id: '#interface', deepLinking: true, validatorUrl: null });\n`;
 
-/** `GET /openapi.json` and, for people, `GET /docs`. The document is made when it is asked for first. */
+/** `GET /openapi.json` and, for people, `GET /docs`. The document is built on first request. */
 export function docsRouter(document: () => OpenApiDocument): Router {
   const router = express.Router({ strict: true, caseSensitive: true });
   let text: Buffer | undefined;

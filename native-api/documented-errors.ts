@@ -22,11 +22,11 @@ const BY_AUTH: Readonly<Record<Auth, readonly ErrorCode[]>> = {
 
 export const pathParameters = (path: string): string[] => [...path.matchAll(/:(\w+)/g)].map(([, name]) => name ?? '');
 
-/** The account in the path has to be the caller's own: a property of the row, so that no handler can forget it. */
+/** Whether the account in the path must be the caller's: derived from the row, so that no handler can forget the check. */
 export const isOwnAccount = ({ auth, path }: Operation): boolean =>
   (auth === 'agent' || auth === 'reader') && pathParameters(path).includes('address');
 
-/** Everything a row can answer besides success: what follows from where and for whom it is, and what it says of itself. */
+/** All error codes of a row: those that follow from its scope, auth and path, and its own. */
 export function errorsOf(operation: Operation): ErrorCode[] {
   const codes: ErrorCode[] = [...ALWAYS, ...BY_AUTH[operation.auth], ...(operation.errors ?? [])];
   if (operation.scope === 'venue') codes.push('CHAIN_NOT_FOUND', 'UPSTREAM_UNAVAILABLE');

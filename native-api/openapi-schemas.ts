@@ -3,15 +3,15 @@ import { z } from 'zod';
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
 export interface SchemaPrinter {
-  /** What travels on the wire for this schema: the input side of a codec, in requests and, since replies are encoded, in replies. */
+  /** The wire format of a schema: the input side of a codec, for requests and replies, as replies are encoded. */
   print(schema: z.ZodType): JsonSchema;
-  /** A reply has no field that is not written down. */
+  /** Replies have no undocumented fields. */
   printReply(schema: z.ZodType): JsonSchema;
-  /** The schemas that have a name, each once. */
+  /** The named schemas, each once. */
   components(): Readonly<Record<string, JsonSchema>>;
 }
 
-/** Prints the registry's schemas; named ones (`.meta({ id })`) are collected and referred to. */
+/** Prints the registry's schemas; named ones (`.meta({ id })`) are collected and referenced. */
 export function createSchemaPrinter(): SchemaPrinter {
   const components: Record<string, JsonSchema> = {};
 
@@ -39,7 +39,7 @@ export function createSchemaPrinter(): SchemaPrinter {
 
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** `#/$defs/X` → `#/components/schemas/X`, wherever it stands. */
+/** `#/$defs/X` → `#/components/schemas/X`, at any depth. */
 function relocate(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(relocate);
   if (!isRecord(node)) return node;
@@ -52,7 +52,7 @@ function relocate(node: unknown): unknown {
 
 const UNBOUNDED = Number.MAX_SAFE_INTEGER;
 
-/** The bounds of every integer in JavaScript say nothing about this one. */
+/** Removes the bounds that merely express JavaScript's integer range. */
 function tidy(closed: boolean): (context: { jsonSchema: z.core.JSONSchema.BaseSchema }) => void {
   return ({ jsonSchema }) => {
     if (jsonSchema.minimum === -UNBOUNDED) delete jsonSchema.minimum;

@@ -32,7 +32,7 @@ const ref = (section: string, name: string) => ({ $ref: `#/components/${section}
 export const documentedPath = ({ scope, path }: Operation): string =>
   (scope === 'venue' ? `/v1/{chain}${path === '/' ? '' : path}` : path).replaceAll(/:(\w+)/g, '{$1}');
 
-/** The description of the interface: nothing in it is written twice, all of it follows from the rows. */
+/** The OpenAPI document, derived entirely from the rows. */
 export function openApiDocument(operations: readonly Operation[], headerPrefix: string): OpenApiDocument {
   const printer = createSchemaPrinter();
   const paths: Record<string, Record<string, OperationObject>> = {};
@@ -116,7 +116,7 @@ function successes({ statuses = [200], reply, summary, waits }: Operation, print
   return Object.fromEntries(statuses.map((status) => [String(status), answer]));
 }
 
-/** A status that carries an ordinary answer and an error keeps both shapes. */
+/** A status with both a regular reply and an error documents both shapes. */
 function merge(good: OperationObject['responses'], bad: OperationObject['responses']): OperationObject['responses'] {
   const both = Object.entries(good).flatMap(([status, answer]) => {
     const other = bad[status];
@@ -126,7 +126,7 @@ function merge(good: OperationObject['responses'], bad: OperationObject['respons
   return { ...good, ...bad, ...Object.fromEntries(both) };
 }
 
-/** One answer per status; the codes that can stand in it are listed. */
+/** One response per status, with its possible codes. */
 function failures(codes: readonly ErrorCode[]): OperationObject['responses'] {
   const byStatus = new Map<number, ErrorCode[]>();
   for (const code of codes) byStatus.set(CATALOGUE[code].status, [...(byStatus.get(CATALOGUE[code].status) ?? []), code]);
@@ -142,7 +142,7 @@ function failures(codes: readonly ErrorCode[]): OperationObject['responses'] {
   );
 }
 
-/** Those say when. */
+/** Errors with a Retry-After header. */
 const mayBeTriedAgain = (code: ErrorCode): boolean => code === 'RATE_LIMITED' || code === 'NOT_READY';
 
 const ERROR_SCHEMA: JsonSchema = {

@@ -1,9 +1,9 @@
 import type { Operation } from './operation.js';
 
-/** Names are kept for paths that were asked for; those with ids in them are many, so the table is emptied rather than let grow. */
+/** Caches names by path; paths with ids are many, so a full cache is emptied instead of growing. */
 const MOST_KEPT = 4_096;
 
-/** Which operation a request is for, by its method and URL alone: answers that never reach the router are counted too. */
+/** Finds a request's operation by method and URL alone: replies that never reach the router are counted too. */
 export function createOperationNamer(operations: readonly Operation[]): (method: string, url: string) => string {
   const rows = operations.map(({ id, method, scope, path }) => ({
     id,

@@ -7,8 +7,8 @@ import type { Wait } from '../core/trading/wait-for-order.js';
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
 /**
- * Who may ask: anybody; an agent by signature; an agent or an API key; anybody with the master wallet's signature in the body; or
- * anybody, and an agent that signs hears more.
+ * Who may call: anyone; an agent by signature; an agent or an API key; anyone with the master wallet's signature in the body; or
+ * anyone, with more detail for an agent that signs.
  */
 export const AUTHS = ['none', 'agent', 'reader', 'master', 'optional'] as const;
 export type Auth = (typeof AUTHS)[number];
@@ -39,21 +39,21 @@ interface Row<A extends Auth, Params, Query, Body, Reply extends z.ZodType, Cont
   readonly query?: Query;
   readonly body?: Body;
   readonly reply: Reply;
-  /** Status by answer; 200 when absent. */
+  /** Status by reply; default 200. */
   readonly status?: (answer: z.output<Reply>) => number;
-  /** Every status a good answer can have; 200 alone when absent. */
+  /** All statuses of a successful reply; default 200 only. */
   readonly statuses?: readonly number[];
-  /** Codes it can answer besides those that follow from scope, auth and path (`errorsOf` in openapi.ts). */
+  /** Codes besides those that follow from scope, auth and path (`errorsOf` in openapi.ts). */
   readonly errors?: readonly ErrorCode[];
-  /** The delegate is read together with the rehearsal of the write, so that nobody waits for the node twice; the handler answers for it. */
+  /** The delegate is read together with the simulation of the write, which saves a node round trip; the handler must check it. */
   readonly rehearses?: boolean;
-  /** `Prefer: wait=N` is understood; `wait` says what the client would wait. */
+  /** `Prefer: wait=N` is supported; `wait` is what the client requested. */
   readonly waits?: boolean;
-  /** Public, and the same for everybody until prices or parameters of the venue change: answered from bytes serialised once per change. */
+  /** Public, and the same for every client until prices or parameters of the venue change: served from bytes serialised once per change. */
   readonly hot?: boolean;
-  /** Long, and dear to make: an address has one of these answered at a time. */
+  /** Expensive: only one such request per address runs at a time. */
   readonly dear?: boolean;
-  /** Writes the reply itself, where encoding it is most of the work; the text is what `handle` and `reply` would give. */
+  /** Serialises the reply itself if encoding is most of the work; the text equals that of `handle` and `reply`. */
   readonly write?: (context: Context & Decodings<Params, Query>) => Promise<string>;
   readonly handle: (
     context: Context & {
@@ -63,7 +63,7 @@ interface Row<A extends Auth, Params, Query, Body, Reply extends z.ZodType, Cont
       readonly body: Decoded<Body>;
       /** The client's network address, behind trusted proxies. */
       readonly from: string;
-      /** null where the row does not wait, or nobody asked it to. */
+      /** null if the row does not wait, or the client did not ask for it. */
       readonly wait: Wait | null;
     },
   ) => Promise<z.output<Reply>> | z.output<Reply>;
@@ -81,13 +81,13 @@ export interface VenueContext extends GatewayContext {
 
 /**
  * One row of the native API. `path` of a venue operation is relative to `/v1/{chain}`; parameters are written `:name`.
- * Where a caller is known and the path has `:address`, the router lets only that trader through (TRADER_MISMATCH).
+ * If the caller is known and the path has `:address`, the router admits only that trader (TRADER_MISMATCH).
  */
 export type Operation =
   | ({ readonly scope: 'gateway' } & Row<Auth, Schema, Schema, Schema, z.ZodType, GatewayContext>)
   | ({ readonly scope: 'venue' } & Row<Auth, Schema, Schema, Schema, z.ZodType, VenueContext>);
 
-/** The two registry seams: here each row is checked against its own schemas, afterwards the router sees only `Operation`. */
+/** Each row is checked against its own schemas here; the router sees only `Operation`. */
 export function gatewayOperation<
   Reply extends z.ZodType,
   A extends Auth = Auth,

@@ -6,7 +6,7 @@ const PREFERENCE =
   /(?:^|,)[ \t]*([!#$%&'*+.^_`|~\w-]+)[ \t]*(?:=[ \t]*("(?:[^"\\]|\\.)*"|[^\s,;"]*))?((?:[ \t]*;(?:[^,"]|"(?:[^"\\]|\\.)*")*)?)[ \t]*(?=,|$)/g;
 const MAX_LENGTH = 1_024;
 
-/** Seconds of the first `wait`, as the RFC has it; null where none can be understood. Never an error: a preference is no demand. */
+/** Seconds of the first `wait`, as in the RFC; null if there is none that can be parsed. Never an error: a preference is not a requirement. */
 export function preferredWait(header: string | undefined): number | null {
   if (header === undefined || header.length > MAX_LENGTH) return null;
   const wishes = [...header.matchAll(PREFERENCE)];
@@ -16,7 +16,7 @@ export function preferredWait(header: string | undefined): number | null {
   return /^\d{1,9}$/.test(seconds) ? Math.min(Number(seconds), MAX_WAIT_SECONDS) : null;
 }
 
-/** What the client would wait for this answer; the header is set when the operation grants it. */
+/** How long the client would wait for this reply; the header is set when the operation grants it. */
 export function waitOf(request: Request, response: Response): Wait | null {
   const { prefer } = request.headers;
   const seconds = preferredWait(Array.isArray(prefer) ? prefer.join(', ') : prefer);

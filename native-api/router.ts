@@ -32,7 +32,7 @@ interface Answer {
   readonly body: string;
 }
 
-/** The order of work: who asks (over the bytes, before anything reads them), how often they asked already, then what they ask. */
+/** The order of work: authentication (over the raw bytes), rate limits, then decoding and the handler. */
 function serve(gateway: Gateway, operation: Operation, hot: HotReplies): RequestHandler {
   const replyText = textOf(operation.reply);
   const answerIt = async (request: Request, response: Response): Promise<void> => {
@@ -40,13 +40,13 @@ function serve(gateway: Gateway, operation: Operation, hot: HotReplies): Request
     const caller = venue === null ? null : await identify(gateway, venue, operation, request, response);
     const wait = operation.waits === true ? waitOf(request, response) : null;
     const input = { caller, wait, from: addressOf(request), ...decodeInput(operation, request) };
-    refuseStrangers(operation, caller, request);
+    requireOwner(operation, caller, request);
     const answer = async (): Promise<Answer> => {
       if (operation.write !== undefined) return { status: 200, body: await writeOf(gateway, venue, operation, input) };
       const said = await handle(gateway, venue, operation, input);
       return { status: operation.status?.(said) ?? 200, body: replyText(said) };
     };
-    // What is stored is anybody's who asks for the URL.
+    // Cached replies are served to anyone who requests the URL.
     const isHot = operation.hot === true && operation.auth === 'none' && venue !== null;
     const { status, body } = isHot ? await hot.answer(venue, request.originalUrl, answer) : await answer();
     sendBytes(response, status, JSON_TYPE, body);
@@ -57,10 +57,10 @@ function serve(gateway: Gateway, operation: Operation, hot: HotReplies): Request
       : answerIt(request, response);
 }
 
-/** Reading and hashing more than this takes longer than most answers. */
+/** Reading and hashing a longer body takes longer than most replies. */
 const LONG_BODY_BYTES = 16 * 1024;
 
-/** The path is what was sent, untouched; the windows are told even if the request is refused after it was counted. */
+/** The path is authenticated exactly as sent; the windows are reported even if the request is refused after it was counted. */
 async function identify(
   gateway: Gateway,
   venue: Venue,
@@ -87,8 +87,8 @@ function headerOf({ headers }: Request, name: string): string | undefined {
   return Array.isArray(value) ? value.join(', ') : value;
 }
 
-/** An account is read and changed by whom it belongs to. */
-function refuseStrangers(operation: Operation, caller: Caller | null, request: Request): void {
+/** An account is read and changed only by its owner. */
+function requireOwner(operation: Operation, caller: Caller | null, request: Request): void {
   if (!isOwnAccount(operation)) return;
   const address = String(request.params['address']);
   if (caller?.trader !== address.toLowerCase()) throw new GatewayError('TRADER_MISMATCH', { address });
@@ -103,14 +103,14 @@ interface Input {
   readonly body: unknown;
 }
 
-/** The registry's seam on this side: which row goes with which caller was settled by its `auth`. */
+/** The cast is safe, because the row's `auth` determines the caller. */
 function handle(gateway: Gateway, venue: Venue | null, operation: Operation, input: Input): unknown {
   if (operation.scope === 'gateway') return operation.handle({ gateway, ...(input as Input & { caller: null }) });
   if (venue === null) throw new TypeError(`${operation.id} needs a venue.`);
   return operation.handle({ gateway, venue, ...(input as Input & { caller: null }) });
 }
 
-/** The same seam for rows that write their reply themselves. */
+/** The same for rows that serialise their reply themselves. */
 function writeOf(gateway: Gateway, venue: Venue | null, operation: Operation, input: Input): Promise<string> {
   if (operation.scope !== 'venue' || operation.write === undefined || venue === null) throw new TypeError(`${operation.id} needs a venue.`);
   return operation.write({ gateway, venue, ...(input as Input & { params: undefined; query: undefined }) });
@@ -134,7 +134,7 @@ const refuseMethod =
     throw new GatewayError('UNSUPPORTED', { reason: `${request.method} is not offered here; allowed: ${methods.join(', ')}.` });
   };
 
-/** The code enum is closed, so an unknown path below a known chain is UNSUPPORTED; an unknown chain says so first. */
+/** The set of codes is closed, so an unknown path below a known chain is UNSUPPORTED; an unknown chain is reported first. */
 const refusePath =
   (gateway: Gateway): RequestHandler =>
   (request) => {

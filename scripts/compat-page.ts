@@ -3,7 +3,7 @@ import type { ClientReport } from '../facade/compat.js';
 export const PAGE_BEGIN = '<!-- compatibility: written by `npm run compat` -->';
 export const PAGE_END = '<!-- /compatibility -->';
 
-/** How the tests point each client here, to be copied; `BASE` is `https://host/hl/{chain}`. By the names of the report. */
+/** How the tests configure each client, to be copied; `BASE` is `https://host/hl/{chain}`. By the names of the report. */
 const SETTINGS: Readonly<Record<string, { readonly code: string; readonly notes: string }>> = {
   '@nktkas/hyperliquid': {
     code: `const transport = new HttpTransport({ apiUrl: \`\${BASE}/\` });
@@ -36,11 +36,11 @@ const sdk = new Hyperliquid({ privateKey: agentKey, walletAddress: trader, enabl
 
 function settingsOf(client: string): string[] {
   const settings = SETTINGS[client];
-  if (settings === undefined) throw new Error(`nobody has written down how ${client} is set up`);
+  if (settings === undefined) throw new Error(`there are no settings for ${client}`);
   return ['', `**${client}**`, '', '```ts', settings.code, '```', '', settings.notes];
 }
 
-/** The page for people: one line per flow, one column per client, and how each is set up. */
+/** The page: one row per flow, one column per client, and how each client is configured. */
 export function compatPage(report: readonly ClientReport[], flows: readonly string[]): string {
   const heads = report.map(({ client, version }) => `${client} ${version}`);
   const rows = flows
@@ -53,10 +53,10 @@ export function compatPage(report: readonly ClientReport[], flows: readonly stri
 
 const outcome = ({ flows }: ClientReport, name: string): boolean | undefined => flows.find(({ flow }) => flow === name)?.isPassed;
 
-/** Empty where the client has no such thing, or nobody has tried it. */
+/** Empty if the client lacks the feature, or it was not tested. */
 const cell = (isPassed: boolean | undefined): string => (isPassed === undefined ? '' : isPassed ? 'pass' : '**fails**');
 
-/** The text with the page in place of the one it has. */
+/** Replaces the page in the text. */
 export function withPage(text: string, page: string): string {
   const [begin, end] = [text.indexOf(PAGE_BEGIN), text.indexOf(PAGE_END)];
   if (begin < 0 || end < begin) throw new Error(`the marks of the page are missing: ${PAGE_BEGIN}`);

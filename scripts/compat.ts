@@ -39,7 +39,7 @@ function runTests(): JestResults {
   }
 }
 
-/** `name version`, as the tests call their clients. */
+/** `name version`, the test titles of the clients. */
 function readReport({ testResults }: JestResults): ClientReport[] {
   const clients = new Map<string, { flow: string; isPassed: boolean }[]>();
   for (const { ancestorTitles, title, status } of testResults.flatMap(({ assertionResults }) => assertionResults)) {

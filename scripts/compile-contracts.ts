@@ -38,7 +38,7 @@ function compile(): Map<string, Compiled> {
   return new Map(contracts.filter(([, contract]) => contract.evm.deployedBytecode.object !== '').sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** `internalType` differs between compiler releases and nobody reads it. */
+/** `internalType` differs between compiler releases and is not used. */
 const withoutInternalTypes = (value: unknown): unknown =>
   JSON.parse(JSON.stringify(value, (key, inner: unknown) => (key === 'internalType' ? undefined : inner)));
 

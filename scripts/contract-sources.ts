@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
 
-/** The Solidity of the sandbox and how it is compiled: what the committed artefact must belong to. */
+/** The sandbox's Solidity sources and compiler settings, which the committed artefact must match. */
 
 export const SOURCES_FOLDER = new URL('../sandbox/contracts/', import.meta.url);
 
@@ -15,7 +15,7 @@ export const COMPILER_SETTINGS = {
   outputSelection: { '*': { '*': ['abi', 'evm.deployedBytecode.object', 'evm.methodIdentifiers'] } },
 } as const;
 
-/** Source name, as imports resolve it, to text; sorted, so that the order of a folder means nothing. */
+/** Source name, as imports resolve it, to text; sorted, so that the folder's order does not matter. */
 export function readSources(): ReadonlyMap<string, string> {
   const names = ['', 'lib/', 'facets/'].flatMap((folder) =>
     readdirSync(new URL(folder, SOURCES_FOLDER))

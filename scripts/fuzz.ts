@@ -1,7 +1,7 @@
 /**
- * Sends seeded inputs to a sandbox in this process and looks for what must never happen:
+ * Sends seeded inputs to a sandbox in this process and checks invariants:
  * `npm run fuzz -- [--seconds 60] [--inputs 1000000] [--seed 1] [--from 0] [--chunk 4000]`, or `--replay <index>` for one input alone.
- * Everything runs on this machine and ends by itself. Exit code 1 tells that something was found.
+ * Everything runs on this machine and ends by itself. Exit code 1: a violation was found.
  */
 import { parseArgs } from 'node:util';
 import { openFuzzVenue } from '../test/fuzz/fuzz-venue.js';

@@ -6,7 +6,7 @@ import path from 'node:path';
 
 const root = path.resolve(import.meta.dirname, '..');
 
-/** Exit code of a run that could not begin because the language or its registry is missing. */
+/** Exit code if the language or its registry is missing. */
 const MISSING = 2;
 
 class NotPossible extends Error {}
@@ -17,7 +17,7 @@ interface Program {
   readonly cwd: string;
 }
 
-/** Installs the client into the folder and returns how its program is run; the sandbox's address follows as the last parameter. */
+/** Installs the client into the folder and returns how to run its program; the sandbox's URL is the last parameter. */
 type Install = (folder: string) => Program;
 
 const CLIENTS: Readonly<Record<string, Install>> = {
@@ -51,7 +51,7 @@ function pythonClient(name: string, version: string, program: string): Install {
   };
 }
 
-/** Go builds in a copy, so that nothing of it is left in the repository. */
+/** Built in a copy, so that nothing is left in the repository. */
 function goClient(folder: string): Program {
   console.log(run('go', ['version'], 'Go is missing: "go" cannot be run. Install Go 1.25 or newer.'));
   const cwd = path.join(folder, 'go-bot');

@@ -66,7 +66,7 @@ const filesBelow = (folder: string, suffix: string): string[] =>
     .filter((name) => name.endsWith(suffix))
     .map((name) => path.posix.join(folder, name));
 
-/** By source file: the test files that import it themselves. */
+/** Source file to the test files that import it. */
 function directTests(): ReadonlyMap<string, readonly string[]> {
   const tests = new Map<string, string[]>();
   for (const test of filesBelow('test', '.test.ts').filter((name) => !name.endsWith('.slow.test.ts')))
@@ -77,7 +77,7 @@ function directTests(): ReadonlyMap<string, readonly string[]> {
   return tests;
 }
 
-/** Numerical Recipes' generator: the same seed chooses the same mutants everywhere. */
+/** Numerical Recipes' generator: the same seed selects the same mutants everywhere. */
 function createChooser(seed: number): (below: number) => number {
   let state = seed >>> 0;
   return (below) => {
@@ -108,7 +108,7 @@ cpSync('.', tree, { recursive: true, filter: (name) => !LEFT_OUT.has(path.resolv
 symlinkSync(path.resolve('node_modules'), path.join(tree, 'node_modules'));
 const stopCluster = await startTestServer(process.env);
 
-/** True when a test fails, or does not end. */
+/** True if a test fails or does not end. */
 function isKilled({ file, start, end, text }: Mutant): boolean {
   const original = readFileSync(file, 'utf8');
   writeFileSync(path.join(tree, file), original.slice(0, start) + text + original.slice(end));

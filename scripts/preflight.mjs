@@ -1,4 +1,4 @@
-// Runs before anything is compiled or loaded, so it speaks only what every Node speaks.
+// Runs before anything is compiled or loaded, so it uses only syntax that every Node version has.
 import { existsSync } from 'node:fs';
 
 const [major, minor] = process.versions.node.split('.').map(Number);

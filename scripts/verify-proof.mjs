@@ -1,6 +1,7 @@
 // Checks a relay proof offline: node scripts/verify-proof.mjs proof.json
-// The signature is the agent's, over the body in the proof; and what was sent is for its trader, market and side, no larger and at no worse a
-// price than was signed; the signed transaction is the relayer's and carries just that; what a schedule or a lost request led to takes back or closes what the context names, and nothing else. Needs viem and @msgpack/msgpack, and believes nothing of the service that made the proof.
+// Verifies that: the signature is the agent's, over the body in the proof; the call is for its trader, market and side, no larger and at no
+// worse a price than signed; the signed transaction is the relayer's and carries exactly that call; and a transaction caused by a schedule
+// or an unanswered request only cancels or closes what the context names. Needs viem and @msgpack/msgpack, and does not trust the service.
 import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { encode } from '@msgpack/msgpack';
@@ -33,7 +34,7 @@ const ABI = parseAbi([
   'function updateLeverage(uint32 index, uint24 newLeverage)',
 ]);
 
-/** Every way in which a client may have packed the action: as it was sent, and in the exchange's own order of keys. */
+/** Both ways in which a client may pack the action: as it was sent, and in the exchange's order of keys. */
 const KEYS = {
   action: [
     'type',
@@ -129,7 +130,7 @@ const price = (text) => {
   return BigInt(whole + fraction.padEnd(10, '0').slice(0, 10));
 };
 
-/** All that is wrong with the proof; empty = it holds. */
+/** All faults of the proof; empty = it is valid. */
 export async function problemsOf(proof) {
   const problems = [];
   const check = (holds, what) => void (holds || problems.push(what));
@@ -146,18 +147,18 @@ export async function problemsOf(proof) {
   return problems;
 }
 
-/** What the rest of the proof speaks of is what the relayer signed, byte by byte. */
+/** The call in the proof must be what the relayer signed, byte by byte. */
 async function checkTransaction({ rawTransaction, txHash, relayer, to, data }, check) {
   const sent = await readTransaction(rawTransaction);
   if (sent === null) return check(false, 'there is no signed transaction in it');
   check(keccak256(rawTransaction) === txHash, 'the transaction has another hash');
   check(isSame(sent.from, relayer), `the transaction is signed by ${sent.from}, not by the relayer named`);
-  check(isSame(sent.to ?? '', to), 'the transaction goes to somebody else');
+  check(isSame(sent.to ?? '', to), 'the transaction goes to another address');
   check(isSame(sent.data ?? '0x', data), 'the transaction carries other call data');
   check((sent.value ?? 0n) === 0n, 'the transaction moves ether');
 }
 
-/** Null when it cannot be read. */
+/** Null if it cannot be decoded. */
 async function readTransaction(serializedTransaction) {
   try {
     return { ...parseTransaction(serializedTransaction), from: await recoverTransactionAddress({ serializedTransaction }) };
@@ -166,7 +167,7 @@ async function readTransaction(serializedTransaction) {
   }
 }
 
-/** In place of what was signed, whose time was over: it uses up the nonce and does nothing else. */
+/** Replaces an expired action: it only uses up the nonce. */
 function checkNoOp({ to, data, relayer }, check) {
   check(data === '0x' && isSame(to, relayer), 'it should do nothing, and does something');
 }
@@ -186,17 +187,17 @@ function checkCall(proof, action, check) {
   if (isWhole) MEANING[context.kind](calls, action, { ...context, multiplier, trader: proof.trader }, check);
 }
 
-const ROOM = 'updateMaxClosingSlippageP';
+const SLIPPAGE_CALL = 'updateMaxClosingSlippageP';
 const CLOSES = ['closeTradeMarket', 'decreasePositionSize'];
 const LEVELS = ['updateTp', 'updateSl'];
 const TAKES_BACK = ['cancel', 'cancelByCloid', 'modify', 'batchModify'];
 const PLACES = ['order', 'modify', 'batchModify'];
 
-/** What each kind of transaction may consist of, call by call, and which signed actions may have led to it. */
+/** The calls that each kind of transaction may consist of, and the signed actions that may have caused it. */
 const SHAPES = {
-  order: ['openTrade', ...[...CLOSES, ...LEVELS, LEVELS.join()].flatMap((calls) => [calls, `${ROOM},${calls}`])],
+  order: ['openTrade', ...[...CLOSES, ...LEVELS, LEVELS.join()].flatMap((calls) => [calls, `${SLIPPAGE_CALL},${calls}`])],
   replace: ['cancelOpenOrder,openTrade'],
-  room: [ROOM],
+  room: [SLIPPAGE_CALL],
   margin: ['updateLeverage'],
   cancel: ['cancelOpenOrder', 'cancelOrderAfterTimeout', 'updateOpenOrder', ...LEVELS],
   child: ['updateOpenOrder'],
@@ -234,11 +235,11 @@ const MEANING = {
     checkMeaning(calls.slice(1), action, context, check);
   },
   room(calls, action, { item, tradeIndex }, check) {
-    check(calls[0].args[0] === tradeIndex, `it gives room to trade ${calls[0].args[0]}, meant was ${tradeIndex}`);
+    check(calls[0].args[0] === tradeIndex, `it sets the closing slippage of trade ${calls[0].args[0]}, meant was ${tradeIndex}`);
     const orders = action.grouping === 'normalTpsl' ? action.orders.slice(1) : [orderOf(action, item)];
     const most = orders
       .filter((order) => order?.t.trigger)
-      .map(roomOf)
+      .map(slippageOf)
       .reduce((a, b) => (a > b ? a : b), 0n);
     const given = BigInt(calls[0].args[1]);
     check(given <= most, `levels may be followed further than was signed: ${given} > ${most}`);
@@ -264,7 +265,7 @@ const MEANING = {
       checkUnchanged(args, intent, check);
     }
   },
-  /** A level of an order that rests: the rest of that order stays as the context has it. */
+  /** A level of a resting order: the rest of that order stays as in the context. */
   child([{ args }], action, { item, intent, multiplier }, check) {
     const trigger = orderOf(action, item)?.t.trigger;
     if (!trigger) return check(false, 'the changed order is no take profit or stop loss');
@@ -289,7 +290,7 @@ const checkUnchanged = (args, intent, check) =>
 const units = (field) => BigInt(field.$n);
 const orderOf = (action, item) => action.orders?.[item] ?? action.modifies?.[item]?.order ?? action.order;
 
-/** The steps of leverage are rounded against nobody: never more margin is moved than was signed. */
+/** Leverage steps are rounded so that never more margin is moved than was signed. */
 function leverageFor(microUsd, { collateralAmount, leverage, collateral }) {
   const isAdded = microUsd > 0n;
   const moved = ((isAdded ? microUsd : -microUsd) * units(collateral.precision) * 10n ** 8n) / (units(collateral.priceUsd) * 1_000_000n);
@@ -309,9 +310,9 @@ function checkMeaning(calls, action, { multiplier, trader, ...context }, check) 
     checkOpening(opened.args, order, context, multiplier, check);
   }
   const closing = calls.find(({ functionName }) => CLOSES.includes(functionName));
-  const slippage = calls.find(({ functionName }) => functionName === ROOM);
+  const slippage = calls.find(({ functionName }) => functionName === SLIPPAGE_CALL);
   if (closing) {
-    const room = BigInt(slippage?.args[1] ?? DEFAULT_ROOM);
+    const room = BigInt(slippage?.args[1] ?? DEFAULT_SLIPPAGE);
     checkClosing(closing, order, { ...context.context, room }, multiplier, check);
     checkBound(closing.args.at(-1), room, order, multiplier, check);
     checkNearness(closing.args.at(-1), room, order, multiplier, check);
@@ -320,17 +321,17 @@ function checkMeaning(calls, action, { multiplier, trader, ...context }, check) 
 
 const sum = (trades) => trades.reduce((total, { sizeBase }) => total + units(sizeBase), 0n);
 const isAgainst = (order, { long }) => long !== order.b;
-/** 1e18, as trades are counted. */
+/** 1e18, as for trades. */
 const sizeOf = (order, multiplier) => price(order.s) * multiplier * 10n ** 8n;
 
-/** Trades are closed whole, the oldest first, and the last of them as far as the order goes; what is pending on is left alone. */
+/** Trades are closed whole, the oldest first, the last one partly; trades with a pending order are skipped. */
 function checkClosing({ functionName, args }, order, { trades, pairIndex, sizeStep, room }, multiplier, check) {
   const [index] = args;
   const free = trades.filter((trade) => isAgainst(order, trade) && !trade.isBusy);
   const at = free.findIndex(({ tradeIndex }) => tradeIndex === index);
   check(at >= 0 && pairIndex === order.a, `it closes trade ${index}, which the order is not against`);
   if (at < 0) return;
-  check(room === (units(free[at].slippageP) || DEFAULT_ROOM), 'it changes how far the levels of the trade may be followed');
+  check(room === (units(free[at].slippageP) || DEFAULT_SLIPPAGE), 'it changes how far the levels of the trade may be followed');
   const left = sizeOf(order, multiplier) - sum(free.slice(0, at));
   if (functionName === 'closeTradeMarket') {
     const [whole, step] = [units(free[at].sizeBase), units(sizeStep)];
@@ -345,12 +346,12 @@ function checkClosing({ functionName, args }, order, { trades, pairIndex, sizeSt
   }
 }
 
-/** What trades hold beyond the orders that opened them is closed along with the last of what was asked for. */
+/** What trades hold beyond the orders that opened them is closed with the last part of the request. */
 const leavesExcess = (order, trades, step, multiplier) =>
   sizeOf(order, multiplier) + trades.reduce((total, trade) => total + excessOf(trade), 0n) >= floorToLot(sum(trades), step);
 const excessOf = ({ excess, sizeBase }) => (excess === undefined ? 0n : units(excess) < units(sizeBase) ? units(excess) : units(sizeBase));
 
-/** What a market shows of a size: less than ten decimals is no size, less than a lot is one. */
+/** The displayed size of a market: below ten decimals it is zero, below a lot it is one lot. */
 function floorToLot(size, lot) {
   const noise = 10n ** 8n;
   const half = size < 0n ? -(noise / 2n) : noise / 2n;
@@ -360,21 +361,21 @@ function floorToLot(size, lot) {
 }
 
 const collateralOf = ({ collateralAmount, sizeBase }, size) => (units(collateralAmount) * size) / units(sizeBase);
-/** The contract wants so much to stay in a trade; what is less is closed with the rest. */
+/** The contract requires a minimum collateral to stay in a trade; a smaller remainder is closed as well. */
 const leavesTooLittle = (trade, size) => units(trade.collateralAmount) - collateralOf(trade, size) < units(trade.minCollateral);
 
-const DEFAULT_ROOM = 1_000n;
-const MARKET_ROOM = 10_000n;
+const DEFAULT_SLIPPAGE = 1_000n;
+const MARKET_SLIPPAGE = 10_000n;
 
-/** How far a level may be followed, in thousandths of a percent: as far as its limit says, and never less than the contract gives anyway. */
-function roomOf({ b: isBuy, p, t: { trigger } }) {
+/** The closing slippage of a level, in thousandths of a percent: from its limit, and never below the contract's default. */
+function slippageOf({ b: isBuy, p, t: { trigger } }) {
   const [limit, level] = [price(p), price(trigger.triggerPx)];
   const away = ((isBuy ? limit - level : level - limit) * 100_000n) / level;
-  const room = away <= 0n && trigger.isMarket ? MARKET_ROOM : away;
-  return room < DEFAULT_ROOM ? DEFAULT_ROOM : room;
+  const room = away <= 0n && trigger.isMarket ? MARKET_SLIPPAGE : away;
+  return room < DEFAULT_SLIPPAGE ? DEFAULT_SLIPPAGE : room;
 }
 
-/** Take profits and stop losses: at a price that was signed, on a trade the order is against, or taken away. */
+/** TP/SL calls set a signed price on a trade that the order is against, or remove a level. */
 function checkLevels(calls, order, { context, triggers, multiplier }, check) {
   const isPrice = (units, text) =>
     text !== undefined && units * multiplier - price(text) < multiplier && price(text) - units * multiplier < multiplier;
@@ -391,11 +392,11 @@ function checkLevels(calls, order, { context, triggers, multiplier }, check) {
     check(args[1] === 0n || isOpposite, `it sets a level on trade ${args[0]}, which the order is not against`);
     if (args[1] !== 0n && isOpposite) checkCover(args[0], order, context, multiplier, check);
     const given = calls.find((call) => call.functionName === 'updateMaxClosingSlippageP')?.args[1] ?? 0;
-    if (order?.t.trigger) check(BigInt(given) <= roomOf(order), 'its level may be followed further than was signed');
+    if (order?.t.trigger) check(BigInt(given) <= slippageOf(order), 'its level may be followed further than was signed');
   }
 }
 
-/** A level closes a whole trade: it and those before it are no more than was signed, where a size was signed at all. */
+/** A level closes a whole trade: it and the earlier ones must not exceed the signed size, if there is one. */
 function checkCover(index, order, { trades, sizeStep }, multiplier, check) {
   const opposite = trades.filter((trade) => isAgainst(order, trade));
   const covered = sum(opposite.slice(0, opposite.findIndex(({ tradeIndex }) => tradeIndex === index) + 1));
@@ -427,8 +428,8 @@ function checkOpening([trade, slippageP, referrer], order, { context }, multipli
 }
 
 /**
- * What is left of the order after it has closed so much. With half a lot named, the position is aimed at the middle of the lot that was
- * signed, counting the digits that earlier trades do not show: never more than half a lot beyond it.
+ * The remaining size of the order after closing `closed`. With half a lot in the context, the position targets the middle of the signed
+ * lot, including the digits that earlier trades do not show: never more than half a lot beyond it.
  */
 function sizedFor(order, closed, { halfLot, sizeStep, trades }, multiplier) {
   const signed = sizeOf(order, multiplier);
@@ -441,13 +442,13 @@ function sizedFor(order, closed, { halfLot, sizeStep, trades }, multiplier) {
   return aim + (aim > 0n ? half : -half) - held - closed;
 }
 
-/** What the order takes of the other side before it opens its own: at the market what is free, at rest all of it; a trigger nets nothing. */
+/** What the order closes of the other side before it opens: a market order the free trades, a resting order all; a trigger nothing. */
 function nettedBefore({ tradeType }, order, { trades }) {
   if (order.t.trigger) return [];
   return trades.filter((trade) => isAgainst(order, trade) && (tradeType !== 0 || !trade.isBusy));
 }
 
-/** The contract's own worst price, counted as the asset is. */
+/** The contract's worst price, in the asset's units. */
 function checkBound(expected, slippageP, order, multiplier, check) {
   const away = (expected * slippageP) / 100_000n;
   const worst = (order.b ? expected + away : expected - away) * multiplier;
@@ -458,7 +459,7 @@ function checkBound(expected, slippageP, order, multiplier, check) {
 /** Both divisions round, each by less than one. */
 const ROUNDED = 3n;
 
-/** A close is as near to the limit as whole numbers are: what was reckoned with another limit, or counted otherwise, is not. */
+/** A close must be as near to the limit as integers allow: with another limit or other units it would not be. */
 function checkNearness(expected, slippageP, { b: isBuy, p }, multiplier, check) {
   const nearer = isBuy ? expected + ROUNDED : expected - ROUNDED;
   const away = (nearer * slippageP) / 100_000n;
@@ -467,11 +468,11 @@ function checkNearness(expected, slippageP, { b: isBuy, p }, multiplier, check) 
   check(isBuy ? worst > limit : worst < limit, `the price is not the one that was signed: ${worst} against ${limit}`);
 }
 
-/** Only the chain, or nobody but the service, can say so. */
+/** Facts that only the chain or the service can confirm. */
 const UNPROVEN =
   'Not proven offline: that `to` is the Diamond, `state`, `blockNumber` (ask a node for the receipt of `txHash`), `orderId`, `receivedAt`, and the figures in `context` (trades and prices of that moment).';
 
-/** What was given, or why it cannot be read. */
+/** The parsed proof, or why it cannot be read. */
 function readProof(file) {
   if (file === undefined) return { complaint: 'usage: node scripts/verify-proof.mjs proof.json' };
   try {
@@ -481,7 +482,7 @@ function readProof(file) {
   }
 }
 
-/** A proof that lacks a part cannot be judged: that is no verdict on what it says. */
+/** An incomplete proof cannot be judged: that is no verdict on its content. */
 async function judge(proof) {
   try {
     return { problems: await problemsOf(proof) };
@@ -490,7 +491,7 @@ async function judge(proof) {
   }
 }
 
-/** 0 = it holds, 1 = it does not, 2 = there is none to judge. */
+/** 0 = valid, 1 = invalid, 2 = cannot be judged. */
 async function run(file) {
   const { proof, complaint } = readProof(file);
   const verdict = complaint === undefined ? await judge(proof) : { complaint };

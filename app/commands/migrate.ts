@@ -5,7 +5,7 @@ import { readDatabase } from '../../core/config/config.js';
 import { readOrExit, runToEnd } from '../lifecycle.js';
 import { readSettings } from '../read-settings.js';
 
-/** Brings the schema up to date and ends. The gateway does the same at its start; this is for those who want it done before. */
+/** Migrates the schema and exits. The gateway does the same at start; this is for operators who want it done before. */
 const { settings: database } = readOrExit(() => readSettings(process.env, readDatabase));
 
 await runToEnd(async () => {

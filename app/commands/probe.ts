@@ -3,7 +3,7 @@ import { StartError } from '../../core/config/start-error.js';
 import { runProbe } from '../probe/run-probe.js';
 import { readSettings, systemFiles } from '../read-settings.js';
 
-/** `npm run probe -- --chain arbitrum`: whether nodes, contract and backends are what this release expects. */
+/** `npm run probe -- --chain arbitrum`: checks whether nodes, contract and backends match this release. */
 async function run(): Promise<number> {
   const { settings } = readSettings(process.env, (variables) => variables);
   return runProbe(process.argv.slice(2), {

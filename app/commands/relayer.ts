@@ -3,7 +3,7 @@ import { readOrExit } from '../lifecycle.js';
 import { readSettings, systemFiles } from '../read-settings.js';
 import { runCommand } from '../../relayer/command.js';
 
-/** `npm run relayer -- status` and its siblings. */
+/** `npm run relayer -- status` and the other relayer commands. */
 const { settings: environment } = readOrExit(() => readSettings(process.env, (variables) => variables));
 
 process.exitCode = await runCommand(process.argv.slice(2), {

@@ -41,7 +41,7 @@ interface Surroundings {
   readonly log: Logger;
 }
 
-/** The store on a migrated database; the first slow step, and one that nothing else has to wait for. */
+/** Opens and migrates the database: the first slow step, which can run beside others. */
 export function startStore({ lifecycle, clock, log }: Surroundings, database: DatabaseConfig): Promise<Store> {
   return lifecycle.start(
     'database',
@@ -54,7 +54,7 @@ export function startStore({ lifecycle, clock, log }: Surroundings, database: Da
 export interface ComposeOptions extends Surroundings {
   readonly config: Config;
   readonly store: Store;
-  /** Already bound, so that a port in use is known before anything slow happens. */
+  /** Already bound, so that a port in use is reported before anything slow happens. */
   readonly http: Listening;
   /** Routes of the sandbox; none in production. */
   readonly extraRoutes?: readonly Router[];
@@ -63,7 +63,7 @@ export interface ComposeOptions extends Surroundings {
 /** Compiled code lies one folder deeper than the sources. */
 const PACKAGE_FOLDERS = [path.resolve(import.meta.dirname, '../..'), path.resolve(import.meta.dirname, '../../..')];
 
-/** Configuration → adapters → gateway → doors. The one place where they meet, for production and sandbox alike. */
+/** Configuration → adapters → gateway → front ends. The only place where they are wired, for production and sandbox alike. */
 export async function startGateway(options: ComposeOptions): Promise<Gateway> {
   const { config, lifecycle, clock, log } = options;
   const { version, commit: checkedOut } = readRelease(PACKAGE_FOLDERS);
@@ -107,7 +107,7 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
     () => measureOrders(gateway),
     (stop) => stop(),
   );
-  // Before the doors: whoever subscribes or waits hears of everything that is written from then on.
+  // Before the front ends: subscribers and waiting requests must see everything written from then on.
   await lifecycle.start(
     'journal',
     () => watchJournal(gateway),
@@ -132,10 +132,10 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
       ),
       sockets,
     );
-  // Registered after what the doors need, so that requests under way are finished before it is taken from them.
-  const closeDoors = doorsClosing(options);
+  // Registered after everything the front ends need, so that open requests finish before it is stopped.
+  const closeDoors = createCloseDoors(options);
   await lifecycle.start('doors', openDoors, closeDoors);
-  // Nobody new is let in while the chains are handed over.
+  // No new request is accepted while the chains are handed over.
   lifecycle.stopping.addEventListener('abort', () => void closeDoors());
   await Promise.all(venues.map((venue, at) => runVenue(gateway, venue, config.chains[at] ?? null, lifecycle)));
   await lifecycle.start(
@@ -147,8 +147,8 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
   return gateway;
 }
 
-/** Balancers that ask `/ready` now and then are given the time to read that we leave. */
-function doorsClosing({ config, clock, http }: ComposeOptions): () => Promise<void> {
+/** Waits before closing, so that load balancers can notice that `/ready` fails. */
+function createCloseDoors({ config, clock, http }: ComposeOptions): () => Promise<void> {
   let closing: Promise<void> | null = null;
   const close = async (): Promise<void> => {
     if (config.shutdownDelayMs > 0) await clock.sleep(config.shutdownDelayMs);
@@ -157,7 +157,7 @@ function doorsClosing({ config, clock, http }: ComposeOptions): () => Promise<vo
   return () => (closing ??= close());
 }
 
-/** Bodies of the facade are not ours to judge by the native door's rules, so it is asked before them. */
+/** Facade paths are routed first: their bodies must not be judged by the native API's rules. */
 const eitherDoor =
   (facade: RequestListener, native: RequestListener): RequestListener =>
   (request, response) =>

@@ -11,13 +11,13 @@ import { metricsRouter } from '../../relayer/operator/metrics-door.js';
 import { operatorRouter } from '../../relayer/operator/operator-door.js';
 import { OPERATOR_ROUTES } from '../../relayer/operator/operator-routes.js';
 
-/** What is served to whoever runs the service. */
+/** The routers for the operator: operator routes and metrics. */
 export const operatorRouters = (gateway: Gateway, { operator }: Config): readonly Router[] => [
   operatorRouter({ gateway, token: operator.token, routes: OPERATOR_ROUTES, readJson: readStrictJson }),
   metricsRouter({ settings: operator, render: createPromMetrics(createMetricsCollector(gateway, process.versions.node), gateway.clock) }),
 ];
 
-/** Looks after wallets, lanes and nodes, and calls the operator where one wants to be called. */
+/** Watches wallets, lanes and nodes, and delivers alerts if a webhook is configured. */
 export function runAlerts(gateway: Gateway, { operator: { alerts } }: Config): () => void {
   const stopWatching = watchAlerts(gateway, alerts);
   if (alerts.webhook === null) return stopWatching;

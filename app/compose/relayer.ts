@@ -35,7 +35,7 @@ import type { Wallet } from '../../relayer/wallet.js';
 
 export type WalletsOfChains = ReadonlyMap<ChainSlug, readonly Wallet[]>;
 
-/** Opens the wallets of every chain before anything is started; what is wrong with any of them is said at once. */
+/** Opens the wallets of every chain before anything is started; all problems are reported at once. */
 export async function openRelayers(
   chains: readonly ChainConfig[],
   { clock, log }: { readonly clock: Clock; readonly log: Logger },
@@ -58,7 +58,7 @@ interface Parts {
   readonly wallets: readonly Wallet[];
   readonly node: Chain;
   readonly store: Store;
-  /** What the settings allow traders, and what a scheduled cancel may do. */
+  /** The configured rules for traders, and what a scheduled cancel may do. */
   readonly facade: Pick<FacadeSettings, 'rules' | 'flattens'>;
   readonly alerts: Alerts;
   readonly metrics: Pick<Metrics, 'took'>;
@@ -126,7 +126,7 @@ export function composeRelayer(
   });
 }
 
-/** What the relayer works with; each step as a span below the request that caused it, where there is a tracer. */
+/** The relayer's dependencies; with a tracer each step is a span below the request that caused it. */
 function tracedParts(wallets: readonly Wallet[], store: RelayStore, node: RelayNode, tracer: Tracer | null) {
   if (tracer === null) return { wallets, store, node };
   const steps = traceRelay(store, node, tracer);
@@ -137,10 +137,10 @@ function tracedParts(wallets: readonly Wallet[], store: RelayStore, node: RelayN
   return { wallets: signing, store: steps.store, node: steps.node };
 }
 
-/** So long jobs are judged by the same units: a unit that is fixed stays, only new ones come. */
+/** How long units are cached: fixed units never change, only new ones are added. */
 const UNITS_KEPT_MS = 1_000;
 
-/** How many of the contract's units one of the facade's is, by pair. */
+/** The contract's units per facade unit, by pair. */
 function createUnits(store: Store, slug: ChainSlug, clock: Clock): () => Promise<ReadonlyMap<number, bigint>> {
   let kept: { readonly at: number; readonly units: Promise<ReadonlyMap<number, bigint>> } | null = null;
   const read = async (): Promise<ReadonlyMap<number, bigint>> =>
@@ -155,13 +155,13 @@ function createUnits(store: Store, slug: ChainSlug, clock: Clock): () => Promise
   };
 }
 
-/** A reclaim names the order that it takes back; these name one of their own. */
+/** A reclaim names the order it reclaims; jobs of these purposes name an order of their own. */
 const MAKES_ORDERS: ReadonlySet<RelayPurpose> = new Set(['action', 'scheduled-cancel']);
 const isFlattening = ({ context }: RelayJob): boolean => (context as { readonly kind?: unknown } | null)?.kind === 'flatten';
 
 const isRunning = (relayer: Relayer | null): relayer is RunningRelayer => relayer !== null && 'start' in relayer;
 
-/** Sends until it is stopped; looks for receipts with every block. */
+/** Sends until it is stopped; checks for receipts with every block. */
 export function runRelayer(gateway: Gateway, venue: Venue, { isReclaiming } = LANE_DEFAULTS): () => Promise<void> {
   const { relayer } = venue;
   if (!isRunning(relayer)) return () => Promise.resolve();

@@ -16,11 +16,11 @@ interface Parts {
 
 export interface Traces {
   readonly tracer: Tracer | null;
-  /** Null where nobody would look: requests are not followed then. */
+  /** Null without tracing and debug logs: requests are not tracked then. */
   readonly scopes: RequestScopes | null;
 }
 
-/** Before everything else, so that its end comes last and the spans of the end are sent too. */
+/** Opened first, so that it stops last and the spans of the shutdown are sent too. */
 export async function openTraces({ config: { traces = null, logLevel }, version, lifecycle, clock, log }: Parts): Promise<Traces> {
   const tracer =
     traces === null

@@ -31,7 +31,7 @@ export interface VenueParts {
   readonly tracer: Tracer | null;
   readonly crypto: Crypto;
   readonly facade: Config['facade'];
-  /** One for all chains: they share the pricing host, which is asked one question at a time. */
+  /** Shared by all chains, because they share the pricing host, which gets one request at a time. */
   readonly backends: Http;
 }
 
@@ -69,12 +69,12 @@ export function createVenue(
   };
 }
 
-/** A node or a database that hangs keeps nobody from ending: another replica goes on where this one stops. */
+/** A node or a database that hangs must not delay the shutdown: another replica continues. */
 export const LAST_WORDS = { withinMs: 2_000, isBeside: true } as const satisfies Ending;
 
 type Stop = () => Promise<void> | void;
 
-/** What runs for one chain, in the order in which one part needs the other. */
+/** Starts the parts of one chain in the order of their dependencies. */
 export async function runVenue(gateway: Gateway, venue: Venue, config: ChainConfig | null, lifecycle: Lifecycle): Promise<void> {
   const { startBlock = null, confirmations = 0, relayer = null } = config ?? {};
   const parts: readonly (readonly [string, () => Promise<Stop> | Stop])[] = [
@@ -95,7 +95,7 @@ function recordCandles({ candles }: Venue): Stop {
   return () => candles.stop();
 }
 
-/** A backend that is down must not keep the others from starting: the feed goes on trying, and `/ready` says so. */
+/** A backend that is down must not block the start: the feed keeps trying, and `/ready` reports it. */
 function startFeed({ feed, log }: Venue): Stop {
   feed.start().catch((error: unknown) => log.error('feed.start-failed', { error }));
   return () => feed.stop();

@@ -3,24 +3,24 @@ import { rpcPlace } from '../../core/adapters/evm/rpc-place.js';
 import { post } from '../../core/adapters/evm/rpc-post.js';
 import type { Address, Hex } from '../../core/types.js';
 
-/** The node said no; its words are upstream's own. */
+/** The node refused the request; the message is upstream's. */
 export class NodeRefusal extends Error {
   override readonly name = 'NodeRefusal';
 }
 
 export interface AskNode {
-  /** Its result, or NodeRefusal with its words; any other error means that it did not answer. */
+  /** The result, or NodeRefusal with the node's message; any other error means that it did not answer. */
   one(method: string, params?: readonly unknown[]): Promise<unknown>;
-  /** In one request. */
+  /** Sent in one request. */
   batch(calls: readonly RpcCall[]): Promise<readonly RpcAnswer[]>;
-  /** Epoch ms by its own clock, to the second; null when it does not tell. */
+  /** Epoch ms of the node's clock, to the second; null if the reply has no date. */
   date(): Promise<number | null>;
   call(to: Address, data: Hex, block?: string): Promise<Hex>;
 }
 
 const TIMEOUT_MS = 8_000;
 
-/** One node alone, over the gateway's own HTTP; no other answers for it. */
+/** Requests one node over the gateway's own HTTP client, without failover. */
 export function createAskNode(url: string): AskNode {
   const place = rpcPlace(url);
 
@@ -37,8 +37,8 @@ export function createAskNode(url: string): AskNode {
     async date() {
       const body = JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'eth_chainId', params: [] });
       const { headers } = await post(place, body, { timeoutMs: TIMEOUT_MS, isLarge: false });
-      const told = Date.parse(headers.date ?? '');
-      return Number.isNaN(told) ? null : told;
+      const time = Date.parse(headers.date ?? '');
+      return Number.isNaN(time) ? null : time;
     },
     async call(to, data, block = 'latest') {
       const result = await one('eth_call', [{ to, data }, block]);

@@ -1,12 +1,12 @@
 import type { WireFields, WireKind, WireShape } from '../../core/adapters/backend/wire-shape.js';
 
-/** Where an answer differs from what its parser reads: paths and kinds, never a value. */
+/** Where a reply differs from what its parser reads: paths and types, never values. */
 export interface ShapeDifferences {
-  /** Read, and not there. */
+  /** Read by the parser, but absent. */
   readonly missing: readonly string[];
-  /** There, and of another kind. */
+  /** Present, but of another type. */
   readonly changed: readonly string[];
-  /** There, and never heard of. */
+  /** Present, but not read. */
   readonly unknown: readonly string[];
 }
 
@@ -18,15 +18,15 @@ interface Notes {
   readonly unknown: Map<string, number>;
 }
 
-/** Enough to see what happened; a snapshot of another release differs in a thousand places for one reason. */
+/** Enough to see the cause; a snapshot of another release differs in a thousand places for one reason. */
 const MOST_PATHS = 200;
 
 export function compareShape(shape: WireShape, value: unknown): ShapeDifferences {
   const notes: Notes = { missing: new Map(), changed: new Map(), unknown: new Map() };
   compare(shape, value, '', notes);
-  const told = (counts: Map<string, number>): string[] =>
+  const listed = (counts: Map<string, number>): string[] =>
     [...counts].map(([what, times]) => (times === 1 ? what : `${what} (${times} times)`));
-  return { missing: told(notes.missing), changed: told(notes.changed), unknown: told(notes.unknown) };
+  return { missing: listed(notes.missing), changed: listed(notes.changed), unknown: listed(notes.unknown) };
 }
 
 function note(counts: Map<string, number>, what: string): void {
@@ -60,13 +60,13 @@ function compareFields({ fields, also }: WireFields, given: ReadonlyMap<string, 
   for (const name of given.keys()) if (!Object.hasOwn(fields, name) && !also.includes(name)) note(notes.unknown, at(printable(name)));
 }
 
-/** A name is upstream's own text, and ends on somebody's screen. */
+/** Names come from upstream and end up on a terminal, so they are sanitised. */
 const printable = (name: string): string => (/^[\w.-]{1,48}$/.test(name) ? name : '?');
 
 const DIGITS = /^-?\d{1,78}$/;
 const DECIMAL = /^-?\d{1,40}(?:\.\d{1,40})?(?:e[+-]?\d{1,3})?$/i;
 
-/** Everything a value may pass for, its plainest name first. Integers and prices come as texts as well as numbers. */
+/** All kinds a value may count as, the plainest first. Integers and prices come as texts as well as numbers. */
 function kindsOf(value: unknown): readonly FoundKind[] {
   if (value === undefined) return ['nothing'];
   if (value === null) return ['null'];

@@ -1,9 +1,9 @@
-/** `differs`: it answers, but not as the code expects. `unreachable`: it gives no answer that says anything. */
+/** `differs`: it answers, but not as the code expects. `unreachable`: it gives no usable answer. */
 export const VERDICTS = ['ok', 'differs', 'unreachable'] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
 export interface Finding {
-  /** What was looked at: a node, the Diamond, a backend, by its host. */
+  /** What was checked: a node, the Diamond or a backend, by its host. */
   readonly part: string;
   readonly check: string;
   readonly expected: string;
@@ -21,13 +21,13 @@ export const differs = (found: string): Outcome => ({ found, verdict: 'differs' 
 export const unreachable = (found: string): Outcome => ({ found, verdict: 'unreachable' });
 export const judge = (isOk: boolean, found: string): Outcome => (isOk ? ok(found) : differs(found));
 
-/** The worst of all decides: 0 as expected, 1 something differs, 2 something could not be looked at. */
+/** The worst finding decides: 0 as expected, 1 something differs, 2 something could not be checked. */
 export const exitCodeOf = (findings: readonly Pick<Finding, 'verdict'>[]): number =>
   Math.max(0, ...findings.map(({ verdict }) => VERDICTS.indexOf(verdict)));
 
 const MOST_SHOWN = 6;
 
-/** Some of many, and how many more there are. */
+/** The first items, and how many more there are. */
 export function few(items: readonly string[], most = MOST_SHOWN): string {
   const rest = items.length - most;
   return rest > 0 ? `${items.slice(0, most).join(', ')} and ${rest} more` : items.join(', ');

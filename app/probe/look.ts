@@ -5,25 +5,25 @@ export interface Look {
   readonly check: string;
   readonly expected: string;
   readonly timeoutMs?: number;
-  /** Rejects when nothing could be learnt; its message is shown. Should end soon after `signal`. */
+  /** Rejects if nothing could be determined; the message is shown. Should end soon after `signal`. */
   readonly run: (signal: AbortSignal) => Promise<Outcome>;
 }
 
-/** Looks at one thing and writes down what it saw. Never rejects. */
+/** Runs one check and records its finding. Never rejects. */
 export type Looker = (look: Look) => Promise<Verdict>;
 
 export interface Probe {
   readonly clock: Clock;
-  /** Ends with the probe. */
+  /** Aborts when the probe ends. */
   readonly signal: AbortSignal;
-  /** Lines of one part stand together, in the order in which the parts were named. */
+  /** Findings of one part are listed together, in the order in which the parts were created. */
   part(name: string): Looker;
   findings(): readonly Finding[];
 }
 
 export interface ProbeOptions {
   readonly clock: Clock;
-  /** Aborted: whatever is still being looked at is left. */
+  /** On abort, running checks are abandoned. */
   readonly signal: AbortSignal;
   readonly mask: (text: string) => string;
 }

@@ -5,7 +5,7 @@ import { NodeRefusal, type AskNode } from './ask-node.js';
 
 const LARGEST_BATCH = 100;
 
-/** The largest batch the node takes, found by halving as the gateway itself does; 1 when it takes none. */
+/** The largest batch the node accepts, found by halving as the gateway itself does; 1 if it accepts none. */
 export async function findBatchSize(ask: AskNode): Promise<number> {
   for (let size = LARGEST_BATCH; size > 1; size = Math.floor(size / 2)) {
     try {
@@ -25,7 +25,7 @@ export interface LogRangeQuestion {
   readonly signal: AbortSignal;
 }
 
-/** The longest range of logs the node gives, by halving; with its words for the one before. Zero when it gives none. */
+/** The longest log range the node accepts, found by halving, with its message for the previous one. Zero if it accepts none. */
 export async function findLogRange(
   ask: AskNode,
   { address, head, most, signal }: LogRangeQuestion,

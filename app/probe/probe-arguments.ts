@@ -3,9 +3,9 @@ import { CHAIN_SLUGS, isChainSlug, type ChainSlug } from '../../core/chains/chai
 import { StartError } from '../../core/config/start-error.js';
 
 export interface ProbeArguments {
-  /** Null: every chain that is configured. */
+  /** Null: every configured chain. */
   readonly chain: ChainSlug | null;
-  /** Instead of what the environment says; absent = what it says. */
+  /** Overrides the environment; absent = no override. */
   readonly hosts: Readonly<Partial<Record<HostSetting, string>>>;
   readonly json: boolean;
 }
@@ -51,7 +51,7 @@ const OPTIONS = {
 
 const misuse = (sentence: string): StartError => new StartError(`${sentence}\n\n${USAGE}`);
 
-/** Null: the usage was asked for. */
+/** Null if the usage was asked for. */
 export function readArguments(words: readonly string[]): ProbeArguments | null {
   const values = parse(words);
   if (values.help === true) return null;
@@ -70,10 +70,10 @@ function parse(words: readonly string[]) {
   try {
     return parseArgs({ args: [...words], options: OPTIONS, allowPositionals: false }).values;
   } catch (error) {
-    const told = typeof error === 'object' && error !== null && 'message' in error ? String(error.message) : 'Not understood';
-    // A word in the wrong place may be an address with a key.
+    const text = typeof error === 'object' && error !== null && 'message' in error ? String(error.message) : 'Not understood';
+    // A misplaced word may be a URL with a key, so it is not repeated.
     throw misuse(
-      told.startsWith('Unexpected argument') ? 'Give every address behind its option; several, with commas.' : told.split('. ', 1).join(''),
+      text.startsWith('Unexpected argument') ? 'Give every address behind its option; several, with commas.' : text.split('. ', 1).join(''),
     );
   }
 }

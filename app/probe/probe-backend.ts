@@ -11,24 +11,24 @@ import { compareShape } from './compare-shape.js';
 import { differs, few, judge, ok, type Outcome } from './finding.js';
 import type { Looker, Probe } from './look.js';
 
-/** A refusal and its patience, in words. */
+/** Adds the requested waiting time to a refusal's message. */
 export function explainFault(error: unknown): never {
   if (!(error instanceof HttpFault) || error.retryAfterMs === 0) throw error;
   throw new Error(`${error.message}, asks for ${Math.ceil(error.retryAfterMs / 1000)} s of patience`);
 }
 
-/** Names that were never heard of do no harm: they are told, and nothing more. */
+/** Unknown names are harmless: they are only listed. */
 export function shapeOutcome(shape: WireShape, body: unknown): Outcome {
   const { missing, changed, unknown } = compareShape(shape, body);
-  const told = [
+  const notes = [
     ...(changed.length > 0 ? [`changed: ${few(changed)}`] : []),
     ...(missing.length > 0 ? [`missing: ${few(missing)}`] : []),
     ...(unknown.length > 0 ? [`new: ${few(unknown)}`] : []),
   ];
-  return judge(missing.length + changed.length === 0, told.length === 0 ? 'as expected' : told.join('; '));
+  return judge(missing.length + changed.length === 0, notes.length === 0 ? 'as expected' : notes.join('; '));
 }
 
-/** The chain's parameters: as the parser expects them, as it reads them, and how old they are. Null when they are of no use. */
+/** Checks the chain's parameters: shape, parsing and age. Null if they are unusable. */
 export async function probeVariables(probe: Probe, look: Looker, http: Http, endpoints: Endpoints): Promise<MarketConfig | null> {
   let body: unknown = null;
   const url = `${endpoints.backendUrl}/trading-variables/${WIRE_KEYS.join(',')}`;
@@ -78,7 +78,7 @@ const lookAtAge = (look: Looker, refreshedAt: number, now: number) =>
 
 const MOST_ROWS = 10_000;
 
-/** Executions of the last day, of all chains' host. */
+/** Executions of the last day, from the host of all chains. */
 export async function probeHistory(look: Looker, http: Http, endpoints: Endpoints, chainId: number): Promise<void> {
   const rows: unknown[] = [];
   await look({

@@ -6,10 +6,10 @@ import type { ChainConfig } from './probe-node.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Where things are, and whom openings name as referrers. Keys, tokens and the database are none of the probe's business and are not even read. */
+/** Hosts and referrers. Keys, tokens and the database settings are not read by the probe. */
 const HOSTS = /^(?:(?:RPC|RPC_WS|BACKEND|PRICING|GLOBAL)_URL|START_BLOCK|REFERRER)(?:_|$)/;
 
-/** The chains to look at, read by the gateway's own rules. Throws a StartError with all that is wrong. */
+/** The chains to check, read by the gateway's own rules. Throws a StartError with all problems. */
 export function probedChains(
   { chain, hosts }: ProbeArguments,
   environment: Environment,
@@ -29,7 +29,7 @@ export function probedChains(
   return chains;
 }
 
-/** Of this chain or of all; what another chain has wrong is no concern of this one. */
+/** Whether a setting applies to this chain; problems of other chains are ignored. */
 function isOf(name: string, chain: ChainSlug): boolean {
   const others = CHAIN_SLUGS.filter((slug) => slug !== chain);
   const isIts = (slug: ChainSlug): boolean => name.includes(chainVariable('', slug));

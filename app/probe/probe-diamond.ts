@@ -9,10 +9,10 @@ import { differs, few, judge, ok, type Outcome } from './finding.js';
 import type { Looker } from './look.js';
 import type { ChainConfig, GoodNode } from './probe-node.js';
 
-/** Enough to meet every common event of a busy chain, few enough for one answer. */
+/** Enough blocks to contain every common event of a busy chain, few enough for one reply. */
 const LOG_BLOCKS = 2_000n;
 
-/** The contract as the first good node shows it. `backend` is what the protocol's backend says of the same chain, once it has. */
+/** Checks the contract through the first good node. `backend` resolves to the backend's parameters of the same chain. */
 export async function probeDiamond(
   look: Looker,
   { chain, referrers = NO_REFERRERS }: ChainConfig,
@@ -68,7 +68,7 @@ const lookAtSelectors = (look: Looker, ask: AskNode, diamond: Hex) =>
     },
   });
 
-/** Single calls: what a provider makes of batches is looked at elsewhere. */
+/** Single calls: batches are checked elsewhere. */
 const AT_ONCE = 8;
 
 async function isServed(ask: AskNode, diamond: Hex, selector: Hex): Promise<boolean> {
@@ -79,8 +79,8 @@ async function isServed(ask: AskNode, diamond: Hex, selector: Hex): Promise<bool
 type CountName = Extract<ContractFunctionName<typeof diamondAbi, 'view'>, 'pairsCount' | 'groupsCount' | 'feesCount'>;
 
 const lookAtCounts = async (look: Looker, ask: AskNode, diamond: Hex, backend: Promise<MarketConfig | null>) => {
-  const told = await backend;
-  const said = told && countsText(told.pairs.length, told.groups.length, told.fees.length, told.collaterals.length);
+  const config = await backend;
+  const said = config && countsText(config.pairs.length, config.groups.length, config.fees.length, config.collaterals.length);
   return look({
     check: 'markets',
     expected: said === null ? 'markets and collaterals' : `as the backend says: ${said}`,
@@ -130,7 +130,7 @@ function readEvents(logs: readonly unknown[]): Outcome {
   }
   const others = unknown.size === 0 ? '' : `; ${unknown.size} kinds of others`;
   if (broken.size > 0) return differs(`cannot be read: ${few([...broken])}${others}`);
-  // Not one that we know among many: then these are events of another release.
+  // No known event among many: then these are events of another release.
   if (read.size === 0 && unknown.size > MANY) return differs(`none that we know, ${unknown.size} kinds of others`);
   return ok(read.size === 0 ? `none${others}` : `${few([...read].map(([name, times]) => `${name} ${times}`))}${others}`);
 }

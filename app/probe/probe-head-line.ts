@@ -8,7 +8,7 @@ import type { ChainConfig } from './probe-node.js';
 
 const LISTEN_MS = 8_000;
 
-/** A node's own word for new blocks, over the line the gateway listens on. */
+/** Checks a node's announcements of new blocks over the gateway's own WebSocket client. */
 export async function probeHeadLine(probe: Probe, url: string, part: string, { chain }: ChainConfig): Promise<void> {
   await probe.part(part)({
     check: 'new blocks over WebSocket',
@@ -21,7 +21,7 @@ export async function probeHeadLine(probe: Probe, url: string, part: string, { c
   });
 }
 
-/** The line itself never says why it is down: it only dials again. */
+/** Connects directly, because the gateway's client reconnects without reporting the cause. */
 function dial(url: string, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = new WebSocket(url, { followRedirects: false });
@@ -49,7 +49,7 @@ function firstWord({ clock }: Probe, url: string, chainId: number, signal: Abort
   });
 }
 
-/** The line tells of a foreign chain in its log, and nowhere else. */
+/** The client reports a foreign chain only in its log, so the log is captured. */
 function listenFor(foreign: (chainId: number) => void): Logger {
   const silent = (): void => undefined;
   const log: Logger = {

@@ -9,11 +9,11 @@ import { findBatchSize, findLogRange } from './node-limits.js';
 
 export type ChainConfig = Config['chains'][number];
 
-/** A node that can be asked about this chain, and its newest block when it was looked at. */
+/** A node that serves this chain, with its newest block at the time of the check. */
 export interface GoodNode {
   readonly ask: AskNode;
   readonly head: bigint;
-  /** Blocks of logs that it gives at once. */
+  /** Blocks of logs that it returns at once. */
   readonly logRange: bigint;
 }
 
@@ -25,11 +25,11 @@ interface Head {
 const HEAD_YOUNG_S = 30;
 const CLOCK_S = 5;
 const FEWEST_LOG_BLOCKS = 100n;
-/** How far behind the head the follower still asks what the contract held. */
+/** How far behind the head the follower still reads contract state. */
 const STATE_DEPTH = 1_000n;
-const NOBODY = '0x000000000000000000000000000000000000dEaD';
+const DEAD_ADDRESS = '0x000000000000000000000000000000000000dEaD';
 
-/** One node: whether it is of our chain and alive, and what of it the gateway will have to live with. Null: it is of no use. */
+/** Checks one node: whether it serves the chain and is alive, and its limits. Null if it is unusable. */
 export async function probeNode(probe: Probe, url: string, part: string, config: ChainConfig): Promise<GoodNode | null> {
   const look = probe.part(part);
   const ask = createAskNode(url);
@@ -40,9 +40,9 @@ export async function probeNode(probe: Probe, url: string, part: string, config:
   const batch = lookAtBatches(look, ask);
   const depth = lookAtDepth(look, ask, config, head);
   const state = lookAtState(look, ask, config, head);
-  const rehearsal = lookAtRehearsal(look, ask, config);
+  const simulation = lookAtSimulation(look, ask, config);
   const logRange = await lookAtLogs(look, ask, config, head);
-  await Promise.all([clock, batch, depth, state, rehearsal]);
+  await Promise.all([clock, batch, depth, state, simulation]);
   return { ask, head: head.number, logRange };
 }
 
@@ -76,7 +76,7 @@ function headIn(block: unknown): Head {
   return { number: BigInt(String(block.number)), timestamp: Number(block.timestamp) };
 }
 
-/** Signed requests are refused by their age, so a clock that is off refuses everybody. */
+/** Signed requests are checked by age, so with a wrong clock every request would be refused. */
 const lookAtClock = (look: Looker, ask: AskNode, { clock }: Probe) =>
   look({
     check: 'clock',
@@ -115,7 +115,7 @@ async function lookAtLogs(look: Looker, ask: AskNode, { chain }: ChainConfig, he
   return range;
 }
 
-/** An empty database begins to follow a day ago, or where the operator says. */
+/** With an empty database the follower starts a day ago, or at the configured block. */
 const lookAtDepth = (look: Looker, ask: AskNode, { chain, startBlock }: ChainConfig, head: Head) => {
   const dayAgo = head.number - BigInt(Math.ceil(LOOK_BACK_MS / chain.expectedBlockMs));
   const first = startBlock ?? (dayAgo < 0n ? 0n : dayAgo);
@@ -151,14 +151,14 @@ async function answeredOrNot(answer: Promise<unknown>): Promise<Outcome> {
   }
 }
 
-/** As orders are tried before they are handed out: a sender, a limit of gas, and an estimate. */
-const lookAtRehearsal = (look: Looker, ask: AskNode, { chain }: ChainConfig) =>
+/** The calls with which orders are simulated: a sender, a gas limit, and an estimate. */
+const lookAtSimulation = (look: Looker, ask: AskNode, { chain }: ChainConfig) =>
   look({
     check: 'rehearsal',
     expected: 'eth_call with sender and gas, eth_estimateGas',
     run: async (): Promise<Outcome> => {
       const data = encodeFunctionData({ abi: diamondAbi, functionName: 'removeTradingDelegate' });
-      const call = { from: NOBODY, to: chain.diamond, data };
+      const call = { from: DEAD_ADDRESS, to: chain.diamond, data };
       const refused: string[] = [];
       const attempt = (method: string, params: readonly unknown[]) =>
         ask.one(method, params).catch((error: unknown) => {

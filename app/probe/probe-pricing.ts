@@ -11,10 +11,10 @@ import { differs, few, judge, ok, type Outcome } from './finding.js';
 import type { Looker, Probe } from './look.js';
 import { explainFault, shapeOutcome } from './probe-backend.js';
 
-/** Candles per question: enough to see their distance, few enough for every interval. */
+/** Candles per request: enough to see their distance, few enough for every interval. */
 const CANDLES = 50;
 
-/** The newest prices of all markets, and the past of one of them in every interval. */
+/** Checks the newest prices of all markets, and the history of one of them in every interval. */
 export async function probeCharts(probe: Probe, look: Looker, http: Http, endpoints: Endpoints): Promise<void> {
   const { clock } = probe;
   let pairIndex = 0;
@@ -62,8 +62,8 @@ function candlesOutcome(body: unknown, sizeMs: number): Outcome {
   try {
     const candles = readCandles(body, sizeMs);
     const { unknown } = compareShape(CHART_HISTORY_SHAPE, body);
-    const told = `${candles.length} candles${unknown.length === 0 ? '' : `; new: ${few(unknown)}`}`;
-    return isOfAnotherSize(candles, sizeMs) ? differs(`${told}, none of them next to another`) : ok(told);
+    const summary = `${candles.length} candles${unknown.length === 0 ? '' : `; new: ${few(unknown)}`}`;
+    return isOfAnotherSize(candles, sizeMs) ? differs(`${summary}, none of them next to another`) : ok(summary);
   } catch (error) {
     if (error instanceof ShapeError || error instanceof Refused)
       return differs(`${error.message}; ${shapeOutcome(CHART_HISTORY_SHAPE, body).found}`);
@@ -71,6 +71,6 @@ function candlesOutcome(body: unknown, sizeMs: number): Outcome {
   }
 }
 
-/** Longer candles than asked for begin where ours do; only their distance gives them away. */
+/** Longer candles than requested begin at the same times as ours; only their distance differs. */
 const isOfAnotherSize = (candles: readonly { readonly time: number }[], sizeMs: number): boolean =>
   candles.length > 2 && candles.every(({ time }, at) => at === 0 || time - (candles[at - 1]?.time ?? 0) > sizeMs);

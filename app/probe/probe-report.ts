@@ -1,7 +1,7 @@
 import { exitCodeOf, VERDICTS, type Finding } from './finding.js';
 
 const COLUMNS = ['check', 'expected', 'found', 'verdict'] as const;
-/** A cell goes on below itself when it is longer. */
+/** Longer cells are wrapped. */
 const WIDEST = { check: 32, expected: 44, found: 52, verdict: 11 } as const;
 
 /** One block for each part. */

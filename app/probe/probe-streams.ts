@@ -16,11 +16,11 @@ interface Stream {
   readonly name: string;
   readonly url: string;
   readonly onFrame: (frame: unknown) => void;
-  /** Heard enough: there is no need to wait any longer. */
+  /** True once enough frames arrived: then there is no need to wait any longer. */
   readonly isEnough: () => boolean;
 }
 
-/** Prices for a few seconds: in which shapes they come, and whether their stamps agree with our clock. */
+/** Checks prices for a few seconds: their formats, and whether their timestamps agree with our clock. */
 export async function probePrices(probe: Probe, look: Looker, { pricingWsUrl }: Endpoints): Promise<void> {
   await look({
     check: 'prices over WebSocket',
@@ -35,7 +35,7 @@ export async function probePrices(probe: Probe, look: Looker, { pricingWsUrl }: 
   });
 }
 
-/** Changes of the chain's parameters for a few seconds. */
+/** Checks changes of the chain's parameters for a few seconds. */
 export async function probeEvents(probe: Probe, look: Looker, { eventsUrl }: Endpoints): Promise<void> {
   await look({
     check: 'events over WebSocket',
@@ -60,10 +60,10 @@ export async function probeEvents(probe: Probe, look: Looker, { eventsUrl }: End
 const printable = (name: string): string => (/^[\w-]{1,48}$/.test(name) ? name : '?');
 
 function eventsOutcome(names: ReadonlyMap<string, number>, strange: number): Outcome {
-  const told = few([...names].map(([name, times]) => `${name} ${times}`));
+  const summary = few([...names].map(([name, times]) => `${name} ${times}`));
   const fresh = [...names.keys()].filter((name) => !EVENT_NAMES.has(name));
   if (names.size === 0) return differs(`${strange} frames without a name`);
-  return ok([told, ...(fresh.length > 0 ? [`new: ${few(fresh)}`] : []), ...(strange > 0 ? [`${strange} without a name`] : [])].join('; '));
+  return ok([summary, ...(fresh.length > 0 ? [`new: ${few(fresh)}`] : []), ...(strange > 0 ? [`${strange} without a name`] : [])].join('; '));
 }
 
 const silence = (fault: string | null): Outcome => unreachable(fault ?? `connected, but silent for ${LISTEN_MS / 1000} s`);
@@ -85,9 +85,9 @@ function createPriceTally(clock: Clock) {
     count: () => [...kinds.values()].reduce((sum, times) => sum + times, 0),
     isEnough: () => count('heartbeat') > 0 && count('v4') + count('v3') > 5,
     outcome(): Outcome {
-      const told = `${[...kinds].map(([kind, times]) => `${kind} ${times}`).join(', ')}; ${pairs.size} markets, ${dropped} dropped, ${offMs} ms old`;
+      const summary = `${[...kinds].map(([kind, times]) => `${kind} ${times}`).join(', ')}; ${pairs.size} markets, ${dropped} dropped, ${offMs} ms old`;
       const isRead = count('v4') + count('v3') > 0 && dropped < pairs.size && count('unknown') === 0;
-      return isRead && Math.abs(offMs) <= CLOCK_MS ? ok(told) : differs(told);
+      return isRead && Math.abs(offMs) <= CLOCK_MS ? ok(summary) : differs(summary);
     },
   };
 }
@@ -100,7 +100,7 @@ const SILENT_LOG: Logger = {
   child: () => SILENT_LOG,
 };
 
-/** The gateway's own line for a few seconds; says why it was lost last. */
+/** Listens with the gateway's own WebSocket client for a few seconds; returns the last connection error. */
 async function listen(clock: Clock, { name, url, onFrame, isEnough }: Stream, signal: AbortSignal): Promise<string | null> {
   const enough = new AbortController();
   let fault: string | null = null;

@@ -23,11 +23,11 @@ export interface ProbeSurroundings {
   readonly complain: (text: string) => void;
 }
 
-/** Everything together; what is still being looked at then is left. */
+/** The time limit of the whole probe; checks still running then are abandoned. */
 const LONGEST_MS = 50_000;
 const NOT_UNDERSTOOD = 2;
 
-/** `npm run probe`: looks, prints, and says with which code to exit. */
+/** `npm run probe`: runs the checks, prints the findings and returns the exit code. */
 export async function runProbe(words: readonly string[], surroundings: ProbeSurroundings): Promise<number> {
   const { write, complain } = surroundings;
   try {
@@ -65,7 +65,7 @@ const addressesOf = ({ rpcUrls, wsUrls, backendUrl, pricingUrl, globalUrl }: Cha
 
 const hostOf = (url: string): string => new URL(url).host;
 
-/** All that may be shown of an address; a second key at one provider is told apart by its number. */
+/** The host of a URL, without secrets; a second URL of the same host gets a number. */
 function partOf(kind: string, urls: readonly string[], at: number): string {
   const host = hostOf(urls[at] ?? '');
   const nth = urls.slice(0, at).filter((other) => hostOf(other) === host).length + 1;
@@ -85,7 +85,7 @@ async function probeChain(probe: Probe, config: ChainConfig, http: Http): Promis
   await Promise.all([...lines, variables, events, probeDiamond(contract, config, good, variables)]);
 }
 
-/** Hosts that serve all chains are looked at once. */
+/** Hosts shared by all chains are checked once. */
 function sharedHosts(probe: Probe, chains: readonly ChainConfig[], http: Http): Promise<void>[] {
   const pricing = new Map(chains.map((config) => [config.pricingUrl, config]));
   const history = chains.map(async (config) => {

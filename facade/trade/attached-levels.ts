@@ -6,11 +6,11 @@ export interface AttachedLevels {
   /** 0 = none. */
   readonly tp: bigint;
   readonly sl: bigint;
-  /** How far they may be followed, 1e3 percent: the contract has one figure for both; 0 = there is none. */
+  /** Closing slippage of both, 1e3 percent, as the contract has one value for both; 0 = none. */
   readonly roomP: bigint;
 }
 
-/** What the orders behind a parent make of the position it opens: the first take profit and the first stop loss among them. */
+/** The first take profit and the first stop loss among the children of a parent order. */
 export function attachedLevels(children: readonly ExchangeOrder[]): AttachedLevels {
   const first = (tpsl: 'tp' | 'sl') => children.find(({ style }) => style.kind === 'trigger' && style.tpsl === tpsl);
   const [tp, sl] = [first('tp'), first('sl')];

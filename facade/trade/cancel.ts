@@ -41,6 +41,6 @@ function statusOf(venue: Venue, asset: number, outcome: CancelOutcome): ItemStat
   }
 }
 
-/** It can still fill: a bot must not believe it gone. */
+/** The order can still fill, so the bot must not treat it as canceled. */
 export const executingText = ({ clock }: Venue, at: number | null): string =>
   `Order is executing, reclaim possible at ${new Date(at ?? clock.now()).toISOString()}.`;

@@ -1,13 +1,13 @@
 import { decimal, formatDecimal, round } from '../../core/domain/decimal.js';
 import type { GuardRefusal } from '../../core/domain/relay/guardrails.js';
 
-/** USD of 1e18 to the cent, away from zero: a bound that is passed by a hair must not look as if it were kept. */
+/** USD of 1e18 to the cent, rounded away from zero, so that a limit exceeded slightly does not look met. */
 const usd = (amount: bigint): string => `$${formatDecimal(round(decimal(amount, 18), 2, 'up'))}`;
 const time = (at: number): string => new Date(at).toISOString();
 
 const WAY_OUT = 'Cancels and reduce-only orders are still taken.';
 
-/** Why the operator's rules refuse an opening. Where Hyperliquid has words for it they come first: clients compare the beginnings. */
+/** Why the operator's rules refuse an opening. Hyperliquid's own text comes first, as clients compare the beginnings. */
 export function guardText(refusal: GuardRefusal): string {
   switch (refusal.rule) {
     case 'blocked':

@@ -17,8 +17,8 @@ import { beyondCapText, errorText, REASON_TEXTS, refusalText, withAsset } from '
 import type { TradeWork } from './trade-work.js';
 
 /**
- * What concerns more than one item is thrown on, as long as it is all there is to say: beside an item that was done it must not hide
- * what became of that one.
+ * Throws an error that concerns more than one item, but only if every item failed: otherwise it would hide the results of the items
+ * that succeeded.
  */
 export function throwIfAll(outcomes: readonly { readonly kind: string; readonly error?: GatewayError }[]): void {
   const errors = outcomes.flatMap(({ error }) => (error !== undefined && errorText(error) === null ? [error] : []));
@@ -26,10 +26,10 @@ export function throwIfAll(outcomes: readonly { readonly kind: string; readonly 
   if (first && errors.length === outcomes.length) throw first;
 }
 
-/** Of one bot's order, oldest first; empty where they could not be read. */
+/** The fills of a bot's order, oldest first; empty if they could not be read. */
 export type FillsOf = (oid: bigint) => readonly ShownFill[];
 
-/** One question for all items. What was executed is answered as executed, also by a database that does not answer now. */
+/** Reads the fills of all items in one query. If the database fails, executed orders are still reported as executed. */
 export async function readOutcomes(work: TradeWork, outcomes: readonly (ItemOutcome | ModifyOutcome)[]): Promise<FillsOf> {
   const { gateway, venue, universe, caller } = work;
   const orders = outcomes.flatMap((outcome) => (outcome.kind === 'filled' ? outcome.orders : []));
@@ -44,7 +44,7 @@ export async function readOutcomes(work: TradeWork, outcomes: readonly (ItemOutc
   return (oid) => fills?.ofRecord(oid) ?? [];
 }
 
-/** One outcome in Hyperliquid's words. */
+/** One outcome in Hyperliquid's format. */
 export function statusOf(venue: Venue, asset: Asset, outcome: ItemOutcome, cloid: string | null, fills: FillsOf): ItemStatus {
   const named = cloid === null ? {} : { cloid };
   switch (outcome.kind) {
@@ -65,7 +65,7 @@ export function statusOf(venue: Venue, asset: Asset, outcome: ItemOutcome, cloid
   }
 }
 
-/** The first few, and that of the whole position. */
+/** How many sizes are listed besides that of the whole position. */
 const MOST_SIZES = 5;
 
 function sizesText(asset: Asset, sizes: readonly bigint[]): string {
@@ -73,19 +73,19 @@ function sizesText(asset: Asset, sizes: readonly bigint[]): string {
   return texts.filter((_, at) => at < MOST_SIZES || at === texts.length - 1).join(', ');
 }
 
-/** On the tick, rounded towards the position: the price that is named is taken as it stands. */
+/** On the tick, rounded towards the position, so that the named price is accepted as it is. */
 const nearestText = (asset: Asset, { nearest, long }: BeyondCap): string | null =>
   nearest === null ? null : formatTick(coinPrice(asset, nearest), asset.szDecimals, long ? 'ceil' : 'floor');
 
 export const itemError = (text: string, asset: number): ItemStatus => ({ error: withAsset(text, asset) });
 
-/** Base units, 1e18, of what the contract calls tokens. */
+/** Base units, 1e18, from the contract's token size. */
 const baseOf = (venue: Venue, { fill, collateralIndex }: Order): bigint => {
   const priceUsd = fill?.collateralPriceUsd ?? venue.feed.config().collaterals.find(({ index }) => index === collateralIndex)?.priceUsd;
   return ((fill?.sizeToken ?? 0n) * (priceUsd ?? 10n ** 8n)) / 10n ** 8n;
 };
 
-/** As the fills show it; without them, as the orders say they were executed. */
+/** From the fills; without them, from the orders' own executions. */
 function totals(venue: Venue, asset: Asset, orders: readonly Order[], fills: readonly ShownFill[]): { totalSz: string; avgPx: string } {
   const parts = orders.map((order) => ({ base: baseOf(venue, order), price: order.fill?.price ?? 0n }));
   const base = parts.reduce((sum, part) => sum + part.base, 0n);
@@ -98,7 +98,7 @@ function totals(venue: Venue, asset: Asset, orders: readonly Order[], fills: rea
   };
 }
 
-/** `bid@ask`, half a spread to either side of the oracle's price. */
+/** `bid@ask`, half a spread to either side of the oracle price. */
 function bestPrices(venue: Venue, asset: Asset): string {
   const price = coinPrice(asset, venue.feed.lastPrice(asset.id)?.oracle ?? 0n);
   const away = (price * (asset.pair?.spreadP ?? 0n)) / 2n / HUNDRED_PERCENT;

@@ -3,7 +3,7 @@ import type { TranslationRefusal } from '../../core/domain/relay/exchange-order.
 import type { ErrorDetails, GatewayError } from '../../core/errors.js';
 import { TRADE_BUSY } from './plan/write-leg.js';
 
-/** What is said about one item. Clients compare the beginnings; every sentence ends with the asset it is about. */
+/** Texts about one item. Clients compare the beginnings; every text ends with its asset. */
 export const ITEM_TEXTS = {
   invalidAsset: 'Order has invalid asset.',
   zeroSize: 'Order has zero size.',
@@ -45,7 +45,7 @@ export const REASON_TEXTS: Readonly<Record<OrderReason, string>> = {
   OTHER: 'Order was rejected by the contracts.',
 };
 
-/** Of a stop loss beyond the contract's cap; `nearest` is null where fees leave no room for any. */
+/** For a stop loss beyond the contract's cap; `nearest` is null if fees allow no stop loss at all. */
 export const beyondCapText = (nearest: string | null): string =>
   `${ITEM_TEXTS.badTrigger} ${
     nearest === null
@@ -56,7 +56,7 @@ export const beyondCapText = (nearest: string | null): string =>
 interface RefusalFigures {
   /** `bid@ask`. */
   readonly bbo: string;
-  /** Those that cover whole trades. */
+  /** The sizes that cover whole trades. */
   readonly sizes: string;
 }
 
@@ -73,7 +73,7 @@ const REFUSALS: Readonly<Record<TranslationRefusal, (figures: RefusalFigures) =>
   'zero-size': () => ITEM_TEXTS.zeroSize,
 };
 
-/** Errors of the catalogue in the words bots know; null for those that concern more than the item. */
+/** Errors of the catalogue in Hyperliquid's words; null for those that concern more than the item. */
 export function errorText({ code, message, details }: GatewayError): string | null {
   switch (code) {
     case 'SIZE_BELOW_MINIMUM':
@@ -99,13 +99,13 @@ export function errorText({ code, message, details }: GatewayError): string | nu
   }
 }
 
-/** Clients know the first sentence and compare with it; what an order has to be worth here depends on its leverage. */
+/** Clients compare the first sentence; the actual minimum here depends on the leverage. */
 const minimumText = ({ minCollateralUsd, minNotionalUsd, leverage }: ErrorDetails<'SIZE_BELOW_MINIMUM'>): string =>
   minNotionalUsd === undefined || leverage === undefined
     ? `Order must have minimum value of $10. The least collateral here is ${minCollateralUsd} USD.`
     : `Order must have minimum value of $10. At ${leverage}x the minimum here is $${minNotionalUsd}.`;
 
-/** The contract's own errors, where an exchange has a word for them. */
+/** The contract's errors that have a counterpart on Hyperliquid. */
 const REVERTS: Readonly<Record<string, string>> = {
   InsufficientCollateral: 'Order must have minimum value of $10.',
   InsufficientBalance: ITEM_TEXTS.margin,

@@ -10,7 +10,7 @@ import { ITEM_TEXTS } from './item-texts.js';
 import { readOrder } from './read-order.js';
 import type { TradeWork } from './trade-work.js';
 
-/** One change: its answer says nothing but that it was made, or why not. */
+/** One change: the reply only says that it was made, or why not. */
 export async function modify(work: TradeWork, { oid, order }: TradeActionOf<'modify'>): Promise<ExchangeReply> {
   const change = await modifyOne(work, { oid, order }, 0);
   throwIfAll([change.outcome]);
@@ -19,7 +19,7 @@ export async function modify(work: TradeWork, { oid, order }: TradeActionOf<'mod
 }
 
 export async function batchModify(work: TradeWork, { modifies }: TradeActionOf<'batchModify'>): Promise<ExchangeReply> {
-  // The same order changed twice at once, by whatever name: the second no longer finds it.
+  // If one order is changed twice in the action, by whatever name, the second change finds it gone.
   const meant = await Promise.all(modifies.map(({ oid }) => targetIn(work, oid)));
   const isFirst = (at: number): boolean => meant[at] === null || meant.indexOf(meant[at] ?? null) === at;
   const changes = await Promise.all(modifies.map((each, at) => (isFirst(at) ? modifyOne(work, each, at) : Promise.resolve(TWICE))));
@@ -30,7 +30,7 @@ export async function batchModify(work: TradeWork, { modifies }: TradeActionOf<'
   );
 }
 
-/** null where there is nothing of that name. */
+/** null if there is no such order. */
 async function targetIn({ gateway, venue, caller }: TradeWork, oid: Oid): Promise<string | null> {
   const target = await findTarget(gateway, venue, caller, nameOf(oid));
   return target && identityOf(target);

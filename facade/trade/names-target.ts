@@ -17,8 +17,8 @@ type Looked = Pick<Gateway, 'store'>;
 type Definition = Venue['definition'] & { readonly slug: ChainSlug };
 
 /**
- * Whether what a job takes back, replaces or changes is what its signed action names: which slot of the contract that is, only the
- * stored orders say, and they are asked again before the signature.
+ * Whether the order that a job cancels, replaces or changes is the one its signed action names. Only the stored orders map a name to a
+ * slot of the contract, so they are read again before the signature.
  */
 export async function namesTarget(store: Store, definition: Definition, signed: SignedAction, job: RelayJob): Promise<boolean> {
   const context = job.context as JobContext;
@@ -39,7 +39,7 @@ export async function namesTarget(store: Store, definition: Definition, signed: 
       const { tradeIndex, collateralAmount, leverage } = context.context;
       const positions = await store.account.openPositions(definition.slug, signed.trader);
       const held = positions.find((open) => open.tradeIndex === tradeIndex)?.position;
-      // Of a position that has changed since, the same leverage would move another amount than was signed.
+      // If the position changed since, the same leverage would move another amount than was signed.
       const isAsItWas = held?.collateralAmount === collateralAmount && held.leverage === leverage;
       return action.type === 'updateIsolatedMargin' && held?.pairIndex === action.asset && isAsItWas;
     }
@@ -58,7 +58,7 @@ export async function namesTarget(store: Store, definition: Definition, signed: 
   }
 }
 
-/** Whether the trades that an order was taken to be against are of its market, and of the side they were taken for. */
+/** Whether the trades that an order closes belong to its market, and to the side recorded for them. */
 async function areTradesOf(
   store: Store,
   chain: ChainSlug,
@@ -72,7 +72,7 @@ async function areTradesOf(
   });
 }
 
-/** Whether the trade is the one that the bot's order of this very action opened, or put its level on. */
+/** Whether the trade was opened by, or got its level from, the bot's order of this action. */
 async function guards(
   store: Store,
   chain: ChainSlug,
@@ -87,7 +87,7 @@ async function guards(
   return opened.some((known) => known?.order.fill?.tradeIndex === tradeIndex);
 }
 
-/** What an item of the action calls the order it is about. */
+/** The order that an item of the action names. */
 function nameIn(action: TradeAction, item: number): OrderName | null {
   const named = (oid: number | string | undefined): OrderName | null =>
     oid === undefined ? null : typeof oid === 'number' ? { oid: BigInt(oid) } : { cloid: oid };
@@ -121,7 +121,7 @@ function isAmong(intent: Intent, target: Target | null): boolean {
   return kinds.length > 0 && kinds.every(isNamed);
 }
 
-/** Whether the order stays what it is but for the level of a child that is named. */
+/** Whether the order stays the same except for the level of a named child. */
 const changesOne = (intent: AmendIntent, target: Target | null): boolean =>
   (target?.children ?? []).some(({ parent, level }) => {
     const meant = withLevel(parent, level.kind, intent[level.kind]);
@@ -133,7 +133,7 @@ const AMENDED = ['tradeIndex', 'price', 'tp', 'sl', 'slippageP'] as const satisf
 const takesOneOff = (intent: AmendIntent, target: Target): boolean =>
   changesOne(intent, { ...target, children: (target.children ?? []).filter(({ level }) => intent[level.kind] === 0n) });
 
-/** What nobody names: a schedule's entries, and requests that the oracle left unanswered. */
+/** Targets that no action names: a schedule's entries, and requests that the oracle did not answer. */
 async function isOwn(store: Store, chain: ChainSlug, { trader }: SignedAction, job: RelayJob, intent: Intent): Promise<boolean> {
   if (job.purpose === 'reclaim') {
     const order = job.orderId === null ? null : await store.orders.find(chain, trader, job.orderId);

@@ -34,14 +34,14 @@ const isError = (status: ItemStatus): boolean => typeof status === 'object' && '
 
 interface Placed {
   readonly status: ItemStatus;
-  /** Whether there is, or may still be, a position of it. */
+  /** Whether it opened, or may still open, a position. */
   readonly opens: boolean;
 }
 
 const without = (text: string, asset: number): Placed => ({ status: itemError(text, asset), opens: false });
 const NOTHING = without(ITEM_TEXTS.invalidAsset, 0);
 
-/** What can be read is relayed; what cannot has its sentence. One status per order, in order. */
+/** Relays valid orders and returns a text for invalid ones. One status per order, in order. */
 async function place(work: TradeWork, wires: readonly WireOrder[], read: readonly ReadOrder[]): Promise<Placed[]> {
   const { gateway, venue, caller, action, facts, universe, holdMs } = work;
   const taken = await takenCloids(work, read);
@@ -49,7 +49,7 @@ async function place(work: TradeWork, wires: readonly WireOrder[], read: readonl
   const items = read.flatMap((each) => (each.kind === 'order' && isFree(each.item) ? [each.item] : []));
   const outcomes = await relayOrders(gateway, venue, caller, action, { items, holdMs, facts });
   throwIfAll(outcomes);
-  // What was tried on the chain was tried as the delegate. Where nothing was, that none of it can be sent is told before what else is wrong.
+  // Simulated orders were simulated as the delegate. If none was, a missing delegation is reported before other faults.
   if (!outcomes.some(isSent)) await requireDelegate(venue, caller);
   const fills = await readOutcomes(work, outcomes);
   return read.map((each, at): Placed => {
@@ -69,7 +69,7 @@ function opensBy(outcome: ItemOutcome): boolean {
 
 const isSent = ({ kind }: ItemOutcome): boolean => kind === 'filled' || kind === 'resting' || kind === 'rejected';
 
-/** A bot that repeats an order after a time-out must not get it twice: a name of something that still lives is taken. */
+/** A bot that repeats an order after a time-out must not get it twice: a cloid of a live order is taken. */
 async function takenCloids({ gateway, venue, caller }: TradeWork, read: readonly ReadOrder[]): Promise<ReadonlySet<string>> {
   const asked = read.flatMap((each) => (each.kind === 'order' && each.item.cloid !== null ? [each.item.cloid] : []));
   const twice = asked.filter((cloid, at) => asked.indexOf(cloid) !== at);
@@ -77,7 +77,7 @@ async function takenCloids({ gateway, venue, caller }: TradeWork, read: readonly
   return new Set([...(await gateway.store.exchange.liveCloids(venue.definition.slug, caller.trader, asked)), ...twice]);
 }
 
-/** The first order is the parent; the triggers after it become take profit and stop loss of what it opens. */
+/** The first order is the parent; the triggers after it become the TP/SL of what it opens. */
 async function withChildren(work: TradeWork, wires: readonly WireOrder[], read: readonly ReadOrder[]): Promise<ExchangeReply> {
   const [wire, ...wiresBehind] = wires;
   const [parent, ...readBehind] = read;
@@ -97,7 +97,7 @@ async function withChildren(work: TradeWork, wires: readonly WireOrder[], read: 
   return statuses('order', [status, ...children.map(ofChild)]);
 }
 
-/** Whoever asks for a stop loss does not want to be without: what opens is placed with it, or not at all. */
+/** An opening with a stop loss is placed together with it, or not at all. */
 function guardedBy(
   levels: AttachedLevels,
   parent: ReadOrder,
@@ -111,7 +111,7 @@ function guardedBy(
   return isGuarded ? { kind: 'order', item: { ...parent.item, ...levels, children } } : { kind: 'error', text: ITEM_TEXTS.unguarded };
 }
 
-/** A child bears its name like any order, and takes none from one that lives. */
+/** A child has a cloid like any order, and cannot take that of a live one. */
 const withFreeNames = (children: readonly ReadOrder[], taken: ReadonlySet<string>): ReadOrder[] =>
   children.map((child) =>
     child.kind === 'order' && child.item.cloid !== null && taken.has(child.item.cloid)
@@ -119,7 +119,7 @@ const withFreeNames = (children: readonly ReadOrder[], taken: ReadonlySet<string
       : child,
   );
 
-/** The contract has one take profit and one stop loss for all of a trade: what cannot be one of them is told, never dropped. */
+/** The contract has one TP and one SL per trade: a child that cannot be one of them is refused, never dropped. */
 function asChildren(children: readonly ReadOrder[], parent: WireOrder): ReadOrder[] {
   const given = new Set<'tp' | 'sl'>();
   return children.map((child) => {
@@ -131,7 +131,7 @@ function asChildren(children: readonly ReadOrder[], parent: WireOrder): ReadOrde
   });
 }
 
-/** A level guards what its parent opens: in the same market, on the other side, all of it. */
+/** A level must be in its parent's market, on the opposite side, and for the whole size. */
 function whyNoChild({ pairIndex, order: { isBuy, style }, wire }: ExchangeItem, parent: WireOrder, given: ReadonlySet<'tp' | 'sl'>) {
   if (pairIndex !== parent.a) return ITEM_TEXTS.invalidAsset;
   if (isBuy === parent.b) return ITEM_TEXTS.reduceOnly;

@@ -8,12 +8,12 @@ import { lotOf, type Asset } from '../universe.js';
 import { ITEM_TEXTS } from './item-texts.js';
 
 const SIGNIFICANT = 5;
-/** Decimals of a price and of a size make up six. */
+/** The decimals of a price and of a size add up to six at most. */
 const PRICE_AND_SIZE = 6;
 
 export type ReadOrder = { readonly kind: 'order'; readonly item: ExchangeItem } | { readonly kind: 'error'; readonly text: string };
 
-/** An order on the wire → what it asks for, in the contract's units; or the sentence that says what is wrong with it. */
+/** Converts a wire order to the contract's units, or returns the text that says what is wrong with it. */
 export function readOrder(asset: Asset | undefined, wire: WireOrder, item: number, grouping: Grouping = 'na'): ReadOrder {
   if (asset === undefined || asset.pair === null) return error(ITEM_TEXTS.invalidAsset);
   const isWholePosition = 'trigger' in wire.t && wire.r && isZero(wire.s);
@@ -42,7 +42,7 @@ export function readOrder(asset: Asset | undefined, wire: WireOrder, item: numbe
   };
 }
 
-/** More than the contracts can count, with room for a slippage on top: 64 bits of price, 120 of collateral. */
+/** Above the contracts' limits (64 bits of price, 120 of collateral), with a margin for slippage. */
 const MAX_PRICE = 2n ** 62n;
 const MAX_SIZE = 10n ** 42n;
 const isPrice = (price: bigint): boolean => price > 0n && price <= MAX_PRICE;
@@ -57,7 +57,7 @@ function isOnTick(price: Decimal, szDecimals: number): boolean {
   return decimals <= PRICE_AND_SIZE - szDecimals && price.units.toString().length <= SIGNIFICANT;
 }
 
-/** Prices are rounded in the trader's favour where the contract has fewer digits: a buyer's down, a seller's up. */
+/** If the contract has fewer digits, prices are rounded in the trader's favour: a buyer's down, a seller's up. */
 export function exchangeOrder(asset: Pick<Asset, 'multiplier'>, wire: WireOrder): ExchangeOrder {
   const rounding = wire.b ? 'floor' : 'ceil';
   const price = (text: string): bigint => {

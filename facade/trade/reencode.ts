@@ -18,13 +18,13 @@ import { termsOf } from './plan/write-leg.js';
 import { isTradeType, ordersOf, TRADE_SCHEMAS, type TradeAction, type WireOrder } from '../actions/trade.js';
 import { exchangeOrder } from './read-order.js';
 
-/** Beside the kind, what each job keeps of its translation. `multiplier` is of the market's coin. */
+/** What each job stores of its translation, besides its kind. `multiplier` is the market coin's. */
 export type JobContext =
   OrderJobContext | ReplaceJobContext | ChildJobContext | CancelJobContext | MarginJobContext | RoomJobContext | FlattenJobContext;
 
 /**
- * What a stored action means on the Diamond, worked out from its signed text: the calls among which the one to be signed must be. Called
- * by the relayer for every transaction, and believing nothing but the text and the figures the translation stood on.
+ * Re-encodes a stored action from its signed text: the call to be signed must be among the returned ones. The relayer calls it for every
+ * transaction; it uses only the text and the figures that the translation was based on.
  */
 export function reencode(
   signed: SignedAction,
@@ -37,7 +37,7 @@ export function reencode(
   return intents.map((intent) => encodeIntent(intent, signed.trader));
 }
 
-/** The action in a signed body; null when it is none that trades. */
+/** The action in a signed body; null if it does not trade. */
 export function readAction(envelope: string): TradeAction | null {
   const { action } = JSON.parse(envelope) as { action?: { type?: string } };
   if (action?.type === undefined || !isTradeType(action.type)) return null;
@@ -86,7 +86,7 @@ function orderOf(action: TradeAction, item: number): WireOrder | null {
   return action.type === 'batchModify' ? (action.modifies[item]?.order ?? null) : null;
 }
 
-/** Take profit and stop loss of an opening are triggers behind the parent of the same action, or none. Those are no orders of their own. */
+/** TP/SL of an opening must be triggers after the parent in the same action, or none. They are no orders of their own. */
 function areSigned(
   action: TradeAction,
   { item, context: { tp, sl } }: OrderJobContext | ReplaceJobContext,
@@ -100,14 +100,14 @@ function areSigned(
   return isSigned(tp, 'tp') && isSigned(sl, 'sl');
 }
 
-/** What stands behind a parent and can guard what it opens; null where there is no parent. */
+/** The children of a parent that can become its levels; null if there is no parent. */
 function childrenOf(action: TradeAction): readonly WireOrder[] | null {
   if (action.type !== 'order' || action.grouping !== 'normalTpsl') return null;
   const [parent, ...children] = action.orders;
   return children.filter(({ a, b }) => a === parent?.a && b !== parent.b);
 }
 
-/** How far the levels of an item may be followed: those behind a parent, or the item where it is a level itself. */
+/** The closing slippages of an item's levels: those of its children, or of the item if it is a level itself. */
 function roomsOf(action: TradeAction, item: number, multiplierOf: (asset: number) => bigint): readonly bigint[] {
   const children = childrenOf(action);
   const isParent = children !== null;
@@ -117,7 +117,7 @@ function roomsOf(action: TradeAction, item: number, multiplierOf: (asset: number
   });
 }
 
-/** Of a resting order all stays as it is but the level that the changed order names. */
+/** A resting order stays the same except for the level that the changed order names. */
 function childIntents(action: TradeAction, { item, intent }: ChildJobContext, multiplierOf: (asset: number) => bigint): readonly Intent[] {
   const wire = action.type === 'modify' || action.type === 'batchModify' ? orderOf(action, item) : null;
   const style = wire && exchangeOrder({ multiplier: multiplierOf(wire.a) }, wire).style;
@@ -138,7 +138,7 @@ function orderIntents(wire: WireOrder, job: OrderJobContext | ReplaceJobContext,
   });
 }
 
-/** A cancel, the cancel half of a change, or what a schedule was set for. */
+/** True for a cancel, the cancel half of a change, or a schedule. */
 const mayTakeBack = ({ type }: TradeAction, purpose: RelayJob['purpose']): boolean =>
   purpose === 'scheduled-cancel'
     ? type === 'scheduleCancel'
@@ -147,6 +147,6 @@ const mayTakeBack = ({ type }: TradeAction, purpose: RelayJob['purpose']): boole
 const onlyTakesBack = (intent: Intent): boolean =>
   intent.kind === 'withdraw' ||
   intent.kind === 'reclaim' ||
-  // Which level it takes off, and that the rest of the order stays, is compared with the order itself.
+  // Which level is removed, and that the rest stays, is compared with the order itself.
   (intent.kind === 'amend' && (intent.tp === 0n || intent.sl === 0n)) ||
   (intent.kind === 'protect' && (intent.tp ?? 0n) === 0n && (intent.sl ?? 0n) === 0n && intent.slippageP === undefined);

@@ -8,18 +8,18 @@ import { TEXTS } from '../texts.js';
 import { ITEM_TEXTS } from './item-texts.js';
 import type { TradeWork } from './trade-work.js';
 
-/** A schedule nearer than this would fire before it could be moved. */
+/** A schedule nearer than this would fire before it could be postponed. */
 const SOONEST_MS = 5_000;
-/** A bot that lives moves its schedule long before; a date far away only keeps a row. */
+/** A running bot postpones its schedule long before this; a later date would only occupy a row. */
 const LATEST_MS = 7 * 86_400_000;
 
-/** The dead man's switch: set, moved, or taken away. */
+/** The dead man's switch: sets, postpones or removes a schedule. */
 export async function runScheduled(work: TradeWork, { time }: TradeActionOf<'scheduleCancel'>): Promise<ExchangeReply> {
   const { gateway, venue, caller, action } = work;
   if (time !== undefined && time < venue.clock.now() + SOONEST_MS) return refused(TEXTS.scheduledTooSoon);
   if (time !== undefined && time > venue.clock.now() + LATEST_MS) return refused(TEXTS.scheduledTooLate);
   const { trader, agent } = caller;
-  // A switch that nobody will pull is worse than none; taking one away is always fine.
+  // A schedule that cannot be executed is worse than none; removing one is always allowed.
   const closed = time === undefined || venue.relayer === null ? null : closedText(venue.relayer.standing(caller.sender));
   if (closed !== null) return refused(closed);
   const isSet = await gateway.store.exchange.schedule({
@@ -32,7 +32,7 @@ export async function runScheduled(work: TradeWork, { time }: TradeActionOf<'sch
   return isSet ? DONE : refused(TEXTS.unknownSigner(agent));
 }
 
-/** Remembered for the next opening; open trades keep theirs. */
+/** Stored for the next opening; open trades keep theirs. */
 export async function updateLeverage(work: TradeWork, action: TradeActionOf<'updateLeverage'>): Promise<ExchangeReply> {
   const { gateway, venue, caller, universe } = work;
   const { asset: id, isCross, leverage } = action;
@@ -48,7 +48,7 @@ export async function updateLeverage(work: TradeWork, action: TradeActionOf<'upd
   return DONE;
 }
 
-/** Margin into a position, or out of it. */
+/** Adds margin to a position or removes some. */
 export async function updateMargin(work: TradeWork, { asset: id, ntli }: TradeActionOf<'updateIsolatedMargin'>): Promise<ExchangeReply> {
   const { gateway, venue, caller, action, universe, holdMs } = work;
   const asset = universe.assets[id];

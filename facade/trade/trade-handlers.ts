@@ -13,7 +13,7 @@ import { createUniverses } from '../universe.js';
 
 type Work<Type extends TradeType> = (work: TradeWork, action: TradeActionOf<Type>) => Promise<ExchangeReply>;
 
-/** Every action that trades. Its signed form is stored: the relayer may be asked to sign for it. */
+/** All trading actions. The signed form is stored, because the relayer checks it before signing. */
 export function createTradeHandlers(gateway: Gateway): TradeHandlers {
   const { holdMs } = gateway.facade;
   const universes = createUniverses(gateway);
@@ -21,14 +21,14 @@ export function createTradeHandlers(gateway: Gateway): TradeHandlers {
     <Type extends TradeType>(work: Work<Type>): TradeHandler<Type> =>
     async (context, action) =>
       work({ ...context, universe: await universes.of(context.venue), holdMs }, action);
-  /** What has to reach the chain is not begun while it cannot; cancels find out themselves, since some need no transaction. */
+  /** Refuses transactions while nothing can be sent; cancels check this themselves, as some need no transaction. */
   const sender =
     <Type extends TradeType>(work: Work<Type>): TradeHandler<Type> =>
     async (context, action) => {
       requireLane(context.venue, context.caller);
       return handler(work)(context, action);
     };
-  /** New orders are tried on the chain as they will be sent, which tells in the same question whether the trader has delegated. */
+  /** New orders are simulated as they will be sent, and the same request shows whether the trader has delegated. */
   const delegated =
     <Type extends TradeType>(work: TradeHandler<Type>): TradeHandler<Type> =>
     async (context, action) => {

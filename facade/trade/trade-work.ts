@@ -3,6 +3,6 @@ import type { Universe } from '../universe.js';
 
 export interface TradeWork extends TradeContext {
   readonly universe: Universe;
-  /** How long the answer may be held back for the outcome. */
+  /** How long the reply may be delayed for the outcome. */
   readonly holdMs: number;
 }

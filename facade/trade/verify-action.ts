@@ -10,7 +10,7 @@ import { readOrderedJson } from '../signing/ordered-json.js';
 import { createPhantomDigest } from '../signing/phantom-agent.js';
 import { readUserSigned, userSignedDigest } from '../signing/user-signed.js';
 
-/** Why a stored action is no proof of what its trader wants; null when it is. */
+/** Why a stored action does not prove its trader's request; null if it does. */
 export type VerifyAction = (action: SignedAction, purpose: RelayPurpose, now: number) => string | null;
 
 interface Approval {
@@ -19,12 +19,12 @@ interface Approval {
   readonly endsAt: number | null;
 }
 
-/** Approvals that were read; an agent sends many actions under one. */
+/** Cached approvals; an agent sends many actions under one. */
 const MOST_KEPT = 10_000;
 
 /**
- * Recovers the signer of a stored action from its own text, and the trader from the stored approval of that signer: who can write to the
- * database, and has no key of a trader or its agent, cannot have anything signed. An action read with others of a batch is recovered once.
+ * Recovers the signer of a stored action from its text, and the trader from the stored approval of that signer: write access to the
+ * database without a key of a trader or agent is not enough to get anything signed. An action of a batch is recovered once.
  */
 export function createVerifyAction({ keccak, recover }: Crypto): VerifyAction {
   const digest = createPhantomDigest(keccak);
@@ -67,7 +67,7 @@ export function createVerifyAction({ keccak, recover }: Crypto): VerifyAction {
   return (action, purpose, now) => {
     const doubt = verified.has(action) ? (verified.get(action) ?? null) : doubtOf(action);
     verified.set(action, doubt);
-    // What is reclaimed goes to the trader, independent of the requester.
+    // Reclaimed collateral always goes to the trader, whoever requested it.
     if (doubt !== null || action.signer === action.trader || purpose === 'reclaim') return doubt;
     if (action.approval == null) return 'the approval of its agent is not stored: let the trader approve the agent again';
     const approval = keptApproval(action.approval);
@@ -78,7 +78,7 @@ export function createVerifyAction({ keccak, recover }: Crypto): VerifyAction {
   };
 }
 
-/** What cannot be read is no proof. */
+/** Null if it cannot be parsed: then it is no proof. */
 function readable<Read>(read: () => Read): Read | null {
   try {
     return read();
@@ -87,7 +87,7 @@ function readable<Read>(read: () => Read): Read | null {
   }
 }
 
-/** Epoch ms after which the client does not want it any more; null when it named none. */
+/** Epoch ms of the expiry set by the client; null if there is none. */
 export function expiryOf({ envelope }: Pick<SignedAction, 'envelope'>): number | null {
   const { expiresAfter } = JSON.parse(envelope) as { readonly expiresAfter?: unknown };
   return typeof expiresAfter === 'number' ? expiresAfter : null;

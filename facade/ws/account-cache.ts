@@ -6,17 +6,17 @@ import { createTopic } from '../../core/stream/topic.js';
 import { readAccount, type AccountFacts } from '../info/account-state.js';
 
 /**
- * A transfer between wallets, a changed leverage and what others do to a market's fees leave no trace in the journal. Anybody may watch
- * any address here, so all accounts of a venue share one rate: up to 20 are read every five seconds, more of them less often.
+ * Transfers between wallets, changes of leverage and market-wide fee changes leave no trace in the journal. Any client may watch any
+ * address, so all accounts of a venue share one rate: up to 20 are read every five seconds, with more of them less often.
  */
 export const ACCOUNT_POLLS: PollRingOptions = { everyMs: 5_000, perSecond: 4 };
-/** A node may answer for the block before the one that the journal speaks of; so many new blocks later it does no more. */
+/** A node may lag one block behind the journal; after this many new blocks it does not any more. */
 const HEADS_AFTER = 2;
 
-/** What the chain says of one account: asked when something happened, however many feeds price it. */
+/** The chain's facts of one account: read when something happened, and shared by all feeds that value it. */
 export interface AccountCache {
   facts(): Promise<AccountFacts>;
-  /** The facts may have become others. */
+  /** Called when the facts may have changed. */
   listen(listener: () => void): Cancel;
   readonly stop: Cancel;
 }
@@ -54,7 +54,7 @@ export function createAccountCache({ gateway, venue, journal, polls, trader }: A
   const read = (): Promise<AccountFacts> => {
     const reading = readAccount(gateway, venue, trader);
     known = reading;
-    // A read that failed stays the answer until the next poll or event: prices change several times a second, and each would ask again.
+    // A failed read is kept until the next poll or event: otherwise every price change would repeat it.
     reading.catch(() => undefined);
     return reading;
   };

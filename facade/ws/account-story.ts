@@ -12,22 +12,22 @@ import { describeFills, type FillNews } from './fill-news.js';
 import { createOrderNews } from './order-news.js';
 import { createMovedStops } from './protection-news.js';
 
-/** What became of an account with some entries of its journal. Made once for all lines; empty lists where nothing did. */
+/** The updates that result from some journal entries of an account. Computed once for all connections; lists may be empty. */
 export interface News extends FillNews {
   readonly orders: readonly OrderWithStatus[];
   readonly nonUserCancels: readonly NonUserCancel[];
-  /** What was moved and why, a sentence for each stop loss that the contract keeps elsewhere than it was asked for. */
+  /** One sentence per stop loss that the contract moved: where to and why. */
   readonly moved: readonly string[];
 }
 
 export interface StoryListener {
   readonly onNews: (news: News) => void;
-  /** It cannot be followed any more. */
+  /** The account cannot be followed any more. */
   readonly onLost: () => void;
 }
 
 export interface AccountStory {
-  /** From then on nothing is missed. Rejects when the account cannot be read. */
+  /** Once resolved, no update is missed. Rejects if the account cannot be read. */
   readonly ready: Promise<void>;
   listen(listener: StoryListener): Cancel;
   readonly stop: Cancel;
@@ -43,7 +43,7 @@ export interface StoryOptions {
   readonly trader: Address;
 }
 
-/** An account's orders and fills in the facade's words, told from its journal: whichever replica wrote it. */
+/** Order and fill updates of an account in the facade's format, derived from its journal, whichever replica wrote it. */
 export function createAccountStory({ gateway, venue, journal, readContext, trader }: StoryOptions): AccountStory {
   const news = createTopic<News>('facade story', venue.log);
   const loss = createTopic<null>('facade story', venue.log);
@@ -51,10 +51,10 @@ export function createAccountStory({ gateway, venue, journal, readContext, trade
   let cancel: Cancel = () => undefined;
   const orderNews = createOrderNews();
   const movedStops = createMovedStops();
-  // Markets are listed and delisted while it lives.
+  // Markets are listed and delisted during its lifetime.
   const readWhose = async (): Promise<Whose> => ({ gateway, venue, universe: (await readContext()).universe, trader });
 
-  /** Updates are made one after the other, because each is compared with the one before it. */
+  /** Updates are computed one after the other, because each is compared with the previous one. */
   let last: Promise<unknown> = Promise.resolve();
   let stopLooking: Cancel = () => undefined;
 
@@ -64,12 +64,12 @@ export function createAccountStory({ gateway, venue, journal, readContext, trade
   };
 
   const inTurn = (own: readonly JournalEntry[]): Promise<void> => {
-    const sent = last.then(() => tell(own));
+    const sent = last.then(() => publish(own));
     last = sent.catch(() => undefined);
     return sent;
   };
 
-  /** A level that another one replaced in the same block, or that never reaches the chain, ends without an entry in the journal. */
+  /** A level that was replaced in the same block, or never reaches the chain, ends without a journal entry. */
   const lookAgain = (): void => {
     stopLooking();
     if (isStopped || !orderNews.isWaiting()) return;
@@ -81,8 +81,8 @@ export function createAccountStory({ gateway, venue, journal, readContext, trade
     });
   };
 
-  const tell = async (own: readonly JournalEntry[]): Promise<void> => {
-    // Side by side they would read the same rows at different moments.
+  const publish = async (own: readonly JournalEntry[]): Promise<void> => {
+    // In sequence, so that all of them see the same rows.
     const whose = await readWhose();
     const changed = await orderNews.describe(whose, own);
     const fills = await describeFills(whose, own);

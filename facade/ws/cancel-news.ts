@@ -1,6 +1,6 @@
 import { UNASKED_CANCELS, type HlStatus, type OrderWithStatus, type Whose } from '../info/order-shapes.js';
 
-/** An order that is gone although its owner did not cancel it. */
+/** An order that was canceled without a request of its owner. */
 export interface NonUserCancel {
   readonly coin: string;
   readonly oid: number;
@@ -8,10 +8,10 @@ export interface NonUserCancel {
 
 const isUnasked = (status: HlStatus): boolean => UNASKED_CANCELS.some((word) => word === status);
 
-/** Of what was just told: what the contract, a schedule, or the relayer for want of an answer of the oracle took away. */
-export async function describeCancels({ gateway, venue }: Whose, told: readonly OrderWithStatus[]): Promise<NonUserCancel[]> {
-  const canceled = told.flatMap(({ order, status }) => (status === 'canceled' ? [BigInt(order.oid)] : []));
+/** Of the published updates: orders canceled by the contract, by a schedule, or by the relayer because the oracle did not answer. */
+export async function describeCancels({ gateway, venue }: Whose, published: readonly OrderWithStatus[]): Promise<NonUserCancel[]> {
+  const canceled = published.flatMap(({ order, status }) => (status === 'canceled' ? [BigInt(order.oid)] : []));
   const taken = await gateway.store.facade.history.takenBack(venue.definition.slug, canceled);
   const isOurs = ({ order, status }: OrderWithStatus): boolean => status === 'canceled' && taken.has(BigInt(order.oid));
-  return told.flatMap((each) => (isUnasked(each.status) || isOurs(each) ? [{ coin: each.order.coin, oid: each.order.oid }] : []));
+  return published.flatMap((each) => (isUnasked(each.status) || isOurs(each) ? [{ coin: each.order.coin, oid: each.order.oid }] : []));
 }

@@ -13,20 +13,20 @@ export interface ChartKey {
 }
 
 export interface CandleFrame {
-  /** Of the candle; a later frame of it says all that an earlier one did. */
+  /** Identifies the candle; a later frame of it replaces an earlier one. */
   readonly key: string;
   readonly text: string;
 }
 
 export interface CandleFeed {
-  /** The candle that is forming as soon as it is known, then each that is new or became another one. */
+  /** Sends the forming candle as soon as it is known, then each new or changed one. */
   follow(listener: (frame: CandleFrame) => void): Cancel;
   readonly stop: Cancel;
 }
 
 const RETRY_MS = 5_000;
 
-/** One market's candles of one length, made of those that the charts have. */
+/** One market's candles of one interval, built from the charts' candles. */
 export function createCandleFeed(stream: VenueStream, { asset, interval }: ChartKey): CandleFeed {
   const { venue } = stream;
   const shape = CANDLE_SHAPES[interval];
@@ -36,7 +36,7 @@ export function createCandleFeed(stream: VenueStream, { asset, interval }: Chart
   let latest: CandleFrame | null = null;
   let cancel: Cancel = () => undefined;
 
-  const tell = (start: number): void => {
+  const publish = (start: number): void => {
     const own = [...parts.values()].filter(({ time }) => shape.start(time) === start).sort((a, b) => a.time - b.time);
     const [candle] = joinCandles(own, shape);
     if (candle === undefined) return;
@@ -46,7 +46,7 @@ export function createCandleFeed(stream: VenueStream, { asset, interval }: Chart
 
   const change = (changed: readonly ShownCandle[]): void => {
     for (const candle of changed) parts.set(candle.time, unitsOf(candle));
-    for (const start of new Set(changed.map(({ time }) => shape.start(time)).sort((a, b) => a - b))) tell(start);
+    for (const start of new Set(changed.map(({ time }) => shape.start(time)).sort((a, b) => a - b))) publish(start);
     const begun = Math.max(...[...parts.keys()].map((time) => shape.start(time)));
     for (const time of parts.keys()) if (shape.next(shape.start(time)) < begun) parts.delete(time);
   };

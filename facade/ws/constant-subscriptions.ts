@@ -5,7 +5,7 @@ import { SHARED_BY_ALL, subscriptionType, tellOnce, type SubscriptionType } from
 
 const OfUser = z.object({ user: User });
 
-/** What does not exist here begins with an empty snapshot, and nothing follows. */
+/** Features that do not exist here: an empty snapshot, and no updates. */
 const empty = (type: string, field: string): SubscriptionType =>
   subscriptionType({
     type,
@@ -15,7 +15,7 @@ const empty = (type: string, field: string): SubscriptionType =>
   });
 
 export const CONSTANT_SUBSCRIPTIONS: readonly SubscriptionType[] = [
-  // Costs of holding stay inside a trade until it is closed: no payment ever happens, and none is made up.
+  // Holding costs stay in a trade until it is closed, so there are no funding payments.
   empty('userFundings', 'fundings'),
   empty('userNonFundingLedgerUpdates', 'nonFundingLedgerUpdates'),
   empty('userTwapSliceFills', 'twapSliceFills'),

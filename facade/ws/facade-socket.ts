@@ -11,7 +11,7 @@ import { createVenueFeeds, type VenueFeeds } from './venue-feeds.js';
 export interface FacadeSocketParts {
   readonly streamOf: (venue: Venue) => VenueStream;
   readonly hot: HotReplies;
-  /** Null where nobody sends: what is posted can then only ask. */
+  /** Null without a relayer: posts can only read then. */
   readonly trade: TradeHandlers | null;
 }
 

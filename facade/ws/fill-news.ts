@@ -15,10 +15,10 @@ export interface Liquidation {
 }
 
 export interface FillNews {
-  /** Oldest first, as the info door tells them. */
+  /** Oldest first, in the format of the info endpoint. */
   readonly fills: readonly ShownFill[];
   readonly liquidations: readonly Liquidation[];
-  /** The chain took fills back that were told before. */
+  /** A reorganisation removed fills that were published before. */
   readonly hasTakenBack: boolean;
 }
 
@@ -37,7 +37,7 @@ export async function describeFills(whose: Whose, entries: readonly JournalEntry
   return { fills: await shownFills(whose, happened), liquidations: liquidationsOf(whose, happened), hasTakenBack };
 }
 
-/** Read as a stretch of time, so that they are the same as in every other answer. */
+/** Read as a time range, so that they equal those of every other reply. */
 async function shownFills(whose: Whose, happened: readonly Happened[]): Promise<ShownFill[]> {
   if (happened.length === 0) return [];
   const times = happened.map(({ executed }) => executed.place.at);
@@ -46,7 +46,7 @@ async function shownFills(whose: Whose, happened: readonly Happened[]): Promise<
   return (await readFills(whose, window)).filter(({ fill }) => ids.has(fill.id));
 }
 
-/** The contract itself liquidates, one trade at a time. */
+/** The contract liquidates one trade at a time. */
 function liquidationsOf({ venue, trader }: Whose, happened: readonly Happened[]): Liquidation[] {
   const config = venue.feed.config();
   return happened.flatMap(({ id, executed }) => {

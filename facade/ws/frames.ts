@@ -1,4 +1,4 @@
-/** What the server says, as text. Frames that many lines get are written down once by whoever makes them. */
+/** Server frames as text. A frame for many connections is serialised once. */
 
 export const frameText = (channel: string, data: unknown): string => wrapText(channel, JSON.stringify(data));
 

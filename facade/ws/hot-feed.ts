@@ -4,28 +4,28 @@ import type { Cancel } from '../../core/types.js';
 import { createRefresh } from '../../core/stream/refresh.js';
 import { createTopic } from '../../core/stream/topic.js';
 
-/** A frame, and what of it makes it another one: a moment alone does not. */
+/** A frame, and the part of it that counts as a change: the timestamp alone does not. */
 export interface Made {
   readonly text: string;
   readonly sameAs: string;
 }
 
 export interface HotFeedOptions {
-  /** Changes that come faster are told together. */
+  /** Changes that come faster are merged. */
   readonly gapMs: number;
-  /** null while there is nothing to tell. */
+  /** null while there is nothing to publish. */
   readonly make: () => Promise<Made | null>;
-  /** Calls `ask` whenever it may have become another one. */
+  /** Calls `ask` whenever the frame may have changed. */
   readonly watch: (ask: () => void) => readonly Cancel[];
 }
 
 export interface HotFeed {
-  /** The newest frame as soon as there is one, then every other one. */
+  /** Sends the newest frame as soon as there is one, then each changed one. */
   follow(listener: (text: string) => void): Cancel;
   readonly stop: Cancel;
 }
 
-/** One frame that is made once per change, however many lines it goes to. */
+/** A frame that is built once per change, however many connections receive it. */
 export function createHotFeed({ clock, log }: Venue, { gapMs, make, watch }: HotFeedOptions): HotFeed {
   const topic = createTopic<string>('facade', log);
   let latest: Made | null = null;
@@ -37,7 +37,7 @@ export function createHotFeed({ clock, log }: Venue, { gapMs, make, watch }: Hot
       latest = isNews || made === null ? made : latest;
       if (isNews) topic.tell(made.text);
     } catch (error) {
-      // What cannot be told now is told when it can be; nobody new hears what is no longer true.
+      // Built again when it can be; new subscribers must not get a stale frame.
       latest = null;
       if (!(error instanceof GatewayError)) log.warn('facade.feed-not-made', { error });
     }

@@ -2,12 +2,12 @@ import type { Cancel } from '../../core/types.js';
 import type { Outbox } from '../../core/stream/outbox.js';
 
 export interface KeyedOutbox {
-  /** A later frame of the same key takes the place of one that was not sent yet. */
+  /** A later frame of the same key replaces one that was not sent yet. */
   tell(key: string, text: string): void;
   readonly stop: Cancel;
 }
 
-/** Frames of which only the newest of a kind matters: a slow line gets fewer of them, and holds no more than one of each. */
+/** For frames of which only the newest per key matters: a slow connection gets fewer of them, and holds at most one of each. */
 export function createKeyedOutbox(outbox: Outbox): KeyedOutbox {
   const waiting = new Map<string, string>();
   const offer = {

@@ -21,7 +21,7 @@ const MainDex = Dex.transform((dex) => dex ?? '');
 const OfDex = z.object({ dex: MainDex });
 const OfCoin = z.object({ coin: Coin });
 
-/** Lines that want the same share one feed, and get its newest frame. */
+/** Connections with the same subscription share one feed, and get its newest frame. */
 export function openHot({ feeds, outbox }: Pick<OpenContext, 'feeds' | 'outbox'>, request: FeedRequest): Opened {
   const { part, release } = feeds.hot(request);
   const box = createKeyedOutbox(outbox);
@@ -42,7 +42,7 @@ interface PricedRow {
   readonly make: (context: InfoContext) => Made | null;
 }
 
-/** What moves with prices alone. */
+/** Feeds that depend on prices alone. */
 const openPriced = (context: OpenContext, { id, gapMs, pairIndex, make }: PricedRow): Opened => {
   const { feeds } = context;
   return openHot(context, {
@@ -79,7 +79,7 @@ function openBook(context: OpenContext, { coin, ...coarseness }: z.output<typeof
   });
 }
 
-/** The touch, told when it moves. */
+/** The best bid and ask, published when they change. */
 function openBbo(context: OpenContext, coin: string): Opened | null {
   const asset = marketIn(context, coin);
   if (asset === null) return null;
@@ -95,7 +95,7 @@ function openBbo(context: OpenContext, coin: string): Opened | null {
   });
 }
 
-/** Each execution is told: what a slow line would miss of them counts against it. */
+/** Every execution is sent: a connection that cannot keep up is closed instead of missing some. */
 function openTrades(context: OpenContext, coin: string): Opened | null {
   const asset = marketIn(context, coin);
   if (asset === null) return null;
@@ -148,7 +148,7 @@ const openMids = (context: OpenContext, dex: string): Opened =>
         make: ({ venue, universe }) => plain(frameText('allMids', { mids: allMids(venue, universe) })),
       });
 
-/** Clients expect this channel alone as raw DEFLATE in base64. */
+/** Clients expect this channel as raw DEFLATE in base64. */
 const packed = (data: unknown): string => deflateRawSync(JSON.stringify(data)).toString('base64');
 
 const marks = (context: OpenContext, current: InfoContext) => {

@@ -9,41 +9,41 @@ import { isTrade, showOrder, statusOf, type OrderWithStatus, type Whose } from '
 import { createProtectionNews } from './protection-news.js';
 
 export interface OrderNews {
-  /** Looks at what is there already, so that only what changes is news. */
+  /** Reads the current state, so that only later changes are published. */
   begin(whose: Whose): Promise<void>;
-  /** One update per order of the bot and change of it, oldest first. */
+  /** One update per change of a bot's order, oldest first. */
   describe(whose: Whose, entries: readonly JournalEntry[]): Promise<OrderWithStatus[]>;
-  /** Whether it has to be asked again although the journal says nothing. */
+  /** Whether it must be polled although the journal has no entry. */
   isWaiting(): boolean;
 }
 
 interface Change {
   readonly id: bigint;
-  /** null where the chain took all of it back. */
+  /** null if a reorganisation removed the order. */
   readonly order: Order | null;
-  /** What was told last, of a correction. */
+  /** For a correction: the state published before. */
   readonly before: Order | null;
 }
 
-/** As many orders as one account has under way. */
-const MOST_TOLD = 2_000;
-/** A bot's own terms are written down a moment after its first order of ours; they are waited for so many times so long. */
+/** More than an account has pending at a time. */
+const MAX_PUBLISHED = 2_000;
+/** A bot's record is stored a moment after its first order; it is retried this often. */
 const RECORD_TRIES = 5;
 const RECORD_WAIT_MS = 40;
 
 export function createOrderNews(): OrderNews {
   const protections = createProtectionNews();
-  /** What was told last of an order, so that what changes nothing for its owner is not told. */
-  const told = new Map<number, string>();
+  /** The last published update of each order, so that repetitions are skipped. */
+  const published = new Map<number, string>();
 
   const isNews = (shown: OrderWithStatus): boolean => {
     const { oid } = shown.order;
     const text = JSON.stringify([shown.order, shown.status]);
-    if (told.get(oid) === text) return false;
-    told.delete(oid);
-    told.set(oid, text);
-    const [oldest] = told.keys();
-    if (told.size > MOST_TOLD && oldest !== undefined) told.delete(oldest);
+    if (published.get(oid) === text) return false;
+    published.delete(oid);
+    published.set(oid, text);
+    const [oldest] = published.keys();
+    if (published.size > MAX_PUBLISHED && oldest !== undefined) published.delete(oldest);
     return true;
   };
 
@@ -83,7 +83,7 @@ async function showChanges(whose: Whose, changes: readonly Change[]): Promise<Or
   });
 }
 
-/** Of the orders that came through the facade. */
+/** Records of orders that came through the facade. */
 async function readRecords({ gateway, venue }: Whose, ids: readonly bigint[]): Promise<ReadonlyMap<bigint, ExchangeRecord>> {
   for (let tries = 1; ; tries += 1) {
     const found = await gateway.store.exchange.ofOrders(venue.definition.slug, ids);
@@ -93,7 +93,7 @@ async function readRecords({ gateway, venue }: Whose, ids: readonly bigint[]): P
 }
 
 interface Standing {
-  /** Orders as they are, brought to what each change says as it is told. */
+  /** Current orders, each set to the state of its change when the change is published. */
   readonly standing: Map<bigint, SeenOrder>;
   readonly record: ExchangeRecord | null;
   readonly fills: OrderFills;
@@ -101,7 +101,7 @@ interface Standing {
 
 function showChange(whose: Whose, { id, order, before }: Change, { standing, record, fills }: Standing): OrderWithStatus | null {
   const known = standing.get(id);
-  // Nothing, or nothing that others may see, is left of what the chain took back.
+  // After a reorganisation nothing, or nothing public, may be left of the order.
   const said = order !== null && known !== undefined ? order : before && gone(before, whose.venue.clock.now());
   if (said === null || (known === undefined && before === null)) return null;
   const seen: SeenOrder = { id, order: said, orderKey: known?.orderKey ?? null, isRelayed: known?.isRelayed ?? false };
@@ -117,7 +117,7 @@ function showChange(whose: Whose, { id, order, before }: Change, { standing, rec
 const gone = (before: Order, now: number): Order | null =>
   before.status === 'prepared' || before.status === 'expired' ? null : { ...before, status: 'canceled', fill: null, updatedAt: now };
 
-/** What was prepared natively and is not on chain is nobody's business. */
+/** Native orders that are prepared but not on chain are not published. */
 function showNative({ venue, universe }: Whose, seen: SeenOrder, fills: OrderFills): OrderWithStatus | null {
   const { order } = seen;
   const asset = universe.assets[order.pairIndex];

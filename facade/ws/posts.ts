@@ -26,22 +26,22 @@ export interface PostsOptions extends PostDoors {
   readonly peer: Peer;
   readonly most: number;
   readonly say: (text: string) => void;
-  /** Takes what not even the error frame survived; it cannot throw. */
+  /** Called if not even the error frame can be sent; it cannot throw. */
   readonly fail: (error: unknown) => void;
 }
 
 export interface Posts {
-  /** `bytes` is the whole frame: what is signed depends on how it was written. */
+  /** `bytes` is the whole frame, because signatures depend on its exact text. */
   answer(post: Post, bytes: Uint8Array): void;
-  /** Resolves when none waits for its answer. */
+  /** Resolves when no request is pending. */
   settled(): Promise<void>;
 }
 
-/** What the same question is answered over HTTP. */
+/** The same status and text as over HTTP. */
 const FITS_NO_SCHEMA = 422;
 const UNFITTING = 'Failed to deserialize the JSON body into the target type';
 
-/** Requests on a line: the same code as over HTTP, any number side by side up to a limit, none of which keeps the line from talking. */
+/** Requests over the WebSocket: the same code as over HTTP, concurrent up to a limit, without blocking the connection. */
 export function createPosts({ gateway, venue, peer, info, exchange, most, say, fail }: PostsOptions): Posts {
   const pending = new Set<Promise<void>>();
 
@@ -51,7 +51,7 @@ export function createPosts({ gateway, venue, peer, info, exchange, most, say, f
   };
 
   const act = async (bytes: Uint8Array): Promise<PostResponse> => {
-    // The length of the frame counted before it was read.
+    // The frame's length was counted before it was parsed.
     weighAction(gateway, peer.address, 0);
     const json = payloadOf(readOrderedJson(bytes));
     const reply = await exchange(venue, { json, from: peer.address });
@@ -59,7 +59,7 @@ export function createPosts({ gateway, venue, peer, info, exchange, most, say, f
     return { type: 'action', payload: reply };
   };
 
-  /** The text of the answer is made inside the try as well: an answer that cannot be written down is a failed request, not a lost one. */
+  /** The reply is serialised inside the try as well: one that cannot be serialised is a failed request, not a lost one. */
   const respond = async (post: Post, bytes: Uint8Array, scope: OpenScope | null): Promise<string> => {
     const since = performance.now();
     const counted = (text: string, status: number): string => {
@@ -98,7 +98,7 @@ export function createPosts({ gateway, venue, peer, info, exchange, most, say, f
   };
 }
 
-/** From our own tables, as over HTTP: what clients make up is not worth a line of its own. */
+/** From our own tables, as over HTTP: names made up by clients get no metric of their own. */
 function operationOf({ type, payload }: Post): string {
   const asked = type === 'info' ? payload : isRecord(payload) ? payload['action'] : null;
   const name = isRecord(asked) ? asked['type'] : null;
@@ -115,7 +115,7 @@ function payloadOf(frame: Json): Json {
 
 const isKnown = (error: unknown): error is GatewayError => error instanceof GatewayError;
 
-/** What the caller may know; anything else is ours, and is logged with the name its line has. */
+/** Errors of the catalogue pass; anything else is a fault of ours and is logged with the connection's request id. */
 function wordsFor(error: unknown, { gateway, venue, peer }: Pick<PostsOptions, 'gateway' | 'venue' | 'peer'>): string {
   if (isKnown(error)) return error.code === 'VALIDATION_ERROR' ? `${UNFITTING}: ${error.message}` : error.message;
   const { requestId } = peer;

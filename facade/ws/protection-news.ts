@@ -5,17 +5,17 @@ import { findOrder } from '../info/order-status.js';
 export interface ProtectionNews {
   begin(whose: Whose): Promise<void>;
   describe(whose: Whose): Promise<OrderWithStatus[]>;
-  /** Whether a level of the last list is on its way to the chain, and may end without an entry in the journal. */
+  /** Whether a level of the last list is still being sent, and may end without a journal entry. */
   isWaiting(): boolean;
 }
 
-/** As many levels as a bot sends between two changes of its account. */
+/** More levels than a bot sends between two changes of its account. */
 const NEWEST = 50;
 
-/** Take-profits and stop-losses have no events of their own: what is listed now is compared with what was. */
+/** TP/SL have no events of their own: the current list is compared with the previous one. */
 export function createProtectionNews(): ProtectionNews {
   let listed: ReadonlyMap<number, FrontendOrder> = new Map();
-  /** The newest levels that bots have sent, as far as they were looked at. */
+  /** The newest levels sent by bots that were already processed. */
   let looked: ReadonlySet<number> = new Set();
   let isWaiting = false;
 
@@ -36,7 +36,7 @@ export function createProtectionNews(): ProtectionNews {
       const sent = await newest(whose);
       const now = await read(whose);
       const gone = [...before.keys()].filter((oid) => !now.has(oid));
-      // A level that another one replaced before it was ever listed gets its update too: its bot has its number.
+      // A level that was replaced before it was ever listed gets an update too: its bot has its id.
       const unlisted = sent.filter((oid) => !looked.has(oid) && !before.has(oid) && !now.has(oid));
       const found = await Promise.all([...gone, ...unlisted].map((oid) => findOrder(whose, oid)));
       const ended = found.filter((order) => order !== null).filter(({ status }) => status !== 'open');
@@ -55,10 +55,10 @@ async function newest({ gateway, venue, trader }: Whose): Promise<number[]> {
 const isSame = (before: FrontendOrder | undefined, now: FrontendOrder): boolean =>
   before?.sz === now.sz && before.triggerPx === now.triggerPx && before.cloid === now.cloid;
 
-/** As many stop losses as one account has at a time. */
+/** More stop losses than an account has at a time. */
 const MOST_MOVED = 2_000;
 
-/** Sentences about stop losses that the contract keeps elsewhere than they were asked for, one for each price a stop loss is moved to. */
+/** Texts about stop losses that the contract moved, one for each price a stop loss is moved to. */
 export function createMovedStops(): (orders: readonly OrderWithStatus[]) => string[] {
   const lastPrices = new Map<number, string>();
   return (orders) =>

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { boundsFault, parseJson } from '../../http/json-bounds.js';
 import { errorText } from './frames.js';
 
-/** A subscription as it was asked for; what it means is the table's business. */
+/** A requested subscription; the table of types interprets it. */
 export type Asked = Readonly<Record<string, unknown>> & { readonly type: string };
 
 export type ClientFrame =
@@ -20,14 +20,14 @@ const Frame = z.discriminatedUnion('method', [
   }),
 ]);
 
-/** Every subscription is sent back whole, because clients compare the echo: what may be asked bounds what has to be answered and kept. */
+/** Every subscription is echoed in full, because clients compare the echo; this bounds what is echoed and stored. */
 export const MAX_SUBSCRIPTION_BYTES = 2_048;
 export const MAX_SUBSCRIPTION_DEPTH = 8;
-/** Longer frames are not sent back whole in a refusal. */
+/** Longer frames are not echoed in full in a refusal. */
 const LONGEST_ECHO = 2_048;
 const SHOWN_OF_LONG = 200;
 
-/** A frame, or the words it is refused with. */
+/** A frame, or the text of its refusal. */
 export function readFrame(bytes: Uint8Array, isBinary: boolean): ClientFrame | { readonly refusal: string } {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
   const parsed = isBinary ? null : parseJson(text);
@@ -47,7 +47,7 @@ function isBounded(subscription: Asked): boolean {
   return Buffer.byteLength(text) <= MAX_SUBSCRIPTION_BYTES && boundsFault(text, { depth: MAX_SUBSCRIPTION_DEPTH }) === null;
 }
 
-/** Clients cut out what stands between the outermost braces and parse it, so that is always an object. */
+/** Clients parse what stands between the outermost braces, so it is always an object. */
 function tailOf(said: unknown, text: string): string {
   const isObject = typeof said === 'object' && said !== null && !Array.isArray(said);
   if (isObject && text.length <= LONGEST_ECHO) return JSON.stringify(said);

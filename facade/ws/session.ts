@@ -14,10 +14,10 @@ import type { VenueFeeds } from './venue-feeds.js';
 
 export interface LineLimits extends SubscriptionLimits {
   readonly messages: RateNumbers;
-  /** More refused messages than this, and the line is ended. */
+  /** A connection with more refused messages than this is closed. */
   readonly refusals: RateNumbers;
   readonly pendingPosts: number;
-  /** A line on which nothing was said for so long is given up. */
+  /** A connection without messages for this long is closed. */
   readonly idleMs: number;
   readonly outbox: OutboxLimits;
 }
@@ -29,7 +29,7 @@ export const LINE_LIMITS: LineLimits = {
   refusals: { burst: 20, perSecond: 1 },
   pendingPosts: 100,
   idleMs: 60_000,
-  // Snapshots of a long past are large, and a line may ask for several at once.
+  // History snapshots are large, and a connection may request several at once.
   outbox: { inFlight: 64 * 1024, queued: 8 * 1024 * 1024 },
 };
 
@@ -41,7 +41,7 @@ export interface SessionOptions extends PostDoors {
   readonly limits: LineLimits;
 }
 
-/** One line: what was said is answered, what is subscribed to follows, and nothing of it outlives the line. */
+/** One connection: answers requests and serves subscriptions; nothing outlives the connection. */
 export function openSession({ gateway, feeds, line, peer, limits, info, exchange }: SessionOptions): LineListener {
   const { venue } = feeds;
   const { clock } = gateway;
@@ -87,7 +87,7 @@ export function openSession({ gateway, feeds, line, peer, limits, info, exchange
   });
   const posts = createPosts({ gateway, venue, peer, info, exchange, most: limits.pendingPosts, say, fail: (error) => line.fail(error) });
 
-  /** A peer that neither speaks nor reads is gone, whatever the network says. */
+  /** A peer that neither sends nor reads is gone, even if TCP does not report it. */
   const stopWatching = clock.every(limits.idleMs / 4, () => {
     if (clock.now() - lastSaid >= limits.idleMs) hangUp('away', 'Inactive');
   });

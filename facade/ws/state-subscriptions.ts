@@ -21,7 +21,7 @@ const OfUserDex = OfUser.extend({ dex: MainDex });
 const STATE_GAP_MS = 500;
 const ORDERS_GAP_MS = 100;
 const WEB_GAP_MS = 1_000;
-/** Orders are told of by the journal; this finds what it could not say. */
+/** Order changes come from the journal; this poll finds those without an entry. */
 const ORDERS_POLL_MS = 15_000;
 
 interface StateRow {
@@ -30,7 +30,7 @@ interface StateRow {
   readonly make: (context: InfoContext, account: AccountState, trader: Address) => Made | null | Promise<Made | null>;
 }
 
-/** What an account has at the prices of the moment; the chain is asked when something happened. */
+/** Account state at current prices; the chain is read when something happened. */
 async function openState(context: OpenContext, user: Address, { id, gapMs, make }: StateRow): Promise<Opened> {
   const { feeds } = context;
   const trader = await context.context.traderOf(user);
@@ -43,7 +43,7 @@ async function openState(context: OpenContext, user: Address, { id, gapMs, make 
       return make(current, priceAccount(feeds.venue, await cache.facts()), trader);
     },
     watch: (ask): Cancel[] => {
-      // The feed outlives the line that began it, so it holds the account for itself.
+      // The feed outlives the connection that opened it, so it holds the account itself.
       const own = feeds.account(trader);
       return [own.part.listen(ask), own.release, feeds.onPrices(ask)];
     },
@@ -57,7 +57,7 @@ async function openState(context: OpenContext, user: Address, { id, gapMs, make 
   };
 }
 
-/** The moment it was made at is no change. */
+/** A new timestamp alone is no change. */
 const UNSTAMPED = 0;
 
 const openClearinghouse = (context: OpenContext, type: string, user: Address, wrap: (state: object) => object): Promise<Opened> =>
@@ -99,7 +99,7 @@ async function openAssetData(context: OpenContext, user: Address, coin: string):
   });
 }
 
-/** The page's own summary, as the info door answers it; it shows the time and the markets, so it is another one every second. */
+/** The summary of the info endpoint; it includes the time and all markets, so it changes every second. */
 const openWebData2 = (context: OpenContext, user: Address): Promise<Opened> =>
   openState(context, user, {
     id: 'webData2',
@@ -132,7 +132,7 @@ const openWebData3 = (context: OpenContext, user: Address): Promise<Opened> =>
     },
   });
 
-const NOBODY: AccountState = { trades: [], spendableUsd: 0n, settings: new Map() };
+const NO_ACCOUNT: AccountState = { trades: [], spendableUsd: 0n, settings: new Map() };
 
 export const STATE_SUBSCRIPTIONS: readonly SubscriptionType[] = [
   subscriptionType({
@@ -147,7 +147,7 @@ export const STATE_SUBSCRIPTIONS: readonly SubscriptionType[] = [
             frameText('clearinghouseState', {
               dex,
               user,
-              clearinghouseState: clearinghouseState(context.context.universe, NOBODY, context.feeds.venue.clock.now()),
+              clearinghouseState: clearinghouseState(context.context.universe, NO_ACCOUNT, context.feeds.venue.clock.now()),
             }),
           )
         : openClearinghouse(context, 'clearinghouseState', user, (state) => ({ dex: '', user, clearinghouseState: state })),

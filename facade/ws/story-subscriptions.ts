@@ -15,10 +15,10 @@ const MOST = 2_000;
 /** Later than any block. */
 const FOREVER = Number.MAX_SAFE_INTEGER;
 
-/** How one channel tells an account's story. */
+/** How one channel publishes an account's events. */
 interface Channel {
   readonly question: string;
-  /** Told first, read after the story is listened to; null where a channel begins with what happens next. */
+  /** Sent first, read after listening began; null if the channel starts with the next event. */
   readonly snapshot: ((owner: Whose, user: Address) => Promise<Snapshot>) | null;
   readonly texts: (news: News, user: Address) => readonly string[];
 }
@@ -26,11 +26,11 @@ interface Channel {
 interface Snapshot {
   readonly text: string;
   readonly items: readonly unknown[];
-  /** What of the news that came meanwhile is in it already. */
+  /** Removes from later events what the snapshot already contains. */
   readonly without: (news: News) => News;
 }
 
-/** Frames of one piece of news, written down once per user that is asked for, which is the trader or an agent of it. */
+/** Serialises an event once per subscribed address, which is the trader or one of its agents. */
 const textsOnce = (make: (news: News, user: Address) => readonly string[]): Channel['texts'] => {
   const made = createOnce<News, Map<Address, readonly string[]>>(() => new Map());
   return (news, user) => {
@@ -66,7 +66,7 @@ const fillsChannel = (isJoined: boolean): Channel => ({
 });
 const JOINED_FILLS = fillsChannel(true);
 
-/** An order's newest state replaces what was told of it, so what comes twice does no harm. */
+/** The newest state of an order replaces earlier ones, so duplicates are harmless. */
 async function historySnapshot(owner: Whose, user: Address): Promise<Snapshot> {
   const orderHistoryRows = await orderHistory(owner, MOST);
   const text = frameText('userHistoricalOrders', { user, orderHistory: orderHistoryRows, isSnapshot: true });
@@ -112,7 +112,7 @@ const CHANNELS = {
   },
 } as const satisfies Record<string, Channel>;
 
-/** Nothing that happens after the confirmation is missing, and nothing is told twice. */
+/** No event after the confirmation is missing or sent twice. */
 async function openStory(context: OpenContext, user: Address, channel: Channel): Promise<Opened> {
   const { feeds, outbox, charge, lose } = context;
   const trader = await context.context.traderOf(user);
@@ -120,16 +120,16 @@ async function openStory(context: OpenContext, user: Address, channel: Channel):
   let cancel: Cancel = () => undefined;
   let isStopped = false;
   let isFirst = true;
-  /** News while a snapshot is being read; null otherwise. */
+  /** Events that arrive while a snapshot is read; null otherwise. */
   let meanwhile: News[] | null = null;
 
   const say = (news: News): void => channel.texts(news, user).forEach((text) => outbox.push(text));
 
-  const tellSnapshot = async (): Promise<void> => {
+  const sendSnapshot = async (): Promise<void> => {
     if (channel.snapshot === null || meanwhile !== null) return;
     meanwhile = [];
     const { text, items, without } = await channel.snapshot(await whose(await feeds.readContext(), trader), user);
-    // A snapshot that the chain made necessary is not the client's to pay.
+    // A snapshot after a reorganisation is not charged to the client.
     if (isFirst) charge(channel.question, items);
     isFirst = false;
     if (isStopped) return;
@@ -137,17 +137,17 @@ async function openStory(context: OpenContext, user: Address, channel: Channel):
     const waiting = meanwhile;
     meanwhile = null;
     for (const news of waiting) say(without(news));
-    if (waiting.some(({ hasTakenBack }) => hasTakenBack)) await tellSnapshot();
+    if (waiting.some(({ hasTakenBack }) => hasTakenBack)) await sendSnapshot();
   };
   const beginAgain = (): void =>
-    void tellSnapshot().catch((error: unknown) => {
+    void sendSnapshot().catch((error: unknown) => {
       feeds.venue.log.warn('facade.snapshot-not-read', { error });
       lose('the account cannot be read');
     });
 
   const onNews = (news: News): void => {
     if (meanwhile !== null) return void meanwhile.push(news);
-    // There is no word for a fill that is none any more: what is true is told from the beginning.
+    // The protocol has no message for a removed fill, so a new snapshot is sent.
     if (news.hasTakenBack && channel.snapshot !== null) return beginAgain();
     say(news);
   };

@@ -8,13 +8,13 @@ export interface OpenContext {
   readonly context: InfoContext;
   readonly feeds: VenueFeeds;
   readonly outbox: Outbox;
-  /** What a long snapshot weighs besides its question is paid by the questions after it. */
+  /** Charges the length of a snapshot, which counts against later requests. */
   readonly charge: (question: string, answer: readonly unknown[]) => void;
-  /** What it lives from is lost: only a new line can go on. */
+  /** Its source failed: the client has to reconnect. */
   readonly lose: (reason: string) => void;
 }
 
-/** Ready to speak, and silent until begun: the confirmation comes first. */
+/** An opened subscription sends nothing before `begin`: the confirmation comes first. */
 export interface Opened {
   readonly begin: () => void;
   readonly stop: Cancel;
@@ -22,28 +22,28 @@ export interface Opened {
 
 interface Row<Fields extends z.ZodType> {
   readonly type: string;
-  /** The info request that asks the same: a subscription weighs as much, or the socket would be the cheaper way to ask. */
+  /** The info request with the same content: a subscription weighs as much, otherwise the WebSocket would be cheaper. */
   readonly question: string;
   readonly fields: Fields;
-  /** What the confirmation says of fields that were left out. */
+  /** Values that the confirmation shows for omitted fields. */
   readonly defaults?: Readonly<Record<string, unknown>>;
-  /** null where there is no such thing to subscribe to. */
+  /** null if there is no such subject. */
   readonly open: (context: OpenContext, fields: z.output<Fields>) => Promise<Opened | null> | Opened | null;
 }
 
 export type SubscriptionType = Row<z.ZodType>;
 
-/** What is made once for all lines, of whatever it is made, weighs as the lightest questions do. */
+/** Feeds shared by all connections weigh as little as the lightest requests. */
 export const SHARED_BY_ALL = 'allMids';
 
-/** The seam of the table: each row is checked against its own fields, afterwards the session sees only `SubscriptionType`. */
+/** Checks a row against its own fields; the session sees only `SubscriptionType`. */
 export const subscriptionType = <Fields extends z.ZodType>(row: Row<Fields>): SubscriptionType => row;
 
-/** Whom a subscription tracks; null for what is everybody's. */
+/** The user that a subscription tracks; null for public ones. */
 export const userOf = (fields: unknown): Address | null =>
   typeof fields === 'object' && fields !== null && 'user' in fields ? (fields.user as Address) : null;
 
-/** For what never has anything to tell, or has told it with its first frame. */
+/** For subscriptions with a first frame and no updates, or with neither. */
 export const tellOnce = ({ outbox }: OpenContext, text: string | null): Opened => ({
   begin: () => {
     if (text !== null) outbox.push(text);

@@ -4,10 +4,10 @@ import { STATE_SUBSCRIPTIONS } from './state-subscriptions.js';
 import { STORY_SUBSCRIPTIONS } from './story-subscriptions.js';
 import type { SubscriptionType } from './subscription-type.js';
 
-/** Some clients ask for the channel's name instead of the subscription's. */
+/** Some clients send the channel's name instead of the subscription's. */
 const ALIASES: ReadonlyMap<string, string> = new Map([['user', 'userEvents']]);
 
-/** The one list of what can be subscribed to. */
+/** All supported subscriptions. */
 const TYPES: ReadonlyMap<string, SubscriptionType> = new Map(
   [...MARKET_SUBSCRIPTIONS, ...STATE_SUBSCRIPTIONS, ...STORY_SUBSCRIPTIONS, ...CONSTANT_SUBSCRIPTIONS].map((row) => [row.type, row]),
 );

@@ -8,29 +8,29 @@ import { findSubscription } from './subscription-types.js';
 
 export interface SubscriptionLimits {
   readonly subscriptions: number;
-  /** Different users that one line may track. */
+  /** Different users that one connection may track. */
   readonly users: number;
 }
 
 export interface SubscriptionsOptions extends Omit<OpenContext, 'context'> {
   readonly limits: SubscriptionLimits;
-  /** Of the address, beside those of the line. */
+  /** The limits of the address, besides those of the connection. */
   readonly share: Share;
   readonly shareLimits: AddressLimits;
-  /** Counts the question that a subscription asks; throws when the address has asked enough. */
+  /** Counts a subscription's request weight; throws when the address exceeds its limit. */
   readonly weigh: (question: string) => void;
   readonly onCount: (change: number) => void;
-  /** Logs what the catalogue does not have. */
+  /** Logs errors outside the catalogue. */
   readonly onFault: (error: unknown) => void;
-  /** Takes what not even the refusal survived; it cannot throw. */
+  /** Called if not even the refusal can be sent; it cannot throw. */
   readonly fail: (error: unknown) => void;
 }
 
 type Method = 'subscribe' | 'unsubscribe';
 
-/** What one line is subscribed to. */
+/** The subscriptions of one connection. */
 export interface Subscriptions {
-  /** Done in the order asked, each answered before the next one begins. */
+  /** Processed in order, each answered before the next one begins. */
   change(method: Method, asked: Asked): void;
   clear(): void;
 }
@@ -112,7 +112,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
 
   return {
     change(method, asked) {
-      // Each turn ends in a handler that cannot throw: a rejected turn would end every turn after it.
+      // Each step ends in a handler that cannot throw: a rejection would stop all later steps.
       turn = turn
         .then(() => obey(method, asked))
         .catch((error: unknown) => refuse(method, asked, error))
@@ -137,7 +137,7 @@ const tooMany = (limit: 'subscriptions' | 'users', most: number, asked: Asked): 
 
 const isKnown = (error: unknown): error is GatewayError => error instanceof GatewayError;
 
-/** The same fields make the same subscription, however they were spelt. */
+/** Equal fields make the same subscription, however they were spelt. */
 function read(asked: Asked): Wanted | null {
   const row = findSubscription(asked.type);
   const fields = row?.fields.safeParse(asked);

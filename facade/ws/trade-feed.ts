@@ -8,7 +8,7 @@ import type { Asset } from '../universe.js';
 import { frameText } from './frames.js';
 
 export interface TradeFeed {
-  /** What was executed lately, then each execution as it happens: none is missing between the two, none comes twice. */
+  /** Sends recent executions, then each one as it happens: none is missing between the two, and none is sent twice. */
   follow(listener: (text: string) => void): Cancel;
   readonly stop: Cancel;
 }
@@ -18,10 +18,10 @@ interface Framed {
   readonly text: string;
 }
 
-/** Earlier executions of the same orders are read along: an order's size is shared by all of its fills. */
+/** Earlier executions of the same orders are read too: an order's size is shared by all of its fills. */
 const READ_ALONG = 50;
 
-/** Executions of one market, as every replica reads them in the journal; clients take an empty list badly, so none is ever sent. */
+/** Executions of one market, from the journal on every replica; an empty list is never sent, as some clients fail on it. */
 export function createTradeFeed(gateway: Gateway, venue: Venue, asset: Asset): TradeFeed {
   const topic = createTopic<Framed>('facade trades', venue.log);
   const sent = new Set<number>();
@@ -29,9 +29,9 @@ export function createTradeFeed(gateway: Gateway, venue: Venue, asset: Asset): T
 
   const read = async (count: number, since: number): Promise<void> => {
     const trades = await readTape(gateway, venue, asset, count + READ_ALONG);
-    for (const trade of trades.toReversed()) if (trade.time >= since) tell(trade);
+    for (const trade of trades.toReversed()) if (trade.time >= since) publish(trade);
   };
-  const tell = (trade: TapeTrade): void => {
+  const publish = (trade: TapeTrade): void => {
     if (sent.has(trade.tid)) return;
     sent.add(trade.tid);
     const [oldest] = sent.size > MAX_SENT ? sent : [];
@@ -48,9 +48,9 @@ export function createTradeFeed(gateway: Gateway, venue: Venue, asset: Asset): T
   return {
     stop,
     follow(listener) {
-      /** What happens while the past is being read; null once the past is sent. */
+      /** Executions that arrive while the past is read; null once the past is sent. */
       let meanwhile: Framed[] | null = [];
-      /** What the past had: a later execution of the same second reads its second again. */
+      /** Ids already sent: a later execution of the same second causes that second to be read again. */
       const known = new Set<number>();
       let isCancelled = false;
       const push = ({ tid, text }: Framed): void => {
@@ -64,7 +64,7 @@ export function createTradeFeed(gateway: Gateway, venue: Venue, asset: Asset): T
         for (const each of meanwhile ?? []) push(each);
         meanwhile = null;
       };
-      // Without a past there still is a present.
+      // If the past cannot be read, new executions are still sent.
       recentTrades(gateway, venue, asset).then(begin, () => begin([]));
       return () => {
         isCancelled = true;
@@ -76,7 +76,7 @@ export function createTradeFeed(gateway: Gateway, venue: Venue, asset: Asset): T
 
 const MAX_SENT = 2_000;
 
-/** The block's second of what trades in the market. */
+/** The block times of executions in this market. */
 function executedAt({ fact }: JournalEntry, asset: Asset): number[] {
   if (fact.kind !== 'fill' || fact.executed.terms.pairIndex !== asset.id) return [];
   const { action, place } = fact.executed;

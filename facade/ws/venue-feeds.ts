@@ -14,12 +14,12 @@ import { createHotFeed, type HotFeed, type HotFeedOptions } from './hot-feed.js'
 import { createTradeFeed, type TradeFeed } from './trade-feed.js';
 import type { Asset } from '../universe.js';
 
-/** A feed by the name under which all lines share it. */
+/** A feed and the id under which all connections share it. */
 export interface FeedRequest extends HotFeedOptions {
   readonly id: string;
 }
 
-/** What the facade's lines of a venue live from, each source once however many watch it. */
+/** The sources of a venue's facade connections, each opened once however many clients watch it. */
 export interface VenueFeeds {
   readonly gateway: Gateway;
   readonly venue: Venue;
@@ -28,14 +28,14 @@ export interface VenueFeeds {
   candles(key: ChartKey): Held<CandleFeed>;
   account(trader: Address): Held<AccountCache>;
   story(trader: Address): Held<AccountStory>;
-  /** With the markets of this moment. */
+  /** With the current markets. */
   readonly readContext: () => Promise<InfoContext>;
-  /** Of all markets, computed once per change of a price. */
+  /** For all markets, computed once per price change. */
   contexts(context: InfoContext): readonly AssetContext[];
   readonly journal: JournalHub;
-  /** Calls when prices of the venue change; of one market alone if it is named. */
+  /** Calls when prices of the venue change; of one market only if it is given. */
   onPrices(ask: () => void, pairIndex?: number): Cancel;
-  /** How many sources are open. */
+  /** The number of open sources. */
   size(): number;
 }
 
@@ -84,7 +84,7 @@ export function createVenueFeeds(gateway: Gateway, stream: VenueStream, contextO
   };
 }
 
-/** Rates move with time alone, so nothing is older than this. */
+/** Rates change with time alone, so nothing is cached for longer. */
 const OLDEST_MS = 1_000;
 
 function contextsOnce({ bus }: Gateway, venue: Venue): VenueFeeds['contexts'] {

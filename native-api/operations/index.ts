@@ -10,7 +10,7 @@ import { proofOperations } from './proofs.js';
 import { readinessOperations } from './readiness.js';
 import { systemOperations } from './system.js';
 
-/** The registry: the one place that knows every operation. */
+/** The registry of all operations. */
 export const OPERATIONS: readonly Operation[] = [
   ...systemOperations,
   ...marketOperations,

@@ -11,7 +11,7 @@ export const journalOperations: readonly Operation[] = [
     path: '/account/:address/events',
     auth: 'reader',
     summary:
-      'Everything that happened to orders, fills, positions and agents of the account, oldest first. Cursors rise by one; whoever asks with the last cursor seen as `after` misses nothing and hears nothing twice.',
+      'Everything that happened to orders, fills, positions and agents of the account, oldest first. Cursors rise by one; a client that passes the last cursor seen as `after` misses nothing and gets nothing twice.',
     params: AccountPath,
     query: EventsRequest,
     reply: EventPage,

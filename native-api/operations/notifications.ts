@@ -18,7 +18,7 @@ export const notificationOperations: readonly Operation[] = [
     reply: NotificationsReply,
     status: ({ success }) => (success ? 200 : 500),
     statuses: [200, 500],
-    handle: ({ gateway, params }) => tell(gateway, params.wallet),
+    handle: ({ gateway, params }) => readNotifications(gateway, params.wallet),
   }),
 
   venueOperation({
@@ -26,7 +26,7 @@ export const notificationOperations: readonly Operation[] = [
     method: 'POST',
     path: '/account/:address/notifications/:id/dismiss',
     auth: 'agent',
-    summary: 'Put a notification away; doing it again, or for an id that nobody was told, changes nothing.',
+    summary: 'Dismiss a notification; repeating it, or using an unknown id, changes nothing.',
     params: DismissPath,
     reply: Dismissed,
     errors: ['UPSTREAM_UNAVAILABLE'],
@@ -37,7 +37,7 @@ export const notificationOperations: readonly Operation[] = [
   }),
 ];
 
-async function tell(gateway: Gateway, wallet: string): Promise<z.output<typeof NotificationsReply>> {
+async function readNotifications(gateway: Gateway, wallet: string): Promise<z.output<typeof NotificationsReply>> {
   if (!ADDRESS.test(wallet)) return { success: true, notifications: [] };
   try {
     return { success: true, notifications: await listNotifications(gateway, wallet.toLowerCase() as Address) };

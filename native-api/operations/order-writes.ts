@@ -52,7 +52,7 @@ export const orderWriteOperations: readonly Operation[] = [
     auth: 'agent',
     rehearses: true,
     summary:
-      'Cancel a resting order or the take profit or stop loss it set, reclaim a market request that the oracle did not answer in time, or give up what nobody has sent.',
+      'Cancel a resting order or the take profit or stop loss it set, reclaim a market request that the oracle did not answer in time, or give up an order that was not sent.',
     params: OrderPath,
     reply: PreparedOrder,
     errors: [...OF_CHANGES, 'ORDER_NOT_FOUND', 'MARKET_CLOSED'],
@@ -65,7 +65,7 @@ export const orderWriteOperations: readonly Operation[] = [
     path: '/orders/:id/submit',
     auth: 'agent',
     waits: true,
-    summary: 'Report the transaction of an order. The chain is watched anyway; this tells of one that is not mined yet, or that failed.',
+    summary: 'Report the transaction of an order. The chain is watched anyway; this reports one that is not mined yet, or that failed.',
     params: OrderPath,
     body: SubmitOrderBody,
     reply: Order,

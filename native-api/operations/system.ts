@@ -16,7 +16,7 @@ import type { Relayer } from '../../core/ports/relayer.js';
 import { gatewayOperation, venueOperation, type Operation } from '../operation.js';
 import { ChainInfo, Health, Ready, type ChainReady } from '../wire/system.js';
 
-/** Both forms of every master message; optional fields stand where they are signed when the body has them. */
+/** Both forms of every master message; optional fields have their place in the signed type if the body contains them. */
 const MASTER_FORMS = Object.fromEntries(
   (Object.keys(MASTER_TYPES) as MasterType[]).map((type) => {
     const optional = type === 'ApiKeyIssue' ? OPTIONAL_FIELDS.ApiKeyIssue.map(({ name }) => name) : [];

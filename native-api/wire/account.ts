@@ -16,7 +16,7 @@ export const TxHash = z.codec(
 );
 
 export const AccountPath = z.object({ address: AnyAddress });
-/** Any text: an id that cannot be one names no order. */
+/** Any text: an invalid id names no order. */
 export const OrderPath = z.object({ id: z.string() });
 
 const WholeNumber = z

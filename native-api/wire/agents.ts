@@ -8,10 +8,10 @@ import { DecimalString, EpochMs } from './schema.js';
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
 const HEX = /^0x[0-9a-fA-F]*$/;
 const MIXED_CASE = /^0x(?=.*[a-f])(?=.*[A-F])/;
-/** Runs although the pattern before it failed, as every refinement does, and `getAddress` throws on what is no address. */
+/** Zod runs refinements even if the pattern failed, and `getAddress` throws on an invalid address. */
 const hasRightCase = (text: string): boolean => !ADDRESS.test(text) || !MIXED_CASE.test(text) || getAddress(text) === text;
 
-/** Lower case inside, EIP-55 outside. In one case any address is understood; in mixed case the letters are its checksum, and a wrong one is a typing error. */
+/** Lower case inside, EIP-55 outside. An address in one case is accepted; in mixed case its checksum must match, to catch typing errors. */
 export const AnyAddress = z.codec(
   z.string().regex(ADDRESS, 'must be 0x and 40 hex characters').refine(hasRightCase, 'must match its EIP-55 checksum, or be in one case'),
   z.custom<Address>((value) => typeof value === 'string'),
@@ -24,14 +24,14 @@ const Signature = z.codec(
   { decode: (text) => text as Hex, encode: (hex) => hex },
 );
 
-/** As an OpenAPI generator of any language reads it: `\\p{…}` is not portable. */
+/** Portable to OpenAPI generators of all languages, unlike `\\p{…}`. */
 const CONTROL = '\\x00-\\x1f\\x7f-\\x9f';
 
-/** Counted in characters, not in code units; none that would forge a line of a log. Half a surrogate pair is refused with the JSON already. */
+/** Counted in characters, not code units; control characters could forge a log line. Half a surrogate pair is refused by the JSON parser. */
 const line = (min: number, max: number) =>
   z.string().regex(new RegExp(`^[^${CONTROL}]{${min},${max}}$`, 'u'), `must have ${min} to ${max} characters and no control characters`);
 
-/** Texts, not decimals: the master wallet signed these very characters. */
+/** Texts, not decimals: the master wallet signed exactly these characters. */
 const bound = (allowsZero: boolean) =>
   z
     .string()
@@ -49,7 +49,7 @@ export const ScopeRequest = z
     markets: z.union([z.literal('all'), z.array(MarketText).max(MAX_MARKETS)], 'must be "all" or a list of market symbols'),
     maxLeverage: bound(false).nullable().default(null),
     dailySpendCapUsd: bound(true).nullable().default(null),
-    // Zero is how "no expiry" is signed, so as a date it would make one signature mean two scopes.
+    // Zero is signed as "no expiry", so as a date it would make one signature mean two scopes.
     expiresAt: z.int().positive().nullable().default(null),
     permissions: z.enum(PERMISSIONS),
   })

@@ -5,7 +5,7 @@ import { textOf } from './encoder.js';
 import { Candle } from './markets.js';
 
 const encode = textOf(Candle);
-/** Candles of the past are the same objects for as long as the charts keep them, and writing one down is most of what it costs. */
+/** Past candles are the same objects for as long as the charts keep them, so their text is cached: serialising is most of the cost. */
 const candleText = createOnce((candle: CoreCandle) => encode(showCandle(candle)));
 
 export const candlesReply = (candles: readonly CoreCandle[]): string => `{"data":[${candles.map(candleText).join(',')}]}`;

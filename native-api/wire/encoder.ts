@@ -1,14 +1,14 @@
 import { z } from 'zod';
 
-/** A value of ours as its wire form, ready for JSON. */
+/** Converts an internal value to its wire form, ready for JSON. */
 export type Encode = (value: unknown) => unknown;
 
 const asItIs: Encode = (value) => value;
 
 /**
- * What a schema's own `encode` makes of a value. The schema is walked once, which leaves a small part of the work for each answer: fields
- * that must be there are, and each is of its kind, or nothing is answered; patterns and bounds are left to types and tests. What a walk
- * cannot know (which of several forms a value has) is left to the schema.
+ * Equivalent to a schema's own `encode`, but the schema is walked only once, which leaves little work per reply. Missing fields and wrong
+ * types throw; patterns and bounds are left to types and tests. What a walk cannot decide (which of several forms a value has) is left
+ * to the schema.
  */
 export function encoderOf(schema: z.core.$ZodType): Encode {
   const { def } = (schema as z.core.$ZodTypes)._zod;
@@ -86,7 +86,7 @@ function unlessAbsent(encode: Encode): Encode {
   return (value) => (value === null || value === undefined ? value : encode(value));
 }
 
-/** A codec turns round what its outer half gives it; a plain pipe hands it on. */
+/** A codec applies its reverse transform to the output of its outer half; a plain pipe passes it on. */
 function pipeEncoder({ in: wire, out, reverseTransform }: z.core.$ZodPipeDef): Encode {
   const outer = out._zod.def.type === 'custom' ? asItIs : encoderOf(out); // a type of ours, which has no form but its own
   const inner = encoderOf(wire);
@@ -95,7 +95,7 @@ function pipeEncoder({ in: wire, out, reverseTransform }: z.core.$ZodPipeDef): E
   return (value) => inner(turn(outer(value)));
 }
 
-/** Some checks rewrite what they are given. */
+/** Whether a check rewrites its value. */
 const changes = (checks: readonly z.core.$ZodCheck[] = []): boolean => checks.some(({ _zod: { def } }) => def.check === 'overwrite');
 
 /** The JSON of a value, by its schema. */

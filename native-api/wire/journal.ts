@@ -22,7 +22,7 @@ export const EventsRequest = z.strictObject({
     .default(100),
 });
 
-/** What events know of a position; the figures of the moment are in the list of positions. */
+/** A position as events describe it; current figures are in the list of positions. */
 export const JournalPosition = z
   .object({
     id: Id,
@@ -41,7 +41,7 @@ export const JournalPosition = z
   })
   .meta({ id: 'JournalPosition' });
 
-/** Profit that was paid out of a position which stays as it is; in no list of fills, because nothing was traded. */
+/** Profit withdrawn from a position that stays open; in no list of fills, because nothing was traded. */
 export const Withdrawal = z
   .object({
     id: z.int(),
@@ -84,7 +84,7 @@ const TimelineStep = z
   .object({
     step: z.enum(STEPS),
     at: EpochMs.describe("Of the block where there is one, else of this service's clock."),
-    seenAt: EpochMs.nullable().describe('When this service knew of it; null where it was not told by itself.'),
+    seenAt: EpochMs.nullable().describe('When this service saw it; null where there was no event of its own.'),
     sincePreviousMs: z.int().nonnegative(),
     sinceStartMs: z.int().nonnegative(),
     block: z.int().nullable(),
@@ -100,7 +100,7 @@ export const Refusal = z
     actual: DecimalString.nullable(),
     bound: DecimalString.nullable(),
     oraclePrice: DecimalString.nullable(),
-    isEstimate: z.boolean().describe("One of the two was reckoned with the market's parameters of now: the contract does not tell it."),
+    isEstimate: z.boolean().describe("One of the two was computed with the market's current parameters: the contract does not report it."),
   })
   .meta({ id: 'Refusal' });
 

@@ -4,7 +4,7 @@ import { MARKET_GROUPS } from '../../core/domain/market.js';
 import { TRADE_ACTIONS } from '../../core/domain/market-trade.js';
 import { DecimalString, EpochMs } from './schema.js';
 
-/** Markets, prices and public history, as they travel. */
+/** Wire schemas of markets, prices and public history. */
 
 const TokenAddress = z.string().regex(/^0x[0-9a-fA-F]{40}$/);
 const list = <Item extends z.ZodType>(item: Item) => z.object({ data: z.array(item) });

@@ -14,7 +14,7 @@ export const NotificationItem = z
   })
   .meta({ id: 'Notification' });
 
-/** This endpoint has an error shape of its own, which older clients of it know. */
+/** This endpoint has its own error shape, for compatibility with older clients. */
 export const NotificationsReply = z.union([
   z.object({ success: z.literal(true), notifications: z.array(NotificationItem) }).meta({ id: 'Notifications' }),
   z.object({ success: z.literal(false), error: z.string(), message: z.string() }).meta({ id: 'NotificationsError' }),

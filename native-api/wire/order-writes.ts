@@ -6,7 +6,7 @@ import { DecimalString } from './schema.js';
 import { Order, Position } from './account.js';
 import { PreparedTransaction } from './orders.js';
 
-/** Changes of orders and positions that are there already. Nothing beside the fields named: a misspelt one must not be overlooked. */
+/** Changes of existing orders and positions. Unknown fields are refused: a misspelt one must not be ignored. */
 
 const positive = DecimalString.pipe(z.custom<Decimal>((value) => isDecimal(value) && value.units > 0n, 'must be above 0'));
 const notNegative = DecimalString.pipe(z.custom<Decimal>((value) => isDecimal(value) && value.units >= 0n, 'must not be negative'));
@@ -57,7 +57,7 @@ const CollateralChange = z.strictObject({
   amount: positive.meta({ description: 'Token units, rounded down to what a leverage of three decimals can express.' }),
 });
 
-/** One thing at a time: the contracts have no call that does two of them. */
+/** Exactly one change: the contracts have no call that makes two of them. */
 export const UpdatePositionRequest = z
   .strictObject({ sl, tp, leverage: positive.optional(), collateral: CollateralChange.optional() })
   .superRefine((change, context) => {
@@ -67,7 +67,7 @@ export const UpdatePositionRequest = z
   })
   .meta({ id: 'UpdatePositionRequest' });
 
-/** The schema has made sure that it is exactly one. */
+/** The schema has ensured that there is exactly one. */
 export function changeOf({ sl, tp, leverage, collateral }: z.output<typeof UpdatePositionRequest>): PositionChange {
   if (leverage !== undefined) return { leverage };
   return collateral === undefined ? { sl, tp } : { collateral };

@@ -7,7 +7,7 @@ import { Order } from './account.js';
 import { AnyAddress } from './agents.js';
 import { MarketSymbol } from './markets.js';
 
-/** Orders as they are asked for and as they are handed out to be signed. */
+/** Wire schemas of orders, as requested and as returned for signing. */
 
 const positive = DecimalString.pipe(z.custom<Decimal>((value) => isDecimal(value) && value.units > 0n, 'must be above 0'));
 const notNegative = DecimalString.pipe(z.custom<Decimal>((value) => isDecimal(value) && value.units >= 0n, 'must not be negative'));
@@ -48,7 +48,7 @@ const Optional = {
   }),
 };
 
-/** Nothing beside these: a misspelt field must not become a market order. */
+/** Unknown fields are refused: a misspelt one must not turn into a market order. */
 export const CreateOrderRequest = z
   .strictObject({
     market: AnyMarket,

@@ -15,7 +15,7 @@ export const TraderReadiness = z
 
 export const ReadinessPath = z.object({ address: AnyAddress });
 
-/** At most 30 digits before the point and 18 behind it: no token needs more, and every amount fits the contract. */
+/** At most 30 digits before the point and 18 after it: no token needs more, and every amount fits the contract. */
 export const ReadinessQuery = z.strictObject({
   allowance: z
     .string()

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { DECIMAL_PATTERN, MAX_DECIMAL_LENGTH, formatDecimal, isDecimal, parseDecimal, type Decimal } from '../../core/domain/decimal.js';
 import type { Address, Hex } from '../../core/types.js';
 
-/** The primitives both doors share. A codec decodes what a client sends, encodes what we answer, and prints itself as JSON Schema. */
+/** Primitives shared by both front ends. A codec decodes requests, encodes replies, and prints itself as JSON Schema. */
 
 export const DecimalString = z
   .codec(z.string().max(MAX_DECIMAL_LENGTH).regex(DECIMAL_PATTERN, 'must be a decimal string'), z.custom<Decimal>(isDecimal), {

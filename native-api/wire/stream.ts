@@ -5,7 +5,7 @@ import { EpochMs } from './schema.js';
 import { Account, FillHistoryEntry, Order, Position } from './account.js';
 import { Candle, MarketParams, MarketSymbol, MarketTrade, OrderBook, Price } from './markets.js';
 
-/** What a client says on the socket. */
+/** Client messages. */
 
 export const OPS = ['subscribe', 'unsubscribe', 'auth', 'ping', 'pong'] as const;
 export const PUBLIC_CHANNELS = ['prices', 'book', 'trades', 'candles'] as const;
@@ -16,7 +16,7 @@ export type PrivateChannel = (typeof PRIVATE_CHANNELS)[number];
 
 export const isPrivate = (channel: Channel): channel is PrivateChannel => PRIVATE_CHANNELS.some((name) => name === channel);
 
-/** Read first: which of the shapes below has to fit is told by these two. */
+/** Read first: these two decide which of the schemas below applies. */
 export const Spoken = z.looseObject({ op: z.enum(OPS) });
 export const Addressed = z.looseObject({ channel: z.enum(CHANNELS) });
 
@@ -25,7 +25,7 @@ export const ByKey = z.strictObject({ op: z.literal('auth'), apiKey: Text });
 /** Numbers travel as strings: a nonce does not fit a JSON number. */
 export const BySignature = z.strictObject({ op: z.literal('auth'), agent: Text, timestamp: Text, nonce: Text, signature: Text });
 
-/** A heartbeat's answer may quote its time. */
+/** The reply to a heartbeat may repeat its time. */
 export const Beat = z.strictObject({ op: z.enum(['ping', 'pong']), timestamp: EpochMs.optional() });
 
 const op = { op: z.enum(['subscribe', 'unsubscribe']) };
@@ -47,7 +47,7 @@ export const SUBSCRIPTIONS = {
 
 export type Subscription = z.output<(typeof SUBSCRIPTIONS)[Channel]>;
 
-/** What the server says. */
+/** Server messages. */
 
 const Said = { market: MarketSymbol.optional(), interval: z.enum(CANDLE_INTERVALS).optional() };
 const answer = <Op extends string, Fields extends z.ZodRawShape>(name: Op, fields: Fields) => z.object({ op: z.literal(name), ...fields });
@@ -73,7 +73,7 @@ export const ANSWERS = {
 const message = <Name extends Channel, Fields extends z.ZodRawShape>(channel: Name, fields: Fields) =>
   z.object({ channel: z.literal(channel), snapshot: z.boolean(), seq: z.int().positive(), ...fields });
 const cursor = { cursor: z.int().nonnegative() };
-/** The chain took back what was told of `id`: `data` is what is true instead, null where nothing is left of it. */
+/** A reorganisation removed what was published for `id`: `data` is the new state, null if nothing is left. */
 const correction = { correction: z.literal(true).optional() };
 
 export const MESSAGES = {

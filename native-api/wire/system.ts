@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ENDPOINT_STATES } from '../../core/ports/chain.js';
 import { EpochMs } from './schema.js';
 
-/** What the service says of itself, as it travels. */
+/** Wire schemas of the service's own status. */
 
 const Address = z.string().regex(/^0x[0-9a-fA-F]{40}$/);
 const Hash = z.string().regex(/^0x[0-9a-f]{64}$/);
@@ -34,7 +34,7 @@ const Endpoint = z.object({
 const ChainReady = z.object({
   ready: z.boolean(),
   reasons: z.array(z.string()),
-  /** What is not as expected, and keeps nobody from being served. */
+  /** Deviations that do not prevent serving. */
   notes: z.array(z.string()),
   relayer: z.object({ ready: z.boolean(), reasons: z.array(z.string()) }).nullable(),
   block: z.int().nullable(),

@@ -11,17 +11,17 @@ export interface ChannelContext {
   readonly stream: VenueStream;
   readonly outbox: Outbox;
   readonly topic: Topic;
-  /** Whose account it is; null on public channels. */
+  /** The account's trader; null on public channels. */
   readonly trader: Address | null;
-  /** Where a client that slept wants to go on. */
+  /** The cursor from which a reconnecting client wants to continue. */
   readonly after: bigint | null;
-  /** The next message of this subscription. */
+  /** Formats the next message of this subscription. */
   readonly frame: (frame: Frame) => string;
-  /** How far the connection's `orders` have been sent. */
+  /** How far the connection's `orders` were sent. */
   readonly ordersPace: Pace;
-  /** Ends this subscription with what the client may know of the reason. */
+  /** Ends this subscription and sends the client the reason, as far as it is public. */
   readonly fail: (error: unknown) => void;
 }
 
-/** Throws what the catalogue knows when it cannot be served; begins to speak only when begun, after it was confirmed. */
+/** Throws an error of the catalogue if it cannot be served; sends nothing before `begin`, which follows the confirmation. */
 export type OpenChannel = (context: ChannelContext) => { readonly begin: () => void; readonly stop: Cancel };

@@ -3,7 +3,7 @@ import type { OpenChannel } from './channel.js';
 import { privateChannels } from './private-channels.js';
 import { publicChannels } from './public-channels.js';
 
-/** The one place that knows every channel. */
+/** All channels. */
 export const CHANNEL_ROWS: Readonly<Record<Channel, OpenChannel>> = {
   ...publicChannels,
   ...privateChannels,

@@ -13,7 +13,7 @@ const DESCRIPTION =
 const printAll = (schemas: Readonly<Record<string, z.ZodType>>, print: (schema: z.ZodType) => JsonSchema): JsonSchema =>
   Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, print(schema)]));
 
-/** OpenAPI has no words for sockets; the same schemas that read and write the messages describe them. */
+/** OpenAPI cannot describe WebSockets; the schemas that parse and write the messages describe them here. */
 export const describeSocket = (printer: SchemaPrinter): JsonSchema => ({
   path: '/v1/{chain}/ws',
   description: DESCRIPTION,

@@ -1,27 +1,27 @@
 import type { GatewayError } from '../../core/errors.js';
 import { keyOf, type Topic } from './topic.js';
 
-/** What the server says on the socket, as text. */
+/** Server frames as text. */
 
 export const answerText = (op: string, fields: object): string => JSON.stringify({ op, ...fields });
 
 export function errorText({ code, message, details }: GatewayError, topic: Topic | null): string {
-  const told = Object.keys(details).length > 0 ? { details } : {};
-  return answerText('error', { code, message, ...told, ...topic });
+  const shown = Object.keys(details).length > 0 ? { details } : {};
+  return answerText('error', { code, message, ...shown, ...topic });
 }
 
 export interface Frame {
   readonly snapshot: boolean;
-  /** JSON, written by whoever knows it; many lines send the same text. */
+  /** Serialised JSON; many connections send the same text. */
   readonly data: string;
   readonly cursor?: bigint;
-  /** The chain took back what was told of this one before; the data says what is true instead, null where nothing is left of it. */
+  /** A reorganisation removed what was published for this id; the data is the new state, null if nothing is left. */
   readonly correctionOf?: string | number;
 }
 
 /**
- * Numbers the messages of what is subscribed to, so that a gap is visible. `numbers` belongs to the connection: a subscription that ended
- * and began again goes on with its numbers. A client can subscribe to the markets and intervals there are and no others, which bounds it.
+ * Numbers the messages of a subscription, so that a gap is visible. `numbers` belongs to the connection: a subscription that is opened
+ * again continues its numbers. Clients can only subscribe to existing markets and intervals, which bounds the map.
  */
 export function createFramer(topic: Topic, numbers: Map<string, number>): (frame: Frame) => string {
   const head = JSON.stringify(topic).slice(0, -1);

@@ -17,17 +17,17 @@ export interface LoginOptions {
   readonly address: string;
   readonly onEntered: (caller: Caller) => void;
   readonly onRefused: (error: unknown) => void;
-  /** Who was let in is so no longer. */
+  /** The login is no longer valid. */
   readonly onLost: (reason: GatewayError) => void;
-  /** Takes what no other handler survived; it cannot throw. */
+  /** Called for errors that no other handler can report; it cannot throw. */
   readonly fail: (error: unknown) => void;
 }
 
-/** Who speaks on a line, and for how long that holds. */
+/** The authenticated caller of a connection, for as long as its credential is valid. */
 export interface Login {
   caller(): Caller | null;
   enter(message: AuthMessage): void;
-  /** Runs at once, or after the login that is under way: what is said after it may depend on it. */
+  /** Runs at once, or after a pending login, as later messages may depend on it. */
   whenSettled(task: () => void): void;
   leave(): void;
 }
@@ -58,14 +58,14 @@ export function openLogin({ gateway, stream, address, onEntered, onRefused, onLo
 
   const admit = ({ caller: found, credential }: Admitted): void => {
     if (isGone) return;
-    // A line belongs to one account: what it is subscribed to must not change hands under it.
+    // A connection belongs to one account: its subscriptions must not pass to another.
     if (caller !== null && caller.trader !== found.trader) throw new GatewayError('TRADER_MISMATCH', { address: caller.trader });
     caller = found;
     watch(credential);
     onEntered(found);
   };
 
-  /** The tasks that waited, up to the next login among them. One that fails must not keep those behind it waiting. */
+  /** Runs the waiting tasks up to the next login. A failing task must not block those after it. */
   const settle = (): void => {
     isBusy = false;
     while (!isLoggingIn()) {
@@ -83,7 +83,7 @@ export function openLogin({ gateway, stream, address, onEntered, onRefused, onLo
   return {
     caller: () => caller,
     enter(message) {
-      // Each try costs as much as a request, and guessing must not be cheaper here.
+      // Each attempt counts as a request, so that guessing is not cheaper here.
       refuseExceeded([gateway.entrance.countAddress(address)]);
       isBusy = true;
       identify(gateway, stream, message)
@@ -108,7 +108,7 @@ interface Admitted {
 
 const NO_BODY = new Uint8Array();
 
-/** The handshake is signed like a request: a WS to the socket's path, without a body. */
+/** The handshake is signed like a request: method WS, the socket's path, no body. */
 async function identify(gateway: Gateway, { venue }: VenueStream, message: AuthMessage): Promise<Admitted> {
   if ('apiKey' in message) {
     const { caller } = await authenticateKey(gateway, venue, { isWrite: false }, message.apiKey);

@@ -1,16 +1,16 @@
 import type { Address } from '../../core/types.js';
 
 /**
- * How far one channel of an account has been sent on a connection. The `fills` of a connection wait for its `orders` by it: a client must
- * see the order of a fill before the fill.
+ * How far one channel of an account was sent on a connection. The `fills` of a connection wait for its `orders`: a client must see the
+ * order of a fill before the fill.
  */
 export interface Pace {
-  /** The channel is subscribed to; others wait until it says how far it is. */
+  /** The channel is subscribed to; others wait until it reports its position. */
   begin(trader: Address): void;
   reach(cursor: bigint): void;
-  /** The channel is not subscribed to any more: nothing waits for it. */
+  /** The channel is no longer subscribed to: nothing waits for it. */
   end(): void;
-  /** Resolves once the channel of this trader has been sent up to the cursor, or is not subscribed to. */
+  /** Resolves once the channel of this trader was sent up to the cursor, or is not subscribed to. */
   reached(trader: Address, cursor: bigint): Promise<void>;
 }
 

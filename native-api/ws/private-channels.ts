@@ -34,18 +34,18 @@ function ownerOf({ trader }: ChannelContext): Address {
 
 interface Beginning {
   readonly text: string;
-  /** Of what can be told only once. */
+  /** Ids of entries that must be sent only once. */
   readonly ids: ReadonlySet<bigint>;
 }
 
-/** One channel of the journal: how it begins, and what of an entry it tells. */
-interface Story {
+/** One channel of the journal: its snapshot, and the entries it sends. */
+interface JournalChannel {
   readonly kind: 'order' | 'fill';
   readonly begin: (context: ChannelContext, trader: Address) => Promise<AtCursor<Beginning>>;
   readonly textOf: (event: JournalEvent) => string | null;
 }
 
-const orders: Story = {
+const orders: JournalChannel = {
   kind: 'order',
   begin: ({ gateway, stream: { venue } }, trader) =>
     readAtCursor(gateway, venue, trader, async () => ({
@@ -55,7 +55,7 @@ const orders: Story = {
   textOf: (event) => (event.kind === 'order' ? orderText(event.data) : correctedText(event)),
 };
 
-const fills: Story = {
+const fills: JournalChannel = {
   kind: 'fill',
   begin: ({ gateway, stream: { venue } }, trader) =>
     readAtCursor(gateway, venue, trader, async () => {
@@ -70,30 +70,30 @@ const correctedText = (event: JournalEvent): string | null => {
   return event.data.now === null ? 'null' : orderText(event.data.now);
 };
 
-const belongs = ({ kind }: Story, { fact }: JournalEntry): boolean =>
+const belongs = ({ kind }: JournalChannel, { fact }: JournalEntry): boolean =>
   fact.kind === kind || (fact.kind === 'correction' && fact.of.kind === kind);
 
-/** Snapshot, or the past from a cursor on; then one message per entry, none lost and none twice. */
-const openStory =
-  (story: Story): OpenChannel =>
+/** A snapshot, or the past from a cursor on; then one message per entry, none lost and none twice. */
+const openJournalChannel =
+  (channel: JournalChannel): OpenChannel =>
   (context) => {
     const { gateway, stream, outbox, after, frame, fail, ordersPace } = context;
     const { venue } = stream;
     const trader = ownerOf(context);
-    const isOrders = story.kind === 'order';
+    const isOrders = channel.kind === 'order';
     let cancel: Cancel = () => undefined;
     let isStopped = false;
-    /** Whether the snapshot, read while the account moved, held it already. */
-    let isTold: (entry: JournalEntry) => boolean = () => false;
+    /** Whether the snapshot, read while the account changed, already contained the entry. */
+    let isInSnapshot: (entry: JournalEntry) => boolean = () => false;
 
     const deliver = async (entries: readonly JournalEntry[]): Promise<void> => {
-      const own = entries.filter((entry) => belongs(story, entry) && !isTold(entry));
+      const own = entries.filter((entry) => belongs(channel, entry) && !isInSnapshot(entry));
       const events = await describeEntries(gateway, venue, trader, own);
       const last = entries.at(-1)?.cursor ?? 0n;
       if (!isOrders && events.length > 0) await ordersPace.reached(trader, last);
       if (isStopped) return;
       for (const event of events) {
-        const data = story.textOf(event);
+        const data = channel.textOf(event);
         if (data !== null) outbox.push(frame({ snapshot: false, cursor: BigInt(event.cursor), data, ...correctionOf(event) }));
       }
       if (isOrders) ordersPace.reach(last);
@@ -110,10 +110,10 @@ const openStory =
     };
 
     const start = async (): Promise<void> => {
-      const { cursor, until, state } = await story.begin(context, trader);
+      const { cursor, until, state } = await channel.begin(context, trader);
       if (isStopped) return;
       outbox.push(frame({ snapshot: true, cursor, data: state.text }));
-      isTold = ({ cursor: at, fact }) => at <= until && fact.kind === 'fill' && state.ids.has(fact.id);
+      isInSnapshot = ({ cursor: at, fact }) => at <= until && fact.kind === 'fill' && state.ids.has(fact.id);
       follow(cursor);
     };
 
@@ -133,7 +133,7 @@ const openStory =
 const correctionOf = (event: JournalEvent): Pick<Frame, 'correctionOf'> =>
   event.kind === 'correction' ? { correctionOf: event.data.id } : {};
 
-/** A state that is told whole each time: whoever was away misses nothing by hearing the newest. */
+/** A state that is sent in full each time: a client that was away only needs the newest. */
 const openState =
   <State extends object>(hold: (context: ChannelContext) => Held<StateSource<State>>, textOf: (state: State) => string): OpenChannel =>
   (context) => {
@@ -157,8 +157,8 @@ const openState =
   };
 
 export const privateChannels = {
-  orders: openStory(orders),
-  fills: openStory(fills),
+  orders: openJournalChannel(orders),
+  fills: openJournalChannel(fills),
   positions: openState((context) => context.stream.positions(ownerOf(context)), positionsText),
   account: openState((context) => context.stream.account(ownerOf(context)), accountText),
 } as const;

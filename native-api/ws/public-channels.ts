@@ -24,7 +24,7 @@ interface Change<Data> {
   readonly data: Data;
 }
 
-/** A snapshot that was not sent yet stays one, brought up to date. */
+/** An unsent snapshot stays a snapshot, with the change merged into it. */
 const merging =
   <Data>(merge: (waiting: Data, next: Data) => Data) =>
   (waiting: Change<Data>, next: Change<Data>): Change<Data> => ({
@@ -65,7 +65,7 @@ const openBook: OpenChannel = ({ stream, outbox, topic, frame }) => {
   };
 };
 
-/** Each execution is told: what a slow line would miss of them counts against it. */
+/** Every execution is sent: a connection that cannot keep up is closed instead of missing some. */
 const openTrades: OpenChannel = ({ stream, outbox, topic, frame, fail }) => {
   const { part, release } = stream.trades(topic.market ?? '');
   let cancel: Cancel = () => undefined;
@@ -99,7 +99,7 @@ const openCandles: OpenChannel = ({ stream, outbox, topic, frame, fail }) => {
   };
 };
 
-/** What was taken hold of is let go when the next step fails. */
+/** Releases the held part if the next step fails. */
 function orRelease<Value>(release: Cancel, read: () => Value): Value {
   try {
     return read();

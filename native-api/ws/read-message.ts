@@ -5,7 +5,7 @@ import { issuesOf } from '../decode-input.js';
 import { MAX_ISSUES, readStrictJson } from '../../http/strict-json.js';
 import { Addressed, Beat, ByKey, BySignature, Spoken, SUBSCRIPTIONS, type Subscription } from '../wire/stream.js';
 
-/** The longest a client has reason to say. */
+/** Longer than any valid message. */
 export const MESSAGE_LIMIT_BYTES = 16 * 1024;
 
 export type ClientMessage =
@@ -14,7 +14,7 @@ export type ClientMessage =
   | { readonly op: 'auth'; readonly credentials: AgentCredentials }
   | { readonly op: 'ping' | 'pong' };
 
-/** Throws VALIDATION_ERROR for everything that is not a message of ours. */
+/** Throws VALIDATION_ERROR for any invalid message. */
 export function readMessage(bytes: Uint8Array, isBinary: boolean): ClientMessage {
   if (isBinary) throw refusal('must be text');
   if (bytes.length > MESSAGE_LIMIT_BYTES) throw refusal(`must not exceed ${MESSAGE_LIMIT_BYTES} bytes`);

@@ -23,7 +23,7 @@ export interface SessionLimits {
   readonly heartbeatMs: number;
   readonly misses: number;
   readonly messages: RateNumbers;
-  /** More refused messages than this, and the line is ended. */
+  /** A connection with more refused messages than this is closed. */
   readonly refusals: RateNumbers;
   readonly outbox: OutboxLimits;
 }
@@ -32,7 +32,7 @@ export const SESSION_LIMITS: SessionLimits = {
   subscriptions: 200,
   heartbeatMs: 15_000,
   misses: 2,
-  // Enough to subscribe to everything a line may hold, at once and twice.
+  // Enough to subscribe to everything a connection may hold, at once and twice.
   messages: { burst: 400, perSecond: 50 },
   refusals: { burst: 100, perSecond: 10 },
   outbox: OUTBOX_LIMITS,
@@ -46,7 +46,7 @@ export interface SessionOptions {
   readonly limits: SessionLimits;
 }
 
-/** One line: what was said is answered in order, what is subscribed to follows, and nothing of it outlives the line. */
+/** One connection: answers messages in order and serves subscriptions; nothing outlives the connection. */
 export function openSession({ gateway, stream, line, peer, limits }: SessionOptions): LineListener {
   const { venue } = stream;
   const { requestId } = peer;
@@ -99,7 +99,7 @@ export function openSession({ gateway, stream, line, peer, limits }: SessionOpti
     if (topic.market !== undefined) pairOf(venue.feed.config(), topic.market);
     if (subscriptions.has(topic)) return say('subscribed', { ...topic, duplicate: true });
     subscriptions.refuseFull();
-    // A subscription asks what a request asks, and counts as one.
+    // A subscription costs as much as a request, and counts as one.
     refuseExceeded([gateway.entrance.countAddress(peer.address)]);
     const fail = (error: unknown): void => {
       if (!subscriptions.remove(topic)) return;
@@ -142,7 +142,7 @@ export function openSession({ gateway, stream, line, peer, limits }: SessionOpti
     }
   };
 
-  const hear = (bytes: Uint8Array, isBinary: boolean): void => {
+  const onMessage = (bytes: Uint8Array, isBinary: boolean): void => {
     try {
       obey(readMessage(bytes, isBinary));
     } catch (error) {
@@ -178,7 +178,7 @@ export function openSession({ gateway, stream, line, peer, limits }: SessionOpti
       if (isOver) return;
       heartbeat.alive();
       if (!mayPass() || !mayRead(bytes.byteLength)) return refuse();
-      login.whenSettled(() => hear(bytes, isBinary));
+      login.whenSettled(() => onMessage(bytes, isBinary));
     },
     closed: end,
   };

@@ -4,16 +4,16 @@ import type { Share } from '../../core/stream/address-shares.js';
 import { isPrivate } from '../wire/stream.js';
 import { keyOf, type Topic } from './topic.js';
 
-/** What one line is subscribed to. */
+/** The subscriptions of one connection. */
 export interface Subscriptions {
   has(topic: Topic): boolean;
-  /** Throws when the line holds as many as it may. */
+  /** Throws if the connection's limit is reached. */
   refuseFull(): void;
-  /** Stops it again and throws when the address holds as many as it may. */
+  /** Stops it again and throws if the address's limit is reached. */
   add(topic: Topic, stop: Cancel): void;
-  /** False when there was none. */
+  /** False if there was none. */
   remove(topic: Topic): boolean;
-  /** Ends those of the account and names them. */
+  /** Ends those of the account and returns them. */
   removePrivate(): readonly Topic[];
   clear(): void;
 }
@@ -35,7 +35,7 @@ export function createSubscriptions(most: number, share: Share, onCount: (change
       if (held.size >= most) throw full(`A connection holds at most ${most} subscriptions`);
     },
     add(topic, stop) {
-      // The account of a line is proven, so it is none of the users that anybody may watch.
+      // The connection's account is authenticated, so it does not count as a watched user.
       if (share.take(null) !== null) {
         stop();
         throw full('The connections of this address hold as many subscriptions as they may');

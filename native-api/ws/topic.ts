@@ -1,7 +1,7 @@
 import type { CandleInterval } from '../../core/domain/candle.js';
 import type { Channel, Subscription } from '../wire/stream.js';
 
-/** What is subscribed to; at most once per line. */
+/** A subscription's subject; at most once per connection. */
 export interface Topic {
   readonly channel: Channel;
   readonly market?: string;

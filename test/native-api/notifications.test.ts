@@ -8,7 +8,7 @@ import { freshDelegate } from '../../core/access/delegation.js';
 import { venueOf, type Venue } from '../../core/gateway.js';
 import { noticeOwn } from '../../core/notifications/notice-own.js';
 import { notificationId, type Notification } from '../../core/notifications/notification.js';
-import type { Address } from '../../core/ports.js';
+import type { Address } from '../../core/types.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { newTrader, type ChainTrader } from '../harness/traders/chain-trader.js';
 import { price } from '../harness/diamond/diamond-calls.js';

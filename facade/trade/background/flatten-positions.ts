@@ -9,7 +9,7 @@ import { requireLane } from '../send/require-lane.js';
 import type { SignedAction } from '../../../core/ports/stores/relay.js';
 import { sendTransaction } from '../send/send-write.js';
 
-/** What the relayer needs to work out again what it is asked to sign: a close of a whole position, at the price of that moment. */
+/** Lets the relayer re-encode the job before signing: a close of a whole position, at the price of that moment. */
 export interface FlattenJobContext {
   readonly kind: 'flatten';
   readonly tradeIndex: number;
@@ -24,8 +24,8 @@ interface Flattening {
 }
 
 /**
- * Closes at the market what the trader of a schedule holds. A position with an order under way is left to that order, so one that was
- * asked for before is not asked for twice, by whichever replica. True when nothing is left.
+ * Closes at the market what the trader of a schedule holds. A position with a pending order is left to that order, so that no replica
+ * closes it twice. True when no position is left.
  */
 export async function flattenPositions(gateway: Gateway, venue: Venue, flattening: Flattening): Promise<boolean> {
   const { caller, cancel, holdMs } = flattening;
@@ -47,7 +47,7 @@ export async function flattenPositions(gateway: Gateway, venue: Venue, flattenin
   }
 }
 
-/** What was opened after the switch fired is not what it was set for, unless it was ordered before. */
+/** Positions opened after the schedule fired are excluded, unless they were ordered before. */
 export async function positionsMeant(
   { store }: Pick<Gateway, 'store'>,
   { chain, trader, dueAt }: Pick<ScheduledCancel, 'chain' | 'trader' | 'dueAt'>,
@@ -59,7 +59,7 @@ export async function positionsMeant(
   return held.filter(({ tradeIndex }) => !late.includes(tradeIndex) || meant.has(tradeIndex));
 }
 
-/** Null when it cannot be asked for now: another round will try again. */
+/** Null if it cannot be closed now: the next round retries. */
 async function closeOne(
   gateway: Gateway,
   venue: Venue,

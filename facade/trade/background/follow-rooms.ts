@@ -9,12 +9,12 @@ import type { OwedRoom } from '../../../core/ports/stores/rooms.js';
 import { sendWrite } from '../send/send-write.js';
 
 const LOOK_MS = 2_000;
-/** Longer than a transaction usually takes: what is not there by then is sent again. */
+/** Longer than a transaction usually takes: what is not mined by then is sent again. */
 const AGAIN_MS = 15_000;
-/** Whoever takes the room away again, and not by accident, keeps it so. */
+/** After this many tries a slippage that the trader keeps resetting is left as it is. */
 const MOST_TRIES = 3;
 
-/** What the relayer needs to work out again what it is asked to sign: whose levels, and the trade that has them. */
+/** Lets the relayer re-encode the job before signing: whose levels, and the trade that has them. */
 export interface RoomJobContext {
   readonly kind: 'room';
   readonly item: number;
@@ -23,8 +23,8 @@ export interface RoomJobContext {
 }
 
 /**
- * Levels that a position was opened with get the room that their own limits give them: in a gap, a stop loss with the contract's one
- * percent would not be executed. Looked at as soon as an order is filled, and taken by one replica at a time, also after a restart.
+ * Sets the closing slippage that the TP/SL of an opened position need for their own limits: in a gap, a stop loss with the contract's
+ * default of one percent would not be executed. Checked as soon as an order is filled; one replica at a time takes each, also after a restart.
  */
 export function followRooms(gateway: Gateway, venue: Venue): Cancel {
   const { clock, log, definition } = venue;
@@ -67,7 +67,7 @@ async function give(gateway: Gateway, venue: Venue, owed: OwedRoom): Promise<voi
   const position = positions.find((open) => open.tradeIndex === tradeIndex)?.position;
   const isGuarded = position !== undefined && (position.tp > 0n || position.sl > 0n);
   if (tradeIndex === null || !isGuarded || closingRoom(position) >= roomP || tries >= MOST_TRIES) return store.rooms.settle(chain, id);
-  // The bound of a close that waits was reckoned with the room the trade has: it comes first.
+  // The bound of a pending close was computed with the trade's current slippage, so the close comes first.
   if (live.some(({ order }) => order.tradeIndex === tradeIndex && order.status !== 'open')) return;
   const [caller, signed] = await Promise.all([callerOf(gateway, venue, owed), store.relay.action(chain, owed.action)]);
   if (caller === null || signed === null) return store.rooms.settle(chain, id);
@@ -79,14 +79,14 @@ async function give(gateway: Gateway, venue: Venue, owed: OwedRoom): Promise<voi
   await sendWrite(venue, caller, { action: signed, orderId: null, write, context });
 }
 
-/** null when the opening came to nothing. */
+/** null if the opening was not executed. */
 async function tradeOf({ store }: Gateway, { chain, trader, orderId, tradeIndex }: OwedRoom): Promise<number | null> {
   if (orderId === null) return tradeIndex;
   const opened = await store.orders.find(chain, trader, orderId);
   return opened?.order.fill?.tradeIndex ?? null;
 }
 
-/** null when the agent may not act any more, or nobody can act for it. */
+/** null if the agent may not act any more, or no wallet serves its trader. */
 async function callerOf({ store }: Gateway, venue: Venue, { chain, trader, agent }: OwedRoom): Promise<AgentCaller | null> {
   const known = await store.access.findAgent(chain, agent);
   if (known?.revokedAt !== null || isExpired(known.scope, venue.clock.now())) return null;

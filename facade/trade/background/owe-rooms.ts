@@ -6,7 +6,7 @@ import type { Gateway, Venue } from '../../../core/gateway.js';
 import type { Prepared } from '../plan/plan-items.js';
 import type { SignedAction } from '../../../core/ports/stores/relay.js';
 
-/** A protection sets its room itself; it is looked at once more, because a close that was on its way may have set another. */
+/** A protection sets its slippage itself; it is checked once more, because a pending close may have set another. */
 const SECOND_LOOK_MS = 15_000;
 
 const roomOf = ({ asked, manner }: Prepared): bigint => (manner === 'protection' ? levelRoom(asked.order, MAX_SLIPPAGE_P) : asked.roomP);
@@ -16,11 +16,11 @@ export const owesRooms = (prepared: Prepared): boolean => roomOf(prepared) > DEF
 export interface StoredItem {
   readonly prepared: Prepared;
   readonly oid: bigint;
-  /** Of each leg; null where it is no order of ours. */
+  /** The order id of each leg; null if the leg is no order of ours. */
   readonly stored: readonly (bigint | null)[];
 }
 
-/** Stored before anything is sent, so that no kill leaves a stop loss without its room. */
+/** Stored before anything is sent, so that a crash cannot leave a stop loss without its closing slippage. */
 export async function oweRooms(
   { store }: Gateway,
   { definition, clock }: Venue,

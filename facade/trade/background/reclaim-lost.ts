@@ -10,7 +10,7 @@ import { takesWork } from '../send/require-lane.js';
 
 const LOOK_MS = 2_000;
 
-/** Bots know no reclaim: collateral of requests that the oracle did not answer in time goes back to the trader by itself. */
+/** Hyperliquid has no reclaim: collateral of requests that the oracle did not answer in time is returned to the trader automatically. */
 export function reclaimLost(gateway: Gateway, venue: Venue): Cancel {
   const { clock, log, definition } = venue;
   let isBusy = false;
@@ -19,7 +19,7 @@ export function reclaimLost(gateway: Gateway, venue: Venue): Cancel {
     const lost = await relay.unreclaimed(definition.slug, clock.now());
     const left = new Set<Address>();
     for (const each of lost) {
-      // What speaks against one request of a trader speaks against the others.
+      // A failure for one request of a trader applies to its others as well.
       if (left.has(each.trader)) continue;
       const outcome = await reclaim(gateway, venue, each).catch((error: unknown) => {
         log.warn('relay.not-reclaimed', { order: each.orderId, error });
@@ -38,7 +38,7 @@ export function reclaimLost(gateway: Gateway, venue: Venue): Cancel {
   });
 }
 
-/** None of the trader's doing. */
+/** Failures not caused by the trader. */
 const OUTAGES: ReadonlySet<ErrorCode> = new Set(['UPSTREAM_UNAVAILABLE', 'NOT_READY', 'CHAIN_READ_ONLY']);
 const isOutage = (error: unknown): boolean => !(error instanceof GatewayError) || OUTAGES.has((error as GatewayError).code);
 

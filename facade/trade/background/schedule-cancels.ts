@@ -10,26 +10,27 @@ import { takesWork } from '../send/require-lane.js';
 
 const LOOK_MS = 500;
 const HOLD_MS = 6_500;
-/** Longer than one round of cancels takes: whoever has not finished by then is dead. */
+/** Longer than one round of cancels takes: a replica that has not finished by then is dead. */
 const AGAIN_MS = 20_000;
-/** What could not even be begun is tried again so soon. */
+/** The retry interval while nothing can be sent. */
 const SOON_MS = 1_000;
-/** What cannot be done for so long is not tried any more, and somebody is called. */
+/** After this long without success the schedule is given up and an alert is raised. */
 const GIVE_UP_MS = 600_000;
 const MOST_REMEMBERED = 10_000;
 
 /**
- * The dead man's switch: whoever does not move its time forward in time has all entries canceled, and where the operator chose so what
- * is open closed. Protections stay: they are what keeps a position from getting worse while nobody looks. Each schedule is taken by one replica at a time, until it is done, also after a restart.
+ * The dead man's switch: if the bot does not postpone its schedule in time, all entries are canceled and, if the operator enabled it,
+ * positions are closed. TP/SL stay, because they protect unattended positions. One replica at a time takes each schedule until it is
+ * done, also after a restart.
  */
 export function runScheduledCancels(gateway: Gateway, venue: Venue): Cancel {
   const { clock, log, definition } = venue;
-  // Counted from the first try that could be made: one that came due while nothing could be sent has all its time before it.
+  // Counted from the first possible try: time in which nothing could be sent does not count.
   const begun = new Map<bigint, number>();
   let isBusy = false;
   const look = async (): Promise<void> => {
     const due = await gateway.store.exchange.takeDue(definition.slug, clock.now(), clock.now() + AGAIN_MS);
-    // Not waited for: one trader's slow orders must not hold up another's switch.
+    // Not awaited: one trader's slow orders must not delay another's schedule.
     for (const cancel of due)
       void fire(gateway, venue, cancel, begun).catch((error: unknown) =>
         log.warn('relay.schedule-failed', { trader: cancel.trader, error }),
@@ -60,7 +61,7 @@ async function fire(gateway: Gateway, venue: Venue, cancel: ScheduledCancel, beg
     return false;
   });
   if (!isDone && clock.now() - since <= GIVE_UP_MS) return;
-  if (!isDone) await tellGivenUp(gateway, venue, cancel);
+  if (!isDone) await alertGivenUp(gateway, venue, cancel);
   begun.delete(cancel.action);
   await exchange.fired(cancel);
 }
@@ -70,7 +71,7 @@ interface Ready {
   readonly signed: SignedAction;
 }
 
-/** Null: what cannot be sent now, because the relayer is switched off or fenced or the chain not known yet, is sent when it can be, however late. */
+/** Null while nothing can be sent, because the relayer is switched off, the lane is blocked or the chain is not known yet: retried however late. */
 async function readyFor(gateway: Gateway, venue: Venue, { trader, agent, action }: ScheduledCancel): Promise<Ready | null> {
   const { slug } = venue.definition;
   const [known, signed] = await Promise.all([gateway.store.access.findAgent(slug, agent), gateway.store.relay.action(slug, action)]);
@@ -80,11 +81,11 @@ async function readyFor(gateway: Gateway, venue: Venue, { trader, agent, action 
   return { caller: { via: 'agent', trader, agent, sender, mode: 'relayed', scope: known.scope }, signed };
 }
 
-/** True when nothing is left of what the schedule was set for. */
+/** True when nothing is left that the schedule covers. */
 async function takeBack(gateway: Gateway, venue: Venue, cancel: ScheduledCancel, { caller, signed }: Ready): Promise<boolean> {
   const { trader, dueAt } = cancel;
   const live = await gateway.store.account.liveOrders(cancel.chain, trader);
-  // What was placed after the switch fired is not what it was set for.
+  // Orders placed after the schedule fired are not covered.
   const entries = live.filter(({ order }) => !order.reduceOnly && order.action === 'open' && order.createdAt <= dueAt);
   venue.log.info('relay.schedule-fired', { trader, dueAt, orders: entries.length });
   const items = entries.map(({ id }, item) => ({ item, name: { oid: id }, pairIndex: null }));
@@ -95,8 +96,8 @@ async function takeBack(gateway: Gateway, venue: Venue, cancel: ScheduledCancel,
   return isCanceled && isFlat;
 }
 
-/** The trader counts on it and is away: whoever runs the service is the only one left to act. */
-async function tellGivenUp({ alerts, facade }: Gateway, { definition, clock }: Venue, { trader, dueAt }: ScheduledCancel): Promise<void> {
+/** The trader relies on the schedule and is away, so only the operator can act. */
+async function alertGivenUp({ alerts, facade }: Gateway, { definition, clock }: Venue, { trader, dueAt }: ScheduledCancel): Promise<void> {
   const what = facade.flattens ? 'cancel its entries and close its positions' : 'cancel its entries';
   await alerts.raiseAlert({
     kind: 'schedule-given-up',

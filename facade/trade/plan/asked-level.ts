@@ -7,11 +7,11 @@ import { storedStopLoss } from '../../../core/trading/order-request.js';
 
 type Level = Pick<Protection, 'kind' | 'price'>;
 
-/** What a bot's order sets on the trades it is for: a limit order against a position is its take profit. */
+/** The level that a bot's order sets on its trades: a limit order against a position is its take profit. */
 export const askedLevel = ({ style, limit }: ExchangeOrder): Level =>
   style.kind === 'trigger' ? { kind: style.tpsl, price: style.trigger } : { kind: 'tp', price: limit };
 
-/** The price at which the contract keeps a level of a position: it clamps a stop loss that is too far away. One it drops has its own. */
+/** The price at which the contract stores a level: it clamps a stop loss that is too far away. A dropped one keeps the requested price. */
 export function keptPrice(config: MarketConfig, position: PositionState, { kind, price }: Level): bigint {
   const view = kind === 'sl' ? marketView(config, position) : null;
   const kept = view && storedStopLoss(view, { ...position, sl: price, price: position.openPrice });

@@ -10,7 +10,7 @@ import { currentPrice } from '../../../core/trading/order-request.js';
 
 const USD_DECIMALS = 6;
 
-/** A part that is worth less than the fee of closing it is mined and then canceled by the contract: gas for nothing. */
+/** A partial close worth less than its fee would be mined and then canceled by the contract, which wastes gas. */
 export function checkPart(venue: Venue, position: PositionFigures, collateralAmount: bigint): void {
   const market = marketView(venue.feed.config(), position);
   if (market === null) return;

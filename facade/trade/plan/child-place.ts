@@ -6,7 +6,7 @@ import type { Address } from '../../../core/types.js';
 import { askedLevel } from './asked-level.js';
 import type { ExchangeRecord } from '../../../core/ports/stores/exchange.js';
 
-/** Where a take profit or stop loss is that came with an opening. */
+/** Where a TP/SL that came with an opening is now. */
 export type ChildPlace =
   /** Its parent is not on chain yet. */
   | { readonly kind: 'waiting'; readonly parent: KnownOrder }
@@ -14,10 +14,10 @@ export type ChildPlace =
   | { readonly kind: 'resting'; readonly parent: KnownOrder; readonly level: Protection }
   /** The position that its parent opened has it. */
   | { readonly kind: 'position'; readonly level: Protection }
-  /** It was taken away or changed, or its parent or its position is gone. */
+  /** It was removed or changed, or its parent or position is gone. */
   | { readonly kind: 'gone'; readonly parent: KnownOrder | null };
 
-/** Gives a child its number where it is found for the first time. */
+/** Assigns a child its id when it is found for the first time. */
 export async function childPlace(
   { store }: Pick<Gateway, 'store'>,
   { definition: { slug } }: Pick<Venue, 'definition'>,
@@ -41,7 +41,7 @@ export async function childPlace(
   if (status !== 'filled' || fill === null) return { kind: 'gone', parent };
   const { tradeIndex } = fill;
   const position = (await store.account.openPositions(slug, trader)).find((open) => open.tradeIndex === tradeIndex)?.position;
-  // Of a position that is closed, the number is given by what it had in the end.
+  // For a closed position the id depends on its last levels.
   const last = position ?? (await store.facade.history.lastExecutions(slug, trader, [tradeIndex])).get(tradeIndex)?.terms;
   const level = { tradeIndex, kind, price: last?.[kind] ?? 0n };
   return (await isHeld(level)) && position ? { kind: 'position', level } : { kind: 'gone', parent };

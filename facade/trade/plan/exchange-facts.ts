@@ -16,15 +16,15 @@ import { currentPrice, orderMarket, type Opening, type OrderMarket } from '../..
 import { tokensHeld } from '../../../core/trading/position-order.js';
 import { predictCallback } from '../../../core/trading/precheck-callback.js';
 
-/** All that is known of a trader when an action comes; read once for all its items, without asking a node. */
+/** Stored facts about a trader for an action; read once for all its items, without a node request. */
 export interface ExchangeFacts {
-  /** The database's time when it was asked. */
+  /** The database's time of the query. */
   readonly askedAt: number;
   readonly block: bigint;
   readonly positions: readonly HeldFigures[];
   readonly busy: ReadonlySet<number>;
   readonly leverage: ReadonlyMap<number, LeverageSetting>;
-  /** Where the bot never chose one. */
+  /** Used if the bot never chose a leverage. */
   readonly usualLeverage: number;
   readonly stopBeyondCap: StopBeyondCap;
 }
@@ -56,18 +56,18 @@ export async function exchangeFacts(
 export interface Asked {
   readonly symbol: string;
   readonly pairIndex: number;
-  /** The smallest size the market shows, 1e18. */
+  /** The smallest displayed size of the market, 1e18. */
   readonly sizeStep: bigint;
   readonly order: ExchangeOrder;
 }
 
-/** What items before it in the action leave behind: trades they use, and closing slippages they set. */
+/** Effects of earlier items of the action: trades they use, and closing slippages they set. */
 interface Before {
   readonly taken: ReadonlySet<number>;
   readonly rooms: ReadonlyMap<number, bigint>;
 }
 
-/** What the translation of one order stands on. */
+/** The facts that the translation of one order depends on. */
 export function translationContext(
   venue: Venue,
   facts: ExchangeFacts,
@@ -102,14 +102,14 @@ export function translationContext(
   };
 }
 
-/** Within what the market takes. */
+/** Clamped to the market's limits. */
 function leverageFor({ view }: Pick<OrderMarket, 'view'>, chosen: number): bigint {
   const [least, most] = [view.group.minLeverage, maxLeverageOf(view.pair, view.group)];
   const wanted = BigInt(chosen) * LEVERAGE_UNIT;
   return wanted < least ? least : wanted > most ? most : wanted;
 }
 
-/** Where the order would be executed if the oracle answered now; the oracle's own price where nobody can say. */
+/** The expected execution price if the oracle answered now; the oracle's price if it cannot be computed. */
 function predictPrice(
   venue: Venue,
   market: OrderMarket,
@@ -147,7 +147,7 @@ function predictPrice(
   }
 }
 
-/** Twice what spread and impact take now, so that a resting order can still be filled when the market is a little thinner. */
+/** Twice the current spread and impact, so that a resting order can still be filled in a slightly thinner market. */
 function cushion(oracle: bigint, predicted: bigint): bigint {
   const away = predicted > oracle ? predicted - oracle : oracle - predicted;
   const doubled = (2n * away * PERCENT) / oracle + 1n;
@@ -177,7 +177,7 @@ function netted(
   };
 }
 
-/** What is left of a trade that is more than its order asked for: the price fell, or rose for a short, while the oracle answered. */
+/** What remains of a trade beyond its order's size: the price moved in the trader's favour while the oracle answered. */
 function excessOf(
   position: PositionFigures,
   { askedBase, sizeToken }: NonNullable<HeldPosition['opening']>,

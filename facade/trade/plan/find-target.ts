@@ -11,17 +11,17 @@ import type { ExchangeRecord } from '../../../core/ports/stores/exchange.js';
 /** How a bot names an order. */
 export type OrderName = { readonly oid: bigint } | { readonly cloid: string };
 
-/** What a name stands for: orders of ours, protections of positions, or both. */
+/** What a name refers to: orders of ours, TP/SL of positions, or both. */
 export interface Target {
   readonly pairIndex: number;
   readonly record: ExchangeRecord | null;
   readonly orders: readonly KnownOrder[];
   readonly protections: readonly Pick<KnownProtection, 'tradeIndex' | 'kind' | 'price'>[];
-  /** Levels of orders that rest, or are on their way; absent where there are none. */
+  /** Levels of resting or pending orders; absent if there are none. */
   readonly children?: readonly Child[];
 }
 
-/** A take profit or stop loss that has no position yet. */
+/** A TP/SL that has no position yet. */
 export interface Child {
   readonly record: ExchangeRecord;
   readonly parent: KnownOrder;
@@ -33,8 +33,8 @@ type Place = Pick<Venue, 'definition'>;
 type Whose = Pick<AgentCaller, 'trader'>;
 
 /**
- * Any order of the trader, wherever it was made; null when there is none of that name. `maker`: an action that may itself have made an
- * order of that name, as a change that keeps the cloid does, and cannot mean that one.
+ * Finds any order of the trader, whatever its origin; null if none has that name. `maker`: an action that may itself have created an
+ * order of that name, as a change that keeps the cloid does; that order is excluded.
  */
 export async function findTarget(
   gateway: Shelf,
@@ -49,7 +49,7 @@ export async function findTarget(
   return record === null ? ofId(gateway, venue, caller, name.oid) : ofRecord(gateway, venue, caller, record);
 }
 
-/** Two names of the same thing have the same. */
+/** Equal for two names of the same target. */
 export const identityOf = ({ orders, protections, children = [] }: Target): string =>
   [
     ...orders.map(({ id }) => String(id)),
@@ -57,7 +57,7 @@ export const identityOf = ({ orders, protections, children = [] }: Target): stri
     ...children.map(({ level, parent }) => `${level.kind} of ${parent.id}`),
   ].join();
 
-/** The newest of that name that lives: a change that failed leaves the older one standing. Where none does, the newest. */
+/** The newest live order with the cloid: a failed change leaves the older one standing. Without a live one, the newest. */
 async function ofCloid(
   gateway: Shelf,
   venue: Place,
@@ -82,7 +82,7 @@ async function ofRecord(gateway: Shelf, venue: Place, caller: Whose, record: Exc
   const orders = await Promise.all(ids.map((id) => store.orders.find(slug, caller.trader, id)));
   const own = { pairIndex: record.pairIndex, record, orders: orders.flatMap((order) => order ?? []) };
   const numbered = ids.length > 0 ? null : await store.facade.protections.find(slug, caller.trader, record.oid);
-  // Its number is that of an order which has the level, or of nothing any more: what stands there now was set again under another.
+  // The id belongs to an order that has the level, or to nothing any more: the current level was set again under another id.
   if (ids.length === 0 && numbered === null)
     return { ...own, protections: [], ...(await ofId(gateway, venue, caller, record.oid)), record };
   const level = askedLevel(record.order);
@@ -119,7 +119,7 @@ async function ofId({ store }: Shelf, { definition }: Place, { trader }: Whose, 
   return protection && position ? { pairIndex: position.position.pairIndex, record: null, orders: [], protections: [protection] } : null;
 }
 
-/** What has to be taken away from its position when it is canceled; null for every order that is no level, or does not rest. */
+/** The level to remove from its position when the order is canceled; null for an order that is no level, or does not rest. */
 export function levelTarget({ order }: KnownOrder): Target['protections'][number] | null {
   const kind = levelOf(order);
   const { tradeIndex, price, status } = order;

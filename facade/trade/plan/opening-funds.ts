@@ -2,11 +2,11 @@ import { fromNode } from '../../../core/ports/from-node.js';
 import type { Venue } from '../../../core/gateway.js';
 import type { Address } from '../../../core/types.js';
 
-/** A trader's balance of a collateral and what the Diamond may take of it. */
+/** A trader's balance of a collateral, and the Diamond's allowance of it. */
 export interface Funds {
   readonly balance: bigint;
   readonly allowance: bigint;
-  /** The database's time before the chain was asked. */
+  /** The database's time before the chain was read. */
   readonly readAt: number;
 }
 
@@ -16,13 +16,13 @@ interface Asked {
   readonly readAt: number;
 }
 
-/** What was prepared at the time of a reading is counted against it, so an old figure lets no more through; a deposit is seen by the second reading. */
+/** Orders prepared since a reading are counted against it, so a cached one never allows more; a deposit is seen by the second reading. */
 const KEPT_MS = 1_000;
 const MOST_KEPT = 10_000;
 
 const known = new WeakMap<Venue, Map<string, Asked>>();
 
-/** As the chain says now or said a moment ago: bots that send many bodies a second are asked for once. */
+/** From the chain, cached for KEPT_MS, so that bots with many requests a second cause one reading. */
 export function knownFunds(venue: Venue, trader: Address, token: Address, askedAt: number): Promise<Funds> {
   const last = lastAsked(venue, trader, token);
   if (last && isRecent(venue, last)) return last.funds;
@@ -51,7 +51,7 @@ function keep(venue: Venue, trader: Address, token: Address, given: Omit<Asked, 
   return asked.funds;
 }
 
-/** As the chain says after figures of a moment ago did not do. Openings of one body share one reading: any that was made `since` does. Both times are the database's. */
+/** Read again after cached figures were insufficient. Openings of one action share any reading made `since`. Both times are the database's. */
 export function freshFunds(
   venue: Venue,
   trader: Address,

@@ -15,7 +15,7 @@ import { prepareLeg, type PreparedLeg } from './write-leg.js';
 
 /** One order of an action. */
 export interface ExchangeItem {
-  /** Its place in the action. */
+  /** Its position in the action. */
   readonly item: number;
   readonly symbol: string;
   readonly pairIndex: number;
@@ -23,27 +23,27 @@ export interface ExchangeItem {
   readonly order: ExchangeOrder;
   readonly wire: WireTerms;
   readonly cloid: string | null;
-  /** Of the position it opens; 0 = none. */
+  /** TP/SL of the position it opens; 0 = none. */
   readonly tp: bigint;
   readonly sl: bigint;
-  /** How far those two may be followed in a gap, 1e3 percent; 0 = nothing but what the contract gives anyway. */
+  /** Closing slippage for those two, 1e3 percent; 0 = the contract's default. */
   readonly roomP: bigint;
-  /** Take profit and stop loss that came with it, as their bot wrote them; absent where none did. */
+  /** TP/SL that came with it, as the bot sent them; absent if there are none. */
   readonly children?: readonly ChildItem[];
 }
 
-/** An order behind a parent, which becomes a level of what that one opens. */
+/** A child order, which becomes a level of what its parent opens. */
 export type ChildItem = Pick<ExchangeItem, 'item' | 'pairIndex' | 'order' | 'wire' | 'cloid'>;
 
 export type ItemOutcome =
   | { readonly kind: 'filled'; readonly oid: bigint; readonly orders: readonly Order[] }
-  /** `mayOpen`: some of it may still open a position, or make one larger. */
+  /** `mayOpen`: part of it may still open or increase a position. */
   | { readonly kind: 'resting'; readonly oid: bigint; readonly txHash: string | null; readonly mayOpen: boolean }
   | { readonly kind: 'rejected'; readonly reason: Order['reason'] }
   | RefusedTranslation
   /** The contract would move, or drop, its stop loss. */
   | ({ readonly kind: 'stop-beyond-cap' } & BeyondCap)
-  /** A rule of the operator. */
+  /** Refused by a rule of the operator. */
   | { readonly kind: 'guarded'; readonly refusal: GuardRefusal }
   | { readonly kind: 'failed'; readonly error: GatewayError };
 
@@ -51,7 +51,7 @@ export interface Plan {
   readonly asked: ExchangeItem;
   readonly context: TranslationContext;
   readonly translation: Translation;
-  /** It could have been executed, missed its price, and is left to rest at it. */
+  /** It missed its price and is placed again to rest at its limit. */
   readonly isLeftToRest: boolean;
 }
 
@@ -63,7 +63,7 @@ export const failure = (outcome: ItemOutcome): Failure => ({ outcome });
 
 const isKnown = (error: unknown): error is GatewayError => error instanceof GatewayError;
 
-/** What the caller may know; anything else is a bug of ours. */
+/** Errors of the catalogue become outcomes; anything else is a bug and is thrown. */
 export function failed(error: unknown): Failure {
   if (isKnown(error)) return failure({ kind: 'failed', error });
   if (error instanceof GuardrailError) return failure({ kind: 'guarded', refusal: error.refusal });
@@ -77,10 +77,10 @@ const AGAINST_OPENINGS: ReadonlySet<ErrorCode> = new Set([
   'SCOPE_LEVERAGE_EXCEEDED',
   'SCOPE_SPEND_CAP_EXCEEDED',
 ]);
-/** An order with levels that cannot be is wrong in itself. */
+/** Errors about levels that make the whole order invalid. */
 const BAD_LEVELS: ReadonlySet<string> = new Set(['TradeTpInvalid', 'TradeSlInvalid', 'TP_REACHED', 'SL_REACHED']);
 
-/** Whether what speaks against the opening of a flip leaves its closes as good as they are. */
+/** Whether an error concerns only the opening of a flip, so that its closes are still valid. */
 export function isOnlyAgainstOpening(error: unknown): boolean {
   if (error instanceof GuardrailError) return true;
   if (!isKnown(error)) return false;
@@ -88,7 +88,7 @@ export function isOnlyAgainstOpening(error: unknown): boolean {
   return !BAD_LEVELS.has((error.details as ErrorDetails<'SIMULATION_REVERTED'>).errorName);
 }
 
-/** Asks nobody: items of one action see the trades that items before them will close as busy, and the room they will have been given. */
+/** Reads nothing: for each item, trades that earlier items will close are busy, and slippages that they will set are in effect. */
 export function planItems(venue: Venue, facts: ExchangeFacts, items: readonly ExchangeItem[]): (Plan | Failure)[] {
   const taken = new Set<number>();
   const rooms = new Map<number, bigint>();
@@ -111,7 +111,7 @@ export function planItems(venue: Venue, facts: ExchangeFacts, items: readonly Ex
 
 const legsOf = (translation: Translation): readonly Leg[] => (translation.kind === 'legs' ? translation.legs : []);
 
-/** The order as one that only rests: its price was there a moment ago and is beyond the limit now. */
+/** Plans the order as a resting one: its price was available a moment ago and is beyond the limit now. */
 export function planRest({ asked, context }: Plan): Plan {
   const { isBuy, limit } = asked.order;
   const resting: ExchangeItem = { ...asked, order: atRest(asked.order) };
@@ -119,11 +119,11 @@ export function planRest({ asked, context }: Plan): Plan {
   return { asked: resting, context: moved, translation: translateOrder(resting.order, moved), isLeftToRest: true };
 }
 
-/** Whether an opening of the plan is sized for half a lot more than was asked. */
+/** Whether an opening of the plan includes half a lot more than requested. */
 export const isSizedUp = ({ context, translation }: Plan): boolean =>
   (context.halfLot ?? 0n) > 0n && legsOf(translation).some(({ role }) => role === 'open');
 
-/** The same order sized for no more than was asked, where the trader's funds or rules do not allow half a lot more. */
+/** The same order without the extra half lot, if the trader's funds or rules do not allow it. */
 export function planExact({ asked, context, isLeftToRest }: Plan): Plan {
   const exact = { ...context, halfLot: 0n };
   return { asked, context: exact, translation: translateOrder(asked.order, exact), isLeftToRest };
@@ -138,7 +138,7 @@ function isTooMuch(error: unknown): boolean {
   return BEYOND_FUNDS.has((error.details as ErrorDetails<'SIMULATION_REVERTED'>).errorName);
 }
 
-/** The same of an outcome. */
+/** The same for an outcome. */
 export const wasTooMuch = (outcome: ItemOutcome): boolean =>
   outcome.kind === 'guarded' ? outcome.refusal.rule === 'open-notional' : outcome.kind === 'failed' && isTooMuch(outcome.error);
 
@@ -163,7 +163,7 @@ export async function prepareItem(
     const prepare = (): Promise<readonly PromiseSettledResult<PreparedLeg>[]> =>
       Promise.allSettled(translation.legs.map((leg) => prepareLeg(gateway, venue, caller, leg, facts)));
     const isExit = translation.legs.every(({ role }) => role === 'close');
-    // Every leg is simulated; all of them in the same round trip.
+    // All legs are simulated in the same round trip.
     const tried = await (isExit ? prepare() : withSlot(venue, caller.trader, prepare));
     const isBeyond = tried.some(
       (each, at) => each.status === 'rejected' && translation.legs[at]?.role === 'open' && isTooMuch(each.reason),
@@ -175,7 +175,7 @@ export async function prepareItem(
   }
 }
 
-/** A trader that cannot have all of an order can still get out of a position with it. */
+/** If the opening fails, the closes of the same order are still sent. */
 function goodLegs(legs: readonly Leg[], tried: readonly PromiseSettledResult<PreparedLeg>[]): readonly PreparedLeg[] {
   const good = tried.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
   const closes = good.filter(({ leg }) => leg.role === 'close');
@@ -186,13 +186,13 @@ function goodLegs(legs: readonly Leg[], tried: readonly PromiseSettledResult<Pre
   return good;
 }
 
-/** Whether the closes beside it are worth having without it: the opening of a flip, or a part too small to be closed alone. */
+/** Whether the other closes should be sent without this leg: the opening of a flip, or a part too small to be closed. */
 function isDispensable({ role, intent }: Leg, error: unknown): boolean {
   if (role === 'open') return isOnlyAgainstOpening(error);
   return intent.kind === 'decrease' && isKnown(error) && error.code === 'SIZE_BELOW_MINIMUM';
 }
 
-/** What the same order closes first makes room for what it opens: the opening is kept back until the closes are executed. */
+/** The closes of the same order free exposure for its opening, which is held back until they are executed. */
 function countCloses(legs: readonly PreparedLeg[]): readonly PreparedLeg[] {
   const closes = legs.flatMap(({ leg, draft }) => (leg.role === 'close' && draft !== null ? [draft.order] : []));
   return legs.map((prepared): PreparedLeg => {

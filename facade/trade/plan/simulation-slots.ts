@@ -2,11 +2,11 @@ import { GatewayError } from '../../../core/errors.js';
 import type { Venue } from '../../../core/gateway.js';
 import type { Address, Cancel } from '../../../core/types.js';
 
-/** Simulations of one trader that run at once on a replica: a body of a busy bot still takes one round trip. */
+/** Concurrent simulations per trader and replica: an action of a busy bot still takes one round trip. */
 export const SLOTS_PER_TRADER = 40;
-/** Items of one trader that wait for a slot; with more, the client is asked to come back. */
+/** Waiting items per trader; beyond this the client has to retry. */
 export const MOST_WAITING = 400;
-/** Longer than that no client waits for the answer. */
+/** No client waits longer for a reply. */
 const LONGEST_WAIT_MS = 5_000;
 
 interface Slots {
@@ -17,8 +17,8 @@ interface Slots {
 const byVenue = new WeakMap<Venue, Map<Address, Slots>>();
 
 /**
- * Runs work that asks the node on behalf of a trader, at once while the trader has a free slot. A node answers one question after the
- * other: without a bound, the bodies of one trader would keep everybody else's waiting. What takes risk away does not come here.
+ * Runs node requests for a trader, immediately while the trader has a free slot. Nodes work sequentially: without a limit, one trader's
+ * actions would delay everyone else's. Actions that reduce risk need no slot.
  */
 export async function withSlot<Result>(venue: Venue, trader: Address, work: () => Promise<Result>): Promise<Result> {
   const traders = byVenue.get(venue) ?? new Map<Address, Slots>();
@@ -36,7 +36,7 @@ export async function withSlot<Result>(venue: Venue, trader: Address, work: () =
   }
 }
 
-/** Resolves with a slot that another item hands on. */
+/** Resolves when another item passes on its slot. */
 function freeSlot({ clock }: Venue, { waiting }: Slots): Promise<void> {
   if (waiting.length >= MOST_WAITING) return Promise.reject(tooMany());
   return new Promise((resolve, reject) => {

@@ -6,9 +6,9 @@ import type { PositionFigures } from '../../../core/trading/find-position.js';
 import { storedStopLoss } from '../../../core/trading/order-request.js';
 
 export interface BeyondCap {
-  /** 1e10: the nearest price at which every trade of the order keeps its stop loss; null where fees leave no room for any. */
+  /** 1e10: the nearest price at which every trade of the order keeps its stop loss; null if fees allow none. */
   readonly nearest: bigint | null;
-  /** The side of what it protects. */
+  /** The side of the protected position. */
   readonly long: boolean;
 }
 
@@ -18,7 +18,7 @@ interface Stop {
   readonly long: boolean;
 }
 
-/** null when the contract keeps every stop loss of an order where it was asked for. One that it would drop is always refused. */
+/** null if the contract stores every stop loss of an order at its requested price. A stop loss that it would drop is always refused. */
 export function beyondCap(
   venue: Venue,
   { positions, stopBeyondCap }: { readonly positions: readonly PositionFigures[]; readonly stopBeyondCap: StopBeyondCap },

@@ -25,7 +25,7 @@ import type { ExchangeFacts } from './exchange-facts.js';
 import { freshFunds, knownFunds } from './opening-funds.js';
 import { openingGuard } from '../../../core/trading/rules-of-opening.js';
 
-/** One leg of an exchange order, checked and rehearsed but not stored. */
+/** One leg of an exchange order, checked and simulated but not stored. */
 export interface PreparedLeg {
   readonly leg: Leg;
   readonly write: PreparedWrite;
@@ -37,10 +37,10 @@ const LIVE: ReadonlySet<OrderStatus> = new Set(['prepared', 'pending', 'open', '
 export const CLOID_TAKEN = 'An order with this cloid is still open.';
 export const TRADE_BUSY = 'Another order is executing on this position; retry in a moment.';
 
-/** The relayer sends at once: what waits is in its queue, not in somebody's hand. */
+/** The relayer sends immediately: unsent orders are in its queue, not waiting for a client. */
 const MAX_UNSENT = 10_000;
 
-/** One round trip; throws what the rules or the contracts say against it. */
+/** Takes one round trip; throws refusals of the rules or the contracts. */
 export async function prepareLeg(
   gateway: Gateway,
   venue: Venue,
@@ -59,7 +59,7 @@ export async function prepareLeg(
   return prepareClosing(gateway, venue, caller, leg, { intent, position });
 }
 
-/** The leg in place of an order that rests: both in one transaction, which frees the collateral it takes. */
+/** Prepares the leg as a replacement of a resting order: one transaction does both, which frees the order's collateral. */
 export function prepareReplacement(
   gateway: Gateway,
   venue: Venue,
@@ -71,11 +71,11 @@ export function prepareReplacement(
   return prepareOpening(gateway, venue, caller, leg, { intent: leg.intent, askedAt, instead });
 }
 
-/** The resting order that an entry takes the place of. */
+/** The resting order that is replaced. */
 export interface Instead {
   readonly tradeIndex: number;
   readonly collateralIndex: number;
-  /** What its cancellation gives back in the same transaction. */
+  /** The collateral that its cancellation returns in the same transaction. */
   readonly collateralAmount: bigint;
 }
 
@@ -92,7 +92,7 @@ async function prepareOpening(
   requireTradable(venue, opening);
   checkOpening(opening, caller.trader);
   const { collateral, terms } = opening;
-  // Both in one turn of the event loop, and so in one round trip.
+  // Both run in one turn of the event loop, so they share one round trip.
   const [write, held] = await Promise.all([
     prepareTransaction(gateway, venue, caller, {
       intent: instead === null ? intent : { kind: 'replace', tradeIndex: instead.tradeIndex, by: terms },
@@ -173,7 +173,7 @@ async function prepareClosing(
   const write = await prepareTransaction(gateway, venue, caller, { intent, takes: null });
   const times = { now: venue.clock.now(), expiresAt: write.transaction.expiresAt };
   const order = positionOrder(caller, position, partOf(venue, intent, position), times);
-  // Of two on one trade the contract takes one: the other would be mined in vain.
+  // The contract accepts one pending order per trade: a second one would be mined in vain.
   return { leg, write, draft: { ...draftOf(gateway, venue, caller, order, write, null), soleOn: position.tradeIndex } };
 }
 
@@ -212,13 +212,13 @@ const draftOf = (
 interface Naming {
   readonly clientId: string | null;
   readonly isInstead: boolean;
-  /** The trader's funds were read again after the first figures did not do. */
+  /** The trader's funds were read again after the cached figures were insufficient. */
   readonly isFresh?: boolean;
 }
 
 /**
- * Stores the order of a leg. A cloid that an order of the past has used stays with that one; ours is found by the exchange's record.
- * One that still lives keeps its name for itself, also against the same request sent twice at once, unless this one takes its place.
+ * Stores the order of a leg. A cloid used by a past order stays with that order; ours is found by the exchange record. A live order
+ * keeps its cloid, also against the same request sent twice at once, unless this leg replaces it.
  */
 export async function storeLeg<Stored extends { readonly kind: 'placed' }>(
   venue: Venue,
@@ -261,7 +261,7 @@ function collateralOf(venue: Venue, index: number): Collateral {
   return found;
 }
 
-/** What openings that are not mined yet leave of the trader's funds, as a client is shown it. */
+/** The trader's funds left after openings that are not mined yet, as reported to a client. */
 function leftOf(funds: NonNullable<Draft['funds']>, unmined: { readonly takes: bigint; readonly amount: bigint }) {
   const left = (have: bigint, taken: bigint): bigint => (have > taken ? have - taken : 0n);
   const isAllowed = unmined.amount + funds.amount <= funds.allowance;

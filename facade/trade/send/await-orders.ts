@@ -3,29 +3,29 @@ import type { Gateway, Venue } from '../../../core/gateway.js';
 import type { Address } from '../../../core/types.js';
 
 export interface OrderWatch {
-  /** What was told of the order since the watch began; null when nothing was. */
+  /** The last published state of the order since the watch began; null if there was none. */
   state(id: bigint): Order | null;
-  /** Resolves when all of them are executed, refused, resting or timed out, or the time is up. */
+  /** Resolves when all are executed, refused, resting or timed out, or the time is up. */
   settled(ids: readonly bigint[], ms: number): Promise<void>;
-  /** Resolves when nothing can happen to any of them any more, or the time is up. */
+  /** Resolves when all are final, or the time is up. */
   over(ids: readonly bigint[], ms: number): Promise<void>;
-  /** Aborts when the service is about to end: nobody's answer is held any longer. */
+  /** Aborts when the service is stopping: no reply is delayed any longer. */
   readonly ending: AbortSignal;
   stop(): void;
 }
 
-/** Nothing more happens by itself, or nothing but a trigger that may take days. */
+/** No further change without a trigger, which may take days. */
 export const isSettled = (status: OrderStatus): boolean => status !== 'prepared' && status !== 'pending';
 const isOver = (status: OrderStatus): boolean =>
   status === 'filled' || status === 'rejected' || status === 'canceled' || status === 'expired';
 
-/** Listens to the trader's journal from now on, so that nothing is missed between sending and waiting; holds nothing of the database. */
+/** Listens to the trader's journal from now on, so that nothing is missed between sending and waiting; needs no database connection. */
 export function watchOrders({ bus, stopping }: Gateway, venue: Venue, trader: Address): OrderWatch {
   const states = new Map<bigint, Order | null>();
   const waiting = new Set<() => void>();
-  const cancel = bus.on('journal', (told) => {
-    if (told.venue !== venue) return;
-    for (const { fact, trader: whose } of told.entries) {
+  const cancel = bus.on('journal', (event) => {
+    if (event.venue !== venue) return;
+    for (const { fact, trader: whose } of event.entries) {
       const about = fact.kind === 'correction' ? fact.of : fact;
       if (whose === trader && about.kind === 'order') states.set(about.id, about.order);
     }
@@ -63,12 +63,12 @@ export function watchOrders({ bus, stopping }: Gateway, venue: Venue, trader: Ad
   };
 }
 
-/** Until all are done, the time is up or the service ends. */
+/** Resolves when all are done, the time is up or the service stops. */
 export async function soonest({ clock }: Venue, { ending }: OrderWatch, all: readonly Promise<unknown>[], ms: number): Promise<void> {
   const done = Promise.all(all);
-  done.catch(() => undefined); // a service that ends waits for none of it, and what fails then is nobody's news
+  done.catch(() => undefined); // not awaited after the time is up, so a late failure must not be unhandled
   const over = new AbortController();
-  const end = (): void => over.abort('over'); // without a word of its own it would make up an error, with its stack
+  const end = (): void => over.abort('over'); // a given reason saves creating an error with a stack
   ending.addEventListener('abort', end);
   try {
     if (!ending.aborted) await Promise.race([done, clock.sleep(ms, over.signal)]);

@@ -10,20 +10,20 @@ import { sendWrite } from './send-write.js';
 
 export type CancelOutcome =
   | { readonly kind: 'done' }
-  /** Unknown, filled or canceled already. */
+  /** Unknown, or already filled or canceled. */
   | { readonly kind: 'gone' }
-  /** It can still fill; when nothing does, it can be had back from then on. */
+  /** It can still fill; if it does not, it can be reclaimed from then on. */
   | { readonly kind: 'executing'; readonly reclaimableAt: number | null }
   | { readonly kind: 'failed'; readonly error: GatewayError };
 
-/** What the relayer compares with the signed action: which order it names, and that the call only takes something back. */
+/** Lets the relayer check the job against the signed action: which order it names, and that the call only cancels. */
 export interface CancelJobContext {
   readonly kind: 'cancel';
   readonly item: number;
   readonly intent: Intent;
 }
 
-/** One signed action that takes things back, and the time it has. */
+/** One signed action that cancels, and its deadline. */
 export interface Work {
   readonly gateway: Gateway;
   readonly venue: Venue;
@@ -38,17 +38,17 @@ export const isKnown = (error: unknown): error is GatewayError => error instance
 
 export const leftOf = ({ venue, end }: Work): number => Math.max(0, end - venue.clock.now());
 
-/** The numbers it names are never used again. A level may be set anew meanwhile: to take that one away is something else. */
+/** The ids in these calls are never reused. A level may be set again meanwhile, which a repeated call would remove. */
 const isUnique = ({ kind }: Intent): boolean => kind === 'withdraw' || kind === 'reclaim';
 
-/** Nobody waits for a block that will not come. */
+/** Throws if the job was not sent: there is no block to wait for. */
 export function requireSent({ state, note }: RelayJob): void {
   if (state === 'refused' || state === 'replaced') throw new GatewayError('UNSUPPORTED', { reason: `Not sent: ${note ?? 'refused'}.` });
 }
 
 const LOOK_MS = 100;
 
-/** Within what is left of the answer's time. */
+/** Polls until the condition holds or the reply's time is up. */
 export async function comesTrue(work: Work, holds: () => Promise<boolean>): Promise<boolean> {
   for (;;) {
     if (await holds()) return true;
@@ -57,14 +57,14 @@ export async function comesTrue(work: Work, holds: () => Promise<boolean>): Prom
   }
 }
 
-/** False when the contract says that there is nothing left to take back. */
+/** False if the contract has nothing left to cancel. */
 export async function sendCancel(work: Work, item: number, intent: Intent, orderId: bigint | null): Promise<boolean> {
   const { gateway, venue, caller, action, watch, purpose } = work;
   requireLane(venue, caller);
   try {
     const write = await prepareTransaction(gateway, venue, caller, { intent, takes: null });
     const context: CancelJobContext = { kind: 'cancel', item, intent };
-    // Where nobody named the order, its number stays with the job: its owner is told who took it back.
+    // Without an order in the signed action its id stays with the job, so that the owner can see what canceled it.
     const { handedOver } = await sendWrite(venue, caller, {
       action,
       orderId: purpose === 'action' ? null : orderId,

@@ -16,18 +16,18 @@ import { failed, type ExchangeItem, type ItemOutcome } from '../plan/plan-items.
 import type { SignedAction } from '../../../core/ports/stores/relay.js';
 import { sendWrite } from './send-write.js';
 
-/** What the relayer needs to work out again what it is asked to sign: the resting order as it is but for the level that is changed. */
+/** Lets the relayer re-encode the job before signing: the resting order with only one level changed. */
 export interface ChildJobContext {
   readonly kind: 'child';
   readonly item: number;
   readonly intent: AmendIntent;
-  /** Says which coin its prices are counted in. */
+  /** Gives the coin in which its prices are expressed. */
   readonly context: { readonly pairIndex: number };
 }
 
 type Level = Child['level']['kind'];
 
-/** The contract overwrites all of a resting order: everything but the level stays what it is. */
+/** The contract overwrites a whole resting order, so everything but the level is repeated. */
 export function withLevel({ order, orderKey }: Pick<KnownOrder, 'order' | 'orderKey'>, kind: Level, price: bigint): AmendIntent | null {
   if (orderKey === null || order.status !== 'open') return null;
   const { price: trigger, tp, sl, slippageP } = order;
@@ -36,12 +36,12 @@ export function withLevel({ order, orderKey }: Pick<KnownOrder, 'order' | 'order
 
 const STILL_THERE: CancelOutcome = { kind: 'executing', reclaimableAt: null };
 
-/** By the order whose levels are changed. */
+/** Pending changes by order id. */
 const inTurn = new WeakMap<Venue, Map<bigint, Promise<unknown>>>();
 
 /**
- * One change of an order after the other: each writes both levels, so one that does not know the last would undo it. The order is read
- * again for each, once nothing is on its way to it; null where that does not come in time.
+ * Serialises the changes of an order: each writes both levels, so one based on stale levels would undo the previous one. The order is
+ * read again for each change, once no other is pending; null if that takes too long.
  */
 async function oneByOne<Result>(work: Work, { id }: KnownOrder, change: (parent: KnownOrder | null) => Promise<Result>): Promise<Result> {
   const turns = inTurn.get(work.venue) ?? new Map<bigint, Promise<unknown>>();
@@ -66,7 +66,7 @@ async function quietParent(work: Work, id: bigint): Promise<KnownOrder | null> {
   return isQuiet ? read() : null;
 }
 
-/** Takes a level off the order that rests with it. */
+/** Removes a level from a resting order. */
 export const removeChild = (work: Work, item: number, { parent, level }: Child): Promise<CancelOutcome> =>
   oneByOne(work, parent, (now) => takeOff(work, item, now, level));
 
@@ -75,11 +75,11 @@ async function takeOff(work: Work, item: number, parent: KnownOrder | null, leve
   if (parent === null || intent === null) return STILL_THERE;
   const isSent = await sendCancel(work, item, intent, parent.id);
   const isGone = isSent && (await comesTrue(work, async () => (await levelNow(work, parent.id, level.kind)) === 0n));
-  // Filled meanwhile, its position has the level: the next cancel finds it there.
+  // If it was filled meanwhile, the position has the level, and the next cancel finds it there.
   return isGone ? { kind: 'done' } : STILL_THERE;
 }
 
-/** null when the order does not rest any more. */
+/** null if the order does not rest any more. */
 async function levelNow(
   { gateway, venue, caller }: Pick<Work, 'gateway' | 'venue' | 'caller'>,
   id: bigint,
@@ -99,7 +99,7 @@ const NOT_THE_SAME = 'A take profit or stop loss of an order that rests can only
 const ON_ITS_WAY = 'Another change of the same order is on its way.';
 const unsupported = (reason: string): ItemOutcome => failed(new GatewayError('UNSUPPORTED', { reason })).outcome;
 
-/** Another price for a level of an order that rests: a new order of the bot in the place of the old one. */
+/** Changes the price of a resting order's level: a new order of the bot replaces the old one. */
 export async function changeChild(
   gateway: Gateway,
   venue: Venue,

@@ -6,7 +6,7 @@ import type { ChildRecord, ExchangeLeg, ExchangeRecord } from '../../../core/por
 import type { ChildItem, Prepared } from '../plan/plan-items.js';
 import type { SignedAction } from '../../../core/ports/stores/relay.js';
 
-/** What is written down of an item of an action, as the bot asked for it: all of a record but the numbers that storing gives. */
+/** The stored record of an item as the bot sent it, without the ids that storing assigns. */
 export const recordOf = (
   { definition, clock }: Venue,
   { trader, agent }: AgentCaller,
@@ -32,7 +32,7 @@ export const legRecord = ({ role, intent, sizeBase }: Leg): Omit<ExchangeLeg, 'o
   sizeBase,
 });
 
-/** Take profit and stop loss of what a parent opens, as orders of their own; none where it opens nothing. */
+/** The TP/SL of an opening as orders of their own; none if the parent opens nothing. */
 export function childRecords(
   venue: Venue,
   caller: AgentCaller,
@@ -47,7 +47,7 @@ export function childRecords(
   return children.map((asked) => ({ ...recordOf(venue, caller, action, { asked, manner: 'protection' }), parentOrder, sizeBase }));
 }
 
-/** The number under which the protection is listed. What was set there before, and is set again, is another order. */
+/** The id under which the level is listed. A level that is set again at the same place is a new order. */
 export async function protectionId(
   { store }: Gateway,
   { definition: { slug }, clock, feed }: Venue,
@@ -60,7 +60,7 @@ export async function protectionId(
   const { tradeIndex } = intent;
   const level = askedLevel(asked.order);
   const position = (await store.account.openPositions(slug, trader)).find((open) => open.tradeIndex === tradeIndex)?.position;
-  // It is known by the price at which it will stand.
+  // Identified by the price at which the contract will store it.
   const protection = { ...level, tradeIndex, price: position ? keptPrice(feed.config(), position, level) : level.price };
   const [known] = await store.facade.protections.identify(slug, trader, [protection], clock.now());
   if (!known) throw new TypeError('a protection without a number');

@@ -16,7 +16,7 @@ import { withdrawQueued } from './withdraw-queued.js';
 export interface CancelItem {
   readonly item: number;
   readonly name: OrderName;
-  /** As the bot says; an order of another market is not the one it means. */
+  /** As given by the bot; an order of another market does not match. */
   readonly pairIndex: number | null;
 }
 
@@ -26,7 +26,7 @@ export interface CancelOptions {
   readonly purpose?: RelayPurpose;
 }
 
-/** Takes orders back. An order counts as gone only when the chain says so: until then it may be filled, and the bot is told. */
+/** Cancels orders. An order counts as gone only when the chain confirms it: until then it may be filled, and is reported as executing. */
 export async function relayCancels(
   gateway: Gateway,
   venue: Venue,
@@ -38,7 +38,7 @@ export async function relayCancels(
   const end = venue.clock.now() + holdMs;
   const work: Work = { gateway, venue, caller, action, watch, end, purpose };
   try {
-    // Named twice, an order is taken back once.
+    // An order named twice is canceled once.
     const once = new Map<string, Promise<CancelOutcome>>();
     return await Promise.all(
       items.map((item) => {
@@ -71,7 +71,7 @@ async function cancelOne(work: Work, { item, name, pairIndex }: CancelItem): Pro
   }
 }
 
-/** A child of an order that is on its way is where that one is, once it is anywhere. */
+/** Waits for a pending parent, as its child is only found once the parent is on chain. */
 async function settledTarget(work: Work, name: OrderName): Promise<Target | null> {
   const { gateway, venue, caller, watch } = work;
   const target = await findTarget(gateway, venue, caller, name);
@@ -81,14 +81,14 @@ async function settledTarget(work: Work, name: OrderName): Promise<Target | null
   return findTarget(gateway, venue, caller, name);
 }
 
-/** Of several parts: what still runs says it for all; what is done is done if any part was. */
+/** The outcome of several parts: executing if any part is, otherwise done if any part was. */
 function worst(outcomes: readonly CancelOutcome[]): CancelOutcome {
   return outcomes.find(({ kind }) => kind === 'executing') ?? outcomes.find(({ kind }) => kind === 'done') ?? GONE;
 }
 
 const IS_OVER: ReadonlySet<OrderStatus> = new Set(['filled', 'rejected', 'canceled']);
 
-/** What expired and was never signed cannot reach the chain. */
+/** An order that expired and was never signed cannot reach the chain. */
 const isGone = ({ order: { status }, hashes }: KnownOrder): boolean => IS_OVER.has(status) || (status === 'expired' && hashes.length === 0);
 
 async function cancelOrder(work: Work, item: number, known: KnownOrder): Promise<CancelOutcome> {
@@ -105,7 +105,7 @@ async function cancelOrder(work: Work, item: number, known: KnownOrder): Promise
   const intent = takeBack(venue, now);
   if (intent === null) return { kind: 'executing', reclaimableAt: reclaimableAt(venue, now.order) ?? null };
   const isSent = await sendCancel(work, item, intent, now.id).catch(async (error: unknown) => {
-    // The relayer looks once more before it signs: it may have been filled meanwhile.
+    // Checked again before the error is returned: the order may have been filled meanwhile.
     const last = await gateway.store.orders.find(venue.definition.slug, caller.trader, now.id);
     if (last !== null && !isGone(last)) throw error;
     return false;
@@ -117,7 +117,7 @@ async function cancelOrder(work: Work, item: number, known: KnownOrder): Promise
   return after !== null && IS_OVER.has(after.order.status) ? GONE : { kind: 'executing', reclaimableAt: null };
 }
 
-/** Its transaction was refused, or its nonce went to a no-op: it cannot reach the chain any more. */
+/** Its transaction was refused, or its nonce used by a no-op: it can no longer reach the chain. */
 async function isNeverSent({ gateway, venue }: Work, id: bigint): Promise<boolean> {
   const jobs = await gateway.store.relay.jobsOfOrder(venue.definition.slug, id);
   const own = jobs.filter(({ purpose }) => purpose === 'action');

@@ -17,7 +17,7 @@ export interface MarginJobContext {
 export type MarginOutcome =
   { readonly kind: 'done' } | { readonly kind: 'no-position' } | { readonly kind: 'too-little' } | { readonly kind: 'rejected' };
 
-/** Adds margin to a position or takes some out; of several trades the largest carries it. */
+/** Adds margin to a position or removes some; with several trades the largest one is changed. */
 export async function relayMargin(
   gateway: Gateway,
   venue: Venue,

@@ -28,7 +28,7 @@ import { withSlot } from '../plan/simulation-slots.js';
 import { isTakenBy } from './taken-by.js';
 import { CLOID_TAKEN, prepareReplacement, type Instead } from '../plan/write-leg.js';
 
-/** What the relayer needs besides the order's own translation: the slot that is given up in the same transaction. */
+/** What the relayer needs besides the order's translation: the slot that is released in the same transaction. */
 export interface ReplaceJobContext {
   readonly kind: 'replace';
   readonly item: number;
@@ -38,7 +38,7 @@ export interface ReplaceJobContext {
 
 export type ModifyOutcome =
   | ItemOutcome
-  /** Nothing of that name can be changed. */
+  /** There is no such order to change. */
   | { readonly kind: 'gone' }
   /** It can still fill. */
   | Extract<CancelOutcome, { kind: 'executing' }>
@@ -51,7 +51,7 @@ export interface ModifyRequest {
   readonly holdMs: number;
 }
 
-/** Another order in place of one that rests: in one transaction where both only rest, otherwise one after the other. */
+/** Replaces a resting order: in one transaction if both only rest, otherwise one after the other. */
 export async function relayModify(
   gateway: Gateway,
   venue: Venue,
@@ -63,7 +63,7 @@ export async function relayModify(
   const end = venue.clock.now() + holdMs;
   const target = await findTarget(gateway, venue, caller, name);
   if (target?.pairIndex !== request.item.pairIndex || isEmpty(target)) return { kind: 'gone' };
-  // A change names no grouping: the order stays what it was to its position.
+  // A change has no grouping: the order keeps the one it had.
   const item = { ...request.item, wire: { ...request.item.wire, grouping: target.record?.wire.grouping } };
   if (await isNameOfAnother(gateway, venue, caller, item, target))
     return failed(new GatewayError('UNSUPPORTED', { reason: CLOID_TAKEN })).outcome;
@@ -72,7 +72,7 @@ export async function relayModify(
   const resting = restingSlot(target);
   const facts = await exchangeFacts(gateway, venue, caller);
   const [plan] = planItems(venue, facts, [item]);
-  // What cannot be placed takes nothing away.
+  // If the new order cannot be placed, the old one stays.
   if (!plan || 'outcome' in plan) return plan?.outcome ?? { kind: 'gone' };
   if (plan.translation.kind === 'refused') return plan.translation;
   if (resting !== null && isOneEntry(plan)) {
@@ -83,7 +83,7 @@ export async function relayModify(
   }
   const refusal = await foreseeRefusal(gateway, venue, caller, planExact(plan), resting?.tradeIndex ?? null);
   if (refusal !== null) return { kind: 'guarded', refusal };
-  // A level is overwritten where it stands: the position is never without.
+  // A level is overwritten in place, so that the position is never without it.
   const isOverwritten = overwrites(plan, target);
   const kept = isOverwritten ? null : await takeBack(gateway, venue, caller, action, { ...request, target });
   if (kept !== null) return kept;
@@ -94,7 +94,7 @@ export async function relayModify(
   return isPlaced || isOverwritten ? placed : { kind: 'lost', outcome: placed };
 }
 
-/** null when the target is taken back and its place is ours to fill. */
+/** null if the target was canceled and can be replaced. */
 async function takeBack(
   gateway: Gateway,
   venue: Venue,
@@ -108,7 +108,7 @@ async function takeBack(
   return isOurs ? null : { kind: 'gone' };
 }
 
-/** The new order may keep the name of the one it replaces, and take no other's. */
+/** The new order may keep the cloid of the replaced one, but not use another order's. */
 async function isNameOfAnother(
   { store }: Gateway,
   { definition }: Venue,
@@ -120,12 +120,12 @@ async function isNameOfAnother(
   return (await store.exchange.liveCloids(definition.slug, trader, [cloid])).has(cloid);
 }
 
-/** Its number is nobody's any more. */
+/** The id does not refer to anything live any more. */
 const isEmpty = ({ orders, protections, children = [] }: Target): boolean => orders.length + protections.length + children.length === 0;
 
-/** The slot of the one order that rests for it. */
+/** The slot of the single resting order behind the target. */
 function restingSlot({ orders, protections }: Target): Instead | null {
-  // An order that missed its price and rests at it now has the one that missed beside it.
+  // An order that missed its price and rests now is accompanied by the rejected one.
   const [only, ...others] = orders.filter(({ order }) => order.status !== 'rejected' && order.status !== 'expired');
   if (!only || others.length > 0 || protections.length > 0) return null;
   if (only.order.status !== 'open' || only.orderKey === null) return null;
@@ -164,7 +164,7 @@ async function replaceInOne(
     if ('outcome' in sent) return sent.outcome;
     await settle(venue, watch, [sent], end);
     const outcome = await outcomeOf(gateway, venue, watch, sent, () => Promise.resolve({ kind: 'rejected', reason: 'SLIPPAGE' }));
-    // Both happen or none: refused means that the old one was filled or canceled first.
+    // The transaction is atomic: a refusal means that the old order was filled or canceled first.
     return outcome.kind === 'rejected' ? { kind: 'gone' } : outcome;
   } catch (error) {
     return failed(error).outcome;

@@ -23,14 +23,14 @@ import { dropHeld, sendHeld, sendItem, type Sent } from './send-item.js';
 
 export interface RelayOptions {
   readonly items: readonly ExchangeItem[];
-  /** How long the answer may be held back for the outcome. */
+  /** How long the reply may be delayed for the outcome. */
   readonly holdMs: number;
-  /** As they were when the action was kept; asked for anew where something was done since. */
+  /** The facts read when the action was stored; read again if something was done since. */
   readonly facts?: TraderFacts;
 }
 
 /**
- * Relays the orders of one signed action: each is translated on what is known now, rehearsed, stored and handed to the relayer, and
+ * Relays the orders of one signed action: each is translated with current facts, simulated, stored and passed to the relayer, and
  * answered when it is executed or refused, at the latest after `holdMs`. Items are independent of each other, one outcome each, in order.
  */
 export async function relayOrders(
@@ -67,7 +67,7 @@ export async function relayOrders(
       settled.map(async (each) => {
         if ('outcome' in each) return each.outcome;
         const outcome = await outcomeOf(gateway, venue, watch, each, rest);
-        // The outcome of a market order was waited for and did not come: from now on the order is listed.
+        // The outcome of the market order did not arrive in time: from now on the order is listed.
         if (each.manner === 'market' && outcome.kind === 'resting' && !missed.has(each))
           await noteAnswer(gateway, venue, each.oid, 'resting');
         return outcome;
@@ -85,14 +85,14 @@ interface Steps {
   readonly send: (prepared: Prepared) => Promise<Sent | Failure>;
 }
 
-/** Entries of one action that are stored side by side: they share a trip to the database. */
+/** Entries of one action that are stored concurrently: they share a database round trip. */
 const MOST_BESIDE = 20;
-/** In an action of so many, what is named first is judged first by the bounds of funds and rules; larger ones have no time for that. */
+/** In an action of up to this many items, funds and rules are applied in order; larger ones have no time for that. */
 const MOST_IN_TURN = 40;
 
 /**
- * Hands items over in their order, the first of them while the last are still simulated: an action of two hundred has to be answered in
- * the time of one. Entries of a large action are stored side by side; whatever is about trades waits for what stands before it.
+ * Sends items in order, the first of them while the last are still simulated: an action of two hundred items must be answered in the
+ * time of one. Entries of a large action are stored concurrently; items that concern trades wait for earlier items.
  */
 async function sendPlans(plans: readonly Planned[], { prepare, send }: Steps): Promise<(Sent | Failure)[]> {
   const prepared = plans.map((plan) => {
@@ -112,7 +112,7 @@ async function sendPlans(plans: readonly Planned[], { prepare, send }: Steps): P
   return sent;
 }
 
-/** How many items from there on can be stored side by side; at least one. */
+/** How many items from `from` on can be stored concurrently; at least one. */
 function besideAt(plans: readonly Planned[], from: number): number {
   if (plans.length <= MOST_IN_TURN) return 1;
   const run = plans.slice(from, from + MOST_BESIDE);
@@ -123,10 +123,10 @@ function besideAt(plans: readonly Planned[], from: number): number {
 const isEntry = (plan: Planned): boolean =>
   'outcome' in plan || plan.translation.kind === 'refused' || plan.translation.legs.every(({ role }) => role === 'open');
 
-/** With less of the answer's time left, an opening could come after the bot was told that there is none. */
+/** With less of the reply's time left, an opening could be sent after the bot was answered without it. */
 const LEAST_FOR_OPENING_MS = 1_500;
 
-/** The second half of a flip, once the first is executed: both sides at once are what nobody asked for. */
+/** Sends the opening of a flip once its closes are executed, so that both sides are never open at once. */
 async function openAfterClose(
   gateway: Gateway,
   venue: Venue,
@@ -143,7 +143,7 @@ async function openAfterClose(
   return flipped;
 }
 
-/** Until every order is executed, refused or resting, or the time is up. */
+/** Waits until every order is executed, refused or resting, or the time is up. */
 export async function settle(venue: Venue, watch: OrderWatch, sent: readonly (Sent | Failure)[], end: number): Promise<void> {
   const live = sent.flatMap((each) => ('outcome' in each ? [] : [each]));
   const left = (): number => Math.max(0, end - venue.clock.now());
@@ -168,13 +168,13 @@ export async function outcomeOf(
   const isAllTold = orders.length === orderIds.length && orders.every(({ status }) => isSettled(status));
   if (filled.length > 0 && isAllTold) return { kind: 'filled', oid, orders: filled };
   if (isAllTold && orders.length > 0 && orders.every(({ status }) => status === 'open')) return resting(sent, orders[0]?.txHash);
-  // What was stored is sent, whether or not the books can be asked now: as it was last seen it is under way.
+  // A stored job is sent even if the database cannot be read now: then its last seen state counts, which is pending.
   const states = await Promise.all(jobs.map(({ job }) => store.relay.job(definition.slug, job.id).catch(() => job)));
   const isRunning = (id: bigint): boolean =>
     !isSettled(watch.state(id)?.status ?? 'pending') && !states.some((job) => job?.orderId === id && NEVER_SENT.has(job.state));
-  // Some of it is done, the rest can still be: it is not over before all of it is.
+  // Partly done: the order is not final before all of its parts are.
   if (filled.length > 0 && !orderIds.some(isRunning)) return { kind: 'filled', oid, orders: filled };
-  // A part that still runs can fill: then the order did not fail.
+  // A part that is still running can fill, so the order has not failed.
   const isUnsent = jobs.length > 0 && states.every((job) => job !== null && NEVER_SENT.has(job.state));
   const [refusal] = isUnsent ? states : [];
   if (refusal) return { kind: 'failed', error: new GatewayError('UNSUPPORTED', { reason: `Not sent: ${refusal.note ?? 'refused'}.` }) };
@@ -197,7 +197,7 @@ function missedItsPrice({ asked: { order } }: Sent, orders: readonly Order[]): b
   return order.style.kind === 'limit' && order.style.tif === 'Gtc' && reasonOf(orders) === 'SLIPPAGE';
 }
 
-/** A good-till-cancelled order that only missed its price waits for it. */
+/** Places a good-till-cancelled order that missed its price again, to rest at its limit. */
 async function leaveToRest(
   gateway: Gateway,
   venue: Venue,
@@ -207,7 +207,7 @@ async function leaveToRest(
   missed: Sent,
 ): Promise<ItemOutcome> {
   const prepared = await prepareItem(gateway, venue, caller, facts, planRest(missed));
-  // An entry keeps the number the bot may know. Levels of positions have numbers of their own.
+  // An entry keeps the id that the bot may know. Levels of positions have their own ids.
   const isEntry = 'legs' in prepared && prepared.legs.length === 1 && prepared.legs[0]?.leg.role === 'open';
   const continues = isEntry ? missed.oid : undefined;
   const sent = 'outcome' in prepared ? prepared : await sendItem(gateway, venue, caller, action, prepared, { continues });
@@ -215,7 +215,7 @@ async function leaveToRest(
   return 'outcome' in sent ? sent.outcome : resting(sent);
 }
 
-/** What the bot is answered decides what is listed; a database that does not answer now must not cost the bot its answer. */
+/** What the bot was answered decides what is listed; a database failure here must not fail the reply. */
 async function noteAnswer({ store }: Gateway, { definition, clock, log }: Venue, oid: bigint, answered: Answered): Promise<void> {
   await store.exchange
     .answer(definition.slug, oid, answered, clock.now())

@@ -2,7 +2,7 @@ import { askedLevel, keptPrice } from '../plan/asked-level.js';
 import { comesTrue, sendCancel, type CancelOutcome, type Work } from './cancel-work.js';
 import type { Target } from '../plan/find-target.js';
 
-/** What is on its way there is waited for: it would come after it was called gone, or be taken away for the one before it. */
+/** Waits for pending changes of the level: one could arrive after the removal was confirmed, or be removed in place of this level. */
 export async function removeLevel(work: Work, item: number, protection: Protected): Promise<CancelOutcome> {
   const { tradeIndex, kind } = protection;
   if (!(await comesTrue(work, async () => !(await isAwaited(work, protection))))) return STILL_THERE;
@@ -14,7 +14,7 @@ export async function removeLevel(work: Work, item: number, protection: Protecte
 type Protected = Target['protections'][number];
 const STILL_THERE: CancelOutcome = { kind: 'executing', reclaimableAt: null };
 
-/** Whether any order has yet to set a level in this place. */
+/** Whether an order is about to set this level. */
 async function isAwaited({ gateway, venue, caller }: Work, { tradeIndex, kind }: Protected): Promise<boolean> {
   const awaited = await gateway.store.exchange.awaited(venue.definition.slug, caller.trader);
   return awaited.some(
@@ -22,7 +22,7 @@ async function isAwaited({ gateway, venue, caller }: Work, { tradeIndex, kind }:
   );
 }
 
-/** Whether this very level stands: of another price it is another order's, except for what the contract makes of the price. */
+/** Whether exactly this level stands: with another price it is another order's, unless the contract changed the price. */
 async function isProtected({ gateway, venue, caller }: Work, level: Protected): Promise<boolean> {
   const positions = await gateway.store.account.openPositions(venue.definition.slug, caller.trader);
   const position = positions.find(({ tradeIndex }) => tradeIndex === level.tradeIndex)?.position;

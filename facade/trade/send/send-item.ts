@@ -13,7 +13,7 @@ import type { QueuedJob } from '../../../core/ports/relayer.js';
 import { relayerOf, requestOf, sendWrite } from './send-write.js';
 import { storeLeg, type PreparedLeg } from '../plan/write-leg.js';
 
-/** What the relayer needs to work out again what it is asked to sign. */
+/** Lets the relayer re-encode the job before signing. */
 export interface OrderJobContext {
   readonly kind: 'order';
   readonly item: number;
@@ -24,21 +24,21 @@ export interface OrderJobContext {
 
 export interface Sent extends Prepared {
   readonly oid: bigint;
-  /** Of what was handed to the relayer. */
+  /** The ids of the orders given to the relayer. */
   readonly orderIds: readonly bigint[];
   readonly jobs: readonly QueuedJob[];
-  /** The opening of a flip, stored and kept back: its place among the legs, and its order. */
+  /** The opening of a flip, stored and held back: its index among the legs, and its order id. */
   readonly held: { readonly at: number; readonly orderId: bigint } | null;
 }
 
 export interface SendOptions {
-  /** What it stands in for, where it does. */
+  /** The job context if the item replaces something. */
   readonly jobContext?: unknown;
-  /** The number of the bot's order that goes on with it: one entry, which keeps that number. */
+  /** The id of the bot's order that this entry continues; it keeps that id. */
   readonly continues?: bigint | undefined;
 }
 
-/** Handed to the relayer; what the rules say against it is an outcome, not an error. */
+/** Passes an item to the relayer; a refusal by the rules is an outcome, not an error. */
 export async function sendItem(
   gateway: Gateway,
   venue: Venue,
@@ -59,7 +59,7 @@ interface ToSend {
   readonly continues: bigint | undefined;
 }
 
-/** What is one request on chain: our order, the bot's record of it and the relayer's job are stored in one step. */
+/** For a single transaction: our order, the bot's record and the relayer's job are stored in one step. */
 async function sendAtOnce(
   gateway: Gateway,
   venue: Venue,
@@ -80,7 +80,7 @@ async function sendAtOnce(
     );
     return { ...prepared, oid: continues ?? stored.id, orderIds: [stored.id], jobs: [{ job, handedOver }], held: null };
   } catch (error) {
-    // A database that breaks off may have stored it, and what it stored is sent: nobody is told that it was not.
+    // After a database failure the order may be stored, and would then be sent: it must not be reported as refused.
     if (error instanceof GatewayError && error.code === 'NOT_READY') throw error;
     await tellQuota(gateway, venue, caller.trader, error);
     return failed(error);
@@ -88,9 +88,9 @@ async function sendAtOnce(
 }
 
 /**
- * In the order in which they have to be mined: our orders first, then the bot's record, then the relayer's queue. What opens the other side
- * is kept back until the closes before it are executed: the oracle may refuse them, and the opening would stand beside them. Where the
- * rules refuse it, the closes are sent alone.
+ * In the order in which the legs must be mined: first our orders, then the bot's record, then the relayer's queue. The opening of the
+ * other side is held back until the closes are executed: the oracle may refuse them, and the opening would stand beside them. If the
+ * rules refuse the opening, only the closes are sent.
  */
 async function sendLegByLeg(
   gateway: Gateway,
@@ -129,11 +129,11 @@ async function sendStored(
   const oid = continues ?? stored.find((id) => id !== null) ?? (await protectionId(gateway, venue, caller, action, prepared));
   const legs = prepared.legs.map(({ leg }, at) => ({ ...legRecord(leg), orderId: stored[at] ?? null }));
   const record = { ...recordOf(venue, caller, action, prepared), oid, legs };
-  // What one leg sends is stored in one step with it; of several, none may be sent before the record is there.
-  const isAlone = prepared.legs.length === 1 && continues === undefined;
+  // A single leg is stored together with its record; with several, none may be sent before the record is stored.
+  const isSingle = prepared.legs.length === 1 && continues === undefined;
   if (continues !== undefined) await gateway.store.exchange.extend(record);
-  else if (!isAlone) await gateway.store.exchange.record(record);
-  // Before anything is sent, like the rooms: a child must be known by its name as soon as its parent can open.
+  else if (!isSingle) await gateway.store.exchange.record(record);
+  // Stored before anything is sent, like the closing slippages: a child must be found by its cloid as soon as its parent can open.
   await gateway.store.exchange.recordChildren(childRecords(venue, caller, action, prepared, stored));
   await oweRooms(gateway, venue, caller, action, { prepared, oid, stored });
   const held = heldLeg(prepared, stored);
@@ -141,7 +141,7 @@ async function sendStored(
   for (const at of prepared.legs.keys())
     if (at !== held?.at)
       jobs.push(
-        await sendLeg(venue, caller, action, prepared, { at, orderId: stored[at] ?? null, jobContext, ...(isAlone && { record }) }),
+        await sendLeg(venue, caller, action, prepared, { at, orderId: stored[at] ?? null, jobContext, ...(isSingle && { record }) }),
       );
   return { ...prepared, oid, orderIds: stored.flatMap((id) => (id === held?.orderId ? [] : (id ?? []))), jobs, held };
 }
@@ -180,7 +180,7 @@ const contextOf = ({ asked, context, isLeftToRest }: Prepared, leg: number): Ord
   isLeftToRest,
 });
 
-/** The second half of a flip, after the first is executed. */
+/** Sends the opening of a flip after its closes are executed. */
 export async function sendHeld(venue: Venue, caller: AgentCaller, action: SignedAction, sent: Sent): Promise<Sent> {
   const { held, jobs, orderIds } = sent;
   if (held === null) return sent;
@@ -188,7 +188,7 @@ export async function sendHeld(venue: Venue, caller: AgentCaller, action: Signed
   return { ...sent, jobs: [...jobs, job], orderIds: [...orderIds, held.orderId], held: null };
 }
 
-/** The closes were refused, or came too late: nothing is opened. */
+/** The closes were refused or came too late: nothing is opened. */
 export async function dropHeld(gateway: Gateway, venue: Venue, caller: AgentCaller, sent: Sent): Promise<Sent> {
   const { held, legs } = sent;
   if (held === null) return sent;
@@ -196,7 +196,7 @@ export async function dropHeld(gateway: Gateway, venue: Venue, caller: AgentCall
   return { ...sent, held: null, legs: legs.filter((_, at) => at !== held.at) };
 }
 
-/** Half an order is none. */
+/** Cancels the stored legs of an order that could not be stored completely. */
 async function giveUp(
   { store }: Gateway,
   { definition, clock }: Venue,

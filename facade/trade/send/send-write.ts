@@ -6,23 +6,23 @@ import type { ExchangeRecord } from '../../../core/ports/stores/exchange.js';
 import type { RelayedOrder, RelayPurpose, SignedAction } from '../../../core/ports/stores/relay.js';
 import type { QueuedJob, Relayer } from '../../../core/ports/relayer.js';
 
-/** Where the node could not estimate: more than any trading call takes. */
+/** Used if the node cannot estimate: more than any trading call takes. */
 const FALLBACK_GAS = 3_000_000n;
 
 export interface RelayedTransaction {
   readonly action: SignedAction;
   readonly orderId: bigint | null;
   readonly transaction: Pick<PreparedTransaction, 'data' | 'gas' | 'expiresAt'>;
-  /** What the relayer needs to work out again what it is asked to sign. */
+  /** Lets the relayer re-encode the job before signing. */
   readonly context: unknown;
   readonly purpose?: RelayPurpose;
-  /** Of the bot's order, where it is stored with what sends it. */
+  /** The bot's order, if it is stored together with the job. */
   readonly record?: ExchangeRecord;
-  /** It takes something back: where that is under way already, it is waited for and not sent twice. */
+  /** For a cancel: if the same one is already pending, it is awaited instead of sent twice. */
   readonly isOnce?: boolean;
 }
 
-/** Into the relayer's queue: stored when it resolves. */
+/** Adds to the relayer's queue; resolves when the job is stored. */
 export function sendTransaction(venue: Venue, caller: AgentCaller, relayed: RelayedTransaction): Promise<QueuedJob> {
   const { orderId, record, isOnce = false } = relayed;
   return relayerOf(venue).send({ ...requestOf(caller, relayed), orderId, isOnce, ...(record && { record }) });
@@ -33,7 +33,7 @@ export function relayerOf({ relayer, definition }: Venue): Relayer {
   return relayer;
 }
 
-/** What is asked of the relayer, but for the order that it is about. */
+/** The relayer request without its order. */
 export const requestOf = (
   { trader, sender }: AgentCaller,
   { action, transaction, context, purpose = 'action' }: Omit<RelayedTransaction, 'orderId' | 'record' | 'isOnce'>,

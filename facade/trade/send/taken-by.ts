@@ -7,8 +7,8 @@ import type { Target } from '../plan/find-target.js';
 import type { SignedAction } from '../../../core/ports/stores/relay.js';
 
 /**
- * Whether it was this item of this action that took the target back. Others may have tried at the same moment, here or on another
- * replica, and all of them see it gone: only the one whose transaction did it may put something in its place.
+ * Whether this item of this action canceled the target. Concurrent attempts, here or on another replica, all see it gone: only the one
+ * whose transaction did it may place a replacement.
  */
 export async function isTakenBy(
   gateway: Gateway,
@@ -23,15 +23,15 @@ export async function isTakenBy(
     ...orders.map((order) => endOfOrder(gateway, venue, caller, order)),
     ...protections.map((level) => store.facade.history.levelEnd(slug, caller.trader, level)),
   ]);
-  // Of several parts, the first speaks for all: each can have another taker.
+  // With several parts the first decides, as each can have been canceled by another transaction.
   const [hash] = ends.flatMap((end) => end ?? []);
-  // Nothing on chain: it still was in the queue, which gives it to one alone.
+  // Nothing on chain: it was canceled in the queue, which only one caller can do.
   if (hash === undefined) return protections.length === 0;
   const job = await store.relay.jobByHash(slug, hash);
   return job?.parent === action.id && (job.context as CancelJobContext).item === item;
 }
 
-/** The transaction that took it back; null for one that ended otherwise. */
+/** The transaction that canceled the order; null if it ended otherwise. */
 async function endOfOrder({ store }: Gateway, { definition }: Venue, { trader }: AgentCaller, { id }: KnownOrder): Promise<Hex | null> {
   const story = await store.orders.story(definition.slug, trader, id);
   const ends = (story?.events ?? []).filter(

@@ -4,7 +4,7 @@ import type { Refusal } from '../../../core/ports/stores/relay.js';
 
 const CANCELED: Refusal = { reason: 'canceled', note: 'it was canceled before it was sent' };
 
-/** An order that still waits in the relayer's queue is taken back there: it never gets a nonce. False when it may be on its way. */
+/** Cancels an order that is still in the relayer's queue, so that it never gets a nonce. False if it may already be sent. */
 export async function withdrawQueued({ store }: Gateway, { definition, clock }: Venue, trader: Address, id: bigint): Promise<boolean> {
   const { slug } = definition;
   const jobs = await store.relay.jobsOfOrder(slug, id);
