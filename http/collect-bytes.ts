@@ -2,8 +2,8 @@
 export type BodyFault = 'too-large' | 'too-many-pieces';
 
 /**
-  * A client decides in how many pieces a body arrives. Each piece costs a turn of the event loop and hundreds of bytes of memory,
-  * so a body of single bytes would cost hundreds of times its length. Networks split 256 KiB into a few hundred pieces.
+ * A client decides in how many pieces a body arrives. Each piece costs a turn of the event loop and hundreds of bytes of memory,
+ * so a body of single bytes would cost hundreds of times its length. Networks split 256 KiB into a few hundred pieces.
  */
 export const MOST_PIECES = 4_096;
 export const PIECES_TEXT = `must not arrive in more than ${MOST_PIECES} pieces`;

@@ -38,8 +38,8 @@ const isSameOrigin = (origin: string, host: string | undefined): boolean =>
   host !== undefined && URL.canParse(origin) && new URL(origin).host === host.toLowerCase();
 
 /**
-  * Why a request to a route that changes something, or returns secrets, may come from a foreign web page; null if it cannot.
-  * Programs send none of these headers, so curl, Prometheus and load balancers pass.
+ * Why a request to a route that changes something, or returns secrets, may come from a foreign web page; null if it cannot.
+ * Programs send none of these headers, so curl, Prometheus and load balancers pass.
  */
 export function foreignPageReason(source: RequestSource, { needsLocalHost }: SourceRule): string | null {
   const { host, origin, site, contentType, hasBody } = source;

@@ -26,8 +26,8 @@ const OPENING = 0x7b;
 const CLOSING = 0x7d;
 
 /**
-  * Which limit a text exceeds; null if none. Iterative and without a copy, so it works for any text; text that is not JSON is refused
-  * here or by the parser that follows.
+ * Which limit a text exceeds; null if none. Iterative and without a copy, so it works for any text; text that is not JSON is refused
+ * here or by the parser that follows.
  */
 export function boundsFault(text: string, { depth: most = MAX_JSON_DEPTH, items = MAX_JSON_ITEMS }: JsonBounds = {}): BoundsFault | null {
   let depth = 0;

@@ -38,8 +38,8 @@ export interface RequestTimes {
 }
 
 /**
-  * Clients reuse a connection seconds after its last reply and treat a reset as an outage, so an idle connection is kept for longer than
-  * clients and load balancers usually keep theirs: the side that sends the next request should close first.
+ * Clients reuse a connection seconds after its last reply and treat a reset as an outage, so an idle connection is kept for longer than
+ * clients and load balancers usually keep theirs: the side that sends the next request should close first.
  */
 export const REQUEST_TIMES: RequestTimes = {
   headersMs: 10_000,
@@ -183,8 +183,8 @@ function boundConnections(server: Server, { total, perAddress }: ConnectionLimit
 }
 
 /**
-  * Input that is not HTTP, or has endless headers, is refused like any other invalid input. A client that does not close its side would
-  * keep the descriptor, so the connection is destroyed a moment later.
+ * Input that is not HTTP, or has endless headers, is refused like any other invalid input. A client that does not close its side would
+ * keep the descriptor, so the connection is destroyed a moment later.
  */
 function answerUnreadable(error: NodeJS.ErrnoException, socket: Duplex, lingerMs: number): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
@@ -198,8 +198,8 @@ function answerUnreadable(error: NodeJS.ErrnoException, socket: Duplex, lingerMs
 const HOP_HEADERS = new Set(['upgrade', 'connection']);
 
 /**
-  * A request whose upgrade no component accepts is served as a plain one: it is read again without the upgrade header, body included, so
-  * that it is counted, gets a request id and is refused like every other.
+ * A request whose upgrade no component accepts is served as a plain one: it is read again without the upgrade header, body included, so
+ * that it is counted, gets a request id and is refused like every other.
  */
 function serveAsPlain(
   server: Server,

@@ -7,9 +7,9 @@ const SHORT = 126;
 const LONG = 65_536;
 
 /**
-  * Writes a frame as one string, its header before its text, so that the network needs no buffer of its own: for thousands of connections
-  * that get the same frame at once, that is most of a frame's cost. Other frames are left to the library, which writes to the same stream
-  * in the same order.
+ * Writes a frame as one string, its header before its text, so that the network needs no buffer of its own: for thousands of connections
+ * that get the same frame at once, that is most of a frame's cost. Other frames are left to the library, which writes to the same stream
+ * in the same order.
  */
 export function createTextSender(socket: WebSocket, stream: Duplex): Line['send'] {
   return (text, sent) => {

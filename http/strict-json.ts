@@ -7,8 +7,8 @@ const HALF_PAIR = /\p{Surrogate}/u;
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
-  * Strict JSON. `JSON.parse` takes the last of two equal keys and accepts `__proto__`, so the parsed value could differ from what was
-  * signed; text that no database can store (NUL, half a surrogate pair) is refused here, once.
+ * Strict JSON. `JSON.parse` takes the last of two equal keys and accepts `__proto__`, so the parsed value could differ from what was
+ * signed; text that no database can store (NUL, half a surrogate pair) is refused here, once.
  */
 export function readStrictJson(bytes: Uint8Array): unknown {
   const text = decodeUtf8(bytes);

@@ -2,7 +2,7 @@ import { privateKeyToAccount, type PrivateKeyAccount } from 'viem/accounts';
 import { demoKey } from '../core/config/demo-key.js';
 import type { Hex } from '../core/types.js';
 
-/** `operator` runs the venue (oracle, keeper, faucet); the others are for people and stand in `GET /sandbox`. */
+/** `operator` runs the venue (oracle, keeper, faucet); the others are for users and listed in `GET /sandbox`. */
 export const DEMO_ROLES = ['trader', 'agent', 'hl-trader', 'hl-agent'] as const;
 export type DemoRole = (typeof DEMO_ROLES)[number];
 export type SandboxRole = DemoRole | 'operator' | 'relayer';
@@ -14,7 +14,7 @@ export interface SandboxAccount {
   readonly signer: PrivateKeyAccount;
 }
 
-/** Keys follow from the seed alone; production refuses them. */
+/** Keys are derived from the seed alone; production refuses them. */
 export function sandboxAccount(seed: string, role: SandboxRole): SandboxAccount {
   const privateKey = demoKey(seed, role);
   const signer = privateKeyToAccount(privateKey);

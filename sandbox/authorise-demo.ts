@@ -24,20 +24,20 @@ const isPassing = (error: unknown): boolean =>
 
 type DemoAccounts = Pick<SandboxAccounts, DemoRole>;
 
-/** The demo traders authorise their agents on every chain, each at its door; what a former run left in force stays. */
+/** The demo traders authorise their agents on every chain, each through its API; valid authorisations of an earlier run are kept. */
 export async function authoriseDemo(gateway: Gateway, accounts: DemoAccounts): Promise<void> {
   for (let attempt = 1; ; attempt += 1)
     try {
       return await authoriseAll(gateway, accounts);
     } catch (error) {
-      // On a machine that is busy with starting all of this, an answer may come too late once.
+      // While everything starts, a request may time out once on a busy machine.
       if (attempt === ATTEMPTS || !isPassing(error)) throw error;
     }
 }
 
 async function authoriseAll(gateway: Gateway, accounts: DemoAccounts): Promise<void> {
   await Promise.all([...gateway.venues.values()].map((venue) => authoriseOn(gateway, venue, accounts)));
-  // One after the other: a wallet's approvals share one set of nonces, whatever the chain.
+  // In sequence: a wallet's approvals share one set of nonces across chains.
   let nonce = BigInt(gateway.clock.now());
   for (const venue of gateway.venues.values()) await approveOn(gateway, venue, accounts, nonce++);
 }

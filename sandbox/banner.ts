@@ -1,7 +1,7 @@
 import { DEMO_ROLES } from './accounts.js';
 import type { SandboxControls } from './controls.js';
 
-/** Shown once, when everything answers. */
+/** Shown once, when everything is ready. */
 export function banner(url: string, controls: SandboxControls, operatorToken: string | null): string {
   const [first] = controls.chains;
   const slug = first?.definition.slug ?? '';
@@ -33,7 +33,7 @@ export interface Progress {
   step(sentence: string): void;
 }
 
-/** One line per step with the time it took, so that a slow machine shows where it is. */
+/** One line per step with the elapsed time, so that a slow start shows where it is. */
 export function createProgress(now: () => number, write: (line: string) => void): Progress {
   const startedAt = now();
   return { step: (sentence) => write(`[${((now() - startedAt) / 1000).toFixed(1).padStart(4)} s] ${sentence}\n`) };

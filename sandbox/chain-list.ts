@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { CHAIN_SLUGS, chainBySlug, isChainSlug } from '../core/chains/chains.js';
 
-/** `arbitrum-sepolia,base` → definitions; used wherever a setting lists chains. */
+/** `arbitrum-sepolia,base` → definitions; used by every setting that lists chains. */
 export const ChainList = z.string().transform((text, context) => {
   const names = text.split(',').map((name) => name.trim());
   const unknown = names.filter((name) => !isChainSlug(name));

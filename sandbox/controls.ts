@@ -4,7 +4,7 @@ import type { SandboxAccounts } from './accounts.js';
 import type { Faucet, SandboxCollateral } from './faucet.js';
 import type { OraclePolicy } from './oracle/oracle.js';
 
-/** What a person or a test may do to the running venue; the routes speak only to this. */
+/** What a user or a test may do to the running venue; the routes use only this. */
 
 export type RpcFault =
   | { readonly mode: 'ok' | 'down' }
@@ -13,7 +13,7 @@ export type RpcFault =
 
 export interface ChainControls {
   readonly definition: ChainDefinition & { readonly slug: ChainSlug };
-  /** The node itself, not the proxy: faults hit only the gateway's connection. */
+  /** The node itself, not the proxy: faults affect only the gateway's connection. */
   readonly rpcUrl: string;
   readonly collaterals: readonly SandboxCollateral[];
   readonly faucet: Faucet;
@@ -31,7 +31,7 @@ export interface PriceControls {
   jump(pairIndex: number, price: string): void;
   glide(pairIndex: number, price: string, overMs: number): void;
   walk(pairIndex: number): void;
-  /** null gives the market back to the calendar. */
+  /** null returns the market to the calendar. */
   setOpen(pairIndex: number, isOpen: boolean | null): void;
   pauseFeed(paused: boolean): void;
 }

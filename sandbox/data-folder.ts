@@ -7,14 +7,14 @@ export interface DataFolder {
   readonly root: string;
   readonly postgres: string;
   chain(slug: string): string | null;
-  /** Null where nothing is to survive. */
+  /** Null if nothing is kept. */
   readonly prices: string | null;
   remove(): void;
 }
 
 const TEMPORARY = 'diamond-sandbox-';
 
-/** A folder of the user's choice survives; without one a temporary folder lives as long as the process. */
+/** A folder chosen by the user is kept; without one, a temporary folder is removed with the process. */
 export function openDataFolder(chosen: string | undefined): DataFolder {
   const root = chosen === undefined ? temporary() : lasting(path.resolve(chosen));
   return {
@@ -41,13 +41,13 @@ const unwritable = (folder: string, error: unknown): StartError =>
 
 const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason');
 
-/** The name holds our process id, so that what a killed sandbox left behind is found and removed by the next one. */
+/** The name contains our process id, so that the next sandbox finds and removes what a killed one left. */
 function temporary(): string {
   const place = temporaryPlace();
   try {
     for (const name of readdirSync(place)) if (isAbandoned(place, name)) rmSync(path.join(place, name), { recursive: true, force: true });
     const folder = mkdtempSync(path.join(place, `${TEMPORARY}${process.pid}-`));
-    // The database runs as another user when we are root, and has to walk through.
+    // As root, the database runs as another user, which must be able to enter the folder.
     chmodSync(folder, 0o711);
     return folder;
   } catch (error) {
@@ -55,13 +55,13 @@ function temporary(): string {
   }
 }
 
-/** For root a place the database's own account can walk to, so that all of it lies inside the folder that is removed at the end. */
+/** As root, a place that the database's account can enter, so that all data lies inside the folder that is removed at the end. */
 function temporaryPlace(): string {
   if (process.getuid?.() !== 0 || isOpenToAll(tmpdir())) return tmpdir();
   return ['/tmp', '/var/tmp'].find(isOpenToAll) ?? tmpdir();
 }
 
-/** One that is not there counts as open: using it fails, and then it is complained about by its own name. */
+/** A missing folder counts as open: using it fails with an error that names it. */
 function isOpenToAll(folder: string): boolean {
   const found = statSync(folder, { throwIfNoEntry: false });
   if (found && (found.mode & 0o001) === 0) return false;

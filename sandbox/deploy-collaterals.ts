@@ -3,9 +3,9 @@ import type { ChainSlug } from '../core/chains/chains.js';
 import type { Address } from '../core/types.js';
 
 /**
- * The collaterals each chain's Diamond registers, in the order of their indices from 1. Addresses are the real tokens' and vaults'.
- * Where none is published the sandbox uses one of its own, `0x5a4db0…`, so that nobody mistakes it for a real token. Tokens other than
- * stablecoins keep their index and are switched off.
+ * The collaterals each chain's Diamond registers, in the order of their indices from 1. Addresses are those of the real tokens and
+ * vaults. If none is published, the sandbox uses its own, `0x5a4db0…`, which cannot be mistaken for a real token. Tokens other than
+ * stablecoins keep their index and are disabled.
  */
 export interface CollateralRow {
   readonly symbol: string;
@@ -74,7 +74,7 @@ export const COLLATERALS: Readonly<Record<ChainSlug, readonly CollateralRow[]>> 
   ],
 };
 
-/** null where the chain's wrapped native token is not published. */
+/** null if the chain's wrapped native token is not published. */
 export const WRAPPED_NATIVE: Readonly<Record<ChainSlug, Address | null>> = {
   arbitrum: '0x82aF49447D8a07e3bd95BD0d56f35241523fBab1',
   base: '0x4200000000000000000000000000000000000006',

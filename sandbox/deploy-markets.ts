@@ -5,7 +5,7 @@ import { sandboxControlAbi } from './contracts/artefact.js';
 import { COLLATERALS, WRAPPED_NATIVE, oracleAddress } from './deploy-collaterals.js';
 import { SANDBOX_GROUPS, type SandboxMarket } from './markets.js';
 
-/** The sandbox's markets and protocol parameters as calls of the Diamond's control functions, in the contract's units. */
+/** The sandbox's markets and protocol parameters as calls of the Diamond's control functions, in contract units. */
 
 const abi = sandboxControlAbi;
 
@@ -15,9 +15,9 @@ type Markets = readonly (SandboxMarket | null)[];
 const percent = (text: string): bigint => parseUnits(text, 10);
 
 const BAND_COUNT = 30;
-/** Cumulative shares of the depth: a twentieth more with each band, all of it from the twentieth on. */
+/** Cumulative shares of the depth: 5 % more with each band, all of it from the twentieth on. */
 const SHARES = Array.from({ length: BAND_COUNT }, (_, i) => Math.min(10_000, 500 * (i + 1)));
-/** Offsets from the price: 0.05 % further with each band. */
+/** Offsets from the price: 0.05 % more with each band. */
 const OFFSETS = Array.from({ length: BAND_COUNT }, (_, i) => 500 * (i + 1));
 
 const BANDS_IN_FIRST_SLOT = 14;
@@ -52,7 +52,7 @@ const FUNDING_OFF = {
   __placeholder: 0,
 };
 
-/** Funding speeds up with the skew and reaches its greatest speed at a tenth of the skew depth; it never exceeds 100 % a year. */
+/** Funding accelerates with the skew up to a tenth of the skew depth; it never exceeds 100 % a year. */
 function fundingParams(skewDepth: bigint): typeof FUNDING_OFF {
   if (skewDepth === 0n) return FUNDING_OFF;
   const velocityCap = 1_000_000;
@@ -67,7 +67,7 @@ function fundingParams(skewDepth: bigint): typeof FUNDING_OFF {
   };
 }
 
-/** Group 0 of borrowing is none, so theirs follow those of the markets one behind. */
+/** Borrowing group 0 means none, so borrowing groups are the market groups plus one. */
 const borrowingGroupOf = (market: SandboxMarket): number => groupIndexOf(market) + 1;
 const groupIndexOf = (market: SandboxMarket): number => SANDBOX_GROUPS.findIndex(({ name }) => name === market.group);
 
@@ -167,7 +167,7 @@ const FEE_TIERS = [
   [750, 2_000_000_000],
 ].map(([feeMultiplier = 0, pointsThreshold = 0]) => ({ feeMultiplier, pointsThreshold }));
 
-/** The contract takes what is worth 10 to 30 s; where blocks are rarer than on Arbitrum, fewer of them are. */
+/** The contract accepts 10 to 30 s worth of blocks; chains with slower blocks than Arbitrum need fewer. */
 const TRIGGER_TIMEOUT_BLOCKS: Partial<Record<ChainSlug, number>> = { base: 6, polygon: 6 };
 
 function protocolCalls(slug: ChainSlug, testnet: boolean): Hex[] {

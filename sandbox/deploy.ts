@@ -9,8 +9,8 @@ import { configurationCalls } from './deploy-markets.js';
 import { SANDBOX_MARKETS, type SandboxMarket } from './markets.js';
 
 /**
- * Puts the Diamond and its collaterals on a chain. Everything happens through admin calls and transactions signed by the operator, so
- * that whoever records the requests can replay them to the same hashes.
+ * Deploys the Diamond and its collaterals on a chain, using only admin calls and transactions signed by the operator, so that replaying
+ * the recorded requests gives the same hashes.
  */
 
 export type Request = (method: string, params?: readonly unknown[]) => Promise<RpcAnswer>;
@@ -43,9 +43,9 @@ const BATCH = 20;
 const GAS_PER_TRANSACTION = 18_000_000;
 /** As many as fit into one block of 60 million gas. */
 const TRANSACTIONS_PER_BLOCK = 3;
-/** Enough for thousands of waiting transactions at any fee the sandbox lets be set. */
+/** Enough for thousands of pending transactions at any fee that the sandbox allows. */
 const OPERATOR_WEI = 10n ** 30n;
-/** What the Diamond can pay out in profits, in whole tokens. */
+/** The Diamond's reserve for paying profits, in whole tokens. */
 const RESERVE = 1_000_000_000n;
 
 const hex = (value: bigint | number): Hex => `0x${value.toString(16)}`;
@@ -137,7 +137,7 @@ async function sendAll({ request, chain, operator }: DeployOptions, calls: reado
   }
 }
 
-/** One second after the last block, whatever the clock says: the same set-up must give the same hashes. */
+/** One second after the last block, whatever the clock: the same set-up must give the same hashes. */
 async function mine(request: Request): Promise<void> {
   const block = await ask(request, 'eth_getBlockByNumber', ['latest', false]);
   const timestamp = typeof block === 'object' && block !== null && 'timestamp' in block ? BigInt(String(block.timestamp)) : 0n;

@@ -21,9 +21,9 @@ export interface Amounts {
 }
 
 export interface Faucet {
-  /** Sends what is asked for and answers when it is mined. */
+  /** Sends the amounts and resolves when they are mined. */
   fund(address: Address, amounts: Amounts): Promise<Hex[]>;
-  /** Gives a key gas and collateral, lets the Diamond take the collateral and names its delegate. */
+  /** Funds a key with gas and collateral, approves the collateral for the Diamond and sets its delegate. */
   equip(privateKey: Hex, equipment: Amounts & { readonly approve: boolean; readonly delegate: Address | null }): Promise<void>;
   /** `equip` for a fresh key. */
   createTrader(equipment: Parameters<Faucet['equip']>[1]): Promise<{ address: Address; privateKey: Hex }>;
@@ -54,7 +54,7 @@ export function createFaucet(options: FaucetOptions): Faucet {
     return [operator.send({ to: token.address, data })];
   }
 
-  /** Set rather than sent: a sender without a balance could not even queue its approval in the same block. */
+  /** Set rather than sent: a sender without a balance could not queue its approval in the same block. */
   async function addGas(address: Address, eth: string): Promise<void> {
     const balance = BigInt((await options.rpc.request('eth_getBalance', [address, 'latest'])) as Hex);
     await options.admin('hardhat_setBalance', [address, `0x${(balance + parseEther(eth)).toString(16)}`]);

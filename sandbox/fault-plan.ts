@@ -1,4 +1,4 @@
-/** What shall go wrong, decided apart from the sockets it happens on. */
+/** Which faults occur, independent of the sockets they occur on. */
 
 export const FAULT_MODES = ['ok', 'down', 'slow', 'flaky'] as const;
 export type FaultMode = (typeof FAULT_MODES)[number];
@@ -12,27 +12,27 @@ export interface FaultSetting {
 }
 
 /**
- * What one request meets. `refuse`: an HTTP 5xx (an error answer on a WebSocket). `reset`: the connection breaks before the node hears of it.
- * `forget`: the node gets the request and acts, then the connection breaks. A status is answered without the node (HTTP only).
+ * The fate of one request. `refuse`: an HTTP 5xx (an error reply on a WebSocket). `reset`: the connection breaks before the node gets it.
+ * `forget`: the node gets and executes the request, then the connection breaks. A status is answered without the node (HTTP only).
  */
 export type Fate =
   | 'pass'
   | 'refuse'
   | 'reset'
   | 'forget'
-  /** To every call of the message. */
+  /** Sent for every call of the message. */
   | { answer: unknown }
-  /** The whole reply, as it stands. */
+  /** The whole reply, unchanged. */
   | { reply: unknown }
   | { status: number; headers?: Record<string, string> };
 
-/** Sees each parsed message before it is forwarded; undefined leaves the decision to the mode. */
+/** Called with each parsed message before it is forwarded; undefined leaves the decision to the mode. */
 export type RequestHook = (body: unknown) => Fate | undefined | Promise<Fate | undefined>;
 
 export interface FaultCounters {
   /** JSON-RPC calls by method, batched ones included. */
   calls: Readonly<Record<string, number>>;
-  /** HTTP requests and WebSocket frames that clients sent: what latency multiplies. */
+  /** HTTP requests and WebSocket frames sent by clients: each costs the latency once. */
   roundTrips: number;
   /** Fates other than pass. */
   faults: Readonly<Record<'refuse' | 'reset' | 'forget' | 'answer', number>>;
@@ -42,7 +42,7 @@ export interface FaultPlan {
   setting(): Required<FaultSetting>;
   set(setting: FaultSetting): void;
   hook(hook: RequestHook): () => void;
-  /** Counts the message and decides. */
+  /** Counts the message and decides its fate. */
   decide(text: string): Promise<Fate>;
   counters(): FaultCounters;
   resetCounters(): void;
@@ -106,7 +106,7 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // the node will say so
+    return undefined; // the node will refuse it
   }
 }
 
@@ -115,7 +115,7 @@ function methodsOf(body: unknown): string[] {
   return items.flatMap((item) => (typeof item === 'object' && item !== null && 'method' in item ? [String(item.method)] : []));
 }
 
-/** The answer to a message, under the id or ids it came with. */
+/** The reply to a message, with its id or ids. */
 export function answerText(text: string, answer: object): string {
   const body = parsed(text);
   const one = (item: unknown): object => ({
@@ -129,7 +129,7 @@ export function answerText(text: string, answer: object): string {
 export const replyText = (text: string, fate: { answer: unknown } | { reply: unknown }): string =>
   'reply' in fate ? JSON.stringify(fate.reply) : answerText(text, asAnswer(fate.answer));
 
-/** A hook answers with a whole JSON-RPC answer, or with what is to be its result. */
+/** A hook returns a whole JSON-RPC reply, or just the result. */
 const asAnswer = (answer: unknown): object =>
   typeof answer === 'object' && answer !== null && ('result' in answer || 'error' in answer) ? answer : { result: answer };
 

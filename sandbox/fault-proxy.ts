@@ -5,13 +5,13 @@ import type { Clock } from '../core/ports/clock.js';
 import { answerText, createFaultPlan, REFUSED, replyText, type FaultCounters, type FaultSetting, type RequestHook } from './fault-plan.js';
 import { bridgeSocket } from './fault-socket.js';
 
-/** Stands between the gateway and a node and makes its connection as bad as asked; nobody else's connection is touched. */
+/** A proxy between the gateway and a node that injects faults; other clients connect to the node directly. */
 export interface FaultProxy {
   readonly url: string;
   readonly wsUrl: string;
   set(setting: FaultSetting): void;
   setting(): Required<FaultSetting>;
-  /** Decides over single requests before the mode does; returns how to remove it. */
+  /** Decides on single requests before the mode does; returns how to remove it. */
   onRequest(hook: RequestHook): () => void;
   counters(): FaultCounters;
   resetCounters(): void;
@@ -19,7 +19,7 @@ export interface FaultProxy {
 }
 
 export interface FaultProxyOptions {
-  /** The node's HTTP address; its WebSocket is taken to be on the same port. */
+  /** The node's HTTP address; its WebSocket must be on the same port. */
   target: string;
   clock: Clock;
   /** Default 1. */
@@ -108,7 +108,7 @@ async function readAll(stream: IncomingMessage): Promise<Buffer | null> {
     for await (const part of stream) parts.push(part as Buffer);
     return Buffer.concat(parts);
   } catch {
-    return null; // the other side is gone, and with it whoever waited
+    return null; // the connection was closed, so there is no client to answer
   }
 }
 

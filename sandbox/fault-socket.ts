@@ -11,7 +11,7 @@ export interface Bridge {
   delay: () => Promise<void>;
 }
 
-/** One client's WebSocket to the node; both ends fall together. What the node says comes late when the line is slow, but in order. */
+/** One client's WebSocket to the node; closing either end closes both. A delay keeps the node's messages in order. */
 export function bridgeSocket({ client, socket, target, plan, delay }: Bridge): void {
   const upstream = new WebSocket(target, { perMessageDeflate: false });
   const opened = new Promise<void>((resolve) => upstream.once('open', () => resolve()));
@@ -29,7 +29,7 @@ export function bridgeSocket({ client, socket, target, plan, delay }: Bridge): v
     if (fate === 'refuse' || (typeof fate === 'object' && 'status' in fate)) return client.send(answerText(text, REFUSED));
     if (typeof fate === 'object') return client.send(replyText(text, fate));
     if (fate === 'pass') return forward(upstream, text);
-    // The node's first word after the request proves that it has it.
+    // The node's first message after the request proves that it has received it.
     upstream.removeAllListeners('message');
     upstream.once('message', breakOff);
     forward(upstream, text);
@@ -41,7 +41,7 @@ export function bridgeSocket({ client, socket, target, plan, delay }: Bridge): v
   });
   upstream.on('message', (data: Buffer) => {
     const text = data.toString('utf8');
-    const late = delay(); // runs beside that of earlier messages: a slow line delays, it does not queue
+    const late = delay(); // delays of several messages overlap: latency does not add up
     downward = downward.then(() => late).then(() => forward(client, text));
   });
   client.on('close', () => upstream.terminate());

@@ -17,7 +17,7 @@ export interface FurnishOptions extends Pick<VenueChainOptions, 'definition' | '
   readonly operator: Sender;
 }
 
-/** Holds one wei once a new chain is complete; a chain that was killed before that is begun again. */
+/** Holds one wei once a new chain is complete; a chain killed before that is set up again. */
 const FURNISHED_MARK = '0x00000000000000000000000000000000f0124154';
 const MINED_PATIENCE_MS = 15_000;
 const DEMO_FUNDS = { usdc: '100000', dai: '100000', eth: '100', approve: true } as const;
@@ -25,7 +25,7 @@ const DEMO_FUNDS = { usdc: '100000', dai: '100000', eth: '100', approve: true } 
 export const isFurnished = async (node: ChainNode): Promise<boolean> =>
   BigInt((await node.request('eth_getBalance', [FURNISHED_MARK, 'latest'])) as Hex) > 0n;
 
-/** Gives a new chain its Diamond, its tokens and its demo accounts; an old one has them already. Mining goes on by itself afterwards. */
+/** Deploys the Diamond, tokens and demo accounts on a new chain; an existing one has them already. Mining continues by itself afterwards. */
 export async function furnishChain(options: FurnishOptions): Promise<Furnished> {
   const { node, definition, accounts, progress } = options;
   const collaterals = COLLATERALS[definition.slug].flatMap(({ symbol, address, decimals, isActive }, position) =>
@@ -67,7 +67,7 @@ async function equipDemoAccounts(faucet: Faucet, accounts: SandboxAccounts): Pro
 
 const isAdmin = (method: string): method is AdminMethod => ADMIN_METHODS.some((known) => known === method);
 
-/** The set-up speaks to a bare engine; here its levers become the node's, which remembers them. */
+/** The set-up expects a bare engine; here its admin calls go to the node, which stores them. */
 function deployment(node: ChainNode): Request {
   return async (method, params = []) => {
     try {
@@ -80,7 +80,7 @@ function deployment(node: ChainNode): Request {
   };
 }
 
-/** Resolves with the block that holds the transaction; a chain that stands still is told, not waited for. */
+/** Resolves when the transaction is mined; throws if the chain does not advance in time. */
 async function mined({ node, clock }: FurnishOptions, hash: Hex): Promise<void> {
   const deadline = clock.now() + MINED_PATIENCE_MS;
   while (clock.now() < deadline) {

@@ -21,7 +21,7 @@ const Stored = z.strictObject({
 
 const SAVE_EVERY_MS = 1_000;
 
-/** Where the markets stood when the sandbox ended, however it ended: positions that survive must not meet a price from another day. */
+/** The market prices when the sandbox ended, however it ended: restored positions must not face a price from another day. */
 export function readPrices(file: string, log: Logger): ReadonlyMap<number, bigint> {
   if (!existsSync(file)) return new Map();
   try {
@@ -33,7 +33,7 @@ export function readPrices(file: string, log: Logger): ReadonlyMap<number, bigin
   }
 }
 
-/** Writes them down now and then and, by the returned function, for the last time. */
+/** Saves the prices periodically; the returned function saves them for the last time. */
 export function keepPrices(file: string, walk: PriceWalk, clock: Clock, log: Logger): Cancel {
   const save = (): void => {
     try {
@@ -52,7 +52,7 @@ export function keepPrices(file: string, walk: PriceWalk, clock: Clock, log: Log
   };
 }
 
-/** Whole or not at all, also when the power fails in between. */
+/** Atomic, also across a power failure. */
 function replaceFile(file: string, text: string): void {
   const draft = `${file}.draft`;
   const handle = openSync(draft, 'w', 0o600);

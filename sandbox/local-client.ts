@@ -1,11 +1,11 @@
 import { createPublicClient, custom, type PublicClient } from 'viem';
 
 export interface Rpc {
-  /** Throws what the node answers as an error. */
+  /** Throws the node's error replies. */
   request(method: string, params?: readonly unknown[]): Promise<unknown>;
 }
 
-/** viem on a node of this process: typed reads without a socket in between. */
+/** viem on a node of this process: typed reads without a socket. */
 export function createLocalClient(rpc: Rpc): PublicClient {
   return createPublicClient({
     cacheTime: 0,

@@ -8,7 +8,7 @@ import type { VenueChainOptions } from './venue-chain-options.js';
 
 const PROGRESS_BLOCKS = 20_000;
 
-/** `idleMs`: time between two blocks while no transaction waits. */
+/** `idleMs`: time between two blocks while no transaction is pending. */
 export type NodeOptions = VenueChainOptions & { readonly idleMs: () => number };
 
 export async function openNode(options: NodeOptions): Promise<ChainNode> {
@@ -27,7 +27,7 @@ async function openExternal({ definition, clock, log, progress }: VenueChainOpti
   return node;
 }
 
-/** A stored chain that was killed before it was furnished is set aside: half a venue is worse than a new one. */
+/** A stored chain that was killed before its set-up completed is set aside and replaced by a new one. */
 async function openEngine(options: NodeOptions): Promise<ChainNode> {
   const { dataDir, definition, progress, clock } = options;
   const node = await startEngine(options);

@@ -72,10 +72,10 @@ const ChainBody = z.discriminatedUnion('action', [
   z.strictObject({ chain: Chain, action: z.literal('warp'), seconds: z.int().min(1).max(31_536_000) }),
 ]);
 
-/** The schemas of what the sandbox's routes take. */
+/** The request schemas of the sandbox's routes. */
 export const SANDBOX_BODIES = { AccountsBody, FaucetBody, PriceBody, OracleBody, MarketBody, FeedBody, ChainBody } as const;
 
-/** Exists in the sandbox only, and answers only callers on this machine: the reply holds private keys. */
+/** Exists in the sandbox only, and answers only local callers: the reply contains private keys. */
 export function sandboxRouter(controls: SandboxControls, operatorToken: string | null): Router {
   const router = express.Router();
   router.use('/sandbox', loopbackOnly, localPagesOnly);
@@ -115,7 +115,7 @@ export function sandboxRouter(controls: SandboxControls, operatorToken: string |
 
 const OK = { success: true } as const;
 
-/** Runs a command and turns it into an answer. */
+/** Runs a command and returns the OK reply. */
 async function ok(command: () => unknown): Promise<typeof OK> {
   await command();
   return OK;
@@ -129,7 +129,7 @@ const loopbackOnly: RequestHandler = (request, _response, next) => {
   next();
 };
 
-/** The answer of `GET /sandbox` holds private keys and the operator's token, and no other route here asks for a credential. */
+/** `GET /sandbox` returns private keys and the operator's token, and no route here requires a credential. */
 const localPagesOnly: RequestHandler = (request, _response, next) => {
   refuseForeignPage(request, { needsLocalHost: true });
   next();
@@ -141,7 +141,7 @@ function answer<Body extends z.ZodType>(body: Body, act: (input: z.output<Body>)
     try {
       response.json(await act(input));
     } catch (error) {
-      // Levers refuse what the venue cannot do now with a RangeError and a sentence, the node in its own words.
+      // Controls refuse with a RangeError and a sentence, the node with its own error.
       const isRefusal = error instanceof RangeError || error instanceof RpcFailure;
       throw isRefusal ? new GatewayError('UNSUPPORTED', { reason: error.message }, { cause: error }) : error;
     }

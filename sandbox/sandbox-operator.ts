@@ -6,11 +6,11 @@ const TOKEN_BYTES = 18;
 
 export interface SandboxOperator {
   readonly operator: OperatorSettings & { readonly token: () => string };
-  /** What everybody on this machine may know; null where the token is somebody's own, who may use it elsewhere too. */
+  /** The token published to local clients; null if the user configured one, which may be in use elsewhere. */
   readonly publicToken: string | null;
 }
 
-/** Somebody who tries the sandbox is its operator: without a token of their own they get one, shown at the start. */
+/** The user of a sandbox is its operator: without a configured token a new one is generated and shown at start. */
 export function sandboxOperator(settings: SandboxSettings): SandboxOperator {
   const operator = operatorSettings(settings);
   const made = Buffer.from(systemRandom(TOKEN_BYTES)).toString('base64url');

@@ -11,21 +11,21 @@ export interface Call {
 export interface Sender {
   readonly address: `0x${string}`;
   send(call: Call): Promise<Hex>;
-  /** Forget the nonce: after a reorganisation the chain's count may be lower than ours. */
+  /** Drops the cached nonce: after a reorganisation the chain's count may be lower. */
   resync(): void;
 }
 
 const GWEI = 10n ** 9n;
 
-/** The venue's own account is rich: its gas is enough for the largest callback, and no fee spike that a test sets may silence it. */
+/** The venue's own account: enough gas for the largest callback, and a fee above any spike that a test sets. */
 const RICH = { gas: 3_000_000n, maxFeePerGas: 200_000n * GWEI };
-/** A demo trader with a single coin must be able to pay an approval up front. */
+/** A demo trader with a single coin must be able to pay for an approval. */
 const MODEST = { gas: 150_000n, maxFeePerGas: 1_000n * GWEI };
 const BUDGETS = { rich: RICH, modest: MODEST } as const;
 
-/** Sends transactions of one account one after the other; a refused one costs no nonce. */
+/** Sends one account's transactions one after the other; a refused one uses no nonce. */
 export function createSender(rpc: Rpc, chainId: number, signer: PrivateKeyAccount, budget: keyof typeof BUDGETS): Sender {
-  /** Of the next transaction; null when the chain has to be asked. */
+  /** The next nonce; null if it must be read from the chain. */
   let next: number | null = null;
   let queue: Promise<unknown> = Promise.resolve();
 
@@ -43,7 +43,7 @@ export function createSender(rpc: Rpc, chainId: number, signer: PrivateKeyAccoun
     return (await rpc.request('eth_sendRawTransaction', [raw])) as Hex;
   }
 
-  /** A reorganisation may come between any two steps, so what was remembered before it is neither kept nor final. */
+  /** A reorganisation may occur between any two steps, so a cached nonce from before it must be dropped. */
   async function sendNow(call: Call): Promise<Hex> {
     const remembered = next;
     const nonce = remembered ?? Number(await rpc.request('eth_getTransactionCount', [signer.address, 'pending']));

@@ -28,15 +28,15 @@ const Settings = z.object({
   ...FACADE_VARIABLES,
   ...OPERATOR_VARIABLES,
   ...TRACING_VARIABLES,
-  /** Absent: a PostgreSQL server of our own, started and ended with the sandbox. */
+  /** Absent: an embedded PostgreSQL server that starts and ends with the sandbox. */
   DATABASE_URL: DatabaseUrl.optional(),
   ...DATABASE_VARIABLES,
   SANDBOX_CHAINS: z.string().default('arbitrum-sepolia').pipe(ChainList),
   SANDBOX_SEED: z.string().min(1).max(64).default('diamond'),
   SANDBOX_DATA: z.string().optional(),
-  /** Between two blocks while a transaction waits. */
+  /** Between two blocks while a transaction is pending. */
   SANDBOX_BLOCK_MS: Milliseconds.default(250),
-  /** Between two blocks while nothing happens. */
+  /** Between two blocks while none is pending. */
   SANDBOX_IDLE_BLOCK_MS: Milliseconds.default(2_000),
   /** How often each market's price moves. */
   SANDBOX_PRICE_MS: Milliseconds.default(250),
@@ -45,14 +45,14 @@ const Settings = z.object({
 });
 
 export interface SandboxSettings extends z.output<typeof Settings> {
-  /** Whom openings name as the referrer, by chain. */
+  /** The referrers of openings, by chain. */
   readonly referrers: ReadonlyMap<string, Referrers>;
 }
 
-/** Settings of a real deployment: with one of these present somebody meant production, and a sandbox must not answer in its place. */
+/** Settings of a real deployment: if one is present, production was intended, and the sandbox must not start instead. */
 const PRODUCTION_ONLY = /^(?:RPC_URL_|RELAYER_)/;
 
-/** What no other process may see is read here as in production; without `files` no file can be named. */
+/** Secrets are read as in production; without `files` no file can be named. */
 export function readSandboxSettings(environment: Environment, files?: SourceFiles): SandboxSettings {
   const source = openSource(environment, files);
   const { variables, problems } = source;
@@ -72,5 +72,5 @@ export function readSandboxSettings(environment: Environment, files?: SourceFile
   return { ...settings.data, referrers };
 }
 
-/** Names of its own, for whoever lists all settings. */
+/** The sandbox's own setting names. */
 export const SANDBOX_SETTINGS: readonly string[] = Object.keys(Settings.shape).filter((name) => name.startsWith('SANDBOX_'));

@@ -25,7 +25,7 @@ export interface SandboxOptions {
   readonly lifecycle: Lifecycle;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Where progress is shown. */
+  /** Prints progress. */
   readonly write: (line: string) => void;
 }
 
@@ -33,9 +33,9 @@ export interface Sandbox {
   readonly url: string;
   readonly gateway: Gateway;
   readonly controls: SandboxControls;
-  /** What its gateway was started with, for another one beside it. */
+  /** The configuration of its gateway, to start another one beside it. */
   readonly config: Config;
-  /** The operator's, where the sandbox made it. */
+  /** The operator token, if the sandbox generated it. */
   readonly publicToken: string | null;
 }
 
@@ -48,7 +48,7 @@ function databaseOf({ DATABASE_URL, DATABASE_POOL, SANDBOX_CHAINS, SANDBOX_DATA 
   return { kind: 'embedded', folder: folder.postgres, durable: SANDBOX_DATA !== undefined, poolSize };
 }
 
-/** The venue and, in front of it, the gateway as it runs in production. Resolves when `/ready` answers 200. */
+/** Starts the venue and, in front of it, the gateway as in production. Resolves when `/ready` answers 200. */
 export async function startSandbox({ settings, lifecycle, clock, log, write }: SandboxOptions): Promise<Sandbox> {
   const progress = createProgress(() => clock.now(), write);
   const http = await lifecycle.start(
@@ -111,7 +111,7 @@ export async function startSandbox({ settings, lifecycle, clock, log, write }: S
   return { url: http.url, gateway, controls: venue.controls, config, publicToken };
 }
 
-/** Waits for both even if one fails: what the other is about to start must be known before everything is ended. */
+/** Waits for both even if one fails: what the other starts must be registered before everything is stopped. */
 async function bothOrNeither<A, B>(a: Promise<A>, b: Promise<B>): Promise<[A, B]> {
   await Promise.allSettled([a, b]);
   return Promise.all([a, b]);

@@ -4,7 +4,7 @@ import type { Clock } from '../core/ports/clock.js';
 import type { SandboxAccounts } from './accounts.js';
 import type { Progress } from './banner.js';
 
-/** What one chain of the venue is started with. */
+/** The options of one chain of the venue. */
 export interface VenueChainOptions {
   readonly definition: ChainDefinition & { readonly slug: ChainSlug };
   readonly accounts: SandboxAccounts;
@@ -13,9 +13,9 @@ export interface VenueChainOptions {
   readonly blockMs: number;
   readonly idleBlockMs: number;
   readonly oracleMs: number;
-  /** null: the chain lives as long as the process. */
+  /** null: the chain ends with the process. */
   readonly dataDir: string | null;
-  /** Somebody else's node instead of the built-in engine. */
+  /** An external node instead of the built-in engine. */
   readonly externalUrl: string | null;
   readonly priceOf: (pairIndex: number) => bigint;
   readonly isOpen: (pairIndex: number) => boolean;

@@ -16,16 +16,16 @@ import type { VenueChainOptions } from './venue-chain-options.js';
 export interface VenueChain {
   readonly controls: ChainControls;
   readonly node: ChainNode;
-  /** What the gateway connects to: the proxy in front of the node. */
+  /** The gateway's RPC URL: the proxy in front of the node. */
   readonly gatewayRpcUrl: string;
-  /** The price of this pair moved. */
+  /** Called when the price of this pair changed. */
   lookAt(pairIndex: number): void;
 }
 
-/** A request that waits for the oracle may time out, which the contract counts in blocks: until it is answered they come at a chain's usual pace. */
+/** Oracle requests time out by block count, so while one is pending, blocks come at the chain's usual pace. */
 const PACE_WITH_REQUESTS_MS = 250;
 
-/** One chain of the venue: node, Diamond, oracle, keeper and the proxy the gateway has to go through. */
+/** One chain of the venue: node, Diamond, oracle, keeper, and the proxy in front of the node for the gateway. */
 export async function startVenueChain(lifecycle: Lifecycle, options: VenueChainOptions): Promise<VenueChain> {
   const { definition, clock } = options;
   const log = options.log.child({ chain: definition.slug });

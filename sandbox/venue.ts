@@ -16,13 +16,13 @@ import { SANDBOX_MARKETS } from './markets.js';
 import type { SandboxSettings } from './settings.js';
 import { startVenueChain, type VenueChain } from './venue-chain.js';
 
-/** Wei per gas; the sandbox's own fee can be set far above any real one. */
+/** Wei per gas; the sandbox's base fee can be set far above any real one. */
 const SANDBOX_MAX_FEE = 10_000n * 10n ** 9n;
 
 export interface SandboxVenue {
   readonly controls: SandboxControls;
   readonly chains: readonly VenueChain[];
-  /** What the gateway is configured with: local hosts that speak as the real ones do. */
+  /** The gateway's configuration: local hosts that behave like the real ones. */
   readonly chainConfigs: readonly ChainConfig[];
 }
 
@@ -34,7 +34,7 @@ export interface VenueOptions {
   readonly progress: Progress;
 }
 
-/** Everything around the gateway: prices, chains with their oracles, and the backend that tells of both. */
+/** Everything around the gateway: prices, chains with their oracles, and the backend that publishes both. */
 export async function startVenue(lifecycle: Lifecycle, { settings, folder, clock, log, progress }: VenueOptions): Promise<SandboxVenue> {
   const accounts = sandboxAccounts(settings.SANDBOX_SEED);
   const hours = createMarketHours({ markets: SANDBOX_MARKETS, clock });

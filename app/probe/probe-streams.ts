@@ -63,7 +63,9 @@ function eventsOutcome(names: ReadonlyMap<string, number>, strange: number): Out
   const summary = few([...names].map(([name, times]) => `${name} ${times}`));
   const fresh = [...names.keys()].filter((name) => !EVENT_NAMES.has(name));
   if (names.size === 0) return differs(`${strange} frames without a name`);
-  return ok([summary, ...(fresh.length > 0 ? [`new: ${few(fresh)}`] : []), ...(strange > 0 ? [`${strange} without a name`] : [])].join('; '));
+  return ok(
+    [summary, ...(fresh.length > 0 ? [`new: ${few(fresh)}`] : []), ...(strange > 0 ? [`${strange} without a name`] : [])].join('; '),
+  );
 }
 
 const silence = (fault: string | null): Outcome => unreachable(fault ?? `connected, but silent for ${LISTEN_MS / 1000} s`);

@@ -82,7 +82,7 @@ export function createAccountStory({ gateway, venue, journal, readContext, trade
   };
 
   const publish = async (own: readonly JournalEntry[]): Promise<void> => {
-    // In sequence, so that all of them see the same rows.
+    // Run in sequence: concurrent reads could see the same rows in different states.
     const whose = await readWhose();
     const changed = await orderNews.describe(whose, own);
     const fills = await describeFills(whose, own);

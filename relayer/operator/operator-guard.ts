@@ -7,8 +7,8 @@ const BEARER = /^bearer +(\S+) *$/i;
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
 
 /**
-  * Refuses requests of foreign web pages. Operators use host names of their own, so any `Host` passes: a page rebound to this address
-  * by DNS has no token.
+ * Refuses requests of foreign web pages. Operators use host names of their own, so any `Host` passes: a page rebound to this address
+ * by DNS has no token.
  */
 export const refuseForeignPages: RequestHandler = (request, _response, next) => {
   refuseForeignPage(request, { needsLocalHost: false });

@@ -5,7 +5,7 @@ import { gridOf, priceUnits, snap } from './price-grid.js';
 import type { PriceWalk, WalkMarket } from './price-walk.js';
 
 export interface Candle {
-  /** Epoch ms of its first moment. */
+  /** Epoch ms of its start. */
   readonly time: number;
   readonly open: bigint;
   readonly high: bigint;
@@ -25,19 +25,19 @@ export interface CandleBookOptions {
   readonly walk: PriceWalk;
   readonly markets: readonly (WalkMarket | null)[];
   readonly clock: Clock;
-  /** Past minutes in which the market was closed have no candle. */
+  /** Past minutes while the market was closed have no candle. */
   readonly isOpen: (pairIndex: number, at: number) => boolean;
 }
 
 const MINUTE_MS = 60_000;
 const DAY_MINUTES = 1440;
 const KEPT_MINUTES = 30 * DAY_MINUTES;
-/** Streams of the past lie apart from those of the live walk. */
+/** Offset of the noise streams for past candles, so that they differ from those of the live walk. */
 const PAST = 1_000_000;
 
 /**
- * One-minute candles: those before the walk began are made backwards from its first price, from the same seed and the absolute minute,
- * on first use; those since are recorded from its ticks.
+ * One-minute candles: those before the walk began are generated backwards from its first price, from the same seed and the absolute
+ * minute, on first use; later ones are recorded from its ticks.
  */
 export function createCandleBook({ walk, markets, clock, isOpen }: CandleBookOptions): CandleBook {
   const noise = createNoise(walk.seed);
@@ -101,7 +101,7 @@ interface PastOptions {
   readonly isOpen: (pairIndex: number, at: number) => boolean;
 }
 
-/** Makes the past only as far back as somebody looks. */
+/** Generates past candles only as far back as they are requested. */
 interface Past {
   since(from: number): readonly Candle[];
 }

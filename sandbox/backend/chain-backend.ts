@@ -21,11 +21,11 @@ export interface ChainBackendOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly pollMs?: number;
-  /** Where the node announces its blocks. */
+  /** Notifies of the node's new blocks. */
   readonly onBlock?: (listener: () => void) => Cancel;
 }
 
-/** The chain host of production for one chain: parameters, trades and events, all of them read from the contract. */
+/** The chain host of one chain, as in production: parameters, trades and events, all read from the contract. */
 export interface ChainBackend {
   readonly slug: string;
   readonly chainId: number;
@@ -41,24 +41,24 @@ export interface ChainBackend {
 }
 
 const POLL_MS = 250;
-/** Without a log the contract is looked at this often: controls may set what they do not log. */
+/** Without logs the contract is read this often: controls may change values without a log. */
 const REFRESH_MS = 5_000;
 const KEPT_ROWS = 5_000;
 
 export function createChainBackend({ chain, read, hours, clock, log, pollMs = POLL_MS, onBlock }: ChainBackendOptions): ChainBackend {
   const { diamond } = chain;
-  /** By transaction and log, so that a block read twice after a fault is told once. Oldest first. */
+  /** By transaction and log, so that a block read twice after a fault is published once. Oldest first. */
   const rows = new Map<string, HistoryRow>();
   const listeners = new Set<(sent: ChainFrame) => void>();
   let state: ProtocolState | null = null;
   let variables: TradingVariables | null = null;
   let refreshedAt = 0;
   let loggedAt = 0;
-  /** Root of the contract's storage at the last complete read; reading all of it again costs the engine hundreds of calls. */
+  /** The contract's storage root at the last complete read; a full read costs the engine hundreds of calls. */
   let readRoot: string | null = null;
   let refreshId = 0;
   let rowId = 0;
-  /** The block asked for last: executions come many to a block. */
+  /** The last block whose time was read: executions come many to a block. */
   let timed = { block: -1, at: 0 };
   let unsubscribe: Cancel = () => undefined;
 
@@ -66,7 +66,7 @@ export function createChainBackend({ chain, read, hours, clock, log, pollMs = PO
     for (const listener of [...listeners]) listener(sent);
   };
 
-  /** Sends what changed, as production does. */
+  /** Sends the changed variables, as production does. */
   const rebuild = (): void => {
     if (!state) return;
     refreshId += 1;
@@ -88,14 +88,14 @@ export function createChainBackend({ chain, read, hours, clock, log, pollMs = PO
     rebuild();
   };
 
-  /** Nothing logged: reads everything if something was set silently, else only says that what is known still holds. */
-  const reassure = async (): Promise<void> => {
+  /** Without logs: reads everything if the storage changed, otherwise only refreshes the timestamp. */
+  const refreshIfChanged = async (): Promise<void> => {
     if ((await storageRoot()) !== readRoot) return refresh(true);
     refreshedAt = clock.now();
     rebuild();
   };
 
-  const tellExposure = (entry: DiamondLog): void => {
+  const sendExposure = (entry: DiamondLog): void => {
     if (entry.name !== 'PairOiAfterV10Updated') return;
     const { collateralIndex, pairIndex } = entry.args;
     const exposure = state?.exposures.find((known) => known.collateralIndex === collateralIndex);
@@ -125,12 +125,12 @@ export function createChainBackend({ chain, read, hours, clock, log, pollMs = PO
     return row;
   };
 
-  const tell = async (logs: readonly DiamondLog[]): Promise<void> => {
+  const sendLogs = async (logs: readonly DiamondLog[]): Promise<void> => {
     const trades = await readTouchedTrades(createDiamondReader(read, diamond, 'latest'), logs);
     for (const entry of logs) {
       const row = await keepRow(entry);
       framesOf(entry).forEach(send);
-      tellExposure(entry);
+      sendExposure(entry);
       if (row) send({ name: 'new-trade-history', ...row });
       const trade = trades.get(entry);
       if (trade) send(trade);
@@ -146,11 +146,11 @@ export function createChainBackend({ chain, read, hours, clock, log, pollMs = PO
     const withRules = isFirst || isReorg || hasForeignLogs || logs.some(changesRules);
     const isOld = clock.now() - refreshedAt >= REFRESH_MS;
     if (withRules || logs.some(movesExposure) || (isOld && logs.length > 0)) await refresh(withRules);
-    else if (isOld && clock.now() - loggedAt >= REFRESH_MS) await reassure();
+    else if (isOld && clock.now() - loggedAt >= REFRESH_MS) await refreshIfChanged();
     if (logs.length > 0) loggedAt = clock.now();
     send(frame('currentBlock', block));
     if (isReorg) send(frame('deepReorg', null));
-    if (!isFirst && !isReorg) return tell(logs);
+    if (!isFirst && !isReorg) return sendLogs(logs);
     for (const entry of logs) await keepRow(entry);
   };
 

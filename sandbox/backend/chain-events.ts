@@ -2,7 +2,7 @@ import type { Address } from '../../core/types.js';
 import type { DiamondLog } from './diamond-log.js';
 import { structText, type WireValue } from './wire-format.js';
 
-/** A frame of the chain's event stream; a history row stands beside the name, everything else in `value`. */
+/** A frame of the chain's event stream; a history row stands next to the name, everything else in `value`. */
 export type ChainFrame = { readonly name: string } & Readonly<Record<string, WireValue>>;
 
 export const frame = (name: string, value: WireValue): ChainFrame => ({ name, value });
@@ -21,10 +21,10 @@ const GOVERNANCE = new Set<DiamondLog['name']>([
   'DepthBandsMappingUpdated',
 ]);
 
-/** The rules themselves changed and have to be read again. */
+/** Whether governance parameters changed and must be read again. */
 export const changesRules = (log: DiamondLog): boolean => GOVERNANCE.has(log.name);
 
-/** Of orders that wait, and of what a trader wants of a position: nobody's exposure moves with them. */
+/** Events of waiting orders and of order changes: they do not change open interest. */
 const ORDERS_ONLY = new Set<DiamondLog['name']>([
   'TradeStored',
   'OpenOrderPlaced',
@@ -36,7 +36,7 @@ const ORDERS_ONLY = new Set<DiamondLog['name']>([
   'TradeMaxClosingSlippagePUpdated',
 ]);
 
-/** Open interest, fees or windows may be others now. */
+/** Whether open interest, fees or windows may have changed. */
 export const movesExposure = (log: DiamondLog): boolean => !ORDERS_ONLY.has(log.name);
 
 const LIVE = new Set<DiamondLog['name']>([
@@ -55,7 +55,7 @@ const LIVE = new Set<DiamondLog['name']>([
   'PositionSizeDecreaseExecuted',
 ]);
 
-/** Frames that need nothing but the log. */
+/** Frames that depend on the log alone. */
 export function framesOf(log: DiamondLog): ChainFrame[] {
   const live = LIVE.has(log.name) ? [frame('liveEvent', { event: log.name, returnValues: structText(log.args) })] : [];
   switch (log.name) {
@@ -79,7 +79,7 @@ export interface TouchedTrade {
   readonly index: number;
 }
 
-/** The trade whose container has to be sent. */
+/** The trade whose container must be sent. */
 export function touchedTrade(log: DiamondLog): TouchedTrade | null {
   switch (log.name) {
     case 'TradeStored':

@@ -9,9 +9,9 @@ export interface NewBlocks {
   /** Newest block. */
   readonly block: number;
   readonly logs: readonly DiamondLog[];
-  /** Something was logged that is not part of the ABI, which only the sandbox's controls do. */
+  /** There are logs outside the ABI, which only the sandbox's controls write. */
   readonly hasForeignLogs: boolean;
-  /** Blocks seen before are gone; the logs are those since genesis. */
+  /** Earlier blocks were reorganised; the logs are those since genesis. */
   readonly isReorg: boolean;
 }
 
@@ -21,14 +21,14 @@ export interface ChainFollowerOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly pollMs: number;
-  /** Where the node announces its blocks, none has to wait for the next poll. */
+  /** If the node announces its blocks, none waits for the next poll. */
   readonly onBlock?: ((listener: () => void) => Cancel) | undefined;
-  /** Called in order, one at a time; the first call brings everything since genesis. */
+  /** Called in order, one at a time; the first call covers everything since genesis. */
   readonly onBlocks: (news: NewBlocks) => Promise<void>;
 }
 
 export interface ChainFollower {
-  /** Resolves when the present head has been handled, or could not be. */
+  /** Resolves when the current head was processed, or could not be. */
   start(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -38,7 +38,7 @@ interface Head {
   readonly hash: string;
 }
 
-/** Asks the node for its head again and again; a node that does not answer is asked again at the next turn. */
+/** Polls the node for its head; a failed poll is retried at the next turn. */
 export function createChainFollower({ read, diamond, clock, log, pollMs, onBlock, onBlocks }: ChainFollowerOptions): ChainFollower {
   const stopping = new AbortController();
   let announced = new AbortController();

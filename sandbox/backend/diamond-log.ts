@@ -18,12 +18,12 @@ interface RawLog {
   readonly logIndex: Hex;
 }
 
-/** Found by topic: the decoder itself would hash every signature of the ABI for every log. */
+/** Looked up by topic: the decoder itself would hash every signature of the ABI for every log. */
 const EVENTS = new Map<Hex, (typeof diamondAbi)[number]>(
   diamondAbi.flatMap((item) => (item.type === 'event' ? [[toEventSelector(item), item] as const] : [])),
 );
 
-/** Logs of controls and other events outside the ABI are null. */
+/** Null for logs of controls and other events outside the ABI. */
 export function readLog(raw: unknown): DiamondLog | null {
   const log = raw as RawLog;
   const event = EVENTS.get(log.topics[0]);

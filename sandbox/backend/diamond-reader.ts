@@ -9,7 +9,7 @@ import {
 import { diamondAbi } from '../../core/adapters/evm/diamond-abi.js';
 import type { Address, Hex } from '../../core/types.js';
 
-/** One JSON-RPC request; rejects when the node answers with an error. */
+/** One JSON-RPC request; rejects if the node returns an error. */
 export type RpcRead = (method: string, params: readonly unknown[]) => Promise<unknown>;
 
 type Abi = typeof diamondAbi;
@@ -18,7 +18,7 @@ type Args<Name extends ViewName> = ContractFunctionArgs<Abi, 'view', Name>;
 export type ViewResult<Name extends ViewName> = ContractFunctionReturnType<Abi, 'view', Name, Args<Name>>;
 
 export interface DiamondReader {
-  /** Reads asked for in one turn of the event loop travel together, as `multicall`s. */
+  /** Reads of one turn of the event loop are batched as `multicall`s. */
   view<Name extends ViewName>(functionName: Name, args: Args<Name>): Promise<ViewResult<Name>>;
 }
 
@@ -30,7 +30,7 @@ interface Waiting {
 
 type Call = Parameters<typeof encodeFunctionData>[0];
 
-/** The item alone and its selector, worked out once: a selector is a hash, and takes longer than all the rest of a call. */
+/** Each function's ABI item and selector, computed once: hashing a selector takes longer than the rest of a call. */
 const PREPARED = new Map<string, Call>();
 
 function prepared(functionName: ViewName | 'multicall'): Call {
@@ -39,7 +39,7 @@ function prepared(functionName: ViewName | 'multicall'): Call {
   return known;
 }
 
-/** The contract takes no more calls at once. */
+/** The contract's limit of calls per multicall. */
 const BATCH_SIZE = 20;
 
 /** `block` pins every batch to one state; a tag or a hexadecimal number. */
@@ -57,7 +57,7 @@ export function createDiamondReader(read: RpcRead, diamond: Address, block: stri
     }
   };
 
-  /** One batch after the other: the engine traces every step of a call, and side by side their memory adds up. */
+  /** One batch after the other: the engine traces every step of a call, and concurrent traces would add up in memory. */
   const flush = async (): Promise<void> => {
     const all = waiting;
     waiting = [];

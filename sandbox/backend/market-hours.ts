@@ -6,17 +6,17 @@ import type { Cancel } from '../../core/types.js';
 export type HoursClass = Exclude<MarketGroup, 'crypto'>;
 
 /**
- * Who is open, as the sandbox's oracle and backend both see it: the calendar, unless somebody said otherwise for a market.
+ * Which markets are open, for the sandbox's oracle and backend: by the calendar, unless a control overrides it for a market.
  *
- * Production can say "closed" of a class only (`isForexOpen` and its like), and of one pair that its leverage is capped to 0.001x,
- * which switches opening off. So a class is open while any market of it is, and a closed market in an open class is capped.
+ * Production can report only a class as closed (`isForexOpen` etc.), and cap the leverage of one pair at 0.001x, which disables opening.
+ * So a class is open while any of its markets is, and a closed market in an open class is capped.
  */
 export interface MarketHours {
   readonly isOpen: (pairIndex: number, at?: number) => boolean;
   isClassOpen(hours: HoursClass): boolean;
-  /** True when only the cap can say that the market is closed. */
+  /** True if only the cap can express that the market is closed. */
   isCapped(pairIndex: number): boolean;
-  /** null gives the market back to the calendar. */
+  /** null returns the market to the calendar. */
   set(pairIndex: number, isOpen: boolean | null): void;
   onChange(listener: () => void): Cancel;
 }

@@ -1,4 +1,4 @@
-/** Seeded randomness with random access: the n-th number of a stream is the same whenever and in whatever order it is asked for. */
+/** Seeded randomness with random access: the n-th number of a stream is always the same, in whatever order it is read. */
 export interface Noise {
   /** Standard normal. */
   gaussian(stream: number, n: number): number;

@@ -21,19 +21,19 @@ export interface PriceBackendOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly port?: number;
-  /** How often the node is asked for a new block. */
+  /** How often the node is polled for a new block. */
   readonly pollMs?: number;
 }
 
 export interface PriceBackend {
-  /** Listens on loopback; resolves when the contracts have been read once, or could not be. */
+  /** Listens on loopback; resolves when the contracts were read once, or could not be. */
   start(): Promise<void>;
   stop(): Promise<void>;
   /** Pricing host; known after start. */
   readonly pricingUrl: string;
   /** Chain host of one chain. */
   backendUrl(slug: string): string;
-  /** Silences the price stream, heartbeats too. */
+  /** Pauses the price stream, including heartbeats. */
   setPaused(paused: boolean): void;
   isPaused(): boolean;
 }
@@ -98,7 +98,7 @@ function joiner(path: string, chains: readonly ChainBackend[], addPrice: (client
   return chain ? (client) => follow(client, chain) : null;
 }
 
-/** A client that does not read is let go rather than waited for. */
+/** A client that does not read is disconnected. */
 function follow(client: WebSocket, chain: ChainBackend): void {
   const unsubscribe = chain.onFrame((sent) => {
     if (client.bufferedAmount > MAX_BUFFERED) client.terminate();

@@ -9,7 +9,7 @@ export type PriceProtocol = 'v3' | 'v4';
 
 export interface PriceStream {
   add(socket: WebSocket, protocol: PriceProtocol): void;
-  /** Silences everything, heartbeats too; the sockets stay open. */
+  /** Pauses everything, including heartbeats; the sockets stay open. */
   readonly setPaused: (paused: boolean) => void;
   readonly isPaused: () => boolean;
   stop(): void;
@@ -17,9 +17,9 @@ export interface PriceStream {
 
 const BATCH_MS = 25;
 const HEARTBEAT_MS = 1_000;
-/** An unchanged price is printed again only after this long. */
+/** An unchanged price is sent again after this long. */
 const REPRINT_MS = 500;
-/** A client this far behind is let go rather than waited for. */
+/** A client that lags this far behind is disconnected. */
 const MAX_BUFFERED = 4 * 1024 * 1024;
 
 /** Price frames as production sends them: what changed within 25 ms in one frame, a lone timestamp every second. */

@@ -23,9 +23,9 @@ export interface PriceWalkOptions {
   readonly markets: readonly (WalkMarket | null)[];
   readonly clock: Clock;
   readonly tickMs?: number;
-  /** Prices to go on from, for a venue that survived a restart. */
+  /** Prices to continue from, for a venue that was restarted. */
   readonly startPrices?: ReadonlyMap<number, bigint>;
-  /** A market that is closed does not tick. Always open unless given. */
+  /** A closed market does not tick. Default: always open. */
   readonly isOpen?: (pairIndex: number, at: number) => boolean;
 }
 
@@ -36,11 +36,11 @@ export interface PriceWalk {
   price(pairIndex: number): bigint;
   prices(): ReadonlyMap<number, bigint>;
   onTick(listener: (tick: Tick) => void): Cancel;
-  /** Puts the price and holds it there. */
+  /** Sets the price and holds it. */
   jump(pairIndex: number, price: bigint): void;
-  /** Moves it evenly and holds it at the end. */
+  /** Moves the price evenly and holds it at the end. */
   glide(pairIndex: number, price: bigint, overMs: number): void;
-  /** Lets it walk again from where it is. */
+  /** Resumes the random walk from the current price. */
   resume(pairIndex: number): void;
   readonly seed: string;
   readonly startedAt: number;

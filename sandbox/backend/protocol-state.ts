@@ -3,11 +3,11 @@ import type { Address } from '../../core/types.js';
 import { createDiamondReader, type DiamondReader, type RpcRead } from './diamond-reader.js';
 import { readToken, type Token } from './token-reader.js';
 
-/** Everything the backend tells of the contract, read from the contract at one block. */
+/** Everything the backend publishes about the contract, read at one block. */
 
 const range = (count: bigint | number): number[] => Array.from({ length: Number(count) }, (_, index) => index);
 
-/** What only governance changes. */
+/** Values that only governance changes. */
 async function readRules(diamond: DiamondReader) {
   const [pairsCount, groupsCount, feesCount] = await Promise.all([
     diamond.view('pairsCount', []),
@@ -48,7 +48,7 @@ async function readRules(diamond: DiamondReader) {
 
 export type Rules = Awaited<ReturnType<typeof readRules>>;
 
-/** What governance decides per collateral and pair. */
+/** Values set by governance per collateral and pair. */
 async function readTerms(diamond: DiamondReader, collateralIndex: number, pairCount: number) {
   const pairs = range(pairCount);
   const collaterals = pairs.map(() => collateralIndex);
@@ -65,7 +65,7 @@ async function readTerms(diamond: DiamondReader, collateralIndex: number, pairCo
 
 type Terms = Awaited<ReturnType<typeof readTerms>>;
 
-/** What trading changes per collateral and pair, beside its terms. */
+/** Values changed by trading per collateral and pair. */
 async function readExposure(diamond: DiamondReader, collateralIndex: number, pairCount: number, terms: Terms) {
   const pairs = range(pairCount);
   const collaterals = pairs.map(() => collateralIndex);
@@ -108,7 +108,7 @@ interface BlockAnswer {
 
 const isBlock = (value: unknown): value is BlockAnswer => typeof value === 'object' && value !== null && 'timestamp' in value;
 
-/** With `known`, only what trading changes is read; a collateral that is switched off cannot be traded. */
+/** With `known`, only values changed by trading are read; a disabled collateral cannot be traded. */
 export async function readProtocolState(read: RpcRead, address: Address, known: ProtocolState | null): Promise<ProtocolState> {
   const latest = await read('eth_getBlockByNumber', ['latest', false]);
   if (!isBlock(latest)) throw new Error('the node has no latest block');

@@ -13,7 +13,7 @@ export interface Reply {
 }
 
 export interface RouteContext {
-  /** In the order in which they were given; the first also answers without a prefix. */
+  /** In the given order; the first also answers without a prefix. */
   readonly chains: readonly ChainBackend[];
   readonly walk: PriceWalk;
   readonly candles: CandleBook;
@@ -66,7 +66,7 @@ function variables(
   return ok(Object.fromEntries(Object.entries(all).filter(([key]) => asked.has(key))));
 }
 
-/** Production knows addresses in their checksummed form only. */
+/** Production accepts only checksummed addresses. */
 async function forTrader(text: string, answer: (trader: Address) => Promise<WireValue>): Promise<Reply> {
   if (!isAddress(text, { strict: false }) || getAddress(text) !== text) return refuse(400, 'The address must be checksummed');
   return ok(await answer(text));
@@ -86,7 +86,7 @@ const wireCandle = ({ time, open, high, low, close }: Candle): WireValue => ({
   ...{ time, open: human(open), high: human(high), low: human(low), close: human(close) },
 });
 
-/** Position is the pair index; a slot without a market is null in every column. */
+/** The index is the pair index; a slot without a market is null in every column. */
 function snapshot(walk: PriceWalk, candles: CandleBook, now: number): WireValue {
   const prices = walk.prices();
   const count = Math.max(-1, ...prices.keys()) + 1;

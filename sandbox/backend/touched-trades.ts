@@ -9,31 +9,31 @@ const POSITION = 0;
 
 const keyOf = (user: Address, index: number | bigint): string => `${user}:${index}`;
 
-/** The trade that an event is about; events call its owner by two names. */
+/** The trade of an event; events have two names for its owner. */
 function keyIn({ args }: DiamondLog): string | null {
   if ('user' in args && 'index' in args) return keyOf(args.user, args.index);
   return 'trader' in args && 'index' in args ? keyOf(args.trader, args.index) : null;
 }
 
 /**
- * Trades of which the logs of a stretch of blocks say all there is at its end: orders that began to rest in it, and as null what closed in
- * it, for good. An order that anything else was logged of is left out: not every event that changes a trade says how.
+ * Trades whose final state follows from the logs of a block range alone: orders that began to rest in it, and null for trades closed in
+ * it. An order with any other event is left out, as not every event that changes a trade contains the change.
  */
-function toldByLogs(logs: readonly DiamondLog[]): Map<string, WireValue> {
-  const told = new Map<string, WireValue>();
+function tradesFromLogs(logs: readonly DiamondLog[]): Map<string, WireValue> {
+  const trades = new Map<string, WireValue>();
   for (const log of logs) {
     const key = keyIn(log);
     if (key === null || log.name === 'OpenOrderPlaced') continue;
-    if (log.name === 'TradeClosed') told.set(key, null);
-    else if (log.name === 'TradeStored' && log.args.trade.tradeType !== POSITION) told.set(key, storedOrder(log.args));
-    else if (told.get(key) !== null) told.delete(key);
+    if (log.name === 'TradeClosed') trades.set(key, null);
+    else if (log.name === 'TradeStored' && log.args.trade.tradeType !== POSITION) trades.set(key, storedOrder(log.args));
+    else if (trades.get(key) !== null) trades.delete(key);
   }
-  return told;
+  return trades;
 }
 
-/** A frame for each log that touched a trade which is still open, with the trade as it is now; the views are asked for what no log tells. */
+/** A frame for each log of a trade that is still open, with its current state; views are read only for what the logs do not contain. */
 export async function readTouchedTrades(diamond: DiamondReader, logs: readonly DiamondLog[]): Promise<ReadonlyMap<DiamondLog, ChainFrame>> {
-  const containers = new Map<string, WireValue | Promise<WireValue>>(toldByLogs(logs));
+  const containers = new Map<string, WireValue | Promise<WireValue>>(tradesFromLogs(logs));
   const containerOf = (user: Address, index: number): WireValue | Promise<WireValue> => {
     const key = keyOf(user, index);
     const container = containers.get(key);

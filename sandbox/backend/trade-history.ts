@@ -16,7 +16,7 @@ const EXECUTIONS = [
 
 export type ExecutionLog = Extract<DiamondLog, { readonly name: (typeof EXECUTIONS)[number] }>;
 
-/** Updates report their refusals by the same event, with a reason. */
+/** Updates report refusals with the same event and a reason. */
 export const isExecution = (log: DiamondLog): log is ExecutionLog =>
   EXECUTIONS.some((name) => name === log.name) && !('cancelReason' in log.args && log.args.cancelReason !== 0);
 
@@ -26,7 +26,7 @@ interface Execution {
   readonly index: number;
   readonly pairIndex: number;
   readonly collateralIndex: number;
-  /** null where the event does not say. */
+  /** null if the event does not contain it. */
   readonly long: boolean | null;
   readonly isCounterTrade: boolean;
   /** 1e3, and collateral units: after the execution. */
@@ -99,7 +99,7 @@ export interface RowContext {
   /** Seconds. */
   readonly blockTime: number;
   readonly state: ProtocolState;
-  /** The side of a trade whose event does not tell it. */
+  /** The side of a trade whose event does not contain it. */
   readonly isLong: boolean;
 }
 
@@ -129,6 +129,6 @@ export function historyRow(log: ExecutionLog, { id, blockTime, state, isLong }: 
   };
 }
 
-/** Whose side has to be asked for, because the event does not tell it. */
+/** The trade whose side must be read, because the event does not contain it. */
 export const unsidedTrade = (log: ExecutionLog): { readonly user: Address; readonly index: number } | null =>
   log.name === 'LeverageUpdateExecuted' ? { user: log.args.trader, index: Number(log.args.index) } : null;

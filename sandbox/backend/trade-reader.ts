@@ -5,7 +5,7 @@ import { readBalance } from './token-reader.js';
 import { structText, type WireValue } from './wire-format.js';
 import type { Token } from './token-reader.js';
 
-/** `TradeContainer[]` of production: what the contract holds for one trader now. */
+/** `TradeContainer[]` of production: one trader's current trades in the contract. */
 export async function readTrades(read: RpcRead, diamondAddress: Address, trader: Address): Promise<WireValue[]> {
   const diamond = createDiamondReader(read, diamondAddress, 'latest');
   const [trades, infos, liquidation] = await Promise.all([
@@ -21,7 +21,7 @@ export async function readTrades(read: RpcRead, diamondAddress: Address, trader:
   return trades.map((trade, at) => container([trade, infos[at], liquidation[at], fees[at], realized[at]]));
 }
 
-/** One of them; null when it is gone. Those asked for in one turn of the event loop are read together. */
+/** One trade; null if it is gone. Reads of one turn of the event loop are batched. */
 export async function readTrade(diamond: DiamondReader, trader: Address, index: number): Promise<WireValue> {
   const [trade, info, liquidation, fees, [realized]] = await Promise.all([
     diamond.view('getTrade', [trader, index]),
@@ -35,7 +35,7 @@ export async function readTrade(diamond: DiamondReader, trader: Address, index: 
 
 type StoredTrade = Extract<DiamondLog, { readonly name: 'TradeStored' }>['args'];
 
-/** What `readTrade` gives right after an order began to rest, from the event alone: only a position is charged and realises anything. */
+/** What `readTrade` returns right after an order began to rest, from the event alone: only positions are charged and realise profit. */
 export const storedOrder = ({ trade, tradeInfo, liquidationParams }: StoredTrade): WireValue =>
   container([trade, tradeInfo, liquidationParams, NO_FEES, NOTHING_REALIZED]);
 
@@ -75,12 +75,12 @@ export async function readTraders(read: RpcRead, diamondAddress: Address): Promi
   return count === 0 ? [] : createDiamondReader(read, diamondAddress, 'latest').view('getTraders', [0, count - 1]);
 }
 
-/** True for a long; a trade that is gone keeps its last side in the contract. */
+/** True for a long; the contract keeps the side of a closed trade. */
 export async function readSide(read: RpcRead, diamondAddress: Address, trader: Address, index: number): Promise<boolean> {
   return (await createDiamondReader(read, diamondAddress, 'latest').view('getTrade', [trader, index])).long;
 }
 
-/** `/user-trading-variables/{address}` of production, as far as the contract and the tokens can tell. */
+/** `/user-trading-variables/{address}` of production, as far as the contract and the tokens provide it. */
 export async function readUser(read: RpcRead, diamondAddress: Address, trader: Address, tokens: readonly Token[]): Promise<WireValue> {
   const diamond = createDiamondReader(read, diamondAddress, 'latest');
   const [pending, balances] = await Promise.all([

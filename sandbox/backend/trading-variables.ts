@@ -5,11 +5,11 @@ import { humanNumber, structText, texts, type WireValue } from './wire-format.js
 
 export type TradingVariables = Readonly<Record<string, WireValue>>;
 
-/** 0.001x: how the protocol switches opening off for one pair. */
+/** 0.001x: how the protocol disables opening for one pair. */
 const CAPPED = 1;
 const DAY_S = 86_400;
 
-/** `/trading-variables` of production, from what the contract says and from who is open. */
+/** `/trading-variables` of production, from contract state and market hours. */
 export function tradingVariables(
   state: ProtocolState,
   hours: MarketHours,
@@ -89,7 +89,7 @@ function collateral({ rules, tokens }: ProtocolState, exposure: Exposure, at: nu
   };
 }
 
-/** The sandbox charges no first-generation borrowing fees; the shape is there because production has it. */
+/** The sandbox charges no first-generation borrowing fees; the fields exist because production has them. */
 const NO_BORROWING_V1 = {
   feePerBlock: '0',
   accFeeLong: '0',
@@ -100,7 +100,7 @@ const NO_BORROWING_V1 = {
   feePerBlockCap: { minP: '0', maxP: '0' },
 } as const;
 
-/** Production tells what is left from before v10 with ten decimals, whatever the collateral's `precision`; the contract answers in that. */
+/** Production reports open interest from before v10 with ten decimals, whatever the collateral's `precision`; the contract uses that. */
 export function openInterest(exposure: Exposure, pairIndex: number, precision: bigint): WireValue {
   const [long, short] = (exposure.oiBefore[pairIndex] ?? [0n, 0n]).map((units) => (units * 10n ** 10n) / precision);
   return {

@@ -1,6 +1,6 @@
 import { decimal, formatDecimal } from '../../core/domain/decimal.js';
 
-/** How production writes the contract's values: integers as decimal strings, human values as plain JSON numbers. */
+/** Production's format of contract values: integers as decimal strings, human values as JSON numbers. */
 
 export type WireValue = string | number | boolean | null | readonly WireValue[] | { readonly [key: string]: WireValue };
 

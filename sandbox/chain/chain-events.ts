@@ -1,7 +1,7 @@
 import type { Cancel, Hex } from '../../core/types.js';
 import type { PoolTransaction } from './pool.js';
 
-/** The fields of a block this node reads; the engine's answer has all of geth's and is passed on whole. */
+/** The block fields that this node reads; the engine's reply has all of geth's and is passed on whole. */
 export interface RpcBlock {
   number: Hex;
   hash: Hex;

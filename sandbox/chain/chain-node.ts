@@ -4,30 +4,30 @@ import type { BlockHead, Cancel, Hex } from '../../core/types.js';
 import type { ChainEvents, RpcBlock } from './chain-events.js';
 import type { RpcError } from './engine.js';
 
-/** One chain: a real EVM behind geth's JSON-RPC, and the levers only the sandbox itself may pull. */
+/** One chain: a real EVM behind geth's JSON-RPC, with controls for the sandbox only. */
 export interface ChainNode {
   readonly chainId: number;
   readonly url: string;
   readonly wsUrl: string;
-  /** As a client would, without the socket; throws RpcFailure. */
+  /** Like a client's request, without the socket; throws RpcFailure. */
   request(method: string, params?: readonly unknown[]): Promise<unknown>;
-  /** Changes state outside any transaction; part of the chain's memory. */
+  /** Changes state outside any transaction; stored with the chain. */
   admin(method: AdminMethod, params: readonly unknown[]): Promise<unknown>;
   head(): Promise<BlockHead>;
   onBlock(listener: (head: BlockHead) => void): Cancel;
-  /** Resolves with the next block made. */
+  /** Resolves with the next block. */
   nextBlock(): Promise<BlockHead>;
-  /** Blocks made at once, whether or not mining is paused. Chain time stands still unless `secondsPerBlock` is 1. */
+  /** Mines blocks at once, whether or not mining is paused. Chain time does not advance unless `secondsPerBlock` is 1. */
   mine(blocks: number, options?: { secondsPerBlock?: 0 | 1 }): Promise<BlockHead>;
   pauseMining(): Promise<void>;
   resumeMining(): Promise<void>;
-  /** Moves chain time ahead of the wall clock, for good. */
+  /** Moves chain time ahead of the wall clock, permanently. */
   warp(seconds: number): Promise<void>;
   /** From the next block on, until set again. */
   setBaseFee(gwei: number): Promise<void>;
   /** Replaces the last `depth` blocks by others at the same heights. */
   reorg(options: { depth: number; drop?: boolean }): Promise<{ removed: readonly Hex[]; head: BlockHead }>;
-  /** Takes a transaction out of the pool, as a node under pressure may. */
+  /** Removes a transaction from the pool, as a node under pressure may. */
   dropTransaction(hash: Hex): Promise<boolean>;
   close(): Promise<void>;
 }
@@ -54,7 +54,7 @@ export const headOf = (block: RpcBlock): BlockHead => ({
   timestamp: BigInt(block.timestamp),
 });
 
-/** Guards the sandbox's own levers: what arrives over its routes is a number at best. */
+/** Validates the numbers given to the sandbox's controls. */
 export function requireCount(name: string, value: number, most: number): void {
   if (Number.isSafeInteger(value) && value >= 1 && value <= most) return;
   throw new RangeError(`${name} must be a whole number ${most === Infinity ? 'of at least 1' : `from 1 to ${most}`}.`);
@@ -74,15 +74,15 @@ export interface ChainNodeOptions {
   host?: string;
   /** 0 = any free one, the default. */
   port?: number;
-  /** Time between two blocks while transactions wait; default 250. */
+  /** Time between two blocks while transactions are pending; default 250. */
   blockMs?: number;
-  /** Time between two blocks while none waits; default `blockMs`, which makes an even pace. */
+  /** Time between two blocks while none is pending; default `blockMs`, which makes an even pace. */
   idleMs?: () => number;
   /** Epoch seconds; default: now. A stored chain keeps its own. */
   genesisTime?: number;
-  /** Where the chain survives a restart; without it the chain lives as long as the node. */
+  /** Where the chain is stored; without it the chain ends with the node. */
   dataDir?: string;
   onProgress?: (made: number, total: number) => void;
-  /** Default false: blocks come by themselves from the start. */
+  /** Default false: blocks are mined from the start. */
   paused?: boolean;
 }

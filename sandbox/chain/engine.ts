@@ -26,13 +26,13 @@ export interface EngineCall {
 }
 
 export interface Engine {
-  /** The engine's own answer; errors are in its words, see geth-errors.ts. */
+  /** The engine's own reply; errors are in its words, see geth-errors.ts. */
   request(method: string, params?: readonly unknown[]): Promise<RpcAnswer>;
-  /** For calls that cannot be refused: the result, or a throw. */
+  /** For calls that cannot be refused: returns the result or throws. */
   ask<Result>(method: string, params?: readonly unknown[]): Promise<Result>;
-  /** All of them in their order, with nothing in between; null as soon as one is refused: those before it are done, those behind it are not. */
+  /** Runs all calls in order and uninterrupted; null as soon as one is refused: those before it are done, those after it are not. */
   inOneGo(calls: readonly EngineCall[]): Promise<readonly unknown[] | null>;
-  /** Lets go of the chain and its threads, whoever still holds this. */
+  /** Releases the chain and its threads, even if the engine is still referenced. */
   close(): void;
 }
 
@@ -69,8 +69,8 @@ function settings(edr: typeof Edr, options: EngineOptions): Edr.ProviderConfig {
     allowUnlimitedContractSize: false,
     bailOnCallFailure: true,
     bailOnTransactionFailure: false,
-    // Target = gas limit, so no block is above it, and an empty one lowers the fee by base / 2^63 = 0: the base fee stands still
-    // until it is set, like an L2 at its floor, and no block needs a call to hold it.
+    // Target = gas limit, so no block is above it, and an empty one lowers the fee by base / 2^63 = 0: the base fee stays constant until it
+    // is set, like an L2 at its floor, and no block needs a call to keep it.
     baseFeeConfig: [{ activation: { blockNumber: 0n }, maxChangeDenominator: 1n << 63n, elasticityMultiplier: 1n }],
     chainId: BigInt(options.chainId),
     networkId: BigInt(options.chainId),
@@ -83,7 +83,7 @@ function settings(edr: typeof Edr, options: EngineOptions): Edr.ProviderConfig {
     hardfork: edr.PRAGUE,
     initialBaseFeePerGas: 100_000_000n,
     minGasPrice: 0n,
-    // First come, first served, as a sequencer does; a replay that feeds a block's transactions in order gets them back in order.
+    // First come, first served, as a sequencer does; so a replay that sends a block's transactions in order reproduces their order.
     mining: { autoMine: false, blockGasLimit: 60_000_000n, memPool: { order: edr.MineOrdering.Fifo } },
     network: { genesisBlockGasLimit: 60_000_000n, genesisBlockTime: BigInt(options.genesisTime) },
     observability: {},

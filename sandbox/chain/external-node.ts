@@ -5,13 +5,13 @@ import type { RpcBlock } from './chain-events.js';
 import { headOf, requireCount, RpcFailure, type ChainNode } from './chain-node.js';
 import type { RpcAnswer } from './engine.js';
 
-/** A node somebody else runs (anvil, Hardhat), with the same levers as far as it offers them. It mines by its own clock and keeps its own state. */
+/** An external node (anvil, Hardhat) with the same controls as far as it supports them. It mines by its own clock and keeps its own state. */
 
 export interface ExternalNodeOptions {
   url: string;
   clock: Clock;
   log: Logger;
-  /** How often its head is looked at. Default 250. */
+  /** How often its head is polled. Default 250. */
   pollMs?: number;
 }
 
@@ -31,7 +31,7 @@ export async function createExternalNode({ url, clock, log, pollMs = 250 }: Exte
     return answer.result as Result;
   }
 
-  /** The first of these methods the node knows. */
+  /** Calls the first of these methods that the node supports. */
   async function lever(wish: string, methods: readonly string[], params: readonly unknown[]): Promise<unknown> {
     for (const method of methods) {
       try {
@@ -118,36 +118,36 @@ async function lastBlocks(
 
 interface HeadWatch {
   on(listener: (head: BlockHead) => void): Cancel;
-  /** A head that is new for sure: it is told at once, also where the first look, which only says where things stand, took it for an old one. */
+  /** Publishes a new head at once, even if the first poll, which only sets the starting point, has already seen it. */
   made(head: BlockHead): void;
   close(): Promise<void>;
 }
 
-/** Looks only while somebody listens. */
+/** Polls only while there are listeners. */
 function createHeadWatch(head: () => Promise<BlockHead>, clock: Clock, pollMs: number, warn: (reason: string) => void): HeadWatch {
   const listeners = new Set<(head: BlockHead) => void>();
   const ended = new AbortController();
   let looking: Promise<void> | null = null;
   let last: BlockHead | null = null;
-  let told: BlockHead | null = null;
-  let tellings = 0;
+  let published: BlockHead | null = null;
+  let publications = 0;
 
-  function tell(next: BlockHead): void {
-    last = told = next;
-    tellings += 1;
+  function publish(next: BlockHead): void {
+    last = published = next;
+    publications += 1;
     for (const listener of [...listeners]) listener(next);
   }
 
   async function look(): Promise<void> {
     last = null;
     const first = await head().catch(() => null);
-    last ??= first; // a newer one may have been told meanwhile
+    last ??= first; // a newer one may have been published meanwhile
     while (listeners.size > 0 && !ended.signal.aborted) {
       await clock.sleep(pollMs, ended.signal);
-      const before = tellings;
+      const before = publications;
       const next = await head().catch((error: unknown) => warn(String(error)));
-      // What was told while it was asked for is newer.
-      if (next !== undefined && tellings === before && next.hash !== last?.hash) tell(next);
+      // A head published during the request is newer than its reply.
+      if (next !== undefined && publications === before && next.hash !== last?.hash) publish(next);
     }
     looking = null;
   }
@@ -159,7 +159,7 @@ function createHeadWatch(head: () => Promise<BlockHead>, clock: Clock, pollMs: n
       return () => void listeners.delete(listener);
     },
     made(next) {
-      if (next.hash !== told?.hash) tell(next);
+      if (next.hash !== published?.hash) publish(next);
     },
     async close() {
       listeners.clear();

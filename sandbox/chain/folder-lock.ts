@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import type { Cancel } from '../../core/types.js';
 
 /**
- * One process per folder. The lock names its holder by process id and start time, so a lock left by kill -9 is told from a live one
- * even when the id was given to another process since, as happens in containers.
+ * One process per folder. The lock names its holder by process id and start time, so a lock left by kill -9 is distinguished from a live
+ * one even if the id was reused by another process, as happens in containers.
  */
 
 const heldHere = new Set<string>();
@@ -52,7 +52,7 @@ function tryCreate(path: string): boolean {
   }
 }
 
-/** Two starters may find the same dead lock; the rename tells the slower one that it moved the faster one's fresh lock, which it puts back. */
+/** Two processes may find the same stale lock; after the rename the slower one detects that it moved the faster one's new lock and restores it. */
 function setAside(path: string, expected: string): boolean {
   const aside = `${path}.${process.pid}`;
   try {
@@ -77,13 +77,13 @@ function isAlive({ pid, started }: Holder): boolean {
   return started === null || startOf(pid) === started;
 }
 
-/** Boot-relative start time of a process; null where the system does not tell. */
+/** Boot-relative start time of a process; null if the system does not provide it. */
 function startOf(pid: number): string | null {
   const stat = readText(`/proc/${pid}/stat`);
   return stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? null;
 }
 
-/** A lock written half is nobody's: its writer died inside the write. */
+/** A partly written lock has no holder: its writer died during the write. */
 function parseHolder(text: string): Holder | null {
   try {
     const { pid, started } = JSON.parse(text) as Partial<Holder>;

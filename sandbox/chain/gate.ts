@@ -1,4 +1,4 @@
-/** Many readers or one writer; a waiting writer goes before new readers, so mining is never starved by load. */
+/** A read-write lock; a waiting writer precedes new readers, so mining is never starved by load. */
 export interface Gate {
   shared<Result>(task: () => Promise<Result>): Promise<Result>;
   exclusive<Result>(task: () => Promise<Result>): Promise<Result>;

@@ -1,7 +1,7 @@
 import { decodeErrorResult, parseAbi } from 'viem';
 import type { RpcError } from './engine.js';
 
-/** Clients recognise failures by geth's codes and words only; the engine has its own. */
+/** Clients recognise failures by geth's codes and texts only; the engine has its own. */
 
 const REASONS = parseAbi(['error Error(string)', 'error Panic(uint256)']);
 

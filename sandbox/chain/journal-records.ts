@@ -1,6 +1,6 @@
 import type { Hex } from '../../core/types.js';
 
-/** What happened to a chain, in order: replaying it gives the same chain, hash for hash. One JSON line each. */
+/** The history of a chain, in order: replaying it gives the same chain, hash for hash. One JSON line each. */
 
 export interface HeaderRecord {
   kind: 'header';
@@ -16,11 +16,11 @@ export interface BlockRecord {
   hash: Hex;
   /** Signed transactions in block order. */
   raw: readonly Hex[];
-  /** Given only where a reorg made the block differ from the one it replaced. */
+  /** Set only if a reorg made the block differ from the one it replaced. */
   randao?: Hex;
 }
 
-/** Consecutive blocks without transactions: for each one character, the seconds since its parent in base 36. */
+/** Consecutive blocks without transactions: one character per block, the seconds since its parent in base 36. */
 export interface EmptyRecord {
   kind: 'empty';
   gaps: string;
@@ -38,7 +38,7 @@ export interface WarpRecord {
   seconds: number;
 }
 
-/** Blocks above `to` are forgotten; admin calls made since stay, they are no part of a block. */
+/** Blocks above `to` are removed; admin calls made since stay, as they are not part of a block. */
 export interface ReorgRecord {
   kind: 'reorg';
   to: number;
@@ -46,13 +46,13 @@ export interface ReorgRecord {
 
 export type JournalRecord = BlockRecord | EmptyRecord | AdminRecord | WarpRecord | ReorgRecord;
 
-/** A record of the canonical chain. A run that a reorg cut short has lost its hash, the block mined after it proves it. */
+/** A record of the canonical chain. A run cut short by a reorg has no hash; the next block verifies it. */
 export type CanonicalRecord = BlockRecord | { kind: 'empty'; gaps: string; hash: Hex | null } | AdminRecord | WarpRecord;
 
 export const LONGEST_RUN = 256;
 const LONGEST_GAP = 35;
 
-/** The character of an empty block in a run, or null when it needs a record of its own. */
+/** The character of an empty block in a run, or null if it needs a record of its own. */
 export function gapOf(block: BlockRecord, parentTime: number): string | null {
   const gap = block.time - parentTime;
   return block.raw.length > 0 || block.randao !== undefined || gap > LONGEST_GAP ? null : gap.toString(36);
@@ -65,7 +65,7 @@ export function blocksIn(record: CanonicalRecord): number {
   return record.kind === 'block' ? 1 : 0;
 }
 
-/** The chain as it stands: reorganised blocks are gone, admin calls made among them are in their place. */
+/** The current chain: without reorganised blocks, but with the admin calls made among them. */
 export function canonicalRecords(records: readonly JournalRecord[]): CanonicalRecord[] {
   const chain: CanonicalRecord[] = [];
   let height = 0;
@@ -81,7 +81,7 @@ export function canonicalRecords(records: readonly JournalRecord[]): CanonicalRe
   return chain;
 }
 
-/** Takes the last `depth` blocks off the chain and returns what was among them and is no block. */
+/** Removes the last `depth` blocks from the chain and returns the other records among them. */
 function cut(chain: CanonicalRecord[], depth: number): CanonicalRecord[] {
   const kept: CanonicalRecord[] = [];
   for (let left = depth; left > 0;) {

@@ -6,8 +6,8 @@ import type { Cancel } from '../../core/types.js';
 import { gapOf, LONGEST_RUN, type HeaderRecord, type JournalRecord } from './journal-records.js';
 
 /**
- * A chain's memory on disk. `append` returns when the operating system has the lines, so nothing announced afterwards is lost by kill -9;
- * the disk itself is forced once a second at most. Only the last line is ever rewritten: a run of empty blocks that grows by one.
+ * A chain's log on disk. `append` returns when the operating system has the lines, so nothing announced afterwards is lost by kill -9;
+ * fsync runs at most once a second. Only the last line is ever rewritten: a run of empty blocks that grows by one.
  */
 export interface Journal {
   append(records: readonly JournalRecord[], parentTime: number): void;
@@ -23,14 +23,14 @@ export interface JournalOptions {
 export interface StoredJournal {
   header: HeaderRecord;
   records: JournalRecord[];
-  /** Bytes that hold whole lines; what follows was torn by a crash. */
+  /** The length of complete lines; the rest was torn by a crash. */
   length: number;
 }
 
 const FORCE_EVERY_MS = 1000;
 const pathOf = (folder: string): string => join(folder, 'journal.jsonl');
 
-/** Null: nothing stored. Throws when lines before the last cannot be read. */
+/** Null if nothing is stored. Throws if lines before the last cannot be read. */
 export function readJournal(folder: string): StoredJournal | null {
   if (!existsSync(pathOf(folder))) return null;
   const bytes = readFileSync(pathOf(folder));
@@ -39,7 +39,7 @@ export function readJournal(folder: string): StoredJournal | null {
   for (let end = bytes.indexOf(10); end !== -1; end = bytes.indexOf(10, length)) {
     const line = parseLine(bytes.toString('utf8', length, end));
     const isLast = end === bytes.length - 1;
-    // A line torn by a crash can only be the last one, and a whole first line that cannot be read was never a header of ours.
+    // Only the last line can be torn by a crash, and a complete first line that cannot be read is no header of ours.
     if (line === undefined && (!isLast || lines.length === 0)) throw new Error(`line ${lines.length + 1} cannot be read`);
     if (line === undefined) break;
     lines.push(line);
@@ -85,7 +85,7 @@ export function reopenJournal(options: JournalOptions, length: number): Journal 
 
 function openedJournal({ clock, log }: JournalOptions, file: number, length: number): Journal {
   let end = length;
-  /** The run the last line holds and where that line begins. */
+  /** The run in the last line, and where that line begins. */
   let run: { start: number; gaps: string } | null = null;
   let force: Cancel | null = null;
 

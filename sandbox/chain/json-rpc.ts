@@ -1,16 +1,16 @@
 import { parseJson } from '../../http/json-bounds.js';
 import type { RpcAnswer, RpcError } from './engine.js';
 
-/** JSON-RPC 2.0 envelopes, single and batched, apart from any transport. */
+/** JSON-RPC 2.0 envelopes, single and batched, independent of the transport. */
 
 export type Dispatch = (method: string, params: readonly unknown[]) => Promise<RpcAnswer>;
 
 const LONGEST_BATCH = 1000;
-/** Items of a batch under way at a time: enough to keep the engine busy, too few for their traces to take much memory. */
+/** Concurrent items of a batch: enough to keep the engine busy, few enough to bound the memory of their traces. */
 const AT_ONCE = 64;
-/** These leave something behind: what stands after them in a batch has to find it. */
+/** Methods with side effects: later items of a batch must see their results. */
 const ORDERED = /^eth_(send|subscribe|unsubscribe|uninstall|new)|Filter/;
-/** Handed over in their order they are taken in it, so a run of them need not wait for the answers. */
+/** Transactions are processed in the order they are sent, so a run of them need not wait for the replies. */
 const TAKEN_IN_ORDER = 'eth_sendRawTransaction';
 
 const refusal = (code: number, message: string, id: unknown = null): string => envelope(id, { error: { code, message } });
@@ -19,7 +19,7 @@ const envelope = (id: unknown, answer: RpcAnswer): string => JSON.stringify({ js
 
 export const tooLarge = (): string => refusal(-32600, 'content length too large');
 
-/** The text to send back, or null when all was notifications. */
+/** The text to send back, or null if all items were notifications. */
 export async function answerRpc(text: string, dispatch: Dispatch): Promise<string | null> {
   const parsed = parseJson(text, { items: Infinity });
   if ('fault' in parsed) return refusal(-32700, 'parse error');
@@ -31,7 +31,7 @@ export async function answerRpc(text: string, dispatch: Dispatch): Promise<strin
   return answers.length === 0 ? null : `[${answers.join(',')}]`;
 }
 
-/** As if one after another, which is geth's way: a batch that sends transactions counts on their order. Reads have none among themselves. */
+/** Equivalent to geth's sequential processing: a batch of transactions relies on their order. Reads have no order among themselves. */
 async function answerBatch(items: readonly unknown[], dispatch: Dispatch): Promise<(string | null)[]> {
   const answers: Promise<string | null>[] = [];
   let before: Kind | null = null;
@@ -50,7 +50,7 @@ async function answerBatch(items: readonly unknown[], dispatch: Dispatch): Promi
 
 type Kind = 'read' | 'transaction' | 'alone';
 
-/** What goes with its likes, and what goes alone. */
+/** Reads and transactions run together with their kind; other methods run alone. */
 function kindOf(item: unknown): Kind {
   if (typeof item !== 'object' || item === null || !('method' in item) || typeof item.method !== 'string') return 'read';
   if (item.method === TAKEN_IN_ORDER) return 'transaction';

@@ -14,24 +14,24 @@ import type { Pool } from './pool.js';
 import type { ChainEvents, RpcBlock, RpcLog } from './chain-events.js';
 
 /**
- * The chain on top of the engine: makes blocks, writes each down before anyone hears of it, and can take the last ones back.
- * The engine takes back only to a snapshot and never frees an old one, whose size follows its fullest pool ever (2 MB after 3,000 waiting
- * transactions). So snapshots are rare, and the blocks since the last ones are kept to be made again.
+ * The chain on top of the engine: mines blocks, stores each before it is announced, and can revert the last ones.
+ * The engine reverts only to a snapshot and never frees an old one, whose size follows its fullest pool ever (2 MB after 3,000 pending
+ * transactions). So snapshots are rare, and the blocks since the last ones are kept to be mined again.
  * Callers hold the gate exclusively.
  */
 export interface Ledger {
   head(): RpcBlock;
-  /** How many blocks can be taken back. */
+  /** How many blocks can be reverted. */
   undoable(): number;
-  /** One block with what waits in the pool. */
+  /** Mines one block with the pool's transactions. */
   mine(time: number): Promise<RpcBlock>;
   admin(method: string, params: readonly unknown[]): Promise<RpcAnswer>;
   reorg(depth: number, fate: ReorgFate): Promise<{ removed: readonly Hex[]; head: RpcBlock }>;
-  /** Makes a stored chain again; throws at the first block that comes out different. */
+  /** Mines a stored chain again; throws at the first block that differs. */
   replay(records: readonly CanonicalRecord[], progress: (made: number, total: number) => void): Promise<void>;
 }
 
-/** What becomes of the transactions of blocks that are taken back. */
+/** What happens to the transactions of reverted blocks. */
 export type ReorgFate = 'mine-again' | 'drop';
 
 export interface LedgerOptions {
@@ -50,9 +50,9 @@ const RECONCILE_EVERY = 32;
 interface Snapshot {
   id: Hex;
   block: RpcBlock;
-  /** What was done since, oldest first. */
+  /** Blocks and admin calls since, oldest first. */
   since: (MadeBlock | AdminRecord)[];
-  /** How many of them are to be executed again. */
+  /** How many transactions a rewind executes again. */
   transactions: number;
 }
 
@@ -89,7 +89,7 @@ export async function createLedger({ engine, pool, events, log, write }: LedgerO
     if (needed > 0) snapshots = snapshots.slice(needed);
   }
 
-  /** A block from the pool, remembered but neither written nor announced. */
+  /** Mines a block from the pool and keeps it for a rewind, without storing or announcing it. */
   async function make(time: number, randao?: Hex): Promise<MadeBlock> {
     if (randao !== undefined) await engine.ask('hardhat_setPrevRandao', [randao]);
     const answer = await engine.request('evm_mine', [quantity(time)]);
@@ -133,7 +133,7 @@ export async function createLedger({ engine, pool, events, log, write }: LedgerO
     events.block(block, logs);
   }
 
-  /** Back to the block at `height`; returns what was done since, oldest first. */
+  /** Reverts to the block at `height`; returns what was done since, oldest first. */
   async function rewind(height: number): Promise<(MadeBlock | AdminRecord)[]> {
     const index = snapshots.findLastIndex(({ block }) => heightOf(block) <= height);
     const base = snapshots[index];
@@ -155,7 +155,7 @@ export async function createLedger({ engine, pool, events, log, write }: LedgerO
       left = await readdAll(left);
       made.push(await make(old.time, index === 0 ? randaoAfter(old.hash) : undefined));
     }
-    // A transaction paid for by another one is accepted only once that one is in a block.
+    // A transaction funded by another one is accepted only once that one is mined.
     left = await readdAll(left);
     if (left.length > 0) log.warn('chain.reorg.transactions_lost', { count: left.length });
     return made;
@@ -167,7 +167,7 @@ export async function createLedger({ engine, pool, events, log, write }: LedgerO
     return refused;
   }
 
-  /** Blocks no reorg will reach are made without being remembered, which is twice as fast. */
+  /** Blocks out of reach of a reorg are mined without being kept, which is twice as fast. */
   async function replayRun(run: { gaps: string; hash: Hex | null }, remember: number): Promise<void> {
     let time = timeOf(head);
     const gaps = gapsToSeconds(run.gaps);

@@ -1,6 +1,6 @@
 import type { RpcLog } from './chain-events.js';
 
-/** Which logs a filter or subscription wants, in the words of eth_getLogs. */
+/** Which logs a filter or subscription matches, with the semantics of eth_getLogs. */
 export type Criteria = (log: RpcLog) => boolean;
 
 interface Given {
@@ -10,7 +10,7 @@ interface Given {
   toBlock?: unknown;
 }
 
-/** Null when the filter cannot be understood. */
+/** Null if the filter is invalid. */
 export function parseCriteria(given: unknown): Criteria | null {
   if (given === undefined || given === null) return () => true;
   if (typeof given !== 'object') return null;
@@ -35,7 +35,7 @@ function topicPositions(topics: unknown): Set<string>[] | null {
   return positions.every((position) => position !== null) ? positions : null;
 }
 
-/** An empty set wants everything. */
+/** An empty set matches everything. */
 function anyOf(value: unknown, length: number): Set<string> | null {
   if (value === undefined || value === null) return new Set();
   const values: unknown[] = Array.isArray(value) ? value : [value];
@@ -48,6 +48,6 @@ function anyOf(value: unknown, length: number): Set<string> | null {
   return wanted;
 }
 
-/** Null for tags and for nothing given. */
+/** Null for tags and if nothing is given. */
 export const blockNumber = (value: unknown): number | null =>
   typeof value === 'string' && /^0x[0-9a-f]+$/i.test(value) ? Number(value) : null;

@@ -1,18 +1,18 @@
 import type { Clock } from '../../core/ports/clock.js';
 import type { Cancel } from '../../core/types.js';
 
-/** Makes one block after the other, never two at once, at a pace that depends on what waits for a block. */
+/** Mines one block after the other, never two at once, at a pace that depends on the pending transactions. */
 export interface Miner {
   start(): void;
-  /** Resolves when no block is under way. */
+  /** Resolves when no block is being mined. */
   stop(): Promise<void>;
-  /** Something has arrived that may shorten the pace. */
+  /** Recomputes the pace after a new transaction. */
   wake(): void;
 }
 
 export interface MinerOptions {
   readonly clock: Clock;
-  /** Time between two blocks as things stand. */
+  /** The current time between two blocks. */
   readonly paceMs: () => number;
   readonly mine: () => Promise<void>;
 }

@@ -8,7 +8,7 @@ import { openLedger, type Restored } from './open-ledger.js';
 import { createRpcServer } from './rpc-server.js';
 import { createFilters } from './watches.js';
 
-/** What came back from the data folder, beside the node. */
+/** A node, and what was restored from its data folder. */
 export interface RunningChainNode extends ChainNode {
   readonly restored: Restored;
 }
@@ -25,7 +25,7 @@ export async function createChainNode(options: ChainNodeOptions): Promise<Runnin
   let closing: Promise<void> | null = null;
   let ahead = restored.warpedSeconds;
 
-  /** An engine or disk that fails half-way through a block leaves a chain nobody should trust. */
+  /** If the engine or the disk fails during a block, the chain is inconsistent: every later call fails. */
   async function changing<Result>(task: () => Promise<Result>): Promise<Result> {
     if (failure !== null) throw new Error(failure);
     try {
@@ -38,7 +38,7 @@ export async function createChainNode(options: ChainNodeOptions): Promise<Runnin
   }
 
   const chainTime = (): number => Math.max(Number(ledger.head().timestamp), Math.floor(clock.now() / 1000) + ahead);
-  /** A block was made and took nothing of what waits (its fee is too low, a nonce before it is missing): the next one would not either. */
+  /** The last block took none of the pending transactions (fee too low, nonce gap), so the next one would not either. */
   let isStuck = false;
   const miner = createMiner({
     clock,

@@ -8,11 +8,11 @@ import { createLedger, type Ledger } from './ledger.js';
 import type { ChainNodeOptions } from './chain-node.js';
 import { createPool, type Pool } from './pool.js';
 
-/** What a data folder gave back. */
+/** What was restored from a data folder. */
 export interface Restored {
   blocks: number;
   warpedSeconds: number;
-  /** Why a stored chain was not taken up, and where it lies now; null when it was, or when there was none. */
+  /** Why a stored chain was not restored, and where it was moved; null if it was restored, or there was none. */
   discarded: { reason: string; movedTo: string } | null;
 }
 
@@ -30,7 +30,7 @@ interface Parts {
   pool: Pool;
   ledger: Ledger;
   genesis: Hex;
-  /** The ledger is made before the journal it writes to: whose header names the genesis block. */
+  /** Sets the journal after the ledger is created, as the journal's header contains the genesis block. */
   connect: (journal: Journal) => void;
 }
 

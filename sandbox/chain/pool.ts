@@ -3,15 +3,15 @@ import type { Engine, RpcAnswer } from './engine.js';
 import { gethError, overspent } from './geth-errors.js';
 
 /**
- * The transactions that wait for a block. The engine holds them too, but neither gives back the signed bytes nor survives a sender whose
- * transactions cost more together than it owns (its next block then fails as a whole), so both are kept here.
+ * The pending transactions. The engine holds them too, but neither returns the signed bytes nor tolerates a sender whose transactions
+ * together exceed its balance (its next block then fails as a whole), so both are handled here.
  */
 export interface Pool {
-  /** eth_sendRawTransaction in geth's words. Those of one turn of the event loop are taken in one go, in the order they came. */
+  /** eth_sendRawTransaction with geth's errors. Transactions of one turn of the event loop are accepted as one batch, in their order. */
   send(raw: unknown): Promise<RpcAnswer>;
-  /** Again after a reorg; false when the engine refuses it on the present state. */
+  /** Adds a transaction again after a reorg; false if the engine refuses it in the current state. */
   readd(raw: Hex): Promise<boolean>;
-  /** The signed bytes of a block's transactions, which leave the pool with everything they outdate. */
+  /** Returns the signed bytes of a block's transactions, and removes them and everything they outdate. */
   settle(hashes: readonly Hex[]): Hex[];
   /** Signed bytes in order of arrival. */
   waiting(): Hex[];
@@ -19,7 +19,7 @@ export interface Pool {
   drop(hash: Hex): Promise<boolean>;
   /** Empties the engine's pool and ours. */
   clear(): Promise<void>;
-  /** Forgets what the engine has dropped by itself, and what accounts owned: somebody changed the state. */
+  /** Drops what the engine has dropped by itself, and cached balances: the state was changed from outside. */
   reconcile(): Promise<void>;
   /** Drops the transactions of every sender that makes a block fail. */
   evictUnmineable(time: Hex): Promise<Hex[]>;
@@ -53,10 +53,10 @@ const costOf = (tx: PoolTransaction): bigint => BigInt(tx.gas) * BigInt(tx.maxFe
 export function createPool(engine: Engine, announce: (tx: PoolTransaction) => void): Pool {
   const entries = new Map<Hex, Entry>();
   const bySender = new Map<Hex, Map<number, Entry>>();
-  /** As of the latest block; forgotten with every block and lever. */
+  /** As of the latest block; cleared with every block and state change. */
   const balances = new Map<Hex, bigint>();
   let arriving: Arriving[] = [];
-  /** One turn after the other: what the engine has and we have not is always of the turn at hand. */
+  /** One batch after the other, so that transactions only the engine has belong to the current batch. */
   let taking: Promise<void> = Promise.resolve();
 
   function remember(entry: Entry): void {
@@ -131,7 +131,7 @@ export function createPool(engine: Engine, announce: (tx: PoolTransaction) => vo
     }
   }
 
-  /** All of them as the engine has them now, or null when they are to be sent one by one: one was refused, or stands in another's way. */
+  /** The transactions as the engine has them, or null if they must be sent one by one: one was refused, or conflicts with another. */
   async function takeTogether(raws: readonly Hex[]): Promise<readonly PoolTransaction[] | null> {
     const hashes = await engine.inOneGo(raws.map((raw) => ({ method: 'eth_sendRawTransaction', params: [raw] })));
     const seen = hashes && (await engine.inOneGo(hashes.map((hash) => ({ method: 'eth_getTransactionByHash', params: [hash] }))));
@@ -140,7 +140,7 @@ export function createPool(engine: Engine, announce: (tx: PoolTransaction) => vo
     return null;
   }
 
-  /** As if what the engine has and we have not had never come; what it replaced is there again. */
+  /** Removes transactions that only the engine has, and restores those they replaced. */
   async function takeBack(): Promise<void> {
     const waiting = (await engine.ask<PoolTransaction[]>('eth_pendingTransactions')).map(({ hash }) => hash);
     for (const hash of waiting) if (!entries.has(hash)) await engine.ask('hardhat_dropTransaction', [hash]);
@@ -150,7 +150,7 @@ export function createPool(engine: Engine, announce: (tx: PoolTransaction) => vo
 
   return {
     send(raw) {
-      // What one message set going is there by then.
+      // By the next tick, all transactions of one message have arrived.
       if (arriving.length === 0) process.nextTick(() => void (taking = taking.then(takeArrived)));
       return new Promise((answer) => arriving.push({ raw, answer }));
     },
@@ -200,7 +200,7 @@ export function createPool(engine: Engine, announce: (tx: PoolTransaction) => vo
 
 const isHex = (raw: unknown): raw is Hex => typeof raw === 'string' && /^0x(?:[0-9a-f]{2})+$/i.test(raw);
 
-/** Tries a block with this sender's transactions alone and takes it back. */
+/** Mines a block with this sender's transactions alone, and reverts it. */
 async function mineable(engine: Engine, sender: Hex, time: Hex): Promise<boolean> {
   const snapshot = await engine.ask<Hex>('evm_snapshot');
   for (const { hash, from } of await engine.ask<PoolTransaction[]>('eth_pendingTransactions')) {

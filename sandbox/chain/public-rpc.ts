@@ -6,7 +6,7 @@ import { blockNumber } from './log-criteria.js';
 import type { Pool } from './pool.js';
 import type { Filters, Subscriptions } from './watches.js';
 
-/** What any client may ask: geth's eth, net and web3, nothing that bends the chain. Subscriptions exist on a WebSocket only. */
+/** Methods for every client: geth's eth, net and web3, but none that manipulates the chain. Subscriptions exist on WebSockets only. */
 export type PublicRpc = (method: string, params: readonly unknown[], subscriptions: Subscriptions | null) => Promise<RpcAnswer>;
 
 export interface PublicRpcOptions {
@@ -14,15 +14,15 @@ export interface PublicRpcOptions {
   gate: Gate;
   pool: Pool;
   filters: Filters;
-  /** Set once the chain can no longer be trusted; every answer is then this sentence. */
+  /** Set once the chain is inconsistent; every reply is then this error. */
   failure: () => string | null;
 }
 
 const OPEN = /^(eth|net|web3)_/;
-/** Of these the node has no keys, or the engine keeps its own bookkeeping that a reorg would falsify. */
+/** For these the node has no keys, or the engine keeps state that a reorg would invalidate. */
 const CLOSED = new Set(['eth_sendTransaction', 'eth_sign', 'eth_signTypedData_v4', 'eth_pendingTransactions', 'eth_mining']);
 
-/** Where the block tag stands. An L2 has no pending state to ask for, and the engine would run the whole pool for each such question. */
+/** The parameter index of the block tag. An L2 has no pending state, and the engine would execute the whole pool for each such request. */
 const BLOCK_TAG: Readonly<Record<string, number>> = {
   eth_call: 1,
   eth_estimateGas: 1,
@@ -72,7 +72,7 @@ function logRangeError([criteria]: readonly unknown[]): RpcAnswer | null {
   return from !== null && to !== null && from > to ? { error: { code: -32000, message: 'invalid block range params' } } : null;
 }
 
-/** The engine lets a call spend what its sender does not have; geth does not. */
+/** The engine lets a call spend more than its sender has; geth does not. */
 async function transferError(engine: Engine, method: string, params: readonly unknown[]): Promise<RpcAnswer | null> {
   const [call, , overrides] = params;
   if (method !== 'eth_call' && method !== 'eth_estimateGas') return null;

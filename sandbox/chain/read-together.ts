@@ -1,6 +1,6 @@
 import type { Engine, RpcAnswer } from './engine.js';
 
-/** They leave nothing behind and may be asked again. */
+/** Read-only methods, which may be repeated. */
 const READS: ReadonlySet<string> = new Set([
   'eth_blockNumber',
   'eth_call',
@@ -17,11 +17,11 @@ const READS: ReadonlySet<string> = new Set([
   'eth_getTransactionReceipt',
   'eth_maxPriorityFeePerGas',
 ]);
-/** Somebody's call may be refused, and with it all that it goes with; it takes so long that going alone costs it little. */
-const isRehearsal = (method: string, [call]: readonly unknown[]): boolean =>
+/** A call with a sender may be refused, and with it its whole batch; it takes so long that batching would gain little. */
+const isSimulation = (method: string, [call]: readonly unknown[]): boolean =>
   method === 'eth_call' && typeof call === 'object' && call !== null && 'from' in call;
 
-/** The engine serves nobody else meanwhile, and keeps the traces of all of them. */
+/** The engine serves no other request during a batch, and keeps the traces of all its calls. */
 const MOST_TOGETHER = 16;
 
 interface Question {
@@ -30,7 +30,7 @@ interface Question {
   readonly answer: (answer: RpcAnswer | Promise<RpcAnswer>) => void;
 }
 
-/** Reads that come in one turn of the event loop reach the engine in one go: being handed to its thread and back costs more than most of them. */
+/** Batches reads of one turn of the event loop: switching to the engine's thread and back costs more than most reads. */
 export function readTogether(engine: Engine): Engine {
   let waiting: Question[] = [];
 
@@ -40,7 +40,7 @@ export function readTogether(engine: Engine): Engine {
     for (let at = 0; at < questions.length; at += MOST_TOGETHER) void askSome(questions.slice(at, at + MOST_TOGETHER));
   }
 
-  /** Where one of them is refused nobody knows which: each gets an answer of its own. */
+  /** If one read of a batch is refused, it is not known which: then each is sent on its own. */
   async function askSome(questions: readonly Question[]): Promise<void> {
     const results = questions.length > 1 ? await engine.inOneGo(questions).catch(() => null) : null;
     for (const [at, { method, params, answer }] of questions.entries())
@@ -48,8 +48,8 @@ export function readTogether(engine: Engine): Engine {
   }
 
   function request(method: string, params: readonly unknown[] = []): Promise<RpcAnswer> {
-    if (!READS.has(method) || isRehearsal(method, params)) return engine.request(method, params);
-    // What one message set going is there by then.
+    if (!READS.has(method) || isSimulation(method, params)) return engine.request(method, params);
+    // By the next tick, all reads of one message have arrived.
     if (waiting.length === 0) process.nextTick(askAll);
     return new Promise((answer) => waiting.push({ method, params, answer }));
   }

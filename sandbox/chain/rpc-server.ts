@@ -23,7 +23,7 @@ export interface RpcServerOptions {
 
 /** geth's limit. */
 const LARGEST_BODY = 5 * 1024 * 1024;
-/** A subscriber that stops reading is cut off before it costs real memory. */
+/** A subscriber that stops reading is disconnected before its backlog costs real memory. */
 const LARGEST_BACKLOG = 32 * 1024 * 1024;
 
 export async function createRpcServer({ host, port, rpc, events }: RpcServerOptions): Promise<RpcServer> {
@@ -95,7 +95,7 @@ function readBody(request: IncomingMessage): Promise<Buffer | 'too large' | 'bro
 }
 
 function serveSocket(client: WebSocket, rpc: PublicRpc, events: ChainEvents): void {
-  /** A client learns the id of a subscription before its first notification: those wait for answers under way. */
+  /** A client must get a subscription's id before its first notification: notifications wait for pending replies. */
   let answering = 0;
   const held: string[] = [];
 

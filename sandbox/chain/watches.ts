@@ -6,9 +6,9 @@ import type { RpcAnswer } from './engine.js';
 import { invalidParams } from './geth-errors.js';
 import { parseCriteria } from './log-criteria.js';
 
-/** Subscriptions push, filters are asked; both see the same events, so a reorg looks alike to both. */
+/** Subscriptions push and filters are polled; both see the same events, so a reorg looks alike to both. */
 
-/** What one event means to one watcher; empty when nothing. */
+/** What one event contains for one watcher; may be empty. */
 type Selection = (event: ChainEvent) => readonly unknown[];
 
 const headerOf = (block: object): object =>
@@ -28,7 +28,7 @@ function logsOf(criteria: unknown): Selection | null {
 
 const newId = (): Hex => `0x${randomBytes(16).toString('hex')}`;
 
-/** One WebSocket's subscriptions; nobody else can see or end them. */
+/** The subscriptions of one WebSocket; no other client can see or end them. */
 export interface Subscriptions {
   subscribe(params: readonly unknown[]): RpcAnswer;
   unsubscribe(params: readonly unknown[]): RpcAnswer;
@@ -81,7 +81,7 @@ interface Filter {
 }
 
 export interface Filters {
-  /** Null when the method is none of a filter's. `getLogs` answers eth_getFilterLogs. */
+  /** Null if it is no filter method. `getLogs` answers eth_getFilterLogs. */
   handle(
     method: string,
     params: readonly unknown[],

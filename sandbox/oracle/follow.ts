@@ -7,12 +7,12 @@ export interface FollowOptions {
   readonly log: Logger;
   readonly onBlock: (listener: (head: BlockHead) => void) => Cancel;
   readonly head: () => Promise<BlockHead>;
-  /** The book is true for this block, the newest. */
+  /** The book is up to date with this block, the newest. */
   readonly onFresh: (head: BlockHead) => void;
   readonly onReorg: () => void;
 }
 
-/** Keeps the book true, one step at a time: blocks that arrive while a step runs are taken together in the next one. */
+/** Keeps the book up to date, one step at a time: blocks that arrive during a step are handled together in the next one. */
 export async function followChain({ book, log, onBlock, head, onFresh, onReorg }: FollowOptions): Promise<Cancel> {
   let seen = await head();
   let reorganised = false;

@@ -20,19 +20,19 @@ export interface KeeperOptions {
   readonly log: Logger;
   readonly priceOf: (pairIndex: number) => bigint;
   readonly isOpen: (pairIndex: number) => boolean;
-  /** Timestamp of the newest block, in seconds: what holding fees accrue by, also when somebody warps the chain. */
+  /** Timestamp of the newest block, in seconds: holding fees accrue by it, also if the chain is warped. */
   readonly chainTime: () => number;
 }
 
 export interface Keeper {
-  /** Looks at every pair; called for every block. */
+  /** Checks every pair; called for every block. */
   lookAtAll(): void;
-  /** Looks at one pair; called when its price moves. */
+  /** Checks one pair; called when its price changes. */
   lookAt(pairIndex: number): void;
   stop(): void;
 }
 
-/** A trigger the contract refused (slippage, exposure) is tried again, but not with every tick. */
+/** A trigger refused by the contract (slippage, exposure) is retried, but not with every tick. */
 const RETRY_MS = 2_000;
 const LIQUIDATION: Trigger = { orderType: 6, name: 'liquidation' };
 
@@ -103,7 +103,7 @@ export function createKeeper(options: KeeperOptions): Keeper {
     return { pairIndex, oraclePrice, marketPrices };
   }
 
-  /** The index says what may be due, the check of each decides. What has to be read is read before, so that all prices are of one moment. */
+  /** The index gives candidates, and each is checked. Reads are done first, so that all prices are of one moment. */
   async function checkPairs(asked: readonly number[]): Promise<void> {
     const pairs = asked.filter((pairIndex) => options.isOpen(pairIndex));
     const impacts = await Promise.all(pairs.map(skewsOf));
@@ -111,7 +111,7 @@ export function createKeeper(options: KeeperOptions): Keeper {
     for (const trade of index.reachedBy(prices, chainTime())) if (!stopped) await check(trade);
   }
 
-  /** One look at a time: what moves meanwhile is seen with the next tick or block. */
+  /** One check at a time: later changes are seen with the next tick or block. */
   function look(pairs: readonly number[]): void {
     if (looking || stopped) return;
     looking = true;

@@ -1,9 +1,9 @@
 import type { Level } from './triggers.js';
 
-/** Things that wait for a figure to reach a level from one side: what it reaches is found without a look at the others. */
+/** Items waiting for a value to reach a level from one side; reached items are found without scanning the others. */
 export interface LevelList<Item> {
   readonly size: number;
-  /** A thing may wait at a level once. */
+  /** An item may be added once per level. */
   add(level: bigint, item: Item): void;
   remove(level: bigint, item: Item): void;
   reachedBy(figure: bigint): Item[];
@@ -14,12 +14,12 @@ interface Waiting<Item> {
   readonly item: Item;
 }
 
-/** Short enough to put one in between, long enough for few runs. */
+/** Short enough for cheap insertion, long enough for few runs. */
 const LONGEST_RUN = 512;
 
-/** `below`: reached by figures at the level or lower ones; `above`: by higher ones. */
+/** `below`: reached by values at or below the level; `above`: at or above it. */
 export function createLevelList<Item>(side: Level['side']): LevelList<Item> {
-  /** Ascending by level, within each run and from one to the next; none is empty. */
+  /** Ascending by level, within and across runs; no run is empty. */
   const runs: Waiting<Item>[][] = [];
   let size = 0;
 
@@ -41,7 +41,7 @@ export function createLevelList<Item>(side: Level['side']): LevelList<Item> {
     size -= 1;
   }
 
-  /** Those at the level and above it. */
+  /** Items at or above the level. */
   function from(level: bigint): Waiting<Item>[] {
     const at = runOf(level);
     const run = runs[at] ?? [];
@@ -68,7 +68,7 @@ export function createLevelList<Item>(side: Level['side']): LevelList<Item> {
         let place = placeIn(run, level);
         while (run[place]?.level === level && run[place]?.item !== item) place += 1;
         if (run[place]?.level === level) return take(at, place);
-        if (place < run.length) return; // beyond the level: it was not there
+        if (place < run.length) return; // past the level: the item was not in the list
       }
     },
     reachedBy(figure) {
@@ -78,7 +78,7 @@ export function createLevelList<Item>(side: Level['side']): LevelList<Item> {
   };
 }
 
-/** Where the first one stands of which it is true; it is true of all after it. */
+/** The index of the first item for which the predicate holds; it holds for all later ones. */
 function firstOf<Item>(list: readonly Item[], isThere: (item: Item) => boolean): number {
   let [from, to] = [0, list.length];
   while (from < to) {

@@ -4,18 +4,18 @@ import type { Address } from '../../core/types.js';
 import type { WatchedTrade } from './order-book.js';
 import type { LiquidationWatch } from './trade-index.js';
 
-/** What is known of a position's liquidation price, and since when. */
+/** A position's cached liquidation price. */
 export interface Liquidation {
-  /** They change with the trade only; null until they were needed. */
+  /** They change with the trade only; null until needed. */
   readonly params: ContractFunctionReturnType<typeof diamondAbi, 'view', 'getTradeLiquidationParams'> | null;
   readonly price: bigint;
   /** Chain time, in seconds. */
   readonly at: number;
 }
 
-/** Seconds of chain time a liquidation price is believed: holding fees move it slowly, and it matters only once the price comes near. */
+/** Seconds of chain time a liquidation price is cached: holding fees move it slowly, and it matters only near the price. */
 const AGE = { near: 5, far: 60 } as const;
-/** What the contract's view asks beside the trade itself. */
+/** Further arguments of the contract's view. */
 const LIVE_TRADE = { additionalFeeCollateral: 0n, partialCloseMultiplier: 10n ** 18n, beforeOpened: false } as const;
 
 export interface LiquidationsOptions {
@@ -25,11 +25,11 @@ export interface LiquidationsOptions {
   readonly onKnown: (trade: WatchedTrade, watch: LiquidationWatch) => void;
 }
 
-/** The liquidation price of a position, from the contract where what is known is too old. */
+/** A position's liquidation price, read from the contract if the cached one is too old. */
 export type LiquidationPrice = (trade: WatchedTrade, oraclePrice: bigint) => Promise<bigint>;
 
 export function createLiquidationPrice({ diamond, client, chainTime, onKnown }: LiquidationsOptions): LiquidationPrice {
-  /** A trade that changes is another object. */
+  /** Keyed by object: a changed trade is a new object. */
   const known = new WeakMap<WatchedTrade, Liquidation>();
   const contract = { address: diamond, abi: diamondAbi } as const;
 
@@ -39,7 +39,7 @@ export function createLiquidationPrice({ diamond, client, chainTime, onKnown }: 
     return liquidation;
   }
 
-  /** A position that was just opened brings its own. */
+  /** A newly opened position comes with its liquidation price. */
   function knownOf(trade: WatchedTrade): Liquidation | null {
     const kept = known.get(trade) ?? null;
     return kept !== null || trade.liqPrice === null ? kept : keep(trade, { params: null, price: trade.liqPrice, at: chainTime() });
@@ -72,13 +72,13 @@ export function createLiquidationPrice({ diamond, client, chainTime, onKnown }: 
 
 const middleOf = (trade: WatchedTrade, { price }: Liquidation): bigint => (trade.openPrice + price) / 2n;
 
-/** Near is past half of the way from the open price. */
+/** Near: past half the way from the open price. */
 export function believedFor(trade: WatchedTrade, liquidation: Liquidation, oraclePrice: bigint): number {
   const middle = middleOf(trade, liquidation);
   return (trade.long ? oraclePrice <= middle : oraclePrice >= middle) ? AGE.near : AGE.far;
 }
 
-/** Before this nobody is liquidated and nothing has to be asked. Fees may have carried the price of liquidation past the middle. */
+/** Until this price or time no liquidation is possible and nothing must be read. Fees may move the liquidation price past the middle. */
 export function watchOf(trade: WatchedTrade, liquidation: Liquidation): LiquidationWatch {
   const [middle, { price, at }] = [middleOf(trade, liquidation), liquidation];
   const [lower, higher] = middle < price ? [middle, price] : [price, middle];

@@ -11,7 +11,7 @@ export type OracleMode = (typeof ORACLE_MODES)[number];
 
 export interface OraclePolicy {
   readonly mode: OracleMode;
-  /** The contract's CancelReason a rejection carries. */
+  /** The contract's CancelReason of a rejection. */
   readonly reason: number;
   readonly delayMs: number;
 }
@@ -20,9 +20,9 @@ interface Waiting {
   /** When the request was first seen. */
   readonly since: number;
   answers: number;
-  /** When the node took the last of them. */
+  /** When the node accepted the last answer. */
   answeredAt: number;
-  /** One is queued behind others. */
+  /** An answer is queued. */
   isLeaving: boolean;
 }
 
@@ -30,7 +30,7 @@ export interface Oracle {
   /** null = every market without a policy of its own. */
   setPolicy(pairIndex: number | null, policy: Partial<OraclePolicy>): void;
   policy(pairIndex: number): OraclePolicy;
-  /** Looks at what waits; called for every block. */
+  /** Checks pending requests; called for every block. */
   look(): void;
   stop(): void;
 }
@@ -42,18 +42,18 @@ export interface OracleOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly delayMs: number;
-  /** 1e10, as the walk says now. */
+  /** 1e10, the walk's current price. */
   readonly priceOf: (pairIndex: number) => bigint;
-  /** A market that is shut gets no answer: that is how the real oracles behave. */
+  /** A closed market gets no answer, as with the real oracles. */
   readonly isOpen: (pairIndex: number) => boolean;
 }
 
-/** An answer that did not take (the callback reverted, a reorganisation dropped it) is given again, ever more rarely: some never will. */
+/** An answer without effect (the callback reverted, or a reorganisation dropped it) is repeated at growing intervals: some never succeed. */
 const RETRY_MS = 3_000;
 const LONGEST_RETRY_MS = 60_000;
 const REASON_SLIPPAGE = 3;
 
-/** Answers price requests as the real oracles do: some time after the request, with the price of that moment. */
+/** Answers price requests as the real oracles do: with a delay, and with the price at that time. */
 export function createOracle(options: OracleOptions): Oracle {
   const { book, clock } = options;
   const base: OraclePolicy = { mode: 'auto', reason: REASON_SLIPPAGE, delayMs: options.delayMs };
@@ -101,7 +101,7 @@ export function createOracle(options: OracleOptions): Oracle {
       });
   }
 
-  /** What was scheduled under another policy is scheduled anew with the next look. */
+  /** Requests scheduled under another policy are scheduled again with the next check. */
   function unschedule(): void {
     for (const cancel of timers.values()) cancel();
     timers.clear();

@@ -3,7 +3,7 @@ import { diamondAbi } from '../../core/adapters/evm/diamond-abi.js';
 import type { Address, Hex } from '../../core/types.js';
 import { readLog, type DiamondLog } from '../backend/diamond-log.js';
 
-/** What waits for the oracle or the keeper: read from the contract once, from then on followed by its events alone. */
+/** Requests and trades for the oracle and the keeper: read from the contract once, then updated from its events alone. */
 
 export interface PendingRequest {
   readonly user: Address;
@@ -13,7 +13,7 @@ export interface PendingRequest {
   readonly createdBlock: number;
 }
 
-/** A new object whenever something changed that the keeper has to look at anew, be it only a fee. */
+/** A new object for every change that the keeper must check again, even a fee. */
 export interface WatchedTrade {
   readonly user: Address;
   readonly index: number;
@@ -28,7 +28,7 @@ export interface WatchedTrade {
   readonly leverage: number;
   readonly collateralAmount: bigint;
   readonly isCounterTrade: boolean;
-  /** As logged when the position was opened; null when anything moved it since, or nobody knows. */
+  /** As logged at opening; null if anything moved it since, or it is not known. */
   readonly liqPrice: bigint | null;
 }
 
@@ -37,9 +37,9 @@ export type TradeListener = (key: string, trade: WatchedTrade | null) => void;
 export interface OrderBook {
   readonly requests: ReadonlyMap<string, PendingRequest>;
   readonly trades: ReadonlyMap<string, WatchedTrade>;
-  /** Tells of every trade that is new, changed (as another object) or, as null, gone. */
+  /** Called for every trade that is new, changed (as another object) or, as null, gone. */
   onTrade(listener: TradeListener): void;
-  /** Reads everybody again: at the start and after a reorganisation. */
+  /** Reads all trades again: at start and after a reorganisation. */
   rebuild(): Promise<void>;
   /** Applies the Diamond's logs of these blocks. */
   refresh(fromBlock: bigint, toBlock: bigint): Promise<void>;
@@ -106,7 +106,7 @@ export function createOrderBook(client: PublicClient, diamond: Address): OrderBo
       case 'MarketExecuted':
       case 'LimitExecuted':
         return change(args, { liqPrice: args.liqPrice });
-      // What a trade has paid or been paid moves its liquidation price.
+      // Fees and payments of a trade move its liquidation price.
       case 'TradingFeesRealized':
       case 'TradePositivePnlWithdrawn':
         return change({ user: args.trader, index: args.index }, {});
@@ -123,7 +123,7 @@ export function createOrderBook(client: PublicClient, diamond: Address): OrderBo
     return pages.filter((address) => BigInt(address) !== 0n);
   }
 
-  /** A market open brings its trade along; every other request only names one, and may leave its pair blank. */
+  /** A market open contains its trade; every other request only names one, and may leave its pair blank. */
   async function pairOf(orderType: number, trade: TradeId & { readonly pairIndex: number }): Promise<number> {
     if (orderType === MARKET_OPEN) return trade.pairIndex;
     return (await client.readContract({ ...contract, functionName: 'getTrade', args: [trade.user, trade.index] })).pairIndex;

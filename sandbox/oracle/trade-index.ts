@@ -10,29 +10,29 @@ export interface PairPrices {
   readonly marketPrices: ReadonlyMap<number, bigint>;
 }
 
-/** How long nothing has to be known of a position's liquidation. */
+/** How long a position's liquidation need not be checked. */
 export interface LiquidationWatch {
-  /** Of the oracle's price. */
+  /** The oracle price at which it must be checked. */
   readonly near: Level;
   /** Chain time, in seconds. */
   readonly staleAt: number;
 }
 
 /**
- * Open trades by the prices they wait for, so that a price costs by what it reaches and not by what rests. It may find too much (a position
- * that is near its liquidation, or of which nothing is known yet), never too little.
+ * Open trades by the prices they wait for, so that a price change costs only the trades it reaches. It may return too many (a position
+ * near its liquidation, or without a known liquidation price), never too few.
  */
 export interface TradeIndex {
-  /** In place of what stood under its key. */
+  /** Replaces the trade with the same key. */
   set(trade: WatchedTrade): void;
   delete(key: string): void;
-  /** From now on the position is found only when this says so; nothing when it has changed meanwhile. */
+  /** From now on the position is returned only when the watch requires it; no effect if the trade changed meanwhile. */
   watchLiquidation(trade: WatchedTrade, watch: LiquidationWatch): void;
-  /** Pairs that anything is open of. */
+  /** Pairs with open trades. */
   pairs(): number[];
   /** Collaterals of the pair in which a trade waits for the market price. */
   collateralsOf(pairIndex: number): number[];
-  /** What these prices and this time reach, in the order in which it came. */
+  /** The trades reached by these prices and this time, in order of arrival. */
   reachedBy(prices: readonly PairPrices[], chainTime: number): WatchedTrade[];
 }
 
@@ -45,10 +45,10 @@ interface Place {
 
 interface Entry {
   readonly trade: WatchedTrade;
-  /** Of its key's first appearance. */
+  /** The sequence number of its key's first appearance. */
   readonly order: number;
   readonly triggers: readonly Place[];
-  /** Empty as long as nothing is known, and always for what is no position. */
+  /** Empty while unknown, and always for orders. */
   liquidation: readonly Place[];
 }
 
@@ -56,9 +56,9 @@ interface Pair {
   readonly entries: Set<Entry>;
   readonly markets: Map<number, Levels>;
   readonly oracle: Levels;
-  /** By the time at which what is known grows old. */
+  /** By the time at which the liquidation price becomes stale. */
   readonly stale: LevelList<Entry>;
-  /** Positions of whose liquidation nothing is known. */
+  /** Positions without a known liquidation price. */
   readonly unknown: Set<Entry>;
 }
 

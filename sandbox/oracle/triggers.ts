@@ -6,7 +6,7 @@ export interface Trigger {
   readonly name: 'limit' | 'stop' | 'take profit' | 'stop loss' | 'liquidation';
 }
 
-/** A market price that is at the level, or beyond it on this side, reaches it. */
+/** Reached by a market price at the level, or beyond it on this side. */
 export interface Level {
   readonly side: 'below' | 'above';
   readonly level: bigint;
@@ -25,7 +25,7 @@ const STOP_LOSS: Trigger = { orderType: 5, name: 'stop loss' };
 
 export const isReached = ({ side, level }: Level, price: bigint): boolean => (side === 'below' ? price <= level : price >= level);
 
-/** What the market price may reach of the trade, the one that counts first first. A limit waits for a better price, a stop for a worse one. */
+/** The levels of a trade, by priority. A limit waits for a better price, a stop for a worse one. */
 export function levelsOf({ tradeType, long, openPrice, tp, sl }: Triggered): TriggerLevel[] {
   const [worse, better] = long ? (['below', 'above'] as const) : (['above', 'below'] as const);
   if (tradeType === 1) return [{ trigger: LIMIT, side: worse, level: openPrice }];
