@@ -1,4 +1,3 @@
-import { generatePrivateKey } from 'viem/accounts';
 import { Wallet } from 'ethers';
 import { generatePrivateKey } from 'viem/accounts';
 import { CATALOGUE, type ErrorCode } from '../../core/errors.js';
