@@ -8,7 +8,7 @@ import { venueOf, type Gateway } from '../core/gateway.js';
 import type { Address, Hex } from '../core/types.js';
 import { createHost } from '../native-api/app.js';
 import { createClientReader } from '../http/client.js';
-import { createHotReplies } from '../http/hot-replies.js';
+import { createResponseCache } from '../http/response-cache.js';
 import { venueOperation, type Operation } from '../native-api/operation.js';
 
 /** An answer of ordinary size, the same for every way to ask. */
@@ -37,7 +37,7 @@ export const PATHS = {
 export function benchHost(gateway: Gateway): RequestListener {
   const operations = [row('benchPlain', '/bench/plain', 'none'), row(SIGNED_OPERATION, '/bench/signed', 'reader')];
   const clientOf = createClientReader(gateway.entrance);
-  return createHost({ gateway, operations, extraRoutes: [viemRouter(gateway)], clientOf, hot: createHotReplies(gateway) });
+  return createHost({ gateway, operations, extraRoutes: [viemRouter(gateway)], clientOf, hot: createResponseCache(gateway) });
 }
 
 /** The same checks and the same books; only the digest and the curve are viem's. */

@@ -1,15 +1,15 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { GatewayError } from '../core/errors.js';
 import { venueOf, type Gateway } from '../core/gateway.js';
-import type { HotReplies } from '../http/hot-replies.js';
+import type { ResponseCache } from '../http/response-cache.js';
 import type { Window } from '../core/access/limits.js';
 import type { OpenScope, RequestScopes } from '../core/observability/request-scope.js';
 import type { TradeHandlers } from './actions/trade-handlers.js';
 import { createCompatDoor } from './compat.js';
 import { COMPAT_REPORT } from './compat-report.js';
 import { TEXT_TYPE, type Answer, type Client, type Door, type ReadClient } from './door.js';
-import { createExchangeDoor } from './exchange-door.js';
-import { createInfoDoor } from './info/info-door.js';
+import { createExchangeHandler } from './exchange-handler.js';
+import { createInfoHandler } from './info/info-handler.js';
 import { readBody } from './read-body.js';
 import { sendAnswer } from './send-answer.js';
 
@@ -20,15 +20,15 @@ export const isFacadePath = (url: string): boolean => url.startsWith('/hl/') || 
 
 export interface FacadeParts {
   readonly clientOf: ReadClient;
-  readonly hot: HotReplies;
+  readonly hot: ResponseCache;
   readonly trade: TradeHandlers | null;
 }
 
 /** The Hyperliquid-compatible endpoints of a gateway, `/hl/{chain}/…`. */
 export function createFacade(gateway: Gateway, { clientOf, hot, trade }: FacadeParts): RequestListener {
   const doors: ReadonlyMap<string, Door> = new Map([
-    ['info', createInfoDoor(gateway, hot)],
-    ['exchange', createExchangeDoor(gateway, trade)],
+    ['info', createInfoHandler(gateway, hot)],
+    ['exchange', createExchangeHandler(gateway, trade)],
     ['compat', createCompatDoor(COMPAT_REPORT)],
   ]);
   return (request, response) => {

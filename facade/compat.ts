@@ -1,5 +1,5 @@
 import { JSON_TYPE, type Door } from './door.js';
-import { answerError } from './exchange-door.js';
+import { answerError } from './exchange-handler.js';
 
 /** One client and its flows, each with whether its test passed when the report was written. */
 export interface ClientReport {

@@ -3,11 +3,11 @@ import express, { type Express, type RequestHandler, type Router } from 'express
 import { GatewayError } from '../core/errors.js';
 import type { Gateway } from '../core/gateway.js';
 import { refuseExceeded } from '../core/access/limits.js';
-import { answerHotFirst } from '../http/answer-hot-first.js';
+import { serveCached } from '../http/serve-cached.js';
 import { createClientReader, rememberClient, setClientHeaders, type ReadClient } from '../http/client.js';
 import { createPreflight, setCorsHeaders } from '../http/cors.js';
 import { docsRouter } from './docs.js';
-import type { HotReplies } from '../http/hot-replies.js';
+import type { ResponseCache } from '../http/response-cache.js';
 import { enterScope, measureRequests } from '../http/measure-requests.js';
 import { createOperationNamer } from './operation-name.js';
 import { openApiDocument } from './openapi.js';
@@ -26,11 +26,15 @@ export interface OtherRoutes {
 }
 
 /** The native API of a gateway, with the routes served beside it. */
-export function createApp(gateway: Gateway, hot: HotReplies, { extraRoutes = [], operatorRoutes = [] }: OtherRoutes = {}): RequestListener {
+export function createApp(
+  gateway: Gateway,
+  hot: ResponseCache,
+  { extraRoutes = [], operatorRoutes = [] }: OtherRoutes = {},
+): RequestListener {
   const clientOf = createClientReader(gateway.entrance);
   const host = createHost({ gateway, operations: OPERATIONS, extraRoutes, operatorRoutes, clientOf, hot });
   const { metrics, scopes } = gateway;
-  return measureRequests({ metrics, scopes, nameOf: createOperationNamer(OPERATIONS) }, answerHotFirst(gateway, clientOf, hot, host));
+  return measureRequests({ metrics, scopes, nameOf: createOperationNamer(OPERATIONS) }, serveCached(gateway, clientOf, hot, host));
 }
 
 export interface HostOptions {
@@ -39,7 +43,7 @@ export interface HostOptions {
   readonly extraRoutes: readonly Router[];
   readonly operatorRoutes?: readonly Router[];
   readonly clientOf: ReadClient;
-  readonly hot: HotReplies;
+  readonly hot: ResponseCache;
 }
 
 /** The HTTP host. Bytes are kept as they arrive; the operation parses them, never the host. */

@@ -46,7 +46,7 @@ interface Row<A extends Auth, Params, Query, Body, Reply extends z.ZodType, Cont
   /** Codes besides those that follow from scope, auth and path (`errorsOf` in openapi.ts). */
   readonly errors?: readonly ErrorCode[];
   /** The delegate is read together with the simulation of the write, which saves a node round trip; the handler must check it. */
-  readonly rehearses?: boolean;
+  readonly simulates?: boolean;
   /** `Prefer: wait=N` is supported; `wait` is what the client requested. */
   readonly waits?: boolean;
   /** Public, and the same for every client until prices or parameters of the venue change: served from bytes serialised once per change. */

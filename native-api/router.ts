@@ -7,7 +7,7 @@ import type { Wait } from '../core/trading/wait-for-order.js';
 import { addressOf } from '../http/client.js';
 import { decodeInput } from './decode-input.js';
 import { isOwnAccount } from './documented-errors.js';
-import type { HotReplies } from '../http/hot-replies.js';
+import type { ResponseCache } from '../http/response-cache.js';
 import type { Operation } from './operation.js';
 import { waitOf } from './prefer.js';
 import { addWindows } from '../http/rate-headers.js';
@@ -17,7 +17,7 @@ import { textOf } from './wire/encoder.js';
 
 const VERB = { GET: 'get', POST: 'post', PATCH: 'patch', DELETE: 'delete' } as const;
 
-export function nativeRouter(gateway: Gateway, operations: readonly Operation[], hot: HotReplies): Router {
+export function nativeRouter(gateway: Gateway, operations: readonly Operation[], hot: ResponseCache): Router {
   const router = express.Router({ strict: true, caseSensitive: true });
   for (const operation of operations) router[VERB[operation.method]](routeOf(operation), serve(gateway, operation, hot));
   for (const [path, methods] of methodsByPath(operations)) router.all(path, refuseMethod(gateway, methods));
@@ -33,7 +33,7 @@ interface Answer {
 }
 
 /** The order of work: authentication (over the raw bytes), rate limits, then decoding and the handler. */
-function serve(gateway: Gateway, operation: Operation, hot: HotReplies): RequestHandler {
+function serve(gateway: Gateway, operation: Operation, hot: ResponseCache): RequestHandler {
   const replyText = textOf(operation.reply);
   const answerIt = async (request: Request, response: Response): Promise<void> => {
     const venue = operation.scope === 'venue' ? venueOf(gateway, String(request.params['chain'])) : null;
@@ -73,7 +73,7 @@ async function identify(
     auth: operation.auth,
     method: request.method,
     isWrite: operation.method !== 'GET',
-    ...(operation.rehearses === true ? { rehearses: true } : {}),
+    ...(operation.simulates === true ? { simulates: true } : {}),
     path: request.originalUrl,
     body: bodyOf(request),
     header: (name) => headerOf(request, name),

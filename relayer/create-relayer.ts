@@ -1,7 +1,7 @@
 import type { Address, Cancel } from '../core/types.js';
 import type { QueuedJob, Relayer } from '../core/ports/relayer.js';
 import { isOver, type RelayJob } from '../core/ports/stores/relay.js';
-import { createSwitchBoard } from './switch-board.js';
+import { createWalletModes } from './wallet-modes.js';
 import type { SwitchStore, WalletStanding } from '../core/ports/stores/switches.js';
 import { createLane, type Lane } from './lane.js';
 import type { LaneOptions } from './lane-options.js';
@@ -49,7 +49,7 @@ export function createRelayer(options: RelayerOptions): RunningRelayer {
   const lanes = new Map<Address, Lane>();
   const addresses = wallets.map(({ address }) => address);
 
-  const board = createSwitchBoard({ store: switches, slug, clock, log });
+  const board = createWalletModes({ store: switches, slug, clock, log });
   const standing = (wallet: Address): WalletStanding => board.of(wallet);
   const walletFor = createAssignment({ slug, addresses, store, moves: switches, standing, delegateOf, clock });
   /** A clause without a full stop: it becomes part of a refusal's reason. */

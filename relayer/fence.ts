@@ -2,7 +2,7 @@ import type { ChainSlug } from '../core/chains/chains.js';
 import type { Logger } from '../core/ports/log.js';
 import type { Clock } from '../core/ports/clock.js';
 import type { Address } from '../core/types.js';
-import { FENCE_CAUSES, type Fence, type FenceCause, type LaneHealth, type ToldFence } from '../core/ports/stores/relay.js';
+import { FENCE_CAUSES, type Fence, type FenceCause, type LaneHealth, type StoredFence } from '../core/ports/stores/relay.js';
 import type { RelayStore } from '../core/ports/stores/relay.js';
 import type { LaneWaits } from '../core/config/lane-waits.js';
 
@@ -37,10 +37,10 @@ export interface FenceOptions {
 
 /** Health of a lane: whether it can send, and if not, why. */
 export function createFence({ slug, wallet, store, settings, clock, log }: FenceOptions): LaneFence {
-  const problems = new Map<FenceCause, ToldFence>();
+  const problems = new Map<FenceCause, StoredFence>();
   let adopted: Fence | null = null;
   /** Undefined if another replica may have stored the current state. */
-  let saved: ToldFence | null | undefined;
+  let saved: StoredFence | null | undefined;
   let savedAt = 0;
   const { patienceMs } = settings;
   const patience: Readonly<Record<FenceCause, number>> = {
@@ -53,7 +53,7 @@ export function createFence({ slug, wallet, store, settings, clock, log }: Fence
   };
 
   /** The first problem that lasted longer than its patience, in the order of how much it explains. */
-  function blocking(): ToldFence | null {
+  function blocking(): StoredFence | null {
     for (const cause of FENCE_CAUSES) {
       const fence = problems.get(cause);
       if (fence && clock.now() - fence.since >= patience[cause]) return fence;
@@ -61,7 +61,7 @@ export function createFence({ slug, wallet, store, settings, clock, log }: Fence
     return null;
   }
 
-  function announce(fence: ToldFence | null): void {
+  function announce(fence: StoredFence | null): void {
     if (fence !== null && saved?.since !== fence.since) log.error('relay.fenced', { wallet, ...fence });
     if (fence === null && saved) log.info('relay.healed', { wallet, reason: saved.reason, ms: clock.now() - saved.since });
   }

@@ -6,9 +6,9 @@ import { createDelivery } from './deliver.js';
 import type { LaneOptions } from './lane-options.js';
 import { failureOf } from './failure.js';
 import { createFence } from './fence.js';
-import { createInHand } from './in-hand.js';
-import { createLookout } from './lookout.js';
-import { createOneAtATime } from './one-at-a-time.js';
+import { createInFlightJobs } from './in-flight-jobs.js';
+import { createChainReconciler } from './chain-reconciler.js';
+import { createMutex } from './mutex.js';
 import { refusalOf, type PolicySettings } from './policy.js';
 
 export interface Lane {
@@ -48,9 +48,19 @@ export function createLane(options: LaneOptions): Lane {
     options.onStep(job);
   };
   const delivery = createDelivery({ ...options, onStep, fence, onNonceTooLow: () => wake.abort(WOKEN) });
-  const [nonceMutex, healthMutex, inHand] = [createOneAtATime(), createOneAtATime(), createInHand()];
+  const [nonceMutex, healthMutex, inHand] = [createMutex(), createMutex(), createInFlightJobs()];
   const isOurs = (): boolean => lease?.isHeld() === true;
-  const reconciler = createLookout({ ...options, onStep, fence, delivery, numbers: nonceMutex, inHand, budget, isOurs, paceMs: PACE_MS });
+  const reconciler = createChainReconciler({
+    ...options,
+    onStep,
+    fence,
+    delivery,
+    numbers: nonceMutex,
+    inHand,
+    budget,
+    isOurs,
+    paceMs: PACE_MS,
+  });
   const policy: PolicySettings = { ...settings, afford: async (job) => budget.refusal(await delivery.maxCost(job)) };
 
   async function run(): Promise<void> {

@@ -3,7 +3,7 @@ import { StartError } from '../core/config/start-error.js';
 import type { ChainNode } from './chain/chain-node.js';
 import { createExternalNode } from './chain/external-node.js';
 import { createChainNode, type RunningChainNode } from './chain/node.js';
-import { isFurnished } from './furnish-chain.js';
+import { isFurnished } from './seed-chain.js';
 import type { VenueChainOptions } from './venue-chain-options.js';
 
 const PROGRESS_BLOCKS = 20_000;

@@ -3,7 +3,7 @@ import type { Lifecycle } from '../app/lifecycle.js';
 import type { ChainNode } from './chain/chain-node.js';
 import type { ChainControls } from './controls.js';
 import { createFaultProxy } from './fault-proxy.js';
-import { furnishChain } from './furnish-chain.js';
+import { seedChain } from './seed-chain.js';
 import { createLocalClient } from './local-client.js';
 import { openNode } from './open-node.js';
 import { followChain } from './oracle/follow.js';
@@ -37,7 +37,7 @@ export async function startVenueChain(lifecycle: Lifecycle, options: VenueChainO
     (made) => made.close(),
   );
   const operator = createSender(node, definition.chainId, options.accounts.operator.signer, 'rich');
-  const { collaterals, faucet } = await furnishChain({ ...options, node, operator });
+  const { collaterals, faucet } = await seedChain({ ...options, node, operator });
 
   const client = createLocalClient(node);
   const book = createOrderBook(client, definition.diamond);

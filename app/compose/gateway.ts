@@ -10,7 +10,7 @@ import { systemRandom } from '../../core/adapters/system/random.js';
 import { createEntrance } from '../../core/access/entrance.js';
 import type { Config, DatabaseConfig } from '../../core/config/config.js';
 import { createGateway, type Gateway } from '../../core/gateway.js';
-import { createHotReplies } from '../../http/hot-replies.js';
+import { createResponseCache } from '../../http/response-cache.js';
 import { createMetricsBook } from '../../core/observability/metrics.js';
 import type { Store } from '../../core/ports/store.js';
 import type { Logger } from '../../core/ports/log.js';
@@ -115,7 +115,7 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
   );
   const hot = await lifecycle.start(
     'hot replies',
-    () => createHotReplies(gateway),
+    () => createResponseCache(gateway),
     (made) => made.stop(),
   );
   const streamOf = createStreams(gateway);

@@ -7,7 +7,7 @@ import { createMetricsCollector } from '../../core/observability/metrics-collect
 import { deliverAlerts } from '../../core/observability/alerts/deliver.js';
 import { watchAlerts } from '../../core/observability/alerts/watch.js';
 import { readStrictJson } from '../../http/strict-json.js';
-import { metricsRouter } from '../../relayer/operator/metrics-door.js';
+import { metricsRouter } from '../../relayer/operator/metrics-routes.js';
 import { operatorRouter } from '../../relayer/operator/operator-door.js';
 import { OPERATOR_ROUTES } from '../../relayer/operator/operator-routes.js';
 

@@ -9,7 +9,7 @@ import { recordFunding } from '../../core/markets/record-funding.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
 import { createCandleRecorder } from '../../core/markets/candle-recorder.js';
 import type { Metrics } from '../../core/observability/metrics.js';
-import { lapseOrders } from '../../core/trading/lapse-orders.js';
+import { lapseOrders } from '../../core/trading/expire-orders.js';
 import { NO_REFERRERS } from '../../core/trading/referrers.js';
 import type { Store } from '../../core/ports/store.js';
 import type { Logger } from '../../core/ports/log.js';

@@ -154,7 +154,7 @@ async function answeredOrNot(answer: Promise<unknown>): Promise<Outcome> {
 /** The calls with which orders are simulated: a sender, a gas limit, and an estimate. */
 const lookAtSimulation = (look: Looker, ask: AskNode, { chain }: ChainConfig) =>
   look({
-    check: 'rehearsal',
+    check: 'simulation',
     expected: 'eth_call with sender and gas, eth_estimateGas',
     run: async (): Promise<Outcome> => {
       const data = encodeFunctionData({ abi: diamondAbi, functionName: 'removeTradingDelegate' });

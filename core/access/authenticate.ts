@@ -23,7 +23,7 @@ export interface IncomingRequest {
   /** Whether it needs the permission to trade; default: `isWrite`. */
   readonly trades?: boolean;
   /** The handler reads the delegate together with its simulation; see `requireDelegate`. */
-  readonly rehearses?: boolean;
+  readonly simulates?: boolean;
   /** The unmodified path with query: Node's `url`, express's `originalUrl`. */
   readonly path: string;
   /** The received bytes. */
@@ -79,7 +79,7 @@ export async function authenticateAgent(
   if (agent === null) throw new GatewayError('AGENT_UNKNOWN', { agent: credentials.agent });
   const trades = request.trades ?? request.isWrite;
   if (trades) refuseRelayed(venue, agent);
-  await (request.rehearses === true ? requireUnrevoked(venue, agent) : requireActive(venue, agent));
+  await (request.simulates === true ? requireUnrevoked(venue, agent) : requireActive(venue, agent));
   if (trades && agent.scope.permissions === 'read') throw new GatewayError('SCOPE_READ_ONLY', { agent: agent.agent });
   return { caller: await callerOf(venue, agent), windows: admitted.windows };
 }

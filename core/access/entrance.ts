@@ -11,7 +11,7 @@ import type { ApiKeyRecord } from '../ports/stores/access.js';
 import { createAdmission, type Admission } from './admission.js';
 import { createCredentialHeaders, type CredentialHeaders } from './credential-headers.js';
 import { createDearTurns, type DearTurns } from './dear-turns.js';
-import { createRemembered, type Remembered } from './remembered.js';
+import { createVersionedCache, type VersionedCache } from './versioned-cache.js';
 import { createRequestDigest, type RequestDigest } from './request-digest.js';
 import type { Crypto } from './signature.js';
 import { createAddressShares, type AddressLimits, type AddressShares } from '../stream/address-shares.js';
@@ -46,8 +46,8 @@ export interface Entrance {
   readonly admission: Admission;
   /** The only way to run a contract wallet's code. */
   readonly verdicts: VerdictLane;
-  readonly agents: Remembered<{ readonly chain: ChainSlug; readonly agent: Address }, Agent>;
-  readonly apiKeys: Remembered<{ readonly chain: ChainSlug; readonly hash: string }, ApiKeyRecord>;
+  readonly agents: VersionedCache<{ readonly chain: ChainSlug; readonly agent: Address }, Agent>;
+  readonly apiKeys: VersionedCache<{ readonly chain: ChainSlug; readonly hash: string }, ApiKeyRecord>;
   /** The client's address behind trusted proxies. */
   readonly clientAddress: (socketAddress: string, forwardedFor: string | undefined) => string;
   /** Counts a request of an address, in memory. */
@@ -106,11 +106,11 @@ export function createEntrance(options: EntranceOptions): Entrance {
     mayBeExplained: (address) => !explanations.count(addressBucket(address)).isExceeded,
     sockets: createAddressShares(sockets),
     admission: createAdmission({ store: store.admission, clock, limits }),
-    agents: createRemembered(
+    agents: createVersionedCache(
       ({ chain, agent }) => `${chain}:${agent}`,
       ({ chain, agent }) => store.access.findAgent(chain, agent),
     ),
-    apiKeys: createRemembered(
+    apiKeys: createVersionedCache(
       ({ chain, hash }) => `${chain}:${hash}`,
       ({ chain, hash }) => store.access.findApiKey(chain, hash),
     ),

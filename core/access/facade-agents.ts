@@ -13,7 +13,7 @@ import { freshDelegate } from './delegation.js';
 import type { AgentApproval, ApprovalOutcome } from '../ports/stores/signers.js';
 import type { RecoverableSignature } from './signature.js';
 import { approvalFloor, judgeByClock, type NonceVerdict } from './signer-nonces.js';
-import { ownsAccount } from './trader-behind.js';
+import { ownsAccount } from './resolve-trader.js';
 
 /** An `approveAgent` as the master wallet signed it in Hyperliquid's format. Addresses in lower case. */
 export interface FacadeApproval {

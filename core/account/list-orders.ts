@@ -2,7 +2,7 @@ import type { Caller } from '../access/caller.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { Address } from '../types.js';
-import { meetTrader } from '../indexer/meet-trader.js';
+import { backfillTrader } from '../indexer/backfill-trader.js';
 import type { ListedOrder } from '../ports/stores/account.js';
 import { describeOrder, type Order } from './describe-order.js';
 import { decodeCursor, encodeCursor, type PageScope } from './page-cursor.js';
@@ -19,7 +19,7 @@ export interface Page<Item> {
 
 /** Orders that rest, wait for the oracle or can be reclaimed, newest first. */
 export async function listOpenOrders(gateway: Gateway, venue: Venue, trader: Address): Promise<Order[]> {
-  await meetTrader(gateway, venue, trader);
+  await backfillTrader(gateway, venue, trader);
   return describeAll(gateway, venue, trader, await gateway.store.account.liveOrders(venue.definition.slug, trader));
 }
 

@@ -41,9 +41,9 @@ export const present = (environment: Environment): Record<string, string> =>
 
 /** Never quotes a value: it may be a secret. A setting whose file is the trouble is not complained of twice. */
 export function describeIssues(error: z.ZodError, source: Source): string[] {
-  const isToldAlready = (setting: string): boolean => source.isGiven(setting) && source.variables[setting] === undefined;
+  const isPublishedAlready = (setting: string): boolean => source.isGiven(setting) && source.variables[setting] === undefined;
   const told = error.issues.flatMap(({ path: [setting = '', ...rest], message }) =>
-    isToldAlready(String(setting)) ? [] : [`${[source.nameOf(String(setting)), ...rest].join('.')} ${message}`],
+    isPublishedAlready(String(setting)) ? [] : [`${[source.nameOf(String(setting)), ...rest].join('.')} ${message}`],
   );
   return [...new Set(told)];
 }

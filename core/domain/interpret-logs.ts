@@ -192,11 +192,11 @@ const answered = ({ args }: DiamondLog): OrderId | null =>
 /** A withdrawal of profit from a trade that closed meanwhile ends without any word of its own. */
 function closedWithoutWord(log: LogNamed<'PendingOrderClosed'>, { logs }: Story): Refused | null {
   const { orderId } = log.args;
-  const isToldElsewhere = logs.some((other) => {
+  const isPublishedElsewhere = logs.some((other) => {
     const id = OUTCOMES.has(other.name) ? answered(other) : null;
     return id !== null && lower(id.user) === lower(orderId.user) && id.index === orderId.index;
   });
-  return isToldElsewhere ? null : { kind: 'refused', ...ofRequest(orderId, null, log), reason: 'NO_TRADE' };
+  return isPublishedElsewhere ? null : { kind: 'refused', ...ofRequest(orderId, null, log), reason: 'NO_TRADE' };
 }
 
 /** Trades whose figures the interpretation of these logs looks up, as long as it does not learn them from the logs themselves. */

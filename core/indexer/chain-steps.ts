@@ -7,7 +7,7 @@ import type { BlockHead } from '../types.js';
 import { applyFresh, applyLate } from './apply-events.js';
 import { merge, NO_CHANGES, type Changes } from './changes.js';
 import { findTrades } from './find-trades.js';
-import { takeBackAbove } from './fold-again.js';
+import { revertAbove } from './fold-again.js';
 import { interpretRange, precisionsOf } from './interpret-range.js';
 import { overlookedLevel } from './overlooked-levels.js';
 import { readInputs } from './read-inputs.js';
@@ -29,7 +29,7 @@ export async function requireCursor(unit: TrackingUnit, cursor: ChainCursor): Pr
 }
 
 /** Ingests the blocks that follow the cursor. */
-export async function takeIn(gateway: Gateway, venue: Venue, cursor: ChainCursor, range: LogRange): Promise<ChainCursor> {
+export async function ingest(gateway: Gateway, venue: Venue, cursor: ChainCursor, range: LogRange): Promise<ChainCursor> {
   const { blocks, logs } = range;
   const last = blocks.at(-1);
   if (!last) return cursor;
@@ -96,7 +96,7 @@ async function foundBefore(
  * Ingests logs of recent blocks that an earlier read missed: a node behind a balancer may serve a block before its logs. Returns false when
  * the cursor was moved back, because blocks have to be ingested again.
  */
-export async function takeInLate(gateway: Gateway, venue: Venue, cursor: ChainCursor, range: LogRange): Promise<boolean> {
+export async function ingestLate(gateway: Gateway, venue: Venue, cursor: ChainCursor, range: LogRange): Promise<boolean> {
   const { blocks, logs } = range;
   if (blocks.at(-1)?.hash !== cursor.hash || logs.length === 0) return true;
   const known = await gateway.store.tracking.knownLogs(
@@ -126,18 +126,18 @@ async function readAgainFrom(
   block: BlockHead,
 ): Promise<Change> {
   const next = { startBlock, number: block.number - 1n, hash: block.parentHash };
-  const changes = await takeBackAbove(unit, next.number);
+  const changes = await revertAbove(unit, next.number);
   unit.setCursor(next);
   venue.log.warn('chain.read-again', { from, to: next.number });
   return { block: next.number, changes };
 }
 
 /** After a reorganisation: reverts everything above the last common block. */
-export async function takeBack(gateway: Gateway, venue: Venue, cursor: ChainCursor, fork: Checkpoint | null): Promise<ChainCursor> {
+export async function revertTo(gateway: Gateway, venue: Venue, cursor: ChainCursor, fork: Checkpoint | null): Promise<ChainCursor> {
   const { startBlock } = cursor;
   const next: ChainCursor = fork === null ? { startBlock, number: startBlock - 1n, hash: null } : { startBlock, ...fork };
   const { orders } = await change(gateway, venue, cursor, async (unit) => {
-    const changes = await takeBackAbove(unit, next.number);
+    const changes = await revertAbove(unit, next.number);
     unit.setCursor(next);
     return { block: next.number, changes };
   });

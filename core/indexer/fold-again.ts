@@ -7,7 +7,7 @@ import { isSame } from './is-same.js';
 import { tradeRefKey, type StoredOrder, type TrackingUnit, type TradeRef } from '../ports/stores/tracking.js';
 
 /** Reverts all events above the block, folds the affected rows again and returns corrections for what was published. */
-export async function takeBackAbove(unit: TrackingUnit, block: bigint): Promise<Changes> {
+export async function revertAbove(unit: TrackingUnit, block: bigint): Promise<Changes> {
   const orphaned = await unit.orphanAbove(block);
   const orders = await unit.orders({ refs: orphaned.places, ids: orphaned.orderIds });
   const changes = await foldAgain(unit, { orders, trades: orphaned.trades }, 'correction');

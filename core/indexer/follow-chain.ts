@@ -3,7 +3,7 @@ import { ChainMovedError, type LogRange } from '../ports/chain.js';
 import type { BlockHead, Hex } from '../types.js';
 import { watchHashes } from '../trading/watch-hashes.js';
 import { redactText } from '../observability/redact.js';
-import { CursorMovedError, takeBack, takeIn, takeInLate, timeOut, timeoutBlocks } from './chain-steps.js';
+import { CursorMovedError, revertTo, ingest, ingestLate, timeOut, timeoutBlocks } from './chain-steps.js';
 import type { ChainCursor, Checkpoint, Lease } from '../ports/stores/tracking.js';
 
 export interface FollowOptions {
@@ -128,7 +128,7 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
     const from = cursor.number + 1n;
     const range = await readRange(from, head.number);
     if (cursor.hash !== null && range.blocks[0]?.parentHash !== cursor.hash) return revert(cursor);
-    const reached = await takeIn(gateway, venue, cursor, range);
+    const reached = await ingest(gateway, venue, cursor, range);
     if (range.silent === null) silent = null;
     else for (const [hash, input] of range.silent) silent?.set(hash, input);
     if (reached.number < head.number) log.info('chain.catching-up', { block: reached.number, head: head.number });
@@ -159,7 +159,7 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
   }
 
   async function revert(cursor: ChainCursor): Promise<ChainCursor> {
-    return takeBack(gateway, venue, cursor, await lastCommon(cursor.number + 1n));
+    return revertTo(gateway, venue, cursor, await lastCommon(cursor.number + 1n));
   }
 
   /** The newest checkpoint that is still on the chain. */
@@ -179,7 +179,7 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
     rereadAt = clock.now();
     const from = max(min(cursor.number - REREAD_BLOCKS, rereadUpTo.before), cursor.number - REREAD_MAX) + 1n;
     rereadUpTo = { last: cursor.number, before: rereadUpTo.last };
-    return takeInLate(gateway, venue, cursor, await venue.chain.logs(max(from, cursor.startBlock), cursor.number));
+    return ingestLate(gateway, venue, cursor, await venue.chain.logs(max(from, cursor.startBlock), cursor.number));
   }
 
   function recordProgress(cursor: ChainCursor | null, head: BlockHead): void {

@@ -6,8 +6,8 @@ import type {
   OpeningQuestion,
   OpeningTerms,
   PairOpenInterest,
-  Rehearsal,
-  Rehearsed,
+  Simulation,
+  SimulationResult,
   Revert,
   SeenTransaction,
   UpdateFees,
@@ -126,7 +126,7 @@ export interface Chain {
   /** The trader's balance of a collateral and its allowance to the Diamond. */
   funds(trader: Address, token: Address): Promise<{ readonly balance: bigint; readonly allowance: bigint }>;
   /** Simulates a write from its sender and reads all that it depends on; one round trip unless it fails with the given gas. */
-  rehearse(rehearsal: Rehearsal): Promise<Rehearsed>;
+  simulate(simulation: Simulation): Promise<SimulationResult>;
   /** Trader-specific terms in this market; null where this Diamond does not expose them. */
   openingTerms(trader: Address, pairIndex: number): Promise<OpeningTerms | null>;
   /** Whether the opening stays within the group's open-interest limit; null where this Diamond does not expose it. */

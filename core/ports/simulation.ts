@@ -2,7 +2,7 @@ import type { Sides } from '../domain/market.js';
 import type { Address, Hex } from '../types.js';
 
 /** A write to simulate on the node before it is signed; all results come back in one round trip. */
-export interface Rehearsal {
+export interface Simulation {
   readonly trader: Address;
   /** The account that will send it: the agent or the relayer. */
   readonly sender: Address;
@@ -65,7 +65,7 @@ export interface Revert {
   readonly data: Hex;
 }
 
-export interface Rehearsed {
+export interface SimulationResult {
   readonly revert: Revert | null;
   /** From the sender's account: the given gas if it sufficed, otherwise an estimate; null when the estimate failed. */
   readonly gas: bigint | null;

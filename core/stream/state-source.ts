@@ -6,14 +6,14 @@ import { createRefresh } from './refresh.js';
 import { createTopic } from './topic.js';
 
 /** An account's state, and the journal cursor it includes. */
-export interface ToldState<State> {
+export interface PublishedState<State> {
   readonly cursor: bigint;
   readonly state: State;
 }
 
 export interface StateListener<State> {
   /** Called with the state as soon as it is known, then on every change. */
-  readonly onState: (value: ToldState<State>) => void;
+  readonly onState: (value: PublishedState<State>) => void;
   /** The first read failed; nothing more is sent. */
   readonly onFault: (error: unknown) => void;
 }
@@ -50,10 +50,10 @@ export function createStateSource<Read, State>(
   options: StateOptions<Read, State>,
 ): StateSource<State> & { /** Shows again what was read last. */ readonly reshow: () => void; readonly latest: () => Read | null } {
   const { gateway, venue, journal, trader } = options;
-  const topic = createTopic<ToldState<State>>('state', venue.log);
+  const topic = createTopic<PublishedState<State>>('state', venue.log);
   const waitingForFirst = new Set<StateListener<State>['onFault']>();
   let known: { readonly cursor: bigint; readonly read: Read } | null = null;
-  let published: { readonly text: string; readonly value: ToldState<State> } | null = null;
+  let published: { readonly text: string; readonly value: PublishedState<State> } | null = null;
   let headsLeft = 0;
 
   const reshow = (): void => {
@@ -104,7 +104,7 @@ export function createStateSource<Read, State>(
     latest: () => known?.read ?? null,
     stop: () => cancels.forEach((cancel) => cancel()),
     follow({ onState, onFault }) {
-      const deliver = (value: ToldState<State>): void => {
+      const deliver = (value: PublishedState<State>): void => {
         waitingForFirst.delete(onFault);
         onState(value);
       };

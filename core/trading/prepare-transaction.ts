@@ -5,11 +5,11 @@ import { fromNode } from '../ports/from-node.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { Address, Hex } from '../types.js';
 import { encodeIntent, functionsOf, wrapFor } from './encode-intent.js';
-import { knownFacts, openingFacts } from './known-facts.js';
-import { isUsual, learnGas, learnUsual, withKnownGas } from './known-gas.js';
+import { knownFacts, openingFacts } from './opening-check-cache.js';
+import { isUsual, learnGas, learnUsual, withKnownGas } from './gas-cache.js';
 import type { HandedOut } from '../ports/stores/orders.js';
 import { refuseShortage } from './precheck-funds.js';
-import type { OpeningFacts, OpeningQuestion, Rehearsal, Rehearsed } from '../ports/simulation.js';
+import type { OpeningFacts, OpeningQuestion, Simulation, SimulationResult } from '../ports/simulation.js';
 import { notTheDelegate, refusalOf } from './refuse-revert.js';
 import { requireAgreed, requireServed, serves } from './require-served.js';
 import { appendTag } from './tag.js';
@@ -100,10 +100,10 @@ export const transactionOf = ({ definition }: Venue, { data, gas }: HandedOut, e
   expiresAt,
 });
 
-const simulate = ({ chain }: Venue, request: Rehearsal): Promise<Rehearsed> => fromNode(chain.rehearse(request));
+const simulate = ({ chain }: Venue, request: Simulation): Promise<SimulationResult> => fromNode(chain.simulate(request));
 
 /** The relayer sends few kinds of calls, so the gas of one is tried for the next; if it is too low, the node estimates. */
-const simulateWithKnownGas = (venue: Venue, intent: Intent, request: Rehearsal): Promise<Rehearsed> =>
+const simulateWithKnownGas = (venue: Venue, intent: Intent, request: Simulation): Promise<SimulationResult> =>
   withKnownGas(venue, intent, async (kept) => {
     const { trader } = request;
     const given = kept === null ? {} : { gas: kept, isUsual: isUsual(venue, intent, trader) && serves(venue, 'multicall') };

@@ -13,7 +13,7 @@ import { describeQuote, type Quote, type QuoteAccount } from './describe-quote.j
 import { encodeIntent } from './encode-intent.js';
 import { orderMarket, readOpening, type Opening, type OrderRequest } from './order-request.js';
 import { predictCallback, reasonOf, viewAt } from './precheck-callback.js';
-import { openingFacts } from './known-facts.js';
+import { openingFacts } from './opening-check-cache.js';
 import type { OpeningFacts } from '../ports/simulation.js';
 import { wouldRevert } from './refuse-revert.js';
 

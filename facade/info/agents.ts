@@ -1,4 +1,4 @@
-import { ownsAccount, traderBehind } from '../../core/access/trader-behind.js';
+import { ownsAccount, traderBehind } from '../../core/access/resolve-trader.js';
 import { isInForce, type Agent } from '../../core/domain/agent.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
 import type { Address } from '../../core/types.js';

@@ -63,7 +63,7 @@ const EMPTY_LISTS = [
   'approvedBuilders',
   'userBorrowLendInterest',
 ] as const;
-const EMPTY_LISTS_OF_NOBODY = ['vaultSummaries', 'liquidatable', 'perpCategories', 'perpConciseAnnotations', 'validatorSummaries'] as const;
+const EMPTY_GLOBAL_LISTS = ['vaultSummaries', 'liquidatable', 'perpCategories', 'perpConciseAnnotations', 'validatorSummaries'] as const;
 const NULLS = ['vaultDetails', 'perpDexLimits', 'perpAnnotation', 'settledOutcome'] as const;
 const NULLS_OF_USER = ['userToMultiSigSigners', 'isVip', 'userDexAbstraction'] as const;
 
@@ -75,8 +75,8 @@ export const CONSTANT_TYPES: readonly InfoType[] = [
   constant('userAbstraction', OfUser, 'disabled'),
   constant('spotClearinghouseState', OfUser, { balances: [] }),
   constant('maxBuilderFee', OfUser.extend({ builder: User }), 0),
-  ...EMPTY_LISTS.map((type) => constant(type, OfUser, [])),
-  ...EMPTY_LISTS_OF_NOBODY.map((type) => constant(type, Nothing, [])),
+  ...EMPTY_GLOBAL_LISTS.map((type) => constant(type, OfUser, [])),
+  ...EMPTY_LISTS.map((type) => constant(type, Nothing, [])),
   ...NULLS.map((type) => constant(type, Nothing, null)),
   ...NULLS_OF_USER.map((type) => constant(type, OfUser, null)),
   constant('delegatorSummary', OfUser, {

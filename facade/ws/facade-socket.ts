@@ -1,16 +1,16 @@
 import type { Gateway, Venue } from '../../core/gateway.js';
-import type { HotReplies } from '../../http/hot-replies.js';
+import type { ResponseCache } from '../../http/response-cache.js';
 import type { SocketRoute } from '../../core/stream/socket-route.js';
 import type { VenueStream } from '../../core/stream/venue-stream.js';
 import type { TradeHandlers } from '../actions/trade-handlers.js';
 import { createExchange } from '../exchange.js';
-import { createInfoContexts, createInfoDoor } from '../info/info-door.js';
+import { createInfoContexts, createInfoHandler } from '../info/info-handler.js';
 import { LINE_LIMITS, openSession, type LineLimits } from './session.js';
 import { createVenueFeeds, type VenueFeeds } from './venue-feeds.js';
 
 export interface FacadeSocketParts {
   readonly streamOf: (venue: Venue) => VenueStream;
-  readonly hot: HotReplies;
+  readonly hot: ResponseCache;
   /** Null without a relayer: posts can only read then. */
   readonly trade: TradeHandlers | null;
 }
@@ -18,7 +18,7 @@ export interface FacadeSocketParts {
 /** `WS /hl/{chain}/ws`. */
 export function facadeSocket(gateway: Gateway, { streamOf, hot, trade }: FacadeSocketParts, limits: LineLimits = LINE_LIMITS): SocketRoute {
   const contextOf = createInfoContexts(gateway);
-  const doors = { info: createInfoDoor(gateway, hot), exchange: createExchange(gateway, trade) };
+  const doors = { info: createInfoHandler(gateway, hot), exchange: createExchange(gateway, trade) };
   const feeds = new Map<Venue, VenueFeeds>(
     [...gateway.venues.values()].map((venue) => [venue, createVenueFeeds(gateway, streamOf(venue), contextOf)]),
   );

@@ -4,9 +4,9 @@ import { refuseExceeded } from '../../core/access/limits.js';
 import type { OpenScope } from '../../core/observability/request-scope.js';
 import type { Peer } from '../../core/stream/socket-route.js';
 import { ACTIONS } from '../actions/index.js';
-import { actionIn } from '../exchange-door.js';
+import { actionIn } from '../exchange-handler.js';
 import type { Exchange } from '../exchange.js';
-import type { InfoDoor } from '../info/info-door.js';
+import type { InfoHandler } from '../info/info-handler.js';
 import { weighAction } from '../info/info-weights.js';
 import { INFO_TYPES } from '../info/info-types.js';
 import { isObject, readOrderedJson, type Json } from '../signing/ordered-json.js';
@@ -16,7 +16,7 @@ import type { ClientFrame } from './read-frame.js';
 export type Post = Extract<ClientFrame, { method: 'post' }>;
 
 export interface PostDoors {
-  readonly info: InfoDoor;
+  readonly info: InfoHandler;
   readonly exchange: Exchange;
 }
 

@@ -1,7 +1,7 @@
 import { CONSTANT_SUBSCRIPTIONS } from './constant-subscriptions.js';
 import { MARKET_SUBSCRIPTIONS } from './market-subscriptions.js';
 import { STATE_SUBSCRIPTIONS } from './state-subscriptions.js';
-import { STORY_SUBSCRIPTIONS } from './story-subscriptions.js';
+import { STORY_SUBSCRIPTIONS } from './account-event-subscriptions.js';
 import type { SubscriptionType } from './subscription-type.js';
 
 /** Some clients send the channel's name instead of the subscription's. */

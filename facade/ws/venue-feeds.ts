@@ -8,7 +8,7 @@ import { assetContexts, type AssetContext } from '../info/asset-contexts.js';
 import type { InfoContext } from '../info/info-type.js';
 import { createPollRing } from '../../core/stream/poll-ring.js';
 import { ACCOUNT_POLLS, createAccountCache, type AccountCache } from './account-cache.js';
-import { createAccountStory, type AccountStory } from './account-story.js';
+import { createAccountEvents, type AccountEvents } from './account-events.js';
 import { createCandleFeed, type CandleFeed, type ChartKey } from './candle-feed.js';
 import { createHotFeed, type HotFeed, type HotFeedOptions } from './hot-feed.js';
 import { createTradeFeed, type TradeFeed } from './trade-feed.js';
@@ -27,7 +27,7 @@ export interface VenueFeeds {
   trades(asset: Asset): Held<TradeFeed>;
   candles(key: ChartKey): Held<CandleFeed>;
   account(trader: Address): Held<AccountCache>;
-  story(trader: Address): Held<AccountStory>;
+  story(trader: Address): Held<AccountEvents>;
   /** With the current markets. */
   readonly readContext: () => Promise<InfoContext>;
   /** For all markets, computed once per price change. */
@@ -62,7 +62,7 @@ export function createVenueFeeds(gateway: Gateway, stream: VenueStream, contextO
   );
   const stories = createShared(
     (trader: Address) => trader,
-    (trader) => createAccountStory({ gateway, venue, journal, readContext, trader }),
+    (trader) => createAccountEvents({ gateway, venue, journal, readContext, trader }),
   );
   const counted = [hot, trades, candles, accounts, stories, journal];
   return {

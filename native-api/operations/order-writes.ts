@@ -27,7 +27,7 @@ export const orderWriteOperations: readonly Operation[] = [
     method: 'PATCH',
     path: '/orders/:id',
     auth: 'agent',
-    rehearses: true,
+    simulates: true,
     summary:
       'Change a resting limit or stop order, or move one that only reduces; the answer shows it as it will read once the transaction is mined.',
     params: OrderPath,
@@ -50,7 +50,7 @@ export const orderWriteOperations: readonly Operation[] = [
     method: 'DELETE',
     path: '/orders/:id',
     auth: 'agent',
-    rehearses: true,
+    simulates: true,
     summary:
       'Cancel a resting order or the take profit or stop loss it set, reclaim a market request that the oracle did not answer in time, or give up an order that was not sent.',
     params: OrderPath,
@@ -81,7 +81,7 @@ export const orderWriteOperations: readonly Operation[] = [
     method: 'POST',
     path: '/positions/:id/close',
     auth: 'agent',
-    rehearses: true,
+    simulates: true,
     summary: 'Close a position at the market, all of it or a part.',
     params: OrderPath,
     body: ClosePositionRequest,
@@ -96,7 +96,7 @@ export const orderWriteOperations: readonly Operation[] = [
     method: 'PATCH',
     path: '/positions/:id',
     auth: 'agent',
-    rehearses: true,
+    simulates: true,
     summary:
       'Set or remove stop loss and take profit, in the place of an order that set them, change the leverage, or add and remove collateral.',
     params: OrderPath,

@@ -10,7 +10,7 @@ export const orderOperations: readonly Operation[] = [
     method: 'POST',
     path: '/orders',
     auth: 'agent',
-    rehearses: true,
+    simulates: true,
     summary: 'Prepares an order: checked, tried on the chain, stored, and answered with the transaction to sign and broadcast.',
     body: CreateOrderRequest,
     reply: PreparedOrder,

@@ -13,7 +13,7 @@ import { createConflated } from '../../core/stream/conflate.js';
 import { createOnce } from '../../core/stream/once.js';
 import { readAtCursor, type AtCursor } from '../../core/stream/read-at-cursor.js';
 import type { Held } from '../../core/stream/shared.js';
-import type { StateSource, ToldState } from '../../core/stream/state-source.js';
+import type { StateSource, PublishedState } from '../../core/stream/state-source.js';
 import { Account, FillHistoryEntry, Order, Position } from '../wire/account.js';
 import { textOf } from '../wire/encoder.js';
 import type { ChannelContext, OpenChannel } from './channel.js';
@@ -141,7 +141,7 @@ const openState =
     const { part, release } = hold(context);
     let isFirst = true;
     let cancel: Cancel = () => undefined;
-    const changes = createConflated<ToldState<State>>(
+    const changes = createConflated<PublishedState<State>>(
       outbox,
       (_waiting, next) => next,
       ({ cursor, state }) => {

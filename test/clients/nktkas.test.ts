@@ -40,13 +40,13 @@ class NodeSocket extends WebSocket {
 }
 
 let bench: ClientBench;
-let takeBack: () => void;
+let revertTo: () => void;
 beforeAll(async () => {
-  takeBack = replaceGlobal('WebSocket', NodeSocket);
+  revertTo = replaceGlobal('WebSocket', NodeSocket);
   bench = await startClientBench();
 });
 afterAll(async () => {
-  takeBack();
+  revertTo();
   await bench.stop();
 });
 

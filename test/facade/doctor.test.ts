@@ -3,7 +3,7 @@ import { concat, keccak256, SigningKey, toBeHex, toUtf8Bytes, Wallet } from 'eth
 import { generatePrivateKey } from 'viem/accounts';
 import { createEntrance } from '../../core/access/entrance.js';
 import { LAUNCH_LIMITS } from '../../core/access/limits.js';
-import { createExchangeDoor } from '../../facade/exchange-door.js';
+import { createExchangeHandler } from '../../facade/exchange-handler.js';
 import type { GatewayError } from '../../core/errors.js';
 import { venueOf } from '../../core/gateway.js';
 import { createManualClock } from '../harness/time/manual-clock.js';
@@ -173,7 +173,7 @@ describe('at the launch limits', () => {
       trustedProxies: [],
     };
     const entrance = createEntrance({ ...settings, serviceName, crypto: open.crypto, store, clock, log });
-    const door = createExchangeDoor({ ...gateway, entrance }, null);
+    const door = createExchangeHandler({ ...gateway, entrance }, null);
     const post = async (body: unknown, address: string) => {
       const bytes = Buffer.from(JSON.stringify(body));
       const asked = { venue: venueOf(gateway, CHAIN), bytes, client: { address, requestId: 'a', ray: 'a' } };

@@ -5,10 +5,10 @@ import { generatePrivateKey } from 'viem/accounts';
 import { z } from 'zod';
 import { createBus } from '../../core/bus.js';
 import type { Gateway, GatewayEvents, Venue } from '../../core/gateway.js';
-import { answerHotFirst } from '../../http/answer-hot-first.js';
+import { serveCached } from '../../http/serve-cached.js';
 import { createHost } from '../../native-api/app.js';
 import { createClientReader } from '../../http/client.js';
-import { createHotReplies, type HotReplies } from '../../http/hot-replies.js';
+import { createResponseCache, type ResponseCache } from '../../http/response-cache.js';
 import { venueOperation, type Operation } from '../../native-api/operation.js';
 import { OPERATIONS } from '../../native-api/operations/index.js';
 import { createManualClock } from '../harness/time/manual-clock.js';
@@ -54,12 +54,12 @@ interface Doors {
   readonly hot: string;
   /** Express alone, on the same stored answers. */
   readonly express: string;
-  readonly replies: HotReplies;
+  readonly replies: ResponseCache;
 }
 
 async function openDoors(gateway: Gateway, operations: readonly Operation[]): Promise<Doors> {
   const clientOf = createClientReader(gateway.entrance);
-  const replies = createHotReplies(gateway);
+  const replies = createResponseCache(gateway);
   const host = createHost({ gateway, operations, extraRoutes: [], clientOf, hot: replies });
   const serve = async (listener: Parameters<typeof createServer>[1]): Promise<string> => {
     const server = createServer(listener).listen(0, '127.0.0.1');
@@ -67,7 +67,7 @@ async function openDoors(gateway: Gateway, operations: readonly Operation[]): Pr
     await new Promise((resolve) => server.once('listening', resolve));
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   };
-  return { hot: await serve(answerHotFirst(gateway, clientOf, replies, host)), express: await serve(host), replies };
+  return { hot: await serve(serveCached(gateway, clientOf, replies, host)), express: await serve(host), replies };
 }
 
 interface RawReply {
@@ -183,7 +183,7 @@ describe('the store of hot replies', () => {
   function store() {
     const clock = createManualClock();
     const bus = createBus<GatewayEvents>(() => undefined);
-    const replies = createHotReplies({ ...sandbox.gateway, clock, bus });
+    const replies = createResponseCache({ ...sandbox.gateway, clock, bus });
     const ask = async (url: string, text: string, status = 200) =>
       (await replies.answer(venue, url, () => Promise.resolve(answer(text, status)))).body.toString();
     const change = () => bus.emit('prices', { venue, pairs: [0] });

@@ -7,7 +7,7 @@ import { chainBySlug } from '../../core/chains/chains.js';
 import type { Gateway } from '../../core/gateway.js';
 import { createHost } from '../../native-api/app.js';
 import { createClientReader } from '../../http/client.js';
-import { createHotReplies } from '../../http/hot-replies.js';
+import { createResponseCache } from '../../http/response-cache.js';
 import { venueOperation, type Operation } from '../../native-api/operation.js';
 import { OPERATIONS } from '../../native-api/operations/index.js';
 import { until } from '../harness/time/eventually.js';
@@ -75,7 +75,7 @@ let domain: TypedDataDomain;
 /** The same gateway behind a second listener, with the probes beside its own rows. */
 function serveProbes(gateway: Gateway): Server {
   const clientOf = createClientReader(gateway.entrance);
-  const options = { gateway, operations: [...OPERATIONS, ...PROBES], extraRoutes: [], clientOf, hot: createHotReplies(gateway) };
+  const options = { gateway, operations: [...OPERATIONS, ...PROBES], extraRoutes: [], clientOf, hot: createResponseCache(gateway) };
   return createServer(createHost(options));
 }
 

@@ -59,7 +59,7 @@ export const ALL_OK = {
     'calls per request',
     'history to follow from',
     'state of the past',
-    'rehearsal',
+    'simulation',
     'blocks per eth_getLogs',
   ]),
   ...lines('arbitrum-sepolia node line', ['new blocks over WebSocket']),

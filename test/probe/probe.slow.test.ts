@@ -50,11 +50,11 @@ describe('a probe of an odd node', () => {
       'arbitrum-sepolia node: blocks per eth_getLogs': 'differs',
       'arbitrum-sepolia node: calls per request': 'differs',
       'arbitrum-sepolia node: state of the past': 'differs',
-      'arbitrum-sepolia node: rehearsal': 'differs',
+      'arbitrum-sepolia node: simulation': 'differs',
     });
     expect(Number.parseInt(found(run, 'blocks per eth_getLogs') ?? '', 10)).toBeGreaterThanOrEqual(5);
     expect(found(run, 'blocks per eth_getLogs')).toContain('more is refused: ranges of 10 blocks at most');
-    expect(found(run, 'rehearsal')).toBe('eth_estimateGas refused: the method is not available');
+    expect(found(run, 'simulation')).toBe('eth_estimateGas refused: the method is not available');
     expect(run.code).toBe(1);
   });
 

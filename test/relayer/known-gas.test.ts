@@ -1,9 +1,9 @@
 import type { AgentCaller } from '../../core/access/caller.js';
 import type { OpenIntent } from '../../core/domain/intent.js';
 import { venueOf, type Venue } from '../../core/gateway.js';
-import { learnGas } from '../../core/trading/known-gas.js';
+import { learnGas } from '../../core/trading/gas-cache.js';
 import { prepareTransaction } from '../../core/trading/prepare-transaction.js';
-import type { Rehearsal } from '../../core/ports/simulation.js';
+import type { Simulation } from '../../core/ports/simulation.js';
 import type { Address } from '../../core/types.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { eventually } from '../harness/time/eventually.js';
@@ -47,14 +47,14 @@ const resting = (): OpenIntent => ({
 });
 
 /** The real venue, which has learned nothing yet, and what its node is asked. */
-function watched(): { readonly venue: Venue; readonly asked: Rehearsal[] } {
+function watched(): { readonly venue: Venue; readonly asked: Simulation[] } {
   const real = venueOf(sandbox.gateway, SLUG);
-  const asked: Rehearsal[] = [];
-  const rehearse: Venue['chain']['rehearse'] = (rehearsal) => {
-    asked.push(rehearsal);
-    return real.chain.rehearse(rehearsal);
+  const asked: Simulation[] = [];
+  const simulate: Venue['chain']['simulate'] = (simulation) => {
+    asked.push(simulation);
+    return real.chain.simulate(simulation);
   };
-  return { venue: { ...real, chain: { ...real.chain, rehearse } }, asked };
+  return { venue: { ...real, chain: { ...real.chain, simulate } }, asked };
 }
 
 async function gasFor(venue: Venue, intent = resting()) {
@@ -71,7 +71,7 @@ describe('gas that was learned', () => {
     const { venue, asked } = watched();
     learnGas(venue, resting(), FAR_TOO_LITTLE);
     const { gas, data, inner } = await gasFor(venue);
-    expect(asked.map((rehearsal) => rehearsal.gas)).toEqual([(FAR_TOO_LITTLE * 13n) / 10n]);
+    expect(asked.map((simulation) => simulation.gas)).toEqual([(FAR_TOO_LITTLE * 13n) / 10n]);
     expect(gas).toBeGreaterThanOrEqual((await estimateOf(data)) + 1n);
     const relayer = bench.start();
     const { job } = await relayer.send({ ...(await requestOf(bench, { inner })), data, gas });
@@ -90,7 +90,7 @@ describe('gas that was learned', () => {
     const { venue, asked } = watched();
     const first = await gasFor(venue);
     const second = await gasFor(venue);
-    const [estimated, tried] = asked.map((rehearsal) => rehearsal.gas);
+    const [estimated, tried] = asked.map((simulation) => simulation.gas);
     expect(estimated).toBeUndefined();
     expect(second.gas).toBe(((tried ?? 0n) * 12n) / 10n);
     expect(second.gas).toBeGreaterThan(first.gas);

@@ -1,12 +1,12 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { allDone } from '../../relayer/all-done.js';
 import { bumpedFees, firstFees } from '../../relayer/fees.js';
-import { createInHand } from '../../relayer/in-hand.js';
-import { createOneAtATime } from '../../relayer/one-at-a-time.js';
+import { createInFlightJobs } from '../../relayer/in-flight-jobs.js';
+import { createMutex } from '../../relayer/mutex.js';
 
 describe('works one at a time', () => {
   it('come in their order, also after one that fails', async () => {
-    const oneAtATime = createOneAtATime();
+    const oneAtATime = createMutex();
     const steps: string[] = [];
     const work = (name: string, turns: number) => async (): Promise<string> => {
       steps.push(`${name} begins`);
@@ -23,7 +23,7 @@ describe('works one at a time', () => {
 
 describe('what is in hand', () => {
   it('is known from the moment of asking, and stays known although it was put down', async () => {
-    const inHand = createInHand();
+    const inHand = createInFlightJobs();
     await inHand.hold([1n], async () => {
       const seen = inHand.fromNow();
       expect([...seen]).toEqual([1n]);
@@ -34,7 +34,7 @@ describe('what is in hand', () => {
   });
 
   it('is put down by who fails, too', async () => {
-    const inHand = createInHand();
+    const inHand = createInFlightJobs();
     await expect(inHand.hold([1n], () => Promise.reject(new Error('dropped')))).rejects.toThrow('dropped');
     expect([...inHand.fromNow()]).toEqual([]);
   });

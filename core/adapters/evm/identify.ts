@@ -25,10 +25,10 @@ export async function identify(
   if (found !== chainId) throw new ForeignChainError(`the node serves chain id ${found}, but ${slug} is ${chainId}`);
   if (code === undefined) throw new ForeignChainError(`there is no contract at the Diamond's address ${diamond}`);
   // One answer that is no address, and the others mean nothing either: it has no table of its facets.
-  const isTold = facets.every((answer) => answer !== null && WORD.test(answer));
+  const isPublished = facets.every((answer) => answer !== null && WORD.test(answer));
   return {
     chainId,
-    missing: isTold ? selectors.flatMap(([name], at) => (BigInt(facets[at] ?? 0) === 0n ? [name] : [])) : null,
+    missing: isPublished ? selectors.flatMap(([name], at) => (BigInt(facets[at] ?? 0) === 0n ? [name] : [])) : null,
     collaterals: collaterals === null ? null : readCollaterals(collaterals),
     ...(referrers.length > 0 && {
       unlisted: referrers.filter((_, at) => listed[at] === false),

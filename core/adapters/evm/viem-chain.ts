@@ -13,7 +13,7 @@ import { createRelayNode } from './relay-node.js';
 import { replay } from './replay.js';
 import { createViews } from './views.js';
 import { readBlocks, readHead, readInputs, readLogs } from './logs.js';
-import { fitsGroupOi, fundsOf, openingTerms, pairOpenInterest, rehearse, updateFees } from './rehearse.js';
+import { fitsGroupOi, fundsOf, openingTerms, pairOpenInterest, simulate, updateFees } from './simulate.js';
 import { outcomeOf, seenTransaction } from './transaction.js';
 import { createRpcTransport } from './transport.js';
 import { createTry } from './try-together.js';
@@ -60,7 +60,7 @@ export function createViemChain({ definition, rpcUrls, wsUrls = [], clock, log, 
     referrerOf: (trader) => ask(() => referrerOf(client, definition, trader)),
     blocks: (numbers) => readBlocks(client, numbers),
     funds: (trader, token) => ask(() => fundsOf(client, token, trader, definition.diamond)),
-    rehearse: (rehearsal) => ask(() => rehearse({ client, diamond: definition.diamond, tryCall }, rehearsal)),
+    simulate: (simulation) => ask(() => simulate({ client, diamond: definition.diamond, tryCall }, simulation)),
     openingTerms: (trader, pairIndex) => ask(() => openingTerms(client, definition.diamond, trader, pairIndex)),
     fitsGroupOi: (opening) => ask(() => fitsGroupOi(client, definition.diamond, opening)),
     pairOpenInterest: (pair) => ask(() => pairOpenInterest(client, definition.diamond, pair)),

@@ -2,7 +2,7 @@ import type { Knex } from 'knex';
 import type { AdmissionEntry, AdmissionStore, AdmissionVerdict, SubjectCount } from '../../access/admission.js';
 import { WINDOW_MS } from '../../access/limits.js';
 import { tryAgain } from './faults.js';
-import { ask } from './in-one-go.js';
+import { ask } from './pooled-query.js';
 import { statement } from './statement.js';
 
 /**

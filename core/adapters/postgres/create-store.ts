@@ -21,7 +21,7 @@ import { createRelayStore } from './relay-store.js';
 import { createRulesStore } from './rules-store.js';
 import { createRoomStore } from './room-store.js';
 import { createSwitchStore } from './switch-store.js';
-import { createSharedTrips } from './shared-trips.js';
+import { createStatementBatcher } from './statement-batcher.js';
 import { createSpendStore } from './spend-store.js';
 import { createTrackingStore } from './tracking-store.js';
 
@@ -42,7 +42,7 @@ const LEASE_LIMITS = { statementMs: 1_000, lockMs: 1_000, idleTransactionMs: 5_0
 
 export function createStore(options: DatabaseOptions): KnexStore {
   const { db, createClient } = reachDatabase(options);
-  const trips = createSharedTrips(db);
+  const trips = createStatementBatcher(db);
   const journal = createJournalStore({
     db,
     createClient: () => createClient({ applicationName: 'diamond-gateway journal' }),

@@ -2,7 +2,7 @@ import type { Knex } from 'knex';
 import type pg from 'pg';
 import type { JournalEntry } from '../../ports/stores/journal.js';
 import type { Logger } from '../../ports/log.js';
-import { borrowed } from './in-one-go.js';
+import { borrowed } from './pooled-query.js';
 import { presentPosition, readFeed, wentBack, type Connection, type FeedPosition } from './journal-feed.js';
 import { JOURNAL_CHANNEL } from './journal-rows.js';
 

@@ -3,7 +3,7 @@ import type { Knex } from 'knex';
 import type { Logger } from '../../ports/log.js';
 import { connectDatabase, type DatabaseOptions } from './connect-database.js';
 import { isUnavailable } from './faults.js';
-import { borrowed } from './in-one-go.js';
+import { borrowed } from './pooled-query.js';
 import { NOW_MS, type Migration } from './migrations/migration.js';
 import { MIGRATIONS } from './migrations/registry.js';
 import { StoreStartError } from './store-start-error.js';

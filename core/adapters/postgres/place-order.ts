@@ -23,7 +23,7 @@ import {
 } from './place-statement.js';
 import { guardOpening, isUnbound } from './rules-guard.js';
 import { RULES_OF } from './rules-sql.js';
-import type { SharedTrips } from './shared-trips.js';
+import type { StatementBatcher } from './statement-batcher.js';
 import { createSpendStore } from './spend-store.js';
 import type { Statement, Values } from './statement.js';
 import { lockFirst, lockName, lockTrader } from './trader-lock.js';
@@ -32,7 +32,7 @@ import { lockFirst, lockName, lockTrader } from './trader-lock.js';
 
 export interface PlaceParts {
   readonly db: Knex;
-  readonly trips: SharedTrips;
+  readonly trips: StatementBatcher;
   readonly transaction: <Result>(work: (trx: Knex.Transaction) => Promise<Result>) => Promise<Result>;
 }
 

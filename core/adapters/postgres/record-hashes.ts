@@ -2,7 +2,7 @@ import type { ChainSlug } from '../../chains/chains.js';
 import { placeOffChain, type OwnEvent } from '../../domain/chain-event.js';
 import { foldOrder } from '../../domain/fold-order.js';
 import type { Hex } from '../../types.js';
-import type { Steps } from './in-steps.js';
+import type { Steps } from './pipelined-transaction.js';
 import { telling, type Told } from './journal-rows.js';
 import { lockedOrders, type LockedOrder, type LockedRow } from './move-order.js';
 import { givenEvents, givenOrders, ORDER_COLUMNS } from './order-rows.js';

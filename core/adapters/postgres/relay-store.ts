@@ -12,7 +12,7 @@ import {
 import * as SQL from './relay-sql.js';
 import { encodeExact } from './exact-json.js';
 import { recordValues } from './exchange-store.js';
-import { ask, askAll } from './in-one-go.js';
+import { ask, askAll } from './pooled-query.js';
 import type { Statement, Values } from './statement.js';
 import type { LeaseKeeper } from './lease-keeper.js';
 import { laneName } from './named-lease.js';

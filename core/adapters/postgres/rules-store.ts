@@ -4,7 +4,7 @@ import type { GivenRules, RuleSet, StoredRules } from '../../config/rules.js';
 import type { RulesStore } from '../../ports/stores/rules.js';
 import { countFacts, neededFor, readRulesOf, type Whose } from './rules-facts.js';
 import { COUNTED_RULES, EXITS_BEFORE, HOLDS, PUT_RULES, RULES_OF, SENT_BEFORE } from './rules-sql.js';
-import { LOCKS_NOTHING, type SharedTrips } from './shared-trips.js';
+import { LOCKS_NOTHING, type StatementBatcher } from './statement-batcher.js';
 import { statement } from './statement.js';
 
 interface RulesRow extends Omit<StoredRules, 'rules' | 'updatedAt'> {
@@ -14,7 +14,7 @@ interface RulesRow extends Omit<StoredRules, 'rules' | 'updatedAt'> {
 
 const RULES = statement(`select ${RULES_OF}`);
 
-export function createRulesStore({ db, trips }: { readonly db: Knex; readonly trips: SharedTrips }): RulesStore {
+export function createRulesStore({ db, trips }: { readonly db: Knex; readonly trips: StatementBatcher }): RulesStore {
   const rows = async <Row>(sql: string, values: Record<string, unknown>): Promise<Row[]> =>
     (await db.raw<{ rows: Row[] }>(sql, values as never)).rows;
 

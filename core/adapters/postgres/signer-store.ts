@@ -18,15 +18,15 @@ import type { Address } from '../../types.js';
 import { AGENT_COLUMNS, agentOf, type AgentRow } from './agent-row.js';
 import { approveAgent, removeAgent } from './facade-agents.js';
 import { tryAgain } from './faults.js';
-import { ask } from './in-one-go.js';
-import type { SharedTrips } from './shared-trips.js';
+import { ask } from './pooled-query.js';
+import type { StatementBatcher } from './statement-batcher.js';
 import { statement, type Values } from './statement.js';
 import { IS_FREE, KEEP_HIGHEST, refusalOf } from './take-nonce.js';
 import { factsOf, readFacts, type FactsRow } from './trader-facts.js';
 
 export interface SignerStoreOptions {
   readonly db: Knex;
-  readonly trips: SharedTrips;
+  readonly trips: StatementBatcher;
   readonly transaction: <Result>(work: (trx: Knex.Transaction) => Promise<Result>) => Promise<Result>;
 }
 

@@ -12,7 +12,7 @@ import {
   type TrackingUnit,
   type TradeRef,
 } from '../../ports/stores/tracking.js';
-import type { Steps } from './in-steps.js';
+import type { Steps } from './pipelined-transaction.js';
 import { telling } from './journal-rows.js';
 import { appending, saving, storedOrder, type AppendedRow, type OrderRow } from './order-rows.js';
 import type { Question, Statement, Values } from './statement.js';

@@ -16,7 +16,7 @@ export interface Fence {
 }
 
 /** A fence with its cause, as the lane's owner reports it. */
-export interface ToldFence extends Fence {
+export interface StoredFence extends Fence {
   readonly cause: FenceCause;
 }
 
@@ -234,7 +234,7 @@ export interface RelayStore {
   /** The wallet's lane; also for a wallet never used. */
   lane(chain: ChainSlug, wallet: Address): Promise<LaneHealth>;
   /** Stored for all replicas; null removes it. */
-  fenceLane(chain: ChainSlug, wallet: Address, fence: ToldFence | null): Promise<void>;
+  fenceLane(chain: ChainSlug, wallet: Address, fence: StoredFence | null): Promise<void>;
   /** One per job; all of them or none. */
   addAttempt(chain: ChainSlug, attempts: readonly NewAttempt[]): Promise<RelayJob[]>;
   /** Final jobs stay unchanged. */

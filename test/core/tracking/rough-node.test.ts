@@ -150,7 +150,7 @@ describe('a follower on a rough node', () => {
     expect(await allOf(gateway, trader)).toHaveLength(1);
     await eventually(
       () => gateway.log.entries.some(({ event }) => event === 'chain.late-logs'),
-      (isTold) => isTold,
+      (isPublished) => isPublished,
     );
     await expectViewEqualsChain(gateway.gateway, CHAIN, trader);
   });

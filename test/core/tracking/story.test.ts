@@ -6,7 +6,7 @@ import type { Order } from '../../../core/domain/order.js';
 import type { Address, Hex } from '../../../core/types.js';
 import { applyFresh, applyLate } from '../../../core/indexer/apply-events.js';
 import type { Changes } from '../../../core/indexer/changes.js';
-import { takeBackAbove } from '../../../core/indexer/fold-again.js';
+import { revertAbove } from '../../../core/indexer/fold-again.js';
 import type { TrackingUnit } from '../../../core/ports/stores/tracking.js';
 import { createTestDatabase, type TestDatabase } from '../../harness/database/test-database.js';
 import { createRecordedLog } from '../../harness/checks/recorded-log.js';
@@ -131,7 +131,7 @@ async function newWorld(count: number) {
       const height = Math.max(0, blocks.length - depth);
       blocks.splice(height);
       branch += 1;
-      await change((unit) => takeBackAbove(unit, base + BigInt(height)));
+      await change((unit) => revertAbove(unit, base + BigInt(height)));
     },
     /** Slot by slot: whose order it is and how it stands. The first to be sent with a tag is the order, all others are their own. */
     expected(): string[] {

@@ -3,7 +3,7 @@ import type { ChainEvent, Executed, TradeFigures } from '../../../core/domain/ch
 import { floorToLot } from '../../../core/domain/lot.js';
 import { entryBase } from '../../../core/domain/pricing/size.js';
 import { applyFresh } from '../../../core/indexer/apply-events.js';
-import { takeBackAbove } from '../../../core/indexer/fold-again.js';
+import { revertAbove } from '../../../core/indexer/fold-again.js';
 import { showExecutions } from '../../../facade/info/shown-fills.js';
 import { openReplicas, type Replicas } from '../../harness/database/two-stores.js';
 
@@ -76,7 +76,7 @@ it('any fills of several trades and collaterals chain from nothing to the open p
       const fills = await read(false);
       expect(fills).toHaveLength(events.length);
       expect(fills.slice(0, middle)).toEqual(early);
-      await store.tracking.change(CHAIN, (unit) => takeBackAbove(unit, BigInt(middle)));
+      await store.tracking.change(CHAIN, (unit) => revertAbove(unit, BigInt(middle)));
       expect(await read(false)).toEqual(early);
       await take(events.slice(middle));
       expect(await read(false)).toEqual(fills);

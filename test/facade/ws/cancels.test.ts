@@ -61,11 +61,11 @@ async function newBot() {
     const { order: shown } = await info.ask<{ order: { status: string } }>('orderStatus', { user, oid });
     expect(shown.status).toBe(word);
   };
-  const isTold = (oid: number) =>
+  const isPublished = (oid: number) =>
     line.find<{ nonUserCancel?: { coin: string; oid: number }[] }>('user', ({ nonUserCancel = [] }) =>
       nonUserCancel.some(({ coin, oid: told }) => coin === 'BTC' && told === oid),
     );
-  return { trader, user, line, act, send, ends, isTold };
+  return { trader, user, line, act, send, ends, isPublished };
 }
 
 const buy = (changes: object = {}) => order({ a: BTC, b: true, p: '63000', s: '0.1', r: false, ...changes });
@@ -81,7 +81,7 @@ describe('an order that goes without its owner canceled it', () => {
     await jumpTo(54_900);
     await bot.ends(sl, 'filled');
     await bot.ends(tp, 'siblingFilledCanceled');
-    await bot.isTold(tp);
+    await bot.isPublished(tp);
   });
 
   it('is a level of a position that was closed', async () => {
@@ -91,7 +91,7 @@ describe('an order that goes without its owner canceled it', () => {
     await bot.line.find<Update[]>('orderUpdates', (updates) => updates.some(({ order: { oid } }) => oid === sl));
     await bot.send(sell());
     await bot.ends(sl, 'reduceOnlyCanceled');
-    await bot.isTold(sl);
+    await bot.isPublished(sl);
   });
 
   it('is an entry whose schedule came due', async () => {
@@ -99,7 +99,7 @@ describe('an order that goes without its owner canceled it', () => {
     const [entry = 0] = await bot.send(buy({ p: '50000', t: { limit: { tif: 'Gtc' } } }));
     await bot.act({ type: 'scheduleCancel', time: Date.now() + 8_000 });
     await bot.ends(entry, 'scheduledCancel');
-    await bot.isTold(entry);
+    await bot.isPublished(entry);
     const history = await info.ask<{ order: { oid: number }; status: string }[]>('historicalOrders', { user: bot.user });
     expect(history.find(({ order: { oid } }) => oid === entry)?.status).toBe('scheduledCancel');
   });
@@ -111,7 +111,7 @@ describe('an order that goes without its owner canceled it', () => {
     await chain.mine(400);
     await bot.ends(lost, 'canceled');
     chain.setOraclePolicy(BTC, { mode: 'auto' });
-    await bot.isTold(lost);
+    await bot.isPublished(lost);
   });
 
   it('is not one that its owner canceled', async () => {

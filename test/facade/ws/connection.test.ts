@@ -7,12 +7,12 @@ import { createIpLimits, type IpLimits } from '../../../core/access/ip-limits.js
 import { createAddressShares } from '../../../core/stream/address-shares.js';
 import { venueOf } from '../../../core/gateway.js';
 import type { Address } from '../../../core/types.js';
-import { createHotReplies } from '../../../http/hot-replies.js';
+import { createResponseCache } from '../../../http/response-cache.js';
 import type { Outbox } from '../../../core/stream/outbox.js';
 import { createJournalHub } from '../../../core/stream/journal-hub.js';
 import { createPollRing } from '../../../core/stream/poll-ring.js';
 import { createStreams } from '../../../core/stream/venue-stream.js';
-import type { InfoDoor } from '../../../facade/info/info-door.js';
+import type { InfoHandler } from '../../../facade/info/info-handler.js';
 import { createTradeHandlers } from '../../../facade/trade/trade-handlers.js';
 import { ACCOUNT_POLLS, createAccountCache } from '../../../facade/ws/account-cache.js';
 import { facadeSocket } from '../../../facade/ws/facade-socket.js';
@@ -52,7 +52,7 @@ afterAll(async () => {
 async function serve(limits: Partial<LineLimits>, entrance: Partial<Entrance> = {}): Promise<string> {
   const gateway = { ...sandbox.gateway, entrance: { ...sandbox.gateway.entrance, ...entrance } };
   const http = await listen('127.0.0.1', 0);
-  const hot = createHotReplies(gateway);
+  const hot = createResponseCache(gateway);
   const parts = { streamOf: createStreams(gateway), hot, trade: createTradeHandlers(gateway) };
   const routes = [nativeSocket(gateway, parts.streamOf), facadeSocket(gateway, parts, { ...LINE_LIMITS, ...limits })];
   http.serve((_request, response) => response.end(), createSockets(gateway, routes));
@@ -263,7 +263,7 @@ describe('a fault behind the line', () => {
     const said: string[] = [];
     const failed: unknown[] = [];
     const answers: unknown[] = [1n, 'well'];
-    const info = { ask: () => Promise.resolve({ type: 'meta', data: answers.shift() }) } as unknown as InfoDoor;
+    const info = { ask: () => Promise.resolve({ type: 'meta', data: answers.shift() }) } as unknown as InfoHandler;
     const exchange = () => Promise.reject(new Error('is not asked'));
     const posts = createPosts({
       ...{ gateway: sandbox.gateway, venue, peer, info, exchange, most: 1 },

@@ -2,7 +2,7 @@ import net from 'node:net';
 import { once } from 'node:events';
 import type { Bus } from '../../../core/bus.js';
 import type { Gateway, GatewayEvents, Venue } from '../../../core/gateway.js';
-import { createHotReplies } from '../../../http/hot-replies.js';
+import { createResponseCache } from '../../../http/response-cache.js';
 import { createIpLimits } from '../../../core/access/ip-limits.js';
 import { createApp } from '../../../native-api/app.js';
 import { listen } from '../../../http/listen.js';
@@ -62,7 +62,7 @@ describe('a handshake', () => {
     const limited = createIpLimits({ limit: 2, store: gateway.store.admission, clock: gateway.clock, log: gateway.log });
     const entrance = { ...gateway.entrance, countAddress: () => limited.count('handshakes') };
     const scarce: Gateway = { ...gateway, entrance };
-    const { url } = await serve(scarce, {}, createApp(scarce, createHotReplies(scarce)));
+    const { url } = await serve(scarce, {}, createApp(scarce, createResponseCache(scarce)));
     const first = await open(url);
     expect(first.handshake).toMatchObject({ 'ratelimit-limit': '2', 'ratelimit-remaining': '1' });
     await open(url);

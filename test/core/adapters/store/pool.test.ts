@@ -1,6 +1,6 @@
 import { connectDatabase } from '../../../../core/adapters/postgres/connect-database.js';
 import { isUnavailable } from '../../../../core/adapters/postgres/faults.js';
-import { ask } from '../../../../core/adapters/postgres/in-one-go.js';
+import { ask } from '../../../../core/adapters/postgres/pooled-query.js';
 import { statement } from '../../../../core/adapters/postgres/statement.js';
 import { openDatabase } from '../../../../core/adapters/postgres/open-database.js';
 import { systemClock } from '../../../../core/adapters/system/clock.js';

@@ -1,7 +1,12 @@
 import type { Knex } from 'knex';
 import { connectDatabase } from '../../../../core/adapters/postgres/connect-database.js';
 import { isUnavailable } from '../../../../core/adapters/postgres/faults.js';
-import { createSharedTrips, LOCKS_NOTHING, type Company, type SharedTrips } from '../../../../core/adapters/postgres/shared-trips.js';
+import {
+  createStatementBatcher,
+  LOCKS_NOTHING,
+  type Company,
+  type StatementBatcher,
+} from '../../../../core/adapters/postgres/statement-batcher.js';
 import { statement } from '../../../../core/adapters/postgres/statement.js';
 import { createTestDatabase, type TestDatabase } from '../../../harness/database/test-database.js';
 import { eventually } from '../../../harness/time/eventually.js';
@@ -34,9 +39,9 @@ const KEEP = statement('insert into kept (word) values (cast(:word as text)) ret
 const LOCK = statement('select 1 where pg_advisory_xact_lock(hashtextextended(cast(:name as text), 0)) is null');
 
 const locking = (name: string, order = name): Company => ({ order, before: { asked: LOCK, values: { name } } });
-const keep = (trips: SharedTrips, word: string, company: Company = LOCKS_NOTHING): Promise<Kept[]> =>
+const keep = (trips: StatementBatcher, word: string, company: Company = LOCKS_NOTHING): Promise<Kept[]> =>
   trips.ask<Kept>(KEEP, { word }, company);
-const keepAll = (trips: SharedTrips, words: readonly string[]) => Promise.all(words.map((word) => keep(trips, word)));
+const keepAll = (trips: StatementBatcher, words: readonly string[]) => Promise.all(words.map((word) => keep(trips, word)));
 const transactionsOf = (answers: readonly Kept[][]) => new Set(answers.flat().map(({ transaction }) => transaction));
 const words = async (): Promise<string[]> =>
   (await onlooker('kept').select<{ word: string }[]>('word').orderBy('word')).map(({ word }) => word);
@@ -54,21 +59,21 @@ const whileHeld = (name: string, work: () => Promise<void>): Promise<void> =>
 
 describe('statements that are asked at the same time', () => {
   it('travel in one transaction, and each gets its own answer', async () => {
-    const answers = await keepAll(createSharedTrips(replicas[0]), ['c', 'a', 'b']);
+    const answers = await keepAll(createStatementBatcher(replicas[0]), ['c', 'a', 'b']);
     expect(answers.map((rows) => rows.map(({ word }) => word))).toEqual([['c'], ['a'], ['b']]);
     expect(transactionsOf(answers).size).toBe(1);
   });
 
   it('travel in several when they are many, and none is forgotten', async () => {
     const many = Array.from({ length: 100 }, (_, at) => `word ${String(at).padStart(3, '0')}`);
-    const answers = await keepAll(createSharedTrips(replicas[0]), many);
+    const answers = await keepAll(createStatementBatcher(replicas[0]), many);
     expect(answers.map(([row]) => row?.word)).toEqual(many);
     expect(await words()).toEqual(many);
     expect(transactionsOf(answers).size).toBeLessThan(10);
   });
 
   it('wait for the trip that is under way', async () => {
-    const trips = createSharedTrips(replicas[0]);
+    const trips = createStatementBatcher(replicas[0]);
     const first = keep(trips, 'first');
     await new Promise((resolve) => setImmediate(resolve));
     const others = keepAll(trips, ['second', 'third']);
@@ -76,7 +81,7 @@ describe('statements that are asked at the same time', () => {
   });
 
   it('are done in their order, and see what was done before them', async () => {
-    const trips = createSharedTrips(replicas[0]);
+    const trips = createStatementBatcher(replicas[0]);
     const count = statement('select count(*)::int as count from kept');
     const [counted] = await Promise.all([trips.ask(count, {}, { order: '2' }), keep(trips, 'a', { order: '1' })]);
     expect(counted).toEqual([{ count: 1 }]);
@@ -84,7 +89,7 @@ describe('statements that are asked at the same time', () => {
 
   it('are asked anew when another release has changed the tables, and done once', async () => {
     await onSingleConnection(server, async (only) => {
-      const trips = createSharedTrips(only);
+      const trips = createStatementBatcher(only);
       const all = statement('select * from kept order by word');
       const look = () => Promise.all([keep(trips, 'a', { order: '1' }), trips.ask(all, {}, { order: '2' })]);
       await look();
@@ -97,7 +102,7 @@ describe('statements that are asked at the same time', () => {
 
 describe('one that waits for somebody', () => {
   it('does not keep those waiting that come after it', async () => {
-    const trips = createSharedTrips(replicas[0]);
+    const trips = createStatementBatcher(replicas[0]);
     let held: Promise<unknown> = Promise.resolve();
     await whileHeld('held', async () => {
       held = keep(trips, 'held', locking('held'));
@@ -116,7 +121,7 @@ describe('one that waits for somebody', () => {
 describe('of those that travel together', () => {
   it('one that fails fails alone, and the others are done once', async () => {
     await onlooker.raw("insert into kept (word) values ('there')");
-    const trips = createSharedTrips(replicas[0]);
+    const trips = createStatementBatcher(replicas[0]);
     const outcomes = await Promise.allSettled(['a', 'there', 'b'].map((word) => keep(trips, word)));
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
     expect(outcomes[1]).toMatchObject({ reason: { code: '23505' } });
@@ -125,7 +130,7 @@ describe('of those that travel together', () => {
   });
 
   it('one that somebody holds up holds up nobody', async () => {
-    const trips = createSharedTrips(replicas[0]);
+    const trips = createStatementBatcher(replicas[0]);
     let held: Promise<unknown> = Promise.resolve();
     await whileHeld('held', async () => {
       const free = ['a', 'z'].map((name) => keep(trips, name, locking(name)));
@@ -138,7 +143,7 @@ describe('of those that travel together', () => {
   });
 
   it('one that takes its time goes alone, and all are done once', async () => {
-    const trips = createSharedTrips(replicas[0]);
+    const trips = createStatementBatcher(replicas[0]);
     const slow = statement(
       "with slept as materialized (select pg_sleep(0.3)) insert into kept (word) select 'slow' from slept returning word",
     );
@@ -148,7 +153,7 @@ describe('of those that travel together', () => {
   });
 
   it('all are done when two replicas lock the same in opposite order', async () => {
-    const [one, other] = replicas.map(createSharedTrips) as [SharedTrips, SharedTrips];
+    const [one, other] = replicas.map(createStatementBatcher) as [StatementBatcher, StatementBatcher];
     for (let round = 0; round < 5; round += 1) {
       await onlooker.raw('delete from kept');
       await Promise.all([
@@ -163,7 +168,7 @@ describe('of those that travel together', () => {
 
   it('one that cannot even be written fails, and nobody meets what it left behind', async () => {
     await onSingleConnection(server, async (only) => {
-      const trips = createSharedTrips(only);
+      const trips = createStatementBatcher(only);
       const odd = failureOf(trips.ask(KEEP, { word: { number: 1n } }, LOCKS_NOTHING));
       await Promise.all([failureOf(keep(trips, 'a')), odd]);
       expect(await odd).toBeInstanceOf(TypeError);
@@ -172,7 +177,7 @@ describe('of those that travel together', () => {
   });
 
   it('none is done when the connection is lost, which is the fault of the database', async () => {
-    const trips = createSharedTrips(replicas[0]);
+    const trips = createStatementBatcher(replicas[0]);
     const outcomes = [keep(trips, 'a', { order: '1' }), trips.ask(SLEEP, {}, { order: '2' }), keep(trips, 'b', { order: '3' })].map(
       failureOf,
     );
@@ -189,7 +194,7 @@ describe('of those that travel together', () => {
   it('the patience of each connection is afterwards what it was', async () => {
     const limits = { statementMs: 5_000, lockMs: 4_321, idleTransactionMs: 5_000 };
     await onSingleConnection({ url: server.url, limits }, async (only) => {
-      await keepAll(createSharedTrips(only), ['a', 'b']);
+      await keepAll(createStatementBatcher(only), ['a', 'b']);
       expect((await only.raw<{ rows: unknown[] }>('show lock_timeout')).rows).toEqual([{ lock_timeout: '4321ms' }]);
     });
   });

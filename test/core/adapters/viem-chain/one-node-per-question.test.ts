@@ -91,13 +91,13 @@ describe('the answers to one question', () => {
         ? { result: isOpenInterest(params) ? words(32, 1, 1, 1) : words(...Array.from({ length: 16 }, () => 1)) }
         : provider(1)(method, params);
     const opening = { pairIndex: 0, collateralIndex: 3, long: true, positionSizeCollateral: 1n };
-    const [rehearsed, terms, isFit, oi] = await Promise.all([
-      chain.rehearse({ trader: TRADER, sender: `0x${'b'.repeat(40)}`, data: '0x', token: `0x${'c'.repeat(40)}` }),
+    const [simulated, terms, isFit, oi] = await Promise.all([
+      chain.simulate({ trader: TRADER, sender: `0x${'b'.repeat(40)}`, data: '0x', token: `0x${'c'.repeat(40)}` }),
       chain.openingTerms(TRADER, 0),
       chain.fitsGroupOi(opening),
       chain.pairOpenInterest(opening),
     ]);
-    expect([rehearsed.revert, terms?.fixedSpreadP, isFit, oi?.oiBeforeV10]).toEqual([null, 1n, true, { long: 1n, short: 1n }]);
+    expect([simulated.revert, terms?.fixedSpreadP, isFit, oi?.oiBeforeV10]).toEqual([null, 1n, true, { long: 1n, short: 1n }]);
     expect(first.heard.slice(before).map(({ length }) => length)).toEqual([9]);
   });
 

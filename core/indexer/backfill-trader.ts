@@ -17,7 +17,7 @@ import { orderRefKey, type ChainCursor, type TrackingUnit } from '../ports/store
  * Backfills a trader once: orders and positions opened before the start block are in no log that was read, so they are read from the chain's
  * state on the first request for the trader's orders. After a failure the next request tries again; stored rows are served meanwhile.
  */
-export async function meetTrader(gateway: Gateway, venue: Venue, trader: Address): Promise<void> {
+export async function backfillTrader(gateway: Gateway, venue: Venue, trader: Address): Promise<void> {
   const { tracking } = gateway.store;
   const { slug } = venue.definition;
   if (await tracking.hasMet(slug, trader)) return;

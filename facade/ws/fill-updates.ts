@@ -14,7 +14,7 @@ export interface Liquidation {
   readonly liquidated_account_value: string;
 }
 
-export interface FillNews {
+export interface FillUpdates {
   /** Oldest first, in the format of the info endpoint. */
   readonly fills: readonly ShownFill[];
   readonly liquidations: readonly Liquidation[];
@@ -31,7 +31,7 @@ interface Happened {
   readonly executed: Executed;
 }
 
-export async function describeFills(whose: Whose, entries: readonly JournalEntry[]): Promise<FillNews> {
+export async function describeFills(whose: Whose, entries: readonly JournalEntry[]): Promise<FillUpdates> {
   const happened = entries.flatMap(({ fact }): Happened[] => (fact.kind === 'fill' ? [fact] : []));
   const hasTakenBack = entries.some(({ fact }) => fact.kind === 'correction' && fact.of.kind === 'fill');
   return { fills: await shownFills(whose, happened), liquidations: liquidationsOf(whose, happened), hasTakenBack };

@@ -5,7 +5,7 @@ import type { Address, Cancel } from '../core/types.js';
 import { standingOf, type RelaySwitch, type SwitchStore, type WalletStanding } from '../core/ports/stores/switches.js';
 
 /** A cached copy of a chain's switches, so that reading them needs no database query. */
-export interface SwitchBoard {
+export interface WalletModes {
   of(wallet: Address): WalletStanding;
   /** Resolves when the switches are loaded: before that nothing may be signed. */
   start(): Promise<void>;
@@ -24,7 +24,7 @@ export interface BoardOptions {
   readonly log: Logger;
 }
 
-export function createSwitchBoard({ store, slug, clock, log }: BoardOptions): SwitchBoard {
+export function createWalletModes({ store, slug, clock, log }: BoardOptions): WalletModes {
   const stopping = new AbortController();
   let switches: readonly RelaySwitch[] = [];
   let asked = 0;

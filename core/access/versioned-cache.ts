@@ -1,5 +1,5 @@
 /** Cache of rows that are read with nearly every request. */
-export interface Remembered<Key, Row> {
+export interface VersionedCache<Key, Row> {
   /** From memory, else from the database; absent rows are not cached. Concurrent callers share one read. */
   find(key: Key): Promise<Row | null> | Row;
   /** Reads the row from the database. */
@@ -12,7 +12,10 @@ const MAX_ROWS = 100_000;
  * Cached rows may be stale: the caller compares a row's version with the one that the admission statement returns, and refreshes it when they
  * differ.
  */
-export function createRemembered<Key, Row>(idOf: (key: Key) => string, load: (key: Key) => Promise<Row | null>): Remembered<Key, Row> {
+export function createVersionedCache<Key, Row>(
+  idOf: (key: Key) => string,
+  load: (key: Key) => Promise<Row | null>,
+): VersionedCache<Key, Row> {
   const rows = new Map<string, Row>();
   const inFlight = new Map<string, Promise<Row | null>>();
 

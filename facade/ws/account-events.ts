@@ -7,13 +7,13 @@ import { createTopic } from '../../core/stream/topic.js';
 import type { InfoContext } from '../info/info-type.js';
 import type { OrderWithStatus, Whose } from '../info/order-shapes.js';
 import { excessOrder } from '../info/order-fills.js';
-import { describeCancels, type NonUserCancel } from './cancel-news.js';
-import { describeFills, type FillNews } from './fill-news.js';
-import { createOrderNews } from './order-news.js';
-import { createMovedStops } from './protection-news.js';
+import { describeCancels, type NonUserCancel } from './cancel-updates.js';
+import { describeFills, type FillUpdates } from './fill-updates.js';
+import { createOrderUpdates } from './order-updates.js';
+import { createMovedStops } from './trigger-updates.js';
 
 /** The updates that result from some journal entries of an account. Computed once for all connections; lists may be empty. */
-export interface News extends FillNews {
+export interface News extends FillUpdates {
   readonly orders: readonly OrderWithStatus[];
   readonly nonUserCancels: readonly NonUserCancel[];
   /** One sentence per stop loss that the contract moved: where to and why. */
@@ -26,7 +26,7 @@ export interface StoryListener {
   readonly onLost: () => void;
 }
 
-export interface AccountStory {
+export interface AccountEvents {
   /** Once resolved, no update is missed. Rejects if the account cannot be read. */
   readonly ready: Promise<void>;
   listen(listener: StoryListener): Cancel;
@@ -44,12 +44,12 @@ export interface StoryOptions {
 }
 
 /** Order and fill updates of an account in the facade's format, derived from its journal, whichever replica wrote it. */
-export function createAccountStory({ gateway, venue, journal, readContext, trader }: StoryOptions): AccountStory {
+export function createAccountEvents({ gateway, venue, journal, readContext, trader }: StoryOptions): AccountEvents {
   const news = createTopic<News>('facade story', venue.log);
   const loss = createTopic<null>('facade story', venue.log);
   let isStopped = false;
   let cancel: Cancel = () => undefined;
-  const orderNews = createOrderNews();
+  const orderNews = createOrderUpdates();
   const movedStops = createMovedStops();
   // Markets are listed and delisted during its lifetime.
   const readWhose = async (): Promise<Whose> => ({ gateway, venue, universe: (await readContext()).universe, trader });

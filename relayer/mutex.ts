@@ -1,7 +1,7 @@
-export type OneAtATime = <Result>(work: () => Promise<Result>) => Promise<Result>;
+export type Mutex = <Result>(work: () => Promise<Result>) => Promise<Result>;
 
 /** A mutex: tasks run one after the other, in the order they were given. */
-export function createOneAtATime(): OneAtATime {
+export function createMutex(): Mutex {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {
     const mine = last.then(work);

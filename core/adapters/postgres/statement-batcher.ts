@@ -1,14 +1,14 @@
 import type { Knex } from 'knex';
 import pg from 'pg';
 import { SILENCE_MS } from './connect-database.js';
-import { ask, askAll, askEach } from './in-one-go.js';
+import { ask, askAll, askEach } from './pooled-query.js';
 import { plain, type Question, type Statement, type Values } from './statement.js';
 
 /**
  * Statement batcher. Statements asked while a batch is in flight wait for it briefly, and are then sent as one batch: one write, one
  * transaction, one commit. A single pending statement is sent immediately.
  */
-export interface SharedTrips {
+export interface StatementBatcher {
   ask<Row>(asked: Statement, values: Values, company: Company): Promise<Row[]>;
 }
 
@@ -49,7 +49,7 @@ const SET_TIMEOUTS = plain(`
 /** The commit may wait for other commits, so the short lock timeout must not apply to it. */
 const RESET_LOCK_TIMEOUT = plain(`select set_config('lock_timeout', current_setting('gateway.lock_timeout'), true)`);
 
-export function createSharedTrips(db: Knex): SharedTrips {
+export function createStatementBatcher(db: Knex): StatementBatcher {
   let waiting: PendingStatement[] = [];
   let isDraining = false;
 

@@ -1,11 +1,19 @@
 import { decodeFunctionResult, encodeFunctionData, erc20Abi, prepareEncodeFunctionData, type PublicClient } from 'viem';
-import type { OpeningQuestion, OpeningTerms, PairOpenInterest, Rehearsal, Rehearsed, Revert, UpdateFees } from '../../ports/simulation.js';
+import type {
+  OpeningQuestion,
+  OpeningTerms,
+  PairOpenInterest,
+  Simulation,
+  SimulationResult,
+  Revert,
+  UpdateFees,
+} from '../../ports/simulation.js';
 import type { Address, Hex } from '../../types.js';
 import { diamondAbi } from './diamond-abi.js';
 import { revertOf } from './decode-revert.js';
 import type { Try } from './try-together.js';
 
-export interface RehearsalOptions {
+export interface SimulationOptions {
   readonly client: PublicClient;
   readonly diamond: Address;
   readonly tryCall: Try;
@@ -15,8 +23,8 @@ export interface RehearsalOptions {
  * Everything a write has to know of the chain, asked in one turn of the event loop and so in one round trip. Throws when the node does
  * not answer; what the contract refuses is an answer.
  */
-export async function rehearse({ client, diamond, tryCall }: RehearsalOptions, rehearsal: Rehearsal): Promise<Rehearsed> {
-  const { trader, sender, data, token, gas: given, isUsual = false } = rehearsal;
+export async function simulate({ client, diamond, tryCall }: SimulationOptions, simulation: Simulation): Promise<SimulationResult> {
+  const { trader, sender, data, token, gas: given, isUsual = false } = simulation;
   // The call as it will be sent, gas and all; when it fails, for want of gas or otherwise, everything is asked to say why.
   if (given !== undefined && (await tryCall({ from: sender, data, gas: given, isUsual })))
     return { revert: null, gas: given, delegate: sender, token: null };

@@ -6,7 +6,7 @@ import { User } from '../info/info-type.js';
 import { updatedOrder, type Whose } from '../info/order-shapes.js';
 import { orderHistory } from '../info/order-status.js';
 import { whose } from '../info/whose.js';
-import type { News } from './account-story.js';
+import type { News } from './account-events.js';
 import { frameText } from './frames.js';
 import { subscriptionType, type OpenContext, type Opened, type SubscriptionType } from './subscription-type.js';
 

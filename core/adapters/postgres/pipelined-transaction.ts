@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import { tryAgain } from './faults.js';
-import { borrowed, byName } from './in-one-go.js';
-import { sendTogether, type Lent, type Manner } from './send-together.js';
+import { borrowed, byName } from './pooled-query.js';
+import { sendTogether, type Lent, type Manner } from './pipeline.js';
 import { plain, type Question, type Statement, type Values } from './statement.js';
 
 /** A transaction with one round trip per read: writes are sent with the next read or with the commit. */

@@ -26,7 +26,7 @@ export const isFurnished = async (node: ChainNode): Promise<boolean> =>
   BigInt((await node.request('eth_getBalance', [FURNISHED_MARK, 'latest'])) as Hex) > 0n;
 
 /** Deploys the Diamond, tokens and demo accounts on a new chain; an existing one has them already. Mining continues by itself afterwards. */
-export async function furnishChain(options: FurnishOptions): Promise<Furnished> {
+export async function seedChain(options: FurnishOptions): Promise<Furnished> {
   const { node, definition, accounts, progress } = options;
   const collaterals = COLLATERALS[definition.slug].flatMap(({ symbol, address, decimals, isActive }, position) =>
     isActive ? [{ symbol, address, decimals, index: position + 1 }] : [],

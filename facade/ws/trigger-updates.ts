@@ -2,7 +2,7 @@ import type { FrontendOrder, OrderWithStatus, Whose } from '../info/order-shapes
 import { openLevels } from '../info/open-orders.js';
 import { findOrder } from '../info/order-status.js';
 
-export interface ProtectionNews {
+export interface TriggerUpdates {
   begin(whose: Whose): Promise<void>;
   describe(whose: Whose): Promise<OrderWithStatus[]>;
   /** Whether a level of the last list is still being sent, and may end without a journal entry. */
@@ -13,7 +13,7 @@ export interface ProtectionNews {
 const NEWEST = 50;
 
 /** TP/SL have no events of their own: the current list is compared with the previous one. */
-export function createProtectionNews(): ProtectionNews {
+export function createTriggerUpdates(): TriggerUpdates {
   let listed: ReadonlyMap<number, FrontendOrder> = new Map();
   /** The newest levels sent by bots that were already processed. */
   let looked: ReadonlySet<number> = new Set();

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import pg from 'pg';
-import { sendTogether, type Lent, type Manner } from './send-together.js';
+import { sendTogether, type Lent, type Manner } from './pipeline.js';
 import { valuesOf, type Question, type Statement, type Values } from './statement.js';
 
 /** The pool interface below Knex: its query builder costs more time than the driver, so hot statements bypass it. */

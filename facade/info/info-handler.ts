@@ -1,7 +1,7 @@
-import { traderBehind } from '../../core/access/trader-behind.js';
+import { traderBehind } from '../../core/access/resolve-trader.js';
 import { retryAfterSeconds, type GatewayError } from '../../core/errors.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
-import type { HotReplies } from '../../http/hot-replies.js';
+import type { ResponseCache } from '../../http/response-cache.js';
 import { parseJson } from '../../http/json-bounds.js';
 import { JSON_TYPE, TEXT_TYPE, type Answer, type Door } from '../door.js';
 import { createUniverses } from '../universe.js';
@@ -18,13 +18,13 @@ const UNREADABLE: Answer = { status: 400, type: TEXT_TYPE, body: 'Failed to pars
 /** Longer requests are answered but not cached. */
 const LONGEST_HOT = 256;
 
-export interface InfoDoor extends Door {
+export interface InfoHandler extends Door {
   /** Answers a parsed request of the WebSocket's `post`; null if no request type fits. */
   readonly ask: (venue: Venue, request: unknown, address: string) => Promise<{ readonly type: string; readonly data: unknown } | null>;
 }
 
 /** All reads of the facade: one table of types; public replies are cached as bytes. */
-export function createInfoDoor(gateway: Gateway, hot: HotReplies): InfoDoor {
+export function createInfoHandler(gateway: Gateway, hot: ResponseCache): InfoHandler {
   const contextOf = createInfoContexts(gateway);
   /** The request type of cached bytes. */
   const typeOf = new WeakMap<Buffer, string>();

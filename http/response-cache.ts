@@ -24,7 +24,7 @@ interface Answer<Body = string> {
   readonly body: Body;
 }
 
-export interface HotReplies {
+export interface ResponseCache {
   /** The cached reply to exactly this key (a URL, a body), while it is still current. */
   find(key: string): Buffer | null;
   /** The cached reply, or the result of `make`; the result is not cached if the venue's data changed meanwhile. */
@@ -33,7 +33,7 @@ export interface HotReplies {
 }
 
 /** Serialises public reads once per change, however many clients ask. */
-export function createHotReplies(gateway: Gateway): HotReplies {
+export function createResponseCache(gateway: Gateway): ResponseCache {
   const entries = new Map<string, Entry>();
   const generations = new Map<Venue, Generation>([...gateway.venues.values()].map((venue) => [venue, { value: 0 }]));
   const cancels = watch(gateway, generations);

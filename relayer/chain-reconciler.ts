@@ -5,18 +5,18 @@ import type { DailyBudget } from './daily-budget.js';
 import type { Delivery } from './deliver.js';
 import type { LaneFence } from './fence.js';
 import { firstFees } from './fees.js';
-import type { InHand } from './in-hand.js';
+import type { InFlightJobs } from './in-flight-jobs.js';
 import type { LaneOptions } from './lane-options.js';
-import type { OneAtATime } from './one-at-a-time.js';
-import { settleJobs, type SettleMemory } from './settle.js';
+import type { Mutex } from './mutex.js';
+import { confirmReceipts, type SettleMemory } from './confirm-receipts.js';
 import { NO_OP_GAS } from './sign-jobs.js';
 
-export interface LookoutOptions extends LaneOptions {
+export interface ChainReconcilerOptions extends LaneOptions {
   readonly fence: LaneFence;
   readonly delivery: Delivery;
   /** Mutex: nonces are assigned and reset by one task at a time. */
-  readonly numbers: OneAtATime;
-  readonly inHand: InHand;
+  readonly numbers: Mutex;
+  readonly inHand: InFlightJobs;
   readonly budget: Pick<DailyBudget, 'refresh'>;
   /** Whether the lease is still held. */
   readonly isOurs: () => boolean;
@@ -24,7 +24,7 @@ export interface LookoutOptions extends LaneOptions {
 }
 
 /** Reconciles a lane with the chain: receipts, nonce gaps, fees, funds, and the next step of each open job. */
-export interface Lookout {
+export interface ChainReconciler {
   isDue(): boolean;
   hasLooked(): boolean;
   /** No nonce below this is free, by the last accepted count. */
@@ -46,7 +46,7 @@ const USUAL_GAS = 500_000n;
 /** At most this many unassigned nonces are filled. A larger gap is no normal chain event, and the cost of no-ops must be bounded. */
 const MOST_GAPS = 20;
 
-export function createLookout(options: LookoutOptions): Lookout {
+export function createChainReconciler(options: ChainReconcilerOptions): ChainReconciler {
   const { definition, wallet, node, store, settings, clock, log, onStep, fence, delivery, numbers, inHand, budget, isOurs, paceMs } =
     options;
   const { slug } = definition;
@@ -92,7 +92,7 @@ export function createLookout(options: LookoutOptions): Lookout {
     const { nonce, balance } = await node.account(wallet.address);
     chainNonce = nonce;
     const { doubtMs } = settings;
-    await settleJobs({ store, node, slug, wallet: wallet.address, clock, log, onStep, memory, doubtMs }, numbered, nonce);
+    await confirmReceipts({ store, node, slug, wallet: wallet.address, clock, log, onStep, memory, doubtMs }, numbered, nonce);
     await budget.refresh(balance, numbered);
     const oddity = await goBy(nonce, numbered);
     hasLooked = true;

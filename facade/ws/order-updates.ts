@@ -6,9 +6,9 @@ import { isAboutToRest, isUnanswered, recordStatus } from '../info/bot-order-sta
 import { withCancelWords } from '../info/cancel-words.js';
 import { fillsOf, sizeOfFills, type OrderFills } from '../info/order-fills.js';
 import { isTrade, showOrder, statusOf, type OrderWithStatus, type Whose } from '../info/order-shapes.js';
-import { createProtectionNews } from './protection-news.js';
+import { createTriggerUpdates } from './trigger-updates.js';
 
-export interface OrderNews {
+export interface OrderUpdates {
   /** Reads the current state, so that only later changes are published. */
   begin(whose: Whose): Promise<void>;
   /** One update per change of a bot's order, oldest first. */
@@ -31,8 +31,8 @@ const MAX_PUBLISHED = 2_000;
 const RECORD_TRIES = 5;
 const RECORD_WAIT_MS = 40;
 
-export function createOrderNews(): OrderNews {
-  const protections = createProtectionNews();
+export function createOrderUpdates(): OrderUpdates {
+  const protections = createTriggerUpdates();
   /** The last published update of each order, so that repetitions are skipped. */
   const published = new Map<number, string>();
 

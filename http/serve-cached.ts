@@ -3,12 +3,12 @@ import { GatewayError } from '../core/errors.js';
 import type { Gateway } from '../core/gateway.js';
 import { setClientHeaders, type ReadClient } from './client.js';
 import { CORS_HEADERS, setCorsHeaders } from './cors.js';
-import type { HotReplies } from './hot-replies.js';
+import type { ResponseCache } from './response-cache.js';
 import { addWindows } from './rate-headers.js';
 import { announcesBody, JSON_TYPE, sendError } from './respond.js';
 
 /** Serves cached replies before express: with the same rate limits, the same headers in the same order, and the same bytes. */
-export function answerHotFirst({ entrance }: Gateway, clientOf: ReadClient, hot: HotReplies, app: RequestListener): RequestListener {
+export function serveCached({ entrance }: Gateway, clientOf: ReadClient, hot: ResponseCache, app: RequestListener): RequestListener {
   return (request, response) => {
     const bytes = request.method === 'GET' && !announcesBody(request) ? hot.find(request.url ?? '') : null;
     if (bytes === null) return app(request, response);
