@@ -75,8 +75,8 @@ export const CONSTANT_TYPES: readonly InfoType[] = [
   constant('userAbstraction', OfUser, 'disabled'),
   constant('spotClearinghouseState', OfUser, { balances: [] }),
   constant('maxBuilderFee', OfUser.extend({ builder: User }), 0),
-  ...EMPTY_GLOBAL_LISTS.map((type) => constant(type, OfUser, [])),
-  ...EMPTY_LISTS.map((type) => constant(type, Nothing, [])),
+  ...EMPTY_LISTS.map((type) => constant(type, OfUser, [])),
+  ...EMPTY_GLOBAL_LISTS.map((type) => constant(type, Nothing, [])),
   ...NULLS.map((type) => constant(type, Nothing, null)),
   ...NULLS_OF_USER.map((type) => constant(type, OfUser, null)),
   constant('delegatorSummary', OfUser, {
