@@ -133,14 +133,10 @@ describe('a prepared order that nobody sent in time', () => {
 });
 
 describe('preparing an order', () => {
-  it.each([
-    ['by an agent', false],
-    ['by the trader itself', true],
-  ])('%s asks the node exactly once', async (_who, self) => {
+  it('asks the node exactly once, by an agent and by the trader itself', async () => {
     const proxy = await createFaultProxy({ target: chain.rpcUrl, clock: systemClock });
     const beside = await startSecondGateway(sandbox, { hosts: { rpcUrls: [proxy.url] } });
     try {
-      const own = await newAgentTrader(sandbox, chain, { self });
       const door = {
         ...sandbox,
         async call(path: string, init?: RequestInit) {
@@ -148,22 +144,25 @@ describe('preparing an order', () => {
           return { status: response.status, headers: response.headers, body: await response.json() };
         },
       };
-      const visitor = agentTrader(door, chain, own.trader, own.wallet);
-      await eventually(
-        () => visitor.create(limit()),
-        ({ status }) => status === 201,
-      );
-      const about = own.trader.account.address.slice(2).toLowerCase();
-      const asked: string[] = [];
-      proxy.onRequest((body) => {
-        const text = JSON.stringify(body).toLowerCase();
-        if (text.includes(about)) asked.push(text);
-        return undefined;
-      });
-      for (const type of ['market', 'limit'])
-        expect((await visitor.create(limit({ type, price: type === 'limit' ? '40000' : undefined }))).status).toBe(201);
-      expect(asked).toHaveLength(2);
-      for (const text of asked) for (const method of ['eth_call', 'eth_estimategas']) expect(text).toContain(method);
+      for (const own of [agent, await newAgentTrader(sandbox, chain, { self: true })]) {
+        const visitor = agentTrader(door, chain, own.trader, own.wallet);
+        await eventually(
+          () => visitor.create(limit()),
+          ({ status }) => status === 201,
+        );
+        const about = own.trader.account.address.slice(2).toLowerCase();
+        const asked: string[] = [];
+        const end = proxy.onRequest((body) => {
+          const text = JSON.stringify(body).toLowerCase();
+          if (text.includes(about)) asked.push(text);
+          return undefined;
+        });
+        for (const type of ['market', 'limit'])
+          expect((await visitor.create(limit({ type, price: type === 'limit' ? '40000' : undefined }))).status).toBe(201);
+        end();
+        expect(asked).toHaveLength(2);
+        for (const text of asked) for (const method of ['eth_call', 'eth_estimategas']) expect(text).toContain(method);
+      }
     } finally {
       await beside.stop();
       await proxy.close();

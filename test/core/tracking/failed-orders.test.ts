@@ -16,6 +16,7 @@ let sandbox: TestVenue;
 let chain: ChainControls;
 let venue: Venue;
 let own: ReturnType<typeof storedOrders>;
+let trader: ChainTrader;
 /** A market with opening hours. */
 let eur: number;
 
@@ -24,6 +25,7 @@ beforeAll(async () => {
   chain = firstChain(sandbox);
   venue = venueOf(sandbox.gateway, CHAIN);
   own = storedOrders(sandbox, chain, venue);
+  trader = await newTrader(chain);
   sandbox.controls.prices.jump(0, '60000');
   eur = venue.feed.config().pairs.findIndex((pair) => pair?.from === 'EUR');
 });
@@ -45,7 +47,6 @@ async function failing(trader: ChainTrader, wishes: Parameters<typeof own.place>
 
 describe('an order whose transaction was mined and failed', () => {
   it('is rejected once its hash is known', async () => {
-    const trader = await newTrader(chain);
     const { id, hash } = await failing(trader);
     expect((await own.find(trader, id)).order.status).toBe('prepared');
     await record(id, hash);
@@ -56,16 +57,15 @@ describe('an order whose transaction was mined and failed', () => {
   });
 
   it('is rejected in time, however many hashes that nobody has seen were reported before it', async () => {
-    const [flood, trader] = [await newTrader(chain), await newTrader(chain)];
+    const flood = await newTrader(chain);
     const junk = await Promise.all(Array.from({ length: 110 }, () => own.place(flood, { maxUnsent: 1_000, forMs: 600_000 })));
     for (const { id } of junk) await record(id, `0x${id.toString(16).padStart(64, '0')}`);
     const { id, hash } = await failing(trader, { forMs: 600_000 });
     await record(id, hash);
     expect((await own.reaches(trader, id, 'rejected')).order.reason).toBe('OTHER');
-  }, 90_000);
+  });
 
   it('says PAUSED when the Diamond was', async () => {
-    const trader = await newTrader(chain);
     await own.setActivated(2);
     try {
       const { id, hash } = await failing(trader, { trade: {} });
@@ -77,7 +77,6 @@ describe('an order whose transaction was mined and failed', () => {
   });
 
   it('says OTHER when the market was shut: the contracts know no hours', async () => {
-    const trader = await newTrader(chain);
     setClassOpen(sandbox, eur, false);
     try {
       await eventually(
@@ -93,7 +92,6 @@ describe('an order whose transaction was mined and failed', () => {
   });
 
   it('is rejected by the bytes of before it was handed out afresh, too', async () => {
-    const trader = await newTrader(chain);
     const { orders } = sandbox.gateway.store;
     const { id, data } = await own.place(trader, { trade: TOO_MUCH });
     await orders.giveUp(CHAIN, lowerOf(trader), id, Date.now());
@@ -104,25 +102,24 @@ describe('an order whose transaction was mined and failed', () => {
   });
 
   it('lapses while nobody knows the hash', async () => {
-    const trader = await newTrader(chain);
     const { id } = await failing(trader, { forMs: 3_000 });
     expect((await own.reaches(trader, id, 'expired')).order.reason).toBeNull();
   });
 
   it('is prepared again when the block is reorganised away, and what its bytes become then', async () => {
-    const trader = await newTrader(chain, { usdc: '10' });
+    const poor = await newTrader(chain, { usdc: '10' });
     const trade = { collateralAmount: usdc(100), tradeType: 1, openPrice: price(30_000) };
-    const { id, data } = await own.place(trader, { trade });
-    const hash = await own.broadcast(trader, data);
+    const { id, data } = await own.place(poor, { trade });
+    const hash = await own.broadcast(poor, data);
     await record(id, hash);
-    await own.reaches(trader, id, 'rejected');
-    await own.undo(trader, hash, 1, true);
-    await own.reaches(trader, id, 'prepared');
-    expect((await own.told(trader)).at(-1)).toBe(`correction ${id} prepared`);
-    await chain.faucet.fund(trader.account.address, { usdc: '1000' });
-    await own.send(trader, data);
-    await own.reaches(trader, id, 'open');
-    await expectViewEqualsChain(sandbox.gateway, CHAIN, trader);
+    await own.reaches(poor, id, 'rejected');
+    await own.undo(poor, hash, 1, true);
+    await own.reaches(poor, id, 'prepared');
+    expect((await own.told(poor)).at(-1)).toBe(`correction ${id} prepared`);
+    await chain.faucet.fund(poor.account.address, { usdc: '1000' });
+    await own.send(poor, data);
+    await own.reaches(poor, id, 'open');
+    await expectViewEqualsChain(sandbox.gateway, CHAIN, poor);
   });
 });
 
@@ -131,7 +128,6 @@ describe('a transaction that failed', () => {
   const silentIn = async (block: bigint) => (await venue.chain.logs(block, block)).silent;
 
   it('is what its block holds in silence', async () => {
-    const trader = await newTrader(chain);
     const { hash } = await failing(trader);
     const { data } = await own.place(trader);
     const fine = await own.send(trader, data);
@@ -141,7 +137,6 @@ describe('a transaction that failed', () => {
   });
 
   it('is asked for at once where a block held it in silence, otherwise now and then', async () => {
-    const trader = await newTrader(chain);
     const { id, data } = await own.place(trader, { forMs: 600_000 });
     const hash = `0x${'6f'.repeat(32)}` as const;
     await record(id, hash);
@@ -172,7 +167,6 @@ describe('a transaction that failed', () => {
 
 describe('a hash that is not the order’s', () => {
   it('of a failed transaction rejects nothing; the order lapses', async () => {
-    const trader = await newTrader(chain);
     const other = await failing(trader);
     const { id } = await own.place(trader, { trade: TOO_MUCH, forMs: 2_000 });
     await record(id, other.hash);
@@ -181,7 +175,6 @@ describe('a hash that is not the order’s', () => {
   });
 
   it('nobody has ever seen does not keep the order alive', async () => {
-    const trader = await newTrader(chain);
     const { id } = await own.place(trader, { forMs: 500 });
     await record(id, `0x${'5e'.repeat(32)}`);
     await own.reaches(trader, id, 'expired');
@@ -190,21 +183,21 @@ describe('a hash that is not the order’s', () => {
 
 describe('an order that waits for the oracle', () => {
   it('times out and is filled late', async () => {
-    const trader = await newTrader(chain);
+    const waiting = await newTrader(chain);
     chain.setOraclePolicy(4, { mode: 'hold' });
     sandbox.controls.prices.jump(4, '14');
-    const late = await own.place(trader, { trade: { pairIndex: 4, openPrice: price(14) } });
-    const taken = await own.place(trader, { trade: { pairIndex: 4, openPrice: price(14) } });
-    await own.send(trader, late.data);
-    await own.send(trader, taken.data);
-    await own.reaches(trader, taken.id, 'pending');
+    const late = await own.place(waiting, { trade: { pairIndex: 4, openPrice: price(14) } });
+    const taken = await own.place(waiting, { trade: { pairIndex: 4, openPrice: price(14) } });
+    await own.send(waiting, late.data);
+    await own.send(waiting, taken.data);
+    await own.reaches(waiting, taken.id, 'pending');
     await chain.mine(venue.feed.config().marketOrdersTimeoutBlocks);
-    await own.reaches(trader, late.id, 'timed_out');
-    await own.reaches(trader, taken.id, 'timed_out');
-    await own.send(trader, diamondCall('cancelOrderAfterTimeout', [1]));
-    await own.reaches(trader, taken.id, 'canceled');
+    await own.reaches(waiting, late.id, 'timed_out');
+    await own.reaches(waiting, taken.id, 'timed_out');
+    await own.send(waiting, diamondCall('cancelOrderAfterTimeout', [1]));
+    await own.reaches(waiting, taken.id, 'canceled');
     chain.setOraclePolicy(4, { mode: 'auto' });
-    await own.reaches(trader, late.id, 'filled');
-    await expectViewEqualsChain(sandbox.gateway, CHAIN, trader);
+    await own.reaches(waiting, late.id, 'filled');
+    await expectViewEqualsChain(sandbox.gateway, CHAIN, waiting);
   });
 });
