@@ -14,7 +14,7 @@ import type { LiquidationParams } from '../../domain/market.js';
 import type { Address } from '../../types.js';
 import { diamondAbi } from './diamond-abi.js';
 
-/** Reads of one account. Everything asked in one turn of the event loop travels as one batch. */
+/** Reads of one account. Calls of one turn of the event loop are sent as one batch. */
 
 const ONE_FEE = 1_000_000n;
 /** `TradeType`; the others are resting orders. */
@@ -43,7 +43,7 @@ export async function referrerOf(client: PublicClient, { diamond }: ChainDefinit
   return referrer === null || BigInt(referrer) === 0n ? null : (referrer.toLowerCase() as Address);
 }
 
-/** A Diamond that does not serve a view refuses it; a node that does not answer is another matter. */
+/** A Diamond without the view reverts; a node failure is rethrown. */
 function absentWhenReverted(error: unknown): null {
   if (error instanceof Error && error.name === 'ContractFunctionExecutionError' && /revert|returned no data/i.test(error.message))
     return null;
@@ -160,7 +160,7 @@ async function readDetails(
     client.readContract({ ...view, functionName: 'getPairBorrowingFeeData', args: pairs }),
     client.readContract({ ...view, functionName: 'getPairOisAfterV10Token', args: pairs }),
     client.readContract({ ...view, functionName: 'pairSpreadPArray', args: [traders, pairIndices.map(BigInt)] }),
-    // One price feed or market that is gone must not hide the positions in others.
+    // A missing price feed or market must not hide positions in others.
     Promise.all(
       collateralIndices.map((index) =>
         client.readContract({ ...view, functionName: 'getCollateralPriceUsd', args: [index] }).catch(absentWhenReverted),

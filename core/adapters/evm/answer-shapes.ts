@@ -18,14 +18,14 @@ const isReceipt: Shape = (result) =>
   result !== null &&
   Object.entries(RECEIPT).every(([field, holds]) => holds((result as Readonly<Record<string, unknown>>)[field]));
 
-/** What a wallet's transactions are followed by. A node that answers anything else has not answered, and another may. */
+/** Expected shapes of answers that the relayer's lanes depend on. A malformed answer counts as none, so that another node is tried. */
 const SHAPES: ReadonlyMap<string, Shape> = new Map([
   ['eth_getTransactionReceipt', (result) => result === null || isReceipt(result)],
   ['eth_getTransactionCount', isQuantity],
   ['eth_getBalance', isQuantity],
 ]);
 
-/** An endpoint that answers in a shape of its own is at fault, not who asked it. */
+/** A malformed answer is a fault of the endpoint, not of the caller. */
 export function checkShapes(calls: readonly RpcCall[], answers: readonly RpcAnswer[]): void {
   for (const [at, { method }] of calls.entries()) {
     const answer = answers[at];

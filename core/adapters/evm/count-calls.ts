@@ -18,7 +18,7 @@ export interface CallCounter {
   methods(): readonly MethodTraffic[];
 }
 
-/** Methods are those of our own code, so their number is small and known. */
+/** Only our own code chooses methods, so their number is bounded. */
 export function createCallCounter(): CallCounter {
   const slots = new Map<string, Slot>();
   const slotOf = (method: string): Slot => {

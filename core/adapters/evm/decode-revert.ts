@@ -3,7 +3,7 @@ import type { Revert } from '../../ports/simulation.js';
 import type { Hex } from '../../types.js';
 import { diamondAbi } from './diamond-abi.js';
 
-/** Collaterals speak for themselves: the Diamond hands on what the token said. `Error(string)` and `Panic(uint256)` are known to viem. */
+/** Errors of collateral tokens, which the Diamond passes on. `Error(string)` and `Panic(uint256)` are known to viem. */
 const TOKEN_ERRORS = parseAbi([
   'error ERC20InsufficientBalance(address sender, uint256 balance, uint256 needed)',
   'error ERC20InsufficientAllowance(address spender, uint256 allowance, uint256 needed)',
@@ -29,15 +29,15 @@ export function decodeRevert(data: Hex): Revert {
 const readable = (value: unknown): string => (typeof value === 'string' ? value : String(value));
 
 const REVERTED = 3;
-const FAILED_WORDS = /revert|invalid opcode|out of gas|stack (?:under|over)flow|invalid jump|VM execution error|write protection/i;
+const FAILURE_MESSAGES = /revert|invalid opcode|out of gas|stack (?:under|over)flow|invalid jump|VM execution error|write protection/i;
 
-/** What the contract said when it refused; null when it was the node that had trouble. Nodes have several ways to say it. */
+/** The contract's revert; null when the node failed. Nodes report reverts in several forms. */
 export function revertOf(error: unknown): Revert | null {
   const answer = error instanceof BaseError ? error.walk((cause) => cause instanceof RpcRequestError) : null;
   if (!(answer instanceof RpcRequestError)) return null;
   const data = revertData(answer.data);
   if (data !== null) return decodeRevert(data);
-  return answer.code === REVERTED || FAILED_WORDS.test(answer.details) ? { name: null, args: [], data: '0x' } : null;
+  return answer.code === REVERTED || FAILURE_MESSAGES.test(answer.details) ? { name: null, args: [], data: '0x' } : null;
 }
 
 /** `"0x…"`, `"Reverted 0x…"`, or an object around either. */

@@ -1,6 +1,6 @@
 /**
- * The part of the Diamond's ABI the gateway speaks, as people write it. `npm run abi` turns it into diamond-abi.ts, because parsing
- * three hundred signatures in the type system would cost every build two seconds.
+ * The part of the Diamond's ABI the gateway uses, in human-readable form. `npm run abi` generates diamond-abi.ts from it, because parsing
+ * three hundred signatures in the type system would add two seconds to every build.
  */
 const STRUCTS = [
   'struct Trade { address user; uint32 index; uint16 pairIndex; uint24 leverage; bool long; bool isOpen; uint8 collateralIndex; uint8 tradeType; uint120 collateralAmount; uint64 openPrice; uint64 tp; uint64 sl; bool isCounterTrade; uint160 positionSizeToken; uint24 __placeholder }',
@@ -212,7 +212,7 @@ const READS = [
   'function getReferrerDetails(address referrer) view returns (ReferrerDetails)',
 ] as const;
 
-/** EIP-2535 loupe, asked at start: a selector the Diamond does not serve turns its operation off. */
+/** EIP-2535 loupe, read at start: an operation whose selector the Diamond lacks is turned off. */
 const LOUPE = [
   'struct Facet { address facetAddress; bytes4[] functionSelectors }',
   'function facets() view returns (Facet[])',

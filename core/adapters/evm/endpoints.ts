@@ -3,19 +3,19 @@ import type { Logger } from '../../ports/log.js';
 import { createCallCounter, type CallCounter } from './count-calls.js';
 import { rpcPlace, type RpcPlace } from './rpc-place.js';
 
-/** One node, with what we know of its health. Written by `createEndpoints` alone, except for the two that the transport learns. */
+/** One node and its health. Written only by `createEndpoints`, except for two fields that the RPC client sets. */
 export interface Endpoint {
   readonly place: RpcPlace;
-  /** Host and port: all that may be shown, because providers put keys into the rest. */
+  /** Host and port: the rest of the URL may contain keys and must not be shown. */
   readonly host: string;
-  /** Calls per request that it takes. */
+  /** Maximum calls per request. */
   batchSize: number;
-  /** Until then its answers are not trusted to be about our chain. */
+  /** Until its chain id was checked, its answers are not used. */
   isProven: boolean;
   foreignChainId: number | null;
   failures: number;
   failedAt: number;
-  /** Set while it is left alone; a look that succeeds ends it. */
+  /** Set while it is avoided after failures; a successful probe ends it. */
   restUntil: number | null;
   isLagging: boolean;
   behind: bigint;
@@ -23,7 +23,7 @@ export interface Endpoint {
   latencyMs: number | null;
   lastError: { readonly at: number; readonly text: string } | null;
   lookedAt: number;
-  /** Requests, each with all its calls. */
+  /** Counted per request, not per call. */
   readonly traffic: { answered: number; failed: number };
   readonly calls: CallCounter;
 }
@@ -37,14 +37,14 @@ export interface EndpointsOptions {
 
 export interface Endpoints {
   readonly all: readonly Endpoint[];
-  /** Whom to ask, best first: in the operator's order, those at rest last. For the newest blocks nobody who lags behind. */
+  /** Candidates, best first: in the operator's order, resting ones last. Lagging ones are excluded for the newest blocks. */
   order(isAboutHead: boolean): readonly Endpoint[];
-  /** Why the others are not among them. */
+  /** Why the others are excluded. */
   leftOut(isAboutHead: boolean): readonly string[];
-  /** Those that have not been looked at for a while. */
+  /** Those that are due for a probe. */
   dueForLook(inUse: Endpoint | null): readonly Endpoint[];
   answered(endpoint: Endpoint, ms: number): void;
-  /** Leaves it alone for a while, each time longer. */
+  /** Avoids it for a while, longer each time. */
   failed(endpoint: Endpoint, why: string, restMs: number | null): void;
   sawHead(endpoint: Endpoint, number: bigint): void;
   health(): readonly EndpointHealth[];
@@ -53,16 +53,16 @@ export interface Endpoints {
 const BATCH_SIZE = 100;
 const FIRST_REST_MS = 1_000;
 const LONGEST_REST_MS = 60_000;
-/** Failures further apart than this are counted from the start. */
+/** Failures further apart than this are not consecutive. */
 const STEADY_MS = 60_000;
 const LOOK_EVERY_MS = 5_000;
-/** A head this far behind the others' is no head to trade on. */
+/** A node this far behind the others is lagging. */
 const LAG_MS = 10_000;
 const FEWEST_LAG_BLOCKS = 3;
-/** What others told longer ago says nothing about who lags. */
+/** Heads of other nodes older than this are not compared. */
 const HEAD_MEMORY_MS = 60_000;
 
-/** The health of several nodes of one chain. Pure but for the time it is given: who decides what to send is the transport. */
+/** The health of several nodes of one chain. Deterministic except for the clock; the transport decides what to send. */
 export function createEndpoints({ urls, expectedBlockMs, now, log }: EndpointsOptions): Endpoints {
   const all = urls.map((url, at) => freshEndpoint(url, hostOf(urls, at), urls.length === 1));
   const tolerance = BigInt(Math.max(FEWEST_LAG_BLOCKS, Math.ceil(LAG_MS / expectedBlockMs)));
@@ -135,10 +135,10 @@ function healthOf(endpoint: Endpoint, isUsable: boolean): EndpointHealth {
   return { host, state, failures, latencyMs: latencyMs === null ? null : Math.round(latencyMs), head: head?.number ?? null, lastError };
 }
 
-/** The only endpoint never rests, so its last word has to say how it is. */
+/** A single endpoint never rests, so its last result decides. */
 const isFailing = ({ lastError, head }: Endpoint): boolean => lastError !== null && lastError.at >= (head?.at ?? 0);
 
-/** Who the only one is, is asked of it before anything else; once it has failed, whoever comes back has to say so again. */
+/** A single endpoint starts as proven, because `identify` checks its chain first; after a failure it must prove it again. */
 const freshEndpoint = (url: string, host: string, isProven: boolean): Endpoint => ({
   place: rpcPlace(url),
   host,

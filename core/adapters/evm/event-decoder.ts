@@ -4,12 +4,12 @@ import type { Hex } from '../../types.js';
 type Args = Readonly<Record<string, unknown>>;
 export type EventDecoder = (topics: readonly Hex[], data: Hex) => Args;
 
-/** Of these a topic holds only a hash. */
+/** Types of which a topic contains only a hash. */
 const isHashed = ({ type }: AbiParameter): boolean => type === 'string' || type === 'bytes' || type === 'tuple' || type.endsWith(']');
 
 /**
- * Reads the logs of one event, known by their topic. The library would hash the event's signature anew for every log, which takes longer
- * than reading it. Throws when the log does not fit.
+ * Decodes the logs of one event, selected by topic. The library would hash the event's signature for every log, which takes longer than the
+ * decoding. Throws when the log does not match.
  */
 export function eventDecoder({ inputs }: AbiEvent): EventDecoder {
   const indexed = inputs.filter((input) => input.indexed);

@@ -14,7 +14,7 @@ export interface HeadLineOptions {
 const REDIAL_MS = 2_000;
 const MAX_PAYLOAD = 256 * 1024;
 
-/** Ids of our two questions. */
+/** JSON-RPC ids of the two requests. */
 const CHAIN_ID = 1;
 const SUBSCRIBE = 2;
 
@@ -26,33 +26,33 @@ const Frame = z.union([
 ]);
 
 /**
- * A node's own word for a new block, so that nobody has to ask for it. It only says it sooner: whoever listens goes on asking, and a line
- * that is down, silent or of another chain costs nothing but that head start.
+ * Subscribes to new blocks of a node, to learn of them sooner than by polling. Callers must keep polling: a connection that is down, silent
+ * or of another chain only loses this advantage.
  */
-export function openHeadLine({ url, chainId, clock, log }: HeadLineOptions, tell: (block: BlockHead) => void): Cancel {
+export function openHeadLine({ url, chainId, clock, log }: HeadLineOptions, publish: (block: BlockHead) => void): Cancel {
   let stopped = false;
   let socket: WebSocket | null = null;
   let cancelRedial: Cancel = () => undefined;
 
   const dial = (): void => {
     if (stopped) return;
-    const line = new WebSocket(url, { maxPayload: MAX_PAYLOAD, followRedirects: false });
+    const connection = new WebSocket(url, { maxPayload: MAX_PAYLOAD, followRedirects: false });
     let isProven = false;
-    socket = line;
+    socket = connection;
     const ask = (id: number, method: string, params: readonly string[]): void =>
-      line.send(JSON.stringify({ jsonrpc: '2.0', id, method, params }));
-    line.on('open', () => ask(CHAIN_ID, 'eth_chainId', []));
-    line.on('message', (data: Buffer) => {
+      connection.send(JSON.stringify({ jsonrpc: '2.0', id, method, params }));
+    connection.on('open', () => ask(CHAIN_ID, 'eth_chainId', []));
+    connection.on('message', (data: Buffer) => {
       const frame = readFrame(data);
       if (frame === null) return;
-      if ('method' in frame) return isProven ? tell(headOf(frame.params.result)) : undefined;
+      if ('method' in frame) return isProven ? publish(headOf(frame.params.result)) : undefined;
       isProven = Number(frame.result) === chainId;
       if (isProven) return ask(SUBSCRIBE, 'eth_subscribe', ['newHeads']);
       log.warn('chain.head-line-of-another-chain', { chainId: Number(frame.result) });
-      line.close();
+      connection.close();
     });
-    line.on('error', () => line.terminate());
-    line.on('close', () => {
+    connection.on('error', () => connection.terminate());
+    connection.on('close', () => {
       cancelRedial = stopped ? cancelRedial : clock.after(REDIAL_MS, dial);
     });
   };

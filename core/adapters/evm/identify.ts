@@ -6,7 +6,7 @@ import type { Address, Hex } from '../../types.js';
 import { diamondAbi } from './diamond-abi.js';
 import { troubleOf } from './node-trouble.js';
 
-/** Asks the node who it is, what its Diamond serves and what it takes as collateral; all of it travels as one batch. */
+/** Reads the chain id, the Diamond's functions and its collaterals in one batch. */
 export async function identify(
   client: PublicClient,
   { chainId, diamond, slug }: ChainDefinition,
@@ -24,11 +24,11 @@ export async function identify(
   ]);
   if (found !== chainId) throw new ForeignChainError(`the node serves chain id ${found}, but ${slug} is ${chainId}`);
   if (code === undefined) throw new ForeignChainError(`there is no contract at the Diamond's address ${diamond}`);
-  // One answer that is no address, and the others mean nothing either: it has no table of its facets.
-  const isPublished = facets.every((answer) => answer !== null && WORD.test(answer));
+  // A single malformed answer means that the Diamond has no loupe, so none of the answers is valid.
+  const hasLoupe = facets.every((answer) => answer !== null && WORD.test(answer));
   return {
     chainId,
-    missing: isPublished ? selectors.flatMap(([name], at) => (BigInt(facets[at] ?? 0) === 0n ? [name] : [])) : null,
+    missing: hasLoupe ? selectors.flatMap(([name], at) => (BigInt(facets[at] ?? 0) === 0n ? [name] : [])) : null,
     collaterals: collaterals === null ? null : readCollaterals(collaterals),
     ...(referrers.length > 0 && {
       unlisted: referrers.filter((_, at) => listed[at] === false),
@@ -37,7 +37,7 @@ export async function identify(
   };
 }
 
-/** Whether the protocol has whitelisted the address as a referrer; null where the Diamond does not say. */
+/** Whether the protocol has whitelisted the address as a referrer; null where the Diamond does not expose it. */
 async function isListed(client: PublicClient, diamond: Address, referrer: Address): Promise<boolean | null> {
   const asked = { abi: diamondAbi, functionName: 'getReferrerDetails' } as const;
   const data = await answerOf(client, diamond, encodeFunctionData({ ...asked, args: [referrer] }));
@@ -51,7 +51,7 @@ async function isListed(client: PublicClient, diamond: Address, referrer: Addres
 
 const WORD = /^0x0{24}[0-9a-f]{40}$/i;
 
-/** Null where the contract refuses; throws where the node is the trouble. */
+/** Null where the contract reverts; throws where the node fails. */
 async function answerOf(client: PublicClient, to: Address, data: Hex): Promise<Hex | null> {
   try {
     return (await client.call({ to, data })).data ?? '0x';

@@ -6,9 +6,9 @@ import { exchange, ExchangeFault, type RpcAnswer, type RpcCall } from './rpc-exc
 export type Sent = { readonly answers: readonly RpcAnswer[] } | { readonly fault: string };
 
 export interface Line {
-  /** All calls to this node, in as many requests as it needs; what it shows of its health is written down. Never throws. */
+  /** Sends all calls to this node, in as many requests as it needs, and records its health. Never throws. */
   send(endpoint: Endpoint, calls: readonly RpcCall[], timeoutMs: number): Promise<Sent>;
-  /** Asks those that are not in use for their newest block, now and then. */
+  /** Probes nodes that are not in use for their newest block, from time to time. */
   look(inUse: Endpoint | null): void;
 }
 
@@ -16,7 +16,7 @@ const CHAIN_ID: RpcCall = { method: 'eth_chainId' };
 const BLOCK_NUMBER: RpcCall = { method: 'eth_blockNumber' };
 const LOOK_MS = 3_000;
 
-/** The way to each node, and what is learnt of it on the way. */
+/** RPC client of the nodes; it records their health. */
 export function createLine(endpoints: Endpoints, chain: { readonly chainId: number; readonly slug: string }): Line {
   async function exchangeAll(endpoint: Endpoint, calls: readonly RpcCall[], timeoutMs: number): Promise<RpcAnswer[]> {
     for (;;) {
@@ -31,7 +31,7 @@ export function createLine(endpoints: Endpoints, chain: { readonly chainId: numb
     }
   }
 
-  /** A node of another chain would answer everything, and all of it wrongly; so it says which it is before its first word counts. */
+  /** A node of another chain would answer everything wrongly, so its chain id is checked before its first answer is used. */
   async function proven(endpoint: Endpoint, calls: readonly RpcCall[], timeoutMs: number): Promise<RpcAnswer[]> {
     if (endpoint.isProven) return exchangeAll(endpoint, calls, timeoutMs);
     const answers = await exchangeAll(endpoint, [...calls, CHAIN_ID], timeoutMs);

@@ -13,7 +13,7 @@ const EVENTS: ReadonlyMap<Hex, { readonly name: string; readonly read: EventDeco
     item.type === 'event' && WANTED.has(item.name) ? [[toEventSelector(item), { name: item.name, read: eventDecoder(item) }] as const] : [],
   ),
 );
-/** So few blocks are read whole, in one round trip; of longer ranges only the headers that matter. */
+/** Ranges up to this length are read with full blocks in one round trip; for longer ones only the needed headers are read. */
 const FEW_BLOCKS = 12n;
 
 export async function readLogs(client: PublicClient, { diamond }: ChainDefinition, from: bigint, to: bigint): Promise<LogRange> {
@@ -27,8 +27,8 @@ export async function readLogs(client: PublicClient, { diamond }: ChainDefinitio
   const decoded = logs.flatMap((log) => decode(log, byNumber) ?? []).sort((a, b) => order(a.place, b.place));
   const wanted = new Set(decoded.filter(({ name }) => BEGINNINGS.has(name)).map(({ place }) => place.txHash));
   const inputs = new Map([...(full?.inputs ?? [])].filter(([hash]) => wanted.has(hash)));
-  const heard = new Set(decoded.map(({ place }) => place.txHash));
-  const silent = full && new Map([...full.inputs].filter(([hash]) => full.toDiamond.has(hash) && !heard.has(hash)));
+  const withLog = new Set(decoded.map(({ place }) => place.txHash));
+  const silent = full && new Map([...full.inputs].filter(([hash]) => full.toDiamond.has(hash) && !withLog.has(hash)));
   return { blocks, logs: decoded, inputs, silent };
 }
 
@@ -45,7 +45,7 @@ async function requestLogs(client: PublicClient, address: Hex, from: bigint, to:
   return logs.filter(({ removed }) => !removed).map((log) => formatLog(log) as MinedLog);
 }
 
-/** Headers and what the transactions said, in the round trip of the logs: nothing has to be asked for after them. */
+/** Reads headers and transaction inputs in parallel with the logs, so that no further round trip is needed. */
 async function readFullBlocks(client: PublicClient, diamond: Hex, wanted: readonly bigint[]) {
   const inputs = new Map<Hex, Hex>();
   const toDiamond = new Set<Hex>();
@@ -81,7 +81,7 @@ export async function readBlocks(client: PublicClient, wanted: readonly bigint[]
 
 export const readHead = async (client: PublicClient): Promise<BlockHead> => headIn(await client.getBlock({ blockTag: 'latest' }));
 
-/** viem passes on whatever the node said; a block without its number or hash is pending, or no block at all. */
+/** viem does not validate blocks; one without number or hash is pending or malformed. */
 function headIn({ number, hash, parentHash, timestamp }: { [key in keyof BlockHead]?: BlockHead[key] | null | undefined }): BlockHead {
   if (typeof number !== 'bigint' || typeof timestamp !== 'bigint' || !hash || !parentHash)
     throw new ChainMovedError('the node answered with something that is no mined block');
@@ -95,7 +95,7 @@ function requireLinked(blocks: readonly BlockHead[]): void {
       throw new ChainMovedError(`block ${number} does not follow the one before`);
 }
 
-/** null for what we do not know: a topic of another release, or data that does not fit ours. */
+/** Null for an unknown topic, or data that does not match our ABI. */
 function decode(log: MinedLog, blocks: ReadonlyMap<bigint, BlockHead>): DiamondLog | null {
   const block = blocks.get(log.blockNumber);
   if (!block) throw new ChainMovedError(`a log names block ${log.blockNumber}, which was not asked for`);

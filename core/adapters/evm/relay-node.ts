@@ -3,12 +3,12 @@ import type { Hex } from '../../types.js';
 import type { Receipt, RelayNode, SendVerdict } from '../../ports/relayer.js';
 import { redactText } from '../../observability/redact.js';
 
-/** Rollups charge for their data besides gas; those that do say so here. */
+/** Rollups with a separate data fee report it here. */
 interface RollupReceipt {
   readonly l1Fee?: Hex;
 }
 
-/** Words by which nodes of all makes say the same thing. Read in this order: some sentences contain two of them. */
+/** Messages of the various node implementations. Matched in this order, because some messages contain two of them. */
 const WORDS: readonly (readonly [RegExp, SendVerdict['verdict']])[] = [
   [/already known|already imported|known transaction|alreadyknown|already exists/i, 'accepted'],
   [/nonce too low|nonce is too low|nonce has already been used|invalid nonce.*lower/i, 'nonce-too-low'],
@@ -27,7 +27,7 @@ function verdictOn({ details, url }: RpcRequestError): SendVerdict {
   const verdict = WORDS.find(([words]) => words.test(details))?.[1] ?? 'unknown';
   if (verdict === 'accepted') return { verdict, note: null };
   const said = redactText(details.split('\n', 1)[0] ?? '').slice(0, 200);
-  // What is not about the transaction is about who said it. Of an address, the host is all that may be shown.
+  // A message that is not about the transaction is attributed to the node. Only the host of its URL may be shown.
   return { verdict, note: verdict === 'unknown' ? `${hostOf(url)}: ${said}` : said };
 }
 
@@ -37,7 +37,7 @@ const hostOf = (url: string): string =>
     .split(/[/?#]/, 1)
     .join('');
 
-/** The node as the relayer needs it. */
+/** The node calls the relayer uses. */
 export function createRelayNode(client: PublicClient): RelayNode {
   return {
     async account(address) {
@@ -67,7 +67,7 @@ export function createRelayNode(client: PublicClient): RelayNode {
   };
 }
 
-/** Not every node can say; none is needed where nobody bids. */
+/** Not every node supports it; without competition for block space no priority fee is needed. */
 const priorityFeeOf = async (client: PublicClient): Promise<bigint> => {
   try {
     return BigInt(await client.request({ method: 'eth_maxPriorityFeePerGas' }));

@@ -2,7 +2,7 @@ import type { PublicClient } from 'viem';
 import type { Revert, SeenTransaction } from '../../ports/simulation.js';
 import { revertOf } from './decode-revert.js';
 
-/** The call once more on the state of a block: receipts say that a transaction failed, not why. */
+/** Repeats the call on the state of a block: receipts show that a transaction failed, not why. */
 export async function replay(
   client: PublicClient,
   { from, to, input }: Pick<SeenTransaction, 'from' | 'to' | 'input'>,

@@ -22,13 +22,13 @@ interface FaultOptions {
   readonly isSilence?: boolean;
 }
 
-/** The endpoint gave no answer that could be used. Its message is about the endpoint alone and holds no part of its address. */
+/** The endpoint gave no usable answer. The message contains no part of its URL. */
 export class ExchangeFault extends Error {
   override readonly name = 'ExchangeFault';
   readonly retryAfterMs: number | null;
-  /** It would have answered fewer calls at once. */
+  /** The batch was too large for the endpoint. */
   readonly isTooMany: boolean;
-  /** It took the request and did not answer in time. */
+  /** It accepted the request and did not answer in time. */
   readonly isSilence: boolean;
 
   constructor(message: string, { retryAfterMs = null, isTooMany = false, isSilence = false }: FaultOptions = {}) {
@@ -39,7 +39,7 @@ export class ExchangeFault extends Error {
   }
 }
 
-/** One HTTP request: all calls are answered, each in its place, or it throws. */
+/** One HTTP request: returns an answer for every call, in order, or throws. */
 export async function exchange(place: RpcPlace, calls: readonly RpcCall[], timeoutMs: number): Promise<RpcAnswer[]> {
   const messages = calls.map(({ method, params }, id) => ({ jsonrpc: '2.0', id, method, params }));
   const posted = await postOrFault(place, JSON.stringify(messages.length === 1 ? messages[0] : messages), {
@@ -55,17 +55,17 @@ async function postOrFault(place: RpcPlace, body: string, options: PostOptions):
     return await post(place, body, options);
   } catch (error) {
     if (!(error instanceof PostFault)) throw error;
-    throw new ExchangeFault(wordsOf(error, options.timeoutMs), { isSilence: error.kind === 'silent' });
+    throw new ExchangeFault(messageOf(error, options.timeoutMs), { isSilence: error.kind === 'silent' });
   }
 }
 
-function wordsOf({ kind, message: code }: PostFault, timeoutMs: number): string {
+function messageOf({ kind, message: code }: PostFault, timeoutMs: number): string {
   if (kind === 'too-large') return 'its answer is too large';
   if (kind === 'silent') return `no answer within ${timeoutMs / 1000} s`;
   return `cannot be reached${code === '' ? '' : ` (${code})`}`;
 }
 
-/** A refusal by status is about us or the endpoint; the other statuses carry the node's own words. */
+/** Statuses that reject the request itself; other 4xx contain a JSON-RPC error. */
 function refuseStatus({ status, headers }: Posted): void {
   const isAnswer = status < 300 || (status >= 400 && status < 500);
   if (isAnswer && ![401, 403, 404, 408, 413, 429].includes(status)) return;
@@ -97,7 +97,7 @@ function inOrder(body: unknown, count: number, mask: Mask): RpcAnswer[] {
   return answers;
 }
 
-/** One error for a whole batch: the endpoint takes no batch, or none of this length, or nothing from us now. */
+/** One error for a whole batch: the endpoint takes no batches, none of this size, or nothing from us now. */
 function refusedWhole(body: unknown, mask: Mask): ExchangeFault {
   const answer = answerIn(body, mask);
   if (answer === null || !('error' in answer)) return new ExchangeFault('its answer is not complete');

@@ -3,24 +3,24 @@ import { Agent as TlsAgent } from 'node:https';
 import { urlToHttpOptions } from 'node:url';
 import { hideAddress, type Mask } from '../../observability/mask-secrets.js';
 
-/** A node as HTTP reaches it, worked out once. */
+/** Connection settings of a node, computed once. */
 export interface RpcPlace {
-  /** Without its user. */
+  /** Without user name and password. */
   readonly url: string;
   readonly options: RequestOptions;
   readonly isTls: boolean;
-  /** Takes what is secret of the address out of what the node says. */
+  /** Removes secrets of the URL from the node's messages. */
   readonly mask: Mask;
 }
 
-/** Shorter than servers keep a connection that nobody uses, so that hardly any request meets one that is being closed. */
+/** Shorter than the idle timeout of common servers, so that requests rarely use a connection that is being closed. */
 const IDLE_MS = 4_000;
 
-/** What lies idle in them keeps no process alive. */
+/** Idle sockets do not keep the process alive. */
 const PLAIN = new PlainAgent({ keepAlive: true, timeout: IDLE_MS });
 const TLS = new TlsAgent({ keepAlive: true, timeout: IDLE_MS });
 
-/** Providers whose addresses hold a user mean basic authentication. */
+/** A user name in the URL means basic authentication. */
 export function rpcPlace(address: string): RpcPlace {
   const url = new URL(address);
   const isTls = url.protocol === 'https:';
@@ -45,7 +45,7 @@ export function rpcPlace(address: string): RpcPlace {
   };
 }
 
-/** Passwords hold percent signs that escape nothing. */
+/** A password may contain percent signs that are no escapes. */
 function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
@@ -54,7 +54,7 @@ function decoded(part: string): string {
   }
 }
 
-/** Nobody but the node we were told of hears who we are. Null for what is no address of a node, or one less safe than this. */
+/** Follows a redirect; credentials are sent to the configured origin only. Null for an invalid URL, or a downgrade from TLS. */
 export function movedTo({ url, options, isTls }: RpcPlace, location: string): RpcPlace | null {
   if (!URL.canParse(location, url)) return null;
   const { href, origin, protocol } = new URL(location, url);

@@ -4,9 +4,9 @@ import { createGunzip } from 'node:zlib';
 import { movedTo, type RpcPlace } from './rpc-place.js';
 
 export interface PostOptions {
-  /** For everything until the last byte of the answer. */
+  /** Until the last byte of the answer. */
   readonly timeoutMs: number;
-  /** Large answers are worth being compressed; small ones are sooner sent than packed. */
+  /** Requests compression, which pays off for large answers only. */
   readonly isLarge: boolean;
 }
 
@@ -16,7 +16,7 @@ export interface Posted {
   readonly text: string;
 }
 
-/** Its message is a code such as ECONNREFUSED, or empty. `closed`: a connection from earlier, on which no word came back. */
+/** The message is a code such as ECONNREFUSED, or empty. `closed`: a reused connection closed without an answer. */
 export class PostFault extends Error {
   override readonly name = 'PostFault';
   readonly kind: 'silent' | 'unreachable' | 'closed' | 'too-large';
@@ -31,12 +31,12 @@ const LARGEST_ANSWER = 64 * 1024 * 1024;
 const MOVED: ReadonlySet<number> = new Set([307, 308]);
 const MOST_MOVES = 3;
 
-/** Node's own client: `fetch` spends more time on streams and signals than a node's answer takes to read. */
+/** Uses Node's HTTP client, because `fetch` spends more time on streams and signals than an answer takes to read. */
 export async function post(place: RpcPlace, body: string, { timeoutMs, isLarge }: PostOptions): Promise<Posted> {
   const end = performance.now() + timeoutMs;
   let at: RpcPlace | null = place;
   for (let moves = 0; moves <= MOST_MOVES; moves += 1) {
-    const posted = await postSurely(at, body, { end, isLarge });
+    const posted = await postWithRetry(at, body, { end, isLarge });
     const { location } = posted.headers;
     if (!MOVED.has(posted.status) || location === undefined) return posted;
     at = movedTo(at, location);
@@ -51,10 +51,10 @@ interface Sending {
 }
 
 /**
- * Servers close what lies idle, and may do so just when we write: that says nothing about them, so it is asked again, on a connection of
- * its own. Should the first have been heard after all, nothing is done twice: a question is none the worse, a transaction is the same one.
+ * Servers may close an idle connection just as we write to it. That is no failure of the node, so the request is repeated on a new
+ * connection. If the first one did arrive, nothing happens twice: reads are idempotent, and the same bytes are the same transaction.
  */
-async function postSurely(place: RpcPlace, body: string, sending: Sending): Promise<Posted> {
+async function postWithRetry(place: RpcPlace, body: string, sending: Sending): Promise<Posted> {
   try {
     return await postOnce(place, body, sending);
   } catch (error) {
@@ -93,7 +93,7 @@ function postOnce({ options, isTls }: RpcPlace, body: string, { end, isLarge }: 
 const isClosed = ({ reusedSocket }: ClientRequest, { code }: NodeJS.ErrnoException): boolean =>
   reusedSocket && (code === 'ECONNRESET' || code === 'EPIPE');
 
-/** All of an answer as text. Whoever is done with it does not care to hear so twice. */
+/** Collects the answer as text; calls `done` once. */
 function collect(response: IncomingMessage, done: (fault: PostFault | null, text: string) => void): void {
   if (Number(response.headers['content-length'] ?? 0) > LARGEST_ANSWER) return done(new PostFault('too-large'), '');
   const isPacked = response.headers['content-encoding']?.toLowerCase() === 'gzip';

@@ -20,17 +20,17 @@ export interface SimulationOptions {
 }
 
 /**
- * Everything a write has to know of the chain, asked in one turn of the event loop and so in one round trip. Throws when the node does
- * not answer; what the contract refuses is an answer.
+ * Simulates a write and reads everything it depends on in one turn of the event loop, hence in one round trip. Throws when the node does
+ * not answer; a revert is a result.
  */
 export async function simulate({ client, diamond, tryCall }: SimulationOptions, simulation: Simulation): Promise<SimulationResult> {
   const { trader, sender, data, token, gas: given, isUsual = false } = simulation;
-  // The call as it will be sent, gas and all; when it fails, for want of gas or otherwise, everything is asked to say why.
+  // The call exactly as it will be sent, including gas; when it fails, everything is read to explain why.
   if (given !== undefined && (await tryCall({ from: sender, data, gas: given, isUsual })))
     return { revert: null, gas: given, delegate: sender, token: null };
   const call = { from: sender, to: diamond, data };
   const [revert, gas, delegate, funds] = await Promise.all([
-    refusalOf(client, call),
+    simulatedRevert(client, call),
     estimate(client, call),
     sender === trader ? null : delegateOf(client, diamond, trader),
     token === null ? null : fundsOf(client, token, trader, diamond),
@@ -46,22 +46,22 @@ interface Call {
 
 const ask = (client: PublicClient, call: Call): Promise<Hex> => client.request({ method: 'eth_call', params: [call, 'latest'] });
 
-async function refusalOf(client: PublicClient, call: Call): Promise<Revert | null> {
+async function simulatedRevert(client: PublicClient, call: Call): Promise<Revert | null> {
   try {
     await ask(client, call);
     return null;
   } catch (error) {
-    return refusedOrThrow(error);
+    return revertOrThrow(error);
   }
 }
 
-function refusedOrThrow(error: unknown): Revert {
+function revertOrThrow(error: unknown): Revert {
   const revert = revertOf(error);
   if (revert === null) throw error;
   return revert;
 }
 
-/** An estimate is a help, not a condition: a node that will not give one does not hold up the order. */
+/** The estimate is optional: a node that fails to give one does not block the order. */
 async function estimate(client: PublicClient, call: Call): Promise<bigint | null> {
   try {
     return BigInt(await client.request({ method: 'eth_estimateGas', params: [call] }));
@@ -84,7 +84,7 @@ export async function fundsOf(client: PublicClient, token: Address, trader: Addr
   return { balance: BigInt(balance), allowance: BigInt(allowance) };
 }
 
-/** A Diamond of another release may not serve these views; then the order is judged by the market's own figures alone. */
+/** A Diamond of another release may lack these views; then the order is checked against the market's figures only. */
 export async function openingTerms(
   client: PublicClient,
   diamond: Address,
@@ -92,7 +92,7 @@ export async function openingTerms(
   pairIndex: number,
 ): Promise<OpeningTerms | null> {
   const data = encodeFunctionData({ ...USER_IMPACT, args: [trader, BigInt(pairIndex)] });
-  const answer = await ask(client, { to: diamond, data }).catch(nothingWhenRefused);
+  const answer = await ask(client, { to: diamond, data }).catch(nullWhenReverted);
   if (answer === null) return null;
   const { fixedSpreadP, cumulVolPriceImpactMultiplier } = decodeFunctionResult({ abi: USER_IMPACT.abi, data: answer });
   return { fixedSpreadP: BigInt(fixedSpreadP), cumulVolPriceImpactMultiplier: BigInt(cumulVolPriceImpactMultiplier) };
@@ -104,7 +104,7 @@ export async function fitsGroupOi(
   { collateralIndex, pairIndex, long, positionSizeCollateral }: OpeningQuestion,
 ): Promise<boolean | null> {
   const data = encodeFunctionData({ ...GROUP_OI, args: [collateralIndex, pairIndex, long, positionSizeCollateral] });
-  const answer = await ask(client, { to: diamond, data }).catch(nothingWhenRefused);
+  const answer = await ask(client, { to: diamond, data }).catch(nullWhenReverted);
   return answer === null ? null : decodeFunctionResult({ abi: GROUP_OI.abi, data: answer });
 }
 
@@ -114,10 +114,8 @@ export async function pairOpenInterest(
   { collateralIndex, pairIndex }: Pick<OpeningQuestion, 'pairIndex' | 'collateralIndex'>,
 ): Promise<PairOpenInterest | null> {
   const [tokens, before] = await Promise.all([
-    ask(client, { to: diamond, data: encodeFunctionData({ ...OI_TOKEN, args: [[collateralIndex], [pairIndex]] }) }).catch(
-      nothingWhenRefused,
-    ),
-    ask(client, { to: diamond, data: encodeFunctionData({ ...OI_BEFORE, args: [collateralIndex, pairIndex] }) }).catch(nothingWhenRefused),
+    ask(client, { to: diamond, data: encodeFunctionData({ ...OI_TOKEN, args: [[collateralIndex], [pairIndex]] }) }).catch(nullWhenReverted),
+    ask(client, { to: diamond, data: encodeFunctionData({ ...OI_BEFORE, args: [collateralIndex, pairIndex] }) }).catch(nullWhenReverted),
   ]);
   if (tokens === null || before === null) return null;
   const [sides] = decodeFunctionResult({ abi: OI_TOKEN.abi, data: tokens });
@@ -125,7 +123,7 @@ export async function pairOpenInterest(
   return sides ? { oiToken: { long: sides.oiLongToken, short: sides.oiShortToken }, oiBeforeV10: { long, short } } : null;
 }
 
-/** A part of the fee is asked for, because the contract tells a discount by nothing else. */
+/** The contract exposes a discount only as the discounted part of a given fee. */
 const WHOLE_FEE = 1_000n;
 
 export async function updateFees(
@@ -135,20 +133,20 @@ export async function updateFees(
   { collateralIndex, pairIndex }: Pick<OpeningQuestion, 'pairIndex' | 'collateralIndex'>,
 ): Promise<UpdateFees | null> {
   const [params, fee] = await Promise.all([
-    ask(client, { to: diamond, data: encodeFunctionData({ ...FEE_PARAMS, args: [collateralIndex, pairIndex] }) }).catch(nothingWhenRefused),
-    ask(client, { to: diamond, data: encodeFunctionData({ ...FEE_AMOUNT, args: [trader, WHOLE_FEE] }) }).catch(nothingWhenRefused),
+    ask(client, { to: diamond, data: encodeFunctionData({ ...FEE_PARAMS, args: [collateralIndex, pairIndex] }) }).catch(nullWhenReverted),
+    ask(client, { to: diamond, data: encodeFunctionData({ ...FEE_AMOUNT, args: [trader, WHOLE_FEE] }) }).catch(nullWhenReverted),
   ]);
   if (params === null || fee === null) return null;
   const { govFeeP } = decodeFunctionResult({ abi: FEE_PARAMS.abi, data: params });
   return { govFeeP: BigInt(govFeeP), feeMultiplier: decodeFunctionResult({ abi: FEE_AMOUNT.abi, data: fee }) };
 }
 
-function nothingWhenRefused(error: unknown): null {
-  refusedOrThrow(error);
+function nullWhenReverted(error: unknown): null {
+  revertOrThrow(error);
   return null;
 }
 
-/** The item alone and its selector, worked out once: a selector is a hash, and takes longer than all the rest of a call. */
+/** Prepared once, because hashing a selector takes longer than the rest of a call. */
 const DELEGATE = prepareEncodeFunctionData({ abi: diamondAbi, functionName: 'getTradingDelegate' });
 const USER_IMPACT = prepareEncodeFunctionData({ abi: diamondAbi, functionName: 'getUserPriceImpact' });
 const GROUP_OI = prepareEncodeFunctionData({ abi: diamondAbi, functionName: 'withinMaxBorrowingGroupOi' });

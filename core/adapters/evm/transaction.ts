@@ -2,7 +2,7 @@ import type { PublicClient } from 'viem';
 import type { SeenTransaction } from '../../ports/simulation.js';
 import type { Address, Hex } from '../../types.js';
 
-/** What the node knows of a transaction, receipt included, in one round trip; null when it knows nothing. */
+/** A transaction with its receipt, in one round trip; null when the node does not have it. */
 export async function seenTransaction(client: PublicClient, hash: Hex): Promise<SeenTransaction | null> {
   const [transaction, mined] = await Promise.all([
     client.request({ method: 'eth_getTransactionByHash', params: [hash] }),

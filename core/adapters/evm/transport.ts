@@ -10,12 +10,12 @@ import type { RpcAnswer, RpcCall } from './rpc-exchange.js';
 
 export interface RpcTransport {
   readonly transport: Transport;
-  /** Asks what takes several round trips of one node alone; should that node fail in between, all of it is asked of another. */
+  /** Sends all calls of a multi-step read to one node; if that node fails in between, everything is repeated on another. */
   readonly ask: <Answer>(question: () => Promise<Answer>) => Promise<Answer>;
 }
 
 interface Question {
-  /** Who answered its first calls and has to answer the others. */
+  /** The node that answered the first calls and must answer the rest. */
   endpoint: Endpoint | null;
   isBroken: boolean;
 }
@@ -23,7 +23,7 @@ interface Question {
 interface Entry {
   readonly call: RpcCall;
   readonly question: Question | null;
-  /** Null outside of any trace. */
+  /** Null without a trace. */
   readonly span: Span | null;
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: Error) => void;
@@ -36,16 +36,16 @@ export interface RpcTransportOptions {
   readonly tracer?: Tracer | null;
 }
 
-/** Time for a batch on all nodes together; a node that keeps silent is left for the next one sooner. */
-const PATIENCE_MS = 8_000;
+/** Total time for a batch on all nodes; a silent node is given up sooner. */
+const TOTAL_MS = 8_000;
 const SILENCE_MS = 3_000;
-/** Calls of a batch: providers refuse long ones, and who asked for little should not wait for the answers of a hundred others. */
-const MOST_AT_ONCE = 100;
+/** Calls per batch: providers reject longer ones, and a small request should not wait for a hundred other answers. */
+const MAX_BATCH = 100;
 const SECOND_TRY_AFTER_MS = 100;
 
 /**
- * Calls of one turn of the event loop travel together, to one node, as far as a batch may be long. When the node fails, the whole batch goes
- * to the next at once, so that nobody's answers are ever mixed.
+ * Calls of one turn of the event loop are sent as one batch to one node, up to the maximum size. When the node fails, the whole batch goes
+ * to the next one, so that a batch never mixes answers of two nodes.
  */
 export function createRpcTransport({ endpoints, chainId, slug, tracer = null }: RpcTransportOptions): RpcTransport {
   const line = createLine(endpoints, { chainId, slug });
@@ -58,7 +58,7 @@ export function createRpcTransport({ endpoints, chainId, slug, tracer = null }: 
     waiting = [];
     for (const pinned of new Set(entries.map(pinOf)))
       for (const batch of batchesOf(entries.filter((entry) => pinOf(entry) === pinned)))
-        void carry({ entries: batch, pinned, endpoints, line });
+        void sendBatch({ entries: batch, pinned, endpoints, line });
   }
 
   const request = ({ method, params }: { method: string; params?: unknown }): Promise<unknown> =>
@@ -83,9 +83,9 @@ export function createRpcTransport({ endpoints, chainId, slug, tracer = null }: 
   };
 }
 
-/** What belongs to one question stays together; all else is filled up in its order. */
+/** Calls of one multi-step read stay in one batch; others fill batches in order. */
 function batchesOf(entries: readonly Entry[]): Entry[][] {
-  if (entries.length <= MOST_AT_ONCE) return [[...entries]];
+  if (entries.length <= MAX_BATCH) return [[...entries]];
   const together = new Map<unknown, Entry[]>();
   for (const entry of entries) {
     const key = entry.question ?? entry;
@@ -94,7 +94,7 @@ function batchesOf(entries: readonly Entry[]): Entry[][] {
   const batches: Entry[][] = [];
   for (const group of together.values()) {
     const last = batches.at(-1);
-    if (last && last.length + group.length <= MOST_AT_ONCE) last.push(...group);
+    if (last && last.length + group.length <= MAX_BATCH) last.push(...group);
     else batches.push(group);
   }
   return batches;
@@ -102,25 +102,25 @@ function batchesOf(entries: readonly Entry[]): Entry[][] {
 
 const pinOf = ({ question }: Entry): Endpoint | null => question?.endpoint ?? null;
 
-interface Load {
+interface Batch {
   readonly entries: readonly Entry[];
   readonly pinned: Endpoint | null;
   readonly endpoints: Endpoints;
   readonly line: Line;
 }
 
-/** Brings a batch to an end: answered by one node, or refused with what each of them said. Never throws. */
-async function carry(load: Load): Promise<void> {
-  const { entries, pinned, endpoints, line } = load;
+/** Completes a batch: answered by one node, or rejected with the faults of all. Never throws. */
+async function sendBatch(given: Batch): Promise<void> {
+  const { entries, pinned, endpoints, line } = given;
   const calls = entries.map(({ call }) => call);
   const isAboutHead = calls.some(asksForHead);
   const order = pinned === null ? endpoints.order(isAboutHead) : [pinned];
   line.look(order[0] ?? null);
   const isOnly = endpoints.all.length === 1;
   const tries = isOnly && !calls.some(({ method }) => method === 'eth_sendRawTransaction') ? [...order, ...order] : order;
-  const end = performance.now() + PATIENCE_MS;
+  const end = performance.now() + TOTAL_MS;
   const faults: string[] = [];
-  let troubled: { readonly endpoint: Endpoint; readonly answers: readonly RpcAnswer[] } | null = null;
+  let fallback: { readonly endpoint: Endpoint; readonly answers: readonly RpcAnswer[] } | null = null;
   for (const [at, endpoint] of tries.entries()) {
     if (isOnly && at > 0) await new Promise((resolve) => setTimeout(resolve, SECOND_TRY_AFTER_MS));
     const left = Math.round(end - performance.now());
@@ -129,10 +129,10 @@ async function carry(load: Load): Promise<void> {
     if ('fault' in outcome) faults.push(`${endpoint.host}: ${outcome.fault}`);
     else if (isAboutHead && endpoint.isLagging) continue;
     else if (isGood(endpoint, calls, outcome.answers, endpoints)) return deliver(entries, endpoint, outcome.answers);
-    else troubled ??= { endpoint, answers: outcome.answers };
+    else fallback ??= { endpoint, answers: outcome.answers };
   }
   if (pinned !== null) for (const { question } of entries) if (question !== null) question.isBroken = true;
-  if (troubled !== null) return deliver(entries, troubled.endpoint, troubled.answers);
+  if (fallback !== null) return deliver(entries, fallback.endpoint, fallback.answers);
   const leftOut = pinned === null ? endpoints.leftOut(isAboutHead) : [];
   const error = new NoNodeError(
     [...new Set(faults), ...leftOut],
@@ -144,7 +144,7 @@ async function carry(load: Load): Promise<void> {
   }
 }
 
-/** The method alone: what is asked and answered is the trader's business. */
+/** Records the method only: parameters and results are the trader's data. */
 function spanFor(tracer: Tracer, chain: string, method: string): Span | null {
   if (tracer.current() === null) return null;
   return tracer.begin(`rpc ${method}`, {
@@ -160,7 +160,7 @@ const asksForHead = ({ method, params }: RpcCall): boolean =>
   method === 'eth_blockNumber' ||
   (method === 'eth_getBlockByNumber' && Array.isArray(params) && NEWEST.has(params[0]));
 
-/** Whether these answers may be given out, or whether another node should be asked first. */
+/** Whether these answers are final, or another node should be tried first. */
 function isGood(endpoint: Endpoint, calls: readonly RpcCall[], answers: readonly RpcAnswer[], endpoints: Endpoints): boolean {
   const errors = answers.flatMap((answer, at) => ('error' in answer ? [{ method: calls[at]?.method ?? '', error: answer.error }] : []));
   const rests = errors.find(({ method, error }) => troubleOf(method, error) === 'rest');

@@ -3,12 +3,12 @@ import type { Clock } from '../../ports/clock.js';
 import type { Address, Hex } from '../../types.js';
 import { diamondAbi } from './diamond-abi.js';
 
-/** A call of the Diamond as it is to be sent. */
+/** A call of the Diamond as it will be sent. */
 export interface Trial {
   readonly from: Address;
   readonly data: Hex;
   readonly gas: bigint;
-  /** Others like it passed alone a moment ago. */
+  /** Similar calls passed individually a moment ago. */
   readonly isUsual: boolean;
 }
 
@@ -17,24 +17,23 @@ export type Try = (trial: Trial) => Promise<boolean>;
 interface Group {
   readonly trials: Trial[];
   readonly havePassed: Promise<boolean>;
-  /** How many of them passed alone after they failed together. */
+  /** How many of them passed individually after the batch failed. */
   passedAlone: number;
 }
 
-/** As many as the Diamond takes. */
-const MOST_TOGETHER = 20;
-/** Where calls pass alone and not together, the Diamond may not serve the way they are put together. */
-const ALONE_MS = 60_000;
+/** Limit of the Diamond's multicall. */
+const MAX_BATCH = 20;
+/** Where calls pass individually and not as a batch, this Diamond may lack multicall. */
+const UNBATCHED_MS = 60_000;
 
 /**
- * Whether calls would pass. Usual ones of one sender that come in one turn of the event loop are tried one after the other in a single
- * question, which takes a node half the work. Only what uses things up may be tried so: what passes behind others has the means to pass
- * alone. How much gas it takes alone does not show, which is why one like it must have passed with as much. What fails in company is tried
- * alone.
+ * Simulates calls. Usual calls of one sender in one turn of the event loop are simulated as one multicall, which halves the node's work.
+ * Only calls that consume funds may be batched: a call that passes after others also passes alone. The multicall does not show the gas of
+ * each call, so a similar call must have passed with the same gas before. Calls of a failed batch are simulated individually.
  */
 export function createTry(client: PublicClient, diamond: Address, clock: Clock): Try {
   const gathering = new Map<Address, Group>();
-  let aloneUntil = 0;
+  let unbatchedUntil = 0;
 
   async function passes(from: Address, data: Hex, gas: bigint): Promise<boolean> {
     try {
@@ -50,12 +49,12 @@ export function createTry(client: PublicClient, diamond: Address, clock: Clock):
   function groupOf(trial: Trial): Group {
     const { from } = trial;
     const last = gathering.get(from);
-    if (last && last.trials.length < MOST_TOGETHER) {
+    if (last && last.trials.length < MAX_BATCH) {
       last.trials.push(trial);
       return last;
     }
     const trials = [trial];
-    // What one answer of the database set going is there by then.
+    // Calls that one database answer triggered have been added by then.
     const isComplete = new Promise<void>((resolve) => process.nextTick(resolve));
     const havePassed = isComplete.then(() => {
       if (gathering.get(from) === group) gathering.delete(from);
@@ -73,12 +72,12 @@ export function createTry(client: PublicClient, diamond: Address, clock: Clock):
   }
 
   return async (trial) => {
-    if (!trial.isUsual || clock.now() < aloneUntil) return passesAlone(trial);
+    if (!trial.isUsual || clock.now() < unbatchedUntil) return passesAlone(trial);
     const group = groupOf(trial);
     if (await group.havePassed) return true;
     const hasPassed = await passesAlone(trial);
     if (hasPassed) group.passedAlone += 1;
-    if (group.trials.length > 1 && group.passedAlone === group.trials.length) aloneUntil = clock.now() + ALONE_MS;
+    if (group.trials.length > 1 && group.passedAlone === group.trials.length) unbatchedUntil = clock.now() + UNBATCHED_MS;
     return hasPassed;
   };
 }

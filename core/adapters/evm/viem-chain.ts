@@ -23,15 +23,15 @@ import { isValidSignature } from './wallet-signature.js';
 export interface ViemChainOptions {
   readonly definition: ChainDefinition;
   readonly rpcUrls: readonly string[];
-  /** Nodes to listen to; absent = none. */
+  /** Nodes to subscribe to; absent = none. */
   readonly wsUrls?: readonly string[];
   readonly clock: Clock;
   readonly log: Logger;
-  /** Null or absent: calls are no spans. */
+  /** Null or absent: calls are not traced. */
   readonly tracer?: Tracer | null;
 }
 
-/** The Chain port over JSON-RPC. One file per question; calls of one turn of the event loop travel in batches, those of one question in one, to one node. */
+/** The Chain port over JSON-RPC. Calls of one turn of the event loop are batched; those of one multi-step read go to one node. */
 export function createViemChain({ definition, rpcUrls, wsUrls = [], clock, log, tracer = null }: ViemChainOptions): Chain {
   const { chainId, slug, expectedBlockMs } = definition;
   const endpoints = createEndpoints({ urls: rpcUrls, expectedBlockMs, now: () => clock.now(), log });
@@ -68,8 +68,8 @@ export function createViemChain({ definition, rpcUrls, wsUrls = [], clock, log, 
     transaction: (hash) => seenTransaction(client, hash),
     outcome: (hash) => outcomeOf(client, hash),
     heads(listener) {
-      const lines = wsUrls.map((url) => openHeadLine({ url, chainId, clock, log }, listener));
-      return () => lines.forEach((hangUp) => hangUp());
+      const subscriptions = wsUrls.map((url) => openHeadLine({ url, chainId, clock, log }, listener));
+      return () => subscriptions.forEach((cancel) => cancel());
     },
     head: () => readHead(client),
   };

@@ -9,10 +9,10 @@ interface View {
   readonly data: Hex;
 }
 
-/** The Diamond takes no more calls at once. */
+/** Limit of the Diamond's multicall. */
 const PACK = 20;
 
-/** Reads of the Diamond travel in its own `multicall`; where it serves none, and for other contracts, one by one in JSON-RPC batches. */
+/** Batches reads of the Diamond in its `multicall`; without one, and for other contracts, they are single calls in JSON-RPC batches. */
 export function createViews(client: PublicClient, { diamond }: ChainDefinition): Chain['views'] {
   let canPack = true;
 
@@ -50,7 +50,7 @@ export function createViews(client: PublicClient, { diamond }: ChainDefinition):
   };
 }
 
-/** The node answered, and the contract said no. */
+/** The node answered, and the contract reverted. */
 const isRevert = (error: unknown): boolean =>
   error instanceof BaseError &&
   error.walk((cause) => cause instanceof RpcRequestError) !== null &&

@@ -10,9 +10,9 @@ import type { Address, Hex } from '../../types.js';
 import type { WalletCall } from './wallet-call.js';
 
 const erc1271 = parseAbi(['function isValidSignature(bytes32 digest, bytes signature) view returns (bytes4)']);
-/** What a wallet answers that approves: the selector of its own function, in the first four bytes of a word. */
+/** The ERC-1271 magic value: the function's selector in the first four bytes of a word. */
 const APPROVED = /^0x1626ba7e0{56}/;
-/** `true` out of the validator that ERC-6492 runs as a constructor. */
+/** `true` from the ERC-6492 validator, which runs as a constructor. */
 const VALID = /^0x0*1$/;
 
 /** Passkeys checked in Solidity take about 400,000; a wallet of many owners about 10,000 each. */
@@ -21,9 +21,9 @@ const CHECK_GAS = 1_000_000n;
 const DEPLOY_GAS = 3_000_000n;
 
 /**
- * A contract wallet's verdict (ERC-1271). One that is not deployed yet is deployed inside the call when the signature brings its factory
- * along (ERC-6492). Both run code of a stranger's choice, with gas for a signature check and no more.
- * Throws when the node did not answer, so that a fault of ours is never taken for a refusal of theirs.
+ * Validates a contract wallet's signature (ERC-1271). A wallet that is not deployed yet is deployed inside the call if the signature has
+ * its factory (ERC-6492). Both run untrusted code, with gas for a signature check only. Throws when the node does not answer, so that
+ * a node failure is never taken for an invalid signature.
  */
 export async function isValidSignature(ask: WalletCall, wallet: Address, digest: Hex, signature: Hex): Promise<boolean> {
   if (isErc6492Signature(signature)) {

@@ -4,7 +4,7 @@ import { beforeV10InP10 } from '../../../domain/pricing/exposure.js';
 import type { Rules } from './read-rules.js';
 import type { Exposure, State } from './read-state.js';
 
-/** The contract's answers as the snapshot every calculation stands on; hours are not on chain, so the calendar decides them. */
+/** Builds the market configuration from contract reads; trading hours are not on chain, so the calendar decides them. */
 export function composeOnchain(rules: Rules, state: State, refreshedAt: number): MarketConfig {
   const [slot1, slot2] = rules.mapping;
   return {
@@ -67,7 +67,7 @@ function pairAt(rules: Rules, state: State, index: number): Pair | null {
   };
 }
 
-/** Null for a collateral whose token has no name to call it by. */
+/** Null for a collateral whose token has no usable symbol. */
 function collateralAt(rules: Rules, state: State, at: number): Collateral | null {
   const [facts, symbol, exposure] = [rules.collaterals[at], rules.symbols[at], state.exposures[at]];
   if (!facts || symbol === null || symbol === undefined) return null;

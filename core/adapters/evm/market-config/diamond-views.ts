@@ -27,7 +27,7 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
-/** Typed reads at one block; what is asked for in one turn of the event loop travels together. */
+/** Typed reads at one block; reads of one turn of the event loop are sent as one batch. */
 export function createDiamondViews(views: Chain['views'], diamond: Address, block: bigint): DiamondViews {
   let waiting: Waiting[] = [];
 
@@ -51,7 +51,7 @@ export function createDiamondViews(views: Chain['views'], diamond: Address, bloc
   return {
     call,
     async view(functionName, args) {
-      // viem's own types cannot follow a name that is still a parameter.
+      // viem's types cannot infer from a generic function name.
       const request = { abi: diamondAbi, functionName, args } as unknown as Parameters<typeof encodeFunctionData>[0];
       const data = await call(diamond, encodeFunctionData(request));
       return decodeFunctionResult({ ...request, data }) as never;

@@ -11,9 +11,9 @@ import { readRules, type Rules } from './read-rules.js';
 import { readState } from './read-state.js';
 
 export interface OnchainConfig {
-  /** What the contract said last; null while it is not asked, and before its first answer. */
+  /** The last configuration read; null while it is not needed, and before the first read. */
   config(): MarketConfig | null;
-  /** Reads the contract again and again while it is needed; asking it costs hundreds of reads. */
+  /** Reads the contract periodically while it is needed, because each read takes hundreds of calls. */
   need(isNeeded: boolean): void;
   stop(): void;
 }
@@ -26,10 +26,10 @@ export interface OnchainConfigOptions {
 }
 
 const REFRESH_MS = 15_000;
-/** Governance moves slowly. */
+/** Governance parameters change rarely. */
 const RULES_MS = 600_000;
 
-/** The protocol's parameters and open interest straight from the contract, for when its backend is silent. There are no prices on chain. */
+/** The protocol's parameters and open interest from the contract, while its backend is silent. There are no prices on chain. */
 export function createOnchainConfig(options: OnchainConfigOptions & { readonly onChange?: () => void }): OnchainConfig {
   const { definition, chain, clock, log } = options;
   let config: MarketConfig | null = null;

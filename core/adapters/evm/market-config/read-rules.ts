@@ -20,7 +20,7 @@ async function readPairs(diamond: DiamondViews, count: number) {
   return { pairs, liquidation, counterLeverages, counterMultipliers, maxLeverages, depths, factors };
 }
 
-/** What governance decides per collateral and pair. */
+/** Governance parameters per collateral and pair. */
 async function readTerms(diamond: DiamondViews, collateralIndex: number, count: number) {
   const pairs = range(count);
   const collaterals = pairs.map(() => collateralIndex);
@@ -34,7 +34,7 @@ async function readTerms(diamond: DiamondViews, collateralIndex: number, count: 
   return { skewDepths, global, fundingParams, borrowingParams, maxOi };
 }
 
-/** What only governance changes. */
+/** Everything that only governance changes. */
 export async function readRules(diamond: DiamondViews) {
   const [pairsCount, groupsCount, feesCount, collaterals, windows, mapping] = await Promise.all([
     diamond.view('pairsCount', []),

@@ -1,7 +1,7 @@
 import type { DiamondViews } from './diamond-views.js';
 import { range, type Rules } from './read-rules.js';
 
-/** What trading changes per collateral and pair. */
+/** State that trading changes, per collateral and pair. */
 async function readExposure(diamond: DiamondViews, collateralIndex: number, count: number) {
   const pairs = range(count);
   const collaterals = pairs.map(() => collateralIndex);
@@ -11,7 +11,7 @@ async function readExposure(diamond: DiamondViews, collateralIndex: number, coun
     diamond.view('getPairBorrowingFeeData', [collaterals, pairs]),
     diamond.view('getPairOisAfterV10Collateral', [collaterals, pairs]),
     diamond.view('getPairOisAfterV10Token', [collaterals, pairs]),
-    // It shrinks whenever a trade from before v10 closes.
+    // Decreases whenever a trade from before v10 closes.
     Promise.all(pairs.map((pair) => diamond.view('getPairOisBeforeV10Collateral', [collateralIndex, pair]))),
   ]);
   return { priceUsd, fundingData, borrowingData, oiCollateral, oiToken, oiBefore };
@@ -41,7 +41,7 @@ export async function readState(views: () => DiamondViews, rules: Rules, timesta
     readWindows(diamond, rules, timestamp),
     Promise.all(
       rules.collaterals.map(({ isActive }, at) =>
-        // Positions may be left in a collateral that is switched off. It travels alone: if its price feed is gone, the others do not need it.
+        // A disabled collateral may still have positions. It is read in its own batch, because a missing price feed would fail the others.
         isActive ? readExposure(diamond, at + 1, count) : readExposure(views(), at + 1, count).catch(() => null),
       ),
     ),

@@ -85,7 +85,7 @@ async function initialise({ folder, account, native, durable, signal }: ClusterP
 const INITDB = ['--auth=scram-sha-256', '--encoding=UTF8', '--locale=C', '--wal-segsize=4', '--no-instructions'];
 
 function complaintOf(output: readonly string[]): string {
-  const line = output.find((text) => /(?:error|fatal|panic):/i.test(text)) ?? output.at(-1) ?? 'it output nothing';
+  const line = output.find((text) => /(?:error|fatal|panic):/i.test(text)) ?? output.at(-1) ?? 'no output';
   return line.replace(/^.*?(?:error|fatal|panic):\s*|^initdb:\s*/i, '').replace(/\.$/, '');
 }
 
