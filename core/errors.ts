@@ -1,4 +1,4 @@
-/** The one catalogue: code → HTTP status, sentence, shape of `details`. Throw sites are checked against it by the compiler. */
+/** The only catalogue: code → HTTP status, sentence, shape of `details`. The compiler checks throw sites against it. */
 
 export interface TransactionRequest {
   to: string;
@@ -110,7 +110,7 @@ export const CATALOGUE = {
       errorName: string;
       calldata: string;
       args?: readonly string[];
-      /** `callback`: the request would be mined, and the oracle's answer would find it refused. */
+      /** `callback`: the request would be mined, but the oracle callback would reject it. */
       stage?: string;
       funds?: { collateral: string; required: string; balance: string; allowance: string };
       approvalTx?: TransactionRequest;
@@ -149,7 +149,7 @@ function describeIssue(issue: Issue): string {
 export type ErrorCode = keyof typeof CATALOGUE;
 export type ErrorDetails<Code extends ErrorCode> = (typeof CATALOGUE)[Code] extends Entry<infer Details> ? Details : never;
 
-/** What the caller may know. Anything else that is thrown becomes INTERNAL at the one handler of each door. */
+/** An error for the caller. Anything else that is thrown becomes INTERNAL in the handler of each front end. */
 export class GatewayError<Code extends ErrorCode = ErrorCode> extends Error {
   override readonly name = 'GatewayError';
   readonly code: Code;
@@ -165,10 +165,10 @@ export class GatewayError<Code extends ErrorCode = ErrorCode> extends Error {
   }
 }
 
-/** An outage of our own is over in seconds or not soon; a second spreads those who come back. */
+/** Outages of our own are over in seconds or last long; one second spreads retries. */
 const OUTAGE_SECONDS = 1;
 
-/** How long to wait before trying again; null where trying again does not help. */
+/** How long to wait before a retry; null where a retry does not help. */
 export function retryAfterSeconds(error: GatewayError): number | null {
   if (error.code === 'RATE_LIMITED') return (error as GatewayError<'RATE_LIMITED'>).details.retryAfterSeconds;
   return error.code === 'NOT_READY' ? OUTAGE_SECONDS : null;

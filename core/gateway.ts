@@ -26,24 +26,24 @@ export interface Venue {
   readonly definition: ChainDefinition & { readonly slug: ChainSlug };
   readonly chain: Chain;
   readonly feed: MarketFeed;
-  /** Null: the facade can be read here, not traded through. */
+  /** Null: the facade is read-only here. */
   readonly relayer: Relayer | null;
   readonly referrers: Referrers;
   readonly candles: CandleRecorder;
   readonly clock: Clock;
   readonly log: Logger;
-  /** What the head watch knows; the only mutable part, written by `core/indexer/watch-head.ts` alone. */
+  /** State of the head watch; the only mutable part, written only by `core/indexer/watch-head.ts`. */
   readonly state: VenueState;
 }
 
 export interface VenueState {
   facts: ChainFacts | null;
   head: { readonly block: BlockHead; readonly seenAt: number } | null;
-  /** Why the node could not be asked the last time; null while it answers. */
+  /** The last node failure; null while it answers. */
   fault: string | null;
-  /** How far the chain's events are in; written by `core/indexer/follow-chain.ts` alone. */
+  /** How far the chain is indexed; written only by `core/indexer/follow-chain.ts`. */
   readonly followed: { block: bigint | null; caughtUpAt: number | null; fault: string | null };
-  /** Set while the events are far behind the head; written by the head watch. */
+  /** Set while the index is far behind the head; written by the head watch. */
   catchUp: CatchUp | null;
 }
 
@@ -51,7 +51,7 @@ export interface GatewayEvents {
   head: { readonly venue: Venue; readonly block: BlockHead };
   prices: { readonly venue: Venue; readonly pairs: readonly number[] };
   config: { readonly venue: Venue };
-  /** What the accounts of a venue were told, by whichever replica; once each, in order per account. */
+  /** Journal entries of a venue's accounts from any replica; each once, in order per account. */
   journal: { readonly venue: Venue; readonly entries: readonly JournalEntry[] };
   /** Orders and positions that changed, after they are stored. */
   tracked: { readonly venue: Venue; readonly block: bigint; readonly changes: Changes };
@@ -76,11 +76,11 @@ export interface Gateway {
   readonly facade: FacadeSettings;
   /** Signatures, nonces, limits. */
   readonly entrance: Entrance;
-  /** Requests followed through all they cause; null where nobody looks. */
+  /** Request scopes for traces and logs; null where neither is enabled. */
   readonly scopes: RequestScopes | null;
-  /** What is counted while requests are served. */
+  /** Metrics recorded while requests are served. */
   readonly metrics: MetricsBook;
-  /** Where what goes wrong is reported to whoever runs the service. */
+  /** Reports faults to the operator. */
   readonly alerts: Alerts;
   readonly bus: Bus<GatewayEvents>;
 }

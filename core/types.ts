@@ -8,6 +8,6 @@ export interface BlockHead {
   readonly number: bigint;
   readonly hash: Hex;
   readonly parentHash: Hex;
-  /** Seconds, as the chain says. */
+  /** Seconds, from the block header. */
   readonly timestamp: bigint;
 }

@@ -8,11 +8,11 @@ export interface ChainDefinition {
   /** EIP-55, as published; also the `verifyingContract` of every native signature. */
   readonly diamond: `0x${string}`;
   readonly nativeSymbol: string;
-  /** What the chain's clock usually needs for a block; only for estimates told to people, never for state. */
+  /** The usual block time; only for estimates shown to people, never for state. */
   readonly expectedBlockMs: number;
-  /** Gwei per gas that the relayer never passes, unless its operator says otherwise: far above what the chain asks on a busy day. */
+  /** Default limit of the relayer's fee in gwei per gas: far above the chain's price on a busy day. */
   readonly maxFeeGwei: number;
-  /** Gwei of what a node proposes as a tip that are believed. */
+  /** Limit in gwei of the tip that a node proposes. */
   readonly maxTipGwei: number;
   /** Network label of the protocol's backend hosts. */
   readonly backendNetwork: string;

@@ -3,7 +3,7 @@ import type { Collateral } from '../domain/market.js';
 import type { ChainCollateral } from '../ports/chain.js';
 import type { Address } from '../types.js';
 
-/** What was published about a collateral. Some of it was never read on chain, so the chain is asked at the start, and is right. */
+/** Published data of a collateral. Some of it was never verified on chain, so it is checked at start and the chain wins. */
 export interface PublishedCollateral {
   readonly symbol: string;
   /** EIP-55; null where none is published. */
@@ -36,24 +36,24 @@ export const PUBLISHED_COLLATERALS: Readonly<Record<ChainSlug, readonly Publishe
   ],
 };
 
-/** Sentences for an operator, one for each collateral that the chain holds otherwise than it was published. */
+/** Messages for the operator, one per collateral that differs on chain from its publication. */
 export function collateralDifferences(published: readonly PublishedCollateral[], found: readonly ChainCollateral[]): string[] {
   return Array.from({ length: Math.max(published.length, found.length) }, (_, at) => {
-    const [told, real] = [published[at], found[at]];
-    const named = `collateral ${at + 1}${told === undefined ? '' : ` (${told.symbol})`}`;
+    const [listed, real] = [published[at], found[at]];
+    const named = `collateral ${at + 1}${listed === undefined ? '' : ` (${listed.symbol})`}`;
     if (real === undefined) return `${named} was published, but the Diamond has none`;
-    if (told === undefined) return `${named} at ${real.address} is in the Diamond, but was not published`;
-    if (told.address !== null && told.address.toLowerCase() !== real.address.toLowerCase())
-      return `${named} is ${real.address} in the Diamond, but was published as ${told.address}; the Diamond's is used`;
-    if (told.decimals !== null && told.decimals !== real.decimals)
-      return `${named} has ${real.decimals} decimals in the Diamond, but was published with ${told.decimals}; the Diamond's are used`;
+    if (listed === undefined) return `${named} at ${real.address} is in the Diamond, but was not published`;
+    if (listed.address !== null && listed.address.toLowerCase() !== real.address.toLowerCase())
+      return `${named} is ${real.address} in the Diamond, but was published as ${listed.address}; the Diamond's is used`;
+    if (listed.decimals !== null && listed.decimals !== real.decimals)
+      return `${named} has ${real.decimals} decimals in the Diamond, but was published with ${listed.decimals}; the Diamond's are used`;
     return null;
   }).filter((text) => text !== null);
 }
 
-/** The same for what the backend says now: nothing is opened with a collateral whose token is in doubt. */
-export const collateralDoubts = (told: readonly Collateral[], found: readonly ChainCollateral[]): string[] =>
-  told.flatMap(({ index, symbol, address }) => {
+/** The same for the backend's current data: openings with a collateral whose token differs are disabled. */
+export const collateralDoubts = (listed: readonly Collateral[], found: readonly ChainCollateral[]): string[] =>
+  listed.flatMap(({ index, symbol, address }) => {
     const real = found[index - 1]?.address;
     if (real === undefined || real.toLowerCase() === address.toLowerCase()) return [];
     return [`collateral ${index} (${symbol}) is ${real} in the Diamond, but ${address} at the backend: opening with it is off`];

@@ -1,13 +1,13 @@
 import type { Hex } from '../types.js';
 
 /**
- * Every function of the Diamond that the gateway calls, with its selector: what is asked for at the start, because a facet may be missing
- * on a chain or be taken away by an upgrade. Tests hold it against the encoders and the ABI.
+ * Every function of the Diamond that the gateway calls, with its selector. They are checked at start, because a facet may be missing on a
+ * chain or removed by an upgrade. Tests compare the list with the encoders and the ABI.
  */
 
 interface WriteFunction {
   readonly selector: Hex;
-  /** What cannot be done without it, for whoever runs the service. */
+  /** What is unavailable without it, for the operator. */
   readonly turnsOff: string;
 }
 

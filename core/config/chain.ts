@@ -7,9 +7,9 @@ import { SECRET_CHAIN_SETTINGS } from './secrets.js';
 
 export interface ChainConfig {
   readonly chain: ChainDefinition & { readonly slug: ChainSlug };
-  /** Tried in this order. */
+  /** In order of preference. */
   readonly rpcUrls: readonly string[];
-  /** Listened to for new blocks; asked nothing. */
+  /** Used for new-block subscriptions only. */
   readonly wsUrls: readonly string[];
   /** Chain host of the protocol's backend: parameters over HTTP, events over WebSocket. */
   readonly backendUrl: string;
@@ -17,17 +17,17 @@ export interface ChainConfig {
   readonly pricingUrl: string;
   /** Host of all chains: history. */
   readonly globalUrl: string;
-  /** Where an empty database begins to follow the chain; null = a day before now. */
+  /** Where an empty database starts to index the chain; null = a day before now. */
   readonly startBlock: bigint | null;
-  /** Blocks that must stand on top of one before its events count; absent: none. */
+  /** Confirmations a block needs before its events count; absent: none. */
   readonly confirmations?: number;
-  /** Who sends for the traders of the facade; null: the facade can be read there, not traded through. */
+  /** The relayer for traders of the facade; null: the facade is read-only there. */
   readonly relayer: RelayerConfig | null;
   /** Absent: openings name no referrer. */
   readonly referrers?: Referrers;
 }
 
-/** Settings that a chain has of its own; each is followed by the chain's name. */
+/** Settings per chain; each is followed by the chain's name. */
 export const CHAIN_SETTINGS = [
   'RPC_URL',
   'RPC_WS_URL',
@@ -40,12 +40,12 @@ export const CHAIN_SETTINGS = [
   ...RELAYER_VARIABLES,
 ] as const;
 
-/** Of every name that begins like one of them. */
+/** Matches every name that starts like one of them. */
 const CHAIN_PREFIX = /^(?:(?:RPC|RPC_WS|BACKEND|PRICING|GLOBAL)_URL|START_BLOCK|CONFIRMATIONS|REFERRER)_/;
 
 const isHttpUrl = (text: string): boolean => z.url({ protocol: /^https?$/ }).safeParse(text).success;
 const HOST_WORDS = 'must be an http or https URL without user info, query and fragment';
-/** Of a host that is asked by paths behind its address, which a query would swallow, and to which nobody logs in. */
+/** Paths are appended to the URL, so it must not have a query; credentials are not supported. */
 export const HostUrl = z.string(HOST_WORDS).refine(isHostUrl, HOST_WORDS);
 const isSocketUrl = (text: string): boolean => /^wss?:\/\/./.test(text) && URL.canParse(text);
 
@@ -55,7 +55,7 @@ function isHostUrl(text: string): boolean {
   return `${username}${password}${search}${hash}` === '' && !/[?#]/.test(text);
 }
 
-/** Hosts that serve every chain, unless one of them has its own. */
+/** Hosts for all chains, unless a chain has its own. */
 export interface SharedHosts {
   readonly pricingUrl: string;
   readonly globalUrl: string;
@@ -103,7 +103,7 @@ function readChain(slug: ChainSlug, source: Source, shared: SharedHosts): ChainC
   };
 }
 
-/** Commas or line ends, so that a file may hold one address a line. */
+/** Commas or line ends, so that a file may contain one address per line. */
 const listed = (text = ''): string[] => text.split(/[\s,]+/).filter((part) => part !== '');
 
 function readStartBlock(slug: ChainSlug, { variables, problems }: Source): bigint | null {
@@ -114,7 +114,7 @@ function readStartBlock(slug: ChainSlug, { variables, problems }: Source): bigin
   return null;
 }
 
-/** More than any of these chains has ever taken back is only delay. */
+/** Deeper than any reorganisation of these chains; more would only add delay. */
 const MOST_CONFIRMATIONS = 256;
 
 function readConfirmations(slug: ChainSlug, { variables, problems }: Source): number {
@@ -125,13 +125,13 @@ function readConfirmations(slug: ChainSlug, { variables, problems }: Source): nu
   return 0;
 }
 
-/** With both places where `_FILE` may stand. */
+/** Includes both positions of `_FILE`. */
 export const chainSettingNames = (slug: ChainSlug): string[] => [
   ...CHAIN_SETTINGS.map((name) => chainVariable(name, slug)),
   ...SECRET_CHAIN_SETTINGS.flatMap((name) => [`${chainVariable(name, slug)}_FILE`, chainVariable(`${name}_FILE`, slug)]),
 ];
 
-/** A misspelt chain would otherwise be a chain that silently does not start. */
+/** Otherwise a misspelt chain would silently not start. */
 function unknownChainVariables(variables: Readonly<Record<string, string>>): string[] {
   const known = new Set(CHAIN_SLUGS.flatMap(chainSettingNames));
   return Object.keys(variables)

@@ -24,7 +24,7 @@ export interface Config {
   readonly logLevel: LogLevel;
   readonly database: DatabaseConfig;
   readonly chains: readonly ChainConfig[];
-  /** The `name` of the EIP-712 domain every native request is signed in. */
+  /** The `name` of the EIP-712 domain of native requests. */
   readonly serviceName: string;
   readonly commit: string;
   /** Host of the protocol's notifications; null = only our own. */
@@ -33,11 +33,11 @@ export interface Config {
   readonly orders: OrderSettings;
   readonly facade: FacadeSettings;
   readonly operator: OperatorSettings;
-  /** How long a gateway that ends lets requests in after `/ready` has said so. */
+  /** How long requests are still accepted after `/ready` reports the shutdown. */
   readonly shutdownDelayMs: number;
-  /** Where traces go; null or absent: there are none. */
+  /** Null or absent: no traces. */
   readonly traces?: TraceSettings | null;
-  /** What is not wrong, but should be better; said at the start. What a relayer is warned of stands with it. */
+  /** Warnings logged at start. Those of a relayer are stored with it. */
   readonly warnings?: readonly string[];
 }
 
@@ -50,7 +50,7 @@ export const Port = z.coerce
   .min(0, 'must be 0 to 65535')
   .max(65535, 'must be 0 to 65535');
 
-/** Together with everything that follows, an end takes less than ten seconds. */
+/** Keeps the whole shutdown below ten seconds. */
 const MOST_DELAY_MS = 3_000;
 const DELAY_RANGE = `must be 0 to ${MOST_DELAY_MS}`;
 
@@ -78,7 +78,7 @@ const Common = z.object({
   GLOBAL_URL: HostUrl.default(GLOBAL_URL),
 });
 
-/** Every setting that is no chain's own, but for the files of secrets. */
+/** Every setting that is not per chain, except the files of secrets. */
 export const COMMON_SETTINGS: readonly string[] = Object.keys(Common.shape);
 
 const Database = Common.pick({ DATABASE_URL: true }).extend(DATABASE_VARIABLES);
@@ -94,7 +94,7 @@ export function readDatabase(environment: Environment, files?: SourceFiles): Dat
   return database;
 }
 
-/** `readText` reads the files that variables name; `isShared` says whether others may read one. */
+/** `readText` reads the files that variables name; `isShared` tests whether others may read one. */
 export function readConfig(environment: Environment, readText?: ReadText, isShared: SourceFiles['isShared'] = () => false): Config {
   const source = openSource(environment, readText && { readText, isShared });
   const { problems, variables } = source;
@@ -135,7 +135,7 @@ function warningsOf(source: Source, chains: readonly ChainConfig[]): string[] {
   return [...SECRET_SETTINGS, ...own].flatMap((setting) => source.warningsOf(setting));
 }
 
-/** A bot waits for its answer only so long, and what follows a close is sent only within that time. */
+/** Bots wait for an answer for a limited time, and steps after a close are sent only within it. */
 function lateAnswers({ chain: { slug, expectedBlockMs }, confirmations = 0, relayer }: ChainConfig, holdMs: number): string[] {
   const lateMs = confirmations * expectedBlockMs;
   if (relayer === null || lateMs === 0 || lateMs < holdMs) return [];

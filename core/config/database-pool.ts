@@ -10,21 +10,21 @@ export const POOL_VARIABLES = {
     .optional(),
 };
 
-/** Chains that are followed, and wallets that send on them. */
+/** Indexed chains, and wallets that send on them. */
 export interface Writers {
   readonly chains: number;
   readonly wallets: number;
 }
 
-/** Requests share these; the follower of each chain and the lane of each wallet write beside them. */
+/** Shared by requests; the indexer of each chain and the lane of each wallet need connections in addition. */
 const FOR_REQUESTS = 8;
 const FOR_A_CHAIN = 2;
 
 export const poolSizeFor = (given: number | undefined, { chains, wallets }: Writers): number =>
   given ?? FOR_REQUESTS + FOR_A_CHAIN * chains + wallets;
 
-/** Connections of a gateway outside its pool: the journal's, and the one that holds its leases. */
+/** Connections of a gateway outside its pool: for the journal, and for its leases. */
 export const BESIDE_THE_POOL = 2;
 
-/** What the embedded server takes, less those beside the pool, migrations and whoever looks in. */
+/** The embedded server's limit, minus connections outside the pool, migrations and manual sessions. */
 export const MOST_EMBEDDED = 50;

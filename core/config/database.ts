@@ -2,25 +2,25 @@ import { z } from 'zod';
 import { MOST_EMBEDDED, POOL_VARIABLES, poolSizeFor, type Writers } from './database-pool.js';
 
 export interface DatabaseLimits {
-  /** A statement that runs longer is ended by the server. */
+  /** The server ends a statement that runs longer. */
   readonly statementMs: number;
   /** A wait for a row or table lock. */
   readonly lockMs: number;
-  /** A transaction in which nothing happens: its locks would stop others. */
+  /** An idle transaction, whose locks would block others. */
   readonly idleTransactionMs: number;
 }
 
 export type DatabaseConfig =
-  /** `ca`: the certificates (PEM) that the server's own must come from; absent: those this system trusts. */
+  /** `ca`: CA certificates (PEM) for the server; absent: those of this system. */
   (
     | { readonly kind: 'server'; readonly url: string; readonly ca?: string }
-    /** `durable: false` spares the disk where nobody will miss the data after a power cut. */
+    /** `durable: false` skips syncing to disk, for data that may be lost in a power cut. */
     | { readonly kind: 'embedded'; readonly folder: string; readonly durable?: boolean }
   ) & { readonly poolSize?: number; readonly limits?: DatabaseLimits };
 
 export const DEFAULT_LIMITS: DatabaseLimits = { statementMs: 10_000, lockMs: 5_000, idleTransactionMs: 5_000 };
 
-/** As the driver understands them: every mode but the last two checks the server's certificate and its name. */
+/** As the driver interprets them: every mode but the last two verifies the server's certificate and name. */
 const SSL_MODES = ['verify-full', 'verify-ca', 'require', 'prefer', 'no-verify', 'disable'] as const;
 const URL_WORDS = 'must be a postgres:// URL, or embedded:<folder>';
 const PASSWORD_WORDS = 'has a user or a password with a sign that must be percent-encoded, such as / ? # or @';
@@ -35,10 +35,10 @@ export const DatabaseUrl = z
     text.startsWith('embedded:') ? { kind: 'embedded', folder: text.slice('embedded:'.length) } : { kind: 'server', url: text },
   );
 
-/** The host ends at the first of these signs: a part of the password would be the host, and be shown as such. */
+/** An unescaped sign ends the host early: a part of the password would become the host, and be shown. */
 const hasLostPassword = (url: string): boolean => /^[^/]*\/\/[^/?#]*(?:[/#][^?]*|\?[^=]*)@/.test(url);
 
-/** A server that is reached through a socket of this machine has no host between `@` and `/`. */
+/** A URL for a local socket has no host between `@` and `/`. */
 const isReadable = (url: string): boolean => URL.canParse(url.replace('@/', '@socket/'));
 
 export const sslModeOf = (url: string): string | null => /[?&]sslmode=([^&]*)/.exec(url)?.[1] ?? null;
@@ -66,7 +66,7 @@ type Read = z.output<z.ZodObject<typeof DATABASE_VARIABLES>> & { readonly DATABA
 export interface DatabaseSource {
   readonly holders: Writers;
   readonly readText: ReadText;
-  /** What is wrong is added here. */
+  /** Problems are appended here. */
   readonly problems: string[];
 }
 

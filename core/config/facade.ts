@@ -2,23 +2,23 @@ import { z } from 'zod';
 import type { RuleSettings } from './rules.js';
 import { RULE_VARIABLES, ruleSettings } from './rules-variables.js';
 
-/** What becomes of a stop loss that the contract keeps nearer than it was asked for: it stands there, or the order is refused. */
+/** Handling of a stop loss that the contract would move nearer: accept the moved one, or refuse the order. */
 export const STOP_BEYOND_CAP = ['move', 'refuse'] as const;
 export type StopBeyondCap = (typeof STOP_BEYOND_CAP)[number];
 
 export interface FacadeSettings {
-  /** Of a bot that never chose one: low, because what bots hold cross is isolated here, and therefore nearer to its end. */
+  /** Default leverage of a bot: low, because cross positions of bots are isolated here, and therefore liquidated earlier. */
   readonly leverage: number;
-  /** How long an answer is held back for the outcome of its order. */
+  /** How long an answer waits for the outcome of its order. */
   readonly holdMs: number;
-  /** Whether a scheduled cancel also closes what is open. */
+  /** Whether a scheduled cancel also closes open positions. */
   readonly flattens: boolean;
   readonly stopBeyondCap: StopBeyondCap;
-  /** What traders may do before an operator says otherwise. */
+  /** Rules for traders unless the operator stores others. */
   readonly rules: RuleSettings;
 }
 
-/** Clients wait eight seconds or more for an answer: one that comes later is an order nobody knows of. */
+/** Clients wait eight seconds or more: after a later answer they would not know of their order. */
 const LONGEST_HOLD_MS = 8_000;
 
 const whole = (least: number, most: number) =>

@@ -4,10 +4,10 @@ import { chainSettingNames } from './chain.js';
 import { ConfigError } from './source.js';
 import { readSecret, SECRET_NAMES, SECRET_SETTINGS, type SourceFiles } from './secrets.js';
 
-/** Read by commands and by whoever starts the gateway, not by the gateway itself. */
+/** Read by commands and start scripts, not by the gateway itself. */
 const OTHER_SETTINGS = ['GATEWAY_URL'] as const;
 
-/** Every name that a file of settings may hold; those of the sandbox are its own. */
+/** Every name that a settings file may contain; the sandbox has its own. */
 export const SETTING_NAMES: ReadonlySet<string> = new Set([
   ...COMMON_SETTINGS,
   ...SECRET_SETTINGS.map((setting) => `${setting}_FILE`),
@@ -23,15 +23,15 @@ export interface FileSettings {
   readonly warnings: readonly string[];
 }
 
-/** Turns `NAME=value` lines into variables, as Node itself reads them. */
+/** Parses `NAME=value` lines like Node does. */
 export type ParseLines = (text: string) => Readonly<Record<string, string | undefined>>;
 
-/** Adds what the file of CONFIG_FILE says to the environment, which comes before it. */
+/** Merges the file of CONFIG_FILE into the environment, which takes precedence. */
 export function readConfigFile(environment: Readonly<Record<string, string>>, files: SourceFiles, parse: ParseLines): FileSettings {
   const path = environment[CONFIG_FILE];
   if (path === undefined) return { variables: environment, problems: [], warnings: [] };
   const text = readSecret(files.readText, path);
-  // Whatever else is missing may stand in it: there is nothing more to say.
+  // Other missing settings may be in this file, so no other problem is reported.
   if (text === null) throw new ConfigError([`${CONFIG_FILE} must name a file that can be read`]);
   const values = parse(text);
   const isExposed = SECRET_NAMES.some(({ setting }) => (values[setting] ?? '').trim() !== '') && files.isShared(path);
@@ -42,7 +42,7 @@ export function readConfigFile(environment: Readonly<Record<string, string>>, fi
   };
 }
 
-/** A secret that the environment gives in one way comes before the same secret given by the file in another. */
+/** A secret given by the environment in one form overrides the same secret given by the file in another. */
 function withoutRivals(values: ReturnType<ParseLines>, environment: Readonly<Record<string, string>>): Record<string, string> {
   const rivals = new Set(
     SECRET_NAMES.map(({ setting, files }) => [setting, ...files])
@@ -57,7 +57,7 @@ function withoutRivals(values: ReturnType<ParseLines>, environment: Readonly<Rec
 const ASSIGNMENT = /^\s*(?:export\s+)?([^\s=#]+)\s*=\s*(.*)$/;
 const isSetting = (name: string): boolean => SETTING_NAMES.has(name) || name.startsWith('SANDBOX_');
 
-/** Lines are named by number: what stands in one that makes no sense may be a secret in the wrong place. */
+/** Lines are reported by number, because an invalid line may contain a misplaced secret. */
 function lineProblems(text: string, values: ReturnType<ParseLines>): string[] {
   const lines = text.split(/\r?\n/);
   const seenAt = new Map<string, number>();
@@ -71,7 +71,7 @@ function lineProblems(text: string, values: ReturnType<ParseLines>): string[] {
     else if (!isSetting(name)) problems.push(`line ${number} of the file of ${CONFIG_FILE} names no setting`);
     else if (seenAt.has(name))
       problems.push(`${name} is set twice in the file of ${CONFIG_FILE}, in lines ${seenAt.get(name)} and ${number}`);
-    // The parser and this look must agree, or a bound on somebody's money would be lost without a word.
+    // The parser and this check must agree, or a limit on money would be lost silently.
     else if (!isPlain || values[name] === undefined)
       problems.push(`${name} in line ${number} of the file of ${CONFIG_FILE} would not be read as it is written: ${HOW}`);
     if (name !== undefined && !seenAt.has(name)) seenAt.set(name, number);
@@ -82,7 +82,7 @@ function lineProblems(text: string, values: ReturnType<ParseLines>): string[] {
 
 const HOW = 'begin the line with the name, quote a value with a #, and write nothing but a comment behind a quote';
 
-/** The line in which a value ends; one whose quote is never closed is the rest of its own line. Plain: all of it is the value. */
+/** The line in which a value ends; an unclosed quote ends with its line. `isPlain`: the whole text is the value. */
 function extentOf(lines: readonly string[], at: number, value: string): { readonly end: number; readonly isPlain: boolean } {
   const quote = /^["'`]/.exec(value)?.[0];
   if (quote === undefined) return { end: at, isPlain: !/\S#/.test(value) };

@@ -1,10 +1,10 @@
 import { chainVariable, type ChainSlug } from '../chains/chains.js';
 import { LANE_WAITS, type LaneWaits } from './lane-waits.js';
 
-/** How a relayer's lanes behave. */
+/** Settings of a relayer's lanes. */
 export interface LaneConfig {
   readonly waits: LaneWaits;
-  /** Whether collateral of requests that ran out of time is taken back for the trader without being asked. */
+  /** Whether collateral of timed-out requests is reclaimed automatically for the trader. */
   readonly isReclaiming: boolean;
 }
 
@@ -21,7 +21,7 @@ export function readLaneConfig(slug: ChainSlug, source: Source): LaneConfig {
   return { waits: { ...LANE_WAITS, stuckMs: readStuck(slug, source) }, isReclaiming: readReclaim(slug, source) };
 }
 
-/** A chain whose blocks come slowly needs more patience; so much that a lane stands still for minutes is a mistake. */
+/** Slow chains need a longer wait; one that would stop a lane for minutes is a mistake. */
 function readStuck(slug: ChainSlug, { variables, problems }: Source): number {
   const name = chainVariable('RELAYER_STUCK_SECONDS', slug);
   const text = variables[name];

@@ -4,23 +4,23 @@ import type { Source } from './source.js';
 import { hasUserInfo } from './user-info.js';
 import { NATIVE_AMOUNT, parseNative } from '../domain/native-amount.js';
 
-/** Who runs the service: what shows them the way in, and where they are called. */
+/** Access and alerts of the operator. */
 export interface OperatorSettings {
-  /** For `/relayer`. A function, so that nothing that prints a configuration prints it; null: the operator's routes do not exist. */
+  /** For `/relayer`. A function, so that printing the configuration does not reveal it; null: the operator's routes do not exist. */
   readonly token: (() => string) | null;
-  /** For `/metrics` alone: a collector need not hold the token that switches wallets. Null: the token of the operator serves both. */
+  /** For `/metrics` only, so that a collector does not need the operator's token. Null: the operator's token is used for both. */
   readonly metricsToken: (() => string) | null;
-  /** Metrics hold no secret, but they tell how much is traded. */
+  /** Metrics contain no secrets, but reveal the trading volume. */
   readonly areMetricsPublic: boolean;
   readonly alerts: AlertSettings;
 }
 
 export interface AlertSettings {
-  /** Functions for the same reason: the address may hold a secret too. Null: alerts are stored and shown, nobody is called. */
+  /** Functions for the same reason: the URL may contain a secret too. Null: alerts are stored and shown, but not sent. */
   readonly webhook: { readonly url: () => string; readonly secret: () => string } | null;
-  /** Wei below which the owner of a wallet is called: coins are not worth the same everywhere. */
+  /** Wei below which an alert is raised, per chain because coins differ in value. */
   readonly lowBalance: { readonly usual: bigint; readonly own: ReadonlyMap<string, bigint> };
-  /** Less than this many days left at the pace of the last week; 0 = never. */
+  /** Alert below this many days left at last week's rate; 0 = never. */
   readonly lowRunwayDays: number;
 }
 
@@ -32,7 +32,7 @@ const isChain = (name: string): boolean => CHAIN_SLUGS.some((slug) => slug === n
 const isLongEnough = (text: string): boolean => text.length >= SHORTEST_TOKEN && SECRET.test(text);
 const SECRET_RULE = `must be at least ${SHORTEST_TOKEN} printable characters without a space`;
 
-/** `0.01` for every chain, or `0.01,polygon=5` with a figure of its own for one. */
+/** `0.01` for every chain, or `0.01,polygon=5` with a value for one chain. */
 const LowBalance = z.string().transform((text, context): AlertSettings['lowBalance'] => {
   const parts = text.split(',').map((part) => part.trim().split('='));
   const isRight = parts.every(([name = '', amount]) => NATIVE_AMOUNT.test(amount ?? name) && (amount === undefined || isChain(name)));
@@ -81,7 +81,7 @@ export function operatorSettings(variables: Variables): OperatorSettings {
   };
 }
 
-/** What no variable shows by itself. */
+/** Problems between variables. */
 export const operatorProblems = ({ isGiven }: Pick<Source, 'isGiven'>): string[] =>
   isGiven('ALERT_WEBHOOK_URL') === isGiven('ALERT_WEBHOOK_SECRET')
     ? []

@@ -4,7 +4,7 @@ import type { RuleSettings } from './rules.js';
 
 const GWEI = 1_000_000_000n;
 
-/** What the settings let strangers spend of the relayer's coins, for the line that is logged at start. Stored rules come before them. */
+/** What the settings let traders spend of the relayer's coins, logged at start. Stored rules override them. */
 export const policyOf = (
   { rules, allowed, blocked }: RuleSettings,
   { maxFeePerGas, dailyBudget = 'unlimited' }: Pick<RelayerConfig, 'maxFeePerGas' | 'dailyBudget'>,

@@ -3,16 +3,16 @@ import type { Source } from './source.js';
 import { isDemoKey } from './demo-key.js';
 import { readSecret } from './secrets.js';
 
-/** Where to look for the keys of a chain. */
+/** Sources of a chain's keys. */
 export interface KeyParts {
   readonly slug: ChainSlug;
   readonly source: Source;
   readonly warnings: string[];
 }
 
-/** A key under a password. Functions, so that nothing that prints a configuration prints them. */
+/** An encrypted key. Functions, so that printing the configuration does not reveal them. */
 export interface Keystore {
-  /** What a complaint about it calls it. */
+  /** Its name in error messages. */
   readonly name: string;
   readonly json: () => string;
   readonly password: () => string;
@@ -49,7 +49,7 @@ const listed = (text: string): string[] =>
     .split(/[\s,]+/)
     .filter((part) => part !== '');
 
-/** Files of the keystore format, all under the chain's one password. They are opened when the relayer starts: that takes a while. */
+/** Keystore files, all with the chain's one password. They are decrypted when the relayer starts, because that is slow. */
 export function readKeystores(parts: KeyParts): readonly Keystore[] {
   const { variables, problems, readText } = parts.source;
   const name = chainVariable('RELAYER_KEYSTORE', parts.slug);
@@ -81,7 +81,7 @@ function isKeystore(text: string): boolean {
   }
 }
 
-/** Null where there is none, or something is wrong with its file. */
+/** Null where there is none, or its file is invalid. */
 export function secretOf({ slug, source }: Omit<KeyParts, 'warnings'>, name: string): { name: string; text: string } | null {
   const setting = chainVariable(name, slug);
   const text = source.variables[setting];

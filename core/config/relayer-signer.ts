@@ -3,13 +3,13 @@ import type { Address } from '../types.js';
 import { hasUserInfo } from './user-info.js';
 import { secretOf, type KeyParts } from './relayer-keys.js';
 
-/** Somebody who signs for us over HTTP. */
+/** A remote signer over HTTP. */
 export interface SignerConfig {
-  /** Its path may be a secret, hence a function. */
+  /** A function, because the path may be a secret. */
   readonly url: () => string;
-  /** Null: it asks for none. */
+  /** Null: none is required. */
   readonly token: (() => string) | null;
-  /** Named here and not asked for: whoever takes the signer over must not name wallets of his own. */
+  /** Configured and not requested, so that an attacker who controls the signer cannot add wallets. */
   readonly wallets: readonly Address[];
 }
 
@@ -32,7 +32,7 @@ export function readSigner(parts: KeyParts): SignerConfig | null {
   if (url === null)
     problems.push(`${source.nameOf(urlName)} must be an http or https URL without user info, query and fragment: its token goes elsewhere`);
   else if (url.protocol === 'http:' && !LOOPBACK.has(url.hostname))
-    warnings.push(`${urlName} is not https: whoever is on the way can read its token`);
+    warnings.push(`${urlName} is not https: its token can be read on the network`);
   const wallets = (listed ?? '')
     .toLowerCase()
     .split(/[\s,]+/)

@@ -5,27 +5,27 @@ import { NATIVE_AMOUNT, parseNative } from '../domain/native-amount.js';
 import { readKeys, readKeystores, type Keystore } from './relayer-keys.js';
 import { readSigner, type SignerConfig } from './relayer-signer.js';
 
-/** Wei a wallet and day, or half of the wallet's highest balance of the day. */
+/** Wei per wallet and day, or half of the wallet's highest balance of the day. */
 export type DailyBudgetSetting = bigint | 'half' | 'unlimited';
 
 export interface RelayerConfig {
-  /** A function, so that nothing that prints a configuration prints them. */
+  /** A function, so that printing the configuration does not reveal them. */
   readonly keys: () => readonly `0x${string}`[];
   readonly keystores?: readonly Keystore[];
-  /** Holds keys that never come here. */
+  /** A remote signer, whose keys never enter this process. */
   readonly signer?: SignerConfig | null;
-  /** Wei per gas that is never passed. */
+  /** Limit in wei per gas. */
   readonly maxFeePerGas: bigint;
-  /** What a wallet may spend on a UTC day; absent: as much as it has. */
+  /** A wallet's spending limit per UTC day; absent: unlimited. */
   readonly dailyBudget?: DailyBudgetSetting;
   readonly lane?: LaneConfig;
-  /** A drill costs gas and holds the lane up for a moment: real chains have to allow it. */
+  /** A drill costs gas and blocks the lane for a moment, so real chains must allow it explicitly. */
   readonly areDrillsAllowed?: boolean;
-  /** What is not wrong, but should be better; said when the relayer starts. */
+  /** Warnings logged when the relayer starts. */
   readonly warnings?: readonly string[];
 }
 
-/** Read by this process and nobody it starts. */
+/** Not inherited by child processes. */
 const SECRETS = ['RELAYER_KEY', 'RELAYER_KEYSTORE_PASSWORD', 'RELAYER_SIGNER_URL', 'RELAYER_SIGNER_TOKEN'] as const;
 
 export const RELAYER_VARIABLES = [
@@ -38,12 +38,12 @@ export const RELAYER_VARIABLES = [
   'RELAYER_DRILLS',
 ] as const;
 
-/** Of every name that begins like one of them. */
+/** Matches every name that starts like one of them. */
 export const RELAYER_PREFIX = /^RELAYER_(?:KEY|KEYSTORE|SIGNER|MAX_FEE_GWEI|DAILY_BUDGET|STUCK_SECONDS|RECLAIM|DRILLS)_/;
 
 const GWEI = 1_000_000_000n;
 
-/** Who sends on this chain; null where nobody is named. No problem quotes a value: it is a secret, or was meant to be one. */
+/** The chain's relayer; null without one. Problems never quote a value, because it may be a secret. */
 export function readRelayer(slug: ChainSlug, source: Source): RelayerConfig | null {
   const maxFeePerGas = readMaxFee(slug, source);
   const dailyBudget = readBudget(slug, source);
@@ -56,7 +56,7 @@ export function readRelayer(slug: ChainSlug, source: Source): RelayerConfig | nu
   return { keys: () => keys, keystores, signer, maxFeePerGas, dailyBudget, lane, areDrillsAllowed, warnings };
 }
 
-/** Each has a lane, and each lane a connection of its own. */
+/** Each wallet has a lane, and each lane its own connection. */
 export const walletCount = ({ keys, keystores = [], signer = null }: RelayerConfig): number =>
   keys().length + keystores.length + (signer?.wallets.length ?? 0);
 

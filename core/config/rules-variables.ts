@@ -22,7 +22,7 @@ const Traders = z.string().transform((text, context): readonly Address[] => {
   return addresses;
 });
 
-/** Absent: no bound, but for the transactions of a day. What the operator stores later for all, a chain or a trader comes before these. */
+/** Absent: unlimited, except for daily transactions. Rules the operator stores for all, a chain or a trader override these. */
 export const RULE_VARIABLES = {
   FACADE_MAX_OPEN_NOTIONAL_USD: Usd.optional(),
   FACADE_MAX_DAILY_LOSS_USD: Usd.optional(),
@@ -35,10 +35,10 @@ export const RULE_VARIABLES = {
 
 type Variables = z.output<z.ZodObject<typeof RULE_VARIABLES>>;
 
-/** Of each trader, where every trader may trade and no quota is set: any key could spend the relayer's coins without end otherwise. */
+/** Default quota per trader where every trader may trade: otherwise any key could spend the relayer's coins without limit. */
 export const OPEN_DAILY_TRANSACTIONS = 500;
 
-/** In a sandbox gas costs nothing. */
+/** Gas is free in a sandbox. */
 export const ruleSettings = (variables: Variables, { isSandbox }: { readonly isSandbox: boolean }): RuleSettings => ({
   rules: {
     reduceOnly: variables.FACADE_REDUCE_ONLY === 'true',

@@ -11,7 +11,7 @@ const Usd = z
 const count = (least: number) =>
   z.int('must be a whole number, or null').min(least, `must be at least ${least}`).max(1_000_000_000, 'is too large');
 
-/** What an operator writes down. A rule left out follows from the next wider one; null says that nothing is bounded. */
+/** Rules as the operator writes them. A missing rule is inherited from the wider set; null means unlimited. */
 export const RuleSet = z.strictObject({
   access: z.enum(['allowed', 'blocked'], 'must be allowed or blocked').optional(),
   reduceOnly: z.boolean('must be true or false').optional(),
@@ -22,7 +22,7 @@ export const RuleSet = z.strictObject({
 });
 export type RuleSet = z.output<typeof RuleSet>;
 
-/** The trader's own beats the chain's, the chain's beats that of all; what the database says beats the settings of the same width. */
+/** The trader's rule overrides the chain's, the chain's overrides the general one; stored rules override settings of the same level. */
 export const ANY = '*';
 
 export interface StoredRules {
@@ -32,29 +32,29 @@ export interface StoredRules {
   readonly updatedAt: number;
 }
 
-/** The rules of the settings. */
+/** Rules from the settings. */
 export interface RuleSettings {
   readonly rules: RuleSet;
-  /** Null: whoever is not blocked. */
+  /** Null: every trader that is not blocked. */
   readonly allowed: ReadonlySet<Address> | null;
   readonly blocked: ReadonlySet<Address>;
 }
 
 export interface GivenRules {
-  /** For everybody. */
+  /** For all traders. */
   readonly defaults: RuleSet;
   /** For this trader. */
   readonly own: RuleSet;
 }
 
-/** What the settings say about a trader. Who is on both lists is blocked. */
+/** The settings' rules for a trader. A trader on both lists is blocked. */
 export function givenRules({ rules, allowed, blocked }: RuleSettings, trader: Address): GivenRules {
   const defaults = { ...rules, access: allowed === null ? ('allowed' as const) : ('blocked' as const) };
   if (blocked.has(trader)) return { defaults, own: { access: 'blocked' } };
   return { defaults, own: allowed?.has(trader) ? { access: 'allowed' } : {} };
 }
 
-/** Field by field, the narrower over the wider; a field that is there and null bounds nothing. */
+/** Field by field, the narrower overrides the wider; null means unlimited. */
 export function mergeRules(
   { defaults, own }: GivenRules,
   rows: readonly Pick<StoredRules, 'chain' | 'trader' | 'rules'>[],
@@ -66,7 +66,7 @@ export function mergeRules(
 
 const usd = (text: string | null | undefined): bigint | null => (text == null ? null : toUnits(parseDecimal(text), USD_DECIMALS, 'down'));
 
-/** What several sets came to, in the units that are reckoned with. */
+/** The merged set in units for computation. */
 export const readRules = (set: RuleSet): RelayRules => ({
   access: set.access ?? NO_RULES.access,
   reduceOnly: set.reduceOnly ?? NO_RULES.reduceOnly,
@@ -76,7 +76,7 @@ export const readRules = (set: RuleSet): RelayRules => ({
   dailyTransactions: set.dailyTransactions ?? null,
 });
 
-/** A rule of the operator speaks against an opening: nothing of it is stored. */
+/** A rule of the operator rejects an opening; nothing is stored. */
 export class GuardrailError extends Error {
   override readonly name = 'GuardrailError';
   readonly refusal: GuardRefusal;

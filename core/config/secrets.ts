@@ -1,7 +1,7 @@
 import { CHAIN_SLUGS, chainVariable } from '../chains/chains.js';
 import { present, type Environment, type ReadText, type Source } from './source.js';
 
-/** Settings that are secrets, or may hold one: providers put keys into addresses. Each may stand in a file instead. */
+/** Settings that are secrets or may contain one: providers put keys into URLs. Each may be given as a file instead. */
 export const SECRET_SETTINGS = [
   'DATABASE_URL',
   'OPERATOR_TOKEN',
@@ -24,7 +24,7 @@ export const SECRET_CHAIN_SETTINGS = [
   'RELAYER_SIGNER_TOKEN',
 ] as const;
 
-/** A password may begin and end in a space; of its file only the last line end is the editor's. */
+/** A password may start or end with a space; only the last line end of its file is removed. */
 const valueOf = (setting: string, text: string): string =>
   setting.startsWith('RELAYER_KEYSTORE_PASSWORD_') ? text.replace(/\r?\n$/, '') : text.trim();
 
@@ -34,7 +34,7 @@ interface SecretName {
   readonly files: readonly string[];
 }
 
-/** The chain's name may stand before `_FILE` or after it. */
+/** The chain's name may come before `_FILE` or after it. */
 export const SECRET_NAMES: readonly SecretName[] = [
   ...SECRET_SETTINGS.map((setting) => ({ setting, files: [`${setting}_FILE`] })),
   ...CHAIN_SLUGS.flatMap((slug) =>
@@ -47,7 +47,7 @@ export const SECRET_NAMES: readonly SecretName[] = [
 
 export interface SourceFiles {
   readonly readText: ReadText;
-  /** Whether others than its owner may read the file. */
+  /** Whether other users than the owner may read the file. */
   readonly isShared: (path: string) => boolean;
 }
 
@@ -59,15 +59,15 @@ const NO_FILES: SourceFiles = {
 };
 
 interface Given {
-  /** What the operator calls it. */
+  /** The variable's name for the operator. */
   readonly name: string;
-  /** Null where something is wrong with it. */
+  /** Null where it is invalid. */
   readonly value: string | null;
   readonly problem?: string;
   readonly warning?: string;
 }
 
-/** Puts what files hold in the place of the settings that they are for. The one place where a secret is read from a file. */
+/** Replaces settings by the contents of their files. The only place where a secret is read from a file. */
 export function openSource(environment: Environment, files = NO_FILES): Source {
   const variables = present(environment);
   const found = new Map(
@@ -109,7 +109,7 @@ function fromFile(
     : { name, value };
 }
 
-/** Null where the file cannot be read; why not may quote its path, which may be the key of somebody who mixed the two up. */
+/** Null where the file cannot be read; the reason may quote its path, which may be a key given by mistake. */
 export function readSecret(readText: ReadText, path: string): string | null {
   try {
     return readText(path);
@@ -118,7 +118,7 @@ export function readSecret(readText: ReadText, path: string): string | null {
   }
 }
 
-/** What this process starts inherits what is left, and needs none of these. Its own beginning stays in sight of its user: files are better. */
+/** Removes secrets from the environment of child processes. Its own initial environment stays visible to its user: files are safer. */
 export function forgetSecrets(environment: Record<string, string | undefined>): void {
   for (const { setting } of SECRET_NAMES) Reflect.deleteProperty(environment, setting);
 }

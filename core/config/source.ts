@@ -3,24 +3,24 @@ import { StartError } from './start-error.js';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The text of a file, or a throw. */
+/** Returns the text of a file, or throws. */
 export type ReadText = (path: string) => string;
 
-/** Where settings come from, and where what is wrong with them goes. */
+/** Settings and their problems. */
 export interface Source {
-  /** None of them empty; what a file holds stands under the setting's own name. */
+  /** Without empty ones; the contents of a file are stored under the setting's name. */
   readonly variables: Readonly<Record<string, string>>;
   readonly readText: ReadText;
   readonly problems: string[];
-  /** What an operator calls the setting: its own name, or that of the variable that names its file. */
+  /** The setting's name for the operator: its own, or that of the variable with its file. */
   nameOf(setting: string): string;
-  /** Also true where something is wrong with its file, which is said already. */
+  /** Also true where its file is invalid, which is already reported. */
   isGiven(setting: string): boolean;
-  /** What is not wrong with it, but should be better. */
+  /** Warnings about it. */
   warningsOf(setting: string): readonly string[];
 }
 
-/** Everything that is wrong, at once: an operator should not have to start ten times to find ten mistakes. */
+/** Lists all problems at once, so that an operator does not need one start per mistake. */
 export class ConfigError extends StartError {
   override readonly name = 'ConfigError';
   readonly problems: readonly string[];
@@ -33,17 +33,17 @@ export class ConfigError extends StartError {
   }
 }
 
-/** An empty variable means the same as an absent one: `.env` files are full of them. */
+/** An empty variable counts as absent, because `.env` files contain many. */
 export const present = (environment: Environment): Record<string, string> =>
   Object.fromEntries(
     Object.entries(environment).flatMap(([name, value]) => (value === undefined || value.trim() === '' ? [] : [[name, value.trim()]])),
   );
 
-/** Never quotes a value: it may be a secret. A setting whose file is the trouble is not complained of twice. */
+/** Never quotes a value, because it may be a secret. A setting with an invalid file is not reported twice. */
 export function describeIssues(error: z.ZodError, source: Source): string[] {
-  const isPublishedAlready = (setting: string): boolean => source.isGiven(setting) && source.variables[setting] === undefined;
-  const told = error.issues.flatMap(({ path: [setting = '', ...rest], message }) =>
-    isPublishedAlready(String(setting)) ? [] : [`${[source.nameOf(String(setting)), ...rest].join('.')} ${message}`],
+  const isReported = (setting: string): boolean => source.isGiven(setting) && source.variables[setting] === undefined;
+  const issues = error.issues.flatMap(({ path: [setting = '', ...rest], message }) =>
+    isReported(String(setting)) ? [] : [`${[source.nameOf(String(setting)), ...rest].join('.')} ${message}`],
   );
-  return [...new Set(told)];
+  return [...new Set(issues)];
 }

@@ -6,7 +6,7 @@ import { formatNative } from '../domain/native-amount.js';
 import type { RelayerConfig } from './relayer.js';
 import { NO_REFERRERS, type Referrers } from '../trading/referrers.js';
 
-/** What would run with these settings, for a person. Of addresses only the host is shown, of secrets nothing. */
+/** A readable summary of the settings. URLs are reduced to their host, secrets are omitted. */
 export function configSummary(config: Config, walletsOf: (relayer: RelayerConfig) => readonly string[]): string {
   const rows: (readonly [string, string])[] = [
     ['listens on', `${config.host}:${config.port}`],
@@ -56,14 +56,14 @@ function facadeText({ facade: { leverage, holdMs, flattens, rules } }: Config): 
     ...(rules.allowed === null ? [] : [`${rules.allowed.size} traders allowed`]),
     ...(rules.blocked.size === 0 ? [] : [`${rules.blocked.size} blocked`]),
   ];
-  const told = [...bounds, ...traders].join(', ');
-  return `leverage ${leverage} unless chosen, answers held for ${seconds(holdMs)}, scheduled cancels ${flattens ? 'flatten' : 'cancel'}; rules: ${told === '' ? 'none' : told}`;
+  const applied = [...bounds, ...traders].join(', ');
+  return `leverage ${leverage} unless chosen, answers held for ${seconds(holdMs)}, scheduled cancels ${flattens ? 'flatten' : 'cancel'}; rules: ${applied === '' ? 'none' : applied}`;
 }
 
 function operatorText({ operator: { token, metricsToken, areMetricsPublic, alerts } }: Config): string {
-  const door = token === null ? 'no door (OPERATOR_TOKEN is not set)' : 'a door behind its token';
-  const called = alerts.webhook === null ? 'alerts call nobody' : `alerts call ${redactUrl(alerts.webhook.url())}`;
-  return `${door}; metrics ${areMetricsPublic ? 'for everybody' : metricsToken !== null ? 'behind a token of their own' : token === null ? 'for nobody' : 'behind the same token'}; ${called}`;
+  const routes = token === null ? 'no routes (OPERATOR_TOKEN is not set)' : 'routes behind its token';
+  const called = alerts.webhook === null ? 'alerts go to no webhook' : `alerts call ${redactUrl(alerts.webhook.url())}`;
+  return `${routes}; metrics ${areMetricsPublic ? 'public' : metricsToken !== null ? 'behind a token of their own' : token === null ? 'off' : 'behind the same token'}; ${called}`;
 }
 
 function chainRows(config: ChainConfig, walletsOf: (relayer: RelayerConfig) => readonly string[]): (readonly [string, string])[] {
@@ -71,7 +71,7 @@ function chainRows(config: ChainConfig, walletsOf: (relayer: RelayerConfig) => r
   return [
     ['Diamond', chain.diamond],
     ['nodes', rpcUrls.map(redactUrl).join(', ')],
-    ['new blocks', wsUrls.length === 0 ? 'asked for' : `told by ${wsUrls.map(redactUrl).join(', ')}`],
+    ['new blocks', wsUrls.length === 0 ? 'polled' : `pushed by ${wsUrls.map(redactUrl).join(', ')}`],
     ['backend', [backendUrl, pricingUrl, globalUrl].map(redactUrl).join(', ')],
     ['begins', startBlock === null ? 'a day before now, on an empty database' : `at block ${startBlock}, on an empty database`],
     ['events', confirmations === 0 ? 'count at once' : `count ${confirmations} blocks later`],

@@ -10,12 +10,12 @@ export const SAMPLERS = [
 ] as const;
 
 export interface TraceSettings {
-  /** Functions, so that nothing that prints a configuration prints them: both may hold a key. */
+  /** Functions, so that printing the configuration does not reveal them: both may contain a key. */
   readonly url: () => string;
   readonly headers: () => Readonly<Record<string, string>>;
   readonly serviceName: string;
   readonly sampler: (typeof SAMPLERS)[number];
-  /** Share of traces that are kept, where the sampler goes by share. */
+  /** Sampling ratio, for ratio-based samplers. */
   readonly ratio: number;
 }
 
@@ -28,13 +28,13 @@ const Headers = z.string().transform((text, context): Record<string, string> => 
     if (pairs.every(([name = '', ...value]) => /^[\w!#$%&'*+.^`|~-]+$/.test(name.trim()) && value.length > 0))
       return Object.fromEntries(pairs.map(([name = '', ...value]) => [name.trim(), decodeURIComponent(value.join('=').trim())]));
   } catch {
-    // Said below, in the same words.
+    // Reported below.
   }
   context.addIssue({ code: 'custom', message: 'must be name=value pairs separated by commas, with percent-encoded values' });
   return z.NEVER;
 });
 
-/** OpenTelemetry's own names, so that what operators know holds here. The same for production and sandbox. */
+/** OpenTelemetry's standard names. The same for production and sandbox. */
 export const TRACING_VARIABLES = {
   OTEL_EXPORTER_OTLP_ENDPOINT: Url.optional(),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: Url.optional(),
@@ -47,7 +47,7 @@ export const TRACING_VARIABLES = {
   OTEL_SDK_DISABLED: z.enum(['true', 'false'], 'must be true or false').default('false'),
 };
 
-/** Null where no traces are wanted. */
+/** Null without an endpoint. */
 export function traceSettings(variables: z.output<z.ZodObject<typeof TRACING_VARIABLES>>): TraceSettings | null {
   const { OTEL_EXPORTER_OTLP_ENDPOINT: all, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own } = variables;
   const url = own ?? (all === undefined ? undefined : `${all.replace(/\/+$/, '')}/v1/traces`);

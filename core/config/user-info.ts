@@ -1,4 +1,4 @@
-/** `fetch` takes no address with a name and a password in it: every call would fail, and its error quotes them. */
+/** `fetch` rejects URLs with a user name or password, and its error would quote them. */
 export function hasUserInfo(url: URL): boolean {
   return url.username !== '' || url.password !== '';
 }

@@ -1,4 +1,4 @@
-/** As counted so far: `counts` has one more than `bounds`, for what is above all of them. */
+/** `counts` has one more element than `bounds`, for values above all of them. */
 export interface HistogramCounts {
   readonly bounds: readonly number[];
   readonly counts: readonly number[];
@@ -9,7 +9,7 @@ export interface Histogram extends HistogramCounts {
   observe(value: number): void;
 }
 
-/** Fixed buckets in one array: an observation is a short walk and two additions. */
+/** Fixed buckets in one array, so that an observation is cheap. */
 export function createHistogram(bounds: readonly number[]): Histogram {
   const counts = new Array<number>(bounds.length + 1).fill(0);
   let sum = 0;

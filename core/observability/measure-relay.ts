@@ -2,12 +2,12 @@ import type { Metrics } from './metrics.js';
 import type { Clock } from '../ports/clock.js';
 import type { RelayStore } from '../ports/stores/relay.js';
 
-/** The same store; how long jobs take to a node and from there into a block is noted on the way. */
+/** Wraps the store: measures the time of jobs until a node accepts them, and from there until they are mined. */
 export const measureRelay = (store: RelayStore, metrics: Pick<Metrics, 'took'>, clock: Pick<Clock, 'now'>): RelayStore => ({
   ...store,
   async accept(chain, ids, at) {
     const jobs = await store.accept(chain, ids, at);
-    // A job that was sent again keeps the time at which it was first taken.
+    // A job that was sent again keeps its first acceptance time.
     for (const { acceptedAt, createdAt } of jobs) if (acceptedAt === at) metrics.took('relaySeconds', [chain, 'broadcast'], at - createdAt);
     return jobs;
   },

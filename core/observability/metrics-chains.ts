@@ -7,7 +7,7 @@ interface Figure {
   readonly labels?: Labels;
 }
 
-/** What the gateway knows of its chains without asking anybody. */
+/** Chain metrics from memory. */
 export function chainFamilies({ clock }: Gateway, venues: readonly Venue[]): MetricFamily[] {
   const seconds = (since: number | null): number | null => (since === null ? null : (clock.now() - since) / 1_000);
   const each = (read: (venue: Venue) => readonly Figure[]): MetricValue[] => perChain(venues, read);

@@ -5,14 +5,14 @@ import { createJournalFamilies } from './metrics-journal.js';
 import { createRelayFamilies } from './metrics-relayer.js';
 import { CHAIN_PARTS, readiness, type Readiness } from './readiness.js';
 
-/** Everything that Prometheus is told besides what the process says of itself. Figures of the database are the same on every replica. */
+/** All metrics except those of the process. Figures from the database are the same on every replica. */
 export function createMetricsCollector(gateway: Gateway, node: string): () => Promise<readonly MetricFamily[]> {
   const venues = [...gateway.venues.values()];
   const relayFamilies = createRelayFamilies(gateway, venues);
   const journal = createJournalFamilies(gateway);
   const { version, commit, mode } = gateway;
   const build = familyOf('build', [{ value: 1, labels: { version, commit, mode, node } }]);
-  /** A database that does not answer takes its own figures with it, and none of the others. */
+  /** If the database does not answer, only its own figures are missing. */
   const stored = async (): Promise<MetricFamily[]> => {
     try {
       return (await Promise.all([relayFamilies(), countFamilies(gateway), journal.depth()])).flat();

@@ -2,17 +2,17 @@ import type { Gateway } from '../gateway.js';
 import { familyOf, type MetricFamily } from './metrics.js';
 import type { JournalDepth } from '../ports/stores/metrics.js';
 
-/** A row of every account is read for it: some tens of ms where there are 200,000 of them, and it only ever grows. */
+/** Counting reads a row of every account, some tens of ms for 200,000 of them, so the result is cached. */
 const DEPTH_KEPT_MS = 60_000;
 
 export interface JournalFamilies {
-  /** Of the database: the same on every replica. */
+  /** From the database: the same on every replica. */
   depth(): Promise<MetricFamily>;
-  /** Of this replica. Asks nobody: it is never as telling as while the database does not answer. */
+  /** Of this replica. Reads memory only, because it matters most while the database does not answer. */
   readAge(): Promise<MetricFamily>;
 }
 
-/** How much there is in the journals, and how far behind their end this replica is. */
+/** Size of the journals, and how far this replica is behind. */
 export function createJournalFamilies({ store: { metrics, journal }, clock }: Gateway): JournalFamilies {
   let kept: { readonly at: number; readonly entries: readonly JournalDepth[] } | null = null;
   return {

@@ -5,7 +5,7 @@ import type { Address } from '../types.js';
 import { runwayDays } from '../ports/stores/gas.js';
 
 const WEI = 1e18;
-/** Balances and paces change slowly, and each costs a question to a node and one to the database. */
+/** Balances change slowly, and each costs a node call and a query. */
 const WALLETS_KEPT_MS = 15_000;
 
 interface Wallet {
@@ -16,7 +16,7 @@ interface Wallet {
   readonly runwayDays: number | null;
 }
 
-/** Figures of the relayer: the same on every replica, because they come from the database and the chain. */
+/** Relayer metrics: the same on every replica, because they come from the database and the chain. */
 export function createRelayFamilies(gateway: Gateway, venues: readonly Venue[]): () => Promise<MetricFamily[]> {
   let kept: { readonly at: number; readonly wallets: Promise<Wallet[]> } | null = null;
   const walletsNow = (): Promise<Wallet[]> => {
@@ -87,7 +87,7 @@ const sum = (open: LaneFigures['open']): number => open.reduce((total, { count }
 const queued = ({ open }: LaneFigures): number => sum(open.filter(({ state }) => state === 'queued'));
 const inFlight = ({ open }: LaneFigures): number => sum(open.filter(({ state }) => state !== 'queued'));
 
-/** What was mined since the chain was asked makes it look larger for some seconds, never for long. */
+/** Transactions mined since the chain was read make the gap look larger for some seconds. */
 const gapOf = (lane: LaneFigures, chainNonce: number | null): number | null =>
   lane.nextNonce === null || chainNonce === null ? null : Math.max(0, lane.nextNonce - chainNonce - inFlight(lane));
 
@@ -97,7 +97,7 @@ const ofEach = (wallets: readonly Wallet[], read: (wallet: Wallet) => number | n
     return value === null ? [] : [{ value, labels: { chain: own.chain, wallet: own.wallet } }];
   });
 
-/** Gauges, although they grow: a reorganisation takes back what it undoes, and a counter that falls would be read as a restart. */
+/** Gauges, although they grow: a reorganisation can decrease them, and a decreasing counter would be read as a restart. */
 async function ledgerFamilies({ store }: Gateway): Promise<MetricFamily[]> {
   const [totals, refusals] = await Promise.all([store.gas.totals(), store.gas.refusals()]);
   const labelled = totals.map(({ chain, wallet, action, outcome, ...row }) => ({ ...row, labels: { chain, wallet, action, outcome } }));

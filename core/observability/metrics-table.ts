@@ -1,4 +1,4 @@
-/** What Prometheus is told, one row each. Nothing is printed that has no row, and labels never hold what a client made up. */
+/** All metrics, one row each. Labels never contain client input. */
 interface MetricRow {
   readonly name: string;
   readonly type: 'counter' | 'gauge' | 'histogram';
@@ -98,7 +98,7 @@ export const METRICS = {
   endpointHead: row({
     name: 'gateway_rpc_endpoint_head_block',
     type: 'gauge',
-    help: 'The newest block an endpoint has told of.',
+    help: 'The newest block an endpoint has reported.',
     labels: ['chain', 'endpoint'],
   }),
   feedUp: row({

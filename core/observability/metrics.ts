@@ -1,32 +1,32 @@
 import { createHistogram, type Histogram, type HistogramCounts } from './histogram.js';
 import { METRICS, type MetricKey } from './metrics-table.js';
 
-/** What is counted while requests are served. It has to cost next to nothing: hot answers take microseconds themselves. */
+/** Metrics recorded while requests are served. Recording must be cheap: cached answers take microseconds. */
 export type DoorName = 'native' | 'facade';
-/** A post on a WebSocket connection is a request like any other. */
+/** A post on a WebSocket connection counts as a request. */
 export type Transport = 'http' | 'ws';
 
 export interface Metrics {
   /** `operation` comes from a closed list, never from a client. */
   request(door: DoorName, operation: string, status: number, ms: number, transport?: Transport): void;
-  /** What the answer to an action of the facade says; the status code is 200 either way. */
+  /** The outcome in the facade's answer to an action; the status code is 200 either way. */
   action(action: string, outcome: 'ok' | 'err'): void;
   sessions(door: DoorName, change: 1 | -1): void;
   subscriptions(door: DoorName, change: number): void;
-  /** Asked with every scrape: bytes that wait for slow readers. */
+  /** Called on every scrape: bytes queued for slow readers. */
   watchBacklog(read: () => number): void;
   /** A promise was rejected and nothing handled it. */
   rejection(): void;
-  /** Orders that have come to their end. */
+  /** Orders that became final. */
   finished(chain: string, status: string, count: number): void;
-  /** How long something took; the labels are those of the table. */
+  /** A duration; the labels are those of the table. */
   took(metric: TimedMetric, labels: readonly string[], ms: number): void;
 }
 
 export type TimedMetric = 'orderSeconds' | 'relaySeconds' | 'journalLag';
 export type Labels = Readonly<Record<string, string | number>>;
 
-/** One metric with all its values, as Prometheus tells them. */
+/** One metric with all its values, in Prometheus' model. */
 export interface MetricFamily {
   readonly name: string;
   readonly help: string;
@@ -77,7 +77,7 @@ interface Slot {
   readonly seconds: Histogram;
 }
 
-/** Plain numbers in plain maps; what they mean to Prometheus is worked out when it asks. */
+/** Plain numbers in maps; they are converted for Prometheus on a scrape. */
 export function createMetricsBook(): MetricsBook {
   const slots = { native: { http: newSlots(), ws: newSlots() }, facade: { http: newSlots(), ws: newSlots() } };
   const open = { sessions: { native: 0, facade: 0 }, subscriptions: { native: 0, facade: 0 } };

@@ -3,7 +3,7 @@ import type { EndpointHealth } from '../ports/chain.js';
 import { isNearHead, type CatchUp } from '../indexer/catch-up.js';
 import { venueNotes } from '../indexer/identify-venue.js';
 
-/** What a chain needs to be served, and who sends for bots on it. */
+/** What a chain needs to be served, and its relayer. */
 export const CHAIN_PARTS = ['rpc', 'follower', 'feed', 'relayer'] as const;
 export type ChainPart = (typeof CHAIN_PARTS)[number];
 
@@ -11,27 +11,27 @@ export interface ChainReadiness {
   readonly ready: boolean;
   /** Sentences for an operator; empty when ready. */
   readonly reasons: readonly string[];
-  /** Everything that is wrong, by what it concerns; a part that is not there has nothing wrong with it. */
+  /** All faults, by part; a part that is not configured has none. */
   readonly faults: Readonly<Record<ChainPart, readonly string[]>>;
-  /** Null where nobody sends. A lane that cannot send leaves all else in service, so it does not count against the chain. */
+  /** Null without a relayer. A lane that cannot send does not make the chain unready. */
   readonly relayer: { readonly ready: boolean; readonly reasons: readonly string[] } | null;
-  /** Sentences about what is not as expected and keeps nobody from being served: a write that is off, an address the chain knows better, a backend the chain stands in for. */
+  /** Deviations that do not affect readiness: a disabled write, an address that differs on chain, a backend replaced by the chain. */
   readonly notes: readonly string[];
   readonly block: bigint | null;
-  /** How far the chain's events are in. */
+  /** How far the chain is indexed. */
   readonly followed: { readonly block: bigint | null; readonly behind: bigint | null; readonly catchUp: CatchUp | null };
   readonly endpoints: readonly EndpointHealth[];
 }
 
 export interface Readiness {
   readonly ready: boolean;
-  /** It was asked to end: whoever spreads requests leaves it out. */
+  /** It is shutting down: load balancers must leave it out. */
   readonly stopping: boolean;
   readonly database: { readonly ready: boolean; readonly reasons: readonly string[] };
   readonly chains: Readonly<Record<string, ChainReadiness>>;
 }
 
-/** A head this old is no head to trade on, on any of our chains. */
+/** A head this old is too old to trade on, on any of our chains. */
 const HEAD_STALE_MS = 30_000;
 const DATABASE_PATIENCE_MS = 2_000;
 
@@ -83,7 +83,7 @@ function chainReasons({ state, clock }: Venue): string[] {
   return age > HEAD_STALE_MS ? [`the newest block is ${Math.round(age / 1000)} s old`] : [];
 }
 
-/** Reads of orders and positions are only as true as the follower is near. */
+/** Orders and positions are only as current as the index. */
 function followReasons(venue: Venue): string[] {
   const { followed, head, catchUp } = venue.state;
   if (head === null || isNearHead(venue)) return [];
@@ -102,13 +102,13 @@ function progressText(catchUp: CatchUp | null): string {
 function feedReasons({ feed }: Venue): string[] {
   const { parts, configFrom } = feed.status();
   return (['config', 'price'] as const).flatMap((part) => {
-    // A backend that has gone silent does no harm while the chain answers for it.
+    // A silent backend does no harm while the chain provides the configuration.
     const isServed = parts[part].state === 'ok' || (part === 'config' && configFrom !== null);
     return isServed ? [] : [`the ${part} feed is ${parts[part].state}`];
   });
 }
 
-/** Nobody is refused anything for it, yet it lasts only as long as the node does: whoever keeps the backend in mind should know. */
+/** Does not affect readiness, but the operator should know that the configuration depends on the node alone. */
 function feedNotes({ feed }: Venue): string[] {
   const { parts, configFrom } = feed.status();
   if (configFrom !== 'chain') return [];

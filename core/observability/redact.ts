@@ -1,19 +1,19 @@
-/** What leaves the process as a log line or an error text passes through here, so that no secret can ride along by accident. */
+/** Removes secrets from everything that leaves the process as a log line or an error text. */
 
 const SECRET_NAME = /(?:key|secret|password|passphrase|signature|authorization|mnemonic|token|cookie|credential|rawtransaction)s?$/i;
-/** Names that end like a secret and are none; a log without them would be blind. */
+/** Names that end like a secret but are needed in logs. */
 const HARMLESS_NAME = /^(?:collateralToken|positionSizeToken|publicKey)$/;
 const PRIVATE_KEY = /\b(?:0x)?[0-9a-fA-F]{64}\b/g;
 const URL_PATTERN = /\b(?:https?|wss?|postgres(?:ql)?):\/\/[^\s"'<>]+/g;
 const HIDDEN = '[redacted]';
 const MAX_DEPTH = 6;
 
-/** 32-byte words are hidden in free text, because a private key is one; hashes that may be shown travel in fields of their own name. */
+/** Hides 32-byte words in free text, because a private key is one; hashes are logged in their own fields. */
 export const redactText = (text: string): string => text.replace(URL_PATTERN, redactUrl).replace(PRIVATE_KEY, HIDDEN);
 
 /**
- * Keeps what an operator needs to recognise an endpoint: scheme, host and port. Providers put API keys into user info, path and query. Where
- * an @ follows the host, what looks like one may be the beginning of a password that should have been encoded.
+ * Keeps scheme, host and port, by which an operator recognises an endpoint. Providers put API keys into user info, path and query. If an @
+ * follows the host, the host may be the start of a password that should have been encoded.
  */
 export function redactUrl(text: string): string {
   if (!URL.canParse(text)) return HIDDEN;

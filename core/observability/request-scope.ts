@@ -4,19 +4,19 @@ export interface ScopeStart {
   readonly door: DoorName;
   readonly transport: Transport;
   readonly method: string;
-  /** Of whoever asks, as it came. */
+  /** The client's header as received. */
   readonly traceparent?: string | undefined;
 }
 
 export interface OpenScope {
-  /** Everything logged or asked on behalf of the request from here on bears its name. Begun when its body is there. */
+  /** Binds logs and calls of the work to the request. Called when its body was read. */
   run<Result>(requestId: string, work: () => Result): Result;
   close(operation: string, status: number): void;
 }
 
 /**
- * What belongs together because one request caused it. There only where somebody looks (traces, or a log that tells everything): to
- * follow a request through all that it waits for makes every wait dearer.
+ * Links everything that one request causes. Only used where traces or debug logs are enabled, because async context makes every await more
+ * expensive.
  */
 export interface RequestScopes {
   open(start: ScopeStart): OpenScope;

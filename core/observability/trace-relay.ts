@@ -3,13 +3,13 @@ import { traceOf, withTrace } from './job-trace.js';
 import type { RelayJob, RelayStore } from '../ports/stores/relay.js';
 import type { RelayNode } from '../ports/relayer.js';
 
-/** Jobs whose trace is remembered; one that is forgotten is sent all the same, without its steps in the trace. */
+/** Limit of jobs with a known trace; a dropped one is sent anyway, without its steps in the trace. */
 const MOST_REMEMBERED = 10_000;
 
 export interface TracedRelay {
   readonly store: RelayStore;
   readonly node: RelayNode;
-  /** The wallet's signature, as a step of the job whose nonce it uses. */
+  /** Traces the wallet's signature as a step of the job with this nonce. */
   sign<Result>(wallet: string, nonce: number, work: () => Promise<Result>): Promise<Result>;
 }
 
@@ -19,12 +19,12 @@ interface Known {
 }
 
 /**
- * A lane works for many requests at once and in its own time; so what it does for a job is hung below the request that stored the job,
- * whichever replica was asked.
+ * A lane works for many requests at once and asynchronously, so its steps for a job are attached to the request that stored the job, on any
+ * replica.
  */
 export function traceRelay(store: RelayStore, node: RelayNode, tracer: Tracer): TracedRelay {
   const known = new Map<bigint, Known>();
-  /** By the nonce of a wallet, and by the bytes that were signed. */
+  /** By a wallet's nonce, and by signed bytes. */
   const byTrait = new Map<string, bigint>();
   const traitOf = (wallet: string, nonce: number | null): string => `${wallet} ${nonce}`;
 
@@ -40,15 +40,15 @@ export function traceRelay(store: RelayStore, node: RelayNode, tracer: Tracer): 
     known.delete(id);
   };
 
-  /** Those that another replica sends end here when they are forgotten for newer ones. */
+  /** Spans of jobs that another replica sends end when they are dropped for newer ones. */
   const remember = (id: bigint, span: Span): void => {
     const [oldest] = known.keys();
     if (known.size >= MOST_REMEMBERED && oldest !== undefined) forget(oldest);
-    // The lane may have been quicker than the answer to who stored it.
+    // The lane may have handled the job before its store call returned.
     known.set(id, { span, traits: known.get(id)?.traits ?? [] });
   };
 
-  /** A job that another replica stored, or this one before it was started again: its trace goes on here. */
+  /** Continues the trace of a job that another replica stored, or this one before a restart. */
   const adopt = (jobs: readonly RelayJob[]): void => {
     for (const { id, wallet, nonce, attempts, context } of jobs.filter((job) => !known.has(job.id))) {
       const traceparent = traceOf(context);

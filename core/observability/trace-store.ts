@@ -3,10 +3,10 @@ import { traced, type Tracer } from './tracing.js';
 
 type Asks = (...given: unknown[]) => unknown;
 
-/** The same store; each question that is part of a trace is a span by its own name, without a value. */
+/** Wraps the store: each call within a trace becomes a span by its method name, without values. */
 export const traceStore = <Traced extends Store>(store: Traced, tracer: Tracer): Traced => tracedParts(store, tracer, '') as Traced;
 
-/** Stores of stores have longer names; what is no function and no group of them stays as it is. */
+/** Nested stores have longer names; values that are neither functions nor groups stay unchanged. */
 function tracedParts(group: object, tracer: Tracer, prefix: string): object {
   return Object.fromEntries(
     Object.entries(group).map(([name, part]: [string, unknown]) => {
@@ -17,7 +17,7 @@ function tracedParts(group: object, tracer: Tracer, prefix: string): object {
   );
 }
 
-/** The pool itself, and what lasts as long as the process. */
+/** The pool itself, and calls that last as long as the process. */
 const UNTRACED: ReadonlySet<string> = new Set(['db', 'close', 'listen', 'lease']);
 const isGroup = (part: unknown): part is object =>
   typeof part === 'object' && part !== null && Object.getPrototypeOf(part) === Object.prototype;

@@ -1,37 +1,37 @@
-/** What a span may say: names and figures of our own, never what a client, a node or a database said. */
+/** Span attributes: our own names and figures, never data of a client, a node or a database. */
 export type SpanFields = Readonly<Record<string, string | number | boolean>>;
 
 export interface Span {
   readonly traceId: string;
-  /** By which it is a parent in another process too: W3C Trace Context. */
+  /** W3C Trace Context, to be a parent in another process. */
   readonly traceparent: string;
   note(fields: SpanFields): void;
   rename(name: string): void;
-  /** What the work begins belongs to this span, across everything it waits for. */
+  /** Runs the work within this span, including everything it awaits. */
   run<Result>(work: () => Result): Result;
-  /** `fault` is a word or two of our own; none = it went well. */
+  /** `fault` is a short text of our own; absent = success. */
   end(fault?: string): void;
 }
 
 export interface SpanStart {
   readonly kind?: 'server' | 'client';
   readonly fields?: SpanFields;
-  /** The span it belongs to; the current one where it is not said. */
+  /** The parent span; default: the current one. */
   readonly parent?: Span;
-  /** `traceparent` of whoever asks, as it came. */
+  /** The client's `traceparent` as received. */
   readonly traceparent?: string | undefined;
-  /** Epoch ms; now where it is not said. */
+  /** Epoch ms; default: now. */
   readonly since?: number;
 }
 
-/** Only there where traces are wanted: nobody else pays for a span. */
+/** Only present where traces are enabled, so that spans cost nothing otherwise. */
 export interface Tracer {
-  /** Null outside of any trace. */
+  /** Null without a trace. */
   current(): Span | null;
   begin(name: string, start?: SpanStart): Span;
 }
 
-/** The same work; as a span of its own where it is part of a trace. */
+/** Runs the work, as a span where it is part of a trace. */
 export function traced<Result>(tracer: Tracer, name: string, start: SpanStart, work: () => Promise<Result>): Promise<Result> {
   if (start.parent === undefined && tracer.current() === null) return work();
   const span = tracer.begin(name, start);
@@ -47,6 +47,6 @@ export function traced<Result>(tracer: Tracer, name: string, start: SpanStart, w
   );
 }
 
-/** The kind of an error, not its words: they may hold anything. */
+/** The kind of an error, because its message may contain anything. */
 const faultOf = (error: unknown): string =>
   error instanceof Error ? ('code' in error && typeof error.code === 'string' ? error.code : error.name) : 'fault';

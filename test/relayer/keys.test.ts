@@ -177,7 +177,7 @@ describe('a configuration of keys', () => {
     const { warnings } = relayerOf({ ...KEYSTORES, ...clear }, (path) => path === '/keys/password');
     expect(warnings).toEqual([
       'the file of RELAYER_KEYSTORE_PASSWORD_FILE_BASE can be read by others than its owner: chmod 600 it',
-      'RELAYER_SIGNER_URL_BASE is not https: whoever is on the way can read its token',
+      'RELAYER_SIGNER_URL_BASE is not https: its token can be read on the network',
     ]);
     expect(relayerOf(KEYSTORES, () => false).warnings).toEqual([]);
   });

@@ -5,7 +5,7 @@ import { loadNativeRecover } from './native-recover.js';
 import { rememberRecoveries } from './remember-recoveries.js';
 import { loadWasmRecover } from './wasm-recover.js';
 
-/** The fastest hash and the fastest curve this machine can run, loaded once; the log says which. */
+/** The fastest hash and curve this machine supports, loaded once and logged. */
 export async function loadCrypto(log: Logger): Promise<Crypto> {
   const keccak = await loadKeccak();
   const native = loadNativeRecover(keccak);

@@ -11,7 +11,7 @@ export function loadNativeRecover(keccak: Keccak): Recover | null {
     try {
       return publicKeyAddress(keccak, addon.ecdsaRecover(compact, yParity, digest, false, publicKey));
     } catch {
-      return null; // the addon's only way to say that no key belongs to these numbers
+      return null; // the addon throws when no key matches
     }
   };
 }

@@ -4,7 +4,7 @@ import { loadSecp256k1Addon } from './secp256k1-addon.js';
 
 export interface NativeSigning {
   readonly keccak: Keccak;
-  /** RFC 6979, low s: the same bytes as any other implementation makes. */
+  /** RFC 6979, low s: the same bytes as every other implementation. */
   readonly sign: (digest: Uint8Array, key: Uint8Array) => { readonly compact: Uint8Array; readonly yParity: 0 | 1 };
 }
 

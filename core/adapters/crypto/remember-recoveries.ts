@@ -1,12 +1,12 @@
 import type { Recover } from '../../access/signature.js';
 import type { Address } from '../../types.js';
 
-/** Between the request that brings an action and the signature of its transaction lie a second or two; two thousand orders a second are more than one process takes. */
+/** More than the recoveries of the one or two seconds between receiving an action and signing its transaction. */
 const MOST_KEPT = 5_000;
 
 /**
- * The same recovery with the newest answers kept: the relayer recovers each action once more before it signs, mostly in the process that
- * did so when it came. An answer depends on nothing but its question.
+ * Caches the newest recoveries: the relayer recovers each action again before it signs, mostly in the process that received it. The result
+ * depends on the input only.
  */
 export function rememberRecoveries(recover: Recover): Recover {
   let newer = new Map<string, Address | null>();

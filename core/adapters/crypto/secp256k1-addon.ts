@@ -6,8 +6,8 @@ export interface Secp256k1Addon {
 }
 
 /**
- * libsecp256k1 as a native addon; null where it has no binary for this machine. Its bindings are loaded by name: the package's own
- * entry falls back to a JavaScript curve without a word, ten times slower than our WebAssembly.
+ * libsecp256k1 as a native addon; null where it has no binary for this machine. Its bindings are loaded by name, because the package's own
+ * entry silently falls back to a JavaScript curve, ten times slower than our WebAssembly.
  */
 export function loadSecp256k1Addon(): Secp256k1Addon | null {
   try {

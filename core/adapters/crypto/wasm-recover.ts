@@ -3,7 +3,7 @@ import { publicKeyAddress } from './public-key-address.js';
 
 /** libsecp256k1 in WebAssembly: runs everywhere. */
 export async function loadWasmRecover(keccak: Keccak): Promise<Recover> {
-  // A large library that most machines never need: the addon comes first.
+  // Imported on demand, because it is large and most machines use the native addon.
   const { instantiateSecp256k1 } = await import('@bitauth/libauth');
   const curve = await instantiateSecp256k1();
   return (digest, { compact, yParity }) => {

@@ -17,13 +17,13 @@ export interface Told {
  * Appends to the journals of accounts in the given order, as part of the transaction. Their rows stay locked until it ends, so a reader that
  * sees a cursor sees every smaller one. Call it once and last, because the locks block every other writer of these accounts.
  */
-export const appendJournal = (trx: Knex.Transaction, chain: ChainSlug, at: number, told: readonly Told[]): Promise<void> =>
-  runAll(trx, telling(chain, at, told));
+export const appendJournal = (trx: Knex.Transaction, chain: ChainSlug, at: number, entries: readonly Told[]): Promise<void> =>
+  runAll(trx, telling(chain, at, entries));
 
 /** The same as queued statements. */
-export function telling(chain: ChainSlug, at: number, told: readonly Told[]): Question[] {
-  if (told.length === 0) return [];
-  const rows = told.map(({ trader, fact }, ord) => ({
+export function telling(chain: ChainSlug, at: number, entries: readonly Told[]): Question[] {
+  if (entries.length === 0) return [];
+  const rows = entries.map(({ trader, fact }, ord) => ({
     ord,
     trader,
     kind: fact.kind,

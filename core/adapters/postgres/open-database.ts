@@ -89,8 +89,7 @@ async function migrateWhenReachable(server: Server, { clock, log, signal }: Open
   }
 }
 
-const TRUST =
-  ' Name the certificates it comes from in DATABASE_CA_FILE, or add sslmode=no-verify to DATABASE_URL to trust whoever answers.';
+const TRUST = ' Name the certificates it comes from in DATABASE_CA_FILE, or add sslmode=no-verify to DATABASE_URL to trust any server.';
 
 function unreachable(url: string, error: unknown): StoreStartError {
   const sentences = `The database ${redactUrl(url)} cannot be used: ${sentence(error)}.${isDistrusted(error) ? TRUST : ''}`;

@@ -1,6 +1,6 @@
 import type { Clock } from '../../ports/clock.js';
 
-/** A deadline that has passed already is due now; Node 24 warns of negative delays. */
+/** A past deadline is due now; Node 24 warns about negative delays. */
 const delay = (ms: number): number => Math.max(0, ms);
 
 export const systemClock: Clock = {

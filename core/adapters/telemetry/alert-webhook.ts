@@ -10,8 +10,8 @@ export interface WebhookOptions {
 const TIMEOUT_MS = 5_000;
 
 /**
- * Posts to the operator's receiver. `X-Gateway-Signature` is HMAC-SHA256 over `<X-Gateway-Timestamp>.<body>`: only who has the secret
- * can have sent it, and nobody can send it again later without being seen.
+ * Posts to the operator's receiver. `X-Gateway-Signature` is HMAC-SHA256 over `<X-Gateway-Timestamp>.<body>`: it proves knowledge of the
+ * secret, and lets the receiver detect replays.
  */
 export const createAlertWebhook =
   ({ url, secret, timeoutMs = TIMEOUT_MS }: WebhookOptions): PostAlert =>
@@ -31,7 +31,7 @@ export const createAlertWebhook =
         'X-Gateway-Signature': `sha256=${signature}`,
       },
     }).catch((error: unknown) => {
-      // What `fetch` says quotes the address, which may hold a secret.
+      // Messages of `fetch` quote the URL, which may contain a secret.
       throw new Error(signal.aborted ? `no answer within ${timeoutMs / 1000} s` : `cannot be reached${codeIn(error)}`);
     });
     await response.body?.cancel().catch(() => undefined);

@@ -4,7 +4,7 @@ const RESOLUTION_MS = 10;
 const NANOSECONDS = 1e9;
 export const DELAY_QUANTILES = [0.5, 0.99, 1] as const;
 
-/** Watches from now on. Each answer is about the time since the one before: seconds too late, by quantile. */
+/** Starts measuring. Each call returns the delays since the previous call, in seconds by quantile. */
 export function watchEventLoop(): () => readonly { readonly quantile: number; readonly seconds: number }[] {
   const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   delays.enable();
@@ -15,6 +15,6 @@ export function watchEventLoop(): () => readonly { readonly quantile: number; re
   };
 }
 
-/** What is measured is the time between two ticks of a timer, of which its own pace is no delay. */
+/** Delays are measured between two timer ticks, so the timer's own interval is subtracted. */
 const tooLate = (nanoseconds: number): number =>
   Number.isFinite(nanoseconds) ? Math.max(0, nanoseconds / NANOSECONDS - RESOLUTION_MS / 1_000) : 0;

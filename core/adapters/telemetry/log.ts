@@ -4,7 +4,7 @@ import type { LogLevel } from '../../config/config.js';
 import { redact } from '../../observability/redact.js';
 import { scopeFields } from './request-scopes.js';
 
-/** One JSON object per line on standard error by default: standard output belongs to what a person asked for. */
+/** One JSON object per line, on standard error by default: standard output is for command results. */
 export function createLogger(level: LogLevel, destination: DestinationStream = pino.destination(2)): Logger {
   return wrap(
     pino(
@@ -21,10 +21,10 @@ export function createLogger(level: LogLevel, destination: DestinationStream = p
   );
 }
 
-/** A line that names its request itself knows better. */
+/** Fields of the log call override those of the request scope. */
 const ownFirst = (own: object, ofScope: object): object => ({ ...ofScope, ...own });
 
-/** Handlers of last resort log, so logging must not throw: a value that cannot be read costs its line the fields. */
+/** Logging must not throw, because last-resort handlers log: if a value cannot be read, the line loses its fields. */
 function fieldsOf(fields: LogFields): LogFields {
   try {
     return redact(fields) as LogFields;

@@ -17,7 +17,7 @@ import { currentSpan, runInSpan } from './request-scopes.js';
 
 export interface OtelTraces {
   readonly tracer: Tracer;
-  /** Sends what is left, for a moment; what a collector does not take by then is dropped. */
+  /** Sends the remaining spans for a moment; the rest is dropped. */
   close(): Promise<void>;
 }
 
@@ -27,7 +27,7 @@ export interface OtelOptions {
   readonly clock: Pick<Clock, 'sleep'>;
 }
 
-/** Waiting spans; the newest beyond them are dropped, so that a dead collector costs this much memory and no more. */
+/** Queue limit; newer spans are dropped, so that a dead collector costs bounded memory. */
 const MOST_WAITING = 2_048;
 const SEND_EVERY_MS = 1_000;
 const EXPORT_MS = 3_000;
@@ -35,10 +35,10 @@ const LAST_WORDS_MS = 1_000;
 const LONGEST_VALUE = 256;
 const KINDS = { server: SpanKind.SERVER, client: SpanKind.CLIENT } as const;
 
-/** Traces over OTLP/HTTP. The one file that loads OpenTelemetry; it is imported only where an endpoint is configured. */
+/** Traces over OTLP/HTTP. The only file that loads OpenTelemetry; it is imported only where an endpoint is configured. */
 export function openOtelTraces({ settings, version, clock }: OtelOptions): OtelTraces {
   let isOver = false;
-  // Asked for before every try, so that what is being tried again and again ends with us.
+  // Called before every attempt, so that retries end when the traces are closed.
   const headers = (): Promise<Record<string, string>> =>
     isOver ? Promise.reject(new Error('the traces are closed')) : Promise.resolve(settings.headers());
   const exporter = new OTLPTraceExporter({ url: settings.url(), headers, timeoutMillis: EXPORT_MS });
@@ -107,7 +107,7 @@ const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{
 const NOTHING = /^0+$/;
 const LONGEST_TRACEPARENT = 128;
 
-/** W3C Trace Context; null for what is none. */
+/** W3C Trace Context; null if invalid. */
 function readTraceparent(header: string | undefined): SpanContext | null {
   if (header === undefined || header.length > LONGEST_TRACEPARENT) return null;
   const [, traceId = '', spanId = '', flags = '00'] = TRACEPARENT.exec(header.trim()) ?? [];

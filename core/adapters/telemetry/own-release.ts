@@ -3,13 +3,13 @@ import path from 'node:path';
 
 export interface Release {
   readonly version: string;
-  /** Null where no checkout is: an image or a package is told its commit. */
+  /** Null without a git checkout: images and packages get their commit from the build. */
   readonly commit: string | null;
 }
 
 const COMMIT = /^[0-9a-f]{40,64}$/;
 
-/** What runs here, as the first of these folders tells that holds the package. */
+/** The running release, from the first of these folders that contains the package. */
 export function readRelease(folders: readonly string[]): Release {
   for (const folder of folders) {
     const text = readOrNull(path.join(folder, 'package.json'));
@@ -18,7 +18,7 @@ export function readRelease(folders: readonly string[]): Release {
   return { version: 'unknown', commit: null };
 }
 
-/** Without git itself, which is no part of an installation: HEAD names a commit, or a branch whose file or packed line does. */
+/** Reads git's files, because git may not be installed: HEAD contains a commit, or a branch whose file or packed ref does. */
 function checkedOut(folder: string): string | null {
   const git = gitFolder(path.join(folder, '.git'));
   const head = git === null ? null : readOrNull(path.join(git, 'HEAD'));
@@ -29,7 +29,7 @@ function checkedOut(folder: string): string | null {
   return known(readOrNull(path.join(shared, branch)) ?? packed(shared, branch));
 }
 
-/** A second working tree has a file there that says where its folder is. */
+/** A linked working tree has a file that points to its git folder. */
 function gitFolder(place: string): string | null {
   if (statSync(place, { throwIfNoEntry: false })?.isDirectory() === true) return place;
   const [, elsewhere] = /^gitdir: (.+)$/.exec(readOrNull(place) ?? '') ?? [];
@@ -44,7 +44,7 @@ const packed = (folder: string, branch: string): string | null =>
 
 const known = (text: string | null): string | null => (text !== null && COMMIT.test(text) ? text : null);
 
-/** A commit is nice to know, and nothing to fail over. */
+/** The commit is optional, so a read failure is ignored. */
 function readOrNull(file: string): string | null {
   try {
     return readFileSync(file, 'utf8').trim();

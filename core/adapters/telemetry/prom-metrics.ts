@@ -8,10 +8,10 @@ export interface RenderedMetrics {
   readonly bytes: Buffer;
 }
 
-/** However often it is asked, everything is collected once in this time. */
+/** Metrics are collected at most once in this time. */
 const KEPT_MS = 1_000;
 
-/** Tells Prometheus, in its own words, what is collected and how the process itself is. Nothing is watched before somebody asks. */
+/** Renders the collected metrics and those of the process for Prometheus. Process metrics start with the first scrape. */
 export function createPromMetrics(
   collect: () => Promise<readonly MetricFamily[]>,
   clock: Pick<Clock, 'now'>,
@@ -54,7 +54,7 @@ function watchProcess(): Watched {
   return { register, loop };
 }
 
-/** The registry asks a metric for its name and its values and nothing else. */
+/** The registry uses only the name and the values of a metric. */
 const asMetric = (family: MetricFamily): Parameters<Registry['registerMetric']>[0] =>
   ({ name: family.name, get: () => Promise.resolve({ ...family, aggregator: 'sum' }) }) as unknown as Parameters<
     Registry['registerMetric']

@@ -8,7 +8,7 @@ interface Scope {
   readonly span: Span | null;
 }
 
-/** Of the whole process, as its log is. Nothing is entered, and nothing is paid, where nobody asked for it. */
+/** Process-wide, like the log. Unused, and without cost, where neither traces nor debug logs are enabled. */
 const scopes = new AsyncLocalStorage<Scope>();
 
 export const currentSpan = (): Span | null => scopes.getStore()?.span ?? null;
@@ -16,7 +16,7 @@ export const currentSpan = (): Span | null => scopes.getStore()?.span ?? null;
 export const runInSpan = <Result>(span: Span, work: () => Result): Result =>
   scopes.run({ requestId: scopes.getStore()?.requestId ?? null, span }, work);
 
-/** What a log line says about the request it was written for. */
+/** Request fields of a log line. */
 export function scopeFields(): { readonly requestId?: string; readonly traceId?: string } {
   const scope = scopes.getStore();
   if (scope === undefined) return {};
@@ -26,7 +26,7 @@ export function scopeFields(): { readonly requestId?: string; readonly traceId?:
 
 const FIRST_FAULT = 500;
 
-/** Each request as a span where there is a tracer, and as a line of the log at its most talkative level. */
+/** Opens a span per request where there is a tracer, and writes a debug log line. */
 export function createRequestScopes(log: Logger, tracer: Tracer | null): RequestScopes {
   return { open: (start) => openScope(start, { log, tracer }) };
 }

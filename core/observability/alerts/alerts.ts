@@ -4,11 +4,11 @@ import type { AlertFacts, AlertName, AlertStore } from '../../ports/stores/alert
 
 export interface AlertRequest extends Omit<AlertFacts, 'expiresAt'> {
   readonly expiresAt?: number | null;
-  /** Told again and again while it lasts. */
+  /** Sent repeatedly while it is open. */
   readonly repeats?: boolean;
 }
 
-/** Where anything that goes wrong is reported. Nothing thrown here reaches who reports: trouble with alerts must not be trouble of orders. */
+/** Reports faults to the operator. Never throws to the reporter: a failing alert must not fail an order. */
 export interface Alerts {
   raiseAlert(alert: AlertRequest): Promise<void>;
   recoverAlert(name: AlertName, message: string): Promise<void>;
@@ -18,7 +18,7 @@ export interface AlertsOptions {
   readonly store: AlertStore;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Whether somebody is to be called. */
+  /** Whether alerts are sent to a webhook. */
   readonly tells: boolean;
 }
 

@@ -2,9 +2,9 @@ import type { Metrics } from '../metrics.js';
 import type { Clock } from '../../ports/clock.js';
 import type { Alerts } from './alerts.js';
 
-/** A client may be able to cause rejections, so the database is asked to store the alert at most this often. */
+/** Clients may be able to cause rejections, so the alert is stored at most this often. */
 const RAISE_EVERY_MS = 60_000;
-/** The alert is over when none followed for this long. */
+/** The alert ends when no rejection followed for this long. */
 const LASTS_MS = 3_600_000;
 
 interface RejectionReport {
@@ -13,7 +13,7 @@ interface RejectionReport {
   readonly clock: Clock;
 }
 
-/** Counts every rejection that nothing handled, and keeps one alert open while they occur. */
+/** Counts every unhandled rejection, and keeps one alert open while they occur. */
 export function reportRejections({ metrics, alerts, clock }: RejectionReport): (reason: unknown) => void {
   let raisedAt: number | null = null;
   return (reason) => {
@@ -26,7 +26,7 @@ export function reportRejections({ metrics, alerts, clock }: RejectionReport): (
       chain: 'all',
       subject: 'process',
       message: 'A task of the service failed without a handler; the log has its trace (process.unhandled-rejection).',
-      // The message of an error may quote what a client sent, its name does not.
+      // An error's message may quote client input, its name does not.
       details: { name: reason instanceof Error ? reason.name : typeof reason },
       expiresAt: now + LASTS_MS,
     });

@@ -10,13 +10,13 @@ export interface UsedQuota {
   readonly freesAt: number;
 }
 
-/** Of an opening that was refused when it was to be stored. */
+/** Reports an opening that was rejected by the daily quota when it was to be stored. */
 export async function tellQuota({ alerts }: Gateway, { definition }: Venue, trader: Address, error: unknown): Promise<void> {
   if (error instanceof GuardrailError && error.refusal.rule === 'daily-transactions')
     await alertQuota(alerts, definition, trader, error.refusal);
 }
 
-/** A trader at the end of its quota is worth a look: either the quota is too small, or the bot has gone wild. Once a day each. */
+/** Once a day per trader: at the end of the quota either the quota is too small, or the bot misbehaves. */
 export async function alertQuota(
   alerts: Alerts,
   definition: ChainDefinition & { readonly slug: ChainSlug },

@@ -8,12 +8,12 @@ import type { AlertSettings } from '../../config/operator.js';
 import type { LaneHealth } from '../../ports/stores/relay.js';
 
 const CHECK_MS = 5_000;
-/** Who looks after things is believed to be alive for this long. */
+/** Duration of the leader lease. */
 const LEAD_MS = 20_000;
-/** No progress for this long is no hiccup any more. */
+/** Without progress for this long, a lane is jammed. */
 const JAMMED_MS = 60_000;
 const NODES_DOWN_MS = 30_000;
-/** What recovered barely would be wrong again with the next transaction. */
+/** Hysteresis: a balance just above the threshold would fall below it with the next transaction. */
 const enough = (threshold: bigint): bigint => (threshold * 11n) / 10n;
 
 interface Watch {
@@ -21,7 +21,7 @@ interface Watch {
   readonly settings: AlertSettings;
   readonly store: AlertStore;
   readonly alerts: Alerts;
-  /** Since when something has been as it is now, by its name. */
+  /** Since when each value has been unchanged, by name. */
   readonly seen: Map<string, { readonly value: string; readonly at: number }>;
 }
 
@@ -34,7 +34,7 @@ interface Finding {
   readonly repeats?: boolean;
 }
 
-/** Looks at wallets, lanes and nodes, on one replica at a time; another takes over when it dies. */
+/** Checks wallets, lanes and nodes on one replica; another takes over when it dies. */
 export function watchAlerts(gateway: Gateway, settings: AlertSettings): Cancel {
   const { store, alerts, clock, log } = gateway;
   const holder = Buffer.from(gateway.randomBytes(8)).toString('hex');
@@ -61,7 +61,7 @@ async function checkAll(watch: Watch): Promise<void> {
   await Promise.all([...gateway.venues.values()].map((venue) => checkVenue(watch, venue, open)));
 }
 
-/** A check that cannot be made says nothing, neither that something is wrong nor that it is well again. */
+/** A check that fails neither raises nor recovers an alert. */
 async function checkVenue(watch: Watch, venue: Venue, open: readonly Alert[]): Promise<void> {
   const isOpen = (kind: AlertKind, subject: string): boolean =>
     open.some((alert) => alert.kind === kind && alert.subject === subject && alert.chain === venue.definition.slug);
@@ -82,7 +82,7 @@ async function checkVenue(watch: Watch, venue: Venue, open: readonly Alert[]): P
 
 const ABOUT_WALLETS: ReadonlySet<AlertKind> = new Set(['low-balance', 'lane-jammed', 'budget-reached', 'key-trouble']);
 
-/** Of a wallet that was taken out of the settings: nothing can be wrong with it any more. */
+/** Recovers alerts of wallets that were removed from the settings. */
 function left({ definition, relayer }: Venue, open: readonly Alert[]): Finding[] {
   const wallets: readonly string[] = relayer?.wallets() ?? [];
   return open
@@ -121,7 +121,7 @@ async function checkBalance({ gateway, settings }: Watch, venue: Venue, wallet: 
   };
 }
 
-/** For how long something has had this value. */
+/** For how long the value has been unchanged. */
 function lasting({ gateway, seen }: Watch, name: string, value: string): number {
   const now = gateway.clock.now();
   const known = seen.get(name);
