@@ -123,7 +123,7 @@ export interface OwnedLifecycle extends Lifecycle {
   rejected(reason: unknown): void;
 }
 
-/** Without signals or exits, to embed the venue. `runProgram` adds the process and a clock: without a clock no part is left behind. */
+/** Without signals or exits, to embed the venue. `runProgram` adds the process and a clock; without a clock every part is awaited. */
 export function createLifecycle(log: Logger, stopping = new AbortController(), clock: Clock | null = null): OwnedLifecycle {
   const parts: StartedPart[] = [];
   const rejectionListeners: ((reason: unknown) => void)[] = [];

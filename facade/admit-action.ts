@@ -34,7 +34,7 @@ export type OnCounted = (window: Window) => void;
 export type Admission =
   | { readonly kind: 'admitted'; readonly agent: Agent; readonly kept: KeptAction | null }
   /** No known agent signed it: nothing was stored. */
-  | { readonly kind: 'stranger' }
+  | { readonly kind: 'unknown-signer' }
   | { readonly kind: 'refused'; readonly text: string };
 
 /** Finds the signer, uses the nonce and stores the proof of a trading action, in one database round trip. Throws RATE_LIMITED. */
@@ -64,7 +64,7 @@ export async function admitAction({ store, entrance }: Gateway, venue: Venue, ad
     },
     ...(proof && { proof }),
   });
-  if (agent === null || used === null) return { kind: 'stranger' };
+  if (agent === null || used === null) return { kind: 'unknown-signer' };
   const window = measureWindow(weight.scope, limit, used, now);
   onCounted(window);
   // Reported under the known scope of openings: clients do not know a scope for items.

@@ -25,7 +25,7 @@ export function createExchangeHandler(gateway: Gateway, trade: TradeHandlers | n
         gateway.metrics.action(operation, reply.status);
         return { status: 200, type: JSON_TYPE, body: JSON.stringify(reply), operation, windows };
       } catch (error) {
-        if (!isPublished(error)) throw error;
+        if (!isGatewayError(error)) throw error;
         return { ...answerError(error, error.code === 'VALIDATION_ERROR' ? FITS_NO_SCHEMA : error.status), operation, windows };
       }
     },
@@ -39,7 +39,7 @@ export function actionIn(json: Json): string {
   return typeof type === 'string' && ACTIONS.has(type) ? type : 'exchange';
 }
 
-const isPublished = (error: unknown): error is GatewayError => error instanceof GatewayError;
+const isGatewayError = (error: unknown): error is GatewayError => error instanceof GatewayError;
 
 /** The service's own error, with the fields that Hyperliquid clients look for. */
 export function answerError(error: GatewayError, status: number = error.status): Answer {

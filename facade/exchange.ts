@@ -72,7 +72,7 @@ export function createExchange(gateway: Gateway, trade: TradeHandlers | null): E
       ...(proof && { proof }),
     });
     if (admission.kind === 'refused') return refused(admission.text);
-    if (admission.kind === 'stranger') return row.verdict.kind === 'no-op' ? DONE : unknownSigner(call);
+    if (admission.kind === 'unknown-signer') return row.verdict.kind === 'no-op' ? DONE : unknownSigner(call);
     const { agent, kept } = admission;
     if (row.verdict.kind !== 'trade' || trade === null) return DONE;
     return settle(async () => {

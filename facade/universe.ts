@@ -89,9 +89,9 @@ function universeOf(config: MarketConfig, known: ReadonlyMap<string, AssetUnits>
   const directory = directoryOf(config);
   const assets = config.pairs.map((pair, id): Asset => {
     const units = (pair && known.get(keyOf(nameOf(pair, id)))) ?? NO_UNITS;
-    const isHeir = pair !== null && directory.bySymbol.get(symbolOf(pair)) === pair;
+    const isCurrent = pair !== null && directory.bySymbol.get(symbolOf(pair)) === pair;
     const wanted = pair === null ? `PAIR${id}` : coinOf(config, pair, units.multiplier);
-    const coin = isHeir && !taken.has(wanted.toLowerCase()) ? wanted : aside(wanted, pair === null ? '' : String(id));
+    const coin = isCurrent && !taken.has(wanted.toLowerCase()) ? wanted : withSuffix(wanted, pair === null ? '' : String(id));
     taken.add(coin.toLowerCase());
     const group = pair && config.groups[pair.groupIndex];
     return {
@@ -102,7 +102,7 @@ function universeOf(config: MarketConfig, known: ReadonlyMap<string, AssetUnits>
       szDecimals: pair === null ? 0 : units.szDecimals,
       multiplier: BigInt(units.multiplier),
       maxLeverage: pair && group ? wholeLeverage(pair, group.maxLeverage, maxLeverageOf(pair, group)) : 1,
-      isDelisted: !isHeir || !group || pair.customMaxLeverage === CLOSED,
+      isDelisted: !isCurrent || !group || pair.customMaxLeverage === CLOSED,
     };
   });
   return { assets, byCoin: new Map(assets.map((asset) => [asset.coin, asset])) };
@@ -114,8 +114,8 @@ const CLOSED = 1n;
 const wholeLeverage = (pair: Pair, ofGroup: bigint, own: bigint): number =>
   Math.max(1, Number((pair.customMaxLeverage === CLOSED ? ofGroup : own) / 1000n));
 
-/** For a coin whose name another slot, or the pair's successor, has. */
-const aside = (coin: string, suffix: string): string => coin.slice(0, LONGEST_COIN - suffix.length) + suffix;
+/** Adds a suffix to a coin whose name is used by another slot or by the pair's successor. */
+const withSuffix = (coin: string, suffix: string): string => coin.slice(0, LONGEST_COIN - suffix.length) + suffix;
 
 /** Letters and digits only: clients read a slash as spot, a colon as another dex, a dash as a separator. */
 function coinOf(config: MarketConfig, pair: Pair, multiplier: number): string {

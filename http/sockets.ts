@@ -17,13 +17,13 @@ export const FRAME_LIMIT_BYTES = 256 * 1024;
 const MOST_FRAGMENTS = 256;
 const MOST_PIECES = 4_096;
 /** How long a peer may take to answer a close frame; less when the service stops. */
-const GOODBYE_MS = 5_000;
-const LAST_GOODBYE_MS = 1_500;
+const CLOSE_MS = 5_000;
+const STOP_CLOSE_MS = 1_500;
 /** How long pending requests of a connection may still be answered before the service closes it. */
-const LAST_ANSWERS_MS = 1_500;
+const STOP_REPLIES_MS = 1_500;
 /** Rate limit of WebSocket pings that are answered. */
 const PINGS = { burst: 20, perSecond: 5 };
-const PING_ROOM_BYTES = 64 * 1024;
+const PING_BACKLOG_BYTES = 64 * 1024;
 const PLACE = /^\/*(\/[a-z0-9]+)\/+([^/]+)\/+ws\/*$/;
 /** Clients of some front ends join their base URL and the last segment with one slash, two or none. */
 const SPARE_SLASH = /\/\/|\/$/;
@@ -129,8 +129,8 @@ function hostLine({ clock, log }: Gateway, { socket, stream }: Opened, onGone: (
     onGone();
   });
   // The close code that follows names the fault of the frame.
-  socket.on('error', () => cutAfter(GOODBYE_MS));
-  socket.on('ping', (data: Buffer) => mayAsk() && socket.bufferedAmount < PING_ROOM_BYTES && socket.pong(data));
+  socket.on('error', () => cutAfter(CLOSE_MS));
+  socket.on('ping', (data: Buffer) => mayAsk() && socket.bufferedAmount < PING_BACKLOG_BYTES && socket.pong(data));
   /** A handler that throws costs its connection, never the service. */
   const fail = (error: unknown): void => {
     log.error('socket.listener-failed', { error });
@@ -147,7 +147,7 @@ function hostLine({ clock, log }: Gateway, { socket, stream }: Opened, onGone: (
     send: createTextSender(socket, stream),
     close(code, reason) {
       socket.close(code, reason);
-      cutAfter(GOODBYE_MS);
+      cutAfter(CLOSE_MS);
     },
     fail,
   };
@@ -164,10 +164,10 @@ function hostLine({ clock, log }: Gateway, { socket, stream }: Opened, onGone: (
     },
     async leave() {
       const over = new AbortController();
-      await Promise.race([unanswered(), gone, clock.sleep(LAST_ANSWERS_MS, over.signal)]);
+      await Promise.race([unanswered(), gone, clock.sleep(STOP_REPLIES_MS, over.signal)]);
       over.abort();
       line.close(CLOSE_CODES.restart, 'the service is stopping');
-      cutAfter(LAST_GOODBYE_MS);
+      cutAfter(STOP_CLOSE_MS);
       await gone;
     },
   };

@@ -94,7 +94,7 @@ export function createChainReconciler(options: ChainReconcilerOptions): ChainRec
     const { doubtMs } = settings;
     await confirmReceipts({ store, node, slug, wallet: wallet.address, clock, log, onStep, memory, doubtMs }, numbered, nonce);
     await budget.refresh(balance, numbered);
-    const oddity = await goBy(nonce, numbered);
+    const oddity = await alignNonces(nonce, numbered);
     hasLooked = true;
     if (oddity === null) fence.clear('nonce');
     else fence.meet('nonce', oddity);
@@ -105,7 +105,7 @@ export function createChainReconciler(options: ChainReconcilerOptions): ChainRec
   }
 
   /** Aligns the lane's nonces with the chain; returns what prevents it, as a clause for people. */
-  async function goBy(nonce: number, numbered: readonly RelayJob[]): Promise<string | null> {
+  async function alignNonces(nonce: number, numbered: readonly RelayJob[]): Promise<string | null> {
     const result = await count.hear(nonce, numbered.at(-1)?.nonce ?? -1);
     if (result !== 'believed') return `its node counts ${result.strangers} transactions of its wallet that were not sent from here`;
     if (numbered.length > 0) return fillHoles(numbered, nonce);

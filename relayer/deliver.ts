@@ -40,7 +40,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   /** When a job was last sent to the node, by id. */
   const sentAt = new Map<bigint, number>();
   /** The newest hash of a job that was published, by id. */
-  const made = new Map<bigint, Hex>();
+  const publishedHashes = new Map<bigint, Hex>();
   let wanting = 0n;
 
   /** Takes the next step of a job that has its nonce. */
@@ -80,7 +80,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
 
   /** Sends the newest attempts. Sending the same bytes twice is harmless: it is the same transaction. */
   async function handAll(jobs: readonly RelayJob[]): Promise<void> {
-    await makeKnown(jobs);
+    await publishHashes(jobs);
     const answers = await Promise.all(jobs.map(async (job) => ({ job, answer: await sendNewest(job) })));
     const accepted = answers.filter(({ answer }) => answer?.verdict === 'accepted').map(({ job }) => job);
     if (accepted.length > 0) {
@@ -93,13 +93,13 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   }
 
   /** Publishes hashes here rather than when signing: the process that signed may have died before it published them. */
-  async function makeKnown(jobs: readonly RelayJob[]): Promise<void> {
+  async function publishHashes(jobs: readonly RelayJob[]): Promise<void> {
     const signed = jobs.flatMap((job) => {
       const last = job.attempts.at(-1);
-      return last && !last.isNoOp && made.get(job.id) !== last.hash ? [{ job, hash: last.hash }] : [];
+      return last && !last.isNoOp && publishedHashes.get(job.id) !== last.hash ? [{ job, hash: last.hash }] : [];
     });
     if (signed.length > 0) await onSigned(signed);
-    for (const { job, hash } of signed) made.set(job.id, hash);
+    for (const { job, hash } of signed) publishedHashes.set(job.id, hash);
   }
 
   async function sendNewest(job: RelayJob): Promise<SendVerdict | null> {
@@ -172,7 +172,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
 
   function forgetAllBut(ids: readonly bigint[]): void {
     const kept = new Set(ids);
-    for (const known of [sentAt, made]) for (const id of known.keys()) if (!kept.has(id)) known.delete(id);
+    for (const known of [sentAt, publishedHashes]) for (const id of known.keys()) if (!kept.has(id)) known.delete(id);
   }
 
   return {

@@ -40,7 +40,7 @@ export function createLane(options: LaneOptions): Lane {
   /** A running chain check; sending does not wait for it. */
   let looking: Promise<void> | null = null;
   /** Transactions that are being sent to a node. */
-  let handing: Promise<void> = Promise.resolve();
+  let sending: Promise<void> = Promise.resolve();
   const fence = createFence({ slug, wallet: address, store, settings, clock, log });
   const budget = createDailyBudget({ setting: dailyBudget, slug, wallet: address, store, events: budgetEvents, clock, log });
   const onStep = (job: RelayJob): void => {
@@ -71,7 +71,7 @@ export function createLane(options: LaneOptions): Lane {
       if (!wake.signal.aborted) await clock.sleep(PACE_MS, wake.signal);
       wake = new AbortController();
     }
-    await Promise.all([looking, handing]);
+    await Promise.all([looking, sending]);
     await lease?.release().catch(() => undefined);
   }
 
@@ -89,7 +89,7 @@ export function createLane(options: LaneOptions): Lane {
 
   async function owns(): Promise<boolean> {
     if (isOurs()) return true;
-    await Promise.all([looking, handing]);
+    await Promise.all([looking, sending]);
     if (lease) await lease.release().catch(() => undefined);
     lease = await store.lease(slug, address);
     if (lease === null) return false;
@@ -106,12 +106,12 @@ export function createLane(options: LaneOptions): Lane {
       return fence.adopt(await store.lane(slug, address));
     }
     if (!reconciler.hasLooked()) await reconciler.lookAtChain(await store.open(slug, address));
-    if (reconciler.isDue()) looking ??= lookBeside();
+    if (reconciler.isDue()) looking ??= lookInBackground();
     for (let isMore = true; isMore;) isMore = await beginSome();
   }
 
   /** Jobs that start meanwhile set `isBusy` again. */
-  async function lookBeside(): Promise<void> {
+  async function lookInBackground(): Promise<void> {
     isBusy = false;
     const isOpen = await reconciler.look().catch(failed);
     if (isOpen !== false) isBusy = true;
@@ -132,8 +132,8 @@ export function createLane(options: LaneOptions): Lane {
     isBusy = true;
     await delivery.currentFees().catch(failed);
     // The result of the transactions being sent shows whether the problem persists.
-    if (fence.trouble() !== null) await handing;
-    const passed = await judge(queued);
+    if (fence.trouble() !== null) await sending;
+    const passed = await checkPolicy(queued);
     if (passed.length > 0) await begin(passed);
     // A job that did not pass would only be read again: the next turn retries it.
     return queued.length === AT_ONCE && passed.length === queued.length;
@@ -141,7 +141,7 @@ export function createLane(options: LaneOptions): Lane {
 
   /** Resolves when these jobs are signed and the previous batch is sent; sending this batch overlaps with preparing the next. */
   async function begin(passed: readonly bigint[]): Promise<void> {
-    const before = handing;
+    const before = sending;
     const signed = assignNonces(passed).then((numbered) => delivery.signFirst(numbered));
     const send = async (): Promise<void> => {
       const ready = await signed.catch(() => []);
@@ -149,7 +149,7 @@ export function createLane(options: LaneOptions): Lane {
       // If the lease was lost, the new owner sends the signed attempts.
       if (isOurs()) await delivery.handFirst(ready);
     };
-    handing = inHand.hold(passed, send).catch(failed);
+    sending = inHand.hold(passed, send).catch(failed);
     await signed;
     await before;
   }
@@ -167,7 +167,7 @@ export function createLane(options: LaneOptions): Lane {
   }
 
   /** Returns the ids of jobs that pass the signing policy. Jobs of one trader are checked in order because quotas depend on earlier jobs. */
-  async function judge(queued: readonly RelayJob[]): Promise<bigint[]> {
+  async function checkPolicy(queued: readonly RelayJob[]): Promise<bigint[]> {
     const parents = [...new Set(queued.flatMap(({ parent }) => parent ?? []))];
     const actions = new Map((await store.actions(slug, parents)).map((action) => [action.id, action]));
     const byTrader = new Map<Address | null, RelayJob[]>();

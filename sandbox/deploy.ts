@@ -18,7 +18,7 @@ export type Request = (method: string, params?: readonly unknown[]) => Promise<R
 export interface DeployOptions {
   readonly request: Request;
   readonly chain: ChainDefinition & { readonly slug: ChainSlug };
-  /** Signs the set-up and may use every `sandbox…` function. */
+  /** Signs the set-up and may call every `sandbox…` function. */
   readonly operator: PrivateKeyAccount;
   /** Further addresses with the same rights, such as the oracle's. */
   readonly operators?: readonly Address[];

@@ -15,7 +15,7 @@ function fail(sentence) {
 }
 
 const sourcesOf = (entry) => {
-  if (!existsSync(path.join(root, entry))) return []; // a door that is not built yet
+  if (!existsSync(path.join(root, entry))) return []; // optional entry
   return readdirSync(path.join(root, entry), { recursive: true })
     .map((name) => path.join(entry, name))
     .filter((name) => name.endsWith('.ts'));

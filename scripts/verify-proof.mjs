@@ -351,7 +351,7 @@ const leavesExcess = (order, trades, step, multiplier) =>
   sizeOf(order, multiplier) + trades.reduce((total, trade) => total + excessOf(trade), 0n) >= floorToLot(sum(trades), step);
 const excessOf = ({ excess, sizeBase }) => (excess === undefined ? 0n : units(excess) < units(sizeBase) ? units(excess) : units(sizeBase));
 
-/** The displayed size of a market: below ten decimals it is zero, below a lot it is one lot. */
+/** The displayed size: rounded to ten decimals, then down to the lot; a non-zero size below one lot counts as one lot. */
 function floorToLot(size, lot) {
   const noise = 10n ** 8n;
   const half = size < 0n ? -(noise / 2n) : noise / 2n;

@@ -104,7 +104,7 @@ function openInterest(asset: Asset, base: bigint): string {
   return formatSize(asset.isDelisted || size >= lot ? size : lot, asset.szDecimals, 'down');
 }
 
-/** The prices of a small order: half the pair's spread on either side, at least one tick apart. */
+/** The prices of a small order: half the pair's spread on either side, rounded outwards to the tick. */
 function touch(asset: Asset, mark: bigint): readonly [string, string] {
   const half = (mark * (asset.pair?.spreadP ?? 0n)) / 2n / HUNDRED_PERCENT;
   const distance = absolute(decimal(half, 0)).units;

@@ -63,7 +63,7 @@ const EMPTY_LISTS = [
   'approvedBuilders',
   'userBorrowLendInterest',
 ] as const;
-const EMPTY_GLOBAL_LISTS = ['vaultSummaries', 'liquidatable', 'perpCategories', 'perpConciseAnnotations', 'validatorSummaries'] as const;
+const EMPTY_PUBLIC_LISTS = ['vaultSummaries', 'liquidatable', 'perpCategories', 'perpConciseAnnotations', 'validatorSummaries'] as const;
 const NULLS = ['vaultDetails', 'perpDexLimits', 'perpAnnotation', 'settledOutcome'] as const;
 const NULLS_OF_USER = ['userToMultiSigSigners', 'isVip', 'userDexAbstraction'] as const;
 
@@ -76,7 +76,7 @@ export const CONSTANT_TYPES: readonly InfoType[] = [
   constant('spotClearinghouseState', OfUser, { balances: [] }),
   constant('maxBuilderFee', OfUser.extend({ builder: User }), 0),
   ...EMPTY_LISTS.map((type) => constant(type, OfUser, [])),
-  ...EMPTY_GLOBAL_LISTS.map((type) => constant(type, Nothing, [])),
+  ...EMPTY_PUBLIC_LISTS.map((type) => constant(type, Nothing, [])),
   ...NULLS.map((type) => constant(type, Nothing, null)),
   ...NULLS_OF_USER.map((type) => constant(type, OfUser, null)),
   constant('delegatorSummary', OfUser, {

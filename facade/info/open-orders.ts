@@ -173,8 +173,8 @@ function awaitedOrders({ universe, config, positions, awaited }: Found, standing
   return levels.flatMap((record) => {
     const asset = universe.assets[record.pairIndex];
     const held = positions.filter(({ tradeIndex }) => record.legs.some((leg) => leg.tradeIndex === tradeIndex));
-    const isPublished = standing.some(({ oid }) => oid === Number(record.oid));
-    if (!asset || held.length === 0 || isPublished) return [];
+    const isStanding = standing.some(({ oid }) => oid === Number(record.oid));
+    if (!asset || held.length === 0 || isStanding) return [];
     return [showRecord(asset, record, { left: held.reduce((sum, { position }) => sum + positionBase(config, position), 0n) })];
   });
 }

@@ -67,7 +67,7 @@ export function createVerifyAction({ keccak, recover }: Crypto): VerifyAction {
   return (action, purpose, now) => {
     const doubt = verified.has(action) ? (verified.get(action) ?? null) : doubtOf(action);
     verified.set(action, doubt);
-    // Reclaimed collateral always goes to the trader, whoever requested it.
+    // Reclaimed collateral always goes to the trader, independent of the requester.
     if (doubt !== null || action.signer === action.trader || purpose === 'reclaim') return doubt;
     if (action.approval == null) return 'the approval of its agent is not stored: let the trader approve the agent again';
     const approval = keptApproval(action.approval);

@@ -33,9 +33,9 @@ export function createHotFeed({ clock, log }: Venue, { gapMs, make, watch }: Hot
   const remake = async (): Promise<void> => {
     try {
       const made = await make();
-      const isNews = made !== null && made.sameAs !== latest?.sameAs;
-      latest = isNews || made === null ? made : latest;
-      if (isNews) topic.tell(made.text);
+      const isChanged = made !== null && made.sameAs !== latest?.sameAs;
+      latest = isChanged || made === null ? made : latest;
+      if (isChanged) topic.tell(made.text);
     } catch (error) {
       // Built again when it can be; new subscribers must not get a stale frame.
       latest = null;

@@ -36,7 +36,7 @@ export function createOrderUpdates(): OrderUpdates {
   /** The last published update of each order, so that repetitions are skipped. */
   const published = new Map<number, string>();
 
-  const isNews = (shown: OrderWithStatus): boolean => {
+  const isChanged = (shown: OrderWithStatus): boolean => {
     const { oid } = shown.order;
     const text = JSON.stringify([shown.order, shown.status]);
     if (published.get(oid) === text) return false;
@@ -53,7 +53,7 @@ export function createOrderUpdates(): OrderUpdates {
     async describe(whose, entries) {
       const changes = entries.flatMap(({ fact }) => changesOf(fact));
       const shown = changes.length === 0 ? [] : await showChanges(whose, changes);
-      return (await withCancelWords(whose, [...shown, ...(await protections.describe(whose))])).filter(isNews);
+      return (await withCancelWords(whose, [...shown, ...(await protections.describe(whose))])).filter(isChanged);
     },
   };
 }

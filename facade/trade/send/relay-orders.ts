@@ -165,9 +165,9 @@ export async function outcomeOf(
   const { oid, orderIds, jobs } = sent;
   const orders = orderIds.flatMap((id) => watch.state(id) ?? []);
   const filled = orders.filter(({ status }) => status === 'filled');
-  const isAllPublished = orders.length === orderIds.length && orders.every(({ status }) => isSettled(status));
-  if (filled.length > 0 && isAllPublished) return { kind: 'filled', oid, orders: filled };
-  if (isAllPublished && orders.length > 0 && orders.every(({ status }) => status === 'open')) return resting(sent, orders[0]?.txHash);
+  const isAllSettled = orders.length === orderIds.length && orders.every(({ status }) => isSettled(status));
+  if (filled.length > 0 && isAllSettled) return { kind: 'filled', oid, orders: filled };
+  if (isAllSettled && orders.length > 0 && orders.every(({ status }) => status === 'open')) return resting(sent, orders[0]?.txHash);
   // A stored job is sent even if the database cannot be read now: then its last seen state counts, which is pending.
   const states = await Promise.all(jobs.map(({ job }) => store.relay.job(definition.slug, job.id).catch(() => job)));
   const isRunning = (id: bigint): boolean =>
