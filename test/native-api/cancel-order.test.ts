@@ -9,13 +9,16 @@ import { LIMIT, MARKET, tradingVenue } from '../harness/venue/trading-venue.js';
 let sandbox: TestVenue;
 let chain: ChainControls;
 let agent: AgentTrader;
+/** The agent of another trader, for another market. */
+let scoped: AgentTrader;
 
 const TIMEOUT_BLOCKS = 200;
 
 beforeAll(async () => {
   ({ sandbox, chain } = await tradingVenue());
   agent = await newAgentTrader(sandbox, chain);
-}, 60_000);
+  scoped = await newAgentTrader(sandbox, chain, { scope: { ...EVERYTHING, markets: ['ETH/USD'] } });
+});
 afterEach(() => chain.setOraclePolicy(null, { mode: 'auto' }));
 afterAll(() => sandbox.stop());
 
@@ -23,34 +26,39 @@ const viewEqualsChain = (of = agent) => expectViewEqualsChain(sandbox.gateway, c
 const idOf = (order: Json): string => String(order['id']);
 
 /** A market request that the oracle leaves unanswered. */
-async function pendingOrder(of = agent): Promise<string> {
+async function pendingOrder(): Promise<string> {
   chain.setOraclePolicy(null, { mode: 'hold' });
-  return idOf(await of.place(MARKET, 'pending'));
+  return idOf(await agent.place(MARKET, 'pending'));
 }
 
 describe('DELETE /orders/{id}', () => {
-  it('takes a resting order back with its collateral', async () => {
+  it('takes a resting order back with its collateral, for its trader alone and while the node answers', async () => {
     const before = await agent.trader.usdc();
     const id = idOf(await agent.place(LIMIT, 'open'));
     expect(await agent.trader.usdc()).toBe(before - 100_000_000n);
-    const answer = await agent.cancel(id);
+    expect(refusal(await scoped.cancel(id))).toEqual([404, 'ORDER_NOT_FOUND']);
+    expect(refusal(await agent.cancel('999999999'))).toEqual([404, 'ORDER_NOT_FOUND']);
+    expect(refusal(await agent.cancel('abc'))).toEqual([404, 'ORDER_NOT_FOUND']);
+    chain.setRpcFault({ mode: 'down' });
+    try {
+      expect(refusal(await agent.cancel(id))).toEqual([502, 'UPSTREAM_UNAVAILABLE']);
+    } finally {
+      chain.setRpcFault({ mode: 'ok' });
+    }
+    expect(await agent.order(id)).toMatchObject({ status: 'open' });
+    const answer = await eventually(
+      () => agent.cancel(id),
+      ({ status }) => status === 200,
+    );
     expect(done(answer).order).toMatchObject({ id, status: 'open', type: 'limit', price: '50000' });
     await agent.send(prepared(answer));
     expect(await agent.reaches(id, 'canceled')).toMatchObject({ id, reason: null, fill: null });
     expect(await agent.trader.usdc()).toBe(before);
+    const again = await agent.cancel(id);
+    expect(refusal(again)).toEqual([409, 'ORDER_NOT_MODIFIABLE']);
+    expect(again.body['details']).toEqual({ id, status: 'canceled' });
     await viewEqualsChain();
-  }, 30_000);
-
-  it("takes back a resting order that the trader's own wallet placed elsewhere", async () => {
-    await agent.trader.open({ tradeType: 1, openPrice: 40_000n * 10n ** 10n });
-    const [order] = await eventually(
-      () => agent.openOrders(),
-      (orders) => orders.length === 1,
-    );
-    await agent.send(prepared(await agent.cancel(idOf(order ?? {}))));
-    await agent.reaches(idOf(order ?? {}), 'canceled');
-    await viewEqualsChain();
-  }, 30_000);
+  });
 
   it('sends the bare call for a trader who is its own agent', async () => {
     const own = await newAgentTrader(sandbox, chain, { self: true });
@@ -60,26 +68,22 @@ describe('DELETE /orders/{id}', () => {
     await own.send(transaction);
     await own.reaches(id, 'canceled');
     await viewEqualsChain(own);
-  }, 30_000);
-
-  it('expires an order nobody has sent, at once and with nothing to send', async () => {
-    const made = done(await agent.create(LIMIT));
-    const answer = await agent.cancel(idOf(made.order));
-    expect(answer.status).toBe(200);
-    expect(answer.body).toMatchObject({ order: { id: made.order['id'], status: 'expired', txHash: null }, transaction: null });
-    expect(refusal(await agent.cancel(idOf(made.order)))).toEqual([409, 'ORDER_NOT_MODIFIABLE']);
   });
 
-  it('finds an order that was given up and sent all the same', async () => {
+  it('expires an order nobody has sent, at once and with nothing to send, and finds it when it is sent all the same', async () => {
     const made = done(await agent.create(LIMIT));
-    await agent.cancel(idOf(made.order));
+    const id = idOf(made.order);
+    const answer = await agent.cancel(id);
+    expect(answer.status).toBe(200);
+    expect(answer.body).toMatchObject({ order: { id, status: 'expired', txHash: null }, transaction: null });
+    expect(refusal(await agent.cancel(id))).toEqual([409, 'ORDER_NOT_MODIFIABLE']);
     if (made.transaction === null) throw new Error('nothing to send');
     await agent.send(made.transaction);
-    await agent.reaches(idOf(made.order), 'open');
-    await agent.send(prepared(await agent.cancel(idOf(made.order))));
-    await agent.reaches(idOf(made.order), 'canceled');
+    await agent.reaches(id, 'open');
+    await agent.send(prepared(await agent.cancel(id)));
+    await agent.reaches(id, 'canceled');
     await viewEqualsChain();
-  }, 30_000);
+  });
 
   it('does not give up an order whose transaction is known and not mined', async () => {
     await chain.pauseMining(true);
@@ -94,16 +98,17 @@ describe('DELETE /orders/{id}', () => {
       await chain.pauseMining(false);
       await agent.reaches(idOf(made.order), 'open');
       await agent.send(prepared(await agent.cancel(idOf(made.order))));
-      await agent.reaches(idOf(made.order), 'canceled');
     } finally {
       await chain.pauseMining(false);
     }
-    await viewEqualsChain();
-  }, 30_000);
+  });
 
-  it('says from when an unanswered request can be reclaimed, and reclaims it then', async () => {
+  it('says from when an unanswered request can be reclaimed, reclaims it then, and leaves it to the chain when the oracle answers before', async () => {
     const before = await agent.trader.usdc();
     const id = await pendingOrder();
+    const paid = before - (await agent.trader.usdc());
+    const answered = await pendingOrder();
+    const left = await agent.trader.usdc();
     const early = await agent.cancel(id);
     expect(refusal(early)).toEqual([409, 'ORDER_NOT_MODIFIABLE']);
     const details = early.body['details'] as { status: string; reclaimableAt: number };
@@ -112,53 +117,30 @@ describe('DELETE /orders/{id}', () => {
     expect(details.reclaimableAt).toBeLessThan(Date.now() + TIMEOUT_BLOCKS * 300);
     await chain.mine(TIMEOUT_BLOCKS);
     await agent.reaches(id, 'timed_out');
-    const answer = await agent.cancel(id);
+    await agent.reaches(answered, 'timed_out');
+    const [answer, late] = [await agent.cancel(id), prepared(await agent.cancel(answered))];
     expect(done(answer).order).toMatchObject({ id, status: 'timed_out' });
     await agent.send(prepared(answer));
     expect(await agent.reaches(id, 'canceled')).toMatchObject({ reason: null, fill: null });
-    expect(await agent.trader.usdc()).toBe(before);
-    await viewEqualsChain();
-  }, 60_000);
-
-  it('leaves it to the chain when the oracle answers before the reclaim is mined', async () => {
-    const id = await pendingOrder();
-    await chain.mine(TIMEOUT_BLOCKS);
-    await agent.reaches(id, 'timed_out');
-    const late = prepared(await agent.cancel(id));
+    expect(await agent.trader.usdc()).toBe(left + paid);
     chain.setOraclePolicy(null, { mode: 'auto' });
-    await agent.reaches(id, 'filled');
+    await agent.reaches(answered, 'filled');
     await expect(agent.send(late)).rejects.toThrow();
-    expect(refusal(await agent.cancel(id))).toEqual([409, 'ORDER_NOT_MODIFIABLE']);
+    expect(refusal(await agent.cancel(answered))).toEqual([409, 'ORDER_NOT_MODIFIABLE']);
     await viewEqualsChain();
-  }, 60_000);
+  });
 
-  it('refuses what is over, what is not there, and what is not the caller’s', async () => {
-    const id = idOf(await agent.place(LIMIT, 'open'));
-    const other = await newAgentTrader(sandbox, chain);
-    expect(refusal(await other.cancel(id))).toEqual([404, 'ORDER_NOT_FOUND']);
-    expect(refusal(await agent.cancel('999999999'))).toEqual([404, 'ORDER_NOT_FOUND']);
-    expect(refusal(await agent.cancel('abc'))).toEqual([404, 'ORDER_NOT_FOUND']);
-    await agent.send(prepared(await agent.cancel(id)));
-    await agent.reaches(id, 'canceled');
-    const again = await agent.cancel(id);
-    expect(refusal(again)).toEqual([409, 'ORDER_NOT_MODIFIABLE']);
-    expect(again.body['details']).toEqual({ id, status: 'canceled' });
-  }, 30_000);
-
-  it('keeps agents to their markets, and to their delegation', async () => {
-    await agent.trader.open({ tradeType: 1, openPrice: 40_000n * 10n ** 10n });
-    const [order] = await eventually(
-      () => agent.openOrders(),
-      (orders) => orders.length === 1,
-    );
-    const id = idOf(order ?? {});
-    const scoped = await newAgentTrader(sandbox, chain, { scope: { ...EVERYTHING, markets: ['ETH/USD'] } });
-    await scoped.trader.open({ tradeType: 1, openPrice: 40_000n * 10n ** 10n });
-    const [foreign] = await eventually(
-      () => scoped.openOrders(),
-      (orders) => orders.length === 1,
-    );
-    expect(refusal(await scoped.cancel(idOf(foreign ?? {})))).toEqual([403, 'SCOPE_MARKET_NOT_ALLOWED']);
+  it("keeps agents to their markets and to their delegation, also for what the trader's own wallet placed elsewhere", async () => {
+    const elsewhere = async (of: AgentTrader): Promise<string> => {
+      await of.trader.open({ tradeType: 1, openPrice: 40_000n * 10n ** 10n });
+      const [order] = await eventually(
+        () => of.openOrders(),
+        (orders) => orders.length === 1,
+      );
+      return idOf(order ?? {});
+    };
+    expect(refusal(await scoped.cancel(await elsewhere(scoped)))).toEqual([403, 'SCOPE_MARKET_NOT_ALLOWED']);
+    const id = await elsewhere(agent);
     const transaction = prepared(await agent.cancel(id));
     await agent.trader.send(chain.definition.diamond, '0x031c722b'); // removeTradingDelegate
     for (const target of [id, '999999999']) expect(refusal(await agent.cancel(target))).toEqual([403, 'AGENT_NOT_DELEGATED']);
@@ -167,23 +149,5 @@ describe('DELETE /orders/{id}', () => {
     await agent.send(prepared(await agent.cancel(id)));
     await agent.reaches(id, 'canceled');
     await viewEqualsChain();
-  }, 60_000);
-
-  it('says 502 while the node is gone and changes nothing', async () => {
-    const id = idOf(await agent.place(LIMIT, 'open'));
-    chain.setRpcFault({ mode: 'down' });
-    try {
-      expect(refusal(await agent.cancel(id))).toEqual([502, 'UPSTREAM_UNAVAILABLE']);
-    } finally {
-      chain.setRpcFault({ mode: 'ok' });
-    }
-    expect(await agent.order(id)).toMatchObject({ status: 'open' });
-    const answer = await eventually(
-      () => agent.cancel(id),
-      ({ status }) => status === 200,
-    );
-    await agent.send(prepared(answer));
-    await agent.reaches(id, 'canceled');
-    await viewEqualsChain();
-  }, 60_000);
+  });
 });

@@ -151,14 +151,6 @@ describe('a gateway whose world breaks', () => {
     await eventually(readyStatus, (status) => status === 200);
   });
 
-  it('is not ready while prices are silent, keeps listing the last ones, and recovers', async () => {
-    await sandbox.post('/sandbox/feed', { paused: true });
-    await eventually(readyStatus, (status) => status === 503);
-    expect((await listed('/v1/arbitrum-sepolia/prices')).length).toBe(17);
-    await sandbox.post('/sandbox/feed', { paused: false });
-    await eventually(readyStatus, (status) => status === 200);
-  });
-
   it('is ready again after a reorganisation', async () => {
     await sandbox.post('/sandbox/chain', { action: 'reorg', depth: 5 });
     await eventually(readyStatus, (status) => status === 200);

@@ -23,7 +23,7 @@ beforeAll(async () => {
   sandbox = await startOwnVenue();
   chain = firstChain(sandbox);
   sandbox.controls.prices.jump(1, '3000');
-}, 60_000);
+});
 afterAll(() => sandbox.stop());
 
 interface Event {
@@ -73,8 +73,13 @@ const cursors = ({ data }: Pick<Page, 'data'>): number[] => data.map(({ cursor }
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, at) => at + 1);
 
 describe('the journal of an account', () => {
+  /** Goes on from test to test. */
+  let reader: Reader;
+  beforeAll(async () => {
+    reader = await newReader();
+  });
+
   it('tells an order, its fill and its position, in order, in the shapes of the other reads', async () => {
-    const reader = await newReader();
     expect(await reader.events()).toMatchObject({ status: 200, data: [], nextCursor: null });
     await open(reader);
     const { data, nextCursor } = await untilOpened(reader, 1);
@@ -94,8 +99,6 @@ describe('the journal of an account', () => {
   });
 
   it('is read in pages of any size without a loss or a repeat', async () => {
-    const reader = await newReader();
-    await open(reader);
     await open(reader);
     const whole = await untilOpened(reader, 2);
     for (const limit of [1, 3, whole.data.length - 1, whole.data.length]) {
@@ -112,8 +115,7 @@ describe('the journal of an account', () => {
   });
 
   it('goes on where a client fell asleep, on another gateway and after a restart', async () => {
-    const reader = await newReader();
-    const heard: Event[] = [];
+    const heard: Event[] = [...(await reader.events()).data];
     const catchUp = async (url: string, count: number): Promise<void> => {
       const page = await eventually(
         () => reader.events(`?after=${heard.at(-1)?.cursor ?? 0}&limit=500`, url),
@@ -122,33 +124,25 @@ describe('the journal of an account', () => {
       );
       heard.push(...page.data);
     };
-    await open(reader);
-    await catchUp(sandbox.url, 1);
     const beside = await startSecondGateway(sandbox);
     await open(reader);
-    await catchUp(beside.url, 2);
+    await catchUp(beside.url, 3);
     await open(reader);
     await beside.stop();
     const again = await startSecondGateway(sandbox);
-    await catchUp(again.url, 3);
+    await catchUp(again.url, 4);
     await again.stop();
     expect(heard).toEqual((await reader.events()).data);
     expect(cursors({ data: heard })).toEqual(upTo(heard.length));
   });
 
-  it('is the business of its owner', async () => {
-    const [reader, stranger] = [await newReader(), await newReader()];
+  it('is the business of its owner, and refuses cursors it never gave out', async () => {
+    const stranger = await newReader();
     const reply = await sandbox.get(`${BASE}/account/${stranger.wallet.address}/events`, { 'X-Service-Api-Key': reader.apiKey });
     expect([reply.status, (reply.body as { code: string }).code]).toEqual([403, 'TRADER_MISMATCH']);
-  });
-
-  it('refuses cursors it never gave out', async () => {
-    const [reader, busy] = [await newReader(), await newReader()];
-    await open(busy);
-    const { data } = await untilOpened(busy, 1);
-    const foreign = data.at(-1)?.cursor ?? 0;
+    const foreign = (await reader.events()).data.at(-1)?.cursor ?? 0;
     for (const query of [`after=${foreign}`, 'after=1', 'after=999999999999999'])
-      expect(await reader.events(`?${query}`)).toMatchObject({ status: 400, body: { code: 'VALIDATION_ERROR' } });
+      expect(await stranger.events(`?${query}`)).toMatchObject({ status: 400, body: { code: 'VALIDATION_ERROR' } });
     for (const query of [
       'after=-1',
       'after=1.5',
@@ -160,11 +154,11 @@ describe('the journal of an account', () => {
       'limit=501',
       'cursor=1',
     ])
-      expect(await busy.events(`?${query}`)).toMatchObject({ status: 400, body: { code: 'VALIDATION_ERROR' } });
+      expect(await reader.events(`?${query}`)).toMatchObject({ status: 400, body: { code: 'VALIDATION_ERROR' } });
   });
 
   it('tells what becomes of agents, and of one that another trader takes', async () => {
-    const [reader, rival] = [await newReader(), await newReader()];
+    const [owner, rival] = [await newReader(), await newReader()];
     const agentWallet = new Wallet(generatePrivateKey());
     const agents = agentsOf(sandbox);
     const domain = await domainOf(sandbox);
@@ -172,10 +166,10 @@ describe('the journal of an account', () => {
       const options = { trader: wallet.address, agent: agentWallet.address, name, ...(consents ? { agentWallet } : {}) };
       expect((await agents.create(await authorization(domain, signWith(wallet, domain), options))).status).toBe(201);
     };
-    await authorise(reader, 'first');
-    await authorise(reader, 'renamed');
+    await authorise(owner, 'first');
+    await authorise(owner, 'renamed');
     await authorise(rival, 'taken', true);
-    expect((await reader.events()).data.map(({ kind, data: { name, status } }) => [kind, name, status])).toEqual([
+    expect((await owner.events()).data.map(({ kind, data: { name, status } }) => [kind, name, status])).toEqual([
       ['agent', 'first', 'pending_delegation'],
       ['agent', 'renamed', 'pending_delegation'],
       ['agent', 'renamed', 'revoked'],
@@ -189,18 +183,17 @@ describe('the journal of an account', () => {
   });
 
   it('is told while no node answers, the agents as they were last seen', async () => {
-    const reader = await newReader();
+    const owner = await newReader();
     const agent = new Wallet(generatePrivateKey()).address as `0x${string}`;
     const domain = await domainOf(sandbox);
-    const options = { trader: reader.wallet.address, agent };
-    expect((await agentsOf(sandbox).create(await authorization(domain, signWith(reader.wallet, domain), options))).status).toBe(201);
+    const options = { trader: owner.wallet.address, agent };
+    expect((await agentsOf(sandbox).create(await authorization(domain, signWith(owner.wallet, domain), options))).status).toBe(201);
     const clock = createShiftedClock();
     const beside = await startSecondGateway(sandbox, { clock });
-    const statuses = async () =>
-      (await reader.events('', beside.url)).data.map(({ kind, data: { status } }) => `${kind} ${String(status)}`);
+    const statuses = async () => (await owner.events('', beside.url)).data.map(({ kind, data: { status } }) => `${kind} ${String(status)}`);
     try {
       expect(await eventually(statuses, ({ length }) => length === 1)).toEqual(['agent pending_delegation']);
-      await reader.trader.send(chain.definition.diamond, diamondCall('setTradingDelegate', [agent]));
+      await owner.trader.send(chain.definition.diamond, diamondCall('setTradingDelegate', [agent]));
       expect(await statuses()).toEqual(['agent active']);
       chain.setRpcFault({ mode: 'down' });
       clock.move(DELEGATE_MAX_AGE_MS);
@@ -210,16 +203,16 @@ describe('the journal of an account', () => {
       chain.setRpcFault({ mode: 'ok' });
       await beside.stop();
     }
-  }, 60_000);
+  });
 
   it('takes nothing back when the chain does: it says what is true instead', async () => {
-    const reader = await newReader();
-    await open(reader);
-    const before = await untilOpened(reader, 1);
-    const { blockNumber } = await reader.trader.client.getTransactionReceipt({ hash: String(lastFill(before)) as `0x${string}` });
-    await reorgAway(chain, reader.trader.client, blockNumber);
+    const owner = await newReader();
+    await open(owner);
+    const before = await untilOpened(owner, 1);
+    const { blockNumber } = await owner.trader.client.getTransactionReceipt({ hash: String(lastFill(before)) as `0x${string}` });
+    await reorgAway(chain, owner.trader.client, blockNumber);
     const after = await eventually(
-      () => reader.events(),
+      () => owner.events(),
       ({ data }) => data.some(({ kind }) => kind === 'correction'),
     );
     expect(after.data.slice(0, before.data.length)).toEqual(before.data);
@@ -232,10 +225,10 @@ describe('the journal of an account', () => {
         { of: 'position', id: openPositions(before)[0]?.data['id'], now: null },
       ]),
     );
-    await expectViewEqualsChain(sandbox.gateway, CHAIN, reader.trader);
-    const { data } = await reader.events();
+    await expectViewEqualsChain(sandbox.gateway, CHAIN, owner.trader);
+    const { data } = await owner.events();
     expect(cursors({ data })).toEqual(upTo(data.length));
-    const listed = await sandbox.get(`${BASE}/account/${reader.wallet.address}/orders`, { 'X-Service-Api-Key': reader.apiKey });
+    const listed = await sandbox.get(`${BASE}/account/${owner.wallet.address}/orders`, { 'X-Service-Api-Key': owner.apiKey });
     expect(replayed(data)).toEqual((listed.body as { data: unknown }).data);
   });
 });
@@ -266,7 +259,7 @@ describe('every replica', () => {
     });
     const client = await venueDatabase(sandbox);
     try {
-      for (let round = 1; round <= 3; round += 1) {
+      for (let round = 1; round <= 2; round += 1) {
         const { rowCount } = await client.query(
           `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'diamond-gateway journal'`,
         );

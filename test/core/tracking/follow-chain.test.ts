@@ -148,26 +148,26 @@ describe('a wallet outside the gateway', () => {
     30_000,
   );
 
-  it.each([
-    ['tp', { tp: price(156) }, '157'],
-    ['sl', { sl: price(146) }, '145'],
-    ['liquidation', {}, '120'],
-  ] as const)(
-    'is closed by its %s',
-    async (action, changes, moves) => {
-      const trader = await newTrader(chain);
+  it('is closed by its take profit, its stop loss and its liquidation', async () => {
+    const trader = await newTrader(chain);
+    for (const [at, [action, changes, moves]] of (
+      [
+        ['tp', { tp: price(156) }, '157'],
+        ['sl', { sl: price(146) }, '145'],
+        ['liquidation', {}, '120'],
+      ] as const
+    ).entries()) {
       await openAt(trader, 2, '150', changes);
       sandbox.controls.prices.jump(2, moves);
       const [closed] = await eventually(
         () => fills(trader),
-        (all) => all.length === 2,
+        (all) => all.length === 2 * (at + 1),
       );
       expect(closed?.action).toBe(action);
       if (action === 'liquidation') expect(closed && formatDecimal(closed.pnl)).toBe('-100');
-      await expectViewEqualsChain(sandbox.gateway, CHAIN, trader);
-    },
-    30_000,
-  );
+    }
+    await expectViewEqualsChain(sandbox.gateway, CHAIN, trader);
+  });
 
   it('grows, shrinks and changes the leverage of a position', async () => {
     const trader = await newTrader(chain);
@@ -189,26 +189,21 @@ describe('a wallet outside the gateway', () => {
     expect(told.slice(1).map(([, amount]) => amount)).toEqual(['30', '50', '100']);
   });
 
-  it('is refused with the reason of the chain', async () => {
+  it('is refused with the reason of the chain; it waits, times out, and is filled late or taken back', async () => {
     const trader = await newTrader(chain);
     chain.setOraclePolicy(3, { mode: 'reject', reason: 6 });
     await trader.open({ pairIndex: 3, openPrice: price(25) });
     expect((await newest(trader, 'rejected', 1)).reason).toBe('EXPOSURE_LIMITS');
-    await expectViewEqualsChain(sandbox.gateway, CHAIN, trader);
-  });
-
-  it('waits, times out, and is filled late or taken back', async () => {
-    const trader = await newTrader(chain);
     chain.setOraclePolicy(4, { mode: 'hold' });
     await trader.open({ pairIndex: 4, openPrice: price(14) });
     await trader.open({ pairIndex: 4, openPrice: price(14) });
-    expect((await newest(trader, 'pending', 2)).txHash).toMatch(/^0x/);
+    expect((await newest(trader, 'pending', 3)).txHash).toMatch(/^0x/);
     await expectViewEqualsChain(sandbox.gateway, CHAIN, trader);
     await chain.mine(venue.feed.config().marketOrdersTimeoutBlocks);
-    await newest(trader, 'timed_out', 2);
+    await newest(trader, 'timed_out', 3);
     expect((await listOpenOrders(sandbox.gateway, venue, lowerOf(trader))).map(({ status }) => status)).toEqual(['timed_out', 'timed_out']);
-    await send(trader, diamondCall('cancelOrderAfterTimeout', [1]));
-    await newest(trader, 'canceled', 2);
+    await send(trader, diamondCall('cancelOrderAfterTimeout', [2]));
+    await newest(trader, 'canceled', 3);
     await expectViewEqualsChain(sandbox.gateway, CHAIN, trader);
     sandbox.controls.prices.jump(4, '14');
     chain.setOraclePolicy(4, { mode: 'auto' });
@@ -219,7 +214,7 @@ describe('a wallet outside the gateway', () => {
     await expectViewEqualsChain(sandbox.gateway, CHAIN, trader);
   });
 
-  it('withdraws profit as an order that trades nothing', async () => {
+  it('withdraws profit as an order that trades nothing, and closes with a slippage that it sets in the same transaction', async () => {
     const trader = await newTrader(chain);
     await openAt(trader, 2, '150');
     sandbox.controls.prices.jump(2, '155');
@@ -233,6 +228,9 @@ describe('a wallet outside the gateway', () => {
     expect(data.filter(({ kind }) => kind === 'withdrawal').map(({ data: withdrawal }) => said(withdrawal))).toMatchObject([
       { positionId: position?.id, market: 'SOL/USD', collateralSymbol: 'USDC', amount: '1', price: '155' },
     ]);
+    const calls = [diamondCall('updateMaxClosingSlippageP', [0, 2500]), diamondCall('closeTradeMarket', [0, price(155)])];
+    await send(trader, diamondCall('multicall', [calls]));
+    expect(said(await newest(trader, 'filled', 3))).toMatchObject({ reduceOnly: true, slippage: '2.5' });
   });
 
   it('lowers the leverage of a losing position: the loss is counted once, when it is closed', async () => {
@@ -271,13 +269,5 @@ describe('a wallet outside the gateway', () => {
       expect.closeTo(whole * 0.75, 6),
       expect.closeTo(whole * 0.75, 6),
     ]);
-  });
-
-  it('closes with a slippage that it sets in the same transaction', async () => {
-    const trader = await newTrader(chain);
-    await openAt(trader, 3, '25');
-    const calls = [diamondCall('updateMaxClosingSlippageP', [0, 2500]), diamondCall('closeTradeMarket', [0, price(25)])];
-    await send(trader, diamondCall('multicall', [calls]));
-    expect(said(await newest(trader, 'filled', 2))).toMatchObject({ reduceOnly: true, slippage: '2.5' });
   });
 });
