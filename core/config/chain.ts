@@ -115,13 +115,13 @@ function readStartBlock(slug: ChainSlug, { variables, problems }: Source): bigin
 }
 
 /** Deeper than any reorganisation of these chains; more would only add delay. */
-const MOST_CONFIRMATIONS = 256;
+const MAX_CONFIRMATIONS = 256;
 
 function readConfirmations(slug: ChainSlug, { variables, problems }: Source): number {
   const name = chainVariable('CONFIRMATIONS', slug);
   const text = variables[name] ?? '0';
-  if (/^\d{1,3}$/.test(text) && Number(text) <= MOST_CONFIRMATIONS) return Number(text);
-  problems.push(`${name} must be 0 to ${MOST_CONFIRMATIONS} blocks`);
+  if (/^\d{1,3}$/.test(text) && Number(text) <= MAX_CONFIRMATIONS) return Number(text);
+  problems.push(`${name} must be 0 to ${MAX_CONFIRMATIONS} blocks`);
   return 0;
 }
 

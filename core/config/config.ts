@@ -51,8 +51,8 @@ export const Port = z.coerce
   .max(65535, 'must be 0 to 65535');
 
 /** Keeps the whole shutdown below ten seconds. */
-const MOST_DELAY_MS = 3_000;
-const DELAY_RANGE = `must be 0 to ${MOST_DELAY_MS}`;
+const MAX_DELAY_MS = 3_000;
+const DELAY_RANGE = `must be 0 to ${MAX_DELAY_MS}`;
 
 const Common = z.object({
   PORT: Port.default(8080),
@@ -66,7 +66,7 @@ const Common = z.object({
     .number('must be a number')
     .int('must be a whole number')
     .min(0, DELAY_RANGE)
-    .max(MOST_DELAY_MS, DELAY_RANGE)
+    .max(MAX_DELAY_MS, DELAY_RANGE)
     .default(0),
   NOTIFICATIONS_URL: HostUrl.optional(),
   ...ENTRANCE_VARIABLES,

@@ -4,7 +4,7 @@ export interface LaneWaits {
   readonly stuckMs: number;
   /** A job not mined this long after its deadline is given up. */
   readonly tooLateMs: number;
-  /** How long a nonce used by a foreign transaction is checked before it is believed: receipts may lag behind nonces. */
+  /** How long a nonce used by a foreign transaction is checked before it counts as used: receipts may lag behind nonces. */
   readonly doubtMs: number;
   /** How long a failing node is retried before the lane is fenced. */
   readonly patienceMs: number;

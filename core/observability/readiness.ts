@@ -33,7 +33,7 @@ export interface Readiness {
 
 /** A head this old is too old to trade on, on any of our chains. */
 const HEAD_STALE_MS = 30_000;
-const DATABASE_PATIENCE_MS = 2_000;
+const DATABASE_TIMEOUT_MS = 2_000;
 
 export async function readiness(gateway: Gateway): Promise<Readiness> {
   const fault = await databaseFault(gateway);
@@ -119,15 +119,15 @@ function feedNotes({ feed }: Venue): string[] {
 
 /** Null when it answers in time. */
 async function databaseFault({ store, clock }: Gateway): Promise<string | null> {
-  const patience = new AbortController();
+  const waiting = new AbortController();
   const answer = store.ping().then(
     () => null,
     () => 'the database cannot be asked',
   );
   const gaveUp = clock
-    .sleep(DATABASE_PATIENCE_MS, patience.signal)
-    .then(() => `the database has not answered within ${DATABASE_PATIENCE_MS / 1000} s`);
+    .sleep(DATABASE_TIMEOUT_MS, waiting.signal)
+    .then(() => `the database has not answered within ${DATABASE_TIMEOUT_MS / 1000} s`);
   const fault = await Promise.race([answer, gaveUp]);
-  patience.abort();
+  waiting.abort();
   return fault;
 }

@@ -4,7 +4,7 @@ import type { RelayJob, RelayStore } from '../ports/stores/relay.js';
 import type { RelayNode } from '../ports/relayer.js';
 
 /** Limit of jobs with a known trace; a dropped one is sent anyway, without its steps in the trace. */
-const MOST_REMEMBERED = 10_000;
+const MAX_REMEMBERED = 10_000;
 
 export interface TracedRelay {
   readonly store: RelayStore;
@@ -43,7 +43,7 @@ export function traceRelay(store: RelayStore, node: RelayNode, tracer: Tracer): 
   /** Spans of jobs that another replica sends end when they are dropped for newer ones. */
   const remember = (id: bigint, span: Span): void => {
     const [oldest] = known.keys();
-    if (known.size >= MOST_REMEMBERED && oldest !== undefined) forget(oldest);
+    if (known.size >= MAX_REMEMBERED && oldest !== undefined) forget(oldest);
     // The lane may have handled the job before its store call returned.
     known.set(id, { span, traits: known.get(id)?.traits ?? [] });
   };

@@ -31,11 +31,11 @@ const LONGEST_RETRY_MS = 2_000;
 /** After a failure requests are rejected for a moment, because all queued ones would wait for the same timeout. */
 const COOLDOWN_MS = 2_000;
 const LONGEST_COOLDOWN_MS = 60_000;
-const MOST_WAITING = { perLine: 32, total: 256 } as const;
+const MAX_WAITING = { perLine: 32, total: 256 } as const;
 
 /** For requests a client waits for: they fail quickly, and never pile up before an unresponsive host. */
 export function createUpstream({ name, http, clock, signal, random }: UpstreamOptions): Upstream {
-  const queue = createFairQueue(MOST_WAITING);
+  const queue = createFairQueue(MAX_WAITING);
   let closedUntil = 0;
 
   const unavailable = (cause?: unknown): GatewayError => new GatewayError('UPSTREAM_UNAVAILABLE', { upstream: name }, { cause });

@@ -21,7 +21,7 @@ interface Piece {
 const PIECE_CANDLES = 1_000;
 const KEPT_PIECES = 100;
 /** Limit of requests for one answer: a long range for which upstream only has minutes. */
-const MOST_PIECES = 64;
+const MAX_PIECES = 64;
 /** Upstream may close a candle a little after its end. */
 const GRACE_MS = 5_000;
 const MOVING_TTL_MS = 10_000;
@@ -80,7 +80,7 @@ export function createCharts({ pricingUrl, upstream, clock }: ChartsOptions): Pi
     const pieceMs = PIECE_CANDLES * minutes * MINUTE_MS;
     const first = floorTo(from, pieceMs);
     const end = Math.min(to, clock.now() + 1);
-    if ((end - first) / pieceMs > MOST_PIECES) throw new GatewayError('UPSTREAM_UNAVAILABLE', { upstream: 'charts' });
+    if ((end - first) / pieceMs > MAX_PIECES) throw new GatewayError('UPSTREAM_UNAVAILABLE', { upstream: 'charts' });
     const candles: Candle[] = [];
     let knownUntil = Infinity;
     for (let start = first; start < end; start += pieceMs) {

@@ -29,7 +29,7 @@ type Known = TradeRow & MarketTrade;
 
 const TTL_MS = 60_000;
 const STRETCH = 10;
-const MOST_PER_PAIR = 500;
+const MAX_PER_PAIR = 500;
 const MAX_ROWS = 200_000;
 /** How long upstream may take to include a streamed execution in its history. */
 const LATE_MS = 120_000;
@@ -102,7 +102,7 @@ export function createTradeHistory(options: TradeHistoryOptions): TradeHistory {
 }
 
 const newestFirst = (rows: readonly Known[]): Known[] =>
-  [...rows].sort((a, b) => b.at - a.at || (a.id < b.id ? 1 : a.id > b.id ? -1 : 0)).slice(0, MOST_PER_PAIR);
+  [...rows].sort((a, b) => b.at - a.at || (a.id < b.id ? 1 : a.id > b.id ? -1 : 0)).slice(0, MAX_PER_PAIR);
 
 function sorted(rows: readonly Known[]): Map<number, Known[]> {
   const byPair = new Map<number, Map<string, Known>>();

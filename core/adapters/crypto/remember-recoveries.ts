@@ -2,7 +2,7 @@ import type { Recover } from '../../access/signature.js';
 import type { Address } from '../../types.js';
 
 /** More than the recoveries of the one or two seconds between receiving an action and signing its transaction. */
-const MOST_KEPT = 5_000;
+const MAX_KEPT = 5_000;
 
 /**
  * Caches the newest recoveries: the relayer recovers each action again before it signs, mostly in the process that received it. The result
@@ -16,7 +16,7 @@ export function rememberRecoveries(recover: Recover): Recover {
     const known = newer.get(key) ?? older.get(key);
     if (known !== undefined) return known;
     const signer = recover(digest, signature);
-    if (newer.size >= MOST_KEPT / 2) [older, newer] = [newer, new Map<string, Address | null>()];
+    if (newer.size >= MAX_KEPT / 2) [older, newer] = [newer, new Map<string, Address | null>()];
     newer.set(key, signer);
     return signer;
   };

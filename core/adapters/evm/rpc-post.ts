@@ -29,20 +29,20 @@ export class PostFault extends Error {
 
 const LARGEST_ANSWER = 64 * 1024 * 1024;
 const MOVED: ReadonlySet<number> = new Set([307, 308]);
-const MOST_MOVES = 3;
+const MAX_REDIRECTS = 3;
 
 /** Uses Node's HTTP client, because `fetch` spends more time on streams and signals than an answer takes to read. */
 export async function post(place: RpcPlace, body: string, { timeoutMs, isLarge }: PostOptions): Promise<Posted> {
   const end = performance.now() + timeoutMs;
   let at: RpcPlace | null = place;
-  for (let moves = 0; moves <= MOST_MOVES; moves += 1) {
+  for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
     const posted = await postWithRetry(at, body, { end, isLarge });
     const { location } = posted.headers;
     if (!MOVED.has(posted.status) || location === undefined) return posted;
     at = movedTo(at, location);
     if (at === null) throw new PostFault('unreachable', 'it has moved to no address');
   }
-  throw new PostFault('unreachable', 'it moves in circles');
+  throw new PostFault('unreachable', 'it redirects in circles');
 }
 
 interface Sending {

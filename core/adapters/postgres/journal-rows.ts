@@ -14,7 +14,7 @@ export interface Told {
 }
 
 /**
- * Appends to the journals of accounts in the given order, as part of the transaction. Their rows stay locked until it ends, so a reader that
+ * Appends to the journals of accounts in the given order, within the transaction. Their rows stay locked until it ends, so a reader that
  * sees a cursor sees every smaller one. Call it once and last, because the locks block every other writer of these accounts.
  */
 export const appendJournal = (trx: Knex.Transaction, chain: ChainSlug, at: number, entries: readonly Told[]): Promise<void> =>

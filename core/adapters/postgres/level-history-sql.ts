@@ -2,7 +2,7 @@ export const AT = `((event -> 'place' ->> 'at')::bigint)`;
 export const field = (name: string): string => `coalesce((event -> '${name}' ->> '$n')::numeric, 0)`;
 
 /** A trailing stop is set all day long; only this many of the newest steps are searched. */
-const MOST_STEPS = 10_000;
+const MAX_STEPS = 10_000;
 
 /** Edits set one of TP and SL; placing or amending an order, and changing the size of a trade, state both. */
 export const LEVEL_STEPS = `
@@ -16,7 +16,7 @@ export const LEVEL_STEPS = `
   where chain = :chain and trader = :trader and not orphaned and (
     trade_index = any(cast(:tradeIndices as bigint[])) and (kind = 'edited' or kind = 'executed' and jsonb_typeof(event -> 'after') = 'object')
     or order_key = any(cast(:keys as text[])) and kind in ('rested', 'amended'))
-  order by block_number desc, log_index desc limit ${MOST_STEPS}
+  order by block_number desc, log_index desc limit ${MAX_STEPS}
   ) newest order by block_number, log_index`;
 
 /** If it was removed twice, the first removal counts. */

@@ -36,7 +36,7 @@ export interface PlaceParts {
   readonly transaction: <Result>(work: (trx: Knex.Transaction) => Promise<Result>) => Promise<Result>;
 }
 
-/** One round trip without locking other orders of the trader; more only where the operator has set rules. */
+/** One round trip under the trader's lock; more only where the operator has set rules. */
 export const placeOrder = async (parts: PlaceParts, draft: Draft): Promise<Placed> =>
   (await place(parts, placingOf(draft, PLACE_ALONE, {}))).placed;
 

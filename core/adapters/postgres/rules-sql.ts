@@ -84,7 +84,7 @@ const HOLDS_RELAYED = `
 
 export const HOLDS = `select (${HOLDS_RELAYED}) as holds`;
 
-/** For a trader that may not trade: the day's transactions without openings, which predate the block. */
+/** For a trader that may not trade: the day's transactions without openings, which date from before it was blocked. */
 export const EXITS_BEFORE = `
   select (${HOLDS_RELAYED}) as holds, (
     select coalesce(sum(case when job.state = 'reverted' then ${REVERTED_COUNTS} else 1 end), 0)::integer

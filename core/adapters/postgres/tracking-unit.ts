@@ -167,7 +167,7 @@ function movingTo(chain: ChainSlug, { startBlock, number, hash }: ChainCursor, p
 /** Events whose id is used in the journal. */
 const isFill = (event: ChainEvent): boolean => event.kind === 'executed' && (isFillAction(event.action) || isWithdrawal(event));
 
-/** A reverted transaction has no log, so it is keyed by transaction and block; TP/SL events are derived per order and keyed by the order. */
+/** A reverted transaction has no log, so it is keyed by transaction and block; derived TP/SL events are keyed by their order. */
 function keyOf({ event, orderId }: { readonly event: ChainEvent; readonly orderId: bigint | null }): string {
   const { blockHash, txHash, logIndex } = event.place;
   const own = (place: string): string => ownEventKey(orderId ?? 0n, event.kind, place);

@@ -28,10 +28,10 @@ export interface OtelOptions {
 }
 
 /** Queue limit; newer spans are dropped, so that a dead collector costs bounded memory. */
-const MOST_WAITING = 2_048;
+const MAX_WAITING = 2_048;
 const SEND_EVERY_MS = 1_000;
 const EXPORT_MS = 3_000;
-const LAST_WORDS_MS = 1_000;
+const CLOSE_MS = 1_000;
 const LONGEST_VALUE = 256;
 const KINDS = { server: SpanKind.SERVER, client: SpanKind.CLIENT } as const;
 
@@ -49,7 +49,7 @@ export function openOtelTraces({ settings, version, clock }: OtelOptions): OtelT
     spanProcessors: [
       new BatchSpanProcessor({
         exporter,
-        maxQueueSize: MOST_WAITING,
+        maxQueueSize: MAX_WAITING,
         scheduledDelayMillis: SEND_EVERY_MS,
         exportTimeoutMillis: EXPORT_MS,
       }),
@@ -78,11 +78,11 @@ export function openOtelTraces({ settings, version, clock }: OtelOptions): OtelT
   return {
     tracer: { current: currentSpan, begin },
     async close() {
-      const patience = new AbortController();
-      const gaveUp = clock.sleep(LAST_WORDS_MS, patience.signal);
-      await Promise.race([provider.shutdown().catch(() => undefined), gaveUp]);
+      const waiting = new AbortController();
+      const timedOut = clock.sleep(CLOSE_MS, waiting.signal);
+      await Promise.race([provider.shutdown().catch(() => undefined), timedOut]);
       isOver = true;
-      patience.abort();
+      waiting.abort();
     },
   };
 }

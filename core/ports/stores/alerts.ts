@@ -18,7 +18,7 @@ export interface AlertName {
   readonly kind: AlertKind;
   /** A chain's slug; `all` for alerts without a chain. */
   readonly chain: string;
-  /** A wallet, a trader, or a word. */
+  /** A wallet, a trader, or a fixed name. */
   readonly subject: string;
 }
 
