@@ -42,7 +42,7 @@ export async function post(place: RpcPlace, body: string, { timeoutMs, isLarge }
     at = movedTo(at, location);
     if (at === null) throw new PostFault('unreachable', 'it has moved to no address');
   }
-  throw new PostFault('unreachable', 'it redirects in circles');
+  throw new PostFault('unreachable', 'it moves in circles');
 }
 
 interface Sending {
