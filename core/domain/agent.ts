@@ -10,7 +10,7 @@ export type AgentMode = (typeof AGENT_MODES)[number];
 export const PERMISSIONS = ['trade', 'read'] as const;
 export type Permission = (typeof PERMISSIONS)[number];
 
-/** Off-chain guardrail of an agent; null is no bound. */
+/** Off-chain limits of an agent; null = no limit. */
 export interface Scope {
   readonly markets: 'all' | readonly string[];
   readonly maxLeverage: Decimal | null;
@@ -29,12 +29,12 @@ export interface Agent {
   /** Epoch ms. */
   readonly createdAt: number;
   readonly revokedAt: number | null;
-  /** Rises with every change of the registration; what was remembered under another version no longer holds. */
+  /** Incremented with every change of the registration; cached rows of another version are stale. */
   readonly version: bigint;
 }
 
 /**
- * `sender` broadcasts the trades: the agent itself, or the relayer for agents of the facade; null where no relayer serves.
+ * `sender` broadcasts the trades: the agent itself, or the relayer for facade agents; null without a relayer.
  * Addresses are compared in lower case.
  */
 export function agentStatus(agent: Agent, sender: string | null, delegate: string | null, now: number): AgentStatus {

@@ -1,6 +1,6 @@
-/** Open, high, low and close of one stretch of time, 1e10. */
+/** Open, high, low and close of one interval, 1e10. */
 export interface Candle {
-  /** Epoch ms of its first moment; a multiple of its length, so that days begin at midnight UTC. */
+  /** Epoch ms of its start; a multiple of the interval, so that days begin at midnight UTC. */
   readonly time: number;
   readonly open: bigint;
   readonly high: bigint;
@@ -45,8 +45,8 @@ export const join = (earlier: Candle, later: Candle): Candle => ({
 });
 
 /**
- * Candles of `sizeMs` from shorter ones in ascending order, whose length divides it. A stretch in which nothing happened has no
- * candle: gaps are what a market looks like while it is shut, and are never filled.
+ * Candles of `sizeMs` from shorter ones in ascending order, whose length divides it. Intervals without prices, as while a market is closed,
+ * have no candle; gaps are not filled.
  */
 export function aggregate(candles: readonly Candle[], sizeMs: number): Candle[] {
   const joined: Candle[] = [];
@@ -54,7 +54,7 @@ export function aggregate(candles: readonly Candle[], sizeMs: number): Candle[] 
     const time = floorTo(candle.time, sizeMs);
     const last = joined.at(-1);
     if (last?.time === time) joined[joined.length - 1] = join(last, candle);
-    // The same object where nothing changes: what was made of it once is found again by it.
+    // The same object is kept where nothing changes, because results are memoised by object.
     else joined.push(candle.time === time ? candle : { ...candle, time });
   }
   return joined;

@@ -1,30 +1,29 @@
 import type { Order, OrderReason, OrderAction, OrderFill } from './order.js';
 import type { CancelReason } from './pricing/cancel-reason.js';
 
-/** What happened to an order or a position, as the chain and we tell it. Amounts keep the contract's units; addresses are in lower case. */
+/** Events of orders and positions, from chain logs or from the gateway. Amounts are in the contract's units; addresses are in lower case. */
 
 type Hex = `0x${string}`;
 
 /**
- * An order's place on chain: a market request by its pending index, a resting order by its trade slot, a level by its position's. The
- * first two are never given twice; a level passes from one order to the next, so an order that was made of it by bytes mined again is at
- * home in its transaction.
+ * An order's key on chain: a market request by its pending index, a resting order by its trade slot, a TP/SL by its position's slot. The first two
+ * are unique; a TP/SL key passes from one order to the next, so the home key of a repeated TP/SL order includes its transaction.
  */
 export type OrderKey = `request:${number}` | `resting:${number}` | LevelKey | `${LevelKey}/${Hex}`;
 
-/** The words of a fill history, and of the public tape. */
+/** Actions in the fill history and the public trades. */
 export const FILL_ACTIONS = ['open', 'close', 'increase', 'decrease', 'tp', 'sl', 'liquidation', 'leverage'] as const;
 export type FillAction = (typeof FILL_ACTIONS)[number];
-/** A withdrawal of profit is executed as an order is, but trades nothing. */
+/** A profit withdrawal is executed like an order, but trades nothing. */
 export type ExecutedAction = FillAction | 'withdraw';
 
-/** Profit that left a position which stays open. One that ended without paying anything took nothing out. */
+/** Profit withdrawn from a position that stays open; false for a withdrawal that paid nothing. */
 export const isWithdrawal = ({ action, collateral }: Pick<Executed, 'action' | 'collateral'>): boolean =>
   action === 'withdraw' && collateral > 0n;
 
 export const isFillAction = (action: ExecutedAction): action is FillAction => action !== 'withdraw';
 
-/** What a trade or an order to get one consists of. `long` is the side of the position. */
+/** The terms of a trade or of an order that opens one. `long` is the side of the position. */
 export interface Terms {
   readonly pairIndex: number;
   readonly collateralIndex: number;
@@ -44,7 +43,7 @@ export interface TradeFigures extends Terms {
 
 export interface EventPlace {
   readonly blockNumber: bigint;
-  /** null for what no log tells: the chain's clock, state found on first sight, or what happened with us. */
+  /** null for events without a log: timeouts, state read by a backfill, and the gateway's own events. */
   readonly blockHash: Hex | null;
   readonly txHash: Hex | null;
   readonly logIndex: number | null;
@@ -52,7 +51,7 @@ export interface EventPlace {
   readonly at: number;
 }
 
-/** Of what happened with us and not on chain: before all blocks, and no reorganisation reaches it. */
+/** Block number of the gateway's own events: before all blocks, so that no reorganisation reverts them. */
 export const OFF_CHAIN = -1n;
 
 export const placeOffChain = (at: number): EventPlace => ({ blockNumber: OFF_CHAIN, blockHash: null, txHash: null, logIndex: null, at });
@@ -74,9 +73,9 @@ interface AboutTrade extends About {
 
 /** Collateral units throughout. */
 export interface Size {
-  /** Position size that the order moves; 0 where only leverage or profit does. */
+  /** Position size that the order changes; 0 where only leverage or profit changes. */
   readonly sizeCollateral: bigint;
-  /** The same in the contract's tokens (1e18) where it is known already. */
+  /** The same in the contract's tokens (1e18), if known. */
   readonly sizeToken: bigint | null;
 }
 
@@ -85,7 +84,7 @@ export interface Requested extends AboutOrder, Size {
   readonly action: OrderAction;
   readonly terms: Terms;
   readonly slippageP: bigint;
-  /** Of a request that was found waiting: the block it was made in. */
+  /** For a pending request found by a backfill: the block of the request. */
   readonly createdBlock?: bigint;
 }
 
@@ -96,7 +95,7 @@ export interface Rested extends AboutOrder, Size {
   readonly slippageP: bigint;
 }
 
-/** A resting order that gave way to another in the same transaction, and is the same order to its owner. */
+/** A resting order cancelled and placed again in the same transaction; both are one order. */
 export interface Replaced extends AboutOrder, Size {
   readonly kind: 'replaced';
   readonly formerKey: OrderKey;
@@ -116,19 +115,19 @@ export interface Amended extends AboutOrder {
 export interface Executed extends AboutTrade, Size {
   readonly kind: 'executed';
   readonly action: ExecutedAction;
-  /** Of the trade that was executed, as it was requested or as it stood before it was closed. */
+  /** Of the executed trade, as requested, or as it was before it was closed. */
   readonly terms: Terms;
   readonly price: bigint;
   readonly oraclePrice: bigint;
-  /** Collateral that came in or went out with the part that was traded. */
+  /** Collateral added or removed with the traded part. */
   readonly collateral: bigint;
   /** Signed; before fees, and after all of them. */
   readonly grossPnl: bigint;
   readonly netPnl: bigint;
   readonly fee: bigint;
-  /** 1e8; null where the log does not say and nothing is sized by it. */
+  /** 1e8; null where the log does not contain it and no size depends on it. */
   readonly collateralPriceUsd: bigint | null;
-  /** 1e8: the collateral's price when the trade was opened. Absent where it is not known, and in events that were stored before it was kept. */
+  /** 1e8: the collateral's price when the trade was opened. Absent where unknown, and in older stored events. */
   readonly entryPriceUsd?: bigint;
   /** The position afterwards; null = closed, or untouched by a withdrawal. */
   readonly after: TradeFigures | null;
@@ -137,11 +136,11 @@ export interface Executed extends AboutTrade, Size {
 export interface Refused extends AboutOrder {
   readonly kind: 'refused';
   readonly reason: CancelReason | 'OTHER';
-  /** Absent in events that were stored before it was kept. */
+  /** Absent in older stored events. */
   readonly figures?: RefusalFigures;
 }
 
-/** What the contract reckoned with when it refused; null where its logs do not say. */
+/** The figures the contract compared when it refused; null where its logs do not contain them. */
 export interface RefusalFigures {
   readonly oraclePrice: bigint | null;
   readonly executionPrice: bigint | null;
@@ -163,42 +162,42 @@ export interface PositionEdited extends AboutTrade {
   readonly kind: 'edited';
   readonly field: Level | 'slippageP';
   readonly value: bigint;
-  /** The position it was done to, its slippage as of this log; absent where nobody knew it, and in events from before it was kept. */
+  /** The edited position, with its slippage as of this log; absent where it was unknown, and in older stored events. */
   readonly held?: HeldTrade;
 }
 
-/** A position that was open before we began to look. */
+/** A position that was opened before the start block. */
 export interface PositionFound extends AboutTrade {
   readonly kind: 'found';
   readonly trade: TradeFigures;
   readonly isOpen: boolean;
   readonly slippageP: bigint;
   readonly openedBlock: bigint;
-  /** 1e8, as the contract kept it with the trade. Absent where it did not, and in events that were stored before it was read. */
+  /** 1e8, as stored by the contract with the trade. Absent where it is not, and in older stored events. */
   readonly entryPriceUsd?: bigint;
 }
 
-/** Of orders made here, before they are on chain. */
+/** Events of orders prepared by the gateway, before they are on chain. */
 interface AboutOurs extends About {
   readonly orderKey: null;
   readonly tradeIndex: null;
 }
 
-/** Handed out for the first time, or afresh after it had expired. */
+/** Prepared for the first time, or again after it had expired. */
 export interface Prepared extends AboutOurs {
   readonly kind: 'prepared' | 'renewed';
   readonly order: Order;
   readonly steps?: PreparationSteps;
 }
 
-/** Epoch ms of what comes before an order is handed out. */
+/** Epoch ms of the steps before an order is returned. */
 export interface PreparationSteps {
   readonly validatedAt: number;
-  /** The node has answered. */
+  /** When the node had answered. */
   readonly simulatedAt: number;
 }
 
-/** A hash was reported for it. */
+/** A transaction hash was reported for the order. */
 export interface Sent extends AboutOurs {
   readonly kind: 'sent';
   readonly hash: Hex;
@@ -209,7 +208,7 @@ export interface Lapsed extends AboutOurs {
   readonly because: 'time' | 'owner';
 }
 
-/** Its transaction was mined and did nothing; the place names the block and the transaction. */
+/** Its transaction was mined and reverted; `place` has the block and the transaction. */
 export interface Reverted extends AboutOurs {
   readonly kind: 'reverted';
   readonly reason: OrderReason;
@@ -231,15 +230,15 @@ export type ChainEvent =
   | LevelEvent
   | OwnEvent;
 
-/** Chain order; what no log tells comes before the logs of its block. */
+/** Chain order; events without a log come before the logs of their block. */
 export function comparePlaces(a: EventPlace, b: EventPlace): number {
   if (a.blockNumber !== b.blockNumber) return a.blockNumber < b.blockNumber ? -1 : 1;
   return (a.logIndex ?? -1) - (b.logIndex ?? -1);
 }
 
-/** Orders that are a level of a position, and what happens to them because something happened to it. */
+/** TP/SL orders of a position, and their events, which are derived from the position's. */
 
-/** What closes a position by itself: its take profit, its stop loss. */
+/** The triggers of a position: take profit and stop loss. */
 export const LEVELS = ['tp', 'sl'] as const;
 export type Level = (typeof LEVELS)[number];
 export type LevelKey = `${Level}:${number}`;
@@ -249,27 +248,27 @@ export interface HeldTrade {
   readonly slippageP: bigint;
 }
 
-/** What happens to an order because something happened to the position whose level it is; the log tells the position's part. */
+/** An event of a TP/SL order, derived from an event of its position; the log is the position's. */
 interface AboutLevel extends AboutOrder {
   readonly orderKey: LevelKey;
   readonly tradeIndex: number;
   readonly level: Level;
 }
 
-/** It became the level of the position; or the level, or the position it will close, changed. `terms.openPrice` is the level. */
+/** The order became the position's TP/SL, or its trigger price or the position changed. `terms.openPrice` is the trigger price. */
 export interface Guarded extends AboutLevel, Size {
   readonly kind: 'guarded' | 'guardMoved';
   readonly terms: Terms;
   readonly slippageP: bigint;
 }
 
-/** The price reached it and the position was closed by it. */
+/** The price reached the trigger and the position was closed by it. */
 export interface GuardHit extends AboutLevel {
   readonly kind: 'guardHit';
   readonly fill: OrderFill;
 }
 
-/** The position has another level now, none, or is closed. */
+/** The TP/SL was replaced or removed, or the position is closed. */
 export interface GuardGone extends AboutLevel {
   readonly kind: 'guardGone';
   readonly because: 'replaced' | 'removed' | 'closed';

@@ -15,7 +15,7 @@ export type Rounding = (typeof ROUNDINGS)[number];
 
 export const DECIMAL_PATTERN = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/;
 
-/** Longer texts are refused before any arithmetic: a request must not buy CPU with digits. */
+/** Longer texts are rejected before any arithmetic, to bound the CPU cost of a request. */
 export const MAX_DECIMAL_LENGTH = 96;
 
 export function decimal(units: bigint, scale: number): Decimal {

@@ -1,4 +1,4 @@
-/** The Diamond's logs that move orders and positions, with the fields we read, as the ABI decodes them. Units are the contract's. */
+/** The Diamond's logs that change orders and positions, with the fields that are read, as the ABI decodes them. Units are the contract's. */
 
 type Hex = `0x${string}`;
 
@@ -43,7 +43,7 @@ interface Execution {
   readonly orderId: OrderId;
   readonly user: Hex;
   readonly index: number;
-  /** The stored trade of an opening, the trade before it of a closing. */
+  /** For an opening the stored trade, for a closing the trade before it. */
   readonly t: TradeStruct;
   readonly oraclePrice: bigint;
   readonly marketPrice: bigint;
@@ -54,7 +54,7 @@ interface Execution {
 
 interface Update {
   readonly orderId: OrderId;
-  /** 0 when it took place. */
+  /** 0 when it was executed. */
   readonly cancelReason: number;
   readonly collateralIndex: number;
   readonly trader: Hex;
@@ -135,7 +135,7 @@ export interface DiamondLogArgs {
       readonly positionSizeCollateralDelta: bigint;
       readonly newLeverage: number;
       readonly priceImpact: Impact;
-      /** The leverage alone was lowered; no collateral leaves with the part. */
+      /** Only the leverage was lowered; no collateral is removed. */
       readonly isLeverageUpdate: boolean;
       /** Negative where a leverage update loses: then nothing is paid. */
       readonly collateralSentToTrader: bigint;
@@ -176,7 +176,7 @@ interface Reward {
 
 export type DiamondLogName = keyof DiamondLogArgs;
 
-/** Every log we ask nodes for; other topics of the Diamond never reach us. */
+/** Every log requested from nodes; other topics of the Diamond are not read. */
 export const DIAMOND_LOG_NAMES = [
   'PendingOrderStored',
   'PendingOrderClosed',
@@ -207,7 +207,7 @@ export const DIAMOND_LOG_NAMES = [
   'ReferrerRewardsClaimed',
 ] as const satisfies readonly DiamondLogName[];
 
-/** Logs that can begin an order; their transactions may carry a tag of ours. */
+/** Logs that can begin an order; their transactions may contain a tag. */
 export const BEGINNINGS: ReadonlySet<DiamondLogName> = new Set<DiamondLogName>([
   'PendingOrderStored',
   'OpenOrderPlaced',
@@ -215,7 +215,7 @@ export const BEGINNINGS: ReadonlySet<DiamondLogName> = new Set<DiamondLogName>([
   'TradeSlUpdated',
 ]);
 
-/** Where a log stands on its chain. */
+/** Position of a log on its chain. */
 export interface LogPlace {
   readonly blockNumber: bigint;
   readonly blockHash: Hex;

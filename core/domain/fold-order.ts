@@ -3,15 +3,15 @@ import { TYPE_OF_LEVEL } from './level.js';
 import { step, type OrderEvent } from './order-machine.js';
 import type { Order, OrderFill, OrderReason } from './order.js';
 
-/** An order is the fold of its events. null = nobody knows of one (yet, or any more). */
+/** An order is the fold of its events. null = no event has created it, or a reorganisation reverted it. */
 export function foldOrder(order: Order | null, event: ChainEvent): Order | null {
-  const known = order ?? firstSight(event);
+  const known = order ?? initialOrder(event);
   const happened = orderEventOf(event);
   return known === null || happened === null ? known : step(known, happened);
 }
 
-/** An order made elsewhere begins with its first event; one that is over before we saw it begin is told by its execution. */
-function firstSight(event: ChainEvent): Order | null {
+/** An order not prepared here begins with its first event; one whose beginning was not read is derived from its execution. */
+function initialOrder(event: ChainEvent): Order | null {
   switch (event.kind) {
     case 'prepared':
       return event.order;
@@ -22,13 +22,13 @@ function firstSight(event: ChainEvent): Order | null {
     case 'guarded':
       return draft(event, { type: TYPE_OF_LEVEL[event.level], action: 'close' });
     case 'executed':
-      return seenAtTheEnd(event);
+      return orderFromExecution(event);
     default:
       return null;
   }
 }
 
-function seenAtTheEnd(event: Executed): Order | null {
+function orderFromExecution(event: Executed): Order | null {
   if (event.orderKey === null) return null;
   const isResting = event.orderKey.startsWith('resting:');
   const action = ORDER_ACTION[event.action];
@@ -136,7 +136,7 @@ const sizeOf = ({ terms, sizeCollateral, sizeToken }: Requested | Rested | Repla
 
 const termsOf = ({ terms, slippageP }: Rested | Replaced | Guarded) => ({ price: terms.openPrice, tp: terms.tp, sl: terms.sl, slippageP });
 
-/** Reasons our interface has no word for, and those of the future, are OTHER. */
+/** Reasons without an API name, including future ones, are OTHER. */
 const reasonOf = (reason: Extract<ChainEvent, { kind: 'refused' }>['reason']): OrderReason =>
   reason === 'COUNTER_TRADE_CANCELED' ? 'OTHER' : reason;
 

@@ -1,5 +1,5 @@
 /**
- * Days on which the exchanges behind the oracles rest. Dates and early closes of 2026 and 2027 are the New York Stock Exchange's
+ * Days on which the exchanges behind the oracles are closed. Dates and early closes of 2026 and 2027 are the New York Stock Exchange's
  * published calendar; 2026-07-02 is not in it but the protocol announces it. That forex and commodities keep the same days is the
  * protocol's own practice up to Good Friday 2026 and an assumption after it, and so is their closing at the same early hour. The
  * source's open flags come first, so an error here matters only while they are stale.
@@ -41,5 +41,5 @@ export const HOLIDAYS: ReadonlyMap<string, Holiday> = new Map([
   ['2027-12-24', closed('Christmas, observed')],
 ]);
 
-/** After this day the calendar knows weekends only. */
+/** After this day the calendar has weekends only. */
 export const HOLIDAYS_KNOWN_UNTIL = '2027-12-31';

@@ -1,8 +1,8 @@
 import type { OrderType } from './order.js';
 
 /**
- * One thing a trader wants done on the Diamond, in the contract's units. Everything both doors can write is one of these; what it
- * becomes on the wire is decided by `core/trading/encode-intent.ts` alone.
+ * One change on the Diamond that a trader wants, in the contract's units. Every write of both APIs is one of these; only
+ * `core/trading/encode-intent.ts` encodes them.
  */
 
 export interface OpenTerms {
@@ -12,7 +12,7 @@ export interface OpenTerms {
   readonly long: boolean;
   readonly leverage: bigint;
   readonly collateralAmount: bigint;
-  /** The price a market order expects, the trigger of a limit or stop. */
+  /** The expected price of a market order, or the trigger price of a limit or stop. */
   readonly price: bigint;
   /** 0 = none. */
   readonly tp: bigint;
@@ -26,7 +26,7 @@ export interface OpenIntent extends OpenTerms {
   readonly kind: 'open';
 }
 
-/** `slippageP` null = what the position has stored. */
+/** `slippageP` null = the position's stored slippage. */
 export interface CloseIntent {
   readonly kind: 'close';
   readonly tradeIndex: number;
@@ -34,7 +34,7 @@ export interface CloseIntent {
   readonly slippageP: bigint | null;
 }
 
-/** Closes a part: this much of the collateral, at the position's leverage. */
+/** Closes a part: this amount of collateral, at the position's leverage. */
 export interface DecreaseIntent extends Omit<CloseIntent, 'kind'> {
   readonly kind: 'decrease';
   readonly collateralDelta: bigint;
@@ -46,24 +46,24 @@ export interface ReduceIntent {
   readonly parts: readonly (CloseIntent | DecreaseIntent)[];
 }
 
-/** Adds collateral when it lowers the leverage, takes some out when it raises it; the size stays. */
+/** Adds collateral when it lowers the leverage, removes some when it raises it; the size stays. */
 export interface LeverageIntent {
   readonly kind: 'leverage';
   readonly tradeIndex: number;
   readonly leverage: bigint;
 }
 
-/** null = leave as it is, 0 = remove. */
+/** null = unchanged, 0 = remove. */
 export interface ProtectIntent {
   readonly kind: 'protect';
   readonly tradeIndex: number;
   readonly tp: bigint | null;
   readonly sl: bigint | null;
-  /** How far from its level it may be executed, 1e3 percent; absent = what the position has stored. */
+  /** Closing slippage, 1e3 percent; absent = the position's stored slippage. */
   readonly slippageP?: bigint;
 }
 
-/** All four overwrite what the resting order has. */
+/** All four values overwrite those of the resting order. */
 export interface AmendIntent {
   readonly kind: 'amend';
   readonly tradeIndex: number;
@@ -73,7 +73,7 @@ export interface AmendIntent {
   readonly slippageP: bigint;
 }
 
-/** A resting order given up for another in the same transaction. */
+/** Cancels a resting order and opens another in the same transaction. */
 export interface ReplaceIntent {
   readonly kind: 'replace';
   readonly tradeIndex: number;
@@ -85,7 +85,7 @@ export interface WithdrawIntent {
   readonly tradeIndex: number;
 }
 
-/** Takes back a market request that the oracle did not answer in time. */
+/** Reclaims a market request that the oracle did not answer in time. */
 export interface ReclaimIntent {
   readonly kind: 'reclaim';
   readonly requestIndex: number;

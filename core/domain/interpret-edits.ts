@@ -14,7 +14,7 @@ export const edited = (log: EditLog, field: PositionEdited['field'], value: bigi
   value,
 });
 
-/** Of a level also what it stands on: an order that set it closes all of that. */
+/** A TP/SL change, with the position it applies to, because a TP/SL order closes the whole position. */
 export function editedLevel(log: EditLog, story: Story, level: Level, value: bigint): PositionEdited {
   const held = heldAt(log, story);
   return { ...edited(log, level, value), ...(held && { held }) };

@@ -6,10 +6,10 @@ import { HUNDRED_PERCENT } from './pricing/units.js';
 
 type Hex = `0x${string}`;
 
-/** What is known of a trade just before the transaction. */
+/** Looks up a trade as it was before the transaction. */
 export type TradeLookup = (trader: Hex, tradeIndex: number) => PositionState | null;
 
-/** 10^decimals of a collateral; null where nothing describes it. */
+/** 10^decimals of a collateral; null where it is unknown. */
 export type PrecisionLookup = (collateralIndex: number) => bigint | null;
 
 /** The logs of one transaction. */
@@ -19,7 +19,7 @@ export interface Story {
   readonly precisionOf: PrecisionLookup;
 }
 
-/** Tokens of a part of a trade: the contract's count, or, for trades from before v10, whose count is 0, what they bought when they opened. */
+/** Tokens of a part of a trade: the contract's count, or for trades from before v10, whose count is 0, computed from the opening. */
 export function tokensOf(
   counted: bigint,
   {
@@ -95,13 +95,13 @@ export function executedWhole(log: LogNamed<'MarketExecuted' | 'LimitExecuted'>,
   };
 }
 
-/** The fee is told just before the outcome, by kind of order. */
+/** The fee log precedes the outcome and is matched by order type. */
 function feeBefore(
   { place }: DiamondLog,
   { logs }: Story,
   wanted: { readonly trader: Hex; readonly collateralIndex: number; readonly orderType: number },
 ): bigint {
-  const told = logs.findLast(
+  const feeLog = logs.findLast(
     (log): log is LogNamed<'FeesProcessed'> =>
       log.name === 'FeesProcessed' &&
       log.place.logIndex < place.logIndex &&
@@ -109,7 +109,7 @@ function feeBefore(
       log.args.collateralIndex === wanted.collateralIndex &&
       log.args.orderType === wanted.orderType,
   );
-  return told?.args.totalFeesCollateral ?? 0n;
+  return feeLog?.args.totalFeesCollateral ?? 0n;
 }
 
 type PartLog = LogNamed<'PositionSizeIncreaseExecuted' | 'PositionSizeDecreaseExecuted'>;
@@ -136,8 +136,8 @@ export function executedPart(log: PartLog, story: Story): Executed | null {
 }
 
 /**
- * A part that takes its collateral along realises all it made. One that only lowers the leverage pays a profit out, while a loss stays in
- * the trade and is part of what its close pays: counted here too, it would be counted twice.
+ * A partial close that removes collateral realises its full result. One that only lowers the leverage pays out a profit, while a loss stays in
+ * the trade and is part of its final close; counting it here would count it twice.
  */
 function pnlOfPart(values: LogNamed<'PositionSizeDecreaseExecuted'>['args']['values']): Pick<Executed, 'grossPnl' | 'netPnl'> {
   const { isLeverageUpdate, collateralSentToTrader, partialRawPnlCollateral, partialNetPnlCollateral, closingFeeCollateral } = values;
@@ -156,7 +156,7 @@ export function executedLeverage(log: LogNamed<'LeverageUpdateExecuted'>, story:
 
 type Part = Pick<Executed, 'price' | 'sizeCollateral' | 'sizeToken' | 'grossPnl' | 'netPnl' | 'collateralPriceUsd'>;
 
-/** The new figures of the position stand in a log of their own. */
+/** The position's new figures are in a separate log. */
 function executedUpdate(
   log: PartLog | LogNamed<'LeverageUpdateExecuted'>,
   story: Story,

@@ -25,12 +25,12 @@ import { DEFAULT_CLOSING_SLIPPAGE_P } from './pricing/slippage.js';
 
 type Hex = `0x${string}`;
 
-/** The logs of one transaction tell one story together: amounts, fees and outcomes stand in different ones. */
+/** The logs of one transaction are interpreted together, because amounts, fees and outcomes are in different logs. */
 export function interpretLogs(logs: readonly DiamondLog[], tradeOf: TradeLookup, precisionOf: PrecisionLookup): ChainEvent[] {
   return logs.flatMap((log) => interpret(log, { logs, tradeOf, precisionOf }) ?? []);
 }
 
-/** Market requests by the contract's `PendingOrderType`; the others are attempts of keepers and governance. */
+/** Market requests by the contract's `PendingOrderType`; other types come from keepers and governance. */
 const REQUESTS: Readonly<Record<number, OrderAction>> = {
   0: 'open',
   1: 'close',
@@ -46,7 +46,7 @@ function interpret(log: DiamondLog, story: Story): ChainEvent | null {
     case 'PendingOrderStored':
       return requested(log.args.pendingOrder, log.place, story);
     case 'PendingOrderClosed':
-      return closedWithoutWord(log, story);
+      return closedWithoutOutcome(log, story);
     case 'OpenOrderPlaced':
       return rested(log, story);
     case 'OpenOrderDetailsUpdated': {
@@ -86,7 +86,7 @@ function ofResting(trader: Hex, index: number, { place }: { readonly place: Even
   return { trader: lower(trader), orderKey: `resting:${index}` as const, tradeIndex: null, place };
 }
 
-/** A market request; null for attempts of keepers, and for changes of a trade nobody knows. */
+/** A market request; null for requests of keepers, and for changes of an unknown trade. */
 export function requested(pendingOrder: PendingOrderStruct, place: EventPlace, story: Story): Requested | null {
   const { trade } = pendingOrder;
   const action = REQUESTS[pendingOrder.orderType];
@@ -104,7 +104,7 @@ export function requested(pendingOrder: PendingOrderStruct, place: EventPlace, s
   return { ...common, ...ofRequest(pendingOrder, trade.index, { place }), ...changeOf(action, trade, position, story), slippageP };
 }
 
-/** The closing slippage that the same transaction gave the trade before this place: a close may set its own just before it is requested. */
+/** The closing slippage set earlier in the same transaction: a close may set its own just before the request. */
 function slippageBefore(logs: readonly DiamondLog[], { user, index }: TradeStruct, { logIndex }: EventPlace): bigint | null {
   const slipped = logs.findLast(
     (log): log is LogNamed<'TradeMaxClosingSlippagePUpdated'> =>
@@ -116,7 +116,7 @@ function slippageBefore(logs: readonly DiamondLog[], { user, index }: TradeStruc
   return slipped === undefined ? null : BigInt(slipped.args.maxClosingSlippageP);
 }
 
-/** What a request to change a position asks for; the contract leaves the rest of the struct empty. */
+/** The requested change of a position; the contract leaves the other fields of the struct empty. */
 function changeOf(
   action: OrderAction,
   asked: TradeStruct,
@@ -189,17 +189,17 @@ const OUTCOMES: ReadonlySet<DiamondLogName> = new Set<DiamondLogName>([
 const answered = ({ args }: DiamondLog): OrderId | null =>
   'orderId' in args ? args.orderId : 'pendingOrderId' in args ? args.pendingOrderId : null;
 
-/** A withdrawal of profit from a trade that closed meanwhile ends without any word of its own. */
-function closedWithoutWord(log: LogNamed<'PendingOrderClosed'>, { logs }: Story): Refused | null {
+/** A profit withdrawal from a trade that was closed in the meantime has no outcome log, so it counts as refused. */
+function closedWithoutOutcome(log: LogNamed<'PendingOrderClosed'>, { logs }: Story): Refused | null {
   const { orderId } = log.args;
-  const isPublishedElsewhere = logs.some((other) => {
+  const hasOutcome = logs.some((other) => {
     const id = OUTCOMES.has(other.name) ? answered(other) : null;
     return id !== null && lower(id.user) === lower(orderId.user) && id.index === orderId.index;
   });
-  return isPublishedElsewhere ? null : { kind: 'refused', ...ofRequest(orderId, null, log), reason: 'NO_TRADE' };
+  return hasOutcome ? null : { kind: 'refused', ...ofRequest(orderId, null, log), reason: 'NO_TRADE' };
 }
 
-/** Trades whose figures the interpretation of these logs looks up, as long as it does not learn them from the logs themselves. */
+/** Trades whose figures must be known to interpret these logs, without those opened in the logs themselves. */
 export function tradesMentioned(logs: readonly DiamondLog[]): { readonly trader: Hex; readonly tradeIndex: number }[] {
   const born = new Set<string>();
   const mentioned = new Map<string, { trader: Hex; tradeIndex: number }>();

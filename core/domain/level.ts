@@ -1,12 +1,12 @@
 import { type ChainEvent, type OrderKey, LEVELS, type Level, type LevelEvent, type LevelKey } from './chain-event.js';
 import type { Order, OrderType } from './order.js';
 
-/** An order that only reduces and waits for its price is a level of its position: a limit the take profit, a stop the stop loss. */
+/** A resting reduce-only order is the TP or SL of its position: a limit the take profit, a stop the stop loss. */
 
 export const LEVEL_OF_TYPE = { market: null, limit: 'tp', stop: 'sl' } as const satisfies Record<OrderType, Level | null>;
 export const TYPE_OF_LEVEL = { tp: 'limit', sl: 'stop' } as const satisfies Record<Level, OrderType>;
 
-/** null for every order that is not one. */
+/** null for an order that is not a TP/SL. */
 export const levelOf = ({ action, type }: Pick<Order, 'action' | 'type'>): Level | null =>
   action === 'close' ? LEVEL_OF_TYPE[type] : null;
 
@@ -14,7 +14,7 @@ export const levelKey = (level: Level, tradeIndex: number): LevelKey => `${level
 
 export const isLevelKey = (key: OrderKey | null): boolean => LEVELS.some((level) => key?.startsWith(`${level}:`));
 
-/** A position has one of each: whoever no longer holds it makes room for the next. */
+/** A position has one TP and one SL, so an order that is no longer open loses its key to the next one. */
 export const placeAfter = (order: Pick<Order, 'status'> | null, key: OrderKey | null): OrderKey | null =>
   isLevelKey(key) && order?.status !== 'open' ? null : key;
 

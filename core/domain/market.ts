@@ -1,6 +1,6 @@
 /**
- * What the protocol says about its markets. Every bigint keeps the contract's own unit, so that the pricing functions can be equal
- * to the contract to the last digit; names are the contract's. Decimals appear only where a person or a client reads.
+ * Parameters and state of the protocol's markets. Every bigint keeps the contract's unit, so that the pricing functions equal the contract to
+ * the last digit; names are the contract's. Decimals are used only in API formats.
  *
  * Units: prices 1e10 · leverage 1e3 · `…P` 1e10 percent · OI caps and pre-v10 OI 1e10 collateral · token OI and skew depth 1e18 ·
  * windows 1e18 USD · funding rate 1e18 percent/s · accumulators 1e20 percent × price · collateral/USD 1e8.
@@ -150,7 +150,7 @@ export interface Collateral {
   readonly precisionDelta: bigint;
   /** 1e8. */
   readonly priceUsd: bigint;
-  /** By pairIndex; null where the collateral knows nothing of the pair. */
+  /** By pairIndex; null where the collateral does not have the pair. */
   readonly pairs: readonly (PairInCollateral | null)[];
 }
 
@@ -160,7 +160,7 @@ export interface MarketConfig {
   readonly refreshedAt: number;
   readonly tradingState: TradingState;
   readonly marketOrdersTimeoutBlocks: number;
-  /** The source's own verdict on the hours of each class, null where it has none and the calendar decides; crypto never closes. */
+  /** The source's open flag per class; null where it has none and the calendar decides. Crypto never closes. */
   readonly openClasses: Readonly<Record<Exclude<MarketGroup, 'crypto'>, boolean>> | null;
   /** By pairIndex; null is a blank or delisted slot. */
   readonly pairs: readonly (Pair | null)[];
@@ -173,12 +173,12 @@ export interface MarketConfig {
   readonly negPnlCumulVolMultiplier: bigint;
 }
 
-/** Prices of a pair (1e10) and when the feed said so (epoch ms). */
+/** Prices of a pair (1e10) and their time (epoch ms). */
 export interface PricePoint {
-  /** What positions and triggers are valued at: the oracle's price, moved by the standing skew where the pair has a skew depth. */
+  /** Values positions and triggers: the oracle's price, shifted by the current skew where the pair has a skew depth. */
   readonly mark: bigint;
   readonly index: bigint;
-  /** What the oracle would answer an order with now; spread, volume and skew come on top of it. */
+  /** The price the oracle would answer now, before spread, volume and skew impact. */
   readonly oracle: bigint;
   readonly at: number;
 }

@@ -2,12 +2,12 @@ import type { Order, OrderFill, OrderReason, OrderStatus } from './order.js';
 
 type Hex = `0x${string}`;
 
-/** What the chain says of the size of a request; what was asked for may have been rounded. */
+/** The size of a request on chain; the requested size may have been rounded. */
 type Sized = Pick<Order, 'leverage' | 'collateralAmount' | 'sizeCollateral' | 'sizeToken'>;
-/** A resting order as it is stored, its stop loss clamped. */
+/** A resting order as stored on chain, with its stop loss clamped. */
 type Resting = Sized & Pick<Order, 'price' | 'tp' | 'sl' | 'slippageP'>;
 
-/** Something that happened to an order. */
+/** An event of an order. */
 export type OrderEvent = { readonly at: number } & (
   | { readonly kind: 'requested'; readonly txHash: Hex | null; readonly block: bigint; readonly asked: Sized }
   | { readonly kind: 'rested' | 'replaced'; readonly txHash: Hex | null; readonly block: bigint; readonly asked: Resting }
@@ -23,7 +23,7 @@ export type OrderEvent = { readonly at: number } & (
 
 type Row = Readonly<Partial<Record<OrderEvent['kind'], OrderStatus>>>;
 
-/** The one place to change an arrow. What is not here does not move the order. */
+/** All status transitions. An event that is not listed for a status is ignored. */
 export const NEXT: Readonly<Record<OrderStatus, Row>> = {
   prepared: { requested: 'pending', rested: 'open', reverted: 'rejected', lapsed: 'expired', sent: 'prepared' },
   pending: { filled: 'filled', refused: 'rejected', timedOut: 'timed_out', withdrawn: 'canceled' },
@@ -35,11 +35,11 @@ export const NEXT: Readonly<Record<OrderStatus, Row>> = {
   canceled: {},
 };
 
-/** The only writer of `status`. The same object back = nothing happened = nothing saved, nothing published. */
+/** The only writer of `status`. Returns the same object if the event is ignored; then nothing is saved or published. */
 export function step(order: Order, event: OrderEvent): Order {
   const status = NEXT[order.status][event.kind];
   if (!status) return order;
-  // Blocks count in whole seconds: one can bear an earlier time than what led to it, and several changes the same. Every change still moves it.
+  // Block timestamps are whole seconds and may be equal or earlier than the previous change; `updatedAt` still rises with every change.
   const moved = { ...order, status, updatedAt: Math.max(order.updatedAt + 1, event.at) };
   switch (event.kind) {
     case 'requested':
@@ -72,7 +72,7 @@ const onChain = ({ txHash, block }: { readonly txHash: Hex | null; readonly bloc
   expiresAt: null,
 });
 
-/** The collateral stays when the price moves, so what it buys is no longer what was asked for. */
+/** The collateral is kept when the price changes, so the requested size no longer applies and is dropped. */
 export function sizedAt(order: Order, price: bigint): Order {
   const { asked, ...rest } = order;
   return price === order.price && asked ? { ...rest, asked } : rest;

@@ -3,8 +3,8 @@ import { levelKey, levelOf } from './level.js';
 import type { Order } from './order.js';
 
 /**
- * What an order and the event that begins it on chain have in common, whoever tells it. Several orders in one transaction are told apart
- * by it; twins are not, and need not be.
+ * A key that an order and the event that begins it on chain have in common. It distinguishes several orders in one transaction; identical
+ * orders have the same key, and either may be linked.
  */
 export function shapeOf(order: Order): string {
   const level = levelOf(order);

@@ -14,11 +14,11 @@ export type OrderType = (typeof ORDER_TYPES)[number];
 export const ORDER_REASONS = [...NAMED_REASONS, 'OTHER'] as const;
 export type OrderReason = (typeof ORDER_REASONS)[number];
 
-/** Contract units, as the events say. */
+/** In contract units, as in the events. */
 export interface OrderFill {
   readonly price: bigint;
   readonly sizeToken: bigint;
-  /** 1e8; null where nothing was sized by it. */
+  /** 1e8; null where no size depends on it. */
   readonly collateralPriceUsd: bigint | null;
   readonly collateral: bigint;
   readonly fee: bigint;
@@ -34,16 +34,16 @@ export interface Order {
   readonly type: OrderType;
   readonly pairIndex: number;
   readonly collateralIndex: number;
-  /** Of the order: a close has the opposite side of its position. */
+  /** Side of the order: a close has the opposite side of its position. */
   readonly long: boolean;
   readonly reduceOnly: boolean;
   readonly leverage: bigint;
   readonly collateralAmount: bigint;
   readonly sizeCollateral: bigint;
   readonly sizeToken: bigint | null;
-  /** Base units (1e18) asked for when it was made here, and the size they came to; once the size changes, they say nothing any more. */
+  /** Requested base units (1e18) of an order prepared here, and the resulting size; invalid once the size changes. */
   readonly asked?: { readonly sizeBase: bigint; readonly sizeCollateral: bigint };
-  /** Trigger price, or the price a market order expects; 0 = not given. */
+  /** Trigger price, or the expected price of a market order; 0 = not given. */
   readonly price: bigint;
   readonly tp: bigint;
   readonly sl: bigint;
@@ -58,14 +58,14 @@ export interface Order {
   readonly reason: OrderReason | null;
   readonly createdAt: number;
   readonly updatedAt: number;
-  /** Block of the request, from which the oracle's time runs; null before it is on chain. */
+  /** Block of the request, from which the oracle's timeout counts; null before it is on chain. */
   readonly requestedBlock: bigint | null;
 }
 
-/** Something can still happen to it without a new transaction of its owner, or its owner can still take it back. */
+/** The order can still change without a new transaction of its owner, or its owner can still cancel or reclaim it. */
 export const isLive = ({ status }: Pick<Order, 'status'>): boolean =>
   status === 'prepared' || status === 'pending' || status === 'open' || status === 'timed_out';
 
-/** Its notional counts against the agent's day: what was given up, taken back or refused does not. */
+/** Whether its notional counts against the agent's daily cap: expired, cancelled and rejected orders do not. */
 export const holdsSpending = ({ status }: Pick<Order, 'status'>): boolean =>
   status !== 'expired' && status !== 'canceled' && status !== 'rejected';

@@ -1,6 +1,6 @@
 import type { ChainEvent, TradeFigures } from './chain-event.js';
 
-/** A position as the chain's events tell it, in the contract's units. It stays known after it is closed. */
+/** A position derived from chain events, in the contract's units. It is kept after it is closed. */
 export interface PositionState extends TradeFigures {
   readonly isOpen: boolean;
   /** Closing slippage, 1e3 percent; 0 = the contract's default. */
@@ -10,13 +10,13 @@ export interface PositionState extends TradeFigures {
   readonly openedAt: number;
   readonly closedAt: number | null;
   /**
-   * The collateral's price when the trade was opened, 1e8. Sizes in base units stand on it for the trade's whole life: with the price of
-   * the moment they would drift while nothing is traded. Absent where it is not known.
+   * The collateral's price when the trade was opened, 1e8. Sizes in base units use it for the trade's whole life; with the current price they
+   * would change while nothing is traded. Absent where unknown.
    */
   readonly entryPriceUsd?: bigint;
 }
 
-/** A position is the fold of its events; null = the chain knows of none. */
+/** A position is the fold of its events; null = none has opened it. */
 export function foldPosition(position: PositionState | null, event: ChainEvent): PositionState | null {
   const { at, blockNumber } = event.place;
   switch (event.kind) {

@@ -4,10 +4,10 @@ type Hex = `0x${string}`;
 
 export const REFERRAL_KINDS = ['registered', 'rewarded', 'ally-rewarded', 'claimed'] as const;
 
-/** What the Diamond says of a referrer or an ally. Amounts are 1e18; 0 where the event has none. */
+/** A Diamond event of a referrer or an ally. Amounts are 1e18; 0 where the event has none. */
 export interface Referral {
   readonly kind: (typeof REFERRAL_KINDS)[number];
-  /** The referrer, or the ally who gets a part of what a referrer earns. */
+  /** The referrer, or the ally that gets a share of a referrer's rewards. */
   readonly beneficiary: Hex;
   /** Null for a claim. */
   readonly trader: Hex | null;
@@ -17,7 +17,7 @@ export interface Referral {
   readonly place: LogPlace;
 }
 
-/** Referral events stand for themselves: none of them changes an order or a position. */
+/** Referral events do not change orders or positions. */
 export const referralsIn = (logs: readonly DiamondLog[]): Referral[] => logs.flatMap((log) => referralOf(log) ?? []);
 
 function referralOf(log: DiamondLog): Referral | null {

@@ -8,10 +8,10 @@ export type Refusal = LogNamed<
 
 const NOTHING: RefusalFigures = { oraclePrice: null, executionPrice: null, leverage: null, liquidationPrice: null };
 
-/** The contract leaves at zero what it did not get to. */
+/** The contract leaves values at zero that it did not compute before refusing. */
 const unlessZero = (value: bigint): bigint | null => (value === 0n ? null : value);
 
-/** A refused opening or closing says nothing but the reason; the answer that it was judged by stands in the same transaction. */
+/** The log of a refused opening or closing has only the reason; the oracle's price is in another log of the same transaction. */
 export function refusalFigures(log: Refusal, { logs }: Story): RefusalFigures {
   const { orderId } = log.args;
   const answer = logs.find(
@@ -20,16 +20,16 @@ export function refusalFigures(log: Refusal, { logs }: Story): RefusalFigures {
       lower(other.args.a.orderId.user) === lower(orderId.user) &&
       other.args.a.orderId.index === orderId.index,
   );
-  const told = { ...NOTHING, oraclePrice: answer?.args.a.current ?? null };
+  const common = { ...NOTHING, oraclePrice: answer?.args.a.current ?? null };
   switch (log.name) {
     case 'LeverageUpdateExecuted': {
       const { newEffectiveLeverage, newLiqPrice } = log.args.values;
-      return { ...told, leverage: unlessZero(newEffectiveLeverage), liquidationPrice: unlessZero(newLiqPrice) };
+      return { ...common, leverage: unlessZero(newEffectiveLeverage), liquidationPrice: unlessZero(newLiqPrice) };
     }
     case 'PositionSizeIncreaseExecuted': {
       const { newEffectiveLeverage, newLiqPrice, priceImpact } = log.args.values;
       return {
-        ...told,
+        ...common,
         executionPrice: unlessZero(priceImpact.priceAfterImpact),
         leverage: unlessZero(newEffectiveLeverage),
         liquidationPrice: unlessZero(newLiqPrice),
@@ -37,9 +37,9 @@ export function refusalFigures(log: Refusal, { logs }: Story): RefusalFigures {
     }
     case 'PositionSizeDecreaseExecuted': {
       const { newLiqPrice, priceImpact } = log.args.values;
-      return { ...told, executionPrice: unlessZero(priceImpact.priceAfterImpact), liquidationPrice: unlessZero(newLiqPrice) };
+      return { ...common, executionPrice: unlessZero(priceImpact.priceAfterImpact), liquidationPrice: unlessZero(newLiqPrice) };
     }
     default:
-      return told;
+      return common;
   }
 }

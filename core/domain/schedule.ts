@@ -52,14 +52,14 @@ function windowsOn(group: Exclude<MarketGroup, 'crypto'>, day: CalendarDay): rea
   return windows.filter(({ from }) => from < closesAt).map(({ from, to }) => ({ from, to: Math.min(to, closesAt) }));
 }
 
-/** What the calendar alone says about a class at an instant (epoch ms). */
+/** Whether a class is open at a time (epoch ms) by the calendar alone. */
 export function sessionOpen(group: MarketGroup, at: number): boolean {
   if (group === 'crypto') return true;
   const wall = newYorkTime(at);
   return windowsOn(group, wall).some(({ from, to }) => wall.minuteOfDay >= from && wall.minuteOfDay < to);
 }
 
-/** No closure of the calendar is longer; a search that passes it has met a hole in the table. */
+/** No closure of the calendar is longer; a longer search means the table is incomplete. */
 const LONGEST_CLOSURE_DAYS = 10;
 
 /** `at` itself when the class is open, otherwise the instant (epoch ms) at which it opens next; null if the calendar has none. */
@@ -76,17 +76,17 @@ export function nextOpen(group: MarketGroup, at: number): number | null {
   return null;
 }
 
-/** A source that has not refreshed for this long may not have noticed an opening or a closing. */
+/** After this time without refresh the source's open flags count as stale. */
 export const FLAGS_FRESH_MS = 120_000;
 
-/** Order of truth: the source's flag while it is fresh, then the calendar; crypto never closes. */
+/** The source's flag while it is fresh, otherwise the calendar; crypto never closes. */
 export function classOpen(config: Pick<MarketConfig, 'openClasses' | 'refreshedAt'>, group: MarketGroup, at: number): boolean {
   if (group === 'crypto') return true;
   const isFresh = config.openClasses !== null && Math.abs(at - config.refreshedAt) <= FLAGS_FRESH_MS;
   return isFresh ? config.openClasses[group] : sessionOpen(group, at);
 }
 
-/** The protocol has no delisting flag: it takes away leverage or room instead. */
+/** The protocol has no delisting flag; it sets the maximum leverage or open interest too low to open instead. */
 function isDisabled(pair: Pair, group: Group, collaterals: readonly Collateral[]): boolean {
   if (pair.customMaxLeverage > 0n && pair.customMaxLeverage < group.minLeverage) return true;
   return collaterals.every((collateral) => !collateral.isActive || (collateral.pairs[pair.index]?.maxOi ?? 0n) === 0n);

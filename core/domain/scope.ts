@@ -2,7 +2,7 @@ import { GatewayError } from '../errors.js';
 import type { Scope } from './agent.js';
 import { add, compare, formatDecimal, type Decimal } from './decimal.js';
 
-/** The guardrails of an agent's scope, checked before anything is prepared. A null bound binds nothing. */
+/** The limits of an agent's scope, checked before anything is prepared. null = no limit. */
 
 const DAY_MS = 86_400_000;
 
@@ -13,7 +13,7 @@ export function checkMayTrade({ permissions }: Pick<Scope, 'permissions'>, agent
   if (permissions !== 'trade') throw new GatewayError('SCOPE_READ_ONLY', { agent });
 }
 
-/** `market` in its canonical spelling, as scopes keep it. */
+/** `market` is the canonical symbol, as stored in scopes. */
 export function checkMarket({ markets }: Pick<Scope, 'markets'>, market: string): void {
   if (markets !== 'all' && !markets.includes(market)) throw new GatewayError('SCOPE_MARKET_NOT_ALLOWED', { market });
 }

@@ -1,4 +1,4 @@
-/** Reasons that clients are told by name. */
+/** Reasons that are published to clients by name. */
 export const NAMED_REASONS = [
   'NONE',
   'PAUSED',
@@ -15,11 +15,11 @@ export const NAMED_REASONS = [
   'LIQ_REACHED',
 ] as const;
 
-/** In the order of the contract's enum; a number beyond it is a reason of the future. */
+/** In the order of the contract's enum; a higher number is a future reason. */
 export const CANCEL_REASONS = [...NAMED_REASONS, 'COUNTER_TRADE_CANCELED'] as const;
 export type CancelReason = (typeof CANCEL_REASONS)[number];
 
-/** Rules are tried in the contract's order, and lazily: a later one may only make sense when the earlier ones hold. */
+/** Rules are evaluated in the contract's order and lazily, because a later one may be valid only if the earlier ones hold. */
 export function firstReason(rules: readonly (readonly [CancelReason, () => boolean])[]): CancelReason {
   return rules.find(([, applies]) => applies())?.[0] ?? 'NONE';
 }

@@ -3,7 +3,7 @@ import type { MarketView } from './market-view.js';
 import { E8, absolute, maximum } from './units.js';
 
 /**
- * A counter trade must lean against the skew; null if it does not. Otherwise the part of the position (collateral units) that would
+ * A counter trade must reduce the skew; null if it does not. Otherwise the part of the position (collateral units) that would
  * push the skew past zero and is therefore cut off.
  */
 export function counterTradeExcess(

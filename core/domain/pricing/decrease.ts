@@ -27,7 +27,7 @@ export interface DecreaseValues {
   readonly partialRawPnl: bigint;
   readonly partialNetPnl: bigint;
   readonly closingFee: bigint;
-  /** Before what the contract holds of the trade limits a leverage decrease at a loss. */
+  /** Before the limit for a leverage decrease at a loss by the collateral the contract holds. */
   readonly sentToTrader: bigint;
   readonly pnlToRealize: bigint;
   readonly newCollateralAmount: bigint;
@@ -55,7 +55,7 @@ function partialOf({ trade, collateralDelta, leverageDelta }: DecreaseRequest): 
   return { isLeverageUpdate, size: positionSizeCollateral(trade), sizeDelta: positionSizeCollateral(removed) };
 }
 
-/** Share of the trade's net result that the removed part takes with it; the closing fee is charged on the part, not in here. */
+/** The removed part's share of the trade's net result, without the closing fee of the part. */
 function netPnlOfPart({ market }: PriceContext, request: DecreaseRequest, part: Partial, pnlP: bigint): bigint {
   const { collateralAmount } = request.trade;
   const { precisionDelta } = market.collateral;

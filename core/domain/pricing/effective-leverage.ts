@@ -6,8 +6,8 @@ import { positionSizeCollateral } from './size.js';
 import { E3, MAX_LEVERAGE, minimum } from './units.js';
 
 /**
- * Position at today's price over what closing it would pay (1e3), for a trade as it would be after an update. `additionalFee` is what
- * the update itself still charges.
+ * Position value at the current price divided by what closing it would pay (1e3), for a trade after an update. `additionalFee` is the fee of
+ * the update.
  */
 export function effectiveLeverage(
   context: PriceContext,

@@ -45,7 +45,7 @@ export function openingImpact(
 }
 
 /**
- * Price of closing all or a part of a trade. Whether the close counts as profitable (and so may be protected) is judged first, at
+ * Price of closing all or a part of a trade. Whether the close counts as profitable (and so may be protected) is decided first, at
  * the unprotected price and after every fee of closing the whole trade.
  */
 export function closingImpact(

@@ -16,7 +16,7 @@ const ofSide = (sides: Sides, long: boolean): bigint => (long ? sides.long : sid
 /** A 1e10 collateral figure in token units. */
 const fromP10 = (value: bigint, collateral: CollateralUnits): bigint => (value * collateral.precision) / P10;
 
-/** Of token units, which the contract answers in, rounded up: no room is shown that is not there. */
+/** From token units, as the contract returns them, rounded up so that no free exposure is overstated. */
 const toP10 = (units: bigint, { precision }: Pick<CollateralUnits, 'precision'>): bigint => divideInteger(units * P10, precision, 'up');
 
 /** `getPairOisBeforeV10Collateral` has the collateral's precision, the backend's figure and every cap have 1e10. */
@@ -25,7 +25,7 @@ export const beforeV10InP10 = ({ long, short }: Sides, collateral: Pick<Collater
   short: toP10(short, collateral),
 });
 
-/** Token units: tokens at today's price, plus what was opened before tokens were counted. */
+/** Token units: tokens at the current price, plus open interest from before v10. */
 export function dynamicOpenInterest(
   { state, collateral }: ExposureMarket,
   side: { readonly long: boolean; readonly price: bigint },
@@ -72,19 +72,19 @@ export function isWithinExposureLimits(input: ExposureInput): boolean {
   return isWithinSkewLimits({ current, next, max: market.state.maxSkewCollateral });
 }
 
-/** The largest c with c × factor / divisor ≤ room under truncation; 0 when there is no room. */
-const largestWithin = (room: bigint, factor: bigint, divisor: bigint): bigint => (room < 0n ? 0n : ((room + 1n) * divisor - 1n) / factor);
+/** The largest c with c × factor / divisor ≤ limit under truncation; 0 when the limit is negative. */
+const largestWithin = (limit: bigint, factor: bigint, divisor: bigint): bigint => (limit < 0n ? 0n : ((limit + 1n) * divisor - 1n) / factor);
 
-/** The largest position (collateral units) `isWithinExposureLimits` lets in on a side. */
+/** The largest position (collateral units) that `isWithinExposureLimits` accepts on a side. */
 export function exposureRoom(input: Omit<ExposureInput, 'positionSizeCollateral'>): bigint {
   const { market, long, price, groupOi } = input;
   const { precision, precisionDelta } = market.collateral;
-  const rooms = [maxOpenInterest(market) - dynamicOpenInterest(market, { long, price })];
-  if (groupOi && groupOi.max > 0n) rooms.push(largestWithin(groupOi.max - ofSide(groupOi, long), P10, precision));
+  const limits = [maxOpenInterest(market) - dynamicOpenInterest(market, { long, price })];
+  if (groupOi && groupOi.max > 0n) limits.push(largestWithin(groupOi.max - ofSide(groupOi, long), P10, precision));
   const max = market.state.maxSkewCollateral;
   if (max > 0n) {
     const current = skewCollateral(market, price);
-    rooms.push(largestWithin(long ? max - current : max + current, precisionDelta, E8));
+    limits.push(largestWithin(long ? max - current : max + current, precisionDelta, E8));
   }
-  return maximum(rooms.reduce(minimum), 0n);
+  return maximum(limits.reduce(minimum), 0n);
 }

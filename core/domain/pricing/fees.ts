@@ -3,7 +3,7 @@ import type { CollateralUnits, MarketView, TraderTerms } from './market-view.js'
 import { usdToCollateral } from './size.js';
 import { E18, E3, HUNDRED_PERCENT, maximum } from './units.js';
 
-/** An opening must bring this many times the minimum fee. */
+/** The minimum collateral of an opening, in multiples of the minimum fee. */
 const MIN_OPENING_FEES = 5n;
 
 /** 1e18 USD. */
@@ -12,7 +12,7 @@ export const minPositionSizeUsd = (fees: FeeGroup): bigint => (fees.minPositionS
 /** 1e18 USD. */
 export const minFeeUsd = (fees: FeeGroup): bigint => (minPositionSizeUsd(fees) * fees.totalPositionSizeFeeP) / HUNDRED_PERCENT;
 
-/** What must stay in a trade after an update. */
+/** Collateral that must remain in a trade after an update. */
 export const minRemainingCollateral = (fees: FeeGroup, collateral: CollateralUnits): bigint => usdToCollateral(minFeeUsd(fees), collateral);
 
 export const minOpeningCollateral = (fees: FeeGroup, collateral: CollateralUnits): bigint =>
@@ -35,7 +35,7 @@ export function tradingFee({ market, ...input }: TradingFeeInput): bigint {
   return (full * input.feeMultiplier) / E3;
 }
 
-/** Charged on every action the oracle answered in vain, and on leverage updates. `govFeeP` is 1e3 percent. */
+/** Charged on every refused action, and on leverage updates. `govFeeP` is 1e3 percent. */
 export function minGovFee(input: Pick<TradingFeeInput, 'market' | 'feeMultiplier'> & { readonly govFeeP: bigint }): bigint {
   const minimum = tradingFee({ ...input, positionSizeCollateral: 0n, isCounterTrade: false });
   return ((minimum / 2n) * input.govFeeP) / E3 / 100n;

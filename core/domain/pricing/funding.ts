@@ -20,7 +20,7 @@ export function fundingVelocity(input: {
   const { params, netToken } = input;
   const netUsd = (((netToken * input.price) / E18) * input.collateral.priceUsd) / E8;
   if (absolute(netUsd) < params.thetaThresholdUsd * P10) return 0n;
-  // A dust short skew whose value truncates to nothing makes the contract overflow; nothing moves here.
+  // For a dust short skew whose value truncates to zero the contract overflows; here the velocity is zero.
   if (netUsd === 0n && netToken < 0n) return 0n;
   const wanted = (absolute(netToken) * params.skewCoefficientPerYear) / COEFFICIENT_UNIT;
   const velocity = minimum(wanted, params.absoluteVelocityPerYearCap * E3);
@@ -45,8 +45,7 @@ export function fundingRates(input: {
   if (velocity === 0n || seconds === 0n) return { current: last, average: last };
   const cap = (velocity < 0n ? -input.absoluteCap : input.absoluteCap) * E8;
   if (cap === last) return { current: cap, average: cap };
-  // Negative when the cap was lowered below the standing rate: the contract reads it as "never" and lets the rate run on.
-  // A cap lowered below the standing rate is reached at once.
+  // A cap lowered below the current rate would give a negative time; it counts as reached at once.
   const secondsToCap = maximum(0n, ((cap - last) * YEAR) / velocity / E8);
   if (secondsToCap < 0n || seconds <= secondsToCap) {
     const current = last + (seconds * velocity * E8) / YEAR;
@@ -80,7 +79,7 @@ interface Stretch {
   readonly seconds: bigint;
 }
 
-/** With the multiplier on, a rate that crosses zero earns for one side first and for the other later: two stretches. */
+/** With the multiplier on, a rate that crosses zero changes the earning side, so the time is split in two parts. */
 function stretches(input: { rates: FundingRates; last: bigint; velocity: bigint; seconds: bigint; split: boolean }): readonly Stretch[] {
   const { rates, last, seconds } = input;
   const flips = (rates.current > 0n && last < 0n) || (rates.current < 0n && last > 0n);
@@ -92,7 +91,7 @@ function stretches(input: { rates: FundingRates; last: bigint; velocity: bigint;
   ];
 }
 
-/** The accumulators and the rate as the contract would answer at a moment; a positive rate is paid by longs to shorts. */
+/** The accumulators and the rate as the contract would return them at a time; a positive rate is paid by longs to shorts. */
 export function accruedFunding(
   state: Pick<PairInCollateral, 'funding' | 'fundingParams' | 'oiToken'>,
   at: { readonly timestamp: bigint; readonly price: bigint; readonly collateral: Pick<CollateralUnits, 'priceUsd'> },

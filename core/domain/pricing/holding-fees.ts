@@ -9,7 +9,7 @@ export interface InitialAccumulators {
   readonly borrowingP: bigint;
 }
 
-/** Collateral units; positive costs the trader. Borrowing v1 is not in here: the contract's own view answers it. */
+/** Collateral units; positive costs the trader. Without v1 borrowing fees, which are read from the contract. */
 export interface HoldingFees {
   readonly funding: bigint;
   readonly borrowing: bigint;

@@ -14,7 +14,7 @@ export interface HourlyRates {
 
 /**
  * Rates at a moment: funding advanced by its velocity, the earning side times its multiplier. An empty side accrues nothing on chain;
- * here it shows the plain rate, which is what the first trade on it would meet.
+ * here it shows the plain rate, which the first trade on it would pay.
  */
 export function hourlyRates(
   market: Pick<MarketView, 'state' | 'collateral'>,

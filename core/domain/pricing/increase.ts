@@ -16,7 +16,7 @@ import { E3, multiplyDivideUp } from './units.js';
 export interface IncreaseRequest {
   readonly trade: StoredTrade;
   readonly account: TradeAccount;
-  /** 0 = add leverage to the collateral that is there. */
+  /** 0 = add leverage to the existing collateral. */
   readonly collateralDelta: bigint;
   /** Leverage of the added part, or the leverage added when `collateralDelta` is 0. */
   readonly leverageDelta: bigint;
@@ -35,7 +35,7 @@ export interface IncreaseValues {
   readonly existingLiquidationPrice: bigint;
   readonly newLiquidationPrice: bigint;
   readonly newEffectiveLeverage: bigint;
-  /** Collateral a cut counter trade sends back. */
+  /** Collateral returned when a counter trade is reduced. */
   readonly collateralToReturn: bigint;
 }
 
@@ -81,7 +81,7 @@ function resize(trade: StoredTrade, delta: Delta): { collateralAmount: bigint; l
   return { collateralAmount, leverage, sizeDelta: positionSizeCollateral({ collateralAmount, leverage }) - size };
 }
 
-/** Average of the old position at its value today and the added one at its price; the contract rounds it against longs only. */
+/** Average of the old position at its current value and the added one at its price; the contract rounds it against longs only. */
 function averagePrice(trade: StoredTrade, input: { existingPnl: bigint; sizeDelta: bigint; price: bigint }): bigint {
   const worth = positionSizeCollateral(trade) + (trade.long ? input.existingPnl : -input.existingPnl);
   const numerator = worth * trade.openPrice + input.sizeDelta * input.price;

@@ -24,7 +24,7 @@ export interface LeverageUpdateOutcome {
   readonly newEffectiveLeverage: bigint | null;
 }
 
-/** The position keeps its size; collateral comes in or goes out. */
+/** The position keeps its size; collateral is added or removed. */
 export const collateralAtLeverage = (trade: Pick<StoredTrade, 'collateralAmount' | 'leverage'>, newLeverage: bigint): bigint =>
   (trade.collateralAmount * trade.leverage) / newLeverage;
 

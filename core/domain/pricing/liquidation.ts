@@ -50,13 +50,13 @@ export interface LiquidationInput {
   readonly params: LiquidationParams;
   /** Of the trade as it is; empty before it is opened. */
   readonly account: TradeAccount;
-  /** Collateral units: what the action about to happen adds, for example its opening fee. */
+  /** Collateral units: fees of the pending action, for example its opening fee. */
   readonly additionalFee?: bigint;
   /** 1e18: the part of the account that stays after a partial close. */
   readonly partialCloseMultiplier?: bigint;
 }
 
-/** The contract reckons the closing fee without any tier discount here. */
+/** The contract computes the closing fee without tier discount here. */
 export function liquidationPrice(input: LiquidationInput): bigint {
   const { market, account } = input;
   const closingFee = tradingFee({

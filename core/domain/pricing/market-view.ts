@@ -24,7 +24,7 @@ export interface MarketView {
   readonly oiWindows: OiWindowsSettings;
 }
 
-/** What the contract grants or imposes on one trader. */
+/** Terms of one trader. */
 export interface TraderTerms {
   /** 1e3 percent on top of the pair's spread. */
   readonly fixedSpreadP: bigint;
@@ -42,7 +42,7 @@ export const STANDARD_TERMS: TraderTerms = {
   feeMultiplier: E3,
 };
 
-/** The block a calculation stands on: its timestamp in seconds and its number in the contract's own clock. */
+/** The block of a calculation: its timestamp in seconds and its number as the contract counts it. */
 export interface Moment {
   readonly timestamp: bigint;
   readonly block: bigint;
@@ -67,7 +67,7 @@ export interface StoredTrade {
   readonly liquidation: LiquidationParams;
 }
 
-/** Signed, in collateral units: positive `holdingFees` cost the trader, positive `realizedPnl` is his (trading fees already taken off). */
+/** Signed, in collateral units: positive `holdingFees` cost the trader, positive `realizedPnl` belongs to the trader (after trading fees). */
 export interface TradeAccount {
   readonly holdingFees: bigint;
   readonly realizedPnl: bigint;
@@ -75,7 +75,7 @@ export interface TradeAccount {
 
 export const EMPTY_ACCOUNT: TradeAccount = { holdingFees: 0n, realizedPnl: 0n };
 
-/** null where the pair is not listed, its group or fee row is missing, or the collateral does not know it. */
+/** null where the pair is not listed, its group or fee row is missing, or the collateral does not have it. */
 export function marketView(config: MarketConfig, at: { readonly pairIndex: number; readonly collateralIndex: number }): MarketView | null {
   const pair = config.pairs[at.pairIndex];
   const collateral = config.collaterals.find((candidate) => candidate.index === at.collateralIndex);

@@ -9,15 +9,15 @@ import { collateralToUsd, usdToCollateral } from './size.js';
 import { E18, HUNDRED_PERCENT } from './units.js';
 import { effectiveVolumeUsd, impactFactor } from './volume-impact.js';
 
-/** Level prices carry twelve digits more than the contract's, so that averaging them gives its prices back to the last digit. */
+/** Level prices have twelve more digits than the contract's, so that their average equals its prices to the last digit. */
 export const BOOK_PRICE_SCALE = 22;
 const BOOK_PRICE_UNIT = 10n ** BigInt(BOOK_PRICE_SCALE);
 
-/** Shown beyond the bands once recent volume has used them up: the contract goes on at the slope of the last band. */
+/** Shown beyond the bands once recent volume has used them: the contract continues with the slope of the last band. */
 const EXTRAPOLATED_LEVELS = 10n;
 
 export interface BookLevel {
-  /** 1e22. Rounded away from the middle: asks up, bids down. */
+  /** 1e22. Rounded away from the mid price: asks up, bids down. */
   readonly price: bigint;
   /** 1e18 USD. */
   readonly usd: bigint;
@@ -51,7 +51,7 @@ function bookSide(context: PriceContext, long: boolean, groupOi: GroupOpenIntere
     const taken = levels.at(-1)?.cumulativeUsd ?? 0n;
     const usd = step.usd - taken;
     if (usd <= 0n) continue;
-    // Every level also repays the rounding of the ones before it, so the error never grows beyond one level.
+    // Every level compensates the rounding of the previous ones, so the error never exceeds one level's.
     const cost = step.usd * oraclePrice * (HUNDRED_PERCENT + step.impact.totalImpactP);
     const price = divideInteger(cost - spent, usd, long ? 'ceil' : 'floor');
     if (price <= 0n) break;
@@ -62,7 +62,7 @@ function bookSide(context: PriceContext, long: boolean, groupOi: GroupOpenIntere
   return levels;
 }
 
-/** Sizes (collateral units) at which the curve bends, cut at what exposure limits leave. */
+/** Sizes (collateral units) at which the slope changes, capped by the free exposure. */
 function edgesWithin(context: PriceContext, long: boolean, room: bigint): readonly bigint[] {
   const sizes = bandEdges(context, long).map((usd) => usdToCollateral(usd, context.market.collateral));
   if (sizes.length === 0) return [room];
@@ -70,7 +70,7 @@ function edgesWithin(context: PriceContext, long: boolean, room: bigint): readon
   return inside.length < sizes.length ? [...inside, room] : inside;
 }
 
-/** USD left to each band edge after the volume that already went this way; empty where volume moves no price. */
+/** USD left to each band edge after recent volume in this direction; empty where volume has no price impact. */
 function bandEdges({ market, terms, moment }: PriceContext, long: boolean): readonly bigint[] {
   const side = long ? market.pair.depth.above : market.pair.depth.below;
   const probe = { market, terms, moment, long, open: true, sizeUsd: 0n, isPnlPositive: false, lastPosIncreaseBlock: 0n };
@@ -98,7 +98,7 @@ interface Step {
   readonly impact: PriceImpact;
 }
 
-/** null where an opening at the group's least leverage would lose too much to spread and impact, or has no price at all. */
+/** null where an opening at the group's minimum leverage would lose too much to spread and impact, or has no price. */
 function stepAt(context: PriceContext, long: boolean, size: bigint): Step | null {
   try {
     const impact = openingImpact(context, { long, positionSizeCollateral: size });
@@ -110,7 +110,7 @@ function stepAt(context: PriceContext, long: boolean, size: bigint): Step | null
   }
 }
 
-/** The steps the contract would execute; where an edge is out of reach the book ends at the largest size that is not. */
+/** The steps the contract would execute; where an edge is not executable, the book ends at the largest size that is. */
 function executableSteps(context: PriceContext, long: boolean, edges: readonly bigint[]): readonly Step[] {
   const steps: Step[] = [];
   let reached = 0n;

@@ -31,7 +31,7 @@ export interface OpenOutcome {
   readonly cancelReason: CancelReason;
   readonly impact: PriceImpact;
   readonly positionSizeCollateral: bigint;
-  /** Smaller than asked for only when a counter trade was cut to the skew; the rest goes back. */
+  /** Smaller than requested only when a counter trade was reduced to the skew; the rest is returned. */
   readonly collateralAmount: bigint;
   readonly openingFee: bigint;
   readonly liquidationPrice: bigint;
@@ -43,7 +43,7 @@ export const openLossP = (
   order: { long: boolean; leverage: bigint },
 ): bigint => ((impact.fixedSpreadP + impact.volumeImpactP) * order.leverage * (order.long ? 1n : -1n)) / E3;
 
-/** What of the order a counter trade may keep: `accepted` false means it is cancelled. */
+/** The part of a counter trade that is kept; `accepted` false means it is cancelled. */
 function counterTradeCut({ market, oraclePrice }: PriceContext, request: OpenRequest): { collateralAmount: bigint; accepted: boolean } {
   const whole = { collateralAmount: request.collateralAmount, accepted: true };
   if (!request.isCounterTrade) return whole;

@@ -2,7 +2,7 @@ import { HUNDRED_PERCENT, MAX_PRICE } from './units.js';
 
 export type PriceRangeCode = 'BelowMin' | 'AboveMax';
 
-/** The contract reverts with this error: no price of an order exists there, so neither does an answer. */
+/** The contract reverts with this error, because no valid price exists. */
 export class PriceRangeError extends RangeError {
   override readonly name = 'PriceRangeError';
   readonly code: PriceRangeCode;

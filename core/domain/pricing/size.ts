@@ -23,7 +23,7 @@ export const positionSizeToken = (input: {
   readonly collateral: CollateralUnits;
 }): bigint => (input.positionSizeCollateral * input.collateral.precisionDelta * P10) / input.price;
 
-/** Tokens of a trade from before the contract counted them: what its size bought at its open price. */
+/** Tokens of a trade from before the contract stored them: its size at its open price. */
 export const tokensAtOpen = (input: { readonly sizeCollateral: bigint; readonly openPrice: bigint; readonly precision: bigint }): bigint =>
   input.openPrice === 0n ? 0n : (input.sizeCollateral * E18 * P10) / input.precision / input.openPrice;
 
@@ -31,8 +31,8 @@ export const tokensAtOpen = (input: { readonly sizeCollateral: bigint; readonly 
 export const tokenToBase = (token: bigint, collateral: CollateralUnits): bigint => (token * collateral.priceUsd) / E8;
 
 /**
- * Base units (1e18) of a trade for as long as it lives: at the collateral's price of its opening, so that the size changes only when
- * something is traded. Trades from before the contract kept tokens are sized by what they cost.
+ * Base units (1e18) of a trade at the collateral's price of its opening, so that the size changes only when something is traded. For trades
+ * from before the contract stored tokens, computed from the opening.
  */
 export function entryBase(
   trade: {
@@ -49,7 +49,7 @@ export function entryBase(
   return (token * (trade.entryPriceUsd ?? collateral.priceUsd)) / E8;
 }
 
-/** The contract takes collateral, people think in base units: the rounding is ours, and the caller names it. */
+/** Converts base units to the collateral the contract takes; the caller chooses the rounding. */
 export function collateralForBaseSize(input: {
   /** 1e18. */
   readonly baseSize: bigint;

@@ -7,7 +7,7 @@ type SkewState = Pick<PairInCollateral, 'oiToken' | 'skewDepth'>;
 /** Longs minus shorts. */
 export const netSkew = (sides: Sides): bigint => sides.long - sides.short;
 
-/** Signed (1e10 percent): the skew a trade meets, its own half included. */
+/** Signed (1e10 percent): the skew impact on a trade, including half of its own size. */
 export function skewImpactP(input: { readonly state: SkewState; readonly sizeToken: bigint; readonly up: boolean }): bigint {
   const { oiToken, skewDepth } = input.state;
   if (skewDepth === 0n) return 0n;
@@ -15,14 +15,14 @@ export function skewImpactP(input: { readonly state: SkewState; readonly sizeTok
   return ((netSkew(oiToken) + ownHalf) * P10) / skewDepth / 2n;
 }
 
-/** The oracle price moved by the standing skew: what triggers compare with, while liquidation compares the oracle price. */
+/** The oracle price shifted by the current skew. Triggers compare with it; liquidation compares with the oracle price. */
 export const marketPrice = (state: SkewState, oraclePrice: bigint): bigint =>
   priceAfterImpact(oraclePrice, skewImpactP({ state, sizeToken: 0n, up: true }));
 
 /**
- * The mark of a trade or order in one collateral. The contract moves the oracle's price by the skew of that collateral, while the mark of
- * the feed has the skew of the reference collateral, which stands in only where the own one is not described. Where the skew leaves no
- * price that the contract could hold, the oracle's is used.
+ * The mark of a trade or order in one collateral. The contract shifts the oracle's price by the skew of that collateral, while the feed's mark
+ * has the skew of the reference collateral and is used only where the own one is unknown. Where the skew gives no valid price, the oracle's
+ * is used.
  */
 export function markIn(state: SkewState | null | undefined, { mark, oracle }: Pick<PricePoint, 'mark' | 'oracle'>): bigint {
   if (!state) return mark;

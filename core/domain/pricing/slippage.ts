@@ -6,7 +6,7 @@ export const DEFAULT_CLOSING_SLIPPAGE_P = 1000n;
 /** How far the execution price may be from the expected one. */
 export const slippageAmount = (expectedPrice: bigint, maxSlippageP: bigint): bigint => (expectedPrice * maxSlippageP) / 100n / E3;
 
-/** The worst price the order still accepts: a ceiling for what pushes up, a floor for the rest. */
+/** The worst accepted price: an upper bound for trades that push the price up, a lower bound for the others. */
 export function worstPrice(input: {
   readonly expectedPrice: bigint;
   readonly maxSlippageP: bigint;

@@ -4,7 +4,7 @@ import { E3, HUNDRED_PERCENT, P10 } from './units.js';
 /** A stop must fire this far (plus opening and closing fee) before the liquidation threshold. */
 const STOP_BUFFER_P = 5n * P10;
 
-/** The stop the contract stores for the stop asked for; 0 is none, and also what remains when fees leave no room for one. */
+/** The stop the contract stores for the requested one; 0 = none, also when fees make any stop impossible. */
 export function clampStopLoss(input: {
   readonly sl: bigint;
   readonly openPrice: bigint;

@@ -1,6 +1,6 @@
 /**
  * The contract's fixed-point units. bigint division truncates toward zero, as Solidity's does for both signs; truncating twice
- * (`/ 1e10 / 100`) equals truncating once by the product, so `HUNDRED_PERCENT` stands for that pair of divisions.
+ * (`/ 1e10 / 100`) equals truncating once by the product, so `HUNDRED_PERCENT` replaces that pair of divisions.
  */
 
 /** 1e10: prices, and one percent in `…P` figures. */

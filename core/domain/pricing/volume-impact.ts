@@ -31,8 +31,8 @@ export function averageOffsetP(side: DepthSide, offsets: BandOffsets, usd: bigin
 }
 
 /**
- * Unsigned impact (1e10 percent) of `sizeUsd` after `volumeUsd` already went the same way: the average of both ends, so that on a
- * straight slope splitting a trade gains nothing.
+ * Unsigned impact (1e10 percent) of `sizeUsd` after `volumeUsd` in the same direction: the average of both ends, so that on a constant slope
+ * splitting a trade gains nothing.
  */
 export function depthImpactP(input: {
   readonly side: DepthSide;
@@ -62,12 +62,12 @@ export interface VolumeImpactInput {
   readonly open: boolean;
   /** 1e18. */
   readonly sizeUsd: bigint;
-  /** Only closes ask: is the trade in profit after all fees, and when did it last grow? */
+  /** For closes only: whether the trade is in profit after all fees, and when it was last increased. */
   readonly isPnlPositive: boolean;
   readonly lastPosIncreaseBlock: bigint;
 }
 
-/** Closing in profit soon after growing is made dearer, so that nobody trades against the oracle's delay. */
+/** A profitable close soon after an increase has a higher impact, against traders that exploit the oracle's delay. */
 function isProtected(input: VolumeImpactInput, factors: PairFactors): boolean {
   return (
     !input.open &&

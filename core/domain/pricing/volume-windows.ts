@@ -21,7 +21,7 @@ export function activeVolumeUsd(input: {
     .reduce((sum, window) => sum + (input.up ? window.oiLongUsd : window.oiShortUsd), 0n);
 }
 
-/** What an action of `usd` adds to its direction's window; a close without profit counts only in part. */
+/** The volume that an action of `usd` adds to its direction's window; a close without profit counts only in part. */
 export function volumeAdded(input: {
   readonly usd: bigint;
   readonly open: boolean;

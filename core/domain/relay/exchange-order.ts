@@ -1,7 +1,7 @@
 import type { Intent } from '../intent.js';
 import type { CollateralUnits } from '../pricing/market-view.js';
 
-/** An order as an order-book exchange takes it, in the contract's units. */
+/** An order in the form of an order-book exchange, in the contract's units. */
 export interface ExchangeOrder {
   readonly isBuy: boolean;
   /** 1e10: a buyer pays no more, a seller takes no less. */
@@ -17,31 +17,31 @@ export type TimeInForce = (typeof TIMES_IN_FORCE)[number];
 
 export type ExchangeStyle =
   | { readonly kind: 'limit'; readonly tif: TimeInForce }
-  /** `isMarket` is absent in orders that were stored before it was kept. */
+  /** `isMarket` is absent in older stored orders. */
   | { readonly kind: 'trigger'; readonly trigger: bigint; readonly tpsl: 'tp' | 'sl'; readonly isMarket?: boolean };
 
-/** One of the trader's trades in the market, as it stood when the order was translated. */
+/** One of the trader's trades in the market, at the time of the translation. */
 export interface NettedTrade {
   readonly tradeIndex: number;
   readonly long: boolean;
   /** 1e18. */
   readonly sizeBase: bigint;
   readonly collateralAmount: bigint;
-  /** Collateral that must be left after a partial close; less than that is closed whole. */
+  /** Collateral that must remain after a partial close; with less, the trade is closed as a whole. */
   readonly minCollateral: bigint;
   readonly tp: bigint;
   readonly sl: bigint;
-  /** How far from its levels it may be closed, 1e3 percent; 0 = the contract's default. */
+  /** Closing slippage, 1e3 percent; 0 = the contract's default. */
   readonly slippageP: bigint;
-  /** 1e10: the mark in the trade's own collateral. Absent in contexts that were stored before it was kept: the mark of the context stands in. */
+  /** 1e10: the mark in the trade's own collateral. Absent in older stored contexts; then the context's mark is used. */
   readonly mark?: bigint;
-  /** Something is pending on it: the contract takes nothing else meanwhile. */
+  /** A request on it is pending; the contract accepts no other until it is answered. */
   readonly isBusy: boolean;
-  /** Base units (1e18) it holds beyond what its order asked for. Absent in contexts from before it was kept: then there is none. */
+  /** Base units (1e18) it holds beyond its order's requested size. Absent in older stored contexts = 0. */
   readonly excess?: bigint;
 }
 
-/** Everything a translation stands on. Stored beside what was sent, so that anybody can repeat it. */
+/** All inputs of a translation. Stored with the sent transaction, so that the translation can be repeated. */
 export interface TranslationContext {
   readonly block: bigint;
   readonly pairIndex: number;
@@ -50,35 +50,34 @@ export interface TranslationContext {
   /** 1e10. */
   readonly oracle: bigint;
   readonly mark: bigint;
-  /** At which the opening part would be executed now; what its collateral is sized at. */
+  /** Predicted execution price of the opening part, used to size its collateral. */
   readonly predicted: bigint;
   /** Oldest first, both sides. */
   readonly trades: readonly NettedTrade[];
   /** 1e3. */
   readonly leverage: bigint;
-  /** The smallest size the market shows, 1e18. */
+  /** The market's lot, 1e18. */
   readonly sizeStep: bigint;
   /**
-   * What an opening is sized for beyond what was asked, 1e18: half of `sizeStep`, so that a small move of the price until the oracle
-   * answers leaves the shown size as it was asked for; 0 where the trader's funds do not allow it. Absent in contexts from before it was
-   * kept, which are translated as they were then.
+   * Size added to an opening, 1e18: half of `sizeStep`, so that the shown size equals the requested one even if the price moves slightly until
+   * the oracle answers; 0 where the trader's funds do not allow it. Absent in older stored contexts, which are translated as they were then.
    */
   readonly halfLot?: bigint;
-  /** Room between a resting order's trigger and its limit, 1e3 percent: spread and impact have to fit in. */
+  /** Slippage between a resting order's trigger and its limit, 1e3 percent, for spread and impact. */
   readonly cushionP: bigint;
-  /** The contract's own bound, 1e3 percent. */
+  /** The contract's maximum slippage, 1e3 percent. */
   readonly maxSlippageP: bigint;
-  /** Of a position that is opened with the order; 0 = none. */
+  /** For the position opened by the order; 0 = none. */
   readonly tp: bigint;
   readonly sl: bigint;
-  /** Named in every opening; absent = none, as in what was stored before there was one. */
+  /** Named in every opening; absent = none, as in older stored contexts. */
   readonly referrer?: `0x${string}`;
 }
 
 export interface Leg {
   readonly role: 'close' | 'open' | 'protect';
   readonly intent: Intent;
-  /** 1e18; of a protection, what it covers. */
+  /** 1e18; for a TP/SL, the size it covers. */
   readonly sizeBase: bigint;
 }
 
@@ -94,12 +93,12 @@ export const TRANSLATION_REFUSALS = [
 export type TranslationRefusal = (typeof TRANSLATION_REFUSALS)[number];
 
 export type Translation =
-  /** market: executed or refused at once · resting: waits for its price · protection: tp or sl of what is open. */
+  /** market: executed or refused at once · resting: waits for its price · protection: TP/SL of open trades. */
   { readonly kind: 'legs'; readonly manner: 'market' | 'resting' | 'protection'; readonly legs: readonly Leg[] } | RefusedTranslation;
 
 export interface RefusedTranslation {
   readonly kind: 'refused';
   readonly why: TranslationRefusal;
-  /** Of an order that covers a part of a trade: the sizes (1e18) that cover whole trades, the smallest first. */
+  /** For an order that covers only a part of a trade: the sizes (1e18) that cover whole trades, smallest first. */
   readonly sizes?: readonly bigint[];
 }

@@ -1,4 +1,4 @@
-/** What an operator allows a trader of the facade. Amounts in USD, 1e18; null bounds nothing. */
+/** The operator's limits for a facade trader. Amounts in USD, 1e18; null = no limit. */
 export interface RelayRules {
   readonly access: 'allowed' | 'blocked';
   readonly reduceOnly: boolean;
@@ -8,25 +8,25 @@ export interface RelayRules {
   readonly dailyTransactions: number | null;
 }
 
-/** What the trader holds and has used. What no rule asks for may be left at nothing. */
+/** The trader's exposure and usage. Values that no rule needs may be zero. */
 export interface GuardFacts {
   readonly now: number;
-  /** Of open positions, at the price they were opened at, and of everything that can still become one. */
+  /** Notional of open positions at their open price, and of all orders that may still open one. */
   readonly openNotionalUsd: bigint;
-  /** Realised since the day began, fees included; a loss is negative. */
+  /** Realised since the start of the day, including fees; a loss is negative. */
   readonly dayPnlUsd: bigint;
-  /** When the openings of the last minute were taken, as far as they matter: newest first, at most as many as the rule allows. */
+  /** Times of the openings in the last minute, newest first, at most as many as the rule allows. */
   readonly minute: readonly number[];
-  /** Since the day began, those that wait to be sent included. */
+  /** Since the start of the day, including transactions not sent yet. */
   readonly dayTransactions: number;
 }
 
-/** An order about to open or to grow a position. */
+/** An order that opens or increases a position. */
 export interface AskedOpening {
   readonly notionalUsd: bigint;
-  /** Of the order it takes the place of, which the open notional leaves out; 0 for any other. */
+  /** Notional of the order it replaces, which is not part of the open notional; 0 if none. */
   readonly insteadUsd: bigint;
-  /** Of what is closed before it is sent, and without which it is not sent. */
+  /** Notional of closes that must succeed before it is sent. */
   readonly freedUsd: bigint;
 }
 
@@ -56,8 +56,8 @@ export const nextDay = (at: number): number => dayStart(at) + DAY_MS;
 export const minuteAgo = (at: number): number => at - MINUTE_MS;
 
 /**
- * Why an opening is not taken; null when nothing speaks against it. Asked of openings alone: whatever takes risk away is never held up,
- * so that nobody's funds are trapped. What lasts longest is said first.
+ * Why an opening is refused; null if it is allowed. Applies to openings only: orders that reduce risk are never blocked, so that no trader's
+ * funds are trapped. The longest-lasting reason is reported first.
  */
 export function guardRefusal(rules: RelayRules, facts: GuardFacts, asked: AskedOpening): GuardRefusal | null {
   return (
@@ -69,20 +69,20 @@ export function guardRefusal(rules: RelayRules, facts: GuardFacts, asked: AskedO
   );
 }
 
-/** What holds whatever the trader has or does. */
+/** Rules that do not depend on the trader's usage. */
 export function standingRefusal({ access, reduceOnly }: RelayRules): GuardRefusal | null {
   if (access === 'blocked') return { rule: 'blocked' };
   return reduceOnly ? { rule: 'reduce-only' } : null;
 }
 
-/** The loss that reaches the bound is the last one. */
+/** Openings are refused once the loss has reached the limit. */
 function lossRefusal({ maxDailyLossUsd: boundUsd }: RelayRules, { now, dayPnlUsd }: GuardFacts): GuardRefusal | null {
   const lossUsd = -dayPnlUsd;
   if (boundUsd === null || lossUsd <= 0n || lossUsd < boundUsd) return null;
   return { rule: 'daily-loss', boundUsd, lossUsd, freesAt: nextDay(now) };
 }
 
-/** Also asked before the signature, of what was let in a moment ago. */
+/** Also checked before signing, for orders accepted earlier. */
 export function quotaRefusal(
   { dailyTransactions: bound }: Pick<RelayRules, 'dailyTransactions'>,
   { now, dayTransactions: used }: Pick<GuardFacts, 'now' | 'dayTransactions'>,
@@ -90,7 +90,7 @@ export function quotaRefusal(
   return bound === null || used < bound ? null : { rule: 'daily-transactions', bound, used, freesAt: nextDay(now) };
 }
 
-/** An order in place of a larger one is no reason to keep the larger one, even where the bound was lowered meanwhile. */
+/** Replacing an order by a smaller one is always allowed, even if the limit was lowered since. */
 function notionalRefusal(
   { maxOpenNotionalUsd: boundUsd }: RelayRules,
   { openNotionalUsd: openUsd }: GuardFacts,
@@ -100,7 +100,7 @@ function notionalRefusal(
   return { rule: 'open-notional', boundUsd, openUsd, askedUsd };
 }
 
-/** Never more than the bound in any sixty seconds, wherever they begin. */
+/** A sliding window of sixty seconds. */
 function paceRefusal({ ordersPerMinute: bound }: RelayRules, { now, minute }: GuardFacts): GuardRefusal | null {
   if (bound === null) return null;
   const recent = minute.filter((at) => at > minuteAgo(now)).sort((a, b) => b - a);
@@ -108,13 +108,13 @@ function paceRefusal({ ordersPerMinute: bound }: RelayRules, { now, minute }: Gu
   return last === undefined ? null : { rule: 'orders-per-minute', bound, used: recent.length, freesAt: last + MINUTE_MS };
 }
 
-/** Transactions a day with which a trader that may not trade gets out of what the relayer opened for it. */
+/** Daily transactions for a blocked trader to close what the relayer opened for it. */
 export const BLOCKED_EXITS = 50;
 
-/** Levels and margin may use as much again as openings, and at least a hundred: a bot at the end of its quota can still look after what it holds. */
-const LEAST_ROOM = 100;
-export const careQuota = (dailyTransactions: number): number => dailyTransactions + Math.max(dailyTransactions, LEAST_ROOM);
+/** TP/SL and margin changes have a further quota equal to that of openings, at least a hundred, so that open positions can be managed after the quota is used. */
+const MIN_CARE_QUOTA = 100;
+export const careQuota = (dailyTransactions: number): number => dailyTransactions + Math.max(dailyTransactions, MIN_CARE_QUOTA);
 
-/** Cancels and closings four times as much, and at least a thousand: enough for whoever wants out, and an end for a bot gone wild, which pays nothing for what is mined in vain. */
-const LEAST_WAY_OUT = 1_000;
-export const exitQuota = (dailyTransactions: number): number => dailyTransactions + Math.max(4 * dailyTransactions, LEAST_WAY_OUT);
+/** Cancels and closes have a further four times the quota, at least a thousand: enough to exit, but a limit for a faulty bot, because the relayer pays for failed transactions. */
+const MIN_EXIT_QUOTA = 1_000;
+export const exitQuota = (dailyTransactions: number): number => dailyTransactions + Math.max(4 * dailyTransactions, MIN_EXIT_QUOTA);

@@ -2,7 +2,7 @@ import { divideInteger } from '../decimal.js';
 import type { CollateralUnits } from '../pricing/market-view.js';
 import { E8 } from '../pricing/units.js';
 
-/** What the margin of a position is changed from. */
+/** The position whose margin is changed. */
 export interface MarginContext {
   readonly tradeIndex: number;
   readonly collateralAmount: bigint;
@@ -13,8 +13,8 @@ export interface MarginContext {
 const MICRO_USD = 1_000_000n;
 
 /**
- * The leverage that moves this much margin (millionths of a dollar, negative takes out) into a position; never more than was asked for,
- * because leverage has steps. null where nothing of the position, or nothing of the amount, would be left.
+ * The leverage that adds this margin (millionths of a dollar, negative removes) to a position, rounded to a leverage step so that never more than
+ * requested is moved. null where nothing of the position, or nothing of the amount, would be left.
  */
 export function leverageForMargin(microUsd: bigint, { collateralAmount: held, leverage, collateral }: MarginContext): bigint | null {
   const isAdded = microUsd > 0n;

@@ -1,7 +1,7 @@
 import { worstPrice } from '../pricing/slippage.js';
 
 const PERCENT = 100_000n;
-/** The widest that is ever asked of the contract, 1e3 percent. */
+/** The maximum slippage ever sent to the contract, 1e3 percent. */
 export const MAX_SLIPPAGE_P = 65_000n;
 
 export interface PriceBound {
@@ -11,8 +11,8 @@ export interface PriceBound {
 }
 
 /**
- * The contract bounds a price by an expectation and a percentage, an order-book exchange by a limit: an expectation with the given
- * room under (over, for a seller) the limit, such that the contract's own worst price never passes it.
+ * The contract bounds a price by an expected price and a slippage, an order-book exchange by a limit. Returns an expected price with the given
+ * slippage below (above, for a sell) the limit, such that the contract's worst price never passes the limit.
  */
 export function boundBy(limit: bigint, isBuy: boolean, roomP: bigint): PriceBound {
   const slippageP = roomP < 1n ? 1n : roomP;
@@ -22,14 +22,14 @@ export function boundBy(limit: bigint, isBuy: boolean, roomP: bigint): PriceBoun
   return { expectedPrice: nearest({ expectedPrice, slippageP }, limit, isBuy), slippageP };
 }
 
-/** Both divisions round; a step to the safe side is taken where they would pass the limit. */
+/** Both divisions round, so the price is moved one step to the safe side where it would pass the limit. */
 function nearest({ expectedPrice, slippageP }: PriceBound, limit: bigint, isBuy: boolean): bigint {
   const worst = worstPrice({ expectedPrice, maxSlippageP: slippageP, long: isBuy, open: true });
   if (isBuy) return worst > limit ? expectedPrice - 1n : expectedPrice;
   return worst < limit ? expectedPrice + 1n : expectedPrice;
 }
 
-/** How much room a limit leaves against a price, 1e3 percent; 0 when it is on the wrong side of it. */
+/** The slippage from a price to a limit, 1e3 percent; 0 when the limit is on the wrong side. */
 export function roomTo(limit: bigint, price: bigint, isBuy: boolean, mostP: bigint): bigint {
   const room = isBuy ? ((limit - price) * PERCENT) / price : ((price - limit) * PERCENT) / price;
   return room < 0n ? 0n : room > mostP ? mostP : room;

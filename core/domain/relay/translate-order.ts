@@ -7,9 +7,9 @@ import { closingRoom, levelRoom } from './level-room.js';
 import { boundBy, roomTo, type PriceBound } from './price-bound.js';
 
 /**
- * What an order of an order-book exchange means on the Diamond: a pure function of the order and what was known when it came, so that
- * the relayer, and anybody with the proof, can repeat it. An order against a position closes its trades, oldest first; what is left of
- * it opens the other side. Nothing is ever done at a price worse than the limit.
+ * Translates an order of an order-book exchange to Diamond intents: a pure function of the order and the stored context, so that the relayer, or
+ * a client with the proof, can repeat it. An order against a position closes its trades, oldest first; the rest opens the other side.
+ * Nothing is executed at a price worse than the limit.
  */
 export function translateOrder(order: ExchangeOrder, context: TranslationContext): Translation {
   const { style } = order;
@@ -28,7 +28,7 @@ export function translateOrder(order: ExchangeOrder, context: TranslationContext
 }
 
 const refused = (why: TranslationRefusal): Translation => ({ kind: 'refused', why });
-/** With the sizes that would do: those of the oldest trade, of the two oldest, and so on to all of the position. */
+/** Includes the accepted sizes: the oldest trade, the two oldest, and so on up to the whole position. */
 const refusedPart = (trades: readonly NettedTrade[], context: TranslationContext): Translation => ({
   kind: 'refused',
   why: 'partial-protection',
@@ -36,7 +36,7 @@ const refusedPart = (trades: readonly NettedTrade[], context: TranslationContext
 });
 const isWithinLimit = ({ isBuy, limit }: ExchangeOrder, price: bigint): boolean => (isBuy ? price <= limit : price >= limit);
 const isAgainst = ({ isBuy }: ExchangeOrder, { long }: NettedTrade): boolean => long !== isBuy;
-/** What the market shows of a size. */
+/** The size as shown in the market. */
 const shown = (size: bigint, { sizeStep, halfLot }: TranslationContext): bigint =>
   halfLot === undefined ? size - (size % sizeStep) : floorToLot(size, sizeStep);
 const sum = (trades: readonly NettedTrade[]): bigint => trades.reduce((total, { sizeBase }) => total + sizeBase, 0n);
@@ -44,7 +44,7 @@ const sum = (trades: readonly NettedTrade[]): bigint => trades.reduce((total, { 
 const excessOf = (trades: readonly NettedTrade[]): bigint =>
   trades.reduce((total, { excess = 0n, sizeBase }) => total + (excess < sizeBase ? excess : sizeBase), 0n);
 
-/** At once, within the limit: closes, then opens. */
+/** Executed at once within the limit: closes first, then opens. */
 function execute(order: ExchangeOrder, context: TranslationContext): Translation {
   const opposite = context.trades.filter((trade) => isAgainst(order, trade));
   const free = opposite.filter(({ isBusy }) => !isBusy);
@@ -63,15 +63,15 @@ function execute(order: ExchangeOrder, context: TranslationContext): Translation
 
 /** Base units, 1e18. */
 interface OpeningSize {
-  /** What is left of the order. */
+  /** The remaining size of the order. */
   readonly asked: bigint;
-  /** What the collateral is reckoned for. */
+  /** The size used to compute the collateral. */
   readonly sized: bigint;
 }
 
 /**
- * What is left to open after the order has closed so much of the other side. The position is aimed at the middle of the lot that was asked
- * for: digits of earlier trades that are not shown count towards it, so that half lots do not add up.
+ * The size to open after the order has closed `closed` of the other side. The target is the middle of the requested lot: hidden digits of earlier
+ * trades count towards it, so that half lots do not add up.
  */
 function sizeToOpen(order: ExchangeOrder, context: TranslationContext, closed: bigint): OpeningSize {
   const { halfLot, sizeStep, trades } = context;
@@ -79,19 +79,19 @@ function sizeToOpen(order: ExchangeOrder, context: TranslationContext, closed: b
   const held = trades.reduce((total, trade) => (isAgainst(order, trade) ? total - trade.sizeBase : total + trade.sizeBase), 0n);
   const aim = shown(held, context) + order.size;
   const asked = aim - shown(held + closed, context);
-  // Nothing but half a lot is ever added to what was asked for.
+  // Only half a lot is ever added to the requested size.
   if (halfLot !== sizeStep / 2n || aim === 0n) return { asked, sized: asked };
   return { asked, sized: aim + (aim > 0n ? halfLot : -halfLot) - held - closed };
 }
 
 function openingBound({ limit, isBuy }: ExchangeOrder, { oracle, maxSlippageP }: TranslationContext): PriceBound {
-  const room = roomTo(limit, oracle, isBuy, maxSlippageP);
-  // A limit beyond all the contract allows says "at any price": the price it expects stays one that can be expected.
-  return room === maxSlippageP ? { expectedPrice: oracle, slippageP: room } : boundBy(limit, isBuy, room);
+  const slippageP = roomTo(limit, oracle, isBuy, maxSlippageP);
+  // A limit beyond the contract's maximum slippage means "at any price", so the oracle's price is expected.
+  return slippageP === maxSlippageP ? { expectedPrice: oracle, slippageP } : boundBy(limit, isBuy, slippageP);
 }
 
 function closeOldestFirst(order: ExchangeOrder, context: TranslationContext, trades: readonly NettedTrade[]): Leg[] {
-  // An order for what was shown means all of it, and so does one that leaves no more than was opened beyond earlier orders.
+  // An order for the shown size closes everything, and so does one that would leave only the excess of earlier openings.
   if (order.size + excessOf(trades) >= shown(sum(trades), context))
     return trades.map((trade) => closeLeg(order, context, trade, trade.sizeBase));
   let left = order.size;
@@ -104,8 +104,8 @@ function closeOldestFirst(order: ExchangeOrder, context: TranslationContext, tra
 }
 
 /**
- * A part, unless what would stay is too little to show or to pay its fees with. The contract has one closing slippage per trade, which
- * its stop loss lives on: the limit is met by the price that is expected, and the slippage stays what it was.
+ * Closes a part, or the whole trade if the rest would be below the lot or the minimum collateral. The contract has one closing slippage per
+ * trade, which its stop loss uses too, so the limit is enforced by the expected price and the slippage is unchanged.
  */
 function closeLeg({ limit, isBuy }: ExchangeOrder, { sizeStep }: TranslationContext, trade: NettedTrade, size: bigint): Leg {
   const { expectedPrice, slippageP } = boundBy(limit, isBuy, closingRoom(trade));
@@ -137,7 +137,7 @@ function openLeg(order: ExchangeOrder, context: TranslationContext, size: Openin
   return { role: 'open', intent, sizeBase: size.asked };
 }
 
-/** Waits for its price: against a position as the take profit of whole trades, the rest as a limit order. */
+/** A resting order: against a position it becomes the take profit of whole trades, the rest a limit order. */
 function rest(order: ExchangeOrder, context: TranslationContext): Translation {
   const opposite = context.trades.filter((trade) => isAgainst(order, trade));
   if (order.reduceOnly && opposite.length === 0) return refused('reduce-only');
@@ -150,7 +150,7 @@ function rest(order: ExchangeOrder, context: TranslationContext): Translation {
   return { kind: 'legs', manner: entries.length > 0 ? 'resting' : 'protection', legs: [...protections, ...entries] };
 }
 
-/** The oldest trades that the order covers entirely; null when it would end inside one: the contract closes whole trades at a price, no parts. */
+/** The oldest trades that the order covers entirely; null when it would cover only a part of one, because TP/SL close whole trades. */
 function coveredWhole(order: ExchangeOrder, context: TranslationContext, trades: readonly NettedTrade[]): readonly NettedTrade[] | null {
   if (order.size === 0n || order.size + excessOf(trades) >= shown(sum(trades), context)) return trades;
   let covered = 0n;
@@ -172,7 +172,7 @@ const protectLeg = ({ tradeIndex, sizeBase }: NettedTrade, levels: Levels): Leg 
 
 type Trigger = Extract<ExchangeOrder['style'], { kind: 'trigger' }>;
 
-/** A stop loss or take profit of the position. */
+/** A stop loss or take profit of open trades. */
 function protectBy(order: ExchangeOrder, context: TranslationContext, { trigger, tpsl }: Trigger): Translation {
   const opposite = context.trades.filter((trade) => isAgainst(order, trade));
   if (opposite.length === 0) return refused('reduce-only');
@@ -181,27 +181,27 @@ function protectBy(order: ExchangeOrder, context: TranslationContext, { trigger,
   const covered = coveredWhole(order, context, opposite);
   if (covered === null || covered.length === 0) return refusedPart(opposite, context);
   if (covered.some(fires)) return refused('bad-trigger');
-  const room = levelRoom(order, context.maxSlippageP);
+  const slippageP = levelRoom(order, context.maxSlippageP);
   const level = tpsl === 'tp' ? { tp: trigger, sl: null } : { tp: null, sl: trigger };
-  // Never less than the other level of the position was given; and never while a close waits, whose bound was reckoned with what it has.
-  const levelsOf = (trade: NettedTrade): Levels => (room > closingRoom(trade) && !trade.isBusy ? { ...level, slippageP: room } : level);
+  // The slippage is only raised, because the other trigger uses it too, and never while a close is pending, whose price bound depends on it.
+  const levelsOf = (trade: NettedTrade): Levels => (slippageP > closingRoom(trade) && !trade.isBusy ? { ...level, slippageP } : level);
   return { kind: 'legs', manner: 'protection', legs: covered.map((trade) => protectLeg(trade, levelsOf(trade))) };
 }
 
-/** An entry on a trigger: a stop in the direction of the market, a limit against it. */
+/** An opening on a trigger: a stop in the direction of the market, a limit against it. */
 function enterOn(order: ExchangeOrder, context: TranslationContext, { trigger, tpsl }: Trigger): Translation {
   if (order.size < context.sizeStep) return refused('zero-size');
   if (!waits(order, context.mark, trigger, tpsl)) return refused('bad-trigger');
   if (order.isBuy ? order.limit < trigger : order.limit > trigger) return refused('bad-trigger');
-  const room = roomTo(order.limit, trigger, order.isBuy, context.maxSlippageP);
-  // A limit at the trigger itself leaves no room for the spread: then the trigger gives way, not the limit.
-  const isRoomy = room >= context.cushionP;
+  const slippageP = roomTo(order.limit, trigger, order.isBuy, context.maxSlippageP);
+  // A limit too close to the trigger leaves no slippage for the spread; then the trigger is moved, not the limit.
+  const isWideEnough = slippageP >= context.cushionP;
   const size = sizeToOpen(order, context, 0n);
-  const bound = isRoomy ? { expectedPrice: trigger, slippageP: room } : boundBy(order.limit, order.isBuy, context.cushionP);
+  const bound = isWideEnough ? { expectedPrice: trigger, slippageP } : boundBy(order.limit, order.isBuy, context.cushionP);
   return { kind: 'legs', manner: 'resting', legs: [openLeg(order, context, size, tpsl === 'sl' ? 'stop' : 'limit', bound)] };
 }
 
-/** Whether the trigger lies ahead: a stop fires when the market moves on in the order's direction, a take profit when it comes back. */
+/** Whether the trigger is not reached yet: a stop fires when the market moves in the order's direction, a take profit when it moves back. */
 function waits({ isBuy }: ExchangeOrder, mark: bigint, trigger: bigint, tpsl: 'tp' | 'sl'): boolean {
   const firesAbove = (tpsl === 'sl') === isBuy;
   return firesAbove ? mark < trigger : mark > trigger;
