@@ -79,7 +79,7 @@ export function createLane(options: LaneOptions): Lane {
   async function saveHealth(): Promise<void> {
     await healthMutex(async () => {
       if (isOurs()) await fence.save();
-    }).catch((error: unknown) => log.warn('relay.fence-not-told', { wallet: address, error }));
+    }).catch((error: unknown) => log.warn('relay.lane-health-not-stored', { wallet: address, error }));
   }
 
   function failed(error: unknown): void {

@@ -3,7 +3,7 @@ import type { Order } from '../domain/order.js';
 import { foldPosition, type PositionState } from '../domain/position.js';
 import { tagsIn } from '../trading/tag.js';
 import type { Hex } from '../types.js';
-import { NO_CHANGES, type Changes, type Told } from './changes.js';
+import { NO_CHANGES, type Changes, type NewJournalEntry } from './changes.js';
 import { foldAgain } from './fold-again.js';
 import type { Linked } from './link-book.js';
 import { beginnings, linkOrders, refsOf } from './link-orders.js';
@@ -21,14 +21,14 @@ export async function applyFresh(unit: TrackingUnit, events: readonly ChainEvent
   unit.saveOrders(linked.orders);
   unit.noteHashes(linked.hashes);
   const trades = await moveTrades(unit, added);
-  const entries = linked.steps.flatMap((step): Told[] => {
+  const entries = linked.steps.flatMap((step): NewJournalEntry[] => {
     const { trader } = step.event;
     const { before, after } = step;
     const isChanged = after?.order && after.order !== before;
     const order = isChanged ? [{ trader, fact: { kind: 'order', id: after.id, order: after.order } } as const] : [];
     return [...order, ...fillOf(stored.get(step.event)), ...trades.entriesOf(step.event)];
   });
-  return { events: linked.steps.map(({ event }) => event), orders: linked.orders, positions: trades.positions, told: entries };
+  return { events: linked.steps.map(({ event }) => event), orders: linked.orders, positions: trades.positions, journalEntries: entries };
 }
 
 interface LinkedRows extends Linked {
@@ -44,7 +44,7 @@ async function link(unit: TrackingUnit, events: readonly ChainEvent[], inputs: R
 }
 
 /** A profit withdrawal is journalled as a fill although it trades nothing, because the contract reports it as an execution. */
-function fillOf(stored: StoredEvent | undefined): Told[] {
+function fillOf(stored: StoredEvent | undefined): NewJournalEntry[] {
   if (stored?.event.kind !== 'executed' || !(isFillAction(stored.event.action) || isWithdrawal(stored.event))) return [];
   return [{ trader: stored.event.trader, fact: { kind: 'fill', id: stored.id, executed: stored.event } }];
 }
@@ -70,7 +70,7 @@ async function moveTrades(unit: TrackingUnit, events: readonly ChainEvent[]) {
   const ids = new Map(positions.map((position) => [tradeRefKey(position), position.id]));
   return {
     positions,
-    entriesOf(event: ChainEvent): Told[] {
+    entriesOf(event: ChainEvent): NewJournalEntry[] {
       const { trader, tradeIndex } = event;
       const position = after.get(event);
       const id = tradeIndex === null ? undefined : ids.get(tradeRefKey({ trader, tradeIndex }));
@@ -93,7 +93,7 @@ async function foldLinked(unit: TrackingUnit, linked: LinkedRows): Promise<Chang
   const changes = await foldAgain(unit, { orders, trades: tradesOf(events) }, 'news');
   unit.noteHashes(linked.hashes);
   // Order entries precede fill entries, as in applyFresh.
-  return { ...changes, events, told: [...changes.told, ...stored.flatMap(fillOf)] };
+  return { ...changes, events, journalEntries: [...changes.journalEntries, ...stored.flatMap(fillOf)] };
 }
 
 const tradesOf = (events: readonly ChainEvent[]): TradeRef[] => [

@@ -9,19 +9,19 @@ export interface Changes {
   readonly orders: readonly StoredOrder[];
   readonly positions: readonly StoredPosition[];
   /** Journal entries of the accounts, in chain order. */
-  readonly told: readonly Told[];
+  readonly journalEntries: readonly NewJournalEntry[];
 }
 
-export interface Told {
+export interface NewJournalEntry {
   readonly trader: Address;
   readonly fact: JournalFact;
 }
 
-export const NO_CHANGES: Changes = { events: [], orders: [], positions: [], told: [] };
+export const NO_CHANGES: Changes = { events: [], orders: [], positions: [], journalEntries: [] };
 
 export const merge = (a: Changes, b: Changes): Changes => ({
   events: [...a.events, ...b.events],
   orders: [...a.orders, ...b.orders],
   positions: [...a.positions, ...b.positions],
-  told: [...a.told, ...b.told],
+  journalEntries: [...a.journalEntries, ...b.journalEntries],
 });

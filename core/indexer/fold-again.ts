@@ -2,7 +2,7 @@ import type { Order } from '../domain/order.js';
 import { foldOrder } from '../domain/fold-order.js';
 import { placeAfter } from '../domain/level.js';
 import { foldPosition, type PositionState } from '../domain/position.js';
-import type { Changes, Told } from './changes.js';
+import type { Changes, NewJournalEntry } from './changes.js';
 import { isSame } from './is-same.js';
 import { tradeRefKey, type StoredOrder, type TrackingUnit, type TradeRef } from '../ports/stores/tracking.js';
 
@@ -11,11 +11,11 @@ export async function revertAbove(unit: TrackingUnit, block: bigint): Promise<Ch
   const orphaned = await unit.orphanAbove(block);
   const orders = await unit.orders({ refs: orphaned.places, ids: orphaned.orderIds });
   const changes = await foldAgain(unit, { orders, trades: orphaned.trades }, 'correction');
-  const fills = orphaned.fills.map(({ id, executed }): Told => ({
+  const fills = orphaned.fills.map(({ id, executed }): NewJournalEntry => ({
     trader: executed.trader,
     fact: { kind: 'correction', of: { kind: 'fill', id, executed } },
   }));
-  return { ...changes, told: [...fills, ...changes.told] };
+  return { ...changes, journalEntries: [...fills, ...changes.journalEntries] };
 }
 
 interface Rows {
@@ -35,13 +35,13 @@ export async function foldAgain(unit: TrackingUnit, { orders, trades }: Rows, as
   const rows = folded.map(({ row }) => row);
   unit.saveOrders(rows);
   const positions = await foldTradesAgain(unit, trades, as);
-  const entries = folded.flatMap(({ before, row }): Told[] => {
+  const entries = folded.flatMap(({ before, row }): NewJournalEntry[] => {
     if (isSame(before, row.order)) return [];
     const { id, trader, order } = row;
     if (before === null || (as === 'news' && order !== null)) return order === null ? [] : [{ trader, fact: { kind: 'order', id, order } }];
     return [{ trader, fact: { kind: 'correction', of: { kind: 'order', id, order, before } } }];
   });
-  return { events: [], orders: rows, positions: positions.rows, told: [...entries, ...positions.entries] };
+  return { events: [], orders: rows, positions: positions.rows, journalEntries: [...entries, ...positions.entries] };
 }
 
 async function foldTradesAgain(unit: TrackingUnit, refs: readonly TradeRef[], as: 'news' | 'correction') {
@@ -53,7 +53,7 @@ async function foldTradesAgain(unit: TrackingUnit, refs: readonly TradeRef[], as
   }));
   // A row that neither existed before nor exists now is not written.
   const rows = await unit.savePositions(folded.filter((row) => row.position !== null || before.has(tradeRefKey(row))));
-  const entries = rows.flatMap(({ id, trader, tradeIndex, position }): Told[] => {
+  const entries = rows.flatMap(({ id, trader, tradeIndex, position }): NewJournalEntry[] => {
     const was = before.get(tradeRefKey({ trader, tradeIndex })) ?? null;
     if (isSame(was, position)) return [];
     if (was === null || (as === 'news' && position !== null))

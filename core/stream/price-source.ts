@@ -37,7 +37,7 @@ export function createPriceSource({ bus }: Gateway, venue: Venue): PriceSource {
     isPublishing = true;
     await Promise.resolve(); // lets price events of the same turn collect
     try {
-      while (moved.size > 0) await publish().catch((error: unknown) => venue.log.error('stream.prices-not-told', { error }));
+      while (moved.size > 0) await publish().catch((error: unknown) => venue.log.error('stream.prices-not-published', { error }));
     } finally {
       isPublishing = false;
     }
@@ -48,7 +48,7 @@ export function createPriceSource({ bus }: Gateway, venue: Venue): PriceSource {
     try {
       if (moved.size > 0) update(moved);
     } catch (error) {
-      venue.log.error('stream.prices-not-told', { error });
+      venue.log.error('stream.prices-not-published', { error });
     }
     return [...latest.values()];
   };

@@ -128,7 +128,7 @@ async function reject(gateway: Gateway, venue: Venue, cursor: ChainCursor, { ord
     await unit.append([{ event, orderId: id }]);
     unit.saveOrders([moved]);
     const entries = [{ trader: row.trader, fact: { kind: 'order', id, order: after } }] as const;
-    return { block: cursor.number, changes: { ...NO_CHANGES, events: [event], orders: [moved], told: entries } };
+    return { block: cursor.number, changes: { ...NO_CHANGES, events: [event], orders: [moved], journalEntries: entries } };
   });
 }
 

@@ -6,7 +6,7 @@ import { eventually } from '../harness/time/eventually.js';
 import { firstChain } from '../harness/venue/first-chain.js';
 import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
 import { createGatewayProcess, type GatewayProcess } from './gateway-process.js';
-import { movesOf, eventsAfter, type Told } from './journal-events.js';
+import { movesOf, eventsAfter, type NewJournalEntry } from './journal-events.js';
 
 /** A gateway that is killed between any two steps of an order's life, while the chain goes on without it. */
 
@@ -69,7 +69,7 @@ async function deadInSlowRun(act: () => Promise<unknown>): Promise<void> {
 
 /** A client that sleeps while the gateway is dead, and goes on from its last cursor. */
 function sleeper(agent: AgentTrader) {
-  const heard: Told[] = [];
+  const heard: NewJournalEntry[] = [];
   return {
     heard,
     async wake(): Promise<void> {

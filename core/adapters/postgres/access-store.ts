@@ -18,7 +18,7 @@ import { GatewayError } from '../../errors.js';
 import type { Address } from '../../types.js';
 import { agentOf, scopeColumns, type AgentRow } from './agent-row.js';
 import { dropSchedules } from './exchange-store.js';
-import { appendJournal, type Told } from './journal-rows.js';
+import { appendJournal, type NewJournalEntry } from './journal-rows.js';
 import { spendMasterMessage } from './master-messages.js';
 import { raiseFloor } from './take-nonce.js';
 import { lockAccess } from './trader-lock.js';
@@ -240,10 +240,10 @@ export const ofSameTrader = (trx: Knex.Transaction): Record<'created_at' | 'sign
   active_at: trx.raw('case when agents.trader = excluded.trader then agents.active_at end'),
 });
 
-export const publishedTo = (agent: Agent): Told => ({ trader: agent.trader, fact: { kind: 'agent', agent } });
+export const publishedTo = (agent: Agent): NewJournalEntry => ({ trader: agent.trader, fact: { kind: 'agent', agent } });
 
 /** For the trader who loses the agent, it is revoked. */
-export function lostBy(former: AgentRow | undefined, { trader, createdAt }: Agent): Told[] {
+export function lostBy(former: AgentRow | undefined, { trader, createdAt }: Agent): NewJournalEntry[] {
   if (former === undefined || former.trader === trader) return [];
   const lost = agentOf(former);
   return [publishedTo({ ...lost, revokedAt: lost.revokedAt ?? createdAt })];

@@ -8,7 +8,7 @@ import { type Question, runAll, statement } from './statement.js';
 /** Wakes replicas to read new entries; the notification has no payload, so that a batch of any size is one notification. */
 export const JOURNAL_CHANNEL = 'diamond_gateway_journal';
 
-export interface Told {
+export interface NewJournalEntry {
   readonly trader: Address;
   readonly fact: JournalFact;
 }
@@ -17,11 +17,11 @@ export interface Told {
  * Appends to the journals of accounts in the given order, within the transaction. Their rows stay locked until it ends, so a reader that
  * sees a cursor sees every smaller one. Call it once and last, because the locks block every other writer of these accounts.
  */
-export const appendJournal = (trx: Knex.Transaction, chain: ChainSlug, at: number, entries: readonly Told[]): Promise<void> =>
+export const appendJournal = (trx: Knex.Transaction, chain: ChainSlug, at: number, entries: readonly NewJournalEntry[]): Promise<void> =>
   runAll(trx, telling(chain, at, entries));
 
 /** The same as queued statements. */
-export function telling(chain: ChainSlug, at: number, entries: readonly Told[]): Question[] {
+export function telling(chain: ChainSlug, at: number, entries: readonly NewJournalEntry[]): Question[] {
   if (entries.length === 0) return [];
   const rows = entries.map(({ trader, fact }, ord) => ({
     ord,

@@ -4,7 +4,7 @@ import { placeOffChain, type Lapsed, type OwnEvent, type Prepared, type Sent } f
 import { foldOrder } from '../../domain/fold-order.js';
 import type { Order } from '../../domain/order.js';
 import type { StoredOrder } from '../../ports/stores/tracking.js';
-import type { Told } from './journal-rows.js';
+import type { NewJournalEntry } from './journal-rows.js';
 import { appending, ORDER_COLUMNS, saving, storedOrder, type OrderRow } from './order-rows.js';
 import { runAll } from './statement.js';
 import { ownEventKey } from './tracking-rows.js';
@@ -48,7 +48,7 @@ interface Move {
 }
 
 /** Applies all moves in a fixed number of statements. Returns the journal entries of the orders that changed. */
-export async function moveOrders(trx: Knex.Transaction, chain: ChainSlug, moves: readonly Move[], at: number): Promise<Told[]> {
+export async function moveOrders(trx: Knex.Transaction, chain: ChainSlug, moves: readonly Move[], at: number): Promise<NewJournalEntry[]> {
   const steps = moves.map(({ row, happened: { number, ...what } }) => {
     const event: OwnEvent = { ...what, trader: row.trader, orderKey: null, tradeIndex: null, place: placeOffChain(at) };
     return { row, event, key: ownEventKey(row.id, event.kind, number), order: foldOrder(row.order, event) };

@@ -6,7 +6,7 @@ import { MAY_BE_SENT_MS } from '../../config/lane-waits.js';
 import { ask } from './pooled-query.js';
 import { inSteps } from './pipelined-transaction.js';
 import { statement } from './statement.js';
-import { appendJournal, type Told } from './journal-rows.js';
+import { appendJournal, type NewJournalEntry } from './journal-rows.js';
 import { knownByClientId, knownOrders } from './known-orders.js';
 import { lockOrders, moveOrders, timesHappened, type LockedOrder } from './move-order.js';
 import { keepTag } from './order-tags.js';
@@ -114,7 +114,7 @@ async function lapse(
   chain: ChainSlug,
   rows: readonly LockedOrder[],
   { because, at }: { readonly because: 'time' | 'owner'; readonly at: number },
-): Promise<Told[]> {
+): Promise<NewJournalEntry[]> {
   const ids = rows.map(({ id }) => id);
   const timesOf = await timesHappened(trx, ids, 'lapsed');
   const moves = rows.map((row) => ({ row, happened: { kind: 'lapsed', because, number: timesOf(row.id) } as const }));

@@ -3,7 +3,7 @@ import { placeOffChain, type OwnEvent } from '../../domain/chain-event.js';
 import { foldOrder } from '../../domain/fold-order.js';
 import type { Hex } from '../../types.js';
 import type { Steps } from './pipelined-transaction.js';
-import { telling, type Told } from './journal-rows.js';
+import { telling, type NewJournalEntry } from './journal-rows.js';
 import { lockedOrders, type LockedOrder, type LockedRow } from './move-order.js';
 import { givenEvents, givenOrders, ORDER_COLUMNS } from './order-rows.js';
 import { isNamed, statement } from './statement.js';
@@ -22,7 +22,7 @@ export async function recordHashes(steps: Steps, chain: ChainSlug, sent: readonl
   const fresh = lockedOrders(await steps.ask<LockedRow>(FRESH, { chain, given }));
   if (fresh.length === 0) return;
   const events: KeyedEvent[] = [];
-  const published: Told[] = [];
+  const published: NewJournalEntry[] = [];
   const moved: LockedOrder[] = [];
   for (const row of fresh) {
     moved.push(row);

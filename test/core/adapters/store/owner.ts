@@ -6,19 +6,19 @@ import { eventually } from '../../../harness/time/eventually.js';
 
 const root = path.resolve(import.meta.dirname, '../../../..');
 
-export interface Told {
+export interface NewJournalEntry {
   readonly event: string;
   readonly [field: string]: unknown;
 }
 
 export interface Owner {
-  readonly told: readonly Told[];
+  readonly told: readonly NewJournalEntry[];
   readonly ended: Promise<number | null>;
   /** Its process is gone, though others may still hold its output. */
   readonly exited: Promise<void>;
   readonly pid: number;
   /** Waits for something the process tells. */
-  readonly tells: (event: string) => Promise<Told>;
+  readonly tells: (event: string) => Promise<NewJournalEntry>;
   readonly kill: (signal: NodeJS.Signals) => void;
   /** Asks for a proper end without waiting for it. */
   readonly askToStop: () => void;
@@ -40,9 +40,9 @@ export function startOwner({ folder, manner = 'durable', binaries, uid, inOwnGro
     ['--import', 'tsx', script, folder, manner, ...(binaries === undefined ? [] : [binaries])],
     { cwd: root, stdio: ['pipe', 'pipe', 'inherit'], detached: inOwnGroup, ...(uid === undefined ? {} : { uid, gid: uid }) },
   );
-  const told: Told[] = [];
+  const told: NewJournalEntry[] = [];
   if (child.stdout === null || child.stdin === null || child.pid === undefined) throw new Error('the owner did not start');
-  createInterface({ input: child.stdout }).on('line', (line) => told.push(JSON.parse(line) as Told));
+  createInterface({ input: child.stdout }).on('line', (line) => told.push(JSON.parse(line) as NewJournalEntry));
   const { stdin, pid } = child;
   return {
     told,
