@@ -73,7 +73,8 @@ export function isWithinExposureLimits(input: ExposureInput): boolean {
 }
 
 /** The largest c with c × factor / divisor ≤ limit under truncation; 0 when the limit is negative. */
-const largestWithin = (limit: bigint, factor: bigint, divisor: bigint): bigint => (limit < 0n ? 0n : ((limit + 1n) * divisor - 1n) / factor);
+const largestWithin = (limit: bigint, factor: bigint, divisor: bigint): bigint =>
+  limit < 0n ? 0n : ((limit + 1n) * divisor - 1n) / factor;
 
 /** The largest position (collateral units) that `isWithinExposureLimits` accepts on a side. */
 export function exposureRoom(input: Omit<ExposureInput, 'positionSizeCollateral'>): bigint {
