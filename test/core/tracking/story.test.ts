@@ -69,7 +69,7 @@ async function newWorld(count: number) {
   let branch = 0;
 
   const change = (work: (unit: TrackingUnit) => Promise<Changes>): Promise<void> =>
-    store.tracking.change(CHAIN, async (unit) => unit.tell(NOW, (await work(unit)).told));
+    store.tracking.change(CHAIN, async (unit) => unit.tell(NOW, (await work(unit)).journalEntries));
 
   /** Slots of the chain up to a block, by replaying it. */
   function slotsUpTo(height: number): Slot[] {
