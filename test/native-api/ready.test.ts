@@ -87,7 +87,7 @@ describe('GET /ready', () => {
   });
 
   it('is 503 while the events are far behind, and tells how fast they come nearer and how long it will take', async () => {
-    await chain.mine(1_500);
+    await chain.mine(800);
     const database: TestDatabase = await createTestDatabase();
     const proxy = await way();
     // A provider with short ranges and a slow disk.
@@ -149,7 +149,7 @@ describe('GET /ready', () => {
     expect(status).toBe(503);
   });
 
-  it('stays ready on the configuration that the chain itself gives while the backend is silent', async () => {
+  it('stays ready on the configuration that the chain itself gives while the backend is silent, and is 503 while prices are', async () => {
     const clock = createShiftedClock();
     const beside = await startSecondGateway(sandbox, { clock, hosts: { backendUrl: 'http://127.0.0.1:9' } });
     gateways.push(beside);
@@ -167,6 +167,20 @@ describe('GET /ready', () => {
     const venue = beside.gateway.venues.get(CHAIN);
     expect(venue?.feed.status()).toMatchObject({ configFrom: 'chain' });
     expect((await beside.get(`/v1/${CHAIN}/markets`)).status).toBe(200);
+    // Prices that are silent are another matter: the last ones are still listed.
+    sandbox.controls.prices.pauseFeed(true);
+    clock.move(60_000);
+    const silent = await eventually(
+      () => readyOf(beside),
+      ({ chain: { reasons } }) => reasons.join().includes('price'),
+    );
+    expect(silent.status).toBe(503);
+    expect(((await beside.get(`/v1/${CHAIN}/prices`)).body as { data: unknown[] }).data).toHaveLength(17);
+    sandbox.controls.prices.pauseFeed(false);
+    await eventually(
+      () => readyOf(beside),
+      ({ status }) => status === 200,
+    );
   });
 });
 
