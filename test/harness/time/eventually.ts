@@ -2,6 +2,8 @@ import { inspect } from 'node:util';
 
 /** What is read runs in this process, so every read takes time from what it waits for: reading takes at most a quarter of the time. */
 const PAUSE_PER_READ = 3;
+/** The longer a condition has not held, the more seldom it is read. */
+const SHARE_OF_WAIT = 1 / 20;
 const SHORTEST_PAUSE_MS = 1;
 const LONGEST_PAUSE_MS = 100;
 
@@ -11,12 +13,16 @@ export async function eventually<Value>(
   holds: (value: Value) => boolean,
   deadlineMs = 60_000,
 ): Promise<Value> {
+  const first = performance.now();
   const end = Date.now() + deadlineMs;
   for (;;) {
     const begun = performance.now();
     const value = await read();
     if (holds(value)) return value;
-    const pauseMs = Math.min(LONGEST_PAUSE_MS, Math.max(SHORTEST_PAUSE_MS, PAUSE_PER_READ * (performance.now() - begun)));
+    const pauseMs = Math.min(
+      LONGEST_PAUSE_MS,
+      Math.max(SHORTEST_PAUSE_MS, PAUSE_PER_READ * (performance.now() - begun), SHARE_OF_WAIT * (begun - first)),
+    );
     if (Date.now() > end) throw new Error(`the condition did not come true within ${deadlineMs} ms; last seen: ${describe(value)}`);
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
