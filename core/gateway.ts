@@ -21,7 +21,7 @@ import type { Logger } from './ports/log.js';
 import type { Clock, RandomBytes } from './ports/clock.js';
 import type { BlockHead } from './types.js';
 
-/** One chain with its ports bound; every use case takes it first. */
+/** One chain with its ports bound. Use cases take the gateway first, then the venue. */
 export interface Venue {
   readonly definition: ChainDefinition & { readonly slug: ChainSlug };
   readonly chain: Chain;
@@ -32,7 +32,7 @@ export interface Venue {
   readonly candles: CandleRecorder;
   readonly clock: Clock;
   readonly log: Logger;
-  /** State of the head watch; the only mutable part, written only by `core/indexer/watch-head.ts`. */
+  /** What the indexer knows of the chain: the only mutable part. `core/indexer/watch-head.ts` writes it, apart from `followed`. */
   readonly state: VenueState;
 }
 

@@ -15,7 +15,7 @@ export interface ChainReconcilerOptions extends LaneOptions {
   readonly fence: LaneFence;
   readonly delivery: Delivery;
   /** Mutex: nonces are assigned and reset by one task at a time. */
-  readonly numbers: Mutex;
+  readonly nonceMutex: Mutex;
   readonly inHand: InFlightJobs;
   readonly budget: Pick<DailyBudget, 'refresh'>;
   /** Whether the lease is still held. */
@@ -47,7 +47,7 @@ const USUAL_GAS = 500_000n;
 const MOST_GAPS = 20;
 
 export function createChainReconciler(options: ChainReconcilerOptions): ChainReconciler {
-  const { definition, wallet, node, store, settings, clock, log, onStep, fence, delivery, numbers, inHand, budget, isOurs, paceMs } =
+  const { definition, wallet, node, store, settings, clock, log, onStep, fence, delivery, nonceMutex, inHand, budget, isOurs, paceMs } =
     options;
   const { slug } = definition;
   const memory: SettleMemory = { doubts: new Map(), isOneBranch: false };
@@ -97,7 +97,7 @@ export function createChainReconciler(options: ChainReconcilerOptions): ChainRec
     const oddity = await alignNonces(nonce, numbered);
     hasLooked = true;
     if (oddity === null) fence.clear('nonce');
-    else fence.meet('nonce', oddity);
+    else fence.report('nonce', oddity);
     // Jobs started meanwhile may have recorded problems that this check cannot see; an accepted transaction clears them as well.
     const isQuiet = begun.size === 0 && !numbered.some(isUnsent);
     if (isQuiet) fence.clear('node');
@@ -109,7 +109,7 @@ export function createChainReconciler(options: ChainReconcilerOptions): ChainRec
     const result = await count.hear(nonce, numbered.at(-1)?.nonce ?? -1);
     if (result !== 'believed') return `its node counts ${result.strangers} transactions of its wallet that were not sent from here`;
     if (numbered.length > 0) return fillHoles(numbered, nonce);
-    await numbers(() => store.resetLane(slug, wallet.address, nonce));
+    await nonceMutex(() => store.resetLane(slug, wallet.address, nonce));
     return null;
   }
 
@@ -132,7 +132,7 @@ export function createChainReconciler(options: ChainReconcilerOptions): ChainRec
   /** A lack of funds ends when the node accepts a transaction; if none is open, when the balance suffices. */
   async function judgeFunds(isQuiet: boolean, balance: bigint): Promise<void> {
     const usual = USUAL_GAS * firstFees(await delivery.currentFees(), settings).maxFeePerGas;
-    if (balance < usual) fence.meet('funds', `its wallet ${wallet.address} has too little to pay for gas`);
+    if (balance < usual) fence.report('funds', `its wallet ${wallet.address} has too little to pay for gas`);
     else if (isQuiet && balance >= delivery.wanting()) fence.clear('funds');
   }
 
@@ -142,7 +142,7 @@ export function createChainReconciler(options: ChainReconcilerOptions): ChainRec
     if (!next || chainNonce === null) waiting = null;
     else if (waiting?.nonce !== chainNonce) waiting = { nonce: chainNonce, since: clock.now() };
     if (waiting === null || clock.now() - waiting.since < settings.jammedMs) return fence.clear('stuck');
-    fence.meet('stuck', `its transaction ${waiting.nonce} waits for a block`, waiting.since);
+    fence.report('stuck', `its transaction ${waiting.nonce} waits for a block`, waiting.since);
   }
 
   return {

@@ -43,7 +43,7 @@ export async function confirmReceipts(parts: Parts, numbered: readonly RelayJob[
   const settled = [...waiting, ...recent].flatMap((job) => settledBy(job, receipts));
   if (settled.length > 0) (await store.settle(slug, settled)).forEach(onStep);
   for (const job of waiting) if (!receiptOf(job, receipts)) await doubt(parts, job, chainNonce);
-  for (const job of recent) if (!receiptOf(job, receipts) && job.mined !== null) await revertTo(parts, job);
+  for (const job of recent) if (!receiptOf(job, receipts) && job.mined !== null) await reopenJob(parts, job);
   const ids = new Set(waiting.map(({ id }) => id));
   for (const id of memory.doubts.keys()) if (!ids.has(id)) memory.doubts.delete(id);
   memory.isOneBranch = gone.length === 0;
@@ -107,7 +107,7 @@ function outcomeOf({ attempts }: RelayJob, { hash, succeeded }: Receipt): 'mined
 }
 
 /** Its block was reorganised away, and no other block has it. */
-async function revertTo({ store, slug, clock, log, onStep }: Parts, job: RelayJob): Promise<void> {
+async function reopenJob({ store, slug, clock, log, onStep }: Parts, job: RelayJob): Promise<void> {
   log.warn('relay.block-gone', { job: job.id });
   onStep(await store.unsettle(slug, job.id, clock.now()));
 }

@@ -70,7 +70,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     fees = { value, at: clock.now() };
     const { maxFeePerGas } = settings;
     if (value.baseFee <= maxFeePerGas) fence.clear('fees');
-    else fence.meet('fees', `gas costs ${gwei(value.baseFee)} gwei, and the most it may pay is ${gwei(maxFeePerGas)}`);
+    else fence.report('fees', `gas costs ${gwei(value.baseFee)} gwei, and the most it may pay is ${gwei(maxFeePerGas)}`);
     return value;
   }
 
@@ -123,11 +123,12 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   /** Updates the lane's health from a node's answer. */
   function updateLaneHealth(job: RelayJob, { verdict, note }: SendVerdict): void {
     if (verdict === 'nonce-too-low') fence.clear('node');
-    if (verdict === 'unknown' || verdict === 'underpriced') fence.meet('node', `its node does not take transactions (${note ?? verdict})`);
+    if (verdict === 'unknown' || verdict === 'underpriced')
+      fence.report('node', `its node does not take transactions (${note ?? verdict})`);
     if (verdict !== 'no-funds') return;
     const last = job.attempts.at(-1);
     wanting = last ? (last.isNoOp ? NO_OP_GAS : job.gas) * last.maxFeePerGas : 0n;
-    fence.meet('funds', `its wallet ${wallet.address} has too little to pay for gas`);
+    fence.report('funds', `its wallet ${wallet.address} has too little to pay for gas`);
   }
 
   const reread = async (job: RelayJob): Promise<RelayJob> => (await store.job(slug, job.id)) ?? job;

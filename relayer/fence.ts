@@ -11,7 +11,7 @@ const AGAIN_MS = 30_000;
 
 export interface LaneFence {
   /** Records a problem. `since` is when it began, if that is known to be earlier. */
-  meet(cause: FenceCause, reason: string, since?: number): void;
+  report(cause: FenceCause, reason: string, since?: number): void;
   clear(cause: FenceCause): void;
   has(cause: FenceCause): boolean;
   /** The problem that blocks the lane; null while the lane may send. */
@@ -67,7 +67,7 @@ export function createFence({ slug, wallet, store, settings, clock, log }: Fence
   }
 
   return {
-    meet(cause, reason, since = clock.now()) {
+    report(cause, reason, since = clock.now()) {
       problems.set(cause, { cause, reason, since: problems.get(cause)?.since ?? since });
     },
     clear: (cause) => void problems.delete(cause),

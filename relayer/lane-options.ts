@@ -32,7 +32,7 @@ export interface DeliveryOptions {
   /** Called with every step of a job, after it is stored. */
   readonly onStep: (job: RelayJob) => void;
   /** Records why nothing can be sent, and when sending works again. */
-  readonly fence: Pick<LaneFence, 'meet' | 'clear'>;
+  readonly fence: Pick<LaneFence, 'report' | 'clear'>;
   /** A nonce is already used: the receipts should be checked soon. */
   readonly onNonceTooLow: () => void;
 }

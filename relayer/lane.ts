@@ -55,7 +55,7 @@ export function createLane(options: LaneOptions): Lane {
     onStep,
     fence,
     delivery,
-    numbers: nonceMutex,
+    nonceMutex,
     inHand,
     budget,
     isOurs,
@@ -83,7 +83,7 @@ export function createLane(options: LaneOptions): Lane {
   }
 
   function failed(error: unknown): void {
-    fence.meet('node', failureOf(error));
+    fence.report('node', failureOf(error));
     log.warn('relay.lane-failed', { wallet: address, error });
   }
 

@@ -25,7 +25,7 @@ export function createSigning({ definition, wallet, store, clock, log, onStep, f
       ? { to: wallet.address, data: '0x' as const, gas: NO_OP_GAS }
       : { to: definition.diamond, data: job.data, gas: job.gas };
     const signed = await wallet.sign({ chainId: definition.chainId, nonce: job.nonce, ...call, ...offer }).catch((error: unknown) => {
-      fence.meet('key', 'its key cannot be used');
+      fence.report('key', 'its key cannot be used');
       throw error;
     });
     fence.clear('key');

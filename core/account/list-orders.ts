@@ -17,7 +17,7 @@ export interface Page<Item> {
   nextCursor: string | null;
 }
 
-/** Orders that rest, wait for the oracle or can be reclaimed, newest first. */
+/** Orders that are prepared, rest, wait for the oracle or can be reclaimed, newest first. */
 export async function listOpenOrders(gateway: Gateway, venue: Venue, trader: Address): Promise<Order[]> {
   await backfillTrader(gateway, venue, trader);
   return describeAll(gateway, venue, trader, await gateway.store.account.liveOrders(venue.definition.slug, trader));

@@ -52,7 +52,7 @@ async function backfillAt(gateway: Gateway, venue: Venue, trader: Address, curso
 
 async function backfill(unit: TrackingUnit, trader: Address, cursor: ChainCursor, events: readonly ChainEvent[]) {
   const changes = await applyFresh(unit, await unseen(unit, events));
-  unit.meet(trader, cursor.number);
+  unit.markBackfilled(trader, cursor.number);
   return { block: cursor.number, changes };
 }
 

@@ -83,7 +83,7 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
       ownCursor = null;
       return true;
     }
-    await checkTimeouts(reached);
+    await applyUnloggedChanges(reached);
     return false;
   }
 
@@ -96,10 +96,10 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
   }
 
   /** Changes that no log reports: oracle timeouts, failed transactions and expired orders. */
-  async function checkTimeouts(cursor: ChainCursor): Promise<void> {
-    const patience = timeoutBlocks(venue);
-    const waiting = await tracking.waiting(slug, cursor.number - (patience ?? 0n));
-    if (waiting.unanswered && patience !== null) await timeOut(gateway, venue, cursor, patience);
+  async function applyUnloggedChanges(cursor: ChainCursor): Promise<void> {
+    const timeoutAfter = timeoutBlocks(venue);
+    const waiting = await tracking.waiting(slug, cursor.number - (timeoutAfter ?? 0n));
+    if (waiting.unanswered && timeoutAfter !== null) await timeOut(gateway, venue, cursor, timeoutAfter);
     if (waiting.sent) await watchHashes(gateway, venue, cursor, silent);
     silent = new Map();
   }

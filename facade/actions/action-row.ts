@@ -38,7 +38,7 @@ export const l1Row = <Schema extends z.ZodType>(type: string, schema: Schema, ve
   verdict: verdict as Verdict<unknown>,
 });
 
-/** Custody actions are refused before the signer is looked up, so that the client gets this reason instead of "unknown signer". */
+/** Actions of custody, vaults and sub-accounts are refused before the signer is looked up, so that the client gets this reason instead of "unknown signer". */
 export const refusedByType = (row: ActionRow, text: string): ActionRow => ({ ...row, byType: () => text });
 
 export const userRow = (type: string, signed: UserSignedType, verdict: Verdict<UserSigned['values']>): ActionRow => ({

@@ -8,7 +8,7 @@ const TRADE_ACTIONS: readonly ActionRow[] = Object.entries(TRADE_SCHEMAS).flatMa
   isTradeType(type) ? [l1Row(type, schema, { kind: 'trade', type })] : [],
 );
 
-/** All supported actions. */
+/** Every action with a row: those that trade, those of agents, those without effect, and those that are refused with a reason. */
 export const ACTIONS: ReadonlyMap<string, ActionRow> = new Map(
   [...TRADE_ACTIONS, ...AGENT_ACTIONS, ...NO_OP_ACTIONS, ...REFUSED_ACTIONS].map((row) => [row.type, row]),
 );

@@ -57,8 +57,8 @@ const STAKING_TYPES = [
   userSigned('StakingLinkDisableTradingUser', NETWORK, 'address tradingUser', NONCE),
 ];
 
-/** An action is named like its signed type with a lower-case first letter; a few have names of their own. */
-const OWN_NAMES: Readonly<Record<string, string>> = { Withdraw: 'withdraw3', CDeposit: 'cDeposit', CWithdraw: 'cWithdraw' };
+/** An action is named like its signed type with a lower-case first letter; one has a name of its own. */
+const OWN_NAMES: Readonly<Record<string, string>> = { Withdraw: 'withdraw3' };
 const actionName = (name: string): string => OWN_NAMES[name] ?? `${name.charAt(0).toLowerCase()}${name.slice(1)}`;
 
 /** Hashed as sent, so they need no canonical form. */

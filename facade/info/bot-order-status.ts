@@ -49,5 +49,5 @@ export function isAboutToRest({ order, manner, answered }: ExchangeRecord, order
 }
 
 /** An immediate order whose reply is still pending: it is not listed, and no update reports it as open. */
-export const isUnanswered = ({ order, manner, answered }: ExchangeRecord): boolean =>
+export const isReplyPending = ({ order, manner, answered }: ExchangeRecord): boolean =>
   manner === 'market' && order.style.kind === 'limit' && order.style.tif !== 'Gtc' && answered !== 'resting';

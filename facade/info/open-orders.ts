@@ -9,7 +9,7 @@ import type { SeenOrder } from '../../core/ports/stores/history.js';
 import type { KnownProtection, Protection } from '../../core/ports/stores/protections.js';
 import { askedLevel, keptPrice } from '../trade/plan/asked-level.js';
 import type { ExchangeRecord } from '../../core/ports/stores/exchange.js';
-import { isUnanswered } from './bot-order-status.js';
+import { isReplyPending } from './bot-order-status.js';
 import { isTrade, showOrder, showProtection, showRecord, sizeOf, type FrontendOrder, type Whose } from './order-shapes.js';
 
 interface Found extends Whose {
@@ -99,7 +99,7 @@ function restingOrders({ universe, config, orders, protections, ofOrders, ofProt
     const asset = universe.assets[seen.order.pairIndex];
     if (!asset) continue;
     const record = ofOrders.get(seen.id);
-    if (record && isUnanswered(record)) continue;
+    if (record && isReplyPending(record)) continue;
     const base = sizeOf(config, seen);
     const children = protections
       .filter(({ tradeIndex }) => tradeIndex === restingSlot(seen))

@@ -2,7 +2,7 @@ import type { SeenOrder } from '../../core/ports/stores/history.js';
 import type { Order } from '../../core/domain/order.js';
 import type { JournalEntry, JournalFact } from '../../core/ports/stores/journal.js';
 import type { ExchangeRecord } from '../../core/ports/stores/exchange.js';
-import { isAboutToRest, isUnanswered, recordStatus } from '../info/bot-order-status.js';
+import { isAboutToRest, isReplyPending, recordStatus } from '../info/bot-order-status.js';
 import { withCancelWords } from '../info/cancel-words.js';
 import { fillsOf, sizeOfFills, type OrderFills } from '../info/order-fills.js';
 import { isTrade, showOrder, statusOf, type OrderWithStatus, type Whose } from '../info/order-shapes.js';
@@ -111,7 +111,7 @@ function showChange(whose: Whose, { id, order, before }: Change, { standing, rec
   const orders = record.legs.flatMap(({ orderId }) => (orderId === null ? [] : (standing.get(orderId) ?? [])));
   if (isAboutToRest(record, orders, whose.venue.clock.now())) return null;
   const shown = recordStatus(whose, record, orders, fills);
-  return shown?.status === 'open' && isUnanswered(record) ? null : shown;
+  return shown?.status === 'open' && isReplyPending(record) ? null : shown;
 }
 
 const gone = (before: Order, now: number): Order | null =>

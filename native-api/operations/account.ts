@@ -36,7 +36,7 @@ export const accountOperations: readonly Operation[] = [
     method: 'GET',
     path: '/account/:address/orders',
     auth: 'reader',
-    summary: 'Orders that rest, wait for the oracle or can be reclaimed, newest first, wherever they were made.',
+    summary: 'Orders that are prepared, rest, wait for the oracle or can be reclaimed, newest first, wherever they were made.',
     params: AccountPath,
     reply: OrderList,
     handle: async ({ gateway, venue, caller }) => ({

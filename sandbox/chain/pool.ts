@@ -136,12 +136,12 @@ export function createPool(engine: Engine, announce: (tx: PoolTransaction) => vo
     const hashes = await engine.inOneGo(raws.map((raw) => ({ method: 'eth_sendRawTransaction', params: [raw] })));
     const seen = hashes && (await engine.inOneGo(hashes.map((hash) => ({ method: 'eth_getTransactionByHash', params: [hash] }))));
     if (seen?.every((tx) => tx !== null)) return seen as readonly PoolTransaction[];
-    await revertTo();
+    await restorePool();
     return null;
   }
 
   /** Removes transactions that only the engine has, and restores those they replaced. */
-  async function revertTo(): Promise<void> {
+  async function restorePool(): Promise<void> {
     const waiting = (await engine.ask<PoolTransaction[]>('eth_pendingTransactions')).map(({ hash }) => hash);
     for (const hash of waiting) if (!entries.has(hash)) await engine.ask('hardhat_dropTransaction', [hash]);
     const left = new Set(waiting);

@@ -40,13 +40,13 @@ class NodeSocket extends WebSocket {
 }
 
 let bench: ClientBench;
-let revertTo: () => void;
+let restoreGlobal: () => void;
 beforeAll(async () => {
-  revertTo = replaceGlobal('WebSocket', NodeSocket);
+  restoreGlobal = replaceGlobal('WebSocket', NodeSocket);
   bench = await startClientBench();
 });
 afterAll(async () => {
-  revertTo();
+  restoreGlobal();
   await bench.stop();
 });
 

@@ -23,7 +23,7 @@ import { replaceGlobal } from '../harness/process/replace-global.js';
 import { describeClient } from './describe-client.js';
 
 let bench: ClientBench;
-let revertTo: () => void;
+let restoreGlobal: () => void;
 const theirs = { base: BASE_URLS.PRODUCTION, stream: WSS_URLS.PRODUCTION };
 beforeAll(async () => {
   // It prints every order, and that Node has no socket of its own.
@@ -33,10 +33,10 @@ beforeAll(async () => {
   BASE_URLS.PRODUCTION = bench.base;
   WSS_URLS.PRODUCTION = bench.stream;
   // As a module it looks for the socket's package here.
-  revertTo = replaceGlobal('require', createRequire(import.meta.url));
+  restoreGlobal = replaceGlobal('require', createRequire(import.meta.url));
 });
 afterAll(async () => {
-  revertTo();
+  restoreGlobal();
   Object.assign(BASE_URLS, { PRODUCTION: theirs.base });
   Object.assign(WSS_URLS, { PRODUCTION: theirs.stream });
   await bench.stop();

@@ -143,7 +143,7 @@ export function createTrackingUnit(steps: Steps, chain: ChainSlug): TrackingUnit
     recordReferrals(referrals) {
       if (referrals.length > 0) leave(sql.RECORD_REFERRALS, { rows: referralRows(referrals) });
     },
-    meet(trader, block) {
+    markBackfilled(trader, block) {
       leave(sql.MEET, { trader, block });
     },
     tell(at, entries) {

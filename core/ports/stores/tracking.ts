@@ -116,7 +116,7 @@ export interface TrackingUnit {
   /** Referral events; idempotent. `orphanAbove` undoes them with all others. */
   recordReferrals(referrals: readonly Referral[]): void;
   /** Marks the trader's open orders as backfilled at the block. */
-  meet(trader: Address, block: bigint): void;
+  markBackfilled(trader: Address, block: bigint): void;
   /** Appends to the journals of the accounts; once and last. */
   tell(at: number, entries: readonly { readonly trader: Address; readonly fact: JournalFact }[]): void;
 }

@@ -56,7 +56,7 @@ async function fire(gateway: Gateway, venue: Venue, cancel: ScheduledCancel, beg
   if (begun.size >= MOST_REMEMBERED) begun.clear();
   const since = begun.get(cancel.action) ?? clock.now();
   begun.set(cancel.action, since);
-  const isDone = await revertTo(gateway, venue, cancel, ready).catch((error: unknown) => {
+  const isDone = await fireSchedule(gateway, venue, cancel, ready).catch((error: unknown) => {
     log.warn('relay.schedule-failed', { trader: cancel.trader, error });
     return false;
   });
@@ -82,7 +82,7 @@ async function readyFor(gateway: Gateway, venue: Venue, { trader, agent, action 
 }
 
 /** True when nothing is left that the schedule covers. */
-async function revertTo(gateway: Gateway, venue: Venue, cancel: ScheduledCancel, { caller, signed }: Ready): Promise<boolean> {
+async function fireSchedule(gateway: Gateway, venue: Venue, cancel: ScheduledCancel, { caller, signed }: Ready): Promise<boolean> {
   const { trader, dueAt } = cancel;
   const live = await gateway.store.account.liveOrders(cancel.chain, trader);
   // Orders placed after the schedule fired are not covered.

@@ -102,7 +102,7 @@ async function cancelOrder(work: Work, item: number, known: KnownOrder): Promise
   if (now.orderKey === null && (await isNeverSent(work, now.id))) return GONE;
   const level = levelTarget(now);
   if (level !== null) return removeLevel(work, item, level);
-  const intent = revertTo(venue, now);
+  const intent = cancelIntentOf(venue, now);
   if (intent === null) return { kind: 'executing', reclaimableAt: reclaimableAt(venue, now.order) ?? null };
   const isSent = await sendCancel(work, item, intent, now.id).catch(async (error: unknown) => {
     // Checked again before the error is returned: the order may have been filled meanwhile.
@@ -124,7 +124,7 @@ async function isNeverSent({ gateway, venue }: Work, id: bigint): Promise<boolea
   return own.length > 0 && own.every(({ state }) => state === 'refused' || state === 'replaced');
 }
 
-function revertTo(venue: Venue, { order, orderKey }: KnownOrder): Intent | null {
+function cancelIntentOf(venue: Venue, { order, orderKey }: KnownOrder): Intent | null {
   if (orderKey === null) return null;
   if (order.status === 'open') return { kind: 'withdraw', tradeIndex: indexOf(orderKey) };
   const isUnanswered = order.status === 'timed_out' || (order.status === 'pending' && isOverdue(venue, order));

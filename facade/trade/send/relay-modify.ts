@@ -85,7 +85,7 @@ export async function relayModify(
   if (refusal !== null) return { kind: 'guarded', refusal };
   // A level is overwritten in place, so that the position is never without it.
   const isOverwritten = overwrites(plan, target);
-  const kept = isOverwritten ? null : await revertTo(gateway, venue, caller, action, { ...request, target });
+  const kept = isOverwritten ? null : await cancelTarget(gateway, venue, caller, action, { ...request, target });
   if (kept !== null) return kept;
   const left = Math.max(0, end - venue.clock.now());
   const [placed] = await relayOrders(gateway, venue, caller, action, { items: [item], holdMs: left });
@@ -95,7 +95,7 @@ export async function relayModify(
 }
 
 /** null if the target was canceled and can be replaced. */
-async function revertTo(
+async function cancelTarget(
   gateway: Gateway,
   venue: Venue,
   caller: AgentCaller,
