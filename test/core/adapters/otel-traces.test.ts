@@ -78,9 +78,9 @@ describe('traces', () => {
       const { cache } = createRequire(import.meta.url);
       // The library of metrics loads the bare interface for itself.
       const loaded = () => Object.keys(cache).filter((file) => /@opentelemetry\\/(?!api\\/)/.test(file)).length;
-      await import('${dist}/compose.js');
+      await import('${dist}/app/compose/gateway.js');
       const before = loaded();
-      await import('${dist}/core/adapters/otel-traces.js');
+      await import('${dist}/core/adapters/telemetry/otel-traces.js');
       console.log(JSON.stringify({ before, after: loaded() > 0 }));
       process.exit(0);`;
     const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' });

@@ -155,7 +155,7 @@ describe('many at once', () => {
   it('leave nothing open that keeps a process alive', async () => {
     const node = await startFaultyNode(answer);
     const [place, client] = ['rpc-place.ts', 'rpc-post.ts'].map((name) =>
-      fileURLToPath(new URL(`../../../../core/adapters/viem-chain/${name}`, import.meta.url)),
+      fileURLToPath(new URL(`../../../../core/adapters/evm/${name}`, import.meta.url)),
     );
     const program = `
       const { rpcPlace } = await import(${JSON.stringify(place)});
