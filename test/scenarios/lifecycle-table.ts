@@ -47,7 +47,7 @@ export const ORDER_ROWS: readonly Row[] = [
   {
     row: 'the transaction is mined but reverted, hash unknown',
     move: 'prepared → expired',
-    proof: elsewhere('core/tracking/failed-orders.test.ts', 'lapses while nobody knows the hash'),
+    proof: elsewhere('core/indexer/failed-orders.test.ts', 'lapses while nobody knows the hash'),
   },
   { row: 'expiresAt passes, nothing on chain', move: 'prepared → expired', proof: 'lapsed' },
   {
@@ -66,7 +66,7 @@ export const ORDER_ROWS: readonly Row[] = [
   {
     row: 'a hash of an expired order becomes known',
     move: 'expired → expired',
-    proof: elsewhere('core/tracking/failed-orders.test.ts', 'nobody has ever seen does not keep the order alive'),
+    proof: elsewhere('core/indexer/failed-orders.test.ts', 'nobody has ever seen does not keep the order alive'),
   },
   { row: 'the oracle executes', move: 'pending → filled', proof: 'executed' },
   {
@@ -104,7 +104,7 @@ export const ORDER_ROWS: readonly Row[] = [
     row: 'the block that holds the event is reorganised away, one to five blocks deep',
     move: null,
     proof: elsewhere(
-      'core/tracking/own-reorganisation.test.ts',
+      'core/indexer/own-reorganisation.test.ts',
       'that takes back %s, %i blocks deep, leaves the order as the chain has it, and tells the way there',
     ),
   },
@@ -136,17 +136,17 @@ export const ORDER_ROWS: readonly Row[] = [
   {
     row: 'the level is set after its order had expired',
     move: 'expired → open',
-    proof: elsewhere('core/tracking/level-orders.test.ts', 'land after it had expired, and it rests'),
+    proof: elsewhere('core/indexer/level-orders.test.ts', 'land after it had expired, and it rests'),
   },
   {
     row: 'the transaction that sets the level is mined but reverted',
     move: 'prepared → rejected',
-    proof: elsewhere('core/tracking/level-orders.test.ts', 'that failed reject it once their hash is known'),
+    proof: elsewhere('core/indexer/level-orders.test.ts', 'that failed reject it once their hash is known'),
   },
   {
     row: 'the block that set, moved, removed or hit the level is reorganised away, one to five blocks deep',
     move: null,
-    proof: elsewhere('core/tracking/level-orders.test.ts', 'that takes back %s leaves it as it was, however deep'),
+    proof: elsewhere('core/indexer/level-orders.test.ts', 'that takes back %s leaves it as it was, however deep'),
   },
   {
     row: 'an update of a pending request is refused',

@@ -2,7 +2,7 @@ import { createOnchainConfig } from '../../../core/adapters/evm/market-config/on
 import { systemClock } from '../../../core/adapters/system/clock.js';
 import type { MarketConfig } from '../../../core/domain/market.js';
 import { createFaultProxy, type FaultProxy } from '../../../sandbox/fault-proxy.js';
-import { createUpstream, json, type Upstream } from '../../core/adapters/backend-feed/upstream.js';
+import { createUpstream, json, type Upstream } from '../../core/adapters/backend/upstream.js';
 import { newTrader } from '../../harness/traders/chain-trader.js';
 import { eventually } from '../../harness/time/eventually.js';
 import { startSecondGateway, type SecondGatewayOptions, type SecondGateway } from '../../harness/venue/second-gateway.js';

@@ -3,7 +3,7 @@ import { eventually } from '../../../harness/time/eventually.js';
 import { startSecondGateway, type SecondGateway } from '../../../harness/venue/second-gateway.js';
 import type { TestVenue } from '../../../harness/venue/own-venue.js';
 import { sharedVenue } from '../../../harness/venue/shared-venue.js';
-import { createUpstream, json, type Upstream } from '../backend-feed/upstream.js';
+import { createUpstream, json, type Upstream } from '../backend/upstream.js';
 
 const BASE = '/v1/arbitrum-sepolia';
 let sandbox: TestVenue;
