@@ -78,7 +78,7 @@ export const ORDER_ROWS: readonly Row[] = [
   {
     row: 'it times out and is reclaimed while nobody looks',
     move: 'pending → canceled',
-    proof: elsewhere('scenarios/killed-gateway.test.ts', 'finds what timed out and was reclaimed while it was dead'),
+    proof: elsewhere('scenarios/killed-gateway.test.ts', 'finds what was reclaimed while it was dead'),
   },
   { row: 'the oracle answers late and executes', move: 'timed_out → filled', proof: 'late' },
   { row: 'the oracle answers late and the contracts refuse', move: 'timed_out → rejected', proof: 'late' },
@@ -91,7 +91,7 @@ export const ORDER_ROWS: readonly Row[] = [
   {
     row: 'a change of size is mined, withdrawal and new order in one transaction',
     move: 'open → open',
-    proof: elsewhere('native-api/update-order.test.ts', 'changes its size in one transaction, under the same id'),
+    proof: elsewhere('native-api/update-order.test.ts', 'changes its price and its size in one transaction each, under the same id'),
   },
   { row: 'the trigger executes', move: 'open → filled', proof: 'triggered' },
   { row: 'the trigger is cancelled, and a later one executes', move: 'open → filled', proof: 'tried in vain' },
@@ -146,7 +146,7 @@ export const ORDER_ROWS: readonly Row[] = [
   {
     row: 'the block that set, moved, removed or hit the level is reorganised away, one to five blocks deep',
     move: null,
-    proof: elsewhere('core/indexer/level-orders.test.ts', 'that takes back %s leaves it as it was, however deep'),
+    proof: elsewhere('core/indexer/level-orders.test.ts', 'leaves it as it was, whatever it takes back, however deep'),
   },
   {
     row: 'an update of a pending request is refused',
@@ -156,7 +156,7 @@ export const ORDER_ROWS: readonly Row[] = [
   {
     row: 'DELETE of a timed-out request returns the reclaim',
     move: null,
-    proof: elsewhere('native-api/cancel-order.test.ts', 'says from when an unanswered request can be reclaimed, and reclaims it then'),
+    proof: elsewhere('native-api/cancel-order.test.ts', 'says from when an unanswered request can be reclaimed, reclaims it then'),
   },
 ];
 
@@ -184,7 +184,7 @@ export const POSITION_ROWS: readonly Row[] = [
   {
     row: 'collateral is added and removed',
     move: null,
-    proof: elsewhere('native-api/update-position.test.ts', '%s what a leverage of three decimals can express, and tells how much that is'),
+    proof: elsewhere('native-api/update-position.test.ts', '%s what a leverage of three decimals can express, and says how much that is'),
   },
   {
     row: 'its change is refused, times out and is reclaimed',

@@ -10,7 +10,7 @@ const SCRIPT = `
   import { reachDatabase } from '${STORE}/connect-database.js';
   import { createLeaseKeeper } from '${STORE}/lease-keeper.js';
   import { listenToJournal } from '${STORE}/journal-listener.js';
-  import { systemClock } from '${STORE}/../system-clock.js';
+  import { systemClock } from '${STORE}/../system/clock.js';
 
   const log = { debug() {}, info() {}, warn() {}, error() {}, child: () => log };
   const url = process.env.DATABASE_URL;
