@@ -59,7 +59,10 @@ interface Ran {
 
 const runMigrate = (url: string): Promise<Ran> =>
   new Promise((resolve) => {
-    const child = spawn(process.execPath, ['--import', 'tsx', 'app/commands/migrate.ts'], { cwd: root, env: { ...process.env, DATABASE_URL: url } });
+    const child = spawn(process.execPath, ['--import', 'tsx', 'app/commands/migrate.ts'], {
+      cwd: root,
+      env: { ...process.env, DATABASE_URL: url },
+    });
     let said = '';
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (bytes: Buffer) => (said += bytes.toString()));
     child.on('close', (code) => resolve({ code, said }));
