@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import type { Logger } from '../core/ports/log.js';
 import type { Clock } from '../core/ports/clock.js';
 import { redactText } from '../core/observability/redact.js';
-import { StartError } from '../core/config/start-error.js';
+import { StartError } from '../core/errors.js';
 
 /** A second signal within this time is the same Ctrl-C: a terminal sends it to the whole group and npm forwards it once more. */
 const SAME_SIGNAL_MS = 500;

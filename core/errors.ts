@@ -173,3 +173,8 @@ export function retryAfterSeconds(error: GatewayError): number | null {
   if (error.code === 'RATE_LIMITED') return (error as GatewayError<'RATE_LIMITED'>).details.retryAfterSeconds;
   return error.code === 'NOT_READY' ? OUTAGE_SECONDS : null;
 }
+
+/** Why the program cannot start: one sentence without secrets. The main program prints it and exits with 1. */
+export class StartError extends Error {
+  override readonly name: string = 'StartError';
+}

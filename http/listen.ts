@@ -4,8 +4,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { ConnectionLimits } from '../core/access/entrance.js';
 import { addressBucket, clientAddress, isTrustedPeer, type TrustedProxies } from '../core/access/client-address.js';
-import { GatewayError } from '../core/errors.js';
-import { StartError } from '../core/config/start-error.js';
+import { GatewayError, StartError } from '../core/errors.js';
 
 /** Handles upgrade requests. */
 export interface Upgrades {

@@ -30,15 +30,15 @@ export function sendBytes(response: ServerResponse, status: number, type: string
   if (request.complete || !announcesBody(request)) return void response.end(bytes);
   response.setHeader('Connection', 'close');
   response.write(bytes);
-  linger(request, () => response.end());
+  linger(request, LINGER_BYTES, () => response.end());
 }
 
 export const announcesBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || (headers['content-length'] !== undefined && headers['content-length'] !== '0');
 
 /** The reply was sent before the request was complete: closing at once would reset the connection and lose the reply. */
-function linger(request: IncomingMessage, done: () => void): void {
-  let left = LINGER_BYTES;
+export function linger(request: IncomingMessage, bytes: number, done: () => void): void {
+  let left = bytes;
   const patience = setTimeout(done, LINGER_MS);
   const finish = (): void => {
     clearTimeout(patience);

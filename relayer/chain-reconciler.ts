@@ -8,7 +8,7 @@ import { firstFees } from './fees.js';
 import type { InFlightJobs } from './in-flight-jobs.js';
 import type { LaneOptions } from './lane-options.js';
 import type { Mutex } from './mutex.js';
-import { confirmReceipts, type SettleMemory } from './confirm-receipts.js';
+import { confirmReceipts, type ReceiptMemory } from './confirm-receipts.js';
 import { NO_OP_GAS } from './sign-jobs.js';
 
 export interface ChainReconcilerOptions extends LaneOptions {
@@ -26,13 +26,13 @@ export interface ChainReconcilerOptions extends LaneOptions {
 /** Reconciles a lane with the chain: receipts, nonce gaps, fees, funds, and the next step of each open job. */
 export interface ChainReconciler {
   isDue(): boolean;
-  hasLooked(): boolean;
+  hasChecked(): boolean;
   /** No nonce below this is free, by the last accepted count. */
-  leastNonce(): number;
+  minNonce(): number;
   blockSeen(): void;
   /** Runs beside the lane and skips jobs that are being started. True if jobs of the wallet are open. */
-  look(): Promise<boolean>;
-  lookAtChain(open: readonly RelayJob[], begun?: ReadonlySet<bigint>): Promise<void>;
+  reconcile(): Promise<boolean>;
+  checkChain(open: readonly RelayJob[], begun?: ReadonlySet<bigint>): Promise<void>;
   /** Another replica owned the lane in the meantime. */
   forget(): void;
 }
@@ -50,27 +50,27 @@ export function createChainReconciler(options: ChainReconcilerOptions): ChainRec
   const { definition, wallet, node, store, settings, clock, log, onStep, fence, delivery, nonceMutex, inHand, budget, isOurs, paceMs } =
     options;
   const { slug } = definition;
-  const memory: SettleMemory = { doubts: new Map(), isOneBranch: false };
+  const memory: ReceiptMemory = { doubts: new Map(), isOneBranch: false };
   const nextOfOurs = async (): Promise<number> => (await store.lane(slug, wallet.address)).nextNonce ?? 0;
   const count = createChainCount({ clock, doubtMs: settings.doubtMs, nextOfOurs });
   /** The node's last count, accepted or not. */
   let chainNonce: number | null = null;
   /** True after one complete check: before it the free nonces are not known. */
-  let hasLooked = false;
+  let hasChecked = false;
   let isBlockSeen = true;
   let lookedAt = 0;
   let busyAt = 0;
   /** Since when the transaction with the next nonce on chain is open. */
   let waiting: { readonly nonce: number; readonly since: number } | null = null;
 
-  async function look(): Promise<boolean> {
+  async function reconcile(): Promise<boolean> {
     const begun = inHand.fromNow();
     const open = await store.open(slug, wallet.address);
     if (!isWorthIt(open)) return false;
     isBlockSeen = false;
     lookedAt = clock.now();
     await delivery.renewFees();
-    await lookAtChain(open, begun);
+    await checkChain(open, begun);
     const left = await store.open(slug, wallet.address);
     delivery.forgetAllBut([...left.map(({ id }) => id), ...begun]);
     judgeWait(left);
@@ -87,7 +87,7 @@ export function createChainReconciler(options: ChainReconcilerOptions): ChainRec
   }
 
   /** Receipts come first, because mined jobs need nothing more; then nonce gaps, which block all later nonces. */
-  async function lookAtChain(open: readonly RelayJob[], begun: ReadonlySet<bigint> = new Set()): Promise<void> {
+  async function checkChain(open: readonly RelayJob[], begun: ReadonlySet<bigint> = new Set()): Promise<void> {
     const numbered = open.filter(({ nonce }) => nonce !== null);
     const { nonce, balance } = await node.account(wallet.address);
     chainNonce = nonce;
@@ -95,7 +95,7 @@ export function createChainReconciler(options: ChainReconcilerOptions): ChainRec
     await confirmReceipts({ store, node, slug, wallet: wallet.address, clock, log, onStep, memory, doubtMs }, numbered, nonce);
     await budget.refresh(balance, numbered);
     const oddity = await alignNonces(nonce, numbered);
-    hasLooked = true;
+    hasChecked = true;
     if (oddity === null) fence.clear('nonce');
     else fence.report('nonce', oddity);
     // Jobs started meanwhile may have recorded problems that this check cannot see; an accepted transaction clears them as well.
@@ -148,13 +148,13 @@ export function createChainReconciler(options: ChainReconcilerOptions): ChainRec
   return {
     // After the clock was set back, the last check lies in the future and does not count.
     isDue: () => chainNonce === null || isBlockSeen || clock.now() < lookedAt || clock.now() - lookedAt >= paceMs,
-    hasLooked: () => hasLooked,
-    leastNonce: () => count.believed(),
+    hasChecked: () => hasChecked,
+    minNonce: () => count.believed(),
     blockSeen: () => void (isBlockSeen = true),
-    look,
-    lookAtChain,
+    reconcile,
+    checkChain,
     forget() {
-      [chainNonce, hasLooked] = [null, false];
+      [chainNonce, hasChecked] = [null, false];
       count.forget();
       waiting = null;
       memory.doubts.clear();

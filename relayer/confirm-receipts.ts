@@ -14,11 +14,11 @@ interface Parts {
   readonly log: Logger;
   readonly onStep: (job: RelayJob) => void;
   readonly doubtMs: number;
-  readonly memory: SettleMemory;
+  readonly memory: ReceiptMemory;
 }
 
 /** State kept from one chain check to the next. */
-export interface SettleMemory {
+export interface ReceiptMemory {
   /** Since when a job's nonce is used by a transaction that is not ours, by job id. */
   readonly doubts: Map<bigint, number>;
   /** All stored blocks were seen on one branch: while the newest is on the chain, so are those before it. */

@@ -4,7 +4,7 @@ import type { Clock } from '../core/ports/clock.js';
 import type { Address } from '../core/types.js';
 import { FENCE_CAUSES, type Fence, type FenceCause, type LaneHealth, type StoredFence } from '../core/ports/stores/relay.js';
 import type { RelayStore } from '../core/ports/stores/relay.js';
-import type { LaneWaits } from '../core/config/lane-waits.js';
+import type { LaneWaits } from '../core/config/lane.js';
 
 /** The current state is stored again this often, in case an alert was ended or the row was restored from a backup. */
 const AGAIN_MS = 30_000;

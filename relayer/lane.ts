@@ -105,7 +105,7 @@ export function createLane(options: LaneOptions): Lane {
       isBusy = false;
       return fence.adopt(await store.lane(slug, address));
     }
-    if (!reconciler.hasLooked()) await reconciler.lookAtChain(await store.open(slug, address));
+    if (!reconciler.hasChecked()) await reconciler.checkChain(await store.open(slug, address));
     if (reconciler.isDue()) looking ??= lookInBackground();
     for (let isMore = true; isMore;) isMore = await beginSome();
   }
@@ -113,7 +113,7 @@ export function createLane(options: LaneOptions): Lane {
   /** Jobs that start meanwhile set `isBusy` again. */
   async function lookInBackground(): Promise<void> {
     isBusy = false;
-    const isOpen = await reconciler.look().catch(failed);
+    const isOpen = await reconciler.reconcile().catch(failed);
     if (isOpen !== false) isBusy = true;
     await saveHealth();
     looking = null;
@@ -158,7 +158,7 @@ export function createLane(options: LaneOptions): Lane {
   async function assignNonces(passed: readonly bigint[]): Promise<RelayJob[]> {
     let numbered: RelayJob[] = [];
     try {
-      numbered = await nonceMutex(() => store.number(slug, address, passed, reconciler.leastNonce()));
+      numbered = await nonceMutex(() => store.number(slug, address, passed, reconciler.minNonce()));
       return numbered;
     } finally {
       const given = new Set(numbered.map(({ id }) => id));

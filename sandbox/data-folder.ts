@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { StartError } from '../core/config/start-error.js';
+import { StartError } from '../core/errors.js';
 
 export interface DataFolder {
   readonly root: string;

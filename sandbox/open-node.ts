@@ -1,9 +1,9 @@
 import { renameSync } from 'node:fs';
-import { StartError } from '../core/config/start-error.js';
+import { StartError } from '../core/errors.js';
 import type { ChainNode } from './chain/chain-node.js';
 import { createExternalNode } from './chain/external-node.js';
 import { createChainNode, type RunningChainNode } from './chain/node.js';
-import { isFurnished } from './seed-chain.js';
+import { isSeeded } from './seed-chain.js';
 import type { VenueChainOptions } from './venue-chain-options.js';
 
 const PROGRESS_BLOCKS = 20_000;
@@ -35,7 +35,7 @@ async function openEngine(options: NodeOptions): Promise<ChainNode> {
     progress.step(
       `the stored chain of ${definition.name} cannot be used: ${node.restored.discarded.reason}; starting afresh (it was moved to ${node.restored.discarded.movedTo})`,
     );
-  if (dataDir === null || node.restored.blocks === 0 || (await isFurnished(node))) return node;
+  if (dataDir === null || node.restored.blocks === 0 || (await isSeeded(node))) return node;
   await node.close();
   renameSync(dataDir, `${dataDir}.unfinished-${clock.now()}`);
   progress.step(`the stored chain of ${definition.name} was never finished; starting afresh`);

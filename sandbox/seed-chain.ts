@@ -7,12 +7,12 @@ import { createFaucet, type Faucet, type SandboxCollateral } from './faucet.js';
 import type { Sender } from './sender.js';
 import type { VenueChainOptions } from './venue-chain-options.js';
 
-export interface Furnished {
+export interface SeededChain {
   readonly collaterals: readonly SandboxCollateral[];
   readonly faucet: Faucet;
 }
 
-export interface FurnishOptions extends Pick<VenueChainOptions, 'definition' | 'accounts' | 'clock' | 'progress'> {
+export interface SeedOptions extends Pick<VenueChainOptions, 'definition' | 'accounts' | 'clock' | 'progress'> {
   readonly node: ChainNode;
   readonly operator: Sender;
 }
@@ -22,16 +22,16 @@ const FURNISHED_MARK = '0x00000000000000000000000000000000f0124154';
 const MINED_PATIENCE_MS = 15_000;
 const DEMO_FUNDS = { usdc: '100000', dai: '100000', eth: '100', approve: true } as const;
 
-export const isFurnished = async (node: ChainNode): Promise<boolean> =>
+export const isSeeded = async (node: ChainNode): Promise<boolean> =>
   BigInt((await node.request('eth_getBalance', [FURNISHED_MARK, 'latest'])) as Hex) > 0n;
 
 /** Deploys the Diamond, tokens and demo accounts on a new chain; an existing one has them already. Mining continues by itself afterwards. */
-export async function seedChain(options: FurnishOptions): Promise<Furnished> {
+export async function seedChain(options: SeedOptions): Promise<SeededChain> {
   const { node, definition, accounts, progress } = options;
   const collaterals = COLLATERALS[definition.slug].flatMap(({ symbol, address, decimals, isActive }, position) =>
     isActive ? [{ symbol, address, decimals, index: position + 1 }] : [],
   );
-  const isNew = !(await isFurnished(node));
+  const isNew = !(await isSeeded(node));
   if (isNew) {
     progress.step(`putting the Diamond on ${definition.name}`);
     await deployDiamond({ request: deployment(node), chain: definition, operator: accounts.operator.signer });
@@ -81,7 +81,7 @@ function deployment(node: ChainNode): Request {
 }
 
 /** Resolves when the transaction is mined; throws if the chain does not advance in time. */
-async function mined({ node, clock }: FurnishOptions, hash: Hex): Promise<void> {
+async function mined({ node, clock }: SeedOptions, hash: Hex): Promise<void> {
   const deadline = clock.now() + MINED_PATIENCE_MS;
   while (clock.now() < deadline) {
     const receipt = (await node.request('eth_getTransactionReceipt', [hash])) as { status: Hex } | null;

@@ -1,5 +1,5 @@
 import { systemClock } from '../../core/adapters/system/clock.js';
-import { StartError } from '../../core/config/start-error.js';
+import { StartError } from '../../core/errors.js';
 import { runProbe } from '../probe/run-probe.js';
 import { readSettings, systemFiles } from '../read-settings.js';
 

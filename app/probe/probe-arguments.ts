@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { CHAIN_SLUGS, isChainSlug, type ChainSlug } from '../../core/chains/chains.js';
-import { StartError } from '../../core/config/start-error.js';
+import { StartError } from '../../core/errors.js';
 
 export interface ProbeArguments {
   /** Null: every configured chain. */

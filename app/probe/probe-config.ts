@@ -1,6 +1,6 @@
 import { CHAIN_SLUGS, chainVariable, type ChainSlug } from '../../core/chains/chains.js';
 import { readConfig } from '../../core/config/config.js';
-import { StartError } from '../../core/config/start-error.js';
+import { StartError } from '../../core/errors.js';
 import { HOST_SETTINGS, type ProbeArguments } from './probe-arguments.js';
 import type { ChainConfig } from './probe-node.js';
 

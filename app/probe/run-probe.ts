@@ -2,7 +2,7 @@ import { endpointsOf } from '../../core/adapters/backend/endpoints.js';
 import { createHttp, type Http } from '../../core/adapters/backend/http.js';
 import { createMask } from '../../core/observability/mask-secrets.js';
 import type { Clock } from '../../core/ports/clock.js';
-import { StartError } from '../../core/config/start-error.js';
+import { StartError } from '../../core/errors.js';
 import { exitCodeOf, type Finding } from './finding.js';
 import { createProbe, type Probe } from './look.js';
 import { readArguments, USAGE } from './probe-arguments.js';

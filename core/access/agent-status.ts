@@ -42,7 +42,7 @@ export async function standingOf(venue: Venue, agent: Agent): Promise<Standing> 
 }
 
 /** The same for journal events: while no node answers, the last known delegate is used. */
-export async function publishedStatus(venue: Venue, agent: Agent): Promise<AgentStatus> {
+export async function statusOrLastKnown(venue: Venue, agent: Agent): Promise<AgentStatus> {
   try {
     return (await standingOf(venue, agent)).status;
   } catch (error) {

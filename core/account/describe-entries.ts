@@ -1,4 +1,4 @@
-import { publishedStatus, viewOf, type AgentView } from '../access/agent-status.js';
+import { statusOrLastKnown, viewOf, type AgentView } from '../access/agent-status.js';
 import { LEVERAGE_SCALE, collateralOf, describeOrder, marketName, priceOf, tradeSize, type Order } from './describe-order.js';
 import { describeFill, type FillHistoryEntry } from './list-fills.js';
 import { isWithdrawal } from '../domain/chain-event.js';
@@ -102,7 +102,7 @@ async function describeFact(venue: Venue, fact: JournalFact, ids: Ids): Promise<
     case 'position':
       return { kind: 'position', data: describeState(venue.feed.config(), fact.id, fact.position) };
     case 'agent':
-      return { kind: 'agent', data: viewOf(fact.agent, await publishedStatus(venue, fact.agent)) };
+      return { kind: 'agent', data: viewOf(fact.agent, await statusOrLastKnown(venue, fact.agent)) };
     case 'correction':
       return { kind: 'correction', data: describeCorrection(venue.feed.config(), fact.of, ids) };
   }

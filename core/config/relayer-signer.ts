@@ -1,6 +1,6 @@
 import { chainVariable } from '../chains/chains.js';
 import type { Address } from '../types.js';
-import { hasUserInfo } from './user-info.js';
+import { hasUserInfo } from './source.js';
 import { secretOf, type KeyParts } from './relayer-keys.js';
 
 /** A remote signer over HTTP. */

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { StartError } from './start-error.js';
+import { StartError } from '../errors.js';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -46,4 +46,9 @@ export function describeIssues(error: z.ZodError, source: Source): string[] {
     isReported(String(setting)) ? [] : [`${[source.nameOf(String(setting)), ...rest].join('.')} ${message}`],
   );
   return [...new Set(issues)];
+}
+
+/** `fetch` rejects URLs with a user name or password, and its error would quote them. */
+export function hasUserInfo(url: URL): boolean {
+  return url.username !== '' || url.password !== '';
 }

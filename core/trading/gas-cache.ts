@@ -31,7 +31,7 @@ const kindsOf = new WeakMap<Venue, Kinds>();
  * limit and estimated only when it fails. When the cached value has expired, one caller gets null and estimates; the others keep the old
  * value. When there is none, concurrent callers wait for the first estimate instead of each requesting one.
  */
-export async function withKnownGas<Result>(venue: Venue, intent: Intent, work: (gas: bigint | null) => Promise<Result>): Promise<Result> {
+export async function withCachedGas<Result>(venue: Venue, intent: Intent, work: (gas: bigint | null) => Promise<Result>): Promise<Result> {
   const { known, first } = kinds(venue);
   const kind = kindOf(intent);
   const running = first.get(kind);

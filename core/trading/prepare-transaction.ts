@@ -6,7 +6,7 @@ import type { Gateway, Venue } from '../gateway.js';
 import type { Address, Hex } from '../types.js';
 import { encodeIntent, functionsOf, wrapFor } from './encode-intent.js';
 import { knownFacts, openingFacts } from './opening-check-cache.js';
-import { isUsual, learnGas, learnUsual, withKnownGas } from './gas-cache.js';
+import { isUsual, learnGas, learnUsual, withCachedGas } from './gas-cache.js';
 import type { HandedOut } from '../ports/stores/orders.js';
 import { refuseShortage } from './precheck-funds.js';
 import type { OpeningFacts, OpeningQuestion, Simulation, SimulationResult } from '../ports/simulation.js';
@@ -70,7 +70,7 @@ export async function prepareTransaction(
   const validatedAt = venue.clock.now();
   const request = { trader, sender, data, token };
   const [simulated, facts] = await Promise.all([
-    caller.mode === 'relayed' ? simulateWithKnownGas(venue, intent, request) : simulate(venue, request),
+    caller.mode === 'relayed' ? simulateWithCachedGas(venue, intent, request) : simulate(venue, request),
     opening ? factsOf(venue, caller, opening) : null,
   ]);
   const simulatedAt = venue.clock.now();
@@ -103,8 +103,8 @@ export const transactionOf = ({ definition }: Venue, { data, gas }: HandedOut, e
 const simulate = ({ chain }: Venue, request: Simulation): Promise<SimulationResult> => fromNode(chain.simulate(request));
 
 /** The relayer sends few kinds of calls, so the gas of one is tried for the next; if it is too low, the node estimates. */
-const simulateWithKnownGas = (venue: Venue, intent: Intent, request: Simulation): Promise<SimulationResult> =>
-  withKnownGas(venue, intent, async (kept) => {
+const simulateWithCachedGas = (venue: Venue, intent: Intent, request: Simulation): Promise<SimulationResult> =>
+  withCachedGas(venue, intent, async (kept) => {
     const { trader } = request;
     const given = kept === null ? {} : { gas: kept, isUsual: isUsual(venue, intent, trader) && serves(venue, 'multicall') };
     const simulated = await simulate(venue, { ...request, ...given });

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import type * as Edr from '@nomicfoundation/edr';
-import { StartError } from '../../core/config/start-error.js';
+import { StartError } from '../../core/errors.js';
 
 /** The only file that touches the EVM engine, whose API is internal to its makers and therefore pinned exactly. */
 

@@ -173,7 +173,7 @@ describe('of several who want the same order, one gets it:', () => {
 });
 
 describe('a change of a stop loss', () => {
-  it('while no node answers is told as any order is, and the old one stands', async () => {
+  it('while no node answers is answered as any order is, and the old one stands', async () => {
     const bot = await newBot();
     const oid = await guarded(bot);
     chain.setRpcFault({ mode: 'down' });

@@ -213,7 +213,7 @@ describe('packing', () => {
   it('writes integers of every size as the shortest there is', () => {
     fc.assert(
       fc.property(integers, (value) => {
-        // NewJournalEntry to write bigints, the library writes large numbers as floats: only what no number can hold is given to it as a bigint.
+        // Asked to write bigints, the library writes large numbers as floats: only what no number can hold is given to it as a bigint.
         const wanted = Number.isSafeInteger(Number(value)) ? encode(Number(value)) : encode(value, { useBigInt64: true });
         expect(Buffer.from(packMessage(value)).toString('hex')).toBe(Buffer.from(wanted).toString('hex'));
       }),

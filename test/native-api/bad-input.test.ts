@@ -14,14 +14,14 @@ const JSON_HEADERS = { 'Content-Type': 'application/json' };
 
 const ErrorBody = z.strictObject({ code: z.string(), message: z.string(), details: z.record(z.string(), z.unknown()).optional() });
 
-interface NewJournalEntry {
+interface Reply {
   readonly status: number;
   readonly code: string;
   readonly paths: readonly string[];
   readonly headers: Headers;
 }
 
-async function ask(method: string, path: string, init: RequestInit = {}): Promise<NewJournalEntry> {
+async function ask(method: string, path: string, init: RequestInit = {}): Promise<Reply> {
   const response = await fetch(`${sandbox.url}${path}`, { ...init, method });
   const body = ErrorBody.parse(await response.json());
   const issues = (body.details?.['issues'] ?? []) as { path: string }[];

@@ -100,7 +100,7 @@ let clients = 0;
 /** Each test comes from an address of its own; the proxy in front of us is trusted. */
 const newClient = (): Record<string, string> => ({ 'X-Forwarded-For': `198.51.100.${(clients += 1)}` });
 
-interface NewJournalEntry {
+interface Reply {
   readonly status: number;
   readonly headers: Headers;
   readonly body: {
@@ -111,12 +111,12 @@ interface NewJournalEntry {
   };
 }
 
-async function ask(path: string, init: RequestInit = {}, base = url): Promise<NewJournalEntry> {
+async function ask(path: string, init: RequestInit = {}, base = url): Promise<Reply> {
   const response = await fetch(base + path, init);
-  return { status: response.status, headers: response.headers, body: (await response.json()) as NewJournalEntry['body'] };
+  return { status: response.status, headers: response.headers, body: (await response.json()) as Reply['body'] };
 }
 
-const rate = ({ headers }: NewJournalEntry): (number | null)[] =>
+const rate = ({ headers }: Reply): (number | null)[] =>
   ['ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset'].map((name) => (headers.has(name) ? Number(headers.get(name)) : null));
 
 /** A trader that is its own agent. */
@@ -127,12 +127,12 @@ async function selfAgent(): Promise<Wallet> {
   return wallet;
 }
 
-async function read(agent: Wallet, client: Record<string, string>, address = agent.address): Promise<NewJournalEntry> {
+async function read(agent: Wallet, client: Record<string, string>, address = agent.address): Promise<Reply> {
   const path = `${V1}/probe/${address}`;
   return ask(path, { headers: { ...client, ...(await sign(agent, 'probeRead', 'GET', path)) } });
 }
 
-async function write(agent: Wallet, client: Record<string, string>, body = '{"note":"x"}'): Promise<NewJournalEntry> {
+async function write(agent: Wallet, client: Record<string, string>, body = '{"note":"x"}'): Promise<Reply> {
   const path = `${V1}/probe`;
   const headers = await sign(agent, 'probeWrite', 'POST', path, body);
   return ask(path, { method: 'POST', body, headers: { ...client, ...headers, 'Content-Type': 'application/json' } });

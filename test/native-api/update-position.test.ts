@@ -43,11 +43,11 @@ const becomes = (field: string, value: unknown): Promise<Json> =>
   );
 
 /** Sends a change that waits for the oracle, and waits with it. */
-async function adjusted(id: string, body: Json, status = 'filled'): Promise<{ order: Json; told: Json }> {
+async function adjusted(id: string, body: Json, status = 'filled'): Promise<{ order: Json; shown: Json }> {
   const answer = await agent.adjust(id, body);
   const { order, position } = done(answer);
   await agent.send(prepared(answer));
-  return { order: await agent.reaches(idOf(order), status), told: position ?? {} };
+  return { order: await agent.reaches(idOf(order), status), shown: position ?? {} };
 }
 
 /** Each is answered with the position as it is, and with nothing to send. */
@@ -82,12 +82,12 @@ describe('PATCH /positions/{id} with sl and tp', () => {
 
   it('says which stop loss the contracts will store in the place of one that is too deep, and sends nothing when it is as asked for already', async () => {
     const answer = await agent.adjust(id, { sl: '1000' });
-    const told = done(answer).position?.['sl'];
-    expect(Number(told)).toBeGreaterThan(50_000);
+    const shown = done(answer).position?.['sl'];
+    expect(Number(shown)).toBeGreaterThan(50_000);
     await agent.send(prepared(answer));
-    await becomes('sl', told);
+    await becomes('sl', shown);
     await viewEqualsChain();
-    await nothingToSend(id, [{ sl: told }, { tp: '0' }, { sl: told, tp: '0' }]);
+    await nothingToSend(id, [{ sl: shown }, { tp: '0' }, { sl: shown, tp: '0' }]);
   });
 
   it.each([
@@ -151,13 +151,13 @@ describe('PATCH /positions/{id} with leverage', () => {
     const wanted = (held * BigInt(from)) / BigInt(leverage);
     const collateral = tokenText(wanted);
     const before = await agent.trader.usdc();
-    const { order, told } = await adjusted(idOf(position), { leverage });
-    expect(told).toMatchObject({ id: position['id'], leverage, collateral, size: position['size'] });
+    const { order, shown } = await adjusted(idOf(position), { leverage });
+    expect(shown).toMatchObject({ id: position['id'], leverage, collateral, size: position['size'] });
     expect(order).toMatchObject({ side: 'long', type: 'market', leverage, size: '0', reduceOnly: false, reason: null });
     expect(await becomes('leverage', leverage)).toMatchObject({
-      ...{ collateral, size: position['size'], entryPrice: position['entryPrice'], sl: told['sl'] },
+      ...{ collateral, size: position['size'], entryPrice: position['entryPrice'], sl: shown['sl'] },
     });
-    if (leverage === '40') expect(Number(told['sl'])).toBeGreaterThan(58_000);
+    if (leverage === '40') expect(Number(shown['sl'])).toBeGreaterThan(58_000);
     expect((await agent.trader.usdc()) - before).toBe(held - wanted);
     await viewEqualsChain();
   });
@@ -190,8 +190,8 @@ describe('PATCH /positions/{id} with collateral', () => {
   it('works on a position that was opened elsewhere', async () => {
     agent = await newAgentTrader(sandbox, chain);
     await agent.trader.open(AT_60000);
-    const { told } = await adjusted(idOf(await agent.position()), { collateral: { action: 'add', amount: '100' } });
-    expect(told).toMatchObject({ collateral: '200', leverage: '5' });
+    const { shown } = await adjusted(idOf(await agent.position()), { collateral: { action: 'add', amount: '100' } });
+    expect(shown).toMatchObject({ collateral: '200', leverage: '5' });
     await becomes('collateral', '200');
   });
 
@@ -201,14 +201,14 @@ describe('PATCH /positions/{id} with collateral', () => {
   ])('%s what a leverage of three decimals can express, and says how much that is', async (_what, action, amount, asked) => {
     const position = await agent.position();
     const before = await agent.trader.usdc();
-    const { order, told } = await adjusted(idOf(position), { collateral: { action, amount } });
-    await becomes('collateral', told['collateral']);
-    const moved = Number(tokenUnits(told['collateral']) - tokenUnits(position['collateral'])) / 1e6;
+    const { order, shown } = await adjusted(idOf(position), { collateral: { action, amount } });
+    await becomes('collateral', shown['collateral']);
+    const moved = Number(tokenUnits(shown['collateral']) - tokenUnits(position['collateral'])) / 1e6;
     expect(Math.sign(moved)).toBe(Math.sign(asked));
     expect(Math.abs(moved)).toBeLessThanOrEqual(Math.abs(asked));
     expect(Math.abs(moved)).toBeGreaterThan(Math.abs(asked) - 0.1);
     expect(Number(before - (await agent.trader.usdc())) / 1e6).toBeCloseTo(moved, 6);
-    expect(order).toMatchObject({ leverage: told['leverage'], fill: { positionId: position['id'] } });
+    expect(order).toMatchObject({ leverage: shown['leverage'], fill: { positionId: position['id'] } });
     await viewEqualsChain();
   });
 });

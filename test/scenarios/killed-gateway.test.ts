@@ -6,7 +6,7 @@ import { eventually } from '../harness/time/eventually.js';
 import { firstChain } from '../harness/venue/first-chain.js';
 import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
 import { createGatewayProcess, type GatewayProcess } from './gateway-process.js';
-import { movesOf, eventsAfter, type NewJournalEntry } from './journal-events.js';
+import { movesOf, eventsAfter, type JournalEvent } from './journal-events.js';
 
 /** A gateway that is killed between any two steps of an order's life, while the chain goes on without it. */
 
@@ -69,7 +69,7 @@ async function deadInSlowRun(act: () => Promise<unknown>): Promise<void> {
 
 /** A client that sleeps while the gateway is dead, and goes on from its last cursor. */
 function sleeper(agent: AgentTrader) {
-  const heard: NewJournalEntry[] = [];
+  const heard: JournalEvent[] = [];
   return {
     heard,
     async wake(): Promise<void> {
@@ -179,7 +179,7 @@ describe('a gateway that is killed', () => {
     chain.setOraclePolicy(null, { mode: 'hold' });
     const reclaimed = idOf(await agent.place(ORDERS['reclaimed'] ?? {}, 'pending'));
     const wishes = Array.from({ length: 6 }, (_, at) => ({ ...ORDERS['triggered'], clientId: `broken-off-${at}` }));
-    const answers = wishes.map((wish) => agent.create(wish).catch(() => null)); // whoever is cut off gets no answer
+    const answers = wishes.map((wish) => agent.create(wish).catch(() => null)); // a request that is cut off gets no answer
     await Promise.race(answers);
     await gateway.deadWhile(async () => {
       await Promise.all(answers);

@@ -66,7 +66,7 @@ export function createAccessStore({ db, transaction }: AccessStoreOptions) {
           const agent = requireOwned(await putAgent(trx, claim.chain, registration, takeover));
           if (former !== undefined && former.trader !== agent.trader)
             await endRegistration(trx, claim.chain, former, registration.createdAt);
-          await appendJournal(trx, claim.chain, registration.createdAt, [...lostBy(former, agent), publishedTo(agent)]);
+          await appendJournal(trx, claim.chain, registration.createdAt, [...lostBy(former, agent), agentEntry(agent)]);
           return agent;
         }),
       ),
@@ -81,7 +81,7 @@ export function createAccessStore({ db, transaction }: AccessStoreOptions) {
             .returning('*');
           const revoked = requireOwned(rows);
           await endRegistration(trx, claim.chain, revoked, at);
-          await appendJournal(trx, claim.chain, at, [publishedTo(revoked)]);
+          await appendJournal(trx, claim.chain, at, [agentEntry(revoked)]);
           return revoked;
         }),
       ),
@@ -240,13 +240,13 @@ export const ofSameTrader = (trx: Knex.Transaction): Record<'created_at' | 'sign
   active_at: trx.raw('case when agents.trader = excluded.trader then agents.active_at end'),
 });
 
-export const publishedTo = (agent: Agent): NewJournalEntry => ({ trader: agent.trader, fact: { kind: 'agent', agent } });
+export const agentEntry = (agent: Agent): NewJournalEntry => ({ trader: agent.trader, fact: { kind: 'agent', agent } });
 
 /** For the trader who loses the agent, it is revoked. */
 export function lostBy(former: AgentRow | undefined, { trader, createdAt }: Agent): NewJournalEntry[] {
   if (former === undefined || former.trader === trader) return [];
   const lost = agentOf(former);
-  return [publishedTo({ ...lost, revokedAt: lost.revokedAt ?? createdAt })];
+  return [agentEntry({ ...lost, revokedAt: lost.revokedAt ?? createdAt })];
 }
 
 function requireOwned(rows: readonly AgentRow[]): Agent {

@@ -5,7 +5,7 @@ import type { NonceVerdict } from '../../access/signer-nonces.js';
 import type { ChainSlug } from '../../chains/chains.js';
 import type { Agent } from '../../domain/agent.js';
 import type { Address } from '../../types.js';
-import { endRegistration, lostBy, makeRoom, ofSameTrader, publishedTo } from './access-store.js';
+import { endRegistration, lostBy, makeRoom, ofSameTrader, agentEntry } from './access-store.js';
 import { agentOf, scopeColumns, type AgentRow } from './agent-row.js';
 import { appendJournal } from './journal-rows.js';
 import { raiseFloor, takeNonce } from './take-nonce.js';
@@ -53,7 +53,7 @@ async function approve(trx: Knex.Transaction, approval: AgentApproval): Promise<
   const signed = { chain, agent, envelope: proof, approved_at: createdAt };
   await trx('agent_approvals').insert(signed).onConflict(['chain', 'agent']).merge(['envelope', 'approved_at']);
   if (former !== undefined && former.trader !== trader) await endRegistration(trx, chain, former, createdAt);
-  await appendJournal(trx, chain, createdAt, [...lostBy(former, saved), ...[...replaced, saved].map(publishedTo)]);
+  await appendJournal(trx, chain, createdAt, [...lostBy(former, saved), ...[...replaced, saved].map(agentEntry)]);
   return { kind: 'done', agent: saved };
 }
 
@@ -122,6 +122,6 @@ export async function removeAgent(trx: Knex.Transaction, removal: AgentRemoval):
   const verdict = await takeNonce(trx, trader, nonce);
   if (verdict.kind !== 'taken') return verdict;
   const removed = await revoke(trx, removal, null);
-  await appendJournal(trx, chain, at, removed.map(publishedTo));
+  await appendJournal(trx, chain, at, removed.map(agentEntry));
   return verdict;
 }

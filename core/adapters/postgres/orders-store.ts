@@ -2,7 +2,7 @@ import type { Knex } from 'knex';
 import type { ChainSlug } from '../../chains/chains.js';
 import type { KnownOrder, OrdersStore, OrderStory } from '../../ports/stores/orders.js';
 import type { Address } from '../../types.js';
-import { MAY_BE_SENT_MS } from '../../config/lane-waits.js';
+import { MAY_BE_SENT_MS } from '../../config/lane.js';
 import { ask } from './pooled-query.js';
 import { inSteps } from './pipelined-transaction.js';
 import { statement } from './statement.js';

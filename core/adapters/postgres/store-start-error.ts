@@ -1,4 +1,4 @@
-import { StartError } from '../../config/start-error.js';
+import { StartError } from '../../errors.js';
 
 export const STORE_START_PROBLEMS = [
   'unsupported',

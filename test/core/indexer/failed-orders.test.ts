@@ -52,7 +52,7 @@ describe('an order whose transaction was mined and failed', () => {
     await record(id, hash);
     const { order } = await own.reaches(trader, id, 'rejected');
     expect(order).toMatchObject({ reason: 'OTHER', txHash: hash, expiresAt: null });
-    expect(await own.told(trader)).toEqual([`order ${id} prepared`, `order ${id} prepared`, `order ${id} rejected`]);
+    expect(await own.journal(trader)).toEqual([`order ${id} prepared`, `order ${id} prepared`, `order ${id} rejected`]);
     await expectViewEqualsChain(sandbox.gateway, CHAIN, trader);
   });
 
@@ -115,7 +115,7 @@ describe('an order whose transaction was mined and failed', () => {
     await own.reaches(poor, id, 'rejected');
     await own.undo(poor, hash, 1, true);
     await own.reaches(poor, id, 'prepared');
-    expect((await own.told(poor)).at(-1)).toBe(`correction ${id} prepared`);
+    expect((await own.journal(poor)).at(-1)).toBe(`correction ${id} prepared`);
     await chain.faucet.fund(poor.account.address, { usdc: '1000' });
     await own.send(poor, data);
     await own.reaches(poor, id, 'open');

@@ -49,7 +49,7 @@ describe('a keeper', () => {
     await expectViewEqualsChain(sandbox.gateway, CHAIN, trader);
     expect((await own.find(trader, id)).order).toMatchObject({ status: 'open', reason: null });
     expect(await own.all(keeper)).toEqual([]);
-    expect(await own.told(keeper)).toEqual([]);
+    expect(await own.journal(keeper)).toEqual([]);
   });
 
   it('that succeeds with a zero order id fills the order under a new trade index', async () => {

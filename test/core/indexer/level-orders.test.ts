@@ -105,7 +105,7 @@ describe('a reorganisation of an order that is a level of a position', () => {
 
   it('leaves it as it was, whatever it takes back, however deep', async () => {
     const id = await rest('limit', '160');
-    const corrections = async () => (await own.told(agent.trader)).filter((told) => told.startsWith(`correction ${id} open`)).length;
+    const corrections = async () => (await own.journal(agent.trader)).filter((entry) => entry.startsWith(`correction ${id} open`)).length;
     for (const [at, scene] of Object.values(SCENES).entries())
       for (const depth of depthsOf(at)) {
         const known = await corrections();

@@ -50,7 +50,7 @@ describe('bytes that were handed out', () => {
       hashes: [hash],
     });
     expect(await own.all(trader)).toHaveLength(1);
-    const told = await own.told(trader);
+    const told = await own.journal(trader);
     expect(told.slice(0, 2)).toEqual([`order ${id} prepared`, `order ${id} pending`]);
     expect(told).toEqual([...told.slice(0, 2), `order ${id} filled`, 'fill', 'position']);
     await expectViewEqualsChain(sandbox.gateway, CHAIN, trader);
@@ -198,7 +198,7 @@ describe('a resting order that is replaced', () => {
     );
     expect(back).toMatchObject({ orderKey: 'resting:0', order: { status: 'open' } });
     await expectViewEqualsChain(sandbox.gateway, CHAIN, trader);
-    expect((await own.told(trader)).at(-1)).toBe(`correction ${id} open`);
+    expect((await own.journal(trader)).at(-1)).toBe(`correction ${id} open`);
   });
 
   it('is two orders when nobody announced it', async () => {

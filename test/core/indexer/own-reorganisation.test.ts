@@ -98,12 +98,12 @@ describe('a reorganisation of an order made here', () => {
       const trader = await newTrader(chain);
       const { id, hash, before, after } = await scene(trader);
       await own.reaches(trader, id, after);
-      const known = (await own.told(trader)).length;
+      const known = (await own.journal(trader)).length;
       // The oracle answers again by itself; what a trader sent is gone for good.
       chain.setOraclePolicy(1, { mode: 'hold' });
       await own.undo(trader, hash, depth, true);
       await own.reaches(trader, id, before);
-      expect((await own.told(trader)).slice(known)).toContain(`correction ${id} ${before}`);
+      expect((await own.journal(trader)).slice(known)).toContain(`correction ${id} ${before}`);
       expect(await own.all(trader)).toHaveLength(1);
       await expectViewEqualsChain(sandbox.gateway, CHAIN, trader);
     },

@@ -52,8 +52,8 @@ export function storedOrders({ gateway, controls }: TestVenue, chain: ChainContr
       }
     },
     all: (trader: ChainTrader) => gateway.store.account.ordersBefore(slug, lowerOf(trader), null, 500),
-    /** What the account was told, as words. */
-    async told(trader: ChainTrader): Promise<string[]> {
+    /** The journal of the account, an entry per line. */
+    async journal(trader: ChainTrader): Promise<string[]> {
       return (await journal.after(slug, lowerOf(trader), 0n, 500)).map(({ fact }) => {
         if (fact.kind === 'order') return `order ${fact.id} ${fact.order.status}`;
         if (fact.kind !== 'correction') return fact.kind;

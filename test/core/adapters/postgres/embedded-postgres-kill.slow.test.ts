@@ -96,7 +96,7 @@ describe('kill -9 of the process that owns the server', () => {
     const folder = path.join(scratch, 'starting');
     for (const word of ['starting PostgreSQL', 'listening on', 'database system is ready']) {
       const owner = startOwner({ folder });
-      await until(() => owner.told.some(({ text }) => String(text).startsWith(word)));
+      await until(() => owner.lines.some(({ text }) => String(text).startsWith(word)));
       owner.kill('SIGKILL');
       await owner.ended;
       await nobodyIsLeftOn(folder);
@@ -330,10 +330,10 @@ describe('two starters', () => {
   it.each(['without data', 'on the same data'])('that race %s: one wins, the other is told who has the folder', async () => {
     const folder = path.join(scratch, 'race');
     const owners = [startOwner({ folder, manner: 'careless' }), startOwner({ folder, manner: 'careless' })];
-    await until(() => owners.every(({ told }) => told.some(({ event }) => event === 'up' || event === 'failed')));
-    const winner = owners.find(({ told }) => told.some(({ event }) => event === 'up'));
+    await until(() => owners.every(({ lines }) => lines.some(({ event }) => event === 'up' || event === 'failed')));
+    const winner = owners.find(({ lines }) => lines.some(({ event }) => event === 'up'));
     const loser = owners.find((owner) => owner !== winner);
-    expect(loser?.told.at(-1)).toEqual({
+    expect(loser?.lines.at(-1)).toEqual({
       event: 'failed',
       problem: 'folder-in-use',
       message: `The database folder ${folder} is in use by process ${winner?.pid}.`,

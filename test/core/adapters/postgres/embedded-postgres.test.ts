@@ -307,7 +307,7 @@ describe('root and others', () => {
     await chmod(folder, 0o755);
     const owner = startOwner({ folder, uid: somebody });
     expect(await owner.ended).toBe(1);
-    expect(owner.told.at(-1)).toEqual({
+    expect(owner.lines.at(-1)).toEqual({
       event: 'failed',
       problem: 'folder-unusable',
       message: `The database folder ${folder} cannot be used: this user may not write there.`,

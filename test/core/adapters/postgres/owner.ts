@@ -6,19 +6,19 @@ import { eventually } from '../../../harness/time/eventually.js';
 
 const root = path.resolve(import.meta.dirname, '../../../..');
 
-export interface NewJournalEntry {
+export interface LogLine {
   readonly event: string;
   readonly [field: string]: unknown;
 }
 
 export interface Owner {
-  readonly told: readonly NewJournalEntry[];
+  readonly lines: readonly LogLine[];
   readonly ended: Promise<number | null>;
   /** Its process is gone, though others may still hold its output. */
   readonly exited: Promise<void>;
   readonly pid: number;
   /** Waits for something the process tells. */
-  readonly tells: (event: string) => Promise<NewJournalEntry>;
+  readonly tells: (event: string) => Promise<LogLine>;
   readonly kill: (signal: NodeJS.Signals) => void;
   /** Asks for a proper end without waiting for it. */
   readonly askToStop: () => void;
@@ -40,22 +40,22 @@ export function startOwner({ folder, manner = 'durable', binaries, uid, inOwnGro
     ['--import', 'tsx', script, folder, manner, ...(binaries === undefined ? [] : [binaries])],
     { cwd: root, stdio: ['pipe', 'pipe', 'inherit'], detached: inOwnGroup, ...(uid === undefined ? {} : { uid, gid: uid }) },
   );
-  const told: NewJournalEntry[] = [];
+  const lines: LogLine[] = [];
   if (child.stdout === null || child.stdin === null || child.pid === undefined) throw new Error('the owner did not start');
-  createInterface({ input: child.stdout }).on('line', (line) => told.push(JSON.parse(line) as NewJournalEntry));
+  createInterface({ input: child.stdout }).on('line', (line) => lines.push(JSON.parse(line) as LogLine));
   const { stdin, pid } = child;
   return {
-    told,
+    lines,
     pid,
     exited: new Promise((resolve) => child.on('exit', () => resolve())),
     ended: new Promise((resolve) => child.on('close', resolve)),
     async tells(event) {
       await eventually(
-        () => told.map((one) => one.event),
+        () => lines.map((one) => one.event),
         (events) => events.includes(event) || events.includes('failed'),
       );
-      const found = told.find((one) => one.event === event);
-      if (found === undefined) throw new Error(`the owner told ${JSON.stringify(told.at(-1))}`);
+      const found = lines.find((one) => one.event === event);
+      if (found === undefined) throw new Error(`the owner lines ${JSON.stringify(lines.at(-1))}`);
       return found;
     },
     kill: (signal) => void child.kill(signal),
